@@ -277,20 +277,23 @@ fn a_click_on_a_slice_shows_its_details_and_escape_lets_go() {
 }
 
 #[test]
-fn ctrl_and_a_click_light_up_all_of_a_name_beside_what_is_lit() {
+fn ctrl_click_adds_all_slices_of_a_name_to_the_highlighted_ones() {
     let mut window = opened();
     let row = window.get_by_label("Fold XLA Ops").rect();
     let canvas = window.get_by_label("Timeline").rect();
     // "while.3" runs from 0 to 7, "B" from 10 to 17 of 20 µs.
-    for (x, lit) in [(0.65, "B"), (0.2, "B, while.3"), (0.65, "while.3")] {
+    for (x, highlighted) in [(0.65, "B"), (0.2, "B, while.3"), (0.65, "while.3")] {
         let at = on_canvas(&window, x, row.top() - canvas.top() + 10.0);
         click_with(&mut window, at, Modifiers::COMMAND);
         settle(&mut window);
-        assert_eq!(state(&window).spotlight.as_ref().map(|lit| lit.title.as_str()), Some(lit));
+        assert_eq!(
+            state(&window).highlighted.as_ref().map(|highlighted| highlighted.title.as_str()),
+            Some(highlighted)
+        );
     }
     assert_eq!(selected(&window), None, "nothing is selected by it");
     press(&mut window, Modifiers::NONE, Key::Escape);
-    assert!(state(&window).spotlight.is_none());
+    assert!(state(&window).highlighted.is_none());
 }
 
 #[test]
@@ -370,7 +373,7 @@ fn the_search_takes_the_keyboard_once() {
     click_at(&mut window, at);
     press(&mut window, Modifiers::NONE, Key::W);
     assert!(state(&window).place.time.span_ps() < home.span_ps(), "keys move the view again");
-    assert_eq!(state(&window).search, "cc", "and what was found stays lit");
+    assert_eq!(state(&window).search, "cc", "and what was found stays highlighted");
     assert!(state(&window).shows(Panel::Search));
     press(&mut window, Modifiers::NONE, Key::Slash);
     window.event(Event::Text("c".to_owned()));
@@ -420,10 +423,10 @@ fn a_row_of_a_table_leads_to_the_timeline_and_lights_it_up() {
     window.get_by_label("Row fusion.1").click();
     settle(&mut window);
     assert_eq!(selected(&window).as_deref(), Some("fusion.1"));
-    assert_eq!(state(&window).spotlight.as_ref().map(|lit| lit.title.as_str()), Some("fusion.1"));
-    window.get_by_label("Lit up");
+    assert_eq!(state(&window).highlighted.as_ref().map(|highlighted| highlighted.title.as_str()), Some("fusion.1"));
+    window.get_by_label("Highlighted");
     press(&mut window, Modifiers::NONE, Key::Escape);
-    assert!(state(&window).spotlight.is_none());
+    assert!(state(&window).highlighted.is_none());
     for _ in 0..2 {
         window.get_by_label("Sort by Self time").click();
         settle(&mut window);

@@ -1,6 +1,6 @@
 //! Two profiles side by side.
 
-use systole::gui::PairCommand;
+use systole::gui::ComparisonCommand;
 use systole::view::compare::{Lock, Side};
 use systole::view::state::ColorBy;
 
@@ -187,8 +187,8 @@ fn a_row_of_the_comparison_shows_the_op_on_both_sides() {
     settle(&mut window);
     assert_eq!(both_selected(&window), [Some("fusion.2".to_owned()), Some("fusion.2".to_owned())]);
     for side in Side::BOTH {
-        let lit = window.state().state_of(side).unwrap().spotlight.as_ref();
-        assert_eq!(lit.map(|lit| lit.title.as_str()), Some("fusion.2"), "{side:?}");
+        let highlighted = window.state().state_of(side).unwrap().highlighted.as_ref();
+        assert_eq!(highlighted.map(|highlighted| highlighted.title.as_str()), Some("fusion.2"), "{side:?}");
     }
     press(&mut window, Modifiers::NONE, Key::Escape);
     assert_eq!(both_selected(&window), [None, None]);
@@ -272,7 +272,7 @@ fn tracks_of_both_are_interleaved_in_one_list() {
 #[test]
 fn a_held_key_goes_on_where_the_pointer_comes_to_a_track_of_the_other_run() {
     let mut window = compared("a", "b");
-    want(&mut window, PairCommand::Weave);
+    want(&mut window, ComparisonCommand::Interleave);
     let range = trace_model::TimeRange::at(trace_model::Timestamp::ZERO, trace_model::Picos::from_ps(20_000_000));
     want(&mut window, Command::On(Side::A, ViewCommand::Show(range)));
     let mut ops: Vec<_> = window.get_all_by_label("XLA Ops").map(|node| node.rect()).collect();
@@ -304,7 +304,7 @@ fn a_held_key_goes_on_where_the_pointer_comes_to_a_track_of_the_other_run() {
 #[test]
 fn a_track_that_one_run_lacks_follows_and_nothing_is_repainted() {
     let mut window = compared("a", "two devices");
-    want(&mut window, PairCommand::Weave);
+    want(&mut window, ComparisonCommand::Interleave);
     let top = |label: &str| window.get_by_label(label).rect().top();
     assert!(top("Fold TPU:1") > top("Fold TPU:0"));
     comes_to_rest(&mut window);
@@ -375,9 +375,9 @@ fn going_to_an_op_shows_it_in_both_wherever_it_is_in_its_step() {
     }
     // All of the same name, in both.
     let labels = window.state().trace_of(Side::A).unwrap().labels_named("fusion.1").to_vec();
-    let lit = systole::view::state::Spotlight::new("fusion.1", labels);
-    want(&mut window, Command::On(Side::A, ViewCommand::LightUp(Some(lit))));
-    let other = window.state().state_of(Side::B).unwrap().spotlight.clone().unwrap();
+    let highlighted = systole::view::state::HighlightedLabels::new("fusion.1", labels);
+    want(&mut window, Command::On(Side::A, ViewCommand::Highlight(Some(highlighted))));
+    let other = window.state().state_of(Side::B).unwrap().highlighted.clone().unwrap();
     let named = window.state().trace_of(Side::B).unwrap().labels_named("fusion.1");
     assert!(!named.is_empty() && other.labels.iter().eq(named), "{other:?}");
 }
@@ -385,18 +385,18 @@ fn going_to_an_op_shows_it_in_both_wherever_it_is_in_its_step() {
 #[test]
 fn what_is_lit_in_one_is_lit_in_the_other_once_the_two_are_compared() {
     let mut window = compared("a", "b");
-    let lit = |window: &Harness<'_, App>, side: Side, name: &str| {
+    let highlighted = |window: &Harness<'_, App>, side: Side, name: &str| {
         let labels = window.state().trace_of(side).unwrap().labels_named(name).to_vec();
-        systole::view::state::Spotlight::new(name, labels)
+        systole::view::state::HighlightedLabels::new(name, labels)
     };
-    let first = lit(&window, Side::A, "fusion.1");
-    want(&mut window, Command::On(Side::A, ViewCommand::LightUp(Some(first))));
-    // Compared anew, as after a swap: what was lit in B before says nothing any more.
-    let next = lit(&window, Side::A, "fusion.2");
-    window.state_mut().push(PairCommand::Resume);
-    want(&mut window, Command::On(Side::A, ViewCommand::LightUp(Some(next))));
-    let other = window.state().state_of(Side::B).unwrap().spotlight.clone().expect("B is lit too");
-    assert_eq!(other, lit(&window, Side::B, "fusion.2"));
+    let first = highlighted(&window, Side::A, "fusion.1");
+    want(&mut window, Command::On(Side::A, ViewCommand::Highlight(Some(first))));
+    // Compared anew, as after a swap: what was highlighted in B before says nothing any more.
+    let next = highlighted(&window, Side::A, "fusion.2");
+    window.state_mut().push(ComparisonCommand::Resume);
+    want(&mut window, Command::On(Side::A, ViewCommand::Highlight(Some(next))));
+    let other = window.state().state_of(Side::B).unwrap().highlighted.clone().expect("B is highlighted too");
+    assert_eq!(other, highlighted(&window, Side::B, "fusion.2"));
 }
 
 /// What is marked on either side: for how long, in µs, and on how many tracks.
@@ -454,7 +454,7 @@ fn what_can_be_done_with_two_is_listed_while_there_are_two() {
     let mut window = compared("a", "b");
     for (two, shown) in [(true, true), (false, false)] {
         if !two {
-            want(&mut window, PairCommand::Keep(Side::A));
+            want(&mut window, ComparisonCommand::Keep(Side::A));
         }
         press(&mut window, Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
         window.event(Event::Text("swap".to_owned()));

@@ -41,14 +41,14 @@ fn a_session_keeps_both_and_how_they_are_linked() {
     let mut window = empty(folder.path());
     open(&mut window, "a");
     want(&mut window, Command::Compare(PathBuf::from("b")));
-    want(&mut window, PairCommand::Offset(trace_model::Picos::from_ps(3_000_000)));
+    want(&mut window, ComparisonCommand::Offset(trace_model::Picos::from_ps(3_000_000)));
     want(&mut window, Command::On(Side::B, ViewCommand::Pan(0.2)));
     let slice = execution(&window, Side::B, "fusion.2", 3);
     want(&mut window, Command::On(Side::B, ViewCommand::Select(slice)));
     let (link, before) = (window.state().link().unwrap().clone(), views(&window));
     let selected = both_selected(&window);
     assert_eq!((link.lock, link.focus), (Lock::Offset, Side::B));
-    want(&mut window, PairCommand::Weave);
+    want(&mut window, ComparisonCommand::Interleave);
     want(&mut window, Command::SaveSession("night".to_owned()));
 
     let mut window = empty(folder.path());
@@ -84,7 +84,7 @@ fn a_session_keeps_where_a_shorter_run_follows() {
         open(&mut window, "a");
         want(&mut window, Command::Compare(PathBuf::from("late")));
         if by == Lock::Offset {
-            want(&mut window, PairCommand::Offset(trace_model::Picos::ZERO));
+            want(&mut window, ComparisonCommand::Offset(trace_model::Picos::ZERO));
         }
         // The end of the last step of B: that of A was over long before.
         let at = |us: i64| trace_model::Timestamp::from_ps(us * 1_000_000);

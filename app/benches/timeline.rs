@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use analysis::Options;
 use cpu_time::ThreadTime;
 use egui::{Context, RawInput, Rect, pos2, vec2};
-use systole::gui::timeline::{Known, Timeline};
+use systole::gui::timeline::{Timeline, TimelineContext};
 use systole::session::Session;
 use systole::view::state::{ViewCommand, ViewState};
 use systole::view::timeline::trace::OpenTrace;
@@ -76,7 +76,7 @@ impl Stage<'_> {
         let input = RawInput { screen_rect: Some(screen), time, ..RawInput::default() };
         let mut wanted = Vec::new();
         let mut output =
-            self.ctx.run_ui(input, |ui| timeline.ui(ui, self.trace, state, &Known::default(), &mut wanted));
+            self.ctx.run_ui(input, |ui| timeline.ui(ui, self.trace, state, &TimelineContext::default(), &mut wanted));
         output.textures_delta.clear();
         let primitives = self.ctx.tessellate(output.shapes, output.pixels_per_point);
         let vertices = primitives.iter().map(|primitive| match &primitive.primitive {

@@ -66,6 +66,7 @@ pub use lod::{LaneMipmap, LodIndex, LodSlice};
 pub use model::{Aggregate, Columns, Lane, MemoryUse, TraceModel};
 pub use op::{
     Access, Blob, Bundles, Label, LabelId, MemoryAccess, MemorySpace, Op, OpId, Program, ProgramId, UnitSlots,
+    without_number,
 };
 pub use slices::{SliceId, SliceRef};
 pub use source::{Caveat, Source, Tells, badge};

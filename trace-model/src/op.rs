@@ -83,6 +83,22 @@ pub struct MemoryAccess {
     pub bytes: u64,
 }
 
+/// The name of an op without the number that the compiler adds to tell instructions apart: `fusion` of `fusion.12`.
+///
+/// ```
+/// # use trace_model::without_number;
+/// assert_eq!(without_number("fusion.12"), "fusion");
+/// assert_eq!(without_number("fusion"), "fusion");
+/// assert_eq!(without_number("fusion.12.remat"), "fusion.12.remat");
+/// assert_eq!(without_number(".1"), ".1");
+/// ```
+pub fn without_number(name: &str) -> &str {
+    match name.rsplit_once('.') {
+        Some((base, number)) if !base.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) => base,
+        _ => name,
+    }
+}
+
 /// Static facts of one HLO op of one program, *per execution*, as estimated by the compiler. `None` means that the
 /// capture does not record the fact; it never means zero.
 #[derive(Clone, Debug, Default, PartialEq)]

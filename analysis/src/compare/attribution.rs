@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use trace_model::without_number;
 
 use super::change::{ChangeVerdict, MetricChange, TestOptions};
-use super::matching::{How, match_ops, stem};
+use super::matching::{How, match_ops};
 use super::pool::{Pool, PooledOp, effect_ps};
 use super::summary::OpTimes;
 use crate::math::rank_test::{StepDown, holm};
@@ -277,7 +278,7 @@ fn attribution(
         let sides = [(row.base, true), (row.cand, false)];
         for (op, is_base) in sides.into_iter().filter_map(|(op, is_base)| Some((op?, is_base))) {
             let home = row.cand.or(row.base).map_or(op.op, |op| op.op);
-            let sum = sums.entry((stem(&home.name).to_owned(), home.part)).or_default();
+            let sum = sums.entry((without_number(&home.name).to_owned(), home.part)).or_default();
             sum.add(op, is_base);
         }
     }
@@ -344,8 +345,8 @@ impl FamilySum {
 
     fn family(&self, stem_name: &str, part: StepPart) -> FamilyChange {
         let single = |names: &[String]| if let [only] = names { Some(only.clone()) } else { None };
-        let before = self.base_names.first().map(|name| stem(name));
-        let all_alike = |before: &str| self.base_names.iter().all(|name| stem(name) == before);
+        let before = self.base_names.first().map(|name| without_number(name));
+        let all_alike = |before: &str| self.base_names.iter().all(|name| without_number(name) == before);
         let name = match (single(&self.base_names), single(&self.cand_names)) {
             (Some(one), Some(other)) if one == other => one,
             (Some(one), Some(other)) => format!("{one} → {other}"),

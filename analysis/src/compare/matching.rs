@@ -16,6 +16,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use serde::Serialize;
+use trace_model::without_number;
 
 use super::summary::{OpTimes, ProgramFacts, Summary};
 
@@ -106,8 +107,9 @@ struct OpIdentity<'a> {
     program: usize,
     /// The program is the same on both sides, by the compiler's fingerprint.
     is_same_program: bool,
-    stem: &'a str,
-    /// The stem without its numbers, where it has any.
+    /// The name without the number at its end.
+    unnumbered: &'a str,
+    /// That with `#` for the numbers inside, where it has any.
     skeleton: Option<String>,
     before: Look<'a>,
     after: Look<'a>,
@@ -131,10 +133,10 @@ const PASSES: &[(How, KeyOf)] = &[
     (How::SameProgram, |s| s.is_same_program.then_some((s.program, [&s.op.name, "", "", "", ""], ANY, ANY))),
     (How::Same, |s| known(s, [&s.op.name, &s.op.category, s.shape(), s.framework(), s.source()])),
     (How::Same, |s| known(s, [&s.op.name, &s.op.category, s.shape(), s.framework(), ""])),
-    (How::Renumbered, |s| known(s, [s.stem, &s.op.category, s.shape(), s.framework(), s.source()])),
-    (How::Renumbered, |s| known(s, [s.stem, &s.op.category, s.shape(), s.framework(), ""])),
+    (How::Renumbered, |s| known(s, [s.unnumbered, &s.op.category, s.shape(), s.framework(), s.source()])),
+    (How::Renumbered, |s| known(s, [s.unnumbered, &s.op.category, s.shape(), s.framework(), ""])),
     (How::Renamed, |s| known(s, ["", &s.op.category, s.shape(), s.framework(), ""])),
-    (How::Reshaped, |s| known(s, [s.stem, &s.op.category, "", s.framework(), ""])),
+    (How::Reshaped, |s| known(s, [s.unnumbered, &s.op.category, "", s.framework(), ""])),
     (How::Retuned, |s| Some((s.program, [s.skeleton.as_deref()?, &s.op.category, "", "", ""], ANY, ANY))),
     (How::SameName, |s| Some((s.program, [&s.op.name, &s.op.category, s.shape(), "", ""], ANY, ANY))),
     (How::SameOrigin, |s| known(s, ["", &s.op.category, "", s.framework(), ""])),
@@ -254,7 +256,7 @@ fn subjects<'a>(summary: &'a Summary, programs: &[(usize, bool)]) -> Vec<OpIdent
     }
     let look = |place: Option<usize>| {
         let op = place.and_then(|place| order.get(place)).map(|&index| &summary.ops[index]);
-        op.map_or(ANY, |op| (stem(&op.name), op.category.as_str(), op.shape.as_deref().unwrap_or_default()))
+        op.map_or(ANY, |op| (without_number(&op.name), op.category.as_str(), op.shape.as_deref().unwrap_or_default()))
     };
     let subject = |(op, &place): (&'a OpTimes, &usize)| {
         let (program, is_same_program) = op.program.and_then(|at| programs.get(at)).copied().unwrap_or((0, false));
@@ -262,8 +264,8 @@ fn subjects<'a>(summary: &'a Summary, programs: &[(usize, bool)]) -> Vec<OpIdent
             op,
             program,
             is_same_program,
-            stem: stem(&op.name),
-            skeleton: skeleton(stem(&op.name)),
+            unnumbered: without_number(&op.name),
+            skeleton: skeleton(without_number(&op.name)),
             before: look(place.checked_sub(1)),
             after: look(Some(place + 1)),
             place: place as f64 / order.len().max(1) as f64,
@@ -272,18 +274,10 @@ fn subjects<'a>(summary: &'a Summary, programs: &[(usize, bool)]) -> Vec<OpIdent
     summary.ops.iter().zip(&rank).map(subject).collect()
 }
 
-/// `fusion` of `fusion.12`, `fusion.12.remat` of itself.
-pub fn stem(name: &str) -> &str {
-    match name.rsplit_once('.') {
-        Some((stem, number)) if !stem.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) => stem,
-        _ => name,
-    }
-}
-
 /// `kernel_#_#` of `kernel_256_512`: block sizes are part of names. `None` without numbers.
-fn skeleton(stem: &str) -> Option<String> {
-    let mut out = String::with_capacity(stem.len());
-    for c in stem.chars() {
+fn skeleton(name: &str) -> Option<String> {
+    let mut out = String::with_capacity(name.len());
+    for c in name.chars() {
         let c = if c.is_ascii_digit() { '#' } else { c };
         if c != '#' || !out.ends_with('#') {
             out.push(c);

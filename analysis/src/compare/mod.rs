@@ -43,7 +43,7 @@ pub use attribution::{Attribution, FamilyChange, OpChange};
 pub use change::{ChangeVerdict, ENOUGH_RUNS, MetricChange, ShiftEstimate, TestOptions};
 pub use classes::{MatchedClasses, matched_classes};
 pub use comparable::{Difference, Weight};
-pub use matching::{How, Matching, OpPair, match_ops, stem};
+pub use matching::{How, Matching, OpPair, match_ops};
 pub use predicted::{PredictedOp, PredictionError};
 pub use run_loop::{LOOP_COMPILATIONS, LOOP_STEP, SLOW_SHARE};
 pub use several::{RUNS_SCHEMA, from_json, is_meant, to_json};

@@ -6,11 +6,11 @@
 use std::collections::BTreeSet;
 
 use regex_lite::Regex;
-use trace_model::Picos;
+use trace_model::{Picos, without_number};
 
 use super::metrics::{self, Per};
 use super::{Aggregate, nearest};
-use crate::compare::{OpTimes, Summary, stem};
+use crate::compare::{OpTimes, Summary};
 use crate::engine::glob;
 use crate::reports::steps::step_parts::StepPart;
 
@@ -57,7 +57,7 @@ pub(super) fn check_op(pattern: &str, runs: &[&Summary]) -> Result<(), String> {
         return Ok(());
     }
     let bare = pattern.trim_start_matches("re:").trim_start_matches('^').trim_end_matches(['*', '$', '.']);
-    let nearest = nearest::of(bare, ops().map(stem)).map(|name| format!("; did you mean \"{name}*\"?"));
+    let nearest = nearest::of(bare, ops().map(without_number)).map(|name| format!("; did you mean \"{name}*\"?"));
     Err(format!("no op of the run is called {pattern:?}{}", nearest.unwrap_or_default()))
 }
 
@@ -98,10 +98,10 @@ impl Both {
                 unlisted: (0.0, 0.0),
             });
         }
-        let (stem, scale) = (wanted.metric.id, wanted.scale);
+        let (metric, scale) = (wanted.metric.id, wanted.scale);
         let pattern = op.unwrap_or("*");
         let floor = listed_from(base).max(listed_from(cand));
-        let [base, cand] = [base, cand].map(|runs| of_ops(runs, stem, scale, pattern, floor));
+        let [base, cand] = [base, cand].map(|runs| of_ops(runs, metric, scale, pattern, floor));
         let (base, cand) = (base?, cand?);
         if base.ops + cand.ops == 0 {
             return Err(no_op(pattern, floor));
@@ -185,9 +185,9 @@ impl Measured {
 }
 
 /// Sums the matching ops that take at least `floor` in a step, for each step.
-fn of_ops(runs: &[Summary], stem: &str, scale: f64, pattern: &str, floor: f64) -> Result<Measured, String> {
+fn of_ops(runs: &[Summary], metric: &str, scale: f64, pattern: &str, floor: f64) -> Result<Measured, String> {
     let is_wanted = matcher(pattern)?;
-    let is_metric = |op: &&OpTimes| stem == "op.time" || op.part == StepPart::ExposedComm;
+    let is_metric = |op: &&OpTimes| metric == "op.time" || op.part == StepPart::ExposedComm;
     let mut found = Measured { runs: Vec::new(), is_series: true, ps: Some(scale), ops: 0, unlisted: None };
     for run in runs.iter().filter(|run| !run.ops.is_empty()) {
         let steps = run.ops.iter().map(|op| op.values.len()).max().unwrap_or(0);
@@ -202,8 +202,9 @@ fn of_ops(runs: &[Summary], stem: &str, scale: f64, pattern: &str, floor: f64) -
         }
         found.ops = found.ops.max(ops);
         if run.ops_not_listed > 0 {
-            let of_metric =
-                |part: StepPart| if stem == "op.time" { part != StepPart::Idle } else { part == StepPart::ExposedComm };
+            let of_metric = |part: StepPart| {
+                if metric == "op.time" { part != StepPart::Idle } else { part == StepPart::ExposedComm }
+            };
             let rest = || run.rest.iter().filter(|rest| of_metric(rest.part)).map(|rest| rest.middle_ps);
             // A name selects one op per program, a pattern any number of ops.
             let (is_pattern, others) = (is_pattern(pattern), run.facts.programs.len().saturating_sub(ops));

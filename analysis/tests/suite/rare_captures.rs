@@ -142,7 +142,7 @@ fn counters_of_other_chips_are_listed_and_not_interpreted() {
 fn work_handed_to_a_sparse_core() {
     const US: i64 = 1_000_000;
     for arrows in [true, false] {
-        let session = SparseOffload { arrows, ..SparseOffload::default() }.session();
+        let session = SparseOffload { with_flows: arrows, ..SparseOffload::default() }.session();
         for capture in [Capture::xplane(&session), Capture::json(&session)] {
             let report = capture.report::<SparseCores>();
             let core = &report.cores[0];
@@ -201,7 +201,7 @@ fn skipped_cycles_are_a_hint() {
 
 #[test]
 fn a_start_without_work_is_counted_and_not_guessed() {
-    let spec = SparseOffload { arrows: false, lose_last: true, ..SparseOffload::default() };
+    let spec = SparseOffload { with_flows: false, lose_last: true, ..SparseOffload::default() };
     let report = Capture::xplane(&spec.session()).report::<SparseCores>();
     assert_eq!((report.unmatched, report.offloads[0].occurrences), (1, 3));
 }

@@ -76,7 +76,7 @@ pub fn timeline(trace: &OpenTrace, state: &ViewState, beside: Option<Beside<'_>>
         width: frame.width,
         height,
         selection: state.place.selection,
-        lit: found.as_ref().map(|found| &found.lit),
+        highlighted: found.as_ref().map(|found| &found.highlighted),
         arrows: state.draws(Layer::Arrows),
         flow: state.flow,
     };
@@ -175,7 +175,7 @@ impl Frame<'_> {
             for drawn in part.boxes.iter().filter(|_| !(list.is_dim && self.state.isolate)) {
                 self.slice(drawing, drawn, list.is_dim);
             }
-            for drawn in &part.lit {
+            for drawn in &part.highlighted {
                 self.slice(drawing, drawn, false);
             }
             for counter in &part.counters {

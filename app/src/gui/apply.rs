@@ -60,8 +60,8 @@ impl App {
             Command::Times(format) => self.settings.set_times(format),
             Command::Colors(preset) => {
                 self.settings.set_colors(preset);
-                if let Some(desk) = &mut self.desk {
-                    desk.apply(desk.focus(), &ViewCommand::Paint(preset));
+                if let Some(open_traces) = &mut self.open_traces {
+                    open_traces.apply(open_traces.focus(), &ViewCommand::Paint(preset));
                 }
             }
             Command::NextTimes => self.settings.set_times(self.settings.times.next()),
@@ -71,35 +71,35 @@ impl App {
                 self.keys.install(ctx);
             }
             Command::PinHovered => {
-                if let Some(desk) = &mut self.desk {
-                    desk.pin_hovered();
+                if let Some(open_traces) = &mut self.open_traces {
+                    open_traces.pin_hovered();
                 }
             }
             Command::View(command) => {
                 if command == ViewCommand::ShowPanel(Panel::Search, true) {
                     ctx.memory_mut(|memory| memory.request_focus(search::field_id()));
                 }
-                match &mut self.desk {
-                    Some(desk) => desk.apply(desk.focus(), &command),
+                match &mut self.open_traces {
+                    Some(open_traces) => open_traces.apply(open_traces.focus(), &command),
                     None => self.lobby.apply(&command),
                 }
             }
             Command::On(side, command) => {
-                if let Some(desk) = &mut self.desk {
-                    desk.apply(side, &command);
+                if let Some(open_traces) = &mut self.open_traces {
+                    open_traces.apply(side, &command);
                 }
             }
-            Command::Pair(command) => {
-                if let Some(desk) = &mut self.desk {
-                    desk.link(&command);
+            Command::Comparison(command) => {
+                if let Some(open_traces) = &mut self.open_traces {
+                    open_traces.link(&command);
                 }
             }
         }
     }
 
     fn save_picture(&mut self, panel: export::Panel, format: Format, ctx: &egui::Context) {
-        let Some(desk) = &self.desk else { return };
-        let state = &desk.focused().state;
+        let Some(open_traces) = &self.open_traces else { return };
+        let state = &open_traces.focused().state;
         let (name, height) = match panel {
             export::Panel::Timeline => ("timeline", 2000.0),
             export::Panel::Roofline => ("roofline", 900.0),
@@ -110,15 +110,16 @@ impl App {
         let look = Look { width: 1600.0, height, dark, colors: state.colors, times: self.settings.times };
         // Points: as sharp as the window.
         let scale = ctx.pixels_per_point().max(1.0);
-        let compared = desk.pair().and_then(|pair| pair.compared().latest());
+        let compared = open_traces.comparison().and_then(|comparison| comparison.compared().latest());
         let of_side = |side: Side| {
-            let own = desk.side(side)?;
+            let own = open_traces.side(side)?;
             let partners = compared.map(|compared| &compared.partners);
             let beside = partners.map(|all| (all.colors[side.index()].clone(), all.only[side.index()].clone()));
             Some((own.trace.clone(), own.state.clone(), beside))
         };
         // Timelines stand below each other, as in the window; plots are about the one in focus.
-        let sides = Side::BOTH.into_iter().filter(|&side| panel == export::Panel::Timeline || side == desk.focus());
+        let sides =
+            Side::BOTH.into_iter().filter(|&side| panel == export::Panel::Timeline || side == open_traces.focus());
         let sides: Vec<_> = sides.filter_map(of_side).collect();
         let make = move || {
             let mut whole: Option<Drawing> = None;
@@ -149,7 +150,7 @@ impl App {
     pub(super) fn compare(&mut self, path: &Path) {
         self.dropped.clear();
         let path = self.sessions.find(path).map_or_else(|| path.to_owned(), |saved| saved.trace);
-        self.load(&path, self.desk.is_some());
+        self.load(&path, self.open_traces.is_some());
     }
 
     /// Two files are opened side by side, one into an empty window; else it is asked
@@ -160,7 +161,7 @@ impl App {
                 self.open(first);
                 self.next = Some(Next { path: second.clone(), saved: None });
             }
-            [path] if self.desk.is_none() => self.open(path),
+            [path] if self.open_traces.is_none() => self.open(path),
             _ => self.dropped = paths,
         }
     }
@@ -174,14 +175,14 @@ impl App {
     }
 
     fn save_session(&mut self, typed: &str) {
-        let Some(desk) = &self.desk else { return };
-        let Some(first) = desk.side(Side::A) else { return };
+        let Some(open_traces) = &self.open_traces else { return };
+        let Some(first) = open_traces.side(Side::A) else { return };
         let names: Vec<String> =
-            Side::BOTH.into_iter().filter_map(|side| Some(desk.side(side)?.trace.name())).collect();
+            Side::BOTH.into_iter().filter_map(|side| Some(open_traces.side(side)?.trace.name())).collect();
         let chosen = Some(typed.trim()).filter(|name| !name.is_empty()).or(self.sessions.open_name());
         let wanted = chosen.map_or_else(|| names.join(" and "), str::to_owned);
         let name = self.sessions.free_name(&wanted, &first.trace.path, chosen.is_some());
-        let second = desk.pair().map(compare::Pair::saved);
+        let second = open_traces.comparison().map(compare::TraceComparison::saved);
         match self.sessions.save(&name, &first.trace.path, &first.state, second) {
             Ok(()) if name == wanted => self.notice = Some(Notice::passing(format!("Kept as “{name}”"))),
             Ok(()) => {

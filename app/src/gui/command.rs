@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::export;
-use crate::gui::compare::PairCommand;
+use crate::gui::compare::ComparisonCommand;
 use crate::gui::keys::Remap;
 use crate::gui::saving::Save;
 use crate::gui::settings::ThemeChoice;
@@ -71,12 +71,12 @@ pub enum Command {
     /// Change what is seen of one of two traces.
     On(Side, ViewCommand),
     /// Change how two traces are linked.
-    Pair(PairCommand),
+    Comparison(ComparisonCommand),
 }
 
-impl From<PairCommand> for Command {
-    fn from(command: PairCommand) -> Self {
-        Self::Pair(command)
+impl From<ComparisonCommand> for Command {
+    fn from(command: ComparisonCommand) -> Self {
+        Self::Comparison(command)
     }
 }
 

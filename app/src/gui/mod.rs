@@ -31,7 +31,7 @@ use analysis::Options;
 use importers::{IMPORTERS, ImportError, ImportOptions};
 
 pub use self::command::Command;
-pub use self::compare::PairCommand;
+pub use self::compare::ComparisonCommand;
 pub use self::keys::{Chord, Remap};
 pub use self::saving::Save;
 pub use self::screenshot::{Screenshot, ScreenshotArgs};
@@ -193,7 +193,7 @@ pub struct App {
     /// What to take over when the trace is there that is being opened.
     restore: Option<Restore>,
     keys: Arc<keys::Keys>,
-    desk: Option<OpenTraces>,
+    open_traces: Option<OpenTraces>,
     error: Option<Failed>,
     /// Which windows are open while no trace is.
     lobby: Lobby,
@@ -227,7 +227,7 @@ impl App {
             sessions: Sessions::default(),
             restore: None,
             keys,
-            desk: None,
+            open_traces: None,
             error: None,
             lobby: Lobby::default(),
             changing: panels::keys::Changing::default(),
@@ -252,34 +252,34 @@ impl App {
 
     /// What is seen of the open trace.
     pub fn state(&self) -> Option<&ViewState> {
-        self.desk.as_ref().map(|desk| &desk.focused().state)
+        self.open_traces.as_ref().map(|open_traces| &open_traces.focused().state)
     }
 
     /// The open trace, of two the one in focus.
     pub fn trace(&self) -> Option<&OpenTrace> {
-        self.desk.as_ref().map(|desk| &desk.focused().trace)
+        self.open_traces.as_ref().map(|open_traces| &open_traces.focused().trace)
     }
 
     /// What is seen of one of two traces.
     pub fn state_of(&self, side: Side) -> Option<&ViewState> {
-        self.desk.as_ref()?.side(side).map(|workspace| &workspace.state)
+        self.open_traces.as_ref()?.side(side).map(|workspace| &workspace.state)
     }
 
     /// One of two traces.
     pub fn trace_of(&self, side: Side) -> Option<&OpenTrace> {
-        self.desk.as_ref()?.side(side).map(|workspace| &workspace.trace)
+        self.open_traces.as_ref()?.side(side).map(|workspace| &workspace.trace)
     }
 
     /// How two traces are linked; `None` while only one is open.
     pub fn link(&self) -> Option<&Link> {
-        self.desk.as_ref()?.pair().map(|pair| &pair.link)
+        self.open_traces.as_ref()?.comparison().map(|comparison| &comparison.link)
     }
 
     /// Whether everything that was asked for in the background is there.
     pub fn is_settled(&self) -> bool {
         !self.loading.memo().is_running()
             && self.next.is_none()
-            && self.desk.as_ref().is_none_or(OpenTraces::is_settled)
+            && self.open_traces.as_ref().is_none_or(OpenTraces::is_settled)
     }
 
     fn poll_jobs(&mut self) {
@@ -305,8 +305,8 @@ impl App {
         if let Some(Err(error)) = self.saving.poll() {
             self.error = Some(Failed::save(error));
         }
-        if let Some(desk) = &mut self.desk {
-            desk.poll_jobs();
+        if let Some(open_traces) = &mut self.open_traces {
+            open_traces.poll_jobs();
         }
     }
 
@@ -332,9 +332,9 @@ impl App {
         if !beside {
             self.sessions.set_open(session);
         }
-        match &mut self.desk {
-            Some(desk) if beside => desk.compare_with(workspace, second),
-            _ => self.desk = Some(OpenTraces::new(workspace, &self.wake)),
+        match &mut self.open_traces {
+            Some(open_traces) if beside => open_traces.compare_with(workspace, second),
+            _ => self.open_traces = Some(OpenTraces::new(workspace, &self.wake)),
         }
         match self.next.take() {
             Some(Next { path, saved: None }) => self.compare(&path),
@@ -388,8 +388,8 @@ impl eframe::App for App {
         self.poll_jobs();
         self.read_global_input(ctx);
         self.apply_commands(ctx);
-        if let Some(desk) = &mut self.desk {
-            desk.ask_jobs();
+        if let Some(open_traces) = &mut self.open_traces {
+            open_traces.ask_jobs();
         }
         let names: Vec<String> =
             Side::BOTH.into_iter().filter_map(|side| self.trace_of(side)).map(OpenTrace::title).collect();
@@ -414,8 +414,8 @@ impl eframe::App for App {
         if let Some(error) = &self.error {
             panels::welcome::error_ui(ui, error, &mut out);
         }
-        if let Some(desk) = &mut self.desk {
-            desk.ui(ui, &self.settings, &self.keys, loading, &mut out);
+        if let Some(open_traces) = &mut self.open_traces {
+            open_traces.ui(ui, &self.settings, &self.keys, loading, &mut out);
         } else {
             panels::welcome::welcome_ui(ui, &self.settings, &self.sessions, loading, &mut out);
             if self.lobby.shows(Panel::Help) {
@@ -428,14 +428,14 @@ impl eframe::App for App {
         self.saving.step(ui.ctx());
         panels::welcome::drop_hint_ui(ui);
         open_traces::dropped_ui(ui, &self.dropped, &mut out);
-        if self.desk.is_some() && self.settings.asks_for_wheel() {
+        if self.open_traces.is_some() && self.settings.asks_for_wheel() {
             panels::notice::wheel_ui(ui.ctx(), &mut out);
         }
         if let Some(notice) = &mut self.notice {
             notice.ui(ui.ctx(), &mut out);
         }
         if let Some(mut photographer) = self.screenshot.take() {
-            let settled = self.is_settled() && (self.desk.is_some() || self.error.is_some());
+            let settled = self.is_settled() && (self.open_traces.is_some() || self.error.is_some());
             out.extend(photographer.step(ui.ctx(), settled, self.trace().zip(self.state())));
             self.screenshot = Some(photographer);
         }

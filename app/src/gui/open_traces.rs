@@ -6,7 +6,7 @@ use egui::{Align2, Ui, Window};
 use importers::Progress;
 
 use crate::gui::Command;
-use crate::gui::compare::{Pair, PairCommand};
+use crate::gui::compare::{ComparisonCommand, TraceComparison};
 use crate::gui::jobs::Wake;
 use crate::gui::keys::Keys;
 use crate::gui::sessions::Second;
@@ -18,41 +18,41 @@ use crate::view::state::ViewCommand;
 /// One or two traces. Keys and panels are about the one in focus.
 pub struct OpenTraces {
     first: Workspace,
-    pair: Option<Pair>,
+    comparison: Option<TraceComparison>,
     wake: Wake,
 }
 
 impl OpenTraces {
     /// One trace.
     pub fn new(first: Workspace, wake: &Wake) -> Self {
-        Self { first, pair: None, wake: Wake::clone(wake) }
+        Self { first, comparison: None, wake: Wake::clone(wake) }
     }
 
     /// Puts a second trace beside the first; it takes the place of one that was
     /// there. `saved` is how it was kept in a session.
     pub fn compare_with(&mut self, second: Workspace, saved: Option<Second>) {
-        let mut pair = Pair::new(&mut self.first, second, &self.wake);
+        let mut comparison = TraceComparison::new(&mut self.first, second, &self.wake);
         if let Some(saved) = saved {
-            pair.restore(&mut self.first, saved);
+            comparison.restore(&mut self.first, saved);
         }
-        self.pair = Some(pair);
+        self.comparison = Some(comparison);
     }
 
     /// The second trace and how it is linked.
-    pub fn pair(&self) -> Option<&Pair> {
-        self.pair.as_ref()
+    pub fn comparison(&self) -> Option<&TraceComparison> {
+        self.comparison.as_ref()
     }
 
     /// The side that keys and panels are about.
     pub fn focus(&self) -> Side {
-        self.pair.as_ref().map_or(Side::A, |pair| pair.link.focus)
+        self.comparison.as_ref().map_or(Side::A, |comparison| comparison.link.focus)
     }
 
     /// One of the traces; `None` for a second one that is not there.
     pub fn side(&self, side: Side) -> Option<&Workspace> {
         match side {
             Side::A => Some(&self.first),
-            Side::B => self.pair.as_ref().map(|pair| &pair.second),
+            Side::B => self.comparison.as_ref().map(|comparison| &comparison.second),
         }
     }
 
@@ -63,8 +63,8 @@ impl OpenTraces {
 
     /// Changes what is seen of one side, and of the other what is linked to it.
     pub fn apply(&mut self, side: Side, command: &ViewCommand) {
-        match &mut self.pair {
-            Some(pair) => pair.apply(&mut self.first, side, command),
+        match &mut self.comparison {
+            Some(comparison) => comparison.apply(&mut self.first, side, command),
             None => self.first.apply(command),
         }
     }
@@ -81,17 +81,17 @@ impl OpenTraces {
     }
 
     /// Changes how two traces are linked; means nothing to one.
-    pub fn link(&mut self, command: &PairCommand) {
+    pub fn link(&mut self, command: &ComparisonCommand) {
         match command {
-            PairCommand::Keep(side) => self.keep(*side),
-            PairCommand::Swap => {
-                if let Some(pair) = &mut self.pair {
-                    pair.swap(&mut self.first, &self.wake);
+            ComparisonCommand::Keep(side) => self.keep(*side),
+            ComparisonCommand::Swap => {
+                if let Some(comparison) = &mut self.comparison {
+                    comparison.swap(&mut self.first, &self.wake);
                 }
             }
             command => {
-                if let Some(pair) = &mut self.pair {
-                    pair.link(&mut self.first, command);
+                if let Some(comparison) = &mut self.comparison {
+                    comparison.link(&mut self.first, command);
                 }
             }
         }
@@ -99,10 +99,11 @@ impl OpenTraces {
 
     /// Goes on with one of two.
     fn keep(&mut self, side: Side) {
-        let Some(pair) = self.pair.take() else { return };
-        let window = if pair.link.focus == Side::A { self.first.state.clone() } else { pair.second.state.clone() };
+        let Some(comparison) = self.comparison.take() else { return };
+        let window =
+            if comparison.link.focus == Side::A { self.first.state.clone() } else { comparison.second.state.clone() };
         if side == Side::B {
-            self.first = pair.second;
+            self.first = comparison.second;
         }
         self.first.state.share_window(&window);
         self.first.alone();
@@ -111,22 +112,22 @@ impl OpenTraces {
     /// Takes in what has been computed.
     pub fn poll_jobs(&mut self) {
         self.first.poll_jobs();
-        if let Some(pair) = &mut self.pair {
-            pair.poll_jobs(&mut self.first);
+        if let Some(comparison) = &mut self.comparison {
+            comparison.poll_jobs(&mut self.first);
         }
     }
 
     /// Asks for what is needed; what has been asked before costs nothing.
     pub fn ask_jobs(&mut self) {
         self.first.ask_jobs();
-        if let Some(pair) = &mut self.pair {
-            pair.ask_jobs(&self.first);
+        if let Some(comparison) = &mut self.comparison {
+            comparison.ask_jobs(&self.first);
         }
     }
 
     /// Whether nothing is being computed.
     pub fn is_settled(&self) -> bool {
-        self.first.is_settled() && self.pair.as_ref().is_none_or(Pair::is_settled)
+        self.first.is_settled() && self.comparison.as_ref().is_none_or(TraceComparison::is_settled)
     }
 
     /// Draws everything below the toolbar.
@@ -138,8 +139,8 @@ impl OpenTraces {
         loading: Option<(&PathBuf, &Progress)>,
         out: &mut Vec<Command>,
     ) {
-        match &mut self.pair {
-            Some(pair) => pair.ui(ui, &mut self.first, settings, keys, loading, out),
+        match &mut self.comparison {
+            Some(comparison) => comparison.ui(ui, &mut self.first, settings, keys, loading, out),
             None => self.first.ui(ui, settings, keys, loading, out),
         }
     }

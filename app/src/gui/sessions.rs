@@ -44,7 +44,7 @@ pub struct Second {
     pub split: f32,
     /// Whether the tracks of both are in one list.
     #[serde(default)]
-    pub woven: bool,
+    pub interleaved: bool,
 }
 
 /// Where sessions are kept.

@@ -15,14 +15,14 @@ use trace_model::{Arg, LabelId, SliceId, Timestamp, TrackId};
 use crate::gui::Command;
 use crate::gui::jobs::{Memo, Wake, Worker};
 use crate::gui::keys::Keys;
-use crate::gui::panels::dock::{self, DrawTab, Extra, Memory, Sight};
+use crate::gui::panels::dock::{self, ComparisonTab, DrawTab, PanelContext, PanelState};
 use crate::gui::panels::found::{self as found_panel, List, Order};
 use crate::gui::panels::{
     area as area_panel, details, help, keys as keys_panel, legend, notes, palette, search as search_panel, welcome,
 };
 use crate::gui::reports::Reports;
 use crate::gui::settings::Settings;
-use crate::gui::timeline::{Beside, Known, Timeline};
+use crate::gui::timeline::{OtherTrace, Timeline, TimelineContext};
 use crate::view::palette::ColorKey;
 use crate::view::panels::area::{self, Area, Pivot, Summary};
 use crate::view::panels::histogram::{self, Histogram};
@@ -59,7 +59,7 @@ pub struct Workspace {
     /// Finds out what the first click on a name would wait for.
     _longest: Worker<(), ()>,
     choice: area_panel::Choice,
-    memory: Memory,
+    memory: PanelState,
     palette: palette::Typed,
     changing: keys_panel::Changing,
     typed: String,
@@ -88,7 +88,7 @@ impl Workspace {
             area: Worker::new("area", Arc::clone(wake)),
             durations: Worker::new("durations", Arc::clone(wake)),
             choice: area_panel::Choice::default(),
-            memory: Memory::default(),
+            memory: PanelState::default(),
             palette: palette::Typed::default(),
             changing: keys_panel::Changing::default(),
             typed: String::new(),
@@ -235,7 +235,7 @@ impl Workspace {
         if let Some((path, progress)) = loading {
             EguiPanel::top("loading").show(ui, |ui| welcome::progress_ui(ui, path, progress, out));
         }
-        if self.state.shows(Panel::Search) || self.state.spotlight.is_some() {
+        if self.state.shows(Panel::Search) || self.state.highlighted.is_some() {
             EguiPanel::top("search").show(ui, |ui| {
                 search_panel::search_ui(ui, &self.state, &mut self.typed, self.search.memo(), &mut wanted);
             });
@@ -255,9 +255,10 @@ impl Workspace {
                         ui.label(egui::RichText::new(about).strong());
                     }
                     let (args, durations) = (self.args.memo(), self.durations.memo());
-                    let known = details::Known { args, durations, steps: self.bands.as_deref().unwrap_or_default() };
+                    let known =
+                        details::DetailsContext { args, durations, steps: self.bands.as_deref().unwrap_or_default() };
                     let (trace, state, reports) = (&self.trace, &self.state, &self.reports);
-                    let sight = Sight { trace, state, reports, tab: &state.tab };
+                    let sight = PanelContext { trace, state, reports, tab: &state.tab };
                     details::details_ui(ui, sight, known, &mut self.memory, &mut wanted);
                 }
             });
@@ -283,17 +284,18 @@ impl Workspace {
         ui: &mut Ui,
         settings: &Settings,
         keys: &Keys,
-        beside: Option<Beside<'_>>,
+        beside: Option<OtherTrace<'_>>,
         out: &mut Vec<ViewCommand>,
     ) {
-        let lit = self.search.memo().latest().filter(|_| self.state.is_searching()).map(|found| &found.lit);
-        let known = Known {
-            lit,
+        let highlighted =
+            self.search.memo().latest().filter(|_| self.state.is_searching()).map(|found| &found.highlighted);
+        let known = TimelineContext {
+            highlighted,
             steps: self.bands.as_deref().unwrap_or_default(),
             efficiency: self.efficiency.as_deref(),
             wheel_zooms: settings.wheel_zooms.unwrap_or_default(),
             keys: Some(keys),
-            beside,
+            other_trace: beside,
         };
         if self.trace.tree.nodes().is_empty() {
             welcome::nothing_inside_ui(ui, &self.trace);
@@ -337,7 +339,7 @@ impl Workspace {
 
     fn dock_ui(&mut self, ui: &mut Ui, comparison: Option<DrawTab<'_>>, out: &mut Vec<Command>) {
         let tab = self.state.tab.as_str();
-        let sight = Sight { trace: &self.trace, state: &self.state, reports: &self.reports, tab };
+        let sight = PanelContext { trace: &self.trace, state: &self.state, reports: &self.reports, tab };
         let (trace, state, search, order, list) =
             (&self.trace, &self.state, self.search.memo(), &self.order, &mut self.list);
         let mut found = |ui: &mut Ui, out: &mut Vec<Command>| {
@@ -351,11 +353,11 @@ impl Workspace {
             found_panel::found_ui(ui, trace, state, search, order, list, out);
         };
         let mut extras = Vec::new();
-        extras.extend(comparison.map(|draw| Extra { id: COMPARE, title: "Compare".to_owned(), draw }));
+        extras.extend(comparison.map(|draw| ComparisonTab { id: COMPARE, title: "Compare".to_owned(), draw }));
         if state.is_searching() || state.shows_tab(FOUND) {
             let count = search.latest().filter(|_| state.is_searching()).map(|found| group_digits(found.total as u64));
             let title = count.map_or_else(|| "Found".to_owned(), |count| format!("Found ({count})"));
-            extras.push(Extra { id: FOUND, title, draw: &mut found });
+            extras.push(ComparisonTab { id: FOUND, title, draw: &mut found });
         }
         let room = ui.available_width();
         // Two panels, so that each keeps the width that the user gave it.
@@ -368,7 +370,7 @@ impl Workspace {
         if let Some(tab) = state.tab_below() {
             let panel =
                 EguiPanel::bottom("reports below").resizable(true).default_size(260.0).size_range(120.0..=700.0);
-            let sight = Sight { tab, ..sight };
+            let sight = PanelContext { tab, ..sight };
             let shown = panel.show(ui, |ui| dock::dock_ui(ui, sight, &mut self.memory, lower, true, out));
             dock::drop_ui(ui, &shown.response, true, out);
         } else if dock::is_dragging(ui) {

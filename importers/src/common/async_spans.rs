@@ -60,7 +60,7 @@ impl Core {
 }
 
 /// One asynchronous op: indices of its halves in the batch of the op track.
-struct Pair {
+struct AsyncPair {
     start: Option<u32>,
     done: Option<u32>,
     /// Where an op without `-done` is cut off.
@@ -69,14 +69,14 @@ struct Pair {
 
 /// Whether an op starts or ends something asynchronous.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Half {
+enum AsyncHalf {
     Start,
     Done,
 }
 
 /// What pairing needs to know of one label.
 struct Role {
-    half: Half,
+    half: AsyncHalf,
     /// What it starts or ends (`copy`, `all-gather`), for pairing in order.
     family: StringId,
     /// Op name.
@@ -128,7 +128,7 @@ impl Pending {
 }
 
 /// Walks the ops in time order, one program execution after the other.
-fn pair_up(builder: &mut TraceBuilder, core: &Core) -> Vec<Pair> {
+fn pair_up(builder: &mut TraceBuilder, core: &Core) -> Vec<AsyncPair> {
     let roles = roles(builder, core.ops);
     if roles.is_empty() {
         return Vec::new();
@@ -162,10 +162,10 @@ fn pair_up(builder: &mut TraceBuilder, core: &Core) -> Vec<Pair> {
             cut_off(&mut pending, modules[before - 1].end, &mut pairs);
         }
         match role.half {
-            Half::Start => pending.push(index, role),
-            Half::Done => match pending.take(role) {
-                Some(start) => pairs.push(Pair { start: Some(start), done: Some(index), cut: None }),
-                None if role.certain => pairs.push(Pair { start: None, done: Some(index), cut: None }),
+            AsyncHalf::Start => pending.push(index, role),
+            AsyncHalf::Done => match pending.take(role) {
+                Some(start) => pairs.push(AsyncPair { start: Some(start), done: Some(index), cut: None }),
+                None if role.certain => pairs.push(AsyncPair { start: None, done: Some(index), cut: None }),
                 None => {}
             },
         }
@@ -176,10 +176,10 @@ fn pair_up(builder: &mut TraceBuilder, core: &Core) -> Vec<Pair> {
 }
 
 /// Ends spans that are still in flight when their program ends.
-fn cut_off(pending: &mut Pending, at: Timestamp, pairs: &mut Vec<Pair>) {
+fn cut_off(pending: &mut Pending, at: Timestamp, pairs: &mut Vec<AsyncPair>) {
     let pending = std::mem::take(pending);
     let open = pending.all.iter().filter(|&&(index, certain)| certain && !pending.taken.contains(&index));
-    pairs.extend(open.map(|&(index, _)| Pair { start: Some(index), done: None, cut: Some(at) }));
+    pairs.extend(open.map(|&(index, _)| AsyncPair { start: Some(index), done: None, cut: Some(at) }));
 }
 
 /// The roles of all labels on a track that have one.
@@ -208,14 +208,14 @@ fn role(builder: &mut TraceBuilder, label: LabelId) -> Option<Role> {
     let by_opcode = text.as_ref().and_then(|text| half(text.opcode)).or_else(|| category.and_then(half));
     // A fusion can be one half of a collective; only its name says so.
     let opaque = text.as_ref().is_none_or(|text| matches!(text.opcode, "fusion" | "custom-call" | "call"));
-    let by_name = || if opaque { half(without_number(name)) } else { None };
+    let by_name = || if opaque { half(without_suffix(name)) } else { None };
     let certain = by_opcode.is_some() || (text.is_none() && category.is_none());
     let (half, family) = by_opcode.or_else(by_name)?;
 
     let family = family.to_owned();
     let in_order = !text.iter().flat_map(HloText::operands).any(|operand| operand.contains("-start"));
     let mut starts = Vec::new();
-    if half == Half::Done {
+    if half == AsyncHalf::Done {
         starts.extend(text.iter().flat_map(HloText::operands).map(str::to_owned));
         starts.push(name.replacen("-done", "-start", 1));
     }
@@ -224,19 +224,19 @@ fn role(builder: &mut TraceBuilder, label: LabelId) -> Option<Role> {
 }
 
 /// Which half an opcode, category or name is, and of what.
-fn half(word: &str) -> Option<(Half, &str)> {
+fn half(word: &str) -> Option<(AsyncHalf, &str)> {
     let word = word.strip_prefix("host ").unwrap_or(word);
     if let Some(family) = word.strip_suffix("-start") {
-        return Some((Half::Start, family));
+        return Some((AsyncHalf::Start, family));
     }
     if let Some(family) = word.strip_suffix("-done") {
-        return Some((Half::Done, family));
+        return Some((AsyncHalf::Done, family));
     }
-    matches!(word, "send" | "recv").then_some((Half::Start, word))
+    matches!(word, "send" | "recv").then_some((AsyncHalf::Start, word))
 }
 
-/// `copy-start.12` without `.12`.
-fn without_number(name: &str) -> &str {
+/// The name without the numbers at its end: `copy-start` of `copy-start.12` and of `copy-start.1.2`.
+fn without_suffix(name: &str) -> &str {
     name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.')
 }
 
@@ -284,7 +284,7 @@ fn balanced(text: &str) -> Option<usize> {
 }
 
 /// Fills the async track of a core from pairs.
-fn add_spans(builder: &mut TraceBuilder, core: &Core, recorded: Option<TrackId>, pairs: &[Pair]) {
+fn add_spans(builder: &mut TraceBuilder, core: &Core, recorded: Option<TrackId>, pairs: &[AsyncPair]) {
     if pairs.is_empty() {
         return;
     }
@@ -340,7 +340,7 @@ fn op_name(builder: &TraceBuilder, label: LabelId) -> StringId {
 
 /// Recorded spans lack the device clock that their two ops have. It is taken over by every span that starts with a
 /// start op of the same name.
-fn add_device_clock(builder: &mut TraceBuilder, core: &Core, track: TrackId, pairs: &[Pair]) {
+fn add_device_clock(builder: &mut TraceBuilder, core: &Core, track: TrackId, pairs: &[AsyncPair]) {
     let (ops, recorded) = (builder.batch(core.ops), builder.batch(track));
     let mut by_start: HashMap<(OpId, Timestamp), TimeRange> = HashMap::new();
     for pair in pairs {
@@ -361,7 +361,7 @@ fn add_device_clock(builder: &mut TraceBuilder, core: &Core, track: TrackId, pai
 }
 
 /// A flow from every start to its end.
-fn link(builder: &mut TraceBuilder, core: &Core, pairs: &[Pair]) {
+fn link(builder: &mut TraceBuilder, core: &Core, pairs: &[AsyncPair]) {
     for (id, pair) in pairs.iter().enumerate() {
         if let (Some(start), Some(done)) = (pair.start, pair.done) {
             let end = |index| FlowEnd::Slice(SliceKey::new(core.ops, index));

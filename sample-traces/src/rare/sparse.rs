@@ -19,14 +19,14 @@ pub struct SparseOffload {
     /// How many.
     pub lookups: i64,
     /// Whether the runtime draws a flow from each start to the first op of its work.
-    pub arrows: bool,
+    pub with_flows: bool,
     /// Whether the last program is missing: its start finds nothing.
     pub lose_last: bool,
 }
 
 impl Default for SparseOffload {
     fn default() -> Self {
-        Self { lookups: 4, arrows: true, lose_last: false }
+        Self { lookups: 4, with_flows: true, lose_last: false }
     }
 }
 
@@ -66,7 +66,7 @@ impl SparseOffload {
                 Stat::int("tc_offload_start_id", START_ID),
                 Stat::int("offload_execution_index", lookup),
             ];
-            if self.arrows {
+            if self.with_flows {
                 handed.extend([Stat::int("_p", 1000 + lookup), Stat::int("_pt", SC_OFFLOAD)]);
             }
             super::execution(&mut core, OPS, start, at(0), US, handed);
@@ -79,7 +79,7 @@ impl SparseOffload {
             super::event(&mut sparse, SPARSE_MODULES, "lookup(9)", at(1) + US / 2, 8 * US, number);
             super::event(&mut sparse, SPARSE_STEPS, &lookup.to_string(), at(1), 9 * US, Vec::new());
             let arrow = [Stat::int("_c", 1000 + lookup), Stat::int("_ct", SC_OFFLOAD)];
-            let arrow = arrow.into_iter().filter(|_| self.arrows).collect();
+            let arrow = arrow.into_iter().filter(|_| self.with_flows).collect();
             super::execution(&mut sparse, SPARSE_OPS, gather, at(2), 4 * US, arrow);
             super::execution(&mut sparse, SPARSE_OPS, scatter, at(6), 3 * US, Vec::new());
         }

@@ -17,7 +17,7 @@ pub enum PairedBy {
     /// Equal run id and device.
     RunId,
     /// Flows of the capture.
-    Arrows,
+    Flows,
     /// The k-th launch is the k-th execution.
     Order,
 }
@@ -27,7 +27,7 @@ impl PairedBy {
     pub fn title(self) -> &'static str {
         match self {
             Self::RunId => "run id",
-            Self::Arrows => "arrows",
+            Self::Flows => "flows",
             Self::Order => "order",
         }
     }
@@ -166,7 +166,7 @@ fn launches_of(model: &TraceModel, core: GroupId, events: &LaunchEvents<'_>, alo
     };
     let candidates: [(PairedBy, &dyn Fn() -> Vec<LaunchPair>); 3] = [
         (PairedBy::RunId, &|| by_id(&events.enqueues)),
-        (PairedBy::Arrows, &|| arrows(model, &programs)),
+        (PairedBy::Flows, &|| by_flows(model, &programs)),
         (PairedBy::Order, &|| in_order(&events.launches)),
     ];
     let found = candidates.into_iter().map(|(by, find)| (by, find())).find(|(_, pairs)| !pairs.is_empty());
@@ -176,7 +176,7 @@ fn launches_of(model: &TraceModel, core: GroupId, events: &LaunchEvents<'_>, alo
 }
 
 /// The last host event that has a flow to a program.
-fn arrows(model: &TraceModel, programs: &[SliceRef<'_>]) -> Vec<LaunchPair> {
+fn by_flows(model: &TraceModel, programs: &[SliceRef<'_>]) -> Vec<LaunchPair> {
     let is_host = |slice: SliceRef<'_>| model.track(slice.track()).kind == TrackKind::HostThread;
     let from = |program: &SliceRef<'_>| -> Option<(Timestamp, SliceId)> {
         let hosts = model.flows_to(program.id()).map(|flow| model.slice(flow.from)).filter(|&host| is_host(host));

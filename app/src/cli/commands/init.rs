@@ -170,7 +170,7 @@ fn op_regression(text: &mut String, runs: &[Summary]) {
     let is_plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
     let exposed =
         runs.iter().flat_map(|run| &run.ops).filter(|op| op.is_collective && op.part == StepPart::ExposedComm);
-    let names = exposed.map(|op| analysis::compare::stem(&op.name));
+    let names = exposed.map(|op| trace_model::without_number(&op.name));
     if let Some(kind) = names.filter(|name| is_plain(name)).find(|name| !name.is_empty()) {
         let _ = write!(
             text,

@@ -3,7 +3,7 @@
 use egui::{Align, Button, DragValue, Layout, Panel as EguiPanel, ProgressBar, RichText, Role, Ui, WidgetInfo};
 use trace_model::Picos;
 
-use super::{Pair, PairCommand, second_later};
+use super::{ComparisonCommand, TraceComparison, second_later};
 use crate::gui::Command;
 use crate::gui::jobs::Memo;
 use crate::gui::keys::hint;
@@ -15,38 +15,38 @@ use crate::view::compare::{CANCELLED, Lock, Side};
 use crate::view::time_format;
 
 /// The bar below the toolbar.
-pub fn bar_ui(ui: &mut Ui, pair: &Pair, first: &Workspace, out: &mut Vec<Command>) {
-    EguiPanel::top("pair").show(ui, |ui| {
+pub fn bar_ui(ui: &mut Ui, comparison: &TraceComparison, first: &Workspace, out: &mut Vec<Command>) {
+    EguiPanel::top("comparison").show(ui, |ui| {
         ui.add_space(2.0);
         ui.horizontal(|ui| {
-            locks_ui(ui, pair, first, out);
+            locks_ui(ui, comparison, first, out);
             ui.separator();
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                ends_ui(ui, pair, out);
-                ui.with_layout(Layout::left_to_right(Align::Center), |ui| statement_ui(ui, pair, out));
+                ends_ui(ui, comparison, out);
+                ui.with_layout(Layout::left_to_right(Align::Center), |ui| statement_ui(ui, comparison, out));
             });
         });
         ui.add_space(2.0);
     });
 }
 
-fn locks_ui(ui: &mut Ui, pair: &Pair, first: &Workspace, out: &mut Vec<Command>) {
+fn locks_ui(ui: &mut Ui, comparison: &TraceComparison, first: &Workspace, out: &mut Vec<Command>) {
     ui.spacing_mut().item_spacing.x = 3.0;
     ui.label(RichText::new("Locked by").small().weak());
-    let has_steps = !pair.alignment().is_empty();
+    let has_steps = !comparison.alignment().is_empty();
     for (lock, title, about) in Lock::ALL {
-        let is_on = pair.link.lock == lock;
+        let is_on = comparison.link.lock == lock;
         let enabled = lock != Lock::Step || has_steps;
         let button = ui.add_enabled(enabled, Button::selectable(is_on, title));
         button.widget_info(|| WidgetInfo::selected(Role::Button, enabled, is_on, format!("Lock: {title}")));
         let button = button.on_disabled_hover_text("No steps of the two correspond");
         if button.on_hover_text(hint(ui.ctx(), &format!("{about}. Lock, unlock"), "lock")).clicked() {
-            out.push(PairCommand::Lock(lock).into());
+            out.push(ComparisonCommand::Lock(lock).into());
         }
     }
-    if pair.link.lock == Lock::Offset {
-        let zero = second_later(first, &pair.second);
-        let mut ps = (pair.link.offset - zero).ps() as f64;
+    if comparison.link.lock == Lock::Offset {
+        let zero = second_later(first, &comparison.second);
+        let mut ps = (comparison.link.offset - zero).ps() as f64;
         let speed = first.state.place.time.span_ps() / 1000.0;
         let field = DragValue::new(&mut ps)
             .speed(speed)
@@ -55,36 +55,36 @@ fn locks_ui(ui: &mut Ui, pair: &Pair, first: &Workspace, out: &mut Vec<Command>)
         let response = ui.add(field);
         response.widget_info(|| WidgetInfo::labeled(Role::SpinButton, true, "Offset of B"));
         if response.on_hover_text("How much later B is shown, counted from both beginnings: 1.5ms").changed() {
-            out.push(PairCommand::Offset(Picos::from_ps(ps as i64)).into());
+            out.push(ComparisonCommand::Offset(Picos::from_ps(ps as i64)).into());
         }
     }
 }
 
-fn ends_ui(ui: &mut Ui, pair: &Pair, out: &mut Vec<Command>) {
+fn ends_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<Command>) {
     ui.menu_button("Close", |ui| {
         for side in Side::BOTH {
             let label = format!("Close {}, go on with {}", side.other().name(), side.name());
             if ui.button(label).clicked() {
-                out.push(PairCommand::Keep(side).into());
+                out.push(ComparisonCommand::Keep(side).into());
                 ui.close();
             }
         }
     });
     if ui.button("Swap A and B").on_hover_text(hint(ui.ctx(), "What is compared with what", "swap")).clicked() {
-        out.push(PairCommand::Swap.into());
+        out.push(ComparisonCommand::Swap.into());
     }
-    let is_on = pair.is_woven();
+    let is_on = comparison.tracks_are_interleaved();
     let button = ui.add(Button::selectable(is_on, "Interleave"));
     button.widget_info(|| WidgetInfo::selected(Role::Button, true, is_on, "Interleave tracks"));
-    let about = hint(ui.ctx(), "Each track of B right below that of A, in one list", "weave");
+    let about = hint(ui.ctx(), "Each track of B right below that of A, in one list", "interleave");
     if button.on_hover_text(about).clicked() {
-        out.push(PairCommand::Weave.into());
+        out.push(ComparisonCommand::Interleave.into());
     }
 }
 
-fn statement_ui(ui: &mut Ui, pair: &Pair, out: &mut Vec<Command>) {
+fn statement_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<Command>) {
     let theme = Theme::current(ui);
-    match pair.compared() {
+    match comparison.compared() {
         Memo::Ready(compared) => {
             let text = capitalised(&compared.comparison.statement);
             let strong = RichText::new(&text).color(theme.text_strong);
@@ -97,20 +97,20 @@ fn statement_ui(ui: &mut Ui, pair: &Pair, out: &mut Vec<Command>) {
         Memo::Failed { error, .. } if error == CANCELLED => {
             ui.weak("The comparison was stopped.");
             if ui.button("Compare after all").clicked() {
-                out.push(PairCommand::Resume.into());
+                out.push(ComparisonCommand::Resume.into());
             }
         }
         Memo::Failed { error, .. } => {
             let text = format!("The two cannot be compared: {error}. The timelines move freely.");
             ui.add(egui::Label::new(RichText::new(&text).color(theme.warning)).truncate()).on_hover_text(&text);
         }
-        _ => progress_ui(ui, pair, out),
+        _ => progress_ui(ui, comparison, out),
     }
 }
 
 /// How far the comparison is, and the way to be without it.
-fn progress_ui(ui: &mut Ui, pair: &Pair, out: &mut Vec<Command>) {
-    let Some(progress) = pair.progress() else { return drop(ui.weak("Comparing …")) };
+fn progress_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<Command>) {
+    let Some(progress) = comparison.progress() else { return drop(ui.weak("Comparing …")) };
     if progress.check().is_err() {
         ui.spinner();
         return drop(ui.weak("Stopping …"));
@@ -120,6 +120,6 @@ fn progress_ui(ui: &mut Ui, pair: &Pair, out: &mut Vec<Command>) {
         ProgressBar::new(progress.fraction().unwrap_or(0.0)).text(format!("Comparing: {done} of {total} reports"));
     ui.add(bar.desired_width(260.0));
     if ui.button("Stop").on_hover_text("Look at both without comparing them").clicked() {
-        out.push(PairCommand::Stop.into());
+        out.push(ComparisonCommand::Stop.into());
     }
 }

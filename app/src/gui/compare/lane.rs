@@ -8,7 +8,7 @@ use egui::{
 };
 use trace_model::Picos;
 
-use super::{Command, PairCommand};
+use super::{Command, ComparisonCommand};
 use crate::gui::jobs::Memo;
 use crate::gui::keys::hint;
 use crate::gui::theme::{Theme, readable_on, small_font};
@@ -57,7 +57,7 @@ impl Areas {
     }
 
     /// Of a rectangle with one list of tracks below two rulers, each so high with its minimap.
-    pub fn woven(rect: Rect, ruler: f32) -> Self {
+    pub fn interleaved(rect: Rect, ruler: f32) -> Self {
         let mut top = rect.top();
         let mut next = |height: f32| {
             let rect = Rect::from_x_y_ranges(rect.x_range(), top..=top + height);
@@ -124,7 +124,7 @@ pub fn head_ui(
     let about = hint(ui.ctx(), "Keys and panels are about this one after a click", "swap-focus");
     let hint = format!("{}\n{about}", own.trace.path.display());
     if response.on_hover_text(hint).on_hover_cursor(CursorIcon::PointingHand).clicked() {
-        out.push(PairCommand::Focus(side).into());
+        out.push(ComparisonCommand::Focus(side).into());
     }
 }
 
@@ -152,7 +152,7 @@ pub fn lane_ui(
     {
         let room = areas.whole.height() - LANE - 2.0 * HEAD;
         let above = pointer.y - areas.whole.top() - HEAD - LANE / 2.0;
-        out.push(PairCommand::Split(above / room.max(1.0)).into());
+        out.push(ComparisonCommand::Split(above / room.max(1.0)).into());
     }
     if response.hovered() && areas.body.is_none() {
         ui.ctx().set_cursor_icon(CursorIcon::ResizeVertical);
@@ -189,7 +189,7 @@ pub fn lane_ui(
     if let Some(delta) = pointed {
         ui.ctx().set_cursor_icon(CursorIcon::PointingHand);
         if response.clicked() {
-            out.push(PairCommand::ShowSteps(delta.steps.0, delta.steps.1).into());
+            out.push(ComparisonCommand::ShowSteps(delta.steps.0, delta.steps.1).into());
         }
         response.on_hover_text(about(alignment, delta, tone_of(delta), compared));
     }

@@ -21,12 +21,12 @@ use crate::gui::settings::Settings;
 use crate::gui::workspace::{Companion, Workspace};
 use crate::view::compare::{Alignment, Compared, Link, Lock, Places, Side, steps_of_both};
 use crate::view::state::tabs::COMPARE;
-use crate::view::state::{Spotlight, ViewCommand};
+use crate::view::state::{HighlightedLabels, ViewCommand};
 use crate::view::viewport::Viewport;
 
 /// A wish about two linked traces.
 #[derive(Clone, Debug, PartialEq)]
-pub enum PairCommand {
+pub enum ComparisonCommand {
     /// Keys and panels are about this side.
     Focus(Side),
     /// Keys and panels are about the other side.
@@ -40,12 +40,12 @@ pub enum PairCommand {
     /// B is so much later, counted from the beginnings of the traces.
     Offset(Picos),
     /// Tracks of both in one list, each of B below that of A; or one timeline above the other.
-    Weave,
+    Interleave,
     /// The timeline of A takes this share of the height.
     Split(f32),
     /// Show steps from this on, so many.
     ShowSteps(usize, usize),
-    /// Show ops of these rows of the comparison on both sides, and light them up.
+    /// Show ops of these rows of the comparison on both sides, and highlight them.
     ShowOps(Vec<usize>),
     /// Compare no further.
     Stop,
@@ -56,7 +56,7 @@ pub enum PairCommand {
 }
 
 /// The second trace, and how it is linked to the first.
-pub struct Pair {
+pub struct TraceComparison {
     /// Below.
     pub second: Workspace,
     /// How.
@@ -72,14 +72,14 @@ pub struct Pair {
     /// Share of the height that A takes.
     split: f32,
     /// Tracks of both are in one list.
-    woven: bool,
+    is_interleaved: bool,
     /// Where the pointer was in the last frame.
     pointer: Option<(Side, Timestamp)>,
     /// Which side the mouse is for while it is over tracks of both.
     mouse: Side,
 }
 
-impl Pair {
+impl TraceComparison {
     /// Links `second` to `first`.
     pub fn new(first: &mut Workspace, mut second: Workspace, wake: &Wake) -> Self {
         first.apply(&ViewCommand::ShowTab(COMPARE.to_owned()));
@@ -93,7 +93,7 @@ impl Pair {
             is_restored: false,
             tables: tab::Tables::default(),
             split: 0.5,
-            woven: false,
+            is_interleaved: false,
             pointer: None,
             mouse: Side::A,
         }
@@ -106,13 +106,13 @@ impl Pair {
             view: self.second.state.clone(),
             link: self.link.clone(),
             split: self.split,
-            woven: self.woven,
+            interleaved: self.is_interleaved,
         }
     }
 
     /// Whether tracks of both are in one list.
-    pub fn is_woven(&self) -> bool {
-        self.woven
+    pub fn tracks_are_interleaved(&self) -> bool {
+        self.is_interleaved
     }
 
     /// Takes over how it was kept.
@@ -122,7 +122,7 @@ impl Pair {
         self.link = saved.link;
         self.split = if saved.split.is_finite() { saved.split.clamp(0.15, 0.85) } else { 0.5 };
         self.is_restored = true;
-        self.woven = saved.woven;
+        self.is_interleaved = saved.interleaved;
         self.scroll_as_one(first, self.link.focus);
         // The one that follows may lie where nobody can go: beside its own trace.
         self.follow(first, self.link.leader, false);
@@ -150,8 +150,8 @@ impl Pair {
                 self.link.set(Lock::Free);
             }
             let focus = self.link.focus;
-            if let Some(lit) = self.of(first, focus).state.spotlight.clone() {
-                self.light_up(first, focus, &lit);
+            if let Some(highlighted) = self.of(first, focus).state.highlighted.clone() {
+                self.highlight(first, focus, &highlighted);
             }
             // Where steps were known before, the views have met, and the user has gone on.
             if !is_early {
@@ -194,35 +194,35 @@ impl Pair {
     }
 
     /// Changes how the two are linked.
-    pub fn link(&mut self, first: &mut Workspace, command: &PairCommand) {
+    pub fn link(&mut self, first: &mut Workspace, command: &ComparisonCommand) {
         match command {
-            PairCommand::Focus(side) => self.link.focus = *side,
-            PairCommand::SwapFocus => self.link.focus = self.link.focus.other(),
-            PairCommand::Lock(lock) => self.lock(first, *lock),
-            PairCommand::ToggleLock => {
+            ComparisonCommand::Focus(side) => self.link.focus = *side,
+            ComparisonCommand::SwapFocus => self.link.focus = self.link.focus.other(),
+            ComparisonCommand::Lock(lock) => self.lock(first, *lock),
+            ComparisonCommand::ToggleLock => {
                 self.link.toggle();
                 self.lock(first, self.link.lock);
             }
-            PairCommand::Offset(offset) => {
+            ComparisonCommand::Offset(offset) => {
                 self.link.set(Lock::Offset);
                 self.link.offset = second_later(first, &self.second) + *offset;
                 self.follow(first, Side::A, false);
             }
-            PairCommand::Weave => {
-                self.woven = !self.woven;
+            ComparisonCommand::Interleave => {
+                self.is_interleaved = !self.is_interleaved;
                 // The list has become twice as long, or half: about the same is in sight.
-                let share = if self.woven { 2.0 } else { 0.5 };
+                let share = if self.is_interleaved { 2.0 } else { 0.5 };
                 for side in Side::BOTH {
                     self.of(first, side).state.place.scroll *= share;
                 }
                 self.scroll_as_one(first, self.link.focus);
             }
-            PairCommand::Split(share) => self.split = share.clamp(0.15, 0.85),
-            PairCommand::ShowSteps(from, count) => self.show_steps(first, *from, *count),
-            PairCommand::ShowOps(rows) => self.show_ops(first, rows),
-            PairCommand::Stop => self.compared.cancel(),
-            PairCommand::Resume => self.compared.clear(),
-            PairCommand::Swap | PairCommand::Keep(_) => {}
+            ComparisonCommand::Split(share) => self.split = share.clamp(0.15, 0.85),
+            ComparisonCommand::ShowSteps(from, count) => self.show_steps(first, *from, *count),
+            ComparisonCommand::ShowOps(rows) => self.show_ops(first, rows),
+            ComparisonCommand::Stop => self.compared.cancel(),
+            ComparisonCommand::Resume => self.compared.clear(),
+            ComparisonCommand::Swap | ComparisonCommand::Keep(_) => {}
         }
     }
 
@@ -278,8 +278,8 @@ impl Pair {
         if marks && *command != ViewCommand::MarkAll {
             self.mark_counterpart(first, side);
         }
-        if let ViewCommand::LightUp(Some(lit)) = command {
-            self.light_up(first, side, lit);
+        if let ViewCommand::Highlight(Some(highlighted)) = command {
+            self.highlight(first, side, highlighted);
         }
         let mut met = false;
         if after.selection != before.selection {
@@ -299,7 +299,7 @@ impl Pair {
 
     /// One list has one place: that of `side`, whose wish to see a slice goes before.
     fn scroll_as_one(&mut self, first: &mut Workspace, side: Side) {
-        if self.woven {
+        if self.is_interleaved {
             let own = &self.of(first, side).state;
             let (scroll, reveals) = (own.place.scroll, own.reveal.is_some());
             let other = &mut self.of(first, side.other()).state;
@@ -330,15 +330,15 @@ impl Pair {
     }
 
     /// The same ops on the other side.
-    fn light_up(&mut self, first: &mut Workspace, side: Side, lit: &Spotlight) {
+    fn highlight(&mut self, first: &mut Workspace, side: Side, highlighted: &HighlightedLabels) {
         let Some(compared) = self.compared.memo().latest() else {
-            // What was lit there before has nothing to do with it.
-            return self.of(first, side.other()).apply(&ViewCommand::LightUp(None));
+            // What was highlighted there before has nothing to do with it.
+            return self.of(first, side.other()).apply(&ViewCommand::Highlight(None));
         };
         let traces = [&first.trace, &self.second.trace];
         let across = |&label: &trace_model::LabelId| compared.partners.across(side, label, traces);
-        let spotlight = Spotlight::new(&lit.title, lit.labels.iter().flat_map(across));
-        self.of(first, side.other()).apply(&ViewCommand::LightUp(Some(spotlight)));
+        let counterparts = HighlightedLabels::new(&highlighted.title, highlighted.labels.iter().flat_map(across));
+        self.of(first, side.other()).apply(&ViewCommand::Highlight(Some(counterparts)));
     }
 
     /// Who goes to an op wants to see it on both sides: where steps lie so that its

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use trace_model::Picos;
 
-use super::Pair;
+use super::TraceComparison;
 use crate::gui::times;
 use crate::gui::workspace::Workspace;
 use crate::view::compare::{Lock, Side};
-use crate::view::state::{Spotlight, ViewCommand};
+use crate::view::state::{HighlightedLabels, ViewCommand};
 use crate::view::viewport::Viewport;
 
-impl Pair {
+impl TraceComparison {
     pub(super) fn show_steps(&mut self, first: &mut Workspace, from: usize, count: usize) {
         let alignment = self.alignment();
         if self.link.lock == Lock::Op {
@@ -39,8 +39,8 @@ impl Pair {
         let lead = if labels[self.link.focus.index()].is_empty() { self.link.focus.other() } else { self.link.focus };
         let steps = self.alignment();
         for side in Side::BOTH {
-            let spotlight = Spotlight::new(&title, labels[side.index()].iter().copied());
-            self.of(first, side).apply(&ViewCommand::LightUp(Some(spotlight)));
+            let highlighted = HighlightedLabels::new(&title, labels[side.index()].iter().copied());
+            self.of(first, side).apply(&ViewCommand::Highlight(Some(highlighted)));
         }
         let trace = self.of(first, lead).trace.clone();
         let model = trace.model.clone();

@@ -6,7 +6,7 @@ use analysis::compare::Comparison;
 use analysis::{Cell, Table};
 use egui::{RichText, Ui};
 
-use super::PairCommand;
+use super::ComparisonCommand;
 use crate::gui::Command;
 use crate::gui::jobs::Memo;
 use crate::gui::panels::dock::computing_ui;
@@ -67,7 +67,7 @@ impl Tables {
         if let Some(row) = one_table_ui(ui, table, sorted, about, out) {
             let ops = ops(row);
             if !ops.is_empty() {
-                out.push(PairCommand::ShowOps(ops).into());
+                out.push(ComparisonCommand::ShowOps(ops).into());
             }
         }
     }

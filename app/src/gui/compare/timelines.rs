@@ -4,15 +4,15 @@
 use egui::{Pos2, Rect, Ui};
 use trace_model::TimeRange;
 
-use super::{Command, Pair, lane};
+use super::{Command, TraceComparison, lane};
 use crate::gui::keys::Keys;
 use crate::gui::settings::Settings;
-use crate::gui::timeline::{Beside, Woven, head_height};
+use crate::gui::timeline::{InterleavedTracks, OtherTrace, head_height};
 use crate::gui::workspace::Workspace;
-use crate::view::compare::{Side, woven};
+use crate::view::compare::{Side, interleave};
 use crate::view::state::{Layer, ViewCommand};
 
-impl Pair {
+impl TraceComparison {
     pub(super) fn timelines_ui(
         &mut self,
         ui: &mut Ui,
@@ -22,14 +22,14 @@ impl Pair {
         out: &mut Vec<Command>,
     ) {
         let rect = ui.available_rect_before_wrap();
-        let areas = if self.woven {
-            lane::Areas::woven(rect, head_height(first.state.draws(Layer::Minimap)))
+        let areas = if self.is_interleaved {
+            lane::Areas::interleaved(rect, head_height(first.state.draws(Layer::Minimap)))
         } else {
             lane::Areas::of(rect, self.split)
         };
-        let rows = self.woven.then(|| {
+        let rows = self.is_interleaved.then(|| {
             let [a, b] = [&*first, &self.second].map(|own| (own.trace.tree.rows(&own.state), &*own.trace.tree));
-            woven([&a.0, &b.0], [a.1, b.1], &self.places)
+            interleave([&a.0, &b.0], [a.1, b.1], &self.places)
         });
         let over = self.over(ui, first, &areas);
         let compared = self.compared.memo().latest();
@@ -44,18 +44,18 @@ impl Pair {
                 let there = self.link.counterpart(on, &view, range, &alignment);
                 there.map(|range| range.start)
             });
-            let woven = rows.as_ref().zip(areas.body).map(|(rows, body)| Woven {
+            let interleaved = rows.as_ref().zip(areas.body).map(|(rows, body)| InterleavedTracks {
                 rows: &rows[side.index()],
                 body,
                 has_mouse: self.mouse == side,
             });
-            let beside = Beside {
+            let beside = OtherTrace {
                 side,
                 only: compared.map_or(&[], |compared| &compared.partners.only[side.index()]),
                 colors: compared.map(|compared| &*compared.partners.colors[side.index()]),
                 cursor,
                 hears_keys: over.unwrap_or(self.link.focus) == side,
-                woven,
+                interleaved,
             };
             let own = if side == Side::A { &mut *first } else { &mut self.second };
             let mut wanted: Vec<ViewCommand> = Vec::new();

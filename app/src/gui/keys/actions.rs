@@ -3,7 +3,7 @@
 use super::Keys;
 use crate::export::{Format, Panel as Picture};
 use crate::gui::Command;
-use crate::gui::compare::PairCommand;
+use crate::gui::compare::ComparisonCommand;
 use crate::gui::settings::ThemeChoice;
 use crate::view::compare::{Lock, Side};
 use crate::view::palette::Preset;
@@ -113,17 +113,17 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
         action("save-png", "Save the window as PNG", &[], |_| Command::SaveWindow),
     ]),
     (COMPARE, &[
-        action("swap-focus", "Compare: keys and panels are about the other run", &["C"], |_| PairCommand::SwapFocus.into()),
-        action("lock", "Compare: lock or unlock the two timelines", &["Shift+C"], |_| PairCommand::ToggleLock.into()),
-        action("swap", "Compare: swap A and B", &["X"], |_| PairCommand::Swap.into()),
-        action("weave", "Compare: tracks of both in one list, or one run above the other", &["Shift+X"], |_| PairCommand::Weave.into()),
-        action("lock-steps", "Compare: lock by steps", &[], |_| PairCommand::Lock(Lock::Step).into()),
-        action("lock-ops", "Compare: lock by ops", &[], |_| PairCommand::Lock(Lock::Op).into()),
-        action("lock-offset", "Compare: lock by an offset", &[], |_| PairCommand::Lock(Lock::Offset).into()),
+        action("swap-focus", "Compare: keys and panels are about the other run", &["C"], |_| ComparisonCommand::SwapFocus.into()),
+        action("lock", "Compare: lock or unlock the two timelines", &["Shift+C"], |_| ComparisonCommand::ToggleLock.into()),
+        action("swap", "Compare: swap A and B", &["X"], |_| ComparisonCommand::Swap.into()),
+        action("interleave", "Compare: tracks of both in one list, or one run above the other", &["Shift+X"], |_| ComparisonCommand::Interleave.into()),
+        action("lock-steps", "Compare: lock by steps", &[], |_| ComparisonCommand::Lock(Lock::Step).into()),
+        action("lock-ops", "Compare: lock by ops", &[], |_| ComparisonCommand::Lock(Lock::Op).into()),
+        action("lock-offset", "Compare: lock by an offset", &[], |_| ComparisonCommand::Lock(Lock::Offset).into()),
         action("color-change", "Colour by change", &[], |_| ViewCommand::Color(ColorBy::Change).into()),
         action("compare-tab", "Reports: Compare", &[], |_| ViewCommand::ShowTab(tabs::COMPARE.to_owned()).into()),
-        action("keep-a", "Compare: close B", &[], |_| PairCommand::Keep(Side::A).into()),
-        action("keep-b", "Compare: close A", &[], |_| PairCommand::Keep(Side::B).into()),
+        action("keep-a", "Compare: close B", &[], |_| ComparisonCommand::Keep(Side::A).into()),
+        action("keep-b", "Compare: close A", &[], |_| ComparisonCommand::Keep(Side::B).into()),
     ]),
     ("View", &[
         action("fold-all", "Fold all tracks", &[], |_| ViewCommand::FoldAll(true).into()),
@@ -160,7 +160,7 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
 pub const MOUSE: &[(&str, &str)] = &[
     ("Wheel", "Scroll the tracks; with Ctrl: zoom, or the other way round; with Shift: pan"),
     ("Click", "Select; twice: select and zoom"),
-    ("Ctrl+click", "Light up all of the same name, beside what is lit; again: no more"),
+    ("Ctrl+click", "Highlight all slices of this name too; again: stop highlighting them"),
     ("Drag", "Mark an area and sum it up; its edges can be dragged (Alt: do not snap)"),
     ("Drag on the ruler", "Mark a time on all tracks"),
     ("Shift, Space, middle or right drag", "Pan"),

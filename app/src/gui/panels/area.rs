@@ -12,7 +12,7 @@ use crate::gui::keys::{LEAVE, hint};
 use crate::gui::times::time;
 use crate::number::counted;
 use crate::view::panels::area::{Pivot, Summary};
-use crate::view::state::{Spotlight, ViewCommand, ViewState};
+use crate::view::state::{HighlightedLabels, ViewCommand, ViewState};
 
 /// How the area is summed up.
 #[derive(Default)]
@@ -92,6 +92,6 @@ fn rows_ui(ui: &mut Ui, summary: &Summary, choice: &mut Choice, out: &mut Vec<Co
         && let (Some(labels), Some(cells)) = (summary.labels.get(row), summary.table.rows.get(row))
     {
         let title = cells.first().map(|cell| super::number::shown(cell, analysis::Unit::None)).unwrap_or_default();
-        out.push(ViewCommand::LightUp(Some(Spotlight::new(title, labels.iter().copied()))).into());
+        out.push(ViewCommand::Highlight(Some(HighlightedLabels::new(title, labels.iter().copied()))).into());
     }
 }

@@ -7,7 +7,7 @@ use analysis::{Analysis as _, Unit, measured_range};
 use egui::{Grid, RichText, Role, ScrollArea, Ui, WidgetInfo};
 use trace_model::{Arg, Op, OpId, Picos, SliceId, SliceRef, TraceModel};
 
-use super::dock::{Memory, Sight};
+use super::dock::{PanelContext, PanelState};
 use super::hints::badge;
 use super::histogram::histogram_ui;
 use super::number::number;
@@ -16,7 +16,7 @@ use crate::gui::keys::hint;
 use crate::gui::theme::Theme;
 use crate::gui::times::time;
 use crate::view::panels::histogram::Histogram;
-use crate::view::state::{Spotlight, ViewCommand};
+use crate::view::state::{HighlightedLabels, ViewCommand};
 use crate::view::timeline::bands::{Band, step_at};
 use crate::view::timeline::trace::OpenTrace;
 
@@ -30,7 +30,7 @@ const SLOTS: &str =
 
 /// What was read and computed about the selected slice.
 #[derive(Clone, Copy)]
-pub struct Known<'a> {
+pub struct DetailsContext<'a> {
     /// What the file says.
     pub args: &'a Memo<Vec<Arg>>,
     /// How long slices of its name take.
@@ -43,7 +43,13 @@ pub struct Known<'a> {
 pub const WANTED: [&str; 2] = [Ops::ID, Overlap::ID];
 
 /// The drawer at the bottom.
-pub fn details_ui(ui: &mut Ui, sight: Sight<'_>, known: Known<'_>, memory: &mut Memory, out: &mut Vec<ViewCommand>) {
+pub fn details_ui(
+    ui: &mut Ui,
+    sight: PanelContext<'_>,
+    known: DetailsContext<'_>,
+    memory: &mut PanelState,
+    out: &mut Vec<ViewCommand>,
+) {
     let trace = sight.trace;
     let Some(selected) = sight.state.place.selection else {
         ui.add_space(6.0);
@@ -84,7 +90,13 @@ pub fn details_ui(ui: &mut Ui, sight: Sight<'_>, known: Known<'_>, memory: &mut 
     });
 }
 
-fn heading_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, memory: &mut Memory, out: &mut Vec<ViewCommand>) {
+fn heading_ui(
+    ui: &mut Ui,
+    trace: &OpenTrace,
+    slice: SliceRef<'_>,
+    memory: &mut PanelState,
+    out: &mut Vec<ViewCommand>,
+) {
     ui.add_space(4.0);
     if ui.available_width() < BESIDE {
         ui.horizontal(|ui| name_ui(ui, trace, slice));
@@ -103,7 +115,13 @@ fn heading_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, memory: &mut 
 /// Less room than this, and the buttons stand below the name.
 const BESIDE: f32 = 760.0;
 
-fn buttons_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, memory: &mut Memory, out: &mut Vec<ViewCommand>) {
+fn buttons_ui(
+    ui: &mut Ui,
+    trace: &OpenTrace,
+    slice: SliceRef<'_>,
+    memory: &mut PanelState,
+    out: &mut Vec<ViewCommand>,
+) {
     if ui.button("Close").on_hover_text(hint(ui.ctx(), "Close the details", "details")).clicked() {
         out.push(ViewCommand::ShowPanel(crate::view::state::Panel::Details, false));
     }
@@ -115,10 +133,12 @@ fn buttons_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, memory: &mut 
     {
         out.push(ViewCommand::GoTo(longest));
     }
-    let lit =
-        ViewCommand::LightUp(Some(Spotlight::new(slice.name(), trace.labels_named(slice.name()).iter().copied())));
+    let highlighted = ViewCommand::Highlight(Some(HighlightedLabels::new(
+        slice.name(),
+        trace.labels_named(slice.name()).iter().copied(),
+    )));
     if ui.button("All of this name").on_hover_text("Light them up; then step through them").clicked() {
-        out.push(lit);
+        out.push(highlighted);
     }
     if slice.op().is_some() && ui.button("In Ops").on_hover_text("Its row in the table of ops").clicked() {
         let name = slice.op().map_or(slice.name(), |op| trace.model.str(trace.model.op(op).name));
@@ -213,7 +233,7 @@ fn op_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, op: &Op) {
 
 /// How near the op comes to what the hardware allows, and what of it nothing hides.
 /// True where there was something to say.
-fn limits_ui(ui: &mut Ui, sight: Sight<'_>, slice: SliceRef<'_>, op: OpId) -> bool {
+fn limits_ui(ui: &mut Ui, sight: PanelContext<'_>, slice: SliceRef<'_>, op: OpId) -> bool {
     let ops = sight.reports.get::<Ops>().ok().flatten();
     let ops = ops.and_then(|report| Some((report, report.rows.iter().find(|row| row.op() == Some(op))?)));
     let overlap = sight.reports.get::<Overlap>().ok().flatten();

@@ -19,7 +19,7 @@ use crate::view::timeline::trace::OpenTrace;
 
 /// What panels remember between frames; nothing that a saved view needs.
 #[derive(Default)]
-pub struct Memory {
+pub struct PanelState {
     tables: Browser,
     hints: hints::Cards,
     roofline: roofline::Plot,
@@ -28,7 +28,7 @@ pub struct Memory {
     trees: optree::Trees,
 }
 
-impl Memory {
+impl PanelState {
     /// Shows the row of an op in the table of ops.
     pub fn find_op(&mut self, name: &str) {
         self.tables.find(Ops::ID, Ops::ID, name);
@@ -38,7 +38,7 @@ impl Memory {
 
 /// Everything that a panel may look at.
 #[derive(Clone, Copy)]
-pub struct Sight<'a> {
+pub struct PanelContext<'a> {
     /// The trace.
     pub trace: &'a OpenTrace,
     /// What is seen of it.
@@ -53,7 +53,7 @@ pub struct Sight<'a> {
 pub type DrawTab<'a> = &'a mut dyn FnMut(&mut Ui, &mut Vec<Command>);
 
 /// A tab that is no report of one trace.
-pub struct Extra<'a> {
+pub struct ComparisonTab<'a> {
     /// Name of the tab.
     pub id: &'static str,
     /// For people.
@@ -122,9 +122,9 @@ fn tab_ui(ui: &mut Ui, id: &'static str, title: &str, is_open: bool, below: bool
 /// Tabs of one side and what the open one shows; `extras` come before reports.
 pub fn dock_ui(
     ui: &mut Ui,
-    sight: Sight<'_>,
-    memory: &mut Memory,
-    extras: Vec<Extra<'_>>,
+    sight: PanelContext<'_>,
+    memory: &mut PanelState,
+    extras: Vec<ComparisonTab<'_>>,
     below: bool,
     out: &mut Vec<Command>,
 ) {

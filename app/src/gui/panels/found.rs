@@ -69,7 +69,7 @@ pub fn found_ui(
     out: &mut Vec<Command>,
 ) {
     let Some(found) = found.latest().filter(|_| state.is_searching()) else {
-        ui.weak("Nothing is searched for or lit up.");
+        ui.weak("Nothing is searched for or highlighted.");
         return;
     };
     ui.horizontal(|ui| {

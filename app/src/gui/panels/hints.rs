@@ -8,12 +8,12 @@ use analysis::hints::{Hint, HintEvidence, Hints, HintsReport, Page, SECTIONS, Sa
 use egui::{Color32, Frame, Margin, RichText, Ui};
 use trace_model::{OpId, Picos};
 
-use super::dock::{Sight, computing_ui};
+use super::dock::{PanelContext, computing_ui};
 use super::number::number;
 use crate::gui::theme::{Theme, readable_on};
 use crate::gui::times::time;
 use crate::render::hints::{doubt, sentence, worth};
-use crate::view::state::{Spotlight, ViewCommand};
+use crate::view::state::{HighlightedLabels, ViewCommand};
 use crate::view::timeline::trace::OpenTrace;
 
 /// Ops named on a card before it is opened.
@@ -26,7 +26,7 @@ pub struct Cards {
 }
 
 /// All cards.
-pub fn hints_ui(ui: &mut Ui, sight: Sight<'_>, cards: &mut Cards, out: &mut Vec<ViewCommand>) {
+pub fn hints_ui(ui: &mut Ui, sight: PanelContext<'_>, cards: &mut Cards, out: &mut Vec<ViewCommand>) {
     match sight.reports.get::<Hints>() {
         Ok(None) => computing_ui(ui),
         Err(reason) => drop(ui.label(reason)),
@@ -89,7 +89,7 @@ fn card_ui(
             response.widget_info(|| {
                 egui::WidgetInfo::labeled(egui::Role::Button, can_show, format!("Show evidence of {}", hint.id))
             });
-            if response.on_hover_text("Zoom the timeline to it and light up its ops").clicked() {
+            if response.on_hover_text("Zoom the timeline to it and highlight its ops").clicked() {
                 out.extend(evidence_commands(trace, hint));
             }
             let label = if *open { "Less" } else { "Why and how" };
@@ -163,7 +163,7 @@ fn ops_ui(ui: &mut Ui, trace: &OpenTrace, hint: &Hint, open: bool, out: &mut Vec
             if ui.link(&op.name).on_hover_text("Show the longest execution").clicked() {
                 let labels = trace.labels_of(&BTreeSet::from([op.op]));
                 out.extend(trace.longest(&labels).map(ViewCommand::GoTo));
-                out.push(ViewCommand::LightUp(Some(Spotlight::new(&op.name, labels))));
+                out.push(ViewCommand::Highlight(Some(HighlightedLabels::new(&op.name, labels))));
             }
             ui.label(RichText::new(time(Picos::from_ps(op.self_time_ps))).small());
             let place = op.source.as_deref().unwrap_or(&op.program);
@@ -253,26 +253,26 @@ fn silent_ui(ui: &mut Ui, report: &HintsReport) {
     });
 }
 
-/// The ops of a hint, to be lit up; those of the slices to look at where it names none.
-fn spotlight(trace: &OpenTrace, hint: &Hint) -> Option<Spotlight> {
+/// The ops of a hint, to be highlighted; those of the slices to look at where it names none.
+fn ops_to_highlight(trace: &OpenTrace, hint: &Hint) -> Option<HighlightedLabels> {
     let ops: BTreeSet<OpId> = hint.ops.iter().map(|op| op.op).collect();
     let mut labels = trace.labels_of(&ops);
     if labels.is_empty() {
         let slices = hint.spots.iter().filter_map(|spot| spot.slice);
         labels = slices.map(|slice| trace.model.slice(slice).label_id()).collect();
     }
-    (!labels.is_empty()).then(|| Spotlight::new(format!("{} {}", hint.id, hint.title), labels))
+    (!labels.is_empty()).then(|| HighlightedLabels::new(format!("{} {}", hint.id, hint.title), labels))
 }
 
 fn evidence_commands(trace: &OpenTrace, hint: &Hint) -> Vec<ViewCommand> {
-    let lit = spotlight(trace, hint);
+    let highlighted = ops_to_highlight(trace, hint);
     let first = hint.ops.first().map(|op| trace.labels_of(&BTreeSet::from([op.op])));
     let spot = hint.spots.first();
     let slice = spot.map_or_else(|| trace.longest(&first?), |spot| spot.slice);
     let span = spot.filter(|spot| spot.slice.is_none()).map(Spot::range);
     let mark = |range| [ViewCommand::Mark(range, BTreeSet::new()), ViewCommand::ShowAround(range)];
     let go = slice.map(ViewCommand::GoTo).into_iter().chain(span.into_iter().flat_map(mark));
-    go.chain(lit.map(|lit| ViewCommand::LightUp(Some(lit)))).collect()
+    go.chain(highlighted.map(|highlighted| ViewCommand::Highlight(Some(highlighted)))).collect()
 }
 
 fn as_text(hint: &Hint, report: &HintsReport) -> String {

@@ -5,7 +5,7 @@ use egui::{Align2, CursorIcon, FontId, Id, Response, Role, ScrollArea, Sense, Ui
 use trace_model::{OpId, Picos};
 
 use super::copy::{csv_ui, made_row_menu};
-use super::dock::{Sight, computing_ui};
+use super::dock::{PanelContext, computing_ui};
 use super::follow::Follow;
 use super::number::{fitting, number};
 use crate::gui::Command;
@@ -13,7 +13,7 @@ use crate::gui::theme::{Theme, small_font};
 use crate::gui::timeline::paint::{elided, elided_middle, fold_mark};
 use crate::gui::times;
 use crate::view::panels::optree::{Branch, OpNode, tree};
-use crate::view::state::{Spotlight, ViewCommand};
+use crate::view::state::{HighlightedLabels, ViewCommand};
 use crate::view::timeline::tree::group_digits;
 use analysis::Unit;
 
@@ -80,7 +80,7 @@ pub fn choice_ui(ui: &mut Ui, trees: &mut Trees) -> bool {
 /// The tree.
 pub fn tree_ui(
     ui: &mut Ui,
-    sight: Sight<'_>,
+    sight: PanelContext<'_>,
     trees: &mut Trees,
     commands: &mut Vec<Command>,
     out: &mut Vec<ViewCommand>,
@@ -117,7 +117,7 @@ pub fn tree_ui(
 
 /// What is known on the way down a tree.
 struct Walk<'a> {
-    sight: Sight<'a>,
+    sight: PanelContext<'a>,
     /// Self time of all ops.
     whole: i64,
     /// The op of the selected slice.
@@ -147,7 +147,7 @@ impl Walk<'_> {
             if !has_children {
                 self.out.extend(self.sight.trace.longest(&labels).map(ViewCommand::GoTo));
             }
-            self.out.push(ViewCommand::LightUp(Some(Spotlight::new(&node.title, labels))));
+            self.out.push(ViewCommand::Highlight(Some(HighlightedLabels::new(&node.title, labels))));
         }
         if open {
             self.children_ui(ui, node, depth + 1, id);

@@ -7,7 +7,7 @@ use analysis::{OpGroup, Unit};
 use egui::{Align2, Color32, RichText, Ui, Vec2b};
 use egui_plot::{Line, LineStyle, MarkerShape, PlotPoint, Points, Text};
 
-use super::dock::{Sight, computing_ui};
+use super::dock::{PanelContext, computing_ui};
 use super::number::number;
 use crate::gui::theme::Theme;
 use crate::view::panels::roofline::{ABOUT_ICI, Ceiling, OF_ICI, Range, Roof, ceilings, place};
@@ -26,7 +26,7 @@ pub struct Plot {
 }
 
 /// The plot with its controls; the table follows below.
-pub fn roofline_ui(ui: &mut Ui, sight: Sight<'_>, memory: &mut Plot, out: &mut Vec<ViewCommand>) {
+pub fn roofline_ui(ui: &mut Ui, sight: PanelContext<'_>, memory: &mut Plot, out: &mut Vec<ViewCommand>) {
     let report = match sight.reports.get::<Roofline>() {
         Ok(Some(report)) => report,
         Ok(None) => return computing_ui(ui),
@@ -108,7 +108,7 @@ pub fn roofline_ui(ui: &mut Ui, sight: Sight<'_>, memory: &mut Plot, out: &mut V
 }
 
 /// The point of the selected op.
-fn own_of<'a>(sight: Sight<'_>, report: &'a RooflineReport) -> Option<Dot<'a>> {
+fn own_of<'a>(sight: PanelContext<'_>, report: &'a RooflineReport) -> Option<Dot<'a>> {
     let model = &sight.trace.model;
     let op = model.op(model.slice(sight.state.place.selection?).op()?);
     let program = op.program.map(|program| model.program_title(program)).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The search box and its results; also what is lit up by a table or hint.
+//! The search box and its results; also what is highlighted by a table or hint.
 
 use egui::{Key, RichText, TextEdit, Ui};
 
@@ -34,10 +34,10 @@ pub fn search_ui(
         let mut left = false;
         if state.shows(Panel::Search) {
             (step, left) = field_ui(ui, typed, out);
-        } else if let Some(spotlight) = &state.spotlight {
-            ui.label("Lit up");
-            let title: String = spotlight.title.chars().take(60).collect();
-            ui.label(RichText::new(title).strong()).on_hover_text(&spotlight.title);
+        } else if let Some(highlighted) = &state.highlighted {
+            ui.label("Highlighted");
+            let title: String = highlighted.title.chars().take(60).collect();
+            ui.label(RichText::new(title).strong()).on_hover_text(&highlighted.title);
         }
         step = if ui.button("Previous").on_hover_text("Shift+Enter").clicked() { Some(false) } else { step };
         step = if ui.button("Next").on_hover_text("Enter").clicked() { Some(true) } else { step };
@@ -58,7 +58,7 @@ pub fn search_ui(
             }
         }
         if ui.button("Close").on_hover_text("Esc").clicked() || (escape && left) {
-            out.push(ViewCommand::LightUp(None));
+            out.push(ViewCommand::Highlight(None));
             out.push(ViewCommand::ShowPanel(Panel::Search, false));
         }
     });
@@ -98,7 +98,7 @@ fn field_ui(ui: &mut Ui, typed: &mut String, out: &mut Vec<ViewCommand>) -> (Opt
 
 fn outcome_ui(ui: &mut Ui, state: &ViewState, found: &Memo<Arc<Found>>) {
     match found {
-        _ if state.search.is_empty() && state.spotlight.is_none() => drop(ui.weak("over the whole trace")),
+        _ if state.search.is_empty() && state.highlighted.is_none() => drop(ui.weak("over the whole trace")),
         Memo::Running { .. } => drop(ui.weak("searching …")),
         Memo::Failed { error, .. } => drop(ui.label(RichText::new(error).color(ui.visuals().warn_fg_color))),
         Memo::Empty => {}

@@ -8,7 +8,7 @@ use egui::{Align2, RichText, Ui};
 use egui_plot::{Bar as PlotBar, BarChart, HLine, LineStyle, Plot, PlotPoint, Text};
 use trace_model::Picos;
 
-use super::dock::{Sight, computing_ui};
+use super::dock::{PanelContext, computing_ui};
 use super::legend::swatch_ui;
 use super::overview::section_ui;
 use crate::gui::theme::Theme;
@@ -27,7 +27,7 @@ pub struct Made {
 }
 
 /// Step times in the order of the trace; a click shows the step.
-pub fn steps_ui(ui: &mut Ui, sight: Sight<'_>, made: &mut Made, out: &mut Vec<ViewCommand>) {
+pub fn steps_ui(ui: &mut Ui, sight: PanelContext<'_>, made: &mut Made, out: &mut Vec<ViewCommand>) {
     let report = match sight.reports.get::<Steps>() {
         Ok(Some(report)) if !report.steps.is_empty() => report,
         Ok(Some(report)) => {

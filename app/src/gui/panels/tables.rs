@@ -8,7 +8,7 @@ use analysis::{Cell, Table};
 use egui::{RichText, Ui};
 
 use super::copy::csv_ui;
-use super::dock::{Sight, computing_ui};
+use super::dock::{PanelContext, computing_ui};
 use super::table::{Rows, Sorted, table_ui};
 use crate::gui::Command;
 use crate::gui::reports::title_of;
@@ -58,7 +58,7 @@ const AMONG_OTHERS: f32 = 420.0;
 /// The tables of the open tab.
 pub fn tables_ui(
     ui: &mut Ui,
-    sight: Sight<'_>,
+    sight: PanelContext<'_>,
     browser: &mut Browser,
     out: &mut Vec<Command>,
     view: &mut Vec<ViewCommand>,
@@ -133,7 +133,7 @@ const TITLE_CHARS: usize = 48;
 
 fn chooser_ui(
     ui: &mut Ui,
-    sight: Sight<'_>,
+    sight: PanelContext<'_>,
     id: &'static str,
     open: (&str, usize),
     chosen: &mut Option<(&'static str, usize)>,

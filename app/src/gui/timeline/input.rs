@@ -48,7 +48,7 @@ pub struct Touch<'a> {
 
 /// What the hands are doing.
 #[derive(Default)]
-pub struct Hands {
+pub struct InputState {
     /// Actions of keys that are down, with the time when they went down.
     held: BTreeMap<&'static str, f64>,
     /// When the view last moved.
@@ -68,7 +68,7 @@ struct Marking {
     is_edge: bool,
 }
 
-impl Hands {
+impl InputState {
     /// Reads this frame's input and pushes what it means.
     pub fn read(&mut self, ui: &Ui, touch: &Touch<'_>, state: &ViewState, out: &mut Vec<ViewCommand>) {
         let Touch { canvas, ruler, rect, .. } = *touch;

@@ -30,7 +30,7 @@ use crate::view::palette::ColorKey;
 use crate::view::state::Item;
 use crate::view::state::{ColorBy, Layer, ViewCommand, ViewState};
 use crate::view::timeline::bands::{self, Band};
-use crate::view::timeline::layout::{DrawList, Lit, Part, SliceBox, Window};
+use crate::view::timeline::layout::{DrawList, Highlighted, Part, SliceBox, Window};
 use crate::view::timeline::tiles::Tiles;
 use crate::view::timeline::trace::OpenTrace;
 use crate::view::timeline::tree::{LANE, Row, Rows};
@@ -47,8 +47,8 @@ static USUAL_KEYS: LazyLock<Keys> = LazyLock::new(Keys::default);
 pub struct Timeline {
     list: DrawList,
     tiles: Tiles,
-    glide: motion::Glide,
-    hands: input::Hands,
+    animation: motion::ViewAnimation,
+    hands: input::InputState,
     hovered: Option<Timestamp>,
     hovered_track: Option<TrackId>,
     shown: Option<Viewport>,
@@ -56,9 +56,9 @@ pub struct Timeline {
 
 /// What analyses and searches know about the trace that is drawn.
 #[derive(Clone, Copy, Default)]
-pub struct Known<'a> {
-    /// Slices that are lit up.
-    pub lit: Option<&'a Lit>,
+pub struct TimelineContext<'a> {
+    /// Slices that are highlighted.
+    pub highlighted: Option<&'a Highlighted>,
     /// Steps.
     pub steps: &'a [Band],
     /// Colours of labels by how near they come to the roofline.
@@ -68,12 +68,12 @@ pub struct Known<'a> {
     /// Which keys do what; the usual where `None`.
     pub keys: Option<&'a Keys>,
     /// What else is known where another trace is open beside it.
-    pub beside: Option<Beside<'a>>,
+    pub other_trace: Option<OtherTrace<'a>>,
 }
 
 /// What a timeline shows of the trace that it is compared with.
 #[derive(Clone, Copy)]
-pub struct Beside<'a> {
+pub struct OtherTrace<'a> {
     /// Which of the two this is.
     pub side: Side,
     /// By label: the other trace lacks the op.
@@ -85,12 +85,12 @@ pub struct Beside<'a> {
     /// Whether held keys move this timeline.
     pub hears_keys: bool,
     /// How its tracks lie among those of the other, if they do.
-    pub woven: Option<Woven<'a>>,
+    pub interleaved: Option<InterleavedTracks<'a>>,
 }
 
 /// Tracks that lie among those of another trace, in the same place.
 #[derive(Clone, Copy)]
-pub struct Woven<'a> {
+pub struct InterleavedTracks<'a> {
     /// Its own.
     pub rows: &'a Rows,
     /// Where both lie, with their names.
@@ -100,7 +100,7 @@ pub struct Woven<'a> {
 }
 
 /// Where all but slices is drawn.
-struct Ground {
+struct Background {
     /// All of it; rows of another trace lie between them.
     strips: Vec<Rect>,
     /// Which of the two this is, if so.
@@ -114,23 +114,24 @@ impl Timeline {
         ui: &mut Ui,
         trace: &OpenTrace,
         state: &ViewState,
-        known: &Known<'_>,
+        known: &TimelineContext<'_>,
         out: &mut Vec<ViewCommand>,
     ) {
         let theme = Theme::current(ui);
         let (rect, with_minimap) = (ui.available_rect_before_wrap(), state.draws(Layer::Minimap));
-        let woven = known.beside.and_then(|beside| beside.woven);
-        let areas = match woven {
-            Some(woven) => Areas::apart(rect, woven.body, state.label_width, with_minimap),
+        let interleaved = known.other_trace.and_then(|beside| beside.interleaved);
+        let areas = match interleaved {
+            Some(interleaved) => Areas::apart(rect, interleaved.body, state.label_width, with_minimap),
             None => Areas::of(rect, state.label_width, with_minimap),
         };
-        let rows = woven.map_or_else(|| Cow::Owned(trace.tree.rows(state)), |woven| Cow::Borrowed(woven.rows));
+        let rows = interleaved
+            .map_or_else(|| Cow::Owned(trace.tree.rows(state)), |interleaved| Cow::Borrowed(interleaved.rows));
         let most = rows.max_scroll(areas.canvas.height());
         let scroll = state.place.scroll.min(most);
 
         let now = ui.input(|i| i.time);
         let instantly = state.in_gesture() || ui.style().animation_time == 0.0;
-        let (time, moving) = self.glide.follow(state.place.time, now, instantly);
+        let (time, moving) = self.animation.follow(state.place.time, now, instantly);
         if moving {
             ui.ctx().request_repaint();
         }
@@ -142,7 +143,7 @@ impl Timeline {
             width: areas.canvas.width(),
             height: areas.canvas.height(),
             selection: state.place.selection,
-            lit: known.lit,
+            highlighted: known.highlighted,
             arrows: state.draws(Layer::Arrows),
             flow: state.flow,
         };
@@ -157,22 +158,22 @@ impl Timeline {
             (ColorBy::Name, _) => &*trace.by_name,
             (ColorBy::Module, _) => &*trace.by_module,
             (ColorBy::Efficiency, Some(keys)) => keys,
-            (ColorBy::Change, _) => known.beside.and_then(|beside| beside.colors).unwrap_or(&trace.by_category),
+            (ColorBy::Change, _) => known.other_trace.and_then(|beside| beside.colors).unwrap_or(&trace.by_category),
             (ColorBy::Category | ColorBy::Efficiency, _) => &trace.by_category,
         };
-        let hatched = known.beside.map_or(&[][..], |beside| beside.only);
-        let colors = Colors { theme, keys, hatched, isolate: state.isolate && known.lit.is_some() };
+        let hatched = known.other_trace.map_or(&[][..], |beside| beside.only);
+        let colors = Colors { theme, keys, hatched, isolate: state.isolate && known.highlighted.is_some() };
         let steps = if state.draws(Layer::Steps) { bands::in_sight(known.steps, time.range()) } else { &[] };
-        let side = known.beside.filter(|_| woven.is_some()).map(|beside| beside.side);
-        let ground = Ground { strips: self.strips(areas.canvas, side.is_some()), side };
+        let side = known.other_trace.filter(|_| interleaved.is_some()).map(|beside| beside.side);
+        let ground = Background { strips: self.strips(areas.canvas, side.is_some()), side };
         self.paint_canvas(ui, trace, state, time, &areas, &colors, steps, &ground);
-        if let Some(cursor) = known.beside.and_then(|beside| beside.cursor) {
+        if let Some(cursor) = known.other_trace.and_then(|beside| beside.cursor) {
             marks::cursor(ui, areas.canvas, &ground.strips, cursor, time, theme);
         }
         self.canvas_input(ui, trace, state, &window, &areas, &ground, known, out);
         let names = labels::Names { rect: areas.names, list: &self.list, scroll, side };
         labels::names_ui(ui, names, trace, state, out);
-        let name = known.beside.map(|beside| beside.side.name());
+        let name = known.other_trace.map(|beside| beside.side.name());
         let has_minimap = state.draws(Layer::Minimap);
         if has_minimap {
             minimap::minimap_ui(ui, areas.minimap, trace, state, out);
@@ -238,7 +239,7 @@ impl Timeline {
         areas: &Areas,
         colors: &Colors<'_>,
         steps: &[Band],
-        ground: &Ground,
+        ground: &Background,
     ) {
         let theme = colors.theme;
         let (canvas, ruler) = (areas.canvas, areas.ruler);
@@ -292,17 +293,19 @@ impl Timeline {
         state: &ViewState,
         window: &Window<'_>,
         areas: &Areas,
-        ground: &Ground,
-        known: &Known<'_>,
+        ground: &Background,
+        known: &TimelineContext<'_>,
         out: &mut Vec<ViewCommand>,
     ) {
         let id = ui.scope_id().with("canvas");
-        let has_mouse = known.beside.and_then(|beside| beside.woven).is_none_or(|woven| woven.has_mouse);
+        let has_mouse =
+            known.other_trace.and_then(|beside| beside.interleaved).is_none_or(|interleaved| interleaved.has_mouse);
         // Two in one place: the other one has the mouse.
         let felt = if has_mouse { areas.canvas } else { Rect::from_min_size(areas.canvas.min, Vec2::ZERO) };
         let response = ui.interact(felt, id, Sense::click_and_drag());
-        let name =
-            known.beside.map_or_else(|| "Timeline".to_owned(), |beside| format!("Timeline {}", beside.side.name()));
+        let name = known
+            .other_trace
+            .map_or_else(|| "Timeline".to_owned(), |beside| format!("Timeline {}", beside.side.name()));
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, &name));
         let ruler = ui.interact(areas.ruler, ui.scope_id().with("ruler"), Sense::click_and_drag());
         ruler.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, "Time ruler"));
@@ -316,7 +319,7 @@ impl Timeline {
             trace,
             wheel_zooms: known.wheel_zooms,
             keys: known.keys.unwrap_or(&USUAL_KEYS),
-            hears_keys: known.beside.is_none_or(|beside| beside.hears_keys),
+            hears_keys: known.other_trace.is_none_or(|beside| beside.hears_keys),
         };
         let share_of = |at: Pos2| f64::from((at.x - areas.canvas.left()) / areas.canvas.width().max(1.0));
         let pointer = response.hover_pos().or_else(|| ruler.hover_pos());
@@ -367,7 +370,7 @@ impl Timeline {
         trace: &OpenTrace,
         time: Viewport,
         areas: &Areas,
-        ground: &Ground,
+        ground: &Background,
         pointer: Pos2,
         hit: Option<SliceBox>,
     ) {
@@ -398,21 +401,21 @@ impl Timeline {
     }
 }
 
-/// All slices of the name of a slice, beside those that are lit up already; no more those
+/// All slices of the name of a slice, beside those that are highlighted already; no more those
 /// where they are.
 fn light_up_too(trace: &OpenTrace, state: &ViewState, slice: SliceId) -> ViewCommand {
     let name = trace.model.slice(slice).name();
-    let mut lit = state.spotlight.clone().unwrap_or_default();
+    let mut highlighted = state.highlighted.clone().unwrap_or_default();
     let labels = trace.labels_named(name);
-    if labels.iter().all(|label| lit.labels.contains(label)) {
-        Arc::make_mut(&mut lit.labels).retain(|label| !labels.contains(label));
+    if labels.iter().all(|label| highlighted.labels.contains(label)) {
+        Arc::make_mut(&mut highlighted.labels).retain(|label| !labels.contains(label));
     } else {
-        Arc::make_mut(&mut lit.labels).extend(labels);
+        Arc::make_mut(&mut highlighted.labels).extend(labels);
     }
     let names: BTreeSet<&str> =
-        lit.labels.iter().map(|&label| trace.model.str(trace.model.label(label).name)).collect();
-    lit.title = names.into_iter().collect::<Vec<_>>().join(", ");
-    ViewCommand::LightUp((!lit.labels.is_empty()).then_some(lit))
+        highlighted.labels.iter().map(|&label| trace.model.str(trace.model.label(label).name)).collect();
+    highlighted.title = names.into_iter().collect::<Vec<_>>().join(", ");
+    ViewCommand::Highlight((!highlighted.labels.is_empty()).then_some(highlighted))
 }
 
 /// Where the tracks of a timeline in `rect` lie, from left to right.

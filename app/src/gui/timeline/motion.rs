@@ -14,7 +14,7 @@ const ACCELERATION: f64 = 10.0;
 /// … up to so many times.
 const TOP_SPEED: f64 = 30.0;
 /// How long the view glides after a jump, in seconds.
-const GLIDE: f64 = 0.25;
+const ANIMATION_SECONDS: f64 = 0.25;
 
 /// How the speed of a held key is changed by Shift and Alt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,13 +56,13 @@ fn speed(held: f64) -> f64 {
 
 /// The view on its way from where it was to where it shall be.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Glide {
+pub struct ViewAnimation {
     shown: Option<Viewport>,
     target: Option<Viewport>,
     from: Option<(Viewport, f64)>,
 }
 
-impl Glide {
+impl ViewAnimation {
     /// What to show at `now` (seconds) where `target` is wanted, and whether it is
     /// still moving. It follows at once where `instantly` is set.
     pub fn follow(&mut self, target: Viewport, now: f64, instantly: bool) -> (Viewport, bool) {
@@ -75,7 +75,7 @@ impl Glide {
         }
         let (view, moving) = match self.from {
             Some((from, since)) => {
-                let share = ((now - since) / GLIDE).clamp(0.0, 1.0);
+                let share = ((now - since) / ANIMATION_SECONDS).clamp(0.0, 1.0);
                 // Fast at first, soft at the end.
                 let eased = 1.0 - (1.0 - share).powi(3);
                 (from.towards(&target, eased), share < 1.0)
@@ -114,21 +114,21 @@ mod tests {
 
     #[test]
     fn a_jump_glides_and_arrives() {
-        let mut glide = Glide::default();
+        let mut animation = ViewAnimation::default();
         let (a, b) = (view(0, 1_000), view(5_000, 5_100));
-        assert_eq!(glide.follow(a, 0.0, false), (a, false), "nothing to glide from");
-        assert_eq!(glide.follow(b, 1.0, false), (a, true));
-        let (between, moving) = glide.follow(b, 1.1, false);
+        assert_eq!(animation.follow(a, 0.0, false), (a, false), "nothing to animation from");
+        assert_eq!(animation.follow(b, 1.0, false), (a, true));
+        let (between, moving) = animation.follow(b, 1.1, false);
         assert!(moving && between != a && between != b);
-        assert_eq!(glide.follow(b, 1.0 + GLIDE, false), (b, false));
-        assert_eq!(glide.follow(b, 9.0, false), (b, false));
+        assert_eq!(animation.follow(b, 1.0 + ANIMATION_SECONDS, false), (b, false));
+        assert_eq!(animation.follow(b, 9.0, false), (b, false));
     }
 
     #[test]
     fn the_hand_is_followed_at_once() {
-        let mut glide = Glide::default();
-        glide.follow(view(0, 1_000), 0.0, false);
+        let mut animation = ViewAnimation::default();
+        animation.follow(view(0, 1_000), 0.0, false);
         let moved = view(10, 1_010);
-        assert_eq!(glide.follow(moved, 0.1, true), (moved, false));
+        assert_eq!(animation.follow(moved, 0.1, true), (moved, false));
     }
 }

@@ -22,7 +22,7 @@ pub struct Colors<'a> {
     pub keys: &'a [ColorKey],
     /// By label: to be hatched.
     pub hatched: &'a [bool],
-    /// Whether what is not lit is left out rather than dim.
+    /// Whether what is not highlighted is left out rather than dim.
     pub isolate: bool,
 }
 
@@ -68,9 +68,9 @@ fn part(painter: &Painter, origin: Pos2, part: &Part, is_dim: bool, model: &Trac
     }
     counters(painter, origin, part, colors.theme);
     if is_dim {
-        painter.add(Shape::mesh(boxes_mesh(origin, &part.lit, false, colors)));
-        hatches(painter, origin, &part.lit, false, colors);
-        texts(painter, origin, &part.lit, false, model, colors);
+        painter.add(Shape::mesh(boxes_mesh(origin, &part.highlighted, false, colors)));
+        hatches(painter, origin, &part.highlighted, false, colors);
+        texts(painter, origin, &part.highlighted, false, model, colors);
     }
 }
 

@@ -9,12 +9,12 @@ mod usage;
 
 use std::fmt::Write as _;
 
-use analysis::compare::{Summary, stem};
+use analysis::compare::Summary;
 use analysis::gates::{GatesReport, Level, Status};
 use analysis::hints::Hints;
 use analysis::reports::summary::verdict::Verdict;
 use analysis::{Cell, Column, Percent, Table};
-use trace_model::{Caveat, Picos};
+use trace_model::{Caveat, Picos, without_number};
 
 use crate::number;
 use crate::render::comparison::capitalised;
@@ -216,7 +216,7 @@ fn top_ops(run: &Summary) -> String {
     let mut families: Vec<(&str, &str, usize, f64, Option<&str>)> = Vec::new();
     let mut places = std::collections::BTreeMap::new();
     for op in &run.ops {
-        let name = stem(&op.name);
+        let name = without_number(&op.name);
         let at = *places.entry((name, op.category.as_str())).or_insert_with(|| {
             families.push((name, &op.category, 0, 0.0, op.source.as_deref()));
             families.len() - 1

@@ -4,7 +4,7 @@ use analysis::hardware::limits::BoundBy;
 use analysis::hardware::peaks::Peaks;
 use analysis::reports::ops::op_stats::{OpRow, OpRows, Ops, OpsReport};
 use analysis::{Cell, Column, Provenance, Table, Unit};
-use trace_model::Picos;
+use trace_model::{Picos, without_number};
 
 use super::super::table::table;
 use super::super::{Document, Layout};
@@ -71,14 +71,6 @@ fn families(rows: &OpRows) -> Vec<Family<'_>> {
     }
     families.sort_by_key(|family| std::cmp::Reverse(family.self_time_ps));
     families
-}
-
-/// `fusion` of `fusion.12`.
-fn without_number(name: &str) -> &str {
-    match name.rsplit_once('.') {
-        Some((stem, number)) if !stem.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) => stem,
-        _ => name,
-    }
 }
 
 fn row(family: &Family<'_>, report: &OpsReport) -> Vec<Cell> {
@@ -155,13 +147,5 @@ mod tests {
         let shown: Vec<_> =
             families.iter().map(|family| (family.name, family.rows.len(), family.self_time_ps)).collect();
         assert_eq!(shown, [("f", 3, 9_000), ("big", 1, 5_000), ("f", 1, 1_000)]);
-    }
-
-    #[test]
-    fn only_numbers_are_cut_off() {
-        assert_eq!(without_number("fusion.12"), "fusion");
-        assert_eq!(without_number("fusion"), "fusion");
-        assert_eq!(without_number("custom.call"), "custom.call");
-        assert_eq!(without_number(".1"), ".1");
     }
 }

@@ -3,10 +3,10 @@
 
 mod align;
 mod deltas;
+mod interleave;
 mod partners;
 mod parts;
 mod places;
-mod weave;
 
 use std::sync::Arc;
 
@@ -22,10 +22,10 @@ use analysis::{Cell, Scope, Table, Tabular as _};
 
 pub use align::{AlignedStep, Alignment};
 pub use deltas::{Delta, Tone, change_text, deltas, tone_of};
+pub use interleave::interleave;
 pub use partners::{Partners, family_rows};
 pub use parts::PartChanges;
 pub use places::Places;
-pub use weave::woven;
 
 use crate::view::timeline::trace::OpenTrace;
 use crate::view::viewport::Viewport;

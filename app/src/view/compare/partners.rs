@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::OpGroup;
-use analysis::compare::{ChangeVerdict, Comparison, OpChange, stem};
-use trace_model::{LabelId, SliceId, TimeRange, TraceModel, TrackId};
+use analysis::compare::{ChangeVerdict, Comparison, OpChange};
+use trace_model::{LabelId, SliceId, TimeRange, TraceModel, TrackId, without_number};
 
 use super::{Alignment, Places, Side};
 use crate::view::palette::ColorKey;
@@ -164,7 +164,7 @@ pub fn family_rows(comparison: &Comparison, family: usize) -> Vec<usize> {
     let now = family.name.rsplit(" → ").next().unwrap_or(&family.name);
     let is_member = |op: &OpChange| {
         let name = op.cand_name.as_ref().or(op.base_name.as_ref());
-        op.part == family.part && name.is_some_and(|name| name == now || stem(name) == now)
+        op.part == family.part && name.is_some_and(|name| name == now || without_number(name) == now)
     };
     comparison.ops.iter().enumerate().filter(|(_, op)| is_member(op)).map(|(row, _)| row).collect()
 }

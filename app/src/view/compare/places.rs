@@ -92,7 +92,7 @@ impl Places {
             | C::ScrollTo(_)
             | C::Search(_)
             | C::ShowPanel(Panel::Search, false)
-            | C::LightUp(None)
+            | C::Highlight(None)
             | C::Isolate(_)
             | C::MarkAll
             | C::Deselect => command.clone(),

@@ -11,7 +11,7 @@ use analysis::facts::steps::StepsReport;
 use analysis::{Cell, Table};
 use trace_model::{GroupId, LabelId, Picos, SliceId, TimeRange, Timestamp, TraceModel, TrackId};
 
-use crate::view::state::{Spotlight, ViewCommand};
+use crate::view::state::{HighlightedLabels, ViewCommand};
 use crate::view::timeline::trace::OpenTrace;
 
 /// Columns that say how long something took that begins at `start_ps`.
@@ -30,7 +30,7 @@ pub enum Target {
     /// A time.
     Range(TimeRange),
     /// All slices of some labels.
-    Slices(Spotlight),
+    Slices(HighlightedLabels),
     /// All that a device or host recorded.
     Tracks {
         /// Where.
@@ -73,7 +73,7 @@ impl Target {
         let own: BTreeSet<LabelId> =
             labels.iter().copied().filter(|label| program.is_some() && title_of(label).as_deref() == program).collect();
         let labels = if own.is_empty() { labels.iter().copied().collect() } else { own };
-        (!labels.is_empty()).then(|| Self::Slices(Spotlight::new(name, labels)))
+        (!labels.is_empty()).then(|| Self::Slices(HighlightedLabels::new(name, labels)))
     }
 
     /// A little around a point of time.
@@ -99,9 +99,9 @@ impl Target {
             Self::Range(range) => {
                 vec![ViewCommand::Mark(*range, BTreeSet::new()), ViewCommand::ShowAround(*range)]
             }
-            Self::Slices(spotlight) => {
-                let light = ViewCommand::LightUp(Some(spotlight.clone()));
-                let longest = trace.longest(&*spotlight.labels).map(ViewCommand::GoTo);
+            Self::Slices(highlighted) => {
+                let light = ViewCommand::Highlight(Some(highlighted.clone()));
+                let longest = trace.longest(&*highlighted.labels).map(ViewCommand::GoTo);
                 std::iter::once(light).chain(longest).collect()
             }
             Self::Tracks { tracks, first } => {
@@ -145,7 +145,7 @@ mod tests {
         let found = target(&["time_ps", "op"], &[Cell::Int(3), Cell::text("compile")]).unwrap();
         let commands = found.commands(&trace());
         assert!(
-            matches!(&commands[..], [ViewCommand::LightUp(Some(_)), ViewCommand::GoTo(slice)] if slice.index() == 1)
+            matches!(&commands[..], [ViewCommand::Highlight(Some(_)), ViewCommand::GoTo(slice)] if slice.index() == 1)
         );
         assert_eq!(target(&["op"], &[Cell::text("unknown")]), None);
         let found = target(&["start_ps", "instruction"], &[Cell::Int(20), Cell::text("compile")]);

@@ -16,7 +16,7 @@ pub use query::{FIELDS, Query};
 pub use table::table;
 
 use crate::view::state::ViewState;
-use crate::view::timeline::layout::Lit;
+use crate::view::timeline::layout::Highlighted;
 
 /// How many slices a search lists; all are counted. A list of that many takes 60 MB.
 const LISTED: usize = 2_000_000;
@@ -33,10 +33,10 @@ pub enum Wanted {
 }
 
 impl Wanted {
-    /// What the state asks for: what is lit up, else what is typed.
+    /// What the state asks for: what is highlighted, else what is typed.
     pub fn of(state: &ViewState) -> Option<Self> {
-        match &state.spotlight {
-            Some(spotlight) => Some(Self::Labels(Arc::clone(&spotlight.labels))),
+        match &state.highlighted {
+            Some(highlighted) => Some(Self::Labels(Arc::clone(&highlighted.labels))),
             None if state.search.is_empty() => None,
             None => Some(Self::Text(state.search.clone())),
         }
@@ -49,7 +49,7 @@ pub struct Found {
     /// Matching slices by time, at most as many as are listed.
     pub slices: Vec<SliceId>,
     /// The same by id.
-    pub lit: Lit,
+    pub highlighted: Highlighted,
     /// For each of those by id its place in time.
     places: Vec<u32>,
     /// How many match.
@@ -78,7 +78,7 @@ impl Found {
     }
 
     fn place(&self, slice: Option<SliceId>) -> Option<usize> {
-        let at = self.lit.ids().binary_search(&slice?).ok()?;
+        let at = self.highlighted.ids().binary_search(&slice?).ok()?;
         self.places.get(at).map(|&place| place as usize)
     }
 }
@@ -128,7 +128,7 @@ fn collect(model: &TraceModel, progress: &Progress, is_wanted: impl Fn(SliceRef<
         places[at as usize] = place as u32;
     }
     let slices = order.iter().map(|&at| ids[at as usize]).collect();
-    Ok(Found { slices, lit: Lit::new(model, ids), places, total })
+    Ok(Found { slices, highlighted: Highlighted::new(model, ids), places, total })
 }
 
 #[cfg(test)]
@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(found.next(Some(first.1), false), Some((2, found.slices[1])));
         assert_eq!(found.next(Some(found.slices[1]), true), Some(first));
         assert_eq!(found.number(Some(found.slices[1])), Some(2));
-        assert!(found.lit.ids().is_sorted());
+        assert!(found.highlighted.ids().is_sorted());
         let nothing = search(&model, &Wanted::Text("nothing".to_owned()), &Progress::new()).unwrap();
         assert_eq!(nothing.next(None, true), None);
     }

@@ -109,16 +109,16 @@ impl MouseMode {
         [(Self::Select, "Select"), (Self::Pan, "Pan"), (Self::Zoom, "Zoom"), (Self::Time, "Time")];
 }
 
-/// Slices to light up while all others are dim.
+/// Slices to highlight while all others are dim.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Spotlight {
+pub struct HighlightedLabels {
     /// What they are, for people.
     pub title: String,
     /// Their labels; shared, because they are asked for in every frame.
     pub labels: Arc<BTreeSet<LabelId>>,
 }
 
-impl Spotlight {
+impl HighlightedLabels {
     /// On slices of these labels.
     pub fn new(title: impl Into<String>, labels: impl IntoIterator<Item = LabelId>) -> Self {
         Self { title: title.into(), labels: Arc::new(labels.into_iter().collect()) }
@@ -230,9 +230,9 @@ pub enum ViewCommand {
     LabelWidth(f32),
     /// Search for this text.
     Search(String),
-    /// Light up some slices, or none in particular.
-    LightUp(Option<Spotlight>),
-    /// Draw only what was found or lit.
+    /// Highlight some slices, or stop highlighting.
+    Highlight(Option<HighlightedLabels>),
+    /// Draw only what was found or highlighted.
     Isolate(bool),
     /// Keep a note.
     AddNote(Note),

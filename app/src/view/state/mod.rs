@@ -16,7 +16,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use trace_model::{GroupId, SliceId, TimeRange, TraceModel, TrackId};
 
-pub use command::{ColorBy, Layer, MouseMode, Neighbour, Note, Panel, Spotlight, ViewCommand};
+pub use command::{ColorBy, HighlightedLabels, Layer, MouseMode, Neighbour, Note, Panel, ViewCommand};
 pub use item::Item;
 pub use restore::Shape;
 
@@ -104,10 +104,10 @@ pub struct ViewState {
     pub label_width: f32,
     /// What is searched for; empty for nothing.
     pub search: String,
-    /// What is lit up.
+    /// What is highlighted.
     #[serde(skip)]
-    pub spotlight: Option<Spotlight>,
-    /// Whether only what was found or lit is drawn.
+    pub highlighted: Option<HighlightedLabels>,
+    /// Whether only what was found or highlighted is drawn.
     #[serde(default)]
     pub isolate: bool,
     /// Notes, by time.
@@ -150,7 +150,7 @@ impl ViewState {
             colors: Preset::default(),
             label_width: 250.0,
             search: String::new(),
-            spotlight: None,
+            highlighted: None,
             isolate: false,
             notes: Vec::new(),
             flow: 0,
@@ -190,9 +190,9 @@ impl ViewState {
         !self.hidden_groups.is_empty() || !self.hidden_tracks.is_empty()
     }
 
-    /// Whether something is searched for or lit up.
+    /// Whether something is searched for or highlighted.
     pub fn is_searching(&self) -> bool {
-        !self.search.is_empty() || self.spotlight.is_some()
+        !self.search.is_empty() || self.highlighted.is_some()
     }
 
     /// Whether a track or group is left out.
@@ -305,7 +305,7 @@ impl ViewState {
                 self.panels.insert(Panel::Details);
             }
             C::Deselect => {
-                (self.place.selection, self.place.mark, self.spotlight) = (None, None, None);
+                (self.place.selection, self.place.mark, self.highlighted) = (None, None, None);
                 self.isolate &= !self.search.is_empty();
             }
             C::Undo | C::Redo => {
@@ -373,12 +373,12 @@ impl ViewState {
             C::Search(text) => {
                 self.search.clone_from(text);
                 // One question at a time: the newer one wins.
-                self.spotlight = None;
+                self.highlighted = None;
                 self.isolate &= !text.is_empty();
             }
-            C::LightUp(spotlight) => {
-                self.spotlight.clone_from(spotlight);
-                self.isolate &= spotlight.is_some();
+            C::Highlight(highlighted) => {
+                self.highlighted.clone_from(highlighted);
+                self.isolate &= highlighted.is_some();
             }
             C::Isolate(isolate) => self.isolate = *isolate,
             C::AddNote(note) => {

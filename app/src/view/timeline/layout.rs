@@ -11,15 +11,15 @@
 //! ```
 
 mod counters;
-mod lit;
+mod highlighted;
 
 use trace_model::{LabelId, SliceId, Timestamp, TraceModel, TrackKind};
 
 pub use counters::{CounterBox, Step, counter_y};
-pub use lit::Lit;
+pub use highlighted::Highlighted;
 
 use counters::counter_box;
-use lit::lit_boxes;
+use highlighted::highlighted_boxes;
 
 use crate::view::state::Item;
 use crate::view::timeline::scene::Scene;
@@ -49,8 +49,8 @@ pub struct Window<'a> {
     pub height: f32,
     /// The selected slice.
     pub selection: Option<SliceId>,
-    /// Slices that are lit up; all others are dim.
-    pub lit: Option<&'a Lit>,
+    /// Slices that are highlighted; all others are dim.
+    pub highlighted: Option<&'a Highlighted>,
     /// Whether arrows of the selected slice are wanted.
     pub arrows: bool,
     /// Which of several would be followed, counted on and on.
@@ -100,8 +100,8 @@ pub struct Part {
     pub rows: Vec<Row>,
     /// Boxes, row by row, lane by lane, left to right.
     pub boxes: Vec<SliceBox>,
-    /// Boxes of slices that are lit up.
-    pub lit: Vec<SliceBox>,
+    /// Boxes of slices that are highlighted.
+    pub highlighted: Vec<SliceBox>,
     /// Counters in sight.
     pub counters: Vec<CounterBox>,
 }
@@ -110,14 +110,14 @@ impl Part {
     fn clear(&mut self) {
         self.rows.clear();
         self.boxes.clear();
-        self.lit.clear();
+        self.highlighted.clear();
         self.counters.clear();
     }
 
-    /// The box at a point of the canvas, one that is lit first. Of boxes that touch, the later one.
+    /// The box at a point of the canvas, one that is highlighted first. Of boxes that touch, the later one.
     fn hit(&self, x: f32, y: f32) -> Option<&SliceBox> {
         let at = |b: &&SliceBox| b.top <= y && y < b.top + LANE && b.left <= x && x < b.right;
-        self.lit.iter().rev().find(at).or_else(|| self.boxes.iter().rev().find(at))
+        self.highlighted.iter().rev().find(at).or_else(|| self.boxes.iter().rev().find(at))
     }
 }
 
@@ -130,7 +130,7 @@ pub struct DrawList {
     pub pinned: Part,
     /// Where the rows that stay end.
     pub pinned_height: f32,
-    /// Whether everything but what is lit is dim.
+    /// Whether everything but what is highlighted is dim.
     pub is_dim: bool,
     /// Where the selected slice lies: left, right, top.
     pub selected: Option<(f32, f32, f32)>,
@@ -147,7 +147,7 @@ impl DrawList {
         self.scrolled.clear();
         self.pinned.clear();
         self.arrows.clear();
-        self.is_dim = window.lit.is_some();
+        self.is_dim = window.highlighted.is_some();
         self.pinned_height = window.rows.pinned_height();
         let first = window.rows.scrolled.partition_point(|row| row.y + row.height <= window.scroll);
         for row in &window.rows.scrolled[first..] {
@@ -203,7 +203,7 @@ impl DrawList {
         let Self { scrolled, pinned, pieces, .. } = self;
         let part = if stays { pinned } else { scrolled };
         part.rows.push(row);
-        let before = (part.boxes.len(), part.lit.len());
+        let before = (part.boxes.len(), part.highlighted.len());
         let node = scene.tree.node(row.node);
         if let Some(bounds) = node.counter {
             part.counters.extend(counter_box(scene, window, row, bounds));
@@ -215,13 +215,13 @@ impl DrawList {
                 pieces.clear();
                 tiles.pieces(scene, lane, window.time.range(), level(window), pieces);
                 part.boxes.extend(pieces.iter().filter_map(|piece| boxed(window, piece, top)));
-                if let Some(lit) = window.lit {
-                    lit_boxes(scene, window, lit, lane, top, &mut part.lit);
+                if let Some(highlighted) = window.highlighted {
+                    highlighted_boxes(scene, window, highlighted, lane, top, &mut part.highlighted);
                 }
             }
         }
         if matches!(node.item, Item::Track(track) if scene.model.track(track).kind == TrackKind::AsyncOps) {
-            let new = part.boxes[before.0..].iter_mut().chain(&mut part.lit[before.1..]);
+            let new = part.boxes[before.0..].iter_mut().chain(&mut part.highlighted[before.1..]);
             new.for_each(|drawn| drawn.beside_work = true);
         }
     }

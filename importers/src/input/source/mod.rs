@@ -4,8 +4,8 @@
 //! Importers that need everything at once call [`Source::content`]; those that can work piece by piece call
 //! [`Source::feed`], which inflates on a separate thread meanwhile.
 
+mod deferred_reader;
 mod feed;
-mod later;
 
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Read};
@@ -17,10 +17,10 @@ use flate2::bufread::MultiGzDecoder;
 
 use crate::input::{ImportError, Progress};
 
+pub(crate) use deferred_reader::DeferredReader;
 pub use feed::Fed;
 use feed::Inflater;
 pub(crate) use feed::NOT_GZIP;
-pub(crate) use later::Later;
 
 /// How much of the unpacked content importers see to recognise it.
 pub(crate) const HEAD_BYTES: usize = 4096;
@@ -369,7 +369,7 @@ mod tests {
         let path = dir.path().join("trace.json");
         for content in [b"[1234]".to_vec(), gzip(b"[1234]")] {
             fs::write(&path, content).unwrap();
-            let mut later = Later::new(&Source::open(&path).unwrap());
+            let mut later = DeferredReader::new(&Source::open(&path).unwrap());
             let mut read = |start, len| {
                 let mut bytes = Vec::new();
                 later.read(start, len, &mut bytes).map(|()| bytes)

@@ -10,7 +10,7 @@ use trace_model::{Arg, ArgSource, ArgValue};
 
 use super::json::{Stop, Value, arg_value, flatten, members};
 use crate::input::Source;
-use crate::input::source::Later;
+use crate::input::source::DeferredReader;
 
 /// Read at first; most events are shorter.
 const STEP: usize = 64 << 10;
@@ -30,7 +30,7 @@ pub(super) struct JsonArgs {
 
 /// Unpacked content around the last position that was read.
 struct Block {
-    file: Later,
+    file: DeferredReader,
     start: u64,
     bytes: Vec<u8>,
 }
@@ -44,7 +44,7 @@ impl JsonArgs {
         Self {
             end_args: end_args.into_iter().collect(),
             frames: frames.into_iter().map(|(id, name, parent)| (id, (name, parent))).collect(),
-            block: Mutex::new(Block { file: Later::new(source), start: 0, bytes: Vec::new() }),
+            block: Mutex::new(Block { file: DeferredReader::new(source), start: 0, bytes: Vec::new() }),
         }
     }
 

@@ -19,25 +19,25 @@ use trace_model::wire::{Broken, Cursor, Value};
 const FIELD_HEAD: usize = 20;
 
 /// The bytes of a file, long after its import.
-pub(super) enum Later {
-    Kept(Bytes),
+pub(super) enum DeferredBytes {
+    InMemory(Bytes),
     OnDisk { source: Source, file: Mutex<Option<File>> },
 }
 
-impl Later {
+impl DeferredBytes {
     /// How to read `bytes`, the content of `source`, later.
     pub(super) fn new(source: &Source, bytes: &Bytes) -> Self {
         if source.path().is_some() && !source.is_gzip() {
             Self::OnDisk { source: source.without_bytes(), file: Mutex::new(None) }
         } else {
-            Self::Kept(Arc::clone(bytes))
+            Self::InMemory(Arc::clone(bytes))
         }
     }
 
     /// The bytes at `range`; fewer where the file ends.
     fn read(&self, range: Range<usize>) -> Result<Vec<u8>, String> {
         match self {
-            Self::Kept(bytes) => {
+            Self::InMemory(bytes) => {
                 let bytes = (**bytes).as_ref();
                 let end = range.end.min(bytes.len());
                 Ok(bytes.get(range.start.min(end)..end).unwrap_or_default().to_vec())
@@ -67,7 +67,7 @@ fn read_at(file: &mut File, range: Range<usize>) -> std::io::Result<Vec<u8>> {
 /// not override. A handle is the offset of the event's field in the file.
 pub(super) struct PlaneArgs {
     pub(super) index: Arc<Index>,
-    pub(super) file: Arc<Later>,
+    pub(super) file: Arc<DeferredBytes>,
 }
 
 impl ArgSource for PlaneArgs {

@@ -9,7 +9,7 @@ use trace_model::{
     Aggregate, ArgSourceId, GroupId, GroupKind, IssueKind, LabelId, SliceBatch, Tells, TraceBuilder, TrackId, TrackKind,
 };
 
-use super::args::{Later, PlaneArgs};
+use super::args::{DeferredBytes, PlaneArgs};
 use super::flows::{self, XFlow};
 use super::lines::{self, Context, Decoded, EPOCH_LIKE_NS, Outline};
 use super::memory::MemoryCurves;
@@ -46,7 +46,7 @@ pub(super) fn convert(
     progress: &Progress,
     out: &mut TraceBuilder,
 ) -> Result<(), ImportError> {
-    let later = Arc::new(Later::new(source, bytes));
+    let later = Arc::new(DeferredBytes::new(source, bytes));
     let planes: Vec<Ready<'_>> = space.planes.iter().map(|plane| ready(bytes, plane, out)).collect();
     progress.check()?;
     describe_session(bytes, space, &planes, out);
@@ -197,7 +197,13 @@ fn add_groups(planes: &[Ready<'_>], host: &str, out: &mut TraceBuilder) -> Vec<O
 }
 
 /// Tracks of all lines that have events; counters come later, a track a series.
-fn add_tracks(plane: &Ready<'_>, index: usize, group: GroupId, later: &Arc<Later>, out: &mut TraceBuilder) -> Vec<Job> {
+fn add_tracks(
+    plane: &Ready<'_>,
+    index: usize,
+    group: GroupId,
+    later: &Arc<DeferredBytes>,
+    out: &mut TraceBuilder,
+) -> Vec<Job> {
     let args = PlaneArgs { index: Arc::clone(plane.tables.index()), file: Arc::clone(later) };
     let args = out.add_arg_source(Arc::new(args));
     let mut jobs = Vec::new();

@@ -159,7 +159,7 @@ impl<'a> OffloadTargets<'a> {
     fn find(&self, start: SliceRef<'_>) -> Option<SliceRef<'a>> {
         let number = start.attr(SliceAttr::OffloadStart);
         let core = start.attr(SliceAttr::OffloadCore);
-        self.by_arrow(start).or_else(|| {
+        self.by_flow(start).or_else(|| {
             let core = core?;
             let numbered = number.and_then(|number| self.by_number.get(&(core, number)));
             let programs = numbered.or_else(|| self.by_core.get(&core))?;
@@ -172,7 +172,7 @@ impl<'a> OffloadTargets<'a> {
     }
 
     /// Where the runtime drew a flow to the work, the program around it.
-    fn by_arrow(&self, start: SliceRef<'_>) -> Option<SliceRef<'a>> {
+    fn by_flow(&self, start: SliceRef<'_>) -> Option<SliceRef<'a>> {
         let targets = self.model.flows_from(start.id()).iter().map(|flow| self.model.slice(flow.to));
         targets.into_iter().find_map(|target| {
             let group = self.model.track(target.track()).group;

@@ -11,7 +11,7 @@ const US: i64 = 1_000_000;
 #[derive(Clone, Copy)]
 enum LaunchEvidence {
     RunIds,
-    Arrows,
+    Flows,
     Nothing,
 }
 
@@ -39,7 +39,7 @@ fn capture(told: LaunchEvidence, programs: &[(i64, i64, i64)]) -> TraceModel {
                     builder.set_attr(key, SliceAttr::RunId, run as i64);
                 }
             }
-            LaunchEvidence::Arrows => builder.add_flow(FlowEnd::Slice(start), FlowEnd::Slice(program), run as u64),
+            LaunchEvidence::Flows => builder.add_flow(FlowEnd::Slice(start), FlowEnd::Slice(program), run as u64),
             LaunchEvidence::Nothing => {}
         }
     }
@@ -56,7 +56,7 @@ fn shift_of(model: &TraceModel) -> Option<ClockShift> {
 fn run_ids_arrows_and_order_say_the_same() {
     for (told, by) in [
         (LaunchEvidence::RunIds, PairedBy::RunId),
-        (LaunchEvidence::Arrows, PairedBy::Arrows),
+        (LaunchEvidence::Flows, PairedBy::Flows),
         (LaunchEvidence::Nothing, PairedBy::Order),
     ] {
         let shift = shift_of(&capture(told, &[(0, 30, 60), (100, 40, 55)])).unwrap();

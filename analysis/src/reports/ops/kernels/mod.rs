@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use trace_model::Picos;
+use trace_model::{Picos, without_number};
 
 use crate::engine::{Analysis, AnalysisError, Context, Percent};
 use crate::hardware::limits::{BoundBy, Work, is_beyond_peak, ratio};
@@ -423,17 +423,14 @@ fn kernel_name(op: &str, framework: &str, source: Option<&str>, target: Option<&
     if let Some(named) = named.as_ref().filter(|name| *name != ANY_KERNEL) {
         return named.clone();
     }
-    let stem = match op.rsplit_once('.') {
-        Some((stem, number)) if number.bytes().all(|b| b.is_ascii_digit()) => stem,
-        _ => op,
-    };
-    let is_generic = stem == "custom-call" || stem == ANY_KERNEL;
+    let name = without_number(op);
+    let is_generic = name == "custom-call" || name == ANY_KERNEL;
     let place = source.map(|source| source.rsplit('/').next().unwrap_or(source)).filter(|place| !place.is_empty());
     match (named, place, target) {
         (Some(_), Some(place), _) if is_generic => format!("kernel at {place}"),
         (Some(_), None, _) if is_generic => op.to_owned(),
-        (None, _, Some(target)) if stem == "custom-call" && !target.is_empty() => target.to_owned(),
-        _ => stem.to_owned(),
+        (None, _, Some(target)) if name == "custom-call" && !target.is_empty() => target.to_owned(),
+        _ => name.to_owned(),
     }
 }
 

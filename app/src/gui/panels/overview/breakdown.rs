@@ -9,7 +9,7 @@ use trace_model::Picos;
 
 use super::section_ui;
 use crate::gui::panels::copy::text_menu;
-use crate::gui::panels::dock::Sight;
+use crate::gui::panels::dock::PanelContext;
 use crate::gui::theme::Theme;
 use crate::gui::times;
 
@@ -19,7 +19,7 @@ const MAX_BARS: usize = 16;
 const NAME: f32 = 56.0;
 
 /// Bars by device, and the sums.
-pub fn breakdown_ui(ui: &mut Ui, sight: Sight<'_>) {
+pub fn breakdown_ui(ui: &mut Ui, sight: PanelContext<'_>) {
     let report = match sight.reports.get::<Ops>() {
         Ok(None) => return,
         Ok(Some(report)) if report.total_time_ps > 0 => report,

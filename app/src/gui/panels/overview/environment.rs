@@ -9,7 +9,7 @@ use egui::{CollapsingHeader, Grid, RichText, Role, Ui, WidgetInfo};
 use trace_model::{Picos, Severity};
 
 use super::section_ui;
-use crate::gui::panels::dock::Sight;
+use crate::gui::panels::dock::PanelContext;
 use crate::gui::panels::hints::{badge, severity_color};
 use crate::gui::panels::number::number;
 use crate::gui::theme::Theme;
@@ -21,7 +21,7 @@ use crate::view::state::ViewCommand;
 const HINTS: usize = 3;
 
 /// One line: whether the capture is complete enough to be believed.
-pub fn health_ui(ui: &mut Ui, sight: Sight<'_>, out: &mut Vec<ViewCommand>) {
+pub fn health_ui(ui: &mut Ui, sight: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
     let Ok(Some(doctor)) = sight.reports.get::<Doctor>() else { return };
     let theme = Theme::current(ui);
     let worst = doctor.findings.first().filter(|finding| finding.severity != Severity::Info);
@@ -44,7 +44,7 @@ pub fn health_ui(ui: &mut Ui, sight: Sight<'_>, out: &mut Vec<ViewCommand>) {
 }
 
 /// The first hints in a line each.
-pub fn hints_ui(ui: &mut Ui, sight: Sight<'_>, out: &mut Vec<ViewCommand>) {
+pub fn hints_ui(ui: &mut Ui, sight: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
     let Ok(Some(report)) = sight.reports.get::<Hints>() else { return };
     let (hints, more) = first(report, HINTS);
     if hints.is_empty() {
@@ -77,7 +77,7 @@ pub fn hints_ui(ui: &mut Ui, sight: Sight<'_>, out: &mut Vec<ViewCommand>) {
 }
 
 /// Files, device, peaks.
-pub fn environment_ui(ui: &mut Ui, sight: Sight<'_>) {
+pub fn environment_ui(ui: &mut Ui, sight: PanelContext<'_>) {
     let theme = Theme::current(ui);
     section_ui(ui, "Run", "");
     Grid::new("environment").num_columns(2).spacing([14.0, 3.0]).show(ui, |ui| {

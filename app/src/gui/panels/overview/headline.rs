@@ -11,7 +11,7 @@ use egui::{Frame, Margin, RichText, Sense, Ui, vec2};
 use super::figures::{self, Figure};
 use super::section_ui;
 use crate::gui::panels::copy::text_menu;
-use crate::gui::panels::dock::{Sight, computing_ui};
+use crate::gui::panels::dock::{PanelContext, computing_ui};
 use crate::gui::panels::number::number;
 use crate::gui::theme::Theme;
 use crate::gui::timeline::paint::elided;
@@ -26,7 +26,7 @@ const MORE: [&str; 2] = ["wait_percent", "window_of_capture_percent"];
 const JUDGED: [(&str, &str); 1] = [("mxu_util_on_mxu_ops_percent", "mxu")];
 
 /// The sentence to read first, and what it is about.
-pub fn verdict_ui(ui: &mut Ui, sight: Sight<'_>) {
+pub fn verdict_ui(ui: &mut Ui, sight: PanelContext<'_>) {
     let theme = Theme::current(ui);
     if let Ok(Some(report)) = sight.reports.get::<Verdict>() {
         let frame = Frame::new().fill(theme.raised).corner_radius(5.0).inner_margin(Margin::symmetric(12, 9));
@@ -46,7 +46,7 @@ pub fn verdict_ui(ui: &mut Ui, sight: Sight<'_>) {
 }
 
 /// The key figures as cards; the denominator is below the pointer.
-pub fn figures_ui(ui: &mut Ui, sight: Sight<'_>) {
+pub fn figures_ui(ui: &mut Ui, sight: PanelContext<'_>) {
     let step = sight.reports.get::<Steps>().ok().flatten().and_then(figures::step);
     let exposed = sight.reports.get::<Overlap>().ok().flatten().and_then(figures::exposed);
     let times = [step, exposed];

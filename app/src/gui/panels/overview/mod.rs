@@ -10,7 +10,7 @@ mod top_ops;
 
 use egui::{RichText, Ui};
 
-use super::dock::Sight;
+use super::dock::PanelContext;
 use super::follow::Follow;
 use super::steps;
 use crate::gui::theme::Theme;
@@ -25,7 +25,7 @@ pub struct Made {
 }
 
 /// The panel.
-pub fn overview_ui(ui: &mut Ui, sight: Sight<'_>, made: &mut Made, out: &mut Vec<ViewCommand>) {
+pub fn overview_ui(ui: &mut Ui, sight: PanelContext<'_>, made: &mut Made, out: &mut Vec<ViewCommand>) {
     ui.add_space(6.0);
     headline::verdict_ui(ui, sight);
     environment::health_ui(ui, sight, out);
@@ -49,7 +49,7 @@ pub fn section_ui(ui: &mut Ui, title: &str, note: &str) {
     });
 }
 
-fn issues_ui(ui: &mut Ui, sight: Sight<'_>) {
+fn issues_ui(ui: &mut Ui, sight: PanelContext<'_>) {
     let issues = sight.trace.model.import_log().counts();
     if issues.is_empty() {
         return;

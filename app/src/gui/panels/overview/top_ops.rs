@@ -7,13 +7,13 @@ use trace_model::Picos;
 
 use super::section_ui;
 use crate::gui::panels::copy::row_menu;
-use crate::gui::panels::dock::Sight;
+use crate::gui::panels::dock::PanelContext;
 use crate::gui::panels::follow::Follow;
 use crate::gui::panels::number::{fitting, number};
 use crate::gui::theme::{Theme, small_font};
 use crate::gui::timeline::paint::elided_middle;
 use crate::gui::times;
-use crate::view::state::Spotlight;
+use crate::view::state::HighlightedLabels;
 use crate::view::state::ViewCommand;
 use std::collections::BTreeSet;
 
@@ -76,7 +76,7 @@ fn percent(value: Option<f64>) -> String {
 }
 
 /// A table; a click goes to the longest execution.
-pub fn top_ops_ui(ui: &mut Ui, sight: Sight<'_>, follow: &mut Follow, out: &mut Vec<ViewCommand>) {
+pub fn top_ops_ui(ui: &mut Ui, sight: PanelContext<'_>, follow: &mut Follow, out: &mut Vec<ViewCommand>) {
     let Ok(Some(report)) = sight.reports.get::<Ops>() else { return };
     let trace = sight.trace;
     if report.rows.is_empty() {
@@ -107,7 +107,7 @@ pub fn top_ops_ui(ui: &mut Ui, sight: Sight<'_>, follow: &mut Follow, out: &mut 
                 {
                     let labels = trace.labels_of(&BTreeSet::from([op]));
                     out.extend(trace.longest(&labels).map(ViewCommand::GoTo));
-                    out.push(ViewCommand::LightUp(Some(Spotlight::new(row.name(), labels))));
+                    out.push(ViewCommand::Highlight(Some(HighlightedLabels::new(row.name(), labels))));
                 }
             }
         })
@@ -115,7 +115,7 @@ pub fn top_ops_ui(ui: &mut Ui, sight: Sight<'_>, follow: &mut Follow, out: &mut 
 }
 
 /// The row about an op in the table of ops.
-fn table_row<'a>(sight: Sight<'a>, row: OpRow<'_>) -> Option<(&'a Table, &'a [Cell])> {
+fn table_row<'a>(sight: PanelContext<'a>, row: OpRow<'_>) -> Option<(&'a Table, &'a [Cell])> {
     let table = sight.reports.by_id(Ops::ID).ok()??.tables.iter().find(|table| table.id == "ops")?;
     let column = |id: &str| table.columns.iter().position(|column| column.id == id);
     let (name, program) = (column("name")?, column("program")?);

@@ -26,7 +26,7 @@ fn picture(model: &TraceModel, time: TimeRange, change: impl Fn(&mut ViewState))
         width: 100.0,
         height: 200.0,
         selection: state.place.selection,
-        lit: None,
+        highlighted: None,
         arrows: true,
         flow: state.flow,
     };
@@ -231,8 +231,17 @@ fn the_box_below_the_pointer_is_found() {
     let rows = tree.rows(&ViewState::new(&model));
     let time = Viewport::of(range(0, 100));
     let (width, height) = (100.0, 200.0);
-    let window =
-        Window { time, rows: &rows, scroll: 0.0, width, height, selection: None, lit: None, arrows: false, flow: 0 };
+    let window = Window {
+        time,
+        rows: &rows,
+        scroll: 0.0,
+        width,
+        height,
+        selection: None,
+        highlighted: None,
+        arrows: false,
+        flow: 0,
+    };
     let mut list = DrawList::default();
     list.fill(Scene { model: &model, lod: &lod, tree: &tree }, &window, &mut Tiles::default());
     let name = |x, y| list.hit(x, y).map(|b| model.slice(b.slice).name());
@@ -249,8 +258,8 @@ fn slices_that_are_lit_are_found_in_any_crowd() {
     let (lod, tree) = (LodIndex::build(&model), TrackTree::new(&model));
     let mut state = ViewState::new(&model);
     state.pinned = model.track_ids().collect();
-    let lit = model.all_slices().filter(|slice| slice.name() == "c").map(trace_model::SliceRef::id).collect();
-    let lit = Lit::new(&model, lit);
+    let highlighted = model.all_slices().filter(|slice| slice.name() == "c").map(trace_model::SliceRef::id).collect();
+    let highlighted = Highlighted::new(&model, highlighted);
     for pinned in [false, true] {
         let rows = if pinned { tree.rows(&state) } else { tree.rows(&ViewState::new(&model)) };
         let window = Window {
@@ -260,14 +269,14 @@ fn slices_that_are_lit_are_found_in_any_crowd() {
             width: 100.0,
             height: 200.0,
             selection: None,
-            lit: Some(&lit),
+            highlighted: Some(&highlighted),
             arrows: false,
             flow: 0,
         };
         let mut list = DrawList::default();
         list.fill(Scene { model: &model, lod: &lod, tree: &tree }, &window, &mut Tiles::default());
         let part = if pinned { &list.pinned } else { &list.scrolled };
-        let shown: Vec<_> = part.lit.iter().map(|b| (b.left.round(), b.right.round(), b.count)).collect();
+        let shown: Vec<_> = part.highlighted.iter().map(|b| (b.left.round(), b.right.round(), b.count)).collect();
         assert_eq!(shown, [(1.0, 3.0, 2), (60.0, 90.0, 1)]);
         let y = part.boxes[0].top + 1.0;
         assert_eq!(list.hit(1.5, y).map(|b| model.slice(b.slice).name()), Some("c"));

@@ -16,9 +16,9 @@ use crate::view::timeline::tree::{Row, Rows, TrackTree};
 
 /// Rows of A and of B, so placed that both can be drawn in the same place. A heading that
 /// both have is a row of A only.
-pub fn woven(rows: [&Rows; 2], trees: [&TrackTree; 2], places: &Places) -> [Rows; 2] {
-    let scrolled = Woven::of([&rows[0].scrolled, &rows[1].scrolled], trees, places);
-    let pinned = Woven::of([&rows[0].pinned, &rows[1].pinned], trees, places);
+pub fn interleave(rows: [&Rows; 2], trees: [&TrackTree; 2], places: &Places) -> [Rows; 2] {
+    let scrolled = InterleavedRows::of([&rows[0].scrolled, &rows[1].scrolled], trees, places);
+    let pinned = InterleavedRows::of([&rows[0].pinned, &rows[1].pinned], trees, places);
     let ends = (scrolled.end, pinned.end);
     let ([a, b], [pinned_a, pinned_b]) = (scrolled.rows, pinned.rows);
     [Rows::placed(a, pinned_a, ends, trees[0]), Rows::placed(b, pinned_b, ends, trees[1])]
@@ -26,7 +26,7 @@ pub fn woven(rows: [&Rows; 2], trees: [&TrackTree; 2], places: &Places) -> [Rows
 
 /// What comes after a row of A.
 #[derive(Clone, Default)]
-struct After {
+struct RowsAfter {
     /// Its counterpart.
     partner: Option<Row>,
     /// Rows of B without one.
@@ -34,19 +34,19 @@ struct After {
 }
 
 #[derive(Default)]
-struct Woven {
+struct InterleavedRows {
     rows: [Vec<Row>; 2],
     end: f32,
 }
 
-impl Woven {
+impl InterleavedRows {
     /// Of rows in their order: headings before what is in their group.
     fn of([a, b]: [&[Row]; 2], trees: [&TrackTree; 2], places: &Places) -> Self {
         let ends = ends(a, trees[0]);
         let at: BTreeMap<Item, usize> =
             a.iter().enumerate().map(|(at, row)| (trees[0].node(row.node).item, at)).collect();
         // One more: for what has no place in A.
-        let mut after = vec![After::default(); a.len() + 1];
+        let mut after = vec![RowsAfter::default(); a.len() + 1];
         // Groups of B around a row, with the row of A after which their lone rows come.
         let mut around: Vec<(usize, usize)> = Vec::new();
         for row in b {
@@ -66,13 +66,13 @@ impl Woven {
                 (_, None) => after[outside].alone.push(*row),
             }
         }
-        let mut woven = Self::default();
+        let mut interleaved = Self::default();
         for (at, after) in after.into_iter().enumerate() {
             let is_joined = after.partner.is_some();
-            a.get(at).into_iter().for_each(|row| woven.push(Side::A, Row { is_joined, ..*row }));
-            after.partner.into_iter().chain(after.alone).for_each(|row| woven.push(Side::B, row));
+            a.get(at).into_iter().for_each(|row| interleaved.push(Side::A, Row { is_joined, ..*row }));
+            after.partner.into_iter().chain(after.alone).for_each(|row| interleaved.push(Side::B, row));
         }
-        woven
+        interleaved
     }
 
     fn push(&mut self, side: Side, row: Row) {
@@ -129,7 +129,7 @@ mod tests {
         });
         let rows = Side::BOTH.map(|side| trees[side.index()].rows(&states[side.index()]));
         let places = Places::new(models[0], models[1]);
-        let both = woven([&rows[0], &rows[1]], [&trees[0], &trees[1]], &places);
+        let both = interleave([&rows[0], &rows[1]], [&trees[0], &trees[1]], &places);
         assert!((both[0].height() - both[1].height()).abs() < 1e-3, "both scroll alike");
         let list = |part: fn(&Rows) -> &Vec<Row>| {
             let mut all: Vec<(f32, f32, String)> = Vec::new();

@@ -1,4 +1,4 @@
-//! Slices that are lit up while all others are dim.
+//! Slices that are highlighted while all others are dim.
 
 use trace_model::{SliceId, TraceModel};
 
@@ -7,10 +7,10 @@ use crate::view::timeline::peaks::Peaks;
 use crate::view::timeline::scene::Scene;
 use crate::view::timeline::tiles::Piece;
 
-/// Slices that are lit up, prepared so that a frame looks at as many as there are boxes
+/// Slices that are highlighted, prepared so that a frame looks at as many as there are boxes
 /// and not at each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lit {
+pub struct Highlighted {
     /// By id.
     ids: Vec<SliceId>,
     /// Before each how long all before it take together, in picoseconds.
@@ -18,7 +18,7 @@ pub struct Lit {
     longest: Peaks,
 }
 
-impl Lit {
+impl Highlighted {
     /// Of slices by their ids.
     pub fn new(model: &TraceModel, ids: Vec<SliceId>) -> Self {
         let dur = |slice: SliceId| model.slice(slice).dur().ps();
@@ -37,21 +37,21 @@ impl Lit {
     }
 }
 
-/// Boxes of the slices of a lane that are lit up, neighbours joined as far as pixels demand. Exact
+/// Boxes of the slices of a lane that are highlighted, neighbours joined as far as pixels demand. Exact
 /// where the pyramid is not: it knows only the longest slice of a bucket.
-pub(super) fn lit_boxes(
+pub(super) fn highlighted_boxes(
     scene: Scene<'_>,
     window: &Window<'_>,
-    lit: &Lit,
+    highlighted: &Highlighted,
     lane: usize,
     top: f32,
     out: &mut Vec<SliceBox>,
 ) {
     let Some(lane) = scene.model.all_lanes().get(lane) else { return };
     let rows = scene.model.lane_rows(lane);
-    let before = |row: usize| lit.ids.partition_point(|slice| slice.index() < row);
+    let before = |row: usize| highlighted.ids.partition_point(|slice| slice.index() < row);
     let (first, end) = (before(rows.start), before(rows.end));
-    let range = |at: usize| scene.model.slice(lit.ids[at]).range();
+    let range = |at: usize| scene.model.slice(highlighted.ids[at]).range();
     // Slices of a lane do not overlap: by id is by start and by end.
     let until = |from: usize, is_before: &dyn Fn(usize) -> bool| {
         let (mut low, mut high) = (from, end);
@@ -71,10 +71,10 @@ pub(super) fn lit_boxes(
     while at < end && range(at).start < visible.end {
         let begin = range(at).start;
         let next = until(at + 1, &|i| (range(i).end - begin).ps() as f64 <= bucket && range(i).start < visible.end);
-        let longest = lit.longest.largest(at..next, |i| range(i).dur()).unwrap_or(at);
-        let slice = scene.model.slice(lit.ids[longest]);
+        let longest = highlighted.longest.largest(at..next, |i| range(i).dur()).unwrap_or(at);
+        let slice = scene.model.slice(highlighted.ids[longest]);
         let whole = trace_model::TimeRange::new(begin, range(next - 1).end);
-        let occupied = trace_model::Picos::from_ps(lit.sums[next] - lit.sums[at]);
+        let occupied = trace_model::Picos::from_ps(highlighted.sums[next] - highlighted.sums[at]);
         let (id, label, count) = (slice.id(), slice.label_id(), (next - at) as u32);
         let piece = Piece { range: whole, slice: id, label, count, occupied };
         out.extend(boxed(window, &piece, top));

@@ -8,7 +8,7 @@ use super::Source;
 
 /// Reads parts of one file on demand. Gzip has no random access, so its reader keeps its position: reading ahead costs
 /// only the distance, reading back starts from the beginning.
-pub(crate) struct Later {
+pub(crate) struct DeferredReader {
     source: Source,
     unpacking: Option<Unpacking>,
 }
@@ -21,7 +21,7 @@ struct Unpacking {
     at: u64,
 }
 
-impl Later {
+impl DeferredReader {
     pub fn new(source: &Source) -> Self {
         Self { source: source.without_bytes(), unpacking: None }
     }
