@@ -182,29 +182,21 @@ fn break_of(word: &str, width: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use analysis::{Column as Spec, Provenance};
-
     use super::*;
     use crate::render::Style;
 
     fn sample() -> Table {
-        let column = |id, title, unit| Spec { id, title, unit, provenance: Provenance::Measured };
-        let row = |name: &str, time: i64, util| vec![Cell::text(name), Cell::Int(time), util];
-        Table {
-            id: "t",
-            title: "Ops".to_owned(),
-            columns: vec![
-                column("op", "op", Unit::None),
-                column("time_ps", "time", Unit::Picoseconds),
-                column("util", "MXU", Unit::Percent),
-            ],
-            rows: vec![
-                row("fusion.1", 3_430_000, Cell::Float(38.61)),
-                row("a-name-that-is-much-too-long-for-its-column.17", 78, Cell::Missing),
-                row("c", 1, Cell::Float(0.0)),
-            ],
-            notes: vec!["MXU of the peak".to_owned()],
-        }
+        let rows = [
+            ("fusion.1", 3_430_000_i64, Some(38.61)),
+            ("a-name-that-is-much-too-long-for-its-column.17", 78, None),
+            ("c", 1, Some(0.0)),
+        ];
+        Table::of("t", "Ops", rows)
+            .measured("op", "op", Unit::None, |row| row.0)
+            .measured("time_ps", "time", Unit::Picoseconds, |row| row.1)
+            .measured("util", "MXU", Unit::Percent, |row| row.2)
+            .note("MXU of the peak")
+            .build()
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::cli::common::values::Format;
 use crate::cli::common::{history_file, output, terminal};
 use crate::render::{Layout, NamedTable, Style, csv, md, ndjson, table};
 use analysis::compare::LOOP_COMPILATIONS;
-use analysis::{Cell, Column, Provenance, Table, Unit};
+use analysis::{Table, Unit};
 use clap::Args;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -58,47 +58,31 @@ pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<Outcome, Failure> {
 
 /// One row a run, the oldest first.
 fn trend(lines: &[HistoryLine]) -> Table {
-    let column = |id, title, unit| Column { id, title, unit, provenance: Provenance::Derived };
     let mut before = None;
-    let rows = lines.iter().map(|line| {
-        let step = line.number("step.time_ps");
-        let change =
-            step.zip(before).filter(|(_, before)| *before > 0.0).map(|(now, before)| 100.0 * (now / before - 1.0));
-        before = step.or(before);
-        let commit = line.commit.as_deref().unwrap_or_default();
-        vec![
-            Cell::text(line.verdict()),
-            Cell::text(commit.chars().take(10).collect::<String>()),
-            Cell::maybe(Some(line.steps as f64)),
-            Cell::maybe(step),
-            Cell::maybe(change),
-            Cell::maybe(line.number("loop.step_ps")),
-            Cell::maybe(line.number(LOOP_COMPILATIONS)),
-            Cell::maybe(line.number("step.exposed_comm_percent")),
-            Cell::maybe(line.number("step.idle_percent")),
-            Cell::maybe(line.number("mfu_steady_percent")),
-            Cell::maybe(line.number("memory.peak_bytes")),
-            Cell::text(line.run()),
-        ]
-    });
-    Table {
-        id: "trend",
-        title: format!("The last {} runs", lines.len()),
-        columns: vec![
-            column("verdict", "Gates", Unit::None),
-            column("commit", "Commit", Unit::None),
-            column("steps", "Steps", Unit::Count),
-            column("step_ps", "Step", Unit::Picoseconds),
-            column("change_percent", "Change", Unit::Percent),
-            column("loop_step_ps", "Loop step", Unit::Picoseconds),
-            column("loop_compilations", "Compiled", Unit::Count),
-            column("exposed_comm_percent", "Exposed", Unit::Percent),
-            column("idle_percent", "Idle", Unit::Percent),
-            column("mfu_percent", "MFU", Unit::Percent),
-            column("memory_peak_bytes", "Memory", Unit::Bytes),
-            column("run", "Run", Unit::None),
-        ],
-        rows: rows.collect(),
-        notes: vec!["numbers of steps are medians; change is of the step, against the run before".to_owned()],
-    }
+    let changes: Vec<Option<f64>> = lines
+        .iter()
+        .map(|line| {
+            let last = before.filter(|last| *last > 0.0);
+            let step = line.number("step.time_ps");
+            before = step.or(before);
+            Some(100.0 * (step? / last? - 1.0))
+        })
+        .collect();
+    let number = |id: &'static str| move |(line, _): (&HistoryLine, Option<f64>)| line.number(id);
+    let commit = |line: &HistoryLine| line.commit.iter().flat_map(|hash| hash.chars().take(10)).collect::<String>();
+    Table::of("trend", format!("The last {} runs", lines.len()), lines.iter().zip(changes))
+        .derived("verdict", "Gates", Unit::None, |(line, _)| line.verdict())
+        .derived("commit", "Commit", Unit::None, |(line, _)| commit(line))
+        .derived("steps", "Steps", Unit::Count, |(line, _)| line.steps as f64)
+        .derived("step_ps", "Step", Unit::Picoseconds, number("step.time_ps"))
+        .derived("change_percent", "Change", Unit::Percent, |(_, change)| change)
+        .derived("loop_step_ps", "Loop step", Unit::Picoseconds, number("loop.step_ps"))
+        .derived("loop_compilations", "Compiled", Unit::Count, number(LOOP_COMPILATIONS))
+        .derived("exposed_comm_percent", "Exposed", Unit::Percent, number("step.exposed_comm_percent"))
+        .derived("idle_percent", "Idle", Unit::Percent, number("step.idle_percent"))
+        .derived("mfu_percent", "MFU", Unit::Percent, number("mfu_steady_percent"))
+        .derived("memory_peak_bytes", "Memory", Unit::Bytes, number("memory.peak_bytes"))
+        .derived("run", "Run", Unit::None, |(line, _)| line.run())
+        .note("numbers of steps are medians; change is of the step, against the run before")
+        .build()
 }

@@ -347,23 +347,12 @@ fn write_cell(painter: &Painter, area: Rect, text: &str, is_text: bool, font: &F
 #[cfg(test)]
 mod tests {
     use super::*;
-    use analysis::Provenance;
 
     fn table() -> Table {
-        let column = |id, unit| Column { id, title: id, unit, provenance: Provenance::Measured };
-        let row = |name: &str, time| vec![Cell::text(name), time];
-        Table {
-            id: "t",
-            title: String::new(),
-            columns: vec![column("name", Unit::None), column("time_ps", Unit::Picoseconds)],
-            rows: vec![
-                row("b", Cell::Int(5)),
-                row("A1", Cell::Missing),
-                row("c", Cell::Int(7)),
-                row("a2", Cell::Int(6)),
-            ],
-            notes: Vec::new(),
-        }
+        Table::of("t", "", [("b", Some(5_i64)), ("A1", None), ("c", Some(7)), ("a2", Some(6))])
+            .measured("name", "name", Unit::None, |(name, _)| name)
+            .measured("time_ps", "time_ps", Unit::Picoseconds, |(_, time)| time)
+            .build()
     }
 
     #[test]

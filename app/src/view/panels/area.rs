@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use analysis::{Cell, Column, OpClasses, Provenance, Table, Unit};
+use analysis::{OpClasses, Table, Unit};
 use importers::Progress;
 use trace_model::{LabelId, Picos, SliceRef, TimeRange, TraceModel, TrackId, TrackKind};
 
@@ -43,6 +43,17 @@ impl Pivot {
         (Self::Step, "step"),
         (Self::Track, "track"),
     ];
+
+    /// Heading of the column of names.
+    fn title(self) -> &'static str {
+        match self {
+            Self::Name => "Name",
+            Self::Category => "Category",
+            Self::Module => "Program",
+            Self::Step => "Step",
+            Self::Track => "Track",
+        }
+    }
 }
 
 /// An area, and how it is to be summed up.
@@ -153,63 +164,38 @@ pub fn summarise(
     }
     let mut sums: Vec<((String, &'static str), Sum)> = sums.into_iter().collect();
     sums.sort_by(|a, b| b.1.self_ps.cmp(&a.1.self_ps).then_with(|| a.0.cmp(&b.0)));
-    let mut labels = Vec::with_capacity(sums.len());
-    let mut rows = Vec::with_capacity(sums.len());
-    for ((name, kind), mut sum) in sums {
+    let times: Vec<_> = sums.iter_mut().map(|(_, sum)| of_times(&mut sum.whole)).collect();
+    let unions: Vec<i64> = sums.iter_mut().map(|(_, sum)| union(&mut sum.ranges)).collect();
+    let share = |kind, time: i64| {
         let whole = of_kinds.get(kind).copied().unwrap_or(0);
-        let (mean, median, p95) = of_times(&mut sum.whole);
-        rows.push(vec![
-            Cell::Text(name),
-            Cell::text(kind),
-            Cell::count(sum.slices as u64),
-            Cell::Int(sum.total_ps),
-            Cell::Int(union(&mut sum.ranges)),
-            Cell::Int(sum.self_ps),
-            Cell::maybe((whole > 0).then(|| sum.self_ps as f64 * 100.0 / whole as f64)),
-            mean,
-            median,
-            p95,
-        ]);
-        labels.push(sum.labels);
-    }
-    let table = Table {
-        id: "area",
-        title: "Marked area".to_owned(),
-        columns: columns(area.pivot),
-        rows,
-        notes: vec![
+        (whole > 0).then(|| time as f64 * 100.0 / whole as f64)
+    };
+    let rows = sums
+        .iter()
+        .zip(&unions)
+        .zip(&times)
+        .map(|((((name, kind), sum), union), times)| (name, *kind, sum, *union, times));
+    let table = Table::of("area", "Marked area", rows)
+        .recorded("name", area.pivot.title(), Unit::None, |(name, ..)| name)
+        .recorded("tracks", "On tracks of", Unit::None, |(_, kind, ..)| kind)
+        .measured("count", "Slices", Unit::Count, |(_, _, sum, ..)| sum.slices)
+        .measured("total_ps", "Total", Unit::Picoseconds, |(_, _, sum, ..)| sum.total_ps)
+        .measured("union_ps", "Union", Unit::Picoseconds, |(.., union, _)| union)
+        .measured("self_ps", "Self", Unit::Picoseconds, |(_, _, sum, ..)| sum.self_ps)
+        .measured("self_percent", "of self on such tracks", Unit::Percent, |(_, kind, sum, ..)| {
+            share(kind, sum.self_ps)
+        })
+        .measured("mean_ps", "Mean", Unit::Picoseconds, |(.., times)| times.0)
+        .measured("median_ps", "Median", Unit::Picoseconds, |(.., times)| times.1)
+        .measured("p95_ps", "p95", Unit::Picoseconds, |(.., times)| times.2)
+        .note(
             "Total, union and self time: the parts of slices that lie in the area. Mean, median and p95: slices that \
              lie in it as a whole. Share: of the self time on tracks of the same kind, because programs, ops and \
-             asynchronous ops tell the same time again."
-                .to_owned(),
-        ],
-    };
+             asynchronous ops tell the same time again.",
+        )
+        .build();
+    let labels = sums.into_iter().map(|(_, sum)| sum.labels).collect();
     Ok(Summary { area: area.clone(), slices, tracks: tracks.len(), union_ps, table, labels })
-}
-
-fn columns(pivot: Pivot) -> Vec<Column> {
-    let title = match pivot {
-        Pivot::Name => "Name",
-        Pivot::Category => "Category",
-        Pivot::Module => "Program",
-        Pivot::Step => "Step",
-        Pivot::Track => "Track",
-    };
-    let text = Column { id: "name", title, unit: Unit::None, provenance: Provenance::Profile };
-    let measured = |id, title, unit| Column { id, title, unit, provenance: Provenance::Measured };
-    let tracks = Column { id: "tracks", title: "On tracks of", unit: Unit::None, provenance: Provenance::Profile };
-    vec![
-        text,
-        tracks,
-        measured("count", "Slices", Unit::Count),
-        measured("total_ps", "Total", Unit::Picoseconds),
-        measured("union_ps", "Union", Unit::Picoseconds),
-        measured("self_ps", "Self", Unit::Picoseconds),
-        measured("self_percent", "of self on such tracks", Unit::Percent),
-        measured("mean_ps", "Mean", Unit::Picoseconds),
-        measured("median_ps", "Median", Unit::Picoseconds),
-        measured("p95_ps", "p95", Unit::Picoseconds),
-    ]
 }
 
 fn key(model: &TraceModel, classes: &OpClasses, steps: &[Band], slice: SliceRef<'_>, pivot: Pivot) -> String {
@@ -257,20 +243,21 @@ fn union(ranges: &mut [TimeRange]) -> i64 {
     total.saturating_add(open.map_or(0, |last| last.dur().ps()))
 }
 
-/// Mean, median and 95th percentile of some times, which it sorts; missing where there are none.
-fn of_times(times: &mut [i64]) -> (Cell, Cell, Cell) {
+/// Mean, median and 95th percentile of some times, which it sorts; nothing where there are none.
+fn of_times(times: &mut [i64]) -> (Option<f64>, Option<i64>, Option<i64>) {
     times.sort_unstable();
     let at = |share: f64| {
         let rank = ((times.len() as f64 * share).ceil() as usize).max(1);
-        times.get(rank - 1).map_or(Cell::Missing, |&time| Cell::Int(time))
+        times.get(rank - 1).copied()
     };
     let sum: f64 = times.iter().map(|&time| time as f64).sum();
-    (Cell::maybe((!times.is_empty()).then(|| sum / times.len() as f64)), at(0.5), at(0.95))
+    ((!times.is_empty()).then(|| sum / times.len() as f64), at(0.5), at(0.95))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use analysis::Cell;
     use trace_model::{GroupKind, SliceSpec, Timestamp, TraceBuilder, TrackKind};
 
     fn range(start: i64, end: i64) -> TimeRange {

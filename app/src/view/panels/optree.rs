@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::reports::ops::op_stats::{OpRow, OpRows};
-use analysis::{Cell, Column, OpGroup, Provenance, Table, Unit};
+use analysis::{OpGroup, Table, Unit};
 use trace_model::{OpId, Picos};
 
 /// What branches stand for.
@@ -68,54 +68,37 @@ impl OpNode {
     /// Every branch and op with where it hangs, as a table to be taken elsewhere.
     pub fn table(&self) -> Table {
         let mut rows = Vec::new();
-        self.add_rows("", 0, self.self_time_ps, &mut rows);
-        self.table_of(rows)
+        self.add_rows("", 0, &mut rows);
+        self.table_of(&rows, self.self_time_ps)
     }
 
     /// The same of itself alone, `whole` being the self time of all ops.
     pub fn row_table(&self, whole: i64) -> Table {
-        self.table_of(vec![self.row("", 0, whole)])
+        self.table_of(&[(self, String::new(), 0)], whole)
     }
 
-    fn table_of(&self, rows: Vec<Vec<Cell>>) -> Table {
-        let column = |id, title, unit, provenance| Column { id, title, unit, provenance };
-        Table {
-            id: "op_tree",
-            title: self.title.clone(),
-            columns: vec![
-                column("name", "Op", Unit::None, Provenance::Profile),
-                column("path", "Inside", Unit::None, Provenance::Profile),
-                column("depth", "Depth", Unit::Count, Provenance::Profile),
-                column("ops", "Ops", Unit::Count, Provenance::Measured),
-                column("occurrences", "Runs", Unit::Count, Provenance::Measured),
-                column("self_time_ps", "Self time", Unit::Picoseconds, Provenance::Measured),
-                column("self_of_op_time_percent", "of op time", Unit::Percent, Provenance::Measured),
-                column("efficiency_percent", "of limit", Unit::Percent, Provenance::Derived),
-            ],
-            rows,
-            notes: vec!["of op time: self time of all ops, idle time left out".to_owned()],
-        }
+    /// Rows are nodes with their path and their depth.
+    fn table_of(&self, rows: &[(&Self, String, u64)], whole: i64) -> Table {
+        let share = |time: i64| (whole > 0).then(|| time as f64 * 100.0 / whole as f64);
+        Table::of("op_tree", &self.title, rows)
+            .recorded("name", "Op", Unit::None, |(node, ..)| &node.title)
+            .recorded("path", "Inside", Unit::None, |(_, path, _)| path)
+            .recorded("depth", "Depth", Unit::Count, |&(.., depth)| depth)
+            .measured("ops", "Ops", Unit::Count, |(node, ..)| node.ops.len())
+            .measured("occurrences", "Runs", Unit::Count, |(node, ..)| node.occurrences)
+            .measured("self_time_ps", "Self time", Unit::Picoseconds, |(node, ..)| node.self_time_ps)
+            .measured("self_of_op_time_percent", "of op time", Unit::Percent, |(node, ..)| share(node.self_time_ps))
+            .derived("efficiency_percent", "of limit", Unit::Percent, |(node, ..)| node.efficiency_percent())
+            .note("of op time: self time of all ops, idle time left out")
+            .build()
     }
 
-    fn row(&self, path: &str, depth: u64, whole: i64) -> Vec<Cell> {
-        vec![
-            Cell::text(&self.title),
-            Cell::text(path),
-            Cell::count(depth),
-            Cell::count(self.ops.len() as u64),
-            Cell::count(self.occurrences),
-            Cell::Int(self.self_time_ps),
-            Cell::maybe((whole > 0).then(|| self.self_time_ps as f64 * 100.0 / whole as f64)),
-            Cell::maybe(self.efficiency_percent()),
-        ]
-    }
-
-    fn add_rows(&self, path: &str, depth: u64, whole: i64, rows: &mut Vec<Vec<Cell>>) {
-        rows.push(self.row(path, depth, whole));
+    fn add_rows<'a>(&'a self, path: &str, depth: u64, rows: &mut Vec<(&'a Self, String, u64)>) {
+        rows.push((self, path.to_owned(), depth));
         // The root is in every path.
         let inside = if depth == 0 { String::new() } else { format!("{path}{} / ", self.title) };
         for child in &self.children {
-            child.add_rows(&inside, depth + 1, whole, rows);
+            child.add_rows(&inside, depth + 1, rows);
         }
     }
 
@@ -226,6 +209,7 @@ fn path(row: OpRow<'_>, by: Branch) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::session::Session;
+    use analysis::Cell;
     use analysis::reports::ops::op_stats::Ops;
     use analysis::{Options, Scope};
     use sample_traces::text_trace;

@@ -115,7 +115,7 @@ impl Target {
 mod tests {
     use super::*;
     use crate::session::Session;
-    use analysis::{Column, Options, Provenance, Unit};
+    use analysis::{Options, Unit};
     use trace_model::{GroupKind, SliceSpec, TraceBuilder, TrackKind};
 
     fn trace() -> OpenTrace {
@@ -131,10 +131,11 @@ mod tests {
     }
 
     fn target(columns: &[&'static str], row: &[Cell]) -> Option<Target> {
-        let column = |&id| Column { id, title: id, unit: Unit::None, provenance: Provenance::Measured };
-        let columns = columns.iter().map(column).collect();
-        let table = Table { id: "t", title: String::new(), columns, rows: vec![row.to_vec()], notes: Vec::new() };
-        Target::of_row(&trace(), None, &table, row)
+        let mut table = Table::of("t", "", [row]);
+        for (at, id) in columns.iter().enumerate() {
+            table = table.measured(id, id, Unit::None, move |row| row[at].clone());
+        }
+        Target::of_row(&trace(), None, &table.build(), row)
     }
 
     #[test]
