@@ -258,7 +258,7 @@ fn planted() -> Vec<Planted> {
         Planted {
             name: "full memory",
             session: recomputing_in(95),
-            verdict: &["elementwise"],
+            verdict: &["elementwise", "is 95.0 % full at its peak"],
             hint: "K50",
             culprit: &["95.0 % full", "950.0 MB of 1.000 GB"],
         },

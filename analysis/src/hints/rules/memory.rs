@@ -8,7 +8,7 @@ use crate::engine::{AnalysisError, Threshold, shortened};
 use crate::facts::category::OpGroup;
 use crate::hints::{Confidence, Finding, HintEvidence, HintFacts, Outcome, Rule, Saving, Spot};
 use crate::math::unit::Unit;
-use crate::reports::memory::hbm::{Memory, bytes_text};
+use crate::reports::memory::hbm::{Memory, NEARLY_FULL_PERCENT, bytes_text};
 use crate::reports::ops::expected::{Expected, Limit, LimitRow};
 use crate::reports::ops::op_stats::OpRow;
 use crate::what_if::Scenario;
@@ -116,7 +116,7 @@ static OFFLOAD: Threshold =
 
 static FULL: Threshold = Threshold {
     id: "K50.peak_percent",
-    value: 90.0,
+    value: NEARLY_FULL_PERCENT,
     unit: Unit::Percent,
     why: "what is left is lost to fragmentation first: a slightly longer input or larger batch no longer fits",
 };
@@ -225,15 +225,13 @@ fn host_link(facts: &HintFacts<'_>, steps: usize) -> Result<Option<f64>, Analysi
 fn full_memory(facts: &HintFacts<'_>) -> Outcome {
     let memory = facts.report::<Memory>()?;
     let limit = facts.limit(&FULL);
-    let known =
-        || memory.memories.iter().filter(|memory| memory.is_device).filter_map(|own| Some((own, own.peak_percent?)));
-    if known().next().is_none() {
+    if memory.device_peaks().next().is_none() {
         let why = "of no device memory both use and capacity are recorded";
         return Err(AnalysisError::NotApplicable(why.to_owned()));
     }
     let full = |(_, percent): &(_, f64)| *percent >= limit;
-    let Some((fullest, percent)) = known().find(full) else { return Ok(None) };
-    let others = known().filter(full).count() - 1;
+    let Some((fullest, percent)) = memory.device_peaks().find(full) else { return Ok(None) };
+    let others = memory.device_peaks().filter(full).count() - 1;
     let others = if others > 0 { format!("; so are {others} more") } else { String::new() };
     let capacity = fullest.capacity_bytes.unwrap_or_default();
     let step = fullest.peak_step.map(|step| format!(" (step {step})")).unwrap_or_default();

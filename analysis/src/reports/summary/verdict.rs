@@ -5,7 +5,8 @@
 //! dominates. Compilation is a share of the capture on the host's side; it leads
 //! where the devices mostly idle, because then it says why. Who is to blame is named
 //! where another report knows it: the device that others wait for, what the host does
-//! while devices idle, the slow steps.
+//! while devices idle, the slow steps. A device memory that is nearly full takes no
+//! time; it comes last, because whatever is changed must fit into it.
 //!
 //! Nothing is advised here and nothing is said without a number. What the sentence
 //! names is what [`crate::hints`] must answer.
@@ -25,6 +26,7 @@ use crate::reports::communication::overlap::{Overlap, OverlapReport};
 use crate::reports::host::compile::{Compile, CompileReport};
 use crate::reports::host::gaps::Gaps;
 use crate::reports::host::input::{Input, InputReport};
+use crate::reports::memory::hbm::{Memory, MemoryReport, NEARLY_FULL_PERCENT};
 use crate::reports::ops::op_stats::{Ops, OpsReport, percent};
 use crate::reports::steps::balance::{Balance, BalanceReport};
 use crate::reports::steps::step_times::Steps;
@@ -112,7 +114,11 @@ impl Analysis for Verdict {
         let steps = cx.report::<Steps>().ok();
         findings.extend(steps.as_deref().and_then(slow_steps));
         name_the_largest(&mut findings);
-        Ok(VerdictReport { statement: statement(ops.is_some(), steps.as_deref(), &findings), findings })
+        let mut statement = statement(ops.is_some(), steps.as_deref(), &findings);
+        if let Some(full) = cx.report::<Memory>().ok().and_then(|memory| full_memory(&memory)) {
+            statement.push_str(&full);
+        }
+        Ok(VerdictReport { statement, findings })
     }
 }
 
@@ -372,6 +378,12 @@ fn slow_steps(report: &StepsReport) -> Option<VerdictFinding> {
         provenance: Provenance::Measured,
         ranges: slow.iter().filter_map(|step| step.range()).collect(),
     })
+}
+
+/// A clause about the fullest device memory, if it is nearly full.
+fn full_memory(memory: &MemoryReport) -> Option<String> {
+    let (fullest, peak) = memory.device_peaks().next().filter(|&(_, peak)| peak >= NEARLY_FULL_PERCENT)?;
+    Some(format!("; the memory of {} is {} full at its peak", fullest.memory, shown(Some(peak))))
 }
 
 fn length(ps: f64) -> String {

@@ -93,6 +93,17 @@ pub struct MemoryReport {
     pub memories: Vec<MemoryTimeline>,
 }
 
+/// From this share of its capacity on a memory is nearly full: what runs next may not fit.
+pub const NEARLY_FULL_PERCENT: f64 = 90.0;
+
+impl MemoryReport {
+    /// Memories of devices whose peak and capacity are both known, with the peak in percent; the fullest first.
+    pub fn device_peaks(&self) -> impl Iterator<Item = (&MemoryTimeline, f64)> {
+        let of_devices = self.memories.iter().filter(|memory| memory.is_device);
+        of_devices.filter_map(|memory| Some((memory, memory.peak_percent?)))
+    }
+}
+
 /// One memory over time.
 #[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema)]
 pub struct MemoryTimeline {

@@ -208,6 +208,11 @@ fn a_cost_of_one_block_is_too_low_for_the_shapes() {
     assert!((found.needed_flops_percent.unwrap() - 100.0 * needed as f64 / 1e11).abs() < 1e-9);
     assert!((found.flops_percent.unwrap() - 100.0 * 1_076_887_552.0 / 1e11).abs() < 1e-9, "nothing is replaced");
     assert_eq!(with_shapes("kernel", PRODUCT, needed).declared, Declared::Yes);
+    // One product of a batch of eight.
+    const BATCH: &str = "f32[8,512,512]{2,1,0} of f32[8,512,256]{2,1,0} f32[8,256,512]{2,1,0}";
+    let all = 8 * 2 * 512 * 256 * 512;
+    assert_eq!(with_shapes("kernel", BATCH, all / 8).needed_flops, Some(all));
+    assert_eq!(with_shapes("kernel", BATCH, all).declared, Declared::Yes);
     // A few operations for each element are no product, unless the name says so.
     assert_eq!(with_shapes("add", SQUARE, 3 * 512 * 512).declared, Declared::Yes);
     assert_eq!(with_shapes("matmul", SQUARE, 3 * 512 * 512).declared, Declared::TooFew);

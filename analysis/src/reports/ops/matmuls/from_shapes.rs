@@ -3,8 +3,9 @@
 //! Nothing is guessed. With recorded operations `F`, a product with `E` results sums
 //! over `k = F / (2·E)`; a fused elementwise op adds a little. The `k` must be a size of
 //! a two-dimensional operand, whose other size divides the result into rows and
-//! columns. Without recorded operations only `[m,k] × [k,n] → [m,n]` counts. More than
-//! one answer is none.
+//! columns. Without recorded operations only `[m,k] × [k,n] → [m,n]` counts, alone, in a
+//! batch (all three begin with the same dimensions), or with rows of several dimensions
+//! (`[a,b,k] × [k,n] → [a,b,n]`). More than one answer is none.
 
 use std::collections::BTreeSet;
 
@@ -75,24 +76,56 @@ fn with_flops(results: &[Array], operands: &[Array], flops: u64) -> BTreeSet<Pro
     answers
 }
 
-/// `[m,k] × [k,n] → [m,n]`, each of two dimensions in any order.
+/// `[m,k] × [k,n] → [m,n]`, each of two dimensions in any order, behind the dimensions of a batch if there is one.
 fn plain(results: &[Array], operands: &[Array]) -> BTreeSet<Product> {
     let mut answers = BTreeSet::new();
     let ([result], [left, right]) = (results, operands) else { return answers };
-    let pair = |array: &Array| <[u64; 2]>::try_from(array.dims.as_slice()).ok();
-    let (Some(left_dims), Some(right_dims), Some([m, n])) = (pair(left), pair(right), pair(result)) else {
-        return answers;
-    };
-    let both_ways = |[first, second]: [u64; 2]| [(first, second), (second, first)];
-    let ways = both_ways(left_dims).into_iter().flat_map(|left| both_ways(right_dims).map(|right| (left, right)));
-    for ((k, free), (other_k, other_free)) in ways {
-        let fits = k == other_k && ((free, other_free) == (m, n) || (free, other_free) == (n, m));
-        let multiplications = result.elements.checked_mul(k).filter(|_| fits);
-        if let Some(multiplications) = multiplications {
-            answers.insert(answer(left, result, [m, k, n], multiplications));
+    for ([left_dims, right_dims, [m, n]], batch) in as_matrices([left, right, result]) {
+        let both_ways = |[first, second]: [u64; 2]| [(first, second), (second, first)];
+        let ways = both_ways(left_dims).into_iter().flat_map(|left| both_ways(right_dims).map(|right| (left, right)));
+        for ((k, free), (other_k, other_free)) in ways {
+            let fits = k == other_k && ((free, other_free) == (m, n) || (free, other_free) == (n, m));
+            let multiplications = result.elements.checked_mul(k).filter(|_| fits);
+            if let Some(multiplications) = multiplications {
+                answers.insert(Product { batch, ..answer(left, result, [m, k, n], multiplications) });
+            }
         }
     }
     answers
+}
+
+/// The ways to see two operands and their result as matrices, each with the number of products.
+fn as_matrices([left, right, result]: [&Array; 3]) -> Vec<([[u64; 2]; 3], u64)> {
+    let mut ways = Vec::new();
+    // A batch: what all three begin with. Of plain matrices it is empty.
+    let split = |array: &Array| array.dims.split_last_chunk::<2>().map(|(batch, matrix)| (batch.to_vec(), *matrix));
+    if let (Some((batch, left)), Some((of_right, right)), Some((of_result, result))) =
+        (split(left), split(right), split(result))
+        && batch == of_right
+        && batch == of_result
+        && let Some(count) = product(&batch)
+    {
+        ways.push(([left, right, result], count));
+    }
+    // Rows of several dimensions on one side, a plain matrix on the other.
+    let flat = |array: &Array| match array.dims.split_last() {
+        Some((&last, rows)) if rows.len() > 1 => Some((rows.to_vec(), last)),
+        _ => None,
+    };
+    let plain = |array: &Array| <[u64; 2]>::try_from(array.dims.as_slice()).ok();
+    for (rows, matrix) in [(left, right), (right, left)] {
+        if let (Some((rows, k)), Some(matrix), Some((of_result, n))) = (flat(rows), plain(matrix), flat(result))
+            && rows == of_result
+            && let Some(m) = product(&rows)
+        {
+            ways.push(([[m, k], matrix, [m, n]], 1));
+        }
+    }
+    ways
+}
+
+fn product(dims: &[u64]) -> Option<u64> {
+    dims.iter().try_fold(1_u64, |all, &dim| all.checked_mul(dim))
 }
 
 /// Rows and columns may change their roles: the smaller one comes first, so that both

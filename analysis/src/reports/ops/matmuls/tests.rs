@@ -44,6 +44,24 @@ fn plain_products_need_no_recorded_operations() {
 }
 
 #[test]
+fn batches_and_rows_of_several_dimensions_are_products_too() {
+    let product = |a: &str, b: &str, c: &str| {
+        let text =
+            format!("%f = bf16[{c}] custom-call(bf16[{a}] %a, bf16[{b}] %b), custom_call_target=\"tpu_custom_call\"");
+        inferred(&text, None).ok().map(|product| ([product.batch, product.m, product.k, product.n], product.flops()))
+    };
+    let flops = Some(2 * 8 * 64 * 256 * 512);
+    assert_eq!(product("8,64,256", "8,256,512", "8,64,512"), Some(([8, 64, 256, 512], flops)));
+    assert_eq!(product("2,4,64,256", "2,4,256,512", "2,4,64,512"), Some(([8, 64, 256, 512], flops)));
+    // Weights shared by all of a batch: its rows follow each other.
+    assert_eq!(product("8,64,256", "256,512", "8,64,512"), Some(([1, 512, 256, 512], flops)));
+    assert_eq!(product("512,256", "8,64,256", "8,64,512"), Some(([1, 512, 256, 512], flops)));
+    // Another batch, or a sum over more than the last dimension.
+    assert_eq!(product("8,64,256", "4,256,512", "8,64,512"), None);
+    assert_eq!(product("8,64,256", "8,64,256", "8,64,256"), None);
+}
+
+#[test]
 fn several_answers_are_none() {
     // 128 could be summed over with either weight: [128,256] or [128,512].
     let text = "%f = bf16[256,512] fusion(bf16[128,256] %a, bf16[128,512] %b, bf16[128,64] %c), kind=kOutput, calls=%c";
