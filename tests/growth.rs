@@ -16,7 +16,7 @@ mod shapes;
 use std::path::{Path, PathBuf};
 
 use analysis::{ANALYSES, Options, Scope};
-use importers::{ImportOptions, Progress, Source};
+use importers::{ImportOptions, InputSource, Progress};
 use sample_traces::synthetic::{Run, TrainingSpec};
 use sample_traces::write::xspace_bytes;
 use systole::export::{self, Look, Panel};
@@ -33,7 +33,7 @@ const TIMES: u32 = 8;
 
 /// Slices, and bytes that all analyses allocate: all together, and most at once.
 fn cost(spec: TrainingSpec) -> [usize; 3] {
-    let source = Source::from_bytes("run.xplane.pb", xspace_bytes(&Run::new(spec).session())).unwrap();
+    let source = InputSource::from_bytes("run.xplane.pb", xspace_bytes(&Run::new(spec).session())).unwrap();
     let model = importers::import(&source, &Progress::default()).unwrap();
     let slices = model.slice_count();
     let session = Session::from_model(model, Options::default());
@@ -88,7 +88,7 @@ fn check_captures() {
 /// Bytes that opening, drawing and analysing a document allocates.
 fn cost_of_document(document: String) -> usize {
     let heap = heap::begin();
-    let source = Source::from_bytes("host.trace.json", document.into_bytes()).unwrap();
+    let source = InputSource::from_bytes("host.trace.json", document.into_bytes()).unwrap();
     let session = Session::from_model(importers::import(&source, &Progress::default()).unwrap(), Options::default());
     analyze(&session);
     let trace = OpenTrace::new(PathBuf::from("host.trace.json"), session);

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use analysis::{ANALYSES, Options, Scope};
 use cpu_time::ProcessTime;
-use importers::{Progress, Source};
+use importers::{InputSource, Progress};
 use systole::export::{self, Look, Panel};
 use systole::session::Session;
 use systole::view::state::ViewState;
@@ -22,7 +22,7 @@ const TIMES: usize = 4;
 /// `None` where the document cannot be read or drawn.
 fn cost(document: String) -> Option<f64> {
     let started = ProcessTime::now();
-    let source = Source::from_bytes("host.trace.json", document.into_bytes()).ok()?;
+    let source = InputSource::from_bytes("host.trace.json", document.into_bytes()).ok()?;
     let session = Session::from_model(importers::import(&source, &Progress::new()).ok()?, Options::default());
     for entry in ANALYSES {
         // An analysis that does not apply has a cost as well.

@@ -6,13 +6,13 @@
 use std::path::Path;
 use std::time::Instant;
 
-use importers::{IMPORTERS, ImportOptions, Progress, Source};
+use importers::{IMPORTERS, ImportOptions, InputSource, Progress};
 use trace_model::TraceBuilder;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::env::args().nth(1).ok_or("usage: import FILE")?;
     let began = Instant::now();
-    let source = Source::open(Path::new(&path))?;
+    let source = InputSource::open(Path::new(&path))?;
     let importer = IMPORTERS.iter().max_by_key(|importer| importer.detect(source.head())).ok_or("no importer")?;
     let mut builder = TraceBuilder::new();
     let file = trace_model::Source {

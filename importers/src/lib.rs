@@ -24,7 +24,7 @@ mod simulator;
 #[cfg(test)]
 mod testing;
 
-pub use common::{Confidence, Format, ImportOptions, Importer, Roles};
-pub use import::{HostFiles, Located, detect, import, import_path, import_source, locate};
-pub use input::{Content, Fed, ImportError, Progress, SharedBytes, Source};
+pub use common::{DetectionConfidence, ImportOptions, Importer, TraceFormat, TrackRoles};
+pub use import::{HostFiles, LocatedRun, detect, import, import_path, import_source, locate};
+pub use input::{FeedResult, ImportError, InputSource, Progress, SharedBytes, SourceContent};
 pub use registry::IMPORTERS;

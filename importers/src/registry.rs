@@ -10,7 +10,7 @@ pub static IMPORTERS: &[&dyn Importer] = &[
     &xplane::XPlane,
     &trace_event::TraceEventJson,
     &astra_sim::AstraSim,
-    &chakra::Chakra,
+    &chakra::ChakraImporter,
     &scale_sim::ScaleSim,
     &onnxim::OnnxIm,
     &togsim::TogSim,

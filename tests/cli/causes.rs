@@ -19,7 +19,7 @@ use analysis::hints::{Hints, HintsReport};
 use analysis::reports::memory::hbm::Memory;
 use analysis::reports::summary::verdict::{Verdict, VerdictReport};
 use analysis::{Options, Scope};
-use importers::{ImportOptions, Progress, Source};
+use importers::{ImportOptions, InputSource, Progress};
 use sample_traces::fleet::FleetSpec;
 use sample_traces::memory::session_with_weights;
 use sample_traces::synthetic::{Run, TrainingSpec};
@@ -129,7 +129,7 @@ fn open(model: trace_model::TraceModel) -> Session {
 }
 
 fn captured(session: &sample_traces::session::Session) -> Session {
-    let source = Source::from_bytes("run.xplane.pb", xspace_bytes(session)).unwrap();
+    let source = InputSource::from_bytes("run.xplane.pb", xspace_bytes(session)).unwrap();
     open(importers::import(&source, &Progress::default()).unwrap())
 }
 

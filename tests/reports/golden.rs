@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{compact, json_schema};
 use analysis::{ANALYSES, Options, Scope};
-use importers::{ImportOptions, Progress, Source};
+use importers::{ImportOptions, InputSource, Progress};
 use sample_traces::memory::session_with_memory;
 use sample_traces::rare::{CounterSamples, Megascale, SparseOffload};
 use sample_traces::synthetic::{Run, TrainingSpec};
@@ -70,7 +70,7 @@ fn kept() -> Vec<Sample> {
         ("rare_slices", Megascale::default().session()),
     ];
     let rare = rare.map(|(name, session)| {
-        let source = Source::from_bytes(format!("{name}.xplane.pb"), xspace_bytes(&session)).unwrap();
+        let source = InputSource::from_bytes(format!("{name}.xplane.pb"), xspace_bytes(&session)).unwrap();
         let model = importers::import(&source, &Progress::new()).unwrap();
         Sample { name: name.to_owned(), session: Session::from_model(model, Options::default()), folder: None }
     });

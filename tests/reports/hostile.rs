@@ -28,7 +28,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use analysis::{ANALYSES, Options, Scope};
-use importers::{ImportError, ImportOptions, Progress, Source};
+use importers::{ImportError, ImportOptions, InputSource, Progress};
 use systole::session::Session;
 use trace_model::{TimeRange, Timestamp, TraceModel};
 
@@ -83,7 +83,7 @@ fn mutant(seeds: &[Seed], number: u64) -> (&Seed, Vec<u8>, Rng) {
 fn import(seed: &Seed, bytes: &[u8], folder: &Path) -> Result<TraceModel, ImportError> {
     // Simulators name their files after what they ran, and write several.
     if matches!(seed.content, Content::Proto(_) | Content::Json(_)) {
-        return importers::import(&Source::from_bytes(seed.name, bytes.to_vec())?, &Progress::new());
+        return importers::import(&InputSource::from_bytes(seed.name, bytes.to_vec())?, &Progress::new());
     }
     let path = folder.join(seed.name);
     fs::write(&path, bytes)?;

@@ -158,7 +158,7 @@ proptest! {
 /// The capture of a synthetic run.
 fn capture(run: &Run) -> TraceModel {
     let bytes = sample_traces::write::xspace_bytes(&run.session());
-    let source = importers::Source::from_bytes("run.xplane.pb", bytes).unwrap();
+    let source = importers::InputSource::from_bytes("run.xplane.pb", bytes).unwrap();
     importers::import(&source, &Progress::default()).unwrap()
 }
 

@@ -8,7 +8,7 @@ use analysis::reports::communication::collectives::{CollectiveRow, Collectives, 
 use analysis::reports::communication::overlap::Overlap;
 use analysis::reports::steps::devices::Devices;
 use analysis::{Context, OpGroup, Options, ReportCache, Scope};
-use importers::{ImportOptions, Progress, Source};
+use importers::{ImportOptions, InputSource, Progress};
 use sample_traces::ring::{CHUNK_BYTES, REDUCE_BYTES, RingSpec};
 use sample_traces::write::xspace_bytes;
 use trace_model::TraceModel;
@@ -58,7 +58,7 @@ const RING: RingSpec = RingSpec {
 };
 
 fn build(spec: &RingSpec) -> TraceModel {
-    let source = Source::from_bytes("ring.xplane.pb", xspace_bytes(&spec.session())).unwrap();
+    let source = InputSource::from_bytes("ring.xplane.pb", xspace_bytes(&spec.session())).unwrap();
     importers::import(&source, &Progress::default()).unwrap()
 }
 

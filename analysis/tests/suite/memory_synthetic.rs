@@ -4,7 +4,7 @@
 use analysis::reports::memory::buffers::{Buffers, HBM, MemoryPlan, Purpose, VMEM};
 use analysis::reports::memory::hbm::Memory;
 use analysis::{Analysis, Context, Options, ReportCache, Scope, Tabular as _};
-use importers::{Progress, Source};
+use importers::{InputSource, Progress};
 use sample_traces::memory::{ExpectedMemory, session_with_memory};
 use sample_traces::synthetic::{Run, TrainingSpec};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ fn run(steps: u32, skew: Picos) -> (TraceModel, ExpectedMemory) {
     let spec = TrainingSpec { data: 2, model: 1, layers: 2, steps, device_skew: skew, ..TrainingSpec::default() };
     let (session, expected) = session_with_memory(&Run::new(spec));
     let bytes = sample_traces::write::xspace_bytes(&session);
-    let source = Source::from_bytes("synthetic.xplane.pb", bytes).unwrap();
+    let source = InputSource::from_bytes("synthetic.xplane.pb", bytes).unwrap();
     (importers::import(&source, &Progress::new()).unwrap(), expected)
 }
 

@@ -10,7 +10,7 @@ use analysis::reports::communication::sparse_cores::SparseCores;
 use analysis::reports::ops::kernels::{Declared, Kernels};
 use analysis::reports::summary::hardware_counters::{Generation, HardwareCounters};
 use analysis::{Analysis, AnalysisError, Context, Options, ReportCache, Scope};
-use importers::{Progress, Source};
+use importers::{InputSource, Progress};
 use sample_traces::rare::{CounterName, CounterSamples, Megascale, PallasKernel, SparseOffload};
 use sample_traces::session::Session;
 use sample_traces::write::{trace_json, xspace_bytes};
@@ -24,7 +24,7 @@ struct Capture {
 
 impl Capture {
     fn of(name: &str, bytes: Vec<u8>) -> Self {
-        let model = importers::import(&Source::from_bytes(name, bytes).unwrap(), &Progress::default()).unwrap();
+        let model = importers::import(&InputSource::from_bytes(name, bytes).unwrap(), &Progress::default()).unwrap();
         Self { model, options: Options::default(), reports: ReportCache::default() }
     }
     fn xplane(session: &Session) -> Self {

@@ -8,7 +8,7 @@ use analysis::reports::ops::op_stats::Ops;
 use analysis::reports::steps::step_times::Steps;
 use analysis::what_if::{Prediction, Replay, Scenario};
 use analysis::{Context, OpGroup, Options, ReportCache, Scope};
-use importers::{ImportOptions, Progress, Source};
+use importers::{ImportOptions, InputSource, Progress};
 use sample_traces::synthetic::{Run, TrainingSpec};
 use sample_traces::write::xspace_bytes;
 use trace_model::TraceModel;
@@ -25,7 +25,7 @@ impl Capture {
     }
 
     fn synthetic(spec: TrainingSpec) -> Self {
-        let source = Source::from_bytes("run.xplane.pb", xspace_bytes(&Run::new(spec).session())).unwrap();
+        let source = InputSource::from_bytes("run.xplane.pb", xspace_bytes(&Run::new(spec).session())).unwrap();
         Self::new(importers::import(&source, &Progress::default()).unwrap())
     }
 

@@ -32,7 +32,8 @@ pub(crate) fn complete(builder: &mut TraceBuilder) {
         let group = &builder.groups()[id.index()];
         group.source == source && matches!(group.kind, GroupKind::TensorCore { .. } | GroupKind::SparseCore { .. })
     };
-    let cores: Vec<Core> = builder.group_ids().filter(is_core).filter_map(|id| Core::of(builder, id)).collect();
+    let cores: Vec<CoreTracks> =
+        builder.group_ids().filter(is_core).filter_map(|id| CoreTracks::of(builder, id)).collect();
     for core in cores {
         let pairs = pair_up(builder, &core);
         match core.recorded {
@@ -44,14 +45,14 @@ pub(crate) fn complete(builder: &mut TraceBuilder) {
 }
 
 /// The tracks of one core.
-struct Core {
+struct CoreTracks {
     group: GroupId,
     ops: TrackId,
     modules: Option<TrackId>,
     recorded: Option<TrackId>,
 }
 
-impl Core {
+impl CoreTracks {
     fn of(builder: &TraceBuilder, group: GroupId) -> Option<Self> {
         let find = |kind| builder.tracks_in(group).find(|(_, track)| track.kind == kind).map(|(id, _)| id);
         let ops = find(TrackKind::Ops)?;
@@ -75,7 +76,7 @@ enum AsyncHalf {
 }
 
 /// What pairing needs to know of one label.
-struct Role {
+struct HalfRole {
     half: AsyncHalf,
     /// What it starts or ends (`copy`, `all-gather`), for pairing in order.
     family: StringId,
@@ -91,7 +92,7 @@ struct Role {
 
 /// Starts whose end has not come yet.
 #[derive(Default)]
-struct Pending {
+struct PendingStarts {
     by_name: HashMap<StringId, Vec<u32>>,
     by_family: HashMap<StringId, VecDeque<u32>>,
     /// All of them in time order, with whether the role is certain.
@@ -99,8 +100,8 @@ struct Pending {
     taken: HashSet<u32>,
 }
 
-impl Pending {
-    fn push(&mut self, index: u32, role: &Role) {
+impl PendingStarts {
+    fn push(&mut self, index: u32, role: &HalfRole) {
         self.by_name.entry(role.name).or_default().push(index);
         self.by_family.entry(role.family).or_default().push_back(index);
         self.all.push((index, role.certain));
@@ -108,7 +109,7 @@ impl Pending {
 
     /// The start that `role` ends: by name the latest, as a loop repeats names;
     /// in order of the family the first.
-    fn take(&mut self, role: &Role) -> Option<u32> {
+    fn take(&mut self, role: &HalfRole) -> Option<u32> {
         let Self { by_name, by_family, taken, .. } = self;
         for name in &role.starts {
             while let Some(index) = by_name.get_mut(name).and_then(Vec::pop) {
@@ -128,7 +129,7 @@ impl Pending {
 }
 
 /// Walks the ops in time order, one program execution after the other.
-fn pair_up(builder: &mut TraceBuilder, core: &Core) -> Vec<AsyncPair> {
+fn pair_up(builder: &mut TraceBuilder, core: &CoreTracks) -> Vec<AsyncPair> {
     let roles = roles(builder, core.ops);
     if roles.is_empty() {
         return Vec::new();
@@ -149,7 +150,7 @@ fn pair_up(builder: &mut TraceBuilder, core: &Core) -> Vec<AsyncPair> {
     let last_end = order.iter().map(|&i| ops.range(i).end).max().unwrap_or_default();
 
     let mut pairs = Vec::new();
-    let mut pending = Pending::default();
+    let mut pending = PendingStarts::default();
     let mut begun = 0;
     for index in order {
         let Some(role) = roles.get(&ops.label(index)) else { continue };
@@ -176,14 +177,14 @@ fn pair_up(builder: &mut TraceBuilder, core: &Core) -> Vec<AsyncPair> {
 }
 
 /// Ends spans that are still in flight when their program ends.
-fn cut_off(pending: &mut Pending, at: Timestamp, pairs: &mut Vec<AsyncPair>) {
+fn cut_off(pending: &mut PendingStarts, at: Timestamp, pairs: &mut Vec<AsyncPair>) {
     let pending = std::mem::take(pending);
     let open = pending.all.iter().filter(|&&(index, certain)| certain && !pending.taken.contains(&index));
     pairs.extend(open.map(|&(index, _)| AsyncPair { start: Some(index), done: None, cut: Some(at) }));
 }
 
 /// The roles of all labels on a track that have one.
-fn roles(builder: &mut TraceBuilder, track: TrackId) -> HashMap<LabelId, Role> {
+fn roles(builder: &mut TraceBuilder, track: TrackId) -> HashMap<LabelId, HalfRole> {
     let batch = builder.batch(track);
     let mut labels: Vec<LabelId> = (0..batch.len() as u32).map(|i| batch.label(i)).collect();
     labels.sort_unstable();
@@ -197,12 +198,12 @@ fn roles(builder: &mut TraceBuilder, track: TrackId) -> HashMap<LabelId, Role> {
     roles
 }
 
-fn role(builder: &mut TraceBuilder, label: LabelId) -> Option<Role> {
+fn role(builder: &mut TraceBuilder, label: LabelId) -> Option<HalfRole> {
     let label = builder.label_ref(label);
     let op = label.op.map(|op| builder.op_ref(op));
     let name_id = op.map_or(label.name, |op| op.name);
     let name = builder.str(name_id);
-    let text = op.and_then(|op| op.hlo_text).and_then(|text| HloText::parse(builder.str(text)));
+    let text = op.and_then(|op| op.hlo_text).and_then(|text| OpcodeAndOperands::parse(builder.str(text)));
     let category = op.and_then(|op| op.category).map(|category| builder.str(category));
 
     let by_opcode = text.as_ref().and_then(|text| half(text.opcode)).or_else(|| category.and_then(half));
@@ -213,14 +214,14 @@ fn role(builder: &mut TraceBuilder, label: LabelId) -> Option<Role> {
     let (half, family) = by_opcode.or_else(by_name)?;
 
     let family = family.to_owned();
-    let in_order = !text.iter().flat_map(HloText::operands).any(|operand| operand.contains("-start"));
+    let in_order = !text.iter().flat_map(OpcodeAndOperands::operands).any(|operand| operand.contains("-start"));
     let mut starts = Vec::new();
     if half == AsyncHalf::Done {
-        starts.extend(text.iter().flat_map(HloText::operands).map(str::to_owned));
+        starts.extend(text.iter().flat_map(OpcodeAndOperands::operands).map(str::to_owned));
         starts.push(name.replacen("-done", "-start", 1));
     }
     let starts = starts.iter().map(|start| builder.intern(start)).collect();
-    Some(Role { half, family: builder.intern(&family), name: name_id, starts, in_order, certain })
+    Some(HalfRole { half, family: builder.intern(&family), name: name_id, starts, in_order, certain })
 }
 
 /// Which half an opcode, category or name is, and of what.
@@ -241,12 +242,12 @@ fn without_suffix(name: &str) -> &str {
 }
 
 /// The parts of `%name = shape opcode(operands), attributes` that pairing reads.
-struct HloText<'a> {
+struct OpcodeAndOperands<'a> {
     opcode: &'a str,
     operands: &'a str,
 }
 
-impl<'a> HloText<'a> {
+impl<'a> OpcodeAndOperands<'a> {
     fn parse(text: &'a str) -> Option<Self> {
         let (_, right) = text.split_once(" = ")?;
         let shape = if right.starts_with('(') { balanced(right)? } else { right.find(' ')? };
@@ -284,7 +285,7 @@ fn balanced(text: &str) -> Option<usize> {
 }
 
 /// Fills the async track of a core from pairs.
-fn add_spans(builder: &mut TraceBuilder, core: &Core, recorded: Option<TrackId>, pairs: &[AsyncPair]) {
+fn add_spans(builder: &mut TraceBuilder, core: &CoreTracks, recorded: Option<TrackId>, pairs: &[AsyncPair]) {
     if pairs.is_empty() {
         return;
     }
@@ -340,7 +341,7 @@ fn op_name(builder: &TraceBuilder, label: LabelId) -> StringId {
 
 /// Recorded spans lack the device clock that their two ops have. It is taken over by every span that starts with a
 /// start op of the same name.
-fn add_device_clock(builder: &mut TraceBuilder, core: &Core, track: TrackId, pairs: &[AsyncPair]) {
+fn add_device_clock(builder: &mut TraceBuilder, core: &CoreTracks, track: TrackId, pairs: &[AsyncPair]) {
     let (ops, recorded) = (builder.batch(core.ops), builder.batch(track));
     let mut by_start: HashMap<(OpId, Timestamp), TimeRange> = HashMap::new();
     for pair in pairs {
@@ -361,7 +362,7 @@ fn add_device_clock(builder: &mut TraceBuilder, core: &Core, track: TrackId, pai
 }
 
 /// A flow from every start to its end.
-fn link(builder: &mut TraceBuilder, core: &Core, pairs: &[AsyncPair]) {
+fn link(builder: &mut TraceBuilder, core: &CoreTracks, pairs: &[AsyncPair]) {
     for (id, pair) in pairs.iter().enumerate() {
         if let (Some(start), Some(done)) = (pair.start, pair.done) {
             let end = |index| FlowEnd::Slice(SliceKey::new(core.ops, index));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use csv::{ByteRecord, ReaderBuilder, StringRecord, Trim};
 use trace_model::{Arg, ArgSource, ArgValue, IssueKind, TraceBuilder};
 
-use crate::input::{ImportError, Progress, Source};
+use crate::input::{ImportError, InputSource, Progress};
 
 /// Tables of simulators have a row an op or a layer.
 const MAX_ROWS: usize = 1_000_000;
@@ -24,7 +24,7 @@ pub(crate) struct CsvTable {
 impl CsvTable {
     /// Reads the table; rows that are too short are logged.
     pub(crate) fn read(
-        source: &Source,
+        source: &InputSource,
         format: &'static str,
         progress: &Progress,
         out: &mut TraceBuilder,
@@ -91,8 +91,8 @@ impl CsvTable {
     }
 
     /// All complete rows.
-    pub(crate) fn rows(&self) -> impl Iterator<Item = Row<'_>> {
-        self.rows.iter().map(|record| Row { table: self, record })
+    pub(crate) fn rows(&self) -> impl Iterator<Item = CsvRow<'_>> {
+        self.rows.iter().map(|record| CsvRow { table: self, record })
     }
 
     /// An error about this file.
@@ -107,12 +107,12 @@ fn line(record: &StringRecord) -> u64 {
 
 /// One row of a table.
 #[derive(Clone, Copy)]
-pub(crate) struct Row<'a> {
+pub(crate) struct CsvRow<'a> {
     table: &'a CsvTable,
     record: &'a Arc<StringRecord>,
 }
 
-impl<'a> Row<'a> {
+impl<'a> CsvRow<'a> {
     /// The text in a column.
     pub(crate) fn text(self, column: usize) -> &'a str {
         self.record.get(column).unwrap_or_default()
@@ -220,7 +220,7 @@ mod tests {
 
     fn read(text: &str) -> (CsvTable, TraceBuilder) {
         let mut out = TraceBuilder::new();
-        let source = Source::from_bytes("t.csv", text.as_bytes().to_vec()).unwrap();
+        let source = InputSource::from_bytes("t.csv", text.as_bytes().to_vec()).unwrap();
         (CsvTable::read(&source, "test", &Progress::new(), &mut out).unwrap(), out)
     }
 
@@ -239,7 +239,7 @@ mod tests {
     #[test]
     fn rows_share_the_names_of_their_columns() {
         let (table, _) = read(&format!("{},b\n1,2\n0,4\n", "a".repeat(100_000)));
-        let rows: Vec<RowArgs> = table.rows().map(Row::args).collect();
+        let rows: Vec<RowArgs> = table.rows().map(CsvRow::args).collect();
         assert!(Arc::ptr_eq(&rows[0].columns, &rows[1].columns));
         let mut kept = KeptArgs::default();
         let handle = kept.keep(vec![rows[1].clone(), rows[0].clone().without(0)], Vec::new());

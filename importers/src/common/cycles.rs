@@ -7,12 +7,12 @@ const MAX_PS: f64 = (i64::MAX / 2) as f64;
 
 /// How long a cycle is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Clock {
+pub(crate) struct CycleClock {
     /// Cycles of a microsecond.
     pub(crate) mhz: f64,
 }
 
-impl Clock {
+impl CycleClock {
     /// Without a clock, a cycle is shown as a nanosecond.
     pub(crate) const NONE: Self = Self { mhz: 1000.0 };
 

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use trace_model::TraceBuilder;
 
-use crate::input::{ImportError, Progress, Source};
+use crate::input::{ImportError, InputSource, Progress};
 
-use super::roles::Roles;
+use super::roles::TrackRoles;
 
 /// What a format is called and which files usually hold it.
 #[derive(Debug)]
-pub struct Format {
+pub struct TraceFormat {
     /// Stable name, used in reports and on the command line.
     pub id: &'static str,
     /// Name for people.
@@ -28,7 +28,7 @@ pub struct Format {
 
 /// How sure an importer is that it can read a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Confidence {
+pub enum DetectionConfidence {
     /// It is something else.
     No,
     /// It could be.
@@ -40,10 +40,10 @@ pub enum Confidence {
 /// Reads one format.
 pub trait Importer: Sync {
     /// What it reads.
-    fn format(&self) -> &'static Format;
+    fn format(&self) -> &'static TraceFormat;
     /// Whether `head`, the first bytes of the unpacked content (at most 4 KiB;
     /// shorter only where the file is), begin such a file.
-    fn detect(&self, head: &[u8]) -> Confidence;
+    fn detect(&self, head: &[u8]) -> DetectionConfidence;
     /// Whether file names carry information that the content does not, so that two files with the same content differ.
     fn name_tells(&self) -> bool {
         false
@@ -55,7 +55,7 @@ pub trait Importer: Sync {
     /// Nothing of the content can be used, or the import was cancelled.
     fn import(
         &self,
-        source: &Source,
+        source: &InputSource,
         options: &ImportOptions,
         progress: &Progress,
         out: &mut TraceBuilder,
@@ -71,7 +71,7 @@ pub struct ImportOptions {
     /// long one takes.
     pub clock_mhz: Option<f64>,
     /// What the tracks of a Chrome trace are, for writers that are not known.
-    pub roles: Option<Arc<Roles>>,
+    pub roles: Option<Arc<TrackRoles>>,
     /// Directory of a dump of the TPU compiler; if `None`, Systole looks for one next to programs.
     pub llo: Option<PathBuf>,
 }

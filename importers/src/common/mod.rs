@@ -8,5 +8,5 @@ pub(crate) mod names;
 pub(crate) mod roles;
 pub(crate) mod waits;
 
-pub use importer::{Confidence, Format, ImportOptions, Importer};
-pub use roles::Roles;
+pub use importer::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
+pub use roles::TrackRoles;

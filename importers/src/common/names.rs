@@ -217,13 +217,13 @@ pub(crate) fn op_name(text: &str) -> Option<&str> {
 }
 
 /// A text that grows up to a limit and then ends in `…`.
-pub(crate) struct Bounded {
+pub(crate) struct BoundedNames {
     text: String,
     most: usize,
     is_cut: bool,
 }
 
-impl Bounded {
+impl BoundedNames {
     /// Nothing yet, and never more than about `most` bytes.
     pub(crate) fn new(most: usize) -> Self {
         Self { text: String::new(), most, is_cut: false }
@@ -259,9 +259,9 @@ impl Bounded {
 
 /// Names that are taken, to tell rows of one name apart: analyses know ops by their names.
 #[derive(Debug, Default)]
-pub(crate) struct Taken(HashSet<String>);
+pub(crate) struct TakenNames(HashSet<String>);
 
-impl Taken {
+impl TakenNames {
     /// The name, with a suffix if it is already taken.
     pub(crate) fn distinct(&mut self, name: String, what: &str, number: u64) -> String {
         if self.0.insert(name.clone()) {
@@ -322,7 +322,7 @@ mod tests {
     #[test]
     fn texts_end_where_their_room_does() {
         let text = |most: usize, parts: &[&str]| {
-            let mut text = Bounded::new(most);
+            let mut text = BoundedNames::new(most);
             text.push_all(parts);
             text.push_all(&["z"]);
             text.finish()
@@ -335,7 +335,7 @@ mod tests {
 
     #[test]
     fn rows_with_the_same_name_get_unique_names() {
-        let mut taken = Taken::default();
+        let mut taken = TakenNames::default();
         let names = ["a", "a", "a (row 5)", "a"].map(str::to_owned);
         let told: Vec<String> =
             names.into_iter().zip([1, 5, 6, 5]).map(|(it, n)| taken.distinct(it, "row", n)).collect();

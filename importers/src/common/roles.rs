@@ -29,11 +29,11 @@ use crate::input::glob;
 /// Which tracks are what; see the source of this module for the form of the file.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Roles {
+pub struct TrackRoles {
     simulator: Option<String>,
     #[serde(default)]
     time_unit: TimeUnit,
-    pub(crate) when: Option<When>,
+    pub(crate) when: Option<WriterMark>,
     /// Names of processes and threads without one: `stage {}` with their number.
     process_names: Option<String>,
     thread_names: Option<String>,
@@ -72,7 +72,7 @@ impl TimeUnit {
 /// How a writer is known: by a member of the document, or by strings that all stand in its beginning.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
-pub(crate) enum When {
+pub(crate) enum WriterMark {
     Member { key: String, value: String },
     Head { head: Vec<String> },
 }
@@ -84,13 +84,13 @@ struct TrackRole {
     process: String,
     #[serde(default = "anything")]
     thread: String,
-    role: Role,
+    role: RoleKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OpRole {
-    role: Role,
+    role: RoleKind,
     #[serde(default = "anything")]
     name: String,
     category: String,
@@ -103,14 +103,14 @@ fn anything() -> String {
 /// What a track shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Role {
+pub(crate) enum RoleKind {
     Ops,
     InFlight,
     Steps,
     Programs,
 }
 
-impl Role {
+impl RoleKind {
     pub fn kind(self) -> TrackKind {
         match self {
             Self::Ops => TrackKind::Ops,
@@ -121,7 +121,7 @@ impl Role {
     }
 }
 
-impl Roles {
+impl TrackRoles {
     /// Reads a file. The error says where it is wrong.
     ///
     /// # Errors
@@ -150,7 +150,7 @@ impl Roles {
     }
 
     /// The role of a thread; `None` if no pattern matches.
-    pub(crate) fn role(&self, process: &str, thread: &str) -> Option<Role> {
+    pub(crate) fn role(&self, process: &str, thread: &str) -> Option<RoleKind> {
         let fits = |track: &&TrackRole| glob::matches(&track.process, process) && glob::matches(&track.thread, thread);
         self.tracks.iter().find(fits).map(|track| track.role)
     }

@@ -21,14 +21,14 @@ const ONE_CAPTURE_S: i64 = 15;
 const NEARBY_S: i64 = 120;
 
 /// One folder of a log directory.
-pub(crate) struct Run {
+pub(crate) struct CaptureRun {
     /// Below the named directory, without `plugins/profile`: `train/2026_01_31_12_00_00`.
     pub(crate) name: String,
     pub(crate) files: Vec<PathBuf>,
     pub(crate) modified: SystemTime,
 }
 
-impl Run {
+impl CaptureRun {
     /// Whether its last name is this one.
     pub(crate) fn is_called(&self, wanted: &str) -> bool {
         self.place().1 == wanted
@@ -83,14 +83,14 @@ fn seconds(name: &str) -> Option<i64> {
 
 /// The folders of one capture, the newest first.
 #[derive(Default)]
-pub(crate) struct Capture {
-    pub(crate) runs: Vec<Run>,
+pub(crate) struct CaptureFolder {
+    pub(crate) runs: Vec<CaptureRun>,
 }
 
-impl Capture {
+impl CaptureFolder {
     /// Runs of other captures with other hosts that were written at about the same time.
     pub(crate) fn nearby(&self, others: &[Self]) -> Vec<String> {
-        let is_near = |run: &Run, own: &Run| run.seconds_from(own).is_some_and(|apart| apart <= NEARBY_S);
+        let is_near = |run: &CaptureRun, own: &CaptureRun| run.seconds_from(own).is_some_and(|apart| apart <= NEARBY_S);
         let runs = others.iter().flat_map(|capture| &capture.runs);
         let near = runs.filter(|run| {
             self.runs.iter().any(|own| is_near(run, own)) && self.runs.iter().all(|own| run.has_other_hosts_than(own))
@@ -101,7 +101,7 @@ impl Capture {
 
 /// Groups runs, newest first, into captures: runs close in time without common hosts. If a host is in two of them, it
 /// is unclear which run the others belong to.
-pub(crate) fn of(runs: Vec<Run>) -> Vec<Capture> {
+pub(crate) fn of(runs: Vec<CaptureRun>) -> Vec<CaptureFolder> {
     let mut captures = Vec::new();
     let mut left = std::collections::VecDeque::from(runs);
     while let Some(first) = left.pop_front() {
@@ -111,18 +111,19 @@ pub(crate) fn of(runs: Vec<Run>) -> Vec<Capture> {
             .filter(|(_, run)| first.seconds_from(run).is_some_and(|apart| apart <= ONE_CAPTURE_S))
             .map(|(at, _)| at)
             .collect();
-        let group: Vec<&Run> = std::iter::once(&first).chain(near.iter().filter_map(|&at| left.get(at))).collect();
+        let group: Vec<&CaptureRun> =
+            std::iter::once(&first).chain(near.iter().filter_map(|&at| left.get(at))).collect();
         let is_one = group
             .iter()
             .enumerate()
             .all(|(at, run)| group.iter().skip(at + 1).all(|other| run.has_other_hosts_than(other)));
         let mut runs = vec![first];
         if is_one {
-            let mut found: Vec<Run> = near.iter().rev().filter_map(|&at| left.remove(at)).collect();
+            let mut found: Vec<CaptureRun> = near.iter().rev().filter_map(|&at| left.remove(at)).collect();
             found.reverse();
             runs.extend(found);
         }
-        captures.push(Capture { runs });
+        captures.push(CaptureFolder { runs });
     }
     captures
 }
@@ -131,15 +132,16 @@ pub(crate) fn of(runs: Vec<Run>) -> Vec<Capture> {
 mod tests {
     use super::*;
 
-    fn run(name: &str, hosts: &str) -> Run {
+    fn run(name: &str, hosts: &str) -> CaptureRun {
         let files = hosts.split_whitespace().map(|host| PathBuf::from(format!("{name}/{host}"))).collect();
-        Run { name: name.to_owned(), files, modified: SystemTime::UNIX_EPOCH }
+        CaptureRun { name: name.to_owned(), files, modified: SystemTime::UNIX_EPOCH }
     }
 
     /// Names of the captures, `+` between joined runs.
     fn captures(runs: &[(&str, &str)]) -> Vec<String> {
         let captures = of(runs.iter().map(|(name, hosts)| run(name, hosts)).collect());
-        let names = |capture: &Capture| capture.runs.iter().map(|run| run.name.as_str()).collect::<Vec<_>>().join("+");
+        let names =
+            |capture: &CaptureFolder| capture.runs.iter().map(|run| run.name.as_str()).collect::<Vec<_>>().join("+");
         captures.iter().map(names).collect()
     }
 

@@ -9,16 +9,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::common::{Confidence, ImportOptions};
+use crate::common::{DetectionConfidence, ImportOptions};
 use crate::compiler::llo;
-use crate::import::captures::{self, Capture, Run};
+use crate::import::captures::{self, CaptureFolder, CaptureRun};
 use crate::import::file_names::{endings, host_and_rank};
-use crate::input::{ImportError, Source, glob};
+use crate::input::{ImportError, InputSource, glob};
 use crate::registry::IMPORTERS;
 
 /// The files of one session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Located {
+pub struct LocatedRun {
     /// One entry per host, in the order of their names.
     pub hosts: Vec<HostFiles>,
     /// Name of the run, where the path led to a run of a log directory.
@@ -50,7 +50,7 @@ const MAX_DEPTH: usize = 8;
 /// # Errors
 ///
 /// Nothing is there, or nothing that any importer reads; several runs are there and none is named.
-pub fn locate(path: &Path, options: &ImportOptions) -> Result<Located, ImportError> {
+pub fn locate(path: &Path, options: &ImportOptions) -> Result<LocatedRun, ImportError> {
     // A file may be called `a*b`: an existing path is not a pattern.
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
@@ -64,10 +64,10 @@ pub fn locate(path: &Path, options: &ImportOptions) -> Result<Located, ImportErr
     if let Some(run) = &options.run {
         return nothing(format!("run {run:?} was asked for, but this is one file, not a log directory"));
     }
-    Ok(Located { hosts: vec![HostFiles { host: None, files: vec![path.to_owned()] }], ..Located::default() })
+    Ok(LocatedRun { hosts: vec![HostFiles { host: None, files: vec![path.to_owned()] }], ..LocatedRun::default() })
 }
 
-fn locate_pattern(pattern: &Path, options: &ImportOptions) -> Result<Located, ImportError> {
+fn locate_pattern(pattern: &Path, options: &ImportOptions) -> Result<LocatedRun, ImportError> {
     let (directories, files): (Vec<_>, Vec<_>) = glob::expand(pattern).into_iter().partition(|path| path.is_dir());
     let hosts = match files.len() {
         0 if directories.is_empty() => return nothing("no file or directory matches the pattern".to_owned()),
@@ -79,11 +79,11 @@ fn locate_pattern(pattern: &Path, options: &ImportOptions) -> Result<Located, Im
     if hosts.is_empty() {
         return nothing(format!("no match of the pattern ends in {}", endings()));
     }
-    Ok(Located { hosts, ..Located::default() })
+    Ok(LocatedRun { hosts, ..LocatedRun::default() })
 }
 
-fn locate_in(directories: &[PathBuf], options: &ImportOptions) -> Result<Located, ImportError> {
-    let mut runs: Vec<Run> = directories.iter().flat_map(|directory| runs_in(directory)).collect();
+fn locate_in(directories: &[PathBuf], options: &ImportOptions) -> Result<LocatedRun, ImportError> {
+    let mut runs: Vec<CaptureRun> = directories.iter().flat_map(|directory| runs_in(directory)).collect();
     if runs.is_empty() && options.run.is_none() {
         // Not a log directory: the files themselves, as of a run copied elsewhere.
         let found = directories.iter().map(|directory| hosts_of(files_of(directory))).find(|hosts| !hosts.is_empty());
@@ -93,7 +93,7 @@ fn locate_in(directories: &[PathBuf], options: &ImportOptions) -> Result<Located
         let hosts =
             if found.as_ref().is_some_and(|hosts| !hosts.iter().all(is_graph)) { found } else { marked.or(found) };
         if let Some(hosts) = hosts {
-            return Ok(Located { hosts, ..Located::default() });
+            return Ok(LocatedRun { hosts, ..LocatedRun::default() });
         }
         if let Some(dump) = directories.iter().find(|directory| llo::is_dump(directory)) {
             return nothing(format!(
@@ -114,7 +114,7 @@ fn locate_in(directories: &[PathBuf], options: &ImportOptions) -> Result<Located
         ));
     }
     sort_newest_first(&mut runs);
-    let is_wanted = |run: &Run| match &options.run {
+    let is_wanted = |run: &CaptureRun| match &options.run {
         None => true,
         Some(wanted) => run.name == *wanted || run.is_called(wanted),
     };
@@ -122,7 +122,7 @@ fn locate_in(directories: &[PathBuf], options: &ImportOptions) -> Result<Located
         let wanted = options.run.as_deref().unwrap_or_default();
         return nothing(format!("no run is called {wanted:?}; there are {}", names(&runs)));
     };
-    let (mut chosen, mut others) = (Capture::default(), Vec::new());
+    let (mut chosen, mut others) = (CaptureFolder::default(), Vec::new());
     for capture in captures::of(runs) {
         if capture.runs.iter().any(|run| run.name == named) {
             chosen = capture;
@@ -135,7 +135,7 @@ fn locate_in(directories: &[PathBuf], options: &ImportOptions) -> Result<Located
     let other_runs = others.iter().filter_map(|capture| Some(capture.runs.first()?.name.clone())).collect();
     let joined_runs = chosen.runs.iter().map(|run| run.name.clone()).filter(|name| *name != named).collect();
     let files = chosen.runs.into_iter().flat_map(|run| run.files).collect();
-    Ok(Located { hosts: hosts_of(files), run: Some(named), joined_runs, nearby_runs, other_runs })
+    Ok(LocatedRun { hosts: hosts_of(files), run: Some(named), joined_runs, nearby_runs, other_runs })
 }
 
 fn nothing<T>(what: String) -> Result<T, ImportError> {
@@ -166,7 +166,7 @@ const MAX_LOOKED_INTO: usize = 256;
 
 /// Simulators name their files after models and chips: in a directory without profiles, the only file that an importer
 /// recognizes with certainty. If there are several, the user must choose.
-fn by_content(directories: &[PathBuf]) -> Result<Option<Located>, ImportError> {
+fn by_content(directories: &[PathBuf]) -> Result<Option<LocatedRun>, ImportError> {
     let is_named = |path: &PathBuf| {
         IMPORTERS.iter().any(|importer| {
             let endings = importer.format().extensions.iter();
@@ -175,8 +175,10 @@ fn by_content(directories: &[PathBuf]) -> Result<Option<Located>, ImportError> {
         })
     };
     let is_sure = |path: &PathBuf| {
-        let source = if path.is_file() { Source::open(path).ok() } else { None };
-        source.is_some_and(|it| IMPORTERS.iter().any(|importer| importer.detect(it.head()) == Confidence::Certain))
+        let source = if path.is_file() { InputSource::open(path).ok() } else { None };
+        source.is_some_and(|it| {
+            IMPORTERS.iter().any(|importer| importer.detect(it.head()) == DetectionConfidence::Certain)
+        })
     };
     let entries = directories.iter().filter_map(|directory| fs::read_dir(directory).ok()).flatten();
     let named = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_named);
@@ -200,7 +202,7 @@ fn by_content(directories: &[PathBuf]) -> Result<Option<Located>, ImportError> {
     paths.retain(|path| !is_phase(path));
     match &paths[..] {
         [] => Ok(None),
-        [_] => Ok(Some(Located { hosts: vec![HostFiles { host: None, files: paths }], ..Located::default() })),
+        [_] => Ok(Some(LocatedRun { hosts: vec![HostFiles { host: None, files: paths }], ..LocatedRun::default() })),
         [first, ..] => {
             let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let mut names: Vec<String> = paths.iter().take(SHOWN).map(name).collect();
@@ -224,7 +226,7 @@ fn markers() -> String {
     markers.fold(String::new(), |text, marker| text + ", or is called " + marker)
 }
 
-fn names(runs: &[Run]) -> String {
+fn names(runs: &[CaptureRun]) -> String {
     let mut names: Vec<_> = runs.iter().take(SHOWN).map(|run| run.name.as_str()).collect();
     let more = format!("{} more", runs.len().saturating_sub(SHOWN));
     if runs.len() > SHOWN {
@@ -235,7 +237,7 @@ fn names(runs: &[Run]) -> String {
 
 /// The date in the name decides, since copying changes the dates of files; where
 /// a run has no such name, the dates of the files decide for all.
-fn sort_newest_first(runs: &mut [Run]) {
+fn sort_newest_first(runs: &mut [CaptureRun]) {
     if runs.iter().all(|run| run.date().is_some()) {
         runs.sort_by(|a, b| b.date().cmp(&a.date()).then_with(|| a.name.cmp(&b.name)));
     } else {
@@ -244,7 +246,7 @@ fn sort_newest_first(runs: &mut [Run]) {
 }
 
 /// Runs in or below a directory, which may itself be `plugins` or `profile`.
-fn runs_in(directory: &Path) -> Vec<Run> {
+fn runs_in(directory: &Path) -> Vec<CaptureRun> {
     let named = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
     let mut runs = Vec::new();
     if named.ends_with("plugins/profile") {
@@ -257,7 +259,7 @@ fn runs_in(directory: &Path) -> Vec<Run> {
     runs
 }
 
-fn walk(directory: &Path, prefix: &str, depth: usize, runs: &mut Vec<Run>) {
+fn walk(directory: &Path, prefix: &str, depth: usize, runs: &mut Vec<CaptureRun>) {
     let profile = directory.join("plugins/profile");
     if profile.is_dir() {
         add_runs(&profile, prefix, runs);
@@ -270,13 +272,13 @@ fn walk(directory: &Path, prefix: &str, depth: usize, runs: &mut Vec<Run>) {
     }
 }
 
-fn add_runs(profile: &Path, prefix: &str, runs: &mut Vec<Run>) {
+fn add_runs(profile: &Path, prefix: &str, runs: &mut Vec<CaptureRun>) {
     for (name, path) in subdirectories(profile) {
         let files = files_of(&path);
         if !files.is_empty() {
             let dates = files.iter().filter_map(|file| fs::metadata(file).ok()?.modified().ok());
             let modified = dates.max().unwrap_or(SystemTime::UNIX_EPOCH);
-            runs.push(Run { name: format!("{prefix}{name}"), files, modified });
+            runs.push(CaptureRun { name: format!("{prefix}{name}"), files, modified });
         }
     }
 }

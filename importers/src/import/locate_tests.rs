@@ -16,13 +16,13 @@ fn tree(files: &[&str]) -> TempDir {
 }
 
 /// Located files as text: `host: file file`, relative to `dir`.
-fn shown(dir: &TempDir, located: &Located) -> Vec<String> {
+fn shown(dir: &TempDir, located: &LocatedRun) -> Vec<String> {
     let relative = |path: &PathBuf| path.strip_prefix(dir.path()).unwrap().display().to_string();
     let files = |host: &HostFiles| host.files.iter().map(relative).collect::<Vec<_>>().join(" ");
     located.hosts.iter().map(|host| format!("{}: {}", host.host.as_deref().unwrap_or("-"), files(host))).collect()
 }
 
-fn found(dir: &TempDir, path: &str) -> Located {
+fn found(dir: &TempDir, path: &str) -> LocatedRun {
     locate(&dir.path().join(path), &ImportOptions::default()).unwrap()
 }
 

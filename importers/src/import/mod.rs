@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 
 use trace_model::{IssueKind, TraceBuilder, TraceModel};
 
-use crate::common::{Confidence, ImportOptions, Importer};
+use crate::common::{DetectionConfidence, ImportOptions, Importer};
 use crate::compiler::{llo, xla};
 use crate::input::sniffing::{self, looks_like};
-use crate::input::{ImportError, Progress, Source};
+use crate::input::{ImportError, InputSource, Progress};
 use crate::registry::IMPORTERS;
 
-pub use locate::{HostFiles, Located, locate};
+pub use locate::{HostFiles, LocatedRun, locate};
 
 /// Imports what `path` names: a file, a run directory, a log directory, or a pattern (see [`locate`]). Hosts of one run
 /// share one model. If one of several files cannot be read, it is left out and logged; an error is only returned if
@@ -54,7 +54,7 @@ fn refuse_different_sessions(model: &TraceModel) -> Result<(), ImportError> {
 /// # Errors
 ///
 /// See [`import_source`].
-pub fn import(source: &Source, progress: &Progress) -> Result<TraceModel, ImportError> {
+pub fn import(source: &InputSource, progress: &Progress) -> Result<TraceModel, ImportError> {
     import_source(source, &ImportOptions::default(), progress)
 }
 
@@ -63,7 +63,11 @@ pub fn import(source: &Source, progress: &Progress) -> Result<TraceModel, Import
 /// # Errors
 ///
 /// No importer knows the content, nothing of it can be used, or the import was cancelled.
-pub fn import_source(source: &Source, options: &ImportOptions, progress: &Progress) -> Result<TraceModel, ImportError> {
+pub fn import_source(
+    source: &InputSource,
+    options: &ImportOptions,
+    progress: &Progress,
+) -> Result<TraceModel, ImportError> {
     let importer = detect(source.head(), IMPORTERS)?;
     progress.add_total(source.packed_len());
     let mut builder = TraceBuilder::new();
@@ -82,7 +86,7 @@ pub fn detect<'a>(head: &[u8], importers: &[&'a dyn Importer]) -> Result<&'a dyn
     let importers_of = if sniffing::is_archive(head) { &[] } else { importers };
     let sure = importers_of.iter().map(|&importer| (importer.detect(head), importer));
     // `max_by_key` takes the last of equals, hence the reverse.
-    let best = sure.filter(|(confidence, _)| *confidence > Confidence::No).rev().max_by_key(|(sure, _)| *sure);
+    let best = sure.filter(|(confidence, _)| *confidence > DetectionConfidence::No).rev().max_by_key(|(sure, _)| *sure);
     best.map(|(_, importer)| importer).ok_or_else(|| {
         let titles: Vec<_> = importers.iter().map(|importer| importer.format().title).collect();
         ImportError::UnknownFormat { found: looks_like(head), readable: titles.join(", ") }
@@ -90,16 +94,16 @@ pub fn detect<'a>(head: &[u8], importers: &[&'a dyn Importer]) -> Result<&'a dyn
 }
 
 /// A file that an importer claims.
-struct Opened<'a> {
+struct OpenedFile<'a> {
     host: Option<&'a str>,
-    source: Source,
+    source: InputSource,
     importer: &'a dyn Importer,
     /// The same events in other formats, tried where this file fails.
     others: &'a [PathBuf],
 }
 
 fn import_located(
-    located: &Located,
+    located: &LocatedRun,
     importers: &[&dyn Importer],
     options: &ImportOptions,
     progress: &Progress,
@@ -166,14 +170,14 @@ fn open_first<'a>(
     files: &'a [PathBuf],
     importers: &[&'a dyn Importer],
     skipped: &mut Vec<String>,
-) -> Result<Opened<'a>, ImportError> {
+) -> Result<OpenedFile<'a>, ImportError> {
     let mut first_error = None;
     for (index, path) in files.iter().enumerate() {
-        let result =
-            Source::open(path).and_then(|source| detect(source.head(), importers).map(|importer| (source, importer)));
+        let result = InputSource::open(path)
+            .and_then(|source| detect(source.head(), importers).map(|importer| (source, importer)));
         match result {
             Ok((source, importer)) => {
-                return Ok(Opened { host, source, importer, others: &files[index + 1..] });
+                return Ok(OpenedFile { host, source, importer, others: &files[index + 1..] });
             }
             Err(error) => {
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -188,7 +192,7 @@ fn open_first<'a>(
 fn import_into(
     builder: &mut TraceBuilder,
     importer: &dyn Importer,
-    source: &Source,
+    source: &InputSource,
     host: Option<&str>,
     options: &ImportOptions,
     progress: &Progress,
@@ -206,11 +210,12 @@ fn import_into(
 }
 
 /// Removes files with the same content as another and logs them: one capture under two names would count as two hosts.
-fn drop_copies(opened: &mut Vec<Opened<'_>>) -> Vec<String> {
+fn drop_copies(opened: &mut Vec<OpenedFile<'_>>) -> Vec<String> {
     let mut notes = Vec::new();
-    let mut kept: Vec<Opened<'_>> = Vec::with_capacity(opened.len());
+    let mut kept: Vec<OpenedFile<'_>> = Vec::with_capacity(opened.len());
     for open in opened.drain(..) {
-        let is_copy = |other: &&Opened<'_>| !open.importer.name_tells() && other.source.has_content_of(&open.source);
+        let is_copy =
+            |other: &&OpenedFile<'_>| !open.importer.name_tells() && other.source.has_content_of(&open.source);
         match kept.iter().find(is_copy) {
             Some(other) => {
                 notes.push(format!("{} is {} under another name", shown(&open.source), shown(&other.source)));
@@ -223,13 +228,13 @@ fn drop_copies(opened: &mut Vec<Opened<'_>>) -> Vec<String> {
 }
 
 /// The folder and name of a file, for messages.
-fn shown(source: &Source) -> String {
+fn shown(source: &InputSource) -> String {
     let folder = source.path().and_then(|path| path.parent()?.file_name()).map(|name| name.to_string_lossy());
     folder.map_or_else(|| source.name().to_owned(), |folder| format!("{folder}/{}", source.name()))
 }
 
 /// Which runs were joined, which may belong to them, and which files were copies.
-fn note_runs(builder: &mut TraceBuilder, located: &Located, same: &[String]) {
+fn note_runs(builder: &mut TraceBuilder, located: &LocatedRun, same: &[String]) {
     if let (Some(run), false) = (&located.run, located.joined_runs.is_empty()) {
         builder.log(IssueKind::RunsJoined, || format!("{run} with {}", located.joined_runs.join(", ")));
     }
@@ -241,7 +246,7 @@ fn note_runs(builder: &mut TraceBuilder, located: &Located, same: &[String]) {
     }
 }
 
-fn note_what_was_left_out(builder: &mut TraceBuilder, opened: &[Opened<'_>], skipped: &[String]) {
+fn note_what_was_left_out(builder: &mut TraceBuilder, opened: &[OpenedFile<'_>], skipped: &[String]) {
     for why in skipped {
         builder.log(IssueKind::SourceSkipped, || why.clone());
     }

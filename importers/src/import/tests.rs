@@ -4,26 +4,26 @@ use tempfile::TempDir;
 use trace_model::{GroupKind, SliceSpec, TimeRange, Timestamp, TrackKind};
 
 use super::*;
-use crate::common::Format;
+use crate::common::TraceFormat;
 
 /// Reads `<prefix><digits>`: one slice that long. `<prefix>!` fails half-way.
 struct Toy {
-    format: Format,
+    format: TraceFormat,
     prefix: &'static [u8],
-    sure: Confidence,
+    sure: DetectionConfidence,
 }
 
 impl Importer for Toy {
-    fn format(&self) -> &'static Format {
+    fn format(&self) -> &'static TraceFormat {
         // Two constants instead of a borrow: the trait asks for 'static.
         if self.format.id == "toy" { &TOY_FORMAT } else { &OTHER_FORMAT }
     }
-    fn detect(&self, head: &[u8]) -> Confidence {
-        if head.starts_with(self.prefix) { self.sure } else { Confidence::No }
+    fn detect(&self, head: &[u8]) -> DetectionConfidence {
+        if head.starts_with(self.prefix) { self.sure } else { DetectionConfidence::No }
     }
     fn import(
         &self,
-        source: &Source,
+        source: &InputSource,
         _options: &ImportOptions,
         progress: &Progress,
         out: &mut TraceBuilder,
@@ -42,14 +42,14 @@ impl Importer for Toy {
     }
 }
 
-const fn format(id: &'static str, title: &'static str) -> Format {
-    Format { id, title, extensions: &[], markers: &[], about: "" }
+const fn format(id: &'static str, title: &'static str) -> TraceFormat {
+    TraceFormat { id, title, extensions: &[], markers: &[], about: "" }
 }
-static TOY_FORMAT: Format = format("toy", "Toy traces");
-static OTHER_FORMAT: Format = format("other", "Other traces");
-static TOY: Toy = Toy { format: format("toy", ""), prefix: b"toy", sure: Confidence::Certain };
-static OTHER: Toy = Toy { format: format("other", ""), prefix: b"to", sure: Confidence::Possible };
-static SECOND: Toy = Toy { format: format("other", ""), prefix: b"toy", sure: Confidence::Certain };
+static TOY_FORMAT: TraceFormat = format("toy", "Toy traces");
+static OTHER_FORMAT: TraceFormat = format("other", "Other traces");
+static TOY: Toy = Toy { format: format("toy", ""), prefix: b"toy", sure: DetectionConfidence::Certain };
+static OTHER: Toy = Toy { format: format("other", ""), prefix: b"to", sure: DetectionConfidence::Possible };
+static SECOND: Toy = Toy { format: format("other", ""), prefix: b"toy", sure: DetectionConfidence::Certain };
 
 fn import_dir(dir: &TempDir) -> Result<TraceModel, ImportError> {
     let located = locate(dir.path(), &ImportOptions::default())?;
@@ -84,7 +84,7 @@ fn an_archive_is_not_what_is_in_it() {
     let mut tar = [b"run.log".to_vec(), vec![0; 505], log.to_vec()].concat();
     tar[257..262].copy_from_slice(b"ustar");
     for (archive, kind) in [(zip, "ZIP"), (tar, "tar")] {
-        let source = Source::from_bytes("runs", archive).unwrap();
+        let source = InputSource::from_bytes("runs", archive).unwrap();
         let error = import(&source, &Progress::new()).err().unwrap().to_string();
         assert!(error.contains(kind) && error.contains("unpack it and open what is inside"), "{error}");
     }
@@ -136,15 +136,15 @@ fn a_file_that_fails_half_way_leaves_nothing_behind() {
 struct Counting(std::sync::atomic::AtomicUsize);
 
 impl Importer for Counting {
-    fn format(&self) -> &'static Format {
+    fn format(&self) -> &'static TraceFormat {
         TOY.format()
     }
-    fn detect(&self, head: &[u8]) -> Confidence {
+    fn detect(&self, head: &[u8]) -> DetectionConfidence {
         TOY.detect(head)
     }
     fn import(
         &self,
-        source: &Source,
+        source: &InputSource,
         options: &ImportOptions,
         progress: &Progress,
         out: &mut TraceBuilder,

@@ -2,14 +2,14 @@
 
 use trace_model::{IssueKind, TraceBuilder};
 
-use crate::input::{ImportError, Progress, Source};
+use crate::input::{ImportError, InputSource, Progress};
 
 /// No line of a log is longer; longer ones are passed over.
 const MAX_LINE: usize = 1 << 20;
 
 /// One line.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Line<'a> {
+pub(crate) struct InputLine<'a> {
     /// From 1.
     pub(crate) number: u64,
     /// The line without the prefix of a logger and the line end.
@@ -20,7 +20,7 @@ pub(crate) struct Line<'a> {
 
 /// What became of a text that was read.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct LinesSummary {
     /// Why the end is missing, if a gzip stream is truncated.
     pub(crate) damage: Option<String>,
     /// Lines that were passed over because no line of a log is that long.
@@ -30,7 +30,7 @@ pub(crate) struct Seen {
     pub(crate) unended: Option<u64>,
 }
 
-impl Seen {
+impl LinesSummary {
     /// Logs what of `file` is missing.
     pub(crate) fn log(&self, file: &str, out: &mut TraceBuilder) {
         if let Some(damage) = &self.damage {
@@ -51,10 +51,10 @@ pub(crate) fn log_unended(file: &str, line: u64, out: &mut TraceBuilder) {
 
 /// Shows every line of a text to `take`, but for one without an end.
 pub(crate) fn read(
-    source: &Source,
+    source: &InputSource,
     progress: &Progress,
-    mut take: impl FnMut(Line<'_>) -> Result<(), ImportError>,
-) -> Result<Seen, ImportError> {
+    mut take: impl FnMut(InputLine<'_>) -> Result<(), ImportError>,
+) -> Result<LinesSummary, ImportError> {
     let (mut number, mut skipping, mut too_long, mut unended) = (0, false, 0, None);
     let fed = source.feed(progress, |window, is_last| {
         let mut used = 0;
@@ -72,7 +72,7 @@ pub(crate) fn read(
             } else if !skipping && end.is_some() {
                 let text = String::from_utf8_lossy(line);
                 let (level, message) = split_logger(text.trim_end());
-                take(Line { number: number + 1, message, level })?;
+                take(InputLine { number: number + 1, message, level })?;
             } else if !skipping && !line.trim_ascii().is_empty() {
                 unended = Some(number + 1);
             }
@@ -82,7 +82,7 @@ pub(crate) fn read(
         }
         Ok(used)
     })?;
-    Ok(Seen { damage: fed.damage, too_long, unended })
+    Ok(LinesSummary { damage: fed.damage, too_long, unended })
 }
 
 /// Levels of spdlog.
@@ -110,9 +110,9 @@ mod tests {
 
     /// The lines, and how many were too long.
     fn seen(text: &[u8]) -> (Vec<(u64, String)>, u64) {
-        let source = Source::from_bytes("a.log", text.to_vec()).unwrap();
+        let source = InputSource::from_bytes("a.log", text.to_vec()).unwrap();
         let mut seen = Vec::new();
-        let take = |line: Line<'_>| {
+        let take = |line: InputLine<'_>| {
             seen.push((line.number, line.message.to_owned()));
             Ok(())
         };
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn a_last_line_without_an_end_may_be_cut() {
         let unended = |text: &[u8]| {
-            let source = Source::from_bytes("a.log", text.to_vec()).unwrap();
+            let source = InputSource::from_bytes("a.log", text.to_vec()).unwrap();
             let mut taken = 0;
             let seen = read(&source, &Progress::new(), |_| {
                 taken += 1;

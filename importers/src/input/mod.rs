@@ -9,4 +9,4 @@ pub(crate) mod source;
 
 pub use error::ImportError;
 pub use progress::Progress;
-pub use source::{Content, Fed, SharedBytes, Source};
+pub use source::{FeedResult, InputSource, SharedBytes, SourceContent};

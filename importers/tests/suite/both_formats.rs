@@ -5,13 +5,13 @@
 use std::collections::BTreeMap;
 
 use common::corpus;
-use importers::{Progress, Source};
+use importers::{InputSource, Progress};
 use trace_model::{Op, StringId, TraceModel, TrackKind};
 
 use crate::common;
 
 fn open(file: &str) -> Option<TraceModel> {
-    let source = Source::open(&corpus()?.join(file)).unwrap();
+    let source = InputSource::open(&corpus()?.join(file)).unwrap();
     Some(importers::import(&source, &Progress::new()).unwrap())
 }
 

@@ -7,19 +7,19 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use common::corpus;
-use importers::{Progress, Source};
+use importers::{InputSource, Progress};
 use serde_json::Value;
 use trace_model::{GroupId, GroupKind, IssueKind, Picos, SliceAttr, TraceModel, TrackKind};
 
 use crate::common;
 
 fn open(path: &Path) -> TraceModel {
-    importers::import(&Source::open(path).unwrap(), &Progress::new()).unwrap()
+    importers::import(&InputSource::open(path).unwrap(), &Progress::new()).unwrap()
 }
 
 /// The same events, read the slow and simple way.
 fn events(path: &Path) -> Vec<Value> {
-    let source = Source::open(path).unwrap();
+    let source = InputSource::open(path).unwrap();
     let mut document: Value = serde_json::from_reader(std::io::BufReader::new(source.reader())).unwrap();
     match document["traceEvents"].take() {
         Value::Array(events) => events,

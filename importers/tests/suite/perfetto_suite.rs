@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use common::corpus;
-use importers::{ImportError, Progress, Source};
+use importers::{ImportError, InputSource, Progress};
 use trace_model::{ArgValue, GroupKind, IssueKind, SliceAttr, SliceRef, TraceModel, TrackKind};
 
 use crate::common;
@@ -113,7 +113,7 @@ fn path(file: &str, ending: &str) -> Option<std::path::PathBuf> {
 }
 
 fn open(file: &str) -> Option<TraceModel> {
-    let source = Source::open(&path(file, "json")?).unwrap();
+    let source = InputSource::open(&path(file, "json")?).unwrap();
     Some(importers::import(&source, &Progress::new()).unwrap_or_else(|error| panic!("{file}: {error}")))
 }
 
@@ -398,7 +398,7 @@ fn flow_arrows() {
 fn a_firefox_profile_is_refused_because_it_is_none_of_these() {
     // Perfetto reads it with another importer; half reading it here would show nothing.
     let Some(path) = path("parser_gecko_tests__gecko_markers", "json") else { return };
-    let source = Source::open(&path).unwrap();
+    let source = InputSource::open(&path).unwrap();
     let result = importers::import(&source, &Progress::new());
     assert!(matches!(result, Err(ImportError::UnknownFormat { .. })), "{result:?}");
 }

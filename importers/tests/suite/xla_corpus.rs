@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use common::corpus;
-use importers::{Progress, Source};
+use importers::{InputSource, Progress};
 use serde_json::Value;
 use trace_model::{IssueKind, TraceModel, TrackKind};
 
 use crate::common;
 
 fn open(path: &Path) -> TraceModel {
-    importers::import(&Source::open(path).unwrap(), &Progress::new()).unwrap()
+    importers::import(&InputSource::open(path).unwrap(), &Progress::new()).unwrap()
 }
 
 /// Line, name, start and duration in microseconds, by line and time.

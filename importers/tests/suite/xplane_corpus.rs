@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use importers::{ImportError, Progress, Source, import};
+use importers::{ImportError, InputSource, Progress, import};
 use trace_model::{
     Access, ArgValue, GroupId, GroupKind, IssueKind, MemorySpace, Picos, SliceAttr, SliceRef, TraceModel, TrackKind,
 };
@@ -25,7 +25,7 @@ fn corpus(file: &str) -> Option<PathBuf> {
 }
 
 fn open(file: &str) -> Option<TraceModel> {
-    let source = Source::open(&corpus(file)?).unwrap();
+    let source = InputSource::open(&corpus(file)?).unwrap();
     Some(import(&source, &Progress::new()).unwrap())
 }
 
@@ -156,10 +156,10 @@ fn arguments_are_read_from_the_file_as_it_was_and_not_as_it_became() {
     let copy = folder.path().join("copy.xplane.pb");
     let bytes = std::fs::read(path).unwrap();
     let arguments = |model: &TraceModel| slices(model, cores(model)[0], TrackKind::Modules)[3].args();
-    let open = || import(&Source::open(&copy).unwrap(), &Progress::new()).unwrap();
+    let open = || import(&InputSource::open(&copy).unwrap(), &Progress::new()).unwrap();
     std::fs::write(&copy, &bytes).unwrap();
     let (read, changed, gone) = (open(), open(), open());
-    let in_memory = import(&Source::from_bytes("memory", bytes.clone()).unwrap(), &Progress::new()).unwrap();
+    let in_memory = import(&InputSource::from_bytes("memory", bytes.clone()).unwrap(), &Progress::new()).unwrap();
     assert_eq!(arguments(&read).unwrap(), arguments(&in_memory).unwrap());
     std::fs::write(&copy, &bytes[..bytes.len() / 2]).unwrap();
     assert!(arguments(&changed).unwrap_err().contains("has changed"));
@@ -337,7 +337,7 @@ fn slices_take_at_most_32_bytes() {
 #[test]
 fn a_file_that_went_through_a_text_filter_is_refused() {
     let Some(path) = corpus("damaged/utf8_mangled.xplane.pb") else { return };
-    let error = import(&Source::open(&path).unwrap(), &Progress::new()).unwrap_err();
+    let error = import(&InputSource::open(&path).unwrap(), &Progress::new()).unwrap_err();
     assert!(matches!(error, ImportError::Malformed { .. }));
     assert!(error.to_string().contains("re-encoded as UTF-8 text"), "{error}");
 }
@@ -346,10 +346,11 @@ fn a_file_that_went_through_a_text_filter_is_refused() {
 fn a_file_cut_at_any_length_opens_or_says_why_not() {
     let Some(path) = corpus("tpu/v5e_matmul.xplane.pb") else { return };
     let whole = std::fs::read(path).unwrap();
-    let full = import(&Source::from_bytes("whole", whole.clone()).unwrap(), &Progress::new()).unwrap().slice_count();
+    let full =
+        import(&InputSource::from_bytes("whole", whole.clone()).unwrap(), &Progress::new()).unwrap().slice_count();
     let (mut opened, mut last) = (0, 0);
     for len in (0..whole.len()).step_by(1009).chain(0..64).chain(whole.len() - 64..whole.len()) {
-        let source = Source::from_bytes("cut", whole[..len].to_vec()).unwrap();
+        let source = InputSource::from_bytes("cut", whole[..len].to_vec()).unwrap();
         match import(&source, &Progress::new()) {
             Ok(model) => {
                 // A cut between two planes leaves no trace of itself.

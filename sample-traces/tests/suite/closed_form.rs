@@ -17,14 +17,14 @@ use analysis::reports::ops::op_stats::{Ops, OpsReport};
 use analysis::reports::steps::step_times::Steps;
 use analysis::reports::summary::utilization::Utilization;
 use analysis::{Context, Options, ReportCache, Scope};
-use importers::{Progress, Source};
+use importers::{InputSource, Progress};
 use sample_traces::sample_specs;
 use sample_traces::synthetic::{Chip, Expected, Role, Run, TrainingSpec};
 use sample_traces::write::{trace_json, xspace_bytes};
 use trace_model::{GroupKind, IssueKind, TraceModel, TrackKind};
 
 fn open(name: &str, bytes: Vec<u8>) -> TraceModel {
-    importers::import(&Source::from_bytes(name, bytes).unwrap(), &Progress::new()).unwrap()
+    importers::import(&InputSource::from_bytes(name, bytes).unwrap(), &Progress::new()).unwrap()
 }
 
 fn open_protobuf(run: &Run) -> TraceModel {

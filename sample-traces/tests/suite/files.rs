@@ -213,7 +213,7 @@ fn the_checked_in_samples_are_what_the_program_writes() {
 fn a_large_trace_is_the_same_by_way_of_a_file() {
     let spec = BigSpec { slices: 30_000, tracks: 7 };
     let direct = big_model(spec);
-    let source = importers::Source::from_bytes("big.xplane.pb", big_xspace(spec)).expect("large trace");
+    let source = importers::InputSource::from_bytes("big.xplane.pb", big_xspace(spec)).expect("large trace");
     let read = importers::import(&source, &importers::Progress::new()).expect("large trace");
     assert_eq!(read.import_log().count(IssueKind::OverlapSpilled), 0);
     let slices = |model: &TraceModel| {

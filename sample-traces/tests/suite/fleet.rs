@@ -7,7 +7,7 @@ use analysis::reports::steps::balance::{Balance, Pattern};
 use analysis::reports::steps::step_parts::{HostPhase, StepPart, StepParts};
 use analysis::reports::steps::step_times::Steps;
 use analysis::{Context, Options, ReportCache, Scope};
-use importers::{Progress, Source};
+use importers::{InputSource, Progress};
 use sample_traces::fleet::FleetSpec;
 use sample_traces::write::{trace_json, xspace_bytes};
 use trace_model::{Picos, TraceModel};
@@ -19,7 +19,9 @@ fn ms(ms: i64) -> Picos {
 fn open(spec: &FleetSpec) -> [TraceModel; 2] {
     let session = spec.session();
     let files = [("fleet.xplane.pb", xspace_bytes(&session)), ("fleet.trace.json", trace_json(&session).into_bytes())];
-    files.map(|(name, bytes)| importers::import(&Source::from_bytes(name, bytes).unwrap(), &Progress::new()).unwrap())
+    files.map(|(name, bytes)| {
+        importers::import(&InputSource::from_bytes(name, bytes).unwrap(), &Progress::new()).unwrap()
+    })
 }
 
 /// An analysis of the whole trace.

@@ -6,7 +6,7 @@
 use analysis::reports::host::dispatch::Dispatch;
 use analysis::reports::host::gaps::{Cause, GapPlace, Gaps, GapsReport};
 use analysis::{Context, Options, ReportCache, Scope};
-use importers::{Progress, Source};
+use importers::{InputSource, Progress};
 use sample_traces::sample_specs;
 use sample_traces::synthetic::{ExpectedCompile, Run, StepTimes, TrainingSpec};
 use sample_traces::write::{trace_json, xspace_bytes};
@@ -79,8 +79,9 @@ fn gaps_are_what_the_host_did_in_them() {
     for (spec, _) in sample_specs() {
         let run = Run::new(spec);
         let name = &run.spec.name;
-        let open =
-            |name: &str, bytes| importers::import(&Source::from_bytes(name, bytes).unwrap(), &Progress::new()).unwrap();
+        let open = |name: &str, bytes| {
+            importers::import(&InputSource::from_bytes(name, bytes).unwrap(), &Progress::new()).unwrap()
+        };
         check(&run, &gaps_of(&open("sample.xplane.pb", xspace_bytes(&run.session()))), name);
         check(&run, &gaps_of(&open("sample.trace.json", trace_json(&run.session()).into_bytes())), name);
     }
@@ -91,7 +92,7 @@ fn gaps_are_what_the_host_did_in_them() {
 fn a_stall_is_input() {
     let open = |stall| {
         let run = Run::new(TrainingSpec { stall, ..TrainingSpec::default() });
-        let source = Source::from_bytes("sample.xplane.pb", xspace_bytes(&run.session())).unwrap();
+        let source = InputSource::from_bytes("sample.xplane.pb", xspace_bytes(&run.session())).unwrap();
         gaps_of(&importers::import(&source, &Progress::new()).unwrap())
     };
     let (with, without) = (open(Some((2, Picos::from_ps(7_000 * US)))), open(None));
@@ -108,7 +109,7 @@ fn a_stall_is_input() {
 #[test]
 fn a_host_that_waits_is_never_ahead() {
     let run = Run::new(TrainingSpec { data: 1, model: 1, ..TrainingSpec::default() });
-    let source = Source::from_bytes("sample.xplane.pb", xspace_bytes(&run.session())).unwrap();
+    let source = InputSource::from_bytes("sample.xplane.pb", xspace_bytes(&run.session())).unwrap();
     let model = importers::import(&source, &Progress::new()).unwrap();
     let (options, reports) = (Options::default(), ReportCache::default());
     let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };

@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use importers::Source;
+use importers::InputSource;
 use sha2::{Digest as _, Sha256};
 
 use crate::cli::common::failure::Failure;
@@ -19,7 +19,7 @@ pub const NAME: &str = "standard input";
 #[derive(Debug)]
 pub struct Spooled {
     /// The profile.
-    pub source: Source,
+    pub source: InputSource,
     /// Its SHA-256, in hexadecimal digits.
     pub sha256: String,
 }
@@ -37,7 +37,7 @@ impl Spooled {
         }
         let failed = |error| Failure::import(error, Path::new(NAME));
         let (file, sha256) = copied().map_err(|error| failed(error.into()))?;
-        Ok(Self { source: Source::from_file(NAME, &file).map_err(failed)?, sha256 })
+        Ok(Self { source: InputSource::from_file(NAME, &file).map_err(failed)?, sha256 })
     }
 }
 

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use clap::ValueEnum;
-use importers::Roles;
+use importers::TrackRoles;
 use trace_model::{Picos, TimeRange, Timestamp};
 
 /// Stands for standard input or standard output where a path is asked for.
@@ -113,13 +113,13 @@ impl FromStr for ClockArg {
 
 /// A file that says which tracks are what.
 #[derive(Clone, Debug)]
-pub struct RolesArg(pub Arc<Roles>);
+pub struct RolesArg(pub Arc<TrackRoles>);
 
 impl FromStr for RolesArg {
     type Err = String;
     fn from_str(path: &str) -> Result<Self, String> {
         let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
-        Ok(Self(Arc::new(Roles::parse(&text)?)))
+        Ok(Self(Arc::new(TrackRoles::parse(&text)?)))
     }
 }
 

@@ -30,7 +30,7 @@ const PROGRAM: &str = "TLP";
 
 /// What of a file's name says what is in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum DumpKind {
     Map,
     Table,
     Analysis,
@@ -38,26 +38,26 @@ enum Kind {
 
 /// A file of a dump, ordered by time; a map comes before tables of the same time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct File {
+struct DumpFile {
     stamp: u64,
-    kind: Kind,
+    kind: DumpKind,
     hlo: String,
     name: String,
 }
 
-impl File {
+impl DumpFile {
     fn of(name: String) -> Option<Self> {
-        let kinds = [(MAP, Kind::Map), (TABLE, Kind::Table), (ANALYSIS, Kind::Analysis)];
+        let kinds = [(MAP, DumpKind::Map), (TABLE, DumpKind::Table), (ANALYSIS, DumpKind::Analysis)];
         let (kind, (stamp, hlo)) = kinds.into_iter().find_map(|(ending, kind)| Some((kind, split(&name, ending)?)))?;
         let is_program = hlo == PROGRAM;
-        let is_meant = if kind == Kind::Map { is_program } else { !is_program && !hlo.starts_with('<') };
+        let is_meant = if kind == DumpKind::Map { is_program } else { !is_program && !hlo.starts_with('<') };
         is_meant.then_some(Self { stamp, kind, hlo, name })
     }
 }
 
 /// The table of one emitted op.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct EmittedOp {
     pub path: PathBuf,
     /// The op that it was emitted for.
     pub hlo: String,
@@ -85,13 +85,13 @@ pub(crate) fn is_dump(folder: &Path) -> bool {
 }
 
 /// The files that matter, in the order of time.
-fn files(folder: &Path, progress: &Progress) -> Result<Vec<File>, ImportError> {
+fn files(folder: &Path, progress: &Progress) -> Result<Vec<DumpFile>, ImportError> {
     let mut files = Vec::new();
     for (at, entry) in fs::read_dir(folder).into_iter().flatten().take(MAX_NAMES).enumerate() {
         if at % NAMES_A_CHECK == 0 {
             progress.check()?;
         }
-        files.extend(entry.ok().and_then(|entry| File::of(entry.file_name().into_string().ok()?)));
+        files.extend(entry.ok().and_then(|entry| DumpFile::of(entry.file_name().into_string().ok()?)));
     }
     files.sort();
     Ok(files)
@@ -99,8 +99,8 @@ fn files(folder: &Path, progress: &Progress) -> Result<Vec<File>, ImportError> {
 
 /// The tables of a dump that are of wanted ops.
 #[derive(Debug, Default)]
-pub(super) struct Tables {
-    pub found: Vec<Found>,
+pub(super) struct DumpTables {
+    pub found: Vec<EmittedOp>,
     /// How many tables of ops there are, wanted or not.
     pub all: usize,
     /// Whether there is too much of it to read all.
@@ -112,24 +112,24 @@ pub(super) fn tables(
     folder: &Path,
     ops_named: impl Fn(&str) -> usize,
     progress: &Progress,
-) -> Result<Tables, ImportError> {
+) -> Result<DumpTables, ImportError> {
     let files = files(folder, progress)?;
     let analyses: HashMap<(u64, &str), &str> = files
         .iter()
-        .filter(|file| file.kind == Kind::Analysis)
+        .filter(|file| file.kind == DumpKind::Analysis)
         .map(|file| ((file.stamp, file.hlo.as_str()), file.name.as_str()))
         .collect();
-    let mut tables = Tables::default();
+    let mut tables = DumpTables::default();
     let (mut budget, mut pairs) = (MAX_BYTES_OF_ALL, 0);
     // Uses the last program that has the op among those started so far.
-    let mut shared = Map::new();
+    let mut shared = SharedCode::new();
     for file in &files {
         progress.check()?;
-        if file.kind == Kind::Map {
+        if file.kind == DumpKind::Map {
             let text = read(&folder.join(&file.name), &mut budget, &mut tables.is_cut);
             add_map(&mut shared, &text.unwrap_or_default(), &ops_named);
         }
-        if file.kind != Kind::Table {
+        if file.kind != DumpKind::Table {
             continue;
         }
         tables.all += 1;
@@ -145,7 +145,7 @@ pub(super) fn tables(
         }
         let analysis = analyses.get(&(file.stamp, file.hlo.as_str())).map(|name| folder.join(name));
         let analysis = analysis.and_then(|path| read(&path, &mut budget, &mut tables.is_cut)).unwrap_or_default();
-        tables.found.push(Found {
+        tables.found.push(EmittedOp {
             path: folder.join(&file.name),
             hlo: file.hlo.clone(),
             shared_by,
@@ -168,7 +168,7 @@ fn read(path: &Path, budget: &mut u64, is_cut: &mut bool) -> Option<String> {
 }
 
 /// Ops that run the same code, by the one that it was emitted for.
-type Map = BTreeMap<String, Rc<[String]>>;
+type SharedCode = BTreeMap<String, Rc<[String]>>;
 
 /// ```text
 /// key:fusion.19
@@ -177,7 +177,7 @@ type Map = BTreeMap<String, Rc<[String]>>;
 ///   fusion.19
 ///   fusion.28
 /// ```
-fn add_map(map: &mut Map, text: &str, ops_named: impl Fn(&str) -> usize) {
+fn add_map(map: &mut SharedCode, text: &str, ops_named: impl Fn(&str) -> usize) {
     let is_wanted = |name: &str| ops_named(name) > 0;
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
@@ -249,12 +249,12 @@ mod tests {
     fn ops_share_code() {
         let text = "key:<top-inlining-caller>\nordinal:0\nequivalent_hlos[size=0]:\nkey:fusion.19\nordinal:8\n\
                     equivalent_hlos[size=3]:\n  fusion.19\n  fusion.28\n  fusion.28\n";
-        let mut map = Map::new();
+        let mut map = SharedCode::new();
         add_map(&mut map, text, |name| usize::from(name == "fusion.28"));
-        assert_eq!(map, Map::from([("fusion.19".to_owned(), Rc::from(["fusion.28".to_owned()]))]));
+        assert_eq!(map, SharedCode::from([("fusion.19".to_owned(), Rc::from(["fusion.28".to_owned()]))]));
         let later = "key:fusion.19\nordinal:1\nequivalent_hlos[size=1]:\n  fusion.19\n";
         add_map(&mut map, later, |name| usize::from(name == "fusion.28"));
-        assert_eq!(map, Map::new(), "the later program says that they do not");
+        assert_eq!(map, SharedCode::new(), "the later program says that they do not");
     }
 
     #[test]
@@ -266,7 +266,7 @@ mod tests {
             write(&format!("{stamp}-{hlo}-65{ANALYSIS}"), &format!("\ttotal scheduled bundles:    {stamp}\n"));
         }
         let of = |name: &'static str| tables(dir.path(), move |it| usize::from(it == name), &Progress::new()).unwrap();
-        let stamps = |tables: &Tables| tables.found.iter().map(|found| found.bundles).collect::<Vec<_>>();
+        let stamps = |tables: &DumpTables| tables.found.iter().map(|found| found.bundles).collect::<Vec<_>>();
         assert_eq!(stamps(&of("a")), [Some(9), Some(100)], "in the order of time");
         assert_eq!((of("c").all, of("c").found), (3, vec![]));
         let large = fs::File::create(dir.path().join(format!("5-b-65{ANALYSIS}"))).unwrap();

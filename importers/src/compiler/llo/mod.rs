@@ -33,7 +33,7 @@ use hashbrown::HashMap;
 use trace_model::{Bundles, IssueKind, Op, OpId, TraceBuilder};
 
 use crate::compiler::xla;
-use crate::input::{ImportError, Progress, Source};
+use crate::input::{ImportError, InputSource, Progress};
 
 /// Directories beside a program that are looked into.
 const MAX_FOLDERS: usize = 64;
@@ -54,12 +54,12 @@ pub(crate) fn add(
     if folders.is_empty() {
         return Ok(());
     }
-    let mut shapes = Shapes::default();
+    let mut shapes = OpShapes::default();
     let mut ops: HashMap<String, Vec<OpId>> = HashMap::new();
     for (id, op) in out.ops() {
         ops.entry(out.str(op.name).to_owned()).or_default().push(id);
     }
-    let mut said: BTreeMap<OpId, Said> = BTreeMap::new();
+    let mut said: BTreeMap<OpId, OpBundles> = BTreeMap::new();
     let mut read: Vec<(PathBuf, usize)> = Vec::new();
     for folder in folders {
         let tables = dump::tables(&folder, |name| ops.get(name).map_or(0, Vec::len), progress)?;
@@ -94,7 +94,7 @@ pub(crate) fn add(
 }
 
 /// What tables say of an op.
-struct Said {
+struct OpBundles {
     bundles: Bundles,
     /// Which folder says so.
     folder: usize,
@@ -104,10 +104,10 @@ struct Said {
 }
 
 /// Gives the ops what all tables agree upon.
-fn write(said: BTreeMap<OpId, Said>, read: &[(PathBuf, usize)], is_named: bool, out: &mut TraceBuilder) {
+fn write(said: BTreeMap<OpId, OpBundles>, read: &[(PathBuf, usize)], is_named: bool, out: &mut TraceBuilder) {
     let mut described = vec![0_usize; read.len()];
     let mut is_meant = vec![false; read.len()];
-    for (id, Said { bundles, folder, file, other }) in said {
+    for (id, OpBundles { bundles, folder, file, other }) in said {
         is_meant[folder] = true;
         let Op { name, program, .. } = *out.op_ref(id);
         if let Some(other) = other {
@@ -186,7 +186,7 @@ fn folders_in(folder: &Path) -> Vec<PathBuf> {
 
 /// What ops make, each read once, however many tables are of it.
 #[derive(Default)]
-struct Shapes {
+struct OpShapes {
     /// A number for each shape.
     numbers: HashMap<String, usize>,
     of_ops: HashMap<OpId, Option<usize>>,
@@ -194,7 +194,7 @@ struct Shapes {
     compared: usize,
 }
 
-impl Shapes {
+impl OpShapes {
     fn number(&mut self, text: &str) -> Option<usize> {
         let shape = dump::shape(text)?;
         let next = self.numbers.len();
@@ -204,7 +204,7 @@ impl Shapes {
     /// The ops that a table belongs to: those with its name and output shape.
     fn meant(
         &mut self,
-        found: &dump::Found,
+        found: &dump::EmittedOp,
         ops: &HashMap<String, Vec<OpId>>,
         progress: &Progress,
         out: &TraceBuilder,
@@ -230,15 +230,15 @@ impl Shapes {
 
 /// Adds what one table says to the ops that it is of.
 fn add_table(
-    found: &dump::Found,
+    found: &dump::EmittedOp,
     folder: usize,
     meant: Vec<OpId>,
-    said: &mut BTreeMap<OpId, Said>,
+    said: &mut BTreeMap<OpId, OpBundles>,
     progress: &Progress,
     out: &mut TraceBuilder,
 ) -> Result<(), ImportError> {
     let file = found.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let table = match Source::open(&found.path).map(|source| table::read(&source, progress)) {
+    let table = match InputSource::open(&found.path).map(|source| table::read(&source, progress)) {
         Ok(table) => table?,
         Err(error) => Err(error.to_string()),
     };
@@ -260,7 +260,7 @@ fn add_table(
     for id in meant {
         match said.entry(id) {
             Entry::Vacant(said) => {
-                said.insert(Said { bundles: bundles.clone(), folder, file: file.clone(), other: None });
+                said.insert(OpBundles { bundles: bundles.clone(), folder, file: file.clone(), other: None });
             }
             Entry::Occupied(mut said) => {
                 let said = said.get_mut();

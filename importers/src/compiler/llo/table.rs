@@ -2,7 +2,7 @@
 
 use trace_model::UnitSlots;
 
-use crate::input::{ImportError, Progress, Source, lines};
+use crate::input::{ImportError, InputSource, Progress, lines};
 
 /// More units than any core has.
 const MAX_UNITS: usize = 64;
@@ -11,15 +11,15 @@ const MAX_SLOTS: u64 = 1 << 16;
 
 /// What a table adds up to.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Table {
+pub(super) struct UnitTotals {
     /// Rows.
     pub bundles: u64,
-    pub units: Vec<Unit>,
+    pub units: Vec<UnitUsage>,
 }
 
 /// One column of it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Unit {
+pub(super) struct UnitUsage {
     pub name: String,
     /// Slots of one bundle.
     pub capacity: u64,
@@ -29,7 +29,7 @@ pub(super) struct Unit {
 
 /// Where reading stands.
 #[derive(Clone, Copy, PartialEq)]
-enum Next {
+enum TableState {
     Head,
     Names,
     Capacities,
@@ -38,9 +38,9 @@ enum Next {
 }
 
 /// Reads a table. The inner error describes a defect of the file, with its line.
-pub(super) fn read(source: &Source, progress: &Progress) -> Result<Result<Table, String>, ImportError> {
-    let mut table = Table::default();
-    let mut next = Next::Head;
+pub(super) fn read(source: &InputSource, progress: &Progress) -> Result<Result<UnitTotals, String>, ImportError> {
+    let mut table = UnitTotals::default();
+    let mut next = TableState::Head;
     let mut wrong = None;
     let seen = lines::read(source, progress, |line| {
         if wrong.is_none()
@@ -56,7 +56,7 @@ pub(super) fn read(source: &Source, progress: &Progress) -> Result<Result<Table,
         .or(seen.damage)
         .or(unended)
         .or(too_long)
-        .or((next != Next::Rows).then(|| "the head of the table is missing".to_owned()));
+        .or((next != TableState::Rows).then(|| "the head of the table is missing".to_owned()));
     Ok(match wrong {
         Some(what) => Err(what),
         None if table.bundles == 0 => Err("no rows".to_owned()),
@@ -64,34 +64,34 @@ pub(super) fn read(source: &Source, progress: &Progress) -> Result<Result<Table,
     })
 }
 
-impl Table {
-    fn take(&mut self, line: &str, next: &mut Next) -> Result<(), String> {
+impl UnitTotals {
+    fn take(&mut self, line: &str, next: &mut TableState) -> Result<(), String> {
         *next = match *next {
             // Sic; spelled right by whoever repairs it.
-            Next::Head if matches!(line, "== CAPACTIY:" | "== CAPACITY:") => Next::Names,
-            Next::Head => return Err("no line of capacities".to_owned()),
-            Next::Names => {
-                let unit = |name: &str| Unit { name: name.trim().to_owned(), ..Unit::default() };
+            TableState::Head if matches!(line, "== CAPACTIY:" | "== CAPACITY:") => TableState::Names,
+            TableState::Head => return Err("no line of capacities".to_owned()),
+            TableState::Names => {
+                let unit = |name: &str| UnitUsage { name: name.trim().to_owned(), ..UnitUsage::default() };
                 self.units = line.split(',').take(MAX_UNITS + 1).map(unit).collect();
                 if self.units.len() > MAX_UNITS || self.units.iter().any(|unit| unit.name.is_empty()) {
                     return Err("no names of units".to_owned());
                 }
-                Next::Capacities
+                TableState::Capacities
             }
-            Next::Capacities => {
+            TableState::Capacities => {
                 let capacities = numbers(line, self.units.len())?;
                 for (unit, capacity) in self.units.iter_mut().zip(capacities) {
                     unit.capacity = capacity;
                 }
-                Next::Body
+                TableState::Body
             }
-            Next::Body if line == "== UTILIZATION:" => Next::Rows,
-            Next::Body => return Err("no rows are announced".to_owned()),
-            Next::Rows => {
+            TableState::Body if line == "== UTILIZATION:" => TableState::Rows,
+            TableState::Body => return Err("no rows are announced".to_owned()),
+            TableState::Rows => {
                 if !line.is_empty() {
                     self.row(line)?;
                 }
-                Next::Rows
+                TableState::Rows
             }
         };
         Ok(())
@@ -111,7 +111,8 @@ impl Table {
 
     /// The units as the model keeps them.
     pub(super) fn slots(&self, mut intern: impl FnMut(&str) -> trace_model::StringId) -> Vec<UnitSlots> {
-        let slots = |unit: &Unit| UnitSlots { unit: intern(&unit.name), used: unit.used, per_bundle: unit.capacity };
+        let slots =
+            |unit: &UnitUsage| UnitSlots { unit: intern(&unit.name), used: unit.used, per_bundle: unit.capacity };
         self.units.iter().map(slots).collect()
     }
 }
@@ -127,8 +128,8 @@ fn numbers(line: &str, width: usize) -> Result<Vec<u64>, String> {
 mod tests {
     use super::*;
 
-    pub(super) fn parse(text: &str) -> Result<Table, String> {
-        let source = Source::from_bytes("t.txt", text.as_bytes().to_vec()).unwrap();
+    pub(super) fn parse(text: &str) -> Result<UnitTotals, String> {
+        let source = InputSource::from_bytes("t.txt", text.as_bytes().to_vec()).unwrap();
         read(&source, &Progress::new()).unwrap()
     }
 

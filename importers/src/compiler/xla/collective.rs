@@ -7,12 +7,12 @@
 
 use trace_model::hlo_text::ReplicaGroups;
 
-use super::hlo::{Computation, Instruction, Program};
-use super::machine::{Chip, HOP_S};
+use super::hlo::{Instruction, ScheduledComputation, ScheduledProgram};
+use super::machine::{ChipModel, HOP_S};
 
 /// What a collective does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum CollectivePattern {
     AllGather,
     ReduceScatter,
     AllReduce,
@@ -21,7 +21,7 @@ pub(super) enum Kind {
     Permute,
 }
 
-impl Kind {
+impl CollectivePattern {
     fn of_opcode(opcode: &str) -> Option<Self> {
         Some(match opcode.trim_end_matches("-start") {
             "all-gather" => Self::AllGather,
@@ -37,7 +37,7 @@ impl Kind {
 
 /// Links of the ring that a collective uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Links {
+pub(super) enum RingLinks {
     Next,
     Previous,
     Both,
@@ -45,8 +45,8 @@ pub(super) enum Links {
 
 /// One collective with its cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Transfer {
-    pub links: Links,
+pub(super) struct CollectiveTransfer {
+    pub links: RingLinks,
     /// Bytes that each device sends, or of a permute to its one neighbour.
     pub bytes: u64,
     pub seconds: f64,
@@ -54,50 +54,51 @@ pub(super) struct Transfer {
 
 /// The collective that an instruction is or wraps, and its role.
 pub(super) fn transfer<'p, 'a>(
-    program: &'p Program<'a>,
-    computation: &'p Computation<'a>,
+    program: &'p ScheduledProgram<'a>,
+    computation: &'p ScheduledComputation<'a>,
     instruction: &'p Instruction<'a>,
-    chip: &Chip,
-) -> Option<Transfer> {
+    chip: &ChipModel,
+) -> Option<CollectiveTransfer> {
     let (computation, instruction, kind) = collective(program, computation, instruction)?;
     Some(of_kind(kind, program, computation, instruction, chip))
 }
 
 /// The collective that an instruction is or wraps, and what it does.
 pub(super) fn collective<'p, 'a>(
-    program: &'p Program<'a>,
-    computation: &'p Computation<'a>,
+    program: &'p ScheduledProgram<'a>,
+    computation: &'p ScheduledComputation<'a>,
     instruction: &'p Instruction<'a>,
-) -> Option<(&'p Computation<'a>, &'p Instruction<'a>, Kind)> {
-    if let Some(kind) = Kind::of_opcode(instruction.opcode) {
+) -> Option<(&'p ScheduledComputation<'a>, &'p Instruction<'a>, CollectivePattern)> {
+    if let Some(kind) = CollectivePattern::of_opcode(instruction.opcode) {
         return Some((computation, instruction, kind));
     }
     let is_wrapper = instruction.opcode == "async-start"
         || instruction.opcode == "fusion" && instruction.attribute("kind") == Some("kCustom");
     let name = instruction.computation("calls").filter(|_| is_wrapper)?;
     let body = program.computation(program.find(name)?)?;
-    let (inner, kind) = body.instructions.iter().find_map(|inner| Some((inner, Kind::of_opcode(inner.opcode)?)))?;
+    let (inner, kind) =
+        body.instructions.iter().find_map(|inner| Some((inner, CollectivePattern::of_opcode(inner.opcode)?)))?;
     // The fusion of an all-reduce with the slice of its result is XLA's reduce-scatter.
-    let scatters = kind == Kind::AllReduce && name.starts_with("all-reduce-scatter");
-    Some((body, inner, if scatters { Kind::ReduceScatter } else { kind }))
+    let scatters = kind == CollectivePattern::AllReduce && name.starts_with("all-reduce-scatter");
+    Some((body, inner, if scatters { CollectivePattern::ReduceScatter } else { kind }))
 }
 
 fn of_kind(
-    kind: Kind,
-    program: &Program<'_>,
-    computation: &Computation<'_>,
+    kind: CollectivePattern,
+    program: &ScheduledProgram<'_>,
+    computation: &ScheduledComputation<'_>,
     instruction: &Instruction<'_>,
-    chip: &Chip,
-) -> Transfer {
+    chip: &ChipModel,
+) -> CollectiveTransfer {
     let operands = instruction.operand_names().filter_map(|name| computation.size(name));
     let input = operands.fold(0_u64, |sum, size| sum.saturating_add(size.bytes)) as f64;
-    if kind == Kind::Permute {
+    if kind == CollectivePattern::Permute {
         let (links, hops) = direction(instruction.attribute("source_target_pairs").unwrap_or_default());
-        return Transfer { links, bytes: input as u64, seconds: hops as f64 * HOP_S + input / chip.link };
+        return CollectiveTransfer { links, bytes: input as u64, seconds: hops as f64 * HOP_S + input / chip.link };
     }
     let n = participants(instruction).unwrap_or_else(|| program.devices());
     if n < 2 {
-        return Transfer { links: Links::Both, bytes: 0, seconds: 0.0 };
+        return CollectiveTransfer { links: RingLinks::Both, bytes: 0, seconds: 0.0 };
     }
     let devices = n as f64;
     // Two devices have one link between them.
@@ -105,14 +106,14 @@ fn of_kind(
     let latency = (n / 2) as f64 * HOP_S;
     // Each device sends all parts but one.
     let (sent, busiest, times) = match kind {
-        Kind::AllGather => (input * (devices - 1.0), None, 1.0),
-        Kind::AllReduce => (input / devices * (devices - 1.0), None, 2.0),
-        Kind::AllToAll => (input / devices * (devices - 1.0), Some(input * devices / 4.0), 1.0),
-        Kind::Broadcast => (input, Some(2.0 * input), 1.0),
-        Kind::ReduceScatter | Kind::Permute => (input / devices * (devices - 1.0), None, 1.0),
+        CollectivePattern::AllGather => (input * (devices - 1.0), None, 1.0),
+        CollectivePattern::AllReduce => (input / devices * (devices - 1.0), None, 2.0),
+        CollectivePattern::AllToAll => (input / devices * (devices - 1.0), Some(input * devices / 4.0), 1.0),
+        CollectivePattern::Broadcast => (input, Some(2.0 * input), 1.0),
+        CollectivePattern::ReduceScatter | CollectivePattern::Permute => (input / devices * (devices - 1.0), None, 1.0),
     };
     let seconds = times * (latency + busiest.unwrap_or(sent) / rate);
-    Transfer { links: Links::Both, bytes: (times * sent) as u64, seconds }
+    CollectiveTransfer { links: RingLinks::Both, bytes: (times * sent) as u64, seconds }
 }
 
 /// How many devices take part; `None` if all do, or the text is not understood.
@@ -121,7 +122,7 @@ fn participants(instruction: &Instruction<'_>) -> Option<u64> {
 }
 
 /// Which way of the ring most pairs go, and over how many links.
-fn direction(pairs: &str) -> (Links, u64) {
+fn direction(pairs: &str) -> (RingLinks, u64) {
     let numbers: Vec<u64> = pairs.split(['{', '}', ',']).filter_map(|number| number.trim().parse().ok()).collect();
     let n = numbers.iter().max().map_or(1, |&last| last.saturating_add(1));
     let steps = numbers
@@ -130,8 +131,8 @@ fn direction(pairs: &str) -> (Links, u64) {
         .map(|pair| if pair[1] > pair[0] { pair[1] - pair[0] } else { n - (pair[0] - pair[1]) });
     let mut steps: Vec<u64> = steps.collect();
     steps.sort_unstable();
-    let Some(&step) = steps.get(steps.len() / 2) else { return (Links::Next, 0) };
-    if step <= n - step { (Links::Next, step) } else { (Links::Previous, n - step) }
+    let Some(&step) = steps.get(steps.len() / 2) else { return (RingLinks::Next, 0) };
+    if step <= n - step { (RingLinks::Next, step) } else { (RingLinks::Previous, n - step) }
 }
 
 #[cfg(test)]
@@ -139,12 +140,12 @@ mod tests {
     use super::*;
     use crate::compiler::xla::machine::chip_in_path;
 
-    fn cost(line: &str) -> Transfer {
+    fn cost(line: &str) -> CollectiveTransfer {
         let text = format!(
             "HloModule m, num_partitions=8\n\nENTRY %main (a: f32[1]) -> f32[1] {{\n  %a = bf16[1048576] parameter(0)\n  \
              ROOT %r = bf16[1] {line}\n}}\n"
         );
-        let program = Program::parse(&text).unwrap();
+        let program = ScheduledProgram::parse(&text).unwrap();
         let main = program.computation(program.entry.unwrap()).unwrap();
         let chip = chip_in_path(std::path::Path::new("/v5p/hlo")).unwrap();
         transfer(&program, main, main.root().unwrap(), chip).unwrap()
@@ -174,11 +175,11 @@ mod tests {
 
     #[test]
     fn permutes_go_one_way() {
-        assert_eq!(direction("{{0,1},{1,2},{2,3},{3,0}}"), (Links::Next, 1));
-        assert_eq!(direction("{{0,3},{1,0},{2,1},{3,2}}"), (Links::Previous, 1));
-        assert_eq!(direction("{{0,2},{1,3},{2,0},{3,1}}"), (Links::Next, 2));
-        assert_eq!(direction("{{0,0}}"), (Links::Next, 0));
-        assert_eq!(direction("{{0,18446744073709551615}}"), (Links::Previous, 0));
-        assert_eq!(direction(""), (Links::Next, 0));
+        assert_eq!(direction("{{0,1},{1,2},{2,3},{3,0}}"), (RingLinks::Next, 1));
+        assert_eq!(direction("{{0,3},{1,0},{2,1},{3,2}}"), (RingLinks::Previous, 1));
+        assert_eq!(direction("{{0,2},{1,3},{2,0},{3,1}}"), (RingLinks::Next, 2));
+        assert_eq!(direction("{{0,0}}"), (RingLinks::Next, 0));
+        assert_eq!(direction("{{0,18446744073709551615}}"), (RingLinks::Previous, 0));
+        assert_eq!(direction(""), (RingLinks::Next, 0));
     }
 }

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use hashbrown::{HashMap, HashSet};
 use trace_model::{Access, MemoryAccess, MemorySpace};
 
-use super::hlo::{Computation, Instruction, Program};
-use super::shape::{self, Array, HBM, ShapeSize, VMEM, arrays, first_array};
+use super::hlo::{Instruction, ScheduledComputation, ScheduledProgram};
+use super::shape::{self, HBM, ScheduleArray, ShapeSize, VMEM, arrays, first_array};
 
 /// Deepest nesting of fusions that is followed.
 const MAX_DEPTH: usize = 32;
@@ -18,10 +18,10 @@ const MAX_POSITIONS: u64 = 1 << 20;
 const MAX_POSITIONS_IN_ALL: u64 = 1 << 27;
 
 /// Counts for one program; each computation is counted once.
-pub(super) struct Costs<'p, 'a> {
-    program: &'p Program<'a>,
-    flops: HashMap<usize, Flops>,
-    reads: HashMap<usize, Reads>,
+pub(super) struct CostAnalysis<'p, 'a> {
+    program: &'p ScheduledProgram<'a>,
+    flops: HashMap<usize, InstructionFlops>,
+    reads: HashMap<usize, ParameterReads>,
     views: HashMap<usize, bool>,
     /// Positions of windows that may still be looked at.
     positions: u64,
@@ -30,11 +30,11 @@ pub(super) struct Costs<'p, 'a> {
 }
 
 /// Bytes that a computation reads of each of its parameters, by number.
-type Reads = Rc<HashMap<usize, u64>>;
+type ParameterReads = Rc<HashMap<usize, u64>>;
 
 /// Operations of an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Flops {
+pub(super) struct InstructionFlops {
     /// All: two a multiplication of matrices, one an element of other arithmetic; as
     /// XLA's own cost analysis, without exponentials and their like.
     pub all: u64,
@@ -42,7 +42,7 @@ pub(super) struct Flops {
     pub products: u64,
 }
 
-impl Flops {
+impl InstructionFlops {
     fn plus(self, other: Self) -> Self {
         Self { all: self.all.saturating_add(other.all), products: self.products.saturating_add(other.products) }
     }
@@ -56,36 +56,41 @@ impl Flops {
     }
 }
 
-impl<'p, 'a> Costs<'p, 'a> {
-    pub fn new(program: &'p Program<'a>) -> Self {
+impl<'p, 'a> CostAnalysis<'p, 'a> {
+    pub fn new(program: &'p ScheduledProgram<'a>) -> Self {
         let (flops, reads, views) = (HashMap::new(), HashMap::new(), HashMap::new());
         Self { program, flops, reads, views, positions: MAX_POSITIONS_IN_ALL, rounded: 0 }
     }
 
     /// Operations of one execution; those of a loop are in its body.
-    pub fn flops(&mut self, computation: &Computation<'a>, instruction: &Instruction<'a>) -> Flops {
+    pub fn flops(&mut self, computation: &ScheduledComputation<'a>, instruction: &Instruction<'a>) -> InstructionFlops {
         self.flops_at(computation, instruction, 0)
     }
 
-    fn flops_at(&mut self, computation: &Computation<'a>, instruction: &Instruction<'a>, depth: usize) -> Flops {
+    fn flops_at(
+        &mut self,
+        computation: &ScheduledComputation<'a>,
+        instruction: &Instruction<'a>,
+        depth: usize,
+    ) -> InstructionFlops {
         match instruction.opcode {
             "fusion" => instruction.computation("calls").map(|name| self.flops_of(name, depth + 1)).unwrap_or_default(),
-            "convolution" => Flops::product(self.convolution(computation, instruction)),
-            "dot" => Flops::product(dot(computation, instruction)),
+            "convolution" => InstructionFlops::product(self.convolution(computation, instruction)),
+            "dot" => InstructionFlops::product(dot(computation, instruction)),
             "all-reduce" | "all-reduce-start" | "reduce-scatter" | "reduce" => {
                 let operand = instruction.operand_names().next().and_then(|name| computation.size(name));
-                Flops::elements(operand.map_or(0, |size| size.elements))
+                InstructionFlops::elements(operand.map_or(0, |size| size.elements))
             }
             // Scalars are the scalar unit's, and count nothing.
             opcode if is_arithmetic(opcode) => {
-                Flops::elements(Some(elements(instruction.shape)).filter(|&all| all > 1).unwrap_or(0))
+                InstructionFlops::elements(Some(elements(instruction.shape)).filter(|&all| all > 1).unwrap_or(0))
             }
-            _ => Flops::default(),
+            _ => InstructionFlops::default(),
         }
     }
 
     /// Operations of a product where a window slides: only positions inside the operand count.
-    fn convolution(&mut self, computation: &Computation<'a>, instruction: &Instruction<'a>) -> u64 {
+    fn convolution(&mut self, computation: &ScheduledComputation<'a>, instruction: &Instruction<'a>) -> u64 {
         let (input, kernel) = (operand_dims(computation, instruction, 0), operand_dims(computation, instruction, 1));
         let output = first_array(instruction.shape).map(|array| array.dims).unwrap_or_default();
         let labels = instruction.attribute("dim_labels").and_then(|labels| labels.split_once("->"));
@@ -102,7 +107,7 @@ impl<'p, 'a> Costs<'p, 'a> {
         let window = instruction.attribute("window").unwrap_or_default();
         for (number, digit) in ('0'..='9').enumerate() {
             let (Some(from), Some(to)) = (size(from, &input, digit), size(to, &output, digit)) else { break };
-            let window = Window::of(window, number, size(of, &kernel, digit).unwrap_or(1));
+            let window = WindowDims::of(window, number, size(of, &kernel, digit).unwrap_or(1));
             let (positions, is_exact) = window.positions(from, to, &mut self.positions);
             self.rounded += u64::from(!is_exact);
             multiplications = multiplications.saturating_mul(positions);
@@ -115,14 +120,14 @@ impl<'p, 'a> Costs<'p, 'a> {
         self.rounded
     }
 
-    fn flops_of(&mut self, name: &str, depth: usize) -> Flops {
+    fn flops_of(&mut self, name: &str, depth: usize) -> InstructionFlops {
         let program = self.program;
-        let Some(index) = program.find(name).filter(|_| depth < MAX_DEPTH) else { return Flops::default() };
+        let Some(index) = program.find(name).filter(|_| depth < MAX_DEPTH) else { return InstructionFlops::default() };
         if let Some(&known) = self.flops.get(&index) {
             return known;
         }
-        let Some(computation) = program.computation(index) else { return Flops::default() };
-        let mut sum = Flops::default();
+        let Some(computation) = program.computation(index) else { return InstructionFlops::default() };
+        let mut sum = InstructionFlops::default();
         for instruction in &computation.instructions {
             sum = sum.plus(self.flops_at(computation, instruction, depth));
         }
@@ -132,7 +137,11 @@ impl<'p, 'a> Costs<'p, 'a> {
 
     /// Bytes to and from memories in one execution: operands once, the result once,
     /// of an operand that is only sliced the slices.
-    pub fn bytes(&mut self, computation: &Computation<'a>, instruction: &Instruction<'a>) -> Vec<MemoryAccess> {
+    pub fn bytes(
+        &mut self,
+        computation: &ScheduledComputation<'a>,
+        instruction: &Instruction<'a>,
+    ) -> Vec<MemoryAccess> {
         let mut out = Vec::new();
         let body = instruction.computation("calls").filter(|_| instruction.opcode == "fusion");
         let body = body.and_then(|name| self.program.find(name));
@@ -157,7 +166,7 @@ impl<'p, 'a> Costs<'p, 'a> {
     }
 
     /// Bytes that a computation reads of each of its parameters, by number.
-    fn reads_of(&mut self, index: usize, depth: usize) -> Reads {
+    fn reads_of(&mut self, index: usize, depth: usize) -> ParameterReads {
         if let Some(known) = self.reads.get(&index) {
             return Rc::clone(known);
         }
@@ -209,8 +218,8 @@ impl<'p, 'a> Costs<'p, 'a> {
         &self,
         body: Option<usize>,
         instruction: &Instruction<'a>,
-        computation: &Computation<'a>,
-        array: &Array<'a>,
+        computation: &ScheduledComputation<'a>,
+        array: &ScheduleArray<'a>,
     ) -> u64 {
         let inner = body.and_then(|body| self.program.computation(body));
         let (computation, root) = match inner {
@@ -287,13 +296,13 @@ fn is_arithmetic(opcode: &str) -> bool {
     )
 }
 
-fn operand_dims<'a>(computation: &Computation<'a>, instruction: &Instruction<'a>, number: usize) -> Vec<u64> {
+fn operand_dims<'a>(computation: &ScheduledComputation<'a>, instruction: &Instruction<'a>, number: usize) -> Vec<u64> {
     let operand = instruction.operand_names().nth(number).and_then(|name| computation.find(name));
     operand.and_then(|operand| first_array(operand.shape)).map(|array| array.dims).unwrap_or_default()
 }
 
 /// Two for each element of the result and each number summed over.
-fn dot(computation: &Computation<'_>, instruction: &Instruction<'_>) -> u64 {
+fn dot(computation: &ScheduledComputation<'_>, instruction: &Instruction<'_>) -> u64 {
     let dims = operand_dims(computation, instruction, 0);
     let contracting = instruction.attribute("lhs_contracting_dims").unwrap_or_default();
     let numbers = contracting.trim_matches(['{', '}']).split(',').filter_map(|number| number.trim().parse().ok());
@@ -302,7 +311,7 @@ fn dot(computation: &Computation<'_>, instruction: &Instruction<'_>) -> u64 {
 }
 
 /// One dimension of `{size=3x3 stride=2x2 pad=1_1x1_1 lhs_dilate=2x2}`.
-struct Window {
+struct WindowDims {
     size: u64,
     stride: u64,
     pad: i64,
@@ -310,7 +319,7 @@ struct Window {
     dilation: u64,
 }
 
-impl Window {
+impl WindowDims {
     fn of(text: &str, number: usize, size: u64) -> Self {
         let pairs = || text.trim_matches(['{', '}']).split(' ').filter_map(|pair| pair.split_once('='));
         let value = |key| pairs().find(|(name, _)| *name == key).and_then(|(_, values)| values.split('x').nth(number));
@@ -346,20 +355,20 @@ impl Window {
 mod tests {
     use super::*;
 
-    fn flops(line: &str, operands: [&str; 2]) -> Flops {
+    fn flops(line: &str, operands: [&str; 2]) -> InstructionFlops {
         let text = format!(
             "HloModule m\n\nENTRY %main (a: f32[1], b: f32[1]) -> f32[1] {{\n  %a = {} parameter(0)\n  %b = {} \
              parameter(1)\n  ROOT %r = {line}\n}}\n",
             operands[0], operands[1]
         );
-        let program = Program::parse(&text).unwrap();
+        let program = ScheduledProgram::parse(&text).unwrap();
         let main = program.computation(program.entry.unwrap()).unwrap();
-        Costs::new(&program).flops(main, main.root().unwrap())
+        CostAnalysis::new(&program).flops(main, main.root().unwrap())
     }
 
     #[test]
     fn products_of_every_form() {
-        let two = |flops: u64| Flops::product(2 * flops);
+        let two = |flops: u64| InstructionFlops::product(2 * flops);
         let dot = "f32[8,16]{1,0} dot(%a, %b), lhs_contracting_dims={1}, rhs_contracting_dims={0}";
         assert_eq!(flops(dot, ["bf16[8,4]", "bf16[4,16]"]), two(8 * 4 * 16));
         let plain = "f32[8,16] convolution(%a, %b), dim_labels=bf_io->bf";
@@ -376,16 +385,16 @@ mod tests {
                     lhs_dilate=18446744073709551615 pad=-9223372036854775808_0}, dim_labels=b0f_i0o->b0f";
         assert_eq!(flops(wide, ["f32[1,18446744073709551615,1]", "f32[1,1,1]"]), two(0));
         let huge = "f32[9999999999,9999999999] convolution(%a, %b), dim_labels=bf_io->bf";
-        assert_eq!(flops(huge, ["bf16[9999999999,4]", "bf16[4,9999999999]"]), Flops::product(u64::MAX));
-        assert_eq!(flops("f32[8,4] add(%a, %b)", ["f32[8,4]", "f32[8,4]"]), Flops::elements(32));
-        assert_eq!(flops("f32[8,4] tanh(%a)", ["f32[8,4]", "f32[8,4]"]), Flops::default());
-        assert_eq!(flops("f32[8,4] convolution(%c)", ["f32[8,4]", "f32[8,4]"]), Flops::default());
+        assert_eq!(flops(huge, ["bf16[9999999999,4]", "bf16[4,9999999999]"]), InstructionFlops::product(u64::MAX));
+        assert_eq!(flops("f32[8,4] add(%a, %b)", ["f32[8,4]", "f32[8,4]"]), InstructionFlops::elements(32));
+        assert_eq!(flops("f32[8,4] tanh(%a)", ["f32[8,4]", "f32[8,4]"]), InstructionFlops::default());
+        assert_eq!(flops("f32[8,4] convolution(%c)", ["f32[8,4]", "f32[8,4]"]), InstructionFlops::default());
     }
 
     /// Beyond a sum of positions, windows count as if all of them were inside.
     #[test]
     fn windows_share_a_budget() {
-        let window = Window { size: 3, stride: 1, pad: 1, base_dilation: 1, dilation: 1 };
+        let window = WindowDims { size: 3, stride: 1, pad: 1, base_dilation: 1, dilation: 1 };
         let mut budget = 40;
         assert_eq!([8, 8].map(|output| window.positions(8, output, &mut budget)), [(22, true), (24, false)]);
         assert_eq!(budget, 16);
@@ -400,10 +409,10 @@ mod tests {
             dynamic_slice_sizes={8,64}\n}\n\nENTRY %main (w: bf16[64,64], i: s32[]) -> bf16[8,64] {\n  \
             %w.1 = bf16[64,64]{1,0} parameter(0)\n  %i.1 = s32[]{:S(6)} parameter(1)\n  \
             ROOT %fu = bf16[8,64]{1,0:S(1)} fusion(%w.1, %i.1), kind=kLoop, calls=%f\n}\n";
-        let program = Program::parse(text).unwrap();
+        let program = ScheduledProgram::parse(text).unwrap();
         let main = program.computation(program.entry.unwrap()).unwrap();
         let access = |space, access| MemoryAccess { space, access, bytes: 1024 };
         let expected = [access(MemorySpace::Hbm, Access::Read), access(MemorySpace::Vmem, Access::Write)];
-        assert_eq!(Costs::new(&program).bytes(main, main.root().unwrap()), expected);
+        assert_eq!(CostAnalysis::new(&program).bytes(main, main.root().unwrap()), expected);
     }
 }

@@ -7,23 +7,23 @@ use trace_model::{
     Timestamp, TraceBuilder, TrackId, TrackKind,
 };
 
-use super::collective::Links;
-use super::hlo::Program;
-use super::labels::Labels;
-use super::machine::Machine;
+use super::collective::RingLinks;
+use super::hlo::ScheduledProgram;
+use super::labels::ScheduleLabels;
+use super::machine::MachineModel;
 use super::occupancy;
-use super::simulate::{Event, Lane, Run};
+use super::simulate::{SimulatedEvent, SimulatedProgram, SimulatedResource};
 use crate::common::names;
 
 /// Name of the device: all that run the program do the same.
 const DEVICE: &str = "/device:TPU:0";
 
 /// What one slice says besides.
-pub(super) struct Facts {
+pub(super) struct ArgumentRows {
     pub rows: Vec<Vec<Arg>>,
 }
 
-impl ArgSource for Facts {
+impl ArgSource for ArgumentRows {
     fn args(&self, handle: u64) -> Result<Vec<Arg>, String> {
         let row = usize::try_from(handle).ok().and_then(|handle| self.rows.get(handle));
         row.cloned().ok_or_else(|| "no such slice".to_owned())
@@ -62,21 +62,26 @@ pub(super) fn range(start: i64, end: i64) -> TimeRange {
 }
 
 /// Adds a run.
-pub(super) fn emit(out: &mut TraceBuilder, program: &Program<'_>, machine: &Machine, run: &Run) {
+pub(super) fn emit(
+    out: &mut TraceBuilder,
+    program: &ScheduledProgram<'_>,
+    machine: &MachineModel,
+    run: &SimulatedProgram,
+) {
     let group = device(out, Some(machine.chip.id));
     let end = run.entry.last().map_or(0, |&(_, end)| end);
     module(out, group, program.name, end);
     let id = out.program(program.name, None);
-    let mut labels = Labels::new(program, id);
-    let facts = Facts { rows: run.events.iter().map(args).collect() };
+    let mut labels = ScheduleLabels::new(program, id);
+    let facts = ArgumentRows { rows: run.events.iter().map(args).collect() };
     let facts = out.add_arg_source(Arc::new(facts));
     for (handle, event) in run.events.iter().enumerate() {
         let (kind, number, name) = match event.lane {
-            Lane::Core => (TrackKind::Ops, 2, "XLA Ops"),
-            Lane::Hbm => (TrackKind::AsyncOps, 3, "HBM DMA"),
-            Lane::Ici(Links::Next) => (TrackKind::AsyncOps, 4, "ICI +"),
-            Lane::Ici(Links::Previous) => (TrackKind::AsyncOps, 5, "ICI -"),
-            Lane::Ici(Links::Both) => (TrackKind::AsyncOps, 6, "ICI both ways"),
+            SimulatedResource::Core => (TrackKind::Ops, 2, "XLA Ops"),
+            SimulatedResource::Hbm => (TrackKind::AsyncOps, 3, "HBM DMA"),
+            SimulatedResource::Ici(RingLinks::Next) => (TrackKind::AsyncOps, 4, "ICI +"),
+            SimulatedResource::Ici(RingLinks::Previous) => (TrackKind::AsyncOps, 5, "ICI -"),
+            SimulatedResource::Ici(RingLinks::Both) => (TrackKind::AsyncOps, 6, "ICI both ways"),
         };
         let track = track(out, group, kind, number, name);
         out.set_arg_source(track, facts);
@@ -101,7 +106,7 @@ pub(super) fn emit(out: &mut TraceBuilder, program: &Program<'_>, machine: &Mach
     out.log_mut().merge(run.issues.clone());
 }
 
-fn args(event: &Event) -> Vec<Arg> {
+fn args(event: &SimulatedEvent) -> Vec<Arg> {
     let arg = |name: &str, value| Arg { name: name.to_owned(), value };
     let mut args = Vec::new();
     args.extend(event.cycles.map(|cycles| arg("estimated_cycles", ArgValue::Uint(cycles))));
@@ -111,7 +116,7 @@ fn args(event: &Event) -> Vec<Arg> {
 }
 
 /// Adds how full the memories are.
-fn counters(out: &mut TraceBuilder, group: GroupId, program: &Program<'_>, run: &Run) {
+fn counters(out: &mut TraceBuilder, group: GroupId, program: &ScheduledProgram<'_>, run: &SimulatedProgram) {
     let Some(entry) = program.entry.and_then(|entry| program.computation(entry)) else { return };
     let curves = occupancy::curves(entry, &run.entry);
     for ((name, number), curve) in [("VMEM in use", 7), ("HBM in use", 8)].into_iter().zip(curves) {

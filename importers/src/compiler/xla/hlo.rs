@@ -9,15 +9,19 @@ use trace_model::hlo_text::{Part, ProgramText, split_attributes};
 
 use super::config::json_number;
 use super::shape::ShapeSize;
-use crate::common::names::Bounded;
+use crate::common::names::BoundedNames;
 
 pub(super) use trace_model::hlo_text::HloText as Instruction;
 
 /// The line of text of an instruction as profiles have it: operands with their shapes, and
 /// without the compiler's configuration but for loops, whose trip count stands there. Ends
 /// in … where it would be longer than `most`: many ops can share an operand of a huge shape.
-pub(super) fn profile_text(instruction: &Instruction<'_>, computation: &Computation<'_>, most: usize) -> Bounded {
-    let mut out = Bounded::new(most);
+pub(super) fn profile_text(
+    instruction: &Instruction<'_>,
+    computation: &ScheduledComputation<'_>,
+    most: usize,
+) -> BoundedNames {
+    let mut out = BoundedNames::new(most);
     out.push_all(&["%", instruction.name, " = ", instruction.shape, " ", instruction.opcode, "("]);
     let mut separator = "";
     for name in instruction.operand_names() {
@@ -39,7 +43,7 @@ pub(super) fn profile_text(instruction: &Instruction<'_>, computation: &Computat
 
 /// A list of instructions.
 #[derive(Debug, Default)]
-pub(super) struct Computation<'a> {
+pub(super) struct ScheduledComputation<'a> {
     pub name: &'a str,
     pub instructions: Vec<Instruction<'a>>,
     /// Texts of the instructions, each made on first use: many can share a huge operand.
@@ -51,7 +55,7 @@ pub(super) struct Computation<'a> {
     estimated_cycles: OnceCell<u64>,
 }
 
-impl<'a> Computation<'a> {
+impl<'a> ScheduledComputation<'a> {
     fn push(&mut self, instruction: Instruction<'a>) {
         let index = self.instructions.len();
         self.by_name.insert(instruction.name, index);
@@ -100,13 +104,13 @@ impl<'a> Computation<'a> {
 
 /// A whole program.
 #[derive(Debug, Default)]
-pub(super) struct Program<'a> {
+pub(super) struct ScheduledProgram<'a> {
     pub name: &'a str,
     /// Bytes of its text.
     pub len: usize,
     /// What stands outside computations.
     text: ProgramText<'a>,
-    pub computations: Vec<Computation<'a>>,
+    pub computations: Vec<ScheduledComputation<'a>>,
     by_name: HashMap<&'a str, usize>,
     /// The computation that runs.
     pub entry: Option<usize>,
@@ -114,7 +118,7 @@ pub(super) struct Program<'a> {
     pub broken: Vec<(usize, &'a str)>,
 }
 
-impl<'a> Program<'a> {
+impl<'a> ScheduledProgram<'a> {
     /// Reads a text; `None` if it is no HLO module at all.
     pub fn parse(text: &'a str) -> Option<Self> {
         let mut program = Self { len: text.len(), ..Self::default() };
@@ -138,7 +142,7 @@ impl<'a> Program<'a> {
         if is_entry {
             self.entry = Some(index);
         }
-        self.computations.push(Computation { name, ..Computation::default() });
+        self.computations.push(ScheduledComputation { name, ..ScheduledComputation::default() });
     }
 
     /// Position of a computation.
@@ -146,7 +150,7 @@ impl<'a> Program<'a> {
         self.by_name.get(name).copied()
     }
 
-    pub fn computation(&self, index: usize) -> Option<&Computation<'a>> {
+    pub fn computation(&self, index: usize) -> Option<&ScheduledComputation<'a>> {
         self.computations.get(index)
     }
 

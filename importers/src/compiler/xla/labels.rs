@@ -3,17 +3,17 @@
 use hashbrown::HashMap;
 use trace_model::{IssueKind, LabelId, Op, ProgramId, TraceBuilder};
 
-use super::cost::Costs;
-use super::hlo::{Computation, Instruction, Program, profile_text};
-use super::simulate::Place;
-use crate::common::names::Bounded;
+use super::cost::CostAnalysis;
+use super::hlo::{Instruction, ScheduledComputation, ScheduledProgram, profile_text};
+use super::simulate::InstructionIndex;
+use crate::common::names::BoundedNames;
 
 /// Labels made so far: one an instruction.
-pub(super) struct Labels<'p, 'a> {
-    program: &'p Program<'a>,
+pub(super) struct ScheduleLabels<'p, 'a> {
+    program: &'p ScheduledProgram<'a>,
     id: ProgramId,
-    costs: Costs<'p, 'a>,
-    known: HashMap<Place, LabelId>,
+    costs: CostAnalysis<'p, 'a>,
+    known: HashMap<InstructionIndex, LabelId>,
     /// Bytes that strings may still take.
     room: usize,
     /// Strings that did not fit.
@@ -27,14 +27,14 @@ const MIN_TEXT: usize = 256;
 /// Strings repeat shapes of operands and files of frames: together they are a few times as long as the program.
 const TEXTS_OF_PROGRAM: usize = 8;
 
-impl<'p, 'a> Labels<'p, 'a> {
-    pub fn new(program: &'p Program<'a>, id: ProgramId) -> Self {
+impl<'p, 'a> ScheduleLabels<'p, 'a> {
+    pub fn new(program: &'p ScheduledProgram<'a>, id: ProgramId) -> Self {
         let room = program.len.saturating_mul(TEXTS_OF_PROGRAM).saturating_add(MAX_TEXT);
-        Self { program, id, costs: Costs::new(program), known: HashMap::new(), room, cut: 0 }
+        Self { program, id, costs: CostAnalysis::new(program), known: HashMap::new(), room, cut: 0 }
     }
 
     /// The label of an instruction; `None` for one that there is not.
-    pub fn of(&mut self, out: &mut TraceBuilder, place: Place) -> Option<LabelId> {
+    pub fn of(&mut self, out: &mut TraceBuilder, place: InstructionIndex) -> Option<LabelId> {
         if let Some(&known) = self.known.get(&place) {
             return Some(known);
         }
@@ -64,9 +64,14 @@ impl<'p, 'a> Labels<'p, 'a> {
         self.room.clamp(MIN_TEXT, MAX_TEXT)
     }
 
-    fn op(&mut self, out: &mut TraceBuilder, computation: &Computation<'a>, instruction: &Instruction<'a>) -> Op {
+    fn op(
+        &mut self,
+        out: &mut TraceBuilder,
+        computation: &ScheduledComputation<'a>,
+        instruction: &Instruction<'a>,
+    ) -> Op {
         let stack = self.program.stack(instruction);
-        let mut lines = Bounded::new(self.most());
+        let mut lines = BoundedNames::new(self.most());
         for (at, (file, line)) in stack.iter().enumerate() {
             lines.push_all(&[if at > 0 { "\n" } else { "" }, file, ":", &line.to_string()]);
         }

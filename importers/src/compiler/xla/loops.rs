@@ -5,15 +5,15 @@
 //! with a constant, which the body increases by a constant, from a constant.
 
 use super::config::json_number;
-use super::hlo::{Computation, Instruction, Program};
+use super::hlo::{Instruction, ScheduledComputation, ScheduledProgram};
 
 /// Values are followed through this many copies.
 const MAX_STEPS: usize = 16;
 
 /// How often `instruction`, a `while` of `computation`, runs its body; `None` if that is not known before it runs.
 pub(super) fn trip_count(
-    program: &Program<'_>,
-    computation: &Computation<'_>,
+    program: &ScheduledProgram<'_>,
+    computation: &ScheduledComputation<'_>,
     instruction: &Instruction<'_>,
 ) -> Option<u64> {
     let config = instruction.attribute("backend_config").unwrap_or_default();
@@ -21,7 +21,11 @@ pub(super) fn trip_count(
     known.or_else(|| counted(program, computation, instruction))
 }
 
-fn counted(program: &Program<'_>, computation: &Computation<'_>, instruction: &Instruction<'_>) -> Option<u64> {
+fn counted(
+    program: &ScheduledProgram<'_>,
+    computation: &ScheduledComputation<'_>,
+    instruction: &Instruction<'_>,
+) -> Option<u64> {
     let called = |key| program.computation(program.find(instruction.computation(key)?)?);
     let (condition, body) = (called("condition")?, called("body")?);
     let compare = condition.root().filter(|root| root.opcode == "compare")?;
@@ -56,7 +60,7 @@ fn counted(program: &Program<'_>, computation: &Computation<'_>, instruction: &I
 }
 
 fn operands<'p, 'a>(
-    computation: &'p Computation<'a>,
+    computation: &'p ScheduledComputation<'a>,
     instruction: &Instruction<'a>,
 ) -> Option<(&'p Instruction<'a>, &'p Instruction<'a>)> {
     let mut operands = instruction.operand_names().map(|name| source(computation, name));
@@ -64,7 +68,7 @@ fn operands<'p, 'a>(
 }
 
 /// The instruction that makes a value, past everything that only copies it.
-fn source<'p, 'a>(computation: &'p Computation<'a>, name: &str) -> Option<&'p Instruction<'a>> {
+fn source<'p, 'a>(computation: &'p ScheduledComputation<'a>, name: &str) -> Option<&'p Instruction<'a>> {
     let mut found = computation.find(name)?;
     for _ in 0..MAX_STEPS {
         if !matches!(found.opcode, "copy" | "bitcast" | "copy-start" | "copy-done" | "opt-barrier") {
@@ -118,7 +122,7 @@ ENTRY %main (x: f32[8]) -> f32[8] {
 ";
 
     fn count(text: &str) -> Option<u64> {
-        let program = Program::parse(text).unwrap();
+        let program = ScheduledProgram::parse(text).unwrap();
         let main = program.computation(program.entry.unwrap()).unwrap();
         trip_count(&program, main, main.root().unwrap())
     }

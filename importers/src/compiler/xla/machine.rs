@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::hlo::Program;
+use super::hlo::ScheduledProgram;
 
 /// One chip generation: parameters for modelling copies and collectives.
 #[derive(Debug, PartialEq)]
-pub(super) struct Chip {
+pub(super) struct ChipModel {
     /// As `--device-spec` names it; its device type is `TPU` and this.
     pub id: &'static str,
     aliases: &'static [&'static str],
@@ -20,18 +20,18 @@ pub(super) struct Chip {
     megacore: bool,
 }
 
-const fn chip(id: &'static str, aliases: &'static [&'static str], ghz: f64, hbm: f64, link: f64) -> Chip {
-    Chip { id, aliases, clock_hz: ghz * 1e9, hbm: hbm * 1e9, link: link * 1e9, megacore: false }
+const fn chip(id: &'static str, aliases: &'static [&'static str], ghz: f64, hbm: f64, link: f64) -> ChipModel {
+    ChipModel { id, aliases, clock_hz: ghz * 1e9, hbm: hbm * 1e9, link: link * 1e9, megacore: false }
 }
 
 /// HBM as the vendor publishes it, links as "How to Scale Your Model" gives them; those of v5p as a course at MIT
 /// measured them: 92, where the table of chips of the analyses has 90 and names both. Predictions use the measured
 /// value, so that they can be compared with it.
 #[rustfmt::skip]
-static CHIPS: &[Chip] = &[
-    Chip { megacore: true, ..chip("v4", &[], 1.05, 1200.0, 45.0) },
+static CHIPS: &[ChipModel] = &[
+    ChipModel { megacore: true, ..chip("v4", &[], 1.05, 1200.0, 45.0) },
     chip("v5e", &["v5lite", "v5litepod"], 1.5, 819.0, 45.0),
-    Chip { megacore: true, ..chip("v5p", &[], 1.75, 2765.0, 92.0) },
+    ChipModel { megacore: true, ..chip("v5p", &[], 1.75, 2765.0, 92.0) },
     chip("v6e", &["v6lite", "trillium"], 1.75, 1638.0, 90.0),
 ];
 
@@ -40,18 +40,18 @@ pub(super) const HOP_S: f64 = 1e-6;
 
 /// What a program runs on.
 #[derive(Debug)]
-pub(super) struct Machine {
-    pub chip: &'static Chip,
+pub(super) struct MachineModel {
+    pub chip: &'static ChipModel,
     pub clock_hz: f64,
     /// Where the clock is from, for people.
     pub clock_from: &'static str,
 }
 
-impl Machine {
+impl MachineModel {
     /// Finds the chip by the names of the file and its directories, else by elimination from the program and its clock;
     /// the clock from the user, a schedule, or the chip. The error is a sentence with the fix.
     pub fn find(
-        program: &Program<'_>,
+        program: &ScheduledProgram<'_>,
         path: Option<&Path>,
         clock_mhz: Option<f64>,
         schedule_mhz: Option<f64>,
@@ -74,7 +74,7 @@ impl Machine {
 }
 
 /// The chip that the file or one of the two directories around it is named after.
-pub(super) fn chip_in_path(path: &Path) -> Option<&'static Chip> {
+pub(super) fn chip_in_path(path: &Path) -> Option<&'static ChipModel> {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     whole.iter().rev().take(3).find_map(|name| chip_in(&name.to_string_lossy().to_lowercase()))
 }
@@ -84,19 +84,19 @@ pub(crate) fn chip_named(name: &str) -> Option<&'static str> {
     chip_in(&name.to_lowercase()).map(|chip| chip.id)
 }
 
-fn chip_in(name: &str) -> Option<&'static Chip> {
+fn chip_in(name: &str) -> Option<&'static ChipModel> {
     let mut words = name.split(|c: char| !c.is_ascii_alphanumeric());
     words.find_map(|word| CHIPS.iter().find(|chip| chip.id == word || chip.aliases.contains(&word)))
 }
 
 /// The only chip of this clock that splits, or does not split, its work on two cores.
-fn chip_by_clock(hz: f64, is_split: bool) -> Option<&'static Chip> {
+fn chip_by_clock(hz: f64, is_split: bool) -> Option<&'static ChipModel> {
     let mut fits = CHIPS.iter().filter(|chip| chip.megacore == is_split && (chip.clock_hz / hz - 1.0).abs() < 0.01);
     fits.next().filter(|_| fits.next().is_none())
 }
 
 /// Whether the compiler split work on two cores.
-fn is_split(program: &Program<'_>) -> bool {
+fn is_split(program: &ScheduledProgram<'_>) -> bool {
     let mut all = program.computations.iter().flat_map(|computation| &computation.instructions);
     all.any(|instruction| instruction.attributes.contains("\"megacore_split_dim\""))
 }
@@ -119,16 +119,16 @@ mod tests {
 
     #[test]
     fn what_the_user_says_of_the_clock_comes_first() {
-        let program = Program::parse("HloModule jit_f, is_scheduled=true\n").unwrap();
+        let program = ScheduledProgram::parse("HloModule jit_f, is_scheduled=true\n").unwrap();
         let path = Path::new("/v5e/hlo.txt");
         let clock = |given, schedule| {
-            let machine = Machine::find(&program, Some(path), given, schedule).unwrap();
+            let machine = MachineModel::find(&program, Some(path), given, schedule).unwrap();
             (machine.clock_hz / 1e6, machine.clock_from)
         };
         assert_eq!(clock(None, None), (1500.0, "of the chip"));
         assert_eq!(clock(None, Some(1400.0)), (1400.0, "of the schedule beside"));
         assert_eq!(clock(Some(700.0), Some(1400.0)), (700.0, "as given"));
-        let error = Machine::find(&program, None, None, None).unwrap_err();
+        let error = MachineModel::find(&program, None, None, None).unwrap_err();
         assert!(error.contains("jit_f") && error.contains("v5p, v6e in the name"), "{error}");
     }
 }

@@ -36,14 +36,14 @@ use std::sync::Arc;
 
 use trace_model::{Blob, Caveat, IssueKind, TraceBuilder};
 
-use hlo::Program;
-use machine::Machine;
+use hlo::ScheduledProgram;
+use machine::MachineModel;
 pub(crate) use machine::chip_named;
 pub use schedule::LatencyHidingSchedule;
 
-use crate::common::{Confidence, Format, ImportOptions, Importer};
-use crate::input::source::Content;
-use crate::input::{ImportError, Progress, SharedBytes, Source};
+use crate::common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
+use crate::input::source::SourceContent;
+use crate::input::{ImportError, InputSource, Progress, SharedBytes};
 
 /// Reads scheduled HLO text.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ pub(crate) const SCHEDULED_HLO: &str = "scheduled-hlo";
 /// Name of the fact with the chip that the program was compiled for.
 pub(crate) const CHIP: &str = "chip";
 
-static FORMAT: Format = Format {
+static FORMAT: TraceFormat = TraceFormat {
     id: SCHEDULED_HLO,
     title: "scheduled HLO text",
     extensions: &["txt", "hlo"],
@@ -67,28 +67,28 @@ static FORMAT: Format = Format {
 const CANNOT_KNOW: [&str; 3] = ["measured times", "durations of copies and collectives (modelled)", "host activity"];
 
 impl Importer for ScheduledHlo {
-    fn format(&self) -> &'static Format {
+    fn format(&self) -> &'static TraceFormat {
         &FORMAT
     }
 
-    fn detect(&self, head: &[u8]) -> Confidence {
-        if head.starts_with(b"HloModule ") { Confidence::Certain } else { Confidence::No }
+    fn detect(&self, head: &[u8]) -> DetectionConfidence {
+        if head.starts_with(b"HloModule ") { DetectionConfidence::Certain } else { DetectionConfidence::No }
     }
 
     fn import(
         &self,
-        source: &Source,
+        source: &InputSource,
         options: &ImportOptions,
         progress: &Progress,
         out: &mut TraceBuilder,
     ) -> Result<(), ImportError> {
         let content = source.content(progress)?;
         let (text, blob) = text_of(content, out);
-        let program = Program::parse(&text).ok_or_else(|| malformed(0, "line 1: no module".to_owned()))?;
+        let program = ScheduledProgram::parse(&text).ok_or_else(|| malformed(0, "line 1: no module".to_owned()))?;
         progress.check()?;
         check(&program, &text)?;
         let beside = schedule_mhz(source, &program, progress)?;
-        let machine = Machine::find(&program, source.path(), options.clock_mhz, beside).map_err(unusable)?;
+        let machine = MachineModel::find(&program, source.path(), options.clock_mhz, beside).map_err(unusable)?;
         let run = simulate::play(&program, &machine, progress)?;
         progress.check()?;
         describe(&program, &machine, out);
@@ -101,7 +101,7 @@ impl Importer for ScheduledHlo {
 }
 
 /// The content as text, and as what programs are read from later.
-fn text_of(content: Content, out: &mut TraceBuilder) -> (String, SharedBytes) {
+fn text_of(content: SourceContent, out: &mut TraceBuilder) -> (String, SharedBytes) {
     if let Some(damage) = content.damage {
         out.log(IssueKind::TruncatedFile, || damage);
     }
@@ -123,7 +123,7 @@ fn unusable(what: String) -> ImportError {
 }
 
 /// Refuses what is no schedule of a TPU.
-fn check(program: &Program<'_>, text: &str) -> Result<(), ImportError> {
+fn check(program: &ScheduledProgram<'_>, text: &str) -> Result<(), ImportError> {
     let cure = "take compiled.as_text(), or the dump *after_codegen.txt";
     let name = program.name;
     if program.entry.is_none() {
@@ -152,7 +152,11 @@ const PIECE: u64 = 1 << 16;
 
 /// The clock of a schedule that was dumped beside the program: `a.b.schedule.txt`
 /// beside `a.b.c.txt`, or one named after the module.
-fn schedule_mhz(source: &Source, program: &Program<'_>, progress: &Progress) -> Result<Option<f64>, ImportError> {
+fn schedule_mhz(
+    source: &InputSource,
+    program: &ScheduledProgram<'_>,
+    progress: &Progress,
+) -> Result<Option<f64>, ImportError> {
     let name = source.name();
     let stems = name.match_indices('.').rev().map(|(at, _)| &name[..at]).chain([program.name]);
     let beside = stems
@@ -192,7 +196,7 @@ fn last_clock(mut text: impl Read, progress: &Progress) -> Result<Option<f64>, I
 }
 
 /// Says what was assumed, and what was lost.
-fn describe(program: &Program<'_>, machine: &Machine, out: &mut TraceBuilder) {
+fn describe(program: &ScheduledProgram<'_>, machine: &MachineModel, out: &mut TraceBuilder) {
     let chip = machine.chip;
     let source = out.source_mut();
     source.simulator = Some("XLA's cost model".to_owned());

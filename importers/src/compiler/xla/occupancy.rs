@@ -6,14 +6,14 @@
 //! addition to it while the instruction runs.
 
 use super::config::json_number;
-use super::hlo::{Computation, Instruction};
+use super::hlo::{Instruction, ScheduledComputation};
 use super::shape::{self, HBM, VMEM};
 
 /// Bytes in use, each from a time on.
-pub(super) type Curve = Vec<(i64, u64)>;
+pub(super) type OccupancyCurve = Vec<(i64, u64)>;
 
 /// The curves of VMEM and HBM for the times of each instruction.
-pub(super) fn curves(computation: &Computation<'_>, times: &[(i64, i64)]) -> [Curve; 2] {
+pub(super) fn curves(computation: &ScheduledComputation<'_>, times: &[(i64, i64)]) -> [OccupancyCurve; 2] {
     let end = times.last().map_or(0, |&(_, end)| end);
     let lives = lives(computation, times, end);
     let mut changes: [Vec<(i64, i128)>; 2] = Default::default();
@@ -35,7 +35,7 @@ pub(super) fn curves(computation: &Computation<'_>, times: &[(i64, i64)]) -> [Cu
 }
 
 /// When each value is used last.
-fn lives(computation: &Computation<'_>, times: &[(i64, i64)], end: i64) -> Vec<i64> {
+fn lives(computation: &ScheduledComputation<'_>, times: &[(i64, i64)], end: i64) -> Vec<i64> {
     let mut lives: Vec<i64> = times.iter().map(|&(_, end)| end).collect();
     lives.resize(computation.instructions.len(), end);
     let ends = lives.clone();
@@ -76,7 +76,7 @@ fn is_same_memory(instruction: &Instruction<'_>) -> bool {
 }
 
 /// Bytes of a memory that an instruction needs for its result.
-fn allocated(computation: &Computation<'_>, instruction: &Instruction<'_>, space: u32) -> u64 {
+fn allocated(computation: &ScheduledComputation<'_>, instruction: &Instruction<'_>, space: u32) -> u64 {
     if is_same_memory(instruction) || instruction.opcode == "constant" {
         return 0;
     }
@@ -96,9 +96,9 @@ fn set_aside(instruction: &Instruction<'_>) -> u64 {
 }
 
 /// Adds up changes.
-fn curve(mut changes: Vec<(i64, i128)>, end: i64) -> Curve {
+fn curve(mut changes: Vec<(i64, i128)>, end: i64) -> OccupancyCurve {
     changes.sort_unstable();
-    let mut out: Curve = Vec::new();
+    let mut out: OccupancyCurve = Vec::new();
     let mut sum = 0_i128;
     for (at, change) in changes {
         sum += change;
@@ -117,7 +117,7 @@ fn curve(mut changes: Vec<(i64, i128)>, end: i64) -> Curve {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compiler::xla::hlo::Program;
+    use crate::compiler::xla::hlo::ScheduledProgram;
 
     #[test]
     fn values_live_from_their_start_to_their_last_use() {
@@ -128,7 +128,7 @@ mod tests {
             %v = f32[10]{0:S(1)} bitcast(%cd)\n  \
             %f = f32[20]{0:S(1)} fusion(%v), backend_config={\"used_scoped_memory_configs\":[{\"memory_space\":\"1\",\"offset\":\"0\",\"size\":\"7\"}]}\n  \
             %g = f32[10]{0} fusion(%f)\n  ROOT %h = f32[10]{0} fusion(%g)\n}\n";
-        let program = Program::parse(text).unwrap();
+        let program = ScheduledProgram::parse(text).unwrap();
         let main = program.computation(program.entry.unwrap()).unwrap();
         let times = [(0, 0), (0, 0), (0, 5), (5, 5), (5, 10), (10, 20), (20, 30)];
         let [vmem, hbm] = curves(main, &times);

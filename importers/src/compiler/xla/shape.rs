@@ -4,7 +4,7 @@ use trace_model::hlo_text::{ArrayText, array_texts, element_bits};
 
 /// One array of a shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Array<'a> {
+pub(super) struct ScheduleArray<'a> {
     /// `bf16`, `pred` …
     pub dtype: &'a str,
     /// Its dimensions.
@@ -18,7 +18,7 @@ pub(super) const VMEM: u32 = 1;
 /// Memory space of the chip's memory.
 pub(super) const HBM: u32 = 0;
 
-impl Array<'_> {
+impl ScheduleArray<'_> {
     /// Number of elements.
     pub fn elements(&self) -> u64 {
         self.dims.iter().fold(1, |all, &dim| all.saturating_mul(dim))
@@ -31,12 +31,12 @@ impl Array<'_> {
 }
 
 /// All arrays of a shape, those in tuples one after the other.
-pub(super) fn arrays(shape: &str) -> Vec<Array<'_>> {
+pub(super) fn arrays(shape: &str) -> Vec<ScheduleArray<'_>> {
     array_texts(shape).filter_map(array).collect()
 }
 
 /// The first array of a shape.
-pub(super) fn first_array(shape: &str) -> Option<Array<'_>> {
+pub(super) fn first_array(shape: &str) -> Option<ScheduleArray<'_>> {
     array_texts(shape).find_map(array)
 }
 
@@ -63,10 +63,10 @@ pub(super) fn bytes(shape: &str) -> u64 {
     ShapeSize::of(shape).bytes
 }
 
-fn array(text: ArrayText<'_>) -> Option<Array<'_>> {
+fn array(text: ArrayText<'_>) -> Option<ScheduleArray<'_>> {
     let dims = text.sizes()?.map(|size| size.unwrap_or(0)).collect();
     let space = u32::try_from(text.memory_space()).unwrap_or(u32::MAX);
-    Some(Array { dtype: text.dtype, dims, space })
+    Some(ScheduleArray { dtype: text.dtype, dims, space })
 }
 
 #[cfg(test)]

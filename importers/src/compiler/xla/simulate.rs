@@ -11,33 +11,33 @@
 use hashbrown::HashMap;
 use trace_model::{ImportLog, IssueKind};
 
-use super::collective::{Links, Transfer};
-use super::hlo::{Computation, Instruction, Program};
-use super::machine::Machine;
-use super::step::Step;
+use super::collective::{CollectiveTransfer, RingLinks};
+use super::hlo::{Instruction, ScheduledComputation, ScheduledProgram};
+use super::machine::MachineModel;
+use super::step::InstructionEffect;
 use crate::input::{ImportError, Progress};
 
 /// An instruction of a program: its computation and its place in that.
-pub(super) type Place = (usize, usize);
+pub(super) type InstructionIndex = (usize, usize);
 
 /// Where something happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lane {
+pub(super) enum SimulatedResource {
     Core,
     Hbm,
-    Ici(Links),
+    Ici(RingLinks),
 }
 
 /// Something that takes time.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Event {
-    pub lane: Lane,
+pub(super) struct SimulatedEvent {
+    pub lane: SimulatedResource,
     /// Picoseconds.
     pub start: i64,
     pub end: i64,
-    pub at: Place,
+    pub at: InstructionIndex,
     /// The instruction that awaits it.
-    pub done: Option<Place>,
+    pub done: Option<InstructionIndex>,
     /// What it moves.
     pub bytes: Option<u64>,
     /// The compiler's estimate; `None` if a model stands in, or it is a wait.
@@ -48,8 +48,8 @@ pub(super) struct Event {
 
 /// How a program ran.
 #[derive(Debug, Default)]
-pub(super) struct Run {
-    pub events: Vec<Event>,
+pub(super) struct SimulatedProgram {
+    pub events: Vec<SimulatedEvent>,
     /// When each instruction of the entry computation started and ended.
     pub entry: Vec<(i64, i64)>,
     /// Things to be logged.
@@ -66,9 +66,9 @@ const MAX_STEPS: u64 = 1_000_000;
 /// Deepest nesting of loops and calls.
 const MAX_DEPTH: usize = 32;
 
-struct Player<'p, 'a> {
-    program: &'p Program<'a>,
-    machine: &'p Machine,
+struct ScheduleSimulator<'p, 'a> {
+    program: &'p ScheduledProgram<'a>,
+    machine: &'p MachineModel,
     progress: &'p Progress,
     now: i64,
     hbm_free: i64,
@@ -77,16 +77,20 @@ struct Player<'p, 'a> {
     /// Event of each transfer in flight, by the name of its start.
     flights: HashMap<&'a str, usize>,
     /// What instructions do, once they ran.
-    known: HashMap<Place, Step<'a>>,
+    known: HashMap<InstructionIndex, InstructionEffect<'a>>,
     /// How long each computation took when it last ran.
     durations: HashMap<usize, i64>,
     steps: u64,
-    run: Run,
+    run: SimulatedProgram,
 }
 
 /// Simulates the entry computation. The only error is cancellation.
-pub(super) fn play(program: &Program<'_>, machine: &Machine, progress: &Progress) -> Result<Run, ImportError> {
-    let mut player = Player {
+pub(super) fn play(
+    program: &ScheduledProgram<'_>,
+    machine: &MachineModel,
+    progress: &Progress,
+) -> Result<SimulatedProgram, ImportError> {
+    let mut player = ScheduleSimulator {
         program,
         machine,
         progress,
@@ -98,7 +102,7 @@ pub(super) fn play(program: &Program<'_>, machine: &Machine, progress: &Progress
         known: HashMap::new(),
         durations: HashMap::new(),
         steps: 0,
-        run: Run::default(),
+        run: SimulatedProgram::default(),
     };
     if let Some(entry) = program.entry {
         player.computation(entry, 0)?;
@@ -106,7 +110,7 @@ pub(super) fn play(program: &Program<'_>, machine: &Machine, progress: &Progress
     Ok(player.run)
 }
 
-impl<'a> Player<'_, 'a> {
+impl<'a> ScheduleSimulator<'_, 'a> {
     fn computation(&mut self, index: usize, depth: usize) -> Result<(), ImportError> {
         let program = self.program;
         let Some(computation) = program.computation(index) else { return Ok(()) };
@@ -128,63 +132,71 @@ impl<'a> Player<'_, 'a> {
 
     fn instruction(
         &mut self,
-        computation: &Computation<'a>,
+        computation: &ScheduledComputation<'a>,
         instruction: &Instruction<'a>,
-        at: Place,
+        at: InstructionIndex,
         depth: usize,
     ) -> Result<(), ImportError> {
         let (program, chip) = (self.program, self.machine.chip);
-        let step = self.known.entry(at).or_insert_with(|| Step::of(program, computation, instruction, chip));
+        let step =
+            self.known.entry(at).or_insert_with(|| InstructionEffect::of(program, computation, instruction, chip));
         match step.clone() {
-            Step::Nothing => {}
-            Step::While { trips, body } => return self.repeat(instruction, (trips, body), at, depth),
-            Step::Call(callee) => return self.branch(instruction, callee, depth),
-            Step::Choose(branch) => {
+            InstructionEffect::Nothing => {}
+            InstructionEffect::While { trips, body } => return self.repeat(instruction, (trips, body), at, depth),
+            InstructionEffect::Call(callee) => return self.branch(instruction, callee, depth),
+            InstructionEffect::Choose(branch) => {
                 let (begin, index) = (self.now, self.run.events.len());
-                self.push(Event { modelled: false, ..event(Lane::Core, begin, begin, at) });
+                self.push(SimulatedEvent { modelled: false, ..event(SimulatedResource::Core, begin, begin, at) });
                 self.branch(instruction, branch, depth)?;
                 self.lasts_until_now(index);
             }
-            Step::Done(start) => self.wait(instruction, start, at),
-            Step::Update(start) => {
+            InstructionEffect::Done(start) => self.wait(instruction, start, at),
+            InstructionEffect::Update(start) => {
                 let flight = start.and_then(|start| self.flights.get(start).copied());
                 self.flights.extend(flight.map(|flight| (instruction.name, flight)));
             }
-            Step::Compute(cycles) => {
+            InstructionEffect::Compute(cycles) => {
                 let end = self.after(cycles as f64 / self.machine.clock_hz, self.now);
-                self.push(Event { cycles: Some(cycles), modelled: false, ..event(Lane::Core, self.now, end, at) });
+                self.push(SimulatedEvent {
+                    cycles: Some(cycles),
+                    modelled: false,
+                    ..event(SimulatedResource::Core, self.now, end, at)
+                });
                 self.now = end;
             }
-            Step::Send(transfer) => {
+            InstructionEffect::Send(transfer) => {
                 let (begin, end) = self.transfer(transfer);
-                let lane = Lane::Ici(transfer.links);
-                self.push(Event { bytes: Some(transfer.bytes), ..event(lane, begin, end, at) });
+                let lane = SimulatedResource::Ici(transfer.links);
+                self.push(SimulatedEvent { bytes: Some(transfer.bytes), ..event(lane, begin, end, at) });
                 self.flights.insert(instruction.name, self.run.events.len() - 1);
             }
-            Step::Communicate(transfer) => {
+            InstructionEffect::Communicate(transfer) => {
                 // Who waits for the link waits on the core.
                 let (_, end) = self.transfer(transfer);
-                self.push(Event { bytes: Some(transfer.bytes), ..event(Lane::Core, self.now, end, at) });
+                self.push(SimulatedEvent {
+                    bytes: Some(transfer.bytes),
+                    ..event(SimulatedResource::Core, self.now, end, at)
+                });
                 self.now = end;
             }
-            Step::Copy(bytes) => {
+            InstructionEffect::Copy(bytes) => {
                 let begin = self.now.max(self.hbm_free);
                 let end = self.after(bytes as f64 / self.machine.chip.hbm, begin);
                 self.hbm_free = end;
-                self.push(Event { bytes: Some(bytes), ..event(Lane::Hbm, begin, end, at) });
+                self.push(SimulatedEvent { bytes: Some(bytes), ..event(SimulatedResource::Hbm, begin, end, at) });
                 self.flights.insert(instruction.name, self.run.events.len() - 1);
             }
-            Step::Unknown(why) => self.issue(IssueKind::CostMissing, instruction, || why.to_owned()),
+            InstructionEffect::Unknown(why) => self.issue(IssueKind::CostMissing, instruction, || why.to_owned()),
         }
         Ok(())
     }
 
     /// Begin and end of something that chips send each other.
-    fn transfer(&mut self, transfer: Transfer) -> (i64, i64) {
+    fn transfer(&mut self, transfer: CollectiveTransfer) -> (i64, i64) {
         let free = match transfer.links {
-            Links::Next => self.next_free,
-            Links::Previous => self.previous_free,
-            Links::Both => self.next_free.max(self.previous_free),
+            RingLinks::Next => self.next_free,
+            RingLinks::Previous => self.previous_free,
+            RingLinks::Both => self.next_free.max(self.previous_free),
         };
         let begin = self.now.max(free);
         let end = self.after(transfer.seconds, begin);
@@ -192,7 +204,7 @@ impl<'a> Player<'_, 'a> {
         (begin, end)
     }
 
-    fn wait(&mut self, instruction: &Instruction<'a>, start: Option<&'a str>, at: Place) {
+    fn wait(&mut self, instruction: &Instruction<'a>, start: Option<&'a str>, at: InstructionIndex) {
         let Some(flight) = start.and_then(|start| self.flights.remove(start)) else {
             if !matches!(instruction.opcode, "send-done" | "recv-done") {
                 let what = || format!("{} awaits {}", instruction.name, start.unwrap_or("nothing"));
@@ -204,7 +216,7 @@ impl<'a> Player<'_, 'a> {
         event.done = Some(at);
         let end = event.end;
         if end > self.now {
-            self.push(Event { modelled: false, ..self::event(Lane::Core, self.now, end, at) });
+            self.push(SimulatedEvent { modelled: false, ..self::event(SimulatedResource::Core, self.now, end, at) });
             self.now = end;
         }
     }
@@ -214,7 +226,7 @@ impl<'a> Player<'_, 'a> {
         &mut self,
         instruction: &Instruction<'a>,
         (known, body): (Option<u64>, Option<usize>),
-        at: Place,
+        at: InstructionIndex,
         depth: usize,
     ) -> Result<(), ImportError> {
         if known.is_none() {
@@ -222,7 +234,7 @@ impl<'a> Player<'_, 'a> {
             self.issue(IssueKind::TripCountUnknown, instruction, why);
         }
         let (trips, begin, index) = (known.unwrap_or(1), self.now, self.run.events.len());
-        self.push(Event { modelled: false, ..event(Lane::Core, begin, begin, at) });
+        self.push(SimulatedEvent { modelled: false, ..event(SimulatedResource::Core, begin, begin, at) });
         let Some(body) = body else {
             self.issue(IssueKind::NotPlayed, instruction, || "the file has no body of it".to_owned());
             return Ok(());
@@ -293,16 +305,16 @@ impl<'a> Player<'_, 'a> {
         end.min(LAST)
     }
 
-    fn book(&mut self, links: Links, until: i64) {
-        if links != Links::Previous {
+    fn book(&mut self, links: RingLinks, until: i64) {
+        if links != RingLinks::Previous {
             self.next_free = self.next_free.max(until);
         }
-        if links != Links::Next {
+        if links != RingLinks::Next {
             self.previous_free = self.previous_free.max(until);
         }
     }
 
-    fn push(&mut self, event: Event) {
+    fn push(&mut self, event: SimulatedEvent) {
         self.run.events.push(event);
     }
 
@@ -311,6 +323,6 @@ impl<'a> Player<'_, 'a> {
     }
 }
 
-fn event(lane: Lane, start: i64, end: i64, at: Place) -> Event {
-    Event { lane, start, end, at, done: None, bytes: None, cycles: None, modelled: true }
+fn event(lane: SimulatedResource, start: i64, end: i64, at: InstructionIndex) -> SimulatedEvent {
+    SimulatedEvent { lane, start, end, at, done: None, bytes: None, cycles: None, modelled: true }
 }

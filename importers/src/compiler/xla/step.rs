@@ -1,15 +1,15 @@
 //! What an instruction does when it runs, computed once: loops run theirs again and again.
 
-use super::collective::{Transfer, transfer};
+use super::collective::{CollectiveTransfer, transfer};
 use super::config::json_number;
-use super::hlo::{Computation, Instruction, Program};
+use super::hlo::{Instruction, ScheduledComputation, ScheduledProgram};
 use super::loops::trip_count;
-use super::machine::Chip;
+use super::machine::ChipModel;
 use super::shape;
 
 /// What an instruction does; computations by their position in the program.
 #[derive(Clone, Debug)]
-pub(super) enum Step<'a> {
+pub(super) enum InstructionEffect<'a> {
     /// Takes no time.
     Nothing,
     /// Runs its body as often as is known.
@@ -25,22 +25,22 @@ pub(super) enum Step<'a> {
     /// Keeps the core busy for as many cycles as the compiler estimates.
     Compute(u64),
     /// Starts to send something to other chips.
-    Send(Transfer),
+    Send(CollectiveTransfer),
     /// The same, and waits for it.
-    Communicate(Transfer),
+    Communicate(CollectiveTransfer),
     /// Starts a copy of so many bytes between HBM and VMEM.
     Copy(u64),
     /// Takes time that nothing says, and why.
     Unknown(&'static str),
 }
 
-impl<'a> Step<'a> {
+impl<'a> InstructionEffect<'a> {
     /// What `instruction` of `computation` does.
     pub fn of(
-        program: &Program<'a>,
-        computation: &Computation<'a>,
+        program: &ScheduledProgram<'a>,
+        computation: &ScheduledComputation<'a>,
         instruction: &Instruction<'a>,
-        chip: &Chip,
+        chip: &ChipModel,
     ) -> Self {
         let opcode = instruction.opcode;
         let called = |key| program.find(instruction.computation(key)?);
@@ -76,23 +76,23 @@ impl<'a> Step<'a> {
 }
 
 /// A copy between HBM and VMEM.
-fn copy<'a>(computation: &Computation<'a>, instruction: &Instruction<'a>) -> Step<'a> {
+fn copy<'a>(computation: &ScheduledComputation<'a>, instruction: &Instruction<'a>) -> InstructionEffect<'a> {
     let parts = shape::arrays(instruction.shape);
     if parts.iter().any(|part| !matches!(part.space, 0..=4 | 6)) {
-        return Step::Unknown("transfers to the host are not modelled");
+        return InstructionEffect::Unknown("transfers to the host are not modelled");
     }
     // The result of the done is what is copied.
     let done = computation.done(instruction.name);
-    let first = || parts.first().map_or(0, shape::Array::bytes);
-    Step::Copy(done.map_or_else(first, |(_, done)| shape::bytes(done.shape)))
+    let first = || parts.first().map_or(0, shape::ScheduleArray::bytes);
+    InstructionEffect::Copy(done.map_or_else(first, |(_, done)| shape::bytes(done.shape)))
 }
 
-fn longest_branch<'a>(program: &Program<'a>, instruction: &Instruction<'a>) -> Option<usize> {
+fn longest_branch<'a>(program: &ScheduledProgram<'a>, instruction: &Instruction<'a>) -> Option<usize> {
     let listed = instruction.attribute("branch_computations").unwrap_or_default().trim_matches(['{', '}']);
     let listed = listed.split(',').map(|name| name.trim().trim_start_matches('%'));
     let two = ["true_computation", "false_computation"].into_iter().filter_map(|key| instruction.computation(key));
     let branches = listed.chain(two).filter_map(|name| program.find(name));
-    branches.max_by_key(|&branch| program.computation(branch).map_or(0, Computation::estimated_cycles))
+    branches.max_by_key(|&branch| program.computation(branch).map_or(0, ScheduledComputation::estimated_cycles))
 }
 
 /// Whether an instruction without an estimate does something that takes time: results
@@ -114,6 +114,6 @@ fn is_work(instruction: &Instruction<'_>) -> bool {
             | "domain"
     );
     let is_bitcast = instruction.attribute("custom_call_target").is_some_and(|target| target.contains("Bitcast"));
-    let large = |array: &shape::Array<'_>| array.elements() > 1;
+    let large = |array: &shape::ScheduleArray<'_>| array.elements() > 1;
     !names_only && !is_bitcast && shape::arrays(instruction.shape).iter().any(large)
 }

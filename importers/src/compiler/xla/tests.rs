@@ -31,7 +31,7 @@ fn import(name: &str, text: &str) -> Result<TraceModel, ImportError> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
     std::fs::write(&path, text).unwrap();
-    let source = Source::open(&path).unwrap();
+    let source = InputSource::open(&path).unwrap();
     let mut builder = TraceBuilder::new();
     ScheduledHlo.import(&source, &ImportOptions::default(), &Progress::new(), &mut builder)?;
     Ok(builder.finish())
@@ -131,7 +131,7 @@ fn the_clock_comes_from_a_schedule_beside() {
     std::fs::write(&path, LOOP).unwrap();
     let mut builder = TraceBuilder::new();
     ScheduledHlo
-        .import(&Source::open(&path).unwrap(), &ImportOptions::default(), &Progress::new(), &mut builder)
+        .import(&InputSource::open(&path).unwrap(), &ImportOptions::default(), &Progress::new(), &mut builder)
         .unwrap();
     let model = builder.finish();
     let clock = model.sources()[0].facts.iter().find(|(name, _)| name == "clock").unwrap();
@@ -243,8 +243,8 @@ fn a_folded_loop_in_a_loop_keeps_its_time() {
 #[test]
 fn playing_can_be_cancelled() {
     let endless = LOOP.replace("\"3\"", "\"1000000000\"");
-    let program = Program::parse(&endless).unwrap();
-    let machine = Machine::find(&program, Some(std::path::Path::new("v5e/a")), None, None).unwrap();
+    let program = ScheduledProgram::parse(&endless).unwrap();
+    let machine = MachineModel::find(&program, Some(std::path::Path::new("v5e/a")), None, None).unwrap();
     let progress = Progress::new();
     progress.cancel();
     assert!(matches!(simulate::play(&program, &machine, &progress), Err(ImportError::Cancelled)));

@@ -4,12 +4,12 @@ use std::io::{self, BufReader, Read, Seek as _, SeekFrom};
 
 use flate2::bufread::MultiGzDecoder;
 
-use super::Source;
+use super::InputSource;
 
 /// Reads parts of one file on demand. Gzip has no random access, so its reader keeps its position: reading ahead costs
 /// only the distance, reading back starts from the beginning.
 pub(crate) struct DeferredReader {
-    source: Source,
+    source: InputSource,
     unpacking: Option<Unpacking>,
 }
 
@@ -22,7 +22,7 @@ struct Unpacking {
 }
 
 impl DeferredReader {
-    pub fn new(source: &Source) -> Self {
+    pub fn new(source: &InputSource) -> Self {
         Self { source: source.without_bytes(), unpacking: None }
     }
 
@@ -31,7 +31,7 @@ impl DeferredReader {
         self.source.name()
     }
 
-    /// Appends up to `len` bytes from `start` on, with the errors of [`Source::open_again`];
+    /// Appends up to `len` bytes from `start` on, with the errors of [`InputSource::open_again`];
     /// of a source that never was a file, from its bytes.
     pub fn read(&mut self, start: u64, len: u64, into: &mut Vec<u8>) -> Result<(), String> {
         let unpacking = self.unpacking.take();

@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use flate2::bufread::MultiGzDecoder;
 
-use super::Source;
+use super::InputSource;
 use crate::input::{ImportError, Progress};
 
 /// Size of a piece: small enough for the cache, large enough that handing it over costs nothing.
@@ -35,14 +35,14 @@ pub(crate) const NOT_GZIP: &str = "what follows the gzip stream is not gzip, and
 
 /// How the content ended.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Fed {
+pub struct FeedResult {
     /// Unpacked bytes that there were.
     pub bytes: u64,
     /// Why the end is missing, if a gzip stream is truncated.
     pub damage: Option<String>,
 }
 
-impl Source {
+impl InputSource {
     /// Shows the unpacked content in windows. `consume` gets a window and whether
     /// it is the last, and returns how many bytes it used; the others come again
     /// in front of more.
@@ -54,7 +54,7 @@ impl Source {
         &self,
         progress: &Progress,
         consume: impl FnMut(&[u8], bool) -> Result<usize, ImportError>,
-    ) -> Result<Fed, ImportError> {
+    ) -> Result<FeedResult, ImportError> {
         if self.is_gzip() {
             feed_gzip(self.packed(), progress, consume)
         } else {
@@ -67,7 +67,7 @@ fn feed_plain(
     content: &[u8],
     progress: &Progress,
     mut consume: impl FnMut(&[u8], bool) -> Result<usize, ImportError>,
-) -> Result<Fed, ImportError> {
+) -> Result<FeedResult, ImportError> {
     let (mut used, mut shown) = (0, 0);
     while shown < content.len() {
         progress.check()?;
@@ -82,14 +82,14 @@ fn feed_plain(
         progress.add_done((end - shown) as u64);
         shown = end;
     }
-    Ok(Fed { bytes: content.len() as u64, damage: None })
+    Ok(FeedResult { bytes: content.len() as u64, damage: None })
 }
 
 fn too_large_item() -> ImportError {
     ImportError::TooLarge { what: "a single value of more than 1 GiB; this is not a profile".into() }
 }
 
-struct Piece {
+struct FeedPiece {
     buffer: Vec<u8>,
     len: usize,
 }
@@ -98,17 +98,17 @@ fn feed_gzip(
     packed: &[u8],
     progress: &Progress,
     mut consume: impl FnMut(&[u8], bool) -> Result<usize, ImportError>,
-) -> Result<Fed, ImportError> {
+) -> Result<FeedResult, ImportError> {
     let mut inflater = Inflater::new(packed);
     std::thread::scope(|scope| {
-        let (full_sender, full) = sync_channel::<Piece>(BUFFERS);
+        let (full_sender, full) = sync_channel::<FeedPiece>(BUFFERS);
         let (empty, empty_receiver) = sync_channel::<Vec<u8>>(BUFFERS);
         for _ in 0..BUFFERS {
             let _ = empty.send(vec![0; HEADROOM + PIECE]);
         }
         let worker = std::thread::Builder::new().name("inflate".into()).spawn_scoped(scope, move || {
             inflate(&mut inflater, &full_sender, &empty_receiver, progress)?;
-            Ok::<_, ImportError>(Fed { bytes: inflater.unpacked, damage: inflater.damage() })
+            Ok::<_, ImportError>(FeedResult { bytes: inflater.unpacked, damage: inflater.damage() })
         })?;
         let consumed = consume_pieces(&full, &empty, &mut consume);
         // Without a receiver the worker stops at its next piece.
@@ -121,7 +121,7 @@ fn feed_gzip(
 
 fn inflate(
     inflater: &mut Inflater<'_>,
-    full: &SyncSender<Piece>,
+    full: &SyncSender<FeedPiece>,
     empty: &Receiver<Vec<u8>>,
     progress: &Progress,
 ) -> Result<(), ImportError> {
@@ -129,7 +129,7 @@ fn inflate(
         progress.check()?;
         let Ok(mut buffer) = empty.recv() else { return Ok(()) };
         let len = inflater.fill(&mut buffer[HEADROOM..], progress)?;
-        if len > 0 && full.send(Piece { buffer, len }).is_err() {
+        if len > 0 && full.send(FeedPiece { buffer, len }).is_err() {
             return Ok(());
         }
     }
@@ -138,7 +138,7 @@ fn inflate(
 
 /// Runs until the sender is gone; its last piece is shown as the last window.
 fn consume_pieces(
-    full: &Receiver<Piece>,
+    full: &Receiver<FeedPiece>,
     empty: &SyncSender<Vec<u8>>,
     consume: &mut impl FnMut(&[u8], bool) -> Result<usize, ImportError>,
 ) -> Result<(), ImportError> {
@@ -146,7 +146,7 @@ fn consume_pieces(
     // Nothing new to learn from the rest before it has grown to this.
     let mut enough = 0;
     let mut next = full.recv().ok();
-    while let Some(Piece { mut buffer, len }) = next.take() {
+    while let Some(FeedPiece { mut buffer, len }) = next.take() {
         next = full.recv().ok();
         let last = next.is_none();
         if rest.len() <= HEADROOM {
@@ -242,7 +242,7 @@ mod tests {
     use super::*;
 
     /// Consumes whole lines and returns them.
-    fn lines(source: &Source) -> Vec<Vec<u8>> {
+    fn lines(source: &InputSource) -> Vec<Vec<u8>> {
         let mut lines = Vec::new();
         let fed = source.feed(&Progress::new(), |window, last| {
             let mut used = 0;
@@ -269,13 +269,13 @@ mod tests {
         }
         text.extend_from_slice(b"end");
         let expected: Vec<Vec<u8>> = text.split(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect();
-        assert!(lines(&Source::from_bytes("plain", text.clone()).unwrap()) == expected);
-        assert!(lines(&Source::from_bytes("packed", gzip(&text)).unwrap()) == expected);
+        assert!(lines(&InputSource::from_bytes("plain", text.clone()).unwrap()) == expected);
+        assert!(lines(&InputSource::from_bytes("packed", gzip(&text)).unwrap()) == expected);
     }
 
     #[test]
     fn progress_counts_packed_bytes_and_cancel_stops() {
-        let source = Source::from_bytes("packed", gzip(&vec![b'x'; 4 * PIECE])).unwrap();
+        let source = InputSource::from_bytes("packed", gzip(&vec![b'x'; 4 * PIECE])).unwrap();
         let progress = Progress::new();
         source.feed(&progress, |window, _| Ok(window.len())).unwrap();
         assert_eq!(progress.bytes().0, source.packed_len());
@@ -287,7 +287,7 @@ mod tests {
 
     #[test]
     fn an_error_of_the_importer_comes_back() {
-        let source = Source::from_bytes("packed", gzip(&vec![b'x'; 40 * PIECE])).unwrap();
+        let source = InputSource::from_bytes("packed", gzip(&vec![b'x'; 40 * PIECE])).unwrap();
         let fed = source.feed(&Progress::new(), |_, _| Err(ImportError::Cancelled));
         assert!(matches!(fed, Err(ImportError::Cancelled)));
     }

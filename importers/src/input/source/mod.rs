@@ -1,8 +1,8 @@
 //! One file to import: its bytes, unpacked.
 //!
 //! Files up to [`READ_LIMIT`] are read into memory, larger ones are mapped. Gzip is recognised by its magic number.
-//! Importers that need everything at once call [`Source::content`]; those that can work piece by piece call
-//! [`Source::feed`], which inflates on a separate thread meanwhile.
+//! Importers that need everything at once call [`InputSource::content`]; those that can work piece by piece call
+//! [`InputSource::feed`], which inflates on a separate thread meanwhile.
 
 mod deferred_reader;
 mod feed;
@@ -18,7 +18,7 @@ use flate2::bufread::MultiGzDecoder;
 use crate::input::{ImportError, Progress};
 
 pub(crate) use deferred_reader::DeferredReader;
-pub use feed::Fed;
+pub use feed::FeedResult;
 use feed::Inflater;
 pub(crate) use feed::NOT_GZIP;
 
@@ -33,18 +33,18 @@ pub type SharedBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
 /// One file to import. Gzip is unpacked transparently, independent of the file name.
 #[derive(Debug, Clone)]
-pub struct Source {
+pub struct InputSource {
     name: String,
     path: Option<PathBuf>,
     /// Size and time of change when it was opened, for [`Self::open_again`].
     version: Option<(u64, Option<SystemTime>)>,
-    packed: Arc<Packed>,
+    packed: Arc<PackedBytes>,
     gzip: bool,
     head: Vec<u8>,
 }
 
 /// The whole unpacked content.
-pub struct Content {
+pub struct SourceContent {
     /// The bytes, borrowed from the file if it was not compressed.
     pub bytes: SharedBytes,
     /// Why the end is missing, if a gzip stream is truncated.
@@ -52,12 +52,12 @@ pub struct Content {
 }
 
 #[derive(Debug)]
-enum Packed {
+enum PackedBytes {
     Read(Vec<u8>),
     Mapped(memmap2::Mmap),
 }
 
-impl AsRef<[u8]> for Packed {
+impl AsRef<[u8]> for PackedBytes {
     fn as_ref(&self) -> &[u8] {
         match self {
             Self::Read(bytes) => bytes,
@@ -66,7 +66,7 @@ impl AsRef<[u8]> for Packed {
     }
 }
 
-impl Source {
+impl InputSource {
     /// Opens a file.
     ///
     /// # Errors
@@ -93,7 +93,8 @@ impl Source {
     /// The file cannot be mapped.
     pub fn from_file(name: impl Into<String>, file: &File) -> Result<Self, ImportError> {
         // Nothing can be mapped of an empty file.
-        let packed = if file.metadata()?.len() == 0 { Packed::Read(Vec::new()) } else { Packed::Mapped(map(file)?) };
+        let packed =
+            if file.metadata()?.len() == 0 { PackedBytes::Read(Vec::new()) } else { PackedBytes::Mapped(map(file)?) };
         Self::new(name.into(), None, None, packed)
     }
 
@@ -103,14 +104,14 @@ impl Source {
     ///
     /// The gzip header is damaged.
     pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<Self, ImportError> {
-        Self::new(name.into(), None, None, Packed::Read(bytes))
+        Self::new(name.into(), None, None, PackedBytes::Read(bytes))
     }
 
     fn new(
         name: String,
         path: Option<PathBuf>,
         version: Option<(u64, Option<SystemTime>)>,
-        packed: Packed,
+        packed: PackedBytes,
     ) -> Result<Self, ImportError> {
         let gzip = packed.as_ref().starts_with(&[0x1f, 0x8b]);
         let mut source = Self { name, path, version, packed: Arc::new(packed), gzip, head: Vec::new() };
@@ -183,7 +184,7 @@ impl Source {
     pub fn without_bytes(&self) -> Self {
         let mut source = self.clone();
         if source.path.is_some() {
-            source.packed = Arc::new(Packed::Read(Vec::new()));
+            source.packed = Arc::new(PackedBytes::Read(Vec::new()));
         }
         source
     }
@@ -219,15 +220,15 @@ impl Source {
     }
 
     /// The whole unpacked content. A truncated gzip stream is an error only if nothing could be unpacked; else
-    /// see [`Content::damage`].
+    /// see [`SourceContent::damage`].
     ///
     /// # Errors
     ///
     /// The file cannot be read, nothing of it can be unpacked, or the import was cancelled.
-    pub fn content(&self, progress: &Progress) -> Result<Content, ImportError> {
+    pub fn content(&self, progress: &Progress) -> Result<SourceContent, ImportError> {
         if !self.is_gzip() {
             progress.add_done(self.packed_len());
-            return Ok(Content { bytes: Arc::clone(&self.packed) as _, damage: None });
+            return Ok(SourceContent { bytes: Arc::clone(&self.packed) as _, damage: None });
         }
         let mut inflater = Inflater::new(self.packed());
         let mut unpacked = Vec::new();
@@ -243,7 +244,7 @@ impl Source {
         if let (true, Some(what)) = (unpacked.is_empty(), &damage) {
             return Err(io::Error::new(io::ErrorKind::InvalidData, what.clone()).into());
         }
-        Ok(Content { bytes: Arc::new(unpacked), damage })
+        Ok(SourceContent { bytes: Arc::new(unpacked), damage })
     }
 
     /// Like [`Self::content`], for formats that cannot use half a file.
@@ -252,7 +253,7 @@ impl Source {
     ///
     /// As [`Self::content`], or the gzip stream is damaged.
     pub fn bytes(&self, progress: &Progress) -> Result<SharedBytes, ImportError> {
-        let Content { bytes, damage } = self.content(progress)?;
+        let SourceContent { bytes, damage } = self.content(progress)?;
         match damage {
             None => Ok(bytes),
             Some(what) => Err(io::Error::new(io::ErrorKind::UnexpectedEof, what).into()),
@@ -264,7 +265,7 @@ impl Source {
     }
 }
 
-impl std::fmt::Debug for Content {
+impl std::fmt::Debug for SourceContent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let bytes = (*self.bytes).as_ref().len();
         f.debug_struct("Content").field("bytes", &bytes).field("damage", &self.damage).finish()
@@ -275,9 +276,9 @@ fn version_of(metadata: &fs::Metadata) -> (u64, Option<SystemTime>) {
     (metadata.len(), metadata.modified().ok())
 }
 
-fn read_or_map(mut file: File, metadata: &fs::Metadata) -> Result<Packed, ImportError> {
+fn read_or_map(mut file: File, metadata: &fs::Metadata) -> Result<PackedBytes, ImportError> {
     if metadata.is_file() && metadata.len() > READ_LIMIT {
-        return Ok(Packed::Mapped(map(&file)?));
+        return Ok(PackedBytes::Mapped(map(&file)?));
     }
     let mut bytes = Vec::with_capacity(metadata.len() as usize + 1);
     // A pipe has no length of its own.
@@ -286,7 +287,7 @@ fn read_or_map(mut file: File, metadata: &fs::Metadata) -> Result<Packed, Import
         let what = "a stream of more than 256 MiB cannot be mapped; save it as a file and open that".into();
         return Err(ImportError::TooLarge { what });
     }
-    Ok(Packed::Read(bytes))
+    Ok(PackedBytes::Read(bytes))
 }
 
 #[allow(unsafe_code)]
@@ -312,7 +313,7 @@ mod tests {
     #[test]
     fn members_of_a_gzip_are_joined() {
         let packed = [gzip(b"[{\"ph\":"), gzip(b"\"X\"}]")].concat();
-        let source = Source::from_bytes("two members", packed).unwrap();
+        let source = InputSource::from_bytes("two members", packed).unwrap();
         assert!(source.is_gzip());
         assert_eq!(source.head(), b"[{\"ph\":\"X\"}]");
         let bytes = source.bytes(&Progress::new()).unwrap();
@@ -325,7 +326,7 @@ mod tests {
             (0..200_000_u32).flat_map(|i| (i.wrapping_mul(2_654_435_761) % 997).to_le_bytes()).collect();
         let mut packed = gzip(&text);
         packed.truncate(packed.len() / 2);
-        let source = Source::from_bytes("cut", packed).unwrap();
+        let source = InputSource::from_bytes("cut", packed).unwrap();
         let content = source.content(&Progress::new()).unwrap();
         let bytes = (*content.bytes).as_ref();
         assert!(!bytes.is_empty() && text.starts_with(bytes));
@@ -341,7 +342,7 @@ mod tests {
         for _ in 0..40 {
             packed.extend_from_slice(&member);
         }
-        let source = Source::from_bytes("bomb", packed).unwrap();
+        let source = InputSource::from_bytes("bomb", packed).unwrap();
         let fed = source.feed(&Progress::new(), |window, _| Ok(window.len()));
         assert!(matches!(fed, Err(ImportError::TooLarge { .. })), "{fed:?}");
     }
@@ -349,18 +350,24 @@ mod tests {
     #[test]
     fn what_is_not_a_file_with_content_is_refused_clearly() {
         let dir = tempfile::tempdir().unwrap();
-        let error = Source::open(dir.path()).unwrap_err().to_string();
+        let error = InputSource::open(dir.path()).unwrap_err().to_string();
         assert!(error.contains("directory"), "{error}");
         let empty = dir.path().join("empty.json");
         fs::write(&empty, b"").unwrap();
         assert!(
-            crate::import(&Source::open(&empty).unwrap(), &Progress::new()).unwrap_err().to_string().contains("empty")
+            crate::import(&InputSource::open(&empty).unwrap(), &Progress::new())
+                .unwrap_err()
+                .to_string()
+                .contains("empty")
         );
         fs::write(&empty, gzip(b"")).unwrap();
         assert!(
-            crate::import(&Source::open(&empty).unwrap(), &Progress::new()).unwrap_err().to_string().contains("empty")
+            crate::import(&InputSource::open(&empty).unwrap(), &Progress::new())
+                .unwrap_err()
+                .to_string()
+                .contains("empty")
         );
-        assert!(Source::open(&dir.path().join("missing")).is_err());
+        assert!(InputSource::open(&dir.path().join("missing")).is_err());
     }
 
     #[test]
@@ -369,7 +376,7 @@ mod tests {
         let path = dir.path().join("trace.json");
         for content in [b"[1234]".to_vec(), gzip(b"[1234]")] {
             fs::write(&path, content).unwrap();
-            let mut later = DeferredReader::new(&Source::open(&path).unwrap());
+            let mut later = DeferredReader::new(&InputSource::open(&path).unwrap());
             let mut read = |start, len| {
                 let mut bytes = Vec::new();
                 later.read(start, len, &mut bytes).map(|()| bytes)

@@ -8,8 +8,8 @@ use std::sync::{Mutex, PoisonError};
 
 use trace_model::{Arg, ArgSource, ArgValue};
 
-use super::json::{Stop, Value, arg_value, flatten, members};
-use crate::input::Source;
+use super::json::{JsonStop, JsonValue, arg_value, flatten, members};
+use crate::input::InputSource;
 use crate::input::source::DeferredReader;
 
 /// Read at first; most events are shorter.
@@ -25,11 +25,11 @@ pub(super) struct JsonArgs {
     end_args: BTreeMap<u64, u64>,
     /// Name and parent of stack frames, by id.
     frames: BTreeMap<String, (String, Option<String>)>,
-    block: Mutex<Block>,
+    block: Mutex<CachedBlock>,
 }
 
 /// Unpacked content around the last position that was read.
-struct Block {
+struct CachedBlock {
     file: DeferredReader,
     start: u64,
     bytes: Vec<u8>,
@@ -37,14 +37,14 @@ struct Block {
 
 impl JsonArgs {
     pub(super) fn new(
-        source: &Source,
+        source: &InputSource,
         end_args: Vec<(u64, u64)>,
         frames: Vec<(String, String, Option<String>)>,
     ) -> Self {
         Self {
             end_args: end_args.into_iter().collect(),
             frames: frames.into_iter().map(|(id, name, parent)| (id, (name, parent))).collect(),
-            block: Mutex::new(Block { file: DeferredReader::new(source), start: 0, bytes: Vec::new() }),
+            block: Mutex::new(CachedBlock { file: DeferredReader::new(source), start: 0, bytes: Vec::new() }),
         }
     }
 
@@ -59,17 +59,17 @@ impl JsonArgs {
                 Ok(())
             }) {
                 Ok(_) => return Ok(()),
-                Err(Stop::End) if bytes.len() >= want && want < MAX_EVENT => want *= 8,
+                Err(JsonStop::End) if bytes.len() >= want && want < MAX_EVENT => want *= 8,
                 Err(_) => return Err(format!("no event at byte {offset} of {}", block.file.name())),
             }
             into.truncate(before);
         }
     }
 
-    fn add_member(&self, key: &[u8], value: Value<'_>, into: &mut Vec<Arg>) {
+    fn add_member(&self, key: &[u8], value: JsonValue<'_>, into: &mut Vec<Arg>) {
         match (key, value) {
             (b"ph" | b"pid" | b"tid" | b"ts" | b"dur" | b"name", _) => {}
-            (b"args", Value::Object(_)) => flatten("", value, into),
+            (b"args", JsonValue::Object(_)) => flatten("", value, into),
             (b"sf" | b"esf", value) => {
                 let id = arg_value(value).to_string();
                 let stack = self.stack(&id).map_or(ArgValue::Text(id), ArgValue::Text);
@@ -91,7 +91,7 @@ impl JsonArgs {
     }
 }
 
-impl Block {
+impl CachedBlock {
     /// At least `want` bytes from `offset` on, or all that there are.
     fn bytes_at(&mut self, offset: u64, want: usize) -> Result<&[u8], String> {
         let end = self.start + self.bytes.len() as u64;

@@ -17,10 +17,10 @@ use std::collections::BTreeSet;
 use hashbrown::HashMap;
 use trace_model::{IssueKind, LabelId, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackId, TrackKind};
 
-use super::collect::{Collector, ThreadId};
+use super::collect::{EventCollector, ThreadId};
 use super::event::RawEvent;
-use super::json::{Value, arg_value, members};
-use super::places::Places;
+use super::json::{JsonValue, arg_value, members};
+use super::places::TrackTable;
 
 /// Open spans of one id that an end is compared with, from the innermost: without a limit a file of starts alone would
 /// take quadratic time.
@@ -28,7 +28,7 @@ const MAX_LOOK_BACK: usize = 1024;
 
 /// What an event does to its span.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Action {
+enum SpanAction {
     Begin,
     Mark,
     /// A step of the span starts.
@@ -41,7 +41,7 @@ enum Action {
 struct AsyncEvent {
     at: Timestamp,
     key: u32,
-    action: Action,
+    action: SpanAction,
     local: bool,
     thread: ThreadId,
     label: LabelId,
@@ -58,7 +58,7 @@ pub(super) struct AsyncEvents {
     keys: HashMap<Vec<u8>, u32>,
 }
 
-impl Collector<'_> {
+impl EventCollector<'_> {
     pub(super) fn asynchronous_event(&mut self, event: &RawEvent<'_>, offset: u64) {
         let Some(at) = self.start(event, offset) else { return };
         if event.ph == b'T' && event.get_text(b"cat") == Some(b"thread_state") {
@@ -66,7 +66,7 @@ impl Collector<'_> {
             return;
         }
         let (scope, id) = async_id(event);
-        let local = scope == Scope::Local;
+        let local = scope == AsyncIdScope::Local;
         let thread = self.thread_of(event);
         self.threads[thread as usize].is_async = true;
         let mut key = event.get_text(b"cat").unwrap_or_default().to_vec();
@@ -77,14 +77,14 @@ impl Collector<'_> {
         let next = self.asynchronous.keys.len() as u32;
         let key = *self.asynchronous.keys.entry(key).or_insert(next);
         let action = match event.ph {
-            b'b' | b'S' => Action::Begin,
-            b'e' | b'F' => Action::End,
-            b'T' => Action::StepInto,
-            b'p' => Action::StepPast,
-            _ => Action::Mark,
+            b'b' | b'S' => SpanAction::Begin,
+            b'e' | b'F' => SpanAction::End,
+            b'T' => SpanAction::StepInto,
+            b'p' => SpanAction::StepPast,
+            _ => SpanAction::Mark,
         };
         let label = self.label_of(event);
-        let step = matches!(action, Action::StepInto | Action::StepPast).then(|| self.step_label(event, label));
+        let step = matches!(action, SpanAction::StepInto | SpanAction::StepPast).then(|| self.step_label(event, label));
         let named = !event.name.raw.is_empty();
         let args = event.has_args.then_some(offset);
         self.asynchronous.events.push(AsyncEvent { at, key, action, local, thread, label, step, named, args });
@@ -117,18 +117,18 @@ impl Collector<'_> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Scope {
+enum AsyncIdScope {
     Any,
     Local,
 }
 
-fn async_id<'a>(event: &RawEvent<'a>) -> (Scope, &'a [u8]) {
-    let Some(Value::Object(id2)) = event.get(b"id2") else {
-        return (Scope::Any, event.get_text(b"id").unwrap_or_default());
+fn async_id<'a>(event: &RawEvent<'a>) -> (AsyncIdScope, &'a [u8]) {
+    let Some(JsonValue::Object(id2)) = event.get(b"id2") else {
+        return (AsyncIdScope::Any, event.get_text(b"id").unwrap_or_default());
     };
-    let (mut scope, mut id) = (Scope::Any, id2);
+    let (mut scope, mut id) = (AsyncIdScope::Any, id2);
     let _ = members(id2, 0, |key, value| {
-        scope = if key.raw == b"local" { Scope::Local } else { Scope::Any };
+        scope = if key.raw == b"local" { AsyncIdScope::Local } else { AsyncIdScope::Any };
         id = value.number();
         Ok(())
     });
@@ -136,7 +136,7 @@ fn async_id<'a>(event: &RawEvent<'a>) -> (Scope, &'a [u8]) {
 }
 
 /// A span that has started.
-struct Open {
+struct OpenSpan {
     pid: i64,
     local: bool,
     /// Name of the outermost span of its id: the name of the track.
@@ -149,7 +149,7 @@ struct Open {
     step: Option<usize>,
 }
 
-impl Open {
+impl OpenSpan {
     /// Adds the step that is open, up to `at`.
     fn end_step(&mut self, events: &[AsyncEvent], at: Timestamp, builder: &mut TraceBuilder) {
         if let Some(step) = self.step.take() {
@@ -167,7 +167,7 @@ impl Open {
 
 /// What came of asynchronous events.
 #[derive(Default)]
-pub(super) struct Spans {
+pub(super) struct AddedAsyncSpans {
     /// Tracks that spans were added to.
     pub(super) tracks: BTreeSet<TrackId>,
     /// Where more arguments are: `(those of the begin, those of the end)`.
@@ -175,28 +175,28 @@ pub(super) struct Spans {
 }
 
 /// Adds all spans, to tracks of their own but for lines of devices.
-pub(super) fn build(asynchronous: AsyncEvents, builder: &mut TraceBuilder, places: &Places) -> Spans {
+pub(super) fn build(asynchronous: AsyncEvents, builder: &mut TraceBuilder, places: &TrackTable) -> AddedAsyncSpans {
     let events = asynchronous.events;
     let mut order: Vec<usize> = (0..events.len()).collect();
     order.sort_by_key(|&i| events[i].at);
-    let mut open: HashMap<u32, Vec<Open>> = HashMap::new();
-    let mut spans = Spans::default();
+    let mut open: HashMap<u32, Vec<OpenSpan>> = HashMap::new();
+    let mut spans = AddedAsyncSpans::default();
     let mut last = Timestamp::MIN;
     for i in order {
         let event = &events[i];
         last = last.max(event.at);
         let pid = places.pid_of(event.thread);
         let stack = open.entry(event.key).or_default();
-        let same_process = |span: &Open| span.pid == pid && span.local == event.local;
-        let found = if matches!(event.action, Action::Begin | Action::Mark) {
+        let same_process = |span: &OpenSpan| span.pid == pid && span.local == event.local;
+        let found = if matches!(event.action, SpanAction::Begin | SpanAction::Mark) {
             None
         } else {
             found_open(stack, event, pid, &events)
         };
-        if let (Some(at), Action::StepInto | Action::StepPast) = (found, event.action) {
+        if let (Some(at), SpanAction::StepInto | SpanAction::StepPast) = (found, event.action) {
             let span = &mut stack[at];
             span.end_step(&events, event.at, builder);
-            if event.action == Action::StepInto {
+            if event.action == SpanAction::StepInto {
                 span.step = Some(i);
             } else {
                 span.add_step(event, event.at, builder);
@@ -204,7 +204,7 @@ pub(super) fn build(asynchronous: AsyncEvents, builder: &mut TraceBuilder, place
             span.step_from = event.at;
             continue;
         }
-        if event.action == Action::End {
+        if event.action == SpanAction::End {
             let Some(at) = found else {
                 let name = builder.str(builder.label_ref(event.label).name).to_owned();
                 builder.log(IssueKind::EndWithoutBegin, || format!("{name:?} at {} ps", event.at.ps()));
@@ -228,8 +228,16 @@ pub(super) fn build(asynchronous: AsyncEvents, builder: &mut TraceBuilder, place
             builder.track(group, TrackKind::Async, ASYNC_LINE, &name)
         });
         spans.tracks.insert(track);
-        if event.action == Action::Begin {
-            stack.push(Open { pid, local: event.local, outermost, track, begin: i, step_from: event.at, step: None });
+        if event.action == SpanAction::Begin {
+            stack.push(OpenSpan {
+                pid,
+                local: event.local,
+                outermost,
+                track,
+                begin: i,
+                step_from: event.at,
+                step: None,
+            });
         } else {
             // A mark, or a step of which there is no span.
             let range = TimeRange::new(event.at, event.at);
@@ -243,9 +251,9 @@ pub(super) fn build(asynchronous: AsyncEvents, builder: &mut TraceBuilder, place
 }
 
 /// The innermost open span that an end or a step belongs to, by its place in `stack`.
-fn found_open(stack: &[Open], event: &AsyncEvent, pid: i64, events: &[AsyncEvent]) -> Option<usize> {
-    let same_process = |span: &Open| span.pid == pid && span.local == event.local;
-    let named = |span: &Open| !event.named || events[span.begin].label == event.label;
+fn found_open(stack: &[OpenSpan], event: &AsyncEvent, pid: i64, events: &[AsyncEvent]) -> Option<usize> {
+    let same_process = |span: &OpenSpan| span.pid == pid && span.local == event.local;
+    let named = |span: &OpenSpan| !event.named || events[span.begin].label == event.label;
     let older = stack.len().saturating_sub(MAX_LOOK_BACK);
     let recent = &stack[older..];
     let at = recent
@@ -259,8 +267,8 @@ fn found_open(stack: &[Open], event: &AsyncEvent, pid: i64, events: &[AsyncEvent
 const ASYNC_LINE: i64 = i64::MAX;
 
 /// Spans that never end run to the last asynchronous event.
-fn close_all(builder: &mut TraceBuilder, events: &[AsyncEvent], open: HashMap<u32, Vec<Open>>, last: Timestamp) {
-    let mut left: Vec<Open> = open.into_values().flatten().collect();
+fn close_all(builder: &mut TraceBuilder, events: &[AsyncEvent], open: HashMap<u32, Vec<OpenSpan>>, last: Timestamp) {
+    let mut left: Vec<OpenSpan> = open.into_values().flatten().collect();
     left.sort_by_key(|span| span.begin);
     for mut span in left {
         span.end_step(events, last, builder);

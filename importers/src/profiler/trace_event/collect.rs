@@ -10,15 +10,15 @@ use hashbrown::HashMap;
 use trace_model::{IssueKind, Picos, SliceAttr, SliceBatch, SliceSpec, TimeRange, Timestamp, TraceBuilder};
 
 use super::asynchronous::AsyncEvents;
-use super::counters::Counters;
+use super::counters::CounterEvents;
 use super::dialects;
-use super::event::{ArgReader, Id, Micros, RawEvent};
-use super::facts::{Facts, FactsId, FactsReader};
-use super::flows::Flows;
-use super::json::{Read, Text, Value};
-use super::metadata::Session;
+use super::event::{ArgReader, EventId, Micros, RawEvent};
+use super::facts::{EventFactsStore, FactsId, FactsReader};
+use super::flows::FlowEvents;
+use super::json::{JsonResult, JsonString, JsonValue};
+use super::metadata::ProfilerSession;
 use super::stack::StackEvent;
-use crate::common::Roles;
+use crate::common::TrackRoles;
 use crate::common::roles::TimeUnit;
 
 /// Times beyond this (11.6 days) are counted from some epoch, not from the start
@@ -27,12 +27,12 @@ const EPOCH_LIKE: i128 = 1_000_000_000_000_000_000;
 /// The latest start and the greatest length: their sum is still a timestamp.
 const MAX_PICOS: i64 = i64::MAX / 2;
 
-/// A thread, by its row in [`Collector::threads`].
+/// A thread, by its row in [`EventCollector::threads`].
 pub(super) type ThreadId = u32;
 
 /// A thread of a process, or a line of a plane.
 #[derive(Default)]
-pub(super) struct Thread {
+pub(super) struct TraceThread {
     pub(super) pid: i64,
     pub(super) tid: i64,
     /// Shown where no metadata names it.
@@ -51,22 +51,22 @@ pub(super) struct Thread {
 
 /// A process, or a plane.
 #[derive(Default)]
-pub(super) struct Process {
+pub(super) struct TraceProcess {
     pub(super) name: Option<String>,
     pub(super) labels: Option<String>,
     pub(super) sort: Option<i64>,
 }
 
 /// Everything read so far.
-pub(super) struct Collector<'b> {
+pub(super) struct EventCollector<'b> {
     pub(super) builder: &'b mut TraceBuilder,
-    pub(super) facts: Facts,
-    pub(super) threads: Vec<Thread>,
-    pub(super) processes: BTreeMap<i64, Process>,
+    pub(super) facts: EventFactsStore,
+    pub(super) threads: Vec<TraceThread>,
+    pub(super) processes: BTreeMap<i64, TraceProcess>,
     pub(super) asynchronous: AsyncEvents,
-    pub(super) flows: Flows,
-    pub(super) counters: Counters,
-    pub(super) session: Session,
+    pub(super) flows: FlowEvents,
+    pub(super) counters: CounterEvents,
+    pub(super) session: ProfilerSession,
     /// Complete events seen, for the limits of exporters.
     pub(super) complete_events: u64,
     /// Time of [`Timestamp::ZERO`] in the file; unknown before the first event.
@@ -77,30 +77,30 @@ pub(super) struct Collector<'b> {
     text_ids: HashMap<String, i64>,
     sequence: u32,
     /// What tracks are, if no profiler wrote the document.
-    pub(super) roles: Arc<Roles>,
+    pub(super) roles: Arc<TrackRoles>,
     roles_are_given: bool,
     time_unit: TimeUnit,
 }
 
-impl ArgReader for Collector<'_> {
+impl ArgReader for EventCollector<'_> {
     #[inline]
-    fn read<'a>(&mut self, buf: &'a [u8], at: usize, name: Text<'a>) -> Read<usize> {
+    fn read<'a>(&mut self, buf: &'a [u8], at: usize, name: JsonString<'a>) -> JsonResult<usize> {
         FactsReader { facts: &mut self.facts, builder: self.builder }.read(buf, at, name)
     }
 }
 
-impl<'b> Collector<'b> {
+impl<'b> EventCollector<'b> {
     /// `roles` gives the roles of tracks; without it known writers are recognized.
-    pub(super) fn new(builder: &'b mut TraceBuilder, roles: Option<Arc<Roles>>) -> Self {
+    pub(super) fn new(builder: &'b mut TraceBuilder, roles: Option<Arc<TrackRoles>>) -> Self {
         Self {
             builder,
-            facts: Facts::default(),
+            facts: EventFactsStore::default(),
             threads: Vec::new(),
             processes: BTreeMap::new(),
             asynchronous: AsyncEvents::default(),
-            flows: Flows::default(),
-            counters: Counters::default(),
-            session: Session::default(),
+            flows: FlowEvents::default(),
+            counters: CounterEvents::default(),
+            session: ProfilerSession::default(),
             complete_events: 0,
             origin: None,
             thread_index: HashMap::new(),
@@ -114,12 +114,12 @@ impl<'b> Collector<'b> {
     }
 
     /// Whether an object or array at the top level is kept.
-    pub(super) fn wants(&mut self, key: Text<'_>) -> bool {
+    pub(super) fn wants(&mut self, key: JsonString<'_>) -> bool {
         self.session.wants(key.raw)
     }
 
     /// A member of the top-level object other than the events.
-    pub(super) fn top_level(&mut self, key: Text<'_>, value: Value<'_>) {
+    pub(super) fn top_level(&mut self, key: JsonString<'_>, value: JsonValue<'_>) {
         self.session.add(key, value);
         if !self.roles_are_given
             && let Some(known) = dialects::of_document(&self.session.facts)
@@ -304,7 +304,7 @@ impl<'b> Collector<'b> {
             _ => {
                 let thread = self.thread(pid, tid);
                 if self.threads[thread as usize].id_text.is_none()
-                    && let Id::Text(text) = event.tid
+                    && let EventId::Text(text) = event.tid
                 {
                     self.threads[thread as usize].id_text = Some(text.decode().0.into_owned());
                 }
@@ -316,27 +316,27 @@ impl<'b> Collector<'b> {
     }
 
     /// The process of an event.
-    pub(super) fn process_of(&mut self, event: &RawEvent<'_>) -> &mut Process {
+    pub(super) fn process_of(&mut self, event: &RawEvent<'_>) -> &mut TraceProcess {
         let pid = self.number_of(event.pid).unwrap_or(0);
         self.name_process(pid, event.pid);
         self.processes.entry(pid).or_default()
     }
 
     /// A process with a string id has this name until metadata names it.
-    fn name_process(&mut self, pid: i64, id: Id<'_>) {
+    fn name_process(&mut self, pid: i64, id: EventId<'_>) {
         let process = self.processes.entry(pid).or_default();
-        if let (None, Id::Text(text)) = (&process.name, id) {
+        if let (None, EventId::Text(text)) = (&process.name, id) {
             process.name = Some(text.decode().0.into_owned());
         }
     }
 
     /// A process or thread id as a number.
     #[inline]
-    pub(super) fn number_of(&mut self, id: Id<'_>) -> Option<i64> {
+    pub(super) fn number_of(&mut self, id: EventId<'_>) -> Option<i64> {
         match id {
-            Id::Number(number) => Some(number),
-            Id::Missing => None,
-            Id::Text(text) => {
+            EventId::Number(number) => Some(number),
+            EventId::Missing => None,
+            EventId::Text(text) => {
                 let next = i64::MIN + self.text_ids.len() as i64;
                 let (text, _) = text.decode();
                 Some(*self.text_ids.entry_ref(&*text).or_insert(next))
@@ -346,16 +346,16 @@ impl<'b> Collector<'b> {
 
     fn thread(&mut self, pid: i64, tid: i64) -> ThreadId {
         *self.thread_index.entry((pid, tid)).or_insert_with(|| {
-            self.threads.push(Thread { pid, tid, ..Thread::default() });
+            self.threads.push(TraceThread { pid, tid, ..TraceThread::default() });
             (self.threads.len() - 1) as ThreadId
         })
     }
 
     /// A track of the process that no thread owns.
-    pub(super) fn shared_thread(&mut self, pid: Id<'_>, name: &str) -> ThreadId {
+    pub(super) fn shared_thread(&mut self, pid: EventId<'_>, name: &str) -> ThreadId {
         let pid_number = self.number_of(pid).unwrap_or(0);
         self.name_process(pid_number, pid);
-        let tid = self.number_of(Id::Text(Text { raw: name.as_bytes(), escaped: false })).unwrap_or(0);
+        let tid = self.number_of(EventId::Text(JsonString { raw: name.as_bytes(), escaped: false })).unwrap_or(0);
         let thread = self.thread(pid_number, tid);
         self.threads[thread as usize].name.get_or_insert_with(|| name.to_owned());
         thread

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use trace_model::{Caveat, IssueKind, TrackId};
 
 use super::args::JsonArgs;
-use super::collect::Collector;
+use super::collect::EventCollector;
 use super::metadata::is_modelled;
-use super::places::{Places, cores_by_lines};
+use super::places::{TrackTable, cores_by_lines};
 use super::{asynchronous, dialects, flows, ops, stack};
 use crate::common::async_spans;
-use crate::input::Source;
+use crate::input::InputSource;
 
 /// Exporters stop after this many complete events, without saying so.
 const EXPORT_LIMITS: [u64; 2] = [1_000_000, 5_000_000];
@@ -38,16 +38,16 @@ const EXPORT_CANNOT_KNOW: &[&str] = &[
 const FOREIGN_CANNOT_KNOW: &[&str] = &["device type", "device peaks", "flops and bytes of ops", "HLO protos"];
 
 /// Builds the model from the events collected from `source`.
-pub(super) fn convert(mut collected: Collector<'_>, source: &Source) {
+pub(super) fn convert(mut collected: EventCollector<'_>, source: &InputSource) {
     let is_xprof = collected.session.is_xprof || !cores_by_lines(&collected.threads).is_empty();
     describe(&mut collected, is_xprof);
     if !is_xprof {
         name_the_nameless(&mut collected);
     }
-    let places = Places::new(&mut collected, is_xprof);
+    let places = TrackTable::new(&mut collected, is_xprof);
 
     let described = Arc::clone(&collected.roles);
-    let Collector { builder, facts, threads, asynchronous, flows, counters, session, .. } = collected;
+    let EventCollector { builder, facts, threads, asynchronous, flows, counters, session, .. } = collected;
     let (mut offsets, mut stacks) = (Vec::new(), Vec::new());
     let (mut op_facts, mut end_args) = (Vec::new(), Vec::new());
     for (index, thread) in threads.into_iter().enumerate() {
@@ -95,7 +95,7 @@ pub(super) fn convert(mut collected: Collector<'_>, source: &Source) {
 }
 
 /// Names processes and threads by their roles, if the file does not name them.
-fn name_the_nameless(collected: &mut Collector<'_>) {
+fn name_the_nameless(collected: &mut EventCollector<'_>) {
     for thread in &mut collected.threads {
         if thread.name.is_none() {
             let id = thread.id_text.clone().unwrap_or_else(|| thread.tid.to_string());
@@ -108,7 +108,7 @@ fn name_the_nameless(collected: &mut Collector<'_>) {
 }
 
 /// Fills in the known facts about the file, and the facts that it cannot have.
-fn describe(collected: &mut Collector<'_>, is_xprof: bool) {
+fn describe(collected: &mut EventCollector<'_>, is_xprof: bool) {
     let session = &mut collected.session;
     let mut cannot_know: Vec<&'static str> = Vec::new();
     if is_xprof {

@@ -8,13 +8,13 @@
 use hashbrown::HashMap;
 use trace_model::{GroupId, IssueKind, Picos, StringId, Timestamp, TraceBuilder, TrackKind};
 
-use super::collect::{Collector, ThreadId};
+use super::collect::{EventCollector, ThreadId};
 use super::event::RawEvent;
-use super::json::{Value, elements, members};
+use super::json::{JsonValue, elements, members};
 use super::number;
 
 /// One series of a process.
-struct Series {
+struct CounterEventSeries {
     pid: i64,
     /// Line it was on, in XProf's export.
     tid: i64,
@@ -25,15 +25,15 @@ struct Series {
 
 /// All series.
 #[derive(Default)]
-pub(super) struct Counters {
-    series: Vec<Series>,
+pub(super) struct CounterEvents {
+    series: Vec<CounterEventSeries>,
     index: HashMap<(i64, i64, StringId), usize>,
 }
 
-impl Counters {
-    fn series(&mut self, pid: i64, tid: i64, name: StringId) -> &mut Series {
+impl CounterEvents {
+    fn series(&mut self, pid: i64, tid: i64, name: StringId) -> &mut CounterEventSeries {
         let at = *self.index.entry((pid, tid, name)).or_insert_with(|| {
-            self.series.push(Series { pid, tid, name, unit: None, samples: Vec::new() });
+            self.series.push(CounterEventSeries { pid, tid, name, unit: None, samples: Vec::new() });
             self.series.len() - 1
         });
         &mut self.series[at]
@@ -64,9 +64,9 @@ impl Counters {
 /// The id under which counters of `C` events are filed: they have no line.
 const NO_LINE: i64 = i64::MAX - 1;
 
-impl Collector<'_> {
+impl EventCollector<'_> {
     pub(super) fn counter(&mut self, event: &RawEvent<'_>, offset: u64) {
-        if let Some(Value::Array(entries)) = event.get(b"entries") {
+        if let Some(JsonValue::Array(entries)) = event.get(b"entries") {
             self.counter_entries(event, entries, offset);
             return;
         }
@@ -108,7 +108,7 @@ impl Collector<'_> {
         let mut bad = 0;
         let mut samples = Vec::new();
         let _ = elements(entries, 0, |entry| {
-            let Value::Array(raw) = entry else {
+            let JsonValue::Array(raw) = entry else {
                 bad += 1;
                 return Ok(());
             };

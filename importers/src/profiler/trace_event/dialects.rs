@@ -6,43 +6,44 @@ use std::sync::{Arc, LazyLock};
 use hashbrown::HashMap;
 use trace_model::{GroupId, Label, LabelId, Op, TraceBuilder, TrackId, TrackKind};
 
-use crate::common::Roles;
-use crate::common::roles::When;
+use crate::common::TrackRoles;
+use crate::common::roles::WriterMark;
 use crate::common::waits::add_waits;
 
-static MODEL: LazyLock<Arc<Roles>> = LazyLock::new(|| known(include_str!("dialects/device_model.toml")));
-static CHAKRA: LazyLock<Arc<Roles>> = LazyLock::new(|| known(include_str!("dialects/chakra_timeline.toml")));
-static VIDUR: LazyLock<Arc<Roles>> = LazyLock::new(|| known(include_str!("dialects/vidur.toml")));
-static LOCAL_MEMORY: LazyLock<Arc<Roles>> = LazyLock::new(|| known(include_str!("dialects/astra_local_memory.toml")));
+static MODEL: LazyLock<Arc<TrackRoles>> = LazyLock::new(|| known(include_str!("dialects/device_model.toml")));
+static CHAKRA: LazyLock<Arc<TrackRoles>> = LazyLock::new(|| known(include_str!("dialects/chakra_timeline.toml")));
+static VIDUR: LazyLock<Arc<TrackRoles>> = LazyLock::new(|| known(include_str!("dialects/vidur.toml")));
+static LOCAL_MEMORY: LazyLock<Arc<TrackRoles>> =
+    LazyLock::new(|| known(include_str!("dialects/astra_local_memory.toml")));
 
 /// Those that come with the program; a test reads them all.
-fn known(text: &str) -> Arc<Roles> {
-    Arc::new(Roles::parse(text).unwrap_or_default())
+fn known(text: &str) -> Arc<TrackRoles> {
+    Arc::new(TrackRoles::parse(text).unwrap_or_default())
 }
 
 /// Those that go by the names of processes alone.
-pub(super) fn usual() -> Arc<Roles> {
+pub(super) fn usual() -> Arc<TrackRoles> {
     Arc::clone(&MODEL)
 }
 
 /// The roles of a known writer, by a member of the document.
-pub(super) fn of_document(facts: &[(String, String)]) -> Option<Arc<Roles>> {
-    let Some(When::Member { key: wanted, value: said }) = &CHAKRA.when else { return None };
+pub(super) fn of_document(facts: &[(String, String)]) -> Option<Arc<TrackRoles>> {
+    let Some(WriterMark::Member { key: wanted, value: said }) = &CHAKRA.when else { return None };
     let is_said = facts.iter().any(|(key, value)| key == wanted && value == said);
     is_said.then(|| Arc::clone(&CHAKRA))
 }
 
 /// The roles of a known writer, by the beginning of the document.
-pub(super) fn of_head(head: &[u8]) -> Option<Arc<Roles>> {
+pub(super) fn of_head(head: &[u8]) -> Option<Arc<TrackRoles>> {
     let has = |text: &String| memchr::memmem::find(head, text.as_bytes()).is_some();
-    let fits = |roles: &Roles| matches!(&roles.when, Some(When::Head { head }) if head.iter().all(has));
+    let fits = |roles: &TrackRoles| matches!(&roles.when, Some(WriterMark::Head { head }) if head.iter().all(has));
     [&VIDUR, &LOCAL_MEMORY].into_iter().find(|roles| fits(roles)).map(|roles| Arc::clone(roles))
 }
 
 /// Adds the waiting that a device's op line does not show.
 pub(super) fn add_missing_waits(builder: &mut TraceBuilder, lines: &[(TrackId, TrackKind)]) {
     let group_of: HashMap<TrackId, GroupId> = builder.tracks().map(|(track, about)| (track, about.group)).collect();
-    let mut devices: BTreeMap<GroupId, Lines> = BTreeMap::new();
+    let mut devices: BTreeMap<GroupId, DialectLines> = BTreeMap::new();
     for (track, kind) in lines {
         let Some(&group) = group_of.get(track) else { continue };
         let device = devices.entry(group).or_default();
@@ -52,7 +53,7 @@ pub(super) fn add_missing_waits(builder: &mut TraceBuilder, lines: &[(TrackId, T
             _ => {}
         }
     }
-    for Lines { ops, in_flight } in devices.into_values() {
+    for DialectLines { ops, in_flight } in devices.into_values() {
         // A device with several op lines waits while none of them has anything to do.
         let Some(&first) = ops.first() else { continue };
         let waits = |track: &TrackId| {
@@ -79,7 +80,7 @@ pub(super) fn add_missing_waits(builder: &mut TraceBuilder, lines: &[(TrackId, T
 
 /// Tracks of one device.
 #[derive(Default)]
-struct Lines {
+struct DialectLines {
     ops: Vec<TrackId>,
     in_flight: Vec<TrackId>,
 }

@@ -1,15 +1,15 @@
 use trace_model::{GroupKind, SliceRef, TraceModel};
 
 use super::*;
-use crate::common::roles::Role;
+use crate::common::roles::RoleKind;
 use crate::common::{ImportOptions, Importer as _};
-use crate::input::{Progress, Source};
+use crate::input::{InputSource, Progress};
 use crate::profiler::trace_event::TraceEventJson;
 
 fn open(text: &str, roles: Option<&str>) -> TraceModel {
     let mut builder = TraceBuilder::new();
-    let source = Source::from_bytes("test.json", text.as_bytes().to_vec()).unwrap();
-    let roles = roles.map(|text| Arc::new(Roles::parse(text).unwrap()));
+    let source = InputSource::from_bytes("test.json", text.as_bytes().to_vec()).unwrap();
+    let roles = roles.map(|text| Arc::new(TrackRoles::parse(text).unwrap()));
     let options = ImportOptions { roles, ..ImportOptions::default() };
     TraceEventJson.import(&source, &options, &Progress::new(), &mut builder).unwrap();
     builder.finish()
@@ -29,13 +29,13 @@ fn ops(model: &TraceModel) -> Vec<String> {
 fn the_dialects_that_come_along_can_be_read() {
     assert!(CHAKRA.when.is_some() && MODEL.when.is_none() && MODEL.describes_ops());
     assert!(VIDUR.when.is_some() && LOCAL_MEMORY.when.is_some());
-    let error = Roles::parse("[[track]]\nrole = \"mxu\"").unwrap_err();
+    let error = TrackRoles::parse("[[track]]\nrole = \"mxu\"").unwrap_err();
     assert!(error.contains("line 2") && error.contains("in-flight"), "{error}");
 }
 
 #[test]
 fn only_models_of_devices_are_devices() {
-    assert_eq!(MODEL.role("/device:TPU:3 (model)", "TensorCore 0"), Some(Role::Ops));
+    assert_eq!(MODEL.role("/device:TPU:3 (model)", "TensorCore 0"), Some(RoleKind::Ops));
     for other in ["/device:TPU:3", "/device:GPU:0 (model)", "train (model)", " (model)"] {
         assert_eq!(MODEL.role(other, "TensorCore 0"), None, "{other}");
     }

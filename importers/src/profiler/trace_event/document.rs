@@ -6,9 +6,9 @@
 
 use trace_model::IssueKind;
 
-use super::collect::Collector;
+use super::collect::EventCollector;
 use super::event::{RawEvent, read_event};
-use super::json::{Read, Stop, Text, Value, skip_blank, text, value};
+use super::json::{JsonResult, JsonStop, JsonString, JsonValue, skip_blank, text, value};
 use crate::input::ImportError;
 
 /// Members with data of other recorders: samples of V8's profiler, Linux ftrace, power meters.
@@ -19,7 +19,7 @@ const MAX_EVENT: usize = 1 << 20;
 
 /// Where in the document reading stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum DocumentState {
     Start,
     /// Between members of the top-level object.
     Members,
@@ -41,8 +41,8 @@ enum State {
 }
 
 /// Reads a document in windows.
-pub(super) struct Document {
-    state: State,
+pub(super) struct DocumentReader {
+    state: DocumentState,
     /// Whether the array of events is the whole document.
     bare: bool,
     /// Bytes used in windows before this one.
@@ -56,14 +56,14 @@ pub(super) struct Document {
 }
 
 /// How far a step got, and whether it needs to see more of the file.
-enum Step {
+enum ReadProgress {
     To(usize),
     Wait(usize),
 }
 
-impl Document {
+impl DocumentReader {
     pub(super) fn new() -> Self {
-        Self { state: State::Start, bare: false, offset: 0, seen: 0, events: None, cut: false }
+        Self { state: DocumentState::Start, bare: false, offset: 0, seen: 0, events: None, cut: false }
     }
 
     /// Whether there was an array of events at all.
@@ -74,13 +74,13 @@ impl Document {
     /// Whether the file is truncated. The bare array may lack its end, which the format allows for writers that crash
     /// or never close it. A bracket alone is the start of a file that was never written.
     pub(super) fn is_truncated(&self) -> bool {
-        let may_end = self.bare && self.state == State::Events && self.events > Some(0);
-        self.cut || !(matches!(self.state, State::Done | State::Rest) || may_end)
+        let may_end = self.bare && self.state == DocumentState::Events && self.events > Some(0);
+        self.cut || !(matches!(self.state, DocumentState::Done | DocumentState::Rest) || may_end)
     }
 
     /// Whether the document ends as it should, and nothing follows.
     pub(super) fn is_complete(&self) -> bool {
-        self.state == State::Done
+        self.state == DocumentState::Done
     }
 
     /// Bytes seen.
@@ -93,22 +93,22 @@ impl Document {
         &mut self,
         window: &[u8],
         last: bool,
-        into: &mut Collector<'_>,
+        into: &mut EventCollector<'_>,
     ) -> Result<usize, ImportError> {
         let mut at = 0;
         while at < window.len() {
             let step = match self.state {
-                State::Start => self.start(window, at)?,
-                State::Members => self.member(window, at, into)?,
-                State::Events => self.events(window, at, last, into),
-                State::Resync => self.resync(window, at, into),
-                State::Skipping { .. } => self.skip(window, at, into),
-                State::Done => self.rest(window, at, into),
-                State::Rest => Step::To(window.len()),
+                DocumentState::Start => self.start(window, at)?,
+                DocumentState::Members => self.member(window, at, into)?,
+                DocumentState::Events => self.events(window, at, last, into),
+                DocumentState::Resync => self.resync(window, at, into),
+                DocumentState::Skipping { .. } => self.skip(window, at, into),
+                DocumentState::Done => self.rest(window, at, into),
+                DocumentState::Rest => ReadProgress::To(window.len()),
             };
             match step {
-                Step::To(next) => at = next,
-                Step::Wait(next) => {
+                ReadProgress::To(next) => at = next,
+                ReadProgress::Wait(next) => {
                     at = next;
                     break;
                 }
@@ -121,83 +121,85 @@ impl Document {
         Ok(at)
     }
 
-    fn start(&mut self, window: &[u8], at: usize) -> Result<Step, ImportError> {
+    fn start(&mut self, window: &[u8], at: usize) -> Result<ReadProgress, ImportError> {
         let from = if self.offset == 0 && window.starts_with(b"\xef\xbb\xbf") { at.max(3) } else { at };
         if self.offset == 0 && b"\xef\xbb\xbf".starts_with(window) {
-            return Ok(Step::Wait(at));
+            return Ok(ReadProgress::Wait(at));
         }
-        let Ok(from) = skip_blank(window, from) else { return Ok(Step::Wait(window.len())) };
+        let Ok(from) = skip_blank(window, from) else { return Ok(ReadProgress::Wait(window.len())) };
         match window[from] {
-            b'{' => self.state = State::Members,
+            b'{' => self.state = DocumentState::Members,
             b'[' => self.begin_events(true),
             _ => return Err(self.malformed(from, "neither an object nor an array begins here")),
         }
-        Ok(Step::To(from + 1))
+        Ok(ReadProgress::To(from + 1))
     }
 
     fn begin_events(&mut self, bare: bool) {
         self.bare = bare;
         self.events.get_or_insert(0);
-        self.state = State::Events;
+        self.state = DocumentState::Events;
     }
 
-    fn member(&mut self, window: &[u8], at: usize, into: &mut Collector<'_>) -> Result<Step, ImportError> {
+    fn member(&mut self, window: &[u8], at: usize, into: &mut EventCollector<'_>) -> Result<ReadProgress, ImportError> {
         let (key, from) = match member_key(window, at) {
             Ok((Some(key), from)) => (key, from),
             Ok((None, end)) => {
-                self.state = State::Done;
-                return Ok(Step::To(end));
+                self.state = DocumentState::Done;
+                return Ok(ReadProgress::To(end));
             }
-            Err(Stop::End) => return Ok(Step::Wait(at)),
-            Err(Stop::Bad) => return self.bad_member(at, into),
+            Err(JsonStop::End) => return Ok(ReadProgress::Wait(at)),
+            Err(JsonStop::Bad) => return self.bad_member(at, into),
         };
         if key.raw == b"traceEvents" && window[from] == b'[' {
             self.begin_events(false);
-            return Ok(Step::To(from + 1));
+            return Ok(ReadProgress::To(from + 1));
         }
         let lost = OTHER_DATA.iter().copied().find(|name| name.as_bytes() == key.raw);
         if matches!(window[from], b'{' | b'[') && !into.wants(key) {
-            self.state = State::Skipping { depth: 0, in_text: false, lost, elements: 0 };
-            return Ok(Step::To(from));
+            self.state = DocumentState::Skipping { depth: 0, in_text: false, lost, elements: 0 };
+            return Ok(ReadProgress::To(from));
         }
         match value(window, from) {
             Ok((value, end)) => {
-                if let (Some(name), Value::Text(_)) = (lost, value) {
+                if let (Some(name), JsonValue::Text(_)) = (lost, value) {
                     into.log(IssueKind::NotRead, || format!("{name:?}, a text of {} bytes", end - from));
                 }
                 into.top_level(key, value);
-                Ok(Step::To(end))
+                Ok(ReadProgress::To(end))
             }
-            Err(Stop::End) => Ok(Step::Wait(at)),
-            Err(Stop::Bad) => self.bad_member(from, into),
+            Err(JsonStop::End) => Ok(ReadProgress::Wait(at)),
+            Err(JsonStop::Bad) => self.bad_member(from, into),
         }
     }
 
     /// Nothing can be read after this; fatal only if nothing was read before.
-    fn bad_member(&mut self, at: usize, into: &mut Collector<'_>) -> Result<Step, ImportError> {
+    fn bad_member(&mut self, at: usize, into: &mut EventCollector<'_>) -> Result<ReadProgress, ImportError> {
         if self.events.is_none() {
             return Err(self.malformed(at, "a key in quotes and its value are expected here"));
         }
         let offset = self.offset + at as u64;
         into.log(IssueKind::MalformedEvent, || format!("top level of the document at byte {offset}"));
-        self.state = State::Done;
-        Ok(Step::To(at))
+        self.state = DocumentState::Done;
+        Ok(ReadProgress::To(at))
     }
 
     /// Checks what follows the end of the document: nothing, or content that is not read.
-    fn rest(&mut self, window: &[u8], at: usize, into: &mut Collector<'_>) -> Step {
+    fn rest(&mut self, window: &[u8], at: usize, into: &mut EventCollector<'_>) -> ReadProgress {
         if let Ok(found) = skip_blank(window, at) {
             let offset = self.offset + found as u64;
             let first = char::from(window[found]);
             into.log(IssueKind::ContentAfterEnd, || format!("from byte {offset} on, where {first:?} stands"));
-            self.state = State::Rest;
+            self.state = DocumentState::Rest;
         }
-        Step::To(window.len())
+        ReadProgress::To(window.len())
     }
 
     /// Skips something at `at` that is not an event, up to its end if it has one.
-    fn skip(&mut self, window: &[u8], from: usize, into: &mut Collector<'_>) -> Step {
-        let State::Skipping { mut depth, mut in_text, lost, mut elements } = self.state else { return Step::To(from) };
+    fn skip(&mut self, window: &[u8], from: usize, into: &mut EventCollector<'_>) -> ReadProgress {
+        let DocumentState::Skipping { mut depth, mut in_text, lost, mut elements } = self.state else {
+            return ReadProgress::To(from);
+        };
         let mut at = from;
         while at < window.len() {
             if in_text {
@@ -206,8 +208,8 @@ impl Document {
                     Some(quote) if window[quote] == b'"' => (in_text, at) = (false, quote + 1),
                     Some(backslash) if backslash + 1 < window.len() => at = backslash + 2,
                     Some(backslash) => {
-                        self.state = State::Skipping { depth, in_text, lost, elements };
-                        return Step::Wait(backslash);
+                        self.state = DocumentState::Skipping { depth, in_text, lost, elements };
+                        return ReadProgress::Wait(backslash);
                     }
                 }
                 continue;
@@ -224,23 +226,23 @@ impl Document {
             }
             at += 1;
             if depth == 0 {
-                self.state = State::Members;
+                self.state = DocumentState::Members;
                 if let Some(name) = lost {
                     into.log_many(IssueKind::NotRead, elements, || format!("{elements} elements of {name:?}"));
                 }
-                return Step::To(at);
+                return ReadProgress::To(at);
             }
         }
-        self.state = State::Skipping { depth, in_text, lost, elements };
-        Step::To(at)
+        self.state = DocumentState::Skipping { depth, in_text, lost, elements };
+        ReadProgress::To(at)
     }
 
-    fn events(&mut self, window: &[u8], from: usize, last: bool, into: &mut Collector<'_>) -> Step {
+    fn events(&mut self, window: &[u8], from: usize, last: bool, into: &mut EventCollector<'_>) -> ReadProgress {
         let mut event = RawEvent::default();
         let mut at = from;
         loop {
             match window.get(at) {
-                None => return Step::To(at),
+                None => return ReadProgress::To(at),
                 Some(b',' | b' ' | b'\n' | b'\r' | b'\t') => at += 1,
                 Some(b'{') => match read_event(window, at, &mut event, into) {
                     Ok(end) => {
@@ -248,18 +250,18 @@ impl Document {
                         into.event(&event, self.offset + at as u64);
                         at = end;
                     }
-                    Err(Stop::End) => return Step::Wait(at),
-                    Err(Stop::Bad) => match self.step_over(window, at, last, into) {
-                        Step::To(next) if self.state == State::Events => at = next,
+                    Err(JsonStop::End) => return ReadProgress::Wait(at),
+                    Err(JsonStop::Bad) => match self.step_over(window, at, last, into) {
+                        ReadProgress::To(next) if self.state == DocumentState::Events => at = next,
                         step => return step,
                     },
                 },
                 Some(b']') => {
-                    self.state = if self.bare { State::Done } else { State::Members };
-                    return Step::To(at + 1);
+                    self.state = if self.bare { DocumentState::Done } else { DocumentState::Members };
+                    return ReadProgress::To(at + 1);
                 }
                 Some(_) => match self.step_over(window, at, last, into) {
-                    Step::To(next) if self.state == State::Events => at = next,
+                    ReadProgress::To(next) if self.state == DocumentState::Events => at = next,
                     step => return step,
                 },
             }
@@ -267,37 +269,37 @@ impl Document {
     }
 
     /// Steps over something at `at` that is not an event: to its end where it has one.
-    fn step_over(&mut self, window: &[u8], at: usize, last: bool, into: &mut Collector<'_>) -> Step {
+    fn step_over(&mut self, window: &[u8], at: usize, last: bool, into: &mut EventCollector<'_>) -> ReadProgress {
         let whole = window.len().min(at + MAX_EVENT);
         let end = match value(&window[..whole], at) {
             Ok((_, end)) => Some(end),
-            Err(Stop::End) if whole == window.len() && !last => return Step::Wait(at),
+            Err(JsonStop::End) if whole == window.len() && !last => return ReadProgress::Wait(at),
             Err(_) => None,
         };
         let offset = self.offset + at as u64;
         into.log(IssueKind::MalformedEvent, || format!("at byte {offset}"));
         if end.is_none() {
-            self.state = State::Resync;
+            self.state = DocumentState::Resync;
         }
-        Step::To(end.unwrap_or(at + 1))
+        ReadProgress::To(end.unwrap_or(at + 1))
     }
 
     /// Goes to the next brace at which an event can be read.
-    fn resync(&mut self, window: &[u8], from: usize, into: &mut Collector<'_>) -> Step {
+    fn resync(&mut self, window: &[u8], from: usize, into: &mut EventCollector<'_>) -> ReadProgress {
         let mut event = RawEvent::default();
         let mut at = from;
         while let Some(found) = memchr::memchr(b'{', &window[at..]) {
             at += found;
             match read_event(window, at, &mut event, into) {
                 Ok(_) if event.ph != 0 => {
-                    self.state = State::Events;
-                    return Step::To(at);
+                    self.state = DocumentState::Events;
+                    return ReadProgress::To(at);
                 }
-                Err(Stop::End) => return Step::Wait(at),
-                Ok(_) | Err(Stop::Bad) => at += 1,
+                Err(JsonStop::End) => return ReadProgress::Wait(at),
+                Ok(_) | Err(JsonStop::Bad) => at += 1,
             }
         }
-        Step::To(window.len())
+        ReadProgress::To(window.len())
     }
 
     fn malformed(&self, at: usize, what: &str) -> ImportError {
@@ -311,7 +313,7 @@ impl Document {
 
 /// The next key of the top-level object with the position of its value; no key at
 /// its closing brace.
-fn member_key(window: &[u8], at: usize) -> Read<(Option<Text<'_>>, usize)> {
+fn member_key(window: &[u8], at: usize) -> JsonResult<(Option<JsonString<'_>>, usize)> {
     let mut at = skip_blank(window, at)?;
     if window[at] == b',' {
         at = skip_blank(window, at + 1)?;
@@ -319,12 +321,12 @@ fn member_key(window: &[u8], at: usize) -> Read<(Option<Text<'_>>, usize)> {
     match window[at] {
         b'}' => return Ok((None, at + 1)),
         b'"' => {}
-        _ => return Err(Stop::Bad),
+        _ => return Err(JsonStop::Bad),
     }
     let (key, end) = text(window, at)?;
     let colon = skip_blank(window, end)?;
     if window[colon] != b':' {
-        return Err(Stop::Bad);
+        return Err(JsonStop::Bad);
     }
     Ok((Some(key), skip_blank(window, colon + 1)?))
 }

@@ -4,14 +4,14 @@ use std::io::Write as _;
 
 use trace_model::{GroupKind, IssueKind, TraceModel};
 
-use crate::input::{ImportError, Progress, Source};
+use crate::input::{ImportError, InputSource, Progress};
 use crate::testing::slices;
 
 const EVENT: &str = r#"{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":5}"#;
 
 /// Through detection, as files are opened.
 fn open(bytes: impl Into<Vec<u8>>) -> Result<TraceModel, ImportError> {
-    crate::import(&Source::from_bytes("trace.json", bytes.into())?, &Progress::new())
+    crate::import(&InputSource::from_bytes("trace.json", bytes.into())?, &Progress::new())
 }
 
 fn gzip(text: &str) -> Vec<u8> {

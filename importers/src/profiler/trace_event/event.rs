@@ -3,16 +3,16 @@
 //! Most of the time of an import is spent here, so common keys are recognized by one comparison of eight bytes, numbers
 //! are parsed while their end is searched, and rare values are kept as text.
 
-use super::json::{Read, Stop, Text, Value, byte, skip_blank, text, value};
+use super::json::{JsonResult, JsonStop, JsonString, JsonValue, byte, skip_blank, text, value};
 use super::number;
 
 /// A process or thread id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Id<'a> {
+pub(super) enum EventId<'a> {
     #[default]
     Missing,
     Number(i64),
-    Text(Text<'a>),
+    Text(JsonString<'a>),
 }
 
 /// A time in microseconds.
@@ -43,11 +43,11 @@ impl Micros<'_> {
 pub(super) struct RawEvent<'a> {
     /// First letter of the phase; 0 if there is none.
     pub(super) ph: u8,
-    pub(super) pid: Id<'a>,
-    pub(super) tid: Id<'a>,
+    pub(super) pid: EventId<'a>,
+    pub(super) tid: EventId<'a>,
     pub(super) ts: Micros<'a>,
     pub(super) dur: Micros<'a>,
-    pub(super) name: Text<'a>,
+    pub(super) name: JsonString<'a>,
     /// Number of members.
     pub(super) members: u32,
     /// Whether there are facts besides name and times.
@@ -55,21 +55,21 @@ pub(super) struct RawEvent<'a> {
     /// The args object; empty if there is none.
     pub(super) args: &'a [u8],
     /// Members that few events have.
-    pub(super) rare: Vec<(&'a [u8], Value<'a>)>,
+    pub(super) rare: Vec<(&'a [u8], JsonValue<'a>)>,
 }
 
 impl<'a> RawEvent<'a> {
     /// A rare member.
-    pub(super) fn get(&self, key: &[u8]) -> Option<Value<'a>> {
+    pub(super) fn get(&self, key: &[u8]) -> Option<JsonValue<'a>> {
         self.rare.iter().find(|(name, _)| *name == key).map(|&(_, value)| value)
     }
 
     /// The text of a rare member; numbers as written.
     pub(super) fn get_text(&self, key: &[u8]) -> Option<&'a [u8]> {
         self.get(key).map(|value| match value {
-            Value::Text(text) => text.raw,
-            Value::Word(word) => word,
-            Value::Object(raw) | Value::Array(raw) => raw,
+            JsonValue::Text(text) => text.raw,
+            JsonValue::Word(word) => word,
+            JsonValue::Object(raw) | JsonValue::Array(raw) => raw,
         })
     }
 }
@@ -77,7 +77,7 @@ impl<'a> RawEvent<'a> {
 /// Reads the args object at a position, perhaps knowing the event's name, and
 /// returns the position after it.
 pub(super) trait ArgReader {
-    fn read<'a>(&mut self, buf: &'a [u8], at: usize, name: Text<'a>) -> Read<usize>;
+    fn read<'a>(&mut self, buf: &'a [u8], at: usize, name: JsonString<'a>) -> JsonResult<usize>;
 }
 
 const fn word(key: &[u8]) -> (u64, u64) {
@@ -92,7 +92,7 @@ const fn word(key: &[u8]) -> (u64, u64) {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Key {
+enum EventKey {
     Ph,
     Pid,
     Tid,
@@ -105,7 +105,7 @@ enum Key {
 
 /// The key at `at` with the position of its value's first byte.
 #[inline]
-fn key(buf: &[u8], at: usize) -> Read<(Key, &[u8], usize)> {
+fn key(buf: &[u8], at: usize) -> JsonResult<(EventKey, &[u8], usize)> {
     const PH: (u64, u64) = word(b"\"ph\":");
     const TS: (u64, u64) = word(b"\"ts\":");
     const PID: (u64, u64) = word(b"\"pid\":");
@@ -117,43 +117,43 @@ fn key(buf: &[u8], at: usize) -> Read<(Key, &[u8], usize)> {
         let head = u64::from_le_bytes(head);
         let is = |(bytes, mask): (u64, u64)| head & mask == bytes;
         let (key, len) = if is(PID) {
-            (Key::Pid, 6)
+            (EventKey::Pid, 6)
         } else if is(TID) {
-            (Key::Tid, 6)
+            (EventKey::Tid, 6)
         } else if is(TS) {
-            (Key::Ts, 5)
+            (EventKey::Ts, 5)
         } else if is(DUR) {
-            (Key::Dur, 6)
+            (EventKey::Dur, 6)
         } else if is(NAME) {
-            (Key::Name, 7)
+            (EventKey::Name, 7)
         } else if is(PH) {
-            (Key::Ph, 5)
+            (EventKey::Ph, 5)
         } else if is(ARGS) {
-            (Key::Args, 7)
+            (EventKey::Args, 7)
         } else {
-            (Key::Rare, 0)
+            (EventKey::Rare, 0)
         };
-        if key != Key::Rare {
+        if key != EventKey::Rare {
             return Ok((key, b"", skip_blank(buf, at + len)?));
         }
     }
     if byte(buf, at)? != b'"' {
-        return Err(Stop::Bad);
+        return Err(JsonStop::Bad);
     }
     let (key, end) = text(buf, at)?;
     let colon = skip_blank(buf, end)?;
     if buf[colon] != b':' {
-        return Err(Stop::Bad);
+        return Err(JsonStop::Bad);
     }
     let kind = match key.raw {
-        b"ph" => Key::Ph,
-        b"pid" => Key::Pid,
-        b"tid" => Key::Tid,
-        b"ts" => Key::Ts,
-        b"dur" => Key::Dur,
-        b"name" => Key::Name,
-        b"args" => Key::Args,
-        _ => Key::Rare,
+        b"ph" => EventKey::Ph,
+        b"pid" => EventKey::Pid,
+        b"tid" => EventKey::Tid,
+        b"ts" => EventKey::Ts,
+        b"dur" => EventKey::Dur,
+        b"name" => EventKey::Name,
+        b"args" => EventKey::Args,
+        _ => EventKey::Rare,
     };
     Ok((kind, key.raw, skip_blank(buf, colon + 1)?))
 }
@@ -166,11 +166,11 @@ pub(super) fn read_event<'a>(
     start: usize,
     event: &mut RawEvent<'a>,
     args: &mut impl ArgReader,
-) -> Read<usize> {
+) -> JsonResult<usize> {
     event.ph = 0;
-    (event.pid, event.tid) = (Id::Missing, Id::Missing);
+    (event.pid, event.tid) = (EventId::Missing, EventId::Missing);
     (event.ts, event.dur) = (Micros::Missing, Micros::Missing);
-    (event.name, event.args) = (Text::default(), b"");
+    (event.name, event.args) = (JsonString::default(), b"");
     event.members = 0;
     event.has_args = false;
     event.rare.clear();
@@ -180,48 +180,48 @@ pub(super) fn read_event<'a>(
         let (key, raw_key, from) = key(buf, at)?;
         event.members += 1;
         at = match key {
-            Key::Pid => {
+            EventKey::Pid => {
                 let end;
                 (event.pid, end) = id(buf, from)?;
                 end
             }
-            Key::Tid => {
+            EventKey::Tid => {
                 let end;
                 (event.tid, end) = id(buf, from)?;
                 end
             }
-            Key::Ts => {
+            EventKey::Ts => {
                 let end;
                 (event.ts, end) = micros(buf, from)?;
                 end
             }
-            Key::Dur => {
+            EventKey::Dur => {
                 let end;
                 (event.dur, end) = micros(buf, from)?;
                 end
             }
-            Key::Name => match value(buf, from)? {
-                (Value::Text(name), end) => {
+            EventKey::Name => match value(buf, from)? {
+                (JsonValue::Text(name), end) => {
                     event.name = name;
                     end
                 }
-                (Value::Word(raw) | Value::Object(raw) | Value::Array(raw), end) => {
-                    event.name = Text { raw, escaped: false };
+                (JsonValue::Word(raw) | JsonValue::Object(raw) | JsonValue::Array(raw), end) => {
+                    event.name = JsonString { raw, escaped: false };
                     end
                 }
             },
-            Key::Ph => {
+            EventKey::Ph => {
                 let (value, end) = value(buf, from)?;
                 event.ph = value.number().first().copied().unwrap_or(0);
                 end
             }
-            Key::Args if buf[from] == b'{' => {
+            EventKey::Args if buf[from] == b'{' => {
                 let end = args.read(buf, from, event.name)?;
                 event.args = &buf[from..end];
                 event.has_args |= end - from > 2;
                 end
             }
-            Key::Args | Key::Rare => {
+            EventKey::Args | EventKey::Rare => {
                 let (value, end) = value(buf, from)?;
                 event.has_args = true;
                 event.rare.push((raw_key, value));
@@ -232,14 +232,14 @@ pub(super) fn read_event<'a>(
         match buf[at] {
             b',' => at = skip_blank(buf, at + 1)?,
             b'}' => {}
-            _ => return Err(Stop::Bad),
+            _ => return Err(JsonStop::Bad),
         }
     }
     Ok(at + 1)
 }
 
 #[inline]
-fn id(buf: &[u8], at: usize) -> Read<(Id<'_>, usize)> {
+fn id(buf: &[u8], at: usize) -> JsonResult<(EventId<'_>, usize)> {
     let mut end = at;
     let mut number = 0_i64;
     loop {
@@ -251,14 +251,14 @@ fn id(buf: &[u8], at: usize) -> Read<(Id<'_>, usize)> {
         end += 1;
     }
     if end > at && matches!(buf[end], b',' | b'}' | b' ' | b'\n') {
-        return Ok((Id::Number(number), end));
+        return Ok((EventId::Number(number), end));
     }
     let (value, end) = value(buf, at)?;
     let id = match value {
-        Value::Word(b"null") => Id::Missing,
-        Value::Text(text) => number::integer(text.raw).map_or(Id::Text(text), Id::Number),
-        Value::Word(raw) | Value::Object(raw) | Value::Array(raw) => {
-            number::integer(raw).map_or(Id::Text(Text { raw, escaped: false }), Id::Number)
+        JsonValue::Word(b"null") => EventId::Missing,
+        JsonValue::Text(text) => number::integer(text.raw).map_or(EventId::Text(text), EventId::Number),
+        JsonValue::Word(raw) | JsonValue::Object(raw) | JsonValue::Array(raw) => {
+            number::integer(raw).map_or(EventId::Text(JsonString { raw, escaped: false }), EventId::Number)
         }
     };
     Ok((id, end))
@@ -268,8 +268,8 @@ fn id(buf: &[u8], at: usize) -> Read<(Id<'_>, usize)> {
 const ONE_PICO: [&[u8]; 2] = [b"9.9999999999999995e-07", b"1e-06"];
 
 #[inline]
-fn micros(buf: &[u8], at: usize) -> Read<(Micros<'_>, usize)> {
-    let mut digits = number::Short::default();
+fn micros(buf: &[u8], at: usize) -> JsonResult<(Micros<'_>, usize)> {
+    let mut digits = number::ShortNumber::default();
     let mut end = at;
     loop {
         match byte(buf, end)? {
@@ -281,7 +281,7 @@ fn micros(buf: &[u8], at: usize) -> Read<(Micros<'_>, usize)> {
     Ok((digits.picos().map_or(Micros::Written(&buf[at..end]), Micros::Picos), end))
 }
 
-fn unusual_micros(buf: &[u8], at: usize) -> Read<(Micros<'_>, usize)> {
+fn unusual_micros(buf: &[u8], at: usize) -> JsonResult<(Micros<'_>, usize)> {
     for text in ONE_PICO {
         let end = at + text.len();
         if buf[at..].starts_with(text) && byte(buf, end)? == b',' {

@@ -7,8 +7,8 @@ use hashbrown::HashMap;
 use trace_model::{Op, SliceAttr, StringId, TraceBuilder};
 
 use super::event::ArgReader;
-use super::json::{Read, Stop, Text, Value, byte, skip_blank, text, value};
-use super::names::{NameId, Names};
+use super::json::{JsonResult, JsonStop, JsonString, JsonValue, byte, skip_blank, text, value};
+use super::names::{NameId, NameTable};
 use super::number;
 use crate::common::names::is_null;
 
@@ -22,7 +22,7 @@ enum ExecutionArg {
 
 /// Which argument of an op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Known {
+enum OpArgument {
     Execution(ExecutionArg),
     Number(usize),
     Text(usize),
@@ -44,48 +44,48 @@ type OpTexts = [Option<StringId>; TEXTS];
 const TEXTS: usize = 7;
 const DEDUPLICATED: usize = 6;
 
-fn known(key: &[u8]) -> Option<Known> {
+fn known(key: &[u8]) -> Option<OpArgument> {
     use ExecutionArg::{Attr, DeviceDur, DeviceStart};
     Some(match key {
-        b"device_offset_ps" => Known::Execution(DeviceStart),
-        b"device_duration_ps" => Known::Execution(DeviceDur),
-        b"run_id" => Known::Execution(Attr(SliceAttr::RunId)),
-        b"group_id" => Known::Execution(Attr(SliceAttr::GroupId)),
-        b"step_num" => Known::Execution(Attr(SliceAttr::StepNum)),
-        b"_r" => Known::Execution(Attr(SliceAttr::StepRoot)),
-        b"all_reduce_unique_id" => Known::Execution(Attr(SliceAttr::CollectiveInstance)),
-        b"queue_id" => Known::Execution(Attr(SliceAttr::QueueId)),
-        b"Time Scale Multiplier" => Known::Execution(Attr(SliceAttr::TimeScaleBits)),
-        b"dma_stall_duration_ps" => Known::Execution(Attr(SliceAttr::DmaStallPs)),
-        b"dropped_traces" => Known::Execution(Attr(SliceAttr::DroppedTraces)),
-        b"device_ordinal" => Known::Execution(Attr(SliceAttr::DeviceOrdinal)),
-        b"bytes_transferred" | b"size" => Known::Execution(Attr(SliceAttr::TransferBytes)),
-        b"tc_offload_start_id" => Known::Execution(Attr(SliceAttr::OffloadStart)),
-        b"offload_execution_index" => Known::Execution(Attr(SliceAttr::OffloadExecution)),
-        b"performance_counter_id" => Known::Execution(Attr(SliceAttr::CounterId)),
-        b"counter_value" => Known::Execution(Attr(SliceAttr::CounterValueBits)),
-        b"offload_core_id" => Known::Execution(Attr(SliceAttr::OffloadCore)),
-        b"num_occurrences" => Known::Execution(Attr(SliceAttr::Occurrences)),
-        b"flops" => Known::Number(FLOPS),
-        b"model_flops" => Known::Number(MODEL_FLOPS),
-        b"bytes_accessed" => Known::Number(BYTES),
-        b"raw_bytes_accessed" => Known::Number(RAW_BYTES),
-        b"symbol_id" => Known::Number(SYMBOL),
-        b"all_reduce_id" => Known::Number(ALL_REDUCE),
-        b"hlo_category" => Known::Text(0),
-        b"long_name" => Known::Text(1),
-        b"shape_with_layout" => Known::Text(2),
-        b"tf_op" => Known::Text(3),
-        b"source" => Known::Text(4),
-        b"source_stack" => Known::Text(5),
-        b"deduplicated_name" => Known::Text(DEDUPLICATED),
+        b"device_offset_ps" => OpArgument::Execution(DeviceStart),
+        b"device_duration_ps" => OpArgument::Execution(DeviceDur),
+        b"run_id" => OpArgument::Execution(Attr(SliceAttr::RunId)),
+        b"group_id" => OpArgument::Execution(Attr(SliceAttr::GroupId)),
+        b"step_num" => OpArgument::Execution(Attr(SliceAttr::StepNum)),
+        b"_r" => OpArgument::Execution(Attr(SliceAttr::StepRoot)),
+        b"all_reduce_unique_id" => OpArgument::Execution(Attr(SliceAttr::CollectiveInstance)),
+        b"queue_id" => OpArgument::Execution(Attr(SliceAttr::QueueId)),
+        b"Time Scale Multiplier" => OpArgument::Execution(Attr(SliceAttr::TimeScaleBits)),
+        b"dma_stall_duration_ps" => OpArgument::Execution(Attr(SliceAttr::DmaStallPs)),
+        b"dropped_traces" => OpArgument::Execution(Attr(SliceAttr::DroppedTraces)),
+        b"device_ordinal" => OpArgument::Execution(Attr(SliceAttr::DeviceOrdinal)),
+        b"bytes_transferred" | b"size" => OpArgument::Execution(Attr(SliceAttr::TransferBytes)),
+        b"tc_offload_start_id" => OpArgument::Execution(Attr(SliceAttr::OffloadStart)),
+        b"offload_execution_index" => OpArgument::Execution(Attr(SliceAttr::OffloadExecution)),
+        b"performance_counter_id" => OpArgument::Execution(Attr(SliceAttr::CounterId)),
+        b"counter_value" => OpArgument::Execution(Attr(SliceAttr::CounterValueBits)),
+        b"offload_core_id" => OpArgument::Execution(Attr(SliceAttr::OffloadCore)),
+        b"num_occurrences" => OpArgument::Execution(Attr(SliceAttr::Occurrences)),
+        b"flops" => OpArgument::Number(FLOPS),
+        b"model_flops" => OpArgument::Number(MODEL_FLOPS),
+        b"bytes_accessed" => OpArgument::Number(BYTES),
+        b"raw_bytes_accessed" => OpArgument::Number(RAW_BYTES),
+        b"symbol_id" => OpArgument::Number(SYMBOL),
+        b"all_reduce_id" => OpArgument::Number(ALL_REDUCE),
+        b"hlo_category" => OpArgument::Text(0),
+        b"long_name" => OpArgument::Text(1),
+        b"shape_with_layout" => OpArgument::Text(2),
+        b"tf_op" => OpArgument::Text(3),
+        b"source" => OpArgument::Text(4),
+        b"source_stack" => OpArgument::Text(5),
+        b"deduplicated_name" => OpArgument::Text(DEDUPLICATED),
         _ => return None,
     })
 }
 
 /// What the arguments of one event said.
 #[derive(Default)]
-pub(super) struct Said {
+pub(super) struct EventFacts {
     pub(super) device_start: Option<i64>,
     pub(super) device_dur: Option<i64>,
     pub(super) attrs: Vec<(SliceAttr, i64)>,
@@ -96,7 +96,7 @@ pub(super) struct Said {
     pub(super) has_op: bool,
 }
 
-impl Said {
+impl EventFacts {
     fn clear(&mut self) {
         (self.device_start, self.device_dur) = (None, None);
         self.attrs.clear();
@@ -106,15 +106,15 @@ impl Said {
     }
 }
 
-/// Facts of an op as some events state them, by its row in [`Facts`].
+/// Facts of an op as some events state them, by its row in [`EventFactsStore`].
 pub(super) type FactsId = u32;
 
 /// Reads arguments and keeps the relevant ones.
 #[derive(Default)]
-pub(super) struct Facts {
-    pub(super) names: Names,
+pub(super) struct EventFactsStore {
+    pub(super) names: NameTable,
     /// Of the event read last.
-    pub(super) said: Said,
+    pub(super) said: EventFacts,
     /// The name of the event read last, where its arguments came after it.
     pub(super) name: Option<NameId>,
     texts: Vec<OpTexts>,
@@ -123,7 +123,7 @@ pub(super) struct Facts {
     fact_index: HashMap<(Option<u32>, OpNumbers), FactsId>,
 }
 
-impl Facts {
+impl EventFactsStore {
     /// Forgets the event before.
     #[inline]
     pub(super) fn reset(&mut self) {
@@ -161,7 +161,7 @@ impl Facts {
         op
     }
 
-    fn text_set(&mut self, raw: &[Option<Text<'_>>; TEXTS], builder: &mut TraceBuilder) -> Option<u32> {
+    fn text_set(&mut self, raw: &[Option<JsonString<'_>>; TEXTS], builder: &mut TraceBuilder) -> Option<u32> {
         let texts = raw.map(|text| {
             let text = text?.decode().0;
             (!is_null(&text)).then(|| builder.intern(&text))
@@ -175,7 +175,7 @@ impl Facts {
         }))
     }
 
-    fn execution(&mut self, arg: ExecutionArg, value: Value<'_>) {
+    fn execution(&mut self, arg: ExecutionArg, value: JsonValue<'_>) {
         match arg {
             ExecutionArg::DeviceStart => self.said.device_start = number::integer(value.number()),
             ExecutionArg::DeviceDur => self.said.device_dur = number::integer(value.number()),
@@ -200,24 +200,24 @@ impl Facts {
     }
 }
 
-/// [`Facts`] with the builder that strings are interned in.
+/// [`EventFactsStore`] with the builder that strings are interned in.
 pub(super) struct FactsReader<'a> {
-    pub(super) facts: &'a mut Facts,
+    pub(super) facts: &'a mut EventFactsStore,
     pub(super) builder: &'a mut TraceBuilder,
 }
 
 /// The part of the arguments that is the same for all executions of an op.
 #[derive(Default)]
-struct Constant<'a> {
+struct SharedArguments<'a> {
     /// Where it starts; nowhere if the last argument varies.
     from: Option<usize>,
     /// The one text that may come before it.
     before: &'a [u8],
-    texts: [Option<Text<'a>>; TEXTS],
+    texts: [Option<JsonString<'a>>; TEXTS],
     numbers: OpNumbers,
 }
 
-impl Constant<'_> {
+impl SharedArguments<'_> {
     /// Records that the arguments up to `end` vary, and returns whether the rest may be cached.
     fn restart(&mut self, end: usize, arg: ExecutionArg) -> bool {
         let others = self.texts.iter().enumerate().any(|(i, text)| i != DEDUPLICATED && text.is_some());
@@ -231,28 +231,28 @@ impl Constant<'_> {
 
 impl ArgReader for FactsReader<'_> {
     #[inline]
-    fn read<'a>(&mut self, buf: &'a [u8], start: usize, name: Text<'a>) -> Read<usize> {
+    fn read<'a>(&mut self, buf: &'a [u8], start: usize, name: JsonString<'a>) -> JsonResult<usize> {
         let Self { facts, builder } = self;
         facts.reset();
         let name = if name.raw.is_empty() { None } else { Some(facts.names.id(name)) };
         facts.name = name;
-        let mut constant = Constant { from: Some(start), ..Constant::default() };
+        let mut constant = SharedArguments { from: Some(start), ..SharedArguments::default() };
         if let Some(end) = facts.recall(&constant, buf, start) {
             return Ok(end);
         }
         let mut at = skip_blank(buf, start + 1)?;
         while byte(buf, at)? != b'}' {
             if buf[at] != b'"' {
-                return Err(Stop::Bad);
+                return Err(JsonStop::Bad);
             }
             let (key, end) = text(buf, at)?;
             let colon = skip_blank(buf, end)?;
             if buf[colon] != b':' {
-                return Err(Stop::Bad);
+                return Err(JsonStop::Bad);
             }
             let (value, end) = value(buf, skip_blank(buf, colon + 1)?)?;
             match (known(key.raw), value) {
-                (Some(Known::Execution(arg)), value) => {
+                (Some(OpArgument::Execution(arg)), value) => {
                     facts.execution(arg, value);
                     if constant.restart(end, arg)
                         && let Some(end) = facts.recall(&constant, buf, end)
@@ -260,22 +260,22 @@ impl ArgReader for FactsReader<'_> {
                         return Ok(end);
                     }
                 }
-                (Some(Known::Number(i)), value) => {
+                (Some(OpArgument::Number(i)), value) => {
                     facts.said.numbers[i] = number::integer(value.number());
                     facts.said.has_op = true;
                     constant.numbers[i] = facts.said.numbers[i];
                 }
-                (Some(Known::Text(i)), Value::Text(text)) => {
+                (Some(OpArgument::Text(i)), JsonValue::Text(text)) => {
                     constant.texts[i] = Some(text);
                     facts.said.has_op = true;
                 }
-                (Some(Known::Text(_)) | None, _) => {}
+                (Some(OpArgument::Text(_)) | None, _) => {}
             }
             at = skip_blank(buf, end)?;
             match buf[at] {
                 b',' => at = skip_blank(buf, at + 1)?,
                 b'}' => {}
-                _ => return Err(Stop::Bad),
+                _ => return Err(JsonStop::Bad),
             }
         }
         facts.said.texts = facts.text_set(&constant.texts, builder);
@@ -287,10 +287,10 @@ impl ArgReader for FactsReader<'_> {
     }
 }
 
-impl Facts {
+impl EventFactsStore {
     /// The end of the arguments, if their rest from `at` on is cached.
     #[inline]
-    fn recall(&mut self, constant: &Constant<'_>, buf: &[u8], at: usize) -> Option<usize> {
+    fn recall(&mut self, constant: &SharedArguments<'_>, buf: &[u8], at: usize) -> Option<usize> {
         let (memo, len) = self.names.recall(self.name?, constant.before, &buf[at..])?;
         let said = &mut self.said;
         for (number, known) in said.numbers.iter_mut().zip(memo.numbers) {

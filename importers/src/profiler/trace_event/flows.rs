@@ -8,26 +8,26 @@
 use hashbrown::HashMap;
 use trace_model::{FlowEnd, IssueKind, SliceKey, Timestamp, TraceBuilder};
 
-use super::collect::{Collector, ThreadId};
+use super::collect::{EventCollector, ThreadId};
 use super::event::RawEvent;
 use super::number;
-use super::places::Places;
-use super::stack::Stacked;
+use super::places::TrackTable;
+use super::stack::StackedEvents;
 
 /// One end of a flow.
-struct Point {
+struct FlowEventEnd {
     chain: u32,
     at: Timestamp,
     sequence: u32,
     thread: ThreadId,
-    place: Place,
+    place: FlowAnchor,
     arrives: bool,
     leaves: bool,
 }
 
 /// Which slice of the thread it is at.
 #[derive(Clone, Copy)]
-enum Place {
+enum FlowAnchor {
     Enclosing,
     Next,
     /// Index in the thread's batch.
@@ -38,14 +38,14 @@ enum Place {
 
 /// All ends of flows.
 #[derive(Default)]
-pub(super) struct Flows {
-    points: Vec<Point>,
+pub(super) struct FlowEvents {
+    points: Vec<FlowEventEnd>,
     chains: HashMap<Vec<u8>, u32>,
     /// Id as recorded, by chain.
     ids: Vec<u64>,
 }
 
-impl Flows {
+impl FlowEvents {
     fn chain(&mut self, parts: &[&[u8]], id: &[u8]) -> u32 {
         let key = parts.join(&0);
         let next = self.ids.len() as u32;
@@ -64,7 +64,7 @@ impl Flows {
         thread: ThreadId,
         index: u32,
     ) {
-        self.bind_at(event, at, sequence, thread, Place::Slice(index));
+        self.bind_at(event, at, sequence, thread, FlowAnchor::Slice(index));
     }
 
     /// Notes that a begin event carries a `bind_id`.
@@ -76,16 +76,16 @@ impl Flows {
         thread: ThreadId,
         index: u32,
     ) {
-        self.bind_at(event, at, sequence, thread, Place::Begin(index));
+        self.bind_at(event, at, sequence, thread, FlowAnchor::Begin(index));
     }
 
-    fn bind_at(&mut self, event: &RawEvent<'_>, at: Timestamp, sequence: u32, thread: ThreadId, place: Place) {
+    fn bind_at(&mut self, event: &RawEvent<'_>, at: Timestamp, sequence: u32, thread: ThreadId, place: FlowAnchor) {
         let Some(id) = event.get_text(b"bind_id") else { return };
-        let is = |key| event.get(key).is_some_and(super::json::Value::is_true);
+        let is = |key| event.get(key).is_some_and(super::json::JsonValue::is_true);
         let (arrives, leaves) = (is(b"flow_in"), is(b"flow_out"));
         if arrives || leaves {
             let chain = self.chain(&[b"bind", id], id);
-            self.points.push(Point { chain, at, sequence, thread, place, arrives, leaves });
+            self.points.push(FlowEventEnd { chain, at, sequence, thread, place, arrives, leaves });
         }
     }
 }
@@ -101,7 +101,7 @@ fn id_number(id: &[u8]) -> u64 {
         })
 }
 
-impl Collector<'_> {
+impl EventCollector<'_> {
     pub(super) fn flow(&mut self, event: &RawEvent<'_>, offset: u64) {
         let Some(at) = self.start(event, offset) else { return };
         let Some(id) = event.get_text(b"id").or_else(|| event.get_text(b"bind_id")) else {
@@ -117,28 +117,30 @@ impl Collector<'_> {
             _ => (true, false),
         };
         let next = event.ph == b'f' && event.get_text(b"bp") != Some(b"e");
-        let place = if next { Place::Next } else { Place::Enclosing };
+        let place = if next { FlowAnchor::Next } else { FlowAnchor::Enclosing };
         let sequence = self.sequence();
-        self.flows.points.push(Point { chain, at, sequence, thread, place, arrives, leaves });
+        self.flows.points.push(FlowEventEnd { chain, at, sequence, thread, place, arrives, leaves });
     }
 }
 
 /// Adds all flows, now that slices have tracks.
 pub(super) fn build(
-    mut flows: Flows,
+    mut flows: FlowEvents,
     builder: &mut TraceBuilder,
-    places: &Places,
+    places: &TrackTable,
     offsets: &[u32],
-    stacks: &[Option<Stacked>],
+    stacks: &[Option<StackedEvents>],
 ) {
     flows.points.sort_by_key(|point| (point.chain, point.at, point.sequence));
-    let resolve = |point: &Point| {
+    let resolve = |point: &FlowEventEnd| {
         let track = places.track_of(point.thread)?;
         match point.place {
-            Place::Enclosing => Some(FlowEnd::Enclosing(track, point.at)),
-            Place::Next => Some(FlowEnd::NextAfter(track, point.at)),
-            Place::Slice(index) => Some(FlowEnd::Slice(SliceKey::new(track, offsets[point.thread as usize] + index))),
-            Place::Begin(index) => stacks.get(point.thread as usize)?.as_ref()?.flow_end(index),
+            FlowAnchor::Enclosing => Some(FlowEnd::Enclosing(track, point.at)),
+            FlowAnchor::Next => Some(FlowEnd::NextAfter(track, point.at)),
+            FlowAnchor::Slice(index) => {
+                Some(FlowEnd::Slice(SliceKey::new(track, offsets[point.thread as usize] + index)))
+            }
+            FlowAnchor::Begin(index) => stacks.get(point.thread as usize)?.as_ref()?.flow_end(index),
         }
     };
     for chain in flows.points.chunk_by(|a, b| a.chain == b.chain) {

@@ -1,7 +1,7 @@
 //! The parts of JSON that trace events are made of, read in place.
 //!
 //! Tolerates common defects: trailing commas, raw control characters in strings, `NaN` and `Infinity`, bytes that are
-//! not UTF-8. Reaching the end of the window is not an error but [`Stop::End`], because more may follow.
+//! not UTF-8. Reaching the end of the window is not an error but [`JsonStop::End`], because more may follow.
 
 use trace_model::{Arg, ArgValue};
 
@@ -9,21 +9,21 @@ use super::number;
 
 /// Why reading stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(super) enum JsonStop {
     /// The window ends here; the value may go on in the next.
     End,
     /// No value can start or go on like this.
     Bad,
 }
 
-pub(super) type Read<T> = Result<T, Stop>;
+pub(super) type JsonResult<T> = Result<T, JsonStop>;
 
 /// Deeper nesting is not a trace.
 const MAX_DEPTH: usize = 128;
 
 /// Text between quotes, as written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Text<'a> {
+pub(super) struct JsonString<'a> {
     pub(super) raw: &'a [u8],
     /// Whether there is a backslash in it.
     pub(super) escaped: bool,
@@ -31,9 +31,9 @@ pub(super) struct Text<'a> {
 
 /// A value, as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Value<'a> {
+pub(super) enum JsonValue<'a> {
     /// Text, without the quotes.
-    Text(Text<'a>),
+    Text(JsonString<'a>),
     /// Number, `true`, `false`, `null` or what a writer takes for one of them.
     Word(&'a [u8]),
     /// From brace to brace.
@@ -42,7 +42,7 @@ pub(super) enum Value<'a> {
     Array(&'a [u8]),
 }
 
-impl<'a> Value<'a> {
+impl<'a> JsonValue<'a> {
     /// The bytes of a number or of a number in quotes.
     pub(super) fn number(self) -> &'a [u8] {
         match self {
@@ -59,13 +59,13 @@ impl<'a> Value<'a> {
 }
 
 #[inline]
-pub(super) fn byte(buf: &[u8], at: usize) -> Read<u8> {
-    buf.get(at).copied().ok_or(Stop::End)
+pub(super) fn byte(buf: &[u8], at: usize) -> JsonResult<u8> {
+    buf.get(at).copied().ok_or(JsonStop::End)
 }
 
 /// The first position at or after `at` that is not blank.
 #[inline]
-pub(super) fn skip_blank(buf: &[u8], mut at: usize) -> Read<usize> {
+pub(super) fn skip_blank(buf: &[u8], mut at: usize) -> JsonResult<usize> {
     loop {
         match byte(buf, at)? {
             b' ' | b'\n' | b'\r' | b'\t' => at += 1,
@@ -76,15 +76,15 @@ pub(super) fn skip_blank(buf: &[u8], mut at: usize) -> Read<usize> {
 
 /// Text whose opening quote is at `at`, and the position after its closing one.
 #[inline]
-pub(super) fn text(buf: &[u8], at: usize) -> Read<(Text<'_>, usize)> {
+pub(super) fn text(buf: &[u8], at: usize) -> JsonResult<(JsonString<'_>, usize)> {
     let start = at + 1;
     let mut from = start;
     let mut escaped = false;
     loop {
-        let rest = buf.get(from..).ok_or(Stop::End)?;
-        let end = from + memchr::memchr2(b'"', b'\\', rest).ok_or(Stop::End)?;
+        let rest = buf.get(from..).ok_or(JsonStop::End)?;
+        let end = from + memchr::memchr2(b'"', b'\\', rest).ok_or(JsonStop::End)?;
         if buf[end] == b'"' {
-            return Ok((Text { raw: &buf[start..end], escaped }, end + 1));
+            return Ok((JsonString { raw: &buf[start..end], escaped }, end + 1));
         }
         escaped = true;
         from = end + 2;
@@ -93,32 +93,32 @@ pub(super) fn text(buf: &[u8], at: usize) -> Read<(Text<'_>, usize)> {
 
 /// The value that starts at `at`, and the position after it.
 #[inline]
-pub(super) fn value(buf: &[u8], at: usize) -> Read<(Value<'_>, usize)> {
+pub(super) fn value(buf: &[u8], at: usize) -> JsonResult<(JsonValue<'_>, usize)> {
     match byte(buf, at)? {
-        b'"' => text(buf, at).map(|(text, end)| (Value::Text(text), end)),
-        b'{' => brackets(buf, at).map(|end| (Value::Object(&buf[at..end]), end)),
-        b'[' => brackets(buf, at).map(|end| (Value::Array(&buf[at..end]), end)),
-        b',' | b'}' | b']' | b':' => Err(Stop::Bad),
-        _ => word(buf, at).map(|end| (Value::Word(&buf[at..end]), end)),
+        b'"' => text(buf, at).map(|(text, end)| (JsonValue::Text(text), end)),
+        b'{' => brackets(buf, at).map(|end| (JsonValue::Object(&buf[at..end]), end)),
+        b'[' => brackets(buf, at).map(|end| (JsonValue::Array(&buf[at..end]), end)),
+        b',' | b'}' | b']' | b':' => Err(JsonStop::Bad),
+        _ => word(buf, at).map(|end| (JsonValue::Word(&buf[at..end]), end)),
     }
 }
 
 /// The end of a number, `true` or the like.
 #[inline]
-fn word(buf: &[u8], at: usize) -> Read<usize> {
+fn word(buf: &[u8], at: usize) -> JsonResult<usize> {
     let mut end = at;
     loop {
         match byte(buf, end)? {
             b',' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t' => return Ok(end),
             b'0'..=b'9' | b'.' | b'-' | b'+' | b'a'..=b'z' | b'A'..=b'Z' | b'_' => end += 1,
-            _ => return Err(Stop::Bad),
+            _ => return Err(JsonStop::Bad),
         }
     }
 }
 
 /// The end of an object or array; brackets in strings do not count. A bracket that closes the wrong one is bad at once:
 /// a writer's slip must not swallow the file.
-fn brackets(buf: &[u8], at: usize) -> Read<usize> {
+fn brackets(buf: &[u8], at: usize) -> JsonResult<usize> {
     let mut depth = 0;
     let mut braces = 0_u128;
     let mut at = at;
@@ -128,12 +128,12 @@ fn brackets(buf: &[u8], at: usize) -> Read<usize> {
                 depth += 1;
                 braces = (braces << 1) | u128::from(open == b'{');
                 if depth > MAX_DEPTH {
-                    return Err(Stop::Bad);
+                    return Err(JsonStop::Bad);
                 }
             }
             close @ (b'}' | b']') => {
                 if (braces & 1 == 1) != (close == b'}') {
-                    return Err(Stop::Bad);
+                    return Err(JsonStop::Bad);
                 }
                 depth -= 1;
                 braces >>= 1;
@@ -157,22 +157,22 @@ fn brackets(buf: &[u8], at: usize) -> Read<usize> {
 pub(super) fn members<'a>(
     buf: &'a [u8],
     at: usize,
-    mut each: impl FnMut(Text<'a>, Value<'a>) -> Read<()>,
-) -> Read<usize> {
+    mut each: impl FnMut(JsonString<'a>, JsonValue<'a>) -> JsonResult<()>,
+) -> JsonResult<usize> {
     if byte(buf, at)? != b'{' {
-        return Err(Stop::Bad);
+        return Err(JsonStop::Bad);
     }
     let mut at = skip_blank(buf, at + 1)?;
     loop {
         match byte(buf, at)? {
             b'}' => return Ok(at + 1),
             b'"' => {}
-            _ => return Err(Stop::Bad),
+            _ => return Err(JsonStop::Bad),
         }
         let (key, end) = text(buf, at)?;
         at = skip_blank(buf, end)?;
         if buf[at] != b':' {
-            return Err(Stop::Bad);
+            return Err(JsonStop::Bad);
         }
         at = skip_blank(buf, at + 1)?;
         let (value, end) = value(buf, at)?;
@@ -182,9 +182,13 @@ pub(super) fn members<'a>(
 }
 
 /// Calls `each` with every element of the array at `at`.
-pub(super) fn elements<'a>(buf: &'a [u8], at: usize, mut each: impl FnMut(Value<'a>) -> Read<()>) -> Read<usize> {
+pub(super) fn elements<'a>(
+    buf: &'a [u8],
+    at: usize,
+    mut each: impl FnMut(JsonValue<'a>) -> JsonResult<()>,
+) -> JsonResult<usize> {
     if byte(buf, at)? != b'[' {
-        return Err(Stop::Bad);
+        return Err(JsonStop::Bad);
     }
     let mut at = skip_blank(buf, at + 1)?;
     while byte(buf, at)? != b']' {
@@ -197,16 +201,16 @@ pub(super) fn elements<'a>(buf: &'a [u8], at: usize, mut each: impl FnMut(Value<
 
 /// From the end of an item to the next one, or to the closing bracket.
 #[inline]
-fn next_item(buf: &[u8], at: usize) -> Read<usize> {
+fn next_item(buf: &[u8], at: usize) -> JsonResult<usize> {
     let at = skip_blank(buf, at)?;
     match buf[at] {
         b',' => skip_blank(buf, at + 1),
         b'}' | b']' => Ok(at),
-        _ => Err(Stop::Bad),
+        _ => Err(JsonStop::Bad),
     }
 }
 
-impl<'a> Text<'a> {
+impl<'a> JsonString<'a> {
     /// The text itself. Unpaired surrogates and bytes that are not UTF-8 become
     /// U+FFFD; the flag tells whether there were any.
     pub(super) fn decode(self) -> (std::borrow::Cow<'a, str>, bool) {
@@ -274,14 +278,14 @@ fn unicode_escape(raw: &[u8]) -> (char, usize) {
 }
 
 /// What a value is, for people and analyses.
-pub(super) fn arg_value(value: Value<'_>) -> ArgValue {
+pub(super) fn arg_value(value: JsonValue<'_>) -> ArgValue {
     match value {
-        Value::Text(text) => ArgValue::Text(text.decode().0.into_owned()),
-        Value::Word(b"true") => ArgValue::Bool(true),
-        Value::Word(b"false") => ArgValue::Bool(false),
-        Value::Word(b"null") => ArgValue::Null,
-        Value::Word(word) => word_value(word),
-        Value::Object(raw) | Value::Array(raw) => ArgValue::Text(lossy(raw).0.into_owned()),
+        JsonValue::Text(text) => ArgValue::Text(text.decode().0.into_owned()),
+        JsonValue::Word(b"true") => ArgValue::Bool(true),
+        JsonValue::Word(b"false") => ArgValue::Bool(false),
+        JsonValue::Word(b"null") => ArgValue::Null,
+        JsonValue::Word(word) => word_value(word),
+        JsonValue::Object(raw) | JsonValue::Array(raw) => ArgValue::Text(lossy(raw).0.into_owned()),
     }
 }
 
@@ -305,12 +309,12 @@ fn word_value(word: &[u8]) -> ArgValue {
 
 /// Adds the value under `name`; members of objects become `name.member`, arrays
 /// of simple values stay one text as written.
-pub(super) fn flatten(name: &str, value: Value<'_>, into: &mut Vec<Arg>) {
+pub(super) fn flatten(name: &str, value: JsonValue<'_>, into: &mut Vec<Arg>) {
     flatten_below(name, value, 0, into);
 }
 
-fn flatten_below(name: &str, value: Value<'_>, depth: usize, into: &mut Vec<Arg>) {
-    if let Value::Object(raw) = value
+fn flatten_below(name: &str, value: JsonValue<'_>, depth: usize, into: &mut Vec<Arg>) {
+    if let JsonValue::Object(raw) = value
         && depth < MAX_DEPTH
     {
         let before = into.len();
@@ -364,7 +368,7 @@ mod tests {
         let all = members(whole, 0, |_, _| Ok(()));
         assert_eq!(all, Ok(whole.len()));
         for end in 0..whole.len() {
-            assert_eq!(members(&whole[..end], 0, |_, _| Ok(())), Err(Stop::End), "cut at {end}");
+            assert_eq!(members(&whole[..end], 0, |_, _| Ok(())), Err(JsonStop::End), "cut at {end}");
         }
     }
 
@@ -373,7 +377,7 @@ mod tests {
         let raw =
             br#"{"a": {"b": 1, "c": {}}, "d": [1, 2], "e": 18446744073709551615, "f": NaN, "g": true, "h": -1.5}"#;
         let mut args = Vec::new();
-        flatten("", Value::Object(raw), &mut args);
+        flatten("", JsonValue::Object(raw), &mut args);
         let shown: Vec<_> = args.iter().map(|arg| format!("{}={}", arg.name, arg.value)).collect();
         assert_eq!(shown, ["a.b=1", "a.c={}", "d=[1, 2]", "e=18446744073709551615", "f=NaN", "g=true", "h=-1.5"]);
     }
@@ -381,9 +385,9 @@ mod tests {
     #[test]
     fn absurd_nesting_and_crossed_brackets_are_bad() {
         let deep = [vec![b'['; 100_000], vec![b']'; 100_000]].concat();
-        assert_eq!(value(&deep, 0), Err(Stop::Bad));
+        assert_eq!(value(&deep, 0), Err(JsonStop::Bad));
         let fair = [vec![b'['; MAX_DEPTH], vec![b']'; MAX_DEPTH]].concat();
         assert!(value(&fair, 0).is_ok());
-        assert_eq!(value(b"{\"a\":[1}", 0), Err(Stop::Bad));
+        assert_eq!(value(b"{\"a\":[1}", 0), Err(JsonStop::Bad));
     }
 }

@@ -2,9 +2,9 @@
 
 use trace_model::{Arg, IssueKind};
 
-use super::collect::Collector;
+use super::collect::EventCollector;
 use super::event::RawEvent;
-use super::json::{Text, Value, arg_value, elements, flatten, members};
+use super::json::{JsonString, JsonValue, arg_value, elements, flatten, members};
 use super::number;
 use crate::common::names::{PlaneKind, plane_kind};
 
@@ -15,7 +15,7 @@ const MAX_FACT: usize = 1000;
 
 /// What the document says beside its events.
 #[derive(Default)]
-pub(super) struct Session {
+pub(super) struct ProfilerSession {
     /// Whether XProf wrote it, in any of its dialects: its planes are called as XProf calls them.
     pub(super) is_xprof: bool,
     /// Whether it has members that only an answer of XProf's viewer has among XProf's dialects.
@@ -32,7 +32,7 @@ pub(super) struct Session {
     pub(super) stack_frames: Vec<(String, String, Option<String>)>,
 }
 
-impl Session {
+impl ProfilerSession {
     /// Whether an object or array under this key is kept; takes notice of the key.
     pub(super) fn wants(&mut self, key: &[u8]) -> bool {
         self.note_key(key);
@@ -53,11 +53,11 @@ impl Session {
     }
 
     /// A member of the top-level object that is kept.
-    pub(super) fn add(&mut self, key: Text<'_>, value: Value<'_>) {
+    pub(super) fn add(&mut self, key: JsonString<'_>, value: JsonValue<'_>) {
         self.note_key(key.raw);
         match (key.raw, value) {
-            (b"stackFrames", Value::Object(raw)) => self.add_frames(raw),
-            (b"details", Value::Array(raw)) => {
+            (b"stackFrames", JsonValue::Object(raw)) => self.add_frames(raw),
+            (b"details", JsonValue::Array(raw)) => {
                 let _ = elements(raw, 0, |detail| {
                     let mut args = Vec::new();
                     flatten("", detail, &mut args);
@@ -69,16 +69,16 @@ impl Session {
                 });
             }
             (b"filteredByVisibility", value) => self.is_downsampled |= value.is_true(),
-            (b"host_name" | b"hostname", Value::Text(text)) => self.host = Some(text.decode().0.into_owned()),
+            (b"host_name" | b"hostname", JsonValue::Text(text)) => self.host = Some(text.decode().0.into_owned()),
             (b"baseTimeNanoseconds", value) => self.base_unix_ns = number::integer(value.number()),
-            (_, Value::Object(_)) => {
+            (_, JsonValue::Object(_)) => {
                 let mut args = Vec::new();
                 flatten("", value, &mut args);
                 for arg in args {
                     self.add_fact(arg.name, arg.value.to_string());
                 }
             }
-            (_, Value::Text(_) | Value::Word(_)) => {
+            (_, JsonValue::Text(_) | JsonValue::Word(_)) => {
                 self.add_fact(key.decode().0.into_owned(), arg_value(value).to_string());
             }
             _ => {}
@@ -124,7 +124,7 @@ pub(super) fn split_host(name: &str) -> (Option<&str>, &str) {
     }
 }
 
-impl Collector<'_> {
+impl EventCollector<'_> {
     pub(super) fn metadata(&mut self, event: &RawEvent<'_>) {
         let wanted: &[u8] = match event.name.raw {
             b"process_name" | b"thread_name" => b"name",
@@ -168,6 +168,6 @@ impl Collector<'_> {
     }
 }
 
-fn text_of(value: Value<'_>) -> String {
+fn text_of(value: JsonValue<'_>) -> String {
     arg_value(value).to_string()
 }

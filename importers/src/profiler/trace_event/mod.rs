@@ -34,18 +34,18 @@ mod stack;
 
 use trace_model::{IssueKind, TraceBuilder};
 
-use collect::Collector;
-use document::Document;
+use collect::EventCollector;
+use document::DocumentReader;
 
-use crate::common::{Confidence, Format, ImportOptions, Importer};
+use crate::common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
 use crate::input::source::{HEAD_BYTES, NOT_GZIP};
-use crate::input::{ImportError, Progress, Source};
+use crate::input::{ImportError, InputSource, Progress};
 
 /// The importer of this module.
 #[derive(Debug)]
 pub struct TraceEventJson;
 
-pub(crate) static FORMAT: Format = Format {
+pub(crate) static FORMAT: TraceFormat = TraceFormat {
     id: "trace-event-json",
     title: "trace-event JSON",
     extensions: &["trace.json", "trace.json.gz", "json", "json.gz"],
@@ -55,38 +55,38 @@ pub(crate) static FORMAT: Format = Format {
 };
 
 impl Importer for TraceEventJson {
-    fn format(&self) -> &'static Format {
+    fn format(&self) -> &'static TraceFormat {
         &FORMAT
     }
 
-    fn detect(&self, head: &[u8]) -> Confidence {
+    fn detect(&self, head: &[u8]) -> DetectionConfidence {
         let is_cut = head.len() >= HEAD_BYTES;
         let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
         let has = |text: &[u8]| memchr::memmem::find(head, text).is_some();
         match head.first() {
-            Some(b'{') if has(b"\"traceEvents\"") => Confidence::Certain,
-            Some(b'{') if OTHER_KEYS.iter().any(|key| has(key)) => Confidence::Possible,
+            Some(b'{') if has(b"\"traceEvents\"") => DetectionConfidence::Certain,
+            Some(b'{') if OTHER_KEYS.iter().any(|key| has(key)) => DetectionConfidence::Possible,
             // What comes before the events may be of any length.
-            Some(b'{') if is_cut && head[1..].trim_ascii_start().starts_with(b"\"") => Confidence::Possible,
+            Some(b'{') if is_cut && head[1..].trim_ascii_start().starts_with(b"\"") => DetectionConfidence::Possible,
             Some(b'[') => match head[1..].trim_ascii_start() {
-                [b'{', ..] if has(b"\"ph\"") => Confidence::Certain,
-                [] | [b']', ..] => Confidence::Possible,
-                _ => Confidence::No,
+                [b'{', ..] if has(b"\"ph\"") => DetectionConfidence::Certain,
+                [] | [b']', ..] => DetectionConfidence::Possible,
+                _ => DetectionConfidence::No,
             },
-            _ => Confidence::No,
+            _ => DetectionConfidence::No,
         }
     }
 
     fn import(
         &self,
-        source: &Source,
+        source: &InputSource,
         options: &ImportOptions,
         progress: &Progress,
         out: &mut TraceBuilder,
     ) -> Result<(), ImportError> {
         let roles = options.roles.clone().or_else(|| dialects::of_head(source.head()));
-        let mut collector = Collector::new(out, roles);
-        let mut document = Document::new();
+        let mut collector = EventCollector::new(out, roles);
+        let mut document = DocumentReader::new();
         let fed = source.feed(progress, |window, last| document.consume(window, last, &mut collector))?;
         finish(&document, collector, fed.damage, source)
     }
@@ -94,10 +94,10 @@ impl Importer for TraceEventJson {
 
 /// Makes the model, or says why there is none.
 fn finish(
-    document: &Document,
-    mut collector: Collector<'_>,
+    document: &DocumentReader,
+    mut collector: EventCollector<'_>,
     damage: Option<String>,
-    source: &Source,
+    source: &InputSource,
 ) -> Result<(), ImportError> {
     let offset = document.seen();
     if !document.found_events() {

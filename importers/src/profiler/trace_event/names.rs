@@ -9,7 +9,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use trace_model::{LabelId, TraceBuilder};
 
 use super::facts::OpNumbers;
-use super::json::Text;
+use super::json::JsonString;
 use crate::common::names::{NO_NAME, is_null};
 
 /// Longer arguments are not remembered.
@@ -19,11 +19,11 @@ const MEMO_BUDGET: usize = 64 << 20;
 /// Arguments remembered of one name: ops of several programs share names.
 const MEMOS: usize = 4;
 
-/// A name, by its row in [`Names`].
+/// A name, by its row in [`NameTable`].
 pub(super) type NameId = u32;
 
 /// The end of some arguments, from a position to the closing brace, and the facts in it.
-pub(super) struct Memo {
+pub(super) struct ArgumentMemo {
     /// The deduplicated name, which writers put in front.
     before: Box<[u8]>,
     bytes: Box<[u8]>,
@@ -31,29 +31,29 @@ pub(super) struct Memo {
     pub(super) numbers: OpNumbers,
 }
 
-struct Name {
+struct NameEntry {
     start: usize,
     len: u32,
     label: Option<LabelId>,
     /// How often it was read without a memo that fitted.
     misses: u32,
-    memos: Vec<Memo>,
+    memos: Vec<ArgumentMemo>,
 }
 
 /// All names of a file.
 #[derive(Default)]
-pub(super) struct Names {
+pub(super) struct NameTable {
     arena: Vec<u8>,
-    rows: Vec<Name>,
+    rows: Vec<NameEntry>,
     index: HashTable<NameId>,
     hasher: DefaultHashBuilder,
     memo_bytes: usize,
 }
 
-impl Names {
+impl NameTable {
     /// The id of a name as written.
     #[inline]
-    pub(super) fn id(&mut self, name: Text<'_>) -> NameId {
+    pub(super) fn id(&mut self, name: JsonString<'_>) -> NameId {
         let hash = self.hasher.hash_one(name.raw);
         let (arena, rows) = (&self.arena, &self.rows);
         let found = self.index.find(hash, |&id| rows.get(id as usize).is_some_and(|n| n.raw(arena) == name.raw));
@@ -64,11 +64,11 @@ impl Names {
     }
 
     #[cold]
-    fn add(&mut self, name: Text<'_>, hash: u64) -> NameId {
+    fn add(&mut self, name: JsonString<'_>, hash: u64) -> NameId {
         let id = self.rows.len() as NameId;
         let start = self.arena.len();
         self.arena.extend_from_slice(name.raw);
-        self.rows.push(Name { start, len: name.raw.len() as u32, label: None, misses: 0, memos: Vec::new() });
+        self.rows.push(NameEntry { start, len: name.raw.len() as u32, label: None, misses: 0, memos: Vec::new() });
         let (arena, rows, hasher) = (&self.arena, &self.rows, &self.hasher);
         self.index.insert_unique(hash, id, |&id| hasher.hash_one(rows[id as usize].raw(arena)));
         id
@@ -76,7 +76,7 @@ impl Names {
 
     /// The label of a name without an op; the flag tells whether its text had to be repaired.
     #[inline]
-    pub(super) fn label(&mut self, id: NameId, name: Text<'_>, builder: &mut TraceBuilder) -> (LabelId, bool) {
+    pub(super) fn label(&mut self, id: NameId, name: JsonString<'_>, builder: &mut TraceBuilder) -> (LabelId, bool) {
         if let Some(label) = self.rows[id as usize].label {
             return (label, false);
         }
@@ -88,11 +88,11 @@ impl Names {
 
     /// What is remembered of arguments that go on like `rest`, with their length.
     #[inline]
-    pub(super) fn recall(&self, id: NameId, before: &[u8], rest: &[u8]) -> Option<(&Memo, usize)> {
+    pub(super) fn recall(&self, id: NameId, before: &[u8], rest: &[u8]) -> Option<(&ArgumentMemo, usize)> {
         let memos = &self.rows[id as usize].memos;
         let same_before =
-            |memo: &Memo| memo.before.len() == before.len() && (before.is_empty() || *memo.before == *before);
-        let fits = |memo: &&Memo| rest.starts_with(&memo.bytes) && same_before(memo);
+            |memo: &ArgumentMemo| memo.before.len() == before.len() && (before.is_empty() || *memo.before == *before);
+        let fits = |memo: &&ArgumentMemo| rest.starts_with(&memo.bytes) && same_before(memo);
         memos.iter().find(fits).map(|memo| (memo, memo.bytes.len()))
     }
 
@@ -103,7 +103,7 @@ impl Names {
         if name.misses == 1 || bytes.len() > MAX_MEMO || self.memo_bytes + bytes.len() > MEMO_BUDGET {
             return;
         }
-        let memo = Memo { before: before.into(), bytes: bytes.into(), texts, numbers };
+        let memo = ArgumentMemo { before: before.into(), bytes: bytes.into(), texts, numbers };
         self.memo_bytes += bytes.len();
         if name.memos.len() < MEMOS {
             name.memos.push(memo);
@@ -115,7 +115,7 @@ impl Names {
     }
 }
 
-impl Name {
+impl NameEntry {
     fn raw<'a>(&self, arena: &'a [u8]) -> &'a [u8] {
         &arena[self.start..self.start + self.len as usize]
     }

@@ -37,14 +37,14 @@ pub(super) fn picos_from_micros(text: &[u8]) -> Option<i128> {
 
 /// The usual form of a time, parsed while its end is searched: digits, perhaps a point and digits, at most 18 in all.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Short {
+pub(super) struct ShortNumber {
     mantissa: u64,
     digits: u32,
     /// Digits before the point, and one: zero if there is no point.
     point: u32,
 }
 
-impl Short {
+impl ShortNumber {
     /// Takes the next byte of the number; false if it does not belong to the number.
     #[inline]
     pub(super) fn push(&mut self, byte: u8) -> bool {
@@ -81,7 +81,7 @@ impl Short {
 }
 
 fn picos_from_short(text: &[u8]) -> Option<i64> {
-    let mut short = Short::default();
+    let mut short = ShortNumber::default();
     let usual = text.len() <= 19 && text.iter().all(|&byte| short.push(byte));
     if usual { short.picos() } else { None }
 }

@@ -6,26 +6,30 @@ use trace_model::{
     GroupId, Label, LabelId, Op, OpId, ProgramId, SliceAttr, TimeRange, TraceBuilder, TrackId, TrackKind,
 };
 
-use super::facts::{Facts, FactsId};
+use super::facts::{EventFactsStore, FactsId};
 use crate::common::names::{NO_NAME, op_name, program_name};
 
 /// An execution of a program.
-struct Execution {
+struct ProgramExecution {
     range: TimeRange,
     program: ProgramId,
 }
 
 /// The label of a slice, and its own numbers if they differ from those of the op.
 #[derive(Clone)]
-struct Relabelled {
+struct OpLabel {
     label: LabelId,
     attrs: Vec<(SliceAttr, i64)>,
 }
 
 /// Assigns every slice on an op track its op. `op_facts` are the facts of the slices of a track, by index.
-pub(super) fn label_ops(builder: &mut TraceBuilder, facts: &Facts, op_facts: Vec<(TrackId, Vec<(u32, FactsId)>)>) {
-    let mut executions_of: HashMap<GroupId, Vec<Execution>> = HashMap::new();
-    let mut cache: HashMap<(LabelId, Option<FactsId>, Option<ProgramId>), Relabelled> = HashMap::new();
+pub(super) fn label_ops(
+    builder: &mut TraceBuilder,
+    facts: &EventFactsStore,
+    op_facts: Vec<(TrackId, Vec<(u32, FactsId)>)>,
+) {
+    let mut executions_of: HashMap<GroupId, Vec<ProgramExecution>> = HashMap::new();
+    let mut cache: HashMap<(LabelId, Option<FactsId>, Option<ProgramId>), OpLabel> = HashMap::new();
     for (track, said) in op_facts {
         let (group, kind) = (builder.track_ref(track).group, builder.track_ref(track).kind);
         if kind != TrackKind::Ops {
@@ -48,7 +52,7 @@ pub(super) fn label_ops(builder: &mut TraceBuilder, facts: &Facts, op_facts: Vec
 }
 
 /// Executions of programs on a core, by start.
-fn executions(builder: &mut TraceBuilder, group: GroupId) -> Vec<Execution> {
+fn executions(builder: &mut TraceBuilder, group: GroupId) -> Vec<ProgramExecution> {
     let lines = builder.tracks_in(group).filter(|(_, track)| track.kind == TrackKind::Modules);
     let lines: Vec<TrackId> = lines.map(|(id, _)| id).collect();
     let mut executions = Vec::new();
@@ -57,7 +61,7 @@ fn executions(builder: &mut TraceBuilder, group: GroupId) -> Vec<Execution> {
             let (range, label) = (builder.batch(line).range(index), builder.batch(line).label(index));
             let name = builder.str(builder.label_ref(label).name).to_owned();
             let (name, id) = program_name(&name);
-            executions.push(Execution { range, program: builder.program(name, id) });
+            executions.push(ProgramExecution { range, program: builder.program(name, id) });
         }
     }
     executions.sort_by_key(|execution| (execution.range.start, execution.range.end));
@@ -65,7 +69,7 @@ fn executions(builder: &mut TraceBuilder, group: GroupId) -> Vec<Execution> {
 }
 
 /// The program whose execution contains the start of `op`.
-fn program_at(executions: &[Execution], op: TimeRange) -> Option<ProgramId> {
+fn program_at(executions: &[ProgramExecution], op: TimeRange) -> Option<ProgramId> {
     let after = executions.partition_point(|execution| execution.range.start <= op.start);
     let execution = executions.get(after.checked_sub(1)?)?;
     (op.start < execution.range.end || op.start == execution.range.start).then_some(execution.program)
@@ -73,11 +77,11 @@ fn program_at(executions: &[Execution], op: TimeRange) -> Option<ProgramId> {
 
 fn relabel(
     builder: &mut TraceBuilder,
-    facts: &Facts,
+    facts: &EventFactsStore,
     label: LabelId,
     said: Option<FactsId>,
     program: Option<ProgramId>,
-) -> Relabelled {
+) -> OpLabel {
     let shown = builder.label_ref(label).name;
     let mut op = Op { program, ..facts.op(shown, said) };
     // Without a display name the whole instruction is the name.
@@ -93,7 +97,7 @@ fn relabel(
     let stated = op.clone();
     let id = builder.op(op);
     let label = builder.label_of(Label { name: stated.name, op: Some(id) });
-    Relabelled { label, attrs: differences(builder, id, &stated) }
+    OpLabel { label, attrs: differences(builder, id, &stated) }
 }
 
 /// Numbers of one execution that differ from those of its op: custom calls.

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use trace_model::{ArgValue, GroupId, GroupKind, TraceBuilder, TrackId, TrackKind};
 
-use super::collect::{Collector, Process, Thread, ThreadId};
+use super::collect::{EventCollector, ThreadId, TraceProcess, TraceThread};
 use super::metadata::split_host;
 use crate::common::names::{PlaneKind, plane_kind, track_kind, track_sort};
-use crate::common::roles::Role;
+use crate::common::roles::RoleKind;
 
 /// Where everything of a file goes.
-pub(super) struct Places {
+pub(super) struct TrackTable {
     groups: BTreeMap<i64, (GroupId, PlaneKind)>,
     /// By thread; none if a thread has nothing and no name.
     tracks: Vec<Option<TrackId>>,
@@ -18,9 +18,9 @@ pub(super) struct Places {
     pids: Vec<i64>,
 }
 
-impl Places {
+impl TrackTable {
     /// Adds a group for each process and a track for each thread.
-    pub(super) fn new(collected: &mut Collector<'_>, is_xprof: bool) -> Self {
+    pub(super) fn new(collected: &mut EventCollector<'_>, is_xprof: bool) -> Self {
         let pids: Vec<i64> = collected.threads.iter().map(|thread| thread.pid).collect();
         let used: BTreeSet<i64> =
             pids.iter().copied().chain(collected.counters.pids()).chain(collected.processes.keys().copied()).collect();
@@ -29,7 +29,7 @@ impl Places {
         let groups = if is_xprof {
             add_planes(builder, &used, &collected.processes, &cores_by_lines(&collected.threads))
         } else {
-            let with_ops = collected.threads.iter().zip(&roles).filter(|(_, role)| **role == Some(Role::Ops));
+            let with_ops = collected.threads.iter().zip(&roles).filter(|(_, role)| **role == Some(RoleKind::Ops));
             let devices = with_ops.map(|(thread, _)| thread.pid).collect();
             add_processes(builder, &used, &collected.processes, &devices)
         };
@@ -78,9 +78,9 @@ impl Places {
     fn add_track(
         &self,
         builder: &mut TraceBuilder,
-        thread: &Thread,
+        thread: &TraceThread,
         is_xprof: bool,
-        role: Option<Role>,
+        role: Option<RoleKind>,
     ) -> (Option<TrackId>, TrackKind) {
         let Some(&(group, plane)) = self.groups.get(&thread.pid) else { return (None, TrackKind::Other) };
         let empty = thread.batch.is_empty() && thread.stack.is_empty();
@@ -91,7 +91,7 @@ impl Places {
         let name = thread_name(thread);
         let kind = match plane {
             _ if is_xprof => track_kind(plane, thread.tid, &name),
-            PlaneKind::TensorCore { .. } => role.map_or(TrackKind::Other, Role::kind),
+            PlaneKind::TensorCore { .. } => role.map_or(TrackKind::Other, RoleKind::kind),
             _ => foreign_kind(&name),
         };
         let track = builder.track(group, kind, thread.tid, &name);
@@ -102,7 +102,7 @@ impl Places {
     }
 }
 
-fn thread_name(thread: &Thread) -> String {
+fn thread_name(thread: &TraceThread) -> String {
     match (&thread.name, &thread.id_text) {
         (Some(name), _) => name.clone(),
         (None, Some(id)) => id.clone(),
@@ -112,8 +112,8 @@ fn thread_name(thread: &Thread) -> String {
 }
 
 /// What each thread shows, by the names of threads and processes.
-fn roles(collected: &Collector<'_>) -> Vec<Option<Role>> {
-    let role = |thread: &Thread| {
+fn roles(collected: &EventCollector<'_>) -> Vec<Option<RoleKind>> {
+    let role = |thread: &TraceThread| {
         let process = collected.processes.get(&thread.pid).and_then(|process| process.name.clone());
         let process = process.unwrap_or_else(|| format!("process {}", thread.pid));
         // Independent of its number: main threads have no meaning here.
@@ -129,7 +129,7 @@ fn foreign_kind(name: &str) -> TrackKind {
 
 /// Processes with the lines of a device that runs HLO programs, for files without process names. The kind of the device
 /// is not recorded. GPUs have streams next to these tracks.
-pub(super) fn cores_by_lines(threads: &[Thread]) -> BTreeSet<i64> {
+pub(super) fn cores_by_lines(threads: &[TraceThread]) -> BTreeSet<i64> {
     let pids_with = |is_line: &dyn Fn(&str) -> bool| {
         let named = threads.iter().filter(|thread| thread.name.as_deref().is_some_and(is_line));
         named.map(|thread| thread.pid).collect::<BTreeSet<_>>()
@@ -143,7 +143,7 @@ pub(super) fn cores_by_lines(threads: &[Thread]) -> BTreeSet<i64> {
 fn add_processes(
     builder: &mut TraceBuilder,
     used: &BTreeSet<i64>,
-    processes: &BTreeMap<i64, Process>,
+    processes: &BTreeMap<i64, TraceProcess>,
     devices: &BTreeSet<i64>,
 ) -> BTreeMap<i64, (GroupId, PlaneKind)> {
     let ordinals = ordinals(devices, processes);
@@ -170,7 +170,7 @@ fn add_processes(
 }
 
 /// Ordinals of devices: the numbers in their names if they are unique, else their order.
-fn ordinals(devices: &BTreeSet<i64>, processes: &BTreeMap<i64, Process>) -> BTreeMap<i64, u32> {
+fn ordinals(devices: &BTreeSet<i64>, processes: &BTreeMap<i64, TraceProcess>) -> BTreeMap<i64, u32> {
     let named = |pid: &i64| -> Option<u32> {
         let name = processes.get(pid)?.name.as_deref()?;
         let digits = name.trim_end_matches(|c: char| !c.is_ascii_digit());
@@ -190,7 +190,7 @@ fn host_from(name: &str) -> &str {
 fn add_planes(
     builder: &mut TraceBuilder,
     used: &BTreeSet<i64>,
-    processes: &BTreeMap<i64, Process>,
+    processes: &BTreeMap<i64, TraceProcess>,
     cores: &BTreeSet<i64>,
 ) -> BTreeMap<i64, (GroupId, PlaneKind)> {
     let mut planes: Vec<(i64, Option<&str>, String, PlaneKind)> = Vec::new();

@@ -2,7 +2,7 @@
 
 use trace_model::{FlowEnd, LabelId, SliceAttr, SliceKey, Timestamp, TraceBuilder, TrackId};
 
-use super::collect::Collector;
+use super::collect::EventCollector;
 use super::event::RawEvent;
 
 /// A begin or an end, waiting for all others of its thread.
@@ -16,7 +16,7 @@ pub(super) struct StackEvent {
     attrs: Vec<(SliceAttr, i64)>,
 }
 
-impl Collector<'_> {
+impl EventCollector<'_> {
     pub(super) fn begin_or_end(&mut self, event: &RawEvent<'_>, offset: u64) {
         let Some(at) = self.start(event, offset) else { return };
         let thread = self.thread_of(event);
@@ -33,7 +33,7 @@ impl Collector<'_> {
 }
 
 /// What became of the stack of a thread.
-pub(super) struct Stacked {
+pub(super) struct StackedEvents {
     /// The slice of each start, by its index as collected.
     pub(super) begun: Vec<Option<SliceKey>>,
     /// Where more arguments are: `(those of the begin, those of the end)`.
@@ -41,10 +41,10 @@ pub(super) struct Stacked {
 }
 
 /// Opens and closes slices in time order; among equal times as in the file.
-pub(super) fn build(builder: &mut TraceBuilder, track: TrackId, events: &[StackEvent]) -> Stacked {
+pub(super) fn build(builder: &mut TraceBuilder, track: TrackId, events: &[StackEvent]) -> StackedEvents {
     let mut order: Vec<usize> = (0..events.len()).collect();
     order.sort_by_key(|&i| events[i].at);
-    let mut stacked = Stacked { begun: vec![None; events.len()], end_args: Vec::new() };
+    let mut stacked = StackedEvents { begun: vec![None; events.len()], end_args: Vec::new() };
     let mut offset_of = hashbrown::HashMap::new();
     for i in order {
         let event = &events[i];
@@ -66,7 +66,7 @@ pub(super) fn build(builder: &mut TraceBuilder, track: TrackId, events: &[StackE
     stacked
 }
 
-impl Stacked {
+impl StackedEvents {
     /// The slice that a start opened, as the end of a flow.
     pub(super) fn flow_end(&self, index: u32) -> Option<FlowEnd> {
         self.begun.get(index as usize).copied().flatten().map(FlowEnd::Slice)

@@ -6,10 +6,10 @@ use proptest::prelude::{any, prop, proptest};
 use trace_model::{ArgValue, GroupKind, IssueKind, SliceAttr, TraceBuilder, TraceModel, TrackKind};
 
 use super::TraceEventJson;
-use super::collect::Collector;
-use super::document::Document;
-use crate::common::{Confidence, ImportOptions, Importer as _};
-use crate::input::{ImportError, Progress, Source};
+use super::collect::EventCollector;
+use super::document::DocumentReader;
+use crate::common::{DetectionConfidence, ImportOptions, Importer as _};
+use crate::input::{ImportError, InputSource, Progress};
 
 /// One of everything, with the slips of real writers.
 const EVERYTHING: &str = r#" {"displayTimeUnit": "ns", "unknown": {"a": [1, "]}", {}]}, "traceEvents": [
@@ -38,7 +38,7 @@ const EVERYTHING: &str = r#" {"displayTimeUnit": "ns", "unknown": {"a": [1, "]}"
 
 fn import(text: &[u8]) -> Result<TraceModel, ImportError> {
     let mut builder = TraceBuilder::new();
-    let source = Source::from_bytes("test.json", text.to_vec())?;
+    let source = InputSource::from_bytes("test.json", text.to_vec())?;
     TraceEventJson.import(&source, &ImportOptions::default(), &Progress::new(), &mut builder)?;
     Ok(builder.finish())
 }
@@ -128,9 +128,9 @@ fn gzip_and_windows_of_any_size_make_the_same_model() {
 fn in_windows(text: &[u8], size: usize) -> Result<TraceModel, ImportError> {
     let mut builder = TraceBuilder::new();
     builder.source_mut();
-    let source = Source::from_bytes("test.json", text.to_vec())?;
-    let mut collector = Collector::new(&mut builder, None);
-    let mut document = Document::new();
+    let source = InputSource::from_bytes("test.json", text.to_vec())?;
+    let mut collector = EventCollector::new(&mut builder, None);
+    let mut document = DocumentReader::new();
     let (mut used, mut end) = (0, 0);
     while end < text.len() {
         end = text.len().min(end + size);
@@ -311,13 +311,13 @@ fn the_export_limit_is_noticed() {
 #[test]
 fn only_trace_events_are_claimed() {
     let detect = |head: &str| TraceEventJson.detect(head.as_bytes());
-    assert_eq!(detect("\u{feff}\n {\"displayTimeUnit\":\"ns\",\"traceEvents\":[{"), Confidence::Certain);
-    assert_eq!(detect("[\n{\"name\":\"x\",\"ph\":\"X\""), Confidence::Certain);
-    assert_eq!(detect("{\"schemaVersion\":1,\"deviceProperties\":["), Confidence::Possible);
-    assert_eq!(detect("[]"), Confidence::Possible);
+    assert_eq!(detect("\u{feff}\n {\"displayTimeUnit\":\"ns\",\"traceEvents\":[{"), DetectionConfidence::Certain);
+    assert_eq!(detect("[\n{\"name\":\"x\",\"ph\":\"X\""), DetectionConfidence::Certain);
+    assert_eq!(detect("{\"schemaVersion\":1,\"deviceProperties\":["), DetectionConfidence::Possible);
+    assert_eq!(detect("[]"), DetectionConfidence::Possible);
     for other in ["{\"a\":1}", "[1,2,3]", "{}", "text", "", "[\"ph\"]", "{\"meta\":{\"categories\":[]},\"threads\":[]}"]
     {
-        assert_eq!(detect(other), Confidence::No, "{other}");
+        assert_eq!(detect(other), DetectionConfidence::No, "{other}");
     }
     assert!(matches!(import(b"{\"displayTimeUnit\":\"ns\"}"), Err(ImportError::Unusable { .. })));
     assert!(matches!(import(b"{\"displayTimeUnit\":\"ns\""), Err(ImportError::Malformed { .. })));

@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use trace_model::{Arg, ArgSource, ArgValue};
 
-use super::ops::EventMetadata;
-use super::tables::{Bytes, Index, stat};
-use crate::input::Source;
+use super::ops::XPlaneEventMetadata;
+use super::tables::{FileBytes, MetadataIndex, stat};
+use crate::input::InputSource;
 use trace_model::wire::{Broken, Cursor, Value};
 
 /// Tag and length of a field are no longer than this.
@@ -20,13 +20,13 @@ const FIELD_HEAD: usize = 20;
 
 /// The bytes of a file, long after its import.
 pub(super) enum DeferredBytes {
-    InMemory(Bytes),
-    OnDisk { source: Source, file: Mutex<Option<File>> },
+    InMemory(FileBytes),
+    OnDisk { source: InputSource, file: Mutex<Option<File>> },
 }
 
 impl DeferredBytes {
     /// How to read `bytes`, the content of `source`, later.
-    pub(super) fn new(source: &Source, bytes: &Bytes) -> Self {
+    pub(super) fn new(source: &InputSource, bytes: &FileBytes) -> Self {
         if source.path().is_some() && !source.is_gzip() {
             Self::OnDisk { source: source.without_bytes(), file: Mutex::new(None) }
         } else {
@@ -66,7 +66,7 @@ fn read_at(file: &mut File, range: Range<usize>) -> std::io::Result<Vec<u8>> {
 /// Reads the stats of an event, then those of its metadata that the event does
 /// not override. A handle is the offset of the event's field in the file.
 pub(super) struct PlaneArgs {
-    pub(super) index: Arc<Index>,
+    pub(super) index: Arc<MetadataIndex>,
     pub(super) file: Arc<DeferredBytes>,
 }
 
@@ -115,7 +115,7 @@ impl PlaneArgs {
     }
 
     fn push_metadata(&self, args: &mut Vec<Arg>, message: &[u8]) {
-        let (Ok(metadata) | Err((metadata, _))) = EventMetadata::read(message, 0..message.len());
+        let (Ok(metadata) | Err((metadata, _))) = XPlaneEventMetadata::read(message, 0..message.len());
         // With a name to show, the other name is the text of the op.
         if !metadata.display_name.is_empty() && !metadata.name.is_empty() {
             let text = String::from_utf8_lossy(message.get(metadata.name).unwrap_or_default()).into_owned();

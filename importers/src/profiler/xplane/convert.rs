@@ -11,43 +11,43 @@ use trace_model::{
 
 use super::args::{DeferredBytes, PlaneArgs};
 use super::flows::{self, XFlow};
-use super::lines::{self, Context, Decoded, EPOCH_LIKE_NS, Outline};
+use super::lines::{self, DecodedLine, EPOCH_LIKE_NS, LineContext, LineOutline};
 use super::memory::MemoryCurves;
 use super::ops::ProgramNames;
-use super::space::{Plane, Space};
-use super::tables::{Bytes, Tables};
+use super::space::{RawPlane, RawSpace};
+use super::tables::{FileBytes, PlaneMetadata};
 use super::{counters, facts, ops, programs};
 use crate::common::async_spans;
 use crate::common::names::{self, PlaneKind};
-use crate::input::{ImportError, Progress, Source};
+use crate::input::{ImportError, InputSource, Progress};
 
 /// A plane on its way into the model.
-struct Ready<'a> {
-    plane: &'a Plane,
+struct DecodedJob<'a> {
+    plane: &'a RawPlane,
     kind: PlaneKind,
-    tables: Tables,
+    tables: PlaneMetadata,
     /// Lines in file order; parts of one line are together.
-    lines: Vec<Vec<Outline>>,
+    lines: Vec<Vec<LineOutline>>,
 }
 
 /// A line to be decoded onto its track.
-struct Job {
+struct LineJob {
     plane: usize,
     track: TrackId,
     kind: TrackKind,
-    parts: Vec<Outline>,
+    parts: Vec<LineOutline>,
 }
 
 /// Adds everything in `space` to `out`.
 pub(super) fn convert(
-    bytes: &Bytes,
-    space: &Space,
-    source: &Source,
+    bytes: &FileBytes,
+    space: &RawSpace,
+    source: &InputSource,
     progress: &Progress,
     out: &mut TraceBuilder,
 ) -> Result<(), ImportError> {
     let later = Arc::new(DeferredBytes::new(source, bytes));
-    let planes: Vec<Ready<'_>> = space.planes.iter().map(|plane| ready(bytes, plane, out)).collect();
+    let planes: Vec<DecodedJob<'_>> = space.planes.iter().map(|plane| ready(bytes, plane, out)).collect();
     progress.check()?;
     describe_session(bytes, space, &planes, out);
     let epoch_ns = epoch(&planes, out);
@@ -80,25 +80,26 @@ pub(super) fn convert(
     Ok(())
 }
 
-impl Ready<'_> {
-    fn track_kind(&self, line: &Outline) -> TrackKind {
+impl DecodedJob<'_> {
+    fn track_kind(&self, line: &LineOutline) -> TrackKind {
         let name = String::from_utf8_lossy(self.tables.slice(line.name.clone()));
         names::track_kind(self.kind, line.id, &name)
     }
 
-    fn is_counters(&self, line: &Outline) -> bool {
+    fn is_counters(&self, line: &LineOutline) -> bool {
         self.track_kind(line) == TrackKind::Counter
     }
 }
 
 /// Reads metadata tables and line outlines of a plane.
-fn ready<'a>(bytes: &Bytes, plane: &'a Plane, out: &mut TraceBuilder) -> Ready<'a> {
-    let tables = Tables::new(bytes.clone(), &plane.event_metadata, &plane.stat_metadata, |broken| {
+fn ready<'a>(bytes: &FileBytes, plane: &'a RawPlane, out: &mut TraceBuilder) -> DecodedJob<'a> {
+    let tables = PlaneMetadata::new(bytes.clone(), &plane.event_metadata, &plane.stat_metadata, |broken| {
         out.log(IssueKind::MalformedEvent, || format!("metadata, byte {}: {}", broken.at, broken.why));
     });
     let file = tables.bytes();
-    let outlines: Vec<Outline> = plane.lines.par_iter().map(|range| Outline::read(file, range.clone())).collect();
-    let mut lines: Vec<Vec<Outline>> = Vec::new();
+    let outlines: Vec<LineOutline> =
+        plane.lines.par_iter().map(|range| LineOutline::read(file, range.clone())).collect();
+    let mut lines: Vec<Vec<LineOutline>> = Vec::new();
     let mut by_id: HashMap<(i64, &[u8]), usize> = HashMap::new();
     for line in outlines {
         // Lines with the same id are one timeline, also without an id in files that have none.
@@ -112,11 +113,11 @@ fn ready<'a>(bytes: &Bytes, plane: &'a Plane, out: &mut TraceBuilder) -> Ready<'
         }
     }
     drop(by_id);
-    Ready { plane, kind: names::plane_kind(&plane.name), tables, lines }
+    DecodedJob { plane, kind: names::plane_kind(&plane.name), tables, lines }
 }
 
 /// Host name, times of the session, and errors and warnings of the profiler.
-fn describe_session(bytes: &Bytes, space: &Space, planes: &[Ready<'_>], out: &mut TraceBuilder) {
+fn describe_session(bytes: &FileBytes, space: &RawSpace, planes: &[DecodedJob<'_>], out: &mut TraceBuilder) {
     out.source_mut().tells = Tells { memory_of_bytes: true, allocations: true };
     let file = (**bytes).as_ref();
     let text = |range: &Range<usize>| String::from_utf8_lossy(file.get(range.clone()).unwrap_or_default()).into_owned();
@@ -141,7 +142,7 @@ fn host_from(name: &str) -> &str {
 
 /// The Unix time that lines with absolute timestamps are brought back by: the start of the session, or of the first
 /// such line.
-fn epoch(planes: &[Ready<'_>], out: &mut TraceBuilder) -> i64 {
+fn epoch(planes: &[DecodedJob<'_>], out: &mut TraceBuilder) -> i64 {
     let lines = planes.iter().flat_map(|plane| plane.lines.iter().flatten());
     let absolute = lines.map(|line| line.timestamp_ns).filter(|&ns| ns >= EPOCH_LIKE_NS).min();
     let Some(first) = absolute else { return 0 };
@@ -152,7 +153,7 @@ fn epoch(planes: &[Ready<'_>], out: &mut TraceBuilder) -> i64 {
     epoch
 }
 
-fn read_programs(planes: &[Ready<'_>], out: &mut TraceBuilder) -> ProgramNames {
+fn read_programs(planes: &[DecodedJob<'_>], out: &mut TraceBuilder) -> ProgramNames {
     let mut names = ProgramNames::new();
     for plane in planes.iter().filter(|plane| plane.kind == PlaneKind::Metadata) {
         programs::hlo_protos(out, &plane.tables, &mut names);
@@ -169,7 +170,7 @@ fn read_programs(planes: &[Ready<'_>], out: &mut TraceBuilder) -> ProgramNames {
 
 /// Groups of all planes that have something to show: below the host, and
 /// sparse cores below their device.
-fn add_groups(planes: &[Ready<'_>], host: &str, out: &mut TraceBuilder) -> Vec<Option<GroupId>> {
+fn add_groups(planes: &[DecodedJob<'_>], host: &str, out: &mut TraceBuilder) -> Vec<Option<GroupId>> {
     let host = out.group(None, GroupKind::Host, host);
     let mut devices: HashMap<u32, GroupId> = HashMap::new();
     let mut groups: Vec<Option<GroupId>> = vec![None; planes.len()];
@@ -198,12 +199,12 @@ fn add_groups(planes: &[Ready<'_>], host: &str, out: &mut TraceBuilder) -> Vec<O
 
 /// Tracks of all lines that have events; counters come later, a track a series.
 fn add_tracks(
-    plane: &Ready<'_>,
+    plane: &DecodedJob<'_>,
     index: usize,
     group: GroupId,
     later: &Arc<DeferredBytes>,
     out: &mut TraceBuilder,
-) -> Vec<Job> {
+) -> Vec<LineJob> {
     let args = PlaneArgs { index: Arc::clone(plane.tables.index()), file: Arc::clone(later) };
     let args = out.add_arg_source(Arc::new(args));
     let mut jobs = Vec::new();
@@ -214,14 +215,14 @@ fn add_tracks(
             continue;
         }
         let track = add_track(plane, first, kind, group, args, out);
-        jobs.push(Job { plane: index, track, kind, parts: parts.clone() });
+        jobs.push(LineJob { plane: index, track, kind, parts: parts.clone() });
     }
     jobs
 }
 
 fn add_track(
-    plane: &Ready<'_>,
-    line: &Outline,
+    plane: &DecodedJob<'_>,
+    line: &LineOutline,
     kind: TrackKind,
     group: GroupId,
     args: ArgSourceId,
@@ -237,20 +238,20 @@ fn add_track(
 
 /// Decodes lines on all threads and adds them in file order.
 fn decode_lines(
-    planes: &[Ready<'_>],
+    planes: &[DecodedJob<'_>],
     labels: &[Vec<LabelId>],
-    jobs: Vec<Job>,
+    jobs: Vec<LineJob>,
     epoch_ns: i64,
     progress: &Progress,
     out: &mut TraceBuilder,
 ) -> Result<(), ImportError> {
     let unknown = out.label("(unknown event)", None);
-    let decoded: Vec<(Job, Decoded)> = jobs
+    let decoded: Vec<(LineJob, DecodedLine)> = jobs
         .into_par_iter()
         .filter_map(|job| {
             let tables = &planes.get(job.plane)?.tables;
             let labels = labels.get(job.plane)?;
-            let context = Context { tables, labels, unknown, epoch_ns, kind: job.kind, progress };
+            let context = LineContext { tables, labels, unknown, epoch_ns, kind: job.kind, progress };
             Some(lines::decode(&context, &job.parts).map(|decoded| (job, decoded)))
         })
         .collect::<Result<_, _>>()?;

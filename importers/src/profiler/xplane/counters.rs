@@ -7,13 +7,13 @@ use hashbrown::HashMap;
 use trace_model::{GroupId, IssueKind, LabelId, Picos, TimeRange, Timestamp, TraceBuilder, TrackId, TrackKind};
 
 use super::known::Known;
-use super::lines::Outline;
-use super::tables::{StatValue, Tables, stat};
+use super::lines::LineOutline;
+use super::tables::{PlaneMetadata, StatValue, stat};
 use crate::common::names;
 use trace_model::wire::{Broken, Cursor, Value};
 
 /// One sample as recorded.
-struct Sample {
+struct CounterSample {
     metadata: u64,
     offset_ps: i64,
     dur_ps: i64,
@@ -27,9 +27,9 @@ pub(super) fn add(
     builder: &mut TraceBuilder,
     group: GroupId,
     ops: Option<TrackId>,
-    tables: &Tables,
+    tables: &PlaneMetadata,
     labels: &[LabelId],
-    line: &Outline,
+    line: &LineOutline,
     epoch_ns: i64,
 ) {
     let ends = ops.map_or_else(OpEnds::default, |track| OpEnds::new(builder, track));
@@ -74,8 +74,8 @@ pub(super) fn add(
     }
 }
 
-fn read(tables: &Tables, range: Range<usize>) -> Result<Sample, Broken> {
-    let mut sample = Sample { metadata: 0, offset_ps: 0, dur_ps: 0, value: None };
+fn read(tables: &PlaneMetadata, range: Range<usize>) -> Result<CounterSample, Broken> {
+    let mut sample = CounterSample { metadata: 0, offset_ps: 0, dur_ps: 0, value: None };
     let mut cursor = Cursor::new(tables.bytes(), range);
     while let Some(field) = cursor.next()? {
         match field {

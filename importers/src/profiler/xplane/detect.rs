@@ -1,18 +1,20 @@
 //! Whether bytes are the start of an `XSpace`.
 
-use crate::common::{Confidence, names};
+use crate::common::{DetectionConfidence, names};
 use trace_model::wire::{Cursor, Value};
 
 /// U+FFFD, which text filters put in place of every byte they do not understand.
 const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();
 
 /// How sure the first bytes make that this is a profile.
-pub(super) fn confidence(head: &[u8]) -> Confidence {
+pub(super) fn confidence(head: &[u8]) -> DetectionConfidence {
     match first_plane(head) {
-        Some(name) if names::is_plane_name(name) => Confidence::Certain,
-        Some(_) => Confidence::Possible,
-        None if head.first() == Some(&0x0a) && is_text_mangled(head) && mentions_plane(head) => Confidence::Possible,
-        None => Confidence::No,
+        Some(name) if names::is_plane_name(name) => DetectionConfidence::Certain,
+        Some(_) => DetectionConfidence::Possible,
+        None if head.first() == Some(&0x0a) && is_text_mangled(head) && mentions_plane(head) => {
+            DetectionConfidence::Possible
+        }
+        None => DetectionConfidence::No,
     }
 }
 
@@ -68,9 +70,9 @@ mod tests {
 
     #[test]
     fn only_planes_with_a_name_of_the_profiler_are_certain() {
-        assert_eq!(confidence(b"\x0a\x0d\x08\x02\x12\x09/host:CPU"), Confidence::Certain);
-        assert_eq!(confidence(b"\x22\x02vm\x0a\x7f\x12\x0d/device:TPU:0\x1a"), Confidence::Certain);
-        assert_eq!(confidence(b"\x0a\x05\x12\x03foo"), Confidence::Possible);
+        assert_eq!(confidence(b"\x0a\x0d\x08\x02\x12\x09/host:CPU"), DetectionConfidence::Certain);
+        assert_eq!(confidence(b"\x22\x02vm\x0a\x7f\x12\x0d/device:TPU:0\x1a"), DetectionConfidence::Certain);
+        assert_eq!(confidence(b"\x0a\x05\x12\x03foo"), DetectionConfidence::Possible);
     }
 
     #[test]
@@ -79,7 +81,7 @@ mod tests {
         let json = b"\n{\"traceEvents\": [{\"ph\": \"M\"}]}";
         let hlo = b"\x0a\x10\x0a\x05jit_f\x12\x04main";
         for bytes in [&b""[..], b"{}", b"\n", b"\n\n\n", &[0; 4096], &random, json, hlo, b"\x1f\x8b\x08\x00"] {
-            assert_eq!(confidence(bytes), Confidence::No, "{:?}", &bytes[..bytes.len().min(16)]);
+            assert_eq!(confidence(bytes), DetectionConfidence::No, "{:?}", &bytes[..bytes.len().min(16)]);
         }
     }
 
@@ -87,7 +89,7 @@ mod tests {
     fn a_mangled_profile_is_still_known_as_one() {
         let length_and_id = "\n\u{fffd}\u{fffd}\u{6}\u{8}\u{2}\u{12}\n/device:TPU:0\u{fffd}\u{fffd}4\u{8}";
         let tag = "\n\u{6}\u{fffd}\u{2}\u{12}\n/device:TPU:0\u{fffd}\u{fffd}\u{fffd}4\u{8}";
-        assert!(confidence(length_and_id.as_bytes()) >= Confidence::Possible);
-        assert_eq!(confidence(tag.as_bytes()), Confidence::Possible);
+        assert!(confidence(length_and_id.as_bytes()) >= DetectionConfidence::Possible);
+        assert_eq!(confidence(tag.as_bytes()), DetectionConfidence::Possible);
     }
 }

@@ -6,11 +6,14 @@ use hashbrown::HashSet;
 use trace_model::{DeviceInfo, GroupId, TraceBuilder};
 
 use super::known::Known;
-use super::tables::{StatValue, Tables, stat};
+use super::tables::{PlaneMetadata, StatValue, stat};
 use trace_model::wire::{Cursor, Value};
 
 /// The stats of a plane; those that cannot be read are left out.
-fn plane_stats<'a>(tables: &'a Tables, stats: &'a [Range<usize>]) -> impl Iterator<Item = (u64, StatValue)> + 'a {
+fn plane_stats<'a>(
+    tables: &'a PlaneMetadata,
+    stats: &'a [Range<usize>],
+) -> impl Iterator<Item = (u64, StatValue)> + 'a {
     stats.iter().filter_map(|range| stat(tables.bytes(), range.clone()).ok())
 }
 
@@ -19,7 +22,7 @@ fn plane_stats<'a>(tables: &'a Tables, stats: &'a [Range<usize>]) -> impl Iterat
 pub(super) fn group_facts(
     builder: &mut TraceBuilder,
     group: GroupId,
-    tables: &Tables,
+    tables: &PlaneMetadata,
     stats: &[Range<usize>],
     is_core: bool,
 ) {
@@ -35,7 +38,7 @@ pub(super) fn group_facts(
     }
 }
 
-fn device_fact(device: &mut DeviceInfo, tables: &Tables, known: Known, value: &StatValue) {
+fn device_fact(device: &mut DeviceInfo, tables: &PlaneMetadata, known: Known, value: &StatValue) {
     const TERA: f64 = 1e12;
     const GIGA: f64 = 1e9;
     // A peak of zero means that the device lacks that memory.
@@ -78,7 +81,7 @@ fn varint_field(message: &[u8], wanted: u32) -> Option<u64> {
 }
 
 /// Times of the session, and other facts of the plane.
-pub(super) fn session_facts(builder: &mut TraceBuilder, tables: &Tables, stats: &[Range<usize>]) {
+pub(super) fn session_facts(builder: &mut TraceBuilder, tables: &PlaneMetadata, stats: &[Range<usize>]) {
     let source = builder.source_mut();
     let mut known: HashSet<String> = source.facts.iter().map(|(name, _)| name.clone()).collect();
     for (id, value) in plane_stats(tables, stats) {

@@ -11,7 +11,7 @@ const ENQUEUE: &str = "DoEnqueueProgram";
 
 /// Which end of a flow an event is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Role {
+pub(super) enum FlowRole {
     /// The flow leaves here.
     Out,
     /// The flow arrives here.
@@ -25,14 +25,14 @@ pub(super) struct FlowPoint {
     index: u32,
     /// Context type, or category of a `flow` stat beyond [`FLOW_CLASS`].
     class: u16,
-    role: Role,
+    role: FlowRole,
 }
 
 /// Keeps `flow` stats apart from producer and consumer types.
 const FLOW_CLASS: u16 = 1 << 12;
 
 impl FlowPoint {
-    pub(super) fn new(id: u64, class: u64, role: Role, index: u32) -> Self {
+    pub(super) fn new(id: u64, class: u64, role: FlowRole, index: u32) -> Self {
         Self { id, index, class: class.min(u64::from(FLOW_CLASS) - 1) as u16, role }
     }
 
@@ -65,7 +65,7 @@ impl XFlow {
     pub(super) fn points(self, index: u32) -> impl Iterator<Item = FlowPoint> {
         let class = FLOW_CLASS + u16::from(self.category);
         let point = move |role| FlowPoint { id: self.id, index, class, role };
-        [(self.into, Role::In), (self.out, Role::Out)]
+        [(self.into, FlowRole::In), (self.out, FlowRole::Out)]
             .into_iter()
             .filter(|&(has, _)| has)
             .map(move |(_, role)| point(role))
@@ -75,27 +75,27 @@ impl XFlow {
 /// Draws the flows between the slices of all lines. Where several producers share an id, a consumer belongs to the
 /// latest one before it.
 pub(super) fn link(builder: &mut TraceBuilder, mut lines: Vec<(TrackId, Vec<FlowPoint>)>) {
-    struct Producer {
+    struct FlowProducer {
         id: u64,
         class: u16,
         line: u32,
         index: u32,
     }
-    let total = lines.iter().flat_map(|(_, points)| points).filter(|point| point.role == Role::Out).count();
+    let total = lines.iter().flat_map(|(_, points)| points).filter(|point| point.role == FlowRole::Out).count();
     let mut producers = Vec::with_capacity(total);
     for (line, (_, points)) in lines.iter_mut().enumerate() {
-        let outs = points.iter().filter(|point| point.role == Role::Out);
-        producers.extend(outs.map(|p| Producer { id: p.id, class: p.class, line: line as u32, index: p.index }));
-        points.retain(|point| point.role == Role::In);
+        let outs = points.iter().filter(|point| point.role == FlowRole::Out);
+        producers.extend(outs.map(|p| FlowProducer { id: p.id, class: p.class, line: line as u32, index: p.index }));
+        points.retain(|point| point.role == FlowRole::In);
         points.shrink_to_fit();
     }
     let tracks: Vec<TrackId> = lines.iter().map(|&(track, _)| track).collect();
-    let start = |builder: &TraceBuilder, producer: &Producer| {
+    let start = |builder: &TraceBuilder, producer: &FlowProducer| {
         builder.batch(tracks[producer.line as usize]).range(producer.index).start
     };
     producers.sort_unstable_by(|a, b| {
-        let key = |p: &Producer| (p.id, p.class);
-        let time = |p: &Producer| (start(builder, p), p.line, p.index);
+        let key = |p: &FlowProducer| (p.id, p.class);
+        let time = |p: &FlowProducer| (start(builder, p), p.line, p.index);
         key(a).cmp(&key(b)).then_with(|| time(a).cmp(&time(b)))
     });
     let mut linked_modules = HashSet::new();

@@ -12,9 +12,9 @@ use trace_model::{
     ImportLog, IssueKind, LabelId, Picos, SliceAttr, SliceBatch, SliceSpec, TimeRange, Timestamp, TrackKind,
 };
 
-use super::flows::{FlowPoint, Role, XFlow};
+use super::flows::{FlowPoint, FlowRole, XFlow};
 use super::known::Known;
-use super::tables::{StatValue, Tables, stat};
+use super::tables::{PlaneMetadata, StatValue, stat};
 use crate::input::{ImportError, Progress};
 use trace_model::wire::{Broken, Cursor, Value};
 
@@ -24,7 +24,7 @@ pub(super) const EPOCH_LIKE_NS: i64 = 100_000_000_000_000_000;
 
 /// Everything about a line but its events.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Outline {
+pub(super) struct LineOutline {
     pub(super) id: i64,
     pub(super) name: Range<usize>,
     pub(super) timestamp_ns: i64,
@@ -35,7 +35,7 @@ pub(super) struct Outline {
     display_name: Range<usize>,
 }
 
-impl Outline {
+impl LineOutline {
     /// Reads the line at `range`, as far as it is intact.
     pub(super) fn read(file: &[u8], range: Range<usize>) -> Self {
         let mut line = Self { range: range.clone(), ..Self::default() };
@@ -72,8 +72,8 @@ impl Outline {
 }
 
 /// What decoding a line needs to know.
-pub(super) struct Context<'a> {
-    pub(super) tables: &'a Tables,
+pub(super) struct LineContext<'a> {
+    pub(super) tables: &'a PlaneMetadata,
     /// Label of each row of the event metadata.
     pub(super) labels: &'a [LabelId],
     /// Label of events whose metadata is missing.
@@ -94,7 +94,7 @@ pub(super) struct AggregateRow {
 
 /// What a line holds.
 #[derive(Default)]
-pub(super) struct Decoded {
+pub(super) struct DecodedLine {
     pub(super) batch: SliceBatch,
     pub(super) aggregates: Vec<AggregateRow>,
     pub(super) flow_points: Vec<FlowPoint>,
@@ -109,7 +109,7 @@ pub(super) struct Decoded {
 
 /// The fields of one event that the model takes.
 #[derive(Default)]
-struct Event {
+struct XPlaneEvent {
     metadata: u64,
     offset_ps: i64,
     dur_ps: i64,
@@ -126,11 +126,11 @@ struct Event {
 }
 
 /// Decodes all parts of one line.
-pub(super) fn decode(context: &Context<'_>, parts: &[Outline]) -> Result<Decoded, ImportError> {
+pub(super) fn decode(context: &LineContext<'_>, parts: &[LineOutline]) -> Result<DecodedLine, ImportError> {
     let file = context.tables.bytes();
-    let mut out = Decoded {
+    let mut out = DecodedLine {
         batch: SliceBatch::with_capacity(parts.iter().map(|part| part.events).sum(), true),
-        ..Decoded::default()
+        ..DecodedLine::default()
     };
     let mut attrs = Vec::new();
     for part in parts {
@@ -162,9 +162,13 @@ pub(super) fn decode(context: &Context<'_>, parts: &[Outline]) -> Result<Decoded
 }
 
 /// Reads one event; its sparse facts go to `attrs`.
-fn event(context: &Context<'_>, range: Range<usize>, attrs: &mut Vec<(SliceAttr, i64)>) -> Result<Event, Broken> {
+fn event(
+    context: &LineContext<'_>,
+    range: Range<usize>,
+    attrs: &mut Vec<(SliceAttr, i64)>,
+) -> Result<XPlaneEvent, Broken> {
     attrs.clear();
-    let mut event = Event::default();
+    let mut event = XPlaneEvent::default();
     let mut cursor = Cursor::new(context.tables.bytes(), range);
     while let Some(field) = cursor.next()? {
         match field {
@@ -180,9 +184,9 @@ fn event(context: &Context<'_>, range: Range<usize>, attrs: &mut Vec<(SliceAttr,
 }
 
 fn event_stat(
-    context: &Context<'_>,
+    context: &LineContext<'_>,
     range: Range<usize>,
-    event: &mut Event,
+    event: &mut XPlaneEvent,
     attrs: &mut Vec<(SliceAttr, i64)>,
 ) -> Result<(), Broken> {
     let tables = context.tables;
@@ -245,7 +249,7 @@ fn event_stat(
 
 /// A counter's number can be the same for all events of its metadata, or be the
 /// number of the metadata itself.
-fn complete_counter(tables: &Tables, metadata: u64, attrs: &mut Vec<(SliceAttr, i64)>) {
+fn complete_counter(tables: &PlaneMetadata, metadata: u64, attrs: &mut Vec<(SliceAttr, i64)>) {
     attrs.push((SliceAttr::Instant, 1));
     if attrs.iter().all(|(attr, _)| *attr != SliceAttr::CounterId) {
         let id = tables.metadata_int(metadata, Known::CounterId).unwrap_or(metadata as i64);
@@ -253,7 +257,7 @@ fn complete_counter(tables: &Tables, metadata: u64, attrs: &mut Vec<(SliceAttr, 
     }
 }
 
-impl Event {
+impl XPlaneEvent {
     fn set(&mut self, known: Known, number: i64) {
         match known {
             Known::DeviceOffset => self.device_start = Some(number),
@@ -270,12 +274,12 @@ impl Event {
     }
 }
 
-impl Decoded {
+impl DecodedLine {
     fn add(
         &mut self,
-        context: &Context<'_>,
+        context: &LineContext<'_>,
         base_ps: i64,
-        event: &Event,
+        event: &XPlaneEvent,
         attrs: &mut Vec<(SliceAttr, i64)>,
         at: usize,
     ) {
@@ -317,14 +321,14 @@ impl Decoded {
         self.add_flows(context, event, index);
     }
 
-    fn add_flows(&mut self, context: &Context<'_>, event: &Event, index: u32) {
+    fn add_flows(&mut self, context: &LineContext<'_>, event: &XPlaneEvent, index: u32) {
         if context.kind == TrackKind::AsyncOps {
             self.async_flows.extend(event.flow.map(|flow| (index, flow)));
             self.texts.extend(event.done_op.clone().map(|name| (SliceAttr::DoneOp, index, name)));
         } else if let Some(flow) = event.flow {
             self.flow_points.extend(flow.points(index));
         }
-        for ((class, id), role) in [(event.producer, Role::Out), (event.consumer, Role::In)] {
+        for ((class, id), role) in [(event.producer, FlowRole::Out), (event.consumer, FlowRole::In)] {
             self.flow_points.extend(id.map(|id| FlowPoint::new(id, class, role, index)));
         }
     }

@@ -12,15 +12,15 @@ use crate::common::names;
 /// Which memory: that of a device, by its number on the host, or that of a named
 /// allocator (`StringId` index).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Memory {
+struct MemoryCounters {
     device: Option<i64>,
     allocator: Option<i64>,
 }
 
 /// What an allocation or release says.
 #[derive(Clone, Copy, Default)]
-struct Sample {
-    memory: Memory,
+struct MemorySample {
+    memory: MemoryCounters,
     reserved: i64,
     allocated: i64,
     fragmentation: Option<f64>,
@@ -29,7 +29,7 @@ struct Sample {
 /// Samples of all memories of a file.
 #[derive(Default)]
 pub(super) struct MemoryCurves {
-    samples: BTreeMap<Memory, Vec<(Timestamp, Sample)>>,
+    samples: BTreeMap<MemoryCounters, Vec<(Timestamp, MemorySample)>>,
     /// A track of the host that recorded them.
     track: Option<TrackId>,
 }
@@ -41,7 +41,7 @@ impl MemoryCurves {
             return;
         }
         self.track.get_or_insert(track);
-        let mut samples = vec![Sample::default(); indices.len()];
+        let mut samples = vec![MemorySample::default(); indices.len()];
         for &(attr, index, value) in batch.attrs() {
             let Some(sample) = indices.binary_search(&index).ok().and_then(|at| samples.get_mut(at)) else { continue };
             match attr {
@@ -70,7 +70,7 @@ impl MemoryCurves {
                 out.add_counter_sample(used, *at, None, bytes as f64);
             }
             out.set_counter_unit(used, "bytes");
-            let fragmentation = |sample: &Sample| sample.fragmentation.filter(|share| share.is_finite());
+            let fragmentation = |sample: &MemorySample| sample.fragmentation.filter(|share| share.is_finite());
             if samples.iter().filter_map(|(_, sample)| fragmentation(sample)).any(|share| share > 0.0) {
                 let track = add_track(out, group, &format!("{name} fragmentation"));
                 for (at, sample) in &samples {
@@ -86,7 +86,7 @@ impl MemoryCurves {
 
 /// The group and name of a memory's counter. The stack, reserved by programs, and the heap, used by buffers, share one
 /// memory.
-fn place(out: &TraceBuilder, host: GroupId, memory: Memory) -> (GroupId, String) {
+fn place(out: &TraceBuilder, host: GroupId, memory: MemoryCounters) -> (GroupId, String) {
     if let Some(name) = memory.allocator {
         return (host, format!("Memory of {}", out.str(StringId::from_index(name))));
     }
@@ -113,9 +113,9 @@ fn add_track(out: &mut TraceBuilder, group: GroupId, name: &str) -> TrackId {
 mod tests {
     use trace_model::{GroupKind, SliceAttr, TraceModel, TrackKind};
 
-    use super::super::writer::{PlaneWriter, Stat, space};
+    use super::super::writer::{PlaneWriter, WrittenStat, space};
     use crate::import;
-    use crate::input::{Progress, Source};
+    use crate::input::{InputSource, Progress};
 
     /// Two threads allocate memory of device 0 and of an allocator.
     fn model(device_plane: &'static str) -> TraceModel {
@@ -123,24 +123,24 @@ mod tests {
         let op = core.event("op", 0, 90_000, &[]);
         core.line(3, "XLA Ops", 0, &[op]);
         let mut host = PlaneWriter::new("/host:CPU");
-        let mut event = |name: &str, at: i64, memory: (&'static str, Stat), heap: i64, share: f64| {
+        let mut event = |name: &str, at: i64, memory: (&'static str, WrittenStat), heap: i64, share: f64| {
             let stats = [
                 memory,
-                ("bytes_reserved", Stat::Int(300)),
-                ("bytes_allocated", Stat::Uint(heap as u64)),
-                ("fragmentation", Stat::Double(share)),
-                ("addr", Stat::Int(7)),
+                ("bytes_reserved", WrittenStat::Int(300)),
+                ("bytes_allocated", WrittenStat::Uint(heap as u64)),
+                ("fragmentation", WrittenStat::Double(share)),
+                ("addr", WrittenStat::Int(7)),
             ];
             host.event(name, at, 0, &stats)
         };
-        let device = || ("index_on_host", Stat::Int(0));
+        let device = || ("index_on_host", WrittenStat::Int(0));
         let first = event("MemoryAllocation", 10_000, device(), 100, 0.0);
         let third = event("MemoryDeallocation", 60_000, device(), 0, 0.25);
         let second = event("MemoryAllocation", 30_000, device(), 200, 0.0);
-        let named = event("MemoryAllocation", 40_000, ("allocator_name", Stat::Ref("pinned")), 5, 0.0);
+        let named = event("MemoryAllocation", 40_000, ("allocator_name", WrittenStat::Ref("pinned")), 5, 0.0);
         host.line(1, "a", 0, &[first, third]);
         host.line(2, "b", 0, &[second, named]);
-        import(&Source::from_bytes("host0.xplane.pb", space(&[&core, &host])).unwrap(), &Progress::new()).unwrap()
+        import(&InputSource::from_bytes("host0.xplane.pb", space(&[&core, &host])).unwrap(), &Progress::new()).unwrap()
     }
 
     type Samples = Vec<(i64, f64)>;

@@ -29,11 +29,11 @@ mod tables;
 
 use trace_model::{ImportLog, IssueKind, TraceBuilder, wire};
 
-use crate::common::{Confidence, Format, ImportOptions, Importer};
-use crate::input::source::Content;
-use crate::input::{ImportError, Progress, Source};
+use crate::common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
+use crate::input::source::SourceContent;
+use crate::input::{ImportError, InputSource, Progress};
 
-static FORMAT: Format = Format {
+static FORMAT: TraceFormat = TraceFormat {
     id: "xplane",
     title: "XLA profile (XPlane protobuf)",
     extensions: &["xplane.pb", "xspace.pb", "pb"],
@@ -45,28 +45,28 @@ static FORMAT: Format = Format {
 pub(crate) struct XPlane;
 
 impl Importer for XPlane {
-    fn format(&self) -> &'static Format {
+    fn format(&self) -> &'static TraceFormat {
         &FORMAT
     }
 
-    fn detect(&self, head: &[u8]) -> Confidence {
+    fn detect(&self, head: &[u8]) -> DetectionConfidence {
         detect::confidence(head)
     }
 
     fn import(
         &self,
-        source: &Source,
+        source: &InputSource,
         _options: &ImportOptions,
         progress: &Progress,
         out: &mut TraceBuilder,
     ) -> Result<(), ImportError> {
-        let Content { bytes, damage } = source.content(progress)?;
+        let SourceContent { bytes, damage } = source.content(progress)?;
         let file = (*bytes).as_ref();
         let mut log = ImportLog::default();
         if let Some(damage) = damage {
             log.add(IssueKind::TruncatedFile, || damage);
         }
-        let space = space::Space::read(file, &mut log);
+        let space = space::RawSpace::read(file, &mut log);
         let malformed =
             |offset: usize, what: String| ImportError::Malformed { format: FORMAT.title, offset: offset as u64, what };
         if let Some(broken) = space.broken

@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 use trace_model::{Access, IssueKind, LabelId, MemoryAccess, MemorySpace, Op, StringId, TraceBuilder};
 
 use super::known::Known;
-use super::tables::{StatValue, Tables, stat};
+use super::tables::{PlaneMetadata, StatValue, stat};
 use crate::common::names::{self, NO_NAME, is_null};
 use trace_model::wire::{Broken, Cursor, Value};
 
@@ -15,12 +15,13 @@ use trace_model::wire::{Broken, Cursor, Value};
 pub(super) type ProgramNames = HashMap<u64, String>;
 
 /// The label of every row of a plane's event metadata.
-pub(super) fn labels(builder: &mut TraceBuilder, tables: &Tables, programs: &ProgramNames) -> Vec<LabelId> {
+pub(super) fn labels(builder: &mut TraceBuilder, tables: &PlaneMetadata, programs: &ProgramNames) -> Vec<LabelId> {
     let read = |builder: &mut TraceBuilder, message: &Range<usize>| {
-        let metadata = EventMetadata::read(tables.bytes(), message.clone()).unwrap_or_else(|(metadata, broken)| {
-            builder.log(IssueKind::MalformedEvent, || format!("metadata, byte {}: {}", broken.at, broken.why));
-            metadata
-        });
+        let metadata =
+            XPlaneEventMetadata::read(tables.bytes(), message.clone()).unwrap_or_else(|(metadata, broken)| {
+                builder.log(IssueKind::MalformedEvent, || format!("metadata, byte {}: {}", broken.at, broken.why));
+                metadata
+            });
         label(builder, tables, &metadata, programs)
     };
     tables.event_messages().iter().map(|message| read(builder, message)).collect()
@@ -28,13 +29,13 @@ pub(super) fn labels(builder: &mut TraceBuilder, tables: &Tables, programs: &Pro
 
 /// An `XEventMetadata` in place.
 #[derive(Default)]
-pub(super) struct EventMetadata {
+pub(super) struct XPlaneEventMetadata {
     pub(super) name: Range<usize>,
     pub(super) display_name: Range<usize>,
     pub(super) stats: Vec<(u64, StatValue)>,
 }
 
-impl EventMetadata {
+impl XPlaneEventMetadata {
     /// Reads the message at `range` of `bytes`; returns the part before any damage.
     pub(super) fn read(bytes: &[u8], range: Range<usize>) -> Result<Self, (Self, Broken)> {
         let mut metadata = Self::default();
@@ -56,7 +57,7 @@ impl EventMetadata {
 }
 
 /// A text of the file; bytes that are not UTF-8 are replaced and counted.
-pub(super) fn text(builder: &mut TraceBuilder, tables: &Tables, range: Range<usize>) -> String {
+pub(super) fn text(builder: &mut TraceBuilder, tables: &PlaneMetadata, range: Range<usize>) -> String {
     let at = range.start;
     match String::from_utf8_lossy(tables.slice(range)) {
         std::borrow::Cow::Borrowed(text) => text.to_owned(),
@@ -67,7 +68,12 @@ pub(super) fn text(builder: &mut TraceBuilder, tables: &Tables, range: Range<usi
     }
 }
 
-fn label(builder: &mut TraceBuilder, tables: &Tables, metadata: &EventMetadata, programs: &ProgramNames) -> LabelId {
+fn label(
+    builder: &mut TraceBuilder,
+    tables: &PlaneMetadata,
+    metadata: &XPlaneEventMetadata,
+    programs: &ProgramNames,
+) -> LabelId {
     let name = text(builder, tables, metadata.name.clone());
     let shown = Some(text(builder, tables, metadata.display_name.clone())).filter(|shown| !is_null(shown));
     let shown = shown.unwrap_or_default();
@@ -91,7 +97,7 @@ fn label(builder: &mut TraceBuilder, tables: &Tables, metadata: &EventMetadata, 
 
 fn op_stat(
     builder: &mut TraceBuilder,
-    tables: &Tables,
+    tables: &PlaneMetadata,
     op: &mut Op,
     known: Known,
     value: &StatValue,
@@ -127,7 +133,7 @@ fn op_stat(
     }
 }
 
-fn intern(builder: &mut TraceBuilder, tables: &Tables, value: &StatValue) -> Option<StringId> {
+fn intern(builder: &mut TraceBuilder, tables: &PlaneMetadata, value: &StatValue) -> Option<StringId> {
     tables.text(value).filter(|text| !text.is_empty() && !is_null(text)).map(|text| builder.intern(&text))
 }
 

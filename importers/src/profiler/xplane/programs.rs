@@ -6,9 +6,9 @@ use std::sync::Arc;
 use trace_model::{Blob, TraceBuilder};
 
 use super::known::Known;
-use super::lines::Outline;
-use super::ops::{EventMetadata, ProgramNames, text};
-use super::tables::{StatValue, Tables};
+use super::lines::LineOutline;
+use super::ops::{ProgramNames, XPlaneEventMetadata, text};
+use super::tables::{PlaneMetadata, StatValue};
 use crate::common::names;
 use trace_model::wire::{Cursor, Value};
 
@@ -17,9 +17,9 @@ use trace_model::wire::{Cursor, Value};
 /// The program's id is where the writer of the day put it: in a stat, as the key
 /// of the entry, or (one release of libtpu got the key wrong) in parentheses at
 /// the end of the name.
-pub(super) fn hlo_protos(builder: &mut TraceBuilder, tables: &Tables, programs: &mut ProgramNames) {
+pub(super) fn hlo_protos(builder: &mut TraceBuilder, tables: &PlaneMetadata, programs: &mut ProgramNames) {
     for (row, message) in tables.event_messages().iter().enumerate() {
-        let metadata = match EventMetadata::read(tables.bytes(), message.clone()) {
+        let metadata = match XPlaneEventMetadata::read(tables.bytes(), message.clone()) {
             Ok(metadata) | Err((metadata, _)) => metadata,
         };
         let mut proto: Option<Range<usize>> = None;
@@ -49,8 +49,8 @@ pub(super) fn hlo_protos(builder: &mut TraceBuilder, tables: &Tables, programs: 
 /// Learns the names of programs from the executions on a module line.
 pub(super) fn names_from_modules(
     builder: &mut TraceBuilder,
-    tables: &Tables,
-    line: &Outline,
+    tables: &PlaneMetadata,
+    line: &LineOutline,
     programs: &mut ProgramNames,
 ) {
     let mut rows: Vec<usize> = Vec::new();
@@ -69,7 +69,7 @@ pub(super) fn names_from_modules(
     rows.dedup();
     for row in rows {
         let Some(message) = tables.event_messages().get(row) else { continue };
-        let (Ok(metadata) | Err((metadata, _))) = EventMetadata::read(tables.bytes(), message.clone());
+        let (Ok(metadata) | Err((metadata, _))) = XPlaneEventMetadata::read(tables.bytes(), message.clone());
         let name = text(builder, tables, metadata.name);
         if let (name, Some(id)) = names::program_name(&name) {
             let name = programs.entry(id).or_insert_with(|| name.to_owned());

@@ -26,8 +26,8 @@ const MAX_PLANES: usize = 1 << 14;
 
 /// What a file consists of.
 #[derive(Debug, Default)]
-pub(super) struct Space {
-    pub(super) planes: Vec<Plane>,
+pub(super) struct RawSpace {
+    pub(super) planes: Vec<RawPlane>,
     pub(super) errors: Vec<Range<usize>>,
     pub(super) warnings: Vec<Range<usize>>,
     pub(super) hostnames: Vec<Range<usize>>,
@@ -37,7 +37,7 @@ pub(super) struct Space {
 
 /// The parts of a plane; a plane that came in chunks is one.
 #[derive(Debug, Default)]
-pub(super) struct Plane {
+pub(super) struct RawPlane {
     pub(super) name: String,
     pub(super) lines: Vec<Range<usize>>,
     pub(super) event_metadata: Vec<Range<usize>>,
@@ -45,7 +45,7 @@ pub(super) struct Plane {
     pub(super) stats: Vec<Range<usize>>,
 }
 
-impl Plane {
+impl RawPlane {
     fn is_empty(&self) -> bool {
         self.lines.is_empty()
             && self.event_metadata.is_empty()
@@ -72,10 +72,10 @@ impl Plane {
     }
 }
 
-impl Space {
+impl RawSpace {
     /// Reads the outline of `file`; damage is logged.
     pub(super) fn read(file: &[u8], log: &mut ImportLog) -> Self {
-        let mut reader = Reader { file, log, space: Self::default(), by_name: HashMap::new(), resumed: 0 };
+        let mut reader = SpaceReader { file, log, space: Self::default(), by_name: HashMap::new(), resumed: 0 };
         let mut at = 0;
         while at < file.len() {
             at = reader.element(at);
@@ -91,15 +91,15 @@ impl Space {
 }
 
 /// Reads one element after the other.
-struct Reader<'a> {
+struct SpaceReader<'a> {
     file: &'a [u8],
     log: &'a mut ImportLog,
-    space: Space,
+    space: RawSpace,
     by_name: HashMap<String, usize>,
     resumed: usize,
 }
 
-impl Reader<'_> {
+impl SpaceReader<'_> {
     /// Reads the element at `at` and returns where the next one starts.
     fn element(&mut self, at: usize) -> usize {
         let end = self.file.len();
@@ -168,7 +168,7 @@ impl Reader<'_> {
         next_plane(self.file, from)
     }
 
-    fn add(&mut self, plane: Plane) {
+    fn add(&mut self, plane: RawPlane) {
         if plane.name.is_empty() && plane.is_empty() {
             return;
         }
@@ -203,8 +203,8 @@ fn element(file: &[u8], at: usize) -> Result<(u32, Range<usize>), Broken> {
 }
 
 /// The parts of the plane at `range`, as far as they are valid.
-fn plane(file: &[u8], range: Range<usize>) -> (Plane, Option<Broken>) {
-    let mut plane = Plane::default();
+fn plane(file: &[u8], range: Range<usize>) -> (RawPlane, Option<Broken>) {
+    let mut plane = RawPlane::default();
     let end = range.end;
     let mut cursor = Cursor::new(file, range);
     loop {

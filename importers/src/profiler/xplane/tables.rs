@@ -11,10 +11,10 @@ use super::known::Known;
 use trace_model::wire::{Broken, Cursor, Value};
 
 /// The unpacked file.
-pub(super) type Bytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
+pub(super) type FileBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
 /// Where the metadata of one plane lies. Outlives the bytes of the file.
-pub(super) struct Index {
+pub(super) struct MetadataIndex {
     events: IdMap,
     event_keys: Vec<u64>,
     /// The `XEventMetadata` message of each row.
@@ -24,7 +24,7 @@ pub(super) struct Index {
     known: Vec<Known>,
 }
 
-impl Index {
+impl MetadataIndex {
     /// Row of an event's metadata.
     #[inline]
     pub(super) fn event_row(&self, id: u64) -> Option<usize> {
@@ -66,16 +66,16 @@ impl Index {
 }
 
 /// Metadata of one plane, together with the bytes that it lies in.
-pub(super) struct Tables {
-    file: Bytes,
-    index: Arc<Index>,
+pub(super) struct PlaneMetadata {
+    file: FileBytes,
+    index: Arc<MetadataIndex>,
 }
 
-impl Tables {
+impl PlaneMetadata {
     /// Reads the entries of the two metadata maps of a plane. An entry that
     /// cannot be read is handed to `broken` and left out.
     pub(super) fn new(
-        file: Bytes,
+        file: FileBytes,
         event_entries: &[Range<usize>],
         stat_entries: &[Range<usize>],
         mut broken: impl FnMut(Broken),
@@ -100,7 +100,7 @@ impl Tables {
             || stat_messages.iter().map(|message| bytes.get(name_of(bytes, message.clone())).unwrap_or_default());
         let known = names().map(Known::from_name).collect();
         let stat_names = names().map(|name| String::from_utf8_lossy(name).into()).collect();
-        let index = Index { events, event_keys, event_messages, stats, stat_names, known };
+        let index = MetadataIndex { events, event_keys, event_messages, stats, stat_names, known };
         Self { file, index: Arc::new(index) }
     }
 
@@ -110,7 +110,7 @@ impl Tables {
     }
 
     /// Where everything lies.
-    pub(super) fn index(&self) -> &Arc<Index> {
+    pub(super) fn index(&self) -> &Arc<MetadataIndex> {
         &self.index
     }
 

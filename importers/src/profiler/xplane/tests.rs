@@ -4,12 +4,12 @@ use trace_model::{
     ArgValue, GroupKind, IssueKind, Picos, SliceAttr, SliceRef, Timestamp, TraceModel, TrackId, TrackKind,
 };
 
-use super::writer::{Message, PlaneWriter, Stat, space};
+use super::writer::{MessageWriter, PlaneWriter, WrittenStat, space};
 use crate::import;
-use crate::input::{ImportError, Progress, Source};
+use crate::input::{ImportError, InputSource, Progress};
 
 fn read(bytes: Vec<u8>) -> Result<TraceModel, ImportError> {
-    import(&Source::from_bytes("host0.xplane.pb", bytes)?, &Progress::new())
+    import(&InputSource::from_bytes("host0.xplane.pb", bytes)?, &Progress::new())
 }
 
 fn model(planes: &[&PlaneWriter]) -> TraceModel {
@@ -44,7 +44,7 @@ fn ids_of_any_size_and_sign_work() {
     for offset in [0, 1, 9_646_411_105_960_254_074, u64::MAX - 40] {
         let mut plane = core();
         plane.id_offset = offset;
-        let stats = [("device_offset_ps", Stat::Uint(5)), ("device_duration_ps", Stat::Int(7))];
+        let stats = [("device_offset_ps", WrittenStat::Uint(5)), ("device_duration_ps", WrittenStat::Int(7))];
         let event = plane.event("op", 1, 2, &stats);
         plane.line(i64::MIN, "XLA Ops", 3, &[event]);
         let model = model(&[&plane]);
@@ -63,17 +63,17 @@ fn op_metadata_becomes_an_op_of_its_program() {
         text,
         "fusion.3",
         &[
-            ("hlo_category", Stat::Ref("loop fusion")),
-            ("program_id", Stat::Uint(11_287_434_908_481_120_160)),
-            ("symbol_id", Stat::Int(4)),
-            ("flops", Stat::Int(8)),
-            ("tf_op", Stat::Text("jit(f)/add:")),
-            ("bytes_accessed", Stat::Text("64")),
+            ("hlo_category", WrittenStat::Ref("loop fusion")),
+            ("program_id", WrittenStat::Uint(11_287_434_908_481_120_160)),
+            ("symbol_id", WrittenStat::Int(4)),
+            ("flops", WrittenStat::Int(8)),
+            ("tf_op", WrittenStat::Text("jit(f)/add:")),
+            ("bytes_accessed", WrittenStat::Text("64")),
         ],
     );
-    let events = [plane.event_of(id, 0, 10, &[("flops", Stat::Uint(12))])];
+    let events = [plane.event_of(id, 0, 10, &[("flops", WrittenStat::Uint(12))])];
     plane.line(3, "XLA Ops", 0, &events);
-    let module = plane.event("jit_f(11287434908481120160)", 0, 10, &[("run_id", Stat::Int(-3))]);
+    let module = plane.event("jit_f(11287434908481120160)", 0, 10, &[("run_id", WrittenStat::Int(-3))]);
     plane.line(2, "XLA Modules", 0, &[module]);
     let model = model(&[&plane]);
     let slice = slices(&model, TrackKind::Ops)[0];
@@ -97,7 +97,7 @@ fn op_metadata_becomes_an_op_of_its_program() {
 
 #[test]
 fn what_c_prints_for_a_missing_text_is_no_text() {
-    let null = || Stat::Text("(null)");
+    let null = || WrittenStat::Text("(null)");
     let mut plane = core();
     let facts = [("tf_op", null()), ("source", null()), ("hlo_category", null())];
     let nameless = plane.metadata("(null)", "(null)", &facts);
@@ -142,8 +142,8 @@ fn sparse_cores_lie_below_their_device_whatever_comes_first() {
 fn aggregated_events_are_sums_and_not_on_the_timeline() {
     let mut plane = core();
     let id = plane.metadata("op", "", &[]);
-    let own = plane.stat("self_duration_ps", &Stat::Int(60));
-    let aggregate = Message::default().varint(1, id).varint(5, 4).varint(3, 100).message(4, &own);
+    let own = plane.stat("self_duration_ps", &WrittenStat::Int(60));
+    let aggregate = MessageWriter::default().varint(1, id).varint(5, 4).varint(3, 100).message(4, &own);
     plane.line(3, "XLA Ops", 0, &[aggregate]);
     let model = model(&[&plane]);
     assert_eq!(model.slice_count(), 0);
@@ -157,8 +157,9 @@ fn counters_hold_no_longer_than_the_op_around_them() {
     let mut plane = core();
     let op = plane.event("kernel", 100, 100, &[]);
     plane.line(3, "XLA Ops", 0, &[op]);
-    let sample =
-        |plane: &mut PlaneWriter, at, dur, value| plane.event("MXU", at, dur, &[("% util", Stat::Double(value))]);
+    let sample = |plane: &mut PlaneWriter, at, dur, value| {
+        plane.event("MXU", at, dur, &[("% util", WrittenStat::Double(value))])
+    };
     let samples = [
         sample(&mut plane, 100, 50, 10.0),
         sample(&mut plane, 150, 20, 30.0),
@@ -176,7 +177,7 @@ fn counters_hold_no_longer_than_the_op_around_them() {
 #[test]
 fn start_and_end_of_one_flow_are_one_span_and_a_flow_of_both_ways_is_alone() {
     let mut plane = core();
-    let flow = |id: u64, direction: u64| [("flow", Stat::Uint(id << 2 | direction))];
+    let flow = |id: u64, direction: u64| [("flow", WrittenStat::Uint(id << 2 | direction))];
     let events = [
         plane.event("%s = f32[] all-gather-start(f32[] %p)", 10, 1, &flow(5, 2)),
         plane.event("%s = f32[] all-gather-start(f32[] %p)", 40, 2, &flow(5, 1)),
@@ -194,8 +195,8 @@ fn start_and_end_of_one_flow_are_one_span_and_a_flow_of_both_ways_is_alone() {
 #[test]
 fn arrows_lead_from_producers_to_consumers() {
     let mut host = PlaneWriter::new("/host:CPU");
-    let from = |id: i64| [("_pt", Stat::Int(7)), ("_p", Stat::Int(id))];
-    let to = |kind: i64| [("_ct", Stat::Int(kind)), ("_c", Stat::Uint(1))];
+    let from = |id: i64| [("_pt", WrittenStat::Int(7)), ("_p", WrittenStat::Int(id))];
+    let to = |kind: i64| [("_ct", WrittenStat::Int(kind)), ("_c", WrittenStat::Uint(1))];
     let events = [
         host.event("launch", 0, 5, &from(1)),
         host.event("launch again", 20, 5, &from(1)),
@@ -213,14 +214,14 @@ fn arrows_lead_from_producers_to_consumers() {
 #[test]
 fn equal_run_ids_link_the_enqueue_with_the_module_of_its_device() {
     let (mut host, mut device) = (PlaneWriter::new("/host:CPU"), PlaneWriter::new("/device:TPU:1"));
-    let run = |ordinal: i64| [("run_id", Stat::Int(9)), ("device_ordinal", Stat::Int(ordinal))];
+    let run = |ordinal: i64| [("run_id", WrittenStat::Int(9)), ("device_ordinal", WrittenStat::Int(ordinal))];
     let events = [
         host.event("DoEnqueueProgram", 0, 5, &run(0)),
         host.event("DoEnqueueProgram", 10, 5, &run(1)),
         host.event("Execute", 20, 5, &run(1)),
     ];
     host.line(1, "main", 0, &events);
-    let module = device.event("jit_f(1)", 50, 5, &[("run_id", Stat::Uint(9))]);
+    let module = device.event("jit_f(1)", 50, 5, &[("run_id", WrittenStat::Uint(9))]);
     device.line(2, "XLA Modules", 0, &[module]);
     let model = model(&[&host, &device]);
     let [flow] = model.flows() else { panic!("one arrow, not {:?}", model.flows()) };
@@ -231,12 +232,12 @@ fn equal_run_ids_link_the_enqueue_with_the_module_of_its_device() {
 #[test]
 fn hlo_protos_are_found_under_both_spellings_and_by_all_three_ids() {
     let mut plane = PlaneWriter::new("/host:metadata");
-    let proto = |name: &'static str, len| (name, Stat::Bytes(vec![1; len]));
-    plane.metadata("jit_a", "", &[proto("Hlo Proto", 3), ("program_id", Stat::Int(42))]);
+    let proto = |name: &'static str, len| (name, WrittenStat::Bytes(vec![1; len]));
+    plane.metadata("jit_a", "", &[proto("Hlo Proto", 3), ("program_id", WrittenStat::Int(42))]);
     plane.metadata("jit_b(77)", "", &[proto("HLO Proto", 4)]);
     plane.id_offset = 0;
     plane.metadata("jit_c", "", &[proto("Hlo Proto", 5)]);
-    plane.metadata("SYMBOL_MAP:1", "", &[("symbol_id", Stat::Text("1"))]);
+    plane.metadata("SYMBOL_MAP:1", "", &[("symbol_id", WrittenStat::Text("1"))]);
     let model = model(&[&plane]);
     let programs: Vec<_> = model
         .programs()
@@ -249,12 +250,12 @@ fn hlo_protos_are_found_under_both_spellings_and_by_all_three_ids() {
 #[test]
 fn the_session_is_described_and_its_complaints_are_counted() {
     let mut environment = PlaneWriter::new("Task Environment");
-    environment.plane_stat("profile_start_time", &Stat::Uint(1_779_098_263_865_619_879));
-    environment.plane_stat("profile_stop_time", &Stat::Uint(1_779_098_264_108_272_449));
+    environment.plane_stat("profile_start_time", &WrittenStat::Uint(1_779_098_263_865_619_879));
+    environment.plane_stat("profile_stop_time", &WrittenStat::Uint(1_779_098_264_108_272_449));
     let mut host = PlaneWriter::new("/host:CPU");
-    host.plane_stat("matrix_unit_utilization_percent", &Stat::Double(0.5));
+    host.plane_stat("matrix_unit_utilization_percent", &WrittenStat::Double(0.5));
     let mut bytes = space(&[&environment, &host]);
-    bytes.extend(Message::default().bytes(2, "lost").bytes(3, "slow").bytes(4, "vm-0").0);
+    bytes.extend(MessageWriter::default().bytes(2, "lost").bytes(3, "slow").bytes(4, "vm-0").0);
     let model = read(bytes).unwrap();
     let source = &model.sources()[0];
     assert_eq!(source.host.as_deref(), Some("vm-0"));
@@ -286,8 +287,8 @@ fn bad_values_are_mended_and_counted() {
     let mut plane = core();
     let known = plane.event("\u{fffd}", 0, -5, &[]);
     let strange = plane.event_of(999, 10, 5, &[]);
-    let far = plane.event("far", i64::MAX, 5, &[("dropped_traces", Stat::Int(3))]);
-    let broken = Message::default().bytes(4, b"\x08");
+    let far = plane.event("far", i64::MAX, 5, &[("dropped_traces", WrittenStat::Int(3))]);
+    let broken = MessageWriter::default().bytes(4, b"\x08");
     plane.line(3, "XLA Ops", 1, &[known, strange, far, broken]);
     let mut bytes = space(&[&plane]);
     let name = bytes.windows(3).position(|w| w == "\u{fffd}".as_bytes()).unwrap();
@@ -335,7 +336,7 @@ fn a_marker_of_dropped_events_is_counted() {
 #[test]
 fn reading_goes_on_after_a_plane_with_wrong_lengths() {
     let mut metadata = PlaneWriter::new("/host:metadata");
-    metadata.metadata("jit_a(1)", "", &[("Hlo Proto", Stat::Bytes(b"0123456789".to_vec()))]);
+    metadata.metadata("jit_a(1)", "", &[("Hlo Proto", WrittenStat::Bytes(b"0123456789".to_vec()))]);
     let mut host = PlaneWriter::new("/host:CPU");
     let events = [host.event("work", 0, 5, &[])];
     host.line(1, "main", 0, &events);
@@ -365,7 +366,7 @@ fn intact_parts_of_a_truncated_file_are_kept() {
 fn nothing_usable_is_an_error_with_its_place() {
     let huge_length = [0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01];
     for bytes in [&b""[..], &huge_length, b"\x0a\x03\x12\xff\x01"] {
-        let source = Source::from_bytes("x", bytes.to_vec()).unwrap();
+        let source = InputSource::from_bytes("x", bytes.to_vec()).unwrap();
         let mut builder = trace_model::TraceBuilder::new();
         let error = crate::common::Importer::import(
             &super::XPlane,
@@ -382,7 +383,8 @@ fn nothing_usable_is_an_error_with_its_place() {
 #[test]
 fn one_op_without_a_device_clock_takes_it_from_no_other() {
     let mut device = core();
-    let clock = |at, dur| vec![("device_offset_ps", Stat::Int(at)), ("device_duration_ps", Stat::Int(dur))];
+    let clock =
+        |at, dur| vec![("device_offset_ps", WrittenStat::Int(at)), ("device_duration_ps", WrittenStat::Int(dur))];
     // The device clock has 20 ps, the timeline 10.
     let clocks = [clock(1000, 20), clock(1020, 20), Vec::new(), clock(1060, 20)];
     let events: Vec<_> = [0, 10, 25, 40]
@@ -405,26 +407,39 @@ fn sample() -> Vec<u8> {
     let id = device.metadata(
         "%copy-start.1 = (f32[8], f32[8], u32[]) copy-start(f32[8] %p)",
         "copy-start.1",
-        &[("hlo_category", Stat::Text("copy-start")), ("program_id", Stat::Uint(7)), ("symbol_id", Stat::Int(1))],
+        &[
+            ("hlo_category", WrittenStat::Text("copy-start")),
+            ("program_id", WrittenStat::Uint(7)),
+            ("symbol_id", WrittenStat::Int(1)),
+        ],
     );
-    let clock = |at| [("device_offset_ps", Stat::Int(at)), ("device_duration_ps", Stat::Int(3))];
+    let clock = |at| [("device_offset_ps", WrittenStat::Int(at)), ("device_duration_ps", WrittenStat::Int(3))];
     let events = [
         device.event_of(id, 0, 2, &clock(0)),
         device.event("%copy-done.1 = f32[8] copy-done((f32[8]) %copy-start.1)", 9, 4, &clock(9)),
     ];
     device.line(3, "XLA Ops", 0, &events);
-    let module =
-        device.event("jit_f(7)", 0, 20, &[("run_id", Stat::Int(1)), ("_ct", Stat::Int(12)), ("_c", Stat::Int(5))]);
+    let module = device.event(
+        "jit_f(7)",
+        0,
+        20,
+        &[("run_id", WrittenStat::Int(1)), ("_ct", WrittenStat::Int(12)), ("_c", WrittenStat::Int(5))],
+    );
     device.line(2, "XLA Modules", 0, &[module]);
-    let sample = device.event("MXU", 1, 500, &[("% util", Stat::Double(4.0))]);
+    let sample = device.event("MXU", 1, 500, &[("% util", WrittenStat::Double(4.0))]);
     device.line(9, "_counters_", 0, &[sample]);
-    device.plane_stat("core_details", &Stat::Bytes(vec![0x20, 2]));
-    device.plane_stat("peak_teraflops_per_second", &Stat::Double(197.0));
+    device.plane_stat("core_details", &WrittenStat::Bytes(vec![0x20, 2]));
+    device.plane_stat("peak_teraflops_per_second", &WrittenStat::Double(197.0));
     let mut host = PlaneWriter::new("/host:CPU");
-    let launch = host.event("launch", 0, 5, &[("_pt", Stat::Int(12)), ("_p", Stat::Int(5)), ("shape", Stat::Ref("x"))]);
+    let launch = host.event(
+        "launch",
+        0,
+        5,
+        &[("_pt", WrittenStat::Int(12)), ("_p", WrittenStat::Int(5)), ("shape", WrittenStat::Ref("x"))],
+    );
     host.line(1, "main", 10, &[launch]);
     let mut metadata = PlaneWriter::new("/host:metadata");
-    metadata.metadata("jit_f(7)", "", &[("Hlo Proto", Stat::Bytes(vec![8; 20]))]);
+    metadata.metadata("jit_f(7)", "", &[("Hlo Proto", WrittenStat::Bytes(vec![8; 20]))]);
     space(&[&device, &host, &metadata])
 }
 

@@ -2,9 +2,9 @@
 
 /// A message in the making.
 #[derive(Clone, Default)]
-pub(super) struct Message(pub(super) Vec<u8>);
+pub(super) struct MessageWriter(pub(super) Vec<u8>);
 
-impl Message {
+impl MessageWriter {
     pub(super) fn varint(mut self, field: u64, value: u64) -> Self {
         self.push(field << 3);
         self.push(value);
@@ -39,7 +39,7 @@ impl Message {
 
 /// A stat before its name has an id.
 #[derive(Clone)]
-pub(super) enum Stat {
+pub(super) enum WrittenStat {
     Int(i64),
     Uint(u64),
     Double(f64),
@@ -55,10 +55,10 @@ pub(super) struct PlaneWriter {
     name: &'static str,
     /// Added to all ids, to make them large.
     pub(super) id_offset: u64,
-    events: Vec<(String, Message)>,
+    events: Vec<(String, MessageWriter)>,
     stats: Vec<&'static str>,
-    pub(super) lines: Vec<Message>,
-    plane_stats: Vec<Message>,
+    pub(super) lines: Vec<MessageWriter>,
+    plane_stats: Vec<MessageWriter>,
 }
 
 impl PlaneWriter {
@@ -74,16 +74,16 @@ impl PlaneWriter {
         self.id_offset + at as u64
     }
 
-    pub(super) fn stat(&mut self, name: &'static str, value: &Stat) -> Message {
+    pub(super) fn stat(&mut self, name: &'static str, value: &WrittenStat) -> MessageWriter {
         let id = self.stat_id(name);
-        let stat = Message::default().varint(1, id);
+        let stat = MessageWriter::default().varint(1, id);
         match value {
-            Stat::Int(v) => stat.varint(4, *v as u64),
-            Stat::Uint(v) => stat.varint(3, *v),
-            Stat::Double(v) => stat.double(2, *v),
-            Stat::Text(v) => stat.bytes(5, v),
-            Stat::Bytes(v) => stat.bytes(6, v),
-            Stat::Ref(v) => {
+            WrittenStat::Int(v) => stat.varint(4, *v as u64),
+            WrittenStat::Uint(v) => stat.varint(3, *v),
+            WrittenStat::Double(v) => stat.double(2, *v),
+            WrittenStat::Text(v) => stat.bytes(5, v),
+            WrittenStat::Bytes(v) => stat.bytes(6, v),
+            WrittenStat::Ref(v) => {
                 let id = self.stat_id(v);
                 stat.varint(7, id)
             }
@@ -91,11 +91,11 @@ impl PlaneWriter {
     }
 
     /// Metadata of an event; returns its id.
-    pub(super) fn metadata(&mut self, name: &str, display_name: &str, stats: &[(&'static str, Stat)]) -> u64 {
+    pub(super) fn metadata(&mut self, name: &str, display_name: &str, stats: &[(&'static str, WrittenStat)]) -> u64 {
         if let Some(at) = self.events.iter().position(|(known, _)| known == name) {
             return self.id_offset + at as u64;
         }
-        let mut message = Message::default().bytes(2, name);
+        let mut message = MessageWriter::default().bytes(2, name);
         if !display_name.is_empty() {
             message = message.bytes(4, display_name);
         }
@@ -107,48 +107,60 @@ impl PlaneWriter {
     }
 
     /// An event of a name without further metadata.
-    pub(super) fn event(&mut self, name: &str, offset: i64, dur: i64, stats: &[(&'static str, Stat)]) -> Message {
+    pub(super) fn event(
+        &mut self,
+        name: &str,
+        offset: i64,
+        dur: i64,
+        stats: &[(&'static str, WrittenStat)],
+    ) -> MessageWriter {
         let id = self.metadata(name, "", &[]);
         self.event_of(id, offset, dur, stats)
     }
 
-    pub(super) fn event_of(&mut self, id: u64, offset: i64, dur: i64, stats: &[(&'static str, Stat)]) -> Message {
-        let mut event = Message::default().varint(1, id).varint(2, offset as u64).varint(3, dur as u64);
+    pub(super) fn event_of(
+        &mut self,
+        id: u64,
+        offset: i64,
+        dur: i64,
+        stats: &[(&'static str, WrittenStat)],
+    ) -> MessageWriter {
+        let mut event = MessageWriter::default().varint(1, id).varint(2, offset as u64).varint(3, dur as u64);
         for (name, value) in stats {
             event = event.message(4, &self.stat(name, value));
         }
         event
     }
 
-    pub(super) fn line(&mut self, id: i64, name: &str, timestamp_ns: i64, events: &[Message]) {
-        let mut line = Message::default().varint(1, id as u64).bytes(2, name).varint(3, timestamp_ns as u64);
+    pub(super) fn line(&mut self, id: i64, name: &str, timestamp_ns: i64, events: &[MessageWriter]) {
+        let mut line = MessageWriter::default().varint(1, id as u64).bytes(2, name).varint(3, timestamp_ns as u64);
         for event in events {
             line = line.message(4, event);
         }
         self.lines.push(line);
     }
 
-    pub(super) fn plane_stat(&mut self, name: &'static str, value: &Stat) {
+    pub(super) fn plane_stat(&mut self, name: &'static str, value: &WrittenStat) {
         let stat = self.stat(name, value);
         self.plane_stats.push(stat);
     }
 
-    pub(super) fn finish(&self) -> Message {
-        let mut plane = Message::default().varint(1, 7).bytes(2, self.name);
+    pub(super) fn finish(&self) -> MessageWriter {
+        let mut plane = MessageWriter::default().varint(1, 7).bytes(2, self.name);
         for line in &self.lines {
             plane = plane.message(3, line);
         }
-        let entry = |at: usize, message: &Message| {
+        let entry = |at: usize, message: &MessageWriter| {
             let key = self.id_offset + at as u64;
             // A key of zero is left out, as every writer does.
-            let entry = if key == 0 { Message::default() } else { Message::default().varint(1, key) };
+            let entry = if key == 0 { MessageWriter::default() } else { MessageWriter::default().varint(1, key) };
             entry.message(2, message)
         };
         for (at, (_, message)) in self.events.iter().enumerate() {
             plane = plane.message(4, &entry(at, message));
         }
         for (at, name) in self.stats.iter().enumerate() {
-            plane = plane.message(5, &entry(at, &Message::default().bytes(2, name)));
+            plane = plane.message(5, &entry(at, &MessageWriter::default().bytes(2, name)));
         }
         for stat in &self.plane_stats {
             plane = plane.message(6, stat);
@@ -159,5 +171,5 @@ impl PlaneWriter {
 
 /// A file of these planes.
 pub(super) fn space(planes: &[&PlaneWriter]) -> Vec<u8> {
-    planes.iter().fold(Message::default(), |space, plane| space.message(1, &plane.finish())).0
+    planes.iter().fold(MessageWriter::default(), |space, plane| space.message(1, &plane.finish())).0
 }

@@ -16,7 +16,7 @@ pub(super) struct NodeEvent<'a> {
 
 /// Roofline data of the compute node issued by the line before.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Roofline {
+pub(super) struct AstraSimRoofline {
     /// Rate that it reaches, FLOP/s.
     pub flops_per_second: f64,
     /// Operations per byte.
@@ -28,7 +28,7 @@ pub(super) struct Roofline {
     pub flops: u64,
 }
 
-impl Roofline {
+impl AstraSimRoofline {
     /// The peaks that make these shares of these rates: FLOP/s and bytes/s.
     pub fn peaks(&self) -> (Option<f64>, Option<f64>) {
         let peak = |rate: f64, share: f64| Some(rate / share).filter(|peak| peak.is_finite() && *peak > 0.0);
@@ -38,9 +38,9 @@ impl Roofline {
 
 /// A line that matters.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Line<'a> {
+pub(super) enum AstraSimLine<'a> {
     Node(NodeEvent<'a>),
-    Roofline(Roofline),
+    Roofline(AstraSimRoofline),
     /// `sys[0] finished, 14992 cycles, exposed communication 5656 cycles.`
     Finished {
         sys: u32,
@@ -56,25 +56,25 @@ pub(super) enum Line<'a> {
 }
 
 /// Reads a line; `None` for all that is about something else.
-pub(super) fn parse(line: &str) -> Option<Line<'_>> {
+pub(super) fn parse(line: &str) -> Option<AstraSimLine<'_>> {
     let line = line.trim_end();
     // What stands before differs between versions of the logger.
     for (word, begins) in [("issue,sys->id=", true), ("callback,sys->id=", false)] {
         if let Some((_, rest)) = line.split_once(word) {
-            return Some(node(rest, begins).map_or(Line::Broken, Line::Node));
+            return Some(node(rest, begins).map_or(AstraSimLine::Broken, AstraSimLine::Node));
         }
     }
     if let Some((_, rest)) = line.split_once("operation_intensity=") {
-        return Some(roofline(rest).map_or(Line::Broken, Line::Roofline));
+        return Some(roofline(rest).map_or(AstraSimLine::Broken, AstraSimLine::Roofline));
     }
     let (_, rest) = line.split_once("] sys[")?;
     let (sys, rest) = rest.split_once(']')?;
     let sys = sys.parse().ok()?;
     if rest.trim_start().starts_with("finished") {
-        return Some(Line::Finished { sys });
+        return Some(AstraSimLine::Finished { sys });
     }
     let (name, value) = rest.strip_prefix(", ")?.split_once(": ")?;
-    Some(Line::Statistic { sys, name, value: value.trim() })
+    Some(AstraSimLine::Statistic { sys, name, value: value.trim() })
 }
 
 /// What follows `sys->id=`. The name is the only text and may hold anything.
@@ -88,7 +88,7 @@ fn node(rest: &str, begins: bool) -> Option<NodeEvent<'_>> {
     Some(NodeEvent { begins, sys: sys.parse().ok()?, tick, node: node.parse().ok()?, name, kind })
 }
 
-fn roofline(rest: &str) -> Option<Roofline> {
+fn roofline(rest: &str) -> Option<AstraSimRoofline> {
     let (intensity, rest) = rest.split_once(',')?;
     // Separated by spaces, with or without commas.
     let field = |name: &str| {
@@ -96,7 +96,7 @@ fn roofline(rest: &str) -> Option<Roofline> {
         value.split([' ', ',']).next()
     };
     let number = |name: &str| field(name)?.parse::<f64>().ok().filter(|value| value.is_finite() && *value >= 0.0);
-    Some(Roofline {
+    Some(AstraSimRoofline {
         flops_per_second: number("perf")?,
         intensity: intensity.trim().parse().ok().filter(|value: &f64| *value >= 0.0)?,
         compute: number("compute_utilization")?,
@@ -114,7 +114,7 @@ mod tests {
     fn names_may_hold_what_separates_fields() {
         let line =
             "[x] [workload] [debug] issue,sys->id=3, tick=3664, node->id=2, node->name=a, node->type=9, node->type=4";
-        let Some(Line::Node(node)) = parse(line) else { panic!() };
+        let Some(AstraSimLine::Node(node)) = parse(line) else { panic!() };
         assert_eq!((node.begins, node.sys, node.tick, node.node), (true, 3, 3664, 2));
         assert_eq!((node.name, node.kind), ("a, node->type=9", NodeKind::Compute));
     }
@@ -127,23 +127,23 @@ mod tests {
             "callback,sys->id=3, tick=1, node->id=2, node->name=a, node->type=12",
             "operation_intensity=12.5, perf=nan compute_utilization=1 memory_utilization=0 tensor_size=1 num_ops=1",
         ] {
-            assert_eq!(parse(broken), Some(Line::Broken), "{broken}");
+            assert_eq!(parse(broken), Some(AstraSimLine::Broken), "{broken}");
         }
         assert_eq!(parse("[system::topology::RingTopology] [info] ring of node 0"), None);
         let text = "[statistics] [info] sys[3], Total compute-communication overlap: 7002";
-        let expected = Line::Statistic { sys: 3, name: "Total compute-communication overlap", value: "7002" };
+        let expected = AstraSimLine::Statistic { sys: 3, name: "Total compute-communication overlap", value: "7002" };
         assert_eq!(parse(text), Some(expected));
-        assert_eq!(parse("[workload] [info] sys[1] finished, 5 cycles"), Some(Line::Finished { sys: 1 }));
+        assert_eq!(parse("[workload] [info] sys[1] finished, 5 cycles"), Some(AstraSimLine::Finished { sys: 1 }));
     }
 
     #[test]
     fn peaks_follow_from_rates_and_shares() {
         let text = "operation_intensity=124.12121212121212, perf=230000000000000, elapsed_time=2.33e-06 \
                     compute_utilization=1 memory_utilization=0.0926513671875 tensor_size=4325376 num_ops=536870912";
-        let Some(Line::Roofline(roofline)) = parse(text) else { panic!() };
+        let Some(AstraSimLine::Roofline(roofline)) = parse(text) else { panic!() };
         let (flops, bytes) = roofline.peaks();
         assert_eq!((flops, roofline.flops, roofline.bytes), (Some(230e12), 536_870_912, 4_325_376));
         assert!((bytes.unwrap() - 20e12).abs() < 1e3, "{bytes:?}");
-        assert_eq!(Roofline { compute: 0.0, ..roofline }.peaks().0, None);
+        assert_eq!(AstraSimRoofline { compute: 0.0, ..roofline }.peaks().0, None);
     }
 }

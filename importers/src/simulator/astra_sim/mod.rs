@@ -27,15 +27,15 @@ mod write;
 
 use trace_model::{IssueKind, TraceBuilder};
 
-use crate::common::{Confidence, Format, ImportOptions, Importer};
-use crate::input::{ImportError, Progress, Source, lines};
-use nodes::{Run, Runs};
+use crate::common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
+use crate::input::{ImportError, InputSource, Progress, lines};
+use nodes::{AstraSimRun, AstraSimRuns};
 
 /// The importer of this module.
 #[derive(Debug)]
 pub struct AstraSim;
 
-static FORMAT: Format = Format {
+static FORMAT: TraceFormat = TraceFormat {
     id: "astra-sim",
     title: "ASTRA-sim log",
     extensions: &["log"],
@@ -47,30 +47,30 @@ static FORMAT: Format = Format {
 const MAX_PARTS: usize = 1000;
 
 impl Importer for AstraSim {
-    fn format(&self) -> &'static Format {
+    fn format(&self) -> &'static TraceFormat {
         &FORMAT
     }
 
-    fn detect(&self, head: &[u8]) -> Confidence {
+    fn detect(&self, head: &[u8]) -> DetectionConfidence {
         let has = |text: &[u8]| memchr::memmem::find(head, text).is_some();
         if has(b",sys->id=") && has(b"node->name=") {
-            Confidence::Certain
+            DetectionConfidence::Certain
         } else if has(b"[system::topology::") || (has(b"[statistics]") && has(b"sys[")) {
             // Large systems describe themselves for longer than the head.
-            Confidence::Possible
+            DetectionConfidence::Possible
         } else {
-            Confidence::No
+            DetectionConfidence::No
         }
     }
 
     fn import(
         &self,
-        source: &Source,
+        source: &InputSource,
         _options: &ImportOptions,
         progress: &Progress,
         out: &mut TraceBuilder,
     ) -> Result<(), ImportError> {
-        let mut runs = Runs::default();
+        let mut runs = AstraSimRuns::default();
         for name in older_parts(source) {
             // One at a time: together they may not fit into memory.
             match source.beside(&name) {
@@ -94,7 +94,7 @@ impl Importer for AstraSim {
 }
 
 /// The parts that a rotating logger has set aside, oldest first.
-fn older_parts(source: &Source) -> Vec<String> {
+fn older_parts(source: &InputSource) -> Vec<String> {
     let Some(stem) = source.name().strip_suffix(".log") else { return Vec::new() };
     let names = (1..MAX_PARTS).map(|number| format!("{stem}.{number}.log"));
     let mut parts: Vec<String> = names.take_while(|name| source.has_beside(name)).collect();
@@ -102,7 +102,12 @@ fn older_parts(source: &Source) -> Vec<String> {
     parts
 }
 
-fn read_part(part: &Source, runs: &mut Runs, progress: &Progress, out: &mut TraceBuilder) -> Result<(), ImportError> {
+fn read_part(
+    part: &InputSource,
+    runs: &mut AstraSimRuns,
+    progress: &Progress,
+    out: &mut TraceBuilder,
+) -> Result<(), ImportError> {
     let content = part.content(progress)?;
     let (name, bytes) = (part.name(), (*content.bytes).as_ref());
     let is_damaged = content.damage.is_some();
@@ -132,7 +137,7 @@ fn read_part(part: &Source, runs: &mut Runs, progress: &Progress, out: &mut Trac
     Ok(())
 }
 
-fn untraced(run: &Run) -> ImportError {
+fn untraced(run: &AstraSimRun) -> ImportError {
     let what = if run.is_finished() {
         "the run ended, but none of its nodes was traced: set \"trace-enabled\": 1 in the system configuration"
     } else {

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use trace_model::{DeviceLinks, IssueKind, TraceBuilder};
 
-use crate::input::Source;
+use crate::input::InputSource;
 
 /// Configurations are a few lines.
 const MAX_BYTES: u64 = 1 << 20;
@@ -28,13 +28,13 @@ const GIB: f64 = (1_u64 << 30) as f64;
 
 /// A network, by its dimensions.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Network {
+pub(super) struct AstraSimNetwork {
     file: String,
-    dimensions: Vec<Dimension>,
+    dimensions: Vec<NetworkDimension>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-struct Dimension {
+struct NetworkDimension {
     kind: String,
     npus: u64,
     /// One way of one link, in the simulator's unit.
@@ -42,7 +42,7 @@ struct Dimension {
     latency_ns: f64,
 }
 
-impl Network {
+impl AstraSimNetwork {
     /// Reads a configuration; `None` if it is about something else.
     fn parse(file: &str, text: &str) -> Option<Result<Self, String>> {
         let values = |key: &str| values(text, key);
@@ -63,7 +63,7 @@ impl Network {
         let rest = counts.into_iter().zip(rates.into_iter().zip(latencies));
         let dimensions = kinds.into_iter().zip(rest);
         let dimensions = dimensions
-            .map(|(kind, (npus, (gigabytes, latency_ns)))| Dimension { kind, npus, gigabytes, latency_ns })
+            .map(|(kind, (npus, (gigabytes, latency_ns)))| NetworkDimension { kind, npus, gigabytes, latency_ns })
             .collect();
         Some(Ok(Self { file: file.to_owned(), dimensions }))
     }
@@ -74,7 +74,7 @@ impl Network {
 
     /// `Ring of 4: 92 GiB/s one way of a link, 1000 ns a hop`.
     pub(super) fn describe(&self) -> String {
-        let describe = |it: &Dimension| {
+        let describe = |it: &NetworkDimension| {
             format!("{} of {}: {} GiB/s one way of a link, {} ns a hop", it.kind, it.npus, it.gigabytes, it.latency_ns)
         };
         let dimensions: Vec<String> = self.dimensions.iter().map(describe).collect();
@@ -84,9 +84,9 @@ impl Network {
     /// The links, where all of them are alike and close to rings: of other networks no
     /// expected times are known.
     pub(super) fn links(&self) -> Option<DeviceLinks> {
-        let used: Vec<&Dimension> = self.dimensions.iter().filter(|dimension| dimension.npus > 1).collect();
+        let used: Vec<&NetworkDimension> = self.dimensions.iter().filter(|dimension| dimension.npus > 1).collect();
         let (first, rest) = used.split_first()?;
-        let alike = |it: &&&Dimension| (it.gigabytes, it.latency_ns) == (first.gigabytes, first.latency_ns);
+        let alike = |it: &&&NetworkDimension| (it.gigabytes, it.latency_ns) == (first.gigabytes, first.latency_ns);
         let are_rings = used.iter().all(|it| it.kind.eq_ignore_ascii_case("ring"));
         (are_rings && rest.iter().filter(alike).count() == rest.len()).then(|| DeviceLinks {
             rings: used.iter().map(|it| it.npus as u32).collect(),
@@ -121,13 +121,13 @@ fn values(text: &str, key: &str) -> Option<Vec<String>> {
 
 /// The network of so many NPUs beside the log or in the directory around it, where there is
 /// one; what speaks against others is logged.
-pub(super) fn find(source: &Source, npus: usize, out: &mut TraceBuilder) -> Option<Network> {
+pub(super) fn find(source: &InputSource, npus: usize, out: &mut TraceBuilder) -> Option<AstraSimNetwork> {
     let log_in = source.path().and_then(Path::parent);
     let folders = log_in.into_iter().chain(log_in.and_then(Path::parent));
-    let mut found: Option<Network> = None;
+    let mut found: Option<AstraSimNetwork> = None;
     for path in folders.flat_map(configurations_in) {
         let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let Some(parsed) = fs::read_to_string(&path).ok().and_then(|text| Network::parse(&file, &text)) else {
+        let Some(parsed) = fs::read_to_string(&path).ok().and_then(|text| AstraSimNetwork::parse(&file, &text)) else {
             continue;
         };
         let network = parsed.and_then(|network| match network.npus() {
@@ -166,7 +166,7 @@ mod tests {
     fn gigabytes_are_of_two_to_the_thirty() {
         let text =
             "# comment\ntopology: [ Ring ]\nnpus_count: [ 4 ]\nbandwidth: [ 92.0 ]  # GB/s\nlatency: [ 1000.0 ]\n";
-        let network = Network::parse("ring.yml", text).unwrap().unwrap();
+        let network = AstraSimNetwork::parse("ring.yml", text).unwrap().unwrap();
         let links = network.links().unwrap();
         assert_eq!((links.rings, links.bytes_per_second, links.hop_seconds), (vec![4], 92.0 * 1_073_741_824.0, 1e-6));
         assert_eq!(network.describe(), "Ring of 4: 92 GiB/s one way of a link, 1000 ns a hop (ring.yml)");
@@ -176,10 +176,10 @@ mod tests {
     fn lists_may_take_several_lines() {
         let text = "topology:\n\n  - Ring # first\n  - \"Ring\"\nnpus_count:\n- 4\n- 2\nbandwidth: [ 50.0,\n  50.0 ]\n\
                     latency: [500, 500]\n";
-        let links = Network::parse("n.yml", text).unwrap().unwrap().links();
+        let links = AstraSimNetwork::parse("n.yml", text).unwrap().unwrap().links();
         assert_eq!(links.map(|links| links.rings), Some(vec![4, 2]));
         let nested = "topology:\n  first: Ring\nnpus_count:\n  first: 4\n";
-        let why = Network::parse("n.yml", nested).unwrap().unwrap_err();
+        let why = AstraSimNetwork::parse("n.yml", nested).unwrap().unwrap_err();
         assert!(why.contains("[ a, b ]"), "{why}");
     }
 
@@ -188,7 +188,7 @@ mod tests {
         let network = |kinds: &str, npus: &str, rates: &str| {
             let text =
                 format!("topology: [{kinds}]\nnpus_count: [{npus}]\nbandwidth: [{rates}]\nlatency: [500, 500]\n");
-            Network::parse("n.yml", &text).unwrap()
+            AstraSimNetwork::parse("n.yml", &text).unwrap()
         };
         let rings = |kinds, npus, rates| network(kinds, npus, rates).unwrap().links().map(|links| links.rings);
         assert_eq!(rings("Ring, Ring", "4, 2", "50, 50"), Some(vec![4, 2]));
@@ -201,6 +201,6 @@ mod tests {
         {
             assert!(network("Ring, Ring", npus, rates).is_err(), "{npus} {rates}");
         }
-        assert_eq!(Network::parse("other.yml", "topology: none\n"), None);
+        assert_eq!(AstraSimNetwork::parse("other.yml", "topology: none\n"), None);
     }
 }

@@ -5,26 +5,26 @@ use std::collections::{BTreeMap, BTreeSet};
 use hashbrown::HashMap;
 use trace_model::{IssueKind, TraceBuilder};
 
-use super::line::{Line, NodeEvent, Roofline};
+use super::line::{AstraSimLine, AstraSimRoofline, NodeEvent};
 use crate::simulator::chakra::graph::NodeKind;
 
 /// A node that ran, in nanoseconds.
 #[derive(Debug)]
-pub(super) struct Node {
+pub(super) struct AstraSimNode {
     pub id: u64,
     pub name: String,
     pub kind: NodeKind,
     pub begin: i64,
     /// `None` until it ends.
     pub end: Option<i64>,
-    pub roofline: Option<Roofline>,
+    pub roofline: Option<AstraSimRoofline>,
 }
 
 /// What one NPU did.
 #[derive(Debug, Default)]
-pub(super) struct Npu {
+pub(super) struct AstraSimNpu {
     /// In the order in which they started.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<AstraSimNode>,
     /// What the simulator says of it at the end.
     pub statistics: Vec<(String, String)>,
     open: HashMap<u64, usize>,
@@ -36,13 +36,13 @@ pub(super) struct Npu {
 
 /// One run.
 #[derive(Debug, Default)]
-pub(super) struct Run {
-    pub npus: BTreeMap<u32, Npu>,
+pub(super) struct AstraSimRun {
+    pub npus: BTreeMap<u32, AstraSimNpu>,
     /// The compute node that the next roofline is of.
     issued_last: Option<(u32, usize)>,
 }
 
-impl Run {
+impl AstraSimRun {
     pub fn is_empty(&self) -> bool {
         self.npus.values().all(|npu| npu.nodes.is_empty())
     }
@@ -55,17 +55,17 @@ impl Run {
 
 /// All runs of a log, of which the last counts.
 #[derive(Debug, Default)]
-pub(super) struct Runs {
-    pub last: Run,
+pub(super) struct AstraSimRuns {
+    pub last: AstraSimRun,
     pub earlier: usize,
 }
 
-impl Runs {
+impl AstraSimRuns {
     /// Takes a line. The error says why nothing after it can be believed.
-    pub fn add(&mut self, line: Line<'_>, out: &mut TraceBuilder) -> Result<(), String> {
+    pub fn add(&mut self, line: AstraSimLine<'_>, out: &mut TraceBuilder) -> Result<(), String> {
         match line {
-            Line::Node(event) => return self.add_event(event, out),
-            Line::Roofline(roofline) => {
+            AstraSimLine::Node(event) => return self.add_event(event, out),
+            AstraSimLine::Roofline(roofline) => {
                 let node = self.last.issued_last.take();
                 let node = node.and_then(|(sys, index)| self.last.npus.get_mut(&sys)?.nodes.get_mut(index));
                 match node {
@@ -73,12 +73,14 @@ impl Runs {
                     None => out.log(IssueKind::MalformedEvent, || "a roofline that follows no compute node".to_owned()),
                 }
             }
-            Line::Finished { sys } => self.last.npus.entry(sys).or_default().finished = true,
-            Line::Statistic { sys, name, value } => {
+            AstraSimLine::Finished { sys } => self.last.npus.entry(sys).or_default().finished = true,
+            AstraSimLine::Statistic { sys, name, value } => {
                 let npu = self.last.npus.entry(sys).or_default();
                 npu.statistics.push((name.to_owned(), value.to_owned()));
             }
-            Line::Broken => out.log(IssueKind::MalformedEvent, || "a line about a node that cannot be read".to_owned()),
+            AstraSimLine::Broken => {
+                out.log(IssueKind::MalformedEvent, || "a line about a node that cannot be read".to_owned())
+            }
         }
         Ok(())
     }
@@ -94,18 +96,18 @@ impl Runs {
                 ));
             }
             self.earlier += 1;
-            self.last = Run::default();
+            self.last = AstraSimRun::default();
         }
         self.last.add(event, out);
         Ok(())
     }
 }
 
-impl Run {
+impl AstraSimRun {
     fn add(&mut self, event: NodeEvent<'_>, out: &mut TraceBuilder) {
         let npu = self.npus.entry(event.sys).or_default();
         npu.now = event.tick;
-        let node = |end| Node {
+        let node = |end| AstraSimNode {
             id: event.node,
             name: event.name.to_owned(),
             kind: event.kind,

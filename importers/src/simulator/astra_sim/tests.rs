@@ -23,7 +23,7 @@ fn event(what: &str, sys: &str, tick: &str, node: &str, name: &str, kind: &str) 
 }
 
 fn open(lines: &[&str]) -> Result<TraceModel, ImportError> {
-    let source = Source::from_bytes("log.log", log(lines).into_bytes()).unwrap();
+    let source = InputSource::from_bytes("log.log", log(lines).into_bytes()).unwrap();
     let mut builder = TraceBuilder::new();
     AstraSim.import(&source, &ImportOptions::default(), &Progress::default(), &mut builder)?;
     Ok(builder.finish())
@@ -221,7 +221,7 @@ fn graphs_of_others_are_left_alone_and_named() {
 fn a_line_without_its_end_is_not_believed() {
     let whole = log(&["+ 0 0 1 a 4", "="]);
     let open = |text: &str| {
-        let source = Source::from_bytes("log.log", text.as_bytes().to_vec()).unwrap();
+        let source = InputSource::from_bytes("log.log", text.as_bytes().to_vec()).unwrap();
         let mut builder = TraceBuilder::new();
         AstraSim.import(&source, &ImportOptions::default(), &Progress::default(), &mut builder).unwrap();
         let model = builder.finish();

@@ -7,16 +7,21 @@ use std::path::{Path, PathBuf};
 use hashbrown::HashMap;
 use trace_model::{DeviceInfo, IssueKind, TraceBuilder};
 
-use super::line::Roofline;
+use super::line::AstraSimRoofline;
 use super::network;
-use super::nodes::{Node, Npu, Run};
-use crate::input::{ImportError, Progress, Source};
+use super::nodes::{AstraSimNode, AstraSimNpu, AstraSimRun};
+use crate::input::{ImportError, InputSource, Progress};
 use crate::simulator::chakra;
-use crate::simulator::chakra::graph::{self, Graph};
-use crate::simulator::chakra::npu::{self, Costs, Ran};
+use crate::simulator::chakra::graph::{self, ChakraGraph};
+use crate::simulator::chakra::npu::{self, NodeCosts, NodeExecution};
 
 /// Makes a device of every NPU.
-pub(super) fn write(run: Run, source: &Source, progress: &Progress, out: &mut TraceBuilder) -> Result<(), ImportError> {
+pub(super) fn write(
+    run: AstraSimRun,
+    source: &InputSource,
+    progress: &Progress,
+    out: &mut TraceBuilder,
+) -> Result<(), ImportError> {
     if !run.is_finished() {
         let unfinished = "the log ends before the run does: nodes without an end reach to its last line";
         out.log(IssueKind::TruncatedFile, || unfinished.to_owned());
@@ -38,7 +43,7 @@ pub(super) fn write(run: Run, source: &Source, progress: &Progress, out: &mut Tr
         has_graphs |= graph.is_some();
         let device = DeviceInfo { links: links.clone(), ..device(&npu) };
         let nodes = nodes(&npu, graph.as_ref());
-        npu::write(&npu::Npu { rank, nodes, device, facts: npu.statistics, of }, out);
+        npu::write(&npu::ChakraNpu { rank, nodes, device, facts: npu.statistics, of }, out);
     }
     if !has_graphs {
         out.source_mut().cannot_know.extend(["message sizes", "dependencies of nodes"]);
@@ -47,13 +52,13 @@ pub(super) fn write(run: Run, source: &Source, progress: &Progress, out: &mut Tr
 }
 
 /// Nodes with their times and the facts from the graph.
-fn nodes(npu: &Npu, graph: Option<&Graph>) -> Vec<Ran> {
-    let described: HashMap<u64, &graph::Node> =
+fn nodes(npu: &AstraSimNpu, graph: Option<&ChakraGraph>) -> Vec<NodeExecution> {
+    let described: HashMap<u64, &graph::ChakraNode> =
         graph.into_iter().flat_map(|graph| &graph.nodes).map(|node| (node.id, node)).collect();
-    let ran = |node: &Node| {
+    let ran = |node: &AstraSimNode| {
         let described = described.get(&node.id);
-        let costs = node.roofline.map(|costs| Costs { flops: costs.flops, bytes: costs.bytes });
-        Ran {
+        let costs = node.roofline.map(|costs| NodeCosts { flops: costs.flops, bytes: costs.bytes });
+        NodeExecution {
             id: node.id,
             name: node.name.clone(),
             kind: node.kind,
@@ -70,9 +75,9 @@ fn nodes(npu: &Npu, graph: Option<&Graph>) -> Vec<Ran> {
 }
 
 /// The peaks, derived from the roofline of the node that comes closest to each.
-fn device(npu: &Npu) -> DeviceInfo {
+fn device(npu: &AstraSimNpu) -> DeviceInfo {
     let rooflines = || npu.nodes.iter().filter_map(|node| node.roofline);
-    let nearest = |share: fn(&Roofline) -> f64| rooflines().max_by(|a, b| share(a).total_cmp(&share(b)));
+    let nearest = |share: fn(&AstraSimRoofline) -> f64| rooflines().max_by(|a, b| share(a).total_cmp(&share(b)));
     DeviceInfo {
         type_name: Some("ASTRA-sim NPU".to_owned()),
         peak_flops: nearest(|roofline| roofline.compute).and_then(|roofline| roofline.peaks().0),
@@ -83,7 +88,7 @@ fn device(npu: &Npu) -> DeviceInfo {
 
 /// Files of graphs by rank, in the directory of the log or the one around it, those of
 /// ranks that did not run left out. Nothing where a rank has several.
-fn graphs_beside(source: &Source, run: &Run, out: &mut TraceBuilder) -> BTreeMap<u32, PathBuf> {
+fn graphs_beside(source: &InputSource, run: &AstraSimRun, out: &mut TraceBuilder) -> BTreeMap<u32, PathBuf> {
     let log_in = source.path().and_then(Path::parent);
     let folders = log_in.into_iter().chain(log_in.and_then(Path::parent));
     let Some(paths) = folders.map(graphs_in).find(|paths| !paths.is_empty()) else { return BTreeMap::new() };
@@ -105,10 +110,15 @@ fn graphs_beside(source: &Source, run: &Run, out: &mut TraceBuilder) -> BTreeMap
 }
 
 /// The graph of an NPU, where it is the one that ran. What is wrong with it is logged; the error is cancellation.
-fn graph_of(path: &Path, npu: &Npu, progress: &Progress, out: &mut TraceBuilder) -> Result<Option<Graph>, ImportError> {
+fn graph_of(
+    path: &Path,
+    npu: &AstraSimNpu,
+    progress: &Progress,
+    out: &mut TraceBuilder,
+) -> Result<Option<ChakraGraph>, ImportError> {
     let file = name_of(path);
     // The limits for unpacking gzip also hold for these files.
-    let content = match Source::open(path).and_then(|source| source.content(progress)) {
+    let content = match InputSource::open(path).and_then(|source| source.content(progress)) {
         Ok(content) => content,
         Err(ImportError::Cancelled) => return Err(ImportError::Cancelled),
         Err(error) => {
@@ -150,7 +160,7 @@ fn graphs_in(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Whether every node of the run is in the graph, by number and name.
-fn fits(graph: &Graph, npu: &Npu) -> bool {
+fn fits(graph: &ChakraGraph, npu: &AstraSimNpu) -> bool {
     let names: HashMap<u64, &str> = graph.nodes.iter().map(|node| (node.id, node.name.as_str())).collect();
     npu.nodes.iter().all(|node| names.get(&node.id).is_some_and(|name| *name == node.name))
 }

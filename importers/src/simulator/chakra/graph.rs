@@ -34,7 +34,7 @@ impl NodeKind {
 
 /// A node of the graph.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Node {
+pub(crate) struct ChakraNode {
     /// 0 if it is not written.
     pub id: u64,
     pub name: String,
@@ -58,16 +58,16 @@ const MAX_NODES: usize = 1 << 22;
 
 /// All that could be read.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Graph {
+pub(crate) struct ChakraGraph {
     pub version: String,
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<ChakraNode>,
     /// Why and where reading stopped.
     pub broken: Option<Broken>,
 }
 
 /// Reads a file; what follows damage is not read.
-pub(crate) fn read(file: &[u8]) -> Graph {
-    let mut graph = Graph::default();
+pub(crate) fn read(file: &[u8]) -> ChakraGraph {
+    let mut graph = ChakraGraph::default();
     let mut messages = Cursor::new(file, 0..file.len());
     let mut is_first = true;
     while messages.position() < file.len() {
@@ -134,8 +134,8 @@ fn named_text(file: &[u8], range: Range<usize>) -> Result<(String, String), Brok
     Ok((name, value))
 }
 
-fn node(file: &[u8], range: Range<usize>) -> Result<Node, Broken> {
-    let mut node = Node::default();
+fn node(file: &[u8], range: Range<usize>) -> Result<ChakraNode, Broken> {
+    let mut node = ChakraNode::default();
     let mut fields = Cursor::new(file, range);
     while let Some((number, value)) = fields.next()? {
         match (number, value) {
@@ -163,7 +163,7 @@ fn node(file: &[u8], range: Range<usize>) -> Result<Node, Broken> {
 }
 
 /// Numbers have many types, each with its own field.
-fn attribute(file: &[u8], range: Range<usize>, node: &mut Node) -> Result<(), Broken> {
+fn attribute(file: &[u8], range: Range<usize>, node: &mut ChakraNode) -> Result<(), Broken> {
     let (mut name, mut number) = (0..0, None);
     let mut fields = Cursor::new(file, range);
     while let Some((field, value)) = fields.next()? {

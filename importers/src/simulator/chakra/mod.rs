@@ -15,16 +15,16 @@ mod schedule;
 
 use trace_model::{Caveat, IssueKind, TraceBuilder};
 
-use crate::common::{Confidence, Format, ImportOptions, Importer};
-use crate::input::{ImportError, Progress, Source};
-use graph::{Graph, Node};
-use npu::{Costs, Message, Npu, Pattern, Ran};
+use crate::common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
+use crate::input::{ImportError, InputSource, Progress};
+use graph::{ChakraGraph, ChakraNode};
+use npu::{ChakraCollective, ChakraMessage, ChakraNpu, NodeCosts, NodeExecution};
 
 /// The importer of this module.
 #[derive(Debug)]
-pub struct Chakra;
+pub struct ChakraImporter;
 
-static FORMAT: Format = Format {
+static FORMAT: TraceFormat = TraceFormat {
     id: "chakra",
     title: "Chakra execution trace",
     extensions: &["et"],
@@ -32,13 +32,13 @@ static FORMAT: Format = Format {
     about: "Graphs of work for simulators (<prefix>.<rank>.et), drawn along their longest path.",
 };
 
-impl Importer for Chakra {
-    fn format(&self) -> &'static Format {
+impl Importer for ChakraImporter {
+    fn format(&self) -> &'static TraceFormat {
         &FORMAT
     }
 
-    fn detect(&self, head: &[u8]) -> Confidence {
-        if graph::begins(head) { Confidence::Certain } else { Confidence::No }
+    fn detect(&self, head: &[u8]) -> DetectionConfidence {
+        if graph::begins(head) { DetectionConfidence::Certain } else { DetectionConfidence::No }
     }
 
     fn name_tells(&self) -> bool {
@@ -48,7 +48,7 @@ impl Importer for Chakra {
 
     fn import(
         &self,
-        source: &Source,
+        source: &InputSource,
         _options: &ImportOptions,
         progress: &Progress,
         out: &mut TraceBuilder,
@@ -76,25 +76,25 @@ impl Importer for Chakra {
         described.facts.push(("schema version".to_owned(), graph.version));
         let spans = graph.nodes.iter().zip(&schedule.spans);
         let nodes = spans.filter_map(|(node, span)| ran(node, *span, out)).collect();
-        npu::write(&Npu { rank: rank(source.name()), nodes, ..Npu::default() }, out);
+        npu::write(&ChakraNpu { rank: rank(source.name()), nodes, ..ChakraNpu::default() }, out);
         Ok(())
     }
 }
 
-fn note_damage(graph: &Graph, damage: Option<String>, out: &mut TraceBuilder) {
+fn note_damage(graph: &ChakraGraph, damage: Option<String>, out: &mut TraceBuilder) {
     let broken = graph.broken.map(|broken| format!("{} at byte {}", broken.why, broken.at));
     if let Some(what) = damage.or(broken) {
         out.log(IssueKind::TruncatedFile, || format!("{what}; nodes read: {}", graph.nodes.len()));
     }
 }
 
-fn ran(node: &Node, (begin, end): (u64, u64), out: &mut TraceBuilder) -> Option<Ran> {
+fn ran(node: &ChakraNode, (begin, end): (u64, u64), out: &mut TraceBuilder) -> Option<NodeExecution> {
     let ns = |micros: u64| i64::try_from(micros).ok().and_then(|micros| micros.checked_mul(1000)).unwrap_or(i64::MAX);
     let Some(kind) = node.kind else {
         out.log(IssueKind::MalformedEvent, || format!("node {} has no known type", node.id));
         return None;
     };
-    Some(Ran {
+    Some(NodeExecution {
         id: node.id,
         name: node.name.clone(),
         kind,
@@ -109,14 +109,14 @@ fn ran(node: &Node, (begin, end): (u64, u64), out: &mut TraceBuilder) -> Option<
 }
 
 /// Costs of a compute node, if both numbers are given.
-pub(crate) fn costs(node: &Node) -> Option<Costs> {
-    node.flops.zip(node.bytes).map(|(flops, bytes)| Costs { flops, bytes })
+pub(crate) fn costs(node: &ChakraNode) -> Option<NodeCosts> {
+    node.flops.zip(node.bytes).map(|(flops, bytes)| NodeCosts { flops, bytes })
 }
 
 /// What a collective moves.
-pub(crate) fn message(node: &Node) -> Option<Message> {
-    let pattern = node.pattern.and_then(Pattern::from_number)?;
-    Some(Message { pattern, bytes: node.message_bytes? })
+pub(crate) fn message(node: &ChakraNode) -> Option<ChakraMessage> {
+    let pattern = node.pattern.and_then(ChakraCollective::from_number)?;
+    Some(ChakraMessage { pattern, bytes: node.message_bytes? })
 }
 
 /// The number before the ending; 0 if there is none.

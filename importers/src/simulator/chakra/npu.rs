@@ -12,7 +12,7 @@ use super::graph::NodeKind;
 
 /// A node with its time.
 #[derive(Clone, Debug)]
-pub(crate) struct Ran {
+pub(crate) struct NodeExecution {
     pub id: u64,
     pub name: String,
     pub kind: NodeKind,
@@ -22,37 +22,37 @@ pub(crate) struct Ran {
     pub end: i64,
     /// Its end is not recorded.
     pub is_open: bool,
-    pub costs: Option<Costs>,
-    pub message: Option<Message>,
+    pub costs: Option<NodeCosts>,
+    pub message: Option<ChakraMessage>,
     /// Nodes before it.
     pub needs: Vec<u64>,
 }
 
 /// What a compute node costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Costs {
+pub(crate) struct NodeCosts {
     pub flops: u64,
     pub bytes: u64,
 }
 
 /// What a collective moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Message {
-    pub pattern: Pattern,
+pub(crate) struct ChakraMessage {
+    pub pattern: ChakraCollective,
     /// Of an all-gather one part, of all else the whole input.
     pub bytes: u64,
 }
 
 /// Patterns that HLO knows too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Pattern {
+pub(crate) enum ChakraCollective {
     AllReduce,
     AllGather,
     AllToAll,
     ReduceScatter,
 }
 
-impl Pattern {
+impl ChakraCollective {
     const ALL: [Self; 4] = [Self::AllReduce, Self::AllGather, Self::AllToAll, Self::ReduceScatter];
 
     /// By the number of `et_def.proto`.
@@ -83,16 +83,16 @@ impl Pattern {
 
 /// Everything about one NPU.
 #[derive(Debug, Default)]
-pub(crate) struct Npu {
+pub(crate) struct ChakraNpu {
     pub rank: u32,
-    pub nodes: Vec<Ran>,
+    pub nodes: Vec<NodeExecution>,
     pub device: DeviceInfo,
     pub facts: Vec<(String, String)>,
     /// How many there are, if known: all take part in a collective.
     pub of: Option<usize>,
 }
 
-struct Tracks {
+struct NpuTracks {
     compute: TrackId,
     communication: TrackId,
     remote: TrackId,
@@ -101,13 +101,13 @@ struct Tracks {
 
 /// Builds a device: compute nodes become its ops, everything else spans in flight; while nothing computes and something
 /// is in flight, the device waits.
-pub(crate) fn write(npu: &Npu, out: &mut TraceBuilder) {
+pub(crate) fn write(npu: &ChakraNpu, out: &mut TraceBuilder) {
     let core = out.group(None, GroupKind::TensorCore { ordinal: npu.rank }, &format!("NPU {}", npu.rank));
     out.set_device(core, npu.device.clone());
     for (name, value) in &npu.facts {
         out.set_group_fact(core, name, ArgValue::Text(value.clone()));
     }
-    let tracks = Tracks {
+    let tracks = NpuTracks {
         compute: out.track(core, TrackKind::Ops, 1, "Compute"),
         communication: out.track(core, TrackKind::AsyncOps, 2, "Communication"),
         remote: out.track(core, TrackKind::AsyncOps, 3, "Remote memory"),
@@ -116,7 +116,7 @@ pub(crate) fn write(npu: &Npu, out: &mut TraceBuilder) {
     let mut busy = Vec::new();
     let mut in_flight = Vec::new();
     let mut slices: HashMap<u64, SliceKey> = HashMap::new();
-    let mut labels = Labels { npu, known: HashMap::new() };
+    let mut labels = ChakraLabels { npu, known: HashMap::new() };
     for node in npu.nodes.iter().filter(|node| node.kind != NodeKind::Metadata) {
         let Some(range) = range(node, out) else { continue };
         let track = tracks.of(node);
@@ -145,8 +145,8 @@ pub(crate) fn write(npu: &Npu, out: &mut TraceBuilder) {
     add_waits(&mut busy, in_flight, tracks.compute, out);
 }
 
-impl Tracks {
-    fn of(&self, node: &Ran) -> TrackId {
+impl NpuTracks {
+    fn of(&self, node: &NodeExecution) -> TrackId {
         match node.kind {
             _ if node.is_on_host => self.host,
             NodeKind::Compute | NodeKind::Metadata => self.compute,
@@ -157,7 +157,7 @@ impl Tracks {
 }
 
 /// Nanoseconds to the timeline; `None`, logged, beyond what it can hold.
-fn range(node: &Ran, out: &mut TraceBuilder) -> Option<TimeRange> {
+fn range(node: &NodeExecution, out: &mut TraceBuilder) -> Option<TimeRange> {
     let ps = |ns: i64| ns.checked_mul(1000).map(Timestamp::from_ps);
     let both = ps(node.begin).zip(ps(node.end));
     if both.is_none() {
@@ -167,22 +167,22 @@ fn range(node: &Ran, out: &mut TraceBuilder) -> Option<TimeRange> {
 }
 
 /// Labels of one NPU. Nodes of one name are one op where they do the same work.
-struct Labels<'a> {
-    npu: &'a Npu,
-    known: HashMap<Work, LabelId>,
+struct ChakraLabels<'a> {
+    npu: &'a ChakraNpu,
+    known: HashMap<NodeWork, LabelId>,
 }
 
 /// What a node does; an op does one such thing.
-type Work = (StringId, NodeKind, Option<Costs>, Option<Message>);
+type NodeWork = (StringId, NodeKind, Option<NodeCosts>, Option<ChakraMessage>);
 
-impl Labels<'_> {
-    fn of(&mut self, node: &Ran, out: &mut TraceBuilder) -> LabelId {
+impl ChakraLabels<'_> {
+    fn of(&mut self, node: &NodeExecution, out: &mut TraceBuilder) -> LabelId {
         let work = (out.intern(&node.name), node.kind, node.costs, node.message);
         *self.known.entry(work).or_insert_with(|| label(node, self.npu, out))
     }
 }
 
-fn label(node: &Ran, npu: &Npu, out: &mut TraceBuilder) -> LabelId {
+fn label(node: &NodeExecution, npu: &ChakraNpu, out: &mut TraceBuilder) -> LabelId {
     let wanted = op_of(node, npu.of, out);
     let (id, rank) = (node.id, npu.rank);
     // Nodes of one name with other work, here or on another NPU, are another op.
@@ -205,7 +205,7 @@ fn label(node: &Ran, npu: &Npu, out: &mut TraceBuilder) -> LabelId {
     unreachable!("there are more names than ops")
 }
 
-fn op_of(node: &Ran, participants: Option<usize>, out: &mut TraceBuilder) -> Op {
+fn op_of(node: &NodeExecution, participants: Option<usize>, out: &mut TraceBuilder) -> Op {
     let category = match node.kind {
         NodeKind::Compute => is_matmul(&node.name).then(|| "dot".to_owned()),
         NodeKind::RemoteLoad | NodeKind::RemoteStore => Some("copy-start".to_owned()),
@@ -230,18 +230,18 @@ fn op_of(node: &Ran, participants: Option<usize>, out: &mut TraceBuilder) -> Op 
     }
 }
 
-fn hbm(costs: Costs) -> MemoryAccess {
+fn hbm(costs: NodeCosts) -> MemoryAccess {
     MemoryAccess { space: MemorySpace::Hbm, access: Access::Unknown, bytes: costs.bytes }
 }
 
 /// The collective as the compiler would write it, from whose shapes analyses take
 /// what it sends. All devices take part.
-fn hlo(name: &str, message: Message, of: u64) -> Option<String> {
+fn hlo(name: &str, message: ChakraMessage, of: u64) -> Option<String> {
     let (bytes, op) = (message.bytes, message.pattern.hlo());
     let (input, output) = match message.pattern {
-        Pattern::AllReduce | Pattern::AllToAll => (bytes, bytes),
-        Pattern::AllGather => (bytes, bytes.checked_mul(of)?),
-        Pattern::ReduceScatter => (bytes, bytes.checked_div(of)?),
+        ChakraCollective::AllReduce | ChakraCollective::AllToAll => (bytes, bytes),
+        ChakraCollective::AllGather => (bytes, bytes.checked_mul(of)?),
+        ChakraCollective::ReduceScatter => (bytes, bytes.checked_div(of)?),
     };
     let name: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect();
@@ -251,7 +251,7 @@ fn hlo(name: &str, message: Message, of: u64) -> Option<String> {
 }
 
 /// The op on which the device waits for a node.
-fn wait_label(node: &Ran, out: &mut TraceBuilder) -> LabelId {
+fn wait_label(node: &NodeExecution, out: &mut TraceBuilder) -> LabelId {
     let category = match node.kind {
         NodeKind::RemoteLoad | NodeKind::RemoteStore => "copy-done".to_owned(),
         NodeKind::Send => "send-done".to_owned(),
@@ -271,7 +271,7 @@ pub(crate) fn is_matmul(name: &str) -> bool {
 }
 
 /// The pattern as recorded, or by the name; `collective` where neither says.
-fn pattern(node: &Ran) -> &'static str {
+fn pattern(node: &NodeExecution) -> &'static str {
     let recorded = node.message.map(|message| message.pattern);
-    recorded.or_else(|| Pattern::in_name(&node.name)).map_or("collective", Pattern::hlo)
+    recorded.or_else(|| ChakraCollective::in_name(&node.name)).map_or("collective", ChakraCollective::hlo)
 }

@@ -6,14 +6,14 @@ use std::collections::BinaryHeap;
 
 use hashbrown::HashMap;
 
-use super::graph::{Node, NodeKind};
+use super::graph::{ChakraNode, NodeKind};
 
 /// Length of each node where the graph states no lengths at all.
 const UNIT_US: u64 = 1;
 
 /// Begin and end of each node, in µs.
 #[derive(Debug)]
-pub(super) struct Schedule {
+pub(super) struct ChakraSchedule {
     pub spans: Vec<(u64, u64)>,
     /// Whether lengths are known; else all are one microsecond.
     pub has_lengths: bool,
@@ -22,13 +22,13 @@ pub(super) struct Schedule {
 }
 
 /// Places all nodes. The error names nodes that wait for each other.
-pub(super) fn schedule(nodes: &[Node]) -> Result<Schedule, String> {
+pub(super) fn schedule(nodes: &[ChakraNode]) -> Result<ChakraSchedule, String> {
     let has_lengths = nodes.iter().any(|node| node.duration_us > 0);
-    let length = |node: &Node| if has_lengths { node.duration_us } else { UNIT_US };
+    let length = |node: &ChakraNode| if has_lengths { node.duration_us } else { UNIT_US };
     if nodes.iter().any(|node| node.start_us > 0) {
         // Recorded, not only planned.
-        let span = |node: &Node| (node.start_us, node.start_us.saturating_add(length(node)));
-        return Ok(Schedule { spans: nodes.iter().map(span).collect(), has_lengths, dangling: 0 });
+        let span = |node: &ChakraNode| (node.start_us, node.start_us.saturating_add(length(node)));
+        return Ok(ChakraSchedule { spans: nodes.iter().map(span).collect(), has_lengths, dangling: 0 });
     }
     let index: HashMap<u64, usize> = nodes.iter().enumerate().map(|(index, node)| (node.id, index)).collect();
     let mut waiting = vec![0_usize; nodes.len()];
@@ -70,13 +70,13 @@ pub(super) fn schedule(nodes: &[Node]) -> Result<Schedule, String> {
         let shown: Vec<_> = ring.iter().take(5).map(u64::to_string).collect();
         return Err(format!("{} nodes wait for each other in a ring, among them {}", ring.len(), shown.join(", ")));
     }
-    Ok(Schedule { spans: spans.into_iter().flatten().collect(), has_lengths, dangling })
+    Ok(ChakraSchedule { spans: spans.into_iter().flatten().collect(), has_lengths, dangling })
 }
 
 const UNITS: usize = 4;
 
 /// What a node occupies.
-fn unit(node: &Node) -> usize {
+fn unit(node: &ChakraNode) -> usize {
     match node.kind {
         Some(NodeKind::Compute) if !node.is_on_host => 0,
         Some(NodeKind::Send | NodeKind::Receive | NodeKind::Collective) => 1,

@@ -28,10 +28,10 @@ fn file(nodes: &[Vec<u8>]) -> Vec<u8> {
 }
 
 fn open(bytes: Vec<u8>) -> Result<TraceModel, ImportError> {
-    let source = Source::from_bytes("work.3.et", bytes).unwrap();
-    assert!(source.head().is_empty() || Chakra.detect(source.head()) == Confidence::Certain);
+    let source = InputSource::from_bytes("work.3.et", bytes).unwrap();
+    assert!(source.head().is_empty() || ChakraImporter.detect(source.head()) == DetectionConfidence::Certain);
     let mut builder = TraceBuilder::new();
-    Chakra.import(&source, &ImportOptions::default(), &Progress::default(), &mut builder)?;
+    ChakraImporter.import(&source, &ImportOptions::default(), &Progress::default(), &mut builder)?;
     Ok(builder.finish())
 }
 
@@ -78,9 +78,9 @@ fn a_cut_file_keeps_what_can_be_read() {
     let whole = file(&[node(1, "a", 4, &[], 1), node(2, "b", 4, &[1, 9], 1)]);
     let first = file(&[node(1, "a", 4, &[], 1)]).len();
     for len in 1..whole.len() {
-        let source = Source::from_bytes("work.0.et", whole[..len].to_vec()).unwrap();
+        let source = InputSource::from_bytes("work.0.et", whole[..len].to_vec()).unwrap();
         let mut builder = TraceBuilder::new();
-        let result = Chakra.import(&source, &ImportOptions::default(), &Progress::default(), &mut builder);
+        let result = ChakraImporter.import(&source, &ImportOptions::default(), &Progress::default(), &mut builder);
         let model = builder.finish();
         let is_said = result.is_err() || model.import_log().count(IssueKind::TruncatedFile) == 1;
         assert_eq!(model.slice_count(), usize::from(len >= first), "{len}");
@@ -91,8 +91,8 @@ fn a_cut_file_keeps_what_can_be_read() {
 
 #[test]
 fn other_protobufs_are_not_graphs() {
-    assert_eq!(Chakra.detect(b"\x0a\x0c\x12\x0a/host:CPU0"), Confidence::No);
-    assert_eq!(Chakra.detect(b""), Confidence::No);
+    assert_eq!(ChakraImporter.detect(b"\x0a\x0c\x12\x0a/host:CPU0"), DetectionConfidence::No);
+    assert_eq!(ChakraImporter.detect(b""), DetectionConfidence::No);
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn nodes_of_one_name_that_do_other_work_are_other_ops() {
 /// Names that look like those which tell nodes of one name apart.
 #[test]
 fn nodes_of_other_work_are_never_one_op() {
-    let ran = |id: u64, name: &str| Ran {
+    let ran = |id: u64, name: &str| NodeExecution {
         id,
         name: name.to_owned(),
         kind: graph::NodeKind::Compute,
@@ -139,13 +139,13 @@ fn nodes_of_other_work_are_never_one_op() {
         begin: id as i64,
         end: id as i64 + 1,
         is_open: false,
-        costs: Some(Costs { flops: id, bytes: 1 }),
+        costs: Some(NodeCosts { flops: id, bytes: 1 }),
         message: None,
         needs: Vec::new(),
     };
     let nodes = vec![ran(1, "a"), ran(2, "a (node 4)"), ran(3, "a (NPU 0, node 4)"), ran(4, "a")];
     let mut builder = TraceBuilder::new();
-    npu::write(&Npu { nodes, ..Npu::default() }, &mut builder);
+    npu::write(&ChakraNpu { nodes, ..ChakraNpu::default() }, &mut builder);
     let model = builder.finish();
     let flops = model.all_slices().filter_map(|slice| model.op(slice.op()?).flops);
     assert_eq!(flops.collect::<Vec<_>>(), [1, 2, 3, 4]);

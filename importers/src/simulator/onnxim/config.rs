@@ -8,8 +8,8 @@ use std::path::Path;
 use serde_json::Value;
 use trace_model::{IssueKind, TraceBuilder};
 
-use super::run::Run;
-use crate::common::cycles::Clock;
+use super::run::OnnximRun;
+use crate::common::cycles::CycleClock;
 
 /// Configurations are a few kilobytes.
 const MAX_BYTES: u64 = 1 << 20;
@@ -20,14 +20,14 @@ const TOLERANCE: f64 = 1e-4;
 
 /// A configuration that fits the run.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Config {
+pub(super) struct OnnximConfig {
     pub file: String,
     pub mhz: f64,
     /// Of each core: columns, rows.
     pub arrays: Vec<(u64, u64)>,
 }
 
-impl Config {
+impl OnnximConfig {
     fn parse(file: &str, text: &str) -> Option<Self> {
         let json: Value = serde_json::from_str(text).ok()?;
         let mhz = json.get("core_freq")?.as_f64().filter(|mhz| (1e-3..=1e6).contains(mhz))?;
@@ -44,7 +44,7 @@ impl Config {
     }
 
     /// Contradictions between log and configuration, or a missing clock.
-    fn fits(&self, run: &Run) -> Result<(), String> {
+    fn fits(&self, run: &OnnximRun) -> Result<(), String> {
         let (own, cores) = (self.arrays.len(), run.cores.len());
         if cores > 0 && cores != own {
             return Err(format!("{own} cores, the log has {cores}"));
@@ -72,7 +72,7 @@ fn can_be(mhz: f64, least: f64, most: f64) -> bool {
 }
 
 /// FLOP/s of the chip: every core prints its own times the number of cores.
-pub(super) fn peak(run: &Run) -> Option<f64> {
+pub(super) fn peak(run: &OnnximRun) -> Option<f64> {
     let printed: Vec<f64> = run.cores.values().filter_map(|core| core.gflops).collect();
     let mean = printed.iter().sum::<f64>() * 1e9 / printed.len() as f64;
     (mean.is_finite() && mean > 0.0).then_some(mean)
@@ -80,7 +80,7 @@ pub(super) fn peak(run: &Run) -> Option<f64> {
 
 /// The configuration next to the log, if one fits or all that fit have the same clock. If others exist only, their
 /// contradictions are logged.
-pub(super) fn find(log: Option<&Path>, run: &Run, out: &mut TraceBuilder) -> Option<Config> {
+pub(super) fn find(log: Option<&Path>, run: &OnnximRun, out: &mut TraceBuilder) -> Option<OnnximConfig> {
     let entries = fs::read_dir(log?.parent()?).ok()?.take(MAX_FILES).filter_map(Result::ok);
     let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
     paths.retain(|path| path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json")));
@@ -89,7 +89,7 @@ pub(super) fn find(log: Option<&Path>, run: &Run, out: &mut TraceBuilder) -> Opt
         let metadata = fs::metadata(path).ok()?;
         let is_small = metadata.is_file() && metadata.len() <= MAX_BYTES;
         let text = is_small.then(|| fs::read_to_string(path).ok()).flatten()?;
-        Config::parse(&path.file_name()?.to_string_lossy(), &text)
+        OnnximConfig::parse(&path.file_name()?.to_string_lossy(), &text)
     };
     let (mut fitting, mut others) = (Vec::new(), Vec::new());
     for config in paths.iter().filter_map(|path| parse(path)) {
@@ -112,14 +112,14 @@ pub(super) fn find(log: Option<&Path>, run: &Run, out: &mut TraceBuilder) -> Opt
 
 /// The clock that the end of the log implies: it prints cycles, and microseconds without
 /// their fraction. Of all that are possible the roundest, with the least and the most.
-pub(super) fn implied(run: &Run) -> Option<(Clock, [f64; 2])> {
+pub(super) fn implied(run: &OnnximRun) -> Option<(CycleClock, [f64; 2])> {
     let (cycles, us) = run.ended.filter(|(cycles, us)| *cycles > 0 && *us > 0)?;
     let (least, most) = (cycles as f64 / (us as f64 + 1.0), cycles as f64 / us as f64);
     let roundest = [1000.0, 500.0, 100.0, 50.0, 10.0, 5.0, 1.0].into_iter().find_map(|step: f64| {
         let mhz = (most / step).floor() * step;
         (mhz > least).then_some(mhz)
     });
-    Some((Clock { mhz: roundest.unwrap_or(cycles as f64 / (us as f64 + 0.5)) }, [least, most]))
+    Some((CycleClock { mhz: roundest.unwrap_or(cycles as f64 / (us as f64 + 0.5)) }, [least, most]))
 }
 
 #[cfg(test)]
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn peaks_are_of_all_cores() {
-        let config = Config::parse("c.json", TWO_CORES).unwrap();
+        let config = OnnximConfig::parse("c.json", TWO_CORES).unwrap();
         assert_eq!(config.arrays, [(128, 64), (128, 64)]);
         assert!((config.peak() - 2.0 * 2.0 * 8192.0 * 940e6).abs() < 1.0);
         for wrong in [
@@ -140,15 +140,15 @@ mod tests {
             r#"{"core_freq": 0, "core_config": {}}"#,
             r#"{"core_freq": 9, "core_config": {"a": {"core_width": -1}}}"#,
         ] {
-            assert_eq!(Config::parse("c.json", wrong), None, "{wrong}");
+            assert_eq!(OnnximConfig::parse("c.json", wrong), None, "{wrong}");
         }
     }
 
     #[test]
     fn a_clock_is_believed_where_the_log_agrees() {
-        let config = Config::parse("c.json", TWO_CORES).unwrap();
+        let config = OnnximConfig::parse("c.json", TWO_CORES).unwrap();
         let fits = |peak: Option<f64>, ended| {
-            let mut run = Run::default();
+            let mut run = OnnximRun::default();
             run.set_peak(peak);
             run.ended = ended;
             config.fits(&run).err()
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn the_end_of_a_log_bounds_its_clock() {
         let clock = |cycles, us| {
-            let mut run = Run::default();
+            let mut run = OnnximRun::default();
             run.ended = Some((cycles, us));
             implied(&run).map(|(clock, _)| clock.mhz)
         };

@@ -2,7 +2,7 @@
 
 /// What a matrix product does: `[M,K] × [K,N]` of the usual names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Sizes {
+pub(super) struct MatmulDims {
     pub rows: u64,
     pub inner: u64,
     pub columns: u64,
@@ -10,7 +10,7 @@ pub(super) struct Sizes {
 
 /// How busy a core was.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Usage {
+pub(super) struct CoreUtilization {
     /// Percent of cycles in which the array worked.
     pub array: f64,
     /// Percent of what its multipliers could do, where the version prints it.
@@ -21,7 +21,7 @@ pub(super) struct Usage {
 
 /// A line that matters.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Line<'a> {
+pub(super) enum OnnximLine<'a> {
     /// A simulation describes itself: another one starts.
     Begin,
     /// What all cores together could do, as each core prints it.
@@ -33,7 +33,7 @@ pub(super) enum Line<'a> {
         gigabytes: f64,
     },
     /// Three lines about a product that a layer will do.
-    Sizes(Sizes),
+    Sizes(MatmulDims),
     Work {
         gflops: f64,
         gigabytes: f64,
@@ -80,7 +80,7 @@ pub(super) enum Line<'a> {
     Usage {
         core: u32,
         cycle: i64,
-        usage: Usage,
+        usage: CoreUtilization,
     },
     DramUsage {
         percent: f64,
@@ -89,29 +89,29 @@ pub(super) enum Line<'a> {
 
 /// Reads a message; `None` for all that is about something else. The error is for lines that start like one that
 /// matters.
-pub(super) fn parse(message: &str) -> Option<Result<Line<'_>, ()>> {
+pub(super) fn parse(message: &str) -> Option<Result<OnnximLine<'_>, ()>> {
     if message == "Simulator Configuration:" {
-        return Some(Ok(Line::Begin));
+        return Some(Ok(OnnximLine::Begin));
     }
-    let readers: [(&str, Reader); 12] = [
+    let readers: [(&str, LineReader); 12] = [
         ("[Core ", peak),
-        ("DRAM Bandwidth ", |rest| Some(Line::DramPeak { gigabytes: number(rest.strip_suffix(" GB/s")?)? })),
+        ("DRAM Bandwidth ", |rest| Some(OnnximLine::DramPeak { gigabytes: number(rest.strip_suffix(" GB/s")?)? })),
         ("[GemmWs] Keys ", sizes),
         ("[GemmWS]: ", product),
-        ("executable layer count ", |rest| Some(Line::Ready { layers: rest.trim().parse().ok()? })),
-        ("Start layer ", |rest| Some(Line::Start { layer: rest })),
+        ("executable layer count ", |rest| Some(OnnximLine::Ready { layers: rest.trim().parse().ok()? })),
+        ("Start layer ", |rest| Some(OnnximLine::Start { layer: rest })),
         ("Layer ", layer),
-        ("Total compute time ", |rest| Some(Line::Took { cycles: cycle(rest)? })),
+        ("Total compute time ", |rest| Some(OnnximLine::Took { cycles: cycle(rest)? })),
         ("Model[", model),
         ("Simulation Finished at ", end),
         ("Core [", usage),
-        ("DRAM: AVG BW Util ", |rest| Some(Line::DramUsage { percent: number(rest.strip_suffix('%')?)? })),
+        ("DRAM: AVG BW Util ", |rest| Some(OnnximLine::DramUsage { percent: number(rest.strip_suffix('%')?)? })),
     ];
     let (rest, read) = readers.iter().find_map(|(beginning, read)| Some((message.strip_prefix(beginning)?, read)))?;
     if matters(message) { Some(read(rest).ok_or(())) } else { None }
 }
 
-type Reader = fn(&str) -> Option<Line<'_>>;
+type LineReader = fn(&str) -> Option<OnnximLine<'_>>;
 
 /// Other lines start like these, too.
 fn matters(message: &str) -> bool {
@@ -140,63 +140,67 @@ fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
 }
 
 /// `0] Systolic Array Throughput: 131072 GFLOPS, Spad size: …`
-fn peak(rest: &str) -> Option<Line<'_>> {
+fn peak(rest: &str) -> Option<OnnximLine<'_>> {
     let (core, rest) = rest.split_once(']')?;
     let gflops = number(between(rest, "Systolic Array Throughput: ", " GFLOPS")?)?;
-    Some(Line::Peak { core: core.parse().ok()?, gflops })
+    Some(OnnximLine::Peak { core: core.parse().ok()?, gflops })
 }
 
 /// `K = 512, N = 256, M = 2048`: N rows, M columns.
-fn sizes(rest: &str) -> Option<Line<'_>> {
+fn sizes(rest: &str) -> Option<OnnximLine<'_>> {
     let size = |name: &str| {
         let value = rest.split(',').find_map(|part| part.trim().strip_prefix(name)?.strip_prefix(" = "));
         value?.trim().parse::<u64>().ok().filter(|size| (1..=1 << 40).contains(size))
     };
-    Some(Line::Sizes(Sizes { rows: size("N")?, inner: size("K")?, columns: size("M")? }))
+    Some(OnnximLine::Sizes(MatmulDims { rows: size("N")?, inner: size("K")?, columns: size("M")? }))
 }
 
 /// `total 0.5 GFLOPs, 0.003 GB`, or `Theoretical time(ms): a Compute time: b Memory time: c`.
-fn product(rest: &str) -> Option<Line<'_>> {
+fn product(rest: &str) -> Option<OnnximLine<'_>> {
     if let Some(rest) = rest.strip_prefix("total ") {
         let (gflops, rest) = rest.split_once(" GFLOPs, ")?;
-        return Some(Line::Work { gflops: number(gflops)?, gigabytes: number(rest.strip_suffix(" GB")?)? });
+        return Some(OnnximLine::Work { gflops: number(gflops)?, gigabytes: number(rest.strip_suffix(" GB")?)? });
     }
-    Some(Line::LeastCompute { ms: number(between(rest, "Compute time: ", " Memory")?)? })
+    Some(OnnximLine::LeastCompute { ms: number(between(rest, "Compute time: ", " Memory")?)? })
 }
 
 /// `Gemm_0 Core 3 Get Tile at 0`, `9 Core 0 Finish Tile at 8526 Remain tile 4`, or
 /// `Gemm_0 finish at 8595`. A name may hold anything.
-fn layer(rest: &str) -> Option<Line<'_>> {
+fn layer(rest: &str) -> Option<OnnximLine<'_>> {
     if let Some((layer, at)) = rest.rsplit_once(" Get Tile at ") {
         let (layer, core) = layer.rsplit_once(" Core ")?;
-        return Some(Line::GetTile { layer, core: core.parse().ok()?, cycle: cycle(at)? });
+        return Some(OnnximLine::GetTile { layer, core: core.parse().ok()?, cycle: cycle(at)? });
     }
     if let Some((layer, at)) = rest.rsplit_once(" Finish Tile at ") {
         let (layer, core) = layer.rsplit_once(" Core ")?;
         let at = at.split_once(" Remain").map_or(at, |(at, _)| at);
-        return Some(Line::FinishTile { layer: layer.parse().ok()?, core: core.parse().ok()?, cycle: cycle(at)? });
+        return Some(OnnximLine::FinishTile {
+            layer: layer.parse().ok()?,
+            core: core.parse().ok()?,
+            cycle: cycle(at)?,
+        });
     }
     let (layer, at) = rest.rsplit_once(" finish at ")?;
-    Some(Line::Finish { layer, cycle: cycle(at)? })
+    Some(OnnximLine::Finish { layer, cycle: cycle(at)? })
 }
 
 /// `mlp3] Request: 0 us, Start: 0 us, finish:59 us, Current Cycle:59263`; some
 /// schedulers leave out the last comma.
-fn model(rest: &str) -> Option<Line<'_>> {
+fn model(rest: &str) -> Option<OnnximLine<'_>> {
     let (name, rest) = rest.rsplit_once("] Request: ")?;
     let start_us = cycle(between(rest, "Start: ", " us")?)?;
     let (_, at) = rest.split_once("Current Cycle:")?;
-    Some(Line::Model { name, start_us, cycle: cycle(at)? })
+    Some(OnnximLine::Model { name, start_us, cycle: cycle(at)? })
 }
 
 /// `59403 cycle 59 us`
-fn end(rest: &str) -> Option<Line<'_>> {
+fn end(rest: &str) -> Option<OnnximLine<'_>> {
     let (at, us) = rest.strip_suffix(" us")?.split_once(" cycle ")?;
-    Some(Line::End { cycle: cycle(at)?, us: cycle(us)? })
+    Some(OnnximLine::End { cycle: cycle(at)?, us: cycle(us)? })
 }
 
 /// `0] : Systolic Array Utilization(%) 45.14 (41.37% PE util), Vector Unit Utilization(%) 0.00, Total cycle: 59403`
-fn usage(rest: &str) -> Option<Line<'_>> {
+fn usage(rest: &str) -> Option<OnnximLine<'_>> {
     let (core, rest) = rest.split_once(']')?;
     let array = between(rest, "Systolic Array Utilization(%) ", ",")?;
     let vector = number(between(rest, "Vector Unit Utilization(%) ", ",")?)?;
@@ -205,8 +209,8 @@ fn usage(rest: &str) -> Option<Line<'_>> {
         Some((array, rest)) => (array, Some(number(rest.strip_suffix("% PE util)")?)?)),
         None => (array, None),
     };
-    let usage = Usage { array: number(array)?, multipliers, vector };
-    Some(Line::Usage { core: core.parse().ok()?, cycle: cycle(at)?, usage })
+    let usage = CoreUtilization { array: number(array)?, multipliers, vector };
+    Some(OnnximLine::Usage { core: core.parse().ok()?, cycle: cycle(at)?, usage })
 }
 
 #[cfg(test)]
@@ -216,9 +220,9 @@ mod tests {
     #[test]
     fn names_may_hold_what_separates_fields() {
         let get = "Layer a Core 1 Core 3 Get Tile at 7";
-        assert_eq!(parse(get), Some(Ok(Line::GetTile { layer: "a Core 1", core: 3, cycle: 7 })));
+        assert_eq!(parse(get), Some(Ok(OnnximLine::GetTile { layer: "a Core 1", core: 3, cycle: 7 })));
         let finish = "Layer b finish at 3 finish at 9";
-        assert_eq!(parse(finish), Some(Ok(Line::Finish { layer: "b finish at 3", cycle: 9 })));
+        assert_eq!(parse(finish), Some(Ok(OnnximLine::Finish { layer: "b finish at 3", cycle: 9 })));
     }
 
     #[test]
@@ -230,13 +234,17 @@ mod tests {
     #[test]
     fn versions_differ_in_what_they_print() {
         let usage = |array, multipliers| {
-            Some(Ok(Line::Usage { core: 2, cycle: 9, usage: Usage { array, multipliers, vector: 1.5 } }))
+            Some(Ok(OnnximLine::Usage {
+                core: 2,
+                cycle: 9,
+                usage: CoreUtilization { array, multipliers, vector: 1.5 },
+            }))
         };
         let old = "Core [2] : Systolic Array Utilization(%) 40.25, Vector Unit Utilization(%) 1.50, Total cycle: 9";
         assert_eq!(parse(old), usage(40.25, None));
         let new = "Core [2] : Systolic Array Utilization(%) 40.25 (30.00% PE util), Vector Unit Utilization(%) 1.50, Total cycle: 9";
         assert_eq!(parse(new), usage(40.25, Some(30.0)));
-        let model = Some(Ok(Line::Model { name: "m", start_us: 4, cycle: 9 }));
+        let model = Some(Ok(OnnximLine::Model { name: "m", start_us: 4, cycle: 9 }));
         assert_eq!(parse("Model[m] Request: 1 us, Start: 4 us, finish:5 us, Current Cycle:9"), model);
         assert_eq!(parse("Model[m] Request: 1 us, Start: 4 us, finish:5 us Current Cycle:9"), model);
     }

@@ -38,15 +38,15 @@ mod timeline;
 
 use trace_model::{IssueKind, TraceBuilder};
 
-use crate::common::{Confidence, Format, ImportOptions, Importer};
-use crate::input::{ImportError, Progress, Source, lines};
-use run::{Run, Runs};
+use crate::common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
+use crate::input::{ImportError, InputSource, Progress, lines};
+use run::{OnnximRun, OnnximRuns};
 
 /// The importer of this module.
 #[derive(Debug)]
 pub struct OnnxIm;
 
-static FORMAT: Format = Format {
+static FORMAT: TraceFormat = TraceFormat {
     id: "onnxim",
     title: "ONNXim log",
     extensions: &["log", "txt"],
@@ -64,30 +64,34 @@ const CANNOT_KNOW: [&str; 4] = [
 ];
 
 impl Importer for OnnxIm {
-    fn format(&self) -> &'static Format {
+    fn format(&self) -> &'static TraceFormat {
         &FORMAT
     }
 
-    fn detect(&self, head: &[u8]) -> Confidence {
+    fn detect(&self, head: &[u8]) -> DetectionConfidence {
         let has = |text: &[u8]| memchr::memmem::find(head, text).is_some();
         let of_layers = (has(b"] Layer ") || has(b"\nLayer ")) && (has(b" finish at ") || has(b" Get Tile at "));
-        if has(b"Systolic Array Throughput: ") || of_layers { Confidence::Certain } else { Confidence::No }
+        if has(b"Systolic Array Throughput: ") || of_layers {
+            DetectionConfidence::Certain
+        } else {
+            DetectionConfidence::No
+        }
     }
 
     fn import(
         &self,
-        source: &Source,
+        source: &InputSource,
         options: &ImportOptions,
         progress: &Progress,
         out: &mut TraceBuilder,
     ) -> Result<(), ImportError> {
-        let mut runs = Runs::default();
+        let mut runs = OnnximRuns::default();
         let seen = lines::read(source, progress, |line| {
             runs.add(line, source.name(), out);
             Ok(())
         })?;
         seen.log(source.name(), out);
-        let Runs { last: run, earlier } = runs;
+        let OnnximRuns { last: run, earlier } = runs;
         if run.is_empty() {
             return Err(nothing_ran(&run));
         }
@@ -113,7 +117,7 @@ impl Importer for OnnxIm {
     }
 }
 
-fn nothing_ran(run: &Run) -> ImportError {
+fn nothing_ran(run: &OnnximRun) -> ImportError {
     let what = if run.is_stuck() {
         "the run hangs: all cores are idle and no layer was ever begun (a deadlock)"
     } else if run.ended.is_some() {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use hashbrown::{HashMap, HashSet};
 use trace_model::{IssueKind, StringId, TraceBuilder};
 
-use super::line::{Line, Sizes, Usage};
+use super::line::{CoreUtilization, MatmulDims, OnnximLine};
 use crate::input::lines;
 
 /// More cores than any chip has; each gets tracks of its own.
@@ -16,9 +16,9 @@ const MAX_WORDS: usize = 16;
 
 /// A layer that ran.
 #[derive(Clone, Debug)]
-pub(super) struct Layer {
+pub(super) struct OnnximLayer {
     pub name: StringId,
-    pub id: Number,
+    pub id: OnnximNumber,
     /// Known from its end, or from its first tile.
     pub begin: Option<i64>,
     /// `None` until it ends.
@@ -27,7 +27,7 @@ pub(super) struct Layer {
 
 /// The number of a layer, in the order of the graph, as the ends of its tiles tell it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Number {
+pub(super) enum OnnximNumber {
     #[default]
     Unknown,
     Known(u64),
@@ -37,7 +37,7 @@ pub(super) enum Number {
 
 /// Part of a layer on one core.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Tile {
+pub(super) struct OnnximTile {
     pub layer: StringId,
     /// Which layer of that name.
     of: usize,
@@ -48,8 +48,8 @@ pub(super) struct Tile {
 
 /// What a product of matrices costs.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Product {
-    pub sizes: Sizes,
+pub(super) struct OnnximMatmul {
+    pub sizes: MatmulDims,
     pub gflops: Option<f64>,
     pub gigabytes: Option<f64>,
     /// No layer can do it in less, by the clock of the simulator.
@@ -58,19 +58,19 @@ pub(super) struct Product {
 
 /// How busy a core was until a cycle.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sample {
+pub(super) struct OnnximSample {
     pub until: i64,
-    pub usage: Usage,
+    pub usage: CoreUtilization,
 }
 
 /// What one core did.
 #[derive(Debug, Default)]
-pub(super) struct Core {
+pub(super) struct OnnximCore {
     pub gflops: Option<f64>,
     /// Each since the one before.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<OnnximSample>,
     /// Of the whole run.
-    pub total: Option<Sample>,
+    pub total: Option<OnnximSample>,
     /// Tiles in the order in which it got them; those at the front may have ended.
     got: VecDeque<usize>,
     /// The same of layers that had no number then.
@@ -81,7 +81,7 @@ pub(super) struct Core {
 
 /// A model that was asked for once.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Request {
+pub(super) struct OnnximRequest {
     pub name: StringId,
     pub start_us: i64,
     pub end: i64,
@@ -89,12 +89,12 @@ pub(super) struct Request {
 
 /// One simulation.
 #[derive(Debug, Default)]
-pub(super) struct Run {
-    pub cores: BTreeMap<u32, Core>,
-    pub layers: Vec<Layer>,
-    pub tiles: Vec<Tile>,
-    pub products: Vec<Product>,
-    pub requests: Vec<Request>,
+pub(super) struct OnnximRun {
+    pub cores: BTreeMap<u32, OnnximCore>,
+    pub layers: Vec<OnnximLayer>,
+    pub tiles: Vec<OnnximTile>,
+    pub products: Vec<OnnximMatmul>,
+    pub requests: Vec<OnnximRequest>,
     pub dram_gigabytes: Option<f64>,
     pub dram_percent: Option<f64>,
     /// Cycles and whole microseconds of all of it, where it came to its end.
@@ -108,7 +108,7 @@ pub(super) struct Run {
     /// Whether there ever was one.
     pub had_choice: bool,
     /// What stands before the names of layers where they end.
-    pub models: Models,
+    pub models: OnnximModels,
     /// The number of a layer, which the ends of tiles name instead of its name.
     names: HashMap<u64, StringId>,
     /// Layers that have a number.
@@ -121,14 +121,14 @@ pub(super) struct Run {
 
 /// The models that layers are named for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum Models {
+pub(super) enum OnnximModels {
     #[default]
     Unnamed,
     One(Box<str>),
     Several,
 }
 
-impl Models {
+impl OnnximModels {
     fn add(&mut self, name: &str) {
         match self {
             Self::Unnamed => *self = Self::One(name.into()),
@@ -138,15 +138,16 @@ impl Models {
     }
 }
 
-impl Run {
+impl OnnximRun {
     pub fn is_empty(&self) -> bool {
         self.layers.is_empty() && self.tiles.is_empty()
     }
 
     /// Whether all cores stood still, with work left, when the log ended without an end.
     pub fn is_stuck(&self) -> bool {
-        let idle = |usage: Usage| usage.array == 0.0 && usage.vector == 0.0;
-        let stands = |core: &Core| core.samples.last().is_some_and(|last| last.until == self.now && idle(last.usage));
+        let idle = |usage: CoreUtilization| usage.array == 0.0 && usage.vector == 0.0;
+        let stands =
+            |core: &OnnximCore| core.samples.last().is_some_and(|last| last.until == self.now && idle(last.usage));
         let waits = self.layers.is_empty() || self.layers.iter().any(|layer| layer.end.is_none());
         self.ended.is_none() && waits && !self.cores.is_empty() && self.cores.values().all(stands)
     }
@@ -154,32 +155,32 @@ impl Run {
     /// As if each of two cores printed a peak, in GFLOP/s.
     #[cfg(test)]
     pub fn set_peak(&mut self, gflops: Option<f64>) {
-        self.cores.extend([0, 1].map(|core| (core, Core { gflops, ..Core::default() })));
+        self.cores.extend([0, 1].map(|core| (core, OnnximCore { gflops, ..OnnximCore::default() })));
     }
 
     /// Whether layers of several models may be among these.
     pub fn has_several_models(&self) -> bool {
         let first = self.requests.first().map(|request| request.name);
-        self.models == Models::Several || self.requests.iter().any(|request| Some(request.name) != first)
+        self.models == OnnximModels::Several || self.requests.iter().any(|request| Some(request.name) != first)
     }
 }
 
 /// All simulations of a log, of which the last counts.
 #[derive(Debug, Default)]
-pub(super) struct Runs {
-    pub last: Run,
+pub(super) struct OnnximRuns {
+    pub last: OnnximRun,
     pub earlier: usize,
 }
 
-impl Runs {
+impl OnnximRuns {
     /// Takes a line of `file`.
-    pub fn add(&mut self, line: lines::Line<'_>, file: &str, out: &mut TraceBuilder) {
+    pub fn add(&mut self, line: lines::InputLine<'_>, file: &str, out: &mut TraceBuilder) {
         if matches!(line.level, "error" | "critical") {
             out.log(IssueKind::ProfilerError, || format!("line {} of {file}: {}", line.number, line.message));
         }
         let Some(parsed) = super::line::parse(line.message) else { return };
         let wrong = match parsed {
-            Ok(Line::Begin) => {
+            Ok(OnnximLine::Begin) => {
                 let before = std::mem::take(&mut self.last);
                 self.earlier += usize::from(!before.is_empty());
                 Ok(())
@@ -193,30 +194,30 @@ impl Runs {
     }
 }
 
-type Added = Result<(), (IssueKind, String)>;
+type OnnximUpdate = Result<(), (IssueKind, String)>;
 
-impl Run {
-    fn add(&mut self, line: &Line<'_>, out: &mut TraceBuilder) -> Added {
+impl OnnximRun {
+    fn add(&mut self, line: &OnnximLine<'_>, out: &mut TraceBuilder) -> OnnximUpdate {
         let lasts = std::mem::take(&mut self.ended_last);
         match *line {
-            Line::Peak { core, gflops } => self.core(core)?.gflops = Some(gflops),
-            Line::DramPeak { gigabytes } => self.dram_gigabytes = Some(gigabytes),
+            OnnximLine::Peak { core, gflops } => self.core(core)?.gflops = Some(gflops),
+            OnnximLine::DramPeak { gigabytes } => self.dram_gigabytes = Some(gigabytes),
             // Before the end it is of an interval.
-            Line::DramUsage { percent } if self.ended.is_some() => self.dram_percent = Some(percent),
-            Line::Sizes(_) | Line::Work { .. } | Line::LeastCompute { .. } => self.product(line),
-            Line::Begin | Line::DramUsage { .. } | Line::Ready { layers: 0 } => {}
-            Line::Ready { layers } => {
+            OnnximLine::DramUsage { percent } if self.ended.is_some() => self.dram_percent = Some(percent),
+            OnnximLine::Sizes(_) | OnnximLine::Work { .. } | OnnximLine::LeastCompute { .. } => self.product(line),
+            OnnximLine::Begin | OnnximLine::DramUsage { .. } | OnnximLine::Ready { layers: 0 } => {}
+            OnnximLine::Ready { layers } => {
                 self.had_choice |= layers > 1;
                 self.without_choice += usize::from(layers == 1);
             }
-            Line::Start { layer } => {
+            OnnximLine::Start { layer } => {
                 self.announced += 1;
                 self.begin_layer(layer, out);
             }
-            Line::GetTile { layer, core, cycle } => self.get_tile(layer, core, cycle, out)?,
-            Line::FinishTile { layer, core, cycle } => self.finish_tile(layer, core, cycle)?,
-            Line::Finish { layer, cycle } => self.finish_layer(layer, cycle, out)?,
-            Line::Took { cycles } => {
+            OnnximLine::GetTile { layer, core, cycle } => self.get_tile(layer, core, cycle, out)?,
+            OnnximLine::FinishTile { layer, core, cycle } => self.finish_tile(layer, core, cycle)?,
+            OnnximLine::Finish { layer, cycle } => self.finish_layer(layer, cycle, out)?,
+            OnnximLine::Took { cycles } => {
                 let Some(layer) = lasts.and_then(|index| self.layers.get_mut(index)) else {
                     return Err((IssueKind::MalformedEvent, "a length that follows no end of a layer".to_owned()));
                 };
@@ -227,18 +228,18 @@ impl Run {
                 }
                 layer.begin = Some(begin);
             }
-            Line::Model { name, start_us, cycle } => {
+            OnnximLine::Model { name, start_us, cycle } => {
                 self.pass(cycle)?;
-                self.requests.push(Request { name: out.intern(name), start_us, end: cycle });
+                self.requests.push(OnnximRequest { name: out.intern(name), start_us, end: cycle });
             }
-            Line::End { cycle, us } => {
+            OnnximLine::End { cycle, us } => {
                 self.pass(cycle)?;
                 self.ended = Some((cycle, us));
             }
-            Line::Usage { core, cycle, usage } => {
+            OnnximLine::Usage { core, cycle, usage } => {
                 self.pass(cycle)?;
                 let ended = self.ended.is_some();
-                let (core, sample) = (self.core(core)?, Sample { until: cycle, usage });
+                let (core, sample) = (self.core(core)?, OnnximSample { until: cycle, usage });
                 if ended { core.total = Some(sample) } else { core.samples.push(sample) }
             }
         }
@@ -246,22 +247,22 @@ impl Run {
     }
 
     /// What a product that a layer will do costs.
-    fn product(&mut self, line: &Line<'_>) {
+    fn product(&mut self, line: &OnnximLine<'_>) {
         let last = self.products.last_mut();
         match (line, last) {
-            (Line::Sizes(sizes), _) => {
-                self.products.push(Product { sizes: *sizes, gflops: None, gigabytes: None, least_ms: None });
+            (OnnximLine::Sizes(sizes), _) => {
+                self.products.push(OnnximMatmul { sizes: *sizes, gflops: None, gigabytes: None, least_ms: None });
             }
-            (Line::Work { gflops, gigabytes }, Some(product)) => {
+            (OnnximLine::Work { gflops, gigabytes }, Some(product)) => {
                 let some = |amount: f64| (amount > 0.0).then_some(amount);
                 (product.gflops, product.gigabytes) = (some(*gflops), some(*gigabytes));
             }
-            (Line::LeastCompute { ms }, Some(product)) => product.least_ms = Some(*ms),
+            (OnnximLine::LeastCompute { ms }, Some(product)) => product.least_ms = Some(*ms),
             _ => {}
         }
     }
 
-    fn core(&mut self, core: u32) -> Result<&mut Core, (IssueKind, String)> {
+    fn core(&mut self, core: u32) -> Result<&mut OnnximCore, (IssueKind, String)> {
         if core >= MAX_CORES {
             return Err((
                 IssueKind::MalformedEvent,
@@ -272,7 +273,7 @@ impl Run {
     }
 
     /// Time only moves on.
-    fn pass(&mut self, cycle: i64) -> Added {
+    fn pass(&mut self, cycle: i64) -> OnnximUpdate {
         if cycle < self.now {
             let what = format!("cycle {cycle} comes after cycle {}; the line was passed over", self.now);
             return Err((IssueKind::BadTimestamp, what));
@@ -283,7 +284,7 @@ impl Run {
 
     fn begin_layer(&mut self, name: &str, out: &mut TraceBuilder) -> usize {
         let index = self.layers.len();
-        self.layers.push(Layer { name: out.intern(name), id: Number::Unknown, begin: None, end: None });
+        self.layers.push(OnnximLayer { name: out.intern(name), id: OnnximNumber::Unknown, begin: None, end: None });
         match self.open.get_mut(name) {
             Some(open) => open.push_back(index),
             None => drop(self.open.insert(name.into(), VecDeque::from([index]))),
@@ -291,7 +292,7 @@ impl Run {
         index
     }
 
-    fn get_tile(&mut self, name: &str, core: u32, cycle: i64, out: &mut TraceBuilder) -> Added {
+    fn get_tile(&mut self, name: &str, core: u32, cycle: i64, out: &mut TraceBuilder) -> OnnximUpdate {
         self.pass(cycle)?;
         let first = self.open.get(name).and_then(VecDeque::front).copied();
         let of = first.unwrap_or_else(|| self.begin_layer(name, out));
@@ -307,13 +308,13 @@ impl Run {
         if !is_numbered {
             core_of_tile.got_unnumbered.push_back(tile);
         }
-        self.tiles.push(Tile { layer, of, core, begin: cycle, end: None });
+        self.tiles.push(OnnximTile { layer, of, core, begin: cycle, end: None });
         Ok(())
     }
 
     /// A core may work at several tiles at once, and ends name a number: the first tile of the core tells what it
     /// stands for, of layers without a number if there are any.
-    fn finish_tile(&mut self, number: u64, core: u32, cycle: i64) -> Added {
+    fn finish_tile(&mut self, number: u64, core: u32, cycle: i64) -> OnnximUpdate {
         self.pass(cycle)?;
         let known = self.names.get(&number).copied();
         let Some(state) = self.cores.get_mut(&core) else {
@@ -337,15 +338,15 @@ impl Run {
         self.numbered.insert(tile.layer);
         if let Some(layer) = self.layers.get_mut(tile.of) {
             layer.id = match layer.id {
-                Number::Unknown => Number::Known(number),
-                Number::Known(other) if other == number => layer.id,
-                _ => Number::Several,
+                OnnximNumber::Unknown => OnnximNumber::Known(number),
+                OnnximNumber::Known(other) if other == number => layer.id,
+                _ => OnnximNumber::Several,
             };
         }
         Ok(())
     }
 
-    fn finish_layer(&mut self, name: &str, cycle: i64, out: &mut TraceBuilder) -> Added {
+    fn finish_layer(&mut self, name: &str, cycle: i64, out: &mut TraceBuilder) -> OnnximUpdate {
         self.pass(cycle)?;
         let open = match self.end_open(name) {
             Some(index) => Some(index),
@@ -357,7 +358,7 @@ impl Run {
             }),
         };
         let index = open.unwrap_or_else(|| {
-            self.layers.push(Layer { name: out.intern(name), id: Number::Unknown, begin: None, end: None });
+            self.layers.push(OnnximLayer { name: out.intern(name), id: OnnximNumber::Unknown, begin: None, end: None });
             self.layers.len() - 1
         });
         if let Some(layer) = self.layers.get_mut(index) {

@@ -46,8 +46,8 @@ fn log(lines: &[&str]) -> Vec<u8> {
 }
 
 fn try_open(lines: &[&str], clock_mhz: Option<f64>) -> Result<TraceModel, ImportError> {
-    let source = Source::from_bytes("run.log", log(lines)).unwrap();
-    assert_eq!(OnnxIm.detect(source.head()), Confidence::Certain);
+    let source = InputSource::from_bytes("run.log", log(lines)).unwrap();
+    assert_eq!(OnnxIm.detect(source.head()), DetectionConfidence::Certain);
     let mut builder = TraceBuilder::new();
     let options = ImportOptions { clock_mhz, ..ImportOptions::default() };
     OnnxIm.import(&source, &options, &Progress::new(), &mut builder)?;
@@ -337,7 +337,7 @@ fn a_line_without_its_end_is_not_believed() {
     let open = |cut: &str| {
         let text = String::from_utf8(log(&lines)).unwrap();
         let text = text.split_inclusive(cut).next().unwrap().to_owned();
-        let source = Source::from_bytes("run.log", text.into_bytes()).unwrap();
+        let source = InputSource::from_bytes("run.log", text.into_bytes()).unwrap();
         let mut builder = TraceBuilder::new();
         OnnxIm.import(&source, &ImportOptions::default(), &Progress::new(), &mut builder).unwrap();
         builder.finish()

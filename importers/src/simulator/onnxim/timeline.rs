@@ -6,11 +6,11 @@ use trace_model::{
     SliceSpec, StringId, TraceBuilder, TrackId, TrackKind,
 };
 
-use super::config::{self, Config};
-use super::line::Sizes;
-use super::run::{Layer, Number, Product, Run, Sample};
-use crate::common::cycles::Clock;
-use crate::common::names::Taken;
+use super::config::{self, OnnximConfig};
+use super::line::MatmulDims;
+use super::run::{OnnximLayer, OnnximMatmul, OnnximNumber, OnnximRun, OnnximSample};
+use crate::common::cycles::CycleClock;
+use crate::common::names::TakenNames;
 use crate::simulator::chakra::npu::is_matmul;
 
 /// Minimum run length whose log determines the clock to 0.1 %.
@@ -20,23 +20,23 @@ const ROUNDING: f64 = 0.01;
 /// GFLOPs and GB are printed with seven digits.
 const TOLERANCE: f64 = 1e-6;
 
-struct Writer<'a> {
+struct OnnximTimeline<'a> {
     out: &'a mut TraceBuilder,
     core: GroupId,
-    clock: Clock,
+    clock: CycleClock,
     /// Times as fast as the clock of the simulator.
     faster: f64,
     next: i64,
 }
 
 /// Makes a device of the run. `named` is the clock that the user names.
-pub(super) fn write(run: &Run, config: Option<&Config>, named: Option<f64>, out: &mut TraceBuilder) {
-    let own = config.map(|config| Clock { mhz: config.mhz }).or_else(|| Some(config::implied(run)?.0));
-    let clock = named.map(|mhz| Clock { mhz }).or(own).unwrap_or(Clock::NONE);
+pub(super) fn write(run: &OnnximRun, config: Option<&OnnximConfig>, named: Option<f64>, out: &mut TraceBuilder) {
+    let own = config.map(|config| CycleClock { mhz: config.mhz }).or_else(|| Some(config::implied(run)?.0));
+    let clock = named.map(|mhz| CycleClock { mhz }).or(own).unwrap_or(CycleClock::NONE);
     let core = out.group(None, GroupKind::TensorCore { ordinal: 0 }, "NPU 0");
     // What is per second follows the clock.
     let faster = own.map_or(1.0, |own| clock.mhz / own.mhz);
-    let mut writer = Writer { out, core, clock, faster, next: 0 };
+    let mut writer = OnnximTimeline { out, core, clock, faster, next: 0 };
     writer.describe(run, config);
     writer.say_clock(run, config, named);
     let products = products(run, writer.out);
@@ -46,7 +46,7 @@ pub(super) fn write(run: &Run, config: Option<&Config>, named: Option<f64>, out:
 }
 
 /// The product of each layer, in the order in which layers started.
-fn products<'a>(run: &'a Run, out: &mut TraceBuilder) -> Vec<Option<&'a Product>> {
+fn products<'a>(run: &'a OnnximRun, out: &mut TraceBuilder) -> Vec<Option<&'a OnnximMatmul>> {
     let none = || vec![None; run.layers.len()];
     if run.products.is_empty() {
         return none();
@@ -76,7 +76,7 @@ fn products<'a>(run: &'a Run, out: &mut TraceBuilder) -> Vec<Option<&'a Product>
 }
 
 /// Layers in the order in which their products are printed: that of the graph. None if nothing tells it.
-fn in_order(run: &Run, of: Vec<usize>) -> Vec<usize> {
+fn in_order(run: &OnnximRun, of: Vec<usize>) -> Vec<usize> {
     if run.products.windows(2).all(|two| matches!(two, [one, other] if one == other)) {
         return of;
     }
@@ -84,7 +84,7 @@ fn in_order(run: &Run, of: Vec<usize>) -> Vec<usize> {
         return Vec::new();
     }
     let number = |at: &usize| match run.layers.get(*at)?.id {
-        Number::Known(number) => Some((number, *at)),
+        OnnximNumber::Known(number) => Some((number, *at)),
         _ => None,
     };
     if let Some(mut numbered) = of.iter().map(number).collect::<Option<Vec<_>>>() {
@@ -98,7 +98,7 @@ fn in_order(run: &Run, of: Vec<usize>) -> Vec<usize> {
     if is_chain { of } else { Vec::new() }
 }
 
-impl Writer<'_> {
+impl OnnximTimeline<'_> {
     fn track(&mut self, kind: TrackKind, name: &str) -> TrackId {
         self.next += 1;
         let track = self.out.track(self.core, kind, self.next, name);
@@ -111,8 +111,8 @@ impl Writer<'_> {
         self.out.source_mut().facts.push((name.to_owned(), value));
     }
 
-    fn describe(&mut self, run: &Run, config: Option<&Config>) {
-        let peak = config::peak(run).or_else(|| config.map(Config::peak));
+    fn describe(&mut self, run: &OnnximRun, config: Option<&OnnximConfig>) {
+        let peak = config::peak(run).or_else(|| config.map(OnnximConfig::peak));
         let alike = config.and_then(|config| match config.arrays.split_first() {
             Some((first, rest)) if rest.iter().all(|array| array == first) => Some((config.arrays.len(), *first)),
             _ => None,
@@ -136,7 +136,7 @@ impl Writer<'_> {
         };
         self.fact("configuration", configuration);
         for (number, core) in &run.cores {
-            if let Some(Sample { until, usage }) = core.total {
+            if let Some(OnnximSample { until, usage }) = core.total {
                 let used = usage.multipliers.map(|percent| format!(" ({percent} % of its multipliers)"));
                 let used = used.unwrap_or_default();
                 let text = format!("array {} %{used}, vector unit {} % of {until} cycles", usage.array, usage.vector);
@@ -148,7 +148,7 @@ impl Writer<'_> {
         }
     }
 
-    fn say_clock(&mut self, run: &Run, config: Option<&Config>, named: Option<f64>) {
+    fn say_clock(&mut self, run: &OnnximRun, config: Option<&OnnximConfig>, named: Option<f64>) {
         let mhz = self.clock.mhz;
         let source = match (named, config, config::implied(run)) {
             (Some(_), ..) => "named".to_owned(),
@@ -176,13 +176,13 @@ impl Writer<'_> {
 
     /// Layers in sequence. Some schedulers run several at once: those start where the one before ends, and their full
     /// spans are on a track that no report counts.
-    fn layers(&mut self, run: &Run, products: &[Option<&Product>]) {
+    fn layers(&mut self, run: &OnnximRun, products: &[Option<&OnnximMatmul>]) {
         let track = self.track(TrackKind::Ops, "Layers");
         let mut spans = self.spans(run, products);
         spans.sort_by_key(|(begin, end, ..)| (*begin, *end));
         let own = spans.windows(2).any(|two| matches!(two, [before, after] if after.0 < before.1));
         let own = own.then(|| self.track(TrackKind::Derived, "Layers at once"));
-        let mut labels = Labels::default();
+        let mut labels = OnnximLabels::default();
         let mut free = 0;
         for (begin, end, layer, product) in spans {
             let label = labels.of(layer.name, product, self.out);
@@ -207,7 +207,7 @@ impl Writer<'_> {
     }
 
     /// Begin and end of layers, and what they cost.
-    fn spans<'a>(&mut self, run: &'a Run, products: &[Option<&'a Product>]) -> Vec<Span<'a>> {
+    fn spans<'a>(&mut self, run: &'a OnnximRun, products: &[Option<&'a OnnximMatmul>]) -> Vec<PlacedSpan<'a>> {
         let mut spans = Vec::new();
         for (layer, product) in run.layers.iter().zip(products) {
             let name = self.out.str(layer.name).to_owned();
@@ -227,7 +227,8 @@ impl Writer<'_> {
             let product = product.filter(|_| layer.end.is_some());
             // Nothing is shorter than its work at full rate, by the clock of the simulator.
             let ns = (end - begin) as f64 * 1e3 / self.clock.mhz * self.faster;
-            let is_possible = |it: &Product| it.least_ms.is_none_or(|least| ns * (1.0 + 1e-3) + 1.0 >= least * 1e6);
+            let is_possible =
+                |it: &OnnximMatmul| it.least_ms.is_none_or(|least| ns * (1.0 + 1e-3) + 1.0 >= least * 1e6);
             if let Some(least) = product.filter(|it| !is_possible(it)).and_then(|it| it.least_ms) {
                 let cycles = end - begin;
                 self.out.log(IssueKind::WorkUnknown, || {
@@ -241,7 +242,7 @@ impl Writer<'_> {
 
     /// Requests as programs, or all of the run as one; and the run itself, which goes on until
     /// the last write is done.
-    fn requests(&mut self, run: &Run) {
+    fn requests(&mut self, run: &OnnximRun) {
         let whole = self.track(TrackKind::Derived, "Simulation");
         let label = self.out.label("simulation", None);
         if let Some(range) = self.clock.range_of("the simulation", 0, run.now, self.out) {
@@ -266,7 +267,7 @@ impl Writer<'_> {
     }
 
     /// Tiles and utilization of each core.
-    fn cores(&mut self, run: &Run) {
+    fn cores(&mut self, run: &OnnximRun) {
         let mut tracks = HashMap::new();
         let mut unended = 0;
         for tile in &run.tiles {
@@ -315,19 +316,19 @@ impl Writer<'_> {
 }
 
 /// Begin, end, layer and what it costs.
-type Span<'a> = (i64, i64, &'a Layer, Option<&'a Product>);
+type PlacedSpan<'a> = (i64, i64, &'a OnnximLayer, Option<&'a OnnximMatmul>);
 
-type Quantity = (&'static str, fn(&Sample) -> Option<f64>);
+type CounterQuantity = (&'static str, fn(&OnnximSample) -> Option<f64>);
 
 /// What is known of a core over time.
-const QUANTITIES: [Quantity; 3] = [
+const QUANTITIES: [CounterQuantity; 3] = [
     ("array busy", |sample| Some(sample.usage.array)),
     ("multipliers in use", |sample| sample.usage.multipliers),
     ("vector unit busy", |sample| Some(sample.usage.vector)),
 ];
 
 /// Samples with the cycle that each starts at. What the total says beyond them is the mean of the rest.
-fn samples(each: &[Sample], total: Option<Sample>) -> Vec<(i64, Sample)> {
+fn samples(each: &[OnnximSample], total: Option<OnnximSample>) -> Vec<(i64, OnnximSample)> {
     let mut from = 0;
     let mut samples = Vec::new();
     for sample in each {
@@ -336,9 +337,9 @@ fn samples(each: &[Sample], total: Option<Sample>) -> Vec<(i64, Sample)> {
     }
     // Percentages have two digits: for a short remainder they are meaningless.
     let is_rest =
-        |total: &Sample| total.until > from && ROUNDING * total.until as f64 / (total.until - from) as f64 <= 1.0;
+        |total: &OnnximSample| total.until > from && ROUNDING * total.until as f64 / (total.until - from) as f64 <= 1.0;
     let Some(total) = total.filter(is_rest) else { return samples };
-    let rest = |percent: fn(&Sample) -> Option<f64>| {
+    let rest = |percent: fn(&OnnximSample) -> Option<f64>| {
         let before: f64 = samples
             .iter()
             .map(|(from, sample)| Some((sample.until - from) as f64 * percent(sample)?))
@@ -348,21 +349,21 @@ fn samples(each: &[Sample], total: Option<Sample>) -> Vec<(i64, Sample)> {
     };
     let [array, multipliers, vector] = QUANTITIES.map(|(_, percent)| rest(percent));
     if let (Some(array), Some(vector)) = (array, vector) {
-        let usage = super::line::Usage { array, multipliers, vector };
-        samples.push((from, Sample { until: total.until, usage }));
+        let usage = super::line::CoreUtilization { array, multipliers, vector };
+        samples.push((from, OnnximSample { until: total.until, usage }));
     }
     samples
 }
 
 /// Layers of one name are one op where they do the same work.
 #[derive(Default)]
-struct Labels {
-    known: HashMap<(StringId, Option<Sizes>), LabelId>,
-    taken: Taken,
+struct OnnximLabels {
+    known: HashMap<(StringId, Option<MatmulDims>), LabelId>,
+    taken: TakenNames,
 }
 
-impl Labels {
-    fn of(&mut self, name: StringId, product: Option<&Product>, out: &mut TraceBuilder) -> LabelId {
+impl OnnximLabels {
+    fn of(&mut self, name: StringId, product: Option<&OnnximMatmul>, out: &mut TraceBuilder) -> LabelId {
         let work = (name, product.map(|product| product.sizes));
         if let Some(label) = self.known.get(&work) {
             return *label;
@@ -377,7 +378,7 @@ impl Labels {
     }
 }
 
-fn op(name: &str, product: Option<&Product>, out: &mut TraceBuilder) -> Op {
+fn op(name: &str, product: Option<&OnnximMatmul>, out: &mut TraceBuilder) -> Op {
     let (flops, bytes) = product.map_or((None, None), amounts);
     let hlo_text = product.zip(bytes).and_then(|(product, bytes)| hlo(&product.sizes, bytes));
     let memory = bytes.map(|bytes| MemoryAccess { space: MemorySpace::Hbm, access: Access::Unknown, bytes });
@@ -395,8 +396,8 @@ fn op(name: &str, product: Option<&Product>, out: &mut TraceBuilder) -> Op {
 
 /// Operations and bytes as the log prints them, to the last one where the sizes explain
 /// the digits: a product, with or without a bias that is added.
-fn amounts(product: &Product) -> (Option<u64>, Option<u64>) {
-    let Sizes { rows, inner, columns } = product.sizes;
+fn amounts(product: &OnnximMatmul) -> (Option<u64>, Option<u64>) {
+    let MatmulDims { rows, inner, columns } = product.sizes;
     let plain = 2.0 * rows as f64 * inner as f64 * columns as f64;
     let exact = |printed: f64, candidates: [f64; 2]| {
         let fits = |candidate: &f64| (candidate / printed - 1.0).abs() < TOLERANCE;
@@ -408,8 +409,8 @@ fn amounts(product: &Product) -> (Option<u64>, Option<u64>) {
 
 /// The product as the compiler would write it: from there analyses know sizes. How many
 /// bytes a number has follows from how many bytes all of them have.
-fn hlo(sizes: &Sizes, bytes: u64) -> Option<String> {
-    let Sizes { rows, inner, columns } = *sizes;
+fn hlo(sizes: &MatmulDims, bytes: u64) -> Option<String> {
+    let MatmulDims { rows, inner, columns } = *sizes;
     let both = |a: u64, b: u64| a as f64 * b as f64;
     let numbers = both(rows, inner) + both(inner, columns) + both(rows, columns);
     let kind = ["s8", "bf16", "f32"].into_iter().zip([1.0, 2.0, 4.0]).find(|(_, width)| {

@@ -11,9 +11,9 @@
 
 use trace_model::{DeviceInfo, IssueKind, TraceBuilder};
 
-use super::{Block, Cost, Device, GENZ, Program};
-use crate::common::csv_table::{CsvTable, Row};
-use crate::input::{ImportError, Progress, Source};
+use super::{CostBlock, CostedDevice, CostedProgram, GENZ, OpCost};
+use crate::common::csv_table::{CsvRow, CsvTable};
+use crate::input::{ImportError, InputSource, Progress};
 
 const PARTS: [&str; 3] = ["Compute", "HBM", "ICI"];
 const MIB: f64 = 1_048_576.0;
@@ -23,10 +23,10 @@ const MAX_MS: f64 = 5e6;
 
 /// Reads the table.
 pub(super) fn read(
-    source: &Source,
+    source: &InputSource,
     progress: &Progress,
     out: &mut TraceBuilder,
-) -> Result<(Vec<Program>, Device), ImportError> {
+) -> Result<(Vec<CostedProgram>, CostedDevice), ImportError> {
     let table = CsvTable::read(source, GENZ.title, progress, out)?;
     let [name, kind, dimension, latency, flops, bytes, compute, memory, communication] = table.columns([
         "Layer Name",
@@ -40,7 +40,7 @@ pub(super) fn read(
         "Communication time (msec)",
     ])?;
     let columns = [name, kind, latency, flops, bytes, compute, memory, communication];
-    let mut blocks: Vec<Block> = Vec::new();
+    let mut blocks: Vec<CostBlock> = Vec::new();
     let mut repeats = None;
     let mut begins = true;
     for row in table.rows() {
@@ -57,7 +57,7 @@ pub(super) fn read(
                 Ok(cost) => {
                     let passes = repeats.unwrap_or(1);
                     if std::mem::take(&mut begins) {
-                        blocks.push(Block { passes, costs: Vec::new() });
+                        blocks.push(CostBlock { passes, costs: Vec::new() });
                     }
                     blocks.last_mut().into_iter().for_each(|block| block.costs.push(cost.clone()));
                 }
@@ -68,9 +68,9 @@ pub(super) fn read(
     if blocks.is_empty() {
         return Err(table.malformed(format!("{}: no row of an operator can be read", table.file())));
     }
-    let peak = |work: fn(&Cost) -> Option<u64>, part: usize, choose: fn(f64, f64) -> f64| {
+    let peak = |work: fn(&OpCost) -> Option<u64>, part: usize, choose: fn(f64, f64) -> f64| {
         let costs = || blocks.iter().flat_map(|block| &block.costs);
-        let time = |cost: &Cost| cost.parts_ps.get(part).copied().unwrap_or(0);
+        let time = |cost: &OpCost| cost.parts_ps.get(part).copied().unwrap_or(0);
         // Of a short time, its last digit is a large share.
         let longest = costs().filter(|cost| work(cost).is_some()).map(time).max().unwrap_or(0);
         let rates = costs().filter(|cost| time(cost) >= longest / 100).filter_map(|cost| {
@@ -93,10 +93,10 @@ pub(super) fn read(
     }
     let stem = source.name().trim_end_matches(".gz").trim_end_matches(".csv").trim_end_matches("_model_df");
     let facts = vec![("peaks".to_owned(), "as the costs of the rows imply".to_owned())];
-    Ok((vec![Program { name: stem.to_owned(), blocks }], Device { info, parts: &PARTS, facts }))
+    Ok((vec![CostedProgram { name: stem.to_owned(), blocks }], CostedDevice { info, parts: &PARTS, facts }))
 }
 
-fn cost(row: Row<'_>, columns: [usize; 8]) -> Result<Cost, String> {
+fn cost(row: CsvRow<'_>, columns: [usize; 8]) -> Result<OpCost, String> {
     let [name, kind, latency, flops, bytes, compute, memory, communication] = columns;
     let ps = |column| {
         let ms = row.number(column)?;
@@ -113,7 +113,7 @@ fn cost(row: Row<'_>, columns: [usize; 8]) -> Result<Cost, String> {
     let name = row.text(name);
     let is_collective = row.text(kind) == "Sync";
     let known = |amount: u64| (!is_collective).then_some(amount);
-    Ok(Cost {
+    Ok(OpCost {
         name: name.to_owned(),
         category: if is_collective { collective(name) } else { "dot" },
         time_ps,
@@ -121,7 +121,7 @@ fn cost(row: Row<'_>, columns: [usize; 8]) -> Result<Cost, String> {
         flops: known(amount(flops, 1e6)?),
         hbm_bytes: known(amount(bytes, MIB)?),
         args: row.args(),
-        ..Cost::default()
+        ..OpCost::default()
     })
 }
 

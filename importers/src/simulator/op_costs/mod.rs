@@ -23,8 +23,8 @@ mod timeline;
 use trace_model::{Caveat, DeviceInfo, TraceBuilder};
 
 use crate::common::csv_table::RowArgs;
-use crate::common::{Confidence, Format, ImportOptions, Importer};
-use crate::input::{ImportError, Progress, Source};
+use crate::common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
+use crate::input::{ImportError, InputSource, Progress};
 
 /// Tables of `NeuSim`.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub struct NeuSim;
 #[derive(Debug)]
 pub struct GenZ;
 
-static NEUSIM: Format = Format {
+static NEUSIM: TraceFormat = TraceFormat {
     id: "neusim",
     title: "NeuSim operator CSV",
     extensions: &["csv"],
@@ -43,7 +43,7 @@ static NEUSIM: Format = Format {
             it; peaks from the JSON beside it.",
 };
 
-static GENZ: Format = Format {
+static GENZ: TraceFormat = TraceFormat {
     id: "genz",
     title: "GenZ operator CSV",
     extensions: &["csv"],
@@ -61,7 +61,7 @@ const CANNOT_KNOW: [&str; 4] = [
 
 /// One row.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Cost {
+struct OpCost {
     name: String,
     /// What the simulator calls it otherwise.
     description: String,
@@ -69,7 +69,7 @@ struct Cost {
     category: &'static str,
     /// One execution.
     time_ps: i64,
-    /// The same of each part that works for it, in the order of [`Device::parts`].
+    /// The same of each part that works for it, in the order of [`CostedDevice::parts`].
     parts_ps: Vec<i64>,
     flops: Option<u64>,
     hbm_bytes: Option<u64>,
@@ -80,21 +80,21 @@ struct Cost {
 
 /// Rows that repeat together.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Block {
+struct CostBlock {
     passes: u64,
-    costs: Vec<Cost>,
+    costs: Vec<OpCost>,
 }
 
 /// Blocks that run one after the other.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Program {
+struct CostedProgram {
     name: String,
-    blocks: Vec<Block>,
+    blocks: Vec<CostBlock>,
 }
 
 /// What everything runs on.
 #[derive(Clone, Debug, Default)]
-struct Device {
+struct CostedDevice {
     info: DeviceInfo,
     /// What works inside an op.
     parts: &'static [&'static str],
@@ -102,17 +102,17 @@ struct Device {
 }
 
 impl Importer for NeuSim {
-    fn format(&self) -> &'static Format {
+    fn format(&self) -> &'static TraceFormat {
         &NEUSIM
     }
 
-    fn detect(&self, head: &[u8]) -> Confidence {
+    fn detect(&self, head: &[u8]) -> DetectionConfidence {
         has_columns(head, &[b"OpType", b"Count", b"Bounded-by", b"Execution time", b"ICI/NVLink time"])
     }
 
     fn import(
         &self,
-        source: &Source,
+        source: &InputSource,
         _options: &ImportOptions,
         progress: &Progress,
         out: &mut TraceBuilder,
@@ -125,17 +125,17 @@ impl Importer for NeuSim {
 }
 
 impl Importer for GenZ {
-    fn format(&self) -> &'static Format {
+    fn format(&self) -> &'static TraceFormat {
         &GENZ
     }
 
-    fn detect(&self, head: &[u8]) -> Confidence {
+    fn detect(&self, head: &[u8]) -> DetectionConfidence {
         has_columns(head, &[b"Layer Name", b"Op Type", b"Bound", b"Latency (msec)", b"Num ops (MFLOP)"])
     }
 
     fn import(
         &self,
-        source: &Source,
+        source: &InputSource,
         _options: &ImportOptions,
         progress: &Progress,
         out: &mut TraceBuilder,
@@ -155,10 +155,10 @@ fn describe(simulator: &str, out: &mut TraceBuilder) {
 }
 
 /// Whether the first line names these columns.
-fn has_columns(head: &[u8], names: &[&[u8]]) -> Confidence {
+fn has_columns(head: &[u8], names: &[&[u8]]) -> DetectionConfidence {
     let line = head.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let all = names.iter().all(|name| memchr::memmem::find(line, name).is_some());
-    if all { Confidence::Certain } else { Confidence::No }
+    if all { DetectionConfidence::Certain } else { DetectionConfidence::No }
 }
 
 #[cfg(test)]

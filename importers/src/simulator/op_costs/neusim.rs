@@ -16,9 +16,9 @@ use std::io::Read as _;
 use serde_json::Value;
 use trace_model::{DeviceInfo, IssueKind, TraceBuilder};
 
-use super::{Block, Cost, Device, NEUSIM, Program};
-use crate::common::csv_table::{CsvTable, Row};
-use crate::input::{ImportError, Progress, Source};
+use super::{CostBlock, CostedDevice, CostedProgram, NEUSIM, OpCost};
+use crate::common::csv_table::{CsvRow, CsvTable};
+use crate::input::{ImportError, InputSource, Progress};
 
 const PARTS: [&str; 5] = ["MXU", "VPU", "VMEM", "HBM", "ICI"];
 const PART_COLUMNS: [&str; 5] = ["MXU time", "VPU time", "Vmem time", "Memory time", "ICI/NVLink time"];
@@ -28,10 +28,10 @@ const MAX_JSON: u64 = 1 << 20;
 
 /// Reads the table, or the two that it is made of.
 pub(super) fn read(
-    source: &Source,
+    source: &InputSource,
     progress: &Progress,
     out: &mut TraceBuilder,
-) -> Result<(Vec<Program>, Device), ImportError> {
+) -> Result<(Vec<CostedProgram>, CostedDevice), ImportError> {
     let stem = source.name().trim_end_matches(".gz").trim_end_matches(".csv");
     let part = |phase: &str| source.beside(&format!("{stem}_{phase}.csv"));
     let run = ["_prefill", "_decode"].iter().find_map(|phase| stem.strip_suffix(phase)).unwrap_or(stem);
@@ -55,7 +55,7 @@ pub(super) fn read(
 }
 
 /// Columns that every row needs.
-struct Columns {
+struct NeuSimColumns {
     name: usize,
     count: usize,
     time: usize,
@@ -70,7 +70,7 @@ struct Columns {
     description: Option<usize>,
 }
 
-impl Columns {
+impl NeuSimColumns {
     fn of(table: &CsvTable) -> Result<Self, ImportError> {
         let [name, kind, count, time, flops, bytes, inputs, code] = table.columns([
             "Name",
@@ -88,10 +88,15 @@ impl Columns {
     }
 }
 
-fn program(name: &str, source: &Source, progress: &Progress, out: &mut TraceBuilder) -> Result<Program, ImportError> {
+fn program(
+    name: &str,
+    source: &InputSource,
+    progress: &Progress,
+    out: &mut TraceBuilder,
+) -> Result<CostedProgram, ImportError> {
     let table = CsvTable::read(source, NEUSIM.title, progress, out)?;
-    let columns = Columns::of(&table)?;
-    let mut blocks: Vec<Block> = Vec::new();
+    let columns = NeuSimColumns::of(&table)?;
+    let mut blocks: Vec<CostBlock> = Vec::new();
     for row in table.rows() {
         let (passes, cost) = match cost(row, &columns, out) {
             Ok(found) => found,
@@ -102,16 +107,16 @@ fn program(name: &str, source: &Source, progress: &Progress, out: &mut TraceBuil
         };
         match blocks.last_mut().filter(|block| block.passes == passes) {
             Some(block) => block.costs.push(cost),
-            None => blocks.push(Block { passes, costs: vec![cost] }),
+            None => blocks.push(CostBlock { passes, costs: vec![cost] }),
         }
     }
     if blocks.is_empty() {
         return Err(table.malformed(format!("{}: no row of an operator can be read", table.file())));
     }
-    Ok(Program { name: name.to_owned(), blocks })
+    Ok(CostedProgram { name: name.to_owned(), blocks })
 }
 
-fn cost(row: Row<'_>, columns: &Columns, out: &mut TraceBuilder) -> Result<(u64, Cost), String> {
+fn cost(row: CsvRow<'_>, columns: &NeuSimColumns, out: &mut TraceBuilder) -> Result<(u64, OpCost), String> {
     let passes = row.count(columns.count)?;
     if passes == 0 {
         return Err(row.wrong("\"Count\" is 0: the operator never runs"));
@@ -141,7 +146,7 @@ fn cost(row: Row<'_>, columns: &Columns, out: &mut TraceBuilder) -> Result<(u64,
     };
     let (flops, hbm_bytes) = (optional(columns.flops), optional(columns.bytes));
     let code = row.text(columns.code);
-    let cost = Cost {
+    let cost = OpCost {
         name: row.text(columns.name).to_owned(),
         description: columns.description.map_or("", |column| row.text(column)).to_owned(),
         category: category(row.text(columns.kind), code, parts_ps[0] > 0),
@@ -172,7 +177,7 @@ fn category(kind: &str, code: &str, uses_mxu: bool) -> &'static str {
 }
 
 /// The product as HLO would write it, where it is all that the operator computes.
-fn product(row: Row<'_>, columns: [usize; 4], inputs: usize, flops: Option<u64>) -> Option<String> {
+fn product(row: CsvRow<'_>, columns: [usize; 4], inputs: usize, flops: Option<u64>) -> Option<String> {
     let [b, m, n, k] = columns.map(|column| row.count(column).ok().filter(|&size| size > 0));
     let (b, m, n, k) = (b?, m?, n?, k?);
     let operations = [2, b, m, n, k].into_iter().try_fold(1_u64, u64::checked_mul)?;
@@ -200,8 +205,8 @@ fn product(row: Row<'_>, columns: [usize; 4], inputs: usize, flops: Option<u64>)
 }
 
 /// The chip of the JSON beside the table.
-fn device(chip: Option<&Source>, out: &mut TraceBuilder) -> Device {
-    let read = |source: &Source| {
+fn device(chip: Option<&InputSource>, out: &mut TraceBuilder) -> CostedDevice {
+    let read = |source: &InputSource| {
         // Unpacked: a small gzip can hold anything.
         let mut text = Vec::new();
         source.reader().take(MAX_JSON + 1).read_to_end(&mut text).map_err(|error| error.to_string())?;
@@ -215,7 +220,7 @@ fn device(chip: Option<&Source>, out: &mut TraceBuilder) -> Device {
         out.log(IssueKind::UnknownMetadata, || what);
         None
     });
-    let mut device = Device { parts: &PARTS, ..Device::default() };
+    let mut device = CostedDevice { parts: &PARTS, ..CostedDevice::default() };
     let Some(chip) = chip else { return device };
     let number = |key: &str| chip.get(key).and_then(Value::as_f64).filter(|&number| number > 0.0 && number < 1e12);
     let arrays = number("num_sa").zip(number("sa_dim"));

@@ -6,7 +6,7 @@ use tempfile::TempDir;
 use trace_model::{IssueKind, Op, SliceRef, TraceModel, TrackKind};
 
 use crate::common::ImportOptions;
-use crate::input::{ImportError, Progress, Source};
+use crate::input::{ImportError, InputSource, Progress};
 
 const HEADER: &str = "Fusion index,Description,Config,Name,OpType,Count,Bounded-by,Execution time,Compute time,Memory \
     time,ICI/NVLink time,MXU time,VPU time,Vmem time,Bytes accessed,Input Tensor Shapes,FLOP Count,Op Code,\
@@ -36,7 +36,7 @@ fn open(dir: &TempDir, name: &str) -> TraceModel {
 }
 
 fn import(text: &str) -> Result<TraceModel, ImportError> {
-    crate::import(&Source::from_bytes("t.csv", text.as_bytes().to_vec()).unwrap(), &Progress::new())
+    crate::import(&InputSource::from_bytes("t.csv", text.as_bytes().to_vec()).unwrap(), &Progress::new())
 }
 
 /// `name start+length` in ns of every slice of a track of this name.

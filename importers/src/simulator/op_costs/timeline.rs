@@ -8,16 +8,16 @@ use trace_model::{
     TimeRange, Timestamp, TraceBuilder, TrackId, TrackKind,
 };
 
-use super::{Block, Cost, Device, Program};
+use super::{CostBlock, CostedDevice, CostedProgram, OpCost};
 use crate::common::csv_table::KeptArgs;
-use crate::common::names::Taken;
+use crate::common::names::TakenNames;
 
 /// Executions of ops that are drawn one by one.
 const MAX_DRAWN: u64 = 20_000;
 /// The latest time on the timeline.
 const MAX_PS: i64 = i64::MAX / 2;
 
-struct Writer<'a> {
+struct OpCostTimeline<'a> {
     out: &'a mut TraceBuilder,
     programs: TrackId,
     passes: TrackId,
@@ -29,14 +29,14 @@ struct Writer<'a> {
 }
 
 /// An op to be drawn again and again.
-struct Drawn<'a> {
+struct PlacedBlock<'a> {
     label: LabelId,
-    cost: &'a Cost,
+    cost: &'a OpCost,
     args: u64,
 }
 
 /// Makes a device that runs the programs one after the other.
-pub(super) fn write(programs: Vec<Program>, device: Device, out: &mut TraceBuilder) {
+pub(super) fn write(programs: Vec<CostedProgram>, device: CostedDevice, out: &mut TraceBuilder) {
     let core = out.group(None, GroupKind::TensorCore { ordinal: 0 }, "chip 0 (model)");
     out.set_device(core, device.info);
     for (name, value) in device.facts {
@@ -54,25 +54,26 @@ pub(super) fn write(programs: Vec<Program>, device: Device, out: &mut TraceBuild
     let parts = device.parts.iter().map(|part| track(TrackKind::Derived, &format!("{part} (model, not schedule)")));
     let parts = parts.collect();
     let passes = track(TrackKind::Derived, "Passes");
-    let mut writer = Writer { out, programs: run, passes, ops, parts, args: KeptArgs::default(), now: 0, drawn: 0 };
+    let mut writer =
+        OpCostTimeline { out, programs: run, passes, ops, parts, args: KeptArgs::default(), now: 0, drawn: 0 };
     for mut program in programs {
         tell_apart(&mut program);
         writer.program(&program);
     }
-    let Writer { out, args, .. } = writer;
+    let OpCostTimeline { out, args, .. } = writer;
     let args = out.add_arg_source(Arc::new(args));
     out.set_arg_source(ops, args);
 }
 
 /// Descriptions where they are unique, names otherwise, and numbers where neither is:
 /// ops of one name in one program would be one op.
-fn tell_apart(program: &mut Program) {
+fn tell_apart(program: &mut CostedProgram) {
     let costs = || program.blocks.iter().flat_map(|block| &block.costs);
     let mut described: BTreeMap<String, u32> = BTreeMap::new();
     for cost in costs() {
         *described.entry(readable(cost)).or_default() += 1;
     }
-    let mut taken = Taken::default();
+    let mut taken = TakenNames::default();
     for (number, cost) in program.blocks.iter_mut().flat_map(|block| &mut block.costs).enumerate() {
         let text = readable(cost);
         if !text.is_empty() && described.get(&text) == Some(&1) {
@@ -84,12 +85,12 @@ fn tell_apart(program: &mut Program) {
 }
 
 /// `-Q-4` without the signs around it.
-fn readable(cost: &Cost) -> String {
+fn readable(cost: &OpCost) -> String {
     cost.description.trim_matches('-').to_owned()
 }
 
-impl Writer<'_> {
-    fn program(&mut self, program: &Program) {
+impl OpCostTimeline<'_> {
+    fn program(&mut self, program: &CostedProgram) {
         let begin = self.now;
         let id = self.out.program(&program.name, None);
         for block in &program.blocks {
@@ -102,7 +103,7 @@ impl Writer<'_> {
     }
 
     /// Draws a block; `false` where it does not fit on the timeline.
-    fn block(&mut self, block: &Block, program: ProgramId) -> bool {
+    fn block(&mut self, block: &CostBlock, program: ProgramId) -> bool {
         let one: i64 = block.costs.iter().fold(0, |sum, cost| sum.saturating_add(cost.time_ps));
         let all = i64::try_from(block.passes).ok().and_then(|passes| one.checked_mul(passes));
         if all.and_then(|all| self.now.checked_add(all)).is_none_or(|end| end > MAX_PS) {
@@ -110,7 +111,7 @@ impl Writer<'_> {
             self.out.log(IssueKind::BeyondTimeline, || format!("{passes} passes of {one} ps"));
             return false;
         }
-        let ops: Vec<Drawn<'_>> = block.costs.iter().map(|cost| self.op(cost, program, "")).collect();
+        let ops: Vec<PlacedBlock<'_>> = block.costs.iter().map(|cost| self.op(cost, program, "")).collect();
         let executions = block.passes.saturating_mul(block.costs.len() as u64);
         if self.drawn.saturating_add(executions) <= MAX_DRAWN || block.passes <= 3 {
             self.drawn += executions;
@@ -120,8 +121,9 @@ impl Writer<'_> {
             return true;
         }
         let between = block.passes - 2;
-        let sums: Vec<Cost> = block.costs.iter().map(|cost| times(cost, between)).collect();
-        let folded: Vec<Drawn<'_>> = sums.iter().map(|cost| self.op(cost, program, &format!(" ×{between}"))).collect();
+        let sums: Vec<OpCost> = block.costs.iter().map(|cost| times(cost, between)).collect();
+        let folded: Vec<PlacedBlock<'_>> =
+            sums.iter().map(|cost| self.op(cost, program, &format!(" ×{between}"))).collect();
         self.drawn += 3 * block.costs.len() as u64;
         self.pass(&ops, &format!("pass 1 of {}", block.passes));
         self.fold(&folded, between, program);
@@ -129,7 +131,7 @@ impl Writer<'_> {
         true
     }
 
-    fn pass(&mut self, ops: &[Drawn<'_>], name: &str) {
+    fn pass(&mut self, ops: &[PlacedBlock<'_>], name: &str) {
         let begin = self.now;
         for op in ops {
             self.slice(self.ops, op.label, self.now, op.cost.time_ps, Some(op.args));
@@ -145,7 +147,7 @@ impl Writer<'_> {
     }
 
     /// Passes that are not drawn one by one, inside a slice that says so.
-    fn fold(&mut self, ops: &[Drawn<'_>], passes: u64, program: ProgramId) {
+    fn fold(&mut self, ops: &[PlacedBlock<'_>], passes: u64, program: ProgramId) {
         let name = format!("×{passes} (sums of {passes} passes, not their order)");
         let category = Some(self.out.intern("while"));
         let op = Op { name: self.out.intern(&name), category, program: Some(program), ..Op::default() };
@@ -161,7 +163,7 @@ impl Writer<'_> {
         self.out.add_slice(track, SliceSpec { args, ..SliceSpec::new(range, label) });
     }
 
-    fn op<'a>(&mut self, cost: &'a Cost, program: ProgramId, suffix: &str) -> Drawn<'a> {
+    fn op<'a>(&mut self, cost: &'a OpCost, program: ProgramId, suffix: &str) -> PlacedBlock<'a> {
         let name = format!("{}{suffix}", cost.name);
         let hbm = cost.hbm_bytes.map(|bytes| MemoryAccess { space: MemorySpace::Hbm, access: Access::Unknown, bytes });
         let op = Op {
@@ -179,15 +181,15 @@ impl Writer<'_> {
         let op = self.out.op(op);
         let label = self.out.label(&name, Some(op));
         let args = self.args.keep(vec![cost.args.clone()], Vec::new());
-        Drawn { label, cost, args }
+        PlacedBlock { label, cost, args }
     }
 }
 
 /// One op that does the work of many executions. Its text would give the sizes of one.
-fn times(cost: &Cost, executions: u64) -> Cost {
+fn times(cost: &OpCost, executions: u64) -> OpCost {
     let scaled = |amount: Option<u64>| amount.and_then(|amount| amount.checked_mul(executions));
     let longer = |time: i64| time.saturating_mul(i64::try_from(executions).unwrap_or(i64::MAX));
-    Cost {
+    OpCost {
         time_ps: longer(cost.time_ps),
         parts_ps: cost.parts_ps.iter().copied().map(longer).collect(),
         flops: scaled(cost.flops),

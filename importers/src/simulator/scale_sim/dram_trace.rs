@@ -7,7 +7,7 @@ use std::path::Path;
 
 use trace_model::{IssueKind, TraceBuilder};
 
-use super::layers::{Layer, STREAMS, Traffic};
+use super::layers::{STREAMS, ScaleSimLayer, ScaleSimTraffic};
 use crate::input::{ImportError, Progress};
 
 /// Bins of one trace.
@@ -17,7 +17,7 @@ const MAX_CELL: usize = 32;
 
 /// What a trace holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counted {
+pub(super) struct DramTraceCounts {
     /// Cells with an address.
     pub(super) words: u64,
     /// First cycle of the first bin.
@@ -31,7 +31,7 @@ pub(super) struct Counted {
 /// Counts the traces in `directory` that there are.
 pub(super) fn count(
     directory: &Path,
-    layers: &mut [Layer],
+    layers: &mut [ScaleSimLayer],
     progress: &Progress,
     out: &mut TraceBuilder,
 ) -> Result<(), ImportError> {
@@ -43,7 +43,7 @@ pub(super) fn count(
             let Some(file) = path.is_file().then(|| File::open(&path).ok()).flatten() else { continue };
             let length = file.metadata().map_or(0, |metadata| metadata.len());
             progress.add_total(length);
-            let mut counter = Counter::new(access.dram);
+            let mut counter = DramTraceReader::new(access.dram);
             counter.read(BufReader::with_capacity(1 << 16, file), progress)?;
             match counter.result() {
                 Ok(counted) => access.counted = Some(counted),
@@ -57,8 +57,8 @@ pub(super) fn count(
 }
 
 /// Reads a trace byte by byte.
-struct Counter {
-    counted: Counted,
+struct DramTraceReader {
+    counted: DramTraceCounts,
     cell: Vec<u8>,
     line: u64,
     column: u64,
@@ -67,13 +67,13 @@ struct Counter {
     wrong: Option<String>,
 }
 
-impl Counter {
+impl DramTraceReader {
     /// For a trace of the cycles that the report says.
-    fn new(expected: Traffic) -> Self {
+    fn new(expected: ScaleSimTraffic) -> Self {
         let cycles = expected.last.saturating_sub(expected.first).saturating_add(1).max(1);
         let bin_cycles = cycles.div_euclid(BINS) + i64::from(cycles.rem_euclid(BINS) > 0);
         let bins = cycles.div_euclid(bin_cycles) + i64::from(cycles.rem_euclid(bin_cycles) > 0);
-        let counted = Counted { words: 0, first: expected.first, bin_cycles, bins: vec![0; bins as usize] };
+        let counted = DramTraceCounts { words: 0, first: expected.first, bin_cycles, bins: vec![0; bins as usize] };
         let cell = Vec::with_capacity(MAX_CELL);
         Self { counted, cell, line: 1, column: 0, cycle: None, last_cycle: i64::MIN, wrong: None }
     }
@@ -141,7 +141,7 @@ impl Counter {
         self.wrong.get_or_insert_with(|| format!("line {line}: {what}"));
     }
 
-    fn result(self) -> Result<Counted, String> {
+    fn result(self) -> Result<DramTraceCounts, String> {
         match self.wrong {
             Some(wrong) => Err(wrong),
             None if self.column > 0 || !self.cell.is_empty() => Err(format!("cut in line {}", self.line)),
@@ -161,8 +161,8 @@ fn number(cell: &[u8]) -> Option<i64> {
 mod tests {
     use super::*;
 
-    fn counted(text: &str, first: i64, last: i64) -> Result<Counted, String> {
-        let mut counter = Counter::new(Traffic { first, last, words: 0 });
+    fn counted(text: &str, first: i64, last: i64) -> Result<DramTraceCounts, String> {
+        let mut counter = DramTraceReader::new(ScaleSimTraffic { first, last, words: 0 });
         counter.read(text.as_bytes(), &Progress::new()).unwrap();
         counter.result()
     }

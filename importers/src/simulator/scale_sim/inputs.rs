@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use csv::{ReaderBuilder, StringRecord, Trim};
 
-use super::layers::Layer;
+use super::layers::ScaleSimLayer;
 
 /// Configurations and topologies are a few kilobytes.
 const MAX_BYTES: u64 = 1 << 20;
@@ -19,16 +19,16 @@ const TOLERANCE: f64 = 1e-6;
 
 /// What was found.
 #[derive(Debug, Default)]
-pub(super) struct Inputs {
-    pub(super) config: Option<Config>,
-    pub(super) topology: Option<Topology>,
+pub(super) struct ScaleSimInputs {
+    pub(super) config: Option<ScaleSimConfig>,
+    pub(super) topology: Option<ScaleSimTopology>,
     /// Multipliers of the array.
     pub(super) multipliers: Option<u64>,
 }
 
 /// A configuration (`.cfg`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Config {
+pub(super) struct ScaleSimConfig {
     pub(super) file: String,
     run_name: String,
     pub(super) height: u64,
@@ -38,7 +38,7 @@ pub(super) struct Config {
 
 /// A topology: what the layers compute.
 #[derive(Clone, Debug)]
-pub(super) struct Topology {
+pub(super) struct ScaleSimTopology {
     pub(super) file: String,
     rows: Vec<TopologyRow>,
 }
@@ -56,7 +56,7 @@ pub(super) struct TopologyRow {
     pub(super) is_convolution: bool,
 }
 
-impl Topology {
+impl ScaleSimTopology {
     /// What layer `id` is.
     pub(super) fn layer(&self, id: u64) -> Option<&TopologyRow> {
         self.rows.get(usize::try_from(id).ok()?)
@@ -64,43 +64,43 @@ impl Topology {
 }
 
 /// Searches the inputs of the run whose reports are at `report`.
-pub(super) fn find(report: Option<&Path>, layers: &[Layer]) -> Inputs {
-    let Some(run) = report.and_then(Path::parent) else { return Inputs::default() };
+pub(super) fn find(report: Option<&Path>, layers: &[ScaleSimLayer]) -> ScaleSimInputs {
+    let Some(run) = report.and_then(Path::parent) else { return ScaleSimInputs::default() };
     let run = fs::canonicalize(run).unwrap_or_else(|_| run.to_owned());
     let near = files_near(&run);
     let tables = near.iter().filter(|path| has_ending(path, "csv"));
-    let mut topologies = tables.filter_map(|path| Topology::parse(&name_of(path), &read(path)?));
+    let mut topologies = tables.filter_map(|path| ScaleSimTopology::parse(&name_of(path), &read(path)?));
     let fitting = topologies.find_map(|topology| Some((array_size(&topology, layers)?, topology)));
     let (size, topology) = fitting.unzip();
 
     let configs = near.iter().filter(|path| has_ending(path, "cfg"));
-    let configs: Vec<(&PathBuf, Config)> = configs
-        .filter_map(|path| Some((path, Config::parse(&name_of(path), &read(path)?)?)))
+    let configs: Vec<(&PathBuf, ScaleSimConfig)> = configs
+        .filter_map(|path| Some((path, ScaleSimConfig::parse(&name_of(path), &read(path)?)?)))
         .filter(|(_, config)| size.is_none_or(|size| size == config.height.saturating_mul(config.width)))
         .filter(|(_, config)| fits(config, layers))
         .collect();
     let config = choose(&run, &configs);
     let multipliers = config.as_ref().map(|config| config.height * config.width).or(size);
-    Inputs { config, topology, multipliers }
+    ScaleSimInputs { config, topology, multipliers }
 }
 
 /// The configuration of the run: the one in its directory, the one that names it, or
 /// what all that fit agree on.
-fn choose(run: &Path, configs: &[(&PathBuf, Config)]) -> Option<Config> {
+fn choose(run: &Path, configs: &[(&PathBuf, ScaleSimConfig)]) -> Option<ScaleSimConfig> {
     let inside = configs.iter().filter(|(path, _)| path.parent() == Some(run));
     let named = configs.iter().filter(|(_, config)| run.file_name().is_some_and(|name| *name == *config.run_name));
     if let Some((_, config)) = inside.chain(named).next() {
         return Some(config.clone());
     }
     let (_, first) = configs.first()?;
-    let size = |config: &Config| (config.height, config.width);
+    let size = |config: &ScaleSimConfig| (config.height, config.width);
     if configs.iter().any(|(_, config)| size(config) != size(first)) {
         return None;
     }
     let same_dataflow = configs.iter().all(|(_, config)| config.dataflow == first.dataflow);
     let dataflow = if same_dataflow { first.dataflow.clone() } else { String::new() };
     let file = if configs.len() == 1 { first.file.clone() } else { format!("{} and others", first.file) };
-    Some(Config { file, dataflow, ..first.clone() })
+    Some(ScaleSimConfig { file, dataflow, ..first.clone() })
 }
 
 /// Files of the run, of the directory above, and of folders there.
@@ -133,7 +133,7 @@ fn read(path: &Path) -> Option<String> {
 
 /// The number of multipliers under which the topology does the work that the reports
 /// say, if there is one for all layers.
-fn array_size(topology: &Topology, layers: &[Layer]) -> Option<u64> {
+fn array_size(topology: &ScaleSimTopology, layers: &[ScaleSimLayer]) -> Option<u64> {
     if layers.last()?.id.checked_add(1)? != topology.rows.len() as u64 {
         return None;
     }
@@ -150,16 +150,16 @@ fn array_size(topology: &Topology, layers: &[Layer]) -> Option<u64> {
 }
 
 /// Whether all layers do an integer of multiplications on this array.
-fn fits(config: &Config, layers: &[Layer]) -> bool {
+fn fits(config: &ScaleSimConfig, layers: &[ScaleSimLayer]) -> bool {
     let multipliers = (config.height as f64) * (config.width as f64);
     let whole = |busy: f64| {
         let multiplications = busy * multipliers;
         (multiplications - multiplications.round()).abs() <= TOLERANCE * multiplications.max(1.0)
     };
-    layers.iter().filter_map(Layer::busy_cycles).all(whole)
+    layers.iter().filter_map(ScaleSimLayer::busy_cycles).all(whole)
 }
 
-impl Config {
+impl ScaleSimConfig {
     fn parse(file: &str, text: &str) -> Option<Self> {
         let value = |key: &str| {
             text.lines().find_map(|line| {
@@ -178,7 +178,7 @@ impl Config {
     }
 }
 
-impl Topology {
+impl ScaleSimTopology {
     fn parse(file: &str, text: &str) -> Option<Self> {
         let mut reader = ReaderBuilder::new().flexible(true).trim(Trim::All).from_reader(text.as_bytes());
         let header: Vec<String> = reader.headers().ok()?.iter().map(str::to_ascii_lowercase).collect();
@@ -258,24 +258,24 @@ mod tests {
     fn configurations_are_ini_files_with_either_separator() {
         let text =
             "[general]\nrun_name = a\n[architecture_presets]\nArrayHeight:    256\nArrayWidth = 128\nDataflow : ws\n";
-        let config = Config::parse("a.cfg", text).unwrap();
+        let config = ScaleSimConfig::parse("a.cfg", text).unwrap();
         assert_eq!((config.height, config.width, config.dataflow.as_str()), (256, 128, "ws"));
         for wrong in ["", "ArrayHeight: 256", "ArrayHeight: -1\nArrayWidth: 1", "ArrayHeight: 1e308\nArrayWidth: 1"] {
-            assert_eq!(Config::parse("a.cfg", wrong), None, "{wrong}");
+            assert_eq!(ScaleSimConfig::parse("a.cfg", wrong), None, "{wrong}");
         }
     }
 
     #[test]
     fn topologies_say_how_much_is_multiplied() {
-        let gemm = Topology::parse("t.csv", "Layer,M,N,K,\nqkv,128,768,256,\n").unwrap();
+        let gemm = ScaleSimTopology::parse("t.csv", "Layer,M,N,K,\nqkv,128,768,256,\n").unwrap();
         assert_eq!((gemm.rows[0].name.as_str(), gemm.rows[0].multiplications), ("qkv", 25_165_824.0));
         // 110 positions each way: the simulator rounds up.
         let text = "Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num Filter, Strides,\n\
                     Conv1,224,224,7,7,3,64,2,\n";
-        let conv = Topology::parse("t.csv", text).unwrap();
+        let conv = ScaleSimTopology::parse("t.csv", text).unwrap();
         assert!((conv.rows[0].multiplications - 113_836_800.0).abs() < 0.5);
         for wrong in ["", "a,b\n", "Layer,M,N,K\nx,1,2\n", "Layer,M,N,K\nx,1,2,NaN\n", "Layer,M,N,K\nx,0,1,1\n"] {
-            assert!(Topology::parse("t.csv", wrong).is_none_or(|topology| topology.rows.is_empty()), "{wrong}");
+            assert!(ScaleSimTopology::parse("t.csv", wrong).is_none_or(|topology| topology.rows.is_empty()), "{wrong}");
         }
     }
 }

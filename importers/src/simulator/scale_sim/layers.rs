@@ -2,10 +2,10 @@
 
 use trace_model::{Arg, ArgValue, IssueKind, TraceBuilder};
 
-use super::dram_trace::Counted;
-use super::inputs::Topology;
-use crate::common::csv_table::{CsvTable, Row, RowArgs};
-use crate::common::names::Taken;
+use super::dram_trace::DramTraceCounts;
+use super::inputs::ScaleSimTopology;
+use crate::common::csv_table::{CsvRow, CsvTable, RowArgs};
+use crate::common::names::TakenNames;
 use crate::input::ImportError;
 
 /// The column that tells v3 from v2.
@@ -16,25 +16,25 @@ const MAX_PERCENT: f64 = 100.5;
 
 /// One of the three streams of a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stream {
+pub(super) struct ScaleSimStream {
     /// `IFMAP`, as the reports and traces call it.
     pub(super) name: &'static str,
-    /// As [`Stream::name`] in `DETAILED_ACCESS_REPORT.csv`.
+    /// As [`ScaleSimStream::name`] in `DETAILED_ACCESS_REPORT.csv`.
     report_name: &'static str,
     /// Whether the array writes it.
     pub(super) is_written: bool,
 }
 
 /// Inputs, weights and results.
-pub(super) const STREAMS: [Stream; 3] = [
-    Stream { name: "IFMAP", report_name: "IFMAP", is_written: false },
-    Stream { name: "FILTER", report_name: "Filter", is_written: false },
-    Stream { name: "OFMAP", report_name: "OFMAP", is_written: true },
+pub(super) const STREAMS: [ScaleSimStream; 3] = [
+    ScaleSimStream { name: "IFMAP", report_name: "IFMAP", is_written: false },
+    ScaleSimStream { name: "FILTER", report_name: "Filter", is_written: false },
+    ScaleSimStream { name: "OFMAP", report_name: "OFMAP", is_written: true },
 ];
 
 /// What a stream does in one memory, in cycles of the layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Traffic {
+pub(super) struct ScaleSimTraffic {
     pub(super) first: i64,
     /// Included.
     pub(super) last: i64,
@@ -43,16 +43,16 @@ pub(super) struct Traffic {
 
 /// The traffic of one stream.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Access {
-    pub(super) sram: Traffic,
-    pub(super) dram: Traffic,
+pub(super) struct ScaleSimAccess {
+    pub(super) sram: ScaleSimTraffic,
+    pub(super) dram: ScaleSimTraffic,
     /// What the DRAM trace holds, where there is one.
-    pub(super) counted: Option<Counted>,
+    pub(super) counted: Option<DramTraceCounts>,
     /// The report counts more than is possible, and there is no trace with the actual number.
     pub(super) is_padded: bool,
 }
 
-impl Access {
+impl ScaleSimAccess {
     /// Words to or from DRAM; `None` if only a count with padding is known.
     pub(super) fn dram_words(&self) -> Option<u64> {
         self.counted.as_ref().map(|counted| counted.words).or((!self.is_padded).then_some(self.dram.words))
@@ -61,7 +61,7 @@ impl Access {
 
 /// One layer.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Layer {
+pub(super) struct ScaleSimLayer {
     /// Number in the reports.
     pub(super) id: u64,
     pub(super) name: String,
@@ -73,14 +73,14 @@ pub(super) struct Layer {
     /// Percent of the multipliers that data is mapped to.
     pub(super) mapping: Option<f64>,
     /// In the order of [`STREAMS`].
-    pub(super) access: Option<[Access; 3]>,
+    pub(super) access: Option<[ScaleSimAccess; 3]>,
     /// What the reports say.
     pub(super) rows: Vec<RowArgs>,
     /// What it computes, for people.
     pub(super) sizes: Option<Arg>,
 }
 
-impl Layer {
+impl ScaleSimLayer {
     /// Cycles × share of the multipliers: the multiplications, once their number is known.
     pub(super) fn busy_cycles(&self) -> Option<f64> {
         Some(self.cycles as f64 * self.overall? / 100.0)
@@ -99,7 +99,7 @@ impl Layer {
         ends.max().unwrap_or(0).max(self.cycles)
     }
 
-    fn reads(&self) -> impl Iterator<Item = &Access> {
+    fn reads(&self) -> impl Iterator<Item = &ScaleSimAccess> {
         let all = self.access.iter().flatten().zip(STREAMS);
         all.filter(|(access, stream)| !stream.is_written && access.dram.words > 0).map(|(access, _)| access)
     }
@@ -110,7 +110,7 @@ pub(super) fn read(
     compute: &CsvTable,
     access: Option<&CsvTable>,
     out: &mut TraceBuilder,
-) -> Result<Vec<Layer>, ImportError> {
+) -> Result<Vec<ScaleSimLayer>, ImportError> {
     let columns =
         compute.columns(["LayerID", "Total Cycles", "Stall Cycles", "Overall Util %", "Mapping Efficiency %"])?;
     let mut layers = Vec::new();
@@ -125,7 +125,7 @@ pub(super) fn read(
         return Err(compute.malformed(format!("{}: {what}", compute.file())));
     }
     // Layers are found by their ids.
-    layers.sort_by_key(|layer: &Layer| layer.id);
+    layers.sort_by_key(|layer: &ScaleSimLayer| layer.id);
     let all = layers.len();
     layers.dedup_by_key(|layer| layer.id);
     let twice = all - layers.len();
@@ -147,7 +147,7 @@ pub(super) fn read(
     Ok(layers)
 }
 
-fn layer(row: Row<'_>, columns: [usize; 5], out: &mut TraceBuilder) -> Result<Layer, String> {
+fn layer(row: CsvRow<'_>, columns: [usize; 5], out: &mut TraceBuilder) -> Result<ScaleSimLayer, String> {
     let [id, cycles, stalls, overall, mapping] = columns;
     let id = row.count(id)?;
     let cycles = row.count(cycles)? as i64;
@@ -171,10 +171,10 @@ fn layer(row: Row<'_>, columns: [usize; 5], out: &mut TraceBuilder) -> Result<La
     };
     let (overall, mapping) = (percent(overall), percent(mapping));
     let name = format!("layer {id}");
-    Ok(Layer { id, name, cycles, stalls, overall, mapping, access: None, rows: vec![row.args()], sizes: None })
+    Ok(ScaleSimLayer { id, name, cycles, stalls, overall, mapping, access: None, rows: vec![row.args()], sizes: None })
 }
 
-fn read_access(table: &CsvTable, layers: &mut [Layer], out: &mut TraceBuilder) -> Result<(), ImportError> {
+fn read_access(table: &CsvTable, layers: &mut [ScaleSimLayer], out: &mut TraceBuilder) -> Result<(), ImportError> {
     let [id_column] = table.columns(["LayerID"])?;
     let mut columns = Vec::new();
     for stream in STREAMS {
@@ -185,13 +185,13 @@ fn read_access(table: &CsvTable, layers: &mut [Layer], out: &mut TraceBuilder) -
             columns.push(table.columns([&names[0], &names[1], &names[2]])?);
         }
     }
-    let traffic = |row: Row<'_>, [first, last, words]: [usize; 3]| {
-        let traffic = Traffic { first: row.whole(first)?, last: row.whole(last)?, words: row.count(words)? };
+    let traffic = |row: CsvRow<'_>, [first, last, words]: [usize; 3]| {
+        let traffic = ScaleSimTraffic { first: row.whole(first)?, last: row.whole(last)?, words: row.count(words)? };
         let in_order = traffic.first <= traffic.last || traffic.words == 0;
         in_order.then_some(traffic).ok_or_else(|| row.wrong("a stop cycle before its start cycle"))
     };
-    let read = |row: Row<'_>| -> Result<(u64, [Access; 3]), String> {
-        let mut access: [Access; 3] = Default::default();
+    let read = |row: CsvRow<'_>| -> Result<(u64, [ScaleSimAccess; 3]), String> {
+        let mut access: [ScaleSimAccess; 3] = Default::default();
         for (access, columns) in access.iter_mut().zip(columns.chunks_exact(2)) {
             (access.sram, access.dram) = (traffic(row, columns[0])?, traffic(row, columns[1])?);
         }
@@ -223,8 +223,8 @@ fn read_access(table: &CsvTable, layers: &mut [Layer], out: &mut TraceBuilder) -
 }
 
 /// Names layers by the topology, and makes equal names unique.
-pub(super) fn name(layers: &mut [Layer], topology: Option<&Topology>) {
-    let mut taken = Taken::default();
+pub(super) fn name(layers: &mut [ScaleSimLayer], topology: Option<&ScaleSimTopology>) {
+    let mut taken = TakenNames::default();
     for layer in layers {
         let row = topology.and_then(|topology| topology.layer(layer.id));
         if let Some(row) = row {
@@ -236,9 +236,9 @@ pub(super) fn name(layers: &mut [Layer], topology: Option<&Topology>) {
 }
 
 /// Marks counts that cannot be counts of words.
-pub(super) fn leave_out_padded(layers: &mut [Layer], out: &mut TraceBuilder) {
+pub(super) fn leave_out_padded(layers: &mut [ScaleSimLayer], out: &mut TraceBuilder) {
     for layer in layers {
-        let Layer { id, access, .. } = layer;
+        let ScaleSimLayer { id, access, .. } = layer;
         for (access, stream) in access.iter_mut().flatten().zip(STREAMS) {
             let (reported, sram) = (access.dram.words, access.sram.words);
             if let Some(counted) = access.counted.as_ref().map(|counted| counted.words) {

@@ -31,14 +31,14 @@ mod timeline;
 use trace_model::TraceBuilder;
 
 use crate::common::csv_table::CsvTable;
-use crate::common::{Confidence, Format, ImportOptions, Importer};
-use crate::input::{ImportError, Progress, Source};
+use crate::common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
+use crate::input::{ImportError, InputSource, Progress};
 
 /// The importer of this module.
 #[derive(Debug)]
 pub struct ScaleSim;
 
-static FORMAT: Format = Format {
+static FORMAT: TraceFormat = TraceFormat {
     id: "scale-sim",
     title: "SCALE-Sim reports",
     extensions: &["csv"],
@@ -54,20 +54,20 @@ const REPORT: &str = "COMPUTE_REPORT.csv";
 const CANNOT_KNOW: [&str; 3] = ["times of stalls inside a layer", "peak DRAM bandwidth", "dependencies of layers"];
 
 impl Importer for ScaleSim {
-    fn format(&self) -> &'static Format {
+    fn format(&self) -> &'static TraceFormat {
         &FORMAT
     }
 
-    fn detect(&self, head: &[u8]) -> Confidence {
+    fn detect(&self, head: &[u8]) -> DetectionConfidence {
         let line = head.split(|&byte| byte == b'\n').next().unwrap_or_default();
         let has = |text: &[u8]| memchr::memmem::find(line, text).is_some();
         let is_report = line.starts_with(b"LayerID,") && (has(b"Total Cycles") || has(b"SRAM") || has(b"Storage"));
-        if is_report { Confidence::Certain } else { Confidence::No }
+        if is_report { DetectionConfidence::Certain } else { DetectionConfidence::No }
     }
 
     fn import(
         &self,
-        source: &Source,
+        source: &InputSource,
         options: &ImportOptions,
         progress: &Progress,
         out: &mut TraceBuilder,

@@ -7,8 +7,8 @@ use trace_model::{
     Picos, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackId, TrackKind,
 };
 
-use super::inputs::Inputs;
-use super::layers::{Access, Layer, STREAMS};
+use super::inputs::ScaleSimInputs;
+use super::layers::{STREAMS, ScaleSimAccess, ScaleSimLayer};
 use crate::common::csv_table::KeptArgs;
 
 /// Without a clock, a cycle is shown as a nanosecond.
@@ -17,7 +17,7 @@ const NO_CLOCK_MHZ: f64 = 1000.0;
 const MAX_PS: f64 = (i64::MAX / 2) as f64;
 
 /// Tracks of the array.
-struct Tracks {
+struct ScaleSimTracks {
     core: GroupId,
     run: TrackId,
     array: TrackId,
@@ -30,24 +30,24 @@ struct Tracks {
 }
 
 /// Writes one run.
-pub(super) struct Writer<'a> {
+pub(super) struct ScaleSimTimeline<'a> {
     out: &'a mut TraceBuilder,
-    tracks: Tracks,
+    tracks: ScaleSimTracks,
     clock_mhz: f64,
-    inputs: &'a Inputs,
+    inputs: &'a ScaleSimInputs,
     /// Cycle at which the current layer starts to compute.
     zero: i64,
 }
 
 /// Makes the device and its slices.
-pub(super) fn write(layers: &[Layer], inputs: &Inputs, clock_mhz: Option<f64>, out: &mut TraceBuilder) {
+pub(super) fn write(layers: &[ScaleSimLayer], inputs: &ScaleSimInputs, clock_mhz: Option<f64>, out: &mut TraceBuilder) {
     if clock_mhz.is_none() {
         let cure = "name it with --clock: 700MHz for TPU v1, 940MHz for v2 and v3, 1050MHz for v4, 1500MHz for v5e, \
                     1750MHz for v5p and v6e";
         out.log(IssueKind::AssumedClock, || format!("SCALE-Sim has no clock; {cure}"));
     }
     let tracks = tracks(out);
-    let mut writer = Writer { out, tracks, clock_mhz: clock_mhz.unwrap_or(NO_CLOCK_MHZ), inputs, zero: 0 };
+    let mut writer = ScaleSimTimeline { out, tracks, clock_mhz: clock_mhz.unwrap_or(NO_CLOCK_MHZ), inputs, zero: 0 };
     writer.describe(clock_mhz.is_some());
     let mut args = KeptArgs::default();
     let mut begin: i64 = 0;
@@ -66,7 +66,7 @@ pub(super) fn write(layers: &[Layer], inputs: &Inputs, clock_mhz: Option<f64>, o
     writer.finish(begin, args);
 }
 
-fn tracks(out: &mut TraceBuilder) -> Tracks {
+fn tracks(out: &mut TraceBuilder) -> ScaleSimTracks {
     let core = out.group(None, GroupKind::TensorCore { ordinal: 0 }, "systolic array 0");
     let mut next = 0;
     let mut track = |kind, name: &str| {
@@ -75,7 +75,7 @@ fn tracks(out: &mut TraceBuilder) -> Tracks {
         out.track_mut(track).sort = next;
         track
     };
-    Tracks {
+    ScaleSimTracks {
         core,
         run: track(TrackKind::Modules, "Run"),
         array: track(TrackKind::Ops, "Array"),
@@ -87,7 +87,7 @@ fn tracks(out: &mut TraceBuilder) -> Tracks {
     }
 }
 
-impl Writer<'_> {
+impl ScaleSimTimeline<'_> {
     /// The time of a cycle of the run.
     fn at(&self, cycle: i64) -> Timestamp {
         let ps = (cycle as f64 * 1e6 / self.clock_mhz).round().clamp(-MAX_PS, MAX_PS);
@@ -117,7 +117,7 @@ impl Writer<'_> {
         };
         let core = self.tracks.core;
         self.out.set_device(core, device);
-        let Inputs { config, topology, multipliers } = self.inputs;
+        let ScaleSimInputs { config, topology, multipliers } = self.inputs;
         let clock =
             if has_clock { format!("{} MHz", self.clock_mhz) } else { "not known; a cycle is 1 ns here".into() };
         let configuration = match (config, multipliers) {
@@ -141,7 +141,7 @@ impl Writer<'_> {
         }
     }
 
-    fn layer(&mut self, layer: &Layer, begin: i64, end: i64, args: u64) {
+    fn layer(&mut self, layer: &ScaleSimLayer, begin: i64, end: i64, args: u64) {
         let op = self.layer_op(layer);
         let spec = SliceSpec { args: Some(args), ..SliceSpec::new(self.range(0, layer.cycles), op) };
         let slice = self.out.add_slice(self.tracks.array, spec);
@@ -168,7 +168,7 @@ impl Writer<'_> {
     }
 
     /// The array's op: what it multiplies, and its traffic with the SRAM.
-    fn layer_op(&mut self, layer: &Layer) -> LabelId {
+    fn layer_op(&mut self, layer: &ScaleSimLayer) -> LabelId {
         let multiplications = layer.busy_cycles().zip(self.inputs.multipliers).map(|(busy, all)| busy * all as f64);
         // A value beyond what is exact is no count of operations.
         let flops = multiplications.map(|number| (2.0 * number).round()).filter(|&flops| flops < 9e18);
@@ -201,7 +201,14 @@ impl Writer<'_> {
     }
 
     /// Spans in flight in one direction, and the wait of the array for them.
-    fn transfer(&mut self, layer: &Layer, access: &[Access; 3], written: bool, wait: TimeRange, first: i64) {
+    fn transfer(
+        &mut self,
+        layer: &ScaleSimLayer,
+        access: &[ScaleSimAccess; 3],
+        written: bool,
+        wait: TimeRange,
+        first: i64,
+    ) {
         let (verb, direction) = if written { ("write", Direction::Write) } else { ("read", Direction::Read) };
         let streams = || access.iter().zip(STREAMS).filter(move |(_, stream)| stream.is_written == written);
         if streams().all(|(access, _)| access.dram.words == 0) {
@@ -244,7 +251,7 @@ impl Writer<'_> {
     }
 
     /// Bytes per second of one stream: from its trace, else the mean of its report.
-    fn bandwidth(&mut self, access: &Access, track: TrackId) {
+    fn bandwidth(&mut self, access: &ScaleSimAccess, track: TrackId) {
         let sample = |writer: &mut Self, first: i64, cycles: i64, words: u64| {
             let range = writer.range(first, first.saturating_add(cycles));
             let rate = words as f64 / cycles.max(1) as f64 * writer.clock_mhz * 1e6;

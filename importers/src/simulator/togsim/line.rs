@@ -3,7 +3,7 @@
 
 /// What an instruction works with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Unit {
+pub(super) enum TogSimUnit {
     /// A systolic array: products, and loading their weights.
     Array,
     Vector,
@@ -16,10 +16,10 @@ pub(super) enum Unit {
 
 /// An instruction, as far as a line tells it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Instruction<'a> {
+pub(super) struct TogSimInstruction<'a> {
     pub core: u32,
     pub cycle: i64,
-    pub unit: Unit,
+    pub unit: TogSimUnit,
     /// Number in the run; `None` from the older generation.
     pub id: Option<u64>,
     /// Which array.
@@ -30,13 +30,13 @@ pub(super) struct Instruction<'a> {
 
 /// A line that matters.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Line<'a> {
+pub(super) enum TogSimLine<'a> {
     Clock {
         mhz: f64,
     },
     /// With the cycle at which it will end, where the older generation says so.
-    Issued(Instruction<'a>, Option<i64>),
-    Finished(Instruction<'a>),
+    Issued(TogSimInstruction<'a>, Option<i64>),
+    Finished(TogSimInstruction<'a>),
     Kernel {
         scheduler: u32,
         number: u64,
@@ -60,14 +60,14 @@ pub(super) enum Line<'a> {
 
 /// Reads a message; `None` for all that is about something else. The error is for lines that start like one that
 /// matters.
-pub(super) fn parse(message: &str) -> Option<Result<Line<'_>, ()>> {
+pub(super) fn parse(message: &str) -> Option<Result<TogSimLine<'_>, ()>> {
     if let Some(at) = message.strip_prefix("Total execution cycles: ") {
-        return Some(cycle(at).map(|cycle| Line::End { cycle }).ok_or(()));
+        return Some(cycle(at).map(|cycle| TogSimLine::End { cycle }).ok_or(()));
     }
     if let Some(rest) = message.strip_prefix("[Config/Core] Core ") {
         let mhz = rest.split_once("core_freq_mhz: ")?.1.split(',').next()?;
         let mhz = mhz.trim().parse::<f64>().ok().filter(|mhz| (1e-3..=1e6).contains(mhz));
-        return Some(mhz.map(|mhz| Line::Clock { mhz }).ok_or(()));
+        return Some(mhz.map(|mhz| TogSimLine::Clock { mhz }).ok_or(()));
     }
     if let Some(rest) = message.strip_prefix("[Scheduler ") {
         return if rest.contains("] Kernel ") { kernel(rest).transpose() } else { None };
@@ -99,7 +99,7 @@ fn word<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 
 /// `0] Kernel 3 has completed - … operation: NAME finished at cycle 90`, or
 /// `0] Kernel 3 execution summary - Started at: 5 cycles, …`; `None` inside for others.
-fn kernel(rest: &str) -> Result<Option<Line<'_>>, ()> {
+fn kernel(rest: &str) -> Result<Option<TogSimLine<'_>>, ()> {
     let parsed = || {
         let (scheduler, rest) = rest.split_once("] Kernel ")?;
         let (number, rest) = rest.split_once(' ')?;
@@ -107,23 +107,23 @@ fn kernel(rest: &str) -> Result<Option<Line<'_>>, ()> {
         if rest.starts_with("has completed") {
             let (rest, end) = rest.rsplit_once(" finished at cycle ")?;
             let name = rest.split_once(" operation: ")?.1;
-            return Some(Some(Line::Kernel { scheduler, number, name, end: cycle(end)? }));
+            return Some(Some(TogSimLine::Kernel { scheduler, number, name, end: cycle(end)? }));
         }
         if !rest.starts_with("execution summary") {
             return Some(None);
         }
-        Some(Some(Line::KernelTimes { scheduler, number, start: cycle(word(rest, "Started at: ")?)? }))
+        Some(Some(TogSimLine::KernelTimes { scheduler, number, start: cycle(word(rest, "Started at: ")?)? }))
     };
     parsed().ok_or(())
 }
 
-fn statistic(rest: &str) -> Option<Line<'_>> {
+fn statistic(rest: &str) -> Option<TogSimLine<'_>> {
     let (core, text) = rest.split_once("] : ")?;
-    Some(Line::Statistic { core: core.parse().ok()?, text: text.trim() })
+    Some(TogSimLine::Statistic { core: core.parse().ok()?, text: text.trim() })
 }
 
 /// `None` for barriers, which take no time of a unit.
-fn instruction<'a>(at: &str, rest: &'a str) -> Result<Option<Line<'a>>, ()> {
+fn instruction<'a>(at: &str, rest: &'a str) -> Result<Option<TogSimLine<'a>>, ()> {
     let (core, mut text) = rest.split_once(']').ok_or(())?;
     let (core, at) = (number(core)?, cycle(at).ok_or(())?);
     let (mut tag, mut id, mut array) = ("", None, None);
@@ -142,19 +142,19 @@ fn instruction<'a>(at: &str, rest: &'a str) -> Result<Option<Line<'a>>, ()> {
         return Err(());
     }
     let Some((unit, name)) = unit(text)? else { return Ok(None) };
-    let array = array.or_else(|| word(text, " sa=")?.parse().ok()).filter(|_| unit == Unit::Array).unwrap_or(0);
-    let instruction = Instruction { core, cycle: at, unit, id, array, name };
-    let is_dma = matches!(unit, Unit::Load | Unit::Store);
+    let array = array.or_else(|| word(text, " sa=")?.parse().ok()).filter(|_| unit == TogSimUnit::Array).unwrap_or(0);
+    let instruction = TogSimInstruction { core, cycle: at, unit, id, array, name };
+    let is_dma = matches!(unit, TogSimUnit::Load | TogSimUnit::Store);
     Ok(match tag {
-        "INST_ISSUED" if is_dma || id.is_some() => Some(Line::Issued(instruction, None)),
+        "INST_ISSUED" if is_dma || id.is_some() => Some(TogSimLine::Issued(instruction, None)),
         // Sic.
         "INST_ISSUED" => {
             let end = word(text, "finsh at ").or_else(|| word(text, "finish at ")).and_then(cycle);
-            Some(Line::Issued(instruction, Some(end.ok_or(())?)))
+            Some(TogSimLine::Issued(instruction, Some(end.ok_or(())?)))
         }
-        "INST_FINISHED" | "DRAM_RESP_DONE" => Some(Line::Finished(instruction)),
+        "INST_FINISHED" | "DRAM_RESP_DONE" => Some(TogSimLine::Finished(instruction)),
         // The older generation has no tag where the data of an asynchronous load is there.
-        "" if text.contains("ASYNC FINISHED") => Some(Line::Finished(instruction)),
+        "" if text.contains("ASYNC FINISHED") => Some(TogSimLine::Finished(instruction)),
         _ => None,
     })
 }
@@ -164,21 +164,21 @@ fn number<T: std::str::FromStr>(text: &str) -> Result<T, ()> {
 }
 
 /// What an instruction works with, and its name; `None` for barriers.
-fn unit(text: &str) -> Result<Option<(Unit, &str)>, ()> {
+fn unit(text: &str) -> Result<Option<(TogSimUnit, &str)>, ()> {
     if text.starts_with("MOVIN") {
-        return Ok(Some((Unit::Load, tensor(text).ok_or(())?)));
+        return Ok(Some((TogSimUnit::Load, tensor(text).ok_or(())?)));
     }
     if text.starts_with("MOVOUT") {
-        return Ok(Some((Unit::Store, tensor(text).ok_or(())?)));
+        return Ok(Some((TogSimUnit::Store, tensor(text).ok_or(())?)));
     }
     if !text.starts_with("COMP") {
         return Ok(None);
     }
     match word(text, "compute_type=").or_else(|| word(text, "COMP-")) {
-        Some("0") => Ok(Some((Unit::Vector, "vector"))),
-        Some("1") => Ok(Some((Unit::Array, "matmul"))),
-        Some("2") => Ok(Some((Unit::Array, "preload"))),
-        Some("3") => Ok(Some((Unit::CrossLane, "cross-lane"))),
+        Some("0") => Ok(Some((TogSimUnit::Vector, "vector"))),
+        Some("1") => Ok(Some((TogSimUnit::Array, "matmul"))),
+        Some("2") => Ok(Some((TogSimUnit::Array, "preload"))),
+        Some("3") => Ok(Some((TogSimUnit::CrossLane, "cross-lane"))),
         _ => Err(()),
     }
 }
@@ -192,8 +192,8 @@ fn tensor(text: &str) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn at(cycle: i64, unit: Unit, id: Option<u64>, array: u32, name: &str) -> Instruction<'_> {
-        Instruction { core: 1, cycle, unit, id, array, name }
+    fn at(cycle: i64, unit: TogSimUnit, id: Option<u64>, array: u32, name: &str) -> TogSimInstruction<'_> {
+        TogSimInstruction { core: 1, cycle, unit, id, array, name }
     }
 
     #[test]
@@ -201,28 +201,31 @@ mod tests {
         for (text, line) in [
             (
                 "[7][Core 1][INST_ISSUED][SA 1] COMP-1, finsh at 70",
-                Line::Issued(at(7, Unit::Array, None, 1, "matmul"), Some(70)),
+                TogSimLine::Issued(at(7, TogSimUnit::Array, None, 1, "matmul"), Some(70)),
             ),
             (
                 "[7][Core 1][INST_ISSUED][SA 1] COMP-0, finsh at 70",
-                Line::Issued(at(7, Unit::Vector, None, 0, "vector"), Some(70)),
+                TogSimLine::Issued(at(7, TogSimUnit::Vector, None, 0, "vector"), Some(70)),
             ),
             (
                 "[8][Core 1][INST_ISSUED] MOVIN, addr_name: arg0 tag_id: [1, 2] tag_idx_list: [] tag_stride_list: []",
-                Line::Issued(at(8, Unit::Load, None, 0, "arg0"), None),
+                TogSimLine::Issued(at(8, TogSimUnit::Load, None, 0, "arg0"), None),
             ),
-            ("[9][Core 1][INST_FINISHED] MOVOUT addr_name: out", Line::Finished(at(9, Unit::Store, None, 0, "out"))),
+            (
+                "[9][Core 1][INST_FINISHED] MOVOUT addr_name: out",
+                TogSimLine::Finished(at(9, TogSimUnit::Store, None, 0, "out")),
+            ),
             (
                 "[9][Core 1] MOVIN ASYNC FINISHED, subgraph_id: 0 addr_name: arg0 tag_id: [1]",
-                Line::Finished(at(9, Unit::Load, None, 0, "arg0")),
+                TogSimLine::Finished(at(9, TogSimUnit::Load, None, 0, "arg0")),
             ),
             (
                 "[7][Core 1][INST_ISSUED    ][INST_ID=12] COMP (compute_type=2 compute_cycle=128 overlapping_cycle=0 sa=1 tile=3)",
-                Line::Issued(at(7, Unit::Array, Some(12), 1, "preload"), None),
+                TogSimLine::Issued(at(7, TogSimUnit::Array, Some(12), 1, "preload"), None),
             ),
             (
                 "[9][Core 1][DRAM_RESP_DONE ][INST_ID=4] MOVIN (ASYNC subgraph_id=0 addr_name=arg0 tag_id=[0x1])",
-                Line::Finished(at(9, Unit::Load, Some(4), 0, "arg0")),
+                TogSimLine::Finished(at(9, TogSimUnit::Load, Some(4), 0, "arg0")),
             ),
         ] {
             assert_eq!(parse(text), Some(Ok(line)), "{text}");
@@ -232,11 +235,11 @@ mod tests {
     #[test]
     fn kernels_and_statistics() {
         let done = "[Scheduler 0] Kernel 3 has completed - TOG path: /a b operation: gemm finished at cycle 90";
-        assert_eq!(parse(done), Some(Ok(Line::Kernel { scheduler: 0, number: 3, name: "gemm", end: 90 })));
+        assert_eq!(parse(done), Some(Ok(TogSimLine::Kernel { scheduler: 0, number: 3, name: "gemm", end: 90 })));
         let times = "[Scheduler 0] Kernel 3 execution summary - Started at: 5 cycles, Total compute time: 85 cycles";
-        assert_eq!(parse(times), Some(Ok(Line::KernelTimes { scheduler: 0, number: 3, start: 5 })));
+        assert_eq!(parse(times), Some(Ok(TogSimLine::KernelTimes { scheduler: 0, number: 3, start: 5 })));
         let core = "[Config/Core] Core 0: core_freq_mhz: 940, systolic_arrays_per_core: 2";
-        assert_eq!(parse(core), Some(Ok(Line::Clock { mhz: 940.0 })));
+        assert_eq!(parse(core), Some(Ok(TogSimLine::Clock { mhz: 940.0 })));
     }
 
     #[test]

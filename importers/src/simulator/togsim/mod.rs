@@ -33,16 +33,16 @@ mod timeline;
 
 use trace_model::{IssueKind, TraceBuilder};
 
-use crate::common::cycles::Clock;
-use crate::common::{Confidence, Format, ImportOptions, Importer};
-use crate::input::{ImportError, Progress, Source, lines};
-use run::Run;
+use crate::common::cycles::CycleClock;
+use crate::common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
+use crate::input::{ImportError, InputSource, Progress, lines};
+use run::TogSimRun;
 
 /// The importer of this module.
 #[derive(Debug)]
 pub struct TogSim;
 
-static FORMAT: Format = Format {
+static FORMAT: TraceFormat = TraceFormat {
     id: "togsim",
     title: "PyTorchSim log",
     extensions: &["log", "txt"],
@@ -61,24 +61,24 @@ const CANNOT_KNOW: [&str; 5] = [
 ];
 
 impl Importer for TogSim {
-    fn format(&self) -> &'static Format {
+    fn format(&self) -> &'static TraceFormat {
         &FORMAT
     }
 
-    fn detect(&self, head: &[u8]) -> Confidence {
+    fn detect(&self, head: &[u8]) -> DetectionConfidence {
         let has = |text: &[u8]| memchr::memmem::find(head, text).is_some();
         let is_log = has(b"][INST_ISSUED") || has(b"[TOGSim]") || has(b"[Config/Core] Core ");
-        if is_log { Confidence::Certain } else { Confidence::No }
+        if is_log { DetectionConfidence::Certain } else { DetectionConfidence::No }
     }
 
     fn import(
         &self,
-        source: &Source,
+        source: &InputSource,
         options: &ImportOptions,
         progress: &Progress,
         out: &mut TraceBuilder,
     ) -> Result<(), ImportError> {
-        let mut run = Run::default();
+        let mut run = TogSimRun::default();
         let seen = lines::read(source, progress, |line| {
             run.add(line, source.name(), out);
             Ok(())
@@ -94,10 +94,10 @@ impl Importer for TogSim {
         let described = out.source_mut();
         described.simulator = Some("PyTorchSim".to_owned());
         described.cannot_know = CANNOT_KNOW.to_vec();
-        let clock = options.clock_mhz.or(run.mhz).map(|mhz| Clock { mhz });
+        let clock = options.clock_mhz.or(run.mhz).map(|mhz| CycleClock { mhz });
         let from = if options.clock_mhz.is_some() { "named" } else { "the log" };
         let clock_fact = match clock {
-            Some(Clock { mhz }) => format!("{mhz} MHz ({from})"),
+            Some(CycleClock { mhz }) => format!("{mhz} MHz ({from})"),
             None => "not known; a cycle is 1 ns here".to_owned(),
         };
         described.facts.push(("clock".to_owned(), clock_fact));
@@ -105,7 +105,7 @@ impl Importer for TogSim {
             let why = "a cycle is shown as a nanosecond: name the clock with --clock, 940MHz for TPU v3";
             out.log(IssueKind::AssumedClock, || why.to_owned());
         }
-        timeline::write(&run, clock.unwrap_or(Clock::NONE), progress, out)
+        timeline::write(&run, clock.unwrap_or(CycleClock::NONE), progress, out)
     }
 }
 

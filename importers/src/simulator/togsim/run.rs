@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use hashbrown::HashMap;
 use trace_model::{IssueKind, StringId, TraceBuilder};
 
-use super::line::{Instruction, Line, Unit};
+use super::line::{TogSimInstruction, TogSimLine, TogSimUnit};
 use crate::input::lines;
 
 /// More cores and arrays than any chip has; each gets tracks of its own.
@@ -16,8 +16,8 @@ const MAX_STATISTICS: usize = 1 << 10;
 
 /// An instruction that ran.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Span {
-    pub unit: Unit,
+pub(super) struct InstructionSpan {
+    pub unit: TogSimUnit,
     pub array: u32,
     pub name: StringId,
     pub begin: i64,
@@ -27,9 +27,9 @@ pub(super) struct Span {
 
 /// What one core did.
 #[derive(Debug, Default)]
-pub(super) struct Core {
+pub(super) struct TogSimCore {
     /// In the order in which they were issued.
-    pub spans: Vec<Span>,
+    pub spans: Vec<InstructionSpan>,
     /// What the simulator said last of it, by what it is about: of the run where it ended,
     /// else of an interval.
     pub statistics: BTreeMap<String, String>,
@@ -38,14 +38,14 @@ pub(super) struct Core {
     /// Open spans by number.
     numbered: HashMap<u64, usize>,
     /// Open spans without one, by what they do.
-    named: HashMap<(Unit, StringId), VecDeque<usize>>,
+    named: HashMap<(TogSimUnit, StringId), VecDeque<usize>>,
     /// When each pipeline is free.
-    free: HashMap<(Unit, u32), i64>,
+    free: HashMap<(TogSimUnit, u32), i64>,
 }
 
 /// An operator that ran on all cores of a scheduler.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Kernel {
+pub(super) struct TogSimKernel {
     pub scheduler: u32,
     pub number: u64,
     pub name: StringId,
@@ -55,9 +55,9 @@ pub(super) struct Kernel {
 
 /// A simulation.
 #[derive(Debug, Default)]
-pub(super) struct Run {
-    pub cores: BTreeMap<u32, Core>,
-    pub kernels: Vec<Kernel>,
+pub(super) struct TogSimRun {
+    pub cores: BTreeMap<u32, TogSimCore>,
+    pub kernels: Vec<TogSimKernel>,
     pub mhz: Option<f64>,
     /// Cycles of all of it, where it came to its end.
     pub ended: Option<i64>,
@@ -65,11 +65,11 @@ pub(super) struct Run {
     pub now: i64,
 }
 
-type Added = Result<(), (IssueKind, String)>;
+type TogSimUpdate = Result<(), (IssueKind, String)>;
 
-impl Run {
+impl TogSimRun {
     /// Takes a line of `file`.
-    pub fn add(&mut self, line: lines::Line<'_>, file: &str, out: &mut TraceBuilder) {
+    pub fn add(&mut self, line: lines::InputLine<'_>, file: &str, out: &mut TraceBuilder) {
         if matches!(line.level, "error" | "critical") {
             out.log(IssueKind::ProfilerError, || format!("line {} of {file}: {}", line.number, line.message));
         }
@@ -83,25 +83,25 @@ impl Run {
         }
     }
 
-    fn add_parsed(&mut self, line: Line<'_>, out: &mut TraceBuilder) -> Added {
+    fn add_parsed(&mut self, line: TogSimLine<'_>, out: &mut TraceBuilder) -> TogSimUpdate {
         match line {
-            Line::Clock { mhz } => self.mhz = Some(mhz),
-            Line::End { cycle } => {
+            TogSimLine::Clock { mhz } => self.mhz = Some(mhz),
+            TogSimLine::End { cycle } => {
                 self.ended = Some(cycle);
                 self.now = self.now.max(cycle);
             }
-            Line::Statistic { core, text } => {
+            TogSimLine::Statistic { core, text } => {
                 let (name, value) = statistic(text);
                 let statistics = &mut self.core(core)?.statistics;
                 if statistics.len() < MAX_STATISTICS || statistics.contains_key(name) {
                     statistics.insert(name.to_owned(), value);
                 }
             }
-            Line::Kernel { scheduler, number, name, end } => {
+            TogSimLine::Kernel { scheduler, number, name, end } => {
                 self.now = self.now.max(end);
-                self.kernels.push(Kernel { scheduler, number, name: out.intern(name), start: None, end });
+                self.kernels.push(TogSimKernel { scheduler, number, name: out.intern(name), start: None, end });
             }
-            Line::KernelTimes { scheduler, number, start } => {
+            TogSimLine::KernelTimes { scheduler, number, start } => {
                 let mut last = self.kernels.iter_mut().rev().take(64);
                 let kernel = last.find(|kernel| (kernel.scheduler, kernel.number) == (scheduler, number));
                 if let Some(kernel) = kernel.filter(|kernel| start <= kernel.end) {
@@ -110,12 +110,12 @@ impl Run {
                     return Err((IssueKind::MalformedEvent, format!("times of kernel {number}, which has not ended")));
                 }
             }
-            Line::Issued(instruction, end) => {
+            TogSimLine::Issued(instruction, end) => {
                 self.check(&instruction)?;
                 let name = out.intern(instruction.name);
                 self.issue(&instruction, name, end)?;
             }
-            Line::Finished(instruction) => {
+            TogSimLine::Finished(instruction) => {
                 self.check(&instruction)?;
                 let name = out.intern(instruction.name);
                 self.finish(&instruction, name)?;
@@ -124,7 +124,7 @@ impl Run {
         Ok(())
     }
 
-    fn core(&mut self, core: u32) -> Result<&mut Core, (IssueKind, String)> {
+    fn core(&mut self, core: u32) -> Result<&mut TogSimCore, (IssueKind, String)> {
         if core >= MAX_UNITS {
             return Err((
                 IssueKind::MalformedEvent,
@@ -135,8 +135,8 @@ impl Run {
     }
 
     /// Time only moves on; cores run in lockstep.
-    fn check(&mut self, instruction: &Instruction<'_>) -> Added {
-        let Instruction { cycle, array, .. } = *instruction;
+    fn check(&mut self, instruction: &TogSimInstruction<'_>) -> TogSimUpdate {
+        let TogSimInstruction { cycle, array, .. } = *instruction;
         if array >= MAX_UNITS {
             return Err((IssueKind::MalformedEvent, format!("there is no array {array}")));
         }
@@ -149,16 +149,16 @@ impl Run {
         Ok(())
     }
 
-    fn issue(&mut self, instruction: &Instruction<'_>, name: StringId, end: Option<i64>) -> Added {
-        let Instruction { cycle, unit, array, id, .. } = *instruction;
+    fn issue(&mut self, instruction: &TogSimInstruction<'_>, name: StringId, end: Option<i64>) -> TogSimUpdate {
+        let TogSimInstruction { cycle, unit, array, id, .. } = *instruction;
         let core = self.core(instruction.core)?;
-        let is_moved = matches!(unit, Unit::Load | Unit::Store);
+        let is_moved = matches!(unit, TogSimUnit::Load | TogSimUnit::Store);
         // A pipeline works at one instruction after the other; loads and stores are only
         // known to be on their way.
         let begin = if is_moved { cycle } else { core.free.get(&(unit, array)).copied().unwrap_or(0).max(cycle) };
         let index = core.spans.len();
         let end = end.map(|end| end.max(begin));
-        core.spans.push(Span { unit, array, name, begin, end });
+        core.spans.push(InstructionSpan { unit, array, name, begin, end });
         if let Some(end) = end {
             core.free.insert((unit, array), end);
             self.now = self.now.max(cycle);
@@ -170,10 +170,10 @@ impl Run {
         Ok(())
     }
 
-    fn finish(&mut self, instruction: &Instruction<'_>, name: StringId) -> Added {
-        let Instruction { cycle, unit, id, .. } = *instruction;
+    fn finish(&mut self, instruction: &TogSimInstruction<'_>, name: StringId) -> TogSimUpdate {
+        let TogSimInstruction { cycle, unit, id, .. } = *instruction;
         let core = self.core(instruction.core)?;
-        let is_moved = matches!(unit, Unit::Load | Unit::Store);
+        let is_moved = matches!(unit, TogSimUnit::Load | TogSimUnit::Store);
         let open = match id {
             // Data may come after all of an asynchronous load was asked for: the last end counts.
             Some(id) if is_moved => core.numbered.get(&id).copied(),

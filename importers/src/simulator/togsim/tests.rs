@@ -5,8 +5,8 @@ use crate::testing::slices;
 
 fn try_open(lines: &[&str], clock_mhz: Option<f64>) -> Result<TraceModel, ImportError> {
     let text: Vec<String> = lines.iter().map(|line| format!("[2026-01-01 00:00:00.000] [trace] {line}\n")).collect();
-    let source = Source::from_bytes("run.log", text.concat().into_bytes()).unwrap();
-    assert_eq!(TogSim.detect(source.head()), Confidence::Certain);
+    let source = InputSource::from_bytes("run.log", text.concat().into_bytes()).unwrap();
+    assert_eq!(TogSim.detect(source.head()), DetectionConfidence::Certain);
     let mut builder = TraceBuilder::new();
     let options = ImportOptions { clock_mhz, ..ImportOptions::default() };
     TogSim.import(&source, &options, &Progress::new(), &mut builder)?;
@@ -146,15 +146,15 @@ fn kernels_of_too_many_cores_are_on_the_first_only() {
 #[test]
 fn what_nobody_wants_is_not_written() {
     let text = YOUNG.map(|line| format!("{line}\n")).concat();
-    let source = Source::from_bytes("run.log", text.into_bytes()).unwrap();
-    let (mut builder, mut run, progress) = (TraceBuilder::new(), Run::default(), Progress::new());
+    let source = InputSource::from_bytes("run.log", text.into_bytes()).unwrap();
+    let (mut builder, mut run, progress) = (TraceBuilder::new(), TogSimRun::default(), Progress::new());
     lines::read(&source, &progress, |line| {
         run.add(line, "run.log", &mut builder);
         Ok(())
     })
     .unwrap();
     progress.cancel();
-    let written = timeline::write(&run, Clock::NONE, &progress, &mut builder);
+    let written = timeline::write(&run, CycleClock::NONE, &progress, &mut builder);
     assert!(matches!(written, Err(ImportError::Cancelled)));
 }
 

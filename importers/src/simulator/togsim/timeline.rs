@@ -8,9 +8,9 @@ use trace_model::{
     TraceBuilder, TrackId, TrackKind,
 };
 
-use super::line::Unit;
-use super::run::{Core, Run, Span};
-use crate::common::cycles::Clock;
+use super::line::TogSimUnit;
+use super::run::{InstructionSpan, TogSimCore, TogSimRun};
+use crate::common::cycles::CycleClock;
 use crate::common::waits::add_waits;
 use crate::input::{ImportError, Progress};
 
@@ -21,8 +21,13 @@ const MAX_KERNELS: usize = if cfg!(test) { 8 } else { 1 << 20 };
 const SPANS_A_CHECK: usize = 1 << 12;
 
 /// Makes a device of every core.
-pub(super) fn write(run: &Run, clock: Clock, progress: &Progress, out: &mut TraceBuilder) -> Result<(), ImportError> {
-    let is_shown = |core: &&Core| !core.spans.is_empty() || !run.kernels.is_empty();
+pub(super) fn write(
+    run: &TogSimRun,
+    clock: CycleClock,
+    progress: &Progress,
+    out: &mut TraceBuilder,
+) -> Result<(), ImportError> {
+    let is_shown = |core: &&TogSimCore| !core.spans.is_empty() || !run.kernels.is_empty();
     let shown = run.cores.values().filter(is_shown).count();
     let with_kernels = (MAX_KERNELS / run.kernels.len().max(1)).clamp(1, shown.max(1));
     let without = (shown - with_kernels.min(shown)) as u64;
@@ -50,7 +55,8 @@ pub(super) fn write(run: &Run, clock: Clock, progress: &Progress, out: &mut Trac
             let value = format!("{} instructions: skipped, or the log lacks lines", core.only_ended);
             out.set_group_fact(group, "ends without a begin", ArgValue::Text(value));
         }
-        let mut writer = Writer { out, group, clock, now: run.now, tracks: BTreeMap::new(), labels: HashMap::new() };
+        let mut writer =
+            TogSimTimeline { out, group, clock, now: run.now, tracks: BTreeMap::new(), labels: HashMap::new() };
         if at < with_kernels {
             writer.kernels(run, &labels);
         }
@@ -60,17 +66,17 @@ pub(super) fn write(run: &Run, clock: Clock, progress: &Progress, out: &mut Trac
     Ok(())
 }
 
-struct Writer<'a> {
+struct TogSimTimeline<'a> {
     out: &'a mut TraceBuilder,
     group: GroupId,
-    clock: Clock,
+    clock: CycleClock,
     now: i64,
     /// Of units, in the order of the picture.
-    tracks: BTreeMap<(Unit, u32), TrackId>,
+    tracks: BTreeMap<(TogSimUnit, u32), TrackId>,
     labels: HashMap<StringId, LabelId>,
 }
 
-impl Writer<'_> {
+impl TogSimTimeline<'_> {
     fn track(&mut self, kind: TrackKind, sort: i64, name: &str) -> TrackId {
         let track = self.out.track(self.group, kind, sort, name);
         self.out.track_mut(track).sort = sort;
@@ -79,7 +85,7 @@ impl Writer<'_> {
 
     /// Operators as programs. Where there are several schedulers, which of them a core
     /// belongs to is not in the log.
-    fn kernels(&mut self, run: &Run, labels: &[LabelId]) {
+    fn kernels(&mut self, run: &TogSimRun, labels: &[LabelId]) {
         let track = self.track(TrackKind::Modules, 1, "Kernels");
         for (kernel, label) in run.kernels.iter().zip(labels) {
             let begin = kernel.start.unwrap_or(kernel.end);
@@ -95,7 +101,7 @@ impl Writer<'_> {
         }
     }
 
-    fn core(&mut self, core: &Core, progress: &Progress) -> Result<Overlaps, ImportError> {
+    fn core(&mut self, core: &TogSimCore, progress: &Progress) -> Result<OverlapLanes, ImportError> {
         let ops = self.track(TrackKind::Ops, 2, "Compute");
         let flights = self.track(TrackKind::AsyncOps, 3, "Loads and stores");
         let (mut moved, mut unended) = (Vec::new(), 0);
@@ -134,8 +140,8 @@ impl Writer<'_> {
         track: TrackId,
         mut computed: Vec<(TimeRange, LabelId)>,
         moved: Vec<(TimeRange, LabelId)>,
-    ) -> Overlaps {
-        let mut overlaps = Overlaps::default();
+    ) -> OverlapLanes {
+        let mut overlaps = OverlapLanes::default();
         computed.sort_by_key(|(range, _)| (range.start, range.end));
         let mut busy: Vec<TimeRange> = Vec::with_capacity(computed.len());
         for (range, label) in computed {
@@ -154,13 +160,13 @@ impl Writer<'_> {
         overlaps
     }
 
-    fn unit_track(&mut self, span: &Span) -> TrackId {
+    fn unit_track(&mut self, span: &InstructionSpan) -> TrackId {
         if let Some(track) = self.tracks.get(&(span.unit, span.array)) {
             return *track;
         }
         let (sort, name) = match span.unit {
-            Unit::Array => (10 + i64::from(span.array), format!("Systolic array {}", span.array)),
-            Unit::Vector => (4, "Vector unit".to_owned()),
+            TogSimUnit::Array => (10 + i64::from(span.array), format!("Systolic array {}", span.array)),
+            TogSimUnit::Vector => (4, "Vector unit".to_owned()),
             _ => (5, "Cross-lane unit".to_owned()),
         };
         let track = self.track(TrackKind::Derived, sort, &name);
@@ -168,24 +174,24 @@ impl Writer<'_> {
         track
     }
 
-    fn label(&mut self, span: &Span) -> LabelId {
+    fn label(&mut self, span: &InstructionSpan) -> LabelId {
         let category = match span.unit {
-            Unit::Array => "dot",
-            Unit::Vector | Unit::CrossLane => "loop fusion",
-            Unit::Load | Unit::Store => "copy-start",
+            TogSimUnit::Array => "dot",
+            TogSimUnit::Vector | TogSimUnit::CrossLane => "loop fusion",
+            TogSimUnit::Load | TogSimUnit::Store => "copy-start",
         };
         let name = self.out.str(span.name).to_owned();
         let name = match span.unit {
-            Unit::Load => format!("load {name}"),
-            Unit::Store => format!("store {name}"),
+            TogSimUnit::Load => format!("load {name}"),
+            TogSimUnit::Store => format!("store {name}"),
             _ => name,
         };
         self.op_label(&name, category)
     }
 
     /// The op on which the core waits for a load or a store.
-    fn wait_label(&mut self, span: &Span) -> LabelId {
-        let verb = if span.unit == Unit::Load { "load" } else { "store" };
+    fn wait_label(&mut self, span: &InstructionSpan) -> LabelId {
+        let verb = if span.unit == TogSimUnit::Load { "load" } else { "store" };
         let name = format!("wait {verb} {}", self.out.str(span.name));
         self.op_label(&name, "copy-done")
     }
@@ -205,14 +211,14 @@ impl Writer<'_> {
 
 /// Instructions that units ran beside others.
 #[derive(Default)]
-struct Overlaps {
+struct OverlapLanes {
     /// Those that are shown from where others end.
     shortened: u64,
     /// Those that end before others do.
     hidden: u64,
 }
 
-impl Overlaps {
+impl OverlapLanes {
     fn log(&self, core: u32, out: &mut TraceBuilder) {
         let log = out.log_mut();
         log.add_many(IssueKind::ScheduleOverlaps, self.shortened, || {
@@ -232,6 +238,6 @@ fn label_of(name: StringId, out: &mut TraceBuilder) -> LabelId {
     out.label(&name, None)
 }
 
-fn is_moved(span: &Span) -> bool {
-    matches!(span.unit, Unit::Load | Unit::Store)
+fn is_moved(span: &InstructionSpan) -> bool {
+    matches!(span.unit, TogSimUnit::Load | TogSimUnit::Store)
 }

@@ -22,23 +22,23 @@ use trace_model::{
     TraceBuilder, TrackId, TrackKind,
 };
 
-use proto::{Damage, Message};
-use render::Names;
+use proto::{TextProtoDamage, TextProtoMessage};
+use render::InstructionNames;
 
 use super::collective::collective;
-use super::emit::{self, Facts};
-use super::hlo::Program;
-use super::labels::Labels;
-use super::simulate::Place;
+use super::emit::{self, ArgumentRows};
+use super::hlo::ScheduledProgram;
+use super::labels::ScheduleLabels;
+use super::simulate::InstructionIndex;
 use super::text_of;
-use crate::common::{Confidence, Format, ImportOptions, Importer};
-use crate::input::{ImportError, Progress, Source};
+use crate::common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
+use crate::input::{ImportError, InputSource, Progress};
 
 /// Reads schedules of the latency-hiding scheduler.
 #[derive(Debug)]
 pub struct LatencyHidingSchedule;
 
-static FORMAT: Format = Format {
+static FORMAT: TraceFormat = TraceFormat {
     id: "xla-schedule",
     title: "latency-hiding schedule of XLA",
     extensions: &["schedule.txt"],
@@ -57,26 +57,27 @@ const MAX_GROWTH: usize = 4;
 const LAST: f64 = 1e17;
 
 impl Importer for LatencyHidingSchedule {
-    fn format(&self) -> &'static Format {
+    fn format(&self) -> &'static TraceFormat {
         &FORMAT
     }
 
-    fn detect(&self, head: &[u8]) -> Confidence {
-        if head.starts_with(b"hlo_module {") { Confidence::Certain } else { Confidence::No }
+    fn detect(&self, head: &[u8]) -> DetectionConfidence {
+        if head.starts_with(b"hlo_module {") { DetectionConfidence::Certain } else { DetectionConfidence::No }
     }
 
     fn import(
         &self,
-        source: &Source,
+        source: &InputSource,
         options: &ImportOptions,
         progress: &Progress,
         out: &mut TraceBuilder,
     ) -> Result<(), ImportError> {
         let (text, _) = text_of(source.content(progress)?, out);
         progress.check()?;
-        let parsed = Message::parse(&text).map_err(|Damage { offset, line, what }| malformed(offset, line, &what))?;
+        let parsed = TextProtoMessage::parse(&text)
+            .map_err(|TextProtoDamage { offset, line, what }| malformed(offset, line, &what))?;
         let (root, module) = (&parsed.root, parsed.root.message("hlo_module"));
-        let schedules: Vec<&Message<'_>> = root.all("computation_schedules").collect();
+        let schedules: Vec<&TextProtoMessage<'_>> = root.all("computation_schedules").collect();
         let Some(module) = module.filter(|_| !schedules.is_empty()) else {
             let lines = text.lines().count();
             return Err(malformed(text.len(), lines, "the file ends, and there was no schedule of a computation"));
@@ -84,7 +85,7 @@ impl Importer for LatencyHidingSchedule {
         if !parsed.cut_in.is_empty() {
             out.log(IssueKind::TruncatedFile, || format!("the file ends inside of {}", parsed.cut_in.join(" / ")));
         }
-        let names = Names::of(module);
+        let names = InstructionNames::of(module);
         let most = text.len().saturating_mul(MAX_GROWTH).saturating_add(1 << 20);
         let Some(hlo) = render::text(module, &names, most) else {
             let what = "the module repeats names until its text is many times the size of the file";
@@ -92,14 +93,16 @@ impl Importer for LatencyHidingSchedule {
         };
         let cut_names = names.cut();
         out.log_mut().add_many(IssueKind::TextCut, cut_names, || "names of the module, or lists of them".to_owned());
-        let Some(program) = Program::parse(&hlo) else { return Err(malformed(0, 1, "the module has no name")) };
+        let Some(program) = ScheduledProgram::parse(&hlo) else {
+            return Err(malformed(0, 1, "the module has no name"));
+        };
         progress.check()?;
-        let cut = Cut::of(&parsed.cut_in);
+        let cut = ScheduleCut::of(&parsed.cut_in);
         let last = schedules.len() - 1;
-        let schedules: Vec<Schedule> = schedules
+        let schedules: Vec<ParsedSchedule> = schedules
             .into_iter()
             .enumerate()
-            .map(|(at, it)| Schedule::read(it, &names, options, cut.filter(|_| at == last)))
+            .map(|(at, it)| ParsedSchedule::read(it, &names, options, cut.filter(|_| at == last)))
             .collect::<Result<_, _>>()?;
         let main = main_of(&program, &schedules);
         if main.is_none() && parsed.cut_in.is_empty() {
@@ -119,14 +122,14 @@ impl Importer for LatencyHidingSchedule {
 
 /// Where in a schedule the file ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Cut {
+enum ScheduleCut {
     /// After a row.
     Schedule,
     /// Inside a row.
     Row,
 }
 
-impl Cut {
+impl ScheduleCut {
     /// By the names of what is not closed.
     fn of(open: &[&str]) -> Option<Self> {
         match open {
@@ -143,7 +146,7 @@ fn malformed(offset: usize, line: usize, what: &str) -> ImportError {
 }
 
 /// One instruction of a schedule, in picoseconds.
-struct Row {
+struct ScheduleRow {
     id: u64,
     start: i64,
     end: i64,
@@ -152,22 +155,22 @@ struct Row {
 }
 
 /// The schedule of one computation.
-struct Schedule {
+struct ParsedSchedule {
     computation: Rc<str>,
     /// The file ends in it.
     is_cut: bool,
     mhz: f64,
-    rows: Vec<Row>,
+    rows: Vec<ScheduleRow>,
     memory_peak: Option<u64>,
     statistics: Vec<(String, String)>,
 }
 
-impl Schedule {
+impl ParsedSchedule {
     fn read(
-        message: &Message<'_>,
-        names: &Names,
+        message: &TextProtoMessage<'_>,
+        names: &InstructionNames,
         options: &ImportOptions,
-        cut: Option<Cut>,
+        cut: Option<ScheduleCut>,
     ) -> Result<Self, ImportError> {
         let computation = names.computations.get(&message.number("computation_id").unwrap_or(0));
         let computation = computation.cloned().unwrap_or_else(|| "(unknown computation)".into());
@@ -180,8 +183,8 @@ impl Schedule {
             );
             return Err(ImportError::Unusable { format: FORMAT.title, what });
         };
-        let mut written: Vec<&Message<'_>> = message.all("instructions").collect();
-        if cut == Some(Cut::Row) {
+        let mut written: Vec<&TextProtoMessage<'_>> = message.all("instructions").collect();
+        if cut == Some(ScheduleCut::Row) {
             // Numbers that are missing would read as 0.
             written.pop();
         }
@@ -195,7 +198,7 @@ impl Schedule {
                 return Err(malformed(row.offset, row.line, &what));
             }
             let ps = |cycles: f64| (cycles / mhz * 1e6).min(LAST).round() as i64;
-            rows.push(Row {
+            rows.push(ScheduleRow {
                 id: row.number("id").unwrap_or(0),
                 start: ps(start),
                 end: ps(end),
@@ -212,7 +215,7 @@ impl Schedule {
             memory_peak: statistics.and_then(|it| it.number("memory_pressure_peak")),
             statistics: statistics
                 .into_iter()
-                .flat_map(Message::every_scalar)
+                .flat_map(TextProtoMessage::every_scalar)
                 .map(|(key, value)| (key.to_owned(), value.to_owned()))
                 .collect(),
         })
@@ -225,12 +228,12 @@ impl Schedule {
 
 /// The schedule that stands for the program: that of its entry computation. `None` if the file has none, and only shows
 /// what runs inside it.
-fn main_of(program: &Program<'_>, schedules: &[Schedule]) -> Option<usize> {
+fn main_of(program: &ScheduledProgram<'_>, schedules: &[ParsedSchedule]) -> Option<usize> {
     let entry = program.entry.and_then(|entry| program.computation(entry)).map(|entry| entry.name);
     schedules.iter().position(|it| Some(&*it.computation) == entry)
 }
 
-fn describe(program: &Program<'_>, schedules: &[Schedule], main: Option<usize>, out: &mut TraceBuilder) {
+fn describe(program: &ScheduledProgram<'_>, schedules: &[ParsedSchedule], main: Option<usize>, out: &mut TraceBuilder) {
     let Some(main) = schedules.get(main.unwrap_or(0)) else { return };
     let about = out.source_mut();
     about.simulator = Some("XLA's latency-hiding scheduler".to_owned());
@@ -241,12 +244,18 @@ fn describe(program: &Program<'_>, schedules: &[Schedule], main: Option<usize>, 
     about.facts.extend(main.statistics.iter().map(|(key, value)| (format!("scheduler.{key}"), value.clone())));
 }
 
-fn convert(program: &Program<'_>, names: &Names, schedules: &[Schedule], main: Option<usize>, out: &mut TraceBuilder) {
+fn convert(
+    program: &ScheduledProgram<'_>,
+    names: &InstructionNames,
+    schedules: &[ParsedSchedule],
+    main: Option<usize>,
+    out: &mut TraceBuilder,
+) {
     let id = out.program(program.name, None);
-    let mut labels = Labels::new(program, id);
-    let facts = |schedule: &Schedule| {
-        let cycles = |row: &Row| vec![Arg { name: "cycles".to_owned(), value: ArgValue::Float(row.cycles) }];
-        Arc::new(Facts { rows: schedule.rows.iter().map(cycles).collect() })
+    let mut labels = ScheduleLabels::new(program, id);
+    let facts = |schedule: &ParsedSchedule| {
+        let cycles = |row: &ScheduleRow| vec![Arg { name: "cycles".to_owned(), value: ArgValue::Float(row.cycles) }];
+        Arc::new(ArgumentRows { rows: schedule.rows.iter().map(cycles).collect() })
     };
     for (index, schedule) in schedules.iter().enumerate() {
         let is_main = Some(index) == main;
@@ -264,7 +273,7 @@ fn convert(program: &Program<'_>, names: &Names, schedules: &[Schedule], main: O
             out.group(Some(host), GroupKind::Custom, &format!("{} (once, by itself)", schedule.computation))
         };
         let facts = out.add_arg_source(facts(schedule));
-        let mut writer = Writer { program, names, group, is_main, facts, flights: HashMap::new() };
+        let mut writer = ScheduleWriter { program, names, group, is_main, facts, flights: HashMap::new() };
         writer.write(schedule, &mut labels, out);
         memory(out, group, schedule);
     }
@@ -272,9 +281,9 @@ fn convert(program: &Program<'_>, names: &Names, schedules: &[Schedule], main: O
 }
 
 /// Adds one schedule.
-struct Writer<'p, 'a> {
-    program: &'p Program<'a>,
-    names: &'p Names,
+struct ScheduleWriter<'p, 'a> {
+    program: &'p ScheduledProgram<'a>,
+    names: &'p InstructionNames,
     group: GroupId,
     is_main: bool,
     facts: ArgSourceId,
@@ -282,8 +291,8 @@ struct Writer<'p, 'a> {
     flights: HashMap<&'a str, (i64, usize)>,
 }
 
-impl<'a> Writer<'_, 'a> {
-    fn place(&self, row: &Row) -> Option<Place> {
+impl<'a> ScheduleWriter<'_, 'a> {
+    fn place(&self, row: &ScheduleRow) -> Option<InstructionIndex> {
         let (computation, instruction) = self.names.instructions.get(&row.id)?;
         let index = self.program.find(computation)?;
         Some((index, self.program.computation(index)?.position(instruction)?))
@@ -296,8 +305,8 @@ impl<'a> Writer<'_, 'a> {
         track
     }
 
-    fn write(&mut self, schedule: &Schedule, labels: &mut Labels<'_, 'a>, out: &mut TraceBuilder) {
-        let places: Vec<Option<Place>> = schedule.rows.iter().map(|row| self.place(row)).collect();
+    fn write(&mut self, schedule: &ParsedSchedule, labels: &mut ScheduleLabels<'_, 'a>, out: &mut TraceBuilder) {
+        let places: Vec<Option<InstructionIndex>> = schedule.rows.iter().map(|row| self.place(row)).collect();
         let awaited = next_dones(self.program, &places);
         let ops = self.track(out, TrackKind::Ops, 2, "XLA Ops");
         // A slice of one cycle is an instruction that costs nothing.
@@ -336,10 +345,10 @@ impl<'a> Writer<'_, 'a> {
     /// Remembers a start; adds the span in flight of one that ends here.
     fn fly(
         &mut self,
-        schedule: &Schedule,
+        schedule: &ParsedSchedule,
         at: usize,
-        place: Place,
-        labels: &mut Labels<'_, 'a>,
+        place: InstructionIndex,
+        labels: &mut ScheduleLabels<'_, 'a>,
         out: &mut TraceBuilder,
     ) {
         let program = self.program;
@@ -374,13 +383,13 @@ impl<'a> Writer<'_, 'a> {
 }
 
 /// For each row the first instruction from there on that awaits something.
-fn next_dones(program: &Program<'_>, places: &[Option<Place>]) -> Vec<Option<Place>> {
-    let is_done = |&(computation, at): &Place| {
+fn next_dones(program: &ScheduledProgram<'_>, places: &[Option<InstructionIndex>]) -> Vec<Option<InstructionIndex>> {
+    let is_done = |&(computation, at): &InstructionIndex| {
         let instruction = program.computation(computation).and_then(|it| it.instructions.get(at));
         instruction.is_some_and(|it| it.opcode.ends_with("-done"))
     };
     let mut next = None;
-    let mut out: Vec<Option<Place>> = places
+    let mut out: Vec<Option<InstructionIndex>> = places
         .iter()
         .rev()
         .map(|place| {
@@ -393,7 +402,7 @@ fn next_dones(program: &Program<'_>, places: &[Option<Place>]) -> Vec<Option<Pla
 }
 
 /// Adds how much memory the scheduler counts, and the most that it expects.
-fn memory(out: &mut TraceBuilder, group: GroupId, schedule: &Schedule) {
+fn memory(out: &mut TraceBuilder, group: GroupId, schedule: &ParsedSchedule) {
     let track = emit::track(out, group, TrackKind::Counter, 7, "Memory by the scheduler");
     for row in &schedule.rows {
         out.add_counter_sample(track, Timestamp::from_ps(row.end), None, row.memory as f64);

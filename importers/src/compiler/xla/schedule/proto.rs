@@ -4,31 +4,31 @@ use std::borrow::Cow;
 
 /// One message: its fields in file order.
 #[derive(Debug, Default)]
-pub(super) struct Message<'a> {
-    fields: Vec<(&'a str, Value<'a>)>,
+pub(super) struct TextProtoMessage<'a> {
+    fields: Vec<(&'a str, TextProtoValue<'a>)>,
     /// Line and byte that it starts at.
     pub line: usize,
     pub offset: usize,
 }
 
 #[derive(Debug)]
-enum Value<'a> {
+enum TextProtoValue<'a> {
     /// A number, a word, or a text with its quotes.
     Scalar(&'a str),
-    Message(Message<'a>),
+    Message(TextProtoMessage<'a>),
 }
 
 /// Why a text is no message.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Damage {
+pub(super) struct TextProtoDamage {
     pub offset: usize,
     pub line: usize,
     pub what: String,
 }
 
 /// A text as far as it goes.
-pub(super) struct Parsed<'a> {
-    pub root: Message<'a>,
+pub(super) struct ParsedTextProto<'a> {
+    pub root: TextProtoMessage<'a>,
     /// Fields that are not closed where the text ends, outermost first.
     pub cut_in: Vec<&'a str>,
 }
@@ -36,20 +36,25 @@ pub(super) struct Parsed<'a> {
 /// Deepest nesting: real schedules have about ten levels.
 const MAX_DEPTH: usize = 64;
 
-impl<'a> Message<'a> {
+impl<'a> TextProtoMessage<'a> {
     /// Reads a text. If it is truncated, the complete fields are kept.
-    pub fn parse(text: &'a str) -> Result<Parsed<'a>, Damage> {
-        let mut reader = Reader { text, at: 0, line: 1 };
-        let mut open: Vec<(&'a str, Message<'a>)> = vec![("", Message { line: 1, ..Message::default() })];
+    pub fn parse(text: &'a str) -> Result<ParsedTextProto<'a>, TextProtoDamage> {
+        let mut reader = TextProtoReader { text, at: 0, line: 1 };
+        let mut open: Vec<(&'a str, TextProtoMessage<'a>)> =
+            vec![("", TextProtoMessage { line: 1, ..TextProtoMessage::default() })];
         while let Some(byte) = reader.next_byte() {
-            let damage = |reader: &Reader<'_>, what: String| Damage { offset: reader.at, line: reader.line, what };
+            let damage = |reader: &TextProtoReader<'_>, what: String| TextProtoDamage {
+                offset: reader.at,
+                line: reader.line,
+                what,
+            };
             if matches!(byte, b'}' | b'>') {
                 reader.at += 1;
                 let closed = open.pop();
                 let (Some((name, message)), Some((_, outer))) = (closed, open.last_mut()) else {
                     return Err(damage(&reader, "a } that closes nothing".to_owned()));
                 };
-                outer.fields.push((name, Value::Message(message)));
+                outer.fields.push((name, TextProtoValue::Message(message)));
                 continue;
             }
             let name = reader.word();
@@ -66,7 +71,10 @@ impl<'a> Message<'a> {
                     if open.len() > MAX_DEPTH {
                         return Err(damage(&reader, format!("more than {MAX_DEPTH} levels of nesting")));
                     }
-                    open.push((name, Message { line: reader.line, offset: reader.at, ..Message::default() }));
+                    open.push((
+                        name,
+                        TextProtoMessage { line: reader.line, offset: reader.at, ..TextProtoMessage::default() },
+                    ));
                 }
                 Some(_) if colon => {
                     let Some(value) = reader.scalar() else { break };
@@ -74,7 +82,7 @@ impl<'a> Message<'a> {
                         return Err(damage(&reader, format!("no value of {name}")));
                     }
                     if let Some((_, message)) = open.last_mut() {
-                        message.fields.push((name, Value::Scalar(value)));
+                        message.fields.push((name, TextProtoValue::Scalar(value)));
                     }
                 }
                 Some(_) => return Err(damage(&reader, format!("neither : nor {{ after {name}"))),
@@ -85,22 +93,22 @@ impl<'a> Message<'a> {
     }
 
     /// The messages of a field.
-    pub fn all(&self, name: &str) -> impl Iterator<Item = &Message<'a>> {
+    pub fn all(&self, name: &str) -> impl Iterator<Item = &TextProtoMessage<'a>> {
         self.fields.iter().filter_map(move |(field, value)| match value {
-            Value::Message(message) if *field == name => Some(message),
+            TextProtoValue::Message(message) if *field == name => Some(message),
             _ => None,
         })
     }
 
     /// The first message of a field.
-    pub fn message(&self, name: &str) -> Option<&Message<'a>> {
+    pub fn message(&self, name: &str) -> Option<&TextProtoMessage<'a>> {
         self.all(name).next()
     }
 
     /// The scalars of a field as written.
     pub fn scalars(&self, name: &str) -> impl Iterator<Item = &'a str> {
         self.fields.iter().filter_map(move |(field, value)| match value {
-            Value::Scalar(scalar) if *field == name => Some(*scalar),
+            TextProtoValue::Scalar(scalar) if *field == name => Some(*scalar),
             _ => None,
         })
     }
@@ -108,8 +116,8 @@ impl<'a> Message<'a> {
     /// All scalars, with the names of their fields.
     pub fn every_scalar(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.fields.iter().filter_map(|(field, value)| match value {
-            Value::Scalar(scalar) => Some((*field, *scalar)),
-            Value::Message(_) => None,
+            TextProtoValue::Scalar(scalar) => Some((*field, *scalar)),
+            TextProtoValue::Message(_) => None,
         })
     }
 
@@ -130,15 +138,15 @@ impl<'a> Message<'a> {
 }
 
 /// Ends everything that is still open.
-fn close<'a>(mut open: Vec<(&'a str, Message<'a>)>) -> Parsed<'a> {
+fn close<'a>(mut open: Vec<(&'a str, TextProtoMessage<'a>)>) -> ParsedTextProto<'a> {
     let cut_in = open.iter().skip(1).map(|(name, _)| *name).collect();
     while let Some((name, message)) = open.pop() {
         match open.last_mut() {
-            Some((_, outer)) => outer.fields.push((name, Value::Message(message))),
-            None => return Parsed { root: message, cut_in },
+            Some((_, outer)) => outer.fields.push((name, TextProtoValue::Message(message))),
+            None => return ParsedTextProto { root: message, cut_in },
         }
     }
-    Parsed { root: Message::default(), cut_in }
+    ParsedTextProto { root: TextProtoMessage::default(), cut_in }
 }
 
 /// Takes quotes off and undoes escapes; bytes above 127 are kept as characters.
@@ -173,13 +181,13 @@ pub(super) fn unquoted(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-struct Reader<'a> {
+struct TextProtoReader<'a> {
     text: &'a str,
     at: usize,
     line: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> TextProtoReader<'a> {
     /// The next byte that is no space, separator or comment.
     fn next_byte(&mut self) -> Option<u8> {
         while let Some(&byte) = self.text.as_bytes().get(self.at) {
@@ -243,7 +251,7 @@ mod tests {
     #[test]
     fn fields_of_every_form() {
         let text = "# a comment\nname: \"a\\\"b\\n\\303\" id: 7, id: -8\nshape { dims: 4 dims: 5 inner: <x: 1.5e3> }\nkind: BF16\n";
-        let Parsed { root, cut_in } = Message::parse(text).unwrap();
+        let ParsedTextProto { root, cut_in } = TextProtoMessage::parse(text).unwrap();
         assert!(cut_in.is_empty());
         assert_eq!(root.text("name"), "a\"b\n\u{c3}");
         assert_eq!((root.number::<i64>("id"), root.number::<u64>("none")), (Some(7), None));
@@ -258,17 +266,17 @@ mod tests {
     fn truncated_text_keeps_complete_fields() {
         let text = "a {\n  b {\n    c: 12\n    d: \"text\"\n  }\n}\n";
         for cut in 0..text.len() - 2 {
-            let parsed = Message::parse(&text[..cut]).map(|parsed| parsed.cut_in);
+            let parsed = TextProtoMessage::parse(&text[..cut]).map(|parsed| parsed.cut_in);
             assert_eq!(parsed.unwrap().is_empty(), cut < 3, "cut at {cut}");
         }
-        assert_eq!(Message::parse("a { b {").unwrap().cut_in, ["a", "b"]);
+        assert_eq!(TextProtoMessage::parse("a { b {").unwrap().cut_in, ["a", "b"]);
         // A number at the very end may have lost digits.
-        assert_eq!(Message::parse("a: 1").unwrap().root.number::<u64>("a"), None);
+        assert_eq!(TextProtoMessage::parse("a: 1").unwrap().root.number::<u64>("a"), None);
     }
 
     #[test]
     fn damage_has_a_line() {
-        let damage = |text: &str| Message::parse(text).map(|_| ()).unwrap_err();
+        let damage = |text: &str| TextProtoMessage::parse(text).map(|_| ()).unwrap_err();
         assert_eq!((damage("a: 1\n}\n").line, damage("a: 1\n}\n").what.as_str()), (2, "a } that closes nothing"));
         assert_eq!(damage("\n\na 1\n").line, 3);
         assert!(damage("a: *\n").what.contains("no value of a"));

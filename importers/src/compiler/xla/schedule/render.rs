@@ -7,8 +7,8 @@ use std::rc::Rc;
 
 use hashbrown::HashMap;
 
-use super::proto::{Message, unquoted};
-use crate::common::names::Bounded;
+use super::proto::{TextProtoMessage, unquoted};
+use crate::common::names::BoundedNames;
 
 /// Longest name of a computation or an instruction.
 const MAX_NAME: usize = 1024;
@@ -18,7 +18,7 @@ const MAX_LIST: usize = 1 << 20;
 
 /// Instructions and computations by the compiler's id.
 #[derive(Default)]
-pub(super) struct Names {
+pub(super) struct InstructionNames {
     /// Name of the computation, and of the instruction.
     pub instructions: HashMap<u64, (Rc<str>, String)>,
     pub computations: HashMap<u64, Rc<str>>,
@@ -27,18 +27,18 @@ pub(super) struct Names {
 }
 
 /// A name as it can stand in text.
-fn name_of(message: &Message<'_>) -> String {
+fn name_of(message: &TextProtoMessage<'_>) -> String {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
     message.text("name").chars().take(MAX_NAME).map(|c| if is_part(c) { c } else { '_' }).collect()
 }
 
 /// Whether [`name_of`] cuts it.
-fn is_cut(message: &Message<'_>) -> bool {
+fn is_cut(message: &TextProtoMessage<'_>) -> bool {
     message.text("name").chars().nth(MAX_NAME).is_some()
 }
 
-impl Names {
-    pub fn of(module: &Message<'_>) -> Self {
+impl InstructionNames {
+    pub fn of(module: &TextProtoMessage<'_>) -> Self {
         let mut names = Self::default();
         for computation in module.all("computations") {
             let all = || std::iter::once(computation).chain(computation.all("instructions"));
@@ -53,14 +53,14 @@ impl Names {
         names
     }
 
-    fn operands(&self, instruction: &Message<'_>) -> String {
+    fn operands(&self, instruction: &TextProtoMessage<'_>) -> String {
         let ids = instruction.numbers("operand_ids");
         self.references(ids.iter().filter_map(|id| self.instructions.get(id)).map(|(_, name)| name.as_str()))
     }
 
     /// `%a, %b`.
     fn references<'n>(&self, names: impl Iterator<Item = &'n str>) -> String {
-        let mut out = Bounded::new(MAX_LIST);
+        let mut out = BoundedNames::new(MAX_LIST);
         let mut separator = "";
         for name in names {
             out.push_all(&[separator, "%", name]);
@@ -80,7 +80,7 @@ impl Names {
 }
 
 /// The text of a module; `None` if it would be longer than `most`.
-pub(super) fn text(module: &Message<'_>, names: &Names, most: usize) -> Option<String> {
+pub(super) fn text(module: &TextProtoMessage<'_>, names: &InstructionNames, most: usize) -> Option<String> {
     let mut out = format!("HloModule {}, is_scheduled=true", name_of(module));
     if let Some(devices) = module.message("device_assignment") {
         let (replicas, partitions) = (devices.number("replica_count"), devices.number("computation_count"));
@@ -108,7 +108,7 @@ pub(super) fn text(module: &Message<'_>, names: &Names, most: usize) -> Option<S
 }
 
 /// Where instructions come from, as four tables.
-fn tables(module: &Message<'_>, out: &mut String) {
+fn tables(module: &TextProtoMessage<'_>, out: &mut String) {
     let Some(index) = module.message("stack_frame_index") else { return };
     for (title, field) in [("FileNames", "file_names"), ("FunctionNames", "function_names")] {
         let _ = writeln!(out, "{title}");
@@ -142,7 +142,7 @@ fn list(numbers: &[u64]) -> String {
 }
 
 /// `%name = shape opcode(operands), attributes`.
-fn line(instruction: &Message<'_>, names: &Names) -> String {
+fn line(instruction: &TextProtoMessage<'_>, names: &InstructionNames) -> String {
     let opcode = one_line(&instruction.text("opcode"));
     let shape = instruction.message("shape").map_or_else(|| "()".to_owned(), |shape| shape_text(shape, 0));
     let operands = match opcode.as_str() {
@@ -181,7 +181,12 @@ fn line(instruction: &Message<'_>, names: &Names) -> String {
     out
 }
 
-fn called(instruction: &Message<'_>, opcode: &str, names: &Names, add: &mut impl FnMut(&str, String)) {
+fn called(
+    instruction: &TextProtoMessage<'_>,
+    opcode: &str,
+    names: &InstructionNames,
+    add: &mut impl FnMut(&str, String),
+) {
     let ids = instruction.numbers("called_computation_ids");
     let mut called = ids.iter().filter_map(|id| names.computations.get(id)).map(|name| format!("%{name}"));
     match opcode {
@@ -200,7 +205,7 @@ fn called(instruction: &Message<'_>, opcode: &str, names: &Names, add: &mut impl
     }
 }
 
-fn communication(instruction: &Message<'_>, add: &mut impl FnMut(&str, String)) {
+fn communication(instruction: &TextProtoMessage<'_>, add: &mut impl FnMut(&str, String)) {
     if let Some(channel) = instruction.number::<u64>("channel_id").filter(|&id| id > 0) {
         add("channel_id", channel.to_string());
     }
@@ -219,7 +224,7 @@ fn communication(instruction: &Message<'_>, add: &mut impl FnMut(&str, String)) 
         }
         add("replica_groups", text);
     }
-    let pair = |pair: &Message<'_>| {
+    let pair = |pair: &TextProtoMessage<'_>| {
         let end = |key| pair.number::<u64>(key).unwrap_or(0);
         format!("{{{},{}}}", end("source"), end("target"))
     };
@@ -227,7 +232,7 @@ fn communication(instruction: &Message<'_>, add: &mut impl FnMut(&str, String)) 
     add("source_target_pairs", if pairs.is_empty() { String::new() } else { format!("{{{}}}", pairs.join(",")) });
 }
 
-fn dimensions(instruction: &Message<'_>, opcode: &str, add: &mut impl FnMut(&str, String)) {
+fn dimensions(instruction: &TextProtoMessage<'_>, opcode: &str, add: &mut impl FnMut(&str, String)) {
     let braces = |numbers: Vec<u64>| if numbers.is_empty() { String::new() } else { format!("{{{}}}", list(&numbers)) };
     add("dimensions", braces(instruction.numbers("dimensions")));
     add("dynamic_slice_sizes", braces(instruction.numbers("dynamic_slice_sizes")));
@@ -245,7 +250,7 @@ fn dimensions(instruction: &Message<'_>, opcode: &str, add: &mut impl FnMut(&str
         }
     }
     if let Some(numbers) = instruction.message("convolution_dimension_numbers") {
-        let windows: Vec<&Message<'_>> =
+        let windows: Vec<&TextProtoMessage<'_>> =
             instruction.message("window").into_iter().flat_map(|window| window.all("dimensions")).collect();
         add("window", window_text(&windows));
         let labels = |letters: [(char, &str); 2], spatial: &str| {
@@ -273,11 +278,12 @@ fn dimensions(instruction: &Message<'_>, opcode: &str, add: &mut impl FnMut(&str
     }
 }
 
-fn window_text(windows: &[&Message<'_>]) -> String {
+fn window_text(windows: &[&TextProtoMessage<'_>]) -> String {
     if windows.is_empty() {
         return String::new();
     }
-    let each = |of: &dyn Fn(&Message<'_>) -> String| windows.iter().map(|it| of(it)).collect::<Vec<_>>().join("x");
+    let each =
+        |of: &dyn Fn(&TextProtoMessage<'_>) -> String| windows.iter().map(|it| of(it)).collect::<Vec<_>>().join("x");
     let number = |key: &'static str| each(&|it| it.number::<i64>(key).unwrap_or(0).to_string());
     let positive = |key: &'static str| each(&|it| it.number::<i64>(key).unwrap_or(1).max(1).to_string());
     let pad = each(&|it| {
@@ -294,7 +300,7 @@ fn window_text(windows: &[&Message<'_>]) -> String {
 }
 
 /// `bf16[8,128]{1,0:T(8,128)S(1)}`; tuples of more than 64 levels are cut.
-fn shape_text(shape: &Message<'_>, depth: usize) -> String {
+fn shape_text(shape: &TextProtoMessage<'_>, depth: usize) -> String {
     let kind = shape.text("element_type").to_ascii_lowercase();
     if kind == "tuple" {
         let parts: Vec<String> =

@@ -47,7 +47,7 @@ computation_schedules {
 "#;
 
 fn import(text: &str, clock_mhz: Option<f64>) -> Result<TraceModel, ImportError> {
-    let source = Source::from_bytes("jit_f.schedule.txt", text.as_bytes().to_vec()).unwrap();
+    let source = InputSource::from_bytes("jit_f.schedule.txt", text.as_bytes().to_vec()).unwrap();
     let mut builder = TraceBuilder::new();
     let options = ImportOptions { clock_mhz, ..ImportOptions::default() };
     LatencyHidingSchedule.import(&source, &options, &Progress::new(), &mut builder)?;
