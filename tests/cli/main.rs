@@ -7,6 +7,7 @@ mod ci_workflow;
 mod commands;
 mod gates;
 mod gates_ci;
+mod guide;
 mod hints;
 #[path = "../json_schema.rs"]
 mod json_schema;

@@ -21,7 +21,7 @@
 //! no saving).
 //!
 //! To add a rule: one function in the file of its theme under `rules`, one line in its list there, one page under
-//! `pages`.
+//! `docs/hints` of the repository.
 
 mod engine;
 mod facts;

@@ -23,7 +23,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::High,
         thresholds: &[&EXPOSED],
         check: exposed,
-        page: include_str!("../pages/K01.md"),
+        page: include_str!("../../../../docs/hints/K01.md"),
     },
     Rule {
         id: "K02",
@@ -31,7 +31,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::High,
         thresholds: &[&SYNCHRONOUS],
         check: synchronous,
-        page: include_str!("../pages/K02.md"),
+        page: include_str!("../../../../docs/hints/K02.md"),
     },
     Rule {
         id: "K03",
@@ -39,7 +39,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::Medium,
         thresholds: &[&LINK_SHARE, &LINK_BYTES],
         check: slow_links,
-        page: include_str!("../pages/K03.md"),
+        page: include_str!("../../../../docs/hints/K03.md"),
     },
     Rule {
         id: "K04",
@@ -47,7 +47,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::Medium,
         thresholds: &[&SMALL_COUNT, &SMALL_BYTES],
         check: small,
-        page: include_str!("../pages/K04.md"),
+        page: include_str!("../../../../docs/hints/K04.md"),
     },
     Rule {
         id: "K05",
@@ -55,7 +55,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::Medium,
         thresholds: &[&TWICE],
         check: twice,
-        page: include_str!("../pages/K05.md"),
+        page: include_str!("../../../../docs/hints/K05.md"),
     },
     Rule {
         id: "K10",
@@ -63,7 +63,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::High,
         thresholds: &[&DCN_STALL, &DCN_BANDWIDTH],
         check: dcn_bound,
-        page: include_str!("../pages/K10.md"),
+        page: include_str!("../../../../docs/hints/K10.md"),
     },
     Rule {
         id: "K44",
@@ -71,7 +71,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::Medium,
         thresholds: &[&DOMINATED],
         check: dominated,
-        page: include_str!("../pages/K44.md"),
+        page: include_str!("../../../../docs/hints/K44.md"),
     },
     Rule {
         id: "K47",
@@ -79,7 +79,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::High,
         thresholds: &[&EXCHANGE],
         check: exchange,
-        page: include_str!("../pages/K47.md"),
+        page: include_str!("../../../../docs/hints/K47.md"),
     },
 ];
 

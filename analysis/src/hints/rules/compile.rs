@@ -24,7 +24,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::High,
         thresholds: &[&LOOP_SHARE],
         check: in_loop,
-        page: include_str!("../pages/K36.md"),
+        page: include_str!("../../../../docs/hints/K36.md"),
     },
     Rule {
         id: "K37",
@@ -32,7 +32,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::High,
         thresholds: &[&AGAIN],
         check: again,
-        page: include_str!("../pages/K37.md"),
+        page: include_str!("../../../../docs/hints/K37.md"),
     },
     Rule {
         id: "K38",
@@ -40,7 +40,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::Medium,
         thresholds: &[&COLD],
         check: cold_cache,
-        page: include_str!("../pages/K38.md"),
+        page: include_str!("../../../../docs/hints/K38.md"),
     },
     Rule {
         id: "K39",
@@ -48,7 +48,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::Medium,
         thresholds: &[&SYNC_TIME],
         check: unmarked,
-        page: include_str!("../pages/K39.md"),
+        page: include_str!("../../../../docs/hints/K39.md"),
     },
     Rule {
         id: "K40",
@@ -56,7 +56,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::Medium,
         thresholds: &[&SYNCS],
         check: syncs,
-        page: include_str!("../pages/K40.md"),
+        page: include_str!("../../../../docs/hints/K40.md"),
     },
     Rule {
         id: "K41",
@@ -64,7 +64,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::Medium,
         thresholds: &[&SMALL_PROGRAMS, &SMALL_PROGRAM_TIME],
         check: op_by_op,
-        page: include_str!("../pages/K41.md"),
+        page: include_str!("../../../../docs/hints/K41.md"),
     },
     Rule {
         id: "K49",
@@ -72,7 +72,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::High,
         thresholds: &[&WARM_UP_SHARE],
         check: warm_up,
-        page: include_str!("../pages/K49.md"),
+        page: include_str!("../../../../docs/hints/K49.md"),
     },
 ];
 

@@ -21,7 +21,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::Medium,
         thresholds: &[&MATMUL_SHARE, &MATMUL_EFFICIENCY],
         check: slow_matmuls,
-        page: include_str!("../pages/K12.md"),
+        page: include_str!("../../../../docs/hints/K12.md"),
     },
     Rule {
         id: "K13",
@@ -29,7 +29,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::Medium,
         thresholds: &[&MEMORY_BOUND_SHARE, &MEMORY_BOUND_USE],
         check: memory_bound,
-        page: include_str!("../pages/K13.md"),
+        page: include_str!("../../../../docs/hints/K13.md"),
     },
     Rule {
         id: "K14",
@@ -37,7 +37,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::Medium,
         thresholds: &[&SLOW_SHARE, &SLOW_EFFICIENCY, &SLOW_LENGTH],
         check: slow_ops,
-        page: include_str!("../pages/K14.md"),
+        page: include_str!("../../../../docs/hints/K14.md"),
     },
     Rule {
         id: "K15",
@@ -45,7 +45,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::Low,
         thresholds: &[&TINY_SHARE, &TINY_LENGTH],
         check: tiny_ops,
-        page: include_str!("../pages/K15.md"),
+        page: include_str!("../../../../docs/hints/K15.md"),
     },
     Rule {
         id: "K22",
@@ -53,7 +53,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::High,
         thresholds: &[&LOOP_SHARE],
         check: loops,
-        page: include_str!("../pages/K22.md"),
+        page: include_str!("../../../../docs/hints/K22.md"),
     },
     Rule {
         id: "K23",
@@ -61,7 +61,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::Medium,
         thresholds: &[&SHORT_LOOP_TRIPS, &SHORT_LOOP_BODY, &SHORT_LOOP_SHARE],
         check: short_loops,
-        page: include_str!("../pages/K23.md"),
+        page: include_str!("../../../../docs/hints/K23.md"),
     },
     Rule {
         id: "K29",
@@ -69,7 +69,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::High,
         thresholds: &[&KERNEL_SHARE],
         check: kernels_without_costs,
-        page: include_str!("../pages/K29.md"),
+        page: include_str!("../../../../docs/hints/K29.md"),
     },
     Rule {
         id: "K45",
@@ -77,7 +77,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::Medium,
         thresholds: &[&MEGACORE_SHARE],
         check: megacore,
-        page: include_str!("../pages/K45.md"),
+        page: include_str!("../../../../docs/hints/K45.md"),
     },
 ];
 

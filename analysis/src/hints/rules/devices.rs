@@ -18,7 +18,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::High,
         thresholds: &[&SKEW],
         check: skew,
-        page: include_str!("../pages/K06.md"),
+        page: include_str!("../../../../docs/hints/K06.md"),
     },
     Rule {
         id: "K07",
@@ -26,7 +26,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::Medium,
         thresholds: &[&IMBALANCE],
         check: imbalance,
-        page: include_str!("../pages/K07.md"),
+        page: include_str!("../../../../docs/hints/K07.md"),
     },
     Rule {
         id: "K08",
@@ -34,7 +34,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::Medium,
         thresholds: &[],
         check: straggler,
-        page: include_str!("../pages/K08.md"),
+        page: include_str!("../../../../docs/hints/K08.md"),
     },
     Rule {
         id: "K09",
@@ -42,7 +42,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::High,
         thresholds: &[&BARRIER],
         check: barrier,
-        page: include_str!("../pages/K09.md"),
+        page: include_str!("../../../../docs/hints/K09.md"),
     },
     Rule {
         id: "K46",
@@ -50,7 +50,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::High,
         thresholds: &[],
         check: unused,
-        page: include_str!("../pages/K46.md"),
+        page: include_str!("../../../../docs/hints/K46.md"),
     },
     Rule {
         id: "K48",
@@ -58,7 +58,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::Low,
         thresholds: &[&JITTER, &JITTER_STEPS],
         check: jitter,
-        page: include_str!("../pages/K48.md"),
+        page: include_str!("../../../../docs/hints/K48.md"),
     },
 ];
 

@@ -21,7 +21,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::High,
         thresholds: &[&SPARSE_WAIT],
         check: sparse_wait,
-        page: include_str!("../pages/K27.md"),
+        page: include_str!("../../../../docs/hints/K27.md"),
     },
     Rule {
         id: "K28",
@@ -29,7 +29,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::High,
         thresholds: &[&DMA_STALL, &DMA_WAIT, &DMA_KERNEL],
         check: dma_stall,
-        page: include_str!("../pages/K28.md"),
+        page: include_str!("../../../../docs/hints/K28.md"),
     },
     Rule {
         id: "K30",
@@ -37,7 +37,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::High,
         thresholds: &[&SPILL_KERNEL],
         check: spills,
-        page: include_str!("../pages/K30.md"),
+        page: include_str!("../../../../docs/hints/K30.md"),
     },
     Rule {
         id: "K43",
@@ -45,7 +45,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::High,
         thresholds: &[&THROTTLED, &SKIPPED],
         check: throttled,
-        page: include_str!("../pages/K43.md"),
+        page: include_str!("../../../../docs/hints/K43.md"),
     },
 ];
 

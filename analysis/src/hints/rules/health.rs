@@ -15,7 +15,7 @@ macro_rules! health {
             confidence: Confidence::High,
             thresholds: &[],
             check: |facts| found(facts, $id),
-            page: include_str!(concat!("../pages/", $id, ".md")),
+            page: include_str!(concat!("../../../../docs/hints/", $id, ".md")),
         }
     };
 }

@@ -20,7 +20,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::High,
         thresholds: &[&IDLE],
         check: idle,
-        page: include_str!("../pages/K31.md"),
+        page: include_str!("../../../../docs/hints/K31.md"),
     },
     Rule {
         id: "K32",
@@ -28,7 +28,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::Medium,
         thresholds: &[&GAP_SHARE, &DISPATCH],
         check: dispatch_bound,
-        page: include_str!("../pages/K32.md"),
+        page: include_str!("../../../../docs/hints/K32.md"),
     },
     Rule {
         id: "K33",
@@ -36,7 +36,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::Medium,
         thresholds: &[&SYNC],
         check: host_sync,
-        page: include_str!("../pages/K33.md"),
+        page: include_str!("../../../../docs/hints/K33.md"),
     },
     Rule {
         id: "K34",
@@ -44,7 +44,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::High,
         thresholds: &[&INPUT],
         check: input_bound,
-        page: include_str!("../pages/K34.md"),
+        page: include_str!("../../../../docs/hints/K34.md"),
     },
     Rule {
         id: "K35",
@@ -52,7 +52,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::Medium,
         thresholds: &[&UPLOAD],
         check: upload_bound,
-        page: include_str!("../pages/K35.md"),
+        page: include_str!("../../../../docs/hints/K35.md"),
     },
     Rule {
         id: "K42",
@@ -60,7 +60,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::Medium,
         thresholds: &[&CALLBACK],
         check: callbacks,
-        page: include_str!("../pages/K42.md"),
+        page: include_str!("../../../../docs/hints/K42.md"),
     },
 ];
 

@@ -20,7 +20,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::Medium,
         thresholds: &[&PADDING_SHARE, &PADDING_EFFICIENCY],
         check: padding,
-        page: include_str!("../pages/K11.md"),
+        page: include_str!("../../../../docs/hints/K11.md"),
     },
     Rule {
         id: "K16",
@@ -28,7 +28,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::Medium,
         thresholds: &[&SMALL_BATCH],
         check: small_batch,
-        page: include_str!("../pages/K16.md"),
+        page: include_str!("../../../../docs/hints/K16.md"),
     },
     Rule {
         id: "K18",
@@ -36,7 +36,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::Low,
         thresholds: &[&NARROW, &NARROW_PEAK],
         check: narrower,
-        page: include_str!("../pages/K18.md"),
+        page: include_str!("../../../../docs/hints/K18.md"),
     },
     Rule {
         id: "K17",
@@ -44,7 +44,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::Medium,
         thresholds: &[&PASSES_SHARE],
         check: passes,
-        page: include_str!("../pages/K17.md"),
+        page: include_str!("../../../../docs/hints/K17.md"),
     },
 ];
 

@@ -20,7 +20,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::Medium,
         thresholds: &[&LAYOUT],
         check: layout,
-        page: include_str!("../pages/K19.md"),
+        page: include_str!("../../../../docs/hints/K19.md"),
     },
     Rule {
         id: "K20",
@@ -28,7 +28,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::Medium,
         thresholds: &[&SLICES],
         check: slices,
-        page: include_str!("../pages/K20.md"),
+        page: include_str!("../../../../docs/hints/K20.md"),
     },
     Rule {
         id: "K21",
@@ -36,7 +36,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::Low,
         thresholds: &[&GATHER],
         check: gather,
-        page: include_str!("../pages/K21.md"),
+        page: include_str!("../../../../docs/hints/K21.md"),
     },
     Rule {
         id: "K24",
@@ -44,7 +44,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::Medium,
         thresholds: &[&REMAT, &REMAT_FULL],
         check: remat,
-        page: include_str!("../pages/K24.md"),
+        page: include_str!("../../../../docs/hints/K24.md"),
     },
     Rule {
         id: "K25",
@@ -52,7 +52,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::High,
         thresholds: &[&COPY_WAIT],
         check: copy_wait,
-        page: include_str!("../pages/K25.md"),
+        page: include_str!("../../../../docs/hints/K25.md"),
     },
     Rule {
         id: "K26",
@@ -60,7 +60,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::High,
         thresholds: &[&OFFLOAD],
         check: host_offload,
-        page: include_str!("../pages/K26.md"),
+        page: include_str!("../../../../docs/hints/K26.md"),
     },
     Rule {
         id: "K50",
@@ -68,7 +68,7 @@ pub(super) static RULES: &[Rule] = &[
         confidence: Confidence::High,
         thresholds: &[&FULL],
         check: full_memory,
-        page: include_str!("../pages/K50.md"),
+        page: include_str!("../../../../docs/hints/K50.md"),
     },
 ];
 

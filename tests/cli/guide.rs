@@ -1,0 +1,285 @@
+//! The user guide in `docs`: its links lead somewhere, everything that the program knows has its page, and pages name
+//! nothing that the program does not know. `docs/commands.md` is written by a test, see below.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use analysis::ANALYSES;
+use analysis::hints::rules;
+use importers::IMPORTERS;
+use regex_lite::Regex;
+
+/// Pages of formats that have no importer of their own, because they only add to other files.
+const FORMATS_BESIDE_OTHERS: [&str; 1] = ["llo"];
+/// Sections that each page of a report has.
+const REPORT_SECTIONS: [&str; 3] = ["Figures", "Traps", "XProf"];
+/// Sections that each page of a format has.
+const FORMAT_SECTIONS: [&str; 3] = ["Recognised by", "What it tells", "What it cannot tell"];
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// The pages of the guide by their path below `docs`, with the files that they include.
+fn pages() -> BTreeMap<PathBuf, String> {
+    fn collect(folder: &Path, root: &Path, pages: &mut BTreeMap<PathBuf, String>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                collect(&path, root, pages);
+            } else if path.extension().is_some_and(|ending| ending == "md") {
+                pages.insert(path.strip_prefix(root).unwrap().to_owned(), with_includes(&path));
+            }
+        }
+    }
+    let docs = repository().join("docs");
+    let mut pages = BTreeMap::new();
+    collect(&docs, &docs, &mut pages);
+    assert!(pages.len() > 100, "{} pages: the guide is somewhere else", pages.len());
+    pages
+}
+
+fn with_includes(path: &Path) -> String {
+    let text = fs::read_to_string(path).unwrap();
+    let include = Regex::new(r"\{\{#include ([^}]+)\}\}").unwrap();
+    let mut out = String::new();
+    let mut rest = 0;
+    for found in include.captures_iter(&text) {
+        let (whole, file) = (found.get(0).unwrap(), path.parent().unwrap().join(&found[1]));
+        let included = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        out.push_str(&text[rest..whole.start()]);
+        out.push_str(&included);
+        rest = whole.end();
+    }
+    out + &text[rest..]
+}
+
+/// Lines that are not in a block of code.
+fn prose(text: &str) -> impl Iterator<Item = &str> {
+    let mut in_code = false;
+    text.lines().filter(move |line| {
+        let is_fence = line.trim_start().starts_with("```");
+        in_code ^= is_fence;
+        !in_code && !is_fence
+    })
+}
+
+/// Ids of the headings of a page, as mdBook makes them.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let headings = prose(text).filter(|line| line.starts_with('#'));
+    let ids = headings.map(|line| {
+        let title = line.trim_start_matches('#').trim().to_lowercase();
+        let known = |letter: &char| letter.is_alphanumeric() || matches!(letter, '_' | '-') || letter.is_whitespace();
+        let id: String = title.chars().filter(known).map(|c| if c.is_whitespace() { '-' } else { c }).collect();
+        let times = seen.entry(id.clone()).or_default();
+        *times += 1;
+        if *times == 1 { id } else { format!("{id}-{}", *times - 1) }
+    });
+    ids.collect()
+}
+
+/// Targets of the links and pictures of a page.
+fn links(text: &str) -> Vec<String> {
+    let code = Regex::new("`[^`]*`").unwrap();
+    let link = Regex::new(r"\]\(([^)\s]+)\)").unwrap();
+    let lines = prose(text).map(|line| code.replace_all(line, "code").into_owned());
+    lines.flat_map(|line| link.captures_iter(&line).map(|found| found[1].to_owned()).collect::<Vec<_>>()).collect()
+}
+
+/// `page/../other` as `other`; `None` if it leaves the folder.
+fn resolved(page: &Path, target: &str) -> Option<PathBuf> {
+    let mut path = page.parent().unwrap_or(Path::new("")).to_owned();
+    for part in Path::new(target).components() {
+        match part {
+            Component::ParentDir if !path.pop() => return None,
+            Component::Normal(name) => path.push(name),
+            _ => {}
+        }
+    }
+    Some(path)
+}
+
+/// Why a link leads nowhere.
+fn dead_link(page: &Path, target: &str, root: &Path, texts: &BTreeMap<PathBuf, String>) -> Option<String> {
+    if target.contains("://") {
+        return None;
+    }
+    let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+    let path = if file.is_empty() { Some(page.to_owned()) } else { resolved(page, file) };
+    let Some(path) = path.filter(|path| root.join(path).exists()) else {
+        return Some(format!("{}: no file {target}", page.display()));
+    };
+    let known = anchor.is_empty() || texts.get(&path).is_some_and(|text| anchors(text).contains(anchor));
+    (!known).then(|| format!("{}: no heading {target}", page.display()))
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let (root, guide) = (repository(), pages());
+    let docs = root.join("docs");
+    let within = guide.iter().flat_map(|(page, text)| {
+        links(text).into_iter().filter_map(|target| dead_link(page, &target, &docs, &guide)).collect::<Vec<_>>()
+    });
+    let mut dead: Vec<String> = within.collect();
+    let mut others: BTreeMap<PathBuf, String> =
+        guide.iter().map(|(page, text)| (Path::new("docs").join(page), text.clone())).collect();
+    for name in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "analysis/DIFFERENCES.md"] {
+        let page = PathBuf::from(name);
+        others.insert(page.clone(), fs::read_to_string(root.join(&page)).unwrap());
+        let targets = links(&others[&page]);
+        assert!(!targets.is_empty() || name == "CONTRIBUTING.md", "{name} has no link");
+        dead.extend(targets.iter().filter_map(|target| dead_link(&page, target, &root, &others)));
+    }
+    assert!(dead.is_empty(), "{}", dead.join("\n"));
+}
+
+#[test]
+fn the_summary_lists_every_page_once() {
+    let guide = pages();
+    let summary = Path::new("SUMMARY.md");
+    let listed: Vec<PathBuf> = links(&guide[summary]).iter().filter_map(|link| resolved(summary, link)).collect();
+    let distinct: BTreeSet<&PathBuf> = listed.iter().collect();
+    assert_eq!(distinct.len(), listed.len(), "a page is listed twice");
+    let missing: Vec<_> = guide.keys().filter(|&page| page != summary && !distinct.contains(page)).collect();
+    assert!(missing.is_empty(), "not in SUMMARY.md: {missing:?}");
+}
+
+/// The pages of a folder by name, with no page too many or too few.
+fn pages_of(folder: &str, known: impl IntoIterator<Item = &'static str>) -> BTreeMap<String, String> {
+    let below = pages().into_iter().filter(|(page, _)| page.parent() == Some(Path::new(folder)));
+    let found = below.map(|(page, text)| (page.file_stem().unwrap().to_str().unwrap().to_owned(), text));
+    let found: BTreeMap<String, String> = found.filter(|(name, _)| name != "README").collect();
+    let known: BTreeSet<String> = known.into_iter().map(str::to_owned).collect();
+    assert_eq!(found.keys().cloned().collect::<BTreeSet<_>>(), known, "pages of docs/{folder}, and what is known");
+    found
+}
+
+fn has_sections(folder: &str, pages: &BTreeMap<String, String>, sections: &[&str]) {
+    for (name, text) in pages {
+        for section in sections {
+            let heading = format!("## {section}");
+            assert!(prose(text).any(|line| line == heading), "docs/{folder}/{name}.md has no section {heading:?}");
+        }
+        let id = format!("(`{name}`)");
+        assert!(text.lines().next().unwrap_or_default().ends_with(&id), "docs/{folder}/{name}.md: title ends in {id}");
+    }
+}
+
+#[test]
+fn each_report_has_its_page() {
+    let pages = pages_of("reports", ANALYSES.iter().map(|analysis| analysis.id));
+    has_sections("reports", &pages, &REPORT_SECTIONS);
+}
+
+#[test]
+fn each_format_has_its_page() {
+    let formats = IMPORTERS.iter().map(|importer| importer.format().id);
+    let pages = pages_of("formats", formats.chain(FORMATS_BESIDE_OTHERS));
+    has_sections("formats", &pages, &FORMAT_SECTIONS);
+}
+
+#[test]
+fn each_hint_has_its_page() {
+    pages_of("hints", rules().iter().map(|rule| rule.id));
+}
+
+/// `systole COMMAND --help`, in a hundred columns.
+fn help(command: &[&str]) -> String {
+    let program = Command::new(env!("CARGO_BIN_EXE_systole"))
+        .args(command)
+        .arg("--help")
+        .env("COLUMNS", "100")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(program.status.success(), "{command:?}");
+    let text = String::from_utf8(program.stdout).unwrap();
+    text.lines().fold(String::new(), |text, line| text + line.trim_end() + "\n")
+}
+
+/// The commands of the program, as its help lists them.
+fn commands() -> Vec<String> {
+    let help = help(&[]);
+    let list = help.split_once("Commands:\n").unwrap().1.split_once("\n\n").unwrap().0;
+    let begins = Regex::new("(?m)^  ([a-z]+) ").unwrap();
+    let names = begins.captures_iter(list).map(|found| found[1].to_owned());
+    names.filter(|name| name != "help").collect()
+}
+
+/// Compares docs/commands.md with the help of the program; `UPDATE_GOLDEN=1` writes it.
+#[test]
+fn the_command_line_reference_is_what_the_program_says() {
+    let mut text = "# Command line\n\nThis page is the output of `--help`.\n\n## systole\n\n```text\n".to_owned();
+    let _ = write!(text, "{}```\n", help(&[]));
+    for command in commands() {
+        let _ = write!(text, "\n## systole {command}\n\n```text\n{}```\n", help(&[&command]));
+    }
+    let path = repository().join("docs/commands.md");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(&path, &text).unwrap();
+    }
+    let written = fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");
+    let differing = text.lines().zip(written.lines()).find(|(now, then)| now != then);
+    assert!(written == text, "docs/commands.md is stale, write it with UPDATE_GOLDEN=1: {differing:?}");
+}
+
+/// Command lines of `systole` in the documents, in blocks or spans of code.
+fn examples(text: &str) -> Vec<String> {
+    let span = Regex::new("`(systole [^`]+)`").unwrap();
+    let in_spans = span.captures_iter(text).map(|found| found[1].replace('\n', " "));
+    let joined = text.replace("\\\n", " ");
+    let in_blocks = joined.lines().filter_map(|line| {
+        let line = line.trim_start().trim_start_matches("$ ");
+        line.starts_with("systole ").then(|| line.split(" #").next().unwrap_or_default().to_owned())
+    });
+    in_spans.chain(in_blocks.collect::<Vec<_>>()).collect()
+}
+
+#[test]
+fn documents_name_commands_options_reports_and_hints_that_exist() {
+    let root = repository();
+    let mut documents: BTreeMap<PathBuf, String> = pages();
+    documents.remove(Path::new("commands.md"));
+    documents.insert("README.md of the project".into(), fs::read_to_string(root.join("README.md")).unwrap());
+    let commands = commands();
+    let helps: BTreeMap<&str, String> = commands.iter().map(|name| (name.as_str(), help(&[name]))).collect();
+    let reports: BTreeSet<&str> = ANALYSES.iter().map(|analysis| analysis.id).collect();
+    let hints: BTreeSet<&str> = rules().iter().map(|rule| rule.id).collect();
+    let option = Regex::new(r"(?:^|[\s\[])--([a-z][a-z-]+)").unwrap();
+    let only = Regex::new(r"--only[ =]([a-z_,]+)").unwrap();
+    let hint = Regex::new(r"\b([KQ][0-9][0-9])\b").unwrap();
+    let mut wrong = Vec::new();
+    let mut seen = 0;
+    for (page, text) in &documents {
+        let mut report = |what: String| wrong.push(format!("{}: {what}", page.display()));
+        for example in examples(text) {
+            let name = example.split_whitespace().nth(1).unwrap_or_default();
+            let Some(help) = helps.get(name) else {
+                if !name.starts_with('-') && name.chars().all(|letter| letter.is_ascii_lowercase()) && name != "help" {
+                    report(format!("no command {name:?} in {example:?}"));
+                }
+                continue;
+            };
+            seen += 1;
+            for found in option.captures_iter(&example) {
+                let option = format!("--{}", &found[1]);
+                if !help.contains(&option) && option != "--help" {
+                    report(format!("systole {name} has no {option}: {example:?}"));
+                }
+            }
+        }
+        for found in only.captures_iter(text) {
+            let unknown = found[1].split(',').filter(|id| !id.is_empty() && !reports.contains(id));
+            unknown.for_each(|id| report(format!("no report {id:?}")));
+        }
+        let unknown: BTreeSet<&str> =
+            hint.captures_iter(text).map(|found| found.get(1).unwrap().as_str()).filter(|id| !hints.contains(id)).collect();
+        unknown.iter().for_each(|id| report(format!("no hint {id}")));
+    }
+    assert!(seen > 50, "only {seen} examples found");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
