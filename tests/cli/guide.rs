@@ -131,7 +131,6 @@ fn links_lead_somewhere() {
         let page = PathBuf::from(name);
         others.insert(page.clone(), fs::read_to_string(root.join(&page)).unwrap());
         let targets = links(&others[&page]);
-        assert!(!targets.is_empty() || name == "CONTRIBUTING.md", "{name} has no link");
         dead.extend(targets.iter().filter_map(|target| dead_link(&page, target, &root, &others)));
     }
     assert!(dead.is_empty(), "{}", dead.join("\n"));
