@@ -275,8 +275,11 @@ fn documents_name_commands_options_reports_and_hints_that_exist() {
             let unknown = found[1].split(',').filter(|id| !id.is_empty() && !reports.contains(id));
             unknown.for_each(|id| report(format!("no report {id:?}")));
         }
-        let unknown: BTreeSet<&str> =
-            hint.captures_iter(text).map(|found| found.get(1).unwrap().as_str()).filter(|id| !hints.contains(id)).collect();
+        let unknown: BTreeSet<&str> = hint
+            .captures_iter(text)
+            .map(|found| found.get(1).unwrap().as_str())
+            .filter(|id| !hints.contains(id))
+            .collect();
         unknown.iter().for_each(|id| report(format!("no hint {id}")));
     }
     assert!(seen > 50, "only {seen} examples found");
