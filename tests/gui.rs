@@ -6,6 +6,7 @@ mod gui_found;
 mod gui_keys;
 mod gui_pair;
 mod gui_panels;
+mod gui_scope;
 mod gui_sessions;
 mod gui_simulated;
 

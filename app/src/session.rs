@@ -77,6 +77,11 @@ impl Session {
         self.context(scope).report::<A>()
     }
 
+    /// Drops the reports of a scope that nobody looks at any more.
+    pub fn forget(&self, scope: Scope) {
+        self.reports.forget(scope);
+    }
+
     /// One report by its name; computed on first use.
     pub fn report_by_id(&self, id: &str, scope: Scope) -> Result<Arc<dyn Report>, AnalysisError> {
         let entry = ANALYSES.iter().find(|entry| entry.id == id);

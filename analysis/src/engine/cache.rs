@@ -45,6 +45,12 @@ impl ReportCache {
         self.costs.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Drops the reports of a scope. Facts stay, and so does a report that is being computed, for those who wait for it.
+    pub fn forget(&self, scope: Scope) {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner).retain(|&(_, of), _| of != scope);
+        self.costs.lock().unwrap_or_else(PoisonError::into_inner).retain(|cost| cost.scope != scope);
+    }
+
     fn compute<A: Analysis>(&self, cx: &Context<'_>) -> Result<Arc<dyn Any + Send + Sync>, AnalysisError> {
         let (began, outer) = (Instant::now(), INNER.take());
         let result = A::run(cx).map(|report| Arc::new(report) as _);

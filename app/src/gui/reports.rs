@@ -19,28 +19,43 @@ pub struct Answer {
 /// A report that is ready, one that is not yet, or why there is none.
 pub type Ask<'a, T> = Result<Option<&'a T>, &'a str>;
 
-/// All reports.
+/// The reports about one part of the trace.
 pub struct Reports {
     session: Session,
+    scope: Scope,
     wake: Wake,
-    slots: BTreeMap<&'static str, Worker<(), Answer>>,
+    slots: BTreeMap<&'static str, Worker<Scope, Answer>>,
 }
 
 impl Reports {
-    /// None yet.
+    /// None yet; about the whole trace.
     pub fn new(session: Session, wake: Wake) -> Self {
-        Self { session, wake, slots: BTreeMap::new() }
+        Self { session, scope: Scope::WholeTrace, wake, slots: BTreeMap::new() }
+    }
+
+    /// Chooses another part of the trace. Answers about the part before stay in sight until the new ones are there.
+    pub fn set_scope(&mut self, scope: Scope) {
+        if scope == self.scope {
+            return;
+        }
+        if self.scope != Scope::WholeTrace {
+            self.session.forget(self.scope);
+        }
+        self.scope = scope;
+        if scope == Scope::WholeTrace {
+            self.slots.clear();
+        }
     }
 
     /// Asks for a report; what was asked before costs nothing.
     pub fn want(&mut self, id: &'static str) {
         let wake = &self.wake;
         let worker = self.slots.entry(id).or_insert_with(|| Worker::new(id, Arc::clone(wake)));
-        let session = &self.session;
-        if worker.key().is_none() {
-            let session = session.clone();
-            worker.ask((), move |_| {
-                let report = session.report_by_id(id, Scope::WholeTrace).map_err(|error| error.to_string())?;
+        let scope = self.scope;
+        if worker.key() != Some(&scope) {
+            let session = self.session.clone();
+            worker.ask(scope, move |_| {
+                let report = session.report_by_id(id, scope).map_err(|error| error.to_string())?;
                 let tables = report.tables();
                 Ok(Answer { report, tables })
             });
@@ -64,9 +79,9 @@ impl Reports {
     /// A report by its id.
     pub fn by_id(&self, id: &str) -> Ask<'_, Answer> {
         match self.slots.get(id).map(Worker::memo) {
-            Some(Memo::Ready(answer)) => Ok(Some(answer)),
             Some(Memo::Failed { error, .. }) => Err(error),
-            _ => Ok(None),
+            Some(memo) => Ok(memo.latest()),
+            None => Ok(None),
         }
     }
 

@@ -187,6 +187,7 @@ impl Photographer {
             let from = Timestamp::ZERO;
             let range = TimeRange::new(from + start, from + end);
             commands.push(ViewCommand::Mark(range, std::collections::BTreeSet::new()).into());
+            commands.push(ViewCommand::ScopeToMark.into());
         }
         if let Some((start, end)) = self.shot.range {
             let from = Timestamp::ZERO;

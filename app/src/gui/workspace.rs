@@ -27,8 +27,8 @@ use crate::view::palette::ColorKey;
 use crate::view::panels::area::{self, Area, Pivot, Summary};
 use crate::view::panels::histogram::{self, Histogram};
 use crate::view::search::{self, Found, Wanted};
-use crate::view::state::tabs::{COMPARE, FOUND};
-use crate::view::state::{ColorBy, Panel, ViewCommand, ViewState};
+use crate::view::state::tabs::{COMPARE, FOUND, follows_scope};
+use crate::view::state::{ColorBy, Panel, ReportScope, ViewCommand, ViewState};
 use crate::view::timeline::bands::{Band, bands};
 use crate::view::timeline::trace::OpenTrace;
 use crate::view::timeline::tree::group_digits;
@@ -49,7 +49,10 @@ pub struct Workspace {
     /// What is seen of it.
     pub state: ViewState,
     timeline: Timeline,
+    /// About the whole trace.
     reports: Reports,
+    /// About the part of it that is chosen.
+    scoped: Reports,
     args: Worker<SliceId, Vec<Arg>>,
     search: Worker<Wanted, Arc<Found>>,
     order: Worker<Order, Vec<u32>>,
@@ -81,6 +84,7 @@ impl Workspace {
             _longest: longest,
             timeline: Timeline::default(),
             reports: Reports::new(trace.session.clone(), Arc::clone(wake)),
+            scoped: Reports::new(trace.session.clone(), Arc::clone(wake)),
             args: Worker::new("arguments", Arc::clone(wake)),
             search: Worker::new("search", Arc::clone(wake)),
             order: Worker::new("order of what was found", Arc::clone(wake)),
@@ -106,7 +110,12 @@ impl Workspace {
             // Not typed: a picture or a session wants it.
             self.typed.clone_from(text);
         }
+        let scope = self.state.scope;
         self.state.apply(command, &self.trace.model);
+        if self.state.scope != scope {
+            self.scoped.set_scope(self.state.scope.into());
+            self.memory.forget_made();
+        }
         if matches!(command, ViewCommand::Restore(_) | ViewCommand::ShowPanel(Panel::Search, false)) {
             self.typed.clone_from(&self.state.search);
         }
@@ -122,6 +131,9 @@ impl Workspace {
                 self.efficiency = self.reports.get::<Ops>().ok().flatten().map(|ops| self.trace.by_efficiency(ops));
             }
         }
+        if self.scoped.poll() {
+            self.memory.forget_made();
+        }
         self.args.poll();
         self.search.poll();
         self.order.poll();
@@ -133,8 +145,11 @@ impl Workspace {
     pub fn ask_jobs(&mut self) {
         if self.state.shows(Panel::Reports) {
             let tabs = [Some(self.state.tab.as_str()), self.state.tab_below()];
-            for id in tabs.into_iter().flatten().flat_map(dock::wanted) {
-                self.reports.want(id);
+            for tab in tabs.into_iter().flatten() {
+                let is_scoped = self.state.scope != ReportScope::Capture && follows_scope(tab);
+                let reports = if is_scoped { &mut self.scoped } else { &mut self.reports };
+                dock::wanted(tab).into_iter().for_each(|id| reports.want(id));
+                dock::wanted_of_whole(tab).iter().for_each(|id| self.reports.want(id));
             }
         }
         self.reports.want(Steps::ID);
@@ -195,6 +210,7 @@ impl Workspace {
     /// Whether nothing is being computed.
     pub fn is_settled(&self) -> bool {
         self.reports.is_settled()
+            && self.scoped.is_settled()
             && !(self.args.memo().is_running()
                 || self.search.memo().is_running()
                 || self.order.memo().is_running()
@@ -257,8 +273,9 @@ impl Workspace {
                     let (args, durations) = (self.args.memo(), self.durations.memo());
                     let known =
                         details::DetailsContext { args, durations, steps: self.bands.as_deref().unwrap_or_default() };
+                    // A slice is compared with all of its kind.
                     let (trace, state, reports) = (&self.trace, &self.state, &self.reports);
-                    let sight = PanelContext { trace, state, reports, tab: &state.tab };
+                    let sight = PanelContext { trace, state, reports, whole: reports, tab: &state.tab };
                     details::details_ui(ui, sight, known, &mut self.memory, &mut wanted);
                 }
             });
@@ -339,7 +356,9 @@ impl Workspace {
 
     fn dock_ui(&mut self, ui: &mut Ui, comparison: Option<DrawTab<'_>>, out: &mut Vec<Command>) {
         let tab = self.state.tab.as_str();
-        let sight = PanelContext { trace: &self.trace, state: &self.state, reports: &self.reports, tab };
+        let whole = &self.reports;
+        let reports = if self.state.scope == ReportScope::Capture { whole } else { &self.scoped };
+        let sight = PanelContext { trace: &self.trace, state: &self.state, reports, whole, tab };
         let (trace, state, search, order, list) =
             (&self.trace, &self.state, self.search.memo(), &self.order, &mut self.list);
         let mut found = |ui: &mut Ui, out: &mut Vec<Command>| {

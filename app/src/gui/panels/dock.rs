@@ -9,11 +9,11 @@ use analysis::Analysis as _;
 use analysis::reports::ops::op_stats::Ops;
 
 use super::tables::{Browser, tables_ui};
-use super::{hints, optree, overview, roofline, steps};
+use super::{hints, optree, overview, roofline, scope, steps};
 use crate::gui::Command;
 use crate::gui::reports::Reports;
 use crate::gui::theme::Theme;
-use crate::view::state::tabs::{COMPARE, FOUND, MORE, TABS, others, reports_of};
+use crate::view::state::tabs::{COMPARE, FOUND, MORE, TABS, follows_scope, others, reports_of};
 use crate::view::state::{ViewCommand, ViewState};
 use crate::view::timeline::trace::OpenTrace;
 
@@ -29,6 +29,12 @@ pub struct PanelState {
 }
 
 impl PanelState {
+    /// Other answers take the place of those before.
+    pub fn forget_made(&mut self) {
+        self.tables.forget_made();
+        self.trees.forget_made();
+    }
+
     /// Shows the row of an op in the table of ops.
     pub fn find_op(&mut self, name: &str) {
         self.tables.find(Ops::ID, Ops::ID, name);
@@ -43,8 +49,10 @@ pub struct PanelContext<'a> {
     pub trace: &'a OpenTrace,
     /// What is seen of it.
     pub state: &'a ViewState,
-    /// What is known of it.
+    /// What is known of the part of it that is chosen.
     pub reports: &'a Reports,
+    /// What is known of all of it.
+    pub whole: &'a Reports,
     /// The open tab, of the two sides that of the one that is drawn.
     pub tab: &'a str,
 }
@@ -62,24 +70,21 @@ pub struct ComparisonTab<'a> {
     pub draw: DrawTab<'a>,
 }
 
-/// Ids of the reports that the open tab needs.
+/// Ids of the reports that the open tab needs, about the part of the trace that is chosen.
 pub fn wanted(tab: &str) -> Vec<&'static str> {
     match tab {
         "overview" => {
-            vec![
-                "verdict",
-                "utilization",
-                "targets",
-                "devices",
-                "doctor",
-                "hints",
-                "steps",
-                "step_parts",
-                "overlap",
-                "ops",
-            ]
+            vec!["verdict", "utilization", "targets", "devices", "hints", "steps", "overlap", "ops", "balance"]
         }
         tab => reports_of(tab),
+    }
+}
+
+/// Ids of the reports that the open tab needs, about the whole trace.
+pub fn wanted_of_whole(tab: &str) -> &'static [&'static str] {
+    match tab {
+        "overview" => &["doctor", "steps", "step_parts"],
+        _ => &[],
     }
 }
 
@@ -149,6 +154,10 @@ pub fn dock_ui(
         }
     });
     ui.separator();
+    let sight = if follows_scope(sight.tab) { sight } else { PanelContext { reports: sight.whole, ..sight } };
+    if !below {
+        scope::scope_ui(ui, sight, &mut view);
+    }
     match sight.tab {
         id @ (COMPARE | FOUND) => {
             if let Some(extra) = extras.into_iter().find(|extra| extra.id == id) {

@@ -19,6 +19,7 @@ pub mod optree;
 pub mod overview;
 pub mod palette;
 pub mod roofline;
+pub mod scope;
 pub mod search;
 pub mod sessions;
 pub mod steps;

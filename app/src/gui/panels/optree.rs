@@ -55,6 +55,11 @@ pub struct Trees {
 }
 
 impl Trees {
+    /// Another report takes the place of the one before.
+    pub fn forget_made(&mut self) {
+        self.made = None;
+    }
+
     /// Shows the tables.
     pub fn leave(&mut self) {
         self.by = None;

@@ -13,7 +13,7 @@ use super::legend::swatch_ui;
 use super::overview::section_ui;
 use crate::gui::theme::Theme;
 use crate::gui::times::{self, time};
-use crate::view::state::ViewCommand;
+use crate::view::state::{ReportScope, ViewCommand};
 use crate::view::timeline::bands::{Bar, Bars, group_of};
 
 /// Height of the plot.
@@ -26,9 +26,10 @@ pub struct Made {
     is_divided: bool,
 }
 
-/// Step times in the order of the trace; a click shows the step.
+/// Step times in the order of the trace; a click shows the step, and lets the
+/// reports be about it.
 pub fn steps_ui(ui: &mut Ui, sight: PanelContext<'_>, made: &mut Made, out: &mut Vec<ViewCommand>) {
-    let report = match sight.reports.get::<Steps>() {
+    let report = match sight.whole.get::<Steps>() {
         Ok(Some(report)) if !report.steps.is_empty() => report,
         Ok(Some(report)) => {
             section_ui(ui, "Steps", "");
@@ -53,7 +54,7 @@ pub fn steps_ui(ui: &mut Ui, sight: PanelContext<'_>, made: &mut Made, out: &mut
         n => format!("median {} over {n} steps, {} to {}", shown(time.median), shown(time.min), shown(time.max)),
     });
     section_ui(ui, "Steps", &note);
-    let divided = sight.reports.get::<StepParts>().ok().flatten();
+    let divided = sight.whole.get::<StepParts>().ok().flatten();
     if made.bars.is_none() || made.is_divided != divided.is_some() {
         *made = Made { bars: Some(Bars::new(report, divided)), is_divided: divided.is_some() };
     }
@@ -141,6 +142,7 @@ fn plot_ui(ui: &mut Ui, report: &StepsReport, made: &Bars, out: &mut Vec<ViewCom
         && let Some(range) = step.range()
     {
         out.push(ViewCommand::Show(range));
+        out.push(ViewCommand::Scope(ReportScope::step(step.number)));
     }
     response.on_hover_ui_at_pointer(|ui| step_ui(ui, step, bar));
 }
@@ -197,7 +199,7 @@ fn step_ui(ui: &mut Ui, step: &Step, bar: Option<&Bar>) {
             ui.label(text);
         }
     }
-    ui.weak("Measured. Parts: on the core that took longest, of this step's time. Click to show it.");
+    ui.weak("Measured. Parts: on the core that took longest, of this step's time. Click to show it, and to let the reports be about it.");
 }
 
 #[cfg(test)]

@@ -32,6 +32,11 @@ pub struct Browser {
 }
 
 impl Browser {
+    /// Other answers take the place of those before; what the user chose stays.
+    pub fn forget_made(&mut self) {
+        self.sorted.values_mut().for_each(Sorted::forget);
+    }
+
     /// Opens a table with only the rows that hold `text`.
     pub fn find(&mut self, tab: &str, report: &'static str, text: &str) {
         let number = table_of(report);
@@ -85,7 +90,7 @@ pub fn tables_ui(
         return nothing_ui(ui, id, "This report has no tables for this trace.");
     };
     let sorted = browser.sorted.entry((id, number)).or_default();
-    let steps = sight.reports.get::<Steps>().ok().flatten();
+    let steps = sight.whole.get::<Steps>().ok().flatten();
     let own = sight.state.place.selection.map(|slice| sight.trace.model.slice(slice).name());
     let is_marked = |row: &[Cell]| {
         own.is_some_and(|own| row.iter().take(3).any(|cell| matches!(cell, Cell::Text(text) if text == own)))

@@ -145,8 +145,9 @@ impl InputState {
                 let range = TimeRange::new(marking.from.min(to), marking.from.max(to));
                 out.push(ViewCommand::Mark(range, tracks));
             }
-            if response.drag_stopped() {
-                self.marking = None;
+            if response.drag_stopped() && self.marking.take().is_some() {
+                // Not before: reports take longer than a frame.
+                out.push(ViewCommand::ScopeToMark);
             }
         }
     }

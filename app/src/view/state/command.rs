@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use trace_model::{GroupId, LabelId, SliceId, TimeRange, TrackId};
 
-use super::ViewState;
+use super::{ReportScope, ViewState};
 use crate::view::palette::Preset;
 use crate::view::state::Item;
 use crate::view::viewport::Viewport;
@@ -207,6 +207,10 @@ pub enum ViewCommand {
     FilterTracks(String),
     /// Show or hide a part of the window.
     ShowPanel(Panel, bool),
+    /// Let reports be about this part of the trace.
+    Scope(ReportScope),
+    /// Let reports be about what is marked.
+    ScopeToMark,
     /// Show these reports.
     ShowTab(String),
     /// Move these reports below the timeline, or back to its right.

@@ -8,6 +8,7 @@ mod history;
 mod item;
 mod navigate;
 mod restore;
+mod scope;
 pub mod tabs;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,11 +20,12 @@ use trace_model::{GroupId, SliceId, TimeRange, TraceModel, TrackId};
 pub use command::{ColorBy, HighlightedLabels, Layer, MouseMode, Neighbour, Note, Panel, ViewCommand};
 pub use item::Item;
 pub use restore::Shape;
+pub use scope::ReportScope;
 
 use crate::view::palette::Preset;
 use crate::view::state::history::{History, Seen};
 use crate::view::viewport::Viewport;
-use navigate::{first_visible, focused, neighbour_of};
+use navigate::focused;
 
 /// Keeps a place in the history.
 type Push = fn(&mut History, Seen);
@@ -77,6 +79,9 @@ pub struct ViewState {
     /// Only tracks whose name holds this are shown; all where empty.
     #[serde(default)]
     pub track_filter: String,
+    /// Which part of the trace reports are about.
+    #[serde(default)]
+    pub scope: ReportScope,
     /// Parts of the window that are open.
     pub panels: BTreeSet<Panel>,
     /// Which reports are shown.
@@ -139,6 +144,7 @@ impl ViewState {
             moved_tracks: BTreeMap::new(),
             moved_groups: BTreeMap::new(),
             track_filter: String::new(),
+            scope: ReportScope::default(),
             panels: BTreeSet::from([Panel::Reports]),
             tab: "overview".to_owned(),
             below: Vec::new(),
@@ -277,7 +283,7 @@ impl ViewState {
             }
             C::Select(slice) => {
                 self.select(*slice);
-                self.place.mark = None;
+                self.unmark();
             }
             C::GoTo(slice) => {
                 self.select(*slice);
@@ -287,7 +293,7 @@ impl ViewState {
             C::Reveal(slice) => {
                 self.select(*slice);
                 self.reveal = Some(*slice);
-                self.place.mark = None;
+                self.unmark();
             }
             C::Step(neighbour) => self.step(*neighbour, model),
             C::FollowFlow(forth) => self.follow_flow(*forth, model),
@@ -305,7 +311,8 @@ impl ViewState {
                 self.panels.insert(Panel::Details);
             }
             C::Deselect => {
-                (self.place.selection, self.place.mark, self.highlighted) = (None, None, None);
+                (self.place.selection, self.highlighted) = (None, None);
+                self.unmark();
                 self.isolate &= !self.search.is_empty();
             }
             C::Undo | C::Redo => {
@@ -353,6 +360,8 @@ impl ViewState {
                     self.isolate &= self.is_searching();
                 }
             }
+            C::Scope(scope) => self.scope = *scope,
+            C::ScopeToMark => self.scope_to_mark(),
             C::ShowTab(tab) => self.open_tab(tab),
             C::MoveTab { tab, below } => self.move_tab(tab, *below),
             C::WideReports(wide) => self.wide_reports = *wide,
@@ -404,70 +413,6 @@ impl ViewState {
             self.folded_tracks.extend(model.track_ids().filter(|&id| model.lanes(id).len() > 1));
             // The top groups stay open: an empty window is no overview.
             self.folded_groups.extend(model.group_ids().filter(|&id| model.group(id).parent.is_some()));
-        }
-    }
-
-    fn mark_selection(&mut self, keep: bool, model: &TraceModel) {
-        let selected = self.place.selection.map(|slice| model.slice(slice));
-        if let Some(slice) = selected {
-            self.place.mark = Some(slice.range()).filter(|range| !range.is_empty());
-            self.mark_tracks = Arc::default();
-        }
-        if keep && let Some(range) = self.place.mark {
-            let text = selected.map_or_else(String::new, |slice| slice.name().to_owned());
-            self.annotates(&ViewCommand::AddNote(Note { range, text }), model);
-            self.panels.insert(Panel::Notes);
-        }
-    }
-
-    fn select(&mut self, slice: SliceId) {
-        self.place.selection = Some(slice);
-        self.flow = 0;
-        self.panels.insert(Panel::Details);
-    }
-
-    fn focus(&mut self, model: &TraceModel) {
-        if let Some(mark) = self.place.mark {
-            self.place.time = Viewport::of(mark).clamped(model.extent());
-            return;
-        }
-        let Some(slice) = self.place.selection else {
-            self.place.time = Viewport::fit(model.extent());
-            return;
-        };
-        let around = focused(model, slice, FOCUS_SPAN).clamped(model.extent());
-        let near = (self.place.time.span_ps() / around.span_ps() - 1.0).abs() < 1e-6
-            && (self.place.time.start_after(around.start()) - around.start_after(around.start())).abs()
-                < around.span_ps() * 1e-6;
-        self.place.time = if near { focused(model, slice, 1.0) } else { around };
-        self.reveal = Some(slice);
-    }
-
-    fn follow_flow(&mut self, forth: bool, model: &TraceModel) {
-        let Some(selected) = self.place.selection else { return };
-        let ends: Vec<SliceId> = if forth {
-            model.flows_from(selected).iter().map(|flow| flow.to).collect()
-        } else {
-            model.flows_to(selected).map(|flow| flow.from).collect()
-        };
-        if let Some(&end) = ends.get(self.flow % ends.len().max(1)) {
-            self.show_selected(end, model);
-        }
-    }
-
-    fn show_selected(&mut self, slice: SliceId, model: &TraceModel) {
-        self.select(slice);
-        self.reveal = Some(slice);
-        self.place.time = self.place.time.revealing(model.slice(slice).range());
-    }
-
-    fn step(&mut self, neighbour: Neighbour, model: &TraceModel) {
-        let slice = match self.place.selection {
-            Some(selected) => neighbour_of(model, selected, neighbour),
-            None => first_visible(model, &self.place.time),
-        };
-        if let Some(slice) = slice {
-            self.show_selected(slice, model);
         }
     }
 }

@@ -2,8 +2,89 @@
 
 use trace_model::{Picos, SliceId, SliceRef, TimeRange, Timestamp, TraceModel};
 
-use super::Neighbour;
+use std::sync::Arc;
+
+use super::{FOCUS_SPAN, Neighbour, Note, Panel, ReportScope, ViewCommand, ViewState};
 use crate::view::viewport::Viewport;
+
+impl ViewState {
+    /// Reports are about what is marked.
+    pub(super) fn scope_to_mark(&mut self) {
+        self.scope = self.place.mark.map_or(ReportScope::Capture, ReportScope::Range);
+    }
+
+    /// Marks nothing; reports that were about the mark are about everything again.
+    pub(super) fn unmark(&mut self) {
+        if self.place.mark.take().is_some_and(|mark| self.scope == ReportScope::Range(mark)) {
+            self.scope = ReportScope::Capture;
+        }
+    }
+
+    pub(super) fn mark_selection(&mut self, keep: bool, model: &TraceModel) {
+        let selected = self.place.selection.map(|slice| model.slice(slice));
+        if let Some(slice) = selected {
+            self.place.mark = Some(slice.range()).filter(|range| !range.is_empty());
+            self.mark_tracks = Arc::default();
+            self.scope_to_mark();
+        }
+        if keep && let Some(range) = self.place.mark {
+            let text = selected.map_or_else(String::new, |slice| slice.name().to_owned());
+            self.annotates(&ViewCommand::AddNote(Note { range, text }), model);
+            self.panels.insert(Panel::Notes);
+        }
+    }
+
+    pub(super) fn select(&mut self, slice: SliceId) {
+        self.place.selection = Some(slice);
+        self.flow = 0;
+        self.panels.insert(Panel::Details);
+    }
+
+    pub(super) fn focus(&mut self, model: &TraceModel) {
+        if let Some(mark) = self.place.mark {
+            self.place.time = Viewport::of(mark).clamped(model.extent());
+            return;
+        }
+        let Some(slice) = self.place.selection else {
+            self.place.time = Viewport::fit(model.extent());
+            return;
+        };
+        let around = focused(model, slice, FOCUS_SPAN).clamped(model.extent());
+        let near = (self.place.time.span_ps() / around.span_ps() - 1.0).abs() < 1e-6
+            && (self.place.time.start_after(around.start()) - around.start_after(around.start())).abs()
+                < around.span_ps() * 1e-6;
+        self.place.time = if near { focused(model, slice, 1.0) } else { around };
+        self.reveal = Some(slice);
+    }
+
+    pub(super) fn follow_flow(&mut self, forth: bool, model: &TraceModel) {
+        let Some(selected) = self.place.selection else { return };
+        let ends: Vec<SliceId> = if forth {
+            model.flows_from(selected).iter().map(|flow| flow.to).collect()
+        } else {
+            model.flows_to(selected).map(|flow| flow.from).collect()
+        };
+        if let Some(&end) = ends.get(self.flow % ends.len().max(1)) {
+            self.show_selected(end, model);
+        }
+    }
+
+    fn show_selected(&mut self, slice: SliceId, model: &TraceModel) {
+        self.select(slice);
+        self.reveal = Some(slice);
+        self.place.time = self.place.time.revealing(model.slice(slice).range());
+    }
+
+    pub(super) fn step(&mut self, neighbour: Neighbour, model: &TraceModel) {
+        let slice = match self.place.selection {
+            Some(selected) => neighbour_of(model, selected, neighbour),
+            None => first_visible(model, &self.place.time),
+        };
+        if let Some(slice) = slice {
+            self.show_selected(slice, model);
+        }
+    }
+}
 
 /// The slice in the middle of `span` times its own length.
 pub(super) fn focused(model: &TraceModel, slice: SliceId, span: f64) -> Viewport {
@@ -16,7 +97,7 @@ pub(super) fn focused(model: &TraceModel, slice: SliceId, span: f64) -> Viewport
     Viewport::of(range).zoomed(1.0 / span, 0.5)
 }
 
-pub(super) fn neighbour_of(model: &TraceModel, selected: SliceId, neighbour: Neighbour) -> Option<SliceId> {
+fn neighbour_of(model: &TraceModel, selected: SliceId, neighbour: Neighbour) -> Option<SliceId> {
     let lane = model.lane_of(selected);
     let rows = model.lane_rows(lane);
     match neighbour {
@@ -28,7 +109,7 @@ pub(super) fn neighbour_of(model: &TraceModel, selected: SliceId, neighbour: Nei
 }
 
 /// Where stepping starts when nothing is selected: the first slice in sight.
-pub(super) fn first_visible(model: &TraceModel, time: &Viewport) -> Option<SliceId> {
+fn first_visible(model: &TraceModel, time: &Viewport) -> Option<SliceId> {
     let from: Timestamp = time.start();
     model
         .all_lanes()

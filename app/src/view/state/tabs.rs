@@ -41,6 +41,12 @@ pub const FOUND: &str = "found";
 /// Id of the tab for every other report.
 pub const MORE: &str = "more";
 
+/// Whether the reports of a tab are about the chosen part of the trace. Steps are what is chosen from, and the health
+/// of a capture is that of all of it.
+pub fn follows_scope(tab: &str) -> bool {
+    !["steps", "health", COMPARE, FOUND].contains(&tab)
+}
+
 /// The analyses of a tab.
 pub fn reports_of(tab: &str) -> Vec<&'static str> {
     match TABS.iter().find(|known| known.id == tab) {

@@ -22,7 +22,7 @@ const HINTS: usize = 3;
 
 /// One line: whether the capture is complete enough to be believed.
 pub fn health_ui(ui: &mut Ui, sight: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
-    let Ok(Some(doctor)) = sight.reports.get::<Doctor>() else { return };
+    let Ok(Some(doctor)) = sight.whole.get::<Doctor>() else { return };
     let theme = Theme::current(ui);
     let worst = doctor.findings.first().filter(|finding| finding.severity != Severity::Info);
     ui.horizontal(|ui| {
@@ -89,7 +89,7 @@ pub fn environment_ui(ui: &mut Ui, sight: PanelContext<'_>) {
             }
             ui.end_row();
         };
-        if let Ok(Some(doctor)) = sight.reports.get::<Doctor>() {
+        if let Ok(Some(doctor)) = sight.whole.get::<Doctor>() {
             for source in &doctor.sources {
                 let host = source.host.as_deref().map_or_else(String::new, |host| format!(" from {host}"));
                 row("File", format!("{} ({}){host}", source.name, source.format), &source.cannot_know.join("\n"));
@@ -115,7 +115,7 @@ pub fn environment_ui(ui: &mut Ui, sight: PanelContext<'_>) {
         let programs = sight.trace.model.programs().len();
         row("Programs", programs.to_string(), "compiled programs that the trace names");
     });
-    let Ok(Some(doctor)) = sight.reports.get::<Doctor>() else { return };
+    let Ok(Some(doctor)) = sight.whole.get::<Doctor>() else { return };
     if doctor.facts.is_empty() {
         return;
     }

@@ -1,0 +1,86 @@
+//! Which part of the trace reports are about.
+
+use analysis::Scope;
+use analysis::facts::steps::StepsReport;
+use serde::{Deserialize, Serialize};
+use trace_model::TimeRange;
+
+/// The part of the trace that reports are about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ReportScope {
+    /// All of it.
+    #[default]
+    Capture,
+    /// A range of time, as it was marked.
+    Range(TimeRange),
+    /// Steps `first` to `last`, both included, as numbered by the step analysis.
+    Steps {
+        /// First step.
+        first: u32,
+        /// Last step.
+        last: u32,
+    },
+}
+
+impl ReportScope {
+    /// One step.
+    pub fn step(number: u32) -> Self {
+        Self::Steps { first: number, last: number }
+    }
+
+    /// The first to the last step that the statistics count: complete, and no warm-up. `None` without any.
+    pub fn steady(report: &StepsReport) -> Option<Self> {
+        let mut counted = report.steps.iter().filter(|step| !(step.is_partial || step.is_warmup));
+        let first = counted.next()?.number;
+        Some(Self::Steps { first, last: counted.last().map_or(first, |step| step.number) })
+    }
+
+    /// The longest step that the statistics count. `None` where there is only one.
+    pub fn slowest(report: &StepsReport) -> Option<Self> {
+        let counted = || report.steps.iter().filter(|step| !(step.is_partial || step.is_warmup));
+        counted().nth(1)?;
+        counted().max_by_key(|step| step.time_ps).map(|step| Self::step(step.number))
+    }
+}
+
+impl From<ReportScope> for Scope {
+    fn from(scope: ReportScope) -> Self {
+        match scope {
+            ReportScope::Capture => Self::WholeTrace,
+            ReportScope::Range(range) => Self::Range(range),
+            ReportScope::Steps { first, last } => Self::Steps { first, last },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use analysis::Options;
+    use analysis::reports::steps::step_times::Steps;
+    use sample_traces::text_trace;
+
+    use super::*;
+    use crate::session::Session;
+
+    #[test]
+    fn steady_and_slowest_steps_are_those_that_count() {
+        let picture = "
+            @device TPU v5e
+            modules: AAABBBBBCCCDDD
+            A = jit_step(1)
+            B = jit_step(1)
+            C = jit_step(1)
+            D = jit_step(1)";
+        let options = Options { warmup_steps: 1, ..Options::default() };
+        let session = Session::from_model(text_trace(picture), options);
+        let report = session.report::<Steps>(Scope::WholeTrace).unwrap();
+        let numbers: Vec<u32> = report.steps.iter().map(|step| step.number).collect();
+        assert_eq!(numbers.len(), 4, "{numbers:?}");
+        assert_eq!(
+            ReportScope::steady(&report),
+            Some(ReportScope::Steps { first: numbers[1], last: numbers[3] }),
+            "without the warm-up"
+        );
+        assert_eq!(ReportScope::slowest(&report), Some(ReportScope::step(numbers[1])));
+    }
+}

@@ -1,0 +1,73 @@
+//! Reports follow the part of the trace that is chosen.
+
+use analysis::Scope;
+use analysis::reports::summary::verdict::Verdict;
+use egui::{Key, Modifiers};
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable as _;
+use systole::gui::App;
+use systole::view::state::{ReportScope, ViewCommand};
+
+use super::{on_canvas, opened, press, settle, state, want};
+
+fn says(window: &Harness<'_, App>, text: &str) -> bool {
+    window.query_all_by_label_contains(text).count() > 0
+}
+
+fn verdict(window: &Harness<'_, App>, scope: Scope) -> String {
+    let trace = window.state().trace().expect("it is open");
+    trace.session.report::<Verdict>(scope).expect("each trace has one").statement.clone()
+}
+
+fn show_tab(window: &mut Harness<'static, App>, tab: &str) {
+    want(window, ViewCommand::ShowTab(tab.to_owned()));
+}
+
+#[test]
+fn verdict_and_tables_are_about_the_chosen_step() {
+    let mut window = opened();
+    let of_all = verdict(&window, Scope::WholeTrace);
+    assert!(says(&window, &of_all));
+    window.get_by_label("Reports are about: whole capture").click();
+    settle(&mut window);
+    window.get_by_label_contains("Slowest: step").click();
+    settle(&mut window);
+    let scope = state(&window).scope;
+    let ReportScope::Steps { first, last } = scope else { panic!("{scope:?}") };
+    assert_eq!(first, last);
+    assert_eq!(window.query_all_by_label_contains(&format!("Reports are about: step {first}")).count(), 1);
+
+    want(&mut window, ViewCommand::Scope(ReportScope::step(1)));
+    let of_step = verdict(&window, Scope::Steps { first: 1, last: 1 });
+    assert_ne!(of_step, of_all);
+    assert!(says(&window, &of_step) && !says(&window, &of_all));
+    show_tab(&mut window, "ops");
+    assert!(window.query_by_label("Row fusion.1").is_none());
+    show_tab(&mut window, "steps");
+    assert!(says(&window, "this tab is always about the whole capture"));
+
+    window.get_by_label("Whole capture").click();
+    settle(&mut window);
+    assert_eq!(state(&window).scope, ReportScope::Capture);
+    show_tab(&mut window, "ops");
+    window.get_by_label("Row fusion.1");
+}
+
+#[test]
+fn reports_follow_a_range_that_is_dragged_until_it_is_unmarked() {
+    let mut window = opened();
+    let (from, to) = (on_canvas(&window, 0.2, 60.0), on_canvas(&window, 0.6, 60.0));
+    window.drag_at(from);
+    window.step();
+    window.hover_at(to);
+    window.step();
+    assert_eq!(state(&window).scope, ReportScope::Capture, "not before it is let go");
+    window.drop_at(to);
+    settle(&mut window);
+    let now = state(&window);
+    assert_eq!(now.scope, ReportScope::Range(now.place.mark.unwrap()));
+    press(&mut window, Modifiers::NONE, Key::Escape);
+    settle(&mut window);
+    assert_eq!(state(&window).scope, ReportScope::Capture);
+    window.get_by_label("Reports are about: whole capture");
+}
