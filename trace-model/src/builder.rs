@@ -13,8 +13,8 @@ use crate::attrs::SliceAttr;
 use crate::batch::{SliceBatch, SliceSpec};
 use crate::device::DeviceInfo;
 use crate::import_log::{ImportLog, IssueKind};
-use crate::model::{Aggregate, TraceModel};
-use crate::op::{Blob, Label, LabelId, Op, OpId, Program, ProgramId};
+use crate::model::{AggregatedOp, TraceModel};
+use crate::op::{Label, LabelId, Op, OpId, Program, ProgramBytes, ProgramId};
 use crate::source::Source;
 use crate::strings::{StringId, StringTable};
 use crate::time::{Picos, TimeRange, Timestamp};
@@ -48,12 +48,12 @@ pub enum FlowEnd {
 
 /// Flows, separated by what is known of their ends: nearly all link two known slices.
 #[derive(Default)]
-pub(crate) struct Flows {
+pub(crate) struct PendingFlows {
     pub(crate) between: Vec<(SliceKey, SliceKey, u64)>,
     pub(crate) others: Vec<(FlowEnd, FlowEnd, u64)>,
 }
 
-impl Flows {
+impl PendingFlows {
     /// Whether flows refer to slices of each track.
     pub(crate) fn tracks(&self, tracks: usize) -> Vec<bool> {
         let mut touched = vec![false; tracks];
@@ -106,8 +106,8 @@ pub struct TraceBuilder {
     pub(crate) ops: Vec<Op>,
     pub(crate) programs: Vec<Program>,
     pub(crate) counters: Vec<CounterBuilder>,
-    pub(crate) aggregates: Vec<Aggregate>,
-    pub(crate) flows: Flows,
+    pub(crate) aggregates: Vec<AggregatedOp>,
+    pub(crate) flows: PendingFlows,
     pub(crate) arg_sources: Vec<Arc<dyn ArgSource>>,
     pub(crate) log: ImportLog,
     /// Tracks of each group, in the order in which they were added.
@@ -253,7 +253,7 @@ impl TraceBuilder {
     }
 
     /// Stores the HLO of a program, serialized or as text; the first one wins.
-    pub fn set_program_hlo(&mut self, program: ProgramId, hlo: Blob) {
+    pub fn set_program_hlo(&mut self, program: ProgramId, hlo: ProgramBytes) {
         self.programs[program.index()].hlo.get_or_insert(hlo);
     }
 
@@ -400,7 +400,7 @@ impl TraceBuilder {
     }
 
     /// Adds the totals of an op that was aggregated before export.
-    pub fn add_aggregate(&mut self, aggregate: Aggregate) {
+    pub fn add_aggregate(&mut self, aggregate: AggregatedOp) {
         self.aggregates.push(aggregate);
     }
 

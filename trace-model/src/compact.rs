@@ -19,7 +19,7 @@ const PADDING: usize = 8;
 
 /// A full block.
 #[derive(Debug)]
-struct Block {
+struct PackedBlock {
     base: i64,
     /// Offset of the first byte times sixteen, plus the bytes per value.
     place: u64,
@@ -28,7 +28,7 @@ struct Block {
 /// An append-only column of `i64`.
 #[derive(Debug, Default)]
 pub(crate) struct CompactColumn {
-    blocks: Vec<Block>,
+    blocks: Vec<PackedBlock>,
     bytes: Vec<u8>,
     /// The last block while it is not full.
     tail: Vec<i64>,
@@ -78,7 +78,7 @@ impl CompactColumn {
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.blocks.capacity() * size_of::<Block>() + self.bytes.capacity() + self.tail.capacity() * 8
+        self.blocks.capacity() * size_of::<PackedBlock>() + self.bytes.capacity() + self.tail.capacity() * 8
     }
 
     /// Packs the last rows and frees unused capacity. Nothing may be pushed afterwards.
@@ -98,7 +98,7 @@ impl CompactColumn {
         let spread = most.wrapping_sub(least) as u64;
         let width = (u64::BITS - spread.leading_zeros()).div_ceil(8) as usize;
         self.bytes.truncate(self.bytes.len().saturating_sub(PADDING));
-        self.blocks.push(Block { base: least, place: ((self.bytes.len() as u64) << 4) | width as u64 });
+        self.blocks.push(PackedBlock { base: least, place: ((self.bytes.len() as u64) << 4) | width as u64 });
         for &value in &self.tail {
             let difference = (value.wrapping_sub(least) as u64).to_le_bytes();
             self.bytes.extend_from_slice(&difference[..width]);

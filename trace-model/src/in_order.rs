@@ -7,7 +7,7 @@ use std::collections::binary_heap::PeekMut;
 use crate::{Columns, Lane, SliceId, SliceRef, TimeRange, Timestamp, TrackId};
 
 /// The next slice of a lane: ordered by start, longer slices first, then upper lanes first.
-type Next = Reverse<(Timestamp, Reverse<Timestamp>, SliceId)>;
+type NextSlice = Reverse<(Timestamp, Reverse<Timestamp>, SliceId)>;
 
 impl Columns {
     /// Slices of a track, with their spans, that end after `from` or start at or after it, ordered by start, parents
@@ -19,7 +19,7 @@ impl Columns {
     ) -> impl Iterator<Item = (SliceRef<'_>, TimeRange)> + use<'_> {
         // Each lane with the row after its last one.
         let wanted = self.lanes(track).iter().map(|lane| self.first_row(lane, from)..lane.rows.end);
-        let mut heap: BinaryHeap<(Next, u32)> =
+        let mut heap: BinaryHeap<(NextSlice, u32)> =
             wanted.filter(|rows| !rows.is_empty()).map(|rows| (self.next(SliceId(rows.start)), rows.end)).collect();
         std::iter::from_fn(move || {
             let mut top = heap.peek_mut()?;
@@ -60,7 +60,7 @@ impl Columns {
         Some(last)
     }
 
-    fn next(&self, id: SliceId) -> Next {
+    fn next(&self, id: SliceId) -> NextSlice {
         let range = self.slice(id).range();
         Reverse((range.start, Reverse(range.end), id))
     }

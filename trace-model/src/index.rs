@@ -9,7 +9,7 @@ use crate::track::{Group, GroupId, SourceId, Track, TrackId};
 
 /// Children and tracks of groups, counters of tracks.
 #[derive(Debug, Default)]
-pub(crate) struct Index {
+pub(crate) struct ModelIndex {
     /// Groups without a parent, in display order.
     top: Vec<GroupId>,
     /// Children of group `i`, in display order.
@@ -25,7 +25,7 @@ pub(crate) struct Index {
 /// No counter.
 const NONE: u32 = u32::MAX;
 
-impl Index {
+impl ModelIndex {
     pub(crate) fn new(groups: &[Group], tracks: &[Track], counters: &[CounterSeries], strings: &StringTable) -> Self {
         let mut index = Self {
             children: vec![Vec::new(); groups.len()],

@@ -63,13 +63,13 @@ pub use device::{DeviceInfo, DeviceLinks};
 pub use flow::Flow;
 pub use import_log::{ImportLog, Issue, IssueCount, IssueKind, Severity};
 pub use lod::{LaneMipmap, LodIndex, LodSlice};
-pub use model::{Aggregate, Columns, Lane, MemoryUse, TraceModel};
+pub use model::{AggregatedOp, Columns, Lane, MemoryUse, TraceModel};
 pub use op::{
-    Access, Blob, Bundles, Label, LabelId, MemoryAccess, MemorySpace, Op, OpId, Program, ProgramId, UnitSlots,
+    Access, Bundles, Label, LabelId, MemoryAccess, MemorySpace, Op, OpId, Program, ProgramBytes, ProgramId, UnitSlots,
     without_number,
 };
 pub use slices::{SliceId, SliceRef};
-pub use source::{Caveat, Source, Tells, badge};
+pub use source::{Caveat, FormatContents, Source, badge};
 pub use strings::{StringId, StringTable};
 pub use time::{Picos, TimeRange, Timestamp};
 pub use track::{Group, GroupId, GroupKind, SourceId, Track, TrackId, TrackKind};

@@ -8,7 +8,7 @@ use crate::attrs::SliceAttr;
 use crate::counters::CounterSeries;
 use crate::flow::Flow;
 use crate::import_log::ImportLog;
-use crate::index::Index;
+use crate::index::ModelIndex;
 use crate::nesting::NO_PARENT;
 use crate::op::{Label, LabelId, Op, OpId, Program, ProgramId};
 use crate::slices::{NO_ARGS, SliceId, SliceRef, SliceTable};
@@ -40,7 +40,7 @@ impl Lane {
 
 /// Totals of the executions of an op, from profiles that were aggregated before export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Aggregate {
+pub struct AggregatedOp {
     /// Track it was recorded on.
     pub track: TrackId,
     /// Its label.
@@ -104,7 +104,7 @@ pub struct Columns {
     /// Lanes of track `i`.
     pub(crate) track_lanes: Vec<Range<u32>>,
     pub(crate) counters: Vec<CounterSeries>,
-    pub(crate) aggregates: Vec<Aggregate>,
+    pub(crate) aggregates: Vec<AggregatedOp>,
     /// Sorted by `from`.
     pub(crate) flows: Vec<Flow>,
     /// Indices into `flows`, sorted by `to`.
@@ -114,7 +114,7 @@ pub struct Columns {
     pub(crate) track_args: Vec<Option<u16>>,
     pub(crate) log: ImportLog,
     pub(crate) extent: TimeRange,
-    pub(crate) index: Index,
+    pub(crate) index: ModelIndex,
     /// Rows of slices that have a parent, sorted by parent; made on first use.
     pub(crate) by_parent: OnceLock<Vec<u32>>,
 }
@@ -262,7 +262,7 @@ impl Columns {
         program.id.map_or_else(|| name.to_owned(), |id| format!("{name}({id})"))
     }
     /// Sums of profiles that were aggregated before export.
-    pub fn aggregates(&self) -> &[Aggregate] {
+    pub fn aggregates(&self) -> &[AggregatedOp] {
         &self.aggregates
     }
 

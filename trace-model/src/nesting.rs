@@ -158,7 +158,7 @@ pub(crate) fn parents_by(order: &[u32], span: impl Fn(usize) -> (i64, i64)) -> V
 }
 
 /// The rows of a track's slices in the slice table.
-pub(crate) struct Rows {
+pub(crate) struct TrackRows {
     /// Slices of each depth.
     pub(crate) lane_lens: Vec<u32>,
     /// Row of each position.
@@ -168,7 +168,7 @@ pub(crate) struct Rows {
 }
 
 /// Assigns rows by depth, then by position, which is time order.
-pub(crate) fn rows_by_depth(depths: &[u32]) -> Rows {
+pub(crate) fn rows_by_depth(depths: &[u32]) -> TrackRows {
     let lanes = depths.iter().max().map_or(0, |&deepest| deepest as usize + 1);
     let mut lane_lens = vec![0_u32; lanes];
     for &depth in depths {
@@ -188,7 +188,7 @@ pub(crate) fn rows_by_depth(depths: &[u32]) -> Rows {
         row
     });
     let row_of = row_of.collect();
-    Rows { lane_lens, row_of, by_row }
+    TrackRows { lane_lens, row_of, by_row }
 }
 
 /// `(parent, child)` of every slice that has a parent, as sorted rows.

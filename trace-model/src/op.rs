@@ -206,17 +206,17 @@ pub struct Program {
     /// The id in parentheses of `jit_matmul(123)`, any 64-bit value.
     pub id: Option<u64>,
     /// Its `xla.HloProto`, serialized, or its HLO text, to be parsed on demand.
-    pub hlo: Option<Blob>,
+    pub hlo: Option<ProgramBytes>,
 }
 
 /// A range of bytes in a file that stays open or mapped; not copied.
 #[derive(Clone)]
-pub struct Blob {
+pub struct ProgramBytes {
     owner: Arc<dyn AsRef<[u8]> + Send + Sync>,
     range: Range<usize>,
 }
 
-impl Blob {
+impl ProgramBytes {
     /// The bytes `range` of `owner`; empty if the range lies outside.
     pub fn new(owner: Arc<dyn AsRef<[u8]> + Send + Sync>, range: Range<usize>) -> Self {
         let range = if (*owner).as_ref().get(range.clone()).is_some() { range } else { 0..0 };
@@ -229,7 +229,7 @@ impl Blob {
     }
 }
 
-impl std::fmt::Debug for Blob {
+impl std::fmt::Debug for ProgramBytes {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Blob({} bytes)", self.range.len())
     }

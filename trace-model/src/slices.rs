@@ -47,7 +47,7 @@ pub(crate) struct SliceTable {
     /// Empty if no slice has arguments.
     pub(crate) args: CompactColumn,
     /// Sorted by rows.
-    pub(crate) device_clocks: Vec<DeviceClock>,
+    pub(crate) device_clocks: Vec<DeviceClockColumns>,
     /// For each block of [`CLOCK_BLOCK`] rows, the first of `device_clocks` that ends after the start of the block.
     pub(crate) first_clocks: Vec<u32>,
     pub(crate) attrs: BTreeMap<SliceAttr, SparseColumn>,
@@ -66,7 +66,7 @@ pub(crate) struct Reparented {
 /// The device clock for the rows of one track, as differences from the timeline: start and length usually differ by a
 /// constant, apart from rounding.
 #[derive(Debug)]
-pub(crate) struct DeviceClock {
+pub(crate) struct DeviceClockColumns {
     pub(crate) rows: Range<u32>,
     pub(crate) base: i64,
     pub(crate) start_minus_base: CompactColumn,
@@ -74,7 +74,7 @@ pub(crate) struct DeviceClock {
 }
 
 impl SliceTable {
-    fn device_clock(&self, row: u32) -> Option<&DeviceClock> {
+    fn device_clock(&self, row: u32) -> Option<&DeviceClockColumns> {
         let first = *self.first_clocks.get(row as usize / CLOCK_BLOCK)? as usize;
         let next = self.device_clocks.get(first..)?.iter().find(|clock| row < clock.rows.end);
         next.filter(|clock| clock.rows.start <= row)

@@ -9,7 +9,7 @@ const PLAUSIBLE_UNIX_PS: Range<i128> = 1_000_000_000_000_000_000_000..4_000_000_
 
 /// What the format of a file records. If a format records it and the file has none, there was none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tells {
+pub struct FormatContents {
     /// Source and target memory of the bytes of ops.
     pub memory_of_bytes: bool,
     /// Allocations and releases of memory.
@@ -58,7 +58,7 @@ pub struct Source {
     /// When the session ended, nanoseconds of the Unix epoch.
     pub stopped_unix_ns: Option<i64>,
     /// Optional facts that this format records.
-    pub tells: Tells,
+    pub tells: FormatContents,
     /// Facts that this format does not record, as short noun phrases.
     pub cannot_know: Vec<&'static str>,
     /// Other facts about the session (`jax_version`), in file order.

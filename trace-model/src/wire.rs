@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// A field value, in place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Value {
+pub enum WireValue {
     /// Integers, booleans and enums.
     Varint(u64),
     /// Eight bytes: doubles.
@@ -21,7 +21,7 @@ pub enum Value {
 
 /// Why and where a message cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Broken {
+pub struct BrokenMessage {
     /// Offset into the file.
     pub at: usize,
     /// Description of the error.
@@ -30,13 +30,13 @@ pub struct Broken {
 
 /// Walks the fields of one message.
 #[derive(Clone, Debug)]
-pub struct Cursor<'a> {
+pub struct WireCursor<'a> {
     /// The file up to the end of the message.
     bytes: &'a [u8],
     at: usize,
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> WireCursor<'a> {
     /// The message at `range` of `file`; a range outside the file is empty.
     pub fn new(file: &'a [u8], range: Range<usize>) -> Self {
         let bytes = file.get(..range.end).unwrap_or_default();
@@ -55,7 +55,7 @@ impl<'a> Cursor<'a> {
     /// The tag or its value is damaged or cut off.
     #[inline]
     #[expect(clippy::should_implement_trait, reason = "no iterator: after damage there is nothing more to read")]
-    pub fn next(&mut self) -> Result<Option<(u32, Value)>, Broken> {
+    pub fn next(&mut self) -> Result<Option<(u32, WireValue)>, BrokenMessage> {
         if self.at >= self.bytes.len() {
             return Ok(None);
         }
@@ -63,17 +63,17 @@ impl<'a> Cursor<'a> {
         let tag = self.varint()?;
         let number = u32::try_from(tag >> 3).unwrap_or(0);
         if number == 0 || number >= 1 << 29 {
-            return Err(Broken { at: tag_at, why: "a field number out of range" });
+            return Err(BrokenMessage { at: tag_at, why: "a field number out of range" });
         }
         let value = match tag & 7 {
-            0 => Value::Varint(self.varint()?),
-            1 => Value::Fixed64(self.fixed64()?),
-            2 => Value::Bytes(self.length_delimited()?),
+            0 => WireValue::Varint(self.varint()?),
+            1 => WireValue::Fixed64(self.fixed64()?),
+            2 => WireValue::Bytes(self.length_delimited()?),
             5 => {
                 self.skip(4)?;
-                Value::Fixed32
+                WireValue::Fixed32
             }
-            _ => return Err(Broken { at: tag_at, why: "a field of no known type" }),
+            _ => return Err(BrokenMessage { at: tag_at, why: "a field of no known type" }),
         };
         Ok(Some((number, value)))
     }
@@ -84,7 +84,7 @@ impl<'a> Cursor<'a> {
     ///
     /// The number is cut off, or longer than ten bytes.
     #[inline]
-    pub fn varint(&mut self) -> Result<u64, Broken> {
+    pub fn varint(&mut self) -> Result<u64, BrokenMessage> {
         match self.bytes.get(self.at) {
             Some(&byte) if byte < 0x80 => {
                 self.at += 1;
@@ -94,7 +94,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn long_varint(&mut self) -> Result<u64, Broken> {
+    fn long_varint(&mut self) -> Result<u64, BrokenMessage> {
         let mut value = 0_u64;
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         for (i, &byte) in rest.iter().take(10).enumerate() {
@@ -106,7 +106,7 @@ impl<'a> Cursor<'a> {
         }
         let why =
             if rest.len() < 10 { "the file or a message ends inside a number" } else { "a number that never ends" };
-        Err(Broken { at: self.at, why })
+        Err(BrokenMessage { at: self.at, why })
     }
 
     /// The range of a length-delimited string, byte array or message.
@@ -115,7 +115,7 @@ impl<'a> Cursor<'a> {
     ///
     /// The message ends before the length or the content does.
     #[inline]
-    pub fn length_delimited(&mut self) -> Result<Range<usize>, Broken> {
+    pub fn length_delimited(&mut self) -> Result<Range<usize>, BrokenMessage> {
         let at = self.at;
         let len = self.varint()?;
         let start = self.at;
@@ -125,24 +125,24 @@ impl<'a> Cursor<'a> {
                 self.at = end;
                 Ok(start..end)
             }
-            None => Err(Broken { at, why: "a length that reaches past its surroundings" }),
+            None => Err(BrokenMessage { at, why: "a length that reaches past its surroundings" }),
         }
     }
 
-    fn fixed64(&mut self) -> Result<u64, Broken> {
+    fn fixed64(&mut self) -> Result<u64, BrokenMessage> {
         let at = self.at;
         self.skip(8)?;
         let bytes = self.bytes.get(at..).and_then(|rest| rest.first_chunk::<8>());
         Ok(bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes)))
     }
 
-    fn skip(&mut self, len: usize) -> Result<(), Broken> {
+    fn skip(&mut self, len: usize) -> Result<(), BrokenMessage> {
         match self.at.checked_add(len).filter(|&end| end <= self.bytes.len()) {
             Some(end) => {
                 self.at = end;
                 Ok(())
             }
-            None => Err(Broken { at: self.at, why: "the file or a message ends inside a number" }),
+            None => Err(BrokenMessage { at: self.at, why: "the file or a message ends inside a number" }),
         }
     }
 }
@@ -151,8 +151,8 @@ impl<'a> Cursor<'a> {
 mod tests {
     use super::*;
 
-    fn all(bytes: &[u8]) -> Result<Vec<(u32, Value)>, Broken> {
-        let mut cursor = Cursor::new(bytes, 0..bytes.len());
+    fn all(bytes: &[u8]) -> Result<Vec<(u32, WireValue)>, BrokenMessage> {
+        let mut cursor = WireCursor::new(bytes, 0..bytes.len());
         let mut fields = Vec::new();
         while let Some(field) = cursor.next()? {
             fields.push(field);
@@ -165,10 +165,10 @@ mod tests {
         let mut bytes = vec![0x08, 0x96, 0x01, 0x12, 2, b'h', b'i', 0x1d, 1, 2, 3, 4, 0x21];
         bytes.extend(1.5_f64.to_le_bytes());
         let fields = all(&bytes).unwrap();
-        assert_eq!(fields[0], (1, Value::Varint(150)));
-        assert_eq!(fields[1], (2, Value::Bytes(5..7)));
-        assert_eq!(fields[2], (3, Value::Fixed32));
-        assert_eq!(fields[3], (4, Value::Fixed64(1.5_f64.to_bits())));
+        assert_eq!(fields[0], (1, WireValue::Varint(150)));
+        assert_eq!(fields[1], (2, WireValue::Bytes(5..7)));
+        assert_eq!(fields[2], (3, WireValue::Fixed32));
+        assert_eq!(fields[3], (4, WireValue::Fixed64(1.5_f64.to_bits())));
     }
 
     #[test]
@@ -176,7 +176,7 @@ mod tests {
         let mut bytes = vec![0x08];
         bytes.extend([0xff; 9]);
         bytes.push(1);
-        assert_eq!(all(&bytes).unwrap(), [(1, Value::Varint(u64::MAX))]);
+        assert_eq!(all(&bytes).unwrap(), [(1, WireValue::Varint(u64::MAX))]);
     }
 
     #[test]

@@ -6,8 +6,8 @@ use serde::Serialize;
 use trace_model::without_number;
 
 use super::change::{ChangeVerdict, MetricChange, TestOptions};
-use super::matching::{How, match_ops};
-use super::pool::{Pool, PooledOp, effect_ps};
+use super::matching::{MatchedBy, match_ops};
+use super::pool::{PooledOp, PooledRuns, effect_ps};
 use super::summary::OpTimes;
 use crate::math::rank_test::{StepDown, holm};
 use crate::reports::steps::step_parts::StepPart;
@@ -95,7 +95,7 @@ pub struct OpChange {
     /// `file:line`, of the second side if it has one.
     pub source: Option<String>,
     /// Why the two are taken for one.
-    pub how: Option<How>,
+    pub how: Option<MatchedBy>,
     /// How sure that is, of 1.
     pub confidence: Option<f64>,
     /// Shape on both sides, if it changed.
@@ -111,19 +111,19 @@ pub struct OpChange {
     pub change: MetricChange,
 }
 
-pub(super) struct Divided {
+pub(super) struct DividedChange {
     pub attribution: Option<Attribution>,
     pub ops: Vec<OpChange>,
 }
 
 /// Times in the steps of each run, of both sides.
-type Sides = (Vec<Vec<f64>>, Vec<Vec<f64>>);
+type StepTimesOfSides = (Vec<Vec<f64>>, Vec<Vec<f64>>);
 
 /// A pair of ops, or an op that exists on one side only.
 struct ChangeRow<'a> {
     base: Option<&'a PooledOp<'a>>,
     cand: Option<&'a PooledOp<'a>>,
-    how: Option<(How, f64)>,
+    how: Option<(MatchedBy, f64)>,
     program: &'a str,
 }
 
@@ -137,32 +137,36 @@ impl ChangeRow<'_> {
 }
 
 /// Matches the ops of two sides and attributes the change to them.
-pub(super) fn divide(base: &Pool<'_>, cand: &Pool<'_>, options: &TestOptions) -> Divided {
+pub(super) fn divide(base: &PooledRuns<'_>, cand: &PooledRuns<'_>, options: &TestOptions) -> DividedChange {
     if base.ops.is_empty() || cand.ops.is_empty() {
-        return Divided { attribution: None, ops: Vec::new() };
+        return DividedChange { attribution: None, ops: Vec::new() };
     }
     let (rows, rest) = rows(base, cand);
     let mut changes: Vec<MetricChange> = rows.iter().map(|row| tested(row, base, cand, options)).collect();
     let effect = effect_ps(base, options);
-    let sides: Vec<Sides> = rows.iter().map(|row| (values(row.base, base), values(row.cand, cand))).collect();
+    let sides: Vec<StepTimesOfSides> =
+        rows.iter().map(|row| (values(row.base, base), values(row.cand, cand))).collect();
     correct(&mut changes, &sides, effect, options);
     let mut ops: Vec<OpChange> = rows.iter().zip(changes).filter_map(|(row, change)| op_change(row, change)).collect();
     ops.sort_by(|a, b| {
         let name = |op: &OpChange| (op.cand_name.clone().or(op.base_name.clone()), op.program.clone());
         b.change_ps.abs().total_cmp(&a.change_ps.abs()).then_with(|| name(a).cmp(&name(b)))
     });
-    Divided { attribution: Some(attribution(base, cand, &rows, &rest, options)), ops }
+    DividedChange { attribution: Some(attribution(base, cand, &rows, &rest, options)), ops }
 }
 
 /// The matched rows, and for each part and side the time of ops that are not listed. An op that exists on one side only
 /// and is smaller than the smallest op that the other side lists belongs to the rest.
-fn rows<'a>(base: &'a Pool<'a>, cand: &'a Pool<'a>) -> (Vec<ChangeRow<'a>>, BTreeMap<StepPart, (f64, f64)>) {
+fn rows<'a>(
+    base: &'a PooledRuns<'a>,
+    cand: &'a PooledRuns<'a>,
+) -> (Vec<ChangeRow<'a>>, BTreeMap<StepPart, (f64, f64)>) {
     let matching = match_ops(&base.merged, &cand.merged);
     let mut rest: BTreeMap<StepPart, (f64, f64)> = BTreeMap::new();
     for part in StepPart::ALL {
         rest.insert(part, (base.rest_ps(part), cand.rest_ps(part)));
     }
-    let program = |pool: &'a Pool<'a>, index: usize| {
+    let program = |pool: &'a PooledRuns<'a>, index: usize| {
         let program = pool.merged.ops.get(index).and_then(|op| op.program);
         program.and_then(|at| pool.merged.facts.programs.get(at)).map_or("", |program| program.name.as_str())
     };
@@ -193,14 +197,14 @@ fn rows<'a>(base: &'a Pool<'a>, cand: &'a Pool<'a>) -> (Vec<ChangeRow<'a>>, BTre
 }
 
 /// Times in the steps of each run; zero if the side does not have the op.
-fn values(op: Option<&PooledOp<'_>>, pool: &Pool<'_>) -> Vec<Vec<f64>> {
+fn values(op: Option<&PooledOp<'_>>, pool: &PooledRuns<'_>) -> Vec<Vec<f64>> {
     match op {
         Some(op) => op.values.clone(),
         None => pool.ops.first().map(|any| any.values.iter().map(|v| vec![0.0; v.len()]).collect()).unwrap_or_default(),
     }
 }
 
-fn tested(row: &ChangeRow<'_>, base: &Pool<'_>, cand: &Pool<'_>, options: &TestOptions) -> MetricChange {
+fn tested(row: &ChangeRow<'_>, base: &PooledRuns<'_>, cand: &PooledRuns<'_>, options: &TestOptions) -> MetricChange {
     let mut change = MetricChange::tested(&values(row.base, base), &values(row.cand, cand), options);
     if row.base.is_none() || row.cand.is_none() {
         change.finding = ChangeVerdict::OneSided;
@@ -210,8 +214,8 @@ fn tested(row: &ChangeRow<'_>, base: &Pool<'_>, cand: &Pool<'_>, options: &TestO
 
 /// Applies Holm's correction to all tests. Ops that take less than `effect` in every step of both sides are not tested:
 /// they cannot change by that much, and each additional test reduces the power of the others.
-fn correct(changes: &mut [MetricChange], sides: &[Sides], effect: f64, options: &TestOptions) {
-    let matters = |(base, cand): &Sides| base.iter().chain(cand).flatten().any(|&value| value >= effect);
+fn correct(changes: &mut [MetricChange], sides: &[StepTimesOfSides], effect: f64, options: &TestOptions) {
+    let matters = |(base, cand): &StepTimesOfSides| base.iter().chain(cand).flatten().any(|&value| value >= effect);
     let is_asked = |&i: &usize| changes[i].finding == ChangeVerdict::Noise && matters(&sides[i]);
     let asked: Vec<usize> = (0..changes.len()).filter(is_asked).collect();
     let p: Vec<f64> = asked.iter().map(|&i| changes[i].p.unwrap_or(1.0)).collect();
@@ -266,8 +270,8 @@ struct FamilySum {
 }
 
 fn attribution(
-    base: &Pool<'_>,
-    cand: &Pool<'_>,
+    base: &PooledRuns<'_>,
+    cand: &PooledRuns<'_>,
     rows: &[ChangeRow<'_>],
     rest: &BTreeMap<StepPart, (f64, f64)>,
     options: &TestOptions,
@@ -286,8 +290,9 @@ fn attribution(
     let mut tests: Vec<MetricChange> = Vec::with_capacity(sums.len());
     let mut sides = Vec::with_capacity(sums.len());
     for ((name, part), sum) in sums {
-        let zeros =
-            |values: Vec<Vec<f64>>, pool: &Pool<'_>| if values.is_empty() { self::values(None, pool) } else { values };
+        let zeros = |values: Vec<Vec<f64>>, pool: &PooledRuns<'_>| {
+            if values.is_empty() { self::values(None, pool) } else { values }
+        };
         families.push(sum.family(&name, part));
         let both = (zeros(sum.base_values, base), zeros(sum.cand_values, cand));
         tests.push(MetricChange::tested(&both.0, &both.1, options));

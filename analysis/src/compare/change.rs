@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::math::bounds::{Bounds, bounds};
 use crate::math::rank_test::{inflation, least_p, rank_test_inflated, shift_range};
-use crate::math::resample::{self, Runs};
+use crate::math::resample::{self, StepRuns};
 use crate::math::stats::{Stats, median};
 
 /// When a difference counts.
@@ -92,7 +92,7 @@ impl MetricChange {
     }
 
     /// The change between two series; `effect` is the smallest relevant change, in their unit.
-    pub fn of_runs(base: &Runs, cand: &Runs, effect: f64, options: &TestOptions) -> Self {
+    pub fn of_runs(base: &StepRuns, cand: &StepRuns, effect: f64, options: &TestOptions) -> Self {
         let mut change = Self::tested(base, cand, options);
         widen(&mut change.base, base);
         widen(&mut change.cand, cand);
@@ -108,7 +108,7 @@ impl MetricChange {
     }
 
     /// Medians and the p-value of their difference; the conclusion is drawn later.
-    pub(super) fn tested(base: &Runs, cand: &Runs, options: &TestOptions) -> Self {
+    pub(super) fn tested(base: &StepRuns, cand: &StepRuns, options: &TestOptions) -> Self {
         let mut change = Self::between(estimate(base), estimate(cand), ChangeVerdict::OneSided);
         let (Some(first), Some(second)) = (change.base, change.cand) else { return change };
         change.p = with_sets(base, cand, |a, b, loss| rank_test_inflated(a, b, loss).map(|test| test.p));
@@ -123,7 +123,7 @@ impl MetricChange {
     }
 
     /// Draws the conclusion from `p`; estimates the noise only if `p` is significant.
-    pub(super) fn conclude(&mut self, base: &Runs, cand: &Runs, effect: f64, options: &TestOptions) {
+    pub(super) fn conclude(&mut self, base: &StepRuns, cand: &StepRuns, effect: f64, options: &TestOptions) {
         let (Some(change), Some(p)) = (self.change, self.p) else { return };
         if self.finding != ChangeVerdict::Noise || p > options.alpha {
             return;
@@ -139,7 +139,7 @@ impl MetricChange {
     }
 
     /// The smallest p that any change could have with this many steps or runs.
-    pub(super) fn least_p(base: &Runs, cand: &Runs) -> Option<f64> {
+    pub(super) fn least_p(base: &StepRuns, cand: &StepRuns) -> Option<f64> {
         with_sets(base, cand, least_p)
     }
 
@@ -166,15 +166,15 @@ impl MetricChange {
     }
 }
 
-fn pooled(runs: &Runs) -> Vec<f64> {
+fn pooled(runs: &StepRuns) -> Vec<f64> {
     runs.iter().flatten().copied().collect()
 }
 
-fn medians(runs: &Runs) -> Vec<f64> {
+fn medians(runs: &StepRuns) -> Vec<f64> {
     runs.iter().filter_map(|run| median(run)).collect()
 }
 
-fn estimate(runs: &Runs) -> Option<ShiftEstimate> {
+fn estimate(runs: &StepRuns) -> Option<ShiftEstimate> {
     let stats = Stats::of(&pooled(runs))?;
     let medians = medians(runs);
     // Steps of one run do not show how much runs vary; several runs do.
@@ -184,13 +184,13 @@ fn estimate(runs: &Runs) -> Option<ShiftEstimate> {
 }
 
 /// Whether runs are compared instead of steps.
-fn is_by_runs(base: &Runs, cand: &Runs) -> bool {
+fn is_by_runs(base: &StepRuns, cand: &StepRuns) -> bool {
     medians(base).len().min(medians(cand).len()) >= ENOUGH_RUNS
 }
 
 /// 95 % confidence interval of the change. With few runs per side it is at least as wide as the difference between
 /// these runs.
-fn change_range(base: &Runs, cand: &Runs) -> Option<(f64, f64)> {
+fn change_range(base: &StepRuns, cand: &StepRuns) -> Option<(f64, f64)> {
     const ALPHA: f64 = 0.05;
     let (first, second) = (medians(base), medians(cand));
     if is_by_runs(base, cand) {
@@ -205,7 +205,7 @@ fn change_range(base: &Runs, cand: &Runs) -> Option<(f64, f64)> {
 }
 
 /// The rank test assumes independent steps; block resampling does not. Uses the wider interval.
-fn widen(estimate: &mut Option<ShiftEstimate>, runs: &Runs) {
+fn widen(estimate: &mut Option<ShiftEstimate>, runs: &StepRuns) {
     let Some(estimate) = estimate.as_mut().filter(|_| medians(runs).len() < ENOUGH_RUNS) else { return };
     if !runs.iter().any(|run| inflation(run) > 1.0) {
         return;
@@ -218,7 +218,7 @@ fn widen(estimate: &mut Option<ShiftEstimate>, runs: &Runs) {
 
 /// Applies `test` to the medians of runs if there are enough runs, else to all steps with an inflation for their
 /// correlation.
-fn with_sets<T>(base: &Runs, cand: &Runs, test: impl Fn(&[f64], &[f64], f64) -> Option<T>) -> Option<T> {
+fn with_sets<T>(base: &StepRuns, cand: &StepRuns, test: impl Fn(&[f64], &[f64], f64) -> Option<T>) -> Option<T> {
     if is_by_runs(base, cand) {
         return test(&medians(base), &medians(cand), 1.0);
     }
@@ -230,16 +230,16 @@ fn with_sets<T>(base: &Runs, cand: &Runs, test: impl Fn(&[f64], &[f64], f64) -> 
     test(&a, &b, loss)
 }
 
-fn mean_inflation(runs: &Runs) -> f64 {
+fn mean_inflation(runs: &StepRuns) -> f64 {
     let steps: usize = runs.iter().map(Vec::len).sum();
     let sum: f64 = runs.iter().map(|run| inflation(run) * run.len() as f64).sum();
     if steps > 0 { sum / steps as f64 } else { 1.0 }
 }
 
 /// The difference between equal runs: within a run, and, unless runs are tested, between the runs of a side.
-fn noise(base: &Runs, cand: &Runs) -> f64 {
+fn noise(base: &StepRuns, cand: &StepRuns) -> f64 {
     let by_runs = is_by_runs(base, cand);
-    let of = |runs: &Runs| {
+    let of = |runs: &StepRuns| {
         let medians = medians(runs);
         let spread = medians.iter().copied().fold(f64::NEG_INFINITY, f64::max)
             - medians.iter().copied().fold(f64::INFINITY, f64::min);
@@ -257,7 +257,7 @@ mod tests {
         vec![(0..n).map(|i| from + step * f64::from(i * 7 % 10)).collect()]
     }
 
-    fn finding(base: &Runs, cand: &Runs) -> ChangeVerdict {
+    fn finding(base: &StepRuns, cand: &StepRuns) -> ChangeVerdict {
         MetricChange::of_runs(base, cand, 0.0, &TestOptions::default()).finding
     }
 

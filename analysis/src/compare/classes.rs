@@ -21,16 +21,16 @@ pub struct MatchedClasses<'a> {
 }
 
 /// Classes of both sides, most time first, and classes of the first run of a side only.
-pub(super) struct Classes<'a> {
+pub(super) struct ClassPairing<'a> {
     pub matched: Vec<MatchedClasses<'a>>,
     pub base_only: Vec<&'a StepFacts>,
     pub cand_only: Vec<&'a StepFacts>,
 }
 
 /// Matches the classes. If none match, the main ones are compared.
-pub(super) fn classes<'a>(base: &'a [Summary], cand: &'a [Summary]) -> Classes<'a> {
+pub(super) fn classes<'a>(base: &'a [Summary], cand: &'a [Summary]) -> ClassPairing<'a> {
     let (Some(first), Some(second)) = (base.first(), cand.first()) else {
-        return Classes { matched: Vec::new(), base_only: Vec::new(), cand_only: Vec::new() };
+        return ClassPairing { matched: Vec::new(), base_only: Vec::new(), cand_only: Vec::new() };
     };
     let mut pairs = pairs(first, second);
     if pairs.is_empty() {
@@ -41,7 +41,7 @@ pub(super) fn classes<'a>(base: &'a [Summary], cand: &'a [Summary]) -> Classes<'
     let only = |run: &'a Summary, taken: &dyn Fn(usize) -> bool| -> Vec<&'a StepFacts> {
         (0..=run.classes.len()).filter(|&at| !taken(at)).filter_map(|at| facts_of(run, at)).collect()
     };
-    Classes {
+    ClassPairing {
         base_only: only(first, &|at| pairs.iter().any(|pair| pair.0 == at)),
         cand_only: only(second, &|at| pairs.iter().any(|pair| pair.1 == at)),
         matched: pairs

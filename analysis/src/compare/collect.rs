@@ -4,10 +4,10 @@ use trace_model::{Caveat, GroupKind, Picos, TraceModel};
 
 use super::run_loop;
 use super::summary::{
-    Better, HealthFact, OpTimes, ProgramFacts, RestTimes, RunFacts, SCHEMA, Series, StepFacts, Summary, SummaryInput,
-    Value, thinned,
+    Better, HealthFact, OpTimes, ProgramFacts, RestTimes, RunFacts, RunValue, SCHEMA, StepFacts, StepSeries, Summary,
+    SummaryInput, thinned,
 };
-use super::times::{self, OpSum, StepTimes};
+use super::times::{self, DividedSteps, OpSum};
 use crate::engine::Provenance;
 use crate::engine::{AnalysisError, Context, Scope};
 use crate::facts::TraceFacts as _;
@@ -143,7 +143,7 @@ fn facts(cx: &Context<'_>) -> RunFacts {
     }
 }
 
-fn step_facts(steps: &StepsReport, chosen: &[&Step], divided: Option<&StepTimes<'_>>) -> StepFacts {
+fn step_facts(steps: &StepsReport, chosen: &[&Step], divided: Option<&DividedSteps<'_>>) -> StepFacts {
     let class = chosen.first().and_then(|step| steps.class_of(step));
     let source = serde_json::to_value(steps.source).ok();
     let numbers: Vec<f64> = chosen.iter().map(|step| f64::from(step.number)).collect();
@@ -164,7 +164,10 @@ fn step_facts(steps: &StepsReport, chosen: &[&Step], divided: Option<&StepTimes<
 }
 
 /// Mean over the steps of the middle half.
-fn mean_of(divided: &StepTimes<'_>, of: impl Fn(&(i64, crate::reports::steps::step_parts::TimeByPart)) -> f64) -> f64 {
+fn mean_of(
+    divided: &DividedSteps<'_>,
+    of: impl Fn(&(i64, crate::reports::steps::step_parts::TimeByPart)) -> f64,
+) -> f64 {
     let values = divided.middle.iter().filter_map(|&step| divided.steps.get(step));
     values.map(of).sum::<f64>() / divided.middle.len().max(1) as f64
 }
@@ -177,12 +180,12 @@ fn middle_mean(times: &[f64]) -> f64 {
     middle.iter().sum::<f64>() / middle.len().max(1) as f64
 }
 
-fn series(chosen: &[&Step], divided: Option<&StepTimes<'_>>) -> Vec<Series> {
+fn series(chosen: &[&Step], divided: Option<&DividedSteps<'_>>) -> Vec<StepSeries> {
     let mut out = Vec::new();
     let mut push = |id: &str, title: &str, unit: Unit, better: Better, values: Vec<f64>| {
         if !values.is_empty() {
             let values = thinned(&values, MOST_STEPS);
-            out.push(Series { id: id.to_owned(), title: title.to_owned(), unit, better, values });
+            out.push(StepSeries { id: id.to_owned(), title: title.to_owned(), unit, better, values });
         }
     };
     let ps = Unit::Picoseconds;
@@ -217,10 +220,10 @@ fn intervals(chosen: &[&Step]) -> Vec<f64> {
 }
 
 /// Numbers of the whole run from the other reports, as far as they apply.
-fn values(cx: &Context<'_>, steps: &StepsReport, why_none: Option<&str>) -> Vec<Value> {
-    let mut out: Vec<Value> = Vec::new();
+fn values(cx: &Context<'_>, steps: &StepsReport, why_none: Option<&str>) -> Vec<RunValue> {
+    let mut out: Vec<RunValue> = Vec::new();
     if let Ok(report) = cx.report::<Utilization>() {
-        out.extend(report.combined.iter().map(|metric| Value {
+        out.extend(report.combined.iter().map(|metric| RunValue {
             id: metric.id.to_owned(),
             title: metric.title.to_owned(),
             unit: metric.unit,
@@ -233,7 +236,7 @@ fn values(cx: &Context<'_>, steps: &StepsReport, why_none: Option<&str>) -> Vec<
     }
     let mut push = |id: &str, title: &str, unit, better, value: Option<f64>, of: &str, provenance| {
         let (id, title, of) = (id.to_owned(), title.to_owned(), of.to_owned());
-        out.push(Value { id, title, unit, better, value, of, provenance, note: None });
+        out.push(RunValue { id, title, unit, better, value, of, provenance, note: None });
     };
     let (lower, measured) = (Better::Lower, Provenance::Measured);
     if let Ok(overlap) = cx.report::<Overlap>() {
@@ -325,7 +328,7 @@ fn better(id: &str) -> Better {
     }
 }
 
-fn add_ops(model: &TraceModel, classes: &OpClasses, divided: &StepTimes<'_>, summary: &mut Summary) {
+fn add_ops(model: &TraceModel, classes: &OpClasses, divided: &DividedSteps<'_>, summary: &mut Summary) {
     let steps = divided.middle.len().max(1) as f64;
     let mut programs: Vec<ProgramFacts> = Vec::new();
     let mut index = vec![None; model.programs().len()];

@@ -2,7 +2,7 @@
 //!
 //! The compiler numbers ops anew in each build: `fusion.12` of one build may be `fusion.31` in the next, and a
 //! different op may now be called `fusion.12`. So a name alone counts only inside one and the same program. Otherwise
-//! ops are matched by their properties, the strictest criterion first; each [`How`] is one pass over the unmatched ops.
+//! ops are matched by their properties, the strictest criterion first; each [`MatchedBy`] is one pass over the unmatched ops.
 //!
 //! ```text
 //! base   fusion.1 [a]  dot.2 [b]  fusion.3 [a]   fusion.4 [c]       [x]: category, shape, provenance
@@ -23,7 +23,7 @@ use super::summary::{OpTimes, ProgramFacts, Summary};
 /// Why two ops are taken for one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum How {
+pub enum MatchedBy {
     /// The same name in the same compiled program.
     SameProgram,
     /// Name, category, shape and provenance agree.
@@ -44,7 +44,7 @@ pub enum How {
     Neighbours,
 }
 
-impl How {
+impl MatchedBy {
     /// In a few words.
     pub fn title(self) -> &'static str {
         match self {
@@ -84,7 +84,7 @@ pub struct OpPair {
     /// In the second.
     pub cand: usize,
     /// Why.
-    pub how: How,
+    pub how: MatchedBy,
     /// How sure, of 1.
     pub confidence: f64,
 }
@@ -111,47 +111,47 @@ struct OpIdentity<'a> {
     unnumbered: &'a str,
     /// That with `#` for the numbers inside, where it has any.
     skeleton: Option<String>,
-    before: Look<'a>,
-    after: Look<'a>,
+    before: NeighbourKey<'a>,
+    after: NeighbourKey<'a>,
     /// 0 at the first op of the step, 1 at the last.
     place: f64,
 }
 
 /// What a neighbour looks like.
-type Look<'a> = (&'a str, &'a str, &'a str);
+type NeighbourKey<'a> = (&'a str, &'a str, &'a str);
 
-type Key<'a> = (usize, [&'a str; 5], Look<'a>, Look<'a>);
+type MatchKey<'a> = (usize, [&'a str; 5], NeighbourKey<'a>, NeighbourKey<'a>);
 
 /// The key on which two ops must agree; `None` if an op lacks a property of it.
-type KeyOf = for<'a> fn(&'a OpIdentity<'a>) -> Option<Key<'a>>;
+type KeyOf = for<'a> fn(&'a OpIdentity<'a>) -> Option<MatchKey<'a>>;
 
-const ANY: Look<'static> = ("", "", "");
+const ANY: NeighbourKey<'static> = ("", "", "");
 
 /// The passes, strictest first, with their keys; `None` if an op lacks a property of the key.
 #[rustfmt::skip]
-const PASSES: &[(How, KeyOf)] = &[
-    (How::SameProgram, |s| s.is_same_program.then_some((s.program, [&s.op.name, "", "", "", ""], ANY, ANY))),
-    (How::Same, |s| known(s, [&s.op.name, &s.op.category, s.shape(), s.framework(), s.source()])),
-    (How::Same, |s| known(s, [&s.op.name, &s.op.category, s.shape(), s.framework(), ""])),
-    (How::Renumbered, |s| known(s, [s.unnumbered, &s.op.category, s.shape(), s.framework(), s.source()])),
-    (How::Renumbered, |s| known(s, [s.unnumbered, &s.op.category, s.shape(), s.framework(), ""])),
-    (How::Renamed, |s| known(s, ["", &s.op.category, s.shape(), s.framework(), ""])),
-    (How::Reshaped, |s| known(s, [s.unnumbered, &s.op.category, "", s.framework(), ""])),
-    (How::Retuned, |s| Some((s.program, [s.skeleton.as_deref()?, &s.op.category, "", "", ""], ANY, ANY))),
-    (How::SameName, |s| Some((s.program, [&s.op.name, &s.op.category, s.shape(), "", ""], ANY, ANY))),
-    (How::SameOrigin, |s| known(s, ["", &s.op.category, "", s.framework(), ""])),
-    (How::Neighbours, |s| beside(s, s.before, s.after)),
-    (How::Neighbours, |s| beside(s, s.before, ANY)),
-    (How::Neighbours, |s| beside(s, ANY, s.after)),
+const PASSES: &[(MatchedBy, KeyOf)] = &[
+    (MatchedBy::SameProgram, |s| s.is_same_program.then_some((s.program, [&s.op.name, "", "", "", ""], ANY, ANY))),
+    (MatchedBy::Same, |s| known(s, [&s.op.name, &s.op.category, s.shape(), s.framework(), s.source()])),
+    (MatchedBy::Same, |s| known(s, [&s.op.name, &s.op.category, s.shape(), s.framework(), ""])),
+    (MatchedBy::Renumbered, |s| known(s, [s.unnumbered, &s.op.category, s.shape(), s.framework(), s.source()])),
+    (MatchedBy::Renumbered, |s| known(s, [s.unnumbered, &s.op.category, s.shape(), s.framework(), ""])),
+    (MatchedBy::Renamed, |s| known(s, ["", &s.op.category, s.shape(), s.framework(), ""])),
+    (MatchedBy::Reshaped, |s| known(s, [s.unnumbered, &s.op.category, "", s.framework(), ""])),
+    (MatchedBy::Retuned, |s| Some((s.program, [s.skeleton.as_deref()?, &s.op.category, "", "", ""], ANY, ANY))),
+    (MatchedBy::SameName, |s| Some((s.program, [&s.op.name, &s.op.category, s.shape(), "", ""], ANY, ANY))),
+    (MatchedBy::SameOrigin, |s| known(s, ["", &s.op.category, "", s.framework(), ""])),
+    (MatchedBy::Neighbours, |s| beside(s, s.before, s.after)),
+    (MatchedBy::Neighbours, |s| beside(s, s.before, ANY)),
+    (MatchedBy::Neighbours, |s| beside(s, ANY, s.after)),
 ];
 
 /// A key with a provenance; without one it would match anything.
-fn known<'a>(subject: &'a OpIdentity<'a>, texts: [&'a str; 5]) -> Option<Key<'a>> {
+fn known<'a>(subject: &'a OpIdentity<'a>, texts: [&'a str; 5]) -> Option<MatchKey<'a>> {
     let [.., framework, source] = texts;
     (!framework.is_empty() || !source.is_empty()).then_some((subject.program, texts, ANY, ANY))
 }
 
-fn beside<'a>(subject: &'a OpIdentity<'a>, before: Look<'a>, after: Look<'a>) -> Option<Key<'a>> {
+fn beside<'a>(subject: &'a OpIdentity<'a>, before: NeighbourKey<'a>, after: NeighbourKey<'a>) -> Option<MatchKey<'a>> {
     let texts = ["", subject.op.category.as_str(), subject.shape(), "", ""];
     (before != ANY || after != ANY).then_some((subject.program, texts, before, after))
 }
@@ -179,7 +179,7 @@ pub fn match_ops(base: &Summary, cand: &Summary) -> Matching {
     cand_left.sort_by_key(|&i| (cand.ops[i].place, i));
     let mut pairs = Vec::new();
     for (how, key) in PASSES {
-        let mut groups: BTreeMap<Key<'_>, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
+        let mut groups: BTreeMap<MatchKey<'_>, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
         for &index in &base_left {
             if let Some(key) = key(&base_subjects[index]) {
                 groups.entry(key).or_default().0.push(index);

@@ -43,19 +43,19 @@ pub use attribution::{Attribution, FamilyChange, OpChange};
 pub use change::{ChangeVerdict, ENOUGH_RUNS, MetricChange, ShiftEstimate, TestOptions};
 pub use classes::{MatchedClasses, matched_classes};
 pub use comparable::{Difference, Weight};
-pub use matching::{How, Matching, OpPair, match_ops};
+pub use matching::{MatchedBy, Matching, OpPair, match_ops};
 pub use predicted::{PredictedOp, PredictionError};
 pub use run_loop::{LOOP_COMPILATIONS, LOOP_STEP, SLOW_SHARE};
 pub use several::{RUNS_SCHEMA, from_json, is_meant, to_json};
 pub use summary::{
-    Better, ClassTimes, HealthFact, OpTimes, ProgramFacts, RestTimes, RunFacts, SCHEMA, Series, StepFacts, Summary,
-    SummaryError, SummaryInput, Value, thinned,
+    Better, ClassTimes, HealthFact, OpTimes, ProgramFacts, RestTimes, RunFacts, RunValue, SCHEMA, StepFacts,
+    StepSeries, Summary, SummaryError, SummaryInput, thinned,
 };
 pub use table::{sentence, signed};
 
 use crate::engine::Provenance;
 use crate::math::unit::Unit;
-use pool::Pool;
+use pool::PooledRuns;
 
 /// What to compare how.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
@@ -74,9 +74,9 @@ pub struct Comparison {
     /// The sentence to read first.
     pub statement: String,
     /// The first side.
-    pub base: Side,
+    pub base: ComparisonSide,
     /// The second side.
-    pub cand: Side,
+    pub cand: ComparisonSide,
     /// Their differences, most important first.
     pub differences: Vec<Difference>,
     /// Whether numbers follow.
@@ -106,7 +106,7 @@ pub struct Comparison {
 
 /// One side of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Side {
+pub struct ComparisonSide {
     /// The runs with their paths ([`Summary::title`]).
     pub runs: Vec<String>,
     /// Steady steps of all runs.
@@ -188,7 +188,7 @@ pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> 
 }
 
 /// The classes of steps that are not compared, with reasons.
-fn unmatched(base: &[Summary], cand: &[Summary], found: &classes::Classes<'_>) -> Vec<String> {
+fn unmatched(base: &[Summary], cand: &[Summary], found: &classes::ClassPairing<'_>) -> Vec<String> {
     let left = |runs: &[Summary]| runs.first().map_or(0, |run| run.classes_not_listed);
     let mut notes = Vec::new();
     let sides = [("base", base, &found.base_only, "cand", cand), ("cand", cand, &found.cand_only, "base", base)];
@@ -237,7 +237,7 @@ impl Comparison {
 
     fn fill(&mut self, base: &[Summary], cand: &[Summary]) {
         let steps = steps_kept(base, cand);
-        let (first, second) = (Pool::of(base, steps), Pool::of(cand, steps));
+        let (first, second) = (PooledRuns::of(base, steps), PooledRuns::of(cand, steps));
         self.steps = series_changes(&first, &second, &self.options);
         let divided = attribution::divide(&first, &second, &self.options.test);
         self.attribution = divided.attribution;
@@ -258,8 +258,8 @@ fn steps_kept(base: &[Summary], cand: &[Summary]) -> usize {
     if alike { least.unwrap_or(usize::MAX) } else { usize::MAX }
 }
 
-fn side(runs: &[Summary]) -> Side {
-    Side {
+fn side(runs: &[Summary]) -> ComparisonSide {
+    ComparisonSide {
         runs: runs.iter().map(Summary::title).collect(),
         steps: runs.iter().map(|run| run.steps.counted).sum(),
         class: runs.first().map(|run| run.steps.class.clone()).unwrap_or_default(),
@@ -273,7 +273,7 @@ fn ids<'a>(lists: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     lists.filter(|id| seen.insert(*id)).collect()
 }
 
-fn series_changes(base: &Pool<'_>, cand: &Pool<'_>, options: &CompareOptions) -> Vec<SeriesChange> {
+fn series_changes(base: &PooledRuns<'_>, cand: &PooledRuns<'_>, options: &CompareOptions) -> Vec<SeriesChange> {
     let effect = pool::effect_ps(base, &options.test);
     let names = base.runs.iter().chain(cand.runs).flat_map(|run| &run.series).map(|series| series.id.as_str());
     let change = |id: &str| {
@@ -319,7 +319,7 @@ fn value_changes(base: &[Summary], cand: &[Summary], options: &CompareOptions) -
     ids(names).into_iter().filter_map(change).filter(known).collect()
 }
 
-fn notes(out: &Comparison, base: &Pool<'_>, cand: &Pool<'_>) -> Vec<String> {
+fn notes(out: &Comparison, base: &PooledRuns<'_>, cand: &PooledRuns<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     let fewest = out.base.steps.min(out.cand.steps);
     let needed = out.options.test.min_steps;

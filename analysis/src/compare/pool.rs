@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use super::change::TestOptions;
 use super::matching::match_ops;
-use super::summary::{OpTimes, ProgramFacts, Series, Summary};
+use super::summary::{OpTimes, ProgramFacts, StepSeries, Summary};
 
 /// One side: its runs, and their ops under the names of the first run.
-pub(super) struct Pool<'a> {
+pub(super) struct PooledRuns<'a> {
     pub runs: &'a [Summary],
     pub ops: Vec<PooledOp<'a>>,
     /// The ops of all runs as one run, for matching, with the same indices.
@@ -24,7 +24,7 @@ pub(super) struct PooledOp<'a> {
     pub middle_ps: f64,
 }
 
-impl<'a> Pool<'a> {
+impl<'a> PooledRuns<'a> {
     /// `steps` is the maximum number of values per run.
     pub fn of(runs: &'a [Summary], steps: usize) -> Self {
         let lengths: Vec<usize> = runs.iter().map(|run| sampled_steps(run).min(steps)).collect();
@@ -65,7 +65,7 @@ impl<'a> Pool<'a> {
     }
 
     /// The description of a series, from the first run that has it.
-    pub fn series_facts(&self, id: &str) -> Option<&'a Series> {
+    pub fn series_facts(&self, id: &str) -> Option<&'a StepSeries> {
         self.runs.iter().find_map(|run| run.series(id))
     }
 
@@ -110,9 +110,9 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
 }
 
 /// Programs by name and fingerprint.
-type Known<'a> = BTreeMap<(&'a str, Option<&'a str>), usize>;
+type ProgramNumbers<'a> = BTreeMap<(&'a str, Option<&'a str>), usize>;
 
-fn program_in<'a>(merged: &mut Summary, known: &mut Known<'a>, program: &'a ProgramFacts) -> usize {
+fn program_in<'a>(merged: &mut Summary, known: &mut ProgramNumbers<'a>, program: &'a ProgramFacts) -> usize {
     let programs = &mut merged.facts.programs;
     *known.entry((&program.name, program.id.as_deref())).or_insert_with(|| {
         programs.push(program.clone());
@@ -121,6 +121,6 @@ fn program_in<'a>(merged: &mut Summary, known: &mut Known<'a>, program: &'a Prog
 }
 
 /// Smallest relevant change of a step time.
-pub(super) fn effect_ps(base: &Pool<'_>, options: &TestOptions) -> f64 {
+pub(super) fn effect_ps(base: &PooledRuns<'_>, options: &TestOptions) -> f64 {
     base.step_ps() * options.min_effect_percent / 100.0
 }

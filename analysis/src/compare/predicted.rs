@@ -14,7 +14,7 @@ use super::attribution::{FamilyChange, OpChange};
 use super::comparable::{Difference, Weight};
 use super::summary::Summary;
 use super::table::signed;
-use super::{Comparison, How, MetricChange};
+use super::{Comparison, MatchedBy, MetricChange};
 use crate::engine::Table;
 use crate::hardware::chips::Chip;
 use crate::math::unit::Unit;
@@ -68,7 +68,7 @@ pub struct PredictedOp {
     /// Measured − predicted.
     pub missed_ps: f64,
     /// Why the two are taken for one.
-    pub how: Option<How>,
+    pub how: Option<MatchedBy>,
 }
 
 /// Which side of a comparison is simulated, and by what; `None` if both are or neither is.

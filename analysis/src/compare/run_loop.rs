@@ -4,7 +4,7 @@
 //! metrics show a loop that recompiles or stalls.
 
 use super::Comparison;
-use super::summary::{Better, Series, Summary, Value, thinned};
+use super::summary::{Better, RunValue, StepSeries, Summary, thinned};
 use crate::engine::Provenance;
 use crate::engine::{Context, Percent};
 use crate::facts::steps::{Step, StepsReport};
@@ -23,9 +23,9 @@ pub const LOOP_COMPILATIONS: &str = "compile.loop_count";
 const WORTH_SAYING_PERCENT: f64 = 2.0;
 
 /// Numbers of each step of the loop, in time order; none if no steady steps were found.
-pub(super) fn series(steps: &StepsReport, most: usize) -> Vec<Series> {
+pub(super) fn series(steps: &StepsReport, most: usize) -> Vec<StepSeries> {
     let counted: Vec<&Step> = steps.counted().collect();
-    let of = |id: &str, title: &str, unit, value: &dyn Fn(&Step) -> f64| Series {
+    let of = |id: &str, title: &str, unit, value: &dyn Fn(&Step) -> f64| StepSeries {
         id: id.to_owned(),
         title: title.to_owned(),
         unit,
@@ -42,7 +42,7 @@ pub(super) fn series(steps: &StepsReport, most: usize) -> Vec<Series> {
 
 /// Compilations from the first steady step to the last step; `None` if the capture has no host threads. `why_none` says
 /// why there is no such step.
-pub(super) fn compilations(cx: &Context<'_>, steps: &StepsReport, why_none: Option<&str>) -> Option<Value> {
+pub(super) fn compilations(cx: &Context<'_>, steps: &StepsReport, why_none: Option<&str>) -> Option<RunValue> {
     let report = cx.report::<Compile>().ok()?;
     let is_warmup = |number: u32| steps.steps.iter().any(|step| step.number == number && step.is_warmup);
     let in_loop = |place: Option<CompilePlace>| match place {
@@ -50,7 +50,7 @@ pub(super) fn compilations(cx: &Context<'_>, steps: &StepsReport, why_none: Opti
         Some(CompilePlace::BeforeSteps | CompilePlace::AfterSteps) | None => false,
     };
     let count = report.list.iter().filter(|compilation| in_loop(compilation.place)).count();
-    Some(Value {
+    Some(RunValue {
         id: LOOP_COMPILATIONS.to_owned(),
         title: "Compilations in the loop".to_owned(),
         unit: Unit::Count,

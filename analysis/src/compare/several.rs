@@ -11,13 +11,13 @@ pub const RUNS_SCHEMA: &str = "systole.runs/1";
 const MOST_RUNS: usize = 1000;
 
 #[derive(Serialize, schemars::JsonSchema)]
-struct Runs<'a> {
+struct WrittenRuns<'a> {
     schema: &'a str,
     runs: &'a [Summary],
 }
 
 #[derive(Deserialize)]
-struct Saved {
+struct SavedRuns {
     schema: String,
     runs: Vec<serde_json::Value>,
 }
@@ -30,7 +30,7 @@ struct Saved {
 pub fn to_json(runs: &[Summary]) -> serde_json::Result<String> {
     match runs {
         [only] => only.to_json(),
-        runs => Ok(serde_json::to_string_pretty(&Runs { schema: RUNS_SCHEMA, runs })? + "\n"),
+        runs => Ok(serde_json::to_string_pretty(&WrittenRuns { schema: RUNS_SCHEMA, runs })? + "\n"),
     }
 }
 
@@ -46,7 +46,8 @@ pub fn is_meant(head: &[u8]) -> bool {
 ///
 /// The text is no JSON, or of another version, or no summary.
 pub fn from_json(text: &str) -> Result<Vec<Summary>, SummaryError> {
-    let is_list = serde_json::from_str::<Saved>(text).ok().filter(|saved| saved.schema.starts_with("systole.runs/"));
+    let is_list =
+        serde_json::from_str::<SavedRuns>(text).ok().filter(|saved| saved.schema.starts_with("systole.runs/"));
     let Some(saved) = is_list else { return Summary::from_json(text).map(|run| vec![run]) };
     if saved.schema != RUNS_SCHEMA {
         return Err(SummaryError::Schema(saved.schema));

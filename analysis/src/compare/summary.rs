@@ -35,13 +35,13 @@ pub struct Summary {
     pub steps: StepFacts,
     /// Numbers of each step.
     #[serde(default)]
-    pub series: Vec<Series>,
+    pub series: Vec<StepSeries>,
     /// Numbers of each step of the loop: of all classes, in time order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub loop_series: Vec<Series>,
+    pub loop_series: Vec<StepSeries>,
     /// Numbers of the whole run.
     #[serde(default)]
-    pub values: Vec<Value>,
+    pub values: Vec<RunValue>,
     /// Ops of the steps, most time first.
     #[serde(default)]
     pub ops: Vec<OpTimes>,
@@ -74,7 +74,7 @@ pub struct ClassTimes {
     pub steps: StepFacts,
     /// Numbers of each of them.
     #[serde(default)]
-    pub series: Vec<Series>,
+    pub series: Vec<StepSeries>,
     /// Their ops, most time first.
     #[serde(default)]
     pub ops: Vec<OpTimes>,
@@ -214,7 +214,7 @@ pub enum Better {
 
 /// A number of every step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Series {
+pub struct StepSeries {
     /// Stable name with its unit: `step.time_ps`.
     pub id: String,
     /// Display name.
@@ -230,7 +230,7 @@ pub struct Series {
 
 /// A number of the whole run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Value {
+pub struct RunValue {
     /// Stable name with its unit.
     pub id: String,
     /// Display name.
@@ -389,7 +389,7 @@ impl Summary {
     }
 
     /// A series of the main class or of the loop.
-    pub fn series(&self, id: &str) -> Option<&Series> {
+    pub fn series(&self, id: &str) -> Option<&StepSeries> {
         self.series.iter().chain(&self.loop_series).find(|series| series.id == id)
     }
 
@@ -427,7 +427,7 @@ impl Summary {
     }
 
     /// A number of the run.
-    pub fn value(&self, id: &str) -> Option<&Value> {
+    pub fn value(&self, id: &str) -> Option<&RunValue> {
         self.values.iter().find(|value| value.id == id)
     }
 

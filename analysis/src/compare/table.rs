@@ -6,7 +6,7 @@ use trace_model::Picos;
 use super::attribution::{Attribution, OpChange};
 use super::change::{ChangeVerdict, MetricChange};
 use super::summary::Better;
-use super::{Comparison, SeriesChange, Side, ValueChange, Weight};
+use super::{Comparison, ComparisonSide, SeriesChange, ValueChange, Weight};
 use super::{FamilyChange, ShiftEstimate};
 use crate::engine::{Table, TableBuilder, Tabular};
 use crate::math::unit::Unit;
@@ -237,7 +237,7 @@ impl Comparison {
     }
 
     fn differences_table(&self) -> Table {
-        let side = |side: &Side| {
+        let side = |side: &ComparisonSide| {
             let steps =
                 if side.steps == 1 { "1 steady step".to_owned() } else { format!("{} steady steps", side.steps) };
             format!("{} ({steps})", side.runs.join(", "))
@@ -312,7 +312,7 @@ fn tells(change: &MetricChange) -> bool {
 
 /// What a change is of, and the change.
 #[derive(Clone, Copy)]
-struct ChangeRow<'a> {
+struct MetricChangeRow<'a> {
     title: &'a str,
     id: &'a str,
     better: Better,
@@ -324,8 +324,8 @@ fn change_table<'a>(
     id: &'static str,
     title: &str,
     unit: Unit,
-    rows: impl Iterator<Item = ChangeRow<'a>>,
-) -> TableBuilder<'a, ChangeRow<'a>> {
+    rows: impl Iterator<Item = MetricChangeRow<'a>>,
+) -> TableBuilder<'a, MetricChangeRow<'a>> {
     let [base, cand, change] = match unit {
         Unit::Picoseconds => ["base_ps", "cand_ps", "change_ps"],
         Unit::Percent => ["base_percent", "cand_percent", "change_points"],
@@ -363,7 +363,7 @@ fn series_table<'a>(
 ) -> Table {
     let row = |row: &'a SeriesChange| {
         let SeriesChange { title, id, better, change, .. } = row;
-        ChangeRow { title, id, better: *better, change, of: "" }
+        MetricChangeRow { title, id, better: *better, change, of: "" }
     };
     change_table(id, title, unit, series.map(row)).notes(notes).build()
 }
@@ -383,7 +383,7 @@ fn values_tables(values: &[ValueChange]) -> Vec<Table> {
     let table = |(unit, id, title): (Unit, &'static str, &str)| {
         let rows = values.iter().filter(|value| value.unit == unit).map(|row| {
             let ValueChange { title, id, better, change, of, .. } = row;
-            ChangeRow { title, id, better: *better, change, of }
+            MetricChangeRow { title, id, better: *better, change, of }
         });
         change_table(id, title, unit, rows)
             .derived("of", "Of (in base)", Unit::None, |row| row.of)

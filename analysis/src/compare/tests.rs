@@ -84,7 +84,7 @@ fn the_change_of_the_step_is_divided_over_ops_that_were_renumbered() {
     assert_eq!(changes, expected);
     let op = &compared.ops[0];
     assert_eq!((op.base_name.as_deref(), op.cand_name.as_deref()), (Some("fusion.1"), Some("fusion.9")));
-    assert_eq!(op.how, Some(How::Renumbered));
+    assert_eq!(op.how, Some(MatchedBy::Renumbered));
     assert_eq!(
         sentence(attribution).unwrap(),
         "mean step +1.000 ns: fusion.1 → fusion.9 +2.000 ns, all-gather-start.1 -1.000 ns exposed"
@@ -166,7 +166,7 @@ fn ops_of(lines: &[&str], program: Option<&str>) -> Summary {
     }
 }
 
-fn matched(base: &[&str], cand: &[&str]) -> Vec<(String, String, How)> {
+fn matched(base: &[&str], cand: &[&str]) -> Vec<(String, String, MatchedBy)> {
     let (base, cand) = (ops_of(base, Some("1")), ops_of(cand, Some("2")));
     let matching = match_ops(&base, &cand);
     let name = |side: &Summary, index: usize| side.ops[index].name.clone();
@@ -176,25 +176,25 @@ fn matched(base: &[&str], cand: &[&str]) -> Vec<(String, String, How)> {
 #[test]
 fn ops_are_matched_by_their_properties() {
     let same = |how| move |base: &str, cand: &str| (base.to_owned(), cand.to_owned(), how);
-    let (same_op, renumbered) = (same(How::Same), same(How::Renumbered));
+    let (same_op, renumbered) = (same(MatchedBy::Same), same(MatchedBy::Renumbered));
     // Numbers were dealt again: names would match the wrong ones.
     let base = ["fusion.1 loop f32[8] a", "dot.2 conv f32[8] b", "fusion.3 loop f32[8] c"];
     let cand = ["fusion.1 loop f32[8] c", "fusion.2 loop f32[8] a", "dot.2 conv f32[8] b"];
     let expected = [renumbered("fusion.1", "fusion.2"), same_op("dot.2", "dot.2"), renumbered("fusion.3", "fusion.1")];
     assert_eq!(matched(&base, &cand), expected);
     let how = |base: &str, cand: &str| matched(&[base], &[cand]).first().map(|pair| pair.2);
-    assert_eq!(how("fusion.1 loop f32[8] a", "add_fusion.7 loop f32[8] a"), Some(How::Renamed));
-    assert_eq!(how("fusion.1 loop f32[8] a", "fusion.7 loop f32[16] a"), Some(How::Reshaped));
-    assert_eq!(how("kernel_64_2.1 call f32[8] a", "kernel_128_4.7 call f32[16] b"), Some(How::Retuned));
-    assert_eq!(how("copy.1 data f32[8] -", "copy.1 data f32[8] -"), Some(How::SameName));
-    assert_eq!(how("a loop f32[8] a", "b loop f32[16] a"), Some(How::SameOrigin));
+    assert_eq!(how("fusion.1 loop f32[8] a", "add_fusion.7 loop f32[8] a"), Some(MatchedBy::Renamed));
+    assert_eq!(how("fusion.1 loop f32[8] a", "fusion.7 loop f32[16] a"), Some(MatchedBy::Reshaped));
+    assert_eq!(how("kernel_64_2.1 call f32[8] a", "kernel_128_4.7 call f32[16] b"), Some(MatchedBy::Retuned));
+    assert_eq!(how("copy.1 data f32[8] -", "copy.1 data f32[8] -"), Some(MatchedBy::SameName));
+    assert_eq!(how("a loop f32[8] a", "b loop f32[16] a"), Some(MatchedBy::SameOrigin));
     assert_eq!(how("a loop f32[8] a", "b other f32[16] c"), None);
 }
 
 #[test]
 fn names_count_in_the_same_program_only() {
     let (base, cand) = (ops_of(&["x loop f32[8] a"], Some("1")), ops_of(&["x other f32[9] b"], Some("1")));
-    assert_eq!(match_ops(&base, &cand).pairs[0].how, How::SameProgram);
+    assert_eq!(match_ops(&base, &cand).pairs[0].how, MatchedBy::SameProgram);
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn made(ms: f64, wobble: f64, steps: u32, phase: u32) -> Summary {
         ..StepFacts::default()
     };
     let (id, title) = ("step.time_ps".to_owned(), "Step time".to_owned());
-    run.series = vec![Series { id, title, unit: Unit::Picoseconds, better: Better::Lower, values: times }];
+    run.series = vec![StepSeries { id, title, unit: Unit::Picoseconds, better: Better::Lower, values: times }];
     run
 }
 
@@ -279,8 +279,8 @@ fn empty_runs_can_be_compared() {
     assert!(!compared.tables().is_empty());
 }
 
-fn series(id: &str, unit: Unit, values: Vec<f64>) -> Series {
-    Series { id: id.to_owned(), title: id.to_owned(), unit, better: Better::Lower, values }
+fn series(id: &str, unit: Unit, values: Vec<f64>) -> StepSeries {
+    StepSeries { id: id.to_owned(), title: id.to_owned(), unit, better: Better::Lower, values }
 }
 
 #[test]
@@ -367,7 +367,12 @@ fn programs_are_paired_by_fingerprint_then_by_name_then_by_size() {
     let base = programs(&[("step", Some("1")), ("step", Some("2")), ("eval", None), ("a", Some("7"))]);
     let cand = programs(&[("step", Some("9")), ("b", Some("7")), ("eval", None), ("step", Some("1"))]);
     let pairs: Vec<_> = match_ops(&base, &cand).pairs.iter().map(|pair| (pair.base, pair.cand, pair.how)).collect();
-    let expected = [(0, 3, How::SameProgram), (1, 0, How::SameName), (2, 2, How::SameName), (3, 1, How::SameName)];
+    let expected = [
+        (0, 3, MatchedBy::SameProgram),
+        (1, 0, MatchedBy::SameName),
+        (2, 2, MatchedBy::SameName),
+        (3, 1, MatchedBy::SameName),
+    ];
     assert_eq!(pairs, expected);
 }
 

@@ -19,11 +19,11 @@ use crate::facts::TraceFacts as _;
 use crate::facts::core_time::{SelfTimeSegment, self_time_segments};
 use crate::facts::steps::{Step, StepsReport};
 use crate::math::intervals::IntervalSet;
-use crate::reports::communication::overlap::Traffic;
+use crate::reports::communication::overlap::CoreTraffic;
 use crate::reports::steps::step_parts::{StepPart, TimeByPart, spans_on};
 
 /// What runs at some instant.
-struct Piece {
+struct RunningPiece {
     range: TimeRange,
     label: LabelId,
     /// The op that it executes, or the label if there is none: an index of sums.
@@ -48,7 +48,7 @@ pub(super) struct OpSum {
 }
 
 /// The steps of a run, divided.
-pub(super) struct StepTimes<'a> {
+pub(super) struct DividedSteps<'a> {
     /// Steps in which a core with ops took part.
     pub chosen: Vec<&'a Step>,
     /// Time and parts of each step on its critical core.
@@ -69,29 +69,30 @@ pub(super) fn collect<'a>(
     cx: &Context<'_>,
     steps: &StepsReport,
     chosen: &[Vec<&'a Step>],
-) -> Result<Vec<Option<StepTimes<'a>>>, AnalysisError> {
+) -> Result<Vec<Option<DividedSteps<'a>>>, AnalysisError> {
     let model = cx.model;
     let critical = critical_cores(cx, steps);
     let most = MOST_VALUES / (model.ops().len() + 1) / chosen.len().max(1);
     let most = most.clamp(*STEPS.start(), *STEPS.end());
-    let mut classes: Vec<Class<'a>> = chosen.iter().map(|chosen| Class::new(model, chosen, &critical, most)).collect();
+    let mut classes: Vec<ClassSteps<'a>> =
+        chosen.iter().map(|chosen| ClassSteps::new(model, chosen, &critical, most)).collect();
     let mut cores: Vec<GroupId> = classes.iter().flat_map(|class| &class.critical).map(|(core, _)| *core).collect();
     cores.sort_unstable();
     cores.dedup();
     for core in cores {
         let whole = cx.scoped(Scope::WholeTrace);
         // Without ops, all of it is idle.
-        let traffic = Traffic::of(&whole, cx.classes(), core)?;
+        let traffic = CoreTraffic::of(&whole, cx.classes(), core)?;
         let pieces = traffic.map(|traffic| pieces(model, &traffic)).unwrap_or_default();
         for class in &mut classes {
             class.add(core, &pieces);
         }
     }
-    Ok(classes.into_iter().map(Class::finish).collect())
+    Ok(classes.into_iter().map(ClassSteps::finish).collect())
 }
 
 /// The steps of a class while they are divided.
-struct Class<'a> {
+struct ClassSteps<'a> {
     chosen: Vec<&'a Step>,
     /// Where each of them took longest.
     critical: Vec<(GroupId, TimeRange)>,
@@ -100,9 +101,9 @@ struct Class<'a> {
     sums: RowSums,
 }
 
-impl<'a> Class<'a> {
+impl<'a> ClassSteps<'a> {
     /// Steps without a core with ops are left out.
-    fn new(model: &TraceModel, chosen: &[&'a Step], critical: &Critical, most: usize) -> Self {
+    fn new(model: &TraceModel, chosen: &[&'a Step], critical: &CriticalCores, most: usize) -> Self {
         let of_core = |&step: &&'a Step| Some((step, *critical.get(&step.number)?));
         let (chosen, critical): (Vec<_>, Vec<_>) = chosen.iter().filter_map(of_core).unzip();
         let times: Vec<i64> = critical.iter().map(|(_, range)| range.dur().ps()).collect();
@@ -112,25 +113,25 @@ impl<'a> Class<'a> {
         Self { chosen, critical, out, middle, sums }
     }
 
-    fn add(&mut self, core: GroupId, pieces: &[Piece]) {
+    fn add(&mut self, core: GroupId, pieces: &[RunningPiece]) {
         let steps = self.critical.iter().zip(&mut self.out).enumerate();
         for (index, ((_, range), out)) in steps.filter(|(_, ((on, _), _))| *on == core) {
             out.1 = self.sums.add(index, *range, pieces);
         }
     }
 
-    fn finish(self) -> Option<StepTimes<'a>> {
+    fn finish(self) -> Option<DividedSteps<'a>> {
         let Self { chosen, out, middle, sums, .. } = self;
-        (!chosen.is_empty()).then(|| StepTimes { chosen, steps: out, ops: sums.finish(), middle })
+        (!chosen.is_empty()).then(|| DividedSteps { chosen, steps: out, ops: sums.finish(), middle })
     }
 }
 
 /// By the number of a step.
-type Critical = BTreeMap<u32, (GroupId, TimeRange)>;
+type CriticalCores = BTreeMap<u32, (GroupId, TimeRange)>;
 
 /// The critical core of each step, and the span of the step on the clock of its ops.
-fn critical_cores(cx: &Context<'_>, steps: &StepsReport) -> Critical {
-    let mut critical = Critical::new();
+fn critical_cores(cx: &Context<'_>, steps: &StepsReport) -> CriticalCores {
+    let mut critical = CriticalCores::new();
     let has_ops = |core: GroupId| {
         let tracks = cx.model.tracks_of(core).into_iter();
         tracks
@@ -159,14 +160,14 @@ fn middle_half(times: &[i64]) -> Vec<usize> {
 }
 
 /// Disjoint, in time order.
-fn pieces(model: &TraceModel, traffic: &Traffic) -> Vec<Piece> {
+fn pieces(model: &TraceModel, traffic: &CoreTraffic) -> Vec<RunningPiece> {
     let subject = |label: LabelId| match model.label(label).op {
         Some(op) => op.index(),
         None => model.ops().len() + label.index(),
     };
     let op_piece = |segment: &SelfTimeSegment| {
         let slice = model.slice(segment.slice);
-        Piece {
+        RunningPiece {
             range: segment.range,
             label: slice.label_id(),
             subject: subject(slice.label_id()),
@@ -174,7 +175,7 @@ fn pieces(model: &TraceModel, traffic: &Traffic) -> Vec<Piece> {
             begins: slice.measured_range().start == segment.range.start,
         }
     };
-    let mut pieces: Vec<Piece> = traffic.time.segments.iter().map(op_piece).collect();
+    let mut pieces: Vec<RunningPiece> = traffic.time.segments.iter().map(op_piece).collect();
     let busy: IntervalSet = traffic.time.segments.iter().map(|segment| segment.range).collect();
     let flights = traffic.in_flight.iter().filter(|span| span.class.is_collective());
     let spans = flights.map(|span| SelfTimeSegment { range: span.range, slice: span.slice, class: span.class });
@@ -182,7 +183,8 @@ fn pieces(model: &TraceModel, traffic: &Traffic) -> Vec<Piece> {
         let label = model.slice(flight.slice).label_id();
         let subject = subject(label);
         let unhidden = IntervalSet::of(flight.range).subtract(&busy.clip(flight.range));
-        let exposed = |&range: &TimeRange| Piece { range, label, subject, part: StepPart::ExposedComm, begins: false };
+        let exposed =
+            |&range: &TimeRange| RunningPiece { range, label, subject, part: StepPart::ExposedComm, begins: false };
         pieces.extend(unhidden.ranges().iter().map(exposed));
     }
     pieces.sort_by_key(|piece| piece.range.start);
@@ -222,7 +224,7 @@ impl RowSums {
         Self { index, ops: Vec::new(), is_middle, sample, samples, reference, places: 0 }
     }
 
-    fn add(&mut self, step: usize, range: TimeRange, pieces: &[Piece]) -> TimeByPart {
+    fn add(&mut self, step: usize, range: TimeRange, pieces: &[RunningPiece]) -> TimeByPart {
         let from = pieces.partition_point(|piece| piece.range.end <= range.start);
         let inside = pieces.get(from..).unwrap_or_default().iter().take_while(|piece| piece.range.start < range.end);
         let is_middle = self.is_middle.get(step).copied().unwrap_or_default();

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::fact::FactCache;
 use crate::engine::{Analysis, AnalysisError, Context, Scope};
 
-type Slot = Arc<OnceLock<Result<Arc<dyn Any + Send + Sync>, AnalysisError>>>;
+type ReportSlot = Arc<OnceLock<Result<Arc<dyn Any + Send + Sync>, AnalysisError>>>;
 
 /// Reports of one trace, by analysis and scope. Two threads that request the same report share one computation: the
 /// second one waits. Analyses may request reports of each other, but not in a cycle.
@@ -18,14 +18,14 @@ type Slot = Arc<OnceLock<Result<Arc<dyn Any + Send + Sync>, AnalysisError>>>;
 /// tasks meanwhile, and could end up waiting for itself.
 #[derive(Debug, Default)]
 pub struct ReportCache {
-    slots: Mutex<HashMap<(&'static str, Scope), Slot>>,
-    costs: Mutex<Vec<Cost>>,
+    slots: Mutex<HashMap<(&'static str, Scope), ReportSlot>>,
+    costs: Mutex<Vec<ReportCost>>,
     pub(super) facts: FactCache,
 }
 
 /// The cost of computing a report.
 #[derive(Clone, Copy, Debug)]
-pub struct Cost {
+pub struct ReportCost {
     /// Of the analysis.
     pub id: &'static str,
     /// Of the report.
@@ -41,7 +41,7 @@ thread_local! {
 
 impl ReportCache {
     /// Costs of all reports computed so far, in order of completion.
-    pub fn costs(&self) -> Vec<Cost> {
+    pub fn costs(&self) -> Vec<ReportCost> {
         self.costs.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -55,7 +55,7 @@ impl ReportCache {
         let (began, outer) = (Instant::now(), INNER.take());
         let result = A::run(cx).map(|report| Arc::new(report) as _);
         let took = began.elapsed();
-        let cost = Cost { id: A::ID, scope: cx.scope, own: took.saturating_sub(INNER.replace(outer + took)) };
+        let cost = ReportCost { id: A::ID, scope: cx.scope, own: took.saturating_sub(INNER.replace(outer + took)) };
         self.costs.lock().unwrap_or_else(PoisonError::into_inner).push(cost);
         result
     }

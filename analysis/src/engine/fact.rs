@@ -19,12 +19,12 @@ pub trait Fact: Send + Sync + Sized + 'static {
     fn find(cx: &Context<'_>) -> Self;
 }
 
-type Slot = OnceLock<Box<dyn Any + Send + Sync>>;
+type FactSlot = OnceLock<Box<dyn Any + Send + Sync>>;
 
 /// The facts computed so far, by type.
 #[derive(Default)]
 pub(super) struct FactCache {
-    slots: FrozenMap<TypeId, Box<Slot>>,
+    slots: FrozenMap<TypeId, Box<FactSlot>>,
 }
 
 impl FactCache {
@@ -45,15 +45,15 @@ impl fmt::Debug for FactCache {
 
 /// A map that computes the value of each key once; concurrent requests for a key wait for the first one.
 #[derive(Debug)]
-pub(crate) struct Memo<K, V>(Mutex<HashMap<K, Arc<OnceLock<V>>>>);
+pub(crate) struct OnceMap<K, V>(Mutex<HashMap<K, Arc<OnceLock<V>>>>);
 
-impl<K, V> Default for Memo<K, V> {
+impl<K, V> Default for OnceMap<K, V> {
     fn default() -> Self {
         Self(Mutex::default())
     }
 }
 
-impl<K: Eq + Hash, V: Clone> Memo<K, V> {
+impl<K: Eq + Hash, V: Clone> OnceMap<K, V> {
     /// The value for `key`, computed by `find` on first use.
     pub fn get(&self, key: K, find: impl FnOnce() -> V) -> V {
         let slot = Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default());

@@ -13,7 +13,7 @@ use serde_json::{Error, Result};
 
 /// A truncated list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Cut {
+pub struct TruncatedList {
     /// Its place (a JSON Pointer, RFC 6901).
     pub path: String,
     /// Number of entries written.
@@ -70,9 +70,9 @@ impl JsonText {
     }
 
     /// The text and the truncated lists, in document order.
-    pub fn finish(self) -> (String, Vec<Cut>) {
+    pub fn finish(self) -> (String, Vec<TruncatedList>) {
         let text = String::from_utf8(self.text).unwrap_or_else(|error| error.to_string());
-        let cut = |(path, shown, total): &(Vec<PathSegment>, usize, usize)| Cut {
+        let cut = |(path, shown, total): &(Vec<PathSegment>, usize, usize)| TruncatedList {
             path: path.iter().map(PathSegment::pointer).collect(),
             shown: *shown,
             total: *total,
@@ -100,16 +100,16 @@ impl JsonText {
         self.text.push(bracket);
     }
 
-    fn list(&mut self, within: bool) -> List<'_> {
+    fn list(&mut self, within: bool) -> JsonList<'_> {
         self.text.push(b'[');
         self.depth += 1;
-        List { out: self, entries: 0, written: 0, of_objects: false, within }
+        JsonList { out: self, entries: 0, written: 0, of_objects: false, within }
     }
 
-    fn object(&mut self, within: bool) -> Object<'_> {
+    fn object(&mut self, within: bool) -> JsonObject<'_> {
         self.text.push(b'{');
         self.depth += 1;
-        Object { out: self, fields: Vec::new(), key: None, within }
+        JsonObject { out: self, fields: Vec::new(), key: None, within }
     }
 
     /// Starts the object around a variant that has a value.
@@ -176,7 +176,7 @@ impl PathSegment {
 
 /// A list that is being written.
 #[derive(Debug)]
-pub struct List<'a> {
+pub struct JsonList<'a> {
     out: &'a mut JsonText,
     entries: usize,
     written: usize,
@@ -185,7 +185,7 @@ pub struct List<'a> {
     within: bool,
 }
 
-impl List<'_> {
+impl JsonList<'_> {
     fn entry(&mut self, value: &(impl Serialize + ?Sized)) -> Result<()> {
         self.entries += 1;
         if self.of_objects && self.out.top > 0 && self.written >= self.out.top {
@@ -215,7 +215,7 @@ impl List<'_> {
 
 /// An object that is being written.
 #[derive(Debug)]
-pub struct Object<'a> {
+pub struct JsonObject<'a> {
     out: &'a mut JsonText,
     /// Keys and the offsets of their text.
     fields: Vec<(Cow<'static, str>, usize)>,
@@ -224,7 +224,7 @@ pub struct Object<'a> {
     within: bool,
 }
 
-impl Object<'_> {
+impl JsonObject<'_> {
     fn field(&mut self, key: Cow<'static, str>, value: &(impl Serialize + ?Sized)) -> Result<()> {
         self.fields.push((key.clone(), self.out.text.len()));
         self.out.new_line();
@@ -258,13 +258,13 @@ macro_rules! plain {
 impl<'a> Serializer for &'a mut JsonText {
     type Ok = ();
     type Error = Error;
-    type SerializeSeq = List<'a>;
-    type SerializeTuple = List<'a>;
-    type SerializeTupleStruct = List<'a>;
-    type SerializeTupleVariant = List<'a>;
-    type SerializeMap = Object<'a>;
-    type SerializeStruct = Object<'a>;
-    type SerializeStructVariant = Object<'a>;
+    type SerializeSeq = JsonList<'a>;
+    type SerializeTuple = JsonList<'a>;
+    type SerializeTupleStruct = JsonList<'a>;
+    type SerializeTupleVariant = JsonList<'a>;
+    type SerializeMap = JsonObject<'a>;
+    type SerializeStruct = JsonObject<'a>;
+    type SerializeStructVariant = JsonObject<'a>;
 
     plain!(serialize_bool: bool, serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_i64: i64);
     plain!(serialize_u8: u8, serialize_u16: u16, serialize_u32: u32, serialize_u64: u64);
@@ -312,32 +312,38 @@ impl<'a> Serializer for &'a mut JsonText {
         Ok(())
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<List<'a>> {
+    fn serialize_seq(self, _: Option<usize>) -> Result<JsonList<'a>> {
         Ok(self.list(false))
     }
 
-    fn serialize_tuple(self, _: usize) -> Result<List<'a>> {
+    fn serialize_tuple(self, _: usize) -> Result<JsonList<'a>> {
         Ok(self.list(false))
     }
 
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<List<'a>> {
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<JsonList<'a>> {
         Ok(self.list(false))
     }
 
-    fn serialize_tuple_variant(self, _: &'static str, _: u32, variant: &'static str, _: usize) -> Result<List<'a>> {
+    fn serialize_tuple_variant(self, _: &'static str, _: u32, variant: &'static str, _: usize) -> Result<JsonList<'a>> {
         self.variant(variant)?;
         Ok(self.list(true))
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Object<'a>> {
+    fn serialize_map(self, _: Option<usize>) -> Result<JsonObject<'a>> {
         Ok(self.object(false))
     }
 
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Object<'a>> {
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<JsonObject<'a>> {
         Ok(self.object(false))
     }
 
-    fn serialize_struct_variant(self, _: &'static str, _: u32, variant: &'static str, _: usize) -> Result<Object<'a>> {
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<JsonObject<'a>> {
         self.variant(variant)?;
         Ok(self.object(true))
     }
@@ -345,14 +351,14 @@ impl<'a> Serializer for &'a mut JsonText {
 
 macro_rules! entries {
     ($($of:ident, $method:ident);*) => {
-        $(impl ser::$of for List<'_> {
+        $(impl ser::$of for JsonList<'_> {
             type Ok = ();
             type Error = Error;
             fn $method<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<()> {
                 self.entry(value)
             }
             fn end(self) -> Result<()> {
-                List::end(self);
+                JsonList::end(self);
                 Ok(())
             }
         })*
@@ -368,7 +374,7 @@ entries!(
 
 macro_rules! fields {
     ($($of:ident),*) => {
-        $(impl ser::$of for Object<'_> {
+        $(impl ser::$of for JsonObject<'_> {
             type Ok = ();
             type Error = Error;
             fn serialize_field<T: ?Sized + Serialize>(&mut self, key: &'static str, value: &T) -> Result<()> {
@@ -384,7 +390,7 @@ macro_rules! fields {
 
 fields!(SerializeStruct, SerializeStructVariant);
 
-impl ser::SerializeMap for Object<'_> {
+impl ser::SerializeMap for JsonObject<'_> {
     type Ok = ();
     type Error = Error;
 

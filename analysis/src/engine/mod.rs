@@ -18,13 +18,13 @@ mod scope;
 mod table;
 
 pub use analysis::{Analysis, AnalysisEntry, AnalysisError, entry};
-pub use cache::{Cost, ReportCache};
+pub use cache::{ReportCache, ReportCost};
 pub use context::Context;
 pub use counted::counted;
 pub use fact::Fact;
-pub(crate) use fact::Memo;
+pub(crate) use fact::OnceMap;
 pub use glob::glob;
-pub use name::{Name, beginning, shortened};
+pub use name::{SharedName, beginning, shortened};
 pub use options::{HintOptions, Options, Suppression, Threshold};
 pub use percent::Percent;
 pub use report::{Metric, Provenance, Report, Tabular};

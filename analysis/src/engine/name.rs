@@ -9,21 +9,21 @@ use serde::Serialize;
 /// A text that many rows share. It takes one word in each, where an `Arc<str>` takes two:
 /// some reports have several for each step and device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
-pub struct Name(Arc<Box<str>>);
+pub struct SharedName(Arc<Box<str>>);
 
-impl From<&str> for Name {
+impl From<&str> for SharedName {
     fn from(text: &str) -> Self {
         Self(Arc::new(text.into()))
     }
 }
 
-impl From<String> for Name {
+impl From<String> for SharedName {
     fn from(text: String) -> Self {
         Self(Arc::new(text.into()))
     }
 }
 
-impl Deref for Name {
+impl Deref for SharedName {
     type Target = str;
 
     fn deref(&self) -> &str {
@@ -31,7 +31,7 @@ impl Deref for Name {
     }
 }
 
-impl std::fmt::Display for Name {
+impl std::fmt::Display for SharedName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(self)
     }

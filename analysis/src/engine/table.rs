@@ -3,7 +3,7 @@
 use serde::Serialize;
 use trace_model::Picos;
 
-use crate::engine::name::Name;
+use crate::engine::name::SharedName;
 use crate::engine::report::Provenance;
 use crate::math::unit::Unit;
 
@@ -80,7 +80,7 @@ cells! {
     String: text => Self::Text(text);
     &String: text => Self::text(text);
     &str: text => Self::text(text);
-    &Name: text => Self::text(&**text);
+    &SharedName: text => Self::text(&**text);
     &Box<str>: text => Self::text(&**text);
     i64: value => Self::Int(value);
     u32: value => Self::Int(value.into());

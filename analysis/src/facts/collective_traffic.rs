@@ -13,7 +13,7 @@ use crate::engine::Context;
 use crate::facts::TraceFacts as _;
 use crate::facts::category::{CollectiveKind, resized};
 use crate::hardware::chips::Chip;
-use crate::hardware::ici::{Layout, Topology, layouts, placed};
+use crate::hardware::ici::{GroupLayout, Topology, layouts, placed};
 use crate::hlo::{CollectiveAttributes, DeviceAssignment, GroupMode, HloModule, Instruction, ReplicaGroups};
 use trace_model::hlo_text::Shape;
 
@@ -81,7 +81,7 @@ impl CollectiveTraffic {
     }
 
     /// Every way in which the participants can lie on the grid of chips.
-    pub fn layouts(&self, chip: &Chip, topology: Option<&Topology>) -> Vec<Layout> {
+    pub fn layouts(&self, chip: &Chip, topology: Option<&Topology>) -> Vec<GroupLayout> {
         match (&self.groups, self.participants) {
             (Some(groups), _) => placed(groups, self.groups_are_devices, chip, topology),
             (None, Some(n)) => layouts(n, chip, topology),

@@ -29,14 +29,14 @@ pub(crate) struct PhaseEvent<'a> {
 
 /// Role of a host event.
 #[derive(Clone, Copy, Default)]
-struct Role {
+struct CompileRole {
     phase: Option<HostClass>,
     is_call: bool,
     cache: Option<CacheRole>,
     lazy: Option<LazyRole>,
 }
 
-impl Role {
+impl CompileRole {
     fn of(name: &str, class: HostClass) -> Self {
         let phase = match class {
             class @ (HostClass::Compile | HostClass::Lower | HostClass::Trace | HostClass::Load) => Some(class),
@@ -67,9 +67,9 @@ impl<'a> CompileEvents<'a> {
         let (model, classes) = (cx.model, cx.host_classes());
         let role = |label: LabelId| {
             let name = || model.str(model.label(label).name);
-            if classes.knows(label) { Role::of(name(), classes.class(label)) } else { Role::default() }
+            if classes.knows(label) { CompileRole::of(name(), classes.class(label)) } else { CompileRole::default() }
         };
-        let roles: Vec<Role> = model.label_ids().map(role).collect();
+        let roles: Vec<CompileRole> = model.label_ids().map(role).collect();
         let mut out = Self { phases: Vec::new(), calls: Vec::new(), cache: BTreeMap::new(), lazy: Vec::new() };
         if !roles.iter().any(|role| role.matters()) {
             return out;
@@ -96,7 +96,7 @@ impl<'a> CompileEvents<'a> {
         out
     }
 
-    fn phase(&mut self, slice: SliceRef<'a>, range: TimeRange, role: &impl Fn(LabelId) -> Role) {
+    fn phase(&mut self, slice: SliceRef<'a>, range: TimeRange, role: &impl Fn(LabelId) -> CompileRole) {
         let phase_of = |slice: SliceRef<'_>| {
             let is_check = slice.dur().ps() < SHORTEST_LOAD_PS;
             role(slice.label_id()).phase.filter(|&class| class != HostClass::Load || !is_check)

@@ -18,9 +18,9 @@ use std::sync::Arc;
 use trace_model::{GroupId, Picos, SliceId, TimeRange, Timestamp, TrackKind};
 
 use crate::engine::{AnalysisError, Context, Scope};
-use crate::engine::{Fact, Memo};
+use crate::engine::{Fact, OnceMap};
 use crate::facts::category::OpClass;
-use crate::facts::{TraceFacts as _, window::Window};
+use crate::facts::{TraceFacts as _, window::TimeWindow};
 use crate::math::intervals::IntervalSet;
 
 /// A span in which one op is the innermost running op.
@@ -40,14 +40,14 @@ pub struct CoreTime {
     /// The core.
     pub core: GroupId,
     /// The window.
-    pub window: Window,
+    pub window: TimeWindow,
     /// In time order, disjoint, inside `window.measured`.
     pub segments: Vec<SelfTimeSegment>,
 }
 
 /// Times of cores in the whole trace; parts are cut from them.
 #[derive(Default)]
-struct CoreTimes(Memo<GroupId, Arc<CoreTime>>);
+struct CoreTimes(OnceMap<GroupId, Arc<CoreTime>>);
 
 impl Fact for CoreTimes {
     fn find(_cx: &Context<'_>) -> Self {
@@ -69,7 +69,7 @@ pub(crate) fn core_time(cx: &Context<'_>, core: GroupId) -> Result<Option<Arc<Co
 }
 
 impl CoreTime {
-    fn of(cx: &Context<'_>, core: GroupId, window: Window) -> Self {
+    fn of(cx: &Context<'_>, core: GroupId, window: TimeWindow) -> Self {
         let classes = cx.classes();
         let mut spans: Vec<SelfTimeSegment> = Vec::new();
         let tracks = cx.model.tracks_of(core).into_iter().filter(|&t| cx.model.track(t).kind == TrackKind::Ops);
@@ -92,7 +92,7 @@ impl CoreTime {
     }
 
     /// The part in a smaller window: ops that run only elsewhere are never innermost there.
-    fn within(&self, window: Window) -> Self {
+    fn within(&self, window: TimeWindow) -> Self {
         let from = self.segments.partition_point(|segment| segment.range.end <= window.measured.start);
         let to = self.segments.partition_point(|segment| segment.range.start < window.measured.end);
         let clip = |segment: &SelfTimeSegment| {

@@ -63,7 +63,7 @@ impl Framework {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace_model::{Blob, TraceBuilder};
+    use trace_model::{ProgramBytes, TraceBuilder};
 
     #[test]
     fn without_a_framework_advice_is_general() {
@@ -83,7 +83,7 @@ mod tests {
             builder.source_mut().simulator = Some("a model".to_owned());
             let (id, text) = (builder.program("jit_f", None), "HloModule jit_f".to_owned());
             let len = text.len();
-            builder.set_program_hlo(id, Blob::new(std::sync::Arc::new(text), 0..len));
+            builder.set_program_hlo(id, ProgramBytes::new(std::sync::Arc::new(text), 0..len));
         };
         assert_eq!(of(&program, predict), Framework::Jax);
         assert_eq!(

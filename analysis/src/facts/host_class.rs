@@ -47,7 +47,7 @@ use HostClass::{
 
 /// How a rule compares.
 #[derive(Clone, Copy, Debug)]
-enum Is {
+enum NameTest {
     /// Equals the name.
     Exactly(&'static str),
     /// The name starts with it.
@@ -58,9 +58,9 @@ enum Is {
     Ends(&'static str),
 }
 
-use Is::{Begins, Ends, Exactly, Has};
+use NameTest::{Begins, Ends, Exactly, Has};
 
-impl Is {
+impl NameTest {
     fn matches(self, name: &str) -> bool {
         match self {
             Exactly(text) => name == text,
@@ -73,7 +73,7 @@ impl Is {
 
 /// First match wins. Single compiler passes are not listed: they count only while
 /// one of the events here runs, and so add nothing to the time it takes.
-const RULES: &[(HostClass, &[Is])] = &[
+const RULES: &[(HostClass, &[NameTest])] = &[
     (Trace, &[Has("trace_to_jaxpr")]),
     (Lower, &[Exactly("lower_sharding_computation"), Exactly("lower_jaxpr_to_module"), Has("jaxpr_to_mlir_module")]),
     (

@@ -23,11 +23,11 @@ use trace_model::{GroupId, OpId, Picos, ProgramId, SliceRef, TimeRange};
 pub(crate) use programs::hlo_for_now;
 
 use self::category::OpClasses;
-use self::clock_alignment::DeviceClock;
+use self::clock_alignment::DeviceToHostClock;
 use self::core_time::CoreTime;
 use self::host_class::HostClasses;
 use self::steps::StepsReport;
-use self::window::Window;
+use self::window::TimeWindow;
 use crate::engine::{AnalysisError, Context};
 use crate::hlo::{HloError, HloModule, InstructionRef};
 
@@ -65,7 +65,7 @@ pub trait TraceFacts<'a> {
     /// # Errors
     ///
     /// The trace has no such steps.
-    fn window(&self, core: GroupId) -> Result<Option<Window>, AnalysisError>;
+    fn window(&self, core: GroupId) -> Result<Option<TimeWindow>, AnalysisError>;
 
     /// The scope of this context by the clock of the hosts.
     ///
@@ -95,7 +95,7 @@ pub trait TraceFacts<'a> {
     fn core_time(&self, core: GroupId) -> Result<Option<Arc<CoreTime>>, AnalysisError>;
 
     /// The clock of `core` against its host's; no correction if none is known.
-    fn device_clock(&self, core: GroupId) -> DeviceClock;
+    fn device_clock(&self, core: GroupId) -> DeviceToHostClock;
 
     /// A span of `core` on the timeline, on the clock of its host, for comparison with host events. Its length is as
     /// exact as that of the span.
@@ -135,7 +135,7 @@ impl<'a> TraceFacts<'a> for Context<'a> {
         programs::instruction_of_program(self, op)
     }
 
-    fn window(&self, core: GroupId) -> Result<Option<Window>, AnalysisError> {
+    fn window(&self, core: GroupId) -> Result<Option<TimeWindow>, AnalysisError> {
         window::window(self, core)
     }
 
@@ -151,7 +151,7 @@ impl<'a> TraceFacts<'a> for Context<'a> {
         core_time::core_time(self, core)
     }
 
-    fn device_clock(&self, core: GroupId) -> DeviceClock {
+    fn device_clock(&self, core: GroupId) -> DeviceToHostClock {
         clock_alignment::device_clock(self, core)
     }
 

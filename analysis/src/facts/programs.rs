@@ -5,26 +5,26 @@ use std::sync::Arc;
 use trace_model::{OpId, ProgramId};
 
 use crate::engine::Context;
-use crate::engine::{Fact, Memo};
+use crate::engine::{Fact, OnceMap};
 use crate::hlo::{HloError, HloModule, InstructionRef};
 
 /// Programs parsed so far, each once.
 #[derive(Default)]
-struct Programs(Memo<ProgramId, Result<Arc<HloModule>, HloError>>);
+struct ParsedPrograms(OnceMap<ProgramId, Result<Arc<HloModule>, HloError>>);
 
-impl Fact for Programs {
+impl Fact for ParsedPrograms {
     fn find(_cx: &Context<'_>) -> Self {
         Self::default()
     }
 }
 
 pub(super) fn hlo(cx: &Context<'_>, program: ProgramId) -> Result<Arc<HloModule>, HloError> {
-    cx.fact::<Programs>().0.get(program, || HloModule::of_program(cx.model, program).map(Arc::new))
+    cx.fact::<ParsedPrograms>().0.get(program, || HloModule::of_program(cx.model, program).map(Arc::new))
 }
 
 /// The HLO of a program for one use: if it is not cached yet, it is not cached here either.
 pub(crate) fn hlo_for_now(cx: &Context<'_>, program: ProgramId) -> Result<Arc<HloModule>, HloError> {
-    let known = cx.fact::<Programs>().0.known(&program);
+    let known = cx.fact::<ParsedPrograms>().0.known(&program);
     known.unwrap_or_else(|| HloModule::of_program(cx.model, program).map(Arc::new))
 }
 

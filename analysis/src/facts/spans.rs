@@ -3,11 +3,11 @@
 use trace_model::{TimeRange, TrackId};
 
 use crate::engine::Context;
-use crate::engine::{Fact, Memo};
+use crate::engine::{Fact, OnceMap};
 
 /// From the first slice of a track to the end of the last.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Spans {
+pub(crate) struct TrackExtent {
     /// On the timeline.
     pub range: Option<TimeRange>,
     /// Slices with a span on the device clock, on that clock.
@@ -16,18 +16,18 @@ pub(crate) struct Spans {
     pub untimed: Option<TimeRange>,
 }
 
-/// [`Spans`] of tracks.
-struct TrackSpans(Memo<TrackId, Spans>);
+/// [`TrackExtent`] of tracks.
+struct TrackSpans(OnceMap<TrackId, TrackExtent>);
 
 impl Fact for TrackSpans {
     fn find(_cx: &Context<'_>) -> Self {
-        Self(Memo::default())
+        Self(OnceMap::default())
     }
 }
 
-pub(crate) fn spans(cx: &Context<'_>, track: TrackId) -> Spans {
+pub(crate) fn spans(cx: &Context<'_>, track: TrackId) -> TrackExtent {
     cx.fact::<TrackSpans>().0.get(track, || {
-        let mut spans = Spans::default();
+        let mut spans = TrackExtent::default();
         for slice in cx.model.slices_on(track) {
             let shown = slice.range();
             spans.range = hull(spans.range, Some(shown));
@@ -40,7 +40,7 @@ pub(crate) fn spans(cx: &Context<'_>, track: TrackId) -> Spans {
     })
 }
 
-impl Spans {
+impl TrackExtent {
     /// The span of both.
     pub fn hull(self, other: Self) -> Self {
         Self {

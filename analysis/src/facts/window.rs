@@ -1,26 +1,26 @@
 //! The time window of a report.
 //!
-//! A [`Window`] has two clocks: the timeline decides *which* slices belong to it (those that start inside), the device
+//! A [`TimeWindow`] has two clocks: the timeline decides *which* slices belong to it (those that start inside), the device
 //! clock gives its *duration*. The two differ by rounding at best and by hundreds of milliseconds at worst.
 
 use trace_model::{GroupId, GroupKind, Picos, SliceRef, TimeRange, TraceModel, TrackKind};
 
 use crate::engine::{AnalysisError, Context, Scope};
-use crate::engine::{Fact, Memo};
+use crate::engine::{Fact, OnceMap};
 use crate::facts::TraceFacts as _;
-use crate::facts::spans::{Spans, spans};
+use crate::facts::spans::{TrackExtent, spans};
 use crate::facts::steps::on_host;
 
 /// A span of one core, or of everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
+pub struct TimeWindow {
     /// On the timeline.
     pub range: TimeRange,
     /// By the clock that timed the ops; the same where there is only the timeline.
     pub measured: TimeRange,
 }
 
-impl Window {
+impl TimeWindow {
     /// A window of one clock.
     pub fn of(range: TimeRange) -> Self {
         Self { range, measured: range }
@@ -42,15 +42,15 @@ const CORE_TRACKS: [TrackKind; 3] = [TrackKind::Steps, TrackKind::Modules, Track
 
 /// The recorded extent of each core.
 #[derive(Default)]
-struct Extents(Memo<GroupId, Option<Window>>);
+struct CoreExtents(OnceMap<GroupId, Option<TimeWindow>>);
 
-impl Fact for Extents {
+impl Fact for CoreExtents {
     fn find(_cx: &Context<'_>) -> Self {
         Self::default()
     }
 }
 
-pub(crate) fn window(cx: &Context<'_>, core: GroupId) -> Result<Option<Window>, AnalysisError> {
+pub(crate) fn window(cx: &Context<'_>, core: GroupId) -> Result<Option<TimeWindow>, AnalysisError> {
     let Some(whole) = core_extent(cx, core) else { return Ok(None) };
     let range = match cx.scope {
         Scope::WholeTrace => return Ok(Some(whole)),
@@ -90,16 +90,16 @@ pub(crate) fn window_on_host(cx: &Context<'_>, core: GroupId) -> Result<Option<T
     }
 }
 
-fn core_extent(cx: &Context<'_>, core: GroupId) -> Option<Window> {
+fn core_extent(cx: &Context<'_>, core: GroupId) -> Option<TimeWindow> {
     let is_core = matches!(cx.model.group(core).kind, GroupKind::TensorCore { .. } | GroupKind::SparseCore { .. });
     let find = || extent_of(cx, core, |kind| !is_core || CORE_TRACKS.contains(&kind));
-    cx.fact::<Extents>().0.get(core, find)
+    cx.fact::<CoreExtents>().0.get(core, find)
 }
 
 /// From the first slice to the end of the last on the tracks of `core` that `counts`; `None` if these have no slice.
-pub(crate) fn extent_of(cx: &Context<'_>, core: GroupId, counts: impl Fn(TrackKind) -> bool) -> Option<Window> {
+pub(crate) fn extent_of(cx: &Context<'_>, core: GroupId, counts: impl Fn(TrackKind) -> bool) -> Option<TimeWindow> {
     let counted = cx.model.tracks_of(core).into_iter().filter(|&track| counts(cx.model.track(track).kind));
-    let spans = counted.map(|track| spans(cx, track)).reduce(Spans::hull)?;
+    let spans = counted.map(|track| spans(cx, track)).reduce(TrackExtent::hull)?;
     let range = spans.range?;
     // Steps and programs have only the timeline, ops mostly both clocks.
     let measured = match (spans.timed, spans.untimed) {
@@ -107,11 +107,11 @@ pub(crate) fn extent_of(cx: &Context<'_>, core: GroupId, counts: impl Fn(TrackKi
         (Some(only), None) | (None, Some(only)) => only,
         (None, None) => range,
     };
-    Some(Window { range, measured })
+    Some(TimeWindow { range, measured })
 }
 
-fn on_device_clock(cx: &Context<'_>, core: GroupId, range: TimeRange, whole: Window) -> Window {
-    if range == whole.range { whole } else { Window { range, measured: shifted(cx.model, core, range) } }
+fn on_device_clock(cx: &Context<'_>, core: GroupId, range: TimeRange, whole: TimeWindow) -> TimeWindow {
+    if range == whole.range { whole } else { TimeWindow { range, measured: shifted(cx.model, core, range) } }
 }
 
 /// Span of a slice on the clock that timed the ops of its core. Steps and programs are recorded on the timeline alone;
@@ -208,7 +208,7 @@ mod tests {
         builder.finish()
     }
 
-    fn window_of(model: &TraceModel, scope: Scope) -> Result<Option<Window>, AnalysisError> {
+    fn window_of(model: &TraceModel, scope: Scope) -> Result<Option<TimeWindow>, AnalysisError> {
         let (options, reports) = (Options::default(), ReportCache::default());
         let cx = Context { model, scope, options: &options, reports: &reports };
         cx.window(model.tensor_cores()[0])
@@ -217,14 +217,14 @@ mod tests {
     #[test]
     fn the_whole_trace_of_a_core_is_what_it_recorded() {
         let window = window_of(&two_ops(), Scope::WholeTrace);
-        assert_eq!(window, Ok(Some(Window { range: range(100, 400), measured: range(1100, 1400) })));
+        assert_eq!(window, Ok(Some(TimeWindow { range: range(100, 400), measured: range(1100, 1400) })));
     }
 
     #[test]
     fn ranges_are_cut_to_the_core_and_shifted_to_its_clock() {
         let model = two_ops();
         let window = window_of(&model, Scope::Range(range(250, 9_000)));
-        assert_eq!(window, Ok(Some(Window { range: range(250, 400), measured: range(1250, 1400) })));
+        assert_eq!(window, Ok(Some(TimeWindow { range: range(250, 400), measured: range(1250, 1400) })));
         assert_eq!(window_of(&model, Scope::Range(range(5_000, 9_000))), Ok(None));
     }
 

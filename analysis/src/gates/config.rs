@@ -10,7 +10,7 @@ use crate::math::resample::Statistic;
 /// What failing means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Level {
+pub enum GateLevel {
     /// The gate is not looked at.
     Off,
     /// It is said, and the run passes.
@@ -20,7 +20,7 @@ pub enum Level {
     Error,
 }
 
-impl Level {
+impl GateLevel {
     /// In a word.
     pub fn title(self) -> &'static str {
         match self {
@@ -34,7 +34,7 @@ impl Level {
 /// How the step times of a run are aggregated into one number. Step times are those of the slowest device of each step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Aggregate {
+pub enum StepAggregate {
     /// Middle step.
     #[default]
     Median,
@@ -50,7 +50,7 @@ pub enum Aggregate {
     WorstDevice,
 }
 
-impl Aggregate {
+impl StepAggregate {
     /// In a word.
     pub fn title(self) -> &'static str {
         match self {
@@ -98,20 +98,20 @@ impl Aggregate {
 /// Where a gate says nothing else.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Defaults {
+pub struct GateDefaults {
     /// What failing means.
-    pub level: Level,
+    pub level: GateLevel,
     /// Number of warm-up steps to exclude; the command line takes precedence.
     pub warmup_steps: Option<u32>,
     /// How steps become one number.
-    pub aggregate: Aggregate,
+    pub aggregate: StepAggregate,
     /// With fewer steps gates cannot tell.
     pub min_steps: usize,
 }
 
-impl Default for Defaults {
+impl Default for GateDefaults {
     fn default() -> Self {
-        Self { level: Level::Error, warmup_steps: None, aggregate: Aggregate::Median, min_steps: 6 }
+        Self { level: GateLevel::Error, warmup_steps: None, aggregate: StepAggregate::Median, min_steps: 6 }
     }
 }
 
@@ -130,9 +130,9 @@ pub struct Budget {
     /// It must be so much.
     pub min: Option<f64>,
     /// How steps become one number.
-    pub aggregate: Option<Aggregate>,
+    pub aggregate: Option<StepAggregate>,
     /// What failing means.
-    pub level: Option<Level>,
+    pub level: Option<GateLevel>,
 }
 
 /// A number that must not become worse than the baseline's.
@@ -164,9 +164,9 @@ pub struct Regression {
     /// The same in milliseconds.
     pub min_effect_ms: Option<f64>,
     /// How steps become one number.
-    pub aggregate: Option<Aggregate>,
+    pub aggregate: Option<StepAggregate>,
     /// What failing means.
-    pub level: Option<Level>,
+    pub level: Option<GateLevel>,
 }
 
 impl Regression {
@@ -216,7 +216,7 @@ pub struct Comparable {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct GateConfig {
     /// Where a gate says nothing else.
-    pub defaults: Defaults,
+    pub defaults: GateDefaults,
     /// Limits.
     pub budget: Vec<Budget>,
     /// Against a baseline.
@@ -252,7 +252,7 @@ impl GateConfig {
         let budgets = self.budget.iter().map(|budget| (&budget.op, &budget.module, budget.level));
         let regressions = self.regression.iter().map(|gate| (&gate.op, &gate.module, gate.level));
         for (op, module, level) in budgets.chain(regressions) {
-            if level.unwrap_or(self.defaults.level) == Level::Off {
+            if level.unwrap_or(self.defaults.level) == GateLevel::Off {
                 continue;
             }
             if let Some(module) = module {

@@ -8,15 +8,15 @@ use std::collections::BTreeSet;
 use regex_lite::Regex;
 use trace_model::{Picos, without_number};
 
-use super::metrics::{self, Per};
-use super::{Aggregate, nearest};
+use super::metrics::{self, MetricScope};
+use super::{StepAggregate, nearest};
 use crate::compare::{OpTimes, Summary};
 use crate::engine::glob;
 use crate::reports::steps::step_parts::StepPart;
 
 /// Rejects a name that is wrong for every run.
 pub(super) fn check_metric(name: &str, op: Option<&str>) -> Result<(), String> {
-    let is_of_ops = metrics::find(name)?.metric.per == Per::Op;
+    let is_of_ops = metrics::find(name)?.metric.per == MetricScope::Op;
     match op {
         Some(pattern) if !is_of_ops => Err(format!(
             "op = {pattern:?} needs metric = \"op.time_ms_per_step\" or \"op.exposed_ms_per_step\", not {name:?}"
@@ -63,7 +63,7 @@ pub(super) fn check_op(pattern: &str, runs: &[&Summary]) -> Result<(), String> {
 
 /// The numbers of a metric, in the unit of its name.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Measured {
+pub struct MetricRuns {
     /// Of each run.
     pub runs: Vec<Vec<f64>>,
     /// Whether there is one value per step instead of one per run.
@@ -77,24 +77,24 @@ pub struct Measured {
 }
 
 /// A metric on both sides of a comparison.
-pub(super) struct Both {
+pub(super) struct MetricOfBoth {
     /// Of the baseline.
-    pub base: Measured,
+    pub base: MetricRuns,
     /// Of the run.
-    pub cand: Measured,
+    pub cand: MetricRuns,
     /// Possible additional time on each side of small ops that it does not list.
     pub unlisted: (f64, f64),
 }
 
-impl Both {
+impl MetricOfBoth {
     /// Ops smaller than those that a shortened summary lists count on neither side, because the other side would seem
     /// to have more. An op listed on one side only may have up to that time on the other.
     pub fn of(base: &[Summary], cand: &[Summary], name: &str, op: Option<&str>) -> Result<Self, String> {
         let wanted = metrics::find(name)?;
-        if wanted.metric.per != Per::Op {
+        if wanted.metric.per != MetricScope::Op {
             return Ok(Self {
-                base: Measured::of(base, name, op)?,
-                cand: Measured::of(cand, name, op)?,
+                base: MetricRuns::of(base, name, op)?,
+                cand: MetricRuns::of(cand, name, op)?,
                 unlisted: (0.0, 0.0),
             });
         }
@@ -106,13 +106,13 @@ impl Both {
         if base.ops + cand.ops == 0 {
             return Err(no_op(pattern, floor));
         }
-        let more = |here: &Measured, there: &Measured| floor / scale * there.ops.saturating_sub(here.ops) as f64;
+        let more = |here: &MetricRuns, there: &MetricRuns| floor / scale * there.ops.saturating_sub(here.ops) as f64;
         let unlisted = (more(&base, &cand), more(&cand, &base));
         Ok(Self { base, cand, unlisted })
     }
 }
 
-impl Measured {
+impl MetricRuns {
     /// The values in `runs`; an error names what is missing.
     ///
     /// # Errors
@@ -121,7 +121,7 @@ impl Measured {
     pub fn of(runs: &[Summary], name: &str, op: Option<&str>) -> Result<Self, String> {
         let wanted = metrics::find(name)?;
         let (id, scale) = (wanted.id.as_str(), wanted.scale);
-        if wanted.metric.per == Per::Op {
+        if wanted.metric.per == MetricScope::Op {
             let pattern = op.unwrap_or("*");
             let found = of_ops(runs, id, scale, pattern, 0.0)?;
             return if found.ops > 0 { Ok(found) } else { Err(no_op(pattern, listed_from(runs))) };
@@ -138,13 +138,13 @@ impl Measured {
                     Some(number) => found.push(vec![number / scale]),
                     None => why = Some(value.note.clone().unwrap_or_else(|| "it is not known".to_owned())),
                 }
-            } else if wanted.metric.per != Per::Run && run.steps.why_none.is_some() {
+            } else if wanted.metric.per != MetricScope::Run && run.steps.why_none.is_some() {
                 why.clone_from(&run.steps.why_none);
             }
         }
         // A run without steady steps cannot be judged, even if the others have some.
         if let Some(run) = runs.iter().find(|run| run.steps.why_none.is_some() && run.steps.counted == 0)
-            && wanted.metric.per != Per::Run
+            && wanted.metric.per != MetricScope::Run
         {
             let why = run.steps.why_none.as_deref().unwrap_or_default();
             return Err(format!("{name}: {why}"));
@@ -157,7 +157,7 @@ impl Measured {
     }
 
     /// All steps of all runs as one number.
-    pub fn aggregate(&self, how: Aggregate) -> Option<f64> {
+    pub fn aggregate(&self, how: StepAggregate) -> Option<f64> {
         how.statistic().of(&mut self.runs.concat())
     }
 
@@ -174,7 +174,7 @@ impl Measured {
 
     /// Whether ops that are not listed in `actual` could exceed `limit`: their time is only known for the middle half
     /// of steps.
-    pub(super) fn may_exceed(&self, actual: f64, limit: f64, how: Aggregate) -> bool {
+    pub(super) fn may_exceed(&self, actual: f64, limit: f64, how: StepAggregate) -> bool {
         self.unlisted.is_some_and(|more| actual <= limit && (!how.is_middle() || actual + more > limit))
     }
 
@@ -185,10 +185,10 @@ impl Measured {
 }
 
 /// Sums the matching ops that take at least `floor` in a step, for each step.
-fn of_ops(runs: &[Summary], metric: &str, scale: f64, pattern: &str, floor: f64) -> Result<Measured, String> {
+fn of_ops(runs: &[Summary], metric: &str, scale: f64, pattern: &str, floor: f64) -> Result<MetricRuns, String> {
     let is_wanted = matcher(pattern)?;
     let is_metric = |op: &&OpTimes| metric == "op.time" || op.part == StepPart::ExposedComm;
-    let mut found = Measured { runs: Vec::new(), is_series: true, ps: Some(scale), ops: 0, unlisted: None };
+    let mut found = MetricRuns { runs: Vec::new(), is_series: true, ps: Some(scale), ops: 0, unlisted: None };
     for run in runs.iter().filter(|run| !run.ops.is_empty()) {
         let steps = run.ops.iter().map(|op| op.values.len()).max().unwrap_or(0);
         let mut sums = vec![0.0; steps];

@@ -9,7 +9,7 @@ use crate::math::unit::Unit;
 /// Over what a metric is one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Per {
+pub enum MetricScope {
     /// Each steady step of the main class; `aggregate` makes one of them.
     Step,
     /// Each steady step of the loop, of all classes.
@@ -20,7 +20,7 @@ pub enum Per {
     Op,
 }
 
-impl Per {
+impl MetricScope {
     /// In words.
     pub fn title(self) -> &'static str {
         match self {
@@ -42,7 +42,7 @@ pub struct GateMetric {
     /// Of the number in a summary.
     pub unit: Unit,
     /// Over what it is one number.
-    pub per: Per,
+    pub per: MetricScope,
     /// Other names for it.
     pub aliases: &'static [&'static str],
     /// What it is.
@@ -50,20 +50,20 @@ pub struct GateMetric {
 }
 
 const fn step(name: &'static str, id: &'static str, unit: Unit, meaning: &'static str) -> GateMetric {
-    GateMetric { name, id, unit, per: Per::Step, aliases: &[], meaning }
+    GateMetric { name, id, unit, per: MetricScope::Step, aliases: &[], meaning }
 }
 
 const fn run(name: &'static str, id: &'static str, unit: Unit, meaning: &'static str) -> GateMetric {
-    GateMetric { name, id, unit, per: Per::Run, aliases: &[], meaning }
+    GateMetric { name, id, unit, per: MetricScope::Run, aliases: &[], meaning }
 }
 
 const fn op(name: &'static str, id: &'static str, meaning: &'static str) -> GateMetric {
-    GateMetric { name, id, unit: Unit::Picoseconds, per: Per::Op, aliases: &[], meaning }
+    GateMetric { name, id, unit: Unit::Picoseconds, per: MetricScope::Op, aliases: &[], meaning }
 }
 
 impl GateMetric {
     const fn of_loop(self) -> Self {
-        Self { per: Per::LoopStep, ..self }
+        Self { per: MetricScope::LoopStep, ..self }
     }
 
     const fn also(self, aliases: &'static [&'static str]) -> Self {
@@ -174,7 +174,7 @@ pub fn suffixes(unit: Unit) -> impl Iterator<Item = &'static str> {
 
 /// A metric with the name that the user wrote.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Wanted {
+pub(super) struct WantedMetric {
     /// Which.
     pub metric: &'static GateMetric,
     /// The id in a summary, without `*`.
@@ -184,7 +184,7 @@ pub(super) struct Wanted {
 }
 
 /// Finds the metric with a name; the error suggests the nearest one.
-pub(super) fn find(name: &str) -> Result<Wanted, String> {
+pub(super) fn find(name: &str) -> Result<WantedMetric, String> {
     METRICS.iter().find_map(|metric| wanted(metric, name)).ok_or_else(|| {
         let names = METRICS.iter().flat_map(|metric| metric.aliases.iter().copied().chain([metric.name, metric.id]));
         let nearest = nearest::of(name, names).map(|name| format!("; did you mean {name:?}?")).unwrap_or_default();
@@ -192,12 +192,12 @@ pub(super) fn find(name: &str) -> Result<Wanted, String> {
     })
 }
 
-fn wanted(metric: &'static GateMetric, name: &str) -> Option<Wanted> {
-    let name_in_summary = |id: &str| Wanted { metric, id: id.to_owned(), scale: 1.0 };
-    if metric.per == Per::Op {
+fn wanted(metric: &'static GateMetric, name: &str) -> Option<WantedMetric> {
+    let name_in_summary = |id: &str| WantedMetric { metric, id: id.to_owned(), scale: 1.0 };
+    if metric.per == MetricScope::Op {
         let (stem, unit) = split_unit(name.strip_suffix("_per_step").unwrap_or(name));
         let (unit, scale) = unit?;
-        return (stem == metric.id && unit == metric.unit).then(|| Wanted { scale, ..name_in_summary(stem) });
+        return (stem == metric.id && unit == metric.unit).then(|| WantedMetric { scale, ..name_in_summary(stem) });
     }
     if name == metric.id || metric.unit == Unit::Count && metric.aliases.contains(&name) {
         return Some(name_in_summary(metric.id));
@@ -207,7 +207,7 @@ fn wanted(metric: &'static GateMetric, name: &str) -> Option<Wanted> {
     let (id_stem, _) = split_unit(metric.id);
     let is_named = |other: &str| split_unit(other).0 == stem;
     if metric.aliases.iter().any(|alias| is_named(alias)) || is_named(metric.name) || id_stem == stem {
-        return Some(Wanted { scale, ..name_in_summary(metric.id) });
+        return Some(WantedMetric { scale, ..name_in_summary(metric.id) });
     }
     // `collectives.all-reduce.bus`, of `collectives.*.bus`.
     let (before, after) = id_stem.split_once('*')?;
@@ -215,11 +215,11 @@ fn wanted(metric: &'static GateMetric, name: &str) -> Option<Wanted> {
     let is_word = !kind.is_empty() && !kind.contains(['.', '*']);
     is_word.then(|| {
         let suffix = suffixes(unit).find(|suffix| metric.id.ends_with(suffix)).unwrap_or_default();
-        Wanted { scale, ..name_in_summary(&format!("{stem}{suffix}")) }
+        WantedMetric { scale, ..name_in_summary(&format!("{stem}{suffix}")) }
     })
 }
 
-impl Wanted {
+impl WantedMetric {
     /// It is a time.
     pub fn is_time(&self) -> bool {
         self.metric.unit == Unit::Picoseconds

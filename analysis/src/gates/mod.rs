@@ -2,7 +2,7 @@
 //! baseline.
 //!
 //! A gate passes, fails, or is [`Status::Inconclusive`]: too few steps, no baseline, or a baseline that is not
-//! comparable. The effect of a failure depends on the gate's [`Level`].
+//! comparable. The effect of a failure depends on the gate's [`GateLevel`].
 
 mod config;
 mod measure;
@@ -19,12 +19,14 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-pub use config::{Aggregate, Budget, Comparable, Defaults, GateConfig, GateConfigError, Level, OnMismatch, Regression};
-use measure::Both;
-pub use measure::Measured;
-pub use metrics::{GateMetric, METRICS, Per, is_listed, suffixes};
+pub use config::{
+    Budget, Comparable, GateConfig, GateConfigError, GateDefaults, GateLevel, OnMismatch, Regression, StepAggregate,
+};
+use measure::MetricOfBoth;
+pub use measure::MetricRuns;
+pub use metrics::{GateMetric, METRICS, MetricScope, is_listed, suffixes};
 pub use preset::preset;
-use proof::{Proof, proof};
+use proof::{NoiseVerdict, proof};
 
 use crate::compare::{CompareOptions, Comparison, Summary, TestOptions, compare, matched_classes};
 use crate::engine::{Table, Tabular};
@@ -63,9 +65,9 @@ pub struct Gate {
     /// Which ops, where it is about some.
     pub op: Option<String>,
     /// How steps become one number.
-    pub aggregate: Aggregate,
+    pub aggregate: StepAggregate,
     /// What failing means.
-    pub level: Level,
+    pub level: GateLevel,
     /// What it says.
     pub status: Status,
     /// Value of the run, in the unit of the metric's name.
@@ -98,12 +100,12 @@ pub struct GatesReport {
 impl GatesReport {
     /// Gates whose failing fails the run.
     pub fn failed(&self) -> impl Iterator<Item = &Gate> {
-        self.gates.iter().filter(|gate| gate.status == Status::Fail && gate.level == Level::Error)
+        self.gates.iter().filter(|gate| gate.status == Status::Fail && gate.level == GateLevel::Error)
     }
 
     /// Gates that fail and only warn.
     pub fn warned(&self) -> impl Iterator<Item = &Gate> {
-        self.gates.iter().filter(|gate| gate.status == Status::Fail && gate.level == Level::Warn)
+        self.gates.iter().filter(|gate| gate.status == Status::Fail && gate.level == GateLevel::Warn)
     }
 
     /// Gates that cannot tell.
@@ -140,19 +142,19 @@ pub fn judge(runs: &[Summary], baseline: Option<(&[Summary], &Comparison)>, conf
     let mut gates: Vec<Gate> = Vec::new();
     for budget in &config.budget {
         let level = budget.level.unwrap_or(config.defaults.level);
-        if level != Level::Off {
+        if level != GateLevel::Off {
             gates.push(judge_budget(sides(&budget.module).runs, budget, level, config));
         }
     }
     for regression in config.regressions(baseline.map(|(base, _)| base), runs) {
         let level = regression.level.unwrap_or(config.defaults.level);
-        if level != Level::Off {
+        if level != GateLevel::Off {
             gates.push(judge_regression(sides(&regression.module), &regression, level, config));
         }
     }
     gates.sort_by_key(|gate| {
         let order = match (gate.status, gate.level) {
-            (Status::Fail, Level::Error) => 0,
+            (Status::Fail, GateLevel::Error) => 0,
             (Status::Fail, _) => 1,
             (Status::Inconclusive, _) => 2,
             (Status::Pass, _) => 3,
@@ -164,8 +166,8 @@ pub fn judge(runs: &[Summary], baseline: Option<(&[Summary], &Comparison)>, conf
 
 fn statement(gates: &[Gate]) -> String {
     let count = |wanted: &dyn Fn(&&Gate) -> bool| gates.iter().filter(wanted).count();
-    let failed = count(&|gate| gate.status == Status::Fail && gate.level == Level::Error);
-    let warned = count(&|gate| gate.status == Status::Fail && gate.level == Level::Warn);
+    let failed = count(&|gate| gate.status == Status::Fail && gate.level == GateLevel::Error);
+    let warned = count(&|gate| gate.status == Status::Fail && gate.level == GateLevel::Warn);
     let unclear = count(&|gate| gate.status == Status::Inconclusive);
     let passed = count(&|gate| gate.status == Status::Pass);
     if gates.is_empty() {
@@ -181,7 +183,7 @@ fn statement(gates: &[Gate]) -> String {
     format!("{all} {}: {}", if all == 1 { "gate" } else { "gates" }, parts.join(", "))
 }
 
-fn judge_budget(runs: &[Summary], budget: &Budget, level: Level, config: &GateConfig) -> Gate {
+fn judge_budget(runs: &[Summary], budget: &Budget, level: GateLevel, config: &GateConfig) -> Gate {
     let aggregate = budget.aggregate.unwrap_or(config.defaults.aggregate);
     let limit = match (budget.max, budget.min) {
         (Some(max), Some(min)) => format!("from {min} to {max}"),
@@ -202,7 +204,7 @@ fn judge_budget(runs: &[Summary], budget: &Budget, level: Level, config: &GateCo
         message: String::new(),
     };
     let runs = of_module(runs, budget.module.as_deref());
-    let measured = runs.and_then(|runs| Measured::of(&runs, &budget.metric, budget.op.as_deref()));
+    let measured = runs.and_then(|runs| MetricRuns::of(&runs, &budget.metric, budget.op.as_deref()));
     let measured = match measured {
         Ok(measured) => measured,
         Err(why) => {
@@ -240,7 +242,7 @@ fn judge_budget(runs: &[Summary], budget: &Budget, level: Level, config: &GateCo
 }
 
 /// The reason why this many steps are too few.
-fn too_few(steps: usize, aggregate: Aggregate, config: &GateConfig) -> Option<String> {
+fn too_few(steps: usize, aggregate: StepAggregate, config: &GateConfig) -> Option<String> {
     let needed = aggregate.steps_needed(config.defaults.min_steps);
     let steady = if steps == 1 { "1 steady step is".to_owned() } else { format!("{steps} steady steps are") };
     let why = if needed > config.defaults.min_steps {
@@ -267,7 +269,7 @@ fn of_module<'a>(runs: &'a [Summary], module: Option<&str>) -> Result<Cow<'a, [S
     Err(format!("most steps of this run are of {main}, none are of {module}{listed}"))
 }
 
-fn judge_regression(sides: GateSides<'_>, regression: &Regression, level: Level, config: &GateConfig) -> Gate {
+fn judge_regression(sides: GateSides<'_>, regression: &Regression, level: GateLevel, config: &GateConfig) -> Gate {
     let aggregate = regression.aggregate.unwrap_or(config.defaults.aggregate);
     let mut gate = Gate {
         kind: "regression",
@@ -290,22 +292,22 @@ fn judge_regression(sides: GateSides<'_>, regression: &Regression, level: Level,
     gate
 }
 
-type Judged = (Status, f64, f64, String);
+type GateJudgement = (Status, f64, f64, String);
 
 fn compared(
     GateSides { runs, baseline }: GateSides<'_>,
     regression: &Regression,
-    aggregate: Aggregate,
+    aggregate: StepAggregate,
     config: &GateConfig,
-) -> Result<Judged, String> {
+) -> Result<GateJudgement, String> {
     let Some((base, comparison)) = baseline else { return Err("there is no baseline: give --baseline".to_owned()) };
     if !comparison.is_comparable && config.comparable.on_mismatch == OnMismatch::Inconclusive {
         return Err(comparison.statement.clone());
     }
     let module = regression.module.as_deref();
     let (base, runs) = (of_module(base, module)?, of_module(runs, module)?);
-    let Both { base: first, cand: second, unlisted } =
-        Both::of(&base, &runs, &regression.metric, regression.op.as_deref())?;
+    let MetricOfBoth { base: first, cand: second, unlisted } =
+        MetricOfBoth::of(&base, &runs, &regression.metric, regression.op.as_deref())?;
     let (Some(before), Some(after)) = (first.aggregate(aggregate), second.aggregate(aggregate)) else {
         return Err(format!("{} is not known on both sides", regression.metric));
     };
@@ -341,18 +343,18 @@ fn compared(
     if !exceeds || change.abs() < effect {
         return Ok((Status::Pass, after, before, message));
     }
-    let found = if needs_proof { proof(&first, &second, aggregate, effect, test) } else { Proof::Real };
+    let found = if needs_proof { proof(&first, &second, aggregate, effect, test) } else { NoiseVerdict::Real };
     let status = match found {
-        Proof::Real => Status::Fail,
-        Proof::Noise => {
+        NoiseVerdict::Real => Status::Fail,
+        NoiseVerdict::Noise => {
             message.push_str("; not more than noise");
             Status::Pass
         }
-        Proof::TooFew => {
+        NoiseVerdict::TooFew => {
             message.push_str("; too few steps to tell it from noise");
             Status::Inconclusive
         }
-        Proof::Untested => {
+        NoiseVerdict::Untested => {
             message.push_str("; one number of each side does not say how steady it is: give several runs");
             Status::Inconclusive
         }
@@ -361,8 +363,8 @@ fn compared(
 }
 
 /// `step.time_ms (p90)`; the median is not mentioned.
-fn titled(metric: &str, aggregate: Aggregate) -> String {
-    if aggregate == Aggregate::Median { metric.to_owned() } else { format!("{metric} ({})", aggregate.title()) }
+fn titled(metric: &str, aggregate: StepAggregate) -> String {
+    if aggregate == StepAggregate::Median { metric.to_owned() } else { format!("{metric} ({})", aggregate.title()) }
 }
 
 /// Four digits.

@@ -1,7 +1,7 @@
 //! The default regression gates, which `systole init` also writes.
 
-use super::measure::Measured;
-use super::{Aggregate, Regression};
+use super::measure::MetricRuns;
+use super::{Regression, StepAggregate};
 use crate::compare::Summary;
 
 /// The preset regressions whose metrics any of these runs has.
@@ -20,7 +20,7 @@ use crate::compare::Summary;
 ///
 /// The median step time is always included: without it, a run without any metrics would pass.
 pub fn preset(runs: &[&Summary]) -> Vec<Regression> {
-    let has = |metric: &str| runs.iter().any(|run| Measured::of(std::slice::from_ref(*run), metric, None).is_ok());
+    let has = |metric: &str| runs.iter().any(|run| MetricRuns::of(std::slice::from_ref(*run), metric, None).is_ok());
     let mut found = all();
     found.retain(|gate| gate.metric == STEP_TIME || has(&gate.metric));
     found.retain(|gate| gate.metric != EXPOSED || runs.iter().any(|run| communicates(run)));
@@ -39,26 +39,26 @@ const COMPILING_PERCENT: f64 = 50.0;
 const COMPILING_MS: f64 = 100.0;
 
 fn all() -> Vec<Regression> {
-    let gate = |metric: &str, aggregate: Aggregate| Regression {
+    let gate = |metric: &str, aggregate: StepAggregate| Regression {
         metric: metric.to_owned(),
         aggregate: Some(aggregate),
         ..Regression::default()
     };
     let percent = |gate: Regression, limit: f64| Regression { max_increase_pct: Some(limit), ..gate };
     let points = |gate: Regression, limit: f64| Regression { max_increase_abs: Some(limit), ..gate };
-    let causes = CAUSES.map(|metric| points(gate(metric, Aggregate::Max), 5.0));
+    let causes = CAUSES.map(|metric| points(gate(metric, StepAggregate::Max), 5.0));
     let others = vec![
-        percent(gate(STEP_TIME, Aggregate::Median), 5.0),
-        percent(gate(STEP_TIME, Aggregate::P90), 10.0),
-        percent(gate("loop.step_ms", Aggregate::Mean), 10.0),
-        points(gate("compile.loop_count", Aggregate::Max), 0.0),
-        points(gate("loop.slow_pct", Aggregate::Mean), 2.0),
-        points(gate(EXPOSED, Aggregate::Median), 5.0),
-        points(gate("step.idle_pct", Aggregate::Median), 5.0),
+        percent(gate(STEP_TIME, StepAggregate::Median), 5.0),
+        percent(gate(STEP_TIME, StepAggregate::P90), 10.0),
+        percent(gate("loop.step_ms", StepAggregate::Mean), 10.0),
+        points(gate("compile.loop_count", StepAggregate::Max), 0.0),
+        points(gate("loop.slow_pct", StepAggregate::Mean), 2.0),
+        points(gate(EXPOSED, StepAggregate::Median), 5.0),
+        points(gate("step.idle_pct", StepAggregate::Median), 5.0),
     ];
     let compiling = Regression {
         min_effect_ms: Some(COMPILING_MS),
-        ..percent(gate("compile.wall_ms", Aggregate::Max), COMPILING_PERCENT)
+        ..percent(gate("compile.wall_ms", StepAggregate::Max), COMPILING_PERCENT)
     };
     others.into_iter().chain(causes).chain([compiling]).collect()
 }

@@ -10,10 +10,10 @@
 //! | one number a run, several runs | more than the runs of a side differ by |
 //! | one number a run, one run | nothing: it is judged by its limit |
 
-use super::Aggregate;
-use super::measure::Measured;
+use super::StepAggregate;
+use super::measure::MetricRuns;
 use crate::compare::{ChangeVerdict, ENOUGH_RUNS, MetricChange, TestOptions};
-use crate::math::resample::{self, Runs, Statistic};
+use crate::math::resample::{self, Statistic, StepRuns};
 
 /// Significance level of the comparison with resampled equal runs.
 const DRAWN_ALPHA: f64 = 0.01;
@@ -23,7 +23,7 @@ const RANKS_ALPHA: f64 = 0.05;
 
 /// Result of testing a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Proof {
+pub(super) enum NoiseVerdict {
     /// It is more than noise.
     Real,
     /// It is not.
@@ -36,12 +36,12 @@ pub(super) enum Proof {
 
 /// Tests a change from `base` to `cand` that is at least `effect`; `alpha` is the user's significance level.
 pub(super) fn proof(
-    base: &Measured,
-    cand: &Measured,
-    how: Aggregate,
+    base: &MetricRuns,
+    cand: &MetricRuns,
+    how: StepAggregate,
     effect: f64,
     (alpha, min_steps): (Option<f64>, usize),
-) -> Proof {
+) -> NoiseVerdict {
     let drawn_alpha = alpha.unwrap_or(DRAWN_ALPHA);
     let is_series = base.is_series && cand.is_series;
     if !is_series {
@@ -52,64 +52,65 @@ pub(super) fn proof(
         match MetricChange::of_runs(&base.runs, &cand.runs, effect, &test).finding {
             ChangeVerdict::Changed => {}
             _ if are_apart(&base.runs, &cand.runs) => {}
-            ChangeVerdict::Noise => return Proof::Noise,
-            ChangeVerdict::TooFew | ChangeVerdict::Untested | ChangeVerdict::OneSided => return Proof::TooFew,
+            ChangeVerdict::Noise => return NoiseVerdict::Noise,
+            ChangeVerdict::TooFew | ChangeVerdict::Untested | ChangeVerdict::OneSided => return NoiseVerdict::TooFew,
         }
     }
-    if how == Aggregate::Mean && is_share(&base.runs) && is_share(&cand.runs) {
+    if how == StepAggregate::Mean && is_share(&base.runs) && is_share(&cand.runs) {
         let p = fisher(counted(&base.runs), counted(&cand.runs));
-        return if p <= drawn_alpha { Proof::Real } else { Proof::Noise };
+        return if p <= drawn_alpha { NoiseVerdict::Real } else { NoiseVerdict::Noise };
     }
     let statistic = how.statistic();
-    let (Some(before), Some(after)) = (base.aggregate(how), cand.aggregate(how)) else { return Proof::TooFew };
-    let Some(mut noise) = noise(&base.runs, statistic, drawn_alpha) else { return Proof::TooFew };
-    if how != Aggregate::Mean {
-        let Some(other) = self::noise(&cand.runs, statistic, drawn_alpha) else { return Proof::TooFew };
+    let (Some(before), Some(after)) = (base.aggregate(how), cand.aggregate(how)) else { return NoiseVerdict::TooFew };
+    let Some(mut noise) = noise(&base.runs, statistic, drawn_alpha) else { return NoiseVerdict::TooFew };
+    if how != StepAggregate::Mean {
+        let Some(other) = self::noise(&cand.runs, statistic, drawn_alpha) else { return NoiseVerdict::TooFew };
         noise = noise.max(other);
     }
-    if (after - before).abs() > noise { Proof::Real } else { Proof::Noise }
+    if (after - before).abs() > noise { NoiseVerdict::Real } else { NoiseVerdict::Noise }
 }
 
 /// Whether 90 % of the steps of one side are above 90 % of the other's. With a dozen correlated steps the rank sum test
 /// allows no conclusion, however much the sides differ; this does.
-fn are_apart(base: &Runs, cand: &Runs) -> bool {
-    let at = |runs: &Runs, share: f64| Statistic::Quantile(share).of(&mut runs.concat());
-    let is_above = |low: &Runs, high: &Runs| at(low, 0.9).zip(at(high, 0.1)).is_some_and(|(low, high)| low < high);
+fn are_apart(base: &StepRuns, cand: &StepRuns) -> bool {
+    let at = |runs: &StepRuns, share: f64| Statistic::Quantile(share).of(&mut runs.concat());
+    let is_above =
+        |low: &StepRuns, high: &StepRuns| at(low, 0.9).zip(at(high, 0.1)).is_some_and(|(low, high)| low < high);
     is_above(base, cand) || is_above(cand, base)
 }
 
 /// The difference between equal runs: resampled from these steps, and at least the difference between the runs of a
 /// side, unless there are enough runs to compare runs.
-fn noise(runs: &Runs, statistic: Statistic, alpha: f64) -> Option<f64> {
+fn noise(runs: &StepRuns, statistic: Statistic, alpha: f64) -> Option<f64> {
     let drawn = resample::noise_of(runs, statistic, 1.0 - alpha)?;
     Some(if runs.len() < ENOUGH_RUNS { drawn.max(spread(runs, statistic)) } else { drawn })
 }
 
-fn spread(runs: &Runs, statistic: Statistic) -> f64 {
+fn spread(runs: &StepRuns, statistic: Statistic) -> f64 {
     let of_runs = || runs.iter().filter_map(|run| statistic.of(&mut run.clone()));
     let (least, most) = (of_runs().reduce(f64::min), of_runs().reduce(f64::max));
     most.zip(least).map_or(0.0, |(most, least)| most - least)
 }
 
-fn of_single_numbers(base: &Runs, cand: &Runs, statistic: Statistic) -> Proof {
+fn of_single_numbers(base: &StepRuns, cand: &StepRuns, statistic: Statistic) -> NoiseVerdict {
     if base.len().max(cand.len()) < 2 {
-        return Proof::Untested;
+        return NoiseVerdict::Untested;
     }
-    let one = |runs: &Runs| statistic.of(&mut runs.concat());
-    let (Some(before), Some(after)) = (one(base), one(cand)) else { return Proof::TooFew };
+    let one = |runs: &StepRuns| statistic.of(&mut runs.concat());
+    let (Some(before), Some(after)) = (one(base), one(cand)) else { return NoiseVerdict::TooFew };
     // Of one side alone, because the variation of the other is unknown.
     let spread = spread(base, statistic).max(if base.len() < 2 { spread(cand, statistic) } else { 0.0 });
-    if (after - before).abs() > spread { Proof::Real } else { Proof::Noise }
+    if (after - before).abs() > spread { NoiseVerdict::Real } else { NoiseVerdict::Noise }
 }
 
 /// Every step has a property or not.
-fn is_share(runs: &Runs) -> bool {
+fn is_share(runs: &StepRuns) -> bool {
     let is_either = |value: &f64| value.abs() < f64::EPSILON || (value - 100.0).abs() < f64::EPSILON;
     runs.iter().flatten().all(is_either)
 }
 
 /// Steps that have it, and all.
-fn counted(runs: &Runs) -> (usize, usize) {
+fn counted(runs: &StepRuns) -> (usize, usize) {
     let all = || runs.iter().flatten();
     (all().filter(|value| **value > 50.0).count(), all().count())
 }
@@ -147,34 +148,34 @@ mod tests {
     fn a_share_of_the_steps_is_counted() {
         let steps = |slow: usize| {
             let values = (0..20).map(|i| if i < slow { 100.0 } else { 0.0 }).collect();
-            Measured::of_steps(vec![values])
+            MetricRuns::of_steps(vec![values])
         };
-        let of = |base: usize, cand: usize| proof(&steps(base), &steps(cand), Aggregate::Mean, 0.0, (None, 6));
-        assert_eq!(of(0, 1), Proof::Noise);
-        assert_eq!(of(0, 7), Proof::Real);
-        assert_eq!(of(7, 7), Proof::Noise);
+        let of = |base: usize, cand: usize| proof(&steps(base), &steps(cand), StepAggregate::Mean, 0.0, (None, 6));
+        assert_eq!(of(0, 1), NoiseVerdict::Noise);
+        assert_eq!(of(0, 7), NoiseVerdict::Real);
+        assert_eq!(of(7, 7), NoiseVerdict::Noise);
     }
 
     #[test]
     fn one_slow_step_more_is_no_change_of_a_quantile() {
         let steps = |slow: usize| {
             let values = (0..12).map(|i| if i < slow { 130.0 } else { 100.0 + 0.1 * f64::from(i as u32 % 5) });
-            Measured::of_steps(vec![values.collect()])
+            MetricRuns::of_steps(vec![values.collect()])
         };
         let of = |base: usize, cand: usize, how| proof(&steps(base), &steps(cand), how, 0.0, (None, 6));
-        assert_eq!(of(0, 2, Aggregate::P90), Proof::Noise);
-        assert_eq!(of(0, 12, Aggregate::P90), Proof::Real);
+        assert_eq!(of(0, 2, StepAggregate::P90), NoiseVerdict::Noise);
+        assert_eq!(of(0, 12, StepAggregate::P90), NoiseVerdict::Real);
         // The mean of the baseline is steady, so few long steps do count.
-        assert_eq!(of(0, 2, Aggregate::Mean), Proof::Real);
-        assert_eq!(of(2, 0, Aggregate::Mean), Proof::Noise);
+        assert_eq!(of(0, 2, StepAggregate::Mean), NoiseVerdict::Real);
+        assert_eq!(of(2, 0, StepAggregate::Mean), NoiseVerdict::Noise);
     }
 
     #[test]
     fn numbers_of_whole_runs_are_as_steady_as_runs_are() {
         let runs = |values: &[f64]| values.iter().map(|value| vec![*value]).collect::<Vec<_>>();
         let of = |base: &[f64], cand: &[f64]| of_single_numbers(&runs(base), &runs(cand), Statistic::Quantile(0.5));
-        assert_eq!(of(&[1.0], &[9.0]), Proof::Untested);
-        assert_eq!(of(&[1.0, 3.0, 2.0], &[3.5]), Proof::Noise);
-        assert_eq!(of(&[1.0, 3.0, 2.0], &[9.0, 9.0]), Proof::Real);
+        assert_eq!(of(&[1.0], &[9.0]), NoiseVerdict::Untested);
+        assert_eq!(of(&[1.0, 3.0, 2.0], &[3.5]), NoiseVerdict::Noise);
+        assert_eq!(of(&[1.0, 3.0, 2.0], &[9.0, 9.0]), NoiseVerdict::Real);
     }
 }

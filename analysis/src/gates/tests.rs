@@ -1,20 +1,20 @@
 //! Gates about made runs.
 
 use super::*;
-use crate::compare::{Better, ClassTimes, OpTimes, ProgramFacts, RestTimes, Series, StepFacts, Value};
+use crate::compare::{Better, ClassTimes, OpTimes, ProgramFacts, RestTimes, RunValue, StepFacts, StepSeries};
 use crate::reports::steps::step_parts::StepPart;
 
 /// Twenty steps of `ms` that differ by up to 1 %, an all-gather of a tenth, three compilations.
 fn run(ms: f64) -> Summary {
     let times: Vec<f64> = (0..20).map(|i| ms * 1e9 * (1.0 + 0.001 * f64::from(i * 7 % 10))).collect();
-    let series = |id: &str, unit, values| Series {
+    let series = |id: &str, unit, values| StepSeries {
         id: id.to_owned(),
         title: id.to_owned(),
         unit,
         better: Better::Lower,
         values,
     };
-    let value = |id: &str, unit, value| Value {
+    let value = |id: &str, unit, value| RunValue {
         id: id.to_owned(),
         title: id.to_owned(),
         unit,
@@ -79,7 +79,10 @@ fn budgets_are_limits_in_the_unit_of_their_name() {
     assert_eq!(of_budget(budget("time.communication_share", 0.05)), Status::Fail);
     assert_eq!(of_budget(budget("compile.count_in_window", 3.0)), Status::Pass);
     assert_eq!(of_budget(budget("compile.count_in_window", 0.0)), Status::Fail);
-    assert_eq!(of_budget(Budget { aggregate: Some(Aggregate::Max), ..budget("step.time_ms", 100.8) }), Status::Fail);
+    assert_eq!(
+        of_budget(Budget { aggregate: Some(StepAggregate::Max), ..budget("step.time_ms", 100.8) }),
+        Status::Fail
+    );
     let op = |op: &str| Budget { op: Some(op.to_owned()), ..budget("op.exposed_ms_per_step", 9.0) };
     assert_eq!(of_budget(op("re:^all-")), Status::Fail);
     assert_eq!(of_budget(op("all-gather.*")), Status::Fail);
@@ -121,7 +124,7 @@ fn levels_decide_what_failing_means() {
         level: Some(level),
         ..Regression::default()
     };
-    for (level, failed, warned) in [(Level::Error, 1, 0), (Level::Warn, 0, 1), (Level::Off, 0, 0)] {
+    for (level, failed, warned) in [(GateLevel::Error, 1, 0), (GateLevel::Warn, 0, 1), (GateLevel::Off, 0, 0)] {
         let config = GateConfig { regression: vec![regression(level)], ..GateConfig::default() };
         let (report, _) = against(&run(120.0), &[run(100.0)], &config);
         assert_eq!((report.failed().count(), report.warned().count()), (failed, warned));
@@ -226,7 +229,7 @@ fn ops_that_a_saved_run_does_not_list_may_exceed_a_budget() {
     assert_eq!(status(&of("all-gather.7", 12.0), &saved, &[]), [Status::Pass]);
     // Nobody knows how much they take at most, and what they would add to reach a floor.
     let mut most = of("all-gather*", 14.0);
-    most.budget[0].aggregate = Some(Aggregate::Max);
+    most.budget[0].aggregate = Some(StepAggregate::Max);
     assert_eq!(status(&most, &saved, &[]), [Status::Inconclusive]);
     let mut least = of("all-gather*", 20.0);
     (least.budget[0].max, least.budget[0].min) = (None, Some(12.0));
@@ -247,11 +250,11 @@ fn ops_of_few_steps_count_where_the_middle_does_not_tell() {
         let budget = Budget { op, aggregate: Some(aggregate), ..budget("op.exposed_ms_per_step", 14.0) };
         GateConfig { budget: vec![budget], ..GateConfig::default() }
     };
-    assert_eq!(status(&of(Aggregate::Median), &saved, &[]), [Status::Pass]);
-    assert_eq!(status(&of(Aggregate::Max), &saved, &[]), [Status::Inconclusive]);
-    assert_eq!(status(&of(Aggregate::Mean), &saved, &[]), [Status::Inconclusive]);
+    assert_eq!(status(&of(StepAggregate::Median), &saved, &[]), [Status::Pass]);
+    assert_eq!(status(&of(StepAggregate::Max), &saved, &[]), [Status::Inconclusive]);
+    assert_eq!(status(&of(StepAggregate::Mean), &saved, &[]), [Status::Inconclusive]);
     saved.rest[0].part = StepPart::MatMul;
-    assert_eq!(status(&of(Aggregate::Max), &saved, &[]), [Status::Pass]);
+    assert_eq!(status(&of(StepAggregate::Max), &saved, &[]), [Status::Pass]);
 }
 
 /// Saved from files of one name: nothing tells the runs apart but their place.
@@ -263,7 +266,7 @@ fn each_of_several_runs_has_its_own_numbers() {
         run
     };
     let (base, cand) = ([run(100.0)], [with(3.0), with(9.0)]);
-    let most = Budget { aggregate: Some(Aggregate::Max), ..budget("compile.count_in_window", 5.0) };
+    let most = Budget { aggregate: Some(StepAggregate::Max), ..budget("compile.count_in_window", 5.0) };
     let config = GateConfig { budget: vec![most], ..GateConfig::default() };
     let comparison = compare(&base, &cand, &compare_options(&config));
     let report = judge(&cand, Some((&base, &comparison)), &config);
@@ -289,7 +292,7 @@ fn cut(mut run: Summary, steps: usize) -> Summary {
 
 #[test]
 fn a_quantile_needs_a_step_beyond_it() {
-    use Aggregate::{Max, Mean, Median, P90, P95};
+    use StepAggregate::{Max, Mean, Median, P90, P95};
 
     let regression = |aggregate| Regression {
         metric: "step.time_ms".to_owned(),
@@ -323,7 +326,7 @@ fn a_quantile_needs_a_step_beyond_it() {
 fn a_part_that_a_divided_run_has_no_time_of_is_zero() {
     let part = |mut run: Summary, id: &str, unit, value: f64| {
         let values = vec![value; run.series[0].values.len()];
-        run.series.push(Series { id: id.to_owned(), title: String::new(), unit, better: Better::Lower, values });
+        run.series.push(StepSeries { id: id.to_owned(), title: String::new(), unit, better: Better::Lower, values });
         run
     };
     let gate =
@@ -466,7 +469,7 @@ fn mfu_is_that_of_the_steady_steps() {
     let mut with = run(100.0);
     let like = with.values.last().unwrap().clone();
     with.values = [("mfu_window_percent", 1.0), ("mfu_steady_percent", 40.0)]
-        .map(|(id, percent)| Value { id: id.to_owned(), value: Some(percent), ..like.clone() })
+        .map(|(id, percent)| RunValue { id: id.to_owned(), value: Some(percent), ..like.clone() })
         .to_vec();
     let judge = |metric: &str| {
         let budget = Budget { metric: metric.to_owned(), min: Some(30.0), ..Budget::default() };

@@ -14,7 +14,7 @@ use crate::hardware::peaks::{Peak, Peaks};
 
 /// Amounts of work; `None` if not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Work {
+pub struct OpWork {
     /// Operations at the bf16 rate.
     pub flops: Option<f64>,
     /// Bytes to and from HBM.
@@ -87,7 +87,7 @@ impl BoundBy {
     }
 
     /// The work that counts against this limit.
-    pub fn amount(self, work: &Work) -> Option<f64> {
+    pub fn amount(self, work: &OpWork) -> Option<f64> {
         match self {
             Self::Compute => work.flops,
             Self::Hbm => work.hbm_bytes,
@@ -113,7 +113,7 @@ impl BoundBy {
     }
 }
 
-impl Work {
+impl OpWork {
     /// Whether there is work against a limit that no time at all, `seconds`, can hold.
     pub(crate) fn takes_no_time(&self, limit: BoundBy, seconds: f64, peaks: &Peaks) -> bool {
         seconds <= 0.0 && limit.amount(self) > Some(0.0) && limit.peak(peaks).is_some()
@@ -213,19 +213,19 @@ mod tests {
     }
 
     /// `bf16 m × k × n`: operations, and bytes if everything crosses HBM once.
-    fn matmul(m: f64, k: f64, n: f64) -> Work {
-        Work { flops: Some(2.0 * m * k * n), hbm_bytes: Some(2.0 * (m * k + k * n + m * n)), ..Work::default() }
+    fn matmul(m: f64, k: f64, n: f64) -> OpWork {
+        OpWork { flops: Some(2.0 * m * k * n), hbm_bytes: Some(2.0 * (m * k + k * n + m * n)), ..OpWork::default() }
     }
 
     #[test]
     fn one_matmul_as_captured_on_v5e() {
         let mut peaks = peaks(202.7e12, 819.1576e9);
         peaks.vmem_read = Some(Peak { per_second: 18_432e9, source: PeakSource::Recorded });
-        let work = Work {
+        let work = OpWork {
             flops: Some(268_435_456.0),
             hbm_bytes: Some(2.0 * 524_288.0),
             vmem_read_bytes: Some(524_288.0),
-            ..Work::default()
+            ..OpWork::default()
         };
         let seconds = 3_430_000e-12;
         near(268_435_456.0 / seconds / 1e12, 78.26, 0.005);
@@ -254,19 +254,19 @@ mod tests {
     #[test]
     fn ties_go_to_the_earlier_limit_and_no_work_binds_nothing() {
         let peaks = peaks(10.0, 10.0);
-        let work = |flops, bytes| Work { flops: Some(flops), hbm_bytes: Some(bytes), ..Work::default() };
+        let work = |flops, bytes| OpWork { flops: Some(flops), hbm_bytes: Some(bytes), ..OpWork::default() };
         assert_eq!(work(5.0, 5.0).bound(1.0, &peaks), Some((BoundBy::Compute, 50.0)));
         assert_eq!(work(0.0, 5.0).bound(1.0, &peaks), Some((BoundBy::Hbm, 50.0)));
         assert_eq!(work(0.0, 0.0).bound(1.0, &peaks), None);
         assert_eq!(work(5.0, 5.0).bound(0.0, &peaks), None);
         // Only the compiler's operations are known: memory could bind just as well.
-        assert_eq!(Work { flops: Some(5.0), ..Work::default() }.bound(1.0, &peaks), None);
+        assert_eq!(OpWork { flops: Some(5.0), ..OpWork::default() }.bound(1.0, &peaks), None);
     }
 
     #[test]
     fn rates_above_their_peak_bind_nothing_and_rounding_is_no_such_rate() {
         let peaks = peaks(10.0, 10.0);
-        let work = |flops, bytes| Work { flops: Some(flops), hbm_bytes: Some(bytes), ..Work::default() };
+        let work = |flops, bytes| OpWork { flops: Some(flops), hbm_bytes: Some(bytes), ..OpWork::default() };
         assert_eq!(work(10.001, 5.0).bound(1.0, &peaks), Some((BoundBy::Compute, 100.0)));
         assert_eq!(work(10.001, 5.0).beyond_peak(1.0, &peaks), None);
         assert_eq!(work(5.0, 20.0).bound(1.0, &peaks), None);

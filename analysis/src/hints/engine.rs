@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use trace_model::{Caveat, OpId, Picos};
 
-use super::report::{CannotTell, Hint, HintOp, HintsReport, Remedy, SavingBy, Severity, Suppressed};
-use super::rule::{Finding, Rule, Saving};
+use super::report::{CannotTell, Hint, HintOp, HintSeverity, HintsReport, Remedy, SavingBy, Suppressed};
+use super::rule::{Finding, PossibleSaving, Rule};
 use super::{HintFacts, Page};
 use crate::engine::AnalysisError;
 use crate::reports::ops::op_stats::OpRow;
@@ -24,7 +24,7 @@ const OPS_LISTED: usize = 20;
 const SPOTS_LISTED: usize = 5;
 
 /// A finding with its price.
-struct Priced {
+struct PricedFinding {
     rule: &'static Rule,
     finding: Finding,
     saving: Option<Picos>,
@@ -72,7 +72,7 @@ pub(super) fn run(facts: &HintFacts<'_>, rules: &[&'static Rule]) -> Result<Hint
             },
         }
     }
-    let is_worthwhile = |hint: &Priced| {
+    let is_worthwhile = |hint: &PricedFinding| {
         let is_enough = |saving| percent(saving).is_none_or(|part| part >= WORTHWHILE_PERCENT);
         !hint.finding.is_last_resort && hint.saving.is_none_or(is_enough)
     };
@@ -96,10 +96,10 @@ pub(super) fn run(facts: &HintFacts<'_>, rules: &[&'static Rule]) -> Result<Hint
 /// One hint for each time that is saved: what other rules say of the same time are
 /// further remedies of it.
 fn merged(
-    priced: Vec<Priced>,
+    priced: Vec<PricedFinding>,
     overlaps: Vec<Vec<&'static str>>,
     leaders: &[Option<usize>],
-    hint_of: impl Fn(Priced, Vec<&'static str>) -> Hint,
+    hint_of: impl Fn(PricedFinding, Vec<&'static str>) -> Hint,
 ) -> Vec<Hint> {
     let ids: Vec<&'static str> = priced.iter().map(|hint| hint.rule.id).collect();
     let leading = |id: &&'static str| ids.iter().zip(leaders).any(|(own, leader)| own == id && leader.is_none());
@@ -115,14 +115,14 @@ fn merged(
 }
 
 /// The row of each op, for names and times.
-type Rows<'a> = BTreeMap<OpId, OpRow<'a>>;
+type RowByOp<'a> = BTreeMap<OpId, OpRow<'a>>;
 
-fn rows_by_op<'a>(facts: &'a HintFacts<'_>) -> Rows<'a> {
+fn rows_by_op<'a>(facts: &'a HintFacts<'_>) -> RowByOp<'a> {
     let rows = facts.ops().into_iter().flat_map(|ops| ops.rows.iter());
     rows.filter_map(|row| Some((row.op()?, row))).collect()
 }
 
-fn suppressed(facts: &HintFacts<'_>, rule: &Rule, finding: &Finding, rows: &Rows<'_>) -> Option<String> {
+fn suppressed(facts: &HintFacts<'_>, rule: &Rule, finding: &Finding, rows: &RowByOp<'_>) -> Option<String> {
     let ops: Vec<(&str, Option<&str>)> =
         finding.ops.iter().filter_map(|op| rows.get(op)).map(|row| (row.name(), row.source())).collect();
     let by = facts.cx.options.hints.suppressions.iter().find(|suppression| suppression.covers(rule.id, &ops))?;
@@ -130,40 +130,42 @@ fn suppressed(facts: &HintFacts<'_>, rule: &Rule, finding: &Finding, rows: &Rows
 }
 
 /// No hint saves more than the whole step.
-fn price(facts: &HintFacts<'_>, rule: &'static Rule, finding: Finding, whole: Picos) -> Priced {
+fn price(facts: &HintFacts<'_>, rule: &'static Rule, finding: Finding, whole: Picos) -> PricedFinding {
     let mut unbounded = Picos::ZERO;
     let (saving, by) = match &finding.saving {
-        Saving::Replay { changes, at_most } => match facts.saving(changes) {
+        PossibleSaving::Replay { changes, at_most } => match facts.saving(changes) {
             Ok(saving) => {
                 unbounded = saving.clamped();
                 (Some(at_most.map_or(unbounded, |most| unbounded.min(most.clamped()))), SavingBy::Replay)
             }
             Err(_) => (*at_most, SavingBy::Formula),
         },
-        Saving::PerStep(saving) => (Some(saving.clamped()), SavingBy::Formula),
-        Saving::Once(_) => (None, SavingBy::Formula),
-        Saving::Unknown => (None, SavingBy::Unknown),
+        PossibleSaving::PerStep(saving) => (Some(saving.clamped()), SavingBy::Formula),
+        PossibleSaving::Once(_) => (None, SavingBy::Formula),
+        PossibleSaving::Unknown => (None, SavingBy::Unknown),
     };
     let saving = saving.map(|saving| saving.min(whole));
-    let once = if let Saving::Once(once) = finding.saving { Some(once.clamped()) } else { None };
+    let once = if let PossibleSaving::Once(once) = finding.saving { Some(once.clamped()) } else { None };
     let by = if saving.or(once).is_none() { SavingBy::Unknown } else { by };
-    Priced { rule, finding, saving, once, unbounded, by }
+    PricedFinding { rule, finding, saving, once, unbounded, by }
 }
 
 /// What all hints save together: their changes played at once, less what the bounds
 /// of single hints say must stay.
 fn combine(
     facts: &HintFacts<'_>,
-    priced: &[Priced],
+    priced: &[PricedFinding],
     overlaps: &[Vec<&'static str>],
     report: &mut HintsReport,
 ) -> Result<(), AnalysisError> {
     let mut changes = Vec::new();
     for hint in priced {
         match &hint.finding.saving {
-            Saving::Replay { changes: own, .. } if hint.by == SavingBy::Replay => changes.extend(own.iter().cloned()),
-            Saving::Replay { .. } | Saving::PerStep(_) => report.not_combined.push(hint.rule.id),
-            Saving::Once(_) | Saving::Unknown => {}
+            PossibleSaving::Replay { changes: own, .. } if hint.by == SavingBy::Replay => {
+                changes.extend(own.iter().cloned())
+            }
+            PossibleSaving::Replay { .. } | PossibleSaving::PerStep(_) => report.not_combined.push(hint.rule.id),
+            PossibleSaving::Once(_) | PossibleSaving::Unknown => {}
         }
     }
     if changes.is_empty() {
@@ -181,13 +183,13 @@ fn combine(
 /// Time that a replay takes away and that a bound says must stay. Of hints about the
 /// same time the one that leaves most counts, and nothing stays where another hint
 /// takes the same away without a bound.
-fn must_stay(priced: &[Priced], overlaps: &[Vec<&'static str>]) -> Picos {
-    let stays = |hint: &Priced| hint.saving.map_or(Picos::ZERO, |saving| (hint.unbounded - saving).clamped());
-    let changes = |hint: &Priced| match &hint.finding.saving {
-        Saving::Replay { changes, .. } => changes.clone(),
+fn must_stay(priced: &[PricedFinding], overlaps: &[Vec<&'static str>]) -> Picos {
+    let stays = |hint: &PricedFinding| hint.saving.map_or(Picos::ZERO, |saving| (hint.unbounded - saving).clamped());
+    let changes = |hint: &PricedFinding| match &hint.finding.saving {
+        PossibleSaving::Replay { changes, .. } => changes.clone(),
         _ => Vec::new(),
     };
-    let least = |hint: &Priced| {
+    let least = |hint: &PricedFinding| {
         let same = priced.iter().filter(|other| other.by == SavingBy::Replay && changes(other) == changes(hint));
         same.map(stays).min().unwrap_or_default()
     };
@@ -207,12 +209,12 @@ fn must_stay(priced: &[Priced], overlaps: &[Vec<&'static str>]) -> Picos {
 
 fn hint_of(
     facts: &HintFacts<'_>,
-    priced: Priced,
+    priced: PricedFinding,
     overlaps_with: Vec<&'static str>,
     percent: impl Fn(Picos) -> Option<f64>,
-    rows: &Rows<'_>,
+    rows: &RowByOp<'_>,
 ) -> Hint {
-    let Priced { rule, finding, saving, once, by, .. } = priced;
+    let PricedFinding { rule, finding, saving, once, by, .. } = priced;
     let saving_percent = saving.and_then(percent);
     let ops = finding.ops.iter().filter_map(|op| rows.get(op).map(|row| (op, row)));
     let ops = ops.take(OPS_LISTED).map(|(&op, row)| HintOp {
@@ -226,9 +228,9 @@ fn hint_of(
         id: rule.id,
         title: rule.title,
         severity: if rule.is_health() {
-            Severity::Health
+            HintSeverity::Health
         } else {
-            Severity::of(saving_percent).believed(rule.confidence)
+            HintSeverity::of(saving_percent).believed(rule.confidence)
         },
         confidence: rule.confidence,
         statement: finding.statement,

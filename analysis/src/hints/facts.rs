@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use trace_model::{GroupId, OpId, Picos, TimeRange};
 
-use super::{Finding, HintEvidence, Saving};
+use super::{Finding, HintEvidence, PossibleSaving};
 use crate::engine::{Analysis, AnalysisError, Context, Percent, Scope, Threshold};
 use crate::facts::TraceFacts as _;
 use crate::facts::category::OpClasses;
@@ -135,12 +135,12 @@ impl<'a> HintFacts<'a> {
     /// # Errors
     ///
     /// The trace has no ops in this scope.
-    pub fn select(&self, wanted: impl Fn(OpRow<'_>) -> bool) -> Result<Selection<'_>, AnalysisError> {
+    pub fn select(&self, wanted: impl Fn(OpRow<'_>) -> bool) -> Result<OpSelection<'_>, AnalysisError> {
         let ops = self.ops()?;
         let mut rows: Vec<OpRow<'_>> = ops.rows.iter().filter(|row| row.self_time_ps() > 0 && wanted(*row)).collect();
         rows.sort_by_key(|row| std::cmp::Reverse(row.self_time_ps()));
         let self_ps = rows.iter().map(|row| row.self_time_ps()).sum::<Picos>().ps();
-        Ok(Selection { rows, self_ps, total_ps: ops.total_time_ps })
+        Ok(OpSelection { rows, self_ps, total_ps: ops.total_time_ps })
     }
 
     /// The same, where together they take at least `limit` percent of device time.
@@ -152,7 +152,7 @@ impl<'a> HintFacts<'a> {
         &self,
         limit: &Threshold,
         wanted: impl Fn(OpRow<'_>) -> bool,
-    ) -> Result<Option<Selection<'_>>, AnalysisError> {
+    ) -> Result<Option<OpSelection<'_>>, AnalysisError> {
         let selection = self.select(wanted)?;
         let enough = !selection.rows.is_empty() && selection.percent() >= self.limit(limit);
         Ok(enough.then_some(selection))
@@ -176,7 +176,7 @@ fn each(steps: &StepsReport) -> Option<(f64, usize)> {
 }
 
 /// Some ops and their share of the device time.
-pub struct Selection<'r> {
+pub struct OpSelection<'r> {
     /// Most self time first.
     pub rows: Vec<OpRow<'r>>,
     /// Σ self time, over all devices.
@@ -185,7 +185,7 @@ pub struct Selection<'r> {
     pub total_ps: i64,
 }
 
-impl Selection<'_> {
+impl OpSelection<'_> {
     /// Σ self time ÷ device time, percent; 0 without device time.
     pub fn percent(&self) -> f64 {
         if self.total_ps > 0 { 100.0 * self.self_ps as f64 / self.total_ps as f64 } else { 0.0 }
@@ -217,7 +217,7 @@ impl Selection<'_> {
     }
 
     /// What most rules about ops say: `what` takes so much of the device time.
-    pub fn finding(&self, what: &str, limit: f64, saving: Saving) -> Finding {
+    pub fn finding(&self, what: &str, limit: f64, saving: PossibleSaving) -> Finding {
         let share = self.percent();
         Finding {
             statement: format!("{what} take {share:.1} of device time ({})", self.names(), share = Percent(share)),

@@ -32,10 +32,10 @@ mod rules;
 
 use crate::engine::{Analysis, AnalysisError, Context};
 
-pub use facts::{HintFacts, Selection, StepTime};
+pub use facts::{HintFacts, OpSelection, StepTime};
 pub use page::{Page, SECTIONS};
-pub use report::{CannotTell, Hint, HintOp, HintsReport, Remedy, SavingBy, Severity, Suppressed, Unanswered};
-pub use rule::{Confidence, Finding, HintEvidence, Outcome, Rule, Saving, Spot};
+pub use report::{CannotTell, Hint, HintOp, HintSeverity, HintsReport, Remedy, SavingBy, Suppressed, Unanswered};
+pub use rule::{Confidence, Finding, FindingPlace, HintEvidence, PossibleSaving, Rule, RuleResult};
 pub use rules::rules;
 
 /// The analysis `hints`.

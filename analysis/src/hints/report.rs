@@ -3,7 +3,7 @@
 use serde::Serialize;
 use trace_model::{OpId, Picos};
 
-use super::{Confidence, HintEvidence, Spot};
+use super::{Confidence, FindingPlace, HintEvidence};
 use crate::engine::Percent;
 use crate::engine::{Table, Tabular, number};
 use crate::facts::time_use::TimeUse;
@@ -12,7 +12,7 @@ use crate::math::unit::Unit;
 /// How much a hint matters, by what it could save.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Severity {
+pub enum HintSeverity {
     /// About the capture, not the program: it comes first and has no saving.
     Health,
     /// Below 2 % of the step, or not known in time.
@@ -25,7 +25,7 @@ pub enum Severity {
     Critical,
 }
 
-impl Severity {
+impl HintSeverity {
     /// Of a saving in percent of the step.
     pub fn of(percent: Option<f64>) -> Self {
         match percent {
@@ -61,7 +61,7 @@ pub struct Hint {
     /// What is the matter.
     pub title: &'static str,
     /// By the saving.
-    pub severity: Severity,
+    pub severity: HintSeverity,
     /// How sure.
     pub confidence: Confidence,
     /// What was seen, one sentence.
@@ -88,7 +88,7 @@ pub struct Hint {
     pub also: Vec<Remedy>,
     /// Where on the timeline to look, most important first; at the ops where empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub spots: Vec<Spot>,
+    pub spots: Vec<FindingPlace>,
 }
 
 /// What another rule says of the time that a hint is about.

@@ -46,7 +46,7 @@ pub struct Rule {
     /// What it compares with.
     pub thresholds: &'static [&'static Threshold],
     /// Looks.
-    pub check: fn(&HintFacts<'_>) -> Outcome,
+    pub check: fn(&HintFacts<'_>) -> RuleResult,
     /// Its page: cause, check, fix, example, source (see [`Page`](super::Page)).
     pub page: &'static str,
 }
@@ -59,7 +59,7 @@ impl Rule {
 }
 
 /// What a rule answers. The error is the reason why it cannot tell.
-pub type Outcome = Result<Option<Finding>, AnalysisError>;
+pub type RuleResult = Result<Option<Finding>, AnalysisError>;
 
 /// What a rule saw.
 #[derive(Clone, Debug, Default)]
@@ -71,7 +71,7 @@ pub struct Finding {
     /// The ops concerned, most important first.
     pub ops: Vec<OpId>,
     /// Where on the timeline to look, most important first; at `ops` where empty.
-    pub spots: Vec<Spot>,
+    pub spots: Vec<FindingPlace>,
     /// What it is about besides the groups of its ops. Of findings about idle time
     /// without spots nobody knows whether it is the same idle time.
     pub about: &'static [TimeUse],
@@ -80,12 +80,12 @@ pub struct Finding {
     /// It is said only where the verdict names what it is about and no other hint answers.
     pub is_last_resort: bool,
     /// What a fix could save.
-    pub saving: Saving,
+    pub saving: PossibleSaving,
 }
 
 /// What a fix could save at most.
 #[derive(Clone, Debug, Default)]
-pub enum Saving {
+pub enum PossibleSaving {
     /// Played again with these changes; never more than `at_most` per step.
     Replay {
         /// What the fix would change.
@@ -104,7 +104,7 @@ pub enum Saving {
 
 /// A place on the timeline.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Spot {
+pub struct FindingPlace {
     /// What is there.
     pub name: String,
     /// Begin on the timeline.
@@ -116,7 +116,7 @@ pub struct Spot {
     pub slice: Option<SliceId>,
 }
 
-impl Spot {
+impl FindingPlace {
     /// A span that is not a slice.
     pub fn span(name: impl Into<String>, range: TimeRange) -> Self {
         Self { name: name.into(), start_ps: range.start.ps(), length_ps: range.dur().ps(), slice: None }
@@ -129,7 +129,7 @@ impl Spot {
     }
 }
 
-impl From<SliceRef<'_>> for Spot {
+impl From<SliceRef<'_>> for FindingPlace {
     fn from(slice: SliceRef<'_>) -> Self {
         Self { slice: Some(slice.id()), ..Self::span(slice.name(), slice.range()) }
     }
@@ -180,7 +180,7 @@ impl HintEvidence {
     }
 }
 
-impl Saving {
+impl PossibleSaving {
     /// Played again with these changes.
     pub fn replay(changes: impl IntoIterator<Item = Scenario>) -> Self {
         Self::Replay { changes: changes.into_iter().collect(), at_most: None }

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use trace_model::wire::Value;
+use trace_model::wire::WireValue;
 
-use super::wire::{Bytes, Damage, number, range};
+use super::wire::{HloDamage, ProgramMessage, number, range};
 
 const MESSAGE: &str = "BufferAssignmentProto";
 
@@ -114,7 +114,7 @@ pub enum HeapEventKind {
 }
 
 impl BufferAssignment {
-    pub(super) fn read(bytes: Bytes<'_>, message: Range<usize>) -> Result<Self, Damage> {
+    pub(super) fn read(bytes: ProgramMessage<'_>, message: Range<usize>) -> Result<Self, HloDamage> {
         let mut out = Self::default();
         bytes.walk(message, MESSAGE, |field, value| {
             match field {
@@ -136,7 +136,7 @@ impl BufferAssignment {
     }
 }
 
-fn alias(bytes: Bytes<'_>, message: &Value) -> Result<(u64, u64, Vec<u64>), Damage> {
+fn alias(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<(u64, u64, Vec<u64>), HloDamage> {
     let mut out = (0, LogicalBuffer::default());
     bytes.walk(range(message), MESSAGE, |field, value| {
         match field {
@@ -150,7 +150,7 @@ fn alias(bytes: Bytes<'_>, message: &Value) -> Result<(u64, u64, Vec<u64>), Dama
 }
 
 impl LogicalBuffer {
-    fn read(bytes: Bytes<'_>, message: &Value) -> Result<Self, Damage> {
+    fn read(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<Self, HloDamage> {
         let mut out = Self::default();
         bytes.walk(range(message), "LogicalBufferProto", |field, value| {
             match field {
@@ -165,7 +165,7 @@ impl LogicalBuffer {
         Ok(out)
     }
 
-    fn read_location(&mut self, bytes: Bytes<'_>, message: &Value) -> Result<(), Damage> {
+    fn read_location(&mut self, bytes: ProgramMessage<'_>, message: &WireValue) -> Result<(), HloDamage> {
         const LOCATION: &str = "LogicalBufferProto.Location";
         bytes.walk(range(message), LOCATION, |field, value| {
             match field {
@@ -180,7 +180,7 @@ impl LogicalBuffer {
 }
 
 impl Allocation {
-    fn read(bytes: Bytes<'_>, message: &Value) -> Result<Self, Damage> {
+    fn read(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<Self, HloDamage> {
         const ALLOCATION: &str = "BufferAllocationProto";
         let (mut out, mut is_parameter) = (Self::default(), false);
         bytes.walk(range(message), ALLOCATION, |field, value| {
@@ -207,7 +207,7 @@ impl Allocation {
 }
 
 impl BufferSlot {
-    fn read(bytes: Bytes<'_>, message: &Value) -> Result<Self, Damage> {
+    fn read(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<Self, HloDamage> {
         let mut out = Self::default();
         bytes.walk(range(message), "BufferAllocationProto.Assigned", |field, value| {
             match field {
@@ -223,7 +223,7 @@ impl BufferSlot {
 }
 
 impl HeapTrace {
-    fn read(bytes: Bytes<'_>, message: &Value) -> Result<Self, Damage> {
+    fn read(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<Self, HloDamage> {
         let mut out = Self::default();
         bytes.walk(range(message), "HeapSimulatorTrace", |field, value| {
             match field {
@@ -239,7 +239,7 @@ impl HeapTrace {
 }
 
 impl HeapEvent {
-    fn read(bytes: Bytes<'_>, message: &Value) -> Result<Self, Damage> {
+    fn read(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<Self, HloDamage> {
         let mut out = Self::default();
         bytes.walk(range(message), "HeapSimulatorTrace.Event", |field, value| {
             match field {

@@ -1,7 +1,7 @@
 //! The backend's own configuration of an instruction, as far as it matters here.
 
 use serde_json::Value as Json;
-use trace_model::wire::{Cursor, Value};
+use trace_model::wire::{WireCursor, WireValue};
 
 /// How often a loop repeats, by the compiler's analysis: in JSON
 /// (`{"known_trip_count":{"n":"12"}}`), or as message `xla.WhileLoopBackendConfig`.
@@ -12,16 +12,16 @@ pub(super) fn trip_count(config: &[u8]) -> Option<u64> {
         // 64-bit numbers are text in the JSON form of protocol buffers.
         return count.as_u64().or_else(|| count.as_str()?.parse().ok());
     }
-    let Value::Bytes(known) = field(config, 1)? else { return None };
+    let WireValue::Bytes(known) = field(config, 1)? else { return None };
     match field(config.get(known)?, 1)? {
-        Value::Varint(count) => i64::try_from(count).ok()?.try_into().ok(),
+        WireValue::Varint(count) => i64::try_from(count).ok()?.try_into().ok(),
         _ => None,
     }
 }
 
 /// The first field with a number, if the whole message can be read.
-fn field(message: &[u8], wanted: u32) -> Option<Value> {
-    let mut cursor = Cursor::new(message, 0..message.len());
+fn field(message: &[u8], wanted: u32) -> Option<WireValue> {
+    let mut cursor = WireCursor::new(message, 0..message.len());
     let mut found = None;
     while let Some((number, value)) = cursor.next().ok()? {
         if number == wanted {

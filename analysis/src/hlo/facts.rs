@@ -163,14 +163,14 @@ impl Default for WindowDimension {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PrecisionConfig {
     /// Of each operand; empty if the default holds.
-    pub operands: Vec<Precision>,
+    pub operands: Vec<ProductPrecision>,
     /// `xla.PrecisionConfig.Algorithm`; 0 if none is prescribed.
     pub algorithm: u64,
 }
 
 /// How exactly an operand must be treated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Precision {
+pub enum ProductPrecision {
     /// As fast as possible: one pass of bf16 on TPUs.
     #[default]
     Default,

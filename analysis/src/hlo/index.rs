@@ -9,14 +9,14 @@ use super::module::{Instruction, InstructionId};
 
 /// Instructions by name and by number.
 #[derive(Debug, Default)]
-pub(super) struct Index {
+pub(super) struct HloIndex {
     /// By hash of the name, then in order of the program.
     names: Box<[(u32, InstructionId)]>,
     /// By the compiler's number.
     numbers: Box<[(u64, InstructionId)]>,
 }
 
-impl Index {
+impl HloIndex {
     /// Of all that have a name; `numbers` are the compiler's, where it has any.
     pub(super) fn new(instructions: &[Instruction], mut numbers: Vec<(u64, InstructionId)>) -> Self {
         let named = |instruction: &&Instruction| !instruction.name.is_empty();

@@ -40,11 +40,13 @@ mod wire;
 pub use access::InstructionRef;
 pub use buffers::{Allocation, BufferAssignment, BufferSlot, HeapEvent, HeapEventKind, HeapTrace, LogicalBuffer};
 pub use facts::{
-    Attributes, CollectiveAttributes, Convolution, DotDimensions, FusionKind, GroupMode, Precision, PrecisionConfig,
-    WindowDimension,
+    Attributes, CollectiveAttributes, Convolution, DotDimensions, FusionKind, GroupMode, PrecisionConfig,
+    ProductPrecision, WindowDimension,
 };
-pub use module::{Alias, Computation, ComputationId, DeviceAssignment, HloModule, Instruction, InstructionId, Origin};
-pub use product::{NoProduct, Product};
+pub use module::{
+    BufferAlias, Computation, ComputationId, DeviceAssignment, HloModule, HloOrigin, Instruction, InstructionId,
+};
+pub use product::{MatrixProduct, NoProduct};
 
 pub use trace_model::hlo_text::{
     ArrayShape, AxisRef, Frame, IotaGroups, MeshGroups, ReplicaGroups, Shape, element_bits, parse_pairs,

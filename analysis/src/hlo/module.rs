@@ -3,10 +3,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use trace_model::Blob;
+use trace_model::ProgramBytes;
 
 use super::facts::Attributes;
-use super::index::Index;
+use super::index::HloIndex;
 use trace_model::hlo_text::Shape;
 use trace_model::hlo_text::StackFrames;
 
@@ -34,7 +34,7 @@ impl InstructionId {
 
 /// Where the facts come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Origin {
+pub enum HloOrigin {
     /// The whole program, as serialized or printed by the compiler.
     #[default]
     Proto,
@@ -48,7 +48,7 @@ pub struct HloModule {
     /// Name without the id.
     pub name: String,
     /// Where the facts come from.
-    pub origin: Origin,
+    pub origin: HloOrigin,
     /// All computations.
     pub computations: Vec<Computation>,
     /// All instructions, computation by computation, operands before their users.
@@ -58,17 +58,17 @@ pub struct HloModule {
     /// On which devices it runs, if recorded.
     pub devices: Option<DeviceAssignment>,
     /// Results that share the memory of a parameter (donated buffers).
-    pub aliases: Vec<Alias>,
+    pub aliases: Vec<BufferAlias>,
     /// Parameters whose memory any result may take over: number and place in its tuple.
     pub donors: Vec<(u64, Vec<u64>)>,
     /// Key and value, by key.
     pub frontend_attributes: Vec<(String, String)>,
     pub(super) frames: StackFrames,
-    pub(super) index: Index,
+    pub(super) index: HloIndex,
     /// Where its plan of memory lies in the serialized program.
     pub(super) buffers: Option<Range<usize>>,
     /// The serialized program, for what is kept there.
-    pub(super) blob: Option<Blob>,
+    pub(super) blob: Option<ProgramBytes>,
 }
 
 /// One computation of a program.
@@ -162,7 +162,7 @@ impl DeviceAssignment {
 
 /// A result that lies in the memory of a parameter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Alias {
+pub struct BufferAlias {
     /// Place in the tuple of results.
     pub output_index: Vec<u64>,
     /// Number of the parameter.

@@ -7,11 +7,11 @@
 use std::collections::BTreeSet;
 
 use super::window::{SpatialRole, spatial};
-use super::{Convolution, DotDimensions, HloModule, Instruction, Precision, PrecisionConfig, Shape};
+use super::{Convolution, DotDimensions, HloModule, Instruction, PrecisionConfig, ProductPrecision, Shape};
 
 /// `batch` products of `m × k` by `k × n` matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Product {
+pub struct MatrixProduct {
     /// Independent products.
     pub batch: u64,
     /// Rows of the left operand and of the result.
@@ -34,7 +34,7 @@ pub struct Product {
     pub is_convolution: bool,
 }
 
-impl Product {
+impl MatrixProduct {
     /// Operations: two a multiplication. `None` if that cannot be counted.
     pub fn flops(&self) -> Option<u64> {
         self.multiplications.checked_mul(2)
@@ -68,7 +68,7 @@ impl HloModule {
     /// # Errors
     ///
     /// A shape or a list of dimensions is missing; the error says which.
-    pub fn products(&self, instruction: &Instruction) -> Result<Vec<Product>, NoProduct> {
+    pub fn products(&self, instruction: &Instruction) -> Result<Vec<MatrixProduct>, NoProduct> {
         let mut found = Vec::new();
         let mut seen = BTreeSet::new();
         let mut todo = vec![instruction];
@@ -98,7 +98,7 @@ impl HloModule {
     /// # Errors
     ///
     /// A shape or a list of dimensions is missing; the error says which.
-    pub fn product(&self, instruction: &Instruction) -> Result<Product, NoProduct> {
+    pub fn product(&self, instruction: &Instruction) -> Result<MatrixProduct, NoProduct> {
         let attributes = instruction.attributes();
         let is_dot = matches!(&*instruction.opcode, "dot" | "ragged-dot");
         if !is_dot && &*instruction.opcode != "convolution" {
@@ -118,7 +118,7 @@ impl HloModule {
             convolution_sizes(convolution, &lhs.dims, &rhs.dims, &result.dims)?
         };
         let [batch, m, k, n] = sizes.bmkn;
-        Ok(Product {
+        Ok(MatrixProduct {
             batch,
             m,
             k,
@@ -239,9 +239,9 @@ fn passes(config: &PrecisionConfig, lhs: &str, rhs: &str) -> Option<u32> {
     }
     let precision = config.operands.iter().max().copied().unwrap_or_default();
     Some(match precision {
-        Precision::Default => 1,
-        Precision::High => 3,
-        Precision::Highest => 6,
+        ProductPrecision::Default => 1,
+        ProductPrecision::High => 3,
+        ProductPrecision::Highest => 6,
     })
 }
 
@@ -249,7 +249,7 @@ fn passes(config: &PrecisionConfig, lhs: &str, rhs: &str) -> Option<u32> {
 mod tests {
     use super::*;
 
-    fn product(text: &str) -> Result<Product, NoProduct> {
+    fn product(text: &str) -> Result<MatrixProduct, NoProduct> {
         let module = HloModule::from_text(text).unwrap();
         let products = module.products(module.instructions.last().unwrap())?;
         assert_eq!(products.len(), 1);

@@ -6,16 +6,16 @@ mod shape;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use trace_model::Blob;
-use trace_model::wire::Value;
+use trace_model::ProgramBytes;
+use trace_model::wire::WireValue;
 
 use super::HloError;
 use super::buffers::BufferAssignment;
-use super::index::Index;
+use super::index::HloIndex;
 use super::module::{
-    Alias, Computation, ComputationId, DeviceAssignment, HloModule, Instruction, InstructionId, Origin,
+    BufferAlias, Computation, ComputationId, DeviceAssignment, HloModule, HloOrigin, Instruction, InstructionId,
 };
-use super::wire::{Bytes, Damage, number, range};
+use super::wire::{HloDamage, ProgramMessage, number, range};
 use trace_model::hlo_text::Shape;
 use trace_model::hlo_text::StackFrames;
 
@@ -23,9 +23,9 @@ const COMPUTATION: &str = "HloComputationProto";
 
 /// Strings that many instructions share are stored once.
 #[derive(Default)]
-struct Texts<'a>(HashMap<&'a [u8], Arc<str>>);
+struct StringPool<'a>(HashMap<&'a [u8], Arc<str>>);
 
-impl<'a> Texts<'a> {
+impl<'a> StringPool<'a> {
     fn intern(&mut self, bytes: &'a [u8]) -> Arc<str> {
         Arc::clone(self.0.entry(bytes).or_insert_with(|| Arc::from(String::from_utf8_lossy(bytes))))
     }
@@ -33,8 +33,8 @@ impl<'a> Texts<'a> {
 
 /// What is being read.
 struct ProtoReader<'a> {
-    bytes: Bytes<'a>,
-    texts: Texts<'a>,
+    bytes: ProgramMessage<'a>,
+    texts: StringPool<'a>,
     /// Shapes by how they are written.
     shapes: HashMap<&'a [u8], Arc<Shape<'static>>>,
     module: HloModule,
@@ -55,8 +55,8 @@ impl HloModule {
     /// # Errors
     ///
     /// The bytes are damaged; the error names the place.
-    pub fn from_proto(blob: Blob, program: &str) -> Result<Self, HloError> {
-        let bytes = Bytes(blob.bytes());
+    pub fn from_proto(blob: ProgramBytes, program: &str) -> Result<Self, HloError> {
+        let bytes = ProgramMessage(blob.bytes());
         let mut module = read(bytes).map_err(|damage| damaged(bytes, program, damage))?;
         module.blob = Some(blob);
         Ok(module)
@@ -70,16 +70,16 @@ impl HloModule {
     /// The bytes are damaged; the error names the place.
     pub fn buffer_assignment(&self, program: &str) -> Result<Option<BufferAssignment>, HloError> {
         let (Some(blob), Some(range)) = (&self.blob, &self.buffers) else { return Ok(None) };
-        let bytes = Bytes(blob.bytes());
+        let bytes = ProgramMessage(blob.bytes());
         BufferAssignment::read(bytes, range.clone()).map(Some).map_err(|damage| damaged(bytes, program, damage))
     }
 }
 
-fn damaged(bytes: Bytes<'_>, program: &str, Damage { message, at, why }: Damage) -> HloError {
+fn damaged(bytes: ProgramMessage<'_>, program: &str, HloDamage { message, at, why }: HloDamage) -> HloError {
     HloError::Damaged { program: program.to_owned(), why, message, at, len: bytes.0.len() }
 }
 
-fn read(bytes: Bytes<'_>) -> Result<HloModule, Damage> {
+fn read(bytes: ProgramMessage<'_>) -> Result<HloModule, HloDamage> {
     let mut module = None;
     let mut buffers = None;
     bytes.walk(0..bytes.0.len(), "HloProto", |field, value| {
@@ -91,13 +91,13 @@ fn read(bytes: Bytes<'_>) -> Result<HloModule, Damage> {
         Ok(())
     })?;
     let Some(module) = module else {
-        return Err(Damage { message: "HloProto", at: 0, why: "there is no module" });
+        return Err(HloDamage { message: "HloProto", at: 0, why: "there is no module" });
     };
     let mut reader = ProtoReader {
         bytes,
-        texts: Texts::default(),
+        texts: StringPool::default(),
         shapes: HashMap::new(),
-        module: HloModule { origin: Origin::Proto, buffers, ..HloModule::default() },
+        module: HloModule { origin: HloOrigin::Proto, buffers, ..HloModule::default() },
         computations: HashMap::new(),
         numbers: Vec::new(),
         payloads: Vec::new(),
@@ -107,7 +107,7 @@ fn read(bytes: Bytes<'_>) -> Result<HloModule, Damage> {
 }
 
 /// How many a computation has, damage aside: that shows when they are read.
-fn instructions_in(bytes: Bytes<'_>, computation: &Value) -> usize {
+fn instructions_in(bytes: ProgramMessage<'_>, computation: &WireValue) -> usize {
     let mut count = 0;
     let _ = bytes.walk(range(computation), COMPUTATION, |field, _| {
         count += usize::from(field == 2);
@@ -117,7 +117,7 @@ fn instructions_in(bytes: Bytes<'_>, computation: &Value) -> usize {
 }
 
 impl ProtoReader<'_> {
-    fn read_module(&mut self, message: std::ops::Range<usize>) -> Result<(), Damage> {
+    fn read_module(&mut self, message: std::ops::Range<usize>) -> Result<(), HloDamage> {
         const MODULE: &str = "HloModuleProto";
         let bytes = self.bytes;
         // Instructions refer to payloads by number, which may come after them.
@@ -150,7 +150,7 @@ impl ProtoReader<'_> {
             Ok(())
         })?;
         self.module.computations.shrink_to_fit();
-        self.module.index = Index::new(&self.module.instructions, std::mem::take(&mut self.numbers));
+        self.module.index = HloIndex::new(&self.module.instructions, std::mem::take(&mut self.numbers));
         let named = || self.module.computations.iter().position(|it| it.name == entry_name);
         self.module.entry = entry_id
             .and_then(|id| self.computations.get(&id).copied())
@@ -161,7 +161,7 @@ impl ProtoReader<'_> {
         }
     }
 
-    fn read_computation(&mut self, message: &Value) -> Result<(), Damage> {
+    fn read_computation(&mut self, message: &WireValue) -> Result<(), HloDamage> {
         let bytes = self.bytes;
         let id = ComputationId(self.module.computations.len() as u32);
         let first = self.module.instructions.len();
@@ -198,7 +198,7 @@ impl ProtoReader<'_> {
         id
     }
 
-    fn read_schedule(&mut self, message: &Value) -> Result<(), Damage> {
+    fn read_schedule(&mut self, message: &WireValue) -> Result<(), HloDamage> {
         const SCHEDULE: &str = "HloScheduleProto";
         let bytes = self.bytes;
         bytes.walk(range(message), SCHEDULE, |field, entry| {
@@ -227,13 +227,13 @@ impl ProtoReader<'_> {
         })
     }
 
-    fn read_aliases(&mut self, message: &Value) -> Result<(), Damage> {
+    fn read_aliases(&mut self, message: &WireValue) -> Result<(), HloDamage> {
         const ALIAS: &str = "HloInputOutputAliasProto";
         /// `xla.Kind`: the memory must be shared.
         const MUST_ALIAS: u64 = 2;
         let bytes = self.bytes;
         bytes.walk(range(message), ALIAS, |field, entry| {
-            let mut alias = Alias::default();
+            let mut alias = BufferAlias::default();
             bytes.walk(range(&entry), ALIAS, |field, value| {
                 match field {
                     1 => bytes.numbers(&value, ALIAS, &mut alias.output_index)?,
@@ -251,7 +251,7 @@ impl ProtoReader<'_> {
         })
     }
 
-    fn read_donors(&mut self, message: &Value) -> Result<(), Damage> {
+    fn read_donors(&mut self, message: &WireValue) -> Result<(), HloDamage> {
         const DONOR: &str = "HloBufferDonorProto";
         let bytes = self.bytes;
         bytes.walk(range(message), DONOR, |field, entry| {
@@ -272,7 +272,7 @@ impl ProtoReader<'_> {
     }
 }
 
-fn device_assignment(bytes: Bytes<'_>, message: &Value) -> Result<DeviceAssignment, Damage> {
+fn device_assignment(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<DeviceAssignment, HloDamage> {
     const ASSIGNMENT: &str = "DeviceAssignmentProto";
     let mut out = DeviceAssignment::default();
     bytes.walk(range(message), ASSIGNMENT, |field, value| {
@@ -294,7 +294,7 @@ fn device_assignment(bytes: Bytes<'_>, message: &Value) -> Result<DeviceAssignme
     Ok(out)
 }
 
-fn stack_frames(bytes: Bytes<'_>, message: &Value) -> Result<StackFrames, Damage> {
+fn stack_frames(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<StackFrames, HloDamage> {
     const FRAMES: &str = "StackFrameIndexProto";
     let mut out = StackFrames::default();
     bytes.walk(range(message), FRAMES, |field, value| {
@@ -312,7 +312,11 @@ fn stack_frames(bytes: Bytes<'_>, message: &Value) -> Result<StackFrames, Damage
 }
 
 /// Fields 1 to `N` of a message of numbers.
-fn first_numbers<const N: usize>(bytes: Bytes<'_>, message: &Value, name: &'static str) -> Result<[u64; N], Damage> {
+fn first_numbers<const N: usize>(
+    bytes: ProgramMessage<'_>,
+    message: &WireValue,
+    name: &'static str,
+) -> Result<[u64; N], HloDamage> {
     let mut out = [0; N];
     bytes.walk(range(message), name, |field, value| {
         if let Some(slot) = out.get_mut((field as usize).wrapping_sub(1)) {
@@ -324,7 +328,7 @@ fn first_numbers<const N: usize>(bytes: Bytes<'_>, message: &Value, name: &'stat
 }
 
 /// `xla.FrontendAttributes`: a map in field 1.
-fn string_map(bytes: Bytes<'_>, message: &Value) -> Result<Vec<(String, String)>, Damage> {
+fn string_map(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<Vec<(String, String)>, HloDamage> {
     const ATTRIBUTES: &str = "FrontendAttributes";
     let mut out = Vec::new();
     bytes.walk(range(message), ATTRIBUTES, |field, entry| {

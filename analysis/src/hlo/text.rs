@@ -6,9 +6,9 @@ mod whole;
 use std::sync::Arc;
 
 use super::config;
-use super::facts::{Attributes, CollectiveAttributes, DotDimensions, FusionKind, Precision, PrecisionConfig};
-use super::index::Index;
-use super::module::{Computation, ComputationId, HloModule, Instruction, InstructionId, Origin};
+use super::facts::{Attributes, CollectiveAttributes, DotDimensions, FusionKind, PrecisionConfig, ProductPrecision};
+use super::index::HloIndex;
+use super::module::{Computation, ComputationId, HloModule, HloOrigin, Instruction, InstructionId};
 use trace_model::hlo_text::{HloText, ReplicaGroups, Shape, pairs};
 
 impl HloModule {
@@ -18,7 +18,7 @@ impl HloModule {
     /// shape are known, if that. Computations that it calls have a name and no content.
     pub fn from_text(text: &str) -> Option<Self> {
         let hlo = HloText::parse(text)?;
-        let mut module = Self { origin: Origin::Text, entry: Some(ComputationId(0)), ..Self::default() };
+        let mut module = Self { origin: HloOrigin::Text, entry: Some(ComputationId(0)), ..Self::default() };
         module.computations.push(Computation::default());
         for operand in hlo.operand_list() {
             let shape = operand.shape.map(Shape::into_static).map(Arc::new);
@@ -27,7 +27,7 @@ impl HloModule {
         let operands = (0..module.instructions.len() as u32).map(InstructionId).collect();
         let called = module.add_called(&hlo);
         module.instructions.push(Instruction { operands, called, ..instruction(&hlo) });
-        module.index = Index::new(&module.instructions, Vec::new());
+        module.index = HloIndex::new(&module.instructions, Vec::new());
         let last = InstructionId(module.instructions.len() as u32 - 1);
         if let Some(entry) = module.computations.first_mut() {
             entry.instructions = 0..module.instructions.len();
@@ -106,12 +106,12 @@ fn attributes(hlo: &HloText<'_>) -> Attributes {
 }
 
 /// `operand_precision={highest,default}`.
-fn precisions(hlo: &HloText<'_>) -> Vec<Precision> {
+fn precisions(hlo: &HloText<'_>) -> Vec<ProductPrecision> {
     let list = hlo.attribute("operand_precision").and_then(|list| list.strip_prefix('{')?.strip_suffix('}'));
     let precision = |word: &str| match word.trim() {
-        "high" => Precision::High,
-        "highest" => Precision::Highest,
-        _ => Precision::Default,
+        "high" => ProductPrecision::High,
+        "highest" => ProductPrecision::Highest,
+        _ => ProductPrecision::Default,
     };
     list.map(|list| list.split(',').map(precision).collect()).unwrap_or_default()
 }
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!((&*dot.opcode, module.find("dot.3")), ("dot", Some(InstructionId(2))));
         let facts = dot.attributes().dot.as_ref().unwrap();
         assert_eq!((facts.lhs_contracting.as_slice(), facts.rhs_batch.as_slice()), ([2].as_slice(), [0].as_slice()));
-        assert_eq!(dot.attributes().precision.operands, [Precision::Highest, Precision::Default]);
+        assert_eq!(dot.attributes().precision.operands, [ProductPrecision::Highest, ProductPrecision::Default]);
         let operands: Vec<_> = module.operands(&dot).map(|it| (&*it.name, it.shape.is_some())).collect();
         assert_eq!(operands, [("a", true), ("b", false)]);
         assert_eq!((&*dot.op_name, module.source(&dot).as_deref()), ("jit(f)/dot, general", Some("a b.py:7")));

@@ -22,7 +22,7 @@ pub(super) enum SpatialRole {
 
 /// A spatial dimension, understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Spatial {
+pub(super) struct SpatialWindow {
     pub(super) role: SpatialRole,
     /// Pairs of positions of result and kernel that meet an element of the input: what
     /// this dimension multiplies the work by.
@@ -30,27 +30,27 @@ pub(super) struct Spatial {
 }
 
 /// Understands a spatial dimension of `from` elements, whose result has `to`; `None` if that would take too long.
-pub(super) fn spatial(window: WindowDimension, from: u64, to: u64) -> Option<Spatial> {
+pub(super) fn spatial(window: WindowDimension, from: u64, to: u64) -> Option<SpatialWindow> {
     let size = window.size;
     let whole = WindowDimension { size, is_reversed: window.is_reversed, ..WindowDimension::default() };
     if window == whole && size == 1 && to == from {
-        return Some(Spatial { role: SpatialRole::Rows, multiplications: to });
+        return Some(SpatialWindow { role: SpatialRole::Rows, multiplications: to });
     }
     if window == whole && to == 1 && from == size {
-        return Some(Spatial { role: SpatialRole::Summed, multiplications: size });
+        return Some(SpatialWindow { role: SpatialRole::Summed, multiplications: size });
     }
     // How XLA writes a batch dimension: elements spread so far apart that each window
     // sees exactly one, at a place of its own.
     let spread =
         WindowDimension { size, stride: size.saturating_sub(1).max(1), base_dilation: size, ..Default::default() };
     if window == spread && from == size && to == size {
-        return Some(Spatial { role: SpatialRole::Batch, multiplications: size });
+        return Some(SpatialWindow { role: SpatialRole::Batch, multiplications: size });
     }
     count(window, from, to)
 }
 
 /// Goes through all positions.
-fn count(window: WindowDimension, from: u64, to: u64) -> Option<Spatial> {
+fn count(window: WindowDimension, from: u64, to: u64) -> Option<SpatialWindow> {
     if window.size.checked_mul(to)? > MAX_COUNTED {
         return None;
     }
@@ -88,7 +88,7 @@ fn count(window: WindowDimension, from: u64, to: u64) -> Option<Spatial> {
     } else {
         SpatialRole::Window
     };
-    Some(Spatial { role, multiplications: met.len() as u64 })
+    Some(SpatialWindow { role, multiplications: met.len() as u64 })
 }
 
 #[cfg(test)]

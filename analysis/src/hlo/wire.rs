@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use trace_model::wire::{Broken, Cursor, Value};
+use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
 
 /// Damage, and in which message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Damage {
+pub(super) struct HloDamage {
     pub(super) message: &'static str,
     pub(super) at: usize,
     pub(super) why: &'static str,
@@ -14,18 +14,18 @@ pub(super) struct Damage {
 
 /// The serialized program.
 #[derive(Clone, Copy)]
-pub(super) struct Bytes<'a>(pub(super) &'a [u8]);
+pub(super) struct ProgramMessage<'a>(pub(super) &'a [u8]);
 
-impl<'a> Bytes<'a> {
+impl<'a> ProgramMessage<'a> {
     /// Hands each field of the message at `range` to `field`.
     pub(super) fn walk(
         self,
         range: Range<usize>,
         message: &'static str,
-        mut field: impl FnMut(u32, Value) -> Result<(), Damage>,
-    ) -> Result<(), Damage> {
-        let damage = |broken: Broken| Damage { message, at: broken.at, why: broken.why };
-        let mut cursor = Cursor::new(self.0, range);
+        mut field: impl FnMut(u32, WireValue) -> Result<(), HloDamage>,
+    ) -> Result<(), HloDamage> {
+        let damage = |broken: BrokenMessage| HloDamage { message, at: broken.at, why: broken.why };
+        let mut cursor = WireCursor::new(self.0, range);
         while let Some((number, value)) = cursor.next().map_err(damage)? {
             field(number, value)?;
         }
@@ -33,28 +33,28 @@ impl<'a> Bytes<'a> {
     }
 
     /// A text; what is not UTF-8 is replaced.
-    pub(super) fn text(self, value: &Value) -> String {
+    pub(super) fn text(self, value: &WireValue) -> String {
         String::from_utf8_lossy(self.slice(value)).into_owned()
     }
 
     /// The bytes of a text or message; none for a number.
-    pub(super) fn slice(self, value: &Value) -> &'a [u8] {
+    pub(super) fn slice(self, value: &WireValue) -> &'a [u8] {
         match value {
-            Value::Bytes(range) => self.0.get(range.clone()).unwrap_or_default(),
+            WireValue::Bytes(range) => self.0.get(range.clone()).unwrap_or_default(),
             _ => &[],
         }
     }
 
     /// Appends a repeated number, packed or not.
-    pub(super) fn numbers(self, value: &Value, message: &'static str, out: &mut Vec<u64>) -> Result<(), Damage> {
+    pub(super) fn numbers(self, value: &WireValue, message: &'static str, out: &mut Vec<u64>) -> Result<(), HloDamage> {
         match value {
-            &Value::Varint(number) => out.push(number),
-            Value::Bytes(range) => {
+            &WireValue::Varint(number) => out.push(number),
+            WireValue::Bytes(range) => {
                 // The last byte of each number is below 128.
                 out.reserve_exact(self.slice(value).iter().filter(|&&byte| byte < 128).count());
-                let mut cursor = Cursor::new(self.0, range.clone());
+                let mut cursor = WireCursor::new(self.0, range.clone());
                 while cursor.position() < range.end {
-                    let damage = |broken: Broken| Damage { message, at: broken.at, why: broken.why };
+                    let damage = |broken: BrokenMessage| HloDamage { message, at: broken.at, why: broken.why };
                     out.push(cursor.varint().map_err(damage)?);
                 }
             }
@@ -65,17 +65,17 @@ impl<'a> Bytes<'a> {
 }
 
 /// A number; 0 for other values.
-pub(super) fn number(value: &Value) -> u64 {
+pub(super) fn number(value: &WireValue) -> u64 {
     match value {
-        &Value::Varint(number) => number,
+        &WireValue::Varint(number) => number,
         _ => 0,
     }
 }
 
 /// Where a message lies; nowhere for numbers.
-pub(super) fn range(value: &Value) -> Range<usize> {
+pub(super) fn range(value: &WireValue) -> Range<usize> {
     match value {
-        Value::Bytes(range) => range.clone(),
+        WireValue::Bytes(range) => range.clone(),
         _ => 0..0,
     }
 }

@@ -16,17 +16,17 @@ const BUDGET: usize = 400_000;
 pub const FEWEST: usize = 6;
 
 /// Steps of one side: the numbers of each run in their order.
-pub type Runs = [Vec<f64>];
+pub type StepRuns = [Vec<f64>];
 
 /// 95 % confidence interval of the median of such runs.
-pub fn median_range(runs: &Runs) -> Option<(f64, f64)> {
-    let mut draws = Draws::of(runs)?;
+pub fn median_range(runs: &StepRuns) -> Option<(f64, f64)> {
+    let mut draws = BootstrapDraws::of(runs)?;
     middle_95(draws.medians())
 }
 
 /// The same for the difference of the medians of two sides, second minus first.
-pub fn change_range(base: &Runs, cand: &Runs) -> Option<(f64, f64)> {
-    let (mut base, mut cand) = (Draws::of(base)?, Draws::of(cand)?);
+pub fn change_range(base: &StepRuns, cand: &StepRuns) -> Option<(f64, f64)> {
+    let (mut base, mut cand) = (BootstrapDraws::of(base)?, BootstrapDraws::of(cand)?);
     // Another seed: the two sides are drawn from independently.
     cand.state = SEED.rotate_left(17);
     let differences: Vec<f64> = base.medians().into_iter().zip(cand.medians()).map(|(a, b)| b - a).collect();
@@ -54,13 +54,13 @@ impl Statistic {
 
 /// The difference of medians that equal runs stay below with 95 % probability. This is the A/A comparison that one run
 /// can make with itself.
-pub fn noise(runs: &Runs) -> Option<f64> {
+pub fn noise(runs: &StepRuns) -> Option<f64> {
     noise_of(runs, Statistic::Quantile(0.5), 0.95)
 }
 
 /// The same for any statistic and any share of the differences.
-pub fn noise_of(runs: &Runs, statistic: Statistic, share: f64) -> Option<f64> {
-    let (mut first, mut second) = (Draws::of(runs)?, Draws::of(runs)?);
+pub fn noise_of(runs: &StepRuns, statistic: Statistic, share: f64) -> Option<f64> {
+    let (mut first, mut second) = (BootstrapDraws::of(runs)?, BootstrapDraws::of(runs)?);
     second.state = SEED.rotate_left(31);
     let (first, second) = (first.statistics(statistic), second.statistics(statistic));
     let mut distances: Vec<f64> = first.into_iter().zip(second).map(|(a, b)| (b - a).abs()).collect();
@@ -77,14 +77,14 @@ pub fn block_length(n: usize, rho: f64) -> usize {
 
 const SEED: u64 = 0x9E37_79B9_7F4A_7C15;
 
-struct Draws<'a> {
+struct BootstrapDraws<'a> {
     runs: Vec<(&'a [f64], usize)>,
     state: u64,
     count: usize,
 }
 
-impl<'a> Draws<'a> {
-    fn of(runs: &'a Runs) -> Option<Self> {
+impl<'a> BootstrapDraws<'a> {
+    fn of(runs: &'a StepRuns) -> Option<Self> {
         let total: usize = runs.iter().map(Vec::len).sum();
         let with_block =
             |values: &'a Vec<f64>| (values.as_slice(), block_length(values.len(), rank_autocorrelation(values)));

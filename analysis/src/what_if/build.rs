@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use trace_model::{LabelId, Picos, SliceId, TimeRange, TraceModel, TrackKind};
 
-use super::schedule::{CoreSchedule, Flight, Joint, Member, Schedule, Took};
+use super::schedule::{CoreSchedule, Flight, JointMember, JointTransfer, ReplaySchedule, TransferTime};
 use crate::engine::{AnalysisError, Context};
 use crate::facts::TraceFacts as _;
 use crate::facts::category::{CollectiveKind, OpClass};
 use crate::facts::collective_traffic::CollectiveTraffic;
 use crate::facts::core_time::CoreTime;
-use crate::reports::communication::overlap::skew::{self, Execution};
+use crate::reports::communication::overlap::skew::{self, CollectiveExecution};
 use trace_model::hlo_text::{HloText, Shape};
 
 /// The schedule of all cores in the scope of `cx`.
-pub(super) fn build(cx: &Context<'_>) -> Result<Schedule, AnalysisError> {
-    let mut schedule = Schedule { cores: Vec::new(), joint: Vec::new(), least: HashMap::new(), unmatched: 0 };
+pub(super) fn build(cx: &Context<'_>) -> Result<ReplaySchedule, AnalysisError> {
+    let mut schedule = ReplaySchedule { cores: Vec::new(), joint: Vec::new(), least: HashMap::new(), unmatched: 0 };
     for group in cx.tensor_cores() {
         let Some(time) = cx.core_time(group)? else { continue };
         if time.segments.is_empty() {
@@ -87,11 +87,11 @@ fn last_piece(model: &TraceModel, time: &CoreTime, slice: SliceId) -> Option<usi
 }
 
 /// A flight of a collective: its op, its core and its index there.
-type Candidate = (LabelId, u32, u32);
+type CollectiveFlight = (LabelId, u32, u32);
 
 /// Joins executions of the same collective on several cores, as [`skew::instances`] finds them. Flights that cannot be
 /// joined depend only on their own core.
-fn join(cx: &Context<'_>, schedule: &mut Schedule) {
+fn join(cx: &Context<'_>, schedule: &mut ReplaySchedule) {
     let cores = schedule.cores.len();
     if cores < 2 {
         return;
@@ -120,7 +120,7 @@ fn join(cx: &Context<'_>, schedule: &mut Schedule) {
 }
 
 /// Flights of collectives, grouped by the collective that they execute.
-fn candidates(model: &TraceModel, cores: &[CoreSchedule]) -> Vec<Candidate> {
+fn candidates(model: &TraceModel, cores: &[CoreSchedule]) -> Vec<CollectiveFlight> {
     let is_one = |core: &CoreSchedule, flight: Flight| core.piece(flight.issues).class.is_collective();
     let count = |core: &CoreSchedule| core.flights.iter().filter(|&&flight| is_one(core, flight)).count();
     let mut all = Vec::with_capacity(cores.iter().map(count).sum());
@@ -140,16 +140,20 @@ fn shown(model: &TraceModel, core: &CoreSchedule, flight: Flight) -> TimeRange {
     if flight.is_sync() { issues } else { issues.hull(range(flight.awaits)) }
 }
 
-fn executions(model: &TraceModel, cores: &[CoreSchedule], same: &[Candidate]) -> BTreeMap<usize, Vec<Execution>> {
-    let mut by_core: BTreeMap<usize, Vec<Execution>> = BTreeMap::new();
+fn executions(
+    model: &TraceModel,
+    cores: &[CoreSchedule],
+    same: &[CollectiveFlight],
+) -> BTreeMap<usize, Vec<CollectiveExecution>> {
+    let mut by_core: BTreeMap<usize, Vec<CollectiveExecution>> = BTreeMap::new();
     for own in same.chunk_by(|a, b| a.1 == b.1) {
         let Some(&(_, number, _)) = own.first() else { continue };
         let core = &cores[number as usize];
-        let execution = |&(_, _, place): &Candidate| {
+        let execution = |&(_, _, place): &CollectiveFlight| {
             let flight = core.flights[place as usize];
             let slice = model.slice(core.piece(flight.issues).slice);
             let dur = core.piece(flight.awaits).range.dur();
-            let mut execution = Execution { key: place, ..Execution::of(slice, dur, Picos::ZERO) };
+            let mut execution = CollectiveExecution { key: place, ..CollectiveExecution::of(slice, dur, Picos::ZERO) };
             if !flight.is_sync() {
                 execution.range = shown(model, core, flight);
             }
@@ -161,7 +165,7 @@ fn executions(model: &TraceModel, cores: &[CoreSchedule], same: &[Candidate]) ->
 }
 
 /// Adds a transfer between cores, given as core number and index of each flight.
-fn add(model: &TraceModel, schedule: &mut Schedule, flights: &[(usize, usize)]) {
+fn add(model: &TraceModel, schedule: &mut ReplaySchedule, flights: &[(usize, usize)]) {
     let own: Vec<(&CoreSchedule, Flight)> =
         flights.iter().map(|&(core, place)| (&schedule.cores[core], schedule.cores[core].flights[place])).collect();
     let waits = waits(model, &own);
@@ -170,9 +174,9 @@ fn add(model: &TraceModel, schedule: &mut Schedule, flights: &[(usize, usize)]) 
     let issues: Vec<u32> = own.iter().map(|(_, flight)| flight.issues).collect();
     let transfer = schedule.joint.len() as u32;
     for ((&(core, _), issues), wait) in flights.iter().zip(issues).zip(waits) {
-        schedule.cores[core].members.push(Member { issues, transfer, wait });
+        schedule.cores[core].members.push(JointMember { issues, transfer, wait });
     }
-    schedule.joint.push(Joint { members: flights.len() as u32, took });
+    schedule.joint.push(JointTransfer { members: flights.len() as u32, took });
 }
 
 /// How long each member waited for the last one. Members of a synchronous collective leave together, so the shortest
@@ -205,25 +209,25 @@ fn set_apart(core: &mut CoreSchedule) {
 }
 
 /// Observations of the transfers that an op issues.
-struct Seen {
+struct ObservedTransfers {
     class: OpClass,
     /// The shortest one that a core waited for.
     shortest: Option<Picos>,
     has_hidden: bool,
 }
 
-fn seen(model: &TraceModel, schedule: &Schedule) -> BTreeMap<LabelId, Seen> {
-    let mut out: BTreeMap<LabelId, Seen> = BTreeMap::new();
-    let mut add = |core: &CoreSchedule, row: u32, took: Took| {
+fn seen(model: &TraceModel, schedule: &ReplaySchedule) -> BTreeMap<LabelId, ObservedTransfers> {
+    let mut out: BTreeMap<LabelId, ObservedTransfers> = BTreeMap::new();
+    let mut add = |core: &CoreSchedule, row: u32, took: TransferTime| {
         let class = core.piece(row).class;
-        let empty = Seen { class, shortest: None, has_hidden: false };
+        let empty = ObservedTransfers { class, shortest: None, has_hidden: false };
         let seen = out.entry(core.label(model, row)).or_insert(empty);
         match took {
-            Took::Seen(took) if took > Picos::ZERO => {
+            TransferTime::Seen(took) if took > Picos::ZERO => {
                 seen.shortest = Some(seen.shortest.map_or(took, |least| least.min(took)));
             }
-            Took::Seen(_) => {}
-            Took::AtMost(_) => seen.has_hidden = true,
+            TransferTime::Seen(_) => {}
+            TransferTime::AtMost(_) => seen.has_hidden = true,
         }
     };
     for core in &schedule.cores {
@@ -234,7 +238,7 @@ fn seen(model: &TraceModel, schedule: &Schedule) -> BTreeMap<LabelId, Seen> {
             add(core, flight.issues, joint.map_or_else(|| core.took(flight, Picos::ZERO), |joint| joint.took));
         }
         for &row in &core.alone {
-            add(core, row, Took::Seen(core.piece(row).range.dur()));
+            add(core, row, TransferTime::Seen(core.piece(row).range.dur()));
         }
     }
     out
@@ -242,24 +246,24 @@ fn seen(model: &TraceModel, schedule: &Schedule) -> BTreeMap<LabelId, Seen> {
 
 /// A lower bound for hidden transfers: the shortest observed one of the same op, or else the time that its bytes need
 /// at the highest rate observed for its kind.
-fn bound_hidden(cx: &Context<'_>, schedule: &mut Schedule) {
+fn bound_hidden(cx: &Context<'_>, schedule: &mut ReplaySchedule) {
     if schedule.cores.iter().all(|core| core.flights.iter().all(|flight| flight.is_sync())) {
         return; // Nothing hides.
     }
     let cores = schedule.cores.len();
     let seen = seen(cx.model, schedule);
     let unseen = || seen.iter().filter(|(_, seen)| seen.has_hidden && seen.shortest.is_none());
-    let mut fastest: BTreeMap<Alike, f64> = BTreeMap::new();
+    let mut fastest: BTreeMap<SimilarTransfers, f64> = BTreeMap::new();
     if unseen().next().is_some() {
-        for (&label, Seen { class, shortest, .. }) in &seen {
+        for (&label, ObservedTransfers { class, shortest, .. }) in &seen {
             let Some(took) = *shortest else { continue };
-            let Some(Size { alike, bytes }) = size(cx, label, *class, cores) else { continue };
+            let Some(TransferSize { alike, bytes }) = size(cx, label, *class, cores) else { continue };
             let rate = bytes / took.ps() as f64;
             fastest.entry(alike).and_modify(|most| *most = most.max(rate)).or_insert(rate);
         }
     }
-    let by_bytes = |(&label, seen): (&LabelId, &Seen)| {
-        let Size { alike, bytes } = size(cx, label, seen.class, cores)?;
+    let by_bytes = |(&label, seen): (&LabelId, &ObservedTransfers)| {
+        let TransferSize { alike, bytes } = size(cx, label, seen.class, cores)?;
         Some((label, Picos::from_ps((bytes / fastest.get(&alike)?).round() as i64)))
     };
     let by_time = seen.iter().filter(|(_, seen)| seen.has_hidden);
@@ -268,26 +272,26 @@ fn bound_hidden(cx: &Context<'_>, schedule: &mut Schedule) {
 }
 
 /// Key of transfers over the same links: a communication pattern with its group size, or source and target memory.
-type Alike = (Option<CollectiveKind>, Vec<u64>);
+type SimilarTransfers = (Option<CollectiveKind>, Vec<u64>);
 
 /// Size of a transfer.
-struct Size {
-    alike: Alike,
+struct TransferSize {
+    alike: SimilarTransfers,
     bytes: f64,
 }
 
 /// `None` if the text of the op does not tell.
-fn size(cx: &Context<'_>, label: LabelId, class: OpClass, cores: usize) -> Option<Size> {
+fn size(cx: &Context<'_>, label: LabelId, class: OpClass, cores: usize) -> Option<TransferSize> {
     let op = cx.model.label(label).op?;
     if let Some(kind) = class.collective {
         let message = CollectiveTraffic::of(cx, Some(op), kind, cores);
         let alike = (Some(kind), message.participants.into_iter().collect());
-        return Some(Size { alike, bytes: message.bytes.filter(|&bytes| bytes > 0)? as f64 });
+        return Some(TransferSize { alike, bytes: message.bytes.filter(|&bytes| bytes > 0)? as f64 });
     }
     let hlo = HloText::parse(cx.model.str(cx.model.op(op).hlo_text?))?;
     let result = hlo.result()?;
     // (destination, source, context)
     let ends = result.parts().iter().take(2).flat_map(Shape::arrays).collect::<Vec<_>>();
     let bytes = result.parts().first()?.bytes().filter(|&bytes| bytes > 0)? as f64;
-    (ends.len() == 2).then(|| Size { alike: (None, ends.iter().map(|end| end.memory_space).collect()), bytes })
+    (ends.len() == 2).then(|| TransferSize { alike: (None, ends.iter().map(|end| end.memory_space).collect()), bytes })
 }

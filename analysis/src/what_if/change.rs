@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use trace_model::{GroupId, OpId, Picos, TimeRange, TraceModel};
 
-use super::schedule::{CoreSchedule, Flight, Schedule};
+use super::schedule::{CoreSchedule, Flight, ReplaySchedule};
 use crate::engine::{AnalysisError, Context, Percent};
 use crate::facts::TraceFacts as _;
 use crate::facts::category::OpGroup;
 use crate::facts::core_time::SelfTimeSegment;
-use crate::hardware::limits::{BoundBy, Work};
+use crate::hardware::limits::{BoundBy, OpWork};
 use crate::hardware::peaks::Peaks;
 use crate::reports::host::gaps::{DeviceGaps, Gaps};
 use crate::reports::ops::op_stats::Ops;
@@ -95,7 +95,7 @@ impl Scenario {
 
 /// Differences of a replay from the recording.
 #[derive(Debug, Default)]
-pub(super) struct Changed<'a> {
+pub(super) struct ReplayChanges<'a> {
     /// Factor for the self time of each op; empty if no op is scaled.
     work: Vec<f64>,
     /// Groups that contain scaled ops; ops of other groups need no lookup.
@@ -122,7 +122,7 @@ enum GapChange {
     Less(Vec<Vec<(u32, Picos)>>),
 }
 
-impl Changed<'_> {
+impl ReplayChanges<'_> {
     /// Whether pieces without a transfer, and gaps, keep their recorded time.
     pub fn keeps_work(&self) -> bool {
         self.work.is_empty() && self.gaps.is_empty()
@@ -188,8 +188,8 @@ impl Changed<'_> {
 pub(super) fn apply<'a>(
     cx: &Context<'_>,
     change: &'a Scenario,
-    schedule: &Schedule,
-    out: &mut Changed<'a>,
+    schedule: &ReplaySchedule,
+    out: &mut ReplayChanges<'a>,
 ) -> Result<Option<String>, AnalysisError> {
     match change {
         Scenario::Ops { factors, .. } => {
@@ -210,7 +210,7 @@ fn scaled(time: Picos, factor: f64) -> Picos {
 }
 
 /// An op that took `e` times its minimum time takes `e` times the new minimum time.
-fn chip(cx: &Context<'_>, flops: f64, hbm: f64, out: &mut Changed<'_>) -> Result<String, AnalysisError> {
+fn chip(cx: &Context<'_>, flops: f64, hbm: f64, out: &mut ReplayChanges<'_>) -> Result<String, AnalysisError> {
     let ops = cx.report::<Ops>()?;
     let peaks = &ops.peaks;
     let faster = Peaks {
@@ -240,7 +240,7 @@ fn chip(cx: &Context<'_>, flops: f64, hbm: f64, out: &mut Changed<'_>) -> Result
     ))
 }
 
-fn slowdown(work: &Work, before: &Peaks, after: &Peaks) -> Option<f64> {
+fn slowdown(work: &OpWork, before: &Peaks, after: &Peaks) -> Option<f64> {
     // With HBM traffic unknown the binding limit is unknown too.
     BoundBy::Hbm.amount(work)?;
     let (before, after) = (work.ideal_seconds(before)?, work.ideal_seconds(after)?);
@@ -248,7 +248,7 @@ fn slowdown(work: &Work, before: &Peaks, after: &Peaks) -> Option<f64> {
 }
 
 /// The part of gaps in which the host compiled, by the gap analysis; `None` if there is none.
-fn no_compile(cx: &Context<'_>, schedule: &Schedule) -> Result<Option<GapChange>, AnalysisError> {
+fn no_compile(cx: &Context<'_>, schedule: &ReplaySchedule) -> Result<Option<GapChange>, AnalysisError> {
     let gaps = cx.report::<Gaps>()?;
     let devices: BTreeMap<GroupId, &DeviceGaps> = gaps.devices.iter().map(|device| (device.group, device)).collect();
     let compiling =

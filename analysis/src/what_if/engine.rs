@@ -11,21 +11,21 @@ use std::collections::BTreeMap;
 
 use trace_model::{Picos, Timestamp, TraceModel};
 
-use super::change::Changed;
-use super::schedule::{Belief, CoreSchedule, DONE_TAKES, Flight, Member, Schedule};
+use super::change::ReplayChanges;
+use super::schedule::{CoreSchedule, DONE_TAKES, Flight, HiddenTransferBound, JointMember, ReplaySchedule};
 use crate::facts::category::OpGroup;
 use crate::facts::core_time::SelfTimeSegment;
 
 /// Time of each group of ops.
-pub(super) type Groups = [Picos; OpGroup::ALL.len()];
+pub(super) type TimeByGroup = [Picos; OpGroup::ALL.len()];
 
 /// Input of a replay.
 #[derive(Clone, Copy)]
-pub(super) struct Game<'a> {
+pub(super) struct ReplayInput<'a> {
     pub model: &'a TraceModel,
-    pub schedule: &'a Schedule,
-    pub changed: &'a Changed<'a>,
-    pub belief: Belief,
+    pub schedule: &'a ReplaySchedule,
+    pub changed: &'a ReplayChanges<'a>,
+    pub belief: HiddenTransferBound,
     /// Recorded times of each core, sorted; the replay computes when they occur.
     pub instants: &'a [Vec<Timestamp>],
     /// Whether to sum the time of each kind of op. Without it, unchanged pieces are skipped quickly.
@@ -34,18 +34,18 @@ pub(super) struct Game<'a> {
 
 /// The replay of one core.
 #[derive(Default)]
-pub(super) struct Played {
+pub(super) struct CoreReplay {
     /// End of its window.
     pub end: Timestamp,
     /// New times of the recorded instants.
     pub instants: Vec<Timestamp>,
     /// Time of its ops.
-    pub groups: Groups,
+    pub groups: TimeByGroup,
 }
 
 /// State of a transfer between cores during the replay.
 #[derive(Clone, Copy, Default)]
-struct Progress {
+struct JointProgress {
     came: u32,
     /// Largest delay minus wait of the members that have arrived.
     late: Option<Picos>,
@@ -54,8 +54,8 @@ struct Progress {
 }
 
 /// Replays all cores.
-pub(super) fn play(game: Game<'_>) -> Vec<Played> {
-    let cursors = game.schedule.cores.iter().enumerate().map(|(row, core)| Cursor {
+pub(super) fn play(game: ReplayInput<'_>) -> Vec<CoreReplay> {
+    let cursors = game.schedule.cores.iter().enumerate().map(|(row, core)| CoreCursor {
         core,
         number: row,
         row: 0,
@@ -66,10 +66,10 @@ pub(super) fn play(game: Game<'_>) -> Vec<Played> {
         alone: &core.alone,
         begun: BTreeMap::new(),
         instants: game.instants.get(row).map(Vec::as_slice).unwrap_or_default(),
-        out: Played::default(),
+        out: CoreReplay::default(),
     });
-    let mut state = ReplayState { game, progress: vec![Progress::default(); game.schedule.joint.len()] };
-    let mut cursors: Vec<Cursor<'_>> = cursors.collect();
+    let mut state = ReplayState { game, progress: vec![JointProgress::default(); game.schedule.joint.len()] };
+    let mut cursors: Vec<CoreCursor<'_>> = cursors.collect();
     loop {
         let mut moved = false;
         for cursor in &mut cursors {
@@ -85,18 +85,18 @@ pub(super) fn play(game: Game<'_>) -> Vec<Played> {
 
 /// A flight that has started.
 #[derive(Clone, Copy)]
-struct Begun<'a> {
+struct StartedFlight<'a> {
     flight: Flight,
     /// Its delay against the recording.
     late: Picos,
     /// Its membership, if it is part of a transfer between cores.
-    member: Option<&'a Member>,
+    member: Option<&'a JointMember>,
 }
 
 /// Replay position of a core.
-struct Cursor<'a> {
+struct CoreCursor<'a> {
     core: &'a CoreSchedule,
-    /// Row of [`Schedule::cores`].
+    /// Row of [`ReplaySchedule::cores`].
     number: usize,
     /// Advances past the next piece.
     row: usize,
@@ -105,30 +105,34 @@ struct Cursor<'a> {
     came: bool,
     /// Remaining flights of the core.
     flights: &'a [Flight],
-    members: &'a [Member],
+    members: &'a [JointMember],
     alone: &'a [u32],
     /// Flights in progress, by the piece that awaits them.
-    begun: BTreeMap<u32, Begun<'a>>,
+    begun: BTreeMap<u32, StartedFlight<'a>>,
     /// Remaining recorded instants.
     instants: &'a [Timestamp],
-    out: Played,
+    out: CoreReplay,
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> CoreCursor<'a> {
     /// The flight that the next piece issues if it starts with this delay.
-    fn issues(&self, late: Picos) -> Option<Begun<'a>> {
+    fn issues(&self, late: Picos) -> Option<StartedFlight<'a>> {
         let flight = *self.flights.first().filter(|flight| flight.issues as usize == self.row)?;
-        Some(Begun { flight, late, member: self.members.first().filter(|member| member.issues == flight.issues) })
+        Some(StartedFlight {
+            flight,
+            late,
+            member: self.members.first().filter(|member| member.issues == flight.issues),
+        })
     }
 
     /// The flight that the next piece awaits.
-    fn awaits(&self) -> Option<Begun<'a>> {
+    fn awaits(&self) -> Option<StartedFlight<'a>> {
         let (&row, &begun) = self.begun.first_key_value()?;
         (row as usize == self.row).then_some(begun)
     }
 
     /// The next piece has been played.
-    fn pass(&mut self, issued: Option<Begun<'a>>, awaited: bool) {
+    fn pass(&mut self, issued: Option<StartedFlight<'a>>, awaited: bool) {
         if awaited {
             self.begun.pop_first();
         }
@@ -187,13 +191,13 @@ fn kept(distance: Picos, recorded: Picos, now: Picos) -> Picos {
 }
 
 struct ReplayState<'a> {
-    game: Game<'a>,
-    progress: Vec<Progress>,
+    game: ReplayInput<'a>,
+    progress: Vec<JointProgress>,
 }
 
 impl ReplayState<'_> {
     /// Replays a core until it ends or must wait for another; returns whether it advanced.
-    fn advance(&mut self, cursor: &mut Cursor<'_>) -> bool {
+    fn advance(&mut self, cursor: &mut CoreCursor<'_>) -> bool {
         let mut moved = false;
         while cursor.row < cursor.core.pieces().len() {
             let stop = cursor.stop();
@@ -208,8 +212,8 @@ impl ReplayState<'_> {
     }
 
     /// Replays pieces without dependencies up to the row `stop`.
-    fn work(&self, cursor: &mut Cursor<'_>, stop: usize) {
-        let Game { changed, model, .. } = self.game;
+    fn work(&self, cursor: &mut CoreCursor<'_>, stop: usize) {
+        let ReplayInput { changed, model, .. } = self.game;
         if changed.keeps_work() && !self.game.with_groups {
             self.jump(cursor, stop);
             return;
@@ -231,8 +235,8 @@ impl ReplayState<'_> {
     }
 
     /// The same if only transfers change their time.
-    fn jump(&self, cursor: &mut Cursor<'_>, stop: usize) {
-        let Game { changed, model, .. } = self.game;
+    fn jump(&self, cursor: &mut CoreCursor<'_>, stop: usize) {
+        let ReplayInput { changed, model, .. } = self.game;
         let (core, before) = (cursor.core, cursor.core.before(cursor.row));
         let (passed, rest) = cursor.alone.split_at(cursor.alone.partition_point(|&row| (row as usize) < stop));
         let longer = |&row: &u32| {
@@ -245,8 +249,8 @@ impl ReplayState<'_> {
     }
 
     /// Replays the next piece; `false` if it must wait for another core.
-    fn piece(&mut self, cursor: &mut Cursor<'_>, moved: &mut bool) -> bool {
-        let (core, row, Game { changed, model, .. }) = (cursor.core, cursor.row, self.game);
+    fn piece(&mut self, cursor: &mut CoreCursor<'_>, moved: &mut bool) -> bool {
+        let (core, row, ReplayInput { changed, model, .. }) = (cursor.core, cursor.row, self.game);
         let Some(&piece) = core.pieces().get(row) else { return false };
         let gap = changed.gap(cursor.number, row, core.gap(row));
         let begin = cursor.now + gap;
@@ -281,17 +285,17 @@ impl ReplayState<'_> {
     }
 
     /// Handles the time after the last piece.
-    fn finish(&self, mut cursor: Cursor<'_>) -> Played {
+    fn finish(&self, mut cursor: CoreCursor<'_>) -> CoreReplay {
         let (core, row) = (cursor.core, cursor.core.pieces().len());
         let recorded = core.gap(row);
         let tail = self.game.changed.gap(cursor.number, row, recorded);
         let last = core.before(row);
         let comes = cursor.instants.iter().map(|&at| cursor.now + kept(at - last, recorded, tail));
         cursor.out.instants.extend(comes);
-        Played { end: cursor.now + tail, ..cursor.out }
+        CoreReplay { end: cursor.now + tail, ..cursor.out }
     }
 
-    fn come(&mut self, begun: Begun<'_>) {
+    fn come(&mut self, begun: StartedFlight<'_>) {
         let Some(member) = begun.member else { return };
         let Some(progress) = self.progress.get_mut(member.transfer as usize) else { return };
         let late = begun.late - member.wait;
@@ -300,8 +304,12 @@ impl ReplayState<'_> {
     }
 
     /// Arrival time of a flight on its core; `None` while a member is missing.
-    fn arrival(&self, core: &CoreSchedule, Begun { flight, late, member }: Begun<'_>) -> Option<Timestamp> {
-        let Game { model, schedule, changed, belief, .. } = self.game;
+    fn arrival(
+        &self,
+        core: &CoreSchedule,
+        StartedFlight { flight, late, member }: StartedFlight<'_>,
+    ) -> Option<Timestamp> {
+        let ReplayInput { model, schedule, changed, belief, .. } = self.game;
         let (took, wait, late) = match member {
             None => (core.took(flight, Picos::ZERO), Picos::ZERO, late),
             Some(member) => {
@@ -320,7 +328,7 @@ impl ReplayState<'_> {
     }
 
     /// Releases the first waiting core from members that never arrive.
-    fn release_one(&mut self, cursors: &[Cursor<'_>]) -> bool {
+    fn release_one(&mut self, cursors: &[CoreCursor<'_>]) -> bool {
         for cursor in cursors {
             let issued = cursor.issues(Picos::ZERO).filter(|issued| issued.flight.is_sync());
             for member in cursor.awaits().into_iter().chain(issued).filter_map(|waits_for| waits_for.member) {

@@ -33,7 +33,7 @@ pub use predict::{PredictedPart, Prediction, StepPrediction};
 
 /// The ops and transfers in the scope of a context, ready for replays.
 pub struct Replay {
-    recorded: schedule::Schedule,
+    recorded: schedule::ReplaySchedule,
     run: predict::ReplayedRun,
 }
 
@@ -72,8 +72,8 @@ impl Replay {
         &self,
         cx: &Context<'_>,
         changes: &'a [Scenario],
-    ) -> Result<(change::Changed<'a>, Vec<String>), AnalysisError> {
-        let mut changed = change::Changed::default();
+    ) -> Result<(change::ReplayChanges<'a>, Vec<String>), AnalysisError> {
+        let mut changed = change::ReplayChanges::default();
         let mut notes = Vec::new();
         for change in changes {
             notes.extend(change::apply(cx, change, &self.recorded, &mut changed)?);

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use trace_model::{GroupId, Picos, TimeRange, Timestamp};
 
-use super::change::Changed;
-use super::engine::{Game, Groups, Played, play};
-use super::schedule::{Belief, CoreSchedule, Schedule};
+use super::change::ReplayChanges;
+use super::engine::{CoreReplay, ReplayInput, TimeByGroup, play};
+use super::schedule::{CoreSchedule, HiddenTransferBound, ReplaySchedule};
 use super::{Replay, Scenario};
 use crate::engine::Context;
 use crate::engine::{Table, TableBuilder, Tabular};
@@ -17,7 +17,7 @@ use crate::math::stats::median;
 use crate::math::unit::Unit;
 use crate::reports::steps::step_times::Steps;
 
-/// One step: its span on each core that ran it, by row of [`Schedule::cores`].
+/// One step: its span on each core that ran it, by row of [`ReplaySchedule::cores`].
 pub(super) type StepOnCores = Vec<(usize, TimeRange)>;
 
 /// What would have happened.
@@ -84,7 +84,7 @@ impl Prediction {
 }
 
 /// The steps that statistics count, on the cores of the schedule.
-pub(super) fn steps(cx: &Context<'_>, schedule: &Schedule) -> Vec<StepOnCores> {
+pub(super) fn steps(cx: &Context<'_>, schedule: &ReplaySchedule) -> Vec<StepOnCores> {
     let Ok(report) = cx.report::<Steps>() else { return Vec::new() };
     if !report.has_steps() {
         return Vec::new();
@@ -101,7 +101,7 @@ pub(super) fn steps(cx: &Context<'_>, schedule: &Schedule) -> Vec<StepOnCores> {
 /// All steps of a core together: from the start of the first to the end of the last.
 #[derive(Debug)]
 pub(super) struct ReplayedRun {
-    /// On each core, by row of [`Schedule::cores`].
+    /// On each core, by row of [`ReplaySchedule::cores`].
     spans: BTreeMap<usize, TimeRange>,
     steps: usize,
 }
@@ -124,9 +124,9 @@ impl ReplayedRun {
 
 /// Begins and ends of spans on each core, sorted: when they come is all that is asked
 /// of a replay.
-struct Asked(Vec<Vec<Timestamp>>);
+struct AskedInstants(Vec<Vec<Timestamp>>);
 
-impl Asked {
+impl AskedInstants {
     fn of(cores: usize, spans: impl Iterator<Item = (usize, TimeRange)>) -> Self {
         let mut instants = vec![Vec::new(); cores];
         for (core, span) in spans {
@@ -140,7 +140,7 @@ impl Asked {
     }
 
     /// How long a recorded span of a core is as played; `None` if nobody asked for its ends.
-    fn span(&self, played: &[Played], core: usize, span: TimeRange) -> Option<i64> {
+    fn span(&self, played: &[CoreReplay], core: usize, span: TimeRange) -> Option<i64> {
         let at = |time: Timestamp| {
             let place = self.0.get(core)?.binary_search(&time).ok()?;
             played.get(core)?.instants.get(place).copied()
@@ -152,8 +152,8 @@ impl Asked {
 fn step_prediction(
     run: &ReplayedRun,
     steps: &[StepOnCores],
-    asked: &Asked,
-    [short, long]: &[Vec<Played>; 2],
+    asked: &AskedInstants,
+    [short, long]: &[Vec<CoreReplay>; 2],
 ) -> Option<StepPrediction> {
     let of_median = |time: &dyn Fn(usize, TimeRange) -> Option<i64>| {
         let longest = |spans: &StepOnCores| {
@@ -175,14 +175,21 @@ fn step_prediction(
 pub(super) fn predict(
     cx: &Context<'_>,
     Replay { recorded, run }: &Replay,
-    changed: &Changed<'_>,
+    changed: &ReplayChanges<'_>,
     changes: &[Scenario],
     mut notes: Vec<String>,
 ) -> Prediction {
     let steps = steps(cx, recorded);
-    let asked = Asked::of(recorded.cores.len(), steps.iter().flatten().copied());
-    let played = [Belief::Shortest, Belief::Longest].map(|belief| {
-        play(Game { model: cx.model, schedule: recorded, changed, belief, instants: &asked.0, with_groups: true })
+    let asked = AskedInstants::of(recorded.cores.len(), steps.iter().flatten().copied());
+    let played = [HiddenTransferBound::Shortest, HiddenTransferBound::Longest].map(|belief| {
+        play(ReplayInput {
+            model: cx.model,
+            schedule: recorded,
+            changed,
+            belief,
+            instants: &asked.0,
+            with_groups: true,
+        })
     });
     let [short, long] = &played;
     let slowest = (0..recorded.cores.len()).max_by_key(|&core| lasts(recorded, short, core)).unwrap_or(0);
@@ -206,10 +213,11 @@ pub(super) fn predict(
 }
 
 /// [`Prediction::saving`] alone, for those who ask often.
-pub(super) fn saving(cx: &Context<'_>, Replay { recorded, run }: &Replay, changed: &Changed<'_>) -> Picos {
-    let asked = Asked::of(recorded.cores.len(), run.spans.iter().map(|(&core, &span)| (core, span)));
-    let (belief, with_groups) = (Belief::Shortest, false);
-    let short = play(Game { model: cx.model, schedule: recorded, changed, belief, instants: &asked.0, with_groups });
+pub(super) fn saving(cx: &Context<'_>, Replay { recorded, run }: &Replay, changed: &ReplayChanges<'_>) -> Picos {
+    let asked = AskedInstants::of(recorded.cores.len(), run.spans.iter().map(|(&core, &span)| (core, span)));
+    let (belief, with_groups) = (HiddenTransferBound::Shortest, false);
+    let short =
+        play(ReplayInput { model: cx.model, schedule: recorded, changed, belief, instants: &asked.0, with_groups });
     let predicted = run.each(|core, span| asked.span(&short, core, span));
     match run.each(|_, span| Some(span.dur().ps())).zip(predicted) {
         Some((recorded, predicted)) => Picos::from_ps((recorded - predicted).round() as i64),
@@ -218,30 +226,30 @@ pub(super) fn saving(cx: &Context<'_>, Replay { recorded, run }: &Replay, change
 }
 
 /// How long a core takes from the start of its window.
-fn lasts(recorded: &Schedule, played: &[Played], core: usize) -> i64 {
+fn lasts(recorded: &ReplaySchedule, played: &[CoreReplay], core: usize) -> i64 {
     let end = played.get(core).map(|played| played.end).unwrap_or_default();
     (end - recorded.cores[core].window.start).ps()
 }
 
 /// The window of the core that takes longest: as recorded.
-fn window_ps(recorded: &Schedule) -> i64 {
+fn window_ps(recorded: &ReplaySchedule) -> i64 {
     recorded.cores.iter().map(|core| core.window.dur().ps()).max().unwrap_or(0)
 }
 
 /// The same as played.
-fn played_ps(recorded: &Schedule, played: &[Played]) -> i64 {
+fn played_ps(recorded: &ReplaySchedule, played: &[CoreReplay]) -> i64 {
     (0..recorded.cores.len()).map(|core| lasts(recorded, played, core)).max().unwrap_or(0)
 }
 
 /// What a core does; both columns add up to its window.
-fn parts(core: &CoreSchedule, played: &Played) -> Vec<PredictedPart> {
-    let mut recorded = Groups::default();
+fn parts(core: &CoreSchedule, played: &CoreReplay) -> Vec<PredictedPart> {
+    let mut recorded = TimeByGroup::default();
     for piece in core.pieces() {
         // A start only issues: what it costs belongs to its kind as the rest does.
         recorded[piece.class.group.index()] += piece.range.dur();
     }
     let mut predicted = played.groups;
-    let rest = |window: Picos, groups: &Groups| window - groups.iter().copied().sum::<Picos>();
+    let rest = |window: Picos, groups: &TimeByGroup| window - groups.iter().copied().sum::<Picos>();
     let idle = OpGroup::Idle.index();
     recorded[idle] += rest(core.window.dur(), &recorded);
     predicted[idle] += rest(played.end - core.window.start, &predicted);

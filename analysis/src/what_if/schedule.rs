@@ -40,7 +40,7 @@ pub(super) struct CoreSchedule {
     /// By the piece that issues them; pieces without a transfer only take their time.
     pub flights: Vec<Flight>,
     /// Those of its flights that are part of a transfer between cores, in the same order.
-    pub members: Vec<Member>,
+    pub members: Vec<JointMember>,
     /// Rows of pieces that are a transfer by themselves, which depends on nothing else.
     pub alone: Vec<u32>,
 }
@@ -79,21 +79,21 @@ impl CoreSchedule {
     }
 
     /// How long the flight took after the wait for others: as seen, or else at most.
-    pub fn took(&self, flight: Flight, wait: Picos) -> Took {
+    pub fn took(&self, flight: Flight, wait: Picos) -> TransferTime {
         let after = |end: Timestamp| (end - self.piece(flight.issues).range.start - wait).clamped();
         match self.arrived(flight) {
-            Some(arrived) => Took::Seen(after(arrived)),
-            None => Took::AtMost(after(self.piece(flight.awaits).range.start)),
+            Some(arrived) => TransferTime::Seen(after(arrived)),
+            None => TransferTime::AtMost(after(self.piece(flight.awaits).range.start)),
         }
     }
 }
 
 /// The part of one core in a transfer between several.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Member {
+pub(super) struct JointMember {
     /// Row of the piece that issues it.
     pub issues: u32,
-    /// Row of [`Schedule::joint`].
+    /// Row of [`ReplaySchedule::joint`].
     pub transfer: u32,
     /// How long it waited for the last member to come.
     pub wait: Picos,
@@ -101,16 +101,16 @@ pub(super) struct Member {
 
 /// A transfer between several cores.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Joint {
+pub(super) struct JointTransfer {
     pub members: u32,
-    pub took: Took,
+    pub took: TransferTime,
 }
 
 /// Time that a transfer takes after its last member came, as recorded. Of what its
 /// members saw the least counts: whoever waited for it knows, and of those who found
 /// that it had arrived the one who looked first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Took {
+pub(super) enum TransferTime {
     /// Somebody waited for it.
     Seen(Picos),
     /// It arrived while everyone was busy.
@@ -119,10 +119,10 @@ pub(super) enum Took {
 
 /// Everything that is replayed.
 #[derive(Debug)]
-pub(super) struct Schedule {
+pub(super) struct ReplaySchedule {
     pub cores: Vec<CoreSchedule>,
     /// Transfers that several cores take part in.
-    pub joint: Vec<Joint>,
+    pub joint: Vec<JointTransfer>,
     /// The least time that transfers of an op take, for ops with hidden ones.
     pub least: HashMap<LabelId, Picos>,
     /// Flights of which not all members were found: they are taken as they are.
@@ -131,19 +131,19 @@ pub(super) struct Schedule {
 
 /// Which of the possible lengths of a hidden transfer to believe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Belief {
+pub(super) enum HiddenTransferBound {
     /// The shortest: hidden transfers never come to light.
     Shortest,
     /// The longest: they come to light as soon as what hides them shrinks.
     Longest,
 }
 
-impl Schedule {
+impl ReplaySchedule {
     /// What to believe of a transfer that an op of this label issues.
-    pub fn believed(&self, took: Took, belief: Belief, label: impl FnOnce() -> LabelId) -> Picos {
+    pub fn believed(&self, took: TransferTime, belief: HiddenTransferBound, label: impl FnOnce() -> LabelId) -> Picos {
         match (took, belief) {
-            (Took::Seen(took), _) | (Took::AtMost(took), Belief::Longest) => took,
-            (Took::AtMost(most), Belief::Shortest) => {
+            (TransferTime::Seen(took), _) | (TransferTime::AtMost(took), HiddenTransferBound::Longest) => took,
+            (TransferTime::AtMost(most), HiddenTransferBound::Shortest) => {
                 self.least.get(&label()).map_or(Picos::ZERO, |least| most.min(*least))
             }
         }

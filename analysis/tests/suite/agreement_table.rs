@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use analysis::hardware::limits::BoundBy;
 use analysis::reports::ops::op_stats::Ops;
-use analysis::reports::ops::roofline::{Point, Roofline};
+use analysis::reports::ops::roofline::{Roofline, RooflinePoint};
 use analysis::reports::steps::step_times::Steps;
 use analysis::reports::summary::utilization::Utilization;
 use analysis::{Analysis, Context, Options, ReportCache, Scope};
@@ -130,7 +130,13 @@ fn program_row<'a>(rows: &'a Rows, step: &str, with_host_io: bool) -> Option<&'a
     })
 }
 
-fn roofline_point(section: &mut Section, what: &str, theirs: (&Rows, &[Value]), ours: Option<&Point>, why: &str) {
+fn roofline_point(
+    section: &mut Section,
+    what: &str,
+    theirs: (&Rows, &[Value]),
+    ours: Option<&RooflinePoint>,
+    why: &str,
+) {
     let (rows, row) = theirs;
     let memory = |memory: BoundBy| ours.and_then(|point| point.memories.iter().find(|of| of.memory == memory));
     let vmem = |limit: BoundBy| Some(memory(limit).map_or(0.0, |of| of.bytes_per_second)).filter(|_| ours.is_some());

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use analysis::compare::{ChangeVerdict, CompareOptions, Comparison, How, Summary, Weight, compare};
+use analysis::compare::{ChangeVerdict, CompareOptions, Comparison, MatchedBy, Summary, Weight, compare};
 use analysis::reports::steps::step_parts::{StepPart, StepParts};
 use analysis::{Context, Options, ReportCache, Scope};
 use importers::{ImportOptions, Progress};
@@ -90,7 +90,7 @@ fn one_session_in_two_formats_is_equal() {
     assert!(compared.differences.iter().all(|found| found.weight == Weight::Note), "{:?}", compared.differences);
     assert!(compared.steps.iter().all(|series| series.change.change == Some(0.0)), "{:?}", compared.steps);
     assert_eq!(compared.ops.len(), 6);
-    assert!(compared.ops.iter().all(|op| op.how == Some(How::SameProgram) && op.change.change == Some(0.0)));
+    assert!(compared.ops.iter().all(|op| op.how == Some(MatchedBy::SameProgram) && op.change.change == Some(0.0)));
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_quantized_model_is_another_program() {
     // Matrices moved from XLA's fusions into kernels; the attention kernel has other blocks.
     let parts = attribution.parts();
     assert_eq!((parts[0].0, parts[1].0), (StepPart::MatMul, StepPart::Kernel));
-    let attention = compared.ops.iter().filter(|op| op.how == Some(How::Retuned)).count();
+    let attention = compared.ops.iter().filter(|op| op.how == Some(MatchedBy::Retuned)).count();
     assert!(attention >= 64, "{attention}");
     assert_eq!(compared.steps[0].change.finding, ChangeVerdict::Untested);
 }

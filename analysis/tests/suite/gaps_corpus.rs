@@ -3,11 +3,11 @@
 
 use std::path::PathBuf;
 
-use analysis::facts::clock_alignment::{Base, Sync};
+use analysis::facts::clock_alignment::{ClockBase, ClockSync};
 use analysis::reports::host::clocks::Clocks;
 use analysis::reports::host::compile::Compile;
 use analysis::reports::host::dispatch::Dispatch;
-use analysis::reports::host::gaps::{Cause, DeviceGaps, GapPlace, Gaps, GapsReport};
+use analysis::reports::host::gaps::{DeviceGaps, GapPlace, Gaps, GapsReport, IdleCause};
 use analysis::reports::host::input::Input;
 use analysis::{Context, Options, ReportCache, Scope};
 use importers::{ImportOptions, Progress};
@@ -37,7 +37,7 @@ macro_rules! report {
 
 fn sums_are_exact(report: &GapsReport) {
     for device in &report.devices {
-        let parts: i64 = Cause::ALL.map(|cause| device.time_ps(cause)).iter().sum();
+        let parts: i64 = IdleCause::ALL.map(|cause| device.time_ps(cause)).iter().sum();
         assert_eq!((parts, device.idle_ps + device.program_ps), (device.idle_ps, device.window_ps));
         for gap in &device.gaps {
             assert_eq!(gap.causes.iter().map(|part| part.time_ps).sum::<i64>(), gap.length_ps, "{gap:?}");
@@ -55,7 +55,7 @@ fn near(value: f64, expected: f64, tolerance: f64) -> bool {
 
 fn compiler_ms(device: &DeviceGaps) -> f64 {
     let parts = [GapPlace::BeforeFirst, GapPlace::Between].map(|place| {
-        let mut parts = device.at(place).iter().filter(|part| part.cause == Cause::Compile);
+        let mut parts = device.at(place).iter().filter(|part| part.cause == IdleCause::Compile);
         let part = parts.next().unwrap();
         assert_eq!(part.event(), Some("backend_compile_and_load"));
         part.event_ps().unwrap()
@@ -72,7 +72,7 @@ fn the_v5e_session_waits_for_compilation() {
         sums_are_exact(&report);
         let device = &report.devices[0];
         assert!(near(compiler_ms(device), 155.89, 0.01), "{}", compiler_ms(device));
-        let compile = ms(device.time_ps(Cause::Compile));
+        let compile = ms(device.time_ps(IdleCause::Compile));
         let wall = ms(report!(Compile, &model).wall_ps.unwrap());
         assert!(near(compile, wall, 0.2), "{compile} ms of gaps, {wall} ms of compilation");
         assert_eq!((device.programs, device.count), (20, 19));
@@ -88,8 +88,8 @@ fn the_v6e_loop_is_queued_ahead() {
         let Some(model) = open(name) else { return };
         let clocks = report!(Clocks, &model);
         for shift in &clocks.devices {
-            assert_eq!(shift.base, Base::DeviceClock, "the timeline is out of order");
-            assert!(shift.sync < Sync::Poor, "{shift:?}");
+            assert_eq!(shift.base, ClockBase::DeviceClock, "the timeline is out of order");
+            assert!(shift.sync < ClockSync::Poor, "{shift:?}");
             // The bounds of 98 s differ by no more than a drift of some ppm explains.
             assert!((shift.bounds.at_most_ps.unwrap() - shift.bounds.at_least_ps).abs() < 150_000_000, "{shift:?}");
         }
@@ -105,7 +105,7 @@ fn the_v6e_loop_is_queued_ahead() {
             assert!(loops.len() > 80, "{}", loops.len());
             for gap in loops {
                 assert!(gap.length_ps < 2_000_000, "{gap:?}");
-                assert_eq!(gap.causes[0].cause, Cause::Queued, "{gap:?}");
+                assert_eq!(gap.causes[0].cause, IdleCause::Queued, "{gap:?}");
             }
         }
     }
@@ -122,7 +122,7 @@ fn serving_waits_for_requests() {
         let report = report!(Gaps, &model);
         sums_are_exact(&report);
         for device in &report.devices {
-            assert!(device.between.iter().all(|part| part.cause == Cause::Queued), "{:?}", device.between);
+            assert!(device.between.iter().all(|part| part.cause == IdleCause::Queued), "{:?}", device.between);
             let before = device.before.iter().max_by_key(|part| part.time_ps).unwrap();
             assert_eq!(before.event(), Some("$threading.py:323 wait"), "{before:?}");
         }

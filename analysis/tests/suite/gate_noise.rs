@@ -13,13 +13,13 @@ mod made;
 mod real;
 
 use analysis::compare::{Comparison, Summary, compare};
-use analysis::gates::{GateConfig, Level, Status, compare_options, judge};
+use analysis::gates::{GateConfig, GateLevel, Status, compare_options, judge};
 use made::{Kind, Noise, Regression, Runs};
 
 /// Names of the gates of the preset that fail.
 fn failing(base: &[Summary], cand: &[Summary], comparable: &Comparison) -> Vec<String> {
     let report = judge(cand, Some((base, comparable)), &GateConfig::default());
-    let failed = report.gates.into_iter().filter(|gate| gate.status == Status::Fail && gate.level == Level::Error);
+    let failed = report.gates.into_iter().filter(|gate| gate.status == Status::Fail && gate.level == GateLevel::Error);
     failed.map(|gate| gate.name()).collect()
 }
 

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use analysis::hardware::padding::Dimension;
-use analysis::hlo::{HeapEventKind, HloError, HloModule, Instruction, Origin};
+use analysis::hlo::{HeapEventKind, HloError, HloModule, HloOrigin, Instruction};
 use analysis::reports::ops::loops::Loops;
 use analysis::reports::ops::matmuls::{MatmulSizes, Matmuls, SizesFrom};
 use analysis::{Context, Options, ReportCache, Scope, TraceFacts as _};
 use importers::{ImportOptions, Progress};
 use proptest::prelude::*;
 use sample_traces::synthetic::{DecodeSpec, Run, TrainingSpec};
-use trace_model::{Blob, OpId, TraceModel};
+use trace_model::{OpId, ProgramBytes, TraceModel};
 
 /// A real capture, or `None`, said once, where this machine has none.
 fn open(name: &str) -> Option<TraceModel> {
@@ -35,9 +35,9 @@ fn op_named(model: &TraceModel, name: &str) -> OpId {
     model.op_ids().find(|&op| model.str(model.op(op).name) == name).unwrap()
 }
 
-fn blob(bytes: Vec<u8>) -> Blob {
+fn blob(bytes: Vec<u8>) -> ProgramBytes {
     let all = 0..bytes.len();
-    Blob::new(Arc::new(bytes), all)
+    ProgramBytes::new(Arc::new(bytes), all)
 }
 
 /// The serialized programs of a synthetic run.
@@ -52,7 +52,7 @@ fn the_matmul_of_v5e_is_a_convolution_inside_a_fusion() {
     with_context(&model, |cx| {
         let fusion = cx.instruction(op_named(&model, "fusion")).unwrap();
         let module = fusion.module();
-        assert_eq!((module.origin, &*module.name, &*fusion.opcode), (Origin::Proto, "jit_matmul", "fusion"));
+        assert_eq!((module.origin, &*module.name, &*fusion.opcode), (HloOrigin::Proto, "jit_matmul", "fusion"));
         let root = module.root(module.body(&fusion).unwrap()).unwrap();
         assert_eq!((&*root.opcode, root.operands.len()), ("convolution", 2));
         let convolution = root.attributes().convolution.as_ref().unwrap();
@@ -102,7 +102,7 @@ fn every_op_of_the_v6e_capture_is_an_instruction_of_its_program() {
         for op in ops {
             let instruction = cx.instruction(op).unwrap();
             assert_eq!(&*instruction.name, model.str(model.op(op).name));
-            assert_eq!(instruction.module().origin, Origin::Proto);
+            assert_eq!(instruction.module().origin, HloOrigin::Proto);
         }
     });
 }
@@ -115,7 +115,7 @@ fn exported_json_has_the_text_only() {
         let program = model.op(op).program.unwrap();
         assert!(matches!(cx.hlo(program), Err(HloError::NotRecorded(name)) if name.starts_with("jit_matmul")));
         let fusion = cx.instruction(op).unwrap();
-        assert_eq!((fusion.module().origin, fusion.operands().count()), (Origin::Text, 2));
+        assert_eq!((fusion.module().origin, fusion.operands().count()), (HloOrigin::Text, 2));
         assert_eq!(fusion.shape.as_ref().unwrap().array().unwrap().dims, [512, 512]);
         assert!(fusion.module().root(fusion.module().body(&fusion).unwrap()).is_none());
     });
@@ -298,7 +298,7 @@ fn collectives_say_the_same_in_program_and_text() {
         let mut compared = 0;
         for op in model.op_ids().filter(|&op| model.op(op).program.is_some()) {
             let instruction = cx.instruction(op).unwrap();
-            assert_eq!(instruction.module().origin, Origin::Proto, "{}", instruction.name);
+            assert_eq!(instruction.module().origin, HloOrigin::Proto, "{}", instruction.name);
             let text = HloModule::from_text(model.str(model.op(op).hlo_text.unwrap())).unwrap();
             let text = text.instructions.last().unwrap();
             assert_eq!(text.shape, instruction.shape, "{}", instruction.name);

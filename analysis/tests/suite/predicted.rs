@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use analysis::compare::{CompareOptions, Comparison, How, PredictionError, Summary, Weight, compare};
+use analysis::compare::{CompareOptions, Comparison, MatchedBy, PredictionError, Summary, Weight, compare};
 
 use analysis::{Context, Options, ReportCache, Scope, Tabular as _};
 use importers::{ImportOptions, Progress};
@@ -42,7 +42,10 @@ fn every_op_has_the_ratio_that_it_was_given() {
         assert_eq!(found.how.is_some(), predicted_ps.is_some(), "{}", op.name);
         if let (Some(ratio), Some(predicted_ps)) = (found.ratio, predicted_ps) {
             assert!(close(ratio, measured_ps / predicted_ps), "{}: {ratio}", op.name);
-            assert!(matches!(found.how, Some(How::SameProgram | How::Same | How::SameName)), "{found:?}");
+            assert!(
+                matches!(found.how, Some(MatchedBy::SameProgram | MatchedBy::Same | MatchedBy::SameName)),
+                "{found:?}"
+            );
         }
     }
     let sum = |of: &dyn Fn(&prediction::OpPair) -> i64| prediction::ops().iter().map(of).sum::<i64>() as f64;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use analysis::hints::{Hint, Hints};
 use analysis::reports::communication::dcn::Dcn;
 use analysis::reports::communication::sparse_cores::SparseCores;
-use analysis::reports::ops::kernels::{Declared, Kernels};
-use analysis::reports::summary::hardware_counters::{Generation, HardwareCounters};
+use analysis::reports::ops::kernels::{DeclaredCosts, Kernels};
+use analysis::reports::summary::hardware_counters::{CounterGeneration, HardwareCounters};
 use analysis::{Analysis, AnalysisError, Context, Options, ReportCache, Scope};
 use importers::{InputSource, Progress};
 use sample_traces::rare::{CounterName, CounterSamples, Megascale, PallasKernel, SparseOffload};
@@ -85,11 +85,11 @@ fn a_pallas_kernel_and_its_pipeline() {
         assert!(near(mxu.mean, 20.0) && near(mxu.max, 30.0), "{mxu:?}");
         assert!(near(mxu.covered_percent.unwrap(), 100.0), "{mxu:?}");
         if is_json {
-            assert_eq!(kernel.declared, Declared::TooFew);
+            assert_eq!(kernel.declared, DeclaredCosts::TooFew);
         } else {
             assert!(capture.model.import_log().count(IssueKind::CounterClipped) > 0);
             // Its cost is that of a block: the shapes need eight times as many.
-            assert_eq!((kernel.declared, kernel.flops), (Declared::TooFew, Some(3 * 1_076_887_552)));
+            assert_eq!((kernel.declared, kernel.flops), (DeclaredCosts::TooFew, Some(3 * 1_076_887_552)));
             assert_eq!(kernel.needed_flops, Some(3 * 2 * 2048 * 1024 * 2048));
             let seconds = 3.0 * 227.262e-6;
             assert!(near(kernel.flops_percent.unwrap(), 100.0 * 3.0 * 1_076_887_552.0 / seconds / 918e12));
@@ -107,7 +107,7 @@ fn hardware_counters_by_number_and_sample() {
     assert!(capture.model.all_lanes().iter().all(|lane| lane.depth == 0));
     let report = capture.report::<HardwareCounters>();
     let device = &report.devices[0];
-    assert_eq!((report.devices.len(), device.generation), (1, Some(Generation::V6e)));
+    assert_eq!((report.devices.len(), device.generation), (1, Some(CounterGeneration::V6e)));
     let percents = |metrics: &[analysis::reports::summary::hardware_counters::CounterMetric]| {
         metrics.iter().map(|metric| (metric.id, (metric.percent().unwrap() * 1e6).round() / 1e6)).collect::<Vec<_>>()
     };

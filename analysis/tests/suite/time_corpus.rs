@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use analysis::facts::clock_alignment::Sync;
+use analysis::facts::clock_alignment::ClockSync;
 use analysis::facts::steps::StepSource;
 use analysis::reports::communication::collectives::Collectives;
 use analysis::reports::communication::overlap::Overlap;
@@ -207,7 +207,7 @@ fn the_device_clock_is_found_to_be_late() {
     let Some(capture) = open(V5E[0]) else { return };
     let report = capture.report::<Doctor>();
     let [shift] = &report.clock_shifts[..] else { panic!("{:?}", report.clock_shifts) };
-    assert_eq!((shift.pairs, shift.ends, shift.sync), (20, 20, Sync::Shifted));
+    assert_eq!((shift.pairs, shift.ends, shift.sync), (20, 20, ClockSync::Shifted));
     assert!(near(shift.bounds.at_least_ps as f64, 610.180e6, 1e3), "{shift:?}");
     assert!(near(shift.bounds.at_most_ps.unwrap() as f64, 687.127e6, 1e3), "{shift:?}");
     assert!(capture.findings().contains(&"Q06"));

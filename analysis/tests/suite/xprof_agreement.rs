@@ -4,7 +4,7 @@
 //! `DIFFERENCES.md` says why and the test says how much.
 #![expect(clippy::float_cmp, reason = "a test says what is wrong by failing")]
 
-use analysis::hardware::limits::{BoundBy, Work};
+use analysis::hardware::limits::{BoundBy, OpWork};
 use analysis::reports::ops::op_stats::{OpRow, Ops, OpsReport};
 use analysis::reports::ops::roofline::{Roofline, StepWork};
 use analysis::reports::summary::utilization::Utilization;
@@ -225,7 +225,7 @@ fn one_matmul_of_v5e_reaches_what_was_worked_out_by_hand() {
     let seconds = slice.unwrap().measured_dur().as_secs_f64();
     let work = fusion.work();
     let one = |amount: Option<f64>| amount.map(|amount| amount / 10.0);
-    let work = Work { flops: one(work.flops), hbm_bytes: one(work.hbm_bytes), ..Work::default() };
+    let work = OpWork { flops: one(work.flops), hbm_bytes: one(work.hbm_bytes), ..OpWork::default() };
     near(work.flops.unwrap() / seconds, 78.26e12, 1e-4, "FLOP/s");
     near(work.hbm_bytes.unwrap() / seconds, 305.7e9, 1e-4, "HBM");
     near(work.percent_of(BoundBy::Compute, seconds, &ops.peaks).unwrap(), 38.61, 2e-4, "of peak");

@@ -1,7 +1,7 @@
 //! The roofline: operations per second against operations per byte, both by their
 //! logarithm.
 
-use analysis::reports::ops::roofline::{Point, Roofline};
+use analysis::reports::ops::roofline::{Roofline, RooflinePoint};
 use analysis::{OpGroup, Scope, Unit};
 
 use super::Look;
@@ -22,7 +22,7 @@ const BOTTOM: f32 = 44.0;
 pub fn roofline(trace: &OpenTrace, look: Look) -> Result<Drawing, String> {
     let report = trace.session.report::<Roofline>(Scope::WholeTrace).map_err(|error| error.to_string())?;
     let palette = look.palette();
-    let dots: Vec<(&Point, Place)> = report.ops.iter().filter_map(|op| Some((op, place(op)?))).collect();
+    let dots: Vec<(&RooflinePoint, Place)> = report.ops.iter().filter_map(|op| Some((op, place(op)?))).collect();
     let sums = [Some(&report.program), report.average_step.as_ref()].into_iter().flatten().filter_map(place);
     let range @ Range { x: x_range, y: y_range } = Range::of(&report, dots.iter().map(|dot| dot.1).chain(sums));
     let (width, height) = (look.width - LEFT - 16.0, look.height - TOP - BOTTOM);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use analysis::Tabular as _;
 use analysis::compare::{Comparison, Summary, Weight};
-use analysis::engine::json_text::{Cut, JsonText};
+use analysis::engine::json_text::{JsonText, TruncatedList};
 use analysis::gates::GatesReport;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -131,7 +131,7 @@ struct Written<'a> {
     /// Some lists are shorter than they were: `--top` says how long they may be.
     truncated: bool,
     /// Which, and how long they were.
-    truncated_lists: Vec<Cut>,
+    truncated_lists: Vec<TruncatedList>,
 }
 
 /// For programs; lists have at most `top` entries, all where it is 0.

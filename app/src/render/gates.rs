@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use analysis::compare::Comparison;
-use analysis::gates::{Gate, GatesReport, Level, Status};
+use analysis::gates::{Gate, GateLevel, GatesReport, Status};
 
 use crate::render::Layout;
 use crate::render::comparison::capitalised;
@@ -25,12 +25,12 @@ pub fn lines(report: &GatesReport, comparison: Option<&Comparison>, layout: &Lay
             format!("{} gates ({}): {}", alike.len(), names.join(", "), gate.message)
         };
         let word = match (gate.status, gate.level) {
-            (Status::Fail, Level::Warn) => "warning",
+            (Status::Fail, GateLevel::Warn) => "warning",
             (status, _) => status.title(),
         };
         let word = format!("{word:<width$}", width = INDENT - 2);
         let word = match gate.status {
-            Status::Fail if gate.level == Level::Error => layout.style.bad(&word),
+            Status::Fail if gate.level == GateLevel::Error => layout.style.bad(&word),
             Status::Pass => layout.style.dim(&word),
             _ => layout.style.warn(&word),
         };

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use analysis::hints::{Confidence, Hint, HintsReport, SavingBy, Severity};
+use analysis::hints::{Confidence, Hint, HintSeverity, HintsReport, SavingBy};
 use analysis::{Percent, counted};
 use trace_model::Picos;
 use unicode_width::UnicodeWidthStr as _;
@@ -22,7 +22,7 @@ const OPS_SHOWN: usize = 3;
 /// The hints of a first screen, at most so many, and how many more there are. What is to be known of the capture
 /// stands elsewhere on such a screen; what saves next to nothing is there only to answer the verdict.
 pub(crate) fn first(report: &HintsReport, most: usize) -> (Vec<&Hint>, usize) {
-    let hints = report.hints.iter().filter(|hint| hint.severity != Severity::Health);
+    let hints = report.hints.iter().filter(|hint| hint.severity != HintSeverity::Health);
     let is_worth_a_card = |hint: &&Hint| hint.saving_percent.is_none_or(|percent| percent >= LEAST_PERCENT);
     let all = hints.clone().count();
     let shown: Vec<&Hint> = hints.filter(is_worth_a_card).take(most).collect();
@@ -37,7 +37,7 @@ fn unit(report: &HintsReport) -> &'static str {
 
 /// What the cure of a hint saves, with times written by `time`.
 pub(crate) fn worth(hint: &Hint, report: &HintsReport, time: impl Fn(Picos) -> String) -> String {
-    if hint.severity == Severity::Health {
+    if hint.severity == HintSeverity::Health {
         return "about the capture".to_owned();
     }
     let written = |ps: i64| time(Picos::from_ps(ps));
@@ -141,7 +141,7 @@ pub fn full(report: &HintsReport, layout: &Layout) -> String {
 /// `shared`: on the first screen, hints above that are in part about the same time.
 fn head(text: &mut String, hint: &Hint, report: &HintsReport, shared: Option<&[&str]>, layout: &Layout) {
     let worth = worth(hint, report, |time| time.to_string());
-    if hint.severity == Severity::Health {
+    if hint.severity == HintSeverity::Health {
         title(text, hint, layout);
         lines(text, "", &worth, layout);
         return;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use analysis::compare::Comparison;
-use analysis::engine::json_text::{Cut, JsonText};
+use analysis::engine::json_text::{JsonText, TruncatedList};
 use analysis::gates::GatesReport;
 use analysis::{ANALYSES, Options, Scope};
 use schemars::generate::{SchemaGenerator, SchemaSettings};
@@ -49,7 +49,7 @@ struct Written<'a> {
     /// Some lists are shorter than they were: `--top` says how long they may be.
     truncated: bool,
     /// Which, and how long they were.
-    truncated_lists: Vec<Cut>,
+    truncated_lists: Vec<TruncatedList>,
 }
 
 /// What wrote a document.
@@ -132,7 +132,7 @@ pub fn document(document: &Document, top: usize) -> serde_json::Result<String> {
     out.raw(before);
     let (text, mut cuts) = out.finish();
     // In the order in which reports are shown, the comparison last.
-    let place = |cut: &Cut| {
+    let place = |cut: &TruncatedList| {
         let is_of = |section: &super::Section| cut.path.starts_with(&format!("/reports/{}/", section.id));
         document.sections().iter().position(is_of).unwrap_or(usize::MAX)
     };
@@ -152,7 +152,7 @@ pub(super) fn parted<'a>(text: &'a str, name: &str, value: &str) -> (&'a str, &'
 }
 
 /// Says which lists were cut, and ends a document.
-pub(super) fn end(mut text: String, cuts: &[Cut], after: &str) -> serde_json::Result<String> {
+pub(super) fn end(mut text: String, cuts: &[TruncatedList], after: &str) -> serde_json::Result<String> {
     text.push_str(if cuts.is_empty() { "false" } else { "true" });
     text.push_str(",\n  \"truncated_lists\": ");
     let mut out = JsonText::after(text, 0);

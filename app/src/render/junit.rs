@@ -8,13 +8,13 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use analysis::compare::{Comparison, Summary};
-use analysis::gates::{Gate, GatesReport, Level, Status};
+use analysis::gates::{Gate, GateLevel, GatesReport, Status};
 use analysis::math::stats::median;
 
 /// The XML.
 pub fn junit(gates: &GatesReport, runs: &[Summary], comparison: Option<&Comparison>) -> String {
     let count = |status: Status| {
-        let counts = |gate: &&Gate| gate.status == status && (status != Status::Fail || gate.level == Level::Error);
+        let counts = |gate: &&Gate| gate.status == status && (status != Status::Fail || gate.level == GateLevel::Error);
         gates.gates.iter().filter(counts).count()
     };
     let numbers = format!("tests=\"{}\" failures=\"{}\" errors=\"0\"", gates.gates.len(), count(Status::Fail));
@@ -41,7 +41,7 @@ fn case(xml: &mut String, gate: &Gate) {
     let (name, message) = (escaped(&gate.name()), escaped(&gate.message));
     let _ = write!(xml, "    <testcase classname=\"systole.{}\" name=\"{name}\"", gate.kind);
     let _ = match (gate.status, gate.level) {
-        (Status::Fail, Level::Error) => {
+        (Status::Fail, GateLevel::Error) => {
             writeln!(xml, ">\n      <failure type=\"{}\" message=\"{message}\"/>\n    </testcase>", gate.kind)
         }
         (Status::Fail, _) => writeln!(xml, ">\n      <system-out>warning: {message}</system-out>\n    </testcase>"),

@@ -10,8 +10,8 @@ use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 use analysis::compare::{OpChange, signed};
-use analysis::gates::{Gate, GatesReport, Level, Status};
-use analysis::hints::{Hint, Hints, HintsReport, Severity, rules};
+use analysis::gates::{Gate, GateLevel, GatesReport, Status};
+use analysis::hints::{Hint, HintSeverity, Hints, HintsReport, rules};
 use serde_json::{Value, json};
 
 use crate::render::Document;
@@ -137,7 +137,7 @@ fn rules_of(results: &[Value]) -> Vec<Value> {
 }
 
 fn gate_result(gate: &Gate, trace: &str) -> Value {
-    let level = if gate.level == Level::Error { "error" } else { "warning" };
+    let level = if gate.level == GateLevel::Error { "error" } else { "warning" };
     json!({
         "ruleId": gate.kind,
         "level": level,
@@ -149,8 +149,8 @@ fn gate_result(gate: &Gate, trace: &str) -> Value {
 
 fn hint_result(hint: &Hint, trace: &str, below: Option<&Path>) -> Value {
     let level = match hint.severity {
-        Severity::Critical | Severity::High => "warning",
-        Severity::Medium | Severity::Low | Severity::Health => "note",
+        HintSeverity::Critical | HintSeverity::High => "warning",
+        HintSeverity::Medium | HintSeverity::Low | HintSeverity::Health => "note",
     };
     let place = location_of(hint.ops.iter().filter_map(|op| op.source.as_deref()), trace, below);
     let ops: Vec<&str> = hint.ops.iter().take(5).map(|op| op.name.as_str()).collect();

@@ -88,7 +88,7 @@ pub fn gates_table(text: &mut String, gates: &GatesReport) {
     for gate in &gates.gates {
         let mark = match gate.status {
             Status::Pass => "✅ pass",
-            Status::Fail if gate.level == analysis::gates::Level::Error => "❌ fail",
+            Status::Fail if gate.level == analysis::gates::GateLevel::Error => "❌ fail",
             Status::Fail => "⚠️ warn",
             Status::Inconclusive => "❔ inconclusive",
         };

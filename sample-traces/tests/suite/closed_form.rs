@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use analysis::facts::clock_alignment::Sync;
+use analysis::facts::clock_alignment::ClockSync;
 use analysis::facts::steps::StepSource;
 use analysis::reports::communication::overlap::{Overlap, OverlapReport};
 use analysis::reports::host::clocks::Clocks;
@@ -297,7 +297,7 @@ fn clocks_are_as_far_apart_as_they_were_made() {
             assert_eq!((at_least, at_most), run.expected.clock_shift_ps, "{name}");
             for shift in &report.devices {
                 let needed = shift.bounds.at_least_ps.max(0);
-                let sync = if needed == 0 { Sync::Aligned } else { Sync::Shifted };
+                let sync = if needed == 0 { ClockSync::Aligned } else { ClockSync::Shifted };
                 assert_eq!((shift.sync, shift.shift_ps), (sync, needed), "{name}");
                 assert_eq!((shift.pairs, shift.ends), (run.spec.steps as usize, run.spec.steps as usize), "{name}");
             }

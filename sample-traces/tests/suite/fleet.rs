@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
-use analysis::reports::steps::balance::{Balance, Pattern};
+use analysis::reports::steps::balance::{Balance, ImbalancePattern};
 use analysis::reports::steps::step_parts::{HostPhase, StepPart, StepParts};
 use analysis::reports::steps::step_times::Steps;
 use analysis::{Context, Options, ReportCache, Scope};
@@ -41,7 +41,10 @@ fn a_straggler_of_known_length() {
         let slow: Vec<&str> =
             balance.devices.iter().filter(|load| load.is_straggler).map(|load| load.core.as_str()).collect();
         assert_eq!(slow, ["/device:TPU:5"]);
-        assert_eq!(balance.pattern, Pattern::Persistent { core: "/device:TPU:5".to_owned(), steps: 20, uneven: 20 });
+        assert_eq!(
+            balance.pattern,
+            ImbalancePattern::Persistent { core: "/device:TPU:5".to_owned(), steps: 20, uneven: 20 }
+        );
         for (device, load) in balance.devices.iter().enumerate() {
             let waits = if device == 5 { 0 } else { ms(3).ps() };
             assert_eq!(load.step_ps.map(|ps| ps as i64), Some(ms(13).ps()));

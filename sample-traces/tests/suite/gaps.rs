@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use analysis::reports::host::dispatch::Dispatch;
-use analysis::reports::host::gaps::{Cause, GapPlace, Gaps, GapsReport};
+use analysis::reports::host::gaps::{GapPlace, Gaps, GapsReport, IdleCause};
 use analysis::{Context, Options, ReportCache, Scope};
 use importers::{InputSource, Progress};
 use sample_traces::sample_specs;
@@ -27,7 +27,7 @@ fn gaps_of(model: &TraceModel) -> GapsReport {
 }
 
 /// What the host does between two programs of device `ordinal`, in the order of [`Cause::ALL`].
-fn expected(run: &Run, ordinal: i64, pair: &[StepTimes]) -> Vec<(Cause, i64)> {
+fn expected(run: &Run, ordinal: i64, pair: &[StepTimes]) -> Vec<(IdleCause, i64)> {
     let (last, next) = (pair[0], pair[1]);
     let skew = run.spec.device_skew.ps();
     let enqueued = next.enqueue + ordinal * PER_DEVICE_PS;
@@ -38,13 +38,13 @@ fn expected(run: &Run, ordinal: i64, pair: &[StepTimes]) -> Vec<(Cause, i64)> {
     let compile = run.expected.compile.as_ref().filter(|_| next.compile.is_some()).map_or(0, ExpectedCompile::wall_ps);
     let in_queue = to.min(enqueued + ENQUEUE_PS);
     let parts = [
-        (Cause::Compile, compile),
-        (Cause::Input, next.input_end - next.begin - BEFORE_INPUT_PS),
-        (Cause::HostToDevice, next.call.0 - next.input_end),
-        (Cause::Dispatch, in_queue - next.call.0 - compile),
-        (Cause::Wait, last.end - from),
-        (Cause::Queued, to - in_queue),
-        (Cause::Unknown, BEFORE_INPUT_PS),
+        (IdleCause::Compile, compile),
+        (IdleCause::Input, next.input_end - next.begin - BEFORE_INPUT_PS),
+        (IdleCause::HostToDevice, next.call.0 - next.input_end),
+        (IdleCause::Dispatch, in_queue - next.call.0 - compile),
+        (IdleCause::Wait, last.end - from),
+        (IdleCause::Queued, to - in_queue),
+        (IdleCause::Unknown, BEFORE_INPUT_PS),
     ];
     parts.into_iter().filter(|&(_, time)| time > 0).collect()
 }
@@ -65,7 +65,7 @@ fn check(run: &Run, report: &GapsReport, name: &str) {
             );
             assert_eq!(gap.start_ps, pair[0].device.1 - run.spec.device_skew.ps(), "{name}");
         }
-        let sum: i64 = Cause::ALL.map(|cause| device.time_ps(cause)).iter().sum();
+        let sum: i64 = IdleCause::ALL.map(|cause| device.time_ps(cause)).iter().sum();
         assert_eq!((sum, device.program_ps), (device.idle_ps, run.expected.module_ps), "{name}");
         assert_eq!(device.idle_ps + device.program_ps, device.window_ps, "{name}");
         let inside = device.inside.as_ref().unwrap();
@@ -97,8 +97,8 @@ fn a_stall_is_input() {
     };
     let (with, without) = (open(Some((2, Picos::from_ps(7_000 * US)))), open(None));
     for (with, without) in with.devices.iter().zip(&without.devices) {
-        for cause in Cause::ALL {
-            let more = if cause == Cause::Input { 7_000 * US } else { 0 };
+        for cause in IdleCause::ALL {
+            let more = if cause == IdleCause::Input { 7_000 * US } else { 0 };
             assert_eq!(with.time_ps(cause) - without.time_ps(cause), more, "{cause:?}");
         }
     }

@@ -1,7 +1,7 @@
 //! Converts flows of the builder to rows of the model.
 
 use super::track::NO_ROW;
-use crate::builder::{FlowEnd, Flows, SliceKey};
+use crate::builder::{FlowEnd, PendingFlows, SliceKey};
 use crate::flow::Flow;
 use crate::import_log::{ImportLog, IssueKind};
 use crate::model::Columns;
@@ -13,9 +13,9 @@ use crate::track::TrackId;
 pub(super) type RowsOf = Vec<(u32, Vec<u32>)>;
 
 /// Links all flows; those with only one end are counted in the log.
-pub(super) fn link(model: &mut Columns, flows: Flows, rows_of: RowsOf, shifts: &[i64]) {
+pub(super) fn link(model: &mut Columns, flows: PendingFlows, rows_of: RowsOf, shifts: &[i64]) {
     let mut log = std::mem::take(&mut model.log);
-    let Flows { between, others } = flows;
+    let PendingFlows { between, others } = flows;
     let mut linked: Vec<Flow> = between
         .into_iter()
         .filter_map(|(from, to, id)| pair(row_of(&rows_of, from), row_of(&rows_of, to), id, &mut log))

@@ -9,12 +9,12 @@ use crate::compact::CompactColumn;
 use crate::import_log::{ImportLog, IssueKind};
 use crate::model::Lane;
 use crate::nesting::NO_PARENT;
-use crate::slices::{DeviceClock, NO_ARGS, Reparented, SliceTable};
+use crate::slices::{DeviceClockColumns, NO_ARGS, Reparented, SliceTable};
 use crate::time::{TimeRange, Timestamp};
 use crate::track::TrackId;
 
 /// All tracks, one after the other.
-pub(super) struct Merged {
+pub(super) struct MergedTracks {
     pub(super) table: SliceTable,
     pub(super) lanes: Vec<Lane>,
     pub(super) track_lanes: Vec<Range<u32>>,
@@ -23,7 +23,7 @@ pub(super) struct Merged {
     pub(super) rows_of: RowsOf,
 }
 
-impl Merged {
+impl MergedTracks {
     pub(super) fn with_capacity(rows: usize, has_args: bool) -> Self {
         Self {
             table: SliceTable {
@@ -90,7 +90,12 @@ impl Merged {
         }
         if let Some((clock_base, start_minus_base, dur_minus_timeline)) = track.device {
             let rows = base..base + n as u32;
-            table.device_clocks.push(DeviceClock { rows, base: clock_base, start_minus_base, dur_minus_timeline });
+            table.device_clocks.push(DeviceClockColumns {
+                rows,
+                base: clock_base,
+                start_minus_base,
+                dur_minus_timeline,
+            });
         }
         if !track.reparented.is_empty() {
             let pairs = track.reparented.into_iter().map(|(parent, child)| (parent + base, child + base)).collect();

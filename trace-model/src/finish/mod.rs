@@ -16,14 +16,14 @@ use rayon::prelude::{IntoParallelIterator as _, ParallelIterator as _};
 use crate::builder::{CounterBuilder, TraceBuilder, TrackBuilder};
 use crate::counters::CounterSeries;
 use crate::import_log::{ImportLog, IssueKind};
-use crate::index::Index;
+use crate::index::ModelIndex;
 use crate::model::{Columns, TraceModel};
 use crate::source::Source;
 use crate::time::{Picos, TimeRange, Timestamp};
 use crate::track::{Track, TrackId};
 
-use merge::Merged;
-use track::{FinishedTrack, Job, finish_track};
+use merge::MergedTracks;
+use track::{FinishedTrack, TrackJob, finish_track};
 
 /// Rows that are finished before they move into the table: enough to keep all threads busy, few compared with the
 /// table.
@@ -43,9 +43,9 @@ pub(crate) fn finish(mut builder: TraceBuilder) -> TraceModel {
         })
         .collect();
 
-    let Merged { mut table, lanes, track_lanes, track_args, rows_of } = merged;
+    let MergedTracks { mut table, lanes, track_lanes, track_args, rows_of } = merged;
     table.freeze();
-    let index = Index::new(&builder.groups, &builder.tracks, &counters, &builder.strings);
+    let index = ModelIndex::new(&builder.groups, &builder.tracks, &counters, &builder.strings);
     let mut model = Columns {
         strings: builder.strings,
         sources: builder.sources,
@@ -73,7 +73,7 @@ pub(crate) fn finish(mut builder: TraceBuilder) -> TraceModel {
 }
 
 /// Finishes all tracks, a few at a time, and concatenates them.
-fn finish_tracks(builder: &mut TraceBuilder, shifts: &[i64], plausible: &[TimeRange]) -> Merged {
+fn finish_tracks(builder: &mut TraceBuilder, shifts: &[i64], plausible: &[TimeRange]) -> MergedTracks {
     let source_of = |track: &Track| builder.groups[track.group.index()].source.index();
     let flow_tracks = builder.flows.tracks(builder.tracks.len());
     let batches = std::mem::take(&mut builder.track_builders);
@@ -81,10 +81,10 @@ fn finish_tracks(builder: &mut TraceBuilder, shifts: &[i64], plausible: &[TimeRa
     let has_args = batches.iter().any(|track| track.batch.args.len() > 0);
     let mut jobs = batches.into_iter().zip(&builder.tracks).zip(flow_tracks).map(|((batch, track), keep_rows)| {
         let (free, source) = (track.kind.overlaps_freely(), source_of(track));
-        (batch, Job { free, shift: shifts[source], keep_rows, plausible: plausible[source] })
+        (batch, TrackJob { free, shift: shifts[source], keep_rows, plausible: plausible[source] })
     });
 
-    let mut merged = Merged::with_capacity(rows, has_args);
+    let mut merged = MergedTracks::with_capacity(rows, has_args);
     loop {
         let wave = next_wave(&mut jobs);
         if wave.is_empty() {
@@ -102,7 +102,7 @@ fn finish_tracks(builder: &mut TraceBuilder, shifts: &[i64], plausible: &[TimeRa
 }
 
 /// The tracks to finish together: at least one per thread.
-fn next_wave(jobs: &mut impl Iterator<Item = (TrackBuilder, Job)>) -> Vec<(TrackBuilder, Job)> {
+fn next_wave(jobs: &mut impl Iterator<Item = (TrackBuilder, TrackJob)>) -> Vec<(TrackBuilder, TrackJob)> {
     let mut wave = Vec::new();
     let mut rows = 0;
     while rows < ROWS_AT_ONCE || wave.len() < rayon::current_num_threads() {

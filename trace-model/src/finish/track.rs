@@ -7,7 +7,7 @@ use crate::attrs::SliceAttr;
 use crate::batch::SliceBatch;
 use crate::builder::TrackBuilder;
 use crate::compact::CompactColumn;
-use crate::nesting::{NO_PARENT, Nesting, Rows, children_in_rows, nest, parents_by, rows_by_depth};
+use crate::nesting::{NO_PARENT, Nesting, TrackRows, children_in_rows, nest, parents_by, rows_by_depth};
 use crate::slices::NO_ARGS;
 use crate::time::TimeRange;
 
@@ -17,7 +17,7 @@ use super::plausible;
 pub(super) const NO_ROW: u32 = u32::MAX;
 
 /// How to finish a track.
-pub(super) struct Job {
+pub(super) struct TrackJob {
     /// Whether slices may overlap freely: see [`nest`].
     pub(super) free: bool,
     /// Added to every start.
@@ -57,7 +57,7 @@ pub(super) struct FinishedTrack {
 }
 
 /// Sorts and nests the slices of a track.
-pub(super) fn finish_track(mut track: TrackBuilder, job: &Job) -> FinishedTrack {
+pub(super) fn finish_track(mut track: TrackBuilder, job: &TrackJob) -> FinishedTrack {
     let mut closed = std::mem::take(&mut track.closed);
     closed.sort_unstable();
     if !closed.is_empty() {
@@ -79,13 +79,13 @@ pub(super) fn finish_track(mut track: TrackBuilder, job: &Job) -> FinishedTrack 
     let end = |i: usize| batch.starts[i].saturating_add(batch.durs.get(i));
     let Nesting { depths, parents, spilled } =
         nest(order.iter().map(|&i| (batch.starts[i as usize], end(i as usize))), job.free);
-    let Rows { lane_lens, row_of, by_row } = rows_by_depth(&depths);
+    let TrackRows { lane_lens, row_of, by_row } = rows_by_depth(&depths);
     drop(depths);
     let (parents, reparented) = device_parents(&batch, &order, parents, &row_of, job.free);
 
     let rows_of =
         if job.keep_rows || !batch.attrs.is_empty() { rows_by_index(&batch, &order, &row_of) } else { Vec::new() };
-    let placed = Placed { order: &order, row_of: &row_of, by_row: &by_row, parents: &parents };
+    let placed = PlacedSlice { order: &order, row_of: &row_of, by_row: &by_row, parents: &parents };
     let mut out = placed.columns(&batch);
     out.spilled = spilled.iter().map(|&position| row_of[position as usize]).collect();
     out.attrs = attrs_by_row(batch.attrs, &rows_of);
@@ -139,7 +139,7 @@ fn rows_by_index(batch: &SliceBatch, order: &[u32], row_of: &[u32]) -> Vec<u32> 
 }
 
 /// Row and parent of each slice. A position is a rank in time order, an index is one in the batch.
-struct Placed<'a> {
+struct PlacedSlice<'a> {
     /// Index of each position.
     order: &'a [u32],
     /// Row of each position.
@@ -150,7 +150,7 @@ struct Placed<'a> {
     parents: &'a [u32],
 }
 
-impl Placed<'_> {
+impl PlacedSlice<'_> {
     /// The columns of the batch in order of rows.
     fn columns(&self, batch: &SliceBatch) -> FinishedTrack {
         let n = self.order.len();

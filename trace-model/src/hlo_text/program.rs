@@ -23,7 +23,7 @@ pub struct ProgramText<'a> {
 
 /// A part of a computation, in the order of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part<'a> {
+pub enum ProgramPart<'a> {
     /// A computation starts.
     Begin {
         /// Its name, without `%`.
@@ -46,7 +46,7 @@ pub enum Part<'a> {
 
 impl<'a> ProgramText<'a> {
     /// Reads a text and passes each part of its computations to `visit`; `None` if the text is not a program.
-    pub fn read(text: &'a str, mut visit: impl FnMut(Part<'a>)) -> Option<Self> {
+    pub fn read(text: &'a str, mut visit: impl FnMut(ProgramPart<'a>)) -> Option<Self> {
         let header = text.lines().next()?.strip_prefix(BEGIN)?;
         let mut program = Self { name: split_commas(header).next()?, header, ..Self::default() };
         let (mut table, mut open) = ("", None);
@@ -56,20 +56,20 @@ impl<'a> ProgramText<'a> {
             let is_cut = lines.peek().is_none() && !is_whole;
             if line.starts_with('}') {
                 if open.take().is_some() {
-                    visit(Part::End);
+                    visit(ProgramPart::End);
                 }
             } else if open.is_some() {
                 match HloText::parse(line.trim()).filter(|instruction| !instruction.is_cut) {
-                    Some(instruction) => visit(Part::Instruction(instruction)),
+                    Some(instruction) => visit(ProgramPart::Instruction(instruction)),
                     None if is_cut || line.trim().is_empty() => {}
-                    None => visit(Part::Broken { line: at + 1, text: line }),
+                    None => visit(ProgramPart::Broken { line: at + 1, text: line }),
                 }
             } else if line.ends_with('{') && line.contains("->") {
                 let is_entry = line.starts_with("ENTRY ");
                 let name = line.trim_start_matches("ENTRY ").trim_start_matches('%');
                 let name = name.split([' ', '(']).next().unwrap_or_default();
                 open = Some(name);
-                visit(Part::Begin { name, is_entry });
+                visit(ProgramPart::Begin { name, is_entry });
             } else if line.starts_with(|c: char| c.is_ascii_digit()) {
                 program.frames.add_row(table, line);
             } else {
@@ -78,7 +78,7 @@ impl<'a> ProgramText<'a> {
         }
         program.cut_in = open;
         if open.is_some() {
-            visit(Part::End);
+            visit(ProgramPart::End);
         }
         // HLO text numbers callers from 2, so the outermost frame seems to call itself.
         if program.frames.frames.first().is_some_and(|&[_, parent]| parent == 1) {
@@ -159,13 +159,13 @@ ENTRY %main (a: f32[8]) -> f32[8] {
         let stack: Vec<_> = program.frames.stack(2).map(|frame| (frame.file, frame.function, frame.line)).collect();
         assert_eq!(stack, [("tr\"ain.py", "f", 7), ("tr\"ain.py", "f", 3)]);
         assert_eq!(program.frame_rings, 0);
-        let begins = |name, is_entry| Part::Begin { name, is_entry };
+        let begins = |name, is_entry| ProgramPart::Begin { name, is_entry };
         assert_eq!(
             [parts[0], parts[3], parts[4], parts[6]],
-            [begins("add", false), Part::End, begins("main", true), Part::End]
+            [begins("add", false), ProgramPart::End, begins("main", true), ProgramPart::End]
         );
-        assert_eq!(parts[2], Part::Broken { line: 19, text: "  what is this" });
-        assert!(matches!(parts[5], Part::Instruction(HloText { name: "a", is_root: true, .. })));
+        assert_eq!(parts[2], ProgramPart::Broken { line: 19, text: "  what is this" });
+        assert!(matches!(parts[5], ProgramPart::Instruction(HloText { name: "a", is_root: true, .. })));
         assert_eq!(ProgramText::read("HloModul", |_| ()), None);
         let cut = &TEXT[..TEXT.len() - 20];
         assert_eq!(ProgramText::read(cut, |_| ()).unwrap().cut_in, Some("main"));

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-fn written(value: &impl Serialize, top: usize) -> (String, Vec<Cut>) {
+fn written(value: &impl Serialize, top: usize) -> (String, Vec<TruncatedList>) {
     let mut out = JsonText::after(String::new(), top);
     out.value(value, &[]).unwrap();
     out.finish()

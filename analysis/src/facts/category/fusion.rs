@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use trace_model::{ProgramId, TraceModel};
 
-use super::{AsyncRole, CollectiveKind, OpClass, OpGroup, Traits, group_of, split_role};
+use super::{AsyncRole, CollectiveKind, OpClass, OpFlags, OpGroup, group_of, split_role};
 use crate::hlo::{ComputationId, HloModule, Instruction};
 
 /// Category of these fusions.
@@ -118,7 +118,7 @@ impl FusionBody {
             });
             class.collective = Some(kind);
             class.group = OpGroup::Collective;
-            class.traits.set(Traits::FUSED_COLLECTIVE, class.role.is_none());
+            class.traits.set(OpFlags::FUSED_COLLECTIVE, class.role.is_none());
         } else if class.collective.is_none() {
             class.group = self.group;
         }
@@ -145,7 +145,7 @@ pub(super) fn pair_up(model: &TraceModel, classes: &mut [(OpClass, String)]) {
 
 #[cfg(test)]
 mod tests {
-    use trace_model::{Blob, Op, TraceBuilder};
+    use trace_model::{Op, ProgramBytes, TraceBuilder};
 
     use super::*;
     use crate::facts::category::OpClasses;
@@ -196,7 +196,7 @@ ENTRY %main (x: f32[64,8], i.5: s32[4,1]) -> f32[64,8] {
         let mut builder = TraceBuilder::new();
         let program = builder.program("jit_f", Some(1));
         if with_program {
-            builder.set_program_hlo(program, Blob::new(Arc::new(PROGRAM), 0..PROGRAM.len()));
+            builder.set_program_hlo(program, ProgramBytes::new(Arc::new(PROGRAM), 0..PROGRAM.len()));
         }
         for &(name, framework) in names {
             let (name, category) = (builder.intern(name), Some(builder.intern(CUSTOM)));

@@ -115,7 +115,7 @@ pub enum AsyncRole {
 bitflags::bitflags! {
     /// Flags of an op.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    struct Traits: u8 {
+    struct OpFlags: u8 {
         const FUSED_COLLECTIVE = 1;
         const OFF_DUTY = 1 << 1;
         const MAY_HAVE_INNER_OPS = 1 << 2;
@@ -134,7 +134,7 @@ pub struct OpClass {
     pub collective: Option<CollectiveKind>,
     /// Role in an asynchronous pair; `None` if it is synchronous.
     pub role: Option<AsyncRole>,
-    traits: Traits,
+    traits: OpFlags,
 }
 
 impl OpClass {
@@ -152,28 +152,28 @@ impl OpClass {
     }
     /// A collective fused with other work, so that the two cannot be told apart.
     pub fn is_fused_collective(&self) -> bool {
-        self.traits.contains(Traits::FUSED_COLLECTIVE)
+        self.traits.contains(OpFlags::FUSED_COLLECTIVE)
     }
     /// Whether the core is off duty by `XProf`'s list: infeed, outfeed, host transfers, `async-done`, megacore fusion.
     pub fn is_off_duty(&self) -> bool {
-        self.traits.contains(Traits::OFF_DUTY)
+        self.traits.contains(OpFlags::OFF_DUTY)
     }
     /// Whether its time and costs include those of other ops on the same track (`while`, `conditional`, `call`,
     /// megacore fusion).
     pub fn may_have_inner_ops(&self) -> bool {
-        self.traits.contains(Traits::MAY_HAVE_INNER_OPS)
+        self.traits.contains(OpFlags::MAY_HAVE_INNER_OPS)
     }
     /// Whether it is recomputed to save memory.
     pub fn is_remat(&self) -> bool {
-        self.traits.contains(Traits::REMAT)
+        self.traits.contains(OpFlags::REMAT)
     }
     /// Whether the category is exactly `custom-call`: costs are then per execution.
     pub fn is_custom_call(&self) -> bool {
-        self.traits.contains(Traits::CUSTOM_CALL)
+        self.traits.contains(OpFlags::CUSTOM_CALL)
     }
     /// Whether the category was recorded, not inferred from text or name.
     pub fn category_recorded(&self) -> bool {
-        self.traits.contains(Traits::CATEGORY_RECORDED)
+        self.traits.contains(OpFlags::CATEGORY_RECORDED)
     }
     /// Whether it is part of an asynchronous op: its time on the op track is then not the time of the work.
     pub fn is_async(&self) -> bool {
@@ -249,7 +249,7 @@ fn classify(model: &TraceModel, op: &Op) -> (OpClass, String) {
         class.group = OpGroup::DataMovement;
     }
     if framework.contains("rematted_computation") {
-        class.traits |= Traits::REMAT;
+        class.traits |= OpFlags::REMAT;
     }
     (class, category)
 }
@@ -279,12 +279,12 @@ pub fn classify_texts(category: Option<&str>, text: &str, name: &str) -> (OpClas
     };
     let is_remat = text.split('=').next().is_some_and(|head| head.contains(".remat")) || name.contains(".remat");
     let traits = [
-        (Traits::FUSED_COLLECTIVE, is_fused_collective),
-        (Traits::OFF_DUTY, is_off_duty),
-        (Traits::MAY_HAVE_INNER_OPS, may_have_inner_ops),
-        (Traits::REMAT, is_remat),
-        (Traits::CUSTOM_CALL, category_text == "custom-call"),
-        (Traits::CATEGORY_RECORDED, category.is_some()),
+        (OpFlags::FUSED_COLLECTIVE, is_fused_collective),
+        (OpFlags::OFF_DUTY, is_off_duty),
+        (OpFlags::MAY_HAVE_INNER_OPS, may_have_inner_ops),
+        (OpFlags::REMAT, is_remat),
+        (OpFlags::CUSTOM_CALL, category_text == "custom-call"),
+        (OpFlags::CATEGORY_RECORDED, category.is_some()),
     ];
     let traits = traits.into_iter().filter(|&(_, is_so)| is_so).map(|(what, _)| what).collect();
     let class = OpClass { group, collective, role, traits };

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 /// One inequality: at `at_ps` the shift is at least, or at most, `shift_ps`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bound {
+pub struct ShiftBound {
     /// When, by the device's own position on the timeline.
     pub at_ps: i64,
     /// The bound.
@@ -17,16 +17,16 @@ pub struct Bound {
 
 /// The shifts that some pairs allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-pub struct Interval {
+pub struct ShiftInterval {
     /// No program starts before the host launched it.
     pub at_least_ps: i64,
     /// No program ends after the host noticed its end; `None` if the host noticed none.
     pub at_most_ps: Option<i64>,
 }
 
-impl Interval {
+impl ShiftInterval {
     /// Of all pairs; `None` without launches.
-    pub fn of(lower: &[Bound], upper: &[Bound]) -> Option<Self> {
+    pub fn of(lower: &[ShiftBound], upper: &[ShiftBound]) -> Option<Self> {
         let at_least_ps = lower.iter().map(|bound| bound.shift_ps).max()?;
         Some(Self { at_least_ps, at_most_ps: upper.iter().map(|bound| bound.shift_ps).min() })
     }
@@ -49,7 +49,7 @@ impl Interval {
 
 /// A shift that grows with time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Line {
+pub struct ShiftLine {
     /// The shift at `at_ps`.
     pub shift_ps: i64,
     /// Somewhere in the middle of the pairs.
@@ -66,11 +66,11 @@ const MAX_DRIFT_PPM: f64 = 1_000.0;
 const ROUNDS: usize = 100;
 
 /// A line between lower and upper bounds, as far from both as possible; `None` if there is none with a credible slope.
-pub fn line(lower: &[Bound], upper: &[Bound]) -> Option<Line> {
+pub fn line(lower: &[ShiftBound], upper: &[ShiftBound]) -> Option<ShiftLine> {
     let at_ps = lower.get(lower.len() / 2)?.at_ps;
     // The distance between the bounds is a concave function of the slope: it has one maximum.
     let room = |ppm: f64| {
-        let rest = |bound: &Bound| bound.shift_ps as f64 - ppm * 1e-6 * (bound.at_ps.saturating_sub(at_ps)) as f64;
+        let rest = |bound: &ShiftBound| bound.shift_ps as f64 - ppm * 1e-6 * (bound.at_ps.saturating_sub(at_ps)) as f64;
         let low = lower.iter().map(rest).fold(f64::NEG_INFINITY, f64::max);
         let high = upper.iter().map(rest).fold(f64::INFINITY, f64::min);
         (low, high)
@@ -87,7 +87,7 @@ pub fn line(lower: &[Bound], upper: &[Bound]) -> Option<Line> {
     let drift_ppm = f64::midpoint(from, to);
     let (low, high) = room(drift_ppm);
     let is_steepest = drift_ppm.abs() > 0.99 * MAX_DRIFT_PPM;
-    (low <= high && high.is_finite() && !is_steepest).then(|| Line {
+    (low <= high && high.is_finite() && !is_steepest).then(|| ShiftLine {
         shift_ps: f64::midpoint(low, high) as i64,
         at_ps,
         drift_ppm,
@@ -96,7 +96,7 @@ pub fn line(lower: &[Bound], upper: &[Bound]) -> Option<Line> {
 }
 
 /// The first and the last third of the bounds by time.
-pub fn thirds(bounds: &[Bound]) -> (&[Bound], &[Bound]) {
+pub fn thirds(bounds: &[ShiftBound]) -> (&[ShiftBound], &[ShiftBound]) {
     let third = bounds.len() / 3;
     (&bounds[..third], &bounds[bounds.len() - third..])
 }
@@ -105,12 +105,12 @@ pub fn thirds(bounds: &[Bound]) -> (&[Bound], &[Bound]) {
 mod tests {
     use super::*;
 
-    fn bounds(points: &[(i64, i64)]) -> Vec<Bound> {
-        points.iter().map(|&(at_ps, shift_ps)| Bound { at_ps, shift_ps }).collect()
+    fn bounds(points: &[(i64, i64)]) -> Vec<ShiftBound> {
+        points.iter().map(|&(at_ps, shift_ps)| ShiftBound { at_ps, shift_ps }).collect()
     }
 
     fn choice(at_least_ps: i64, at_most_ps: Option<i64>) -> i64 {
-        Interval { at_least_ps, at_most_ps }.choice_ps()
+        ShiftInterval { at_least_ps, at_most_ps }.choice_ps()
     }
 
     #[test]
@@ -121,12 +121,12 @@ mod tests {
         assert_eq!(choice(610, None), 610);
         assert_eq!(choice(-90, Some(-20)), -20);
         assert_eq!(choice(30, Some(10)), 30);
-        assert_eq!(Interval::of(&[], &bounds(&[(0, 1)])), None);
+        assert_eq!(ShiftInterval::of(&[], &bounds(&[(0, 1)])), None);
     }
 
     #[test]
     fn bounds_of_all_pairs_are_the_tightest_ones() {
-        let interval = Interval::of(&bounds(&[(0, 100), (5, 120)]), &bounds(&[(1, 150), (6, 140)])).unwrap();
+        let interval = ShiftInterval::of(&bounds(&[(0, 100), (5, 120)]), &bounds(&[(1, 150), (6, 140)])).unwrap();
         assert_eq!((interval.at_least_ps, interval.at_most_ps, interval.is_empty()), (120, Some(140), false));
     }
 
@@ -137,7 +137,7 @@ mod tests {
         let at = |second: i64, off: i64| (second * 1_000_000_000_000, truth(second) + off);
         let lower = bounds(&(0..10).map(|s| at(s, -25_000_000)).collect::<Vec<_>>());
         let upper = bounds(&(0..10).map(|s| at(s, 25_000_000)).collect::<Vec<_>>());
-        assert!(Interval::of(&lower, &upper).unwrap().is_empty());
+        assert!(ShiftInterval::of(&lower, &upper).unwrap().is_empty());
         let line = line(&lower, &upper).unwrap();
         assert!((line.drift_ppm - 20.0).abs() < 0.05, "{line:?}");
         assert!((line.shift_ps - truth(5)).abs() < 100_000 && line.at_ps == 5_000_000_000_000, "{line:?}");

@@ -39,7 +39,7 @@ pub struct HostOffset {
 }
 
 /// When the executions of one op ended, by host, one list a core.
-type Ends = BTreeMap<SourceId, Vec<Vec<Timestamp>>>;
+type CollectiveEnds = BTreeMap<SourceId, Vec<Vec<Timestamp>>>;
 
 /// Every host but the first against the first; empty with one host, and where
 /// collectives cannot be matched. `to_host` puts a span of a core on its host's clock.
@@ -70,8 +70,8 @@ fn ends<'a>(
     classes: &OpClasses,
     wanted: impl Fn(&OpClass) -> bool,
     to_host: &impl Fn(GroupId, TimeRange) -> TimeRange,
-) -> BTreeMap<(Option<u64>, &'a str), Ends> {
-    let mut out: BTreeMap<(Option<u64>, &str), Ends> = BTreeMap::new();
+) -> BTreeMap<(Option<u64>, &'a str), CollectiveEnds> {
+    let mut out: BTreeMap<(Option<u64>, &str), CollectiveEnds> = BTreeMap::new();
     for &core in cores {
         let source = model.group(core).source;
         let mut own: BTreeMap<(Option<u64>, &str), Vec<Timestamp>> = BTreeMap::new();
@@ -92,7 +92,7 @@ fn ends<'a>(
 /// The k-th execution is the k-th everywhere, if all cores of both hosts have as many.
 fn offset(
     model: &TraceModel,
-    ends: &BTreeMap<(Option<u64>, &str), Ends>,
+    ends: &BTreeMap<(Option<u64>, &str), CollectiveEnds>,
     first: SourceId,
     host: SourceId,
 ) -> Option<HostOffset> {

@@ -30,10 +30,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use trace_model::{GroupId, Picos, SliceId, SliceRef, TimeRange, Timestamp, TraceModel};
 
-pub use bounds::{Bound, Interval, Line};
+pub use bounds::{ShiftBound, ShiftInterval, ShiftLine};
 pub use hosts::HostOffset;
 pub(crate) use pairs::programs;
-pub use pairs::{LaunchPair, Launches, PairedBy};
+pub use pairs::{LaunchPair, LaunchPairs, PairedBy};
 
 use crate::engine::Context;
 use crate::engine::Fact;
@@ -49,7 +49,7 @@ pub struct ClocksReport {
     pub hosts: Vec<HostOffset>,
     /// Programs with their host events, in the order of `devices`.
     #[serde(skip)]
-    pub launches: Vec<Launches>,
+    pub launches: Vec<LaunchPairs>,
     /// Index of each device in the list.
     #[serde(skip)]
     places: BTreeMap<GroupId, usize>,
@@ -61,7 +61,7 @@ pub struct ClocksReport {
 /// How the clocks of a device and its host relate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Sync {
+pub enum ClockSync {
     /// Times can be compared as they were recorded.
     Aligned,
     /// A constant shift puts everything in order.
@@ -72,7 +72,7 @@ pub enum Sync {
     Poor,
 }
 
-impl Sync {
+impl ClockSync {
     /// Display name.
     pub fn title(self) -> &'static str {
         match self {
@@ -87,7 +87,7 @@ impl Sync {
 /// Times of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Base {
+pub enum ClockBase {
     /// As the profiler put them on the timeline.
     #[default]
     Timeline,
@@ -95,7 +95,7 @@ pub enum Base {
     DeviceClock,
 }
 
-impl Base {
+impl ClockBase {
     /// Display name.
     pub fn title(self) -> &'static str {
         match self {
@@ -120,31 +120,31 @@ pub struct ClockShift {
     /// How executions were paired.
     pub paired_by: PairedBy,
     /// Which times of the device the shift is for.
-    pub base: Base,
+    pub base: ClockBase,
     /// The host events that bound the shift (`DoEnqueueProgram`, `CompleteCallbacks`).
     pub evidence: Vec<String>,
     /// The shifts that all pairs allow.
     #[serde(flatten)]
-    pub bounds: Interval,
+    pub bounds: ShiftInterval,
     /// The correction: none if that is possible, else the least one. At the middle
     /// of the pairs where clocks drift.
     pub shift_ps: i64,
     /// The conclusion from the bounds.
-    pub sync: Sync,
+    pub sync: ClockSync,
     /// The shifts that the first third of the pairs allows; `None` with fewer than six.
-    pub first_third: Option<Interval>,
+    pub first_third: Option<ShiftInterval>,
     /// The same of the last third.
-    pub last_third: Option<Interval>,
+    pub last_third: Option<ShiftInterval>,
     /// The shift as a function of time, where no constant fits but a line does.
-    pub drift: Option<Line>,
+    pub drift: Option<ShiftLine>,
 }
 
 impl ClockShift {
-    /// The correction as a [`DeviceClock`].
-    pub fn clock(&self) -> DeviceClock {
-        let constant = Line { shift_ps: self.shift_ps, at_ps: 0, drift_ppm: 0.0, slack_ps: 0 };
+    /// The correction as a [`DeviceToHostClock`].
+    pub fn clock(&self) -> DeviceToHostClock {
+        let constant = ShiftLine { shift_ps: self.shift_ps, at_ps: 0, drift_ppm: 0.0, slack_ps: 0 };
         let line = self.drift.unwrap_or(constant);
-        DeviceClock {
+        DeviceToHostClock {
             base: self.base,
             shift: Picos::from_ps(line.shift_ps),
             at: Timestamp::from_ps(line.at_ps),
@@ -155,15 +155,15 @@ impl ClockShift {
 
 /// Brings times of one device to the clock of its host.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct DeviceClock {
+pub struct DeviceToHostClock {
     /// The times that it takes.
-    pub base: Base,
+    pub base: ClockBase,
     shift: Picos,
     at: Timestamp,
     drift_ppm: f64,
 }
 
-impl DeviceClock {
+impl DeviceToHostClock {
     /// A time in its base on the host's clock.
     pub fn to_host(self, at: Timestamp) -> Timestamp {
         let drift = Picos::from_ps((self.drift_ppm * 1e-6 * (at - self.at).ps() as f64) as i64);
@@ -171,7 +171,7 @@ impl DeviceClock {
     }
 }
 
-pub(super) fn device_clock(cx: &Context<'_>, core: GroupId) -> DeviceClock {
+pub(super) fn device_clock(cx: &Context<'_>, core: GroupId) -> DeviceToHostClock {
     cx.fact::<ClocksReport>().of(core).map(ClockShift::clock).unwrap_or_default()
 }
 
@@ -179,8 +179,8 @@ pub(super) fn to_host(cx: &Context<'_>, core: GroupId, range: TimeRange) -> Time
     with_clock(cx.model, device_clock(cx, core), core, range)
 }
 
-fn with_clock(model: &TraceModel, clock: DeviceClock, core: GroupId, range: TimeRange) -> TimeRange {
-    let range = if clock.base == Base::DeviceClock { shifted(model, core, range) } else { range };
+fn with_clock(model: &TraceModel, clock: DeviceToHostClock, core: GroupId, range: TimeRange) -> TimeRange {
+    let range = if clock.base == ClockBase::DeviceClock { shifted(model, core, range) } else { range };
     TimeRange::new(clock.to_host(range.start), clock.to_host(range.end))
 }
 
@@ -192,7 +192,7 @@ pub(super) fn programs_on_host<'a>(cx: &Context<'a>, core: GroupId) -> Vec<(Slic
 
 pub(super) fn device_shift(cx: &Context<'_>, core: GroupId) -> Picos {
     let clock = device_clock(cx, core);
-    if clock.base == Base::Timeline { clock.shift } else { Picos::ZERO }
+    if clock.base == ClockBase::Timeline { clock.shift } else { Picos::ZERO }
 }
 
 impl ClocksReport {
@@ -202,7 +202,7 @@ impl ClocksReport {
     }
 
     /// Host events of the executions of one device.
-    pub fn launches_of(&self, core: GroupId) -> Option<&Launches> {
+    pub fn launches_of(&self, core: GroupId) -> Option<&LaunchPairs> {
         self.launches.get(*self.launch_places.get(&core)?)
     }
 }
@@ -226,28 +226,35 @@ const LEAST_FOR_THIRDS: usize = 6;
 
 /// The shift of one device: for the timeline if that can be put in order, else for
 /// the clock of its ops if that can.
-fn clock_shift(cx: &Context<'_>, launches: &Launches) -> Option<ClockShift> {
+fn clock_shift(cx: &Context<'_>, launches: &LaunchPairs) -> Option<ClockShift> {
     let model = cx.model;
-    let on_timeline = fit(model, launches, Base::Timeline, |program| model.slice(program).range())?;
-    if on_timeline.sync < Sync::Drifting {
+    let on_timeline = fit(model, launches, ClockBase::Timeline, |program| model.slice(program).range())?;
+    if on_timeline.sync < ClockSync::Drifting {
         return Some(on_timeline);
     }
-    let by_ops =
-        fit(model, launches, Base::DeviceClock, |program| shifted(model, launches.core, model.slice(program).range()));
+    let by_ops = fit(model, launches, ClockBase::DeviceClock, |program| {
+        shifted(model, launches.core, model.slice(program).range())
+    });
     by_ops.filter(|by_ops| by_ops.sync < on_timeline.sync).or(Some(on_timeline))
 }
 
-fn fit(model: &TraceModel, launches: &Launches, base: Base, span: impl Fn(SliceId) -> TimeRange) -> Option<ClockShift> {
+fn fit(
+    model: &TraceModel,
+    launches: &LaunchPairs,
+    base: ClockBase,
+    span: impl Fn(SliceId) -> TimeRange,
+) -> Option<ClockShift> {
     let bound =
-        |at: Timestamp, host: SliceId| Bound { at_ps: at.ps(), shift_ps: (model.slice(host).start() - at).ps() };
-    let lower: Vec<Bound> = launches.begins.iter().map(|pair| bound(span(pair.program).start, pair.host)).collect();
-    let upper: Vec<Bound> = launches.ends.iter().map(|pair| bound(span(pair.program).end, pair.host)).collect();
-    let bounds = Interval::of(&lower, &upper)?;
+        |at: Timestamp, host: SliceId| ShiftBound { at_ps: at.ps(), shift_ps: (model.slice(host).start() - at).ps() };
+    let lower: Vec<ShiftBound> =
+        launches.begins.iter().map(|pair| bound(span(pair.program).start, pair.host)).collect();
+    let upper: Vec<ShiftBound> = launches.ends.iter().map(|pair| bound(span(pair.program).end, pair.host)).collect();
+    let bounds = ShiftInterval::of(&lower, &upper)?;
     let drift = if bounds.is_empty() { bounds::line(&lower, &upper) } else { None };
     let shift_ps = drift.map_or_else(|| bounds.choice_ps(), |line| line.shift_ps);
     let ((first, last), (first_ends, last_ends)) = (bounds::thirds(&lower), bounds::thirds(&upper));
-    let third = |lower: &[Bound], upper: &[Bound]| {
-        (launches.begins.len() >= LEAST_FOR_THIRDS).then(|| Interval::of(lower, upper)).flatten()
+    let third = |lower: &[ShiftBound], upper: &[ShiftBound]| {
+        (launches.begins.len() >= LEAST_FOR_THIRDS).then(|| ShiftInterval::of(lower, upper)).flatten()
     };
     Some(ClockShift {
         core: model.device_name(launches.core),
@@ -260,10 +267,10 @@ fn fit(model: &TraceModel, launches: &Launches, base: Base, span: impl Fn(SliceI
         bounds,
         shift_ps,
         sync: match (bounds.is_empty(), drift.is_some()) {
-            (true, true) => Sync::Drifting,
-            (true, false) => Sync::Poor,
-            (false, _) if shift_ps == 0 => Sync::Aligned,
-            (false, _) => Sync::Shifted,
+            (true, true) => ClockSync::Drifting,
+            (true, false) => ClockSync::Poor,
+            (false, _) if shift_ps == 0 => ClockSync::Aligned,
+            (false, _) => ClockSync::Shifted,
         },
         first_third: third(first, first_ends),
         last_third: third(last, last_ends),
@@ -272,7 +279,7 @@ fn fit(model: &TraceModel, launches: &Launches, base: Base, span: impl Fn(SliceI
 }
 
 /// Names of the host events, launches before ends.
-fn evidence(model: &TraceModel, launches: &Launches) -> Vec<String> {
+fn evidence(model: &TraceModel, launches: &LaunchPairs) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for side in [&launches.begins, &launches.ends] {
         let mut own: Vec<&str> = side.iter().map(|pair| model.slice(pair.host).name()).collect();

@@ -44,7 +44,7 @@ pub struct LaunchPair {
 
 /// Host events of the executions of one device.
 #[derive(Clone, Debug)]
-pub struct Launches {
+pub struct LaunchPairs {
     /// The device.
     pub core: GroupId,
     /// How launches were found.
@@ -70,7 +70,7 @@ struct LaunchEvents<'a> {
 }
 
 /// The launches of every `TensorCore` with host events.
-pub(super) fn launches(model: &TraceModel) -> Vec<Launches> {
+pub(super) fn launches(model: &TraceModel) -> Vec<LaunchPairs> {
     // All cores, not only the selected ones: whether a core is alone is a fact of the capture.
     let cores = model.tensor_cores();
     let mut per_host: BTreeMap<SourceId, Vec<GroupId>> = BTreeMap::new();
@@ -103,20 +103,20 @@ fn ordinal(model: &TraceModel, core: GroupId) -> Option<i64> {
 /// only device of a source: events that name none mean it.
 fn host_events(model: &TraceModel, alone: impl Fn(SourceId) -> Option<i64>) -> BTreeMap<SourceId, LaunchEvents<'_>> {
     #[derive(Clone, Copy, PartialEq)]
-    enum Kind {
+    enum LaunchEventKind {
         Enqueue,
         Complete,
         Launch,
         Done,
     }
     let kind = |name: &str| match name {
-        ENQUEUE => Some(Kind::Enqueue),
-        COMPLETE => Some(Kind::Complete),
-        _ if name.ends_with(LAUNCH) => Some(Kind::Launch),
-        _ if name.ends_with(DONE) => Some(Kind::Done),
+        ENQUEUE => Some(LaunchEventKind::Enqueue),
+        COMPLETE => Some(LaunchEventKind::Complete),
+        _ if name.ends_with(LAUNCH) => Some(LaunchEventKind::Launch),
+        _ if name.ends_with(DONE) => Some(LaunchEventKind::Done),
         _ => None,
     };
-    let kinds: Vec<Option<Kind>> = model.labels().iter().map(|label| kind(model.str(label.name))).collect();
+    let kinds: Vec<Option<LaunchEventKind>> = model.labels().iter().map(|label| kind(model.str(label.name))).collect();
     let mut out: BTreeMap<SourceId, LaunchEvents<'_>> = BTreeMap::new();
     if kinds.iter().all(Option::is_none) {
         return out;
@@ -129,11 +129,11 @@ fn host_events(model: &TraceModel, alone: impl Fn(SourceId) -> Option<i64>) -> B
             let device = || slice.attr(SliceAttr::DeviceOrdinal).or_else(|| alone(source));
             let key = || Some((slice.attr(SliceAttr::RunId)?, device()?));
             match kind {
-                Kind::Launch => events.launches.push(slice),
-                Kind::Done => events.dones.push(slice),
+                LaunchEventKind::Launch => events.launches.push(slice),
+                LaunchEventKind::Done => events.dones.push(slice),
                 // A repeated run id is ambiguous: the first one counts.
-                Kind::Enqueue => drop(key().map(|key| *events.enqueues.entry(key).or_insert(slice))),
-                Kind::Complete => drop(key().map(|key| *events.completions.entry(key).or_insert(slice))),
+                LaunchEventKind::Enqueue => drop(key().map(|key| *events.enqueues.entry(key).or_insert(slice))),
+                LaunchEventKind::Complete => drop(key().map(|key| *events.completions.entry(key).or_insert(slice))),
             }
         }
     }
@@ -152,7 +152,7 @@ pub(crate) fn programs(model: &TraceModel, core: GroupId) -> Vec<SliceRef<'_>> {
     programs
 }
 
-fn launches_of(model: &TraceModel, core: GroupId, events: &LaunchEvents<'_>, alone: bool) -> Option<Launches> {
+fn launches_of(model: &TraceModel, core: GroupId, events: &LaunchEvents<'_>, alone: bool) -> Option<LaunchPairs> {
     let programs = programs(model, core);
     let device = ordinal(model, core)?;
     let by_id = |known: &HashMap<(i64, i64), SliceRef<'_>>| -> Vec<LaunchPair> {
@@ -172,7 +172,7 @@ fn launches_of(model: &TraceModel, core: GroupId, events: &LaunchEvents<'_>, alo
     let found = candidates.into_iter().map(|(by, find)| (by, find())).find(|(_, pairs)| !pairs.is_empty());
     let (paired_by, begins) = found?;
     let ends = Some(by_id(&events.completions)).filter(|ends| !ends.is_empty());
-    Some(Launches { core, paired_by, begins, ends: ends.unwrap_or_else(|| in_order(&events.dones)) })
+    Some(LaunchPairs { core, paired_by, begins, ends: ends.unwrap_or_else(|| in_order(&events.dones)) })
 }
 
 /// The last host event that has a flow to a program.

@@ -33,11 +33,11 @@ const FEW_SHARE: f64 = 0.05;
 const GAP: f64 = 1.5;
 
 /// The programs that define a step's class.
-type Programs = BTreeSet<StringId>;
+type ClassPrograms = BTreeSet<StringId>;
 
 /// Sets the class of every step; returns the classes, the one with most steps first.
 pub(super) fn classify(model: &TraceModel, marker: &str, steps: &mut [Step]) -> Vec<StepClass> {
-    let mut by_programs: BTreeMap<Programs, Vec<usize>> = BTreeMap::new();
+    let mut by_programs: BTreeMap<ClassPrograms, Vec<usize>> = BTreeMap::new();
     for (step, programs) in programs_of(model, steps).into_iter().enumerate() {
         by_programs.entry(programs).or_default().push(step);
     }
@@ -80,7 +80,7 @@ fn letters(mut number: usize) -> String {
 }
 
 /// The programs of each step over all cores. An execution belongs to the step that started last before it.
-fn programs_of(model: &TraceModel, steps: &[Step]) -> Vec<Programs> {
+fn programs_of(model: &TraceModel, steps: &[Step]) -> Vec<ClassPrograms> {
     let mut spans: BTreeMap<GroupId, Vec<(Timestamp, Timestamp, usize)>> = BTreeMap::new();
     for (index, step) in steps.iter().enumerate() {
         for span in &step.spans {
@@ -107,7 +107,7 @@ fn programs_of(model: &TraceModel, steps: &[Step]) -> Vec<Programs> {
 }
 
 /// Groups steps by functions and programs; steps with rare programs join the most frequent ones of the same functions.
-fn join_rare(model: &TraceModel, by_programs: BTreeMap<Programs, Vec<usize>>) -> Vec<(String, Vec<usize>)> {
+fn join_rare(model: &TraceModel, by_programs: BTreeMap<ClassPrograms, Vec<usize>>) -> Vec<(String, Vec<usize>)> {
     let mut by_functions: BTreeMap<String, Vec<Vec<usize>>> = BTreeMap::new();
     for (programs, members) in by_programs {
         let functions: BTreeSet<&str> = programs.iter().map(|&program| function_of(model.str(program))).collect();

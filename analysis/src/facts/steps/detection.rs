@@ -71,7 +71,7 @@ pub(super) struct DetectedSteps {
 /// Tries the sources of steps, the best one first.
 pub(super) fn find(model: &TraceModel, devices: &[GroupId]) -> DetectedSteps {
     let mut why = Vec::new();
-    let sources: [(StepSource, Search<'_>); 3] = [
+    let sources: [(StepSource, StepSearch<'_>); 3] = [
         (StepSource::StepsLine, &|| steps_line(model, devices)),
         (StepSource::Modules, &|| programs::find(model, devices)),
         (StepSource::HostAnnotations, &|| host::find(model)),
@@ -96,17 +96,17 @@ pub(super) fn find(model: &TraceModel, devices: &[GroupId]) -> DetectedSteps {
 }
 
 /// Searches for steps of one kind; the error names what is missing.
-type Search<'a> = &'a dyn Fn() -> Result<Marked, String>;
+type StepSearch<'a> = &'a dyn Fn() -> Result<MarkedSteps, String>;
 
 /// Marks of one source.
-pub(super) struct Marked {
+pub(super) struct MarkedSteps {
     pub marker: String,
     pub steps: Vec<RawStep>,
     pub why: String,
 }
 
 /// A mark of one step on one core or host.
-pub(super) struct Mark {
+pub(super) struct StepMark {
     pub number: Option<u32>,
     pub label: String,
     pub range: TimeRange,
@@ -118,7 +118,7 @@ pub(super) struct Mark {
 pub(super) const CUT_OFF: &str = "the capture ended in it";
 
 /// Joins the marks of several cores: by number if every core has unique numbers, else by order.
-pub(super) fn join(by_group: Vec<(GroupId, Vec<Mark>)>) -> Vec<RawStep> {
+pub(super) fn join(by_group: Vec<(GroupId, Vec<StepMark>)>) -> Vec<RawStep> {
     let numbered = by_group.iter().all(|(_, marks)| {
         let mut numbers: Vec<_> = marks.iter().map(|mark| mark.number).collect();
         numbers.sort_unstable();
@@ -172,10 +172,10 @@ pub(super) fn step_number(slice: SliceRef<'_>) -> Option<u32> {
     attr.and_then(|number| u32::try_from(number).ok()).or_else(|| trailing_number(slice.name()))
 }
 
-fn steps_line(model: &TraceModel, devices: &[GroupId]) -> Result<Marked, String> {
+fn steps_line(model: &TraceModel, devices: &[GroupId]) -> Result<MarkedSteps, String> {
     let mut by_group = Vec::new();
     for &device in devices {
-        let mut marks: Vec<Mark> = Vec::new();
+        let mut marks: Vec<StepMark> = Vec::new();
         for slice in
             tracks_of_kind(model, device, TrackKind::Steps).into_iter().flat_map(|track| top_slices(model, track))
         {
@@ -184,7 +184,7 @@ fn steps_line(model: &TraceModel, devices: &[GroupId]) -> Result<Marked, String>
             match marks.last_mut().filter(|last| number.is_some() && last.number == number) {
                 // One step in several parts.
                 Some(last) => last.range = last.range.hull(slice.range()),
-                None => marks.push(Mark { number, label: slice.name().to_owned(), range: slice.range(), partial }),
+                None => marks.push(StepMark { number, label: slice.name().to_owned(), range: slice.range(), partial }),
             }
         }
         if !marks.is_empty() {
@@ -195,7 +195,7 @@ fn steps_line(model: &TraceModel, devices: &[GroupId]) -> Result<Marked, String>
         return Err("no device recorded steps".to_owned());
     }
     let why = format!("{} of {} recorded steps", by_group.len(), counted(devices.len(), "device"));
-    Ok(Marked { marker: "Steps".to_owned(), steps: join(by_group), why })
+    Ok(MarkedSteps { marker: "Steps".to_owned(), steps: join(by_group), why })
 }
 
 /// The devices whose tracks may have steps: `TensorCore`s, else GPUs.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use trace_model::{GroupId, Picos, SliceAttr, SliceRef, TimeRange, TraceModel, TrackId, TrackKind};
 
-use super::detection::{CUT_OFF, Mark, Marked, join, step_number};
+use super::detection::{CUT_OFF, MarkedSteps, StepMark, join, step_number};
 
 /// `train`, `test 7`, `TraceContext`, `StepMarker`: names that mark steps if no attribute does.
 fn is_step_name(name: &str) -> bool {
@@ -30,7 +30,7 @@ fn candidates(model: &TraceModel) -> Vec<SliceRef<'_>> {
 }
 
 /// Steps from annotations on hosts.
-pub(super) fn find(model: &TraceModel) -> Result<Marked, String> {
+pub(super) fn find(model: &TraceModel) -> Result<MarkedSteps, String> {
     let marked = candidates(model);
     // Of several annotations (train, eval) and threads, the one that covers the most time.
     let mut totals: BTreeMap<(&str, GroupId, TrackId), Picos> = BTreeMap::new();
@@ -54,7 +54,7 @@ pub(super) fn find(model: &TraceModel) -> Result<Marked, String> {
     };
     let steps = join(by_group.into_iter().map(|(group, (_, track))| (group, marks(track))).collect());
     let why = format!("the host annotates {} as {name}", counted(steps.len(), "step"));
-    Ok(Marked { marker: name.to_owned(), steps, why })
+    Ok(MarkedSteps { marker: name.to_owned(), steps, why })
 }
 
 fn annotation_of(name: &str) -> &str {
@@ -62,11 +62,11 @@ fn annotation_of(name: &str) -> &str {
 }
 
 /// Annotations span their step; a `StepMarker` only starts one.
-fn host_marks(slices: &[SliceRef<'_>], begins_only: bool) -> Vec<Mark> {
+fn host_marks(slices: &[SliceRef<'_>], begins_only: bool) -> Vec<StepMark> {
     let mark = |(k, slice): (usize, &SliceRef<'_>)| {
         let next = slices.get(k + 1).filter(|_| begins_only).map(|next| next.start());
         let end = next.unwrap_or(slice.range().end);
-        Mark {
+        StepMark {
             number: step_number(*slice),
             label: slice.name().to_owned(),
             range: TimeRange::new(slice.start(), end),

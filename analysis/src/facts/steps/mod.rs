@@ -24,7 +24,7 @@ use super::compile_events::compiling;
 
 use crate::engine::Context;
 use crate::engine::Fact;
-use crate::engine::Name;
+use crate::engine::SharedName;
 use crate::facts::TraceFacts as _;
 use crate::facts::shared_slice::SharedSlice;
 use crate::facts::window::shifted;
@@ -45,7 +45,7 @@ pub struct Step {
     /// From the start to the start of the next step, on the slowest core, by the same clock; `None` for the last.
     pub interval_ps: Option<i64>,
     /// The core (or host) with the longest span, if there are several.
-    pub slowest: Option<Name>,
+    pub slowest: Option<SharedName>,
     /// Time of compilation on the host during the step.
     pub compile_ps: i64,
     /// Whether it is only partly in the capture, and so excluded from the statistics.
@@ -298,7 +298,7 @@ fn step(
     next: Option<&detection::RawStep>,
     number: u32,
     compiling: &IntervalSet,
-    names: &mut BTreeMap<GroupId, Name>,
+    names: &mut BTreeMap<GroupId, SharedName>,
 ) -> Step {
     let model = cx.model;
     let span =

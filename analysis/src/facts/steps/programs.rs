@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use trace_model::{GroupId, Picos, SliceRef, TimeRange, TraceModel, TrackKind};
 
-use super::detection::{Mark, Marked, join, top_slices, tracks_of_kind};
+use super::detection::{MarkedSteps, StepMark, join, top_slices, tracks_of_kind};
 use crate::engine::Percent;
 use crate::math::stats::quantile;
 
@@ -21,7 +21,7 @@ pub(crate) fn function_of(module: &str) -> &str {
 }
 
 /// Steps from program executions.
-pub(super) fn find(model: &TraceModel, devices: &[GroupId]) -> Result<Marked, String> {
+pub(super) fn find(model: &TraceModel, devices: &[GroupId]) -> Result<MarkedSteps, String> {
     let executions: Vec<(GroupId, Vec<SliceRef<'_>>)> = devices
         .iter()
         .map(|&device| {
@@ -43,7 +43,7 @@ pub(super) fn find(model: &TraceModel, devices: &[GroupId]) -> Result<Marked, St
     let (marker, why, is_program) = verdict?;
     let key = if is_program { |name| name } else { function_of };
     let steps = join(executions.iter().map(|(group, slices)| (*group, program_steps(slices, &marker, key))).collect());
-    Ok(Marked { marker, steps, why })
+    Ok(MarkedSteps { marker, steps, why })
 }
 
 type Executions<'a> = [(GroupId, Vec<SliceRef<'a>>)];
@@ -90,12 +90,12 @@ fn judge<'a>(
 
 /// From the start of one execution to the start of the next. The last one ends with its program, because later ops may
 /// belong to something else. The gap after it is not in the capture, so it is partial if there are others.
-fn program_steps<'a>(slices: &[SliceRef<'a>], marker: &str, key: impl Fn(&'a str) -> &'a str) -> Vec<Mark> {
+fn program_steps<'a>(slices: &[SliceRef<'a>], marker: &str, key: impl Fn(&'a str) -> &'a str) -> Vec<StepMark> {
     let begins: Vec<&SliceRef<'a>> = slices.iter().filter(|slice| key(slice.name()) == marker).collect();
     let mark = |(k, slice): (usize, &&SliceRef<'a>)| {
         let next = begins.get(k + 1).map(|next| next.start());
         let until = next.unwrap_or_else(|| slice.range().end);
-        Mark {
+        StepMark {
             number: None,
             label: slice.name().to_owned(),
             range: TimeRange::new(slice.start(), until),

@@ -102,7 +102,7 @@ impl ChipFact {
 }
 
 /// Facts of one chip by key.
-pub(super) type Facts = BTreeMap<&'static str, ChipFact>;
+pub(super) type ChipFacts = BTreeMap<&'static str, ChipFact>;
 
 /// Why a chip file is refused; says what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -110,8 +110,8 @@ pub(super) type Facts = BTreeMap<&'static str, ChipFact>;
 pub struct ChipError(pub(super) String);
 
 /// Reads the facts of `table`; `not_facts` are keys that mean something else.
-pub(super) fn read(table: &Table, not_facts: &[&str], default_source: &str) -> Result<Facts, ChipError> {
-    let mut facts = Facts::new();
+pub(super) fn read(table: &Table, not_facts: &[&str], default_source: &str) -> Result<ChipFacts, ChipError> {
+    let mut facts = ChipFacts::new();
     for (key, value) in table {
         if not_facts.contains(&key.as_str()) {
             continue;
@@ -127,7 +127,7 @@ pub(super) fn read(table: &Table, not_facts: &[&str], default_source: &str) -> R
 }
 
 /// What is required and not there.
-pub(super) fn missing(facts: &Facts) -> Vec<&'static str> {
+pub(super) fn missing(facts: &ChipFacts) -> Vec<&'static str> {
     let lacks = |quantity: &&ChipQuantity| quantity.required && !facts.contains_key(quantity.key);
     QUANTITIES.iter().filter(lacks).map(|quantity| quantity.key).collect()
 }

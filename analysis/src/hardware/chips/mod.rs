@@ -15,7 +15,7 @@ use std::sync::LazyLock;
 
 use toml::{Table, Value};
 
-use facts::Facts;
+use facts::ChipFacts;
 pub use facts::{ChipError, ChipFact, ChipQuantity, QUANTITIES};
 
 /// Links between chips.
@@ -170,7 +170,7 @@ impl Chip {
         if id.is_empty() || id.len() > 64 || id.chars().any(char::is_control) {
             return Err(ChipError("id: write a short name".to_owned()));
         }
-        let mut facts: Facts =
+        let mut facts: ChipFacts =
             base.into_iter().flat_map(|base| &base.facts).map(|fact| (fact.key, fact.clone())).collect();
         facts.extend(facts::read(table, &NAMES, file_name)?);
         let missing = facts::missing(&facts);
@@ -182,7 +182,7 @@ impl Chip {
     }
 
     /// Facts that are required were checked to be there.
-    fn from_facts(id: String, aliases: Vec<String>, mut facts: Facts) -> Self {
+    fn from_facts(id: String, aliases: Vec<String>, mut facts: ChipFacts) -> Self {
         let value = |key: &str| facts.get(key).and_then(|fact| fact.values.first().copied());
         let whole = |key: &str| value(key).map(|value| value as u32);
         let or_zero = |key: &str| value(key).unwrap_or_default();

@@ -19,7 +19,7 @@
 
 use serde::Serialize;
 
-use super::{CollectiveKind, Layout};
+use super::{CollectiveKind, GroupLayout};
 use crate::hardware::chips::Chip;
 
 /// Time of one hop if none is published: about a microsecond, by the scaling book.
@@ -60,7 +60,12 @@ pub struct ExpectedTime {
 
 /// The range over all layouts; `None` without layouts and for patterns whose time
 /// does not follow from their size (ragged exchanges, send and receive).
-pub fn expected_time(kind: CollectiveKind, bytes: u64, layouts: &[Layout], rate: LinkRate) -> Option<ExpectedTime> {
+pub fn expected_time(
+    kind: CollectiveKind,
+    bytes: u64,
+    layouts: &[GroupLayout],
+    rate: LinkRate,
+) -> Option<ExpectedTime> {
     let mut out: Option<ExpectedTime> = None;
     for layout in layouts {
         let floor = latency_seconds(kind, layout, rate);
@@ -84,7 +89,7 @@ pub fn expected_time(kind: CollectiveKind, bytes: u64, layouts: &[Layout], rate:
 /// Time in which the busiest link carries its bytes at `rate`, with the best
 /// schedule and no latency. Over the time measured it is the share of link
 /// speed that was achieved.
-pub fn link_seconds(kind: CollectiveKind, bytes: u64, layout: &Layout, rate: f64) -> Option<f64> {
+pub fn link_seconds(kind: CollectiveKind, bytes: u64, layout: &GroupLayout, rate: f64) -> Option<f64> {
     let (bytes, n) = (bytes as f64, layout.chips() as f64);
     let rate = rate / layout.groups_per_link() as f64;
     let gather = bytes * (n - 1.0) / n / (layout.links() * rate);
@@ -103,7 +108,7 @@ pub fn link_seconds(kind: CollectiveKind, bytes: u64, layout: &Layout, rate: f64
 
 /// All-to-all: through the middle of each axis, `f` of the chips on one side and
 /// `1 − f` on the other, goes `n·S·f·(1−f)` each way, over the links of all rows.
-fn exchange_seconds(bytes: f64, layout: &Layout, rate: f64) -> f64 {
+fn exchange_seconds(bytes: f64, layout: &GroupLayout, rate: f64) -> f64 {
     let buffer = bytes * layout.devices_per_chip as f64;
     let across = |axis: &super::Axis| {
         let half = (axis.len / 2) as f64 / axis.len as f64;
@@ -114,7 +119,7 @@ fn exchange_seconds(bytes: f64, layout: &Layout, rate: f64) -> f64 {
     layout.axes.iter().map(across).fold(leaving, f64::max)
 }
 
-fn latency_seconds(kind: CollectiveKind, layout: &Layout, rate: LinkRate) -> f64 {
+fn latency_seconds(kind: CollectiveKind, layout: &GroupLayout, rate: LinkRate) -> f64 {
     let hops = match kind {
         CollectiveKind::AllReduce => 2 * layout.hops(),
         CollectiveKind::CollectivePermute => layout.spacing,
@@ -130,8 +135,8 @@ mod tests {
 
     const MIB_256: u64 = 256 << 20;
 
-    fn ring(len: u64, wraps: bool) -> Layout {
-        Layout { axes: vec![Axis { len, wraps }], devices_per_chip: 1, groups_per_chip: 1, spacing: 1 }
+    fn ring(len: u64, wraps: bool) -> GroupLayout {
+        GroupLayout { axes: vec![Axis { len, wraps }], devices_per_chip: 1, groups_per_chip: 1, spacing: 1 }
     }
 
     fn time_on(
@@ -179,16 +184,16 @@ mod tests {
     /// On a ring an all-to-all takes a quarter of an all-gather of all buffers.
     #[test]
     fn all_to_all_is_bound_by_the_middle_of_the_longest_axis() {
-        let seconds = |kind, bytes, layout: &Layout| link_seconds(kind, bytes, layout, 1e9).unwrap();
+        let seconds = |kind, bytes, layout: &GroupLayout| link_seconds(kind, bytes, layout, 1e9).unwrap();
         let gather = 8e9 / 2e9; // S ÷ W
         assert!(near(seconds(CollectiveKind::AllToAll, 1_000_000_000, &ring(8, true)), gather / 4.0));
         assert!(near(seconds(CollectiveKind::AllToAll, 1_000_000_000, &ring(8, false)), gather / 2.0));
         // 2×2: half of each buffer crosses one link; its three quarters have two.
-        let square = Layout { axes: vec![Axis { len: 2, wraps: false }; 2], ..ring(2, false) };
+        let square = GroupLayout { axes: vec![Axis { len: 2, wraps: false }; 2], ..ring(2, false) };
         assert!(near(seconds(CollectiveKind::AllToAll, 1_000_000_000, &square), 0.5));
         // On 16×4 the axis of 16 decides, not the number of chips.
         let torus =
-            Layout { axes: vec![Axis { len: 16, wraps: true }, Axis { len: 4, wraps: true }], ..ring(2, false) };
+            GroupLayout { axes: vec![Axis { len: 16, wraps: true }, Axis { len: 4, wraps: true }], ..ring(2, false) };
         assert!(near(seconds(CollectiveKind::AllToAll, 1_000_000_000, &torus), 16.0 / 8.0));
     }
 
@@ -221,7 +226,7 @@ mod tests {
     /// the latency of hops that ours, like the scaling book, takes as a floor.
     #[test]
     fn closed_forms_of_a_ring_of_four() {
-        let square = Layout { axes: vec![Axis { len: 2, wraps: false }; 2], ..ring(2, false) };
+        let square = GroupLayout { axes: vec![Axis { len: 2, wraps: false }; 2], ..ring(2, false) };
         let rate = LinkRate { peak: 92e9, achievable: 92e9, hop_seconds: 1e-6 };
         for (shard, bandwidth_us, pipelined_us, two_step_us) in
             [(16_384, 0.267, 2.178, 2.267), (131_072, 2.137, 3.425, 4.137), (4_194_304, 68.385, 69.385, 70.385)]

@@ -7,7 +7,7 @@ use crate::hardware::chips::Chip;
 
 /// One way in which the devices of a replica group can lie.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Layout {
+pub struct GroupLayout {
     /// The axes that they fill.
     pub axes: Vec<Axis>,
     /// Devices of one chip that are in the same group.
@@ -19,7 +19,7 @@ pub struct Layout {
     pub spacing: u64,
 }
 
-impl Layout {
+impl GroupLayout {
     /// Chips in the group.
     pub fn chips(&self) -> u64 {
         self.axes.iter().map(|axis| axis.len).product()
@@ -50,7 +50,7 @@ impl Layout {
 /// has is possible, wrapped where the generation can wrap it. A chip with two
 /// devices may have both in one group or each in its own. Empty if the group is
 /// larger than the largest pod, or may stay on one chip.
-pub fn layouts(n: u64, chip: &Chip, topology: Option<&Topology>) -> Vec<Layout> {
+pub fn layouts(n: u64, chip: &Chip, topology: Option<&Topology>) -> Vec<GroupLayout> {
     let Some(links) = chip.links else { return Vec::new() };
     let devices = u64::from(chip.devices);
     if n <= devices || n > u64::from(links.max_chips) * devices {
@@ -62,9 +62,9 @@ pub fn layouts(n: u64, chip: &Chip, topology: Option<&Topology>) -> Vec<Layout> 
     };
     let with = |chips: u64, devices_per_chip: u64| {
         let groups_per_chip = devices / devices_per_chip;
-        on_chips(chips).into_iter().map(move |axes| Layout { axes, devices_per_chip, groups_per_chip, spacing: 1 })
+        on_chips(chips).into_iter().map(move |axes| GroupLayout { axes, devices_per_chip, groups_per_chip, spacing: 1 })
     };
-    let mut out: Vec<Layout> = with(n, 1).collect();
+    let mut out: Vec<GroupLayout> = with(n, 1).collect();
     if devices > 1 && n.is_multiple_of(devices) {
         out.extend(with(n / devices, devices));
     }
@@ -77,7 +77,12 @@ pub fn layouts(n: u64, chip: &Chip, topology: Option<&Topology>) -> Vec<Layout> 
 ///
 /// Ids that the program numbers are only devices where it says so
 /// (`ids_are_devices`): else every other placement is possible too.
-pub fn placed(groups: &[Vec<u64>], ids_are_devices: bool, chip: &Chip, topology: Option<&Topology>) -> Vec<Layout> {
+pub fn placed(
+    groups: &[Vec<u64>],
+    ids_are_devices: bool,
+    chip: &Chip,
+    topology: Option<&Topology>,
+) -> Vec<GroupLayout> {
     let n = groups.iter().map(Vec::len).max().unwrap_or(0) as u64;
     let devices = u64::from(chip.devices);
     let chips = groups.iter().map(|group| group.len() as u64).sum::<u64>().div_ceil(devices);
@@ -87,7 +92,7 @@ pub fn placed(groups: &[Vec<u64>], ids_are_devices: bool, chip: &Chip, topology:
         None => Vec::new(),
     };
     let first = groups.iter().max_by_key(|group| group.len()).map(Vec::as_slice).unwrap_or_default();
-    let mut out: Vec<Layout> = grids.iter().filter_map(|grid| on_chips_of(first, grid, devices)).collect();
+    let mut out: Vec<GroupLayout> = grids.iter().filter_map(|grid| on_chips_of(first, grid, devices)).collect();
     if n <= devices && out.iter().any(|layout| layout.axes.is_empty()) {
         return Vec::new(); // All of a group on one chip.
     }
@@ -130,7 +135,7 @@ fn orders(numbers: &[u64]) -> Vec<Vec<u64>> {
 }
 
 /// Where the members of a group lie: evenly spaced along each axis, or nowhere.
-fn on_chips_of(group: &[u64], grid: &[(u64, bool)], devices: u64) -> Option<Layout> {
+fn on_chips_of(group: &[u64], grid: &[(u64, bool)], devices: u64) -> Option<GroupLayout> {
     let mut chips: Vec<u64> = group.iter().map(|id| id / devices).collect();
     chips.sort_unstable();
     chips.dedup();
@@ -155,7 +160,7 @@ fn on_chips_of(group: &[u64], grid: &[(u64, bool)], devices: u64) -> Option<Layo
     }
     let is_box = axes.iter().map(|axis| axis.len).product::<u64>() == chips.len() as u64;
     axes.sort_unstable();
-    is_box.then_some(Layout { axes, devices_per_chip, groups_per_chip: devices / devices_per_chip, spacing })
+    is_box.then_some(GroupLayout { axes, devices_per_chip, groups_per_chip: devices / devices_per_chip, spacing })
 }
 
 /// Sets of whole axes with `n` chips, else parts of axes.

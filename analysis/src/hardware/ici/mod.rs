@@ -3,7 +3,7 @@
 //! A slice is a grid of chips. Each chip has a link to the next one in both directions of every axis; an axis *wraps*
 //! where its ends are linked too. From the pattern, the size and the axes follow the bytes that the busiest link
 //! carries, and from them a time ([`expected_time`]). What a capture does not tell is not guessed: every arrangement of
-//! the participants that the generation allows is a [`Layout`], and the answer is the range over all of them. What
+//! the participants that the generation allows is a [`GroupLayout`], and the answer is the range over all of them. What
 //! moves is in [`crate::facts::collective_traffic`], whose
 //! [`CollectiveTraffic::layouts`](crate::facts::collective_traffic::CollectiveTraffic::layouts) finds them.
 
@@ -15,6 +15,6 @@ mod topology;
 
 pub use expected::{ExpectedTime, HOP_SECONDS, LinkRate, expected_time, link_seconds};
 pub use kind::CollectiveKind;
-pub use layout::{Layout, layouts, placed};
+pub use layout::{GroupLayout, layouts, placed};
 pub use network::{Network, NetworkFrom};
 pub use topology::{Axis, Topology, TopologyError};

@@ -17,7 +17,7 @@ pub struct Axis {
 
 /// Whether axes wrap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Wrap {
+enum AxisWrap {
     /// As the generation builds them.
     #[default]
     ByRule,
@@ -32,7 +32,7 @@ enum Wrap {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topology {
     lens: Vec<u64>,
-    wrap: Wrap,
+    wrap: AxisWrap,
 }
 
 /// Why a text is no topology.
@@ -51,9 +51,9 @@ impl FromStr for Topology {
     fn from_str(text: &str) -> Result<Self, TopologyError> {
         let wrong = || TopologyError(text.chars().take(40).collect());
         let (lens, wrap) = match text.split_once(':') {
-            None => (text, Wrap::ByRule),
-            Some((lens, "torus")) => (lens, Wrap::Torus),
-            Some((lens, "mesh")) => (lens, Wrap::Mesh),
+            None => (text, AxisWrap::ByRule),
+            Some((lens, "torus")) => (lens, AxisWrap::Torus),
+            Some((lens, "mesh")) => (lens, AxisWrap::Mesh),
             Some(_) => return Err(wrong()),
         };
         let number = |part: &str| part.trim().parse::<u64>().ok().filter(|&len| len > 0);
@@ -68,9 +68,9 @@ impl std::fmt::Display for Topology {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let lens: Vec<String> = self.lens.iter().map(u64::to_string).collect();
         let wrap = match self.wrap {
-            Wrap::ByRule => "",
-            Wrap::Torus => ":torus",
-            Wrap::Mesh => ":mesh",
+            AxisWrap::ByRule => "",
+            AxisWrap::Torus => ":torus",
+            AxisWrap::Mesh => ":mesh",
         };
         write!(f, "{}{wrap}", lens.join("x"))
     }
@@ -107,9 +107,9 @@ impl Topology {
     pub(super) fn wraps(&self, chip: &Chip) -> Vec<bool> {
         let of_blocks = self.lens.len() == 3 && self.lens.iter().all(|&len| may_wrap(chip, len));
         let wraps = |&len: &u64| match self.wrap {
-            Wrap::Torus => len > 2,
-            Wrap::Mesh => false,
-            Wrap::ByRule => may_wrap(chip, len) && (chip_dims(chip) < 3 || of_blocks),
+            AxisWrap::Torus => len > 2,
+            AxisWrap::Mesh => false,
+            AxisWrap::ByRule => may_wrap(chip, len) && (chip_dims(chip) < 3 || of_blocks),
         };
         self.lens.iter().map(wraps).collect()
     }

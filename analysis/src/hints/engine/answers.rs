@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use trace_model::{OpId, Picos, TimeRange};
 
-use super::{Priced, Rows};
+use super::{PricedFinding, RowByOp};
 use crate::facts::time_use::TimeUse;
 use crate::hints::report::Unanswered;
-use crate::hints::rule::{Finding, Rule, Spot};
+use crate::hints::rule::{Finding, FindingPlace, Rule};
 use crate::math::intervals::IntervalSet;
 use crate::reports::summary::verdict;
 
@@ -20,12 +20,12 @@ const MOST: f64 = 0.5;
 fn is_answered<'f>(
     named: &verdict::VerdictFinding,
     hints: impl Iterator<Item = &'f Finding> + Clone,
-    rows: &Rows<'_>,
+    rows: &RowByOp<'_>,
 ) -> bool {
     if hints.clone().any(|finding| finding.about.contains(&named.id)) {
         return true;
     }
-    let spots = || hints.clone().flat_map(|finding| &finding.spots).map(Spot::range);
+    let spots = || hints.clone().flat_map(|finding| &finding.spots).map(FindingPlace::range);
     let inside = |range: &TimeRange| spots().filter_map(|spot| spot.intersect(*range)).collect::<IntervalSet>();
     let within: i64 = named.ranges.iter().map(|range| inside(range).measure().ps()).fold(0, i64::saturating_add);
     if within > 0 && within as f64 >= MOST * named.time_ps as f64 {
@@ -41,14 +41,14 @@ fn is_answered<'f>(
 /// and no other hint answers; the others stay in `small`.
 pub(super) fn keep_answers(
     verdict: &verdict::VerdictReport,
-    priced: &mut Vec<Priced>,
-    small: &mut Vec<Priced>,
-    rows: &Rows<'_>,
+    priced: &mut Vec<PricedFinding>,
+    small: &mut Vec<PricedFinding>,
+    rows: &RowByOp<'_>,
 ) {
     small.sort_by_key(|hint| (std::cmp::Reverse(hint.saving), hint.rule.id));
     for named in verdict.named().filter(|named| !named.id.is_work()) {
         while !is_answered(named, priced.iter().map(|hint| &hint.finding), rows) {
-            let is_about = |hint: &Priced| {
+            let is_about = |hint: &PricedFinding| {
                 let of_group = |op: &OpId| rows.get(op).is_some_and(|row| TimeUse::from(row.group()) == named.id);
                 hint.finding.about.contains(&named.id) || hint.finding.ops.iter().any(of_group)
             };
@@ -61,9 +61,9 @@ pub(super) fn keep_answers(
 /// What the verdict names and no hint answers, and why.
 pub(super) fn unanswered(
     verdict: &verdict::VerdictReport,
-    priced: &[Priced],
+    priced: &[PricedFinding],
     suppressed: &[(&'static Rule, Finding)],
-    rows: &Rows<'_>,
+    rows: &RowByOp<'_>,
 ) -> Vec<Unanswered> {
     let open = verdict.named().filter(|named| !is_answered(named, priced.iter().map(|hint| &hint.finding), rows));
     open.map(|named| {
@@ -81,10 +81,11 @@ pub(super) fn unanswered(
 
 /// The larger saving first, by how sure the rule is; health before all, then what the verdict starts with.
 /// A hint that explains another one's finding comes before it.
-pub(super) fn rank(priced: &mut [Priced], leading: Option<TimeUse>) {
-    let score =
-        |hint: &Priced| hint.saving.map_or(0.0, |saving: Picos| saving.ps() as f64 * hint.rule.confidence.weight());
-    let leads = |hint: &Priced| leading.is_some_and(|leading| hint.finding.about.contains(&leading));
+pub(super) fn rank(priced: &mut [PricedFinding], leading: Option<TimeUse>) {
+    let score = |hint: &PricedFinding| {
+        hint.saving.map_or(0.0, |saving: Picos| saving.ps() as f64 * hint.rule.confidence.weight())
+    };
+    let leads = |hint: &PricedFinding| leading.is_some_and(|leading| hint.finding.about.contains(&leading));
     priced.sort_by(|a, b| {
         let health = b.rule.is_health().cmp(&a.rule.is_health());
         let first = health.then_with(|| leads(b).cmp(&leads(a)));
@@ -100,7 +101,7 @@ pub(super) fn rank(priced: &mut [Priced], leading: Option<TimeUse>) {
 }
 
 /// It says why there is what the other one found: of the same ops, where both are about ops.
-fn explains(reason: &Finding, other: &Priced) -> bool {
+fn explains(reason: &Finding, other: &PricedFinding) -> bool {
     let (own, others) = (&reason.ops, &other.finding.ops);
     let is_about_them = own.is_empty() || others.is_empty() || own.iter().any(|op| others.contains(op));
     reason.explains.contains(&other.rule.id) && is_about_them

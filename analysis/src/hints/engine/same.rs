@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 
 use trace_model::{OpId, Picos};
 
-use super::Priced;
+use super::PricedFinding;
 use crate::hints::HintFacts;
 use crate::hints::report::SavingBy;
-use crate::hints::rule::{Finding, Saving};
+use crate::hints::rule::{Finding, PossibleSaving};
 use crate::what_if::Scenario;
 
 /// Savings that differ by less than this part of the larger are one.
 const EQUAL: f64 = 0.005;
 
 /// For each hint the others that are about the same ops, or about the same idle time.
-pub(super) fn overlaps(priced: &[Priced]) -> Vec<Vec<&'static str>> {
+pub(super) fn overlaps(priced: &[PricedFinding]) -> Vec<Vec<&'static str>> {
     let ops: Vec<BTreeSet<OpId>> = priced.iter().map(|hint| hint.finding.op_set()).collect();
     // What is saved once is not a part of a step.
     let both = |a: usize, b: usize| {
@@ -35,7 +35,7 @@ fn is_same_idle_time(a: &Finding, b: &Finding) -> bool {
 /// same time is saved, by another remedy.
 pub(super) fn same_savings(
     facts: &HintFacts<'_>,
-    priced: &[Priced],
+    priced: &[PricedFinding],
     overlaps: &[Vec<&'static str>],
 ) -> Vec<Option<usize>> {
     let mut leaders: Vec<Option<usize>> = Vec::new();
@@ -49,7 +49,7 @@ pub(super) fn same_savings(
     leaders
 }
 
-fn is_same_saving(facts: &HintFacts<'_>, a: &Priced, b: &Priced) -> bool {
+fn is_same_saving(facts: &HintFacts<'_>, a: &PricedFinding, b: &PricedFinding) -> bool {
     let (Some(a_ps), Some(b_ps)) = (a.saving.or(a.once), b.saving.or(b.once)) else { return false };
     let larger = a_ps.max(b_ps);
     let close = |x: Picos| (x - larger).ps().saturating_abs() as f64 <= EQUAL * larger.ps() as f64;
@@ -64,9 +64,9 @@ fn is_same_saving(facts: &HintFacts<'_>, a: &Priced, b: &Priced) -> bool {
 }
 
 /// What was played again.
-fn changes(hint: &Priced) -> Option<&[Scenario]> {
+fn changes(hint: &PricedFinding) -> Option<&[Scenario]> {
     match &hint.finding.saving {
-        Saving::Replay { changes, .. } if hint.by == SavingBy::Replay => Some(changes),
+        PossibleSaving::Replay { changes, .. } if hint.by == SavingBy::Replay => Some(changes),
         _ => None,
     }
 }

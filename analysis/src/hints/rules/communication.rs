@@ -7,7 +7,7 @@ use trace_model::{OpId, Picos};
 use crate::engine::Provenance;
 use crate::engine::{AnalysisError, Percent, Threshold};
 use crate::facts::category::CollectiveKind;
-use crate::hints::{Confidence, Finding, HintEvidence, HintFacts, Outcome, Rule, Saving};
+use crate::hints::{Confidence, Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult};
 use crate::math::unit::Unit;
 use crate::reports::communication::collectives::{CollectiveRow, Collectives};
 use crate::reports::communication::dcn::Dcn;
@@ -161,7 +161,7 @@ fn free_compute(facts: &HintFacts<'_>, core: &CoreOverlap) -> Result<Picos, Anal
     Ok(Picos::from_ps(free / facts.step()?.count.max(1) as i64))
 }
 
-fn exposed(facts: &HintFacts<'_>) -> Outcome {
+fn exposed(facts: &HintFacts<'_>) -> RuleResult {
     let overlap = facts.report::<Overlap>()?;
     let limit = facts.limit(&EXPOSED);
     let Some((worst, share)) = most_exposed(&overlap.cores).filter(|(_, share)| *share >= limit) else {
@@ -184,7 +184,7 @@ fn exposed(facts: &HintFacts<'_>) -> Outcome {
             HintEvidence::time("compute that hides nothing yet", free.ps() as f64, "step, on the same device"),
         ],
         ops: collectives.ops(),
-        saving: Saving::Replay { changes: vec![Scenario::Collectives(0.0)], at_most: Some(free) },
+        saving: PossibleSaving::Replay { changes: vec![Scenario::Collectives(0.0)], at_most: Some(free) },
         ..Finding::default()
     }))
 }
@@ -195,7 +195,7 @@ fn is_synchronous(facts: &HintFacts<'_>, row: OpRow<'_>) -> bool {
     row.collective().is_some() && !row.is_async() && !fused
 }
 
-fn synchronous(facts: &HintFacts<'_>) -> Outcome {
+fn synchronous(facts: &HintFacts<'_>) -> RuleResult {
     let share = facts.limit(&SYNCHRONOUS);
     let found = facts.select(|row| is_synchronous(facts, row) && facts.share(row) >= share)?;
     if found.rows.is_empty() {
@@ -205,7 +205,7 @@ fn synchronous(facts: &HintFacts<'_>) -> Outcome {
     let free = most_exposed(&overlap.cores).map(|(worst, _)| free_compute(facts, worst)).transpose()?;
     let changes =
         vec![Scenario::Ops { what: "synchronous collectives".into(), factors: found.vanish().into_iter().collect() }];
-    let saving = Saving::Replay { changes, at_most: free };
+    let saving = PossibleSaving::Replay { changes, at_most: free };
     Ok(Some(found.finding("synchronous collectives", share, saving)))
 }
 
@@ -216,7 +216,7 @@ fn ops_of(facts: &HintFacts<'_>, rows: &[&CollectiveRow]) -> Result<Vec<OpId>, A
     Ok(facts.select(|row| names.contains(&(row.program(), row.name())))?.ops())
 }
 
-fn slow_links(facts: &HintFacts<'_>) -> Outcome {
+fn slow_links(facts: &HintFacts<'_>) -> RuleResult {
     let ledger = facts.report::<Collectives>()?;
     let (limit, least) = (facts.limit(&LINK_SHARE), facts.limit(&LINK_BYTES));
     if ledger.rows.iter().all(|row| row.share.is_none()) {
@@ -236,7 +236,7 @@ fn slow_links(facts: &HintFacts<'_>) -> Outcome {
         let factor = row.share.as_ref()?.high_percent / 100.0;
         Some(ops_of(facts, &[*row]).ok()?.into_iter().map(move |op| (op, factor)).collect::<Vec<_>>())
     });
-    let saving = Saving::ops("collectives at link speed", changes.flatten().collect::<Vec<_>>());
+    let saving = PossibleSaving::ops("collectives at link speed", changes.flatten().collect::<Vec<_>>());
     Ok(Some(Finding {
         statement: format!(
             "{} of {} collectives reach less than {limit} % of the links; {} at most {high:.1}",
@@ -264,7 +264,7 @@ fn slow_links(facts: &HintFacts<'_>) -> Outcome {
     }))
 }
 
-fn small(facts: &HintFacts<'_>) -> Outcome {
+fn small(facts: &HintFacts<'_>) -> RuleResult {
     let ledger = facts.report::<Collectives>()?;
     if ledger.rows.iter().all(|row| row.message.bytes.is_none()) {
         return Err(AnalysisError::NotApplicable("the size of no message is known".to_owned()));
@@ -287,12 +287,12 @@ fn small(facts: &HintFacts<'_>) -> Outcome {
             HintEvidence::time("their exposed time", exposed, "step, mean over devices"),
         ],
         ops: ops_of(facts, &rows)?,
-        saving: Saving::PerStep(Picos::from_ps((exposed * (1.0 - 1.0 / count.max(1.0))) as i64)),
+        saving: PossibleSaving::PerStep(Picos::from_ps((exposed * (1.0 - 1.0 / count.max(1.0))) as i64)),
         ..Finding::default()
     }))
 }
 
-fn dominated(facts: &HintFacts<'_>) -> Outcome {
+fn dominated(facts: &HintFacts<'_>) -> RuleResult {
     let overlap = facts.report::<Overlap>()?;
     let limit = facts.limit(&DOMINATED);
     let Some((worst, share)) = most_exposed(&overlap.cores).filter(|(_, share)| *share >= limit) else {
@@ -316,7 +316,7 @@ fn dominated(facts: &HintFacts<'_>) -> Outcome {
     }))
 }
 
-fn exchange(facts: &HintFacts<'_>) -> Outcome {
+fn exchange(facts: &HintFacts<'_>) -> RuleResult {
     let overlap = facts.report::<Overlap>()?;
     let kinds = [CollectiveKind::AllToAll, CollectiveKind::RaggedAllToAll];
     let names = kinds.map(CollectiveKind::name);
@@ -341,21 +341,21 @@ fn exchange(facts: &HintFacts<'_>) -> Outcome {
         ),
         evidence: vec![HintEvidence::percent("exposed exchanges", share, "device time", Some(limit))],
         ops: found.ops(),
-        saving: Saving::ops("exchanges", found.vanish()),
+        saving: PossibleSaving::ops("exchanges", found.vanish()),
         ..Finding::default()
     }))
 }
 
 /// What a collective does, where two that do the same give the same: names are
 /// unique in a program and never assigned twice.
-type Sent<'a> = (&'a str, CollectiveKind, Vec<&'a str>, [&'a str; 3]);
+type SentData<'a> = (&'a str, CollectiveKind, Vec<&'a str>, [&'a str; 3]);
 
 /// Patterns of which two with the same operand are one too many; who permutes or
 /// exchanges the same data twice may send it elsewhere.
 const REPEATABLE: [CollectiveKind; 3] =
     [CollectiveKind::AllGather, CollectiveKind::AllReduce, CollectiveKind::ReduceScatter];
 
-fn sent<'a>(facts: &'a HintFacts<'_>, row: OpRow<'a>) -> Option<Sent<'a>> {
+fn sent<'a>(facts: &'a HintFacts<'_>, row: OpRow<'a>) -> Option<SentData<'a>> {
     let model = facts.cx.model;
     let text = model.str(model.op(row.op()?).hlo_text?);
     let hlo = HloText::parse(text).filter(|hlo| !hlo.opcode.ends_with("-done"))?;
@@ -368,9 +368,9 @@ fn sent<'a>(facts: &'a HintFacts<'_>, row: OpRow<'a>) -> Option<Sent<'a>> {
     is_whole.then_some((row.program(), kind, operands, how))
 }
 
-fn twice(facts: &HintFacts<'_>) -> Outcome {
+fn twice(facts: &HintFacts<'_>) -> RuleResult {
     let collectives = facts.select(|row| row.collective().is_some_and(|kind| REPEATABLE.contains(&kind)))?;
-    let mut same: BTreeMap<Sent<'_>, Vec<OpRow<'_>>> = BTreeMap::new();
+    let mut same: BTreeMap<SentData<'_>, Vec<OpRow<'_>>> = BTreeMap::new();
     for row in &collectives.rows {
         if let Some(key) = sent(facts, *row) {
             same.entry(key).or_default().push(*row);
@@ -409,13 +409,13 @@ fn twice(facts: &HintFacts<'_>) -> Outcome {
             HintEvidence::percent("exposed time of what is sent again", share, "device time", Some(limit)),
             HintEvidence::count("collectives that repeat another", extra.len() as f64, "all programs", Some(1.0)),
         ],
-        saving: Saving::ops("repeated collectives", ops.iter().map(|&op| (op, 0.0))),
+        saving: PossibleSaving::ops("repeated collectives", ops.iter().map(|&op| (op, 0.0))),
         ops,
         ..Finding::default()
     }))
 }
 
-fn dcn_bound(facts: &HintFacts<'_>) -> Outcome {
+fn dcn_bound(facts: &HintFacts<'_>) -> RuleResult {
     let report = facts.report::<Dcn>()?;
     let (stall_limit, speed_limit) = (facts.limit(&DCN_STALL), facts.limit(&DCN_BANDWIDTH) * 1e9);
     let worst =
@@ -464,7 +464,7 @@ fn dcn_bound(facts: &HintFacts<'_>) -> Outcome {
         statement,
         evidence,
         ops: ops.ops(),
-        saving: Saving::Replay { changes, at_most: Some(each) },
+        saving: PossibleSaving::Replay { changes, at_most: Some(each) },
         ..Finding::default()
     }))
 }

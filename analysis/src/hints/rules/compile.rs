@@ -9,7 +9,7 @@ use crate::engine::{AnalysisError, Percent, Scope, Threshold};
 use crate::facts::TraceFacts as _;
 use crate::facts::steps::Step;
 use crate::facts::time_use::TimeUse;
-use crate::hints::{Confidence, Finding, HintEvidence, HintFacts, Outcome, Rule, Saving, Spot};
+use crate::hints::{Confidence, Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult};
 use crate::math::stats;
 use crate::math::unit::Unit;
 use crate::reports::host::compile::{Compilation, Compile, CompilePlace, CompileReport, LazyTensors};
@@ -147,7 +147,7 @@ fn longest<'r>(list: impl Iterator<Item = &'r Compilation>) -> Vec<&'r Compilati
 }
 
 /// Where to look.
-fn spots(facts: &HintFacts<'_>, list: &[&Compilation]) -> Vec<Spot> {
+fn spots(facts: &HintFacts<'_>, list: &[&Compilation]) -> Vec<FindingPlace> {
     list.iter().filter_map(|own| own.slice).map(|slice| facts.cx.model.slice(slice).into()).collect()
 }
 
@@ -175,7 +175,7 @@ fn places(list: &[&Compilation]) -> String {
 
 /// What a run without these compilations saves. On a host without devices a step is
 /// as much shorter as it compiles.
-fn saving(facts: &HintFacts<'_>, of: &[&Compilation], is_all: bool) -> Result<Saving, AnalysisError> {
+fn saving(facts: &HintFacts<'_>, of: &[&Compilation], is_all: bool) -> Result<PossibleSaving, AnalysisError> {
     let step = facts.step()?;
     let inside = counted_range(facts);
     let counts = |own: &&&Compilation| inside.is_none_or(|(from, to)| (from..to).contains(&own.start_ps));
@@ -183,9 +183,9 @@ fn saving(facts: &HintFacts<'_>, of: &[&Compilation], is_all: bool) -> Result<Sa
     let sum: Picos = of.iter().filter(counts).map(cost).sum();
     let each = Picos::from_ps(sum.ps() / step.count.max(1) as i64);
     if facts.ops().is_err() {
-        return Ok(Saving::PerStep(each));
+        return Ok(PossibleSaving::PerStep(each));
     }
-    Ok(Saving::Replay { changes: vec![Scenario::NoCompile], at_most: (!is_all).then_some(each) })
+    Ok(PossibleSaving::Replay { changes: vec![Scenario::NoCompile], at_most: (!is_all).then_some(each) })
 }
 
 /// From the start of the first counted step to the end of the last, on the host.
@@ -208,7 +208,7 @@ fn late<'r>(facts: &HintFacts<'_>, report: &'r CompileReport) -> Vec<&'r Compila
     longest(report.list.iter().filter(is_late))
 }
 
-pub(super) fn in_loop(facts: &HintFacts<'_>) -> Outcome {
+pub(super) fn in_loop(facts: &HintFacts<'_>) -> RuleResult {
     let report = facts.report::<Compile>()?;
     let (Some(wall), Some(share)) = (report.wall_ps, report.share_percent) else { return Ok(None) };
     let (limit, late, scope) = (facts.limit(&LOOP_SHARE), late(facts, &report), facts.cx.scope.title());
@@ -243,7 +243,7 @@ pub(super) fn in_loop(facts: &HintFacts<'_>) -> Outcome {
 }
 
 /// Compiling that is no fault of the loop, but makes the capture one of compiling.
-fn warm_up(facts: &HintFacts<'_>) -> Outcome {
+fn warm_up(facts: &HintFacts<'_>) -> RuleResult {
     let report = facts.report::<Compile>()?;
     let (Some(wall), Some(share)) = (report.wall_ps, report.share_percent) else { return Ok(None) };
     let limit = facts.limit(&WARM_UP_SHARE);
@@ -268,7 +268,7 @@ fn warm_up(facts: &HintFacts<'_>) -> Outcome {
         )],
         about: COMPILING,
         spots: spots(facts, &list),
-        saving: Saving::Once(Picos::from_ps(wall)),
+        saving: PossibleSaving::Once(Picos::from_ps(wall)),
         ..Finding::default()
     }))
 }
@@ -289,7 +289,7 @@ fn functions(list: &[&Compilation]) -> String {
     listed(names.filter(|name| !name.starts_with('(') && seen.insert(name.clone())).collect(), NAMED)
 }
 
-fn again(facts: &HintFacts<'_>) -> Outcome {
+fn again(facts: &HintFacts<'_>) -> RuleResult {
     let report = facts.report::<Compile>()?;
     let list = longest(report.list.iter().filter(|own| own.again.is_some()));
     let limit = facts.limit(&AGAIN);
@@ -331,7 +331,7 @@ fn again(facts: &HintFacts<'_>) -> Outcome {
     }))
 }
 
-fn cold_cache(facts: &HintFacts<'_>) -> Outcome {
+fn cold_cache(facts: &HintFacts<'_>) -> RuleResult {
     let report = facts.report::<Compile>()?;
     let (Some(compile), cache) = (report.compile_ps, &report.cache) else { return Ok(None) };
     let limit = facts.limit(&COLD) * PS_PER_S;
@@ -347,7 +347,7 @@ fn cold_cache(facts: &HintFacts<'_>) -> Outcome {
         about: &[TimeUse::Compile, TimeUse::Idle],
         spots: spots(facts, &longest(report.list.iter())),
         // The next start saves it, this loop does not.
-        saving: Saving::Unknown,
+        saving: PossibleSaving::Unknown,
         ..Finding::default()
     }))
 }
@@ -356,7 +356,7 @@ fn fact(lazy: &LazyTensors, id: &str) -> Option<f64> {
     lazy.facts.iter().find(|fact| fact.id == id)?.value
 }
 
-fn unmarked(facts: &HintFacts<'_>) -> Outcome {
+fn unmarked(facts: &HintFacts<'_>) -> RuleResult {
     let report = facts.report::<Compile>()?;
     let Some(lazy) = &report.lazy else { return Ok(None) };
     let markers = lazy.facts.iter().find(|fact| fact.id == "step_markers");
@@ -376,7 +376,7 @@ fn unmarked(facts: &HintFacts<'_>) -> Outcome {
     Ok(Some(Finding { statement, evidence, ..Finding::default() }))
 }
 
-fn syncs(facts: &HintFacts<'_>) -> Outcome {
+fn syncs(facts: &HintFacts<'_>) -> RuleResult {
     let report = facts.report::<Compile>()?;
     let Some(lazy) = &report.lazy else { return Ok(None) };
     let limit = facts.limit(&SYNCS);
@@ -396,12 +396,12 @@ fn syncs(facts: &HintFacts<'_>) -> Outcome {
         statement: format!("in each step {}", clauses.join(" and ")),
         evidence: evidence.collect(),
         // What of it the device waits for is the matter of K33.
-        saving: Saving::Unknown,
+        saving: PossibleSaving::Unknown,
         ..Finding::default()
     }))
 }
 
-fn op_by_op(facts: &HintFacts<'_>) -> Outcome {
+fn op_by_op(facts: &HintFacts<'_>) -> RuleResult {
     let gaps = facts.steady::<Gaps>()?;
     let steps = facts.step()?.count.max(1) as f64;
     let (least, most) = (facts.limit(&SMALL_PROGRAMS), facts.limit(&SMALL_PROGRAM_TIME) * PS_PER_US);
@@ -426,7 +426,7 @@ fn op_by_op(facts: &HintFacts<'_>) -> Outcome {
             HintEvidence { threshold: Some(most), ..HintEvidence::time("length of a program", mean, "mean of all") },
         ],
         about: &[TimeUse::Idle],
-        saving: Saving::PerStep(Picos::from_ps((device.between_ps() as f64 / steps) as i64)),
+        saving: PossibleSaving::PerStep(Picos::from_ps((device.between_ps() as f64 / steps) as i64)),
         ..Finding::default()
     }))
 }

@@ -8,9 +8,9 @@ use crate::engine::{AnalysisError, Percent, Threshold, counted};
 use crate::facts::category::OpGroup;
 use crate::hardware::limits::BoundBy;
 use crate::hints;
-use crate::hints::{Confidence, Finding, HintEvidence, HintFacts, Outcome, Rule, Saving};
+use crate::hints::{Confidence, Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult};
 use crate::math::unit::Unit;
-use crate::reports::ops::kernels::{Declared, Kernel, Kernels, KernelsReport};
+use crate::reports::ops::kernels::{DeclaredCosts, Kernel, Kernels, KernelsReport};
 use crate::reports::ops::loops::{LoopRow, Loops};
 use crate::reports::ops::op_stats::OpRow;
 
@@ -190,11 +190,11 @@ fn needs_costs(facts: &HintFacts<'_>) -> Result<(), AnalysisError> {
 }
 
 /// The ops that `found` selects, unless there are none.
-fn of_ops(found: &hints::Selection<'_>, what: &str, limit: f64, saving: Saving) -> Option<Finding> {
+fn of_ops(found: &hints::OpSelection<'_>, what: &str, limit: f64, saving: PossibleSaving) -> Option<Finding> {
     (!found.rows.is_empty()).then(|| found.finding(what, limit, saving))
 }
 
-fn slow_matmuls(facts: &HintFacts<'_>) -> Outcome {
+fn slow_matmuls(facts: &HintFacts<'_>) -> RuleResult {
     needs_costs(facts)?;
     let (share, limit) = (facts.limit(&MATMUL_SHARE), facts.limit(&MATMUL_EFFICIENCY));
     let found = facts.select(|row| {
@@ -202,21 +202,21 @@ fn slow_matmuls(facts: &HintFacts<'_>) -> Outcome {
         let slow = row.rates().flops_percent.is_some_and(|percent| percent < limit);
         row.group() == OpGroup::MatMul && is_plain(row) && compute_bound && slow && facts.share(row) >= share
     })?;
-    let saving = Saving::ops("matmuls", found.shrink(ideal));
+    let saving = PossibleSaving::ops("matmuls", found.shrink(ideal));
     Ok(of_ops(&found, &format!("matmuls below {limit} % of the peak"), share, saving))
 }
 
-fn memory_bound(facts: &HintFacts<'_>) -> Outcome {
+fn memory_bound(facts: &HintFacts<'_>) -> RuleResult {
     needs_costs(facts)?;
     let (share, limit) = (facts.limit(&MEMORY_BOUND_SHARE), facts.limit(&MEMORY_BOUND_USE));
     let found = facts.select(|row| {
         let at_roof = row.rates().hbm_percent.is_some_and(|percent| percent >= limit);
         is_plain(row) && row.rates().bound_by == Some(BoundBy::Hbm) && at_roof && facts.share(row) >= share
     })?;
-    Ok(of_ops(&found, &format!("ops at {limit} % or more of the HBM bandwidth"), share, Saving::Unknown))
+    Ok(of_ops(&found, &format!("ops at {limit} % or more of the HBM bandwidth"), share, PossibleSaving::Unknown))
 }
 
-fn slow_ops(facts: &HintFacts<'_>) -> Outcome {
+fn slow_ops(facts: &HintFacts<'_>) -> RuleResult {
     needs_costs(facts)?;
     let (share, limit) = (facts.limit(&SLOW_SHARE), facts.limit(&SLOW_EFFICIENCY));
     let least_ps = facts.limit(&SLOW_LENGTH) * PS_PER_US;
@@ -225,16 +225,16 @@ fn slow_ops(facts: &HintFacts<'_>) -> Outcome {
         let slow = row.rates().efficiency_percent.is_some_and(|percent| percent < limit);
         is_plain(row) && own_kind && slow && row.mean_time_ps() >= least_ps && facts.share(row) >= share
     })?;
-    let saving = Saving::ops("slow ops", found.shrink(ideal));
+    let saving = PossibleSaving::ops("slow ops", found.shrink(ideal));
     Ok(of_ops(&found, &format!("ops below {limit} % of their roofline"), share, saving))
 }
 
-fn tiny_ops(facts: &HintFacts<'_>) -> Outcome {
+fn tiny_ops(facts: &HintFacts<'_>) -> RuleResult {
     let most_ps = facts.limit(&TINY_LENGTH) * PS_PER_US;
     let wanted = |row: OpRow<'_>| is_plain(row) && row.mean_time_ps() < most_ps;
     let Some(found) = facts.heavy(&TINY_SHARE, wanted)? else { return Ok(None) };
     // Fused, they still do their work: half is a guess, which is why confidence is low.
-    let saving = Saving::ops("tiny ops", found.ops().into_iter().map(|op| (op, 0.5)));
+    let saving = PossibleSaving::ops("tiny ops", found.ops().into_iter().map(|op| (op, 0.5)));
     let what = format!("ops shorter than {} µs", facts.limit(&TINY_LENGTH));
     Ok(Some(found.finding(&what, facts.limit(&TINY_SHARE), saving)))
 }
@@ -248,18 +248,18 @@ fn loops_hold_their_bodies(facts: &HintFacts<'_>) -> Result<(), AnalysisError> {
     Err(AnalysisError::NotApplicable(why.to_owned()))
 }
 
-fn loops(facts: &HintFacts<'_>) -> Outcome {
+fn loops(facts: &HintFacts<'_>) -> RuleResult {
     loops_hold_their_bodies(facts)?;
     let own = |row: OpRow<'_>| matches!(row.category(), "while" | "conditional" | "call");
     let Some(found) = facts.heavy(&LOOP_SHARE, own)? else { return Ok(None) };
-    let saving = Saving::ops("loops", found.vanish());
+    let saving = PossibleSaving::ops("loops", found.vanish());
     Ok(Some(found.finding("loops, branches and calls themselves", facts.limit(&LOOP_SHARE), saving)))
 }
 
 /// Iterations that unrolling puts into one: what a loop costs itself shrinks by so much.
 const UNROLL: f64 = 4.0;
 
-fn short_loops(facts: &HintFacts<'_>) -> Outcome {
+fn short_loops(facts: &HintFacts<'_>) -> RuleResult {
     loops_hold_their_bodies(facts)?;
     let report = facts.report::<Loops>()?;
     let (trips, body) = (facts.limit(&SHORT_LOOP_TRIPS), facts.limit(&SHORT_LOOP_BODY) * PS_PER_US);
@@ -297,7 +297,7 @@ fn short_loops(facts: &HintFacts<'_>) -> Outcome {
             ),
         ],
         ops: found.ops(),
-        saving: Saving::ops(
+        saving: PossibleSaving::ops(
             "short loops, four iterations in one",
             found.ops().into_iter().map(|op| (op, 1.0 / UNROLL)),
         ),
@@ -305,14 +305,14 @@ fn short_loops(facts: &HintFacts<'_>) -> Outcome {
     }))
 }
 
-fn kernels_without_costs(facts: &HintFacts<'_>) -> Outcome {
+fn kernels_without_costs(facts: &HintFacts<'_>) -> RuleResult {
     let silent = |row: OpRow<'_>| {
         let none = |amount: Option<u64>| amount.is_none_or(|amount| amount == 0);
         row.group() == OpGroup::CustomKernel && is_plain(row) && (none(row.costs().flops) || none(row.costs().bytes))
     };
     let Some(found) = facts.heavy(&KERNEL_SHARE, silent)? else { return Ok(None) };
     let limit = facts.limit(&KERNEL_SHARE);
-    let mut finding = found.finding("kernels without declared costs", limit, Saving::Unknown);
+    let mut finding = found.finding("kernels without declared costs", limit, PossibleSaving::Unknown);
     // One kernel is often an op in each layer: people know it by its name.
     if let Some(names) = facts.report::<Kernels>().ok().and_then(|report| kernel_names(&report)) {
         finding.statement =
@@ -324,7 +324,7 @@ fn kernels_without_costs(facts: &HintFacts<'_>) -> Outcome {
 /// Kernels that do not say what they cost, the longest first; `None` if none takes a percent.
 fn kernel_names(report: &KernelsReport) -> Option<String> {
     const SHOWN: usize = 3;
-    let silent = |kernel: &&Kernel| kernel.declared != Declared::Yes && kernel.of_op_time_percent >= Some(1.0);
+    let silent = |kernel: &&Kernel| kernel.declared != DeclaredCosts::Yes && kernel.of_op_time_percent >= Some(1.0);
     let names: Vec<String> = report
         .kernels
         .iter()
@@ -343,8 +343,8 @@ fn kernel_names(report: &KernelsReport) -> Option<String> {
     (!names.is_empty()).then(|| format!("{}{more}", names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ")))
 }
 
-fn megacore(facts: &HintFacts<'_>) -> Outcome {
+fn megacore(facts: &HintFacts<'_>) -> RuleResult {
     let Some(found) = facts.heavy(&MEGACORE_SHARE, |row| row.category() == "megacore fusion")? else { return Ok(None) };
-    let saving = Saving::ops("megacore fusions", found.vanish());
+    let saving = PossibleSaving::ops("megacore fusions", found.vanish());
     Ok(Some(found.finding("megacore fusions, inner ops left out,", facts.limit(&MEGACORE_SHARE), saving)))
 }

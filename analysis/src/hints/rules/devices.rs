@@ -6,7 +6,7 @@ use crate::engine::Provenance;
 use crate::engine::{AnalysisError, Percent, Threshold, counted};
 use crate::facts::steps::{Step, StepsReport};
 use crate::facts::time_use::TimeUse;
-use crate::hints::{Confidence, Finding, HintEvidence, HintFacts, Outcome, Rule, Saving, Spot};
+use crate::hints::{Confidence, Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult};
 use crate::math::stats;
 use crate::math::unit::Unit;
 use crate::reports::steps::balance::{Balance, DeviceLoad};
@@ -101,7 +101,7 @@ fn worst(devices: &[DeviceLoad], of: impl Fn(&DeviceLoad) -> Option<f64>) -> Opt
 /// Who causes more than this of all waiting is the one that the others wait for.
 const MOST_PERCENT: f64 = 50.0;
 
-fn skew(facts: &HintFacts<'_>) -> Outcome {
+fn skew(facts: &HintFacts<'_>) -> RuleResult {
     let balance = facts.report::<Balance>()?;
     let Some((device, percent, time)) = worst(&balance.devices, |device| device.skew_wait_ps) else {
         let why = "executions of collectives could not be matched over devices, or none was synchronous";
@@ -135,7 +135,7 @@ fn skew(facts: &HintFacts<'_>) -> Outcome {
         statement,
         evidence,
         ops: collectives.ops(),
-        saving: Saving::PerStep(Picos::from_ps((time / steps) as i64)),
+        saving: PossibleSaving::PerStep(Picos::from_ps((time / steps) as i64)),
         ..Finding::default()
     }))
 }
@@ -145,7 +145,7 @@ fn awaited_in(facts: &HintFacts<'_>) -> Vec<OpId> {
     facts.select(|row| row.collective().is_some() && !row.is_async()).map(|found| found.ops()).unwrap_or_default()
 }
 
-fn imbalance(facts: &HintFacts<'_>) -> Outcome {
+fn imbalance(facts: &HintFacts<'_>) -> RuleResult {
     let balance = facts.report::<Balance>()?;
     let percents: Vec<f64> = balance.steps.iter().filter_map(|step| step.imbalance_percent).collect();
     let Some(percent) = stats::median(&percents) else {
@@ -170,25 +170,25 @@ fn imbalance(facts: &HintFacts<'_>) -> Outcome {
         ],
         ops: awaited_in(facts),
         spots: spots(facts, balance.steps.iter().filter_map(|step| Some((step.step?, step.imbalance_percent)))),
-        saving: Saving::PerStep(Picos::from_ps(saving as i64)),
+        saving: PossibleSaving::PerStep(Picos::from_ps(saving as i64)),
         ..Finding::default()
     }))
 }
 
 /// Steps with the largest of some number first.
-fn spots(facts: &HintFacts<'_>, steps: impl Iterator<Item = (u32, Option<f64>)>) -> Vec<Spot> {
+fn spots(facts: &HintFacts<'_>, steps: impl Iterator<Item = (u32, Option<f64>)>) -> Vec<FindingPlace> {
     let mut ranked: Vec<(u32, f64)> = steps.filter_map(|(step, number)| Some((step, number?))).collect();
     ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     let Some(report) = facts.steps() else { return Vec::new() };
     let range = |number| report.steps.iter().find(|step| step.number == number)?.range();
-    let spot = |(number, _)| Some(Spot::span(format!("step {number}"), range(number)?));
+    let spot = |(number, _)| Some(FindingPlace::span(format!("step {number}"), range(number)?));
     ranked.into_iter().take(LOOKED_AT).filter_map(spot).collect()
 }
 
 /// Steps that evidence points at.
 const LOOKED_AT: usize = 3;
 
-fn straggler(facts: &HintFacts<'_>) -> Outcome {
+fn straggler(facts: &HintFacts<'_>) -> RuleResult {
     const LEAST_HOSTS: usize = 3;
     let balance = facts.report::<Balance>()?;
     if balance.hosts.len() < LEAST_HOSTS {
@@ -212,12 +212,12 @@ fn straggler(facts: &HintFacts<'_>) -> Outcome {
             .into_iter()
             .collect(),
         ops: awaited_in(facts),
-        saving: Saving::PerStep(Picos::from_ps(late as i64)),
+        saving: PossibleSaving::PerStep(Picos::from_ps(late as i64)),
         ..Finding::default()
     }))
 }
 
-fn barrier(facts: &HintFacts<'_>) -> Outcome {
+fn barrier(facts: &HintFacts<'_>) -> RuleResult {
     let balance = facts.report::<Balance>()?;
     let Some((device, percent, time)) = worst(&balance.devices, |device| device.barrier_ps) else {
         let why = "no barrier was recorded (barrier-cores on the line XLA TraceMe)";
@@ -245,12 +245,12 @@ fn barrier(facts: &HintFacts<'_>) -> Outcome {
             Some(limit),
         )],
         about: &[TimeUse::Idle],
-        saving: Saving::PerStep(Picos::from_ps((time / steps) as i64)),
+        saving: PossibleSaving::PerStep(Picos::from_ps((time / steps) as i64)),
         ..Finding::default()
     }))
 }
 
-fn unused(facts: &HintFacts<'_>) -> Outcome {
+fn unused(facts: &HintFacts<'_>) -> RuleResult {
     let balance = facts.report::<Balance>()?;
     let idle: Vec<&DeviceLoad> = balance.devices.iter().filter(|device| device.is_unused).collect();
     if idle.is_empty() {
@@ -278,7 +278,7 @@ fn unused(facts: &HintFacts<'_>) -> Outcome {
 }
 
 /// Steps that differ, or single ones that stand out.
-fn jitter(facts: &HintFacts<'_>) -> Outcome {
+fn jitter(facts: &HintFacts<'_>) -> RuleResult {
     let Some(steps) = facts.steps() else {
         return Err(AnalysisError::NotApplicable(
             "no steps were found: mark them, or capture several executions".to_owned(),
@@ -313,12 +313,12 @@ fn outliers(facts: &HintFacts<'_>, steps: &StepsReport) -> Option<Finding> {
         about: &[TimeUse::SlowSteps],
         is_last_resort: true,
         spots: spots(facts, slow.iter().map(|step| (step.number, Some(step.time_ps as f64)))),
-        saving: Saving::PerStep(Picos::from_ps((excess / facts.step().ok()?.count.max(1) as f64) as i64)),
+        saving: PossibleSaving::PerStep(Picos::from_ps((excess / facts.step().ok()?.count.max(1) as f64) as i64)),
         ..Finding::default()
     })
 }
 
-fn spread(facts: &HintFacts<'_>, steps: &StepsReport) -> Outcome {
+fn spread(facts: &HintFacts<'_>, steps: &StepsReport) -> RuleResult {
     // Steps of another kind are no jitter, nor are those that compile (K36).
     let class = (0..steps.classes.len()).max_by_key(|&class| steps.classes[class].steps);
     let of_class = steps.counted().filter(|step| Some(step.class) == class && !step.mostly_compiles());
@@ -353,7 +353,7 @@ fn spread(facts: &HintFacts<'_>, steps: &StepsReport) -> Outcome {
         ],
         about: &[TimeUse::SlowSteps],
         spots: spots(facts, of_class.iter().map(|step| (step.number, Some(step.time_ps as f64)))),
-        saving: Saving::PerStep(Picos::from_ps((time.mean - best) as i64)),
+        saving: PossibleSaving::PerStep(Picos::from_ps((time.mean - best) as i64)),
         ..Finding::default()
     }))
 }

@@ -7,7 +7,7 @@ use trace_model::{OpId, Picos};
 
 use crate::engine::Provenance;
 use crate::engine::{AnalysisError, Threshold};
-use crate::hints::{Confidence, Finding, HintEvidence, HintFacts, Outcome, Rule, Saving};
+use crate::hints::{Confidence, Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult};
 use crate::math::unit::Unit;
 use crate::reports::communication::sparse_cores::SparseCores;
 use crate::reports::ops::kernels::{Kernel, Kernels, KernelsReport, TRACING};
@@ -104,7 +104,7 @@ fn ids(rows: &[OpRow<'_>]) -> Vec<OpId> {
     rows.iter().filter_map(|row| row.op()).collect()
 }
 
-fn sparse_wait(facts: &HintFacts<'_>) -> Outcome {
+fn sparse_wait(facts: &HintFacts<'_>) -> RuleResult {
     let report = facts.report::<SparseCores>()?;
     let total = facts.ops()?.total_time_ps;
     let known: Vec<_> = report.offloads.iter().filter_map(|own| Some((own, own.waited_ps?))).collect();
@@ -125,7 +125,7 @@ fn sparse_wait(facts: &HintFacts<'_>) -> Outcome {
             share = Percent(share)
         ),
         evidence: vec![HintEvidence::percent("waiting for SparseCores", share, "device time", Some(limit))],
-        saving: Saving::ops("work of SparseCores", ops.iter().map(|&op| (op, 0.0))),
+        saving: PossibleSaving::ops("work of SparseCores", ops.iter().map(|&op| (op, 0.0))),
         ops,
         ..Finding::default()
     }))
@@ -139,7 +139,7 @@ fn without_wait(row: OpRow<'_>, percent: f64) -> f64 {
     (1.0 - percent / 100.0).max(floor.unwrap_or(0.0)).clamp(0.0, 1.0)
 }
 
-fn dma_stall(facts: &HintFacts<'_>) -> Outcome {
+fn dma_stall(facts: &HintFacts<'_>) -> RuleResult {
     let kernels = facts.report::<Kernels>().ok();
     let waiting = kernels.as_deref().and_then(|kernels| waiting_kernel(facts, kernels));
     let has_pipelines = kernels.iter().flat_map(|report| &report.kernels).any(|kernel| kernel.pipeline.is_some());
@@ -168,7 +168,7 @@ fn dma_stall(facts: &HintFacts<'_>) -> Outcome {
                 Some(limit),
             )],
             ops: stalled.ops(),
-            saving: Saving::ops("ops that stall on DMA", factors),
+            saving: PossibleSaving::ops("ops that stall on DMA", factors),
             ..Finding::default()
         }));
     }
@@ -178,7 +178,7 @@ fn dma_stall(facts: &HintFacts<'_>) -> Outcome {
     let names = own.map(|op| (op.program.as_str(), op.op.as_str())).collect();
     let rows = named(facts, &names)?;
     let factors = rows.iter().filter_map(|row| Some((row.op()?, without_wait(*row, percent))));
-    let saving = Saving::ops("kernels that wait for DMA", factors.collect::<Vec<_>>());
+    let saving = PossibleSaving::ops("kernels that wait for DMA", factors.collect::<Vec<_>>());
     Ok(Some(Finding {
         statement: format!(
             "the kernel {} waits for its copies for {percent:.1} of its time",
@@ -209,7 +209,7 @@ fn waiting_kernel<'r>(facts: &HintFacts<'_>, report: &'r KernelsReport) -> Optio
     })
 }
 
-fn spills(facts: &HintFacts<'_>) -> Outcome {
+fn spills(facts: &HintFacts<'_>) -> RuleResult {
     let report = facts.report::<Kernels>()?;
     if report.kernels.iter().all(|kernel| kernel.estimates.is_empty()) {
         let why = format!("no kernel recorded what its schedule does: {TRACING}");
@@ -242,7 +242,7 @@ fn spills(facts: &HintFacts<'_>) -> Outcome {
     }))
 }
 
-fn throttled(facts: &HintFacts<'_>) -> Outcome {
+fn throttled(facts: &HintFacts<'_>) -> RuleResult {
     let ratio = |row: OpRow<'_>| {
         let at_default = row.time_at_default_clock_ps()?;
         (row.total_time_ps() > 0).then(|| at_default / row.total_time_ps() as f64)
@@ -269,7 +269,7 @@ fn throttled(facts: &HintFacts<'_>) -> Outcome {
                 HintEvidence::percent("lowest clock", 100.0 * lowest, "default clock", None),
             ],
             ops: slow.ops(),
-            saving: Saving::ops("ops at the default clock", factors),
+            saving: PossibleSaving::ops("ops at the default clock", factors),
             ..Finding::default()
         }));
     }
@@ -281,7 +281,7 @@ fn throttled(facts: &HintFacts<'_>) -> Outcome {
             percent = Percent(percent)
         ),
         evidence: vec![HintEvidence::percent("skipped cycles", percent, "cycles that were counted", Some(most))],
-        saving: Saving::PerStep(Picos::from_ps((step.ps * percent / 100.0) as i64)),
+        saving: PossibleSaving::PerStep(Picos::from_ps((step.ps * percent / 100.0) as i64)),
         ..Finding::default()
     }))
 }

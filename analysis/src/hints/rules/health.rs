@@ -4,7 +4,7 @@
 //! stays with the doctor. Each of its findings has a page here all the same.
 
 use crate::engine::Scope;
-use crate::hints::{Confidence, Finding, HintFacts, Outcome, Rule};
+use crate::hints::{Confidence, Finding, HintFacts, Rule, RuleResult};
 use crate::reports::summary::doctor::Doctor;
 
 macro_rules! health {
@@ -39,7 +39,7 @@ pub(super) static RULES: &[Rule] = &[
     health!("Q16", "Kernels declare too few operations"),
 ];
 
-fn found(facts: &HintFacts<'_>, id: &str) -> Outcome {
+fn found(facts: &HintFacts<'_>, id: &str) -> RuleResult {
     let doctor = facts.cx.scoped(Scope::WholeTrace).report::<Doctor>()?;
     let finding = doctor.findings.iter().find(|finding| finding.id == id);
     Ok(finding.filter(|finding| finding.severity > trace_model::Severity::Info).map(|finding| Finding {

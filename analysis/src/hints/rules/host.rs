@@ -5,10 +5,10 @@ use trace_model::Picos;
 use crate::engine::Provenance;
 use crate::engine::{Percent, Threshold};
 use crate::facts::time_use::TimeUse;
-use crate::hints::{Confidence, Finding, HintEvidence, HintFacts, Outcome, Rule, Saving, Spot};
+use crate::hints::{Confidence, Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult};
 use crate::math::unit::Unit;
 use crate::reports::communication::dcn::Dcn;
-use crate::reports::host::gaps::{Cause, DeviceGaps, Gap, GapPlace, Gaps, GapsReport};
+use crate::reports::host::gaps::{DeviceGaps, Gap, GapPlace, Gaps, GapsReport, IdleCause};
 use crate::reports::host::input::{Input, InputWait};
 use crate::reports::ops::op_stats::OpRow;
 use crate::what_if::Scenario;
@@ -111,7 +111,7 @@ static UPLOAD: Threshold = Threshold {
 const HARDLY_PERCENT: f64 = 0.5;
 
 /// Idle time that no other rule has a better word for.
-fn idle(facts: &HintFacts<'_>) -> Outcome {
+fn idle(facts: &HintFacts<'_>) -> RuleResult {
     let ops = facts.ops()?;
     let limit = facts.limit(&IDLE);
     let share = if ops.total_time_ps > 0 { 100.0 * ops.idle_ps as f64 / ops.total_time_ps as f64 } else { 0.0 };
@@ -151,14 +151,14 @@ fn idle(facts: &HintFacts<'_>) -> Outcome {
         evidence,
         about: &[TimeUse::Idle],
         spots: facts.report::<Gaps>().map(|gaps| longest_gaps(&gaps)).unwrap_or_default(),
-        saving: Saving::Replay { changes: vec![change], at_most: (!by.is_empty()).then_some(left) },
+        saving: PossibleSaving::Replay { changes: vec![change], at_most: (!by.is_empty()).then_some(left) },
         ..Finding::default()
     }))
 }
 
 /// Idle time of a step that rules with a better word speak of, and these rules.
 fn explained(facts: &HintFacts<'_>) -> (Picos, Vec<&'static str>) {
-    type Check = fn(&HintFacts<'_>) -> Outcome;
+    type Check = fn(&HintFacts<'_>) -> RuleResult;
     let others: [(&str, Check); 5] = [
         ("K32", dispatch_bound),
         ("K33", host_sync),
@@ -170,9 +170,9 @@ fn explained(facts: &HintFacts<'_>) -> (Picos, Vec<&'static str>) {
     for (id, check) in others {
         let Ok(Some(found)) = check(facts) else { continue };
         let saving = match found.saving {
-            Saving::PerStep(saving) => Some(saving),
-            Saving::Replay { changes, .. } => facts.saving(&changes).ok(),
-            Saving::Once(_) | Saving::Unknown => None,
+            PossibleSaving::PerStep(saving) => Some(saving),
+            PossibleSaving::Replay { changes, .. } => facts.saving(&changes).ok(),
+            PossibleSaving::Once(_) | PossibleSaving::Unknown => None,
         };
         if let Some(saving) = saving.filter(|saving| *saving > Picos::ZERO) {
             sum += saving;
@@ -183,16 +183,16 @@ fn explained(facts: &HintFacts<'_>) -> (Picos, Vec<&'static str>) {
 }
 
 /// Gaps between programs of a device in which some causes take most of the time.
-fn gaps_with(device: &DeviceGaps, wanted: impl Fn(Cause) -> bool) -> Vec<Spot> {
+fn gaps_with(device: &DeviceGaps, wanted: impl Fn(IdleCause) -> bool) -> Vec<FindingPlace> {
     let is_mostly = |gap: &&Gap| {
         let wanted = gap.causes.iter().filter(|part| wanted(part.cause)).map(|part| part.time_ps).sum::<Picos>();
         gap.place == GapPlace::Between && wanted + wanted > Picos::from_ps(gap.length_ps)
     };
-    device.gaps.iter().filter(is_mostly).map(|gap| Spot::span("idle", gap.range())).collect()
+    device.gaps.iter().filter(is_mostly).map(|gap| FindingPlace::span("idle", gap.range())).collect()
 }
 
 /// Of the device that idles most between programs; none if it idles more within them.
-fn longest_gaps(report: &GapsReport) -> Vec<Spot> {
+fn longest_gaps(report: &GapsReport) -> Vec<FindingPlace> {
     let most = report.devices.iter().max_by_key(|device| device.between_ps());
     let within = |device: &DeviceGaps| device.inside.as_ref().map_or(0, |inside| inside.idle_ps);
     let most = most.filter(|device| within(device) <= device.between_ps());
@@ -200,13 +200,13 @@ fn longest_gaps(report: &GapsReport) -> Vec<Spot> {
 }
 
 /// Idle time between programs with some causes, on the device that has most of it.
-struct Waiting<'r> {
+struct IdleByCause<'r> {
     device: &'r DeviceGaps,
     time_ps: i64,
 }
 
-impl<'r> Waiting<'r> {
-    fn most(report: &'r GapsReport, causes: &[Cause]) -> Option<Self> {
+impl<'r> IdleByCause<'r> {
+    fn most(report: &'r GapsReport, causes: &[IdleCause]) -> Option<Self> {
         let of = |device: &'r DeviceGaps| {
             let parts = device.between.iter().filter(|part| causes.contains(&part.cause));
             Self { device, time_ps: parts.map(|part| part.time_ps).sum::<Picos>().ps() }
@@ -219,18 +219,18 @@ impl<'r> Waiting<'r> {
     }
 
     /// Host events that take most of it.
-    fn events(&self, causes: &[Cause]) -> String {
+    fn events(&self, causes: &[IdleCause]) -> String {
         let parts = self.device.between.iter().filter(|part| causes.contains(&part.cause));
         let names: Vec<&str> = parts.filter_map(|part| part.event()).take(2).collect();
         if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) }
     }
 
     /// The longest gaps of which it is the most.
-    fn gaps(&self, causes: &[Cause]) -> Vec<Spot> {
+    fn gaps(&self, causes: &[IdleCause]) -> Vec<FindingPlace> {
         gaps_with(self.device, |cause| causes.contains(&cause))
     }
 
-    fn finding(&self, facts: &HintFacts<'_>, what: &str, causes: &[Cause], limit: f64) -> Outcome {
+    fn finding(&self, facts: &HintFacts<'_>, what: &str, causes: &[IdleCause], limit: f64) -> RuleResult {
         let percent = self.percent();
         if percent < limit {
             return Ok(None);
@@ -247,16 +247,16 @@ impl<'r> Waiting<'r> {
             evidence: vec![HintEvidence::percent(what, percent, of, Some(limit)).by(Provenance::Inferred)],
             about: &[TimeUse::Idle],
             spots: self.gaps(causes),
-            saving: Saving::PerStep(Picos::from_ps(self.time_ps / steps)),
+            saving: PossibleSaving::PerStep(Picos::from_ps(self.time_ps / steps)),
             ..Finding::default()
         }))
     }
 }
 
-fn dispatch_bound(facts: &HintFacts<'_>) -> Outcome {
-    const CAUSES: [Cause; 1] = [Cause::Dispatch];
+fn dispatch_bound(facts: &HintFacts<'_>) -> RuleResult {
+    const CAUSES: [IdleCause; 1] = [IdleCause::Dispatch];
     let gaps = facts.steady::<Gaps>()?;
-    let Some(waiting) = Waiting::most(&gaps, &CAUSES) else { return Ok(None) };
+    let Some(waiting) = IdleByCause::most(&gaps, &CAUSES) else { return Ok(None) };
     let between = waiting.device.between_ps();
     let part = if between > 0 { 100.0 * waiting.time_ps as f64 / between as f64 } else { 0.0 };
     let least = facts.limit(&DISPATCH);
@@ -270,14 +270,14 @@ fn dispatch_bound(facts: &HintFacts<'_>) -> Outcome {
     }))
 }
 
-fn host_sync(facts: &HintFacts<'_>) -> Outcome {
-    const CAUSES: [Cause; 2] = [Cause::DeviceToHost, Cause::Wait];
+fn host_sync(facts: &HintFacts<'_>) -> RuleResult {
+    const CAUSES: [IdleCause; 2] = [IdleCause::DeviceToHost, IdleCause::Wait];
     let gaps = facts.steady::<Gaps>()?;
-    let Some(waiting) = Waiting::most(&gaps, &CAUSES) else { return Ok(None) };
+    let Some(waiting) = IdleByCause::most(&gaps, &CAUSES) else { return Ok(None) };
     waiting.finding(facts, "is idle while the host reads or waits for results", &CAUSES, facts.limit(&SYNC))
 }
 
-fn input_bound(facts: &HintFacts<'_>) -> Outcome {
+fn input_bound(facts: &HintFacts<'_>) -> RuleResult {
     let (input, limit) = (facts.steady::<Input>()?, facts.limit(&INPUT));
     let known = input.devices.iter().filter_map(|device| Some((device, device.percent?)));
     let worst = known.max_by(|a, b| a.1.total_cmp(&b.1));
@@ -286,8 +286,8 @@ fn input_bound(facts: &HintFacts<'_>) -> Outcome {
         return host_input_bound(facts, device, percent, limit);
     }
     let gaps = facts.steady::<Gaps>()?;
-    let waiting = Waiting::most(&gaps, &[Cause::Input]);
-    let events = waiting.as_ref().map(|waiting| waiting.events(&[Cause::Input]));
+    let waiting = IdleByCause::most(&gaps, &[IdleCause::Input]);
+    let events = waiting.as_ref().map(|waiting| waiting.events(&[IdleCause::Input]));
     // Ops that wait show themselves.
     let waiting = waiting.filter(|waiting| waiting.time_ps >= device.infeed_ps.unwrap_or(0));
     let infeed = facts.select(|row| row.category() == "infeed")?;
@@ -302,15 +302,15 @@ fn input_bound(facts: &HintFacts<'_>) -> Outcome {
         ),
         evidence: vec![HintEvidence::percent("waits for input", percent, of, Some(limit)).by(Provenance::Inferred)],
         ops: infeed.ops(),
-        spots: waiting.map(|waiting| waiting.gaps(&[Cause::Input])).unwrap_or_default(),
+        spots: waiting.map(|waiting| waiting.gaps(&[IdleCause::Input])).unwrap_or_default(),
         about: &[TimeUse::Idle],
-        saving: Saving::PerStep(Picos::from_ps(time / facts.step()?.count.max(1) as i64)),
+        saving: PossibleSaving::PerStep(Picos::from_ps(time / facts.step()?.count.max(1) as i64)),
         ..Finding::default()
     }))
 }
 
 /// The same of a host whose devices were not recorded, or are no TPUs.
-fn host_input_bound(facts: &HintFacts<'_>, host: &InputWait, percent: f64, limit: f64) -> Outcome {
+fn host_input_bound(facts: &HintFacts<'_>, host: &InputWait, percent: f64, limit: f64) -> RuleResult {
     let event = host.event.as_ref().map_or_else(String::new, |event| format!(" ({event})"));
     let of = format!("steps of {}", host.name);
     Ok(Some(Finding {
@@ -321,15 +321,15 @@ fn host_input_bound(facts: &HintFacts<'_>, host: &InputWait, percent: f64, limit
         ),
         evidence: vec![HintEvidence::percent("waits for input", percent, of, Some(limit)).by(Provenance::Inferred)],
         about: &[TimeUse::Input, TimeUse::SlowSteps],
-        saving: Saving::PerStep(Picos::from_ps(host.gap_ps / facts.step()?.count.max(1) as i64)),
+        saving: PossibleSaving::PerStep(Picos::from_ps(host.gap_ps / facts.step()?.count.max(1) as i64)),
         ..Finding::default()
     }))
 }
 
-fn upload_bound(facts: &HintFacts<'_>) -> Outcome {
-    const CAUSES: [Cause; 1] = [Cause::HostToDevice];
+fn upload_bound(facts: &HintFacts<'_>) -> RuleResult {
+    const CAUSES: [IdleCause; 1] = [IdleCause::HostToDevice];
     let gaps = facts.steady::<Gaps>()?;
-    let Some(waiting) = Waiting::most(&gaps, &CAUSES) else { return Ok(None) };
+    let Some(waiting) = IdleByCause::most(&gaps, &CAUSES) else { return Ok(None) };
     waiting.finding(facts, "is idle while the host copies to it", &CAUSES, facts.limit(&UPLOAD))
 }
 
@@ -339,7 +339,7 @@ const CALLBACKS: [&str; 6] =
 
 /// Ops that wait for Python, or exchange values with the host for it. Transfers
 /// between slices look alike (K10).
-fn callbacks(facts: &HintFacts<'_>) -> Outcome {
+fn callbacks(facts: &HintFacts<'_>) -> RuleResult {
     let is_call = |name: &str| CALLBACKS.iter().any(|call| name.contains(call));
     let has_slices = facts.report::<Dcn>().is_ok_and(|report| !report.collectives.is_empty());
     let wanted = |row: OpRow<'_>| {
@@ -351,7 +351,7 @@ fn callbacks(facts: &HintFacts<'_>) -> Outcome {
         row.is_leaf() && (named || exchange && !has_slices)
     };
     let Some(found) = facts.heavy(&CALLBACK, wanted)? else { return Ok(None) };
-    let saving = Saving::ops("calls to the host", found.vanish());
+    let saving = PossibleSaving::ops("calls to the host", found.vanish());
     let mut finding = found.finding("calls from programs to the host", facts.limit(&CALLBACK), saving);
     let model = facts.cx.model;
     let mut events = model.labels().iter().filter(|label| label.op.is_none()).map(|label| model.str(label.name));

@@ -8,7 +8,7 @@ use crate::engine::Provenance;
 use crate::engine::{AnalysisError, Percent, Threshold};
 use crate::hardware::limits::BoundBy;
 use crate::hardware::peaks::NO_PEAK;
-use crate::hints::{Confidence, Finding, HintEvidence, HintFacts, Outcome, Rule, Saving};
+use crate::hints::{Confidence, Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult};
 use crate::math::stats;
 use crate::math::unit::Unit;
 use crate::reports::ops::matmuls::{MatmulRow, Matmuls};
@@ -88,7 +88,7 @@ static NARROW_PEAK: Threshold = Threshold {
 
 /// Some matmuls, most time first, with what would be left of each, and their share
 /// of device time in percent.
-type Shrinking = (Vec<OpId>, BTreeMap<OpId, f64>, f64);
+type ShrinkingMatmuls = (Vec<OpId>, BTreeMap<OpId, f64>, f64);
 
 /// The matmuls for which `factor` says what would be left of their time.
 fn shrinking(
@@ -96,7 +96,7 @@ fn shrinking(
     rows: &[MatmulRow],
     share: f64,
     factor: impl Fn(&MatmulRow) -> Option<f64>,
-) -> Result<Shrinking, AnalysisError> {
+) -> Result<ShrinkingMatmuls, AnalysisError> {
     let total = facts.ops()?.total_time_ps as f64;
     let percent = |row: &MatmulRow| if total > 0.0 { 100.0 * row.self_time_ps as f64 / total } else { 0.0 };
     let mut found: Vec<(&MatmulRow, OpId, f64)> =
@@ -107,7 +107,7 @@ fn shrinking(
     Ok((ops, found.into_iter().map(|(_, op, factor)| (op, factor)).collect(), sum))
 }
 
-fn padding(facts: &HintFacts<'_>) -> Outcome {
+fn padding(facts: &HintFacts<'_>) -> RuleResult {
     let matmuls = facts.report::<Matmuls>()?;
     let (share, limit) = (facts.limit(&PADDING_SHARE), facts.limit(&PADDING_EFFICIENCY));
     // Where memory limits the op, or its speed shows that the compiler found a better
@@ -139,12 +139,12 @@ fn padding(facts: &HintFacts<'_>) -> Outcome {
             HintEvidence::percent("padded matmuls", percent, "device time", Some(share)),
         ],
         ops,
-        saving: Saving::ops("padded matmuls", factors),
+        saving: PossibleSaving::ops("padded matmuls", factors),
         ..Finding::default()
     }))
 }
 
-fn passes(facts: &HintFacts<'_>) -> Outcome {
+fn passes(facts: &HintFacts<'_>) -> RuleResult {
     let matmuls = facts.report::<Matmuls>()?;
     let counts: Vec<f64> = matmuls.rows.iter().filter_map(|row| row.passes).map(f64::from).collect();
     if stats::median(&counts).is_none() {
@@ -168,7 +168,7 @@ fn passes(facts: &HintFacts<'_>) -> Outcome {
             HintEvidence::count("passes", most, "of the one with most", Some(1.0)).by(Provenance::StaticCost),
         ],
         ops,
-        saving: Saving::ops("matmuls in one pass", factors),
+        saving: PossibleSaving::ops("matmuls in one pass", factors),
         ..Finding::default()
     }))
 }
@@ -186,7 +186,7 @@ fn rows_at_ridge(ridge: f64, row: &MatmulRow) -> f64 {
     if narrow { ridge / 2.0 } else { ridge }
 }
 
-fn small_batch(facts: &HintFacts<'_>) -> Outcome {
+fn small_batch(facts: &HintFacts<'_>) -> RuleResult {
     let matmuls = facts.report::<Matmuls>()?;
     let peaks = &facts.ops()?.peaks;
     let (Some(flops), Some(hbm)) = (peaks.flops, peaks.hbm.filter(|hbm| hbm.per_second > 0.0)) else {
@@ -229,7 +229,7 @@ fn small_batch(facts: &HintFacts<'_>) -> Outcome {
         ops,
         explains: &["K13"],
         // The step does not get shorter: it does more.
-        saving: Saving::Unknown,
+        saving: PossibleSaving::Unknown,
         ..Finding::default()
     }))
 }
@@ -237,7 +237,7 @@ fn small_batch(facts: &HintFacts<'_>) -> Outcome {
 /// A narrower type is worth it where the chip computes it at nearly twice the rate.
 const TWICE: f64 = 1.9;
 
-fn narrower(facts: &HintFacts<'_>) -> Outcome {
+fn narrower(facts: &HintFacts<'_>) -> RuleResult {
     let matmuls = facts.report::<Matmuls>()?;
     let ops = facts.ops()?;
     let Some(chip) = facts.cx.options.chip().or_else(|| ops.peaks.published()) else {
@@ -284,7 +284,7 @@ fn narrower(facts: &HintFacts<'_>) -> Outcome {
             .by(Provenance::AssumedPeak),
         ],
         ops,
-        saving: Saving::ops("matmuls in a narrower type", factors),
+        saving: PossibleSaving::ops("matmuls in a narrower type", factors),
         ..Finding::default()
     }))
 }

@@ -6,10 +6,10 @@ use trace_model::{Picos, TimeRange, Timestamp};
 use crate::engine::Provenance;
 use crate::engine::{AnalysisError, Threshold, shortened};
 use crate::facts::category::OpGroup;
-use crate::hints::{Confidence, Finding, HintEvidence, HintFacts, Outcome, Rule, Saving, Spot};
+use crate::hints::{Confidence, Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult};
 use crate::math::unit::Unit;
 use crate::reports::memory::hbm::{Memory, NEARLY_FULL_PERCENT, bytes_text};
-use crate::reports::ops::expected::{Expected, Limit, LimitRow};
+use crate::reports::ops::expected::{Expected, LimitRow, TimeLimit};
 use crate::reports::ops::op_stats::OpRow;
 use crate::what_if::Scenario;
 
@@ -131,33 +131,33 @@ fn is_kind(row: OpRow<'_>, kinds: &[&str]) -> bool {
     !row.is_async() && row.is_leaf() && (kinds.contains(&row.category().trim_end_matches(" fusion")) || by_name())
 }
 
-fn layout(facts: &HintFacts<'_>) -> Outcome {
+fn layout(facts: &HintFacts<'_>) -> RuleResult {
     const KINDS: [&str; 4] = ["data formatting", "copy", "transpose", "reshape"];
     let Some(found) = facts.heavy(&LAYOUT, |row| is_kind(row, &KINDS))? else { return Ok(None) };
-    let saving = Saving::ops("changes of layout", found.vanish());
+    let saving = PossibleSaving::ops("changes of layout", found.vanish());
     Ok(Some(found.finding("copies and changes of layout", facts.limit(&LAYOUT), saving)))
 }
 
-fn slices(facts: &HintFacts<'_>) -> Outcome {
+fn slices(facts: &HintFacts<'_>) -> RuleResult {
     const KINDS: [&str; 2] = ["dynamic-slice", "dynamic-update-slice"];
     let Some(found) = facts.heavy(&SLICES, |row| is_kind(row, &KINDS))? else { return Ok(None) };
     // What is read and written must be moved; without recorded bytes the bound is all of it.
     let least = |row: OpRow<'_>| Some(Picos::from_ps(row.rates().ideal_time_ps.unwrap_or(0.0) as i64));
-    let saving = Saving::ops("slices", found.shrink(least));
+    let saving = PossibleSaving::ops("slices", found.shrink(least));
     Ok(Some(found.finding("dynamic slices and their updates", facts.limit(&SLICES), saving)))
 }
 
-fn gather(facts: &HintFacts<'_>) -> Outcome {
+fn gather(facts: &HintFacts<'_>) -> RuleResult {
     const KINDS: [&str; 3] = ["gather", "scatter", "sort"];
     let Some(found) = facts.heavy(&GATHER, |row| is_kind(row, &KINDS))? else { return Ok(None) };
     let half = found.ops().into_iter().map(|op| (op, 0.5));
-    let saving = Saving::ops("gathers, scatters and sorts", half);
+    let saving = PossibleSaving::ops("gathers, scatters and sorts", half);
     Ok(Some(found.finding("gathers, scatters and sorts", facts.limit(&GATHER), saving)))
 }
 
-fn remat(facts: &HintFacts<'_>) -> Outcome {
+fn remat(facts: &HintFacts<'_>) -> RuleResult {
     let Some(found) = facts.heavy(&REMAT, |row| row.is_remat() && row.is_leaf())? else { return Ok(None) };
-    let saving = Saving::ops("rematerialised ops", found.vanish());
+    let saving = PossibleSaving::ops("rematerialised ops", found.vanish());
     let mut finding = found.finding("ops computed a second time to save memory", facts.limit(&REMAT), saving);
     let full = facts.limit(&REMAT_FULL);
     if let Some(peak) = facts.report::<Memory>().ok().and_then(|memory| memory.peak_percent()) {
@@ -168,25 +168,25 @@ fn remat(facts: &HintFacts<'_>) -> Outcome {
                 finding.statement,
                 peak = Percent(peak)
             );
-            finding.saving = Saving::Unknown;
+            finding.saving = PossibleSaving::Unknown;
         }
     }
     Ok(Some(finding))
 }
 
 /// Those of the host have another fix and another limit (K26).
-fn copy_wait(facts: &HintFacts<'_>) -> Outcome {
+fn copy_wait(facts: &HintFacts<'_>) -> RuleResult {
     let wanted = |row: OpRow<'_>| row.group() == OpGroup::AsyncWait && !row.waits_for_host();
     let Some(found) = facts.heavy(&COPY_WAIT, wanted)? else { return Ok(None) };
-    let saving = Saving::ops("copies", found.vanish());
+    let saving = PossibleSaving::ops("copies", found.vanish());
     Ok(Some(found.finding("waits for copies within the device", facts.limit(&COPY_WAIT), saving)))
 }
 
-fn host_offload(facts: &HintFacts<'_>) -> Outcome {
+fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
     let wanted = |row: OpRow<'_>| row.waits_for_host();
     let Some(found) = facts.heavy(&OFFLOAD, wanted)? else { return Ok(None) };
     let what = "waits for copies to and from the host";
-    let mut finding = found.finding(what, facts.limit(&OFFLOAD), Saving::Unknown);
+    let mut finding = found.finding(what, facts.limit(&OFFLOAD), PossibleSaving::Unknown);
     let step = facts.step()?;
     let changes = vec![Scenario::Ops { what: what.to_owned(), factors: found.vanish().into_iter().collect() }];
     let mut at_most = None;
@@ -209,20 +209,20 @@ fn host_offload(facts: &HintFacts<'_>) -> Outcome {
                 format!("{}; how much the link allows is not known (--device-spec names the chip)", finding.statement);
         }
     }
-    finding.saving = Saving::Replay { changes, at_most };
+    finding.saving = PossibleSaving::Replay { changes, at_most };
     Ok(Some(finding))
 }
 
 /// Time that the link to the host needs in each step, each direction by itself; `None` if its speed is not known.
 fn host_link(facts: &HintFacts<'_>, steps: usize) -> Result<Option<f64>, AnalysisError> {
     let Ok(expected) = facts.steady::<Expected>() else { return Ok(None) };
-    let of_link = |row: &&LimitRow| matches!(row.limit, Limit::HostRead | Limit::HostWrite);
+    let of_link = |row: &&LimitRow| matches!(row.limit, TimeLimit::HostRead | TimeLimit::HostWrite);
     let most = expected.limits.iter().filter(of_link).map(|row| row.least_ps).reduce(f64::max);
     let executions = (steps.max(1) * facts.ops()?.cores.len().max(1)) as f64;
     Ok(most.map(|least| least / executions))
 }
 
-fn full_memory(facts: &HintFacts<'_>) -> Outcome {
+fn full_memory(facts: &HintFacts<'_>) -> RuleResult {
     let memory = facts.report::<Memory>()?;
     let limit = facts.limit(&FULL);
     if memory.device_peaks().next().is_none() {
@@ -258,7 +258,10 @@ fn full_memory(facts: &HintFacts<'_>) -> Outcome {
             bytes("most in use", fullest.peak_bytes),
             bytes("capacity", capacity),
         ],
-        spots: vec![Spot::span("peak of memory", TimeRange::at(Timestamp::from_ps(fullest.peak_at_ps), Picos::ZERO))],
+        spots: vec![FindingPlace::span(
+            "peak of memory",
+            TimeRange::at(Timestamp::from_ps(fullest.peak_at_ps), Picos::ZERO),
+        )],
         explains: &["K24"],
         ..Finding::default()
     }))

@@ -11,7 +11,7 @@ mod sizes;
 use super::rules;
 use crate::engine::{Context, HintOptions, Options, ReportCache, Scope, Suppression};
 use crate::facts::framework::Framework;
-use crate::hints::{Hint, Hints, HintsReport, Page, SECTIONS, Severity};
+use crate::hints::{Hint, HintSeverity, Hints, HintsReport, Page, SECTIONS};
 use sample_traces::{text_builder, text_trace};
 use trace_model::{GroupKind, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceModel, TrackKind};
 
@@ -32,7 +32,7 @@ fn report(picture: &str) -> HintsReport {
 /// Ids of the hints of a report and of other remedies for the same time, those about
 /// the capture left out.
 fn about_program(report: &HintsReport) -> Vec<&'static str> {
-    let hints = report.hints.iter().filter(|hint| hint.severity != Severity::Health);
+    let hints = report.hints.iter().filter(|hint| hint.severity != HintSeverity::Health);
     hints.flat_map(|hint| std::iter::once(hint.id).chain(hint.also.iter().map(|other| other.id))).collect()
 }
 

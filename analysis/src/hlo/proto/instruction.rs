@@ -4,15 +4,15 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use trace_model::wire::Value;
+use trace_model::wire::WireValue;
 
 use super::super::config;
 use super::super::facts::{
-    Attributes, CollectiveAttributes, Convolution, DotDimensions, FusionKind, Precision, PrecisionConfig,
+    Attributes, CollectiveAttributes, Convolution, DotDimensions, FusionKind, PrecisionConfig, ProductPrecision,
     WindowDimension,
 };
 use super::super::module::{ComputationId, Instruction, InstructionId};
-use super::super::wire::{Bytes, Damage, number, range};
+use super::super::wire::{HloDamage, ProgramMessage, number, range};
 use super::{ProtoReader, shape, string_map};
 use trace_model::hlo_text::Shape;
 use trace_model::hlo_text::{AxisRef, IotaGroups, MeshGroups, ReplicaGroups};
@@ -21,7 +21,7 @@ const INSTRUCTION: &str = "HloInstructionProto";
 
 /// What must be known before it can be resolved.
 #[derive(Default)]
-struct Pending {
+struct UnresolvedInstruction {
     id: u64,
     operands: Vec<u64>,
     called: Vec<u64>,
@@ -34,14 +34,14 @@ impl<'a> ProtoReader<'a> {
     /// An instruction and the compiler's id of it.
     pub(super) fn read_instruction(
         &mut self,
-        message: &Value,
+        message: &WireValue,
         computation: ComputationId,
         local: &HashMap<u64, InstructionId>,
-    ) -> Result<(u64, Instruction), Damage> {
+    ) -> Result<(u64, Instruction), HloDamage> {
         let bytes = self.bytes;
         let mut out = Instruction::blank(&self.texts.intern(b""), computation);
         let mut facts = Attributes::default();
-        let mut pending = Pending::default();
+        let mut pending = UnresolvedInstruction::default();
         bytes.walk(range(message), INSTRUCTION, |field, value| {
             self.read_core(field, &value, &mut out, &mut pending)?;
             read_facts(bytes, field, &value, &mut facts, &mut pending)?;
@@ -50,7 +50,7 @@ impl<'a> ProtoReader<'a> {
             }
             Ok(())
         })?;
-        let damage = |why| Damage { message: INSTRUCTION, at: range(message).start, why };
+        let damage = |why| HloDamage { message: INSTRUCTION, at: range(message).start, why };
         if out.name.is_empty() || out.opcode.is_empty() {
             return Err(damage("an instruction without name or operation"));
         }
@@ -73,10 +73,10 @@ impl<'a> ProtoReader<'a> {
     fn read_core(
         &mut self,
         field: u32,
-        value: &Value,
+        value: &WireValue,
         out: &mut Instruction,
-        pending: &mut Pending,
-    ) -> Result<(), Damage> {
+        pending: &mut UnresolvedInstruction,
+    ) -> Result<(), HloDamage> {
         let bytes = self.bytes;
         match field {
             1 => out.name = Arc::from(bytes.text(value)),
@@ -93,8 +93,8 @@ impl<'a> ProtoReader<'a> {
     }
 
     /// Shapes repeat: each is read and kept once.
-    fn read_shape(&mut self, message: &Value) -> Result<Arc<Shape<'static>>, Damage> {
-        let bytes: Bytes<'a> = self.bytes;
+    fn read_shape(&mut self, message: &WireValue) -> Result<Arc<Shape<'static>>, HloDamage> {
+        let bytes: ProgramMessage<'a> = self.bytes;
         let known = match self.shapes.entry(bytes.slice(message)) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(place) => place.insert(Arc::new(shape::read(bytes, message, 0)?)),
@@ -102,8 +102,8 @@ impl<'a> ProtoReader<'a> {
         Ok(Arc::clone(known))
     }
 
-    fn read_metadata(&mut self, message: &Value, out: &mut Instruction) -> Result<(), Damage> {
-        let bytes: Bytes<'a> = self.bytes;
+    fn read_metadata(&mut self, message: &WireValue, out: &mut Instruction) -> Result<(), HloDamage> {
+        let bytes: ProgramMessage<'a> = self.bytes;
         bytes.walk(range(message), "OpMetadata", |field, value| {
             match field {
                 2 => out.op_name = self.texts.intern(bytes.slice(&value)),
@@ -117,7 +117,7 @@ impl<'a> ProtoReader<'a> {
     }
 
     /// `xla.Payload`: the bytes themselves, or their number in the module's list.
-    fn payload(&self, message: &Value) -> Result<Option<std::ops::Range<usize>>, Damage> {
+    fn payload(&self, message: &WireValue) -> Result<Option<std::ops::Range<usize>>, HloDamage> {
         let mut out = None;
         self.bytes.walk(range(message), "Payload", |field, value| {
             match field {
@@ -132,7 +132,7 @@ impl<'a> ProtoReader<'a> {
 }
 
 /// Everything in as much room as it takes.
-fn all<T>(items: impl ExactSizeIterator<Item = Result<T, Damage>>) -> Result<Box<[T]>, Damage> {
+fn all<T>(items: impl ExactSizeIterator<Item = Result<T, HloDamage>>) -> Result<Box<[T]>, HloDamage> {
     let mut out = Vec::with_capacity(items.len());
     for item in items {
         out.push(item?);
@@ -141,12 +141,12 @@ fn all<T>(items: impl ExactSizeIterator<Item = Result<T, Damage>>) -> Result<Box
 }
 
 fn read_facts(
-    bytes: Bytes<'_>,
+    bytes: ProgramMessage<'_>,
     field: u32,
-    value: &Value,
+    value: &WireValue,
     facts: &mut Attributes,
-    pending: &mut Pending,
-) -> Result<(), Damage> {
+    pending: &mut UnresolvedInstruction,
+) -> Result<(), HloDamage> {
     match field {
         11 => facts.fusion_kind = FusionKind::parse(&bytes.text(value)),
         15 => pending.convolution.window = window(bytes, value)?,
@@ -189,7 +189,7 @@ fn read_facts(
 }
 
 /// What depends on several fields at once.
-fn finish(bytes: Bytes<'_>, out: &Instruction, pending: Pending, facts: &mut Attributes) {
+fn finish(bytes: ProgramMessage<'_>, out: &Instruction, pending: UnresolvedInstruction, facts: &mut Attributes) {
     if pending.is_convolution {
         let mut convolution = pending.convolution;
         convolution.feature_groups = convolution.feature_groups.max(1);
@@ -213,7 +213,7 @@ fn finish(bytes: Bytes<'_>, out: &Instruction, pending: Pending, facts: &mut Att
     }
 }
 
-fn window(bytes: Bytes<'_>, message: &Value) -> Result<Vec<WindowDimension>, Damage> {
+fn window(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<Vec<WindowDimension>, HloDamage> {
     const WINDOW: &str = "Window";
     let mut out = Vec::new();
     bytes.walk(range(message), WINDOW, |field, value| {
@@ -242,7 +242,11 @@ fn window(bytes: Bytes<'_>, message: &Value) -> Result<Vec<WindowDimension>, Dam
     Ok(out)
 }
 
-fn convolution_dimensions(bytes: Bytes<'_>, message: &Value, out: &mut Convolution) -> Result<(), Damage> {
+fn convolution_dimensions(
+    bytes: ProgramMessage<'_>,
+    message: &WireValue,
+    out: &mut Convolution,
+) -> Result<(), HloDamage> {
     const DIMENSIONS: &str = "ConvolutionDimensionNumbers";
     bytes.walk(range(message), DIMENSIONS, |field, value| {
         match field {
@@ -261,7 +265,11 @@ fn convolution_dimensions(bytes: Bytes<'_>, message: &Value, out: &mut Convoluti
     })
 }
 
-fn dot_dimensions(bytes: Bytes<'_>, message: &Value, mut out: DotDimensions) -> Result<DotDimensions, Damage> {
+fn dot_dimensions(
+    bytes: ProgramMessage<'_>,
+    message: &WireValue,
+    mut out: DotDimensions,
+) -> Result<DotDimensions, HloDamage> {
     const DIMENSIONS: &str = "DotDimensionNumbers";
     bytes.walk(range(message), DIMENSIONS, |field, value| match field {
         1 => bytes.numbers(&value, DIMENSIONS, &mut out.lhs_contracting),
@@ -273,7 +281,7 @@ fn dot_dimensions(bytes: Bytes<'_>, message: &Value, mut out: DotDimensions) -> 
     Ok(out)
 }
 
-fn ragged_dimensions(bytes: Bytes<'_>, message: &Value) -> Result<DotDimensions, Damage> {
+fn ragged_dimensions(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<DotDimensions, HloDamage> {
     const DIMENSIONS: &str = "RaggedDotDimensionNumbers";
     let mut out = DotDimensions::default();
     bytes.walk(range(message), DIMENSIONS, |field, value| {
@@ -288,7 +296,7 @@ fn ragged_dimensions(bytes: Bytes<'_>, message: &Value) -> Result<DotDimensions,
     Ok(out)
 }
 
-fn precision(bytes: Bytes<'_>, message: &Value) -> Result<PrecisionConfig, Damage> {
+fn precision(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<PrecisionConfig, HloDamage> {
     const PRECISION: &str = "PrecisionConfig";
     let (mut numbers, mut algorithm) = (Vec::new(), 0);
     bytes.walk(range(message), PRECISION, |field, value| {
@@ -300,15 +308,15 @@ fn precision(bytes: Bytes<'_>, message: &Value) -> Result<PrecisionConfig, Damag
         Ok(())
     })?;
     let named = |number| match number {
-        1 => Precision::High,
-        2 => Precision::Highest,
-        _ => Precision::Default,
+        1 => ProductPrecision::High,
+        2 => ProductPrecision::Highest,
+        _ => ProductPrecision::Default,
     };
     Ok(PrecisionConfig { operands: numbers.into_iter().map(named).collect(), algorithm })
 }
 
 /// One `xla.ReplicaGroup` more.
-fn push_group(bytes: Bytes<'_>, message: &Value, out: &mut CollectiveAttributes) -> Result<(), Damage> {
+fn push_group(bytes: ProgramMessage<'_>, message: &WireValue, out: &mut CollectiveAttributes) -> Result<(), HloDamage> {
     const GROUP: &str = "ReplicaGroup";
     let mut ids = Vec::new();
     bytes.walk(range(message), GROUP, |field, value| match field {
@@ -325,7 +333,11 @@ fn push_group(bytes: Bytes<'_>, message: &Value, out: &mut CollectiveAttributes)
 }
 
 /// `xla.CollectiveDeviceListProto`: takes the place of the older list of groups.
-fn device_list(bytes: Bytes<'_>, message: &Value, out: &mut CollectiveAttributes) -> Result<(), Damage> {
+fn device_list(
+    bytes: ProgramMessage<'_>,
+    message: &WireValue,
+    out: &mut CollectiveAttributes,
+) -> Result<(), HloDamage> {
     let mut list = CollectiveAttributes::default();
     bytes.walk(range(message), "CollectiveDeviceListProto", |field, value| {
         match field {
@@ -341,7 +353,7 @@ fn device_list(bytes: Bytes<'_>, message: &Value, out: &mut CollectiveAttributes
     Ok(())
 }
 
-fn iota(bytes: Bytes<'_>, message: &Value) -> Result<IotaGroups, Damage> {
+fn iota(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<IotaGroups, HloDamage> {
     const IOTA: &str = "IotaReplicaGroupListProto";
     let mut out = IotaGroups::default();
     bytes.walk(range(message), IOTA, |field, value| {
@@ -357,7 +369,7 @@ fn iota(bytes: Bytes<'_>, message: &Value) -> Result<IotaGroups, Damage> {
     Ok(out)
 }
 
-fn mesh_groups(bytes: Bytes<'_>, message: &Value) -> Result<MeshGroups, Damage> {
+fn mesh_groups(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<MeshGroups, HloDamage> {
     const MESH: &str = "MeshAxesReplicaGroupListProto";
     let mut out = MeshGroups::default();
     bytes.walk(range(message), MESH, |field, value| {
@@ -378,7 +390,7 @@ fn mesh_groups(bytes: Bytes<'_>, message: &Value) -> Result<MeshGroups, Damage> 
     Ok(out)
 }
 
-fn mesh_axis(bytes: Bytes<'_>, message: &Value) -> Result<(String, u64), Damage> {
+fn mesh_axis(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<(String, u64), HloDamage> {
     let mut out = (String::new(), 0);
     bytes.walk(range(message), "MeshProto.MeshAxis", |field, value| {
         match field {
@@ -391,7 +403,7 @@ fn mesh_axis(bytes: Bytes<'_>, message: &Value) -> Result<(String, u64), Damage>
     Ok(out)
 }
 
-fn axis_ref(bytes: Bytes<'_>, message: &Value) -> Result<AxisRef, Damage> {
+fn axis_ref(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<AxisRef, HloDamage> {
     const AXIS: &str = "AxisRefProto";
     let mut out = AxisRef::default();
     bytes.walk(range(message), AXIS, |field, value| {

@@ -1,18 +1,18 @@
 //! Reads `xla.ShapeProto`.
 
-use trace_model::wire::Value;
+use trace_model::wire::WireValue;
 
-use super::super::wire::{Bytes, Damage, number, range};
+use super::super::wire::{HloDamage, ProgramMessage, number, range};
 use trace_model::hlo_text::{ArrayShape, MAX_DEPTH, Shape, dtype_of_number};
 
 const SHAPE: &str = "ShapeProto";
 const LAYOUT: &str = "LayoutProto";
 
 /// The shape in a message.
-pub(super) fn read(bytes: Bytes<'_>, message: &Value, depth: usize) -> Result<Shape<'static>, Damage> {
+pub(super) fn read(bytes: ProgramMessage<'_>, message: &WireValue, depth: usize) -> Result<Shape<'static>, HloDamage> {
     let range = range(message);
     if depth > MAX_DEPTH {
-        return Err(Damage { message: SHAPE, at: range.start, why: "tuples nested too deeply" });
+        return Err(HloDamage { message: SHAPE, at: range.start, why: "tuples nested too deeply" });
     }
     let (mut array, mut parts) = (ArrayShape::default(), Vec::new());
     let at = range.start;
@@ -28,12 +28,16 @@ pub(super) fn read(bytes: Bytes<'_>, message: &Value, depth: usize) -> Result<Sh
     })?;
     match array.dtype {
         "tuple" => Ok(Shape::Tuple(parts)),
-        "" => Err(Damage { message: SHAPE, at, why: "a shape without a type" }),
+        "" => Err(HloDamage { message: SHAPE, at, why: "a shape without a type" }),
         _ => Ok(Shape::Array(array)),
     }
 }
 
-fn read_layout(bytes: Bytes<'_>, message: &Value, array: &mut ArrayShape<'static>) -> Result<(), Damage> {
+fn read_layout(
+    bytes: ProgramMessage<'_>,
+    message: &WireValue,
+    array: &mut ArrayShape<'static>,
+) -> Result<(), HloDamage> {
     bytes.walk(range(message), LAYOUT, |field, value| {
         match field {
             1 => bytes.numbers(&value, LAYOUT, &mut array.minor_to_major)?,

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use trace_model::Blob;
+use trace_model::ProgramBytes;
 
 use super::instruction;
-use crate::hlo::index::Index;
-use crate::hlo::module::{Computation, ComputationId, DeviceAssignment, HloModule, InstructionId, Origin};
+use crate::hlo::index::HloIndex;
+use crate::hlo::module::{Computation, ComputationId, DeviceAssignment, HloModule, HloOrigin, InstructionId};
 use crate::hlo::{HloError, Instruction};
-use trace_model::hlo_text::{BEGIN, HloText, Part, ProgramText};
+use trace_model::hlo_text::{BEGIN, HloText, ProgramPart, ProgramText};
 
 /// A computation that is being read, and the instructions of it by name.
 struct OpenComputation<'a> {
@@ -26,7 +26,7 @@ struct TextReader<'a> {
 
 impl HloModule {
     /// Whether a program is kept as text.
-    pub(in crate::hlo) fn is_text(blob: &Blob) -> bool {
+    pub(in crate::hlo) fn is_text(blob: &ProgramBytes) -> bool {
         blob.bytes().starts_with(BEGIN.as_bytes())
     }
 
@@ -34,12 +34,12 @@ impl HloModule {
     ///
     /// An operand that comes after its user and a computation that comes after its
     /// caller are left out: programs are acyclic, and so is what is returned.
-    pub(in crate::hlo) fn from_whole_text(blob: &Blob, program: &str) -> Result<Self, HloError> {
+    pub(in crate::hlo) fn from_whole_text(blob: &ProgramBytes, program: &str) -> Result<Self, HloError> {
         let text = String::from_utf8_lossy(blob.bytes());
         let mut reader = TextReader::default();
         let read = ProgramText::read(&text, |part| reader.part(part)).unwrap_or_default();
         let mut module = reader.module;
-        module.origin = Origin::Proto;
+        module.origin = HloOrigin::Proto;
         read.name.clone_into(&mut module.name);
         let count = |key| read.attribute(key).and_then(|count| count.parse().ok());
         let (replicas, partitions) = (count("replica_count"), count("num_partitions"));
@@ -48,7 +48,7 @@ impl HloModule {
             module.devices = Some(DeviceAssignment { replicas, partitions, devices: Vec::new() });
         }
         module.frames = read.frames;
-        module.index = Index::new(&module.instructions, Vec::new());
+        module.index = HloIndex::new(&module.instructions, Vec::new());
         if module.entry.is_none() {
             let (why, message, len) = ("there is no ENTRY computation", "HLO text", text.len());
             return Err(HloError::Damaged { program: program.to_owned(), why, message, at: len, len });
@@ -58,12 +58,12 @@ impl HloModule {
 }
 
 impl<'a> TextReader<'a> {
-    fn part(&mut self, part: Part<'a>) {
+    fn part(&mut self, part: ProgramPart<'a>) {
         match part {
-            Part::Begin { name, is_entry } => self.begin(name, is_entry),
-            Part::Instruction(hlo) => self.instruction(&hlo),
-            Part::Broken { .. } => {}
-            Part::End => self.close(),
+            ProgramPart::Begin { name, is_entry } => self.begin(name, is_entry),
+            ProgramPart::Instruction(hlo) => self.instruction(&hlo),
+            ProgramPart::Broken { .. } => {}
+            ProgramPart::End => self.close(),
         }
     }
 
@@ -149,7 +149,7 @@ ENTRY %main (a: bf16[8,4], b: bf16[4,16]) -> f32[8,16] {
 "#;
 
     fn read(text: &str) -> Result<HloModule, HloError> {
-        let blob = Blob::new(Arc::new(text.to_owned()), 0..text.len());
+        let blob = ProgramBytes::new(Arc::new(text.to_owned()), 0..text.len());
         assert!(HloModule::is_text(&blob));
         HloModule::from_whole_text(&blob, "jit_f")
     }
@@ -157,7 +157,7 @@ ENTRY %main (a: bf16[8,4], b: bf16[4,16]) -> f32[8,16] {
     #[test]
     fn fusions_show_what_they_multiply_and_where_it_comes_from() {
         let module = read(TEXT).unwrap();
-        assert_eq!((module.name.as_str(), module.origin, module.computations.len()), ("jit_f", Origin::Proto, 2));
+        assert_eq!((module.name.as_str(), module.origin, module.computations.len()), ("jit_f", HloOrigin::Proto, 2));
         let fusion = module.instruction(module.find("fusion.1").unwrap()).unwrap();
         let products = module.products(fusion).unwrap();
         assert_eq!(products.iter().map(|it| (it.m, it.k, it.n)).collect::<Vec<_>>(), [(8, 4, 16)]);

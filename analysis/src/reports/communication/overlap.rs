@@ -50,8 +50,8 @@ impl Analysis for Overlap {
         let classes = cx.classes();
         let (mut rows, mut cores, mut has_ops) = (rows::OverlapRows::default(), Vec::new(), false);
         for core in cx.tensor_cores() {
-            let Some(traffic) = Traffic::of(cx, classes, core)? else { continue };
-            let meanwhile = Meanwhile::of(&traffic);
+            let Some(traffic) = CoreTraffic::of(cx, classes, core)? else { continue };
+            let meanwhile = WorkDuringFlight::of(&traffic);
             rows.add(cx.model, cores.len(), &traffic, &meanwhile);
             has_ops |= !traffic.time.segments.is_empty();
             cores.push(traffic.summary(cx.model, &meanwhile));
@@ -280,8 +280,8 @@ impl OverlapSummary {
 }
 
 use crate::facts::TraceFacts as _;
-use cores::Meanwhile;
-pub(crate) use cores::Traffic;
+pub(crate) use cores::CoreTraffic;
+use cores::WorkDuringFlight;
 pub use cores::{Partition, partition};
 
 #[cfg(test)]

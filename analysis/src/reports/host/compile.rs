@@ -48,7 +48,7 @@ pub use tf::{CallKind, TfFunction};
 
 use crate::facts::TraceFacts as _;
 use crate::facts::compile_events::CompileEvents;
-use compilations::Surroundings;
+use compilations::CompilationContext;
 use place::StepFinder;
 
 /// The compile analysis.
@@ -138,7 +138,7 @@ fn report(cx: &Context<'_>, events: &CompileEvents<'_>, window: TimeRange) -> Co
     let whole = cx.scoped(Scope::WholeTrace);
     let steps = whole.report::<Steps>().ok();
     let drafts = event_grouping::drafts(&events.phases);
-    let around = Surroundings {
+    let around = CompilationContext {
         cx: *cx,
         steps: StepFinder::new(cx, steps.as_deref()),
         programs: programs::ProgramTable::new(cx, wall.ps() > 0),

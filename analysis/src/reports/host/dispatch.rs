@@ -22,12 +22,12 @@ use trace_model::{GroupId, Picos, TimeRange, Timestamp};
 use crate::engine::{Analysis, AnalysisError, Context, Scope};
 use crate::engine::{Table, Tabular};
 use crate::facts::TraceFacts as _;
-use crate::facts::clock_alignment::{ClockShift, Launches, Sync};
+use crate::facts::clock_alignment::{ClockShift, ClockSync, LaunchPairs};
 use crate::facts::window::shifted;
 use crate::math::stats::quantile;
 use crate::math::unit::Unit;
 use crate::reports::host::clocks::Clocks;
-use crate::reports::host::gaps::{Cause, DeviceGaps, Gaps};
+use crate::reports::host::gaps::{DeviceGaps, Gaps, IdleCause};
 
 /// The analysis `dispatch`.
 pub struct Dispatch;
@@ -107,7 +107,7 @@ fn uncertainty(shift: &ClockShift) -> Option<i64> {
     let at_most = shift.bounds.at_most_ps?;
     Some(match (shift.sync, shift.drift) {
         (_, Some(line)) => line.slack_ps,
-        (Sync::Poor, None) => shift.bounds.at_least_ps.saturating_sub(at_most).max(0),
+        (ClockSync::Poor, None) => shift.bounds.at_least_ps.saturating_sub(at_most).max(0),
         _ => at_most.saturating_sub(shift.shift_ps).max(0),
     })
 }
@@ -124,7 +124,7 @@ struct ProgramRun {
 }
 
 /// All executions that have a launch, in the order of these.
-fn runs(cx: &Context<'_>, core: GroupId, launches: &Launches, scope: TimeRange) -> Vec<ProgramRun> {
+fn runs(cx: &Context<'_>, core: GroupId, launches: &LaunchPairs, scope: TimeRange) -> Vec<ProgramRun> {
     let run = |pair: &crate::facts::clock_alignment::LaunchPair| {
         let program = cx.model.slice(pair.program);
         ProgramRun {
@@ -172,7 +172,7 @@ fn device(
     let gap_of_program_percent =
         gap_median_ps.and_then(|gap| crate::reports::ops::op_stats::percent(gap, program_median_ps));
     let dispatch_of_gaps_percent = idle.and_then(|device| {
-        let parts = device.between.iter().filter(|part| part.cause == Cause::Dispatch);
+        let parts = device.between.iter().filter(|part| part.cause == IdleCause::Dispatch);
         crate::reports::ops::op_stats::percent(parts.map(|part| part.time_ps).sum::<Picos>().ps(), device.between_ps())
     });
     let at_least = |share: Option<f64>, limit| share.is_some_and(|share| share >= limit);

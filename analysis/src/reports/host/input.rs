@@ -26,7 +26,7 @@ use crate::facts::{
 use crate::hardware::chips::Chip;
 use crate::math::intervals::IntervalSet;
 use crate::math::unit::Unit;
-use crate::reports::host::gaps::{Cause, DeviceGaps, Gaps};
+use crate::reports::host::gaps::{DeviceGaps, Gaps, IdleCause};
 use crate::reports::ops::op_stats::percent;
 use crate::reports::steps::step_times::Steps;
 
@@ -111,7 +111,7 @@ impl Analysis for Input {
             for step in &device.steps {
                 let span = numbered.get(&step.step).into_iter().flatten().find_map(|own| own.span_on(device.group));
                 let inside = span.zip(infeed.as_ref()).map(|(span, infeed)| infeed.measure_in(span.measured).ps());
-                let part = wait(step.step.to_string(), step.length_ps, inside, step.time_ps(Cause::Input));
+                let part = wait(step.step.to_string(), step.length_ps, inside, step.time_ps(IdleCause::Input));
                 by_step.entry(step.step).or_default().push(part);
             }
         }
@@ -121,7 +121,7 @@ impl Analysis for Input {
 }
 
 fn between(device: &DeviceGaps) -> i64 {
-    device.between.iter().filter(|part| part.cause == Cause::Input).map(|part| part.time_ps).sum::<Picos>().ps()
+    device.between.iter().filter(|part| part.cause == IdleCause::Input).map(|part| part.time_ps).sum::<Picos>().ps()
 }
 
 fn wait(name: impl Into<Box<str>>, length_ps: i64, infeed_ps: Option<i64>, gap_ps: i64) -> InputWait {
@@ -150,7 +150,7 @@ fn infeed(cx: &Context<'_>, classes: &OpClasses, core: GroupId) -> Result<Option
 /// Transfers that start in the scope, by direction and host.
 fn transfers(cx: &Context<'_>) -> Vec<Transfers> {
     #[derive(Default)]
-    struct Sum {
+    struct TransferSum {
         count: u64,
         bytes: u64,
         spans: Vec<TimeRange>,
@@ -160,7 +160,7 @@ fn transfers(cx: &Context<'_>) -> Vec<Transfers> {
     let model = cx.model;
     let Ok(window) = cx.host_window() else { return Vec::new() };
     let classes = cx.host_classes();
-    let mut sums: BTreeMap<(&'static str, SourceId), Sum> = BTreeMap::new();
+    let mut sums: BTreeMap<(&'static str, SourceId), TransferSum> = BTreeMap::new();
     for (slice, bytes) in model.slices_with(SliceAttr::TransferBytes) {
         let direction = match classes.class(slice.label_id()) {
             HostClass::HostToDevice => "host to device",
@@ -173,7 +173,9 @@ fn transfers(cx: &Context<'_>) -> Vec<Transfers> {
             continue;
         };
         let source = model.group(model.track(slice.track()).group).source;
-        let sum = sums.entry((direction, source)).or_insert_with(|| Sum { ends_known: true, ..Sum::default() });
+        let sum = sums
+            .entry((direction, source))
+            .or_insert_with(|| TransferSum { ends_known: true, ..TransferSum::default() });
         sum.count += 1;
         sum.bytes = sum.bytes.saturating_add(bytes);
         let done = done(model, slice);

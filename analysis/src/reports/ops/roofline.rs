@@ -14,7 +14,7 @@ mod point;
 
 use serde::Serialize;
 
-pub use point::{MemoryPoint, Point, StepWork};
+pub use point::{MemoryPoint, RooflinePoint, StepWork};
 
 use trace_model::Picos;
 
@@ -39,22 +39,22 @@ pub struct RooflineReport {
     /// The limits.
     pub peaks: Peaks,
     /// Where the slope of each memory meets the flat roof.
-    pub ridges: Vec<Ridge>,
+    pub ridges: Vec<RooflineRidge>,
     /// What the links between chips carry; `None` if it is neither recorded nor published, which a note says.
     pub ici: Option<IciRoof>,
     /// All devices over their windows.
-    pub program: Point,
+    pub program: RooflinePoint,
     /// The same without the time of infeed and outfeed, if there is any.
-    pub program_without_host_io: Option<Point>,
+    pub program_without_host_io: Option<RooflinePoint>,
     /// One of the complete steps that follow each other, on average.
-    pub average_step: Option<Point>,
+    pub average_step: Option<RooflinePoint>,
     /// Each step, where a trace has few.
-    #[schemars(with = "Vec<Point>")]
+    #[schemars(with = "Vec<RooflinePoint>")]
     pub steps: Box<[StepWork]>,
     /// Each device over its window.
-    pub devices: Vec<Point>,
+    pub devices: Vec<RooflinePoint>,
     /// Ops by self time, the largest first.
-    pub ops: Vec<Point>,
+    pub ops: Vec<RooflinePoint>,
     /// What to know when reading it.
     pub notes: Vec<String>,
 }
@@ -103,7 +103,7 @@ impl IciRoof {
 
 /// Ridge point of one memory.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Ridge {
+pub struct RooflineRidge {
     /// The limit that meets the compute limit there.
     pub memory: BoundBy,
     /// Operations per byte.
@@ -139,7 +139,7 @@ impl Analysis for Roofline {
 const MAX_STEP_ROWS: usize = 200_000;
 
 /// The average step and each step; none outside the whole trace and where the steps are not the devices'.
-fn steps(cx: &Context<'_>) -> Result<(Option<Point>, Box<[StepWork]>), AnalysisError> {
+fn steps(cx: &Context<'_>) -> Result<(Option<RooflinePoint>, Box<[StepWork]>), AnalysisError> {
     let none = Ok((None, Box::default()));
     let Ok(report) = cx.report::<Steps>() else { return none };
     if cx.scope != Scope::WholeTrace {
@@ -177,13 +177,13 @@ fn roofline(ops: &OpsReport) -> RooflineReport {
     let points = ops.rows.iter().filter(|row| !row.is_async() && has_work(*row));
     let ridges = BoundBy::ALL.into_iter().filter(|&limit| limit != BoundBy::Compute).filter_map(|memory| {
         let flops_per_byte = peaks.flops?.per_second / memory.peak(peaks)?.per_second;
-        Some(Ridge { memory, flops_per_byte })
+        Some(RooflineRidge { memory, flops_per_byte })
     });
     RooflineReport {
         ridges: ridges.collect(),
-        program: Point::of_cores("Program", &cores, 0),
+        program: RooflinePoint::of_cores("Program", &cores, 0),
         program_without_host_io: (host_io > 0)
-            .then(|| Point::of_cores("Program without infeed and outfeed", &cores, host_io)),
+            .then(|| RooflinePoint::of_cores("Program without infeed and outfeed", &cores, host_io)),
         ici: None,
         average_step: None,
         steps: Box::default(),
@@ -191,9 +191,11 @@ fn roofline(ops: &OpsReport) -> RooflineReport {
             .cores
             .iter()
             .zip(&cores)
-            .map(|(named, core)| Point::new(&named.name, core.work, core.time_ps, &core.peaks).with_bytes(core.bytes))
+            .map(|(named, core)| {
+                RooflinePoint::new(&named.name, core.work, core.time_ps, &core.peaks).with_bytes(core.bytes)
+            })
             .collect(),
-        ops: points.take(MAX_POINTS).map(|row| Point::of_op(row, peaks)).collect(),
+        ops: points.take(MAX_POINTS).map(|row| RooflinePoint::of_op(row, peaks)).collect(),
         notes: ops.notes.clone(),
         peaks: peaks.clone(),
     }
@@ -217,7 +219,7 @@ impl Tabular for RooflineReport {
         let points = whole.chain(&self.devices).chain(&self.ops);
         let mut tables = vec![self.table("roofline", "Roofline", points).notes(notes).build()];
         if !self.steps.is_empty() {
-            let points: Vec<Point> = self.steps.iter().map(StepWork::point).collect();
+            let points: Vec<RooflinePoint> = self.steps.iter().map(StepWork::point).collect();
             tables.push(self.table("roofline_steps", "Roofline of each step", &points).build());
         }
         tables
@@ -229,10 +231,10 @@ impl RooflineReport {
         &self,
         id: &'static str,
         title: &str,
-        points: impl IntoIterator<Item = &'a Point>,
-    ) -> TableBuilder<'a, &'a Point> {
+        points: impl IntoIterator<Item = &'a RooflinePoint>,
+    ) -> TableBuilder<'a, &'a RooflinePoint> {
         let derived = Provenance::of_peak(self.peaks.flops);
-        let percent = |point: &Point, memory| point.memories.iter().find(|used| used.memory == memory)?.percent;
+        let percent = |point: &RooflinePoint, memory| point.memories.iter().find(|used| used.memory == memory)?.percent;
         Table::of(id, title, points)
             .recorded("name", "Point", Unit::None, |point| &point.name)
             .measured("time_ps", "Time", Unit::Picoseconds, |point| point.time_ps)
@@ -265,7 +267,7 @@ impl RooflineReport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hardware::limits::Work;
+    use crate::hardware::limits::OpWork;
     use crate::hardware::peaks::{Peak, PeakSource};
 
     #[test]
@@ -273,8 +275,8 @@ mod tests {
         let peak = |per_second| Some(Peak { per_second, source: PeakSource::Recorded });
         let peaks = Peaks { flops: peak(1.97e14), hbm: peak(8.19e11), ..Peaks::default() };
         // bf16 64 × 8192 × 8192 at the least time that the bandwidth allows.
-        let work = Work { flops: Some(8_589_934_592.0), hbm_bytes: Some(136_314_880.0), ..Work::default() };
-        let point = Point::new("op", work, 166_440_633, &peaks);
+        let work = OpWork { flops: Some(8_589_934_592.0), hbm_bytes: Some(136_314_880.0), ..OpWork::default() };
+        let point = RooflinePoint::new("op", work, 166_440_633, &peaks);
         let near =
             |value: Option<f64>, expected: f64| assert!((value.unwrap() / expected - 1.0).abs() < 1e-3, "{value:?}");
         assert_eq!(point.bound_by, Some(BoundBy::Hbm));
@@ -321,8 +323,8 @@ mod tests {
 
     #[test]
     fn unknown_traffic_gives_no_verdict() {
-        let work = Work { flops: Some(1.0), ..Work::default() };
-        let point = Point::new("op", work, 1_000, &Peaks::choose(None, Chip::named("v5e")));
+        let work = OpWork { flops: Some(1.0), ..OpWork::default() };
+        let point = RooflinePoint::new("op", work, 1_000, &Peaks::choose(None, Chip::named("v5e")));
         assert_eq!((point.bound_by, point.efficiency_percent), (None, None));
         assert!(point.flops_percent.is_some());
     }
@@ -334,7 +336,7 @@ mod tests {
         let (options, reports) = (crate::engine::Options::default(), crate::engine::ReportCache::default());
         let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
         let report = Roofline::run(&cx).unwrap();
-        let near = |point: &Point, time: i64, percent: f64| {
+        let near = |point: &RooflinePoint, time: i64, percent: f64| {
             assert_eq!(point.time_ps, time, "{}", point.name);
             assert!((point.flops_percent.unwrap() - percent).abs() < 1e-9, "{point:?}");
         };

@@ -27,8 +27,8 @@ use crate::math::unit::Unit;
 use crate::reports::communication::collectives::{CollectiveRow, Collectives, Remark};
 use crate::reports::host::compile::{self, Compile};
 use crate::reports::host::input::Input;
-use crate::reports::ops::expected::{Expected, Limit};
-use crate::reports::ops::kernels::{Declared, Kernels};
+use crate::reports::ops::expected::{Expected, TimeLimit};
+use crate::reports::ops::kernels::{DeclaredCosts, Kernels};
 use crate::reports::summary::utilization::Utilization;
 
 /// The analysis `targets`.
@@ -59,7 +59,7 @@ pub struct Target {
     /// Where the value comes from.
     pub provenance: Provenance,
     /// How it compares.
-    pub light: Light,
+    pub light: TargetColor,
     /// More is better.
     pub is_at_least: bool,
     /// Better than this is green.
@@ -73,7 +73,7 @@ pub struct Target {
 /// How a value compares with its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Light {
+pub enum TargetColor {
     /// Reached.
     Green,
     /// Nearly.
@@ -86,7 +86,7 @@ pub enum Light {
     Unknown,
 }
 
-impl Light {
+impl TargetColor {
     /// Display name.
     pub fn title(self) -> &'static str {
         match self {
@@ -100,7 +100,7 @@ impl Light {
 }
 
 /// What a target is, apart from any capture.
-struct Goal {
+struct TargetDefinition {
     id: &'static str,
     short: &'static str,
     title: &'static str,
@@ -113,7 +113,7 @@ const fn limit(id: &'static str, value: f64, why: &'static str) -> Threshold {
     Threshold { id, value, unit: Unit::Percent, why }
 }
 
-static MXU: Goal = Goal {
+static MXU: TargetDefinition = TargetDefinition {
     id: "mxu",
     short: "MXU",
     title: "Speed of matrix ops",
@@ -121,7 +121,7 @@ static MXU: Goal = Goal {
     green: limit("targets.mxu_green_percent", 80.0, "large matmuls reach 80 to 90 % of the peak"),
     red: limit("targets.mxu_red_percent", 50.0, "below half of the peak, shapes or layouts are wrong"),
 };
-static HBM: Goal = Goal {
+static HBM: TargetDefinition = TargetDefinition {
     id: "hbm",
     short: "HBM",
     title: "HBM bandwidth while busy",
@@ -129,7 +129,7 @@ static HBM: Goal = Goal {
     green: limit("targets.hbm_green_percent", 70.0, "streaming ops reach 70 to 90 % of the peak"),
     red: limit("targets.hbm_red_percent", 40.0, "below this neither roof is near"),
 };
-static COMPILE: Goal = Goal {
+static COMPILE: TargetDefinition = TargetDefinition {
     id: "compile",
     short: "compile",
     title: "Compiling",
@@ -137,7 +137,7 @@ static COMPILE: Goal = Goal {
     green: limit("targets.compile_green_percent", 5.0, "a warm loop compiles nothing; a capture may begin cold"),
     red: limit("targets.compile_red_percent", 15.0, "XProf's limit of a bottleneck is of this size"),
 };
-static INPUT: Goal = Goal {
+static INPUT: TargetDefinition = TargetDefinition {
     id: "input",
     short: "input",
     title: "Waiting for input",
@@ -145,7 +145,7 @@ static INPUT: Goal = Goal {
     green: limit("targets.input_green_percent", 10.0, "prefetched input costs next to nothing"),
     red: limit("targets.input_red_percent", 20.0, "XProf calls a program highly input-bound from here on"),
 };
-static ICI: Goal = Goal {
+static ICI: TargetDefinition = TargetDefinition {
     id: "ici",
     short: "ICI",
     title: "Links during collectives",
@@ -160,10 +160,10 @@ pub fn thresholds() -> impl Iterator<Item = &'static Threshold> {
 }
 
 /// A value with its denominator, or why there is none.
-type Found = Result<(f64, String, Provenance), String>;
+type MeasuredShare = Result<(f64, String, Provenance), String>;
 
-impl Goal {
-    fn target(&self, cx: &Context<'_>, found: Found) -> Target {
+impl TargetDefinition {
+    fn target(&self, cx: &Context<'_>, found: MeasuredShare) -> Target {
         let (green, red) = (self.green.of(cx.options), self.red.of(cx.options));
         let mut target = Target {
             id: self.id,
@@ -172,7 +172,7 @@ impl Goal {
             value_percent: None,
             of: String::new(),
             provenance: Provenance::Derived,
-            light: Light::Unknown,
+            light: TargetColor::Unknown,
             is_at_least: self.is_at_least,
             green_percent: green,
             red_percent: red,
@@ -186,11 +186,11 @@ impl Goal {
             Ok((value, of, provenance)) => {
                 (target.value_percent, target.of, target.provenance) = (Some(value), of, provenance);
                 target.light = match (value, self.is_at_least) {
-                    (value, true) if value > green => Light::Green,
-                    (value, true) if value < red => Light::Red,
-                    (value, false) if value < green => Light::Green,
-                    (value, false) if value >= red => Light::Red,
-                    _ => Light::Amber,
+                    (value, true) if value > green => TargetColor::Green,
+                    (value, true) if value < red => TargetColor::Red,
+                    (value, false) if value < green => TargetColor::Green,
+                    (value, false) if value >= red => TargetColor::Red,
+                    _ => TargetColor::Amber,
                 };
             }
         }
@@ -213,7 +213,7 @@ impl Analysis for Targets {
         ];
         one_roof(cx, &mut targets);
         leave_modelled(cx, &mut targets);
-        if targets.iter().all(|target| target.light == Light::Unknown) && cx.tensor_cores().is_empty() {
+        if targets.iter().all(|target| target.light == TargetColor::Unknown) && cx.tensor_cores().is_empty() {
             let why = "nothing that has a target is recorded: neither what TPUs do nor what a runtime compiles";
             return Err(AnalysisError::NotApplicable(why.to_owned()));
         }
@@ -223,7 +223,7 @@ impl Analysis for Targets {
 
 /// The first of these metrics that is known: a rate during the work before one over
 /// the whole capture, which counts idling.
-fn metric(cx: &Context<'_>, ids: &[&str]) -> Found {
+fn metric(cx: &Context<'_>, ids: &[&str]) -> MeasuredShare {
     let report = cx.report::<Utilization>().map_err(|why| why.to_string())?;
     let mut found = ids.iter().filter_map(|id| report.metric(id));
     let first = found.clone().next().and_then(|metric| metric.note.clone());
@@ -232,9 +232,10 @@ fn metric(cx: &Context<'_>, ids: &[&str]) -> Found {
 }
 
 /// Not from costs that contradict the shapes of the kernels that declare them.
-fn speed_of_matrix_ops(cx: &Context<'_>) -> Found {
+fn speed_of_matrix_ops(cx: &Context<'_>) -> MeasuredShare {
     let kernels = cx.report::<Kernels>().ok();
-    let wrong = kernels.iter().flat_map(|report| &report.kernels).filter(|kernel| kernel.declared == Declared::TooFew);
+    let wrong =
+        kernels.iter().flat_map(|report| &report.kernels).filter(|kernel| kernel.declared == DeclaredCosts::TooFew);
     let share: f64 = wrong.filter_map(|kernel| kernel.of_op_time_percent).sum();
     if share >= WRONG_COSTS_PERCENT {
         return Err(format!(
@@ -252,22 +253,23 @@ const WRONG_COSTS_PERCENT: f64 = 5.0;
 fn one_roof(cx: &Context<'_>, targets: &mut [Target]) {
     let light = |targets: &[Target], id: &str| targets.iter().find(|target| target.id == id).map(|target| target.light);
     let skip = |targets: &mut [Target], id: &str, why: &str| {
-        let known = targets.iter_mut().find(|target| target.id == id && target.light != Light::Unknown);
+        let known = targets.iter_mut().find(|target| target.id == id && target.light != TargetColor::Unknown);
         if let Some(target) = known {
-            (target.light, target.note) = (Light::NotJudged, Some(why.to_owned()));
+            (target.light, target.note) = (TargetColor::NotJudged, Some(why.to_owned()));
         }
     };
     for (one, other, near) in [("mxu", "hbm", "matrix ops are near their peak"), ("hbm", "mxu", "HBM is near its peak")]
     {
-        if light(targets, one) == Some(Light::Green) && light(targets, other) != Some(Light::Green) {
+        if light(targets, one) == Some(TargetColor::Green) && light(targets, other) != Some(TargetColor::Green) {
             return skip(targets, other, &format!("{near}: that is enough"));
         }
     }
     let Ok(expected) = cx.report::<Expected>() else { return };
-    let least =
-        |bound| expected.limits.iter().find(|row| row.limit == Limit::Device(bound)).map_or(0.0, |row| row.least_ps);
+    let least = |bound| {
+        expected.limits.iter().find(|row| row.limit == TimeLimit::Device(bound)).map_or(0.0, |row| row.least_ps)
+    };
     let (compute, hbm) = (least(BoundBy::Compute), least(BoundBy::Hbm));
-    let of_host = expected.limits.iter().filter(|row| matches!(row.limit, Limit::HostRead | Limit::HostWrite));
+    let of_host = expected.limits.iter().filter(|row| matches!(row.limit, TimeLimit::HostRead | TimeLimit::HostWrite));
     if of_host.map(|row| row.least_ps).any(|link| link > compute.max(hbm)) {
         let why = "the work asks most of the link to the host";
         skip(targets, "mxu", why);
@@ -283,7 +285,7 @@ fn one_roof(cx: &Context<'_>, targets: &mut [Target]) {
 /// What a model computed from its own limits says nothing of how near to them a program
 /// comes.
 fn leave_modelled(cx: &Context<'_>, targets: &mut [Target]) {
-    for target in targets.iter_mut().filter(|target| target.light != Light::Unknown) {
+    for target in targets.iter_mut().filter(|target| target.light != TargetColor::Unknown) {
         let why = if cx.model.has_caveat(Caveat::PlaceholderTimes) {
             "times are placeholders"
         } else if target.id == ICI.id && cx.model.has_caveat(Caveat::ModelledLinks) {
@@ -293,11 +295,11 @@ fn leave_modelled(cx: &Context<'_>, targets: &mut [Target]) {
         } else {
             continue;
         };
-        (target.light, target.note) = (Light::NotJudged, Some(why.to_owned()));
+        (target.light, target.note) = (TargetColor::NotJudged, Some(why.to_owned()));
     }
 }
 
-fn compiling(cx: &Context<'_>) -> Found {
+fn compiling(cx: &Context<'_>) -> MeasuredShare {
     let report = cx.report::<Compile>().map_err(|why| why.to_string())?;
     if !report.is_recorded {
         return Err(compile::NOT_RECORDED.to_owned());
@@ -306,7 +308,7 @@ fn compiling(cx: &Context<'_>) -> Found {
     Ok((report.share_percent.unwrap_or(0.0), cx.scope.title().to_owned(), Provenance::Measured))
 }
 
-fn input(cx: &Context<'_>) -> Found {
+fn input(cx: &Context<'_>) -> MeasuredShare {
     if host_threads(cx.model).next().is_none() {
         return Err("the host was not recorded: what devices wait for is not known".to_owned());
     }
@@ -321,7 +323,7 @@ fn input(cx: &Context<'_>) -> Found {
     Ok((percent, of, Provenance::Inferred))
 }
 
-fn links(cx: &Context<'_>) -> Found {
+fn links(cx: &Context<'_>) -> MeasuredShare {
     let report = cx.report::<Collectives>().map_err(|why| why.to_string())?;
     if report.kinds.last().is_none_or(|kind| kind.share.is_none()) {
         return Err("the speed of the links, or the size of the messages, is not known".to_owned());
@@ -338,16 +340,16 @@ fn statement(targets: &[Target]) -> String {
     let count = |light| targets.iter().filter(|target| target.light == light).count();
     let missed: Vec<String> = targets
         .iter()
-        .filter(|target| matches!(target.light, Light::Red | Light::Amber))
+        .filter(|target| matches!(target.light, TargetColor::Red | TargetColor::Amber))
         .filter_map(|target| {
             Some(format!("{} {:.1} (target: {})", target.short, Percent(target.value_percent?), target.goal()))
         })
         .collect();
-    let judged = count(Light::Green) + missed.len();
+    let judged = count(TargetColor::Green) + missed.len();
     let what = if missed.is_empty() { String::new() } else { format!("; not met: {}", missed.join(", ")) };
     format!(
         "{} of {} {} met{what}",
-        count(Light::Green),
+        count(TargetColor::Green),
         counted(judged, "target"),
         if judged == 1 { "is" } else { "are" }
     )

@@ -2,7 +2,9 @@
 //! slow steps, and regressions of known size.
 
 use analysis::Unit;
-use analysis::compare::{Better, LOOP_COMPILATIONS, LOOP_STEP, SCHEMA, SLOW_SHARE, Series, StepFacts, Summary, Value};
+use analysis::compare::{
+    Better, LOOP_COMPILATIONS, LOOP_STEP, RunValue, SCHEMA, SLOW_SHARE, StepFacts, StepSeries, Summary,
+};
 use analysis::math::resample::random;
 use analysis::math::stats::median;
 
@@ -182,8 +184,8 @@ impl Runs {
     }
 }
 
-fn value(id: &str, unit: Unit, value: f64) -> Value {
-    Value {
+fn value(id: &str, unit: Unit, value: f64) -> RunValue {
+    RunValue {
         id: id.to_owned(),
         title: String::new(),
         unit,
@@ -195,8 +197,8 @@ fn value(id: &str, unit: Unit, value: f64) -> Value {
     }
 }
 
-fn summary(times: Vec<f64>, exposed: Vec<f64>, idle: Vec<f64>, values: Vec<Value>) -> Summary {
-    let series = |id: &str, unit, values: Vec<f64>| Series {
+fn summary(times: Vec<f64>, exposed: Vec<f64>, idle: Vec<f64>, values: Vec<RunValue>) -> Summary {
+    let series = |id: &str, unit, values: Vec<f64>| StepSeries {
         id: id.to_owned(),
         title: id.to_owned(),
         unit,

@@ -1,6 +1,6 @@
 //! `systole analyze`: what limits this program.
 
-use analysis::hints::{Hints, Severity};
+use analysis::hints::{HintSeverity, Hints};
 use analysis::reports::steps::step_times::Steps;
 use analysis::{ANALYSES, Scope};
 use clap::{Args, ValueEnum};
@@ -44,7 +44,7 @@ pub enum SeverityArg {
     Critical,
 }
 
-impl From<SeverityArg> for Severity {
+impl From<SeverityArg> for HintSeverity {
     fn from(arg: SeverityArg) -> Self {
         match arg {
             SeverityArg::Low => Self::Low,
@@ -98,7 +98,7 @@ fn say_all_warmup(session: &Session, stderr: &Stderr) {
 
 /// Hints that `--fail-on` does not allow.
 fn too_severe(session: &Session, args: &AnalyzeArgs) -> Option<String> {
-    let least = Severity::from(args.fail_on?);
+    let least = HintSeverity::from(args.fail_on?);
     let report = session.report::<Hints>(args.scope.scope()).ok()?;
     let severe = report.hints.iter().filter(|hint| hint.severity >= least);
     let named: Vec<_> = severe.map(|hint| format!("{} {} ({})", hint.id, hint.title, hint.severity.title())).collect();

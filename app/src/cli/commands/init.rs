@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use analysis::compare::{LOOP_COMPILATIONS, LOOP_STEP, Summary};
-use analysis::gates::{Aggregate, Defaults, METRICS, Regression, preset};
+use analysis::gates::{GateDefaults, METRICS, Regression, StepAggregate, preset};
 use analysis::reports::steps::step_parts::StepPart;
 use clap::Args;
 
@@ -92,10 +92,10 @@ fn config_of(runs: &[Summary]) -> String {
 }
 
 /// Why a run has too few steps for such a gate; `None` for numbers of the whole run.
-fn too_few(runs: &[Summary], aggregate: Option<Aggregate>) -> Option<String> {
+fn too_few(runs: &[Summary], aggregate: Option<StepAggregate>) -> Option<String> {
     let run = runs.iter().min_by_key(|run| run.steps.counted)?;
     let aggregate = aggregate.unwrap_or_default();
-    let needed = aggregate.steps_needed(Defaults::default().min_steps);
+    let needed = aggregate.steps_needed(GateDefaults::default().min_steps);
     let steps = run.steps.counted;
     let why = || {
         run.steps.why_none.clone().unwrap_or_else(|| {
@@ -103,26 +103,26 @@ fn too_few(runs: &[Summary], aggregate: Option<Aggregate>) -> Option<String> {
         })
     };
     // A count of compilations is one number whatever the steps.
-    (aggregate != Aggregate::Max && steps < needed)
+    (aggregate != StepAggregate::Max && steps < needed)
         .then(|| format!("the {} needs {needed} steady steps, {}", aggregate.title(), why()))
 }
 
 /// Of the run with most of it.
 fn budgets(text: &mut String, runs: &[Summary], left_out: &mut Vec<String>) {
     let most = |of: &dyn Fn(&Summary) -> Option<f64>| runs.iter().filter_map(of).reduce(f64::max);
-    let mut of_steps = |text: &mut String, id: &str, metric: &str, aggregate: Aggregate| {
+    let mut of_steps = |text: &mut String, id: &str, metric: &str, aggregate: StepAggregate| {
         let Some(ps) = most(&|run| aggregate.of(&run.series(id)?.values)) else { return };
         match too_few(runs, Some(aggregate)) {
             Some(why) => left_out.push(format!("budget of {metric}: {why}")),
             None => budget(text, runs, metric, ps / 1e9, aggregate),
         }
     };
-    of_steps(text, "step.time_ps", "step.time_ms", Aggregate::Median);
-    of_steps(text, "step.time_ps", "step.time_ms", Aggregate::P90);
-    of_steps(text, LOOP_STEP, "loop.step_ms", Aggregate::Mean);
+    of_steps(text, "step.time_ps", "step.time_ms", StepAggregate::Median);
+    of_steps(text, "step.time_ps", "step.time_ms", StepAggregate::P90);
+    of_steps(text, LOOP_STEP, "loop.step_ms", StepAggregate::Mean);
     let value = |id: &str| most(&|run| run.value(id)?.value);
     if let Some(peak) = value("memory.peak_bytes") {
-        budget(text, runs, "memory.peak_gib", peak / 1_073_741_824.0, Aggregate::Median);
+        budget(text, runs, "memory.peak_gib", peak / 1_073_741_824.0, StepAggregate::Median);
     }
     if let Some(compilations) = value(LOOP_COMPILATIONS) {
         let these = if runs.len() == 1 { "as many as in this run" } else { "as many as in the run with most of them" };
@@ -134,14 +134,14 @@ fn budgets(text: &mut String, runs: &[Summary], left_out: &mut Vec<String>) {
     }
 }
 
-fn budget(text: &mut String, runs: &[Summary], metric: &str, seen: f64, aggregate: Aggregate) {
+fn budget(text: &mut String, runs: &[Summary], metric: &str, seen: f64, aggregate: StepAggregate) {
     let these = if runs.len() == 1 { "in this run".to_owned() } else { format!("at most in {} runs", runs.len()) };
     let (max, how) = (round_up(seen * ROOM), aggregate_line(aggregate));
     let _ = write!(text, "\n[[budget]]                # {seen:.4} {these}\nmetric = \"{metric}\"\nmax = {max}\n{how}");
 }
 
-fn aggregate_line(aggregate: Aggregate) -> String {
-    let is_default = aggregate == Defaults::default().aggregate;
+fn aggregate_line(aggregate: StepAggregate) -> String {
+    let is_default = aggregate == GateDefaults::default().aggregate;
     if is_default { String::new() } else { format!("aggregate = \"{}\"\n", aggregate.title()) }
 }
 
@@ -217,7 +217,7 @@ mod tests {
                 let ops: Vec<_> = gates.regression.iter().filter_map(|gate| gate.op.as_deref()).collect();
                 let expected: &[&str] = if name == "all-gather.7" && steps >= 6 { &["all-gather*"] } else { &[] };
                 assert_eq!(ops, expected, "{text}");
-                let p90 = gates.budget.iter().any(|gate| gate.aggregate == Some(Aggregate::P90));
+                let p90 = gates.budget.iter().any(|gate| gate.aggregate == Some(StepAggregate::P90));
                 assert_eq!(p90, steps >= 10, "{text}");
             }
         }

@@ -3,7 +3,7 @@
 
 use crate::cli::common::failure::Failure;
 use analysis::compare::{Summary, SummaryInput};
-use analysis::gates::{GatesReport, Level, Status};
+use analysis::gates::{GateLevel, GatesReport, Status};
 use analysis::math::stats::median;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -93,7 +93,7 @@ pub fn read(path: &Path) -> Result<Vec<HistoryLine>, Failure> {
 }
 
 impl HistoryLine {
-    fn has(&self, status: Status, level: Option<Level>) -> bool {
+    fn has(&self, status: Status, level: Option<GateLevel>) -> bool {
         let is = |gate: &Value, field: &str, wanted: &Value| gate.get(field) == Some(wanted);
         let (status, level) = (json!(status), level.map(|level| json!(level)));
         self.gates
@@ -102,7 +102,7 @@ impl HistoryLine {
     }
 
     fn failed(&self) -> bool {
-        self.has(Status::Fail, Some(Level::Error))
+        self.has(Status::Fail, Some(GateLevel::Error))
     }
 
     /// What its gates say together.

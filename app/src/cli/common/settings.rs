@@ -17,7 +17,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use analysis::gates::{Budget, Comparable, Defaults, GateConfig, Regression, nearest};
+use analysis::gates::{Budget, Comparable, GateConfig, GateDefaults, Regression, nearest};
 use analysis::hints::{rule, rules};
 use analysis::reports::summary::targets;
 use analysis::{HintOptions, Suppression};
@@ -41,7 +41,7 @@ struct Config {
     #[serde(default)]
     suppress: Vec<Suppress>,
     #[serde(default)]
-    defaults: Defaults,
+    defaults: GateDefaults,
     #[serde(default)]
     budget: Vec<Budget>,
     #[serde(default)]

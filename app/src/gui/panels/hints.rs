@@ -4,7 +4,9 @@
 use analysis::{Percent, counted};
 use std::collections::{BTreeMap, BTreeSet};
 
-use analysis::hints::{Hint, HintEvidence, Hints, HintsReport, Page, SECTIONS, SavingBy, Severity, Spot, rule};
+use analysis::hints::{
+    FindingPlace, Hint, HintEvidence, HintSeverity, Hints, HintsReport, Page, SECTIONS, SavingBy, rule,
+};
 use egui::{Color32, Frame, Margin, RichText, Ui};
 use trace_model::{OpId, Picos};
 
@@ -131,7 +133,7 @@ fn head_ui(ui: &mut Ui, hint: &Hint, report: &HintsReport) {
     });
     ui.horizontal_wrapped(|ui| {
         let worth = worth(hint, report, time);
-        if hint.severity == Severity::Health {
+        if hint.severity == HintSeverity::Health {
             ui.label(RichText::new(worth).small().color(theme.text_weak));
             return;
         }
@@ -269,7 +271,7 @@ fn evidence_commands(trace: &OpenTrace, hint: &Hint) -> Vec<ViewCommand> {
     let first = hint.ops.first().map(|op| trace.labels_of(&BTreeSet::from([op.op])));
     let spot = hint.spots.first();
     let slice = spot.map_or_else(|| trace.longest(&first?), |spot| spot.slice);
-    let span = spot.filter(|spot| spot.slice.is_none()).map(Spot::range);
+    let span = spot.filter(|spot| spot.slice.is_none()).map(FindingPlace::range);
     let mark = |range| [ViewCommand::Mark(range, BTreeSet::new()), ViewCommand::ShowAround(range)];
     let go = slice.map(ViewCommand::GoTo).into_iter().chain(span.into_iter().flat_map(mark));
     go.chain(highlighted.map(|highlighted| ViewCommand::Highlight(Some(highlighted)))).collect()
@@ -303,12 +305,12 @@ fn framed(ui: &mut Ui, color: Color32, content: impl FnOnce(&mut Ui)) {
 }
 
 /// Colour of how much a hint matters.
-pub fn severity_color(theme: &Theme, severity: Severity) -> Color32 {
+pub fn severity_color(theme: &Theme, severity: HintSeverity) -> Color32 {
     match severity {
-        Severity::Critical => theme.error,
-        Severity::High | Severity::Health => theme.warning,
-        Severity::Medium => theme.accent,
-        Severity::Low => theme.text_weak,
+        HintSeverity::Critical => theme.error,
+        HintSeverity::High | HintSeverity::Health => theme.warning,
+        HintSeverity::Medium => theme.accent,
+        HintSeverity::Low => theme.text_weak,
     }
 }
 

@@ -2,7 +2,7 @@
 //! traffic, both by their logarithm; ceilings of each memory; a point an op.
 
 use analysis::hardware::limits::BoundBy;
-use analysis::reports::ops::roofline::{Point, Roofline, RooflineReport};
+use analysis::reports::ops::roofline::{Roofline, RooflinePoint, RooflineReport};
 use analysis::{OpGroup, Unit};
 use egui::{Align2, Color32, RichText, Ui, Vec2b};
 use egui_plot::{Line, LineStyle, MarkerShape, PlotPoint, Points, Text};
@@ -147,13 +147,13 @@ fn head_ui(ui: &mut Ui, report: &RooflineReport, memory: &mut Plot) {
 /// A point with a place.
 #[derive(Clone, Copy)]
 struct Dot<'a> {
-    point: &'a Point,
+    point: &'a RooflinePoint,
     x: f64,
     y: f64,
 }
 
 impl<'a> Dot<'a> {
-    fn of(point: &'a Point) -> Option<Self> {
+    fn of(point: &'a RooflinePoint) -> Option<Self> {
         place(point).map(|(x, y)| Self { point, x, y })
     }
 
@@ -232,7 +232,7 @@ fn decade(exponent: f64, unit: &str) -> String {
     }
 }
 
-fn point_ui(ui: &mut Ui, point: &Point) {
+fn point_ui(ui: &mut Ui, point: &RooflinePoint) {
     ui.label(RichText::new(&point.name).strong());
     if !point.program.is_empty() {
         ui.weak(format!("{} · {}", point.group.title(), point.program));

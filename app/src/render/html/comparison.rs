@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 
 use analysis::compare::{
-    Attribution, ChangeVerdict, Comparison, MetricChange, OpChange, SeriesChange, ShiftEstimate, Side, Summary, Weight,
-    matched_classes, signed,
+    Attribution, ChangeVerdict, Comparison, ComparisonSide, MetricChange, OpChange, SeriesChange, ShiftEstimate,
+    Summary, Weight, matched_classes, signed,
 };
 use analysis::{Percent, Tabular as _, Unit};
 
@@ -71,7 +71,7 @@ pub fn page(compared: &Compared<'_>) -> String {
     page
 }
 
-fn facts(side: &Side, runs: &[Summary]) -> String {
+fn facts(side: &ComparisonSide, runs: &[Summary]) -> String {
     let device = runs.first().map(|run| (run.facts.devices, run.facts.device_type.clone()));
     let devices = match device {
         Some((devices, kind)) if devices > 0 => {

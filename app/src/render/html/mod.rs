@@ -10,7 +10,7 @@ mod usage;
 use std::fmt::Write as _;
 
 use analysis::compare::Summary;
-use analysis::gates::{GatesReport, Level, Status};
+use analysis::gates::{GateLevel, GatesReport, Status};
 use analysis::hints::Hints;
 use analysis::reports::summary::verdict::Verdict;
 use analysis::{Cell, Column, Percent, Table};
@@ -110,7 +110,7 @@ fn gates_section(page: &mut String, report: &GatesReport) {
     for gate in &report.gates {
         let (class, word) = match (gate.status, gate.level) {
             (Status::Pass, _) => ("pass", "✓ pass"),
-            (Status::Fail, Level::Error) => ("fail", "✗ fail"),
+            (Status::Fail, GateLevel::Error) => ("fail", "✗ fail"),
             (Status::Fail, _) => ("warn", "! warning"),
             (Status::Inconclusive, _) => ("warn", "? inconclusive"),
         };
@@ -264,7 +264,7 @@ fn health(page: &mut String, gated: &Gated) {
 
 #[cfg(test)]
 mod tests {
-    use analysis::compare::{Series, StepFacts};
+    use analysis::compare::{StepFacts, StepSeries};
     use analysis::{Options, Scope};
     use trace_model::{GroupKind, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind};
 
@@ -287,7 +287,7 @@ mod tests {
         let mut run = Summary::of(&session.context(Scope::WholeTrace)).unwrap();
         run.facts.device_type = Some(HOSTILE.to_owned());
         run.steps = StepFacts { class: HOSTILE.to_owned(), ..run.steps };
-        run.series.push(Series {
+        run.series.push(StepSeries {
             id: "step.matmul_ps".to_owned(),
             title: HOSTILE.to_owned(),
             unit: analysis::Unit::Picoseconds,

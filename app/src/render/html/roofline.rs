@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use analysis::reports::ops::roofline::{Point, Roofline};
+use analysis::reports::ops::roofline::{Roofline, RooflinePoint};
 use analysis::{OpGroup, Unit};
 use unicode_width::UnicodeWidthStr as _;
 
@@ -32,7 +32,7 @@ const LINE: f64 = 16.0;
 /// Ops, the roofs above them, axes and a legend. Nothing where no op has work, traffic and time.
 pub fn roofline(document: &Document) -> String {
     let Ok(report) = document.session.report::<Roofline>(document.scope) else { return String::new() };
-    let points: Vec<(&Point, Place)> =
+    let points: Vec<(&RooflinePoint, Place)> =
         report.ops.iter().filter_map(|point| Some((point, place(point)?))).take(MOST).collect();
     if points.is_empty() {
         return String::new();

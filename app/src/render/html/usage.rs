@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use analysis::reports::summary::targets::{Light, Targets};
+use analysis::reports::summary::targets::{TargetColor, Targets};
 use analysis::reports::summary::utilization::Utilization;
 use analysis::{Scope, Unit};
 
@@ -21,10 +21,10 @@ fn targets(document: &Document) -> String {
     let mut text = String::from("<table><tr><th>Target<th class=n>Is<th class=n>Should be<th>Met</tr>\n");
     for target in &report.targets {
         let (class, sign) = match target.light {
-            Light::Green => ("pass", "✓ "),
-            Light::Amber => ("warn", "! "),
-            Light::Red => ("fail", "✗ "),
-            Light::NotJudged | Light::Unknown => ("dim", ""),
+            TargetColor::Green => ("pass", "✓ "),
+            TargetColor::Amber => ("warn", "! "),
+            TargetColor::Red => ("fail", "✗ "),
+            TargetColor::NotJudged | TargetColor::Unknown => ("dim", ""),
         };
         let value =
             target.value_percent.map_or(number::MISSING.to_owned(), |value| number::value(value, Unit::Percent));

@@ -9,7 +9,7 @@ use analysis::reports::host::compile::{Compile, CompileReport};
 use analysis::reports::ops::op_stats::{CoreOps, Ops};
 use analysis::reports::steps::step_times::Steps;
 use analysis::reports::summary::doctor::Doctor;
-use analysis::reports::summary::targets::{Light, Targets, TargetsReport};
+use analysis::reports::summary::targets::{TargetColor, Targets, TargetsReport};
 use analysis::reports::summary::utilization::Utilization;
 use analysis::{AnalysisError, Metric, Provenance, Scope, Unit, counted};
 use trace_model::{Caveat, Picos, Severity};
@@ -68,13 +68,14 @@ pub fn headlines(document: &Document, layout: &Layout) -> String {
 
 /// One clause for each target; those that nothing is known of share one.
 fn targets(report: &TargetsReport) -> String {
-    let judged = report.targets.iter().filter(|target| !matches!(target.light, Light::Unknown | Light::NotJudged));
+    let judged =
+        report.targets.iter().filter(|target| !matches!(target.light, TargetColor::Unknown | TargetColor::NotJudged));
     let judged = judged.filter_map(|target| {
         let value = number::value(target.value_percent?, Unit::Percent);
         Some(format!("{} {value} {} (target: {})", target.short, target.light.title(), target.goal()))
     });
     let mut clauses: Vec<String> = judged.collect();
-    for light in [Light::NotJudged, Light::Unknown] {
+    for light in [TargetColor::NotJudged, TargetColor::Unknown] {
         let names: Vec<_> =
             report.targets.iter().filter(|target| target.light == light).map(|target| target.short).collect();
         if !names.is_empty() {

@@ -3,7 +3,7 @@
 
 use analysis::Unit;
 use analysis::hardware::limits::BoundBy;
-use analysis::reports::ops::roofline::{IciRoof, Point, RooflineReport};
+use analysis::reports::ops::roofline::{IciRoof, RooflinePoint, RooflineReport};
 
 use crate::number::value;
 
@@ -17,7 +17,7 @@ pub const ABOUT_ICI: &str = "Dashed: FLOP/s that links between chips allow, per 
 pub type Place = (f64, f64);
 
 /// Where a point lies; `None` without work, traffic or time.
-pub fn place(point: &Point) -> Option<Place> {
+pub fn place(point: &RooflinePoint) -> Option<Place> {
     let log = |value: Option<f64>| value.filter(|value| *value > 0.0).map(f64::log10);
     Some((log(point.flops_per_hbm_byte)?, log(point.flops_per_second)?))
 }

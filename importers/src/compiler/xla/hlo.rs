@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 
 use hashbrown::HashMap;
 
-use trace_model::hlo_text::{Part, ProgramText, split_attributes};
+use trace_model::hlo_text::{ProgramPart, ProgramText, split_attributes};
 
 use super::config::json_number;
 use super::shape::ShapeSize;
@@ -123,14 +123,14 @@ impl<'a> ScheduledProgram<'a> {
     pub fn parse(text: &'a str) -> Option<Self> {
         let mut program = Self { len: text.len(), ..Self::default() };
         let read = ProgramText::read(text, |part| match part {
-            Part::Begin { name, is_entry } => program.begin(name, is_entry),
-            Part::Instruction(instruction) => {
+            ProgramPart::Begin { name, is_entry } => program.begin(name, is_entry),
+            ProgramPart::Instruction(instruction) => {
                 if let Some(open) = program.computations.last_mut() {
                     open.push(instruction);
                 }
             }
-            Part::Broken { line, text } => program.broken.push((line, text)),
-            Part::End => {}
+            ProgramPart::Broken { line, text } => program.broken.push((line, text)),
+            ProgramPart::End => {}
         })?;
         (program.name, program.text) = (read.name, read);
         Some(program)

@@ -34,7 +34,7 @@ mod tests;
 use std::io::Read;
 use std::sync::Arc;
 
-use trace_model::{Blob, Caveat, IssueKind, TraceBuilder};
+use trace_model::{Caveat, IssueKind, ProgramBytes, TraceBuilder};
 
 use hlo::ScheduledProgram;
 use machine::MachineModel;
@@ -95,7 +95,7 @@ impl Importer for ScheduledHlo {
         emit::emit(out, &program, &machine, &run);
         let id = out.program(program.name, None);
         let len = text.len();
-        out.set_program_hlo(id, Blob::new(blob, 0..len));
+        out.set_program_hlo(id, ProgramBytes::new(blob, 0..len));
         Ok(())
     }
 }

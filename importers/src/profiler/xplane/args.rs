@@ -13,7 +13,7 @@ use trace_model::{Arg, ArgSource, ArgValue};
 use super::ops::XPlaneEventMetadata;
 use super::tables::{FileBytes, MetadataIndex, stat};
 use crate::input::InputSource;
-use trace_model::wire::{Broken, Cursor, Value};
+use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
 
 /// Tag and length of a field are no longer than this.
 const FIELD_HEAD: usize = 20;
@@ -76,11 +76,11 @@ impl ArgSource for PlaneArgs {
         let event = self.event(at)?;
         let mut metadata_id = 0;
         let mut args = Vec::new();
-        let mut cursor = Cursor::new(&event, 0..event.len());
+        let mut cursor = WireCursor::new(&event, 0..event.len());
         while let Some(field) = cursor.next().map_err(damaged)? {
             match field {
-                (1, Value::Varint(id)) => metadata_id = id,
-                (4, Value::Bytes(range)) => {
+                (1, WireValue::Varint(id)) => metadata_id = id,
+                (4, WireValue::Bytes(range)) => {
                     let (id, value) = stat(&event, range).map_err(damaged)?;
                     self.push(&mut args, id, self.index.arg_value(&event, &value));
                 }
@@ -96,7 +96,7 @@ impl ArgSource for PlaneArgs {
     }
 }
 
-fn damaged(broken: Broken) -> String {
+fn damaged(broken: BrokenMessage) -> String {
     format!("cannot read arguments: {}", broken.why)
 }
 
@@ -104,11 +104,11 @@ impl PlaneArgs {
     /// The event whose field starts at `at`.
     fn event(&self, at: usize) -> Result<Vec<u8>, String> {
         let head = self.file.read(at..at.saturating_add(FIELD_HEAD))?;
-        let mut cursor = Cursor::new(&head, 0..head.len());
+        let mut cursor = WireCursor::new(&head, 0..head.len());
         let tag = cursor.varint().map_err(damaged)?;
         let len = cursor.varint().map_err(damaged)?;
         if tag != 4 << 3 | 2 {
-            return Err(damaged(Broken { at, why: "no event lies there" }));
+            return Err(damaged(BrokenMessage { at, why: "no event lies there" }));
         }
         let start = at.saturating_add(cursor.position());
         self.file.read(start..start.saturating_add(len as usize))

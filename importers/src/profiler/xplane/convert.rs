@@ -6,7 +6,8 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use rayon::prelude::{IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 use trace_model::{
-    Aggregate, ArgSourceId, GroupId, GroupKind, IssueKind, LabelId, SliceBatch, Tells, TraceBuilder, TrackId, TrackKind,
+    AggregatedOp, ArgSourceId, FormatContents, GroupId, GroupKind, IssueKind, LabelId, SliceBatch, TraceBuilder,
+    TrackId, TrackKind,
 };
 
 use super::args::{DeferredBytes, PlaneArgs};
@@ -118,7 +119,7 @@ fn ready<'a>(bytes: &FileBytes, plane: &'a RawPlane, out: &mut TraceBuilder) -> 
 
 /// Host name, times of the session, and errors and warnings of the profiler.
 fn describe_session(bytes: &FileBytes, space: &RawSpace, planes: &[DecodedJob<'_>], out: &mut TraceBuilder) {
-    out.source_mut().tells = Tells { memory_of_bytes: true, allocations: true };
+    out.source_mut().tells = FormatContents { memory_of_bytes: true, allocations: true };
     let file = (**bytes).as_ref();
     let text = |range: &Range<usize>| String::from_utf8_lossy(file.get(range.clone()).unwrap_or_default()).into_owned();
     if let Some(host) = space.hostnames.first().map(text).filter(|host| !host.is_empty()) {
@@ -259,7 +260,7 @@ fn decode_lines(
     for (job, mut decoded) in decoded {
         out.log_mut().merge(std::mem::take(&mut decoded.log));
         for row in &decoded.aggregates {
-            out.add_aggregate(Aggregate {
+            out.add_aggregate(AggregatedOp {
                 track: job.track,
                 label: row.label,
                 occurrences: row.occurrences,

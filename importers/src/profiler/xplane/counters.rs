@@ -10,7 +10,7 @@ use super::known::Known;
 use super::lines::LineOutline;
 use super::tables::{PlaneMetadata, StatValue, stat};
 use crate::common::names;
-use trace_model::wire::{Broken, Cursor, Value};
+use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
 
 /// One sample as recorded.
 struct CounterSample {
@@ -34,9 +34,9 @@ pub(super) fn add(
 ) {
     let ends = ops.map_or_else(OpEnds::default, |track| OpEnds::new(builder, track));
     let mut tracks: HashMap<LabelId, TrackId> = HashMap::new();
-    let mut cursor = Cursor::new(tables.bytes(), line.range.clone());
+    let mut cursor = WireCursor::new(tables.bytes(), line.range.clone());
     while let Ok(Some(field)) = cursor.next() {
-        let (4, Value::Bytes(range)) = field else { continue };
+        let (4, WireValue::Bytes(range)) = field else { continue };
         let sample = match read(tables, range) {
             Ok(sample) => sample,
             Err(broken) => {
@@ -74,15 +74,15 @@ pub(super) fn add(
     }
 }
 
-fn read(tables: &PlaneMetadata, range: Range<usize>) -> Result<CounterSample, Broken> {
+fn read(tables: &PlaneMetadata, range: Range<usize>) -> Result<CounterSample, BrokenMessage> {
     let mut sample = CounterSample { metadata: 0, offset_ps: 0, dur_ps: 0, value: None };
-    let mut cursor = Cursor::new(tables.bytes(), range);
+    let mut cursor = WireCursor::new(tables.bytes(), range);
     while let Some(field) = cursor.next()? {
         match field {
-            (1, Value::Varint(v)) => sample.metadata = v,
-            (2, Value::Varint(v)) => sample.offset_ps = v as i64,
-            (3, Value::Varint(v)) => sample.dur_ps = v as i64,
-            (4, Value::Bytes(range)) => {
+            (1, WireValue::Varint(v)) => sample.metadata = v,
+            (2, WireValue::Varint(v)) => sample.offset_ps = v as i64,
+            (3, WireValue::Varint(v)) => sample.dur_ps = v as i64,
+            (4, WireValue::Bytes(range)) => {
                 let (id, value) = stat(tables.bytes(), range)?;
                 let number = match value {
                     StatValue::Text(_) | StatValue::Ref(_) | StatValue::Bytes(_) | StatValue::None => None,

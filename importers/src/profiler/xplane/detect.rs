@@ -1,7 +1,7 @@
 //! Whether bytes are the start of an `XSpace`.
 
 use crate::common::{DetectionConfidence, names};
-use trace_model::wire::{Cursor, Value};
+use trace_model::wire::{WireCursor, WireValue};
 
 /// U+FFFD, which text filters put in place of every byte they do not understand.
 const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();
@@ -23,7 +23,7 @@ pub(super) fn confidence(head: &[u8]) -> DetectionConfidence {
 fn first_plane(head: &[u8]) -> Option<&[u8]> {
     let mut at = 0;
     loop {
-        let mut cursor = Cursor::new(head, at..head.len());
+        let mut cursor = WireCursor::new(head, at..head.len());
         let tag = cursor.varint().ok()?;
         let len = usize::try_from(cursor.varint().ok()?).ok()?;
         let start = cursor.position();
@@ -41,12 +41,12 @@ fn first_plane(head: &[u8]) -> Option<&[u8]> {
 
 /// Name of a plane: the second field, after the id or alone.
 fn plane_name(head: &[u8], range: std::ops::Range<usize>) -> Option<&[u8]> {
-    let mut cursor = Cursor::new(head, range);
+    let mut cursor = WireCursor::new(head, range);
     let mut field = cursor.next().ok()??;
-    if let (1, Value::Varint(_)) = field {
+    if let (1, WireValue::Varint(_)) = field {
         field = cursor.next().ok()??;
     }
-    let (2, Value::Bytes(range)) = field else { return None };
+    let (2, WireValue::Bytes(range)) = field else { return None };
     head.get(range).filter(|name| !name.is_empty() && std::str::from_utf8(name).is_ok())
 }
 

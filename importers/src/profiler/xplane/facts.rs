@@ -7,7 +7,7 @@ use trace_model::{DeviceInfo, GroupId, TraceBuilder};
 
 use super::known::Known;
 use super::tables::{PlaneMetadata, StatValue, stat};
-use trace_model::wire::{Cursor, Value};
+use trace_model::wire::{WireCursor, WireValue};
 
 /// The stats of a plane; those that cannot be read are left out.
 fn plane_stats<'a>(
@@ -68,10 +68,10 @@ fn device_fact(device: &mut DeviceInfo, tables: &PlaneMetadata, known: Known, va
 
 /// A number of a small message.
 fn varint_field(message: &[u8], wanted: u32) -> Option<u64> {
-    let mut cursor = Cursor::new(message, 0..message.len());
+    let mut cursor = WireCursor::new(message, 0..message.len());
     let mut found = None;
     while let Ok(Some(field)) = cursor.next() {
-        if let (number, Value::Varint(value)) = field
+        if let (number, WireValue::Varint(value)) = field
             && number == wanted
         {
             found = Some(value);

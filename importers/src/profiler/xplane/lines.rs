@@ -16,7 +16,7 @@ use super::flows::{FlowPoint, FlowRole, XFlow};
 use super::known::Known;
 use super::tables::{PlaneMetadata, StatValue, stat};
 use crate::input::{ImportError, Progress};
-use trace_model::wire::{Broken, Cursor, Value};
+use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
 
 /// A line timestamp above this is nanoseconds of the Unix epoch (three years of
 /// session time otherwise) and has to be brought near zero.
@@ -39,15 +39,15 @@ impl LineOutline {
     /// Reads the line at `range`, as far as it is intact.
     pub(super) fn read(file: &[u8], range: Range<usize>) -> Self {
         let mut line = Self { range: range.clone(), ..Self::default() };
-        let mut cursor = Cursor::new(file, range);
+        let mut cursor = WireCursor::new(file, range);
         while let Ok(Some(field)) = cursor.next() {
             match field {
-                (4, Value::Bytes(_)) => line.events += 1,
-                (1, Value::Varint(v)) => line.id = v as i64,
-                (2, Value::Bytes(range)) => line.name = range,
-                (3, Value::Varint(v)) => line.timestamp_ns = v as i64,
-                (10, Value::Varint(v)) => line.display_id = v as i64,
-                (11, Value::Bytes(range)) => line.display_name = range,
+                (4, WireValue::Bytes(_)) => line.events += 1,
+                (1, WireValue::Varint(v)) => line.id = v as i64,
+                (2, WireValue::Bytes(range)) => line.name = range,
+                (3, WireValue::Varint(v)) => line.timestamp_ns = v as i64,
+                (10, WireValue::Varint(v)) => line.display_id = v as i64,
+                (11, WireValue::Bytes(range)) => line.display_name = range,
                 _ => {}
             }
         }
@@ -135,7 +135,7 @@ pub(super) fn decode(context: &LineContext<'_>, parts: &[LineOutline]) -> Result
     let mut attrs = Vec::new();
     for part in parts {
         let base_ps = part.base_ps(context.epoch_ns);
-        let mut cursor = Cursor::new(file, part.range.clone());
+        let mut cursor = WireCursor::new(file, part.range.clone());
         for count in 0_usize.. {
             if count.is_multiple_of(1 << 14) {
                 context.progress.check()?;
@@ -143,7 +143,7 @@ pub(super) fn decode(context: &LineContext<'_>, parts: &[LineOutline]) -> Result
             let at = cursor.position();
             match cursor.next() {
                 Ok(None) => break,
-                Ok(Some((4, Value::Bytes(range)))) => match event(context, range, &mut attrs) {
+                Ok(Some((4, WireValue::Bytes(range)))) => match event(context, range, &mut attrs) {
                     Ok(event) => out.add(context, base_ps, &event, &mut attrs, at),
                     Err(broken) => out.log_broken(IssueKind::MalformedEvent, broken),
                 },
@@ -166,17 +166,17 @@ fn event(
     context: &LineContext<'_>,
     range: Range<usize>,
     attrs: &mut Vec<(SliceAttr, i64)>,
-) -> Result<XPlaneEvent, Broken> {
+) -> Result<XPlaneEvent, BrokenMessage> {
     attrs.clear();
     let mut event = XPlaneEvent::default();
-    let mut cursor = Cursor::new(context.tables.bytes(), range);
+    let mut cursor = WireCursor::new(context.tables.bytes(), range);
     while let Some(field) = cursor.next()? {
         match field {
-            (1, Value::Varint(v)) => event.metadata = v,
-            (2, Value::Varint(v)) => event.offset_ps = v as i64,
-            (3, Value::Varint(v)) => event.dur_ps = v as i64,
-            (4, Value::Bytes(range)) => event_stat(context, range, &mut event, attrs)?,
-            (5, Value::Varint(v)) => event.occurrences = Some(v),
+            (1, WireValue::Varint(v)) => event.metadata = v,
+            (2, WireValue::Varint(v)) => event.offset_ps = v as i64,
+            (3, WireValue::Varint(v)) => event.dur_ps = v as i64,
+            (4, WireValue::Bytes(range)) => event_stat(context, range, &mut event, attrs)?,
+            (5, WireValue::Varint(v)) => event.occurrences = Some(v),
             _ => {}
         }
     }
@@ -188,7 +188,7 @@ fn event_stat(
     range: Range<usize>,
     event: &mut XPlaneEvent,
     attrs: &mut Vec<(SliceAttr, i64)>,
-) -> Result<(), Broken> {
+) -> Result<(), BrokenMessage> {
     let tables = context.tables;
     let (id, value) = stat(tables.bytes(), range)?;
     let known = tables.known(id);
@@ -341,7 +341,7 @@ impl DecodedLine {
         TimeRange::at(Timestamp::from_ps(start.unwrap_or_else(|| base_ps.saturating_add(offset_ps))), dur)
     }
 
-    fn log_broken(&mut self, kind: IssueKind, broken: Broken) {
+    fn log_broken(&mut self, kind: IssueKind, broken: BrokenMessage) {
         self.log.add(kind, || format!("byte {}: {}", broken.at, broken.why));
     }
 }

@@ -75,7 +75,7 @@ impl Importer for XPlane {
             return Err(malformed(broken.at, MANGLED.to_owned()));
         }
         if !space.is_usable() {
-            let broken = space.broken.unwrap_or(wire::Broken { at: 0, why: "the file is empty" });
+            let broken = space.broken.unwrap_or(wire::BrokenMessage { at: 0, why: "the file is empty" });
             return Err(malformed(broken.at, format!("{}; nothing of the file can be read", broken.why)));
         }
         out.log_mut().merge(log);

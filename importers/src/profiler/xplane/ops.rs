@@ -9,7 +9,7 @@ use trace_model::{Access, IssueKind, LabelId, MemoryAccess, MemorySpace, Op, Str
 use super::known::Known;
 use super::tables::{PlaneMetadata, StatValue, stat};
 use crate::common::names::{self, NO_NAME, is_null};
-use trace_model::wire::{Broken, Cursor, Value};
+use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
 
 /// Names of programs by id, from everywhere in the file.
 pub(super) type ProgramNames = HashMap<u64, String>;
@@ -37,15 +37,15 @@ pub(super) struct XPlaneEventMetadata {
 
 impl XPlaneEventMetadata {
     /// Reads the message at `range` of `bytes`; returns the part before any damage.
-    pub(super) fn read(bytes: &[u8], range: Range<usize>) -> Result<Self, (Self, Broken)> {
+    pub(super) fn read(bytes: &[u8], range: Range<usize>) -> Result<Self, (Self, BrokenMessage)> {
         let mut metadata = Self::default();
-        let mut cursor = Cursor::new(bytes, range);
+        let mut cursor = WireCursor::new(bytes, range);
         loop {
             match cursor.next() {
                 Ok(None) => return Ok(metadata),
-                Ok(Some((2, Value::Bytes(range)))) => metadata.name = range,
-                Ok(Some((4, Value::Bytes(range)))) => metadata.display_name = range,
-                Ok(Some((5, Value::Bytes(range)))) => match stat(bytes, range) {
+                Ok(Some((2, WireValue::Bytes(range)))) => metadata.name = range,
+                Ok(Some((4, WireValue::Bytes(range)))) => metadata.display_name = range,
+                Ok(Some((5, WireValue::Bytes(range)))) => match stat(bytes, range) {
                     Ok(stat) => metadata.stats.push(stat),
                     Err(broken) => return Err((metadata, broken)),
                 },
@@ -140,12 +140,12 @@ fn intern(builder: &mut TraceBuilder, tables: &PlaneMetadata, value: &StatValue)
 /// `memory_access_breakdown`: repeated (1) of operation 1, memory space 2, bytes 3.
 fn memory(bytes: &[u8]) -> Vec<MemoryAccess> {
     let mut accesses = Vec::new();
-    let mut cursor = Cursor::new(bytes, 0..bytes.len());
+    let mut cursor = WireCursor::new(bytes, 0..bytes.len());
     while let Ok(Some(field)) = cursor.next() {
-        let (1, Value::Bytes(range)) = field else { continue };
+        let (1, WireValue::Bytes(range)) = field else { continue };
         let mut access = MemoryAccess { space: MemorySpace::Other(0), access: Access::Unknown, bytes: 0 };
-        let mut inner = Cursor::new(bytes, range);
-        while let Ok(Some((number, Value::Varint(value)))) = inner.next() {
+        let mut inner = WireCursor::new(bytes, range);
+        while let Ok(Some((number, WireValue::Varint(value)))) = inner.next() {
             match (number, value) {
                 (1, 1) => access.access = Access::Read,
                 (1, 2) => access.access = Access::Write,

@@ -3,14 +3,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use trace_model::{Blob, TraceBuilder};
+use trace_model::{ProgramBytes, TraceBuilder};
 
 use super::known::Known;
 use super::lines::LineOutline;
 use super::ops::{ProgramNames, XPlaneEventMetadata, text};
 use super::tables::{PlaneMetadata, StatValue};
 use crate::common::names;
-use trace_model::wire::{Cursor, Value};
+use trace_model::wire::{WireCursor, WireValue};
 
 /// Reads the HLO protos of the metadata plane: one for each program.
 ///
@@ -42,7 +42,7 @@ pub(super) fn hlo_protos(builder: &mut TraceBuilder, tables: &PlaneMetadata, pro
         // Copied, so that the file need not stay in memory for them.
         let copy = tables.slice(proto).to_vec();
         let all = 0..copy.len();
-        builder.set_program_hlo(program, Blob::new(Arc::new(copy), all));
+        builder.set_program_hlo(program, ProgramBytes::new(Arc::new(copy), all));
     }
 }
 
@@ -54,12 +54,12 @@ pub(super) fn names_from_modules(
     programs: &mut ProgramNames,
 ) {
     let mut rows: Vec<usize> = Vec::new();
-    let mut cursor = Cursor::new(tables.bytes(), line.range.clone());
+    let mut cursor = WireCursor::new(tables.bytes(), line.range.clone());
     while let Ok(Some(field)) = cursor.next() {
-        let (4, Value::Bytes(range)) = field else { continue };
-        let mut event = Cursor::new(tables.bytes(), range);
+        let (4, WireValue::Bytes(range)) = field else { continue };
+        let mut event = WireCursor::new(tables.bytes(), range);
         while let Ok(Some((number, value))) = event.next() {
-            if let (1, Value::Varint(id)) = (number, value) {
+            if let (1, WireValue::Varint(id)) = (number, value) {
                 rows.extend(tables.event_row(id));
                 break;
             }

@@ -16,7 +16,7 @@ use hashbrown::HashMap;
 use trace_model::{ImportLog, IssueKind};
 
 use crate::common::names;
-use trace_model::wire::{Broken, Cursor, Value};
+use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
 
 /// How often reading resumes after damage: bounds the work on hostile files.
 const MAX_RESUMED: usize = 100;
@@ -32,7 +32,7 @@ pub(super) struct RawSpace {
     pub(super) warnings: Vec<Range<usize>>,
     pub(super) hostnames: Vec<Range<usize>>,
     /// The first place where something was wrong.
-    pub(super) broken: Option<Broken>,
+    pub(super) broken: Option<BrokenMessage>,
 }
 
 /// The parts of a plane; a plane that came in chunks is one.
@@ -117,7 +117,7 @@ impl SpaceReader<'_> {
             }
             Ok(_) => {
                 self.log.add(IssueKind::TruncatedFile, || format!("byte {end}"));
-                self.space.broken.get_or_insert(Broken { at: end, why: "the file ends inside a text" });
+                self.space.broken.get_or_insert(BrokenMessage { at: end, why: "the file ends inside a text" });
                 end
             }
             Err(broken) => {
@@ -145,7 +145,7 @@ impl SpaceReader<'_> {
             }
             _ if range.end > end => {
                 self.log.add(IssueKind::TruncatedFile, || format!("in plane {name:?}, byte {end}"));
-                self.space.broken.get_or_insert(Broken { at: end, why: "the file ends inside a plane" });
+                self.space.broken.get_or_insert(BrokenMessage { at: end, why: "the file ends inside a plane" });
             }
             (Some(broken), None) => self.log.add(IssueKind::MalformedEvent, || {
                 format!("plane {name:?}, byte {}: {}; rest of it skipped", broken.at, broken.why)
@@ -186,32 +186,36 @@ impl SpaceReader<'_> {
 
 /// Number and content of the field at `at` of the file; the content of a field
 /// of the space may reach past the end of the file.
-fn element(file: &[u8], at: usize) -> Result<(u32, Range<usize>), Broken> {
-    let mut cursor = Cursor::new(file, at..file.len());
+fn element(file: &[u8], at: usize) -> Result<(u32, Range<usize>), BrokenMessage> {
+    let mut cursor = WireCursor::new(file, at..file.len());
     let tag = cursor.varint()?;
     if tag & 7 == 2 && (1..=4).contains(&(tag >> 3)) {
         let len = cursor.varint()?;
         let start = cursor.position();
         let end = usize::try_from(len).ok().and_then(|len| start.checked_add(len));
-        let end = end.ok_or(Broken { at, why: "a length beyond any file" })?;
+        let end = end.ok_or(BrokenMessage { at, why: "a length beyond any file" })?;
         return Ok(((tag >> 3) as u32, start..end));
     }
-    let mut cursor = Cursor::new(file, at..file.len());
+    let mut cursor = WireCursor::new(file, at..file.len());
     let number = cursor.next()?.map_or(0, |(number, _)| number);
     // Unknown fields of later versions are small; larger numbers are damage.
-    if (5..64).contains(&number) { Ok((number, at..cursor.position())) } else { Err(Broken { at, why: "no plane" }) }
+    if (5..64).contains(&number) {
+        Ok((number, at..cursor.position()))
+    } else {
+        Err(BrokenMessage { at, why: "no plane" })
+    }
 }
 
 /// The parts of the plane at `range`, as far as they are valid.
-fn plane(file: &[u8], range: Range<usize>) -> (RawPlane, Option<Broken>) {
+fn plane(file: &[u8], range: Range<usize>) -> (RawPlane, Option<BrokenMessage>) {
     let mut plane = RawPlane::default();
     let end = range.end;
-    let mut cursor = Cursor::new(file, range);
+    let mut cursor = WireCursor::new(file, range);
     loop {
         let at = cursor.position();
         match cursor.next() {
             Ok(None) => return (plane, None),
-            Ok(Some((number, Value::Bytes(range)))) => match number {
+            Ok(Some((number, WireValue::Bytes(range)))) => match number {
                 2 => plane.name = String::from_utf8_lossy(file.get(range).unwrap_or_default()).into_owned(),
                 3 => plane.lines.push(range),
                 4 => plane.event_metadata.push(range),
@@ -219,10 +223,12 @@ fn plane(file: &[u8], range: Range<usize>) -> (RawPlane, Option<Broken>) {
                 6 => plane.stats.push(range),
                 _ => {}
             },
-            Ok(Some((2..=6, _))) => return (plane, Some(Broken { at, why: "a part of a plane that is a number" })),
+            Ok(Some((2..=6, _))) => {
+                return (plane, Some(BrokenMessage { at, why: "a part of a plane that is a number" }));
+            }
             Ok(Some(_)) => {}
             Err(broken) => {
-                let mut rest = Cursor::new(file, at..end);
+                let mut rest = WireCursor::new(file, at..end);
                 if rest.varint() == Ok(3 << 3 | 2) && rest.varint().is_ok() {
                     plane.lines.push(rest.position()..end);
                 }
@@ -240,14 +246,14 @@ fn next_plane(file: &[u8], from: usize) -> Option<usize> {
 
 fn begins_plane(file: &[u8], at: usize) -> bool {
     let name = || -> Option<Range<usize>> {
-        let mut cursor = Cursor::new(file, at + 1..file.len());
+        let mut cursor = WireCursor::new(file, at + 1..file.len());
         cursor.varint().ok()?;
         match cursor.next().ok()?? {
-            (1, Value::Varint(_)) => match cursor.next().ok()?? {
-                (2, Value::Bytes(range)) => Some(range),
+            (1, WireValue::Varint(_)) => match cursor.next().ok()?? {
+                (2, WireValue::Bytes(range)) => Some(range),
                 _ => None,
             },
-            (2, Value::Bytes(range)) => Some(range),
+            (2, WireValue::Bytes(range)) => Some(range),
             _ => None,
         }
     };

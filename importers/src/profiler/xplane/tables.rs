@@ -8,7 +8,7 @@ use trace_model::ArgValue;
 
 use super::ids::IdMap;
 use super::known::Known;
-use trace_model::wire::{Broken, Cursor, Value};
+use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
 
 /// The unpacked file.
 pub(super) type FileBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
@@ -78,7 +78,7 @@ impl PlaneMetadata {
         file: FileBytes,
         event_entries: &[Range<usize>],
         stat_entries: &[Range<usize>],
-        mut broken: impl FnMut(Broken),
+        mut broken: impl FnMut(BrokenMessage),
     ) -> Self {
         let bytes = (*file).as_ref();
         let mut read = |entries: &[Range<usize>]| {
@@ -133,9 +133,9 @@ impl PlaneMetadata {
     /// The integer value of a stat in the metadata of an event.
     pub(super) fn metadata_int(&self, event: u64, wanted: Known) -> Option<i64> {
         let message = self.event_messages().get(self.event_row(event)?)?.clone();
-        let mut cursor = Cursor::new(self.bytes(), message);
+        let mut cursor = WireCursor::new(self.bytes(), message);
         while let Ok(Some(field)) = cursor.next() {
-            if let (5, Value::Bytes(range)) = field
+            if let (5, WireValue::Bytes(range)) = field
                 && let Ok((id, value)) = stat(self.bytes(), range)
                 && self.known(id) == wanted
             {
@@ -203,18 +203,18 @@ pub(super) enum StatValue {
 }
 
 /// Reads an `XStat`: the id of its name, and its value.
-pub(super) fn stat(file: &[u8], range: Range<usize>) -> Result<(u64, StatValue), Broken> {
-    let mut cursor = Cursor::new(file, range);
+pub(super) fn stat(file: &[u8], range: Range<usize>) -> Result<(u64, StatValue), BrokenMessage> {
+    let mut cursor = WireCursor::new(file, range);
     let (mut id, mut value) = (0, StatValue::None);
     while let Some(field) = cursor.next()? {
         match field {
-            (1, Value::Varint(v)) => id = v,
-            (2, Value::Fixed64(bits)) => value = StatValue::Double(f64::from_bits(bits)),
-            (3, Value::Varint(v)) => value = StatValue::Uint(v),
-            (4, Value::Varint(v)) => value = StatValue::Int(v as i64),
-            (5, Value::Bytes(range)) => value = StatValue::Text(range),
-            (6, Value::Bytes(range)) => value = StatValue::Bytes(range),
-            (7, Value::Varint(v)) => value = StatValue::Ref(v),
+            (1, WireValue::Varint(v)) => id = v,
+            (2, WireValue::Fixed64(bits)) => value = StatValue::Double(f64::from_bits(bits)),
+            (3, WireValue::Varint(v)) => value = StatValue::Uint(v),
+            (4, WireValue::Varint(v)) => value = StatValue::Int(v as i64),
+            (5, WireValue::Bytes(range)) => value = StatValue::Text(range),
+            (6, WireValue::Bytes(range)) => value = StatValue::Bytes(range),
+            (7, WireValue::Varint(v)) => value = StatValue::Ref(v),
             _ => {}
         }
     }
@@ -223,14 +223,14 @@ pub(super) fn stat(file: &[u8], range: Range<usize>) -> Result<(u64, StatValue),
 
 /// Key and value of a map entry. The key may be absent, which means 0; the id inside the message is redundant and often
 /// wrong.
-fn map_entry(file: &[u8], range: Range<usize>) -> Result<(u64, Range<usize>), Broken> {
+fn map_entry(file: &[u8], range: Range<usize>) -> Result<(u64, Range<usize>), BrokenMessage> {
     let end = range.end;
-    let mut cursor = Cursor::new(file, range);
+    let mut cursor = WireCursor::new(file, range);
     let (mut key, mut message) = (0, end..end);
     while let Some(field) = cursor.next()? {
         match field {
-            (1, Value::Varint(v)) => key = v,
-            (2, Value::Bytes(range)) => message = range,
+            (1, WireValue::Varint(v)) => key = v,
+            (2, WireValue::Bytes(range)) => message = range,
             _ => {}
         }
     }
@@ -240,10 +240,10 @@ fn map_entry(file: &[u8], range: Range<usize>) -> Result<(u64, Range<usize>), Br
 /// Field 2 of a message: its name.
 fn name_of(file: &[u8], range: Range<usize>) -> Range<usize> {
     let end = range.end;
-    let mut cursor = Cursor::new(file, range);
+    let mut cursor = WireCursor::new(file, range);
     let mut name = end..end;
     while let Ok(Some(field)) = cursor.next() {
-        if let (2, Value::Bytes(range)) = field {
+        if let (2, WireValue::Bytes(range)) = field {
             name = range;
         }
     }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use trace_model::wire::{Broken, Cursor, Value};
+use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
 
 /// What a node does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -62,22 +62,22 @@ pub(crate) struct ChakraGraph {
     pub version: String,
     pub nodes: Vec<ChakraNode>,
     /// Why and where reading stopped.
-    pub broken: Option<Broken>,
+    pub broken: Option<BrokenMessage>,
 }
 
 /// Reads a file; what follows damage is not read.
 pub(crate) fn read(file: &[u8]) -> ChakraGraph {
     let mut graph = ChakraGraph::default();
-    let mut messages = Cursor::new(file, 0..file.len());
+    let mut messages = WireCursor::new(file, 0..file.len());
     let mut is_first = true;
     while messages.position() < file.len() {
         let read = messages.length_delimited().and_then(|range| {
             if std::mem::take(&mut is_first) {
                 graph.version = metadata(file, range)?;
             } else if range.is_empty() {
-                return Err(Broken { at: range.start, why: "a node of no bytes" });
+                return Err(BrokenMessage { at: range.start, why: "a node of no bytes" });
             } else if graph.nodes.len() == MAX_NODES {
-                return Err(Broken { at: range.start, why: "more nodes than a graph can have" });
+                return Err(BrokenMessage { at: range.start, why: "more nodes than a graph can have" });
             } else {
                 graph.nodes.push(node(file, range)?);
             }
@@ -93,7 +93,7 @@ pub(crate) fn read(file: &[u8]) -> ChakraGraph {
 
 /// Whether a file may start so: metadata and, as far as `head` shows it, a node.
 pub(crate) fn begins(head: &[u8]) -> bool {
-    let mut messages = Cursor::new(head, 0..head.len());
+    let mut messages = WireCursor::new(head, 0..head.len());
     let Ok(first) = messages.length_delimited() else { return false };
     let Ok(version) = metadata(head, first) else { return false };
     let is_version = !version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
@@ -102,57 +102,57 @@ pub(crate) fn begins(head: &[u8]) -> bool {
 }
 
 /// The version of the schema: a field of its own, or an attribute of converters.
-fn metadata(file: &[u8], range: Range<usize>) -> Result<String, Broken> {
+fn metadata(file: &[u8], range: Range<usize>) -> Result<String, BrokenMessage> {
     let at = range.start;
-    let mut fields = Cursor::new(file, range);
+    let mut fields = WireCursor::new(file, range);
     let mut version = String::new();
     while let Some((number, value)) = fields.next()? {
         match (number, value) {
-            (1, Value::Bytes(range)) => version = text(file, range),
-            (2, Value::Bytes(range)) => {
+            (1, WireValue::Bytes(range)) => version = text(file, range),
+            (2, WireValue::Bytes(range)) => {
                 let (name, value) = named_text(file, range)?;
                 if name == "schema" {
                     version = value;
                 }
             }
-            _ => return Err(Broken { at, why: "not the metadata of a graph" }),
+            _ => return Err(BrokenMessage { at, why: "not the metadata of a graph" }),
         }
     }
     Ok(version)
 }
 
-fn named_text(file: &[u8], range: Range<usize>) -> Result<(String, String), Broken> {
+fn named_text(file: &[u8], range: Range<usize>) -> Result<(String, String), BrokenMessage> {
     let (mut name, mut value) = (String::new(), String::new());
-    let mut fields = Cursor::new(file, range);
+    let mut fields = WireCursor::new(file, range);
     while let Some((number, found)) = fields.next()? {
         match (number, found) {
-            (1, Value::Bytes(range)) => name = text(file, range),
-            (3.., Value::Bytes(range)) => value = text(file, range),
+            (1, WireValue::Bytes(range)) => name = text(file, range),
+            (3.., WireValue::Bytes(range)) => value = text(file, range),
             _ => {}
         }
     }
     Ok((name, value))
 }
 
-fn node(file: &[u8], range: Range<usize>) -> Result<ChakraNode, Broken> {
+fn node(file: &[u8], range: Range<usize>) -> Result<ChakraNode, BrokenMessage> {
     let mut node = ChakraNode::default();
-    let mut fields = Cursor::new(file, range);
+    let mut fields = WireCursor::new(file, range);
     while let Some((number, value)) = fields.next()? {
         match (number, value) {
-            (1, Value::Varint(id)) => node.id = id,
-            (2, Value::Bytes(range)) => node.name = text(file, range),
-            (3, Value::Varint(kind)) => node.kind = NodeKind::from_number(kind),
-            (5, Value::Varint(id)) => node.needs.push(id),
-            (5, Value::Bytes(range)) => {
+            (1, WireValue::Varint(id)) => node.id = id,
+            (2, WireValue::Bytes(range)) => node.name = text(file, range),
+            (3, WireValue::Varint(kind)) => node.kind = NodeKind::from_number(kind),
+            (5, WireValue::Varint(id)) => node.needs.push(id),
+            (5, WireValue::Bytes(range)) => {
                 let end = range.end;
-                let mut packed = Cursor::new(file, range);
+                let mut packed = WireCursor::new(file, range);
                 while packed.position() < end {
                     node.needs.push(packed.varint()?);
                 }
             }
-            (6, Value::Varint(micros)) => node.start_us = micros,
-            (7, Value::Varint(micros)) => node.duration_us = micros,
-            (10, Value::Bytes(range)) => attribute(file, range, &mut node)?,
+            (6, WireValue::Varint(micros)) => node.start_us = micros,
+            (7, WireValue::Varint(micros)) => node.duration_us = micros,
+            (10, WireValue::Bytes(range)) => attribute(file, range, &mut node)?,
             _ => {}
         }
     }
@@ -163,13 +163,13 @@ fn node(file: &[u8], range: Range<usize>) -> Result<ChakraNode, Broken> {
 }
 
 /// Numbers have many types, each with its own field.
-fn attribute(file: &[u8], range: Range<usize>, node: &mut ChakraNode) -> Result<(), Broken> {
+fn attribute(file: &[u8], range: Range<usize>, node: &mut ChakraNode) -> Result<(), BrokenMessage> {
     let (mut name, mut number) = (0..0, None);
-    let mut fields = Cursor::new(file, range);
+    let mut fields = WireCursor::new(file, range);
     while let Some((field, value)) = fields.next()? {
         match (field, value) {
-            (1, Value::Bytes(range)) => name = range,
-            (3.., Value::Varint(value)) => number = Some(value),
+            (1, WireValue::Bytes(range)) => name = range,
+            (3.., WireValue::Varint(value)) => number = Some(value),
             _ => {}
         }
     }

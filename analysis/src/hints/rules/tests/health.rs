@@ -2,7 +2,7 @@
 
 use super::{report, run};
 use crate::engine::{Context, Options, ReportCache, Scope};
-use crate::hints::{Hints, Severity, rules};
+use crate::hints::{HintSeverity, Hints, rules};
 use crate::reports::summary::doctor::Doctor;
 use sample_traces::text_trace;
 
@@ -20,7 +20,7 @@ fn slow_start(columns: usize) -> String {
 #[test]
 fn the_capture_comes_before_the_program() {
     let slow = report(&slow_start(31));
-    let order: Vec<_> = slow.hints.iter().map(|hint| (hint.id, hint.severity == Severity::Health)).collect();
+    let order: Vec<_> = slow.hints.iter().map(|hint| (hint.id, hint.severity == HintSeverity::Health)).collect();
     assert_eq!(order.first(), Some(&("Q09", true)), "{order:?}");
     assert!(order.iter().any(|(id, health)| *id == "K19" && !health), "{order:?}");
     let hint = &slow.hints[0];

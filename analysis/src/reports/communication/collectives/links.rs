@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::engine::{Context, Provenance};
 use crate::facts::collective_traffic::CollectiveTraffic;
 use crate::hardware::chips::Chip;
-use crate::hardware::ici::{Layout, LinkRate, NetworkFrom, Topology};
+use crate::hardware::ici::{GroupLayout, LinkRate, NetworkFrom, Topology};
 
 /// The links, and where the knowledge comes from.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
@@ -50,7 +50,7 @@ impl LinkUse {
     }
 
     /// Every way in which the participants can lie on the grid.
-    pub(super) fn layouts(&self, message: &CollectiveTraffic) -> Vec<Layout> {
+    pub(super) fn layouts(&self, message: &CollectiveTraffic) -> Vec<GroupLayout> {
         self.spec.as_ref().map(|chip| message.layouts(chip, self.topology.as_ref())).unwrap_or_default()
     }
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::LinkUse;
 use crate::facts::collective_traffic::CollectiveTraffic;
-use crate::hardware::ici::{ExpectedTime, Layout, expected_time, link_seconds};
+use crate::hardware::ici::{ExpectedTime, GroupLayout, expected_time, link_seconds};
 use crate::reports::communication::overlap::{HiddenBy, Skew, Transfer};
 
 /// One collective of one program.
@@ -181,10 +181,11 @@ impl CollectiveRow {
         let (Some(kind), Some(bytes), Some(rate)) = (transfer.collective, self.message.bytes, links.rate) else {
             return false;
         };
-        let timed = |layout: Layout| link_seconds(kind, bytes, &layout, rate.peak).map(|least| (layout, least * 1e12));
-        let all: Vec<(Layout, f64)> = links.layouts(&self.message).into_iter().filter_map(timed).collect();
+        let timed =
+            |layout: GroupLayout| link_seconds(kind, bytes, &layout, rate.peak).map(|least| (layout, least * 1e12));
+        let all: Vec<(GroupLayout, f64)> = links.layouts(&self.message).into_iter().filter_map(timed).collect();
         let Some(taken) = self.transfer_ps else { return false };
-        let possible: Vec<&(Layout, f64)> = all.iter().filter(|&&(_, least)| least <= taken).collect();
+        let possible: Vec<&(GroupLayout, f64)> = all.iter().filter(|&&(_, least)| least <= taken).collect();
         let share = possible.iter().map(|(_, least)| 100.0 * least / taken);
         let bounds = share.fold(None, |range: Option<CollectiveShare>, percent| {
             let range = range.unwrap_or(CollectiveShare { low_percent: percent, high_percent: percent });
@@ -192,7 +193,7 @@ impl CollectiveRow {
             Some(CollectiveShare { low_percent, high_percent })
         });
         let is_faster = !all.is_empty() && possible.is_empty();
-        let kept: Vec<Layout> = if is_faster {
+        let kept: Vec<GroupLayout> = if is_faster {
             all.into_iter().map(|(layout, _)| layout).collect()
         } else {
             possible.into_iter().map(|(layout, _)| layout.clone()).collect()

@@ -30,7 +30,7 @@ impl OnHosts {
 
 /// What one event says of itself.
 #[derive(Default)]
-struct Stated {
+struct DcnEventFacts {
     label: Option<String>,
     source: Option<i64>,
     destination: Option<i64>,
@@ -64,7 +64,7 @@ pub(super) fn collect(cx: &Context<'_>) -> Result<OnHosts, AnalysisError> {
     let ours = model.all_slices().filter(|slice| is_ours.get(slice.label_id().index()) == Some(&true));
     // An event is recorded at the end of the activity that it describes; one at the very end counts.
     for slice in ours.filter(|slice| window.start <= slice.start() && slice.start() <= window.end) {
-        let stated = Stated::of(slice);
+        let stated = DcnEventFacts::of(slice);
         let name = slice.name();
         let action = actions.entry(name).or_insert_with(|| DcnAction {
             action: name.trim_start_matches(PREFIX).trim().trim_end_matches('.').to_owned(),
@@ -93,7 +93,12 @@ pub(super) fn collect(cx: &Context<'_>) -> Result<OnHosts, AnalysisError> {
 }
 
 /// Files a message under its host and its collective.
-fn receive(host: &mut HostSums, labels: &mut BTreeMap<String, DcnMessages>, slice: SliceRef<'_>, stated: Stated) {
+fn receive(
+    host: &mut HostSums,
+    labels: &mut BTreeMap<String, DcnMessages>,
+    slice: SliceRef<'_>,
+    stated: DcnEventFacts,
+) {
     if stated.source.is_some() && stated.source == stated.destination {
         host.loopback += 1;
         return;
@@ -120,7 +125,7 @@ fn receive(host: &mut HostSums, labels: &mut BTreeMap<String, DcnMessages>, slic
     row.max_ps = row.max_ps.max(stated.dur.ps());
 }
 
-impl Stated {
+impl DcnEventFacts {
     /// Reads the arguments; what is missing or odd stays empty.
     fn of(slice: SliceRef<'_>) -> Self {
         let mut stated = Self { dur: slice.dur(), ..Self::default() };

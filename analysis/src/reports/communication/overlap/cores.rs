@@ -13,7 +13,7 @@ use crate::math::intervals::{IntervalSet, MeasureIndex};
 
 /// A span in flight.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct InFlight {
+pub(crate) struct InFlightSpan {
     /// By the clock of the ops, inside the window.
     pub range: TimeRange,
     /// Starts inside the window: counts as an occurrence.
@@ -28,24 +28,24 @@ pub(crate) struct InFlight {
 }
 
 /// What one core did and what was in flight meanwhile.
-pub(crate) struct Traffic {
+pub(crate) struct CoreTraffic {
     pub time: Arc<CoreTime>,
-    pub in_flight: Vec<InFlight>,
+    pub in_flight: Vec<InFlightSpan>,
     /// Whether asynchronous collectives ran whose time in flight is unknown.
     pub unknown_flight: bool,
 }
 
 /// What a core did while something was in flight; empty if nothing was, because then it is not needed.
 #[derive(Default)]
-pub(super) struct Meanwhile {
+pub(super) struct WorkDuringFlight {
     /// When it computed.
     pub compute: MeasureIndex,
     /// When it was in a collective, which is never when it computed.
     pub blocked: MeasureIndex,
 }
 
-impl Meanwhile {
-    pub fn of(core: &Traffic) -> Self {
+impl WorkDuringFlight {
+    pub fn of(core: &CoreTraffic) -> Self {
         if core.in_flight.is_empty() {
             return Self::default();
         }
@@ -72,7 +72,7 @@ pub fn partition(compute: &IntervalSet, synchronous: &IntervalSet, in_flight: &I
     Partition { total, overlapped, exposed: total - overlapped }
 }
 
-impl Traffic {
+impl CoreTraffic {
     pub fn of(cx: &Context<'_>, classes: &OpClasses, core: GroupId) -> Result<Option<Self>, AnalysisError> {
         let Some(time) = cx.core_time(core)? else { return Ok(None) };
         let in_flight = spans(cx.model, classes, &time);
@@ -94,7 +94,7 @@ impl Traffic {
         self.flight(true).union(&waiting)
     }
 
-    pub(super) fn summary(&self, model: &TraceModel, meanwhile: &Meanwhile) -> CoreOverlap {
+    pub(super) fn summary(&self, model: &TraceModel, meanwhile: &WorkDuringFlight) -> CoreOverlap {
         let time = &self.time;
         let synchronous = time.when(|class| class.is_collective() && !class.is_async());
         let waiting = time.when(|class| class.is_collective() && class.is_async());
@@ -145,7 +145,7 @@ impl Traffic {
 
 /// All spans in flight of a core. The async track counts where it has the clock of the ops; else the flows from starts
 /// to dones say the same.
-fn spans(model: &TraceModel, classes: &OpClasses, time: &CoreTime) -> Vec<InFlight> {
+fn spans(model: &TraceModel, classes: &OpClasses, time: &CoreTime) -> Vec<InFlightSpan> {
     let slices = |wanted: TrackKind| {
         let tracks = model.tracks_of(time.core).into_iter().filter(move |&track| model.track(track).kind == wanted);
         tracks.flat_map(|track| model.slices_on(track))
@@ -158,7 +158,7 @@ fn spans(model: &TraceModel, classes: &OpClasses, time: &CoreTime) -> Vec<InFlig
             None => classify_texts(None, "", slice.name()).0,
         };
         let begins_here = time.window.measured.contains(range.start);
-        out.push(InFlight { range: inside, begins_here, class, label: slice.label_id(), done, slice: slice.id() });
+        out.push(InFlightSpan { range: inside, begins_here, class, label: slice.label_id(), done, slice: slice.id() });
     };
     let has_device_clock = slices(TrackKind::Ops).next().is_some_and(|op| op.device_range().is_some());
     let mut recorded = slices(TrackKind::AsyncOps).peekable();

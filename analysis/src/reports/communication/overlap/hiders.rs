@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 
 use trace_model::{LabelId, Picos, TimeRange};
 
-use super::cores::Traffic;
+use super::cores::CoreTraffic;
 use crate::facts::category::OpClass;
 
 /// Time in which each op ran while something was in flight.
-pub(super) type Hiders = BTreeMap<LabelId, Picos>;
+pub(super) type HidingTime = BTreeMap<LabelId, Picos>;
 
 /// Compute ops of a core, for spans in flight. Spans that overlap each other visit
 /// the same ops again: where that would become much more work than reading the
 /// trace, there are no answers any more.
-pub(super) struct Compute<'a> {
-    core: &'a Traffic,
+pub(super) struct HidingOps<'a> {
+    core: &'a CoreTraffic,
     label_of: &'a dyn Fn(&crate::facts::core_time::SelfTimeSegment) -> LabelId,
     visits_left: usize,
 }
@@ -22,14 +22,17 @@ pub(super) struct Compute<'a> {
 /// How often each op may be visited, on average.
 const VISITS: usize = 16;
 
-impl<'a> Compute<'a> {
-    pub fn of(core: &'a Traffic, label_of: &'a dyn Fn(&crate::facts::core_time::SelfTimeSegment) -> LabelId) -> Self {
+impl<'a> HidingOps<'a> {
+    pub fn of(
+        core: &'a CoreTraffic,
+        label_of: &'a dyn Fn(&crate::facts::core_time::SelfTimeSegment) -> LabelId,
+    ) -> Self {
         let visits_left = core.time.segments.len().saturating_mul(VISITS).saturating_add(1 << 16);
         Self { core, label_of, visits_left }
     }
 
     /// Adds what ran in `range`; `false` where that is too much work.
-    pub fn add(&mut self, range: TimeRange, to: &mut Hiders) -> bool {
+    pub fn add(&mut self, range: TimeRange, to: &mut HidingTime) -> bool {
         let segments = &self.core.time.segments;
         let from = segments.partition_point(|segment| segment.range.end <= range.start);
         let until = segments.partition_point(|segment| segment.range.start < range.end);

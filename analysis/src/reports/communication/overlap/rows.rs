@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use trace_model::{LabelId, OpId, Picos, ProgramId, SliceId, StringId, TraceModel};
 
-use super::cores::{InFlight, Meanwhile, Traffic, name_of};
-use super::hiders::{Compute, Hiders};
-use super::skew::{Execution, MatchedCollective, matched};
+use super::cores::{CoreTraffic, InFlightSpan, WorkDuringFlight, name_of};
+use super::hiders::{HidingOps, HidingTime};
+use super::skew::{CollectiveExecution, MatchedCollective, matched};
 use super::{HiddenBy, KindTotal, Skew, Transfer};
 use crate::engine::Context;
 use crate::facts::category::{OpClass, OpClasses};
 use crate::facts::collective_traffic::CollectiveTraffic;
 
 /// Program and index of the name of the op that issues a transfer.
-type Key = (Option<ProgramId>, usize);
+type TransferKey = (Option<ProgramId>, usize);
 
 /// Less than this between a start and its done is nothing.
 const ADJACENT: Picos = Picos::from_ps(1_000_000);
@@ -42,17 +42,17 @@ struct OverlapSums {
     /// The last core on which it was in flight.
     in_flight_on: Option<usize>,
     /// Of collectives only.
-    shared: Option<Box<Shared>>,
+    shared: Option<Box<MultiCoreTransfers>>,
 }
 
 /// What is between cores.
 #[derive(Default)]
-struct Shared {
-    hiders: Hiders,
+struct MultiCoreTransfers {
+    hiders: HidingTime,
     /// Finding out who hid it was too much work.
     has_unknown_hiders: bool,
     /// Spans in flight by core.
-    executions: BTreeMap<usize, Vec<Execution>>,
+    executions: BTreeMap<usize, Vec<CollectiveExecution>>,
     /// Synchronous executions by core: there can be as many as ops.
     synchronous: BTreeMap<usize, Vec<SliceId>>,
 }
@@ -73,9 +73,9 @@ impl OverlapSums {
     fn add_span(
         &mut self,
         model: &TraceModel,
-        span: &InFlight,
-        (index, meanwhile): (usize, &Meanwhile),
-        compute: &mut Compute<'_>,
+        span: &InFlightSpan,
+        (index, meanwhile): (usize, &WorkDuringFlight),
+        compute: &mut HidingOps<'_>,
     ) {
         self.ran_on(index);
         self.in_flight_on = Some(index);
@@ -90,18 +90,19 @@ impl OverlapSums {
         if hidden > Picos::ZERO {
             shared.has_unknown_hiders |= !compute.add(span.range, &mut shared.hiders);
         }
-        let execution = Execution::of(model.slice(span.slice), span.range.dur(), blocked);
+        let execution = CollectiveExecution::of(model.slice(span.slice), span.range.dur(), blocked);
         shared.executions.entry(index).or_default().push(execution);
     }
 }
 
-impl Shared {
+impl MultiCoreTransfers {
     /// Takes all executions, by core.
-    fn executions(&mut self, model: &TraceModel) -> BTreeMap<usize, Vec<Execution>> {
+    fn executions(&mut self, model: &TraceModel) -> BTreeMap<usize, Vec<CollectiveExecution>> {
         let mut all = std::mem::take(&mut self.executions);
         for (core, slices) in std::mem::take(&mut self.synchronous) {
             let slices = slices.into_iter().map(|slice| model.slice(slice));
-            let executions = slices.map(|slice| Execution::of(slice, slice.measured_dur(), slice.measured_dur()));
+            let executions =
+                slices.map(|slice| CollectiveExecution::of(slice, slice.measured_dur(), slice.measured_dur()));
             all.entry(core).or_default().extend(executions);
         }
         all
@@ -111,13 +112,13 @@ impl Shared {
 /// The rows of all cores, which come one after the other.
 #[derive(Default)]
 pub(super) struct OverlapRows {
-    places: BTreeMap<Key, usize>,
+    places: BTreeMap<TransferKey, usize>,
     rows: Vec<OverlapSums>,
 }
 
 impl OverlapRows {
     /// The row of `key`, and whether there was one before.
-    fn at(&mut self, key: Key, new: impl FnOnce() -> OverlapSums) -> (&mut OverlapSums, bool) {
+    fn at(&mut self, key: TransferKey, new: impl FnOnce() -> OverlapSums) -> (&mut OverlapSums, bool) {
         let known = self.rows.len();
         let place = *self.places.entry(key).or_insert(known);
         if place == known {
@@ -127,7 +128,7 @@ impl OverlapRows {
     }
 
     /// Adds what the core of this index did.
-    pub fn add(&mut self, model: &TraceModel, index: usize, core: &Traffic, meanwhile: &Meanwhile) {
+    pub fn add(&mut self, model: &TraceModel, index: usize, core: &CoreTraffic, meanwhile: &WorkDuringFlight) {
         let dones = add_spans(model, self, index, core, meanwhile);
         add_ops(model, self, &dones, index, core);
     }
@@ -165,7 +166,7 @@ impl SkewWaits {
     }
 }
 
-fn key_of(model: &TraceModel, label: LabelId) -> Key {
+fn key_of(model: &TraceModel, label: LabelId) -> TransferKey {
     let label = model.label(label);
     match label.op {
         Some(op) => (model.op(op).program, model.op(op).name.index()),
@@ -178,12 +179,12 @@ fn add_spans(
     model: &TraceModel,
     rows: &mut OverlapRows,
     index: usize,
-    core: &Traffic,
-    meanwhile: &Meanwhile,
-) -> BTreeMap<Key, Key> {
+    core: &CoreTraffic,
+    meanwhile: &WorkDuringFlight,
+) -> BTreeMap<TransferKey, TransferKey> {
     let mut dones = BTreeMap::new();
     let label_of = |segment: &crate::facts::core_time::SelfTimeSegment| model.slice(segment.slice).label_id();
-    let mut compute = Compute::of(core, &label_of);
+    let mut compute = HidingOps::of(core, &label_of);
     for span in &core.in_flight {
         let key = key_of(model, span.label);
         let (row, _) = rows.at(key, || OverlapSums::new(model, span.slice, span.class));
@@ -196,7 +197,13 @@ fn add_spans(
 }
 
 /// Adds synchronous collectives, and the time in which a core waits in starts and dones.
-fn add_ops(model: &TraceModel, rows: &mut OverlapRows, dones: &BTreeMap<Key, Key>, index: usize, core: &Traffic) {
+fn add_ops(
+    model: &TraceModel,
+    rows: &mut OverlapRows,
+    dones: &BTreeMap<TransferKey, TransferKey>,
+    index: usize,
+    core: &CoreTraffic,
+) {
     let mut seen: BTreeSet<SliceId> = BTreeSet::new();
     for segment in &core.time.segments {
         let class = segment.class;
@@ -273,7 +280,7 @@ fn finish(
 /// The ops that hid it, most time first; `None` if that is not known.
 fn hidden_by(model: &TraceModel, row: &OverlapSums) -> Option<Vec<HiddenBy>> {
     let shared = row.shared.as_ref().filter(|shared| !shared.has_unknown_hiders)?;
-    let mut by_op: BTreeMap<Key, (LabelId, Picos)> = BTreeMap::new();
+    let mut by_op: BTreeMap<TransferKey, (LabelId, Picos)> = BTreeMap::new();
     for (&label, &time) in &shared.hiders {
         by_op.entry(key_of(model, label)).or_insert((label, Picos::ZERO)).1 += time;
     }

@@ -15,7 +15,7 @@ use trace_model::{Picos, SliceAttr, SliceRef, TimeRange};
 
 /// One execution of a collective on one core.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Execution {
+pub(crate) struct CollectiveExecution {
     /// Key for lookups: the slice, unless noted otherwise.
     pub key: u32,
     /// On the timeline, which all cores share.
@@ -27,7 +27,7 @@ pub(crate) struct Execution {
     pub instance: Option<i64>,
 }
 
-impl Execution {
+impl CollectiveExecution {
     pub fn of(slice: SliceRef<'_>, dur: Picos, blocked: Picos) -> Self {
         let instance = slice.attr(SliceAttr::CollectiveInstance);
         Self { key: slice.id().index() as u32, range: slice.range(), dur, blocked, instance }
@@ -52,11 +52,11 @@ pub(super) struct MatchedCollective {
 }
 
 /// Executions that are one and the same, each with its core.
-pub(crate) type Instance<'a> = Vec<(usize, &'a Execution)>;
+pub(crate) type MatchedExecutions<'a> = Vec<(usize, &'a CollectiveExecution)>;
 
 /// Matches executions over cores; `None` if that cannot be done.
 pub(super) fn matched(
-    mut by_core: BTreeMap<usize, Vec<Execution>>,
+    mut by_core: BTreeMap<usize, Vec<CollectiveExecution>>,
     groups: Option<&[Vec<u64>]>,
     captured: usize,
 ) -> Option<MatchedCollective> {
@@ -80,10 +80,10 @@ pub(super) fn matched(
 
 /// Executions over cores that are one and the same; `None` if they cannot be matched.
 pub(crate) fn instances<'a>(
-    by_core: &'a mut BTreeMap<usize, Vec<Execution>>,
+    by_core: &'a mut BTreeMap<usize, Vec<CollectiveExecution>>,
     groups: Option<&[Vec<u64>]>,
     captured: usize,
-) -> Option<Vec<Instance<'a>>> {
+) -> Option<Vec<MatchedExecutions<'a>>> {
     if by_core.len() < 2 {
         return None;
     }
@@ -93,7 +93,7 @@ pub(crate) fn instances<'a>(
     let by_core = &*by_core;
     let mut out = Vec::new();
     for cores in parts(by_core, groups, captured)? {
-        let part: BTreeMap<usize, &'a [Execution]> =
+        let part: BTreeMap<usize, &'a [CollectiveExecution]> =
             cores.iter().filter_map(|core| Some((*core, by_core.get(core)?.as_slice()))).collect();
         if !part.is_empty() {
             out.extend(by_id(&part).or_else(|| in_order(&part))?);
@@ -105,7 +105,7 @@ pub(crate) fn instances<'a>(
 /// Cores that communicate with each other. Ids in replica groups are taken for core numbers where that is possible;
 /// `None` if it is not.
 fn parts(
-    by_core: &BTreeMap<usize, Vec<Execution>>,
+    by_core: &BTreeMap<usize, Vec<CollectiveExecution>>,
     groups: Option<&[Vec<u64>]>,
     captured: usize,
 ) -> Option<Vec<Vec<usize>>> {
@@ -116,29 +116,29 @@ fn parts(
     in_range.then(|| groups.iter().map(|group| group.iter().map(|&id| id as usize).collect()).collect())
 }
 
-fn by_id<'a>(part: &BTreeMap<usize, &'a [Execution]>) -> Option<Vec<Instance<'a>>> {
-    let mut instances: BTreeMap<i64, Instance<'a>> = BTreeMap::new();
+fn by_id<'a>(part: &BTreeMap<usize, &'a [CollectiveExecution]>) -> Option<Vec<MatchedExecutions<'a>>> {
+    let mut instances: BTreeMap<i64, MatchedExecutions<'a>> = BTreeMap::new();
     for (&core, executions) in part {
         for execution in *executions {
             instances.entry(execution.instance?).or_default().push((core, execution));
         }
     }
-    let instances: Vec<Instance<'a>> = instances.into_values().filter(|instance| instance.len() > 1).collect();
+    let instances: Vec<MatchedExecutions<'a>> = instances.into_values().filter(|instance| instance.len() > 1).collect();
     (!instances.is_empty()).then_some(instances).filter(|instances| instances.iter().all(simultaneous))
 }
 
-fn in_order<'a>(part: &BTreeMap<usize, &'a [Execution]>) -> Option<Vec<Instance<'a>>> {
+fn in_order<'a>(part: &BTreeMap<usize, &'a [CollectiveExecution]>) -> Option<Vec<MatchedExecutions<'a>>> {
     let count = part.values().map(|executions| executions.len()).max()?;
     if part.values().any(|executions| executions.len() != count) {
         return None;
     }
     let nth = |k: usize| part.iter().filter_map(|(&core, executions)| Some((core, executions.get(k)?))).collect();
-    let instances: Vec<Instance<'a>> = (0..count).map(nth).collect();
+    let instances: Vec<MatchedExecutions<'a>> = (0..count).map(nth).collect();
     Some(instances).filter(|instances| instances.iter().all(simultaneous))
 }
 
 /// Whether all executions share an instant.
-fn simultaneous(instance: &Instance<'_>) -> bool {
+fn simultaneous(instance: &MatchedExecutions<'_>) -> bool {
     let latest_start = instance.iter().map(|(_, execution)| execution.range.start).max();
     let first_end = instance.iter().map(|(_, execution)| execution.range.end).min();
     latest_start <= first_end
@@ -149,9 +149,9 @@ mod tests {
     use super::*;
     use trace_model::Timestamp;
 
-    fn execution(start: i64, end: i64, instance: Option<i64>) -> Execution {
+    fn execution(start: i64, end: i64, instance: Option<i64>) -> CollectiveExecution {
         let range = TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end));
-        Execution { key: 0, range, dur: range.dur(), blocked: range.dur(), instance }
+        CollectiveExecution { key: 0, range, dur: range.dur(), blocked: range.dur(), instance }
     }
 
     fn wait(cores: &[&[(i64, i64, Option<i64>)]]) -> Option<i64> {
@@ -175,7 +175,7 @@ mod tests {
     /// Two cores started 6 apart, but the first computed meanwhile and was blocked for 2.
     #[test]
     fn a_core_that_is_not_blocked_does_not_wait() {
-        let hidden = Execution { blocked: Picos::from_ps(2), ..execution(0, 10, None) };
+        let hidden = CollectiveExecution { blocked: Picos::from_ps(2), ..execution(0, 10, None) };
         let by_core = BTreeMap::from([(0, vec![hidden]), (1, vec![execution(6, 10, None)])]);
         assert_eq!(matched(by_core, None, 2).unwrap().most, (0, Picos::from_ps(2)));
     }

@@ -1,7 +1,7 @@
 //! The clocks as tables.
 
 use crate::engine::{Table, Tabular};
-use crate::facts::clock_alignment::{Base, ClockShift, ClocksReport, HostOffset, Sync};
+use crate::facts::clock_alignment::{ClockBase, ClockShift, ClockSync, ClocksReport, HostOffset};
 use crate::math::unit::Unit;
 
 impl Tabular for ClocksReport {
@@ -24,21 +24,21 @@ pub(crate) fn device_table(shifts: &[ClockShift]) -> Table {
          timeline stays as recorded."
             .to_owned(),
     ];
-    if shifts.iter().any(|shift| shift.sync == Sync::Shifted) {
+    if shifts.iter().any(|shift| shift.sync == ClockSync::Shifted) {
         notes.push(
             "It is the smallest that lets no program begin before its launch: the true one can be anything up to \
              “at most”."
                 .to_owned(),
         );
     }
-    if shifts.iter().any(|shift| shift.base == Base::DeviceClock) {
+    if shifts.iter().any(|shift| shift.base == ClockBase::DeviceClock) {
         notes.push(
             "Of device clock: no shift puts the timeline in order, because the profiler misplaced programs on it; the \
              clock that timed the ops is in order, and its times are compared with the host."
                 .to_owned(),
         );
     }
-    if shifts.iter().any(|shift| shift.sync == Sync::Poor) {
+    if shifts.iter().any(|shift| shift.sync == ClockSync::Poor) {
         notes.push(
             "Poor sync: no shift puts all programs between their launch and their completion; what device and host did \
              at the same time is uncertain by the difference of the bounds."

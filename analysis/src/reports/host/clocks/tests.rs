@@ -62,7 +62,7 @@ fn run_ids_arrows_and_order_say_the_same() {
         let shift = shift_of(&capture(told, &[(0, 30, 60), (100, 40, 55)])).unwrap();
         assert_eq!((shift.paired_by, shift.pairs, shift.ends), (by, 2, 2));
         assert_eq!((shift.bounds.at_least_ps, shift.bounds.at_most_ps), (40 * US, Some(55 * US)));
-        assert_eq!((shift.shift_ps, shift.sync), (40 * US, Sync::Shifted));
+        assert_eq!((shift.shift_ps, shift.sync), (40 * US, ClockSync::Shifted));
         assert_eq!((shift.evidence.len(), shift.first_third), (2, None));
     }
 }
@@ -70,10 +70,10 @@ fn run_ids_arrows_and_order_say_the_same() {
 #[test]
 fn nothing_is_shifted_that_may_be_right() {
     let model = capture(LaunchEvidence::RunIds, &[(0, -5, 5), (100, -9, 7)]);
-    assert_eq!(shift_of(&model).map(|shift| (shift.shift_ps, shift.sync)), Some((0, Sync::Aligned)));
+    assert_eq!(shift_of(&model).map(|shift| (shift.shift_ps, shift.sync)), Some((0, ClockSync::Aligned)));
     // Devices can be late as well as early.
     let model = capture(LaunchEvidence::RunIds, &[(0, -90, -20), (100, -80, -30)]);
-    assert_eq!(shift_of(&model).map(|shift| (shift.shift_ps, shift.sync)), Some((-30 * US, Sync::Shifted)));
+    assert_eq!(shift_of(&model).map(|shift| (shift.shift_ps, shift.sync)), Some((-30 * US, ClockSync::Shifted)));
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn a_slow_clock_is_followed() {
         .collect();
     let model = capture(LaunchEvidence::RunIds, &programs);
     let shift = shift_of(&model).unwrap();
-    assert_eq!(shift.sync, Sync::Drifting);
+    assert_eq!(shift.sync, ClockSync::Drifting);
     let drift = shift.drift.unwrap();
     assert!((drift.drift_ppm - 50.0).abs() < 0.5, "{drift:?}");
     let (first, last) = (shift.first_third.unwrap(), shift.last_third.unwrap());
@@ -138,10 +138,13 @@ fn where_the_timeline_is_out_of_order_the_clock_of_the_ops_is_used() {
         }
         builder.finish()
     };
-    assert_eq!(shift_of(&model(false)).map(|shift| (shift.sync, shift.base)), Some((Sync::Poor, Base::Timeline)));
+    assert_eq!(
+        shift_of(&model(false)).map(|shift| (shift.sync, shift.base)),
+        Some((ClockSync::Poor, ClockBase::Timeline))
+    );
     let model = model(true);
     let shift = shift_of(&model).unwrap();
-    assert_eq!((shift.sync, shift.base), (Sync::Shifted, Base::DeviceClock));
+    assert_eq!((shift.sync, shift.base), (ClockSync::Shifted, ClockBase::DeviceClock));
     assert_eq!((shift.bounds.at_least_ps, shift.bounds.at_most_ps), (-720 * US, Some(-690 * US)));
     let (options, reports) = (Options::default(), ReportCache::default());
     let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
@@ -153,7 +156,7 @@ fn where_the_timeline_is_out_of_order_the_clock_of_the_ops_is_used() {
 #[test]
 fn contradicting_programs_are_poor_sync() {
     let shift = shift_of(&capture(LaunchEvidence::RunIds, &[(0, 100, 110), (100, 20, 30), (200, 100, 110)])).unwrap();
-    assert_eq!((shift.sync, shift.shift_ps), (Sync::Poor, 100 * US));
+    assert_eq!((shift.sync, shift.shift_ps), (ClockSync::Poor, 100 * US));
 }
 
 #[test]

@@ -101,7 +101,7 @@ pub struct Compilation {
 }
 
 /// What the compilations are seen against.
-pub(super) struct Surroundings<'a> {
+pub(super) struct CompilationContext<'a> {
     pub cx: Context<'a>,
     pub steps: StepFinder<'a>,
     pub programs: ProgramTable,
@@ -126,7 +126,7 @@ pub(super) fn calls_by_name<'a>(calls: &[SliceRef<'a>]) -> BTreeMap<&'a str, Vec
     by_name
 }
 
-impl Surroundings<'_> {
+impl CompilationContext<'_> {
     /// Name of the module of a draft, as far as it is known.
     pub fn module_of(&self, draft: &EventGroup<'_>) -> Option<String> {
         draft.module.clone().or_else(|| self.programs.module_of(&draft.function).map(str::to_owned))
@@ -139,7 +139,7 @@ impl Surroundings<'_> {
 }
 
 /// All compilations, by start.
-pub(super) fn compilations(around: &Surroundings<'_>, drafts: &[EventGroup<'_>]) -> Vec<Compilation> {
+pub(super) fn compilations(around: &CompilationContext<'_>, drafts: &[EventGroup<'_>]) -> Vec<Compilation> {
     let mut by_function: BTreeMap<&str, Vec<&EventGroup<'_>>> = BTreeMap::new();
     for draft in drafts.iter().filter(|draft| draft.compiles) {
         by_function.entry(&draft.function).or_default().push(draft);
@@ -175,7 +175,7 @@ pub(super) fn exposed(running: Option<&IntervalSet>, compiling: &IntervalSet) ->
     running.map(|running| compiling.subtract(&running.clip(hull)).measure().ps())
 }
 
-fn measured(around: &Surroundings<'_>, draft: &EventGroup<'_>) -> Compilation {
+fn measured(around: &CompilationContext<'_>, draft: &EventGroup<'_>) -> Compilation {
     let ([compile_ps, lower, trace, load], all) = exclusive(|class| draft.when(class));
     let recorded = |class, time| draft.events.iter().any(|event| event.class == class).then_some(time);
     let start = draft.start();
@@ -235,7 +235,7 @@ pub(super) fn threads(cx: Context<'_>, events: &[PhaseEvent<'_>]) -> Vec<PhaseTi
 
 /// Whether the function was compiled again, and what changed.
 fn judge(
-    around: &Surroundings<'_>,
+    around: &CompilationContext<'_>,
     row: &mut Compilation,
     draft: &EventGroup<'_>,
     earlier: Option<&&EventGroup<'_>>,

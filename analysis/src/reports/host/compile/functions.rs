@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use trace_model::TimeRange;
 
-use super::compilations::{Compilation, Surroundings, exposed};
+use super::compilations::{Compilation, CompilationContext, exposed};
 use super::event_grouping::EventGroup;
 use super::program_similarity::SAME_FUNCTION;
 use super::programs::{ProgramCount, ProgramRuns};
@@ -50,7 +50,7 @@ pub struct CompiledFunction {
 
 /// All functions, longest first.
 pub(super) fn functions(
-    around: &Surroundings<'_>,
+    around: &CompilationContext<'_>,
     drafts: &[EventGroup<'_>],
     compilations: &[Compilation],
 ) -> Vec<CompiledFunction> {
@@ -82,7 +82,7 @@ pub(super) fn functions(
 }
 
 fn row(
-    around: &Surroundings<'_>,
+    around: &CompilationContext<'_>,
     function: &str,
     drafts: &[&EventGroup<'_>],
     own: &[&Compilation],
@@ -113,7 +113,7 @@ fn row(
 }
 
 /// A function that ran as several programs, which were all compiled before the capture.
-fn variants(around: &Surroundings<'_>, module: &str) -> Option<CompiledFunction> {
+fn variants(around: &CompilationContext<'_>, module: &str) -> Option<CompiledFunction> {
     let programs = around.programs.of(module);
     let [first, second, ..] = programs else { return None };
     let ids = (first.program?, second.program?);

@@ -97,7 +97,7 @@ fn identifier(name: &str) -> String {
     name.chars().map(word).collect::<String>().trim_matches('_').to_owned()
 }
 
-type Found = BTreeMap<(String, Option<u64>), Vec<Timestamp>>;
+type RunsByProgram = BTreeMap<(String, Option<u64>), Vec<Timestamp>>;
 
 /// `jit_f` and 12 of `jit_f(12)`.
 fn name_and_id(title: &str) -> (&str, Option<u64>) {
@@ -106,8 +106,8 @@ fn name_and_id(title: &str) -> (&str, Option<u64>) {
     (name, id)
 }
 
-fn device_runs(cx: &Context<'_>) -> Found {
-    let mut found = Found::new();
+fn device_runs(cx: &Context<'_>) -> RunsByProgram {
+    let mut found = RunsByProgram::new();
     for core in cx.tensor_cores() {
         let mut by_name: BTreeMap<&str, Vec<Timestamp>> = BTreeMap::new();
         for (slice, range) in cx.programs_on_host(core) {
@@ -127,19 +127,19 @@ fn device_runs(cx: &Context<'_>) -> Found {
 /// How many events of a run are asked which program it is.
 const ASKED_PER_RUN: usize = 4;
 
-fn host_runs(cx: &Context<'_>) -> Found {
+fn host_runs(cx: &Context<'_>) -> RunsByProgram {
     let threads: BTreeSet<TrackId> = host_threads(cx.model).collect();
     let runs = cx.model.slices_with(SliceAttr::RunId).filter(|(slice, _)| threads.contains(&slice.track()));
     let mut runs: Vec<(i64, SliceRef<'_>)> = runs.map(|(slice, run)| (run, slice)).collect();
     runs.sort_by_key(|(run, slice)| (*run, slice.start(), slice.id()));
-    let mut found = Found::new();
+    let mut found = RunsByProgram::new();
     for run in runs.chunk_by(|a, b| a.0 == b.0) {
         let Some(begin) = run.first().map(|(_, slice)| slice.start()) else { continue };
         // Ops have plain names, unlike what the runtime does around them.
         let ops = run.iter().filter(|(_, slice)| !slice.name().contains("::")).take(ASKED_PER_RUN);
         match ops.map(|(_, slice)| *slice).find_map(program_in_args) {
             // Exports leave ids out, and names alone do not tell programs apart.
-            Some((_, None)) => return Found::new(),
+            Some((_, None)) => return RunsByProgram::new(),
             Some(program) => found.entry(program).or_default().push(begin),
             None => {}
         }

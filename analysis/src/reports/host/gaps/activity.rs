@@ -10,7 +10,7 @@
 //! ```
 //!
 //! From the moment when the next program is in the device's queue nothing of this
-//! matters: see [`Cause::Queued`].
+//! matters: see [`IdleCause::Queued`].
 //!
 //! Waiting comes last, because a thread that waits for a device explains nothing.
 //! User code and waiting count on threads that drive devices only: a poller or an
@@ -25,7 +25,7 @@ use std::iter::Peekable;
 
 use trace_model::{LabelId, SliceAttr, SliceRef, SourceId, TimeRange, Timestamp, TraceModel, TrackId};
 
-use super::cause::{Cause, Rank};
+use super::cause::{CausePriority, IdleCause};
 use super::merge::{HostActivities, HostActivity, ThreadSpan};
 use crate::engine::Context;
 use crate::engine::Fact;
@@ -40,11 +40,11 @@ const SHORTEST_LOAD_PS: i64 = 1_000_000_000;
 pub(crate) struct HostEventKinds {
     /// By label.
     kinds: Vec<EventKind>,
-    threads: BTreeMap<SourceId, Vec<Thread>>,
+    threads: BTreeMap<SourceId, Vec<ActivityThread>>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Thread {
+struct ActivityThread {
     track: TrackId,
     /// It calls programs, or marks steps.
     is_driver: bool,
@@ -53,7 +53,7 @@ struct Thread {
 /// What a label says.
 #[derive(Clone, Copy, Debug)]
 struct EventKind {
-    own: Own,
+    own: EventActivity,
     /// Hands input to a device, which is never done ahead of need.
     feeds: bool,
     /// Called by the program, not by a runtime.
@@ -64,30 +64,31 @@ struct EventKind {
 
 /// What an event says by itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Own {
-    Always(Cause),
+enum EventActivity {
+    Always(IdleCause),
     /// Compiling where it takes long, else part of a launch.
     Load,
     /// User code, unless it only says which step it is.
-    User(Cause),
+    User(IdleCause),
 }
 
 impl EventKind {
-    const UNKNOWN: Self = Self { own: Own::User(Cause::User), feeds: false, is_call: false, marks: false };
+    const UNKNOWN: Self =
+        Self { own: EventActivity::User(IdleCause::User), feeds: false, is_call: false, marks: false };
 
     fn new(class: HostClass, name: &str) -> Self {
         use HostClass as H;
         let own = match class {
-            H::Trace | H::Lower | H::Compile => Own::Always(Cause::Compile),
-            H::Load | H::Cache => Own::Load,
-            H::Dispatch | H::Lazy => Own::Always(Cause::Dispatch),
-            H::HostToDevice => Own::Always(Cause::HostToDevice),
-            H::DeviceToHost | H::Outfeed => Own::Always(Cause::DeviceToHost),
-            H::Infeed => Own::Always(Cause::Input),
-            H::Wait => Own::Always(Cause::Wait),
-            H::User if is_input_loader(name) => Own::User(Cause::Input),
-            H::User if is_python_wait(name) => Own::User(Cause::Wait),
-            H::User => Own::User(Cause::User),
+            H::Trace | H::Lower | H::Compile => EventActivity::Always(IdleCause::Compile),
+            H::Load | H::Cache => EventActivity::Load,
+            H::Dispatch | H::Lazy => EventActivity::Always(IdleCause::Dispatch),
+            H::HostToDevice => EventActivity::Always(IdleCause::HostToDevice),
+            H::DeviceToHost | H::Outfeed => EventActivity::Always(IdleCause::DeviceToHost),
+            H::Infeed => EventActivity::Always(IdleCause::Input),
+            H::Wait => EventActivity::Always(IdleCause::Wait),
+            H::User if is_input_loader(name) => EventActivity::User(IdleCause::Input),
+            H::User if is_python_wait(name) => EventActivity::User(IdleCause::Wait),
+            H::User => EventActivity::User(IdleCause::User),
         };
         let called = stripped(name);
         let is_call = ["PjitFunction(", "ExecuteReplicated", "SyncTensorsGraph", "TpuExecuteOp"]
@@ -101,12 +102,12 @@ impl EventKind {
     }
 
     /// What an event says by itself; `None` if nothing.
-    fn own(self, slice: SliceRef<'_>, range: TimeRange) -> Option<Cause> {
+    fn own(self, slice: SliceRef<'_>, range: TimeRange) -> Option<IdleCause> {
         match self.own {
-            Own::Always(cause) => Some(cause),
-            Own::Load if range.dur().ps() >= SHORTEST_LOAD_PS => Some(Cause::Compile),
-            Own::Load => Some(Cause::Dispatch),
-            Own::User(cause) => (!self.marks_step(slice)).then_some(cause),
+            EventActivity::Always(cause) => Some(cause),
+            EventActivity::Load if range.dur().ps() >= SHORTEST_LOAD_PS => Some(IdleCause::Compile),
+            EventActivity::Load => Some(IdleCause::Dispatch),
+            EventActivity::User(cause) => (!self.marks_step(slice)).then_some(cause),
         }
     }
 }
@@ -134,7 +135,7 @@ impl Fact for HostEventKinds {
                 kind.is_call || kind.marks_step(slice)
             });
             let source = model.group(model.track(track).group).source;
-            events.threads.entry(source).or_default().push(Thread { track, is_driver });
+            events.threads.entry(source).or_default().push(ActivityThread { track, is_driver });
         }
         events
     }
@@ -176,7 +177,7 @@ struct ThreadSpans<'a, I: Iterator<Item = (SliceRef<'a>, TimeRange)>> {
     /// Those that have not started, as they start.
     slices: Peekable<I>,
     /// When each of those that have started ends, and what it says.
-    open: Vec<(Timestamp, State)>,
+    open: Vec<(Timestamp, ThreadActivity)>,
     now: Timestamp,
 }
 
@@ -204,7 +205,7 @@ impl<'a, I: Iterator<Item = (SliceRef<'a>, TimeRange)>> Iterator for ThreadSpans
 
 impl<'a, I: Iterator<Item = (SliceRef<'a>, TimeRange)>> ThreadSpans<'a, I> {
     /// Opens the next slice; returns its start and the activity until then.
-    fn begin(&mut self) -> Option<(Timestamp, State)> {
+    fn begin(&mut self) -> Option<(Timestamp, ThreadActivity)> {
         let (slice, range) = self.slices.next()?;
         let around = self.open.last().and_then(|(_, state)| *state);
         let label = slice.label_id();
@@ -214,29 +215,31 @@ impl<'a, I: Iterator<Item = (SliceRef<'a>, TimeRange)>> ThreadSpans<'a, I> {
 }
 
 /// What a thread does, and the outermost event that says so.
-type State = Option<(Cause, LabelId)>;
+type ThreadActivity = Option<(IdleCause, LabelId)>;
 
 /// The activity inside an event with activity `own` in a span with activity `around`.
-fn inside(around: State, own: Option<Cause>, label: LabelId) -> State {
+fn inside(around: ThreadActivity, own: Option<IdleCause>, label: LabelId) -> ThreadActivity {
     let Some(own) = own else { return around };
     match around {
         // Everything inside a compilation is part of it, and everything inside user code without a kind of its own is
         // user code.
-        Some((Cause::Compile, _)) => around,
-        Some((cause, _)) if cause == own && cause != Cause::User => around,
-        Some((cause, _)) if own == Cause::User && cause != Cause::User => around,
+        Some((IdleCause::Compile, _)) => around,
+        Some((cause, _)) if cause == own && cause != IdleCause::User => around,
+        Some((cause, _)) if own == IdleCause::User && cause != IdleCause::User => around,
         // Waiting for a transfer, or for input, is that.
-        Some((Cause::Input | Cause::HostToDevice | Cause::DeviceToHost, _)) if own == Cause::Wait => around,
+        Some((IdleCause::Input | IdleCause::HostToDevice | IdleCause::DeviceToHost, _)) if own == IdleCause::Wait => {
+            around
+        }
         _ => Some((own, label)),
     }
 }
 
 /// How a thread's state counts among threads; `None` if it does not.
-fn rank(cause: Cause, is_driver: bool, feeds: bool) -> Option<Rank> {
+fn rank(cause: IdleCause, is_driver: bool, feeds: bool) -> Option<CausePriority> {
     match cause {
-        Cause::User | Cause::Wait if !is_driver => None,
-        Cause::Input if !is_driver && !feeds => Some(Rank::BackgroundInput),
-        _ => Some(Rank::Cause(cause)),
+        IdleCause::User | IdleCause::Wait if !is_driver => None,
+        IdleCause::Input if !is_driver && !feeds => Some(CausePriority::BackgroundInput),
+        _ => Some(CausePriority::Cause(cause)),
     }
 }
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 /// Why a device has nothing to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Cause {
+pub enum IdleCause {
     /// Tracing, lowering, compiling, loading programs.
     Compile,
     /// Infeed, input pipelines, data loaders.
@@ -26,7 +26,7 @@ pub enum Cause {
     Unknown,
 }
 
-impl Cause {
+impl IdleCause {
     /// Every cause, in the order of precedence.
     pub const ALL: [Self; 9] = [
         Self::Compile,
@@ -78,29 +78,29 @@ impl Cause {
 
 /// Precedence among threads: causes, with input in the background apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Rank {
-    Cause(Cause),
+pub(super) enum CausePriority {
+    Cause(IdleCause),
     /// After user code, before waiting.
     BackgroundInput,
 }
 
-impl Rank {
-    pub(super) const COUNT: usize = Cause::ALL.len() + 1;
+impl CausePriority {
+    pub(super) const COUNT: usize = IdleCause::ALL.len() + 1;
 
     /// The less, the more it explains.
     pub(super) fn index(self) -> usize {
         match self {
-            Self::Cause(Cause::Wait) => Cause::Wait.index() + 1,
+            Self::Cause(IdleCause::Wait) => IdleCause::Wait.index() + 1,
             Self::Cause(cause) => cause.index(),
-            Self::BackgroundInput => Cause::Wait.index(),
+            Self::BackgroundInput => IdleCause::Wait.index(),
         }
     }
 
     /// Without who says it.
-    pub(super) fn cause(self) -> Cause {
+    pub(super) fn cause(self) -> IdleCause {
         match self {
             Self::Cause(cause) => cause,
-            Self::BackgroundInput => Cause::Input,
+            Self::BackgroundInput => IdleCause::Input,
         }
     }
 }

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use trace_model::{GroupId, LabelId, SliceId, SliceRef, TimeRange, Timestamp, TraceModel};
 
-use super::cause::Cause;
+use super::cause::IdleCause;
 use super::merge::HostActivity;
 use super::steps::StepSums;
-use super::tally::{Names, Tally};
+use super::tally::{CauseTimes, ReportNames};
 use super::{DeviceGaps, Gap, GapPlace};
 use crate::engine::{AnalysisError, Context, Scope};
 use crate::facts::TraceFacts as _;
@@ -25,13 +25,13 @@ const LISTED: usize = 100;
 
 /// An idle span, on the clock of the host.
 #[derive(Clone, Copy)]
-struct Idle {
+struct IdleSpan {
     range: TimeRange,
     after: Option<SliceId>,
     before: Option<SliceId>,
 }
 
-impl Idle {
+impl IdleSpan {
     fn place(&self) -> GapPlace {
         match (self.after, self.before) {
             (None, _) => GapPlace::BeforeFirst,
@@ -42,12 +42,12 @@ impl Idle {
 }
 
 /// The idle spans of a device within `window`, in time order.
-fn idle(mut programs: Vec<(SliceRef<'_>, TimeRange)>, window: TimeRange) -> Vec<Idle> {
+fn idle(mut programs: Vec<(SliceRef<'_>, TimeRange)>, window: TimeRange) -> Vec<IdleSpan> {
     let mut out = Vec::new();
     let (mut end, mut after) = (window.start.min(programs.first().map_or(window.start, |(_, r)| r.start)), None);
     let mut add = |from: Timestamp, to: Timestamp, after, before| {
         if let Some(range) = TimeRange::new(from, to).intersect(window).filter(|range| !range.is_empty()) {
-            out.push(Idle { range, after, before });
+            out.push(IdleSpan { range, after, before });
         }
     };
     programs.sort_by_key(|(program, range)| (range.start, program.id()));
@@ -63,7 +63,7 @@ fn idle(mut programs: Vec<(SliceRef<'_>, TimeRange)>, window: TimeRange) -> Vec<
 }
 
 /// Indices of the longest of them, in time order.
-fn longest(idle: &[Idle]) -> Vec<usize> {
+fn longest(idle: &[IdleSpan]) -> Vec<usize> {
     let mut listed: Vec<usize> = (0..idle.len()).collect();
     listed.sort_by_key(|&at| (Reverse(idle[at].range.dur()), at));
     listed.truncate(LISTED);
@@ -83,15 +83,15 @@ pub(super) struct GapCollector<'a> {
     window: TimeRange,
     clocks: Option<Arc<ClocksReport>>,
     /// Remaining gaps; the current one is last.
-    idle: Vec<Idle>,
+    idle: Vec<IdleSpan>,
     /// How many of `idle` are left when those that are listed have their turn.
     listed: Vec<usize>,
     /// State of the current gap: the end of its explained part, the time at which the next program was queued, and the
     /// sums.
     now: Timestamp,
     queued: Option<(Timestamp, LabelId)>,
-    own: Tally,
-    between: Tally,
+    own: CauseTimes,
+    between: CauseTimes,
     steps: StepSums,
     compiling: Vec<TimeRange>,
     out: DeviceGaps,
@@ -135,8 +135,8 @@ impl<'a> GapCollector<'a> {
             listed,
             now: Timestamp::MIN,
             queued: None,
-            own: Tally::default(),
-            between: Tally::default(),
+            own: CauseTimes::default(),
+            between: CauseTimes::default(),
             steps: StepSums::new(cx, core, steps),
             compiling: Vec::new(),
             out,
@@ -167,7 +167,7 @@ impl<'a> GapCollector<'a> {
     }
 
     /// What the host does next.
-    pub fn see(&mut self, doing: &HostActivity, names: &mut Names<'_>) {
+    pub fn see(&mut self, doing: &HostActivity, names: &mut ReportNames<'_>) {
         while let Some(&gap) = self.idle.last() {
             if doing.range.end <= self.now {
                 return;
@@ -175,7 +175,7 @@ impl<'a> GapCollector<'a> {
             let until = self.until(&gap);
             if doing.range.start < until {
                 let (from, to) = (doing.range.start.max(self.now), doing.range.end.min(until));
-                self.add(self.now, from, Cause::Unknown, None, names);
+                self.add(self.now, from, IdleCause::Unknown, None, names);
                 self.add(from, to, doing.cause, Some(doing.label), names);
                 self.now = self.now.max(to);
             }
@@ -187,28 +187,35 @@ impl<'a> GapCollector<'a> {
     }
 
     /// Until where a gap is explained by what the host does.
-    fn until(&self, gap: &Idle) -> Timestamp {
+    fn until(&self, gap: &IdleSpan) -> Timestamp {
         self.queued.map_or(gap.range.end, |(at, _)| at.max(gap.range.start))
     }
 
-    fn add(&mut self, from: Timestamp, to: Timestamp, cause: Cause, label: Option<LabelId>, names: &mut Names<'_>) {
+    fn add(
+        &mut self,
+        from: Timestamp,
+        to: Timestamp,
+        cause: IdleCause,
+        label: Option<LabelId>,
+        names: &mut ReportNames<'_>,
+    ) {
         if from >= to {
             return;
         }
         let range = TimeRange::new(from, to);
         self.own.add(cause, label, range.dur());
         self.steps.add(range, cause, label, names);
-        if cause == Cause::Compile {
+        if cause == IdleCause::Compile {
             self.compiling.push(range);
         }
     }
 
     /// Nothing more is known of the gap that is looked at.
-    fn close(&mut self, gap: &Idle, names: &mut Names<'_>) {
+    fn close(&mut self, gap: &IdleSpan, names: &mut ReportNames<'_>) {
         let until = self.until(gap);
-        self.add(self.now, until, Cause::Unknown, None, names);
+        self.add(self.now, until, IdleCause::Unknown, None, names);
         if let Some((_, label)) = self.queued {
-            self.add(until, gap.range.end, Cause::Queued, Some(label), names);
+            self.add(until, gap.range.end, IdleCause::Queued, Some(label), names);
         }
         let is_listed = self.listed.last() == Some(&self.idle.len());
         let place = gap.place();
@@ -237,7 +244,7 @@ impl<'a> GapCollector<'a> {
     }
 
     /// Where a gap starts on the timeline as recorded; the window's start if nothing of the device is before it.
-    fn recorded_start(&self, gap: &Idle) -> Timestamp {
+    fn recorded_start(&self, gap: &IdleSpan) -> Timestamp {
         let recorded = gap.after.map(|program| self.model.slice(program).range().end);
         match recorded {
             Some(end) if gap.range.start > self.window.start => end,
@@ -246,7 +253,7 @@ impl<'a> GapCollector<'a> {
     }
 
     /// After the last of what the host did.
-    pub fn finish(mut self, names: &mut Names<'_>) -> DeviceGaps {
+    pub fn finish(mut self, names: &mut ReportNames<'_>) -> DeviceGaps {
         while let Some(&gap) = self.idle.last() {
             self.close(&gap, names);
         }

@@ -1,6 +1,6 @@
 //! Why devices are mostly idle, in a clause.
 
-use super::{Cause, DeviceGaps, GapsReport};
+use super::{DeviceGaps, GapsReport, IdleCause};
 
 impl GapsReport {
     /// Where more than half of the idle time is: within programs, or between them with one cause and the host event
@@ -13,7 +13,7 @@ impl GapsReport {
         if is_most(within) {
             return Some("within programs".to_owned());
         }
-        Cause::ALL.into_iter().find_map(|cause| {
+        IdleCause::ALL.into_iter().find_map(|cause| {
             let parts = || self.devices.iter().flat_map(|device| &device.between).filter(|part| part.cause == cause);
             let longest = parts().max_by_key(|part| part.time_ps)?;
             let event = longest.event().map_or_else(String::new, |event| format!(" ({event})"));

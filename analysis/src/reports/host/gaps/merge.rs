@@ -16,13 +16,13 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use trace_model::{LabelId, TimeRange, Timestamp};
 
-use super::cause::{Cause, Rank};
+use super::cause::{CausePriority, IdleCause};
 
 /// What a thread does in a span.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ThreadSpan {
     pub range: TimeRange,
-    pub rank: Rank,
+    pub rank: CausePriority,
     /// The event that says so.
     pub label: LabelId,
 }
@@ -31,50 +31,50 @@ pub(super) struct ThreadSpan {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct HostActivity {
     pub range: TimeRange,
-    pub cause: Cause,
+    pub cause: IdleCause,
     /// The event that says so.
     pub label: LabelId,
 }
 
 /// The next part of a thread, of which there is one: the first to start is the greatest.
-struct Coming {
+struct NextThreadSpan {
     part: ThreadSpan,
     thread: usize,
 }
 
-impl Coming {
+impl NextThreadSpan {
     fn key(&self) -> Reverse<(Timestamp, usize, LabelId, usize)> {
         Reverse((self.part.range.start, self.part.rank.index(), self.part.label, self.thread))
     }
 }
 
-impl Ord for Coming {
+impl Ord for NextThreadSpan {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.key().cmp(&other.key())
     }
 }
 
-impl PartialOrd for Coming {
+impl PartialOrd for NextThreadSpan {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Coming {
+impl PartialEq for NextThreadSpan {
     fn eq(&self, other: &Self) -> bool {
         self.key() == other.key()
     }
 }
 
-impl Eq for Coming {}
+impl Eq for NextThreadSpan {}
 
 /// See the module.
 pub(super) struct HostActivities<I> {
     /// The parts of each, in time order and without overlaps.
     threads: Vec<I>,
-    coming: BinaryHeap<Coming>,
+    coming: BinaryHeap<NextThreadSpan>,
     /// By rank, started and not known to have ended, the one that started first in front.
-    active: [VecDeque<ThreadSpan>; Rank::COUNT],
+    active: [VecDeque<ThreadSpan>; CausePriority::COUNT],
     /// Bit by bit which of them are not empty: most are, most of the time.
     filled: u32,
     now: Timestamp,
@@ -86,7 +86,8 @@ impl<I: Iterator<Item = ThreadSpan>> HostActivities<I> {
     pub fn new(threads: impl Iterator<Item = I>) -> Self {
         let mut threads: Vec<I> = threads.collect();
         let firsts = threads.iter_mut().enumerate();
-        let coming = firsts.filter_map(|(thread, parts)| Some(Coming { part: parts.next()?, thread })).collect();
+        let coming =
+            firsts.filter_map(|(thread, parts)| Some(NextThreadSpan { part: parts.next()?, thread })).collect();
         Self { threads, coming, active: Default::default(), filled: 0, now: Timestamp::MIN, last: None }
     }
 
@@ -172,7 +173,7 @@ mod tests {
 
     use super::*;
 
-    const CAUSES: [Cause; 3] = [Cause::Compile, Cause::User, Cause::Wait];
+    const CAUSES: [IdleCause; 3] = [IdleCause::Compile, IdleCause::User, IdleCause::Wait];
     const UNTIL: i64 = 40;
 
     fn at(ps: i64) -> Timestamp {
@@ -192,7 +193,7 @@ mod tests {
             now = from + length;
             ThreadSpan {
                 range: TimeRange::new(at(from), at(now)),
-                rank: Rank::Cause(CAUSES[cause]),
+                rank: CausePriority::Cause(CAUSES[cause]),
                 label: labels[label],
             }
         };

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Idle spans between programs are brought to the clock of the host
-//! ([`crate::facts::clock_alignment`]) and cut by what it does there ([`Cause`]): the parts add up
+//! ([`crate::facts::clock_alignment`]) and cut by what it does there ([`IdleCause`]): the parts add up
 //! to the idle time exactly. Idle time *within* programs is measured by the clock of
 //! the ops and stands apart: the host is not asked then.
 
@@ -26,13 +26,13 @@ use serde::{Serialize, Serializer};
 use trace_model::{GroupId, Picos, SourceId, TimeRange, Timestamp};
 
 pub(crate) use activity::HostEventKinds;
-pub use cause::Cause;
+pub use cause::IdleCause;
 pub use inside::InsidePrograms;
 
 use device::GapCollector;
-use tally::Names;
+use tally::ReportNames;
 
-use crate::engine::Name;
+use crate::engine::SharedName;
 use crate::engine::{Analysis, AnalysisError, Context, Percent, counted};
 use crate::engine::{Metric, Provenance};
 use crate::facts::host_class::host_threads;
@@ -83,7 +83,7 @@ impl GapPlace {
 #[derive(Clone, Debug, PartialEq)]
 pub struct CauseTime {
     /// The cause.
-    pub cause: Cause,
+    pub cause: IdleCause,
     /// How long.
     pub time_ps: i64,
     /// The host event that says so for most of that time.
@@ -104,7 +104,7 @@ impl CauseTime {
 /// Time of host events of one name.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct EventTime {
-    pub name: Name,
+    pub name: SharedName,
     pub time_ps: i64,
 }
 
@@ -113,7 +113,7 @@ pub(crate) struct EventTime {
 #[schemars(rename = "CauseTime")]
 struct WrittenCauseTime<'a> {
     /// The cause.
-    cause: Cause,
+    cause: IdleCause,
     /// How long.
     time_ps: i64,
     /// The host event that says so for most of that time.
@@ -185,9 +185,9 @@ pub struct Gap {
     /// The step that it starts in.
     pub step: Option<u32>,
     /// The program before it.
-    pub after: Option<Name>,
+    pub after: Option<SharedName>,
     /// The program after it.
-    pub before: Option<Name>,
+    pub before: Option<SharedName>,
     /// What the host did meanwhile; adds up to the length.
     pub causes: Box<[CauseTime]>,
 }
@@ -217,12 +217,12 @@ impl StepGaps {
         self.causes.iter().map(|part| part.time_ps).sum::<Picos>().ps()
     }
     /// Of which for one cause.
-    pub fn time_ps(&self, cause: Cause) -> i64 {
+    pub fn time_ps(&self, cause: IdleCause) -> i64 {
         time_of(&self.causes, cause)
     }
 }
 
-fn time_of(causes: &[CauseTime], cause: Cause) -> i64 {
+fn time_of(causes: &[CauseTime], cause: IdleCause) -> i64 {
     causes.iter().filter(|part| part.cause == cause).map(|part| part.time_ps).sum::<Picos>().ps()
 }
 
@@ -236,7 +236,7 @@ impl DeviceGaps {
         }
     }
     /// Idle time with one cause, wherever it lies.
-    pub fn time_ps(&self, cause: Cause) -> i64 {
+    pub fn time_ps(&self, cause: IdleCause) -> i64 {
         let places = [GapPlace::BeforeFirst, GapPlace::Between, GapPlace::AfterLast].into_iter();
         places.map(|place| time_of(self.at(place), cause)).sum::<Picos>().ps()
     }
@@ -285,7 +285,7 @@ fn devices_of(
 ) -> Result<Vec<DeviceGaps>, AnalysisError> {
     let watches = cores.iter().filter_map(|&core| GapCollector::new(cx, core, steps).transpose());
     let mut watches: Vec<GapCollector<'_>> = watches.collect::<Result<_, _>>()?;
-    let mut names = Names::new(cx.model);
+    let mut names = ReportNames::new(cx.model);
     // None where no device has a gap.
     if let Some(from) = watches.iter().filter_map(GapCollector::next_gap).min() {
         for doing in cx.fact::<HostEventKinds>().doings(cx.model, host, from) {
@@ -317,8 +317,8 @@ fn statement(devices: &[DeviceGaps], has_host: bool) -> String {
     if !has_host {
         return text + "; no host thread was recorded, so the reasons are not known";
     }
-    let mut parts: Vec<(i64, Cause)> =
-        Cause::ALL.into_iter().map(|cause| (sum(&|device| device.time_ps(cause)), cause)).collect();
+    let mut parts: Vec<(i64, IdleCause)> =
+        IdleCause::ALL.into_iter().map(|cause| (sum(&|device| device.time_ps(cause)), cause)).collect();
     parts.sort_by_key(|&(time, cause)| (std::cmp::Reverse(time), cause));
     let parts: Vec<String> = parts
         .into_iter()

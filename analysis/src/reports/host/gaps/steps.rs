@@ -3,8 +3,8 @@
 use trace_model::{GroupId, LabelId, TimeRange, Timestamp};
 
 use super::StepGaps;
-use super::cause::Cause;
-use super::tally::{Names, Tally};
+use super::cause::IdleCause;
+use super::tally::{CauseTimes, ReportNames};
 use crate::engine::Context;
 use crate::facts::TraceFacts as _;
 use crate::facts::steps::{Step, StepSource, StepsReport};
@@ -19,7 +19,7 @@ pub(super) struct StepSums {
     /// Indices of those that have not started, the first one last.
     coming: Vec<usize>,
     /// Those that have.
-    open: Vec<(usize, Tally)>,
+    open: Vec<(usize, CauseTimes)>,
 }
 
 impl StepSums {
@@ -50,9 +50,9 @@ impl StepSums {
         holding.min().map(|span| self.spans[span].0)
     }
 
-    pub fn add(&mut self, part: TimeRange, cause: Cause, label: Option<LabelId>, names: &mut Names<'_>) {
+    pub fn add(&mut self, part: TimeRange, cause: IdleCause, label: Option<LabelId>, names: &mut ReportNames<'_>) {
         while let Some(at) = self.coming.pop_if(|at| self.spans[*at].1.start < part.end) {
-            self.open.push((at, Tally::default()));
+            self.open.push((at, CauseTimes::default()));
         }
         let (spans, out) = (&self.spans, &mut self.out);
         self.open.retain_mut(|(at, tally)| {
@@ -69,7 +69,7 @@ impl StepSums {
         });
     }
 
-    pub fn finish(mut self, names: &mut Names<'_>) -> Vec<StepGaps> {
+    pub fn finish(mut self, names: &mut ReportNames<'_>) -> Vec<StepGaps> {
         for (at, tally) in self.open {
             self.out[at].causes = tally.causes(names);
         }
@@ -100,23 +100,23 @@ mod tests {
     fn steps_may_overlap_and_leave_out_and_hold_nothing() {
         let range = |start, end| TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end));
         let model = sample_traces::text_trace("host main: a");
-        let names = &mut Names::new(&model);
+        let names = &mut ReportNames::new(&model);
         let mut sums = StepSums::of(vec![(3, range(30, 40)), (0, range(0, 10)), (1, range(5, 20)), (2, range(22, 24))]);
         assert_eq!((sums.at(Timestamp::from_ps(7)), sums.at(Timestamp::from_ps(20))), (Some(0), None));
         let steps: Vec<_> = [-1, 0, 6, 12, 21, 23, 24, 35, 40].map(|at| sums.at(Timestamp::from_ps(at))).into();
         assert_eq!(steps, [None, Some(0), Some(0), Some(1), None, Some(2), None, Some(3), None]);
         for (part, cause) in [
-            (range(4, 8), Cause::Compile),
-            (range(8, 21), Cause::Wait),
-            (range(24, 25), Cause::Wait),
-            (range(33, 50), Cause::User),
+            (range(4, 8), IdleCause::Compile),
+            (range(8, 21), IdleCause::Wait),
+            (range(24, 25), IdleCause::Wait),
+            (range(33, 50), IdleCause::User),
         ] {
             sums.add(part, cause, None, names);
         }
         let steps = sums.finish(names);
-        let found: Vec<Vec<(Cause, i64)>> =
+        let found: Vec<Vec<(IdleCause, i64)>> =
             steps.iter().map(|step| step.causes.iter().map(|part| (part.cause, part.time_ps)).collect()).collect();
-        let (compile, wait, user) = (Cause::Compile, Cause::Wait, Cause::User);
+        let (compile, wait, user) = (IdleCause::Compile, IdleCause::Wait, IdleCause::User);
         assert_eq!(
             found,
             [vec![(user, 7)], vec![(compile, 4), (wait, 2)], vec![(compile, 3), (wait, 12)], vec![]],

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use trace_model::Picos;
 
-use super::{Cause, DeviceGaps, GapPlace, GapsReport, StepGaps};
+use super::{DeviceGaps, GapPlace, GapsReport, IdleCause, StepGaps};
 use crate::engine::counted;
 use crate::engine::{Table, TableBuilder, Tabular};
 use crate::math::unit::Unit;
@@ -33,19 +33,19 @@ impl Tabular for GapsReport {
 /// A column for each cause.
 fn with_causes<'a, R: Copy + 'a>(
     table: TableBuilder<'a, R>,
-    time: impl Fn(R, Cause) -> i64 + Copy + 'a,
+    time: impl Fn(R, IdleCause) -> i64 + Copy + 'a,
 ) -> TableBuilder<'a, R> {
-    Cause::ALL.into_iter().fold(table, |table, cause| {
+    IdleCause::ALL.into_iter().fold(table, |table, cause| {
         let id = match cause {
-            Cause::Compile => "compile_ps",
-            Cause::Input => "input_ps",
-            Cause::HostToDevice => "host_to_device_ps",
-            Cause::DeviceToHost => "device_to_host_ps",
-            Cause::Dispatch => "dispatch_ps",
-            Cause::User => "user_ps",
-            Cause::Wait => "wait_ps",
-            Cause::Queued => "queued_ps",
-            Cause::Unknown => "unknown_ps",
+            IdleCause::Compile => "compile_ps",
+            IdleCause::Input => "input_ps",
+            IdleCause::HostToDevice => "host_to_device_ps",
+            IdleCause::DeviceToHost => "device_to_host_ps",
+            IdleCause::Dispatch => "dispatch_ps",
+            IdleCause::User => "user_ps",
+            IdleCause::Wait => "wait_ps",
+            IdleCause::Queued => "queued_ps",
+            IdleCause::Unknown => "unknown_ps",
         };
         table.inferred(id, cause.title(), Unit::Picoseconds, move |row| time(row, cause))
     })
@@ -56,14 +56,14 @@ impl GapsReport {
     fn cause_table(&self) -> Table {
         let window = self.devices.iter().map(|device| device.window_ps).sum::<Picos>().ps();
         let count = self.devices.len().max(1) as i64;
-        let row = |place: GapPlace, cause: Cause| {
+        let row = |place: GapPlace, cause: IdleCause| {
             let parts = self.devices.iter().flat_map(|device| device.at(place)).filter(|part| part.cause == cause);
             let time = parts.clone().map(|part| part.time_ps).sum::<Picos>().ps();
             Some((place, time, parts.max_by_key(|part| part.event_ps())?))
         };
         let places = [GapPlace::BeforeFirst, GapPlace::Between, GapPlace::AfterLast];
         let rows =
-            places.into_iter().flat_map(|place| Cause::ALL.into_iter().filter_map(move |cause| row(place, cause)));
+            places.into_iter().flat_map(|place| IdleCause::ALL.into_iter().filter_map(move |cause| row(place, cause)));
         Table::of("gap_causes", "What the host does while no program runs", rows)
             .measured("place", "Where", Unit::None, |(place, ..)| place.title())
             .inferred("cause", "Host", Unit::None, |(.., top)| top.cause.title())

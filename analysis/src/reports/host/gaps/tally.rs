@@ -5,22 +5,22 @@ use std::collections::BTreeMap;
 
 use trace_model::{LabelId, Picos, StringId, TraceModel};
 
-use super::cause::Cause;
+use super::cause::IdleCause;
 use super::{CauseTime, EventTime};
-use crate::engine::Name;
+use crate::engine::SharedName;
 
 /// Names for reports, each of them once.
-pub(super) struct Names<'a> {
+pub(super) struct ReportNames<'a> {
     model: &'a TraceModel,
-    known: BTreeMap<StringId, Name>,
+    known: BTreeMap<StringId, SharedName>,
 }
 
-impl<'a> Names<'a> {
+impl<'a> ReportNames<'a> {
     pub fn new(model: &'a TraceModel) -> Self {
         Self { model, known: BTreeMap::new() }
     }
 
-    pub fn of(&mut self, label: LabelId) -> Name {
+    pub fn of(&mut self, label: LabelId) -> SharedName {
         let name = self.model.label(label).name;
         self.known.entry(name).or_insert_with(|| self.model.str(name).into()).clone()
     }
@@ -28,10 +28,10 @@ impl<'a> Names<'a> {
 
 /// Sums of time by cause and event, which is `None` if nothing was recorded.
 #[derive(Default)]
-pub(super) struct Tally(BTreeMap<(Cause, Option<LabelId>), Picos>);
+pub(super) struct CauseTimes(BTreeMap<(IdleCause, Option<LabelId>), Picos>);
 
-impl Tally {
-    pub fn add(&mut self, cause: Cause, label: Option<LabelId>, time: Picos) {
+impl CauseTimes {
+    pub fn add(&mut self, cause: IdleCause, label: Option<LabelId>, time: Picos) {
         *self.0.entry((cause, label)).or_default() += time;
     }
 
@@ -46,8 +46,8 @@ impl Tally {
     }
 
     /// Causes in their order.
-    pub fn causes(&self, names: &mut Names<'_>) -> Box<[CauseTime]> {
-        let cause = |cause: Cause| {
+    pub fn causes(&self, names: &mut ReportNames<'_>) -> Box<[CauseTime]> {
+        let cause = |cause: IdleCause| {
             let parts = || self.0.range((cause, None)..).take_while(move |((of, _), _)| *of == cause);
             let time: Picos = parts().map(|(_, &time)| time).sum();
             let events = parts().filter_map(|(&(_, label), &time)| Some((label?, time)));
@@ -58,6 +58,6 @@ impl Tally {
                 top: top.map(|(label, time)| EventTime { name: names.of(label), time_ps: time.ps() }),
             })
         };
-        Cause::ALL.into_iter().filter_map(cause).collect()
+        IdleCause::ALL.into_iter().filter_map(cause).collect()
     }
 }

@@ -15,7 +15,7 @@ fn whole(picture: &str) -> DeviceGaps {
 }
 
 /// Cause and nanoseconds.
-fn parts(causes: &[CauseTime]) -> Vec<(Cause, i64)> {
+fn parts(causes: &[CauseTime]) -> Vec<(IdleCause, i64)> {
     causes.iter().map(|part| (part.cause, part.time_ps / 1000)).collect()
 }
 
@@ -47,11 +47,16 @@ fn every_instant_has_one_cause_and_places_stand_apart() {
         ",
     ));
     assert_eq!((device.window_ps, device.program_ps, device.idle_ps), (22_000, 4_000, 18_000));
-    assert_eq!(parts(&device.before), [(Cause::Compile, 3), (Cause::Unknown, 1)]);
-    let between =
-        [(Cause::HostToDevice, 2), (Cause::Dispatch, 1), (Cause::User, 2), (Cause::Wait, 2), (Cause::Unknown, 3)];
+    assert_eq!(parts(&device.before), [(IdleCause::Compile, 3), (IdleCause::Unknown, 1)]);
+    let between = [
+        (IdleCause::HostToDevice, 2),
+        (IdleCause::Dispatch, 1),
+        (IdleCause::User, 2),
+        (IdleCause::Wait, 2),
+        (IdleCause::Unknown, 3),
+    ];
     assert_eq!(parts(&device.between), between);
-    assert_eq!(parts(&device.after), [(Cause::DeviceToHost, 2), (Cause::Unknown, 2)]);
+    assert_eq!(parts(&device.after), [(IdleCause::DeviceToHost, 2), (IdleCause::Unknown, 2)]);
     assert_eq!((device.count, device.between_ps()), (1, 10_000));
     let first = &device.gaps[0];
     assert_eq!((first.place, first.start_ps, first.length_ps), (GapPlace::Between, 6_000, 10_000));
@@ -70,7 +75,8 @@ fn the_innermost_known_event_of_the_most_telling_thread_counts() {
         host pool: ....cc............
         ",
     ));
-    let between = [(Cause::Compile, 6), (Cause::HostToDevice, 2), (Cause::Dispatch, 2), (Cause::Wait, 4)];
+    let between =
+        [(IdleCause::Compile, 6), (IdleCause::HostToDevice, 2), (IdleCause::Dispatch, 2), (IdleCause::Wait, 4)];
     assert_eq!(parts(&device.between), between);
 }
 
@@ -85,7 +91,7 @@ fn threads_that_drive_no_device_only_explain_the_rest() {
         host loader: iiiiiiii...iii
         ",
     ));
-    let between = [(Cause::Input, 5), (Cause::User, 4), (Cause::Unknown, 1)];
+    let between = [(IdleCause::Input, 5), (IdleCause::User, 4), (IdleCause::Unknown, 1)];
     assert_eq!(parts(&device.between), between);
     assert_eq!(device.between[0].event(), Some("IteratorGetNext"));
     assert_eq!(device.between[1].event_ps(), Some(4_000));
@@ -98,7 +104,7 @@ fn a_range_splits_the_idle_time_without_remainder() {
     let part = |from, to| report(&model, Scope::Range(TimeRange::new(at(from), at(to)))).unwrap().devices[0].clone();
     let (all, head, tail) =
         (report(&model, Scope::WholeTrace).unwrap().devices[0].clone(), part(0, 6_500), part(6_500, 15_000));
-    for cause in Cause::ALL {
+    for cause in IdleCause::ALL {
         assert_eq!(all.time_ps(cause), head.time_ps(cause) + tail.time_ps(cause), "{cause:?}");
     }
     assert_eq!((head.gaps.len(), tail.gaps.len()), (2, 2));
@@ -116,7 +122,7 @@ fn steps_share_out_the_idle_time() {
         ",
     ));
     let steps: Vec<_> = device.steps.iter().map(|step| (step.step, parts(&step.causes))).collect();
-    assert_eq!(steps, [(0, vec![(Cause::Wait, 4)]), (1, vec![(Cause::HostToDevice, 4)]), (2, vec![])]);
+    assert_eq!(steps, [(0, vec![(IdleCause::Wait, 4)]), (1, vec![(IdleCause::HostToDevice, 4)]), (2, vec![])]);
     assert_eq!(device.gaps.iter().map(|gap| gap.step).collect::<Vec<_>>(), [Some(0), Some(1)]);
 }
 
@@ -143,7 +149,7 @@ fn inapplicable_analyses_say_so() {
     assert!(error("ops: aa.bb").contains("XLA Modules"));
     let device_only = report(&text_trace("modules: AA.AA\n A = jit_f(1)"), Scope::WholeTrace).unwrap();
     assert!(device_only.statement.ends_with("no host thread was recorded, so the reasons are not known"));
-    assert_eq!(parts(&device_only.devices[0].between), [(Cause::Unknown, 1)]);
+    assert_eq!(parts(&device_only.devices[0].between), [(IdleCause::Unknown, 1)]);
 }
 
 #[test]

@@ -39,7 +39,7 @@ pub(super) struct HeapReplay {
 /// Plays `trace` again.
 pub(super) fn replay(assignment: &BufferAssignment, trace: &HeapTrace) -> HeapReplay {
     let mut out = HeapReplay::default();
-    let mut heap = Heap::new(assignment);
+    let mut heap = BufferHeap::new(assignment);
     let mut peak = None;
     for (index, event) in trace.events.iter().enumerate() {
         out.odd_events += usize::from(!heap.play(event));
@@ -55,7 +55,7 @@ pub(super) fn replay(assignment: &BufferAssignment, trace: &HeapTrace) -> HeapRe
         }
     }
     if let Some(peak) = peak {
-        let mut heap = Heap::new(assignment);
+        let mut heap = BufferHeap::new(assignment);
         for event in trace.events.iter().take(peak + 1) {
             heap.play(event);
         }
@@ -66,7 +66,7 @@ pub(super) fn replay(assignment: &BufferAssignment, trace: &HeapTrace) -> HeapRe
     out
 }
 
-struct Heap<'a> {
+struct BufferHeap<'a> {
     assignment: &'a BufferAssignment,
     /// How many buffers use the memory of each that is live.
     users: HashMap<u64, u64>,
@@ -75,7 +75,7 @@ struct Heap<'a> {
     bytes: u64,
 }
 
-impl<'a> Heap<'a> {
+impl<'a> BufferHeap<'a> {
     fn new(assignment: &'a BufferAssignment) -> Self {
         Self { assignment, users: HashMap::new(), shares: HashMap::new(), bytes: 0 }
     }

@@ -136,7 +136,7 @@ pub struct MemoryPlan {
 
 /// Plans of a program for each memory that it uses, by number of the memory.
 pub(super) fn plans(module: &HloModule, assignment: &BufferAssignment) -> Vec<MemoryPlan> {
-    let heaps = Heaps::new(assignment);
+    let heaps = BufferHeaps::new(assignment);
     let mut spaces: BTreeMap<u64, Vec<&Allocation>> = BTreeMap::new();
     for allocation in assignment.allocations.iter().filter(|allocation| !allocation.is_thread_local) {
         spaces.entry(allocation.color).or_default().push(allocation);
@@ -158,13 +158,13 @@ pub(super) fn plans(module: &HloModule, assignment: &BufferAssignment) -> Vec<Me
 
 /// Heaps by the allocation that they fill. The number of the allocation in a trace
 /// is that from before allocations were numbered for good, so its buffers decide.
-struct Heaps {
+struct BufferHeaps {
     replays: HashMap<u64, HeapReplay>,
     /// Buffers that any trace mentions.
     traced: std::collections::HashSet<u64>,
 }
 
-impl Heaps {
+impl BufferHeaps {
     fn new(assignment: &BufferAssignment) -> Self {
         let slots = assignment
             .allocations
@@ -188,7 +188,7 @@ impl Heaps {
 }
 
 impl MemoryPlan {
-    fn add(&mut self, module: &HloModule, assignment: &BufferAssignment, heaps: &Heaps, allocation: &Allocation) {
+    fn add(&mut self, module: &HloModule, assignment: &BufferAssignment, heaps: &BufferHeaps, allocation: &Allocation) {
         let purpose = Purpose::of(allocation);
         let bytes = allocation.size;
         self.total_bytes = self.total_bytes.saturating_add(bytes);
@@ -218,7 +218,7 @@ impl MemoryPlan {
         &mut self,
         module: &HloModule,
         assignment: &BufferAssignment,
-        heaps: &Heaps,
+        heaps: &BufferHeaps,
         allocation: &Allocation,
         replay: &HeapReplay,
     ) {

@@ -106,12 +106,12 @@ fn known(bytes: i64) -> Option<i64> {
 
 /// The memories of a capture, numbered as they are met.
 #[derive(Default)]
-struct Memories {
+struct MemoryNumbers {
     keys: Vec<MemoryKey>,
     numbers: BTreeMap<MemoryKey, u32>,
 }
 
-impl Memories {
+impl MemoryNumbers {
     fn number(&mut self, key: MemoryKey) -> u32 {
         *self.numbers.entry(key).or_insert_with(|| {
             self.keys.push(key);
@@ -126,7 +126,7 @@ impl Memories {
 
 /// What was recorded of all memories.
 pub(super) struct RecordedMemory {
-    memories: Memories,
+    memories: MemoryNumbers,
     /// By memory, then in time order.
     events: Vec<MemoryEvent>,
 }
@@ -139,7 +139,7 @@ impl RecordedMemory {
             RELEASE => Some(false),
             _ => None,
         };
-        let mut memories = Memories::default();
+        let mut memories = MemoryNumbers::default();
         let mut events = Vec::with_capacity(model.slices_with(SliceAttr::MemoryAllocated).count());
         for (slice, allocated) in model.slices_with(SliceAttr::MemoryAllocated) {
             let Some(is_allocation) = kind(slice) else { continue };
@@ -165,8 +165,8 @@ impl RecordedMemory {
 
 /// Joins the other facts of the events: all columns are sorted by row, so each is
 /// one walk along both.
-fn fill(model: &TraceModel, memories: &mut Memories, events: &mut [MemoryEvent]) {
-    let mut join = |attr, set: fn(&mut Memories, &mut MemoryEvent, i64)| {
+fn fill(model: &TraceModel, memories: &mut MemoryNumbers, events: &mut [MemoryEvent]) {
+    let mut join = |attr, set: fn(&mut MemoryNumbers, &mut MemoryEvent, i64)| {
         let mut rows = events.iter_mut().peekable();
         for (slice, value) in model.slices_with(attr) {
             while rows.next_if(|event| event.slice < slice.id()).is_some() {}

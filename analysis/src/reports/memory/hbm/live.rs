@@ -51,13 +51,13 @@ impl LiveBuffer {
 
 /// What the words of an event say.
 #[derive(Default, PartialEq)]
-struct Words {
+struct AllocationLabels {
     op: Option<String>,
     shape: Option<String>,
     region: Option<String>,
 }
 
-impl Words {
+impl AllocationLabels {
     fn read(model: &TraceModel, event: &MemoryEvent) -> Self {
         let mut words = Self::default();
         for arg in model.slice(event.slice).args().unwrap_or_default() {
@@ -91,7 +91,7 @@ pub(super) fn buffers(model: &TraceModel, events: &[MemoryEvent], indices: &[usi
     let mut out: Vec<LiveBuffer> = Vec::new();
     let mut each: Vec<i64> = Vec::new();
     for event in named.iter().filter_map(|&index| events.get(index)) {
-        let words = Words::read(model, event);
+        let words = AllocationLabels::read(model, event);
         let elements = words.shape.as_deref().and_then(Shape::parse).and_then(|shape| shape.bytes());
         let elements = elements.and_then(|bytes| i64::try_from(bytes).ok());
         let alike = out.iter().zip(&each).position(|(row, &bytes)| {
@@ -161,7 +161,7 @@ pub(super) fn sizes(model: &TraceModel, events: &[MemoryEvent], sizes: &BTreeMap
     rows.sort_by_key(|&(total, bytes, _)| std::cmp::Reverse((total, bytes)));
     rows.truncate(SIZES);
     let class = |(total_bytes, bytes, sums): (i64, i64, &SizeSums)| {
-        let words = events.get(sums.example).map(|event| Words::read(model, event)).unwrap_or_default();
+        let words = events.get(sums.example).map(|event| AllocationLabels::read(model, event)).unwrap_or_default();
         SizeClass {
             bytes,
             count: sums.count,

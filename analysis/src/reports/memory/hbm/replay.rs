@@ -7,7 +7,7 @@ use trace_model::{TimeRange, Timestamp};
 use super::events::MemoryEvent;
 
 /// Indices of events; of the allocations that are live, by address.
-type Live = HashMap<i64, usize>;
+type LiveAllocations = HashMap<i64, usize>;
 
 /// Allocations of one size.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,7 +57,7 @@ pub(super) fn replay(events: &[MemoryEvent], window: TimeRange) -> AllocationRep
     let to = events.partition_point(|event| event.at <= window.end);
     let mut out = AllocationReplay::default();
     out.find_extremes(events, from, to, window);
-    let mut live = Live::new();
+    let mut live = LiveAllocations::new();
     for (index, event) in events.iter().enumerate().take(to) {
         let counts = index >= from;
         if event.is_allocation {
@@ -99,7 +99,7 @@ impl AllocationReplay {
         self.mean_used = (weighted.1 > 0.0).then(|| weighted.0 / weighted.1);
     }
 
-    fn allocate(&mut self, events: &[MemoryEvent], live: &mut Live, index: usize, counts: bool) {
+    fn allocate(&mut self, events: &[MemoryEvent], live: &mut LiveAllocations, index: usize, counts: bool) {
         let Some(event) = events.get(index) else { return };
         let lost = event.address().is_some_and(|address| live.insert(address, index).is_some());
         if !counts {
@@ -116,7 +116,14 @@ impl AllocationReplay {
         sums.count += 1;
     }
 
-    fn release(&mut self, events: &[MemoryEvent], live: &mut Live, event: &MemoryEvent, from: usize, counts: bool) {
+    fn release(
+        &mut self,
+        events: &[MemoryEvent],
+        live: &mut LiveAllocations,
+        event: &MemoryEvent,
+        from: usize,
+        counts: bool,
+    ) {
         let index = event.address().and_then(|address| live.remove(&address));
         if !counts {
             return;

@@ -16,7 +16,7 @@ use trace_model::hlo_text::{HloText, Shape};
 
 /// What keeps an op from being faster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Limit {
+pub enum TimeLimit {
     /// A rate of the device itself.
     Device(BoundBy),
     /// Links to other chips.
@@ -27,7 +27,7 @@ pub enum Limit {
     HostWrite,
 }
 
-impl Limit {
+impl TimeLimit {
     /// Every limit, the device's first.
     pub const ALL: [Self; 9] = [
         Self::Device(BoundBy::Compute),
@@ -52,7 +52,7 @@ impl Limit {
     }
 }
 
-impl Serialize for Limit {
+impl Serialize for TimeLimit {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.title())
     }
@@ -60,9 +60,9 @@ impl Serialize for Limit {
 
 /// What is known of the least time of all executions of an op.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Ideal {
+pub(super) struct IdealTime {
     /// Seconds that each limit asks for.
-    pub terms: Vec<(Limit, f64)>,
+    pub terms: Vec<(TimeLimit, f64)>,
     /// Terms that should be there and are not.
     pub without: Vec<&'static str>,
     /// Why there is no term at all, or what to beware of.
@@ -71,13 +71,13 @@ pub(super) struct Ideal {
     pub is_issue: bool,
 }
 
-impl Ideal {
+impl IdealTime {
     fn unknown(why: &'static str) -> Self {
         Self { note: Some(why), ..Self::default() }
     }
 
     /// Adds the time that one limit requires; a time beyond all numbers is ignored.
-    fn add(&mut self, limit: Limit, seconds: f64) {
+    fn add(&mut self, limit: TimeLimit, seconds: f64) {
         if (seconds * 1e12).is_finite() {
             self.terms.push((limit, seconds));
         }
@@ -85,11 +85,11 @@ impl Ideal {
 
     /// The largest term is the limit; the earlier of equal ones. A collective whose time on the links is unknown has no
     /// limit, because it is hardly ever bound by anything else.
-    pub fn longest(&self) -> Option<(Limit, f64)> {
+    pub fn longest(&self) -> Option<(TimeLimit, f64)> {
         if self.without.contains(&ICI) {
             return None;
         }
-        let longer = |best: Option<(Limit, f64)>, term: (Limit, f64)| match best {
+        let longer = |best: Option<(TimeLimit, f64)>, term: (TimeLimit, f64)| match best {
             Some(best) if term.1 <= best.1 => Some(best),
             _ => Some(term),
         };
@@ -98,7 +98,7 @@ impl Ideal {
 }
 
 /// What terms are computed from.
-pub(super) struct Rates<'a> {
+pub(super) struct PeakRates<'a> {
     pub model: &'a TraceModel,
     pub peaks: &'a Peaks,
     /// Whose links: as named by the user, else as recorded.
@@ -117,7 +117,7 @@ const ICI: &str = "ICI";
 const HBM: u64 = 0;
 const HOST: u64 = 5;
 
-impl<'a> Rates<'a> {
+impl<'a> PeakRates<'a> {
     pub fn new(
         model: &'a TraceModel,
         peaks: &'a Peaks,
@@ -135,7 +135,7 @@ impl<'a> Rates<'a> {
     }
 
     /// The least time of all executions of `row`, which must be a leaf.
-    pub fn ideal(&self, row: OpRow<'_>) -> Ideal {
+    pub fn ideal(&self, row: OpRow<'_>) -> IdealTime {
         let text = text_of(self.model, row);
         let hlo = HloText::parse(text).unwrap_or_default();
         if row.is_async() {
@@ -153,15 +153,15 @@ impl<'a> Rates<'a> {
     }
 
     /// Of an op that works itself.
-    fn work(&self, row: OpRow<'_>) -> Ideal {
+    fn work(&self, row: OpRow<'_>) -> IdealTime {
         let work = row.work();
-        let mut ideal = Ideal::default();
+        let mut ideal = IdealTime::default();
         let (mut unrated, mut known) = (false, false);
         for limit in BoundBy::ALL {
             let Some(amount) = limit.amount(&work) else { continue };
             known = true;
             match limit.peak(self.peaks).filter(|peak| peak.per_second > 0.0) {
-                Some(peak) => ideal.add(Limit::Device(limit), amount / peak.per_second),
+                Some(peak) => ideal.add(TimeLimit::Device(limit), amount / peak.per_second),
                 None => unrated |= amount > 0.0,
             }
         }
@@ -185,26 +185,26 @@ impl<'a> Rates<'a> {
         } else if stays_on_chip {
             "its bytes stay on the chip; this capture does not say in which memory"
         } else {
-            return Ideal { note: Some("the compiler counts no work"), ..ideal };
+            return IdealTime { note: Some("the compiler counts no work"), ..ideal };
         };
-        Ideal { without: ideal.without, ..Ideal::unknown(why) }
+        IdealTime { without: ideal.without, ..IdealTime::unknown(why) }
     }
 
     /// Minimum time of the transfer that an op awaits, without contention.
-    fn awaited(&self, row: OpRow<'_>, hlo: &HloText<'_>) -> Ideal {
+    fn awaited(&self, row: OpRow<'_>, hlo: &HloText<'_>) -> IdealTime {
         if row.collective().is_some() {
-            let mut ideal = Ideal::default();
+            let mut ideal = IdealTime::default();
             self.add_links(row, hlo, &mut ideal);
             return ideal;
         }
         match self.copy(row, hlo) {
             Some(ideal) => ideal,
-            None => Ideal { without: Vec::new(), ..self.work(row) },
+            None => IdealTime { without: Vec::new(), ..self.work(row) },
         }
     }
 
     /// Of an asynchronous copy or slice, from the shapes that its end names.
-    fn copy(&self, row: OpRow<'_>, hlo: &HloText<'_>) -> Option<Ideal> {
+    fn copy(&self, row: OpRow<'_>, hlo: &HloText<'_>) -> Option<IdealTime> {
         let result = hlo.result()?;
         let destination = result.arrays().first()?.memory_space;
         let bytes = result.bytes()? as f64 * row.occurrences() as f64;
@@ -216,13 +216,13 @@ impl<'a> Rates<'a> {
         if ends.len() != 2 {
             return None;
         }
-        let mut ideal = Ideal::default();
+        let mut ideal = IdealTime::default();
         let hbm = ends.iter().filter(|&&space| space == HBM).count() as f64;
         if let Some(peak) = self.peaks.hbm.filter(|peak| hbm > 0.0 && peak.per_second > 0.0) {
-            ideal.add(Limit::Device(BoundBy::Hbm), hbm * bytes / peak.per_second);
+            ideal.add(TimeLimit::Device(BoundBy::Hbm), hbm * bytes / peak.per_second);
         }
         if ends.contains(&HOST) {
-            let limit = if destination == HOST { Limit::HostWrite } else { Limit::HostRead };
+            let limit = if destination == HOST { TimeLimit::HostWrite } else { TimeLimit::HostRead };
             match self.chip.and_then(|chip| Some(chip.per_device(chip.pcie_bandwidth?))) {
                 Some(rate) => ideal.add(limit, bytes / rate),
                 None => ideal.without.push("host link"),
@@ -232,9 +232,9 @@ impl<'a> Rates<'a> {
     }
 
     /// Adds the time on the links between chips.
-    fn add_links(&self, row: OpRow<'_>, hlo: &HloText<'_>, ideal: &mut Ideal) {
+    fn add_links(&self, row: OpRow<'_>, hlo: &HloText<'_>, ideal: &mut IdealTime) {
         match self.link_seconds(row, hlo) {
-            Ok(seconds) => ideal.add(Limit::Ici, seconds * row.occurrences() as f64),
+            Ok(seconds) => ideal.add(TimeLimit::Ici, seconds * row.occurrences() as f64),
             Err(why) => {
                 ideal.without.push(ICI);
                 ideal.note = Some(why);
@@ -264,8 +264,8 @@ impl<'a> Rates<'a> {
 }
 
 /// Issuing is no work.
-fn issue() -> Ideal {
-    Ideal { terms: vec![(Limit::Device(BoundBy::Compute), 0.0)], is_issue: true, ..Ideal::default() }
+fn issue() -> IdealTime {
+    IdealTime { terms: vec![(TimeLimit::Device(BoundBy::Compute), 0.0)], is_issue: true, ..IdealTime::default() }
 }
 
 /// Whether it is a waiting op: by its group, or for collectives by opcode or name.

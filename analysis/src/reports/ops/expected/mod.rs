@@ -31,8 +31,8 @@ use crate::hardware::ici::NetworkFrom;
 use crate::hardware::limits::{BoundBy, possible};
 use crate::hardware::peaks::Peaks;
 use crate::reports::ops::op_stats::{OpRow, Ops, OpsReport, percent};
-pub use ideal::Limit;
-use ideal::{Ideal, Rates};
+pub use ideal::TimeLimit;
+use ideal::{IdealTime, PeakRates};
 
 /// The analysis `expected`.
 pub struct Expected;
@@ -84,7 +84,7 @@ pub struct ExpectedRow {
     pub efficiency_percent: Option<f64>,
     /// What keeps it from being faster.
     #[schemars(with = "Option<String>")]
-    pub bound_by: Option<Limit>,
+    pub bound_by: Option<TimeLimit>,
     /// It awaits a transfer: other work could hide the least time, too.
     pub is_wait: bool,
     /// Terms of the least time that are not known.
@@ -138,7 +138,7 @@ pub struct Totals {
 pub struct LimitRow {
     /// Which.
     #[schemars(with = "String")]
-    pub limit: Limit,
+    pub limit: TimeLimit,
     /// Time that all work, asynchronous transfers too, needs at this limit: no
     /// schedule is faster.
     pub least_ps: f64,
@@ -165,9 +165,9 @@ fn report(cx: &Context<'_>, ops: &OpsReport) -> ExpectedReport {
     let network = cx.network();
     let (chip, topology) = network.as_ref().map(|network| (&network.chip, network.topology.as_ref())).unzip();
     let devices = ops.cores.len() as u64;
-    let rates = Rates::new(cx.model, &ops.peaks, chip, topology.flatten(), devices, &ops.rows);
+    let rates = PeakRates::new(cx.model, &ops.peaks, chip, topology.flatten(), devices, &ops.rows);
     let mut totals = Totals::default();
-    let mut limits = [0.0; Limit::ALL.len()];
+    let mut limits = [0.0; TimeLimit::ALL.len()];
     let mut groups: Vec<GroupSums> = Vec::new();
     let mut rows = Vec::new();
     for op in ops.rows.iter() {
@@ -179,7 +179,7 @@ fn report(cx: &Context<'_>, ops: &OpsReport) -> ExpectedReport {
         let beyond = beyond_peaks(op, &ops.peaks);
         add_limits(&mut limits, &ideal, &beyond);
         let row = row(op, &ideal, ops.op_time_ps);
-        let is_beyond = matches!(row.bound_by, Some(Limit::Device(limit)) if beyond.contains(&limit));
+        let is_beyond = matches!(row.bound_by, Some(TimeLimit::Device(limit)) if beyond.contains(&limit));
         totals.add(&row, is_beyond);
         let at = groups.iter().position(|sums| sums.group == row.group).unwrap_or_else(|| {
             groups.push(GroupSums { group: row.group, totals: Totals::default() });
@@ -190,7 +190,8 @@ fn report(cx: &Context<'_>, ops: &OpsReport) -> ExpectedReport {
     }
     rows.sort_by(order);
     groups.sort_by(|a, b| b.totals.above_ps.total_cmp(&a.totals.above_ps).then_with(|| a.group.cmp(&b.group)));
-    let used_links = limits.iter().zip(Limit::ALL).any(|(&s, limit)| s > 0.0 && !matches!(limit, Limit::Device(_)));
+    let used_links =
+        limits.iter().zip(TimeLimit::ALL).any(|(&s, limit)| s > 0.0 && !matches!(limit, TimeLimit::Device(_)));
     ExpectedReport {
         rows,
         groups,
@@ -204,7 +205,7 @@ fn report(cx: &Context<'_>, ops: &OpsReport) -> ExpectedReport {
     }
 }
 
-fn row(op: OpRow<'_>, ideal: &Ideal, op_time_ps: i64) -> ExpectedRow {
+fn row(op: OpRow<'_>, ideal: &IdealTime, op_time_ps: i64) -> ExpectedRow {
     let longest = ideal.longest();
     // What is inside an op is in a row of its own.
     let share = if op.total_time_ps() > 0 { op.self_time_ps() as f64 / op.total_time_ps() as f64 } else { 1.0 };
@@ -268,10 +269,10 @@ fn beyond_peaks(op: OpRow<'_>, peaks: &Peaks) -> Vec<BoundBy> {
 }
 
 /// Adds what an op asks of each limit that it does not exceed.
-fn add_limits(limits: &mut [f64; Limit::ALL.len()], ideal: &Ideal, beyond: &[BoundBy]) {
-    let is_possible = |limit| !matches!(limit, Limit::Device(limit) if beyond.contains(&limit));
+fn add_limits(limits: &mut [f64; TimeLimit::ALL.len()], ideal: &IdealTime, beyond: &[BoundBy]) {
+    let is_possible = |limit| !matches!(limit, TimeLimit::Device(limit) if beyond.contains(&limit));
     for &(limit, seconds) in ideal.terms.iter().filter(|(limit, _)| is_possible(*limit)) {
-        if let Some(sum) = Limit::ALL.iter().position(|&l| l == limit).and_then(|at| limits.get_mut(at)) {
+        if let Some(sum) = TimeLimit::ALL.iter().position(|&l| l == limit).and_then(|at| limits.get_mut(at)) {
             *sum += seconds;
         }
     }
@@ -279,12 +280,12 @@ fn add_limits(limits: &mut [f64; Limit::ALL.len()], ideal: &Ideal, beyond: &[Bou
 
 /// Limits, largest first, without limits of zero.
 fn limit_rows(limits: &[f64], window_ps: i64) -> Vec<LimitRow> {
-    let row = |(&seconds, limit): (&f64, Limit)| {
+    let row = |(&seconds, limit): (&f64, TimeLimit)| {
         let least_ps = seconds * 1e12;
         let of_window_percent = (window_ps > 0).then(|| 100.0 * least_ps / window_ps as f64).and_then(possible);
         (seconds > 0.0).then_some(LimitRow { limit, least_ps, of_window_percent })
     };
-    let mut rows: Vec<LimitRow> = limits.iter().zip(Limit::ALL).filter_map(row).collect();
+    let mut rows: Vec<LimitRow> = limits.iter().zip(TimeLimit::ALL).filter_map(row).collect();
     rows.sort_by(|a, b| b.least_ps.total_cmp(&a.least_ps).then_with(|| a.limit.cmp(&b.limit)));
     rows
 }

@@ -9,7 +9,7 @@ type Spec<'a> = (&'a str, &'a str, &'a str, Option<u64>, Option<u64>, u64, i64);
 /// On one device of 1 TFLOP/s, HBM of 1 GB/ms and VMEM reads of 10: one op after the other.
 fn model(ops: &[Spec<'_>], device: &str) -> TraceModel {
     let mut builder = TraceBuilder::new();
-    builder.source_mut().tells = Tells { memory_of_bytes: true, allocations: true };
+    builder.source_mut().tells = FormatContents { memory_of_bytes: true, allocations: true };
     let host = builder.group(None, GroupKind::Host, "host");
     let core = builder.group(Some(host), GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
     let device = DeviceInfo {
@@ -80,7 +80,7 @@ fn ops_are_ranked_by_the_time_above_the_slowest_limit() {
     near(row(&report, "compute").expected_ps, 50_000.0);
     near(row(&report, "compute").efficiency_percent, 50.0);
     let vmem = row(&report, "vmem");
-    assert_eq!(vmem.bound_by, Some(Limit::Device(BoundBy::VmemRead)));
+    assert_eq!(vmem.bound_by, Some(TimeLimit::Device(BoundBy::VmemRead)));
     near(vmem.above_ps, 20_000.0);
     // Sums, and the whole against each limit.
     assert_eq!((report.totals.actual_ps, report.totals.unknown_ps), (660_000, 0));
@@ -166,13 +166,13 @@ fn waits_are_measured_against_their_transfer() {
     ];
     let report = expected(&model(&ops, "TPU v6 lite"), &Options::default());
     let load = row(&report, "load");
-    assert_eq!((load.bound_by, load.is_wait), (Some(Limit::HostRead), true));
+    assert_eq!((load.bound_by, load.is_wait), (Some(TimeLimit::HostRead), true));
     near(load.above_ps, 500_000.0);
     near(row(&report, "fetch").efficiency_percent, 50.0);
     // Shorter than the transfer: it ran beside something.
     let hidden = row(&report, "hidden");
     assert_eq!((hidden.above_ps, hidden.efficiency_percent), (Some(0.0), None));
-    let store = report.limits.iter().find(|row| row.limit == Limit::HostWrite).unwrap();
+    let store = report.limits.iter().find(|row| row.limit == TimeLimit::HostWrite).unwrap();
     near(Some(store.least_ps), 1_000_000.0);
     assert_eq!(report.links_of.as_deref(), Some("v6e"));
     // Without a chip the links are unknown, and HBM alone would give a time that is too short.
@@ -199,7 +199,7 @@ fn collectives_are_measured_against_links_and_their_ends_against_their_starts() 
     let report = expected(&model(&ops, "TPU v6 lite"), &options);
     let (reduce, gather) = (row(&report, "ar"), row(&report, "all-gather-done"));
     // 4 MB over two links of 100 GB/s: 2 × ¾ of it; 16 MB: ¾ of it.
-    assert_eq!((reduce.bound_by, gather.bound_by), (Some(Limit::Ici), Some(Limit::Ici)));
+    assert_eq!((reduce.bound_by, gather.bound_by), (Some(TimeLimit::Ici), Some(TimeLimit::Ici)));
     near(reduce.expected_ps, 4e6 * 1.5 / 200e9 * 1e12);
     near(gather.expected_ps, 16e6 * 0.75 / 200e9 * 1e12);
     // Without a chip the links are unknown: HBM alone would promise what cannot be.

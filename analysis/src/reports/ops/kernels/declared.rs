@@ -16,7 +16,7 @@ use crate::reports::ops::op_stats::OpRow;
 /// What a kernel says of its own costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Declared {
+pub enum DeclaredCosts {
     /// Operations.
     Yes,
     /// Operations for some of its ops.
@@ -29,7 +29,7 @@ pub enum Declared {
     TooFew,
 }
 
-impl Declared {
+impl DeclaredCosts {
     /// Display name.
     pub fn title(self) -> &'static str {
         match self {

@@ -27,10 +27,10 @@ use serde::Serialize;
 use trace_model::{Picos, without_number};
 
 use crate::engine::{Analysis, AnalysisError, Context, Percent};
-use crate::hardware::limits::{BoundBy, Work, is_beyond_peak, ratio};
+use crate::hardware::limits::{BoundBy, OpWork, is_beyond_peak, ratio};
 use crate::hardware::peaks::Peaks;
 use crate::reports::ops::op_stats::{OpRow, Ops, OpsReport, percent};
-pub use declared::Declared;
+pub use declared::DeclaredCosts;
 use inside::KernelInside;
 use trace_model::hlo_text::HloText;
 
@@ -80,7 +80,7 @@ pub struct Kernel {
     /// Shortest execution.
     pub min_time_ps: Option<i64>,
     /// Whether it declares its operations.
-    pub declared: Declared,
+    pub declared: DeclaredCosts,
     /// Declared operations of all executions.
     pub flops: Option<u64>,
     /// Declared bytes of all executions.
@@ -103,20 +103,20 @@ pub struct Kernel {
     /// The same of its time.
     pub dma_stall_percent: Option<f64>,
     /// What its scopes say; `None` if it recorded none.
-    pub pipeline: Option<Pipeline>,
+    pub pipeline: Option<KernelPipeline>,
     /// LLO estimates over its executions.
     pub estimates: Vec<KernelEstimate>,
 }
 
 /// The software pipeline of a kernel.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Pipeline {
+pub struct KernelPipeline {
     /// Executions that recorded scopes.
     pub executions: u64,
     /// Their time: the denominator of all percentages here.
     pub time_ps: i64,
     /// By self time; with `outside_ps` they add up to `time_ps`.
-    pub stages: Vec<Stage>,
+    pub stages: Vec<KernelStage>,
     /// In no scope.
     pub outside_ps: i64,
     /// In `ep_wait_in` or `ep_wait_out`.
@@ -129,7 +129,7 @@ pub struct Pipeline {
 
 /// One scope of a kernel.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Stage {
+pub struct KernelStage {
     /// Name, without the number of the pipeline.
     pub stage: String,
     /// How often.
@@ -217,7 +217,7 @@ impl Analysis for Kernels {
 
 /// Rows of one kernel on their way into the report.
 #[derive(Default)]
-struct Group<'a> {
+struct KernelRows<'a> {
     rows: Vec<OpRow<'a>>,
     target: Option<String>,
     is_pallas: bool,
@@ -231,7 +231,7 @@ impl KernelsReport {
         rows: &[OpRow<'_>],
         inside: &BTreeMap<trace_model::OpId, KernelInside>,
     ) -> Self {
-        let mut groups: BTreeMap<(String, &str), Group<'_>> = BTreeMap::new();
+        let mut groups: BTreeMap<(String, &str), KernelRows<'_>> = BTreeMap::new();
         let mut ops = Vec::with_capacity(rows.len());
         for row in rows {
             let text = row.op().and_then(|op| cx.model.op(op).hlo_text).map(|text| cx.model.str(text));
@@ -257,7 +257,7 @@ impl KernelsReport {
     }
 }
 
-impl Group<'_> {
+impl KernelRows<'_> {
     fn kernel(&self, cx: &Context<'_>, name: &str, program: &str, report: &OpsReport) -> Kernel {
         let rows = &self.rows;
         let time_ps = rows.iter().map(|row| row.total_time_ps()).sum::<Picos>().ps();
@@ -272,18 +272,18 @@ impl Group<'_> {
         let hbm = all(&|row| row.costs().memory.as_ref().map(|memory| memory.hbm_bytes));
         let float = |value: Option<u64>| value.map(|value| value as f64);
         let seconds = time_ps as f64 / 1e12;
-        let work = Work { flops: float(flops), hbm_bytes: float(hbm), ..Work::default() };
+        let work = OpWork { flops: float(flops), hbm_bytes: float(hbm), ..OpWork::default() };
         let flops_percent = work.percent_of(BoundBy::Compute, seconds, &report.peaks);
         let hbm_percent = work.percent_of(BoundBy::Hbm, seconds, &report.peaks);
         let exceeds = |percent: Option<f64>| percent.is_some_and(is_beyond_peak);
         let pipeline = pipeline(&self.inside);
         let needed = self.needed(cx, name, pipeline.as_ref());
         let declared = match declaring {
-            _ if exceeds(flops_percent) || exceeds(hbm_percent) => Declared::Impossible,
-            0 => Declared::No,
-            count if count < rows.len() => Declared::Partly,
-            _ if needed.is_some() => Declared::TooFew,
-            _ => Declared::Yes,
+            _ if exceeds(flops_percent) || exceeds(hbm_percent) => DeclaredCosts::Impossible,
+            0 => DeclaredCosts::No,
+            count if count < rows.len() => DeclaredCosts::Partly,
+            _ if needed.is_some() => DeclaredCosts::TooFew,
+            _ => DeclaredCosts::Yes,
         };
         let stalls = rows.iter().filter_map(|row| row.dma_stall_ps()).reduce(i64::saturating_add);
         let longest = rows.iter().max_by_key(|row| row.total_time_ps());
@@ -309,7 +309,7 @@ impl Group<'_> {
             bytes_per_second: ratio(float(bytes), Some(seconds)),
             flops_percent,
             needed_flops: needed,
-            needed_flops_percent: Work { flops: float(needed), ..Work::default() }.percent_of(
+            needed_flops_percent: OpWork { flops: float(needed), ..OpWork::default() }.percent_of(
                 BoundBy::Compute,
                 seconds,
                 &report.peaks,
@@ -323,9 +323,9 @@ impl Group<'_> {
     }
 }
 
-impl Group<'_> {
+impl KernelRows<'_> {
     /// Operations of all executions by the shapes, where any of its ops declares far fewer.
-    fn needed(&self, cx: &Context<'_>, name: &str, pipeline: Option<&Pipeline>) -> Option<u64> {
+    fn needed(&self, cx: &Context<'_>, name: &str, pipeline: Option<&KernelPipeline>) -> Option<u64> {
         let steps = pipeline.and_then(|pipeline| pipeline.grid_steps);
         let (mut sum, mut is_less) = (0_u64, false);
         for row in &self.rows {
@@ -355,12 +355,12 @@ fn kernel_op(row: OpRow<'_>, kernel: &str, inside: Option<&KernelInside>) -> Ker
     }
 }
 
-fn pipeline(inside: &KernelInside) -> Option<Pipeline> {
+fn pipeline(inside: &KernelInside) -> Option<KernelPipeline> {
     let time_ps = inside.time.ps();
-    let mut stages: Vec<Stage> = inside
+    let mut stages: Vec<KernelStage> = inside
         .stages
         .iter()
-        .map(|(name, sums)| Stage {
+        .map(|(name, sums)| KernelStage {
             stage: name.clone(),
             occurrences: sums.occurrences,
             total_ps: sums.total.ps(),
@@ -371,7 +371,7 @@ fn pipeline(inside: &KernelInside) -> Option<Pipeline> {
     stages.sort_by(|a, b| b.self_ps.cmp(&a.self_ps).then_with(|| a.stage.cmp(&b.stage)));
     let runs = inside.stages.get("ep_run_kernel").map(|sums| sums.occurrences);
     let is_pipelined = stages.iter().any(|stage| stage.stage.starts_with("ep_"));
-    (inside.executions > 0).then(|| Pipeline {
+    (inside.executions > 0).then(|| KernelPipeline {
         executions: inside.executions,
         time_ps,
         stages,
@@ -436,10 +436,11 @@ fn kernel_name(op: &str, framework: &str, source: Option<&str>, target: Option<&
 
 /// What stands out, and its fix.
 fn hints(kernels: &[Kernel]) -> Vec<String> {
-    let mut hints: Vec<String> = [Declared::No, Declared::Partly, Declared::Impossible, Declared::TooFew]
-        .into_iter()
-        .filter_map(|how| costs_hint(kernels, how))
-        .collect();
+    let mut hints: Vec<String> =
+        [DeclaredCosts::No, DeclaredCosts::Partly, DeclaredCosts::Impossible, DeclaredCosts::TooFew]
+            .into_iter()
+            .filter_map(|how| costs_hint(kernels, how))
+            .collect();
     for kernel in kernels {
         let name = &kernel.kernel;
         let waiting = kernel.pipeline.as_ref().and_then(|pipeline| pipeline.dma_wait_percent).unwrap_or_default();
@@ -463,14 +464,14 @@ fn hints(kernels: &[Kernel]) -> Vec<String> {
 }
 
 /// One sentence about large kernels with unusable costs.
-fn costs_hint(kernels: &[Kernel], declared: Declared) -> Option<String> {
+fn costs_hint(kernels: &[Kernel], declared: DeclaredCosts) -> Option<String> {
     let share = |kernel: &Kernel| kernel.of_op_time_percent.unwrap_or_default();
     let heavy = || kernels.iter().filter(|kernel| kernel.declared == declared && share(kernel) >= WORTH_COSTS_PERCENT);
     let names: Vec<&str> = heavy().map(|kernel| kernel.kernel.as_str()).collect();
     let what = match declared {
-        Declared::Impossible => "declared costs are more than the device can do in that time",
-        Declared::TooFew => "declared operations are fewer than a matrix product of these shapes needs",
-        Declared::Partly => "some of the ops declare no operations, so utilization is unknown",
+        DeclaredCosts::Impossible => "declared costs are more than the device can do in that time",
+        DeclaredCosts::TooFew => "declared operations are fewer than a matrix product of these shapes needs",
+        DeclaredCosts::Partly => "some of the ops declare no operations, so utilization is unknown",
         _ => "no operations are declared, so utilization is unknown",
     };
     let (of_op_time, names_of) = (Percent(heavy().map(share).sum::<f64>()), names.join(", "));

@@ -78,7 +78,7 @@ fn stages_nest_and_add_up_to_the_kernel() {
     let gmm = kernel(&report, "gmm");
     assert_eq!((gmm.target.as_deref(), gmm.is_pallas, gmm.ops, gmm.occurrences), (Some("tpu_custom_call"), true, 2, 2));
     assert_eq!((gmm.source.as_deref(), gmm.program.as_str(), gmm.time_ps), (Some("k.py:7"), "jit_f(1)", 30_000));
-    assert_eq!((gmm.dma_stall_ps, gmm.declared), (Some(5_000), Declared::No));
+    assert_eq!((gmm.dma_stall_ps, gmm.declared), (Some(5_000), DeclaredCosts::No));
     let pipeline = gmm.pipeline.unwrap();
     let stage = |name: &str| pipeline.stages.iter().find(|stage| stage.stage == name).unwrap();
     assert_eq!((stage("ep_run_kernel").total_ps, stage("ep_run_kernel").self_ps), (17_000, 14_000));
@@ -141,14 +141,14 @@ fn declared_costs_give_rates_and_impossible_ones_are_flagged() {
         ))
     };
     let possible = kernel(&report_of(&trace("flops=5e6")).unwrap(), "k");
-    assert_eq!((possible.declared, possible.flops), (Declared::Yes, Some(5_000_000)));
+    assert_eq!((possible.declared, possible.flops), (DeclaredCosts::Yes, Some(5_000_000)));
     assert!((possible.flops_per_second.unwrap() - 5e14).abs() < 1.0);
     assert!((possible.flops_percent.unwrap() - 50.0).abs() < 1e-9);
     let report = report_of(&trace("flops=2e7")).unwrap();
-    assert_eq!(kernel(&report, "k").declared, Declared::Impossible);
+    assert_eq!(kernel(&report, "k").declared, DeclaredCosts::Impossible);
     assert!(report.hints[0].contains("more than the device can do"));
     let none = kernel(&report_of(&trace("")).unwrap(), "k");
-    assert_eq!((none.declared, none.flops, none.flops_percent), (Declared::No, None, None));
+    assert_eq!((none.declared, none.flops, none.flops_percent), (DeclaredCosts::No, None, None));
 }
 
 /// What each execution says is added up.
@@ -204,27 +204,27 @@ fn a_cost_of_one_block_is_too_low_for_the_shapes() {
     let needed = 2 * 2048 * 1024 * 2048;
     // As a real kernel declares it: an eighth.
     let found = with_shapes("kernel", PRODUCT, 1_076_887_552);
-    assert_eq!((found.declared, found.needed_flops), (Declared::TooFew, Some(needed)));
+    assert_eq!((found.declared, found.needed_flops), (DeclaredCosts::TooFew, Some(needed)));
     assert!((found.needed_flops_percent.unwrap() - 100.0 * needed as f64 / 1e11).abs() < 1e-9);
     assert!((found.flops_percent.unwrap() - 100.0 * 1_076_887_552.0 / 1e11).abs() < 1e-9, "nothing is replaced");
-    assert_eq!(with_shapes("kernel", PRODUCT, needed).declared, Declared::Yes);
+    assert_eq!(with_shapes("kernel", PRODUCT, needed).declared, DeclaredCosts::Yes);
     // One product of a batch of eight.
     const BATCH: &str = "f32[8,512,512]{2,1,0} of f32[8,512,256]{2,1,0} f32[8,256,512]{2,1,0}";
     let all = 8 * 2 * 512 * 256 * 512;
     assert_eq!(with_shapes("kernel", BATCH, all / 8).needed_flops, Some(all));
-    assert_eq!(with_shapes("kernel", BATCH, all).declared, Declared::Yes);
+    assert_eq!(with_shapes("kernel", BATCH, all).declared, DeclaredCosts::Yes);
     // A few operations for each element are no product, unless the name says so.
-    assert_eq!(with_shapes("add", SQUARE, 3 * 512 * 512).declared, Declared::Yes);
-    assert_eq!(with_shapes("matmul", SQUARE, 3 * 512 * 512).declared, Declared::TooFew);
+    assert_eq!(with_shapes("add", SQUARE, 3 * 512 * 512).declared, DeclaredCosts::Yes);
+    assert_eq!(with_shapes("matmul", SQUARE, 3 * 512 * 512).declared, DeclaredCosts::TooFew);
     let other = with_shapes("matmul", "f32[512,512]{1,0} of f32[512,100]{1,0} f32[50,512]{1,0}", 512);
-    assert_eq!((other.declared, other.needed_flops), (Declared::Yes, None));
+    assert_eq!((other.declared, other.needed_flops), (DeclaredCosts::Yes, None));
 }
 
 #[test]
 fn declared_costs_may_be_as_much_above_the_peak_as_rounding_is() {
     const PLAIN: &str = "f32[8]{0} of f32[8]{0}";
-    assert_eq!(with_shapes("kernel", PLAIN, 100_100_000_000).declared, Declared::Yes);
-    assert_eq!(with_shapes("kernel", PLAIN, 101_000_000_000).declared, Declared::Impossible);
+    assert_eq!(with_shapes("kernel", PLAIN, 100_100_000_000).declared, DeclaredCosts::Yes);
+    assert_eq!(with_shapes("kernel", PLAIN, 101_000_000_000).declared, DeclaredCosts::Impossible);
 }
 
 #[test]

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::hlo::{ArrayShape, Instruction, InstructionRef, Product, Shape};
+use crate::hlo::{ArrayShape, Instruction, InstructionRef, MatrixProduct, Shape};
 
 /// Operations of elementwise ops that are fused with a product are less than this of it.
 const FUSED_SHARE: f64 = 0.02;
@@ -21,13 +21,13 @@ const NO_ANSWER: &str = "the capture holds no HLO, and no operand explains the r
 pub(super) const NO_SHAPES: &str = "the capture holds no HLO, and the text no shapes";
 
 /// The product that a fusion must do, or why it is not known.
-pub(super) fn infer(fusion: &InstructionRef, recorded_flops: Option<u64>) -> Result<Product, &'static str> {
-    let arrays = |instruction: &Instruction| -> Vec<Array> {
+pub(super) fn infer(fusion: &InstructionRef, recorded_flops: Option<u64>) -> Result<MatrixProduct, &'static str> {
+    let arrays = |instruction: &Instruction| -> Vec<OperandArray> {
         let shape = instruction.shape.as_deref();
-        shape.into_iter().flat_map(Shape::arrays).filter_map(Array::new).take(MAX_ARRAYS).collect()
+        shape.into_iter().flat_map(Shape::arrays).filter_map(OperandArray::new).take(MAX_ARRAYS).collect()
     };
     let results = arrays(fusion);
-    let operands: Vec<Array> = fusion.operands().take(MAX_ARRAYS).flat_map(arrays).collect();
+    let operands: Vec<OperandArray> = fusion.operands().take(MAX_ARRAYS).flat_map(arrays).collect();
     if results.is_empty() || operands.is_empty() {
         return Err(NO_SHAPES);
     }
@@ -44,13 +44,13 @@ pub(super) fn infer(fusion: &InstructionRef, recorded_flops: Option<u64>) -> Res
 }
 
 /// An array without dimensions of size 1, which change nothing.
-struct Array {
+struct OperandArray {
     dtype: &'static str,
     dims: Vec<u64>,
     elements: u64,
 }
 
-impl Array {
+impl OperandArray {
     fn new(shape: &ArrayShape<'static>) -> Option<Self> {
         let dims = shape.dims.iter().copied().filter(|&dim| dim != 1).collect();
         let elements = shape.elements().filter(|&elements| elements > 1)?;
@@ -58,7 +58,7 @@ impl Array {
     }
 }
 
-fn with_flops(results: &[Array], operands: &[Array], flops: u64) -> BTreeSet<Product> {
+fn with_flops(results: &[OperandArray], operands: &[OperandArray], flops: u64) -> BTreeSet<MatrixProduct> {
     let mut answers = BTreeSet::new();
     for result in results {
         for operand in operands {
@@ -77,7 +77,7 @@ fn with_flops(results: &[Array], operands: &[Array], flops: u64) -> BTreeSet<Pro
 }
 
 /// `[m,k] × [k,n] → [m,n]`, each of two dimensions in any order, behind the dimensions of a batch if there is one.
-fn plain(results: &[Array], operands: &[Array]) -> BTreeSet<Product> {
+fn plain(results: &[OperandArray], operands: &[OperandArray]) -> BTreeSet<MatrixProduct> {
     let mut answers = BTreeSet::new();
     let ([result], [left, right]) = (results, operands) else { return answers };
     for ([left_dims, right_dims, [m, n]], batch) in as_matrices([left, right, result]) {
@@ -87,7 +87,7 @@ fn plain(results: &[Array], operands: &[Array]) -> BTreeSet<Product> {
             let fits = k == other_k && ((free, other_free) == (m, n) || (free, other_free) == (n, m));
             let multiplications = result.elements.checked_mul(k).filter(|_| fits);
             if let Some(multiplications) = multiplications {
-                answers.insert(Product { batch, ..answer(left, result, [m, k, n], multiplications) });
+                answers.insert(MatrixProduct { batch, ..answer(left, result, [m, k, n], multiplications) });
             }
         }
     }
@@ -95,10 +95,11 @@ fn plain(results: &[Array], operands: &[Array]) -> BTreeSet<Product> {
 }
 
 /// The ways to see two operands and their result as matrices, each with the number of products.
-fn as_matrices([left, right, result]: [&Array; 3]) -> Vec<([[u64; 2]; 3], u64)> {
+fn as_matrices([left, right, result]: [&OperandArray; 3]) -> Vec<([[u64; 2]; 3], u64)> {
     let mut ways = Vec::new();
     // A batch: what all three begin with. Of plain matrices it is empty.
-    let split = |array: &Array| array.dims.split_last_chunk::<2>().map(|(batch, matrix)| (batch.to_vec(), *matrix));
+    let split =
+        |array: &OperandArray| array.dims.split_last_chunk::<2>().map(|(batch, matrix)| (batch.to_vec(), *matrix));
     if let (Some((batch, left)), Some((of_right, right)), Some((of_result, result))) =
         (split(left), split(right), split(result))
         && batch == of_right
@@ -108,11 +109,11 @@ fn as_matrices([left, right, result]: [&Array; 3]) -> Vec<([[u64; 2]; 3], u64)> 
         ways.push(([left, right, result], count));
     }
     // Rows of several dimensions on one side, a plain matrix on the other.
-    let flat = |array: &Array| match array.dims.split_last() {
+    let flat = |array: &OperandArray| match array.dims.split_last() {
         Some((&last, rows)) if rows.len() > 1 => Some((rows.to_vec(), last)),
         _ => None,
     };
-    let plain = |array: &Array| <[u64; 2]>::try_from(array.dims.as_slice()).ok();
+    let plain = |array: &OperandArray| <[u64; 2]>::try_from(array.dims.as_slice()).ok();
     for (rows, matrix) in [(left, right), (right, left)] {
         if let (Some((rows, k)), Some(matrix), Some((of_result, n))) = (flat(rows), plain(matrix), flat(result))
             && rows == of_result
@@ -130,8 +131,8 @@ fn product(dims: &[u64]) -> Option<u64> {
 
 /// Rows and columns may change their roles: the smaller one comes first, so that both
 /// ways are one answer.
-fn answer(operand: &Array, result: &Array, [m, k, n]: [u64; 3], multiplications: u64) -> Product {
-    Product {
+fn answer(operand: &OperandArray, result: &OperandArray, [m, k, n]: [u64; 3], multiplications: u64) -> MatrixProduct {
+    MatrixProduct {
         batch: 1,
         m: m.min(n),
         k,

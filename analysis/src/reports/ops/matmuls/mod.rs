@@ -26,7 +26,7 @@ use crate::facts::TraceFacts;
 use crate::facts::category::OpGroup;
 use crate::hardware::chips::Chip;
 use crate::hardware::peaks::Peaks;
-use crate::hlo::{InstructionRef, Product};
+use crate::hlo::{InstructionRef, MatrixProduct};
 use crate::reports::ops::op_stats::Ops;
 pub use by_size::SizeRow;
 pub use row::{MatmulRow, MatmulSizes, SizesFrom};
@@ -97,7 +97,7 @@ impl Analysis for Matmuls {
 }
 
 /// The product that an op with these shapes can only be, if it is one: `[m,k] × [k,n] → [m,n]`.
-pub(crate) fn plain_product(instruction: &InstructionRef) -> Option<Product> {
+pub(crate) fn plain_product(instruction: &InstructionRef) -> Option<MatrixProduct> {
     from_shapes::infer(instruction, None).ok()
 }
 

@@ -6,7 +6,7 @@ use trace_model::OpId;
 use super::from_shapes;
 use crate::hardware::limits::{BoundBy, possible};
 use crate::hardware::padding::{self, Dimension, Padding};
-use crate::hlo::{InstructionRef, NoProduct, Origin, Product};
+use crate::hlo::{HloOrigin, InstructionRef, MatrixProduct, NoProduct};
 use crate::reports::ops::op_stats::OpRow;
 
 /// Below this difference to the padding efficiency the measured utilization shows
@@ -116,8 +116,8 @@ impl MatmulRow {
         match instruction.module().products(instruction) {
             Ok(products) => {
                 let from = match instruction.module().origin {
-                    Origin::Proto => SizesFrom::Program,
-                    Origin::Text => SizesFrom::Text,
+                    HloOrigin::Proto => SizesFrom::Program,
+                    HloOrigin::Text => SizesFrom::Text,
                 };
                 out.take_products(&products, from);
             }
@@ -165,7 +165,7 @@ impl MatmulRow {
         }
     }
 
-    fn take_products(&mut self, products: &[Product], from: SizesFrom) {
+    fn take_products(&mut self, products: &[MatrixProduct], from: SizesFrom) {
         let Some(largest) = products.iter().max_by_key(|product| product.multiplications) else { return };
         self.sizes = Some(MatmulSizes { batch: largest.batch, m: largest.m, k: largest.k, n: largest.n });
         self.sizes_from = Some(from);

@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
 use super::from_shapes::infer;
-use crate::hlo::{HloModule, InstructionRef, Product};
+use crate::hlo::{HloModule, InstructionRef, MatrixProduct};
 
-fn inferred(text: &str, flops: Option<u64>) -> Result<Product, &'static str> {
+fn inferred(text: &str, flops: Option<u64>) -> Result<MatrixProduct, &'static str> {
     let module = Arc::new(HloModule::from_text(text).unwrap());
     let id = module.find("f").unwrap();
     infer(&InstructionRef::new(module, id).unwrap(), flops)

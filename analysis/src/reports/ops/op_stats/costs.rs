@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use trace_model::{Access, MemorySpace, Op, OpId, TraceModel};
 
-use super::precision::Narrow;
+use super::precision::NarrowType;
 use super::sums::{OpKey, OpSums, plus};
 use super::{MemoryBytes, estimate, precision};
 use crate::engine::Context;
 use crate::engine::Fact;
 use crate::facts::TraceFacts as _;
 use crate::facts::category::{OpClass, OpClasses, OpGroup};
-use crate::hardware::limits::{BoundBy, Work, is_beyond_peak};
+use crate::hardware::limits::{BoundBy, OpWork, is_beyond_peak};
 use crate::hardware::peaks::Peaks;
 use crate::math::parallel;
 
@@ -48,9 +48,9 @@ impl OpCosts {
     /// The limits that this work, done in `seconds`, exceeds: its amounts cannot be right.
     pub fn beyond_peaks(&self, seconds: f64, peaks: &Peaks) -> impl Iterator<Item = BoundBy> {
         // Operations of narrow types whose speed is unknown can exceed the peak of bf16.
-        let model = Work { flops: self.model_flops_as_bf16(), ..Work::default() };
+        let model = OpWork { flops: self.model_flops_as_bf16(), ..OpWork::default() };
         let all = [self.work(), model];
-        let exceeds = move |limit, work: &Work| {
+        let exceeds = move |limit, work: &OpWork| {
             work.percent_of(limit, seconds, peaks).is_some_and(is_beyond_peak)
                 || work.takes_no_time(limit, seconds, peaks)
         };
@@ -58,8 +58,8 @@ impl OpCosts {
     }
 
     /// The same without what counts against `limits`.
-    pub(super) fn without(&self, limits: &[BoundBy]) -> (Work, Self) {
-        let (mut work, mut costs) = (Work { flops: self.flops.map(|flops| flops as f64), ..self.work() }, *self);
+    pub(super) fn without(&self, limits: &[BoundBy]) -> (OpWork, Self) {
+        let (mut work, mut costs) = (OpWork { flops: self.flops.map(|flops| flops as f64), ..self.work() }, *self);
         for limit in limits {
             match limit {
                 BoundBy::Compute => (work.flops, costs.flops, costs.model_flops) = (None, None, None),
@@ -81,9 +81,9 @@ impl OpCosts {
 
     /// As limits see them. Where operations at the bf16 rate are unknown, those of the
     /// algorithm stand in.
-    pub fn work(&self) -> Work {
+    pub fn work(&self) -> OpWork {
         let memory = |get: fn(&MemoryBytes) -> u64| self.memory.as_ref().map(|memory| get(memory) as f64);
-        Work {
+        OpWork {
             flops: self.flops_as_bf16(),
             hbm_bytes: self.hbm_bytes().map(|bytes| bytes as f64),
             cmem_read_bytes: memory(|memory| memory.cmem_read_bytes),
@@ -123,7 +123,7 @@ struct TextCosts {
     /// HBM traffic concluded from shapes, where the format lost it.
     hbm_bytes: Option<u64>,
     /// Type of the operands of a matrix op, where it runs faster than bf16.
-    narrow: Option<Narrow>,
+    narrow: Option<NarrowType>,
 }
 
 impl TextCosts {

@@ -36,7 +36,7 @@ use trace_model::{GroupId, GroupKind, Picos};
 use crate::engine::{Analysis, AnalysisError, Context, counted};
 use crate::facts::TraceFacts as _;
 use crate::facts::category::{OpGroup, by_group};
-use crate::hardware::limits::{BoundBy, Work};
+use crate::hardware::limits::{BoundBy, OpWork};
 use crate::hardware::peaks::{DIFFERENT_PEAKS, NO_PEAK, Peaks};
 use crate::math::parallel;
 pub use beyond::BeyondPeak;
@@ -45,7 +45,7 @@ use costs::MemoryRule;
 pub(crate) use costs::OpCostModel;
 pub use costs::OpCosts;
 pub use row::{CoreOpTime, MemoryBytes, OpRates, OpRow};
-use rows::Merged;
+use rows::MergedRows;
 pub use rows::OpRows;
 use sums::{CoreSums, is_leaf};
 
@@ -117,7 +117,7 @@ pub struct CoreOps {
     /// Union of all ops that keep it on duty, containers too, on the shared timeline (as `XProf`).
     pub on_duty_ps: i64,
     /// Work of the leaf ops.
-    pub work: Work,
+    pub work: OpWork,
     /// Operations of the algorithm.
     pub model_flops: Option<f64>,
     /// The same, narrow types as the bf16 operations that take as long.
@@ -154,7 +154,7 @@ pub struct CoreOps {
 /// Work of one core over a window.
 pub(crate) struct CoreWork {
     /// Of the leaf ops.
-    pub work: Work,
+    pub work: OpWork,
     /// Bytes to and from all memories.
     pub bytes: Option<f64>,
     /// The window.
@@ -168,7 +168,7 @@ impl CoreOps {
     /// algorithm stand in, as in rows.
     pub(crate) fn core_work(&self) -> CoreWork {
         CoreWork {
-            work: Work { flops: self.work.flops.or(self.model_flops_as_bf16), ..self.work },
+            work: OpWork { flops: self.work.flops.or(self.model_flops_as_bf16), ..self.work },
             bytes: self.bytes,
             time_ps: self.total_time_ps,
             peaks: self.peaks.clone(),
@@ -203,7 +203,7 @@ impl Analysis for Ops {
 
     fn run(cx: &Context<'_>) -> Result<OpsReport, AnalysisError> {
         let basis: &Arc<OpCostModel> = cx.fact();
-        let (mut cores, mut merged) = (Vec::new(), Merged::new(cx.model));
+        let (mut cores, mut merged) = (Vec::new(), MergedRows::new(cx.model));
         for_each_core(cx, true, |sums| {
             cores.push(core_report(cx, basis, &sums));
             merged.add(sums);
@@ -262,7 +262,7 @@ fn why_no_ops(cx: &Context<'_>) -> String {
     reason.to_owned()
 }
 
-fn report(basis: &Arc<OpCostModel>, cores: Vec<CoreOps>, merged: Merged) -> OpsReport {
+fn report(basis: &Arc<OpCostModel>, cores: Vec<CoreOps>, merged: MergedRows) -> OpsReport {
     let sum = |time: fn(&CoreOps) -> i64| cores.iter().map(time).fold(0, i64::saturating_add);
     let (total_time_ps, op_time_ps) = (sum(|core| core.total_time_ps), sum(|core| core.op_time_ps));
     let peaks = cores.iter().map(|core| core.peaks.clone()).reduce(|all, one| all.common(&one)).unwrap_or_default();
@@ -290,7 +290,7 @@ fn core_report(cx: &Context<'_>, basis: &OpCostModel, core: &CoreSums) -> CoreOp
         idle_ps: 0,
         busy_ps: core.duty.unwrap_or_default().busy.ps(),
         on_duty_ps: core.duty.unwrap_or_default().on_duty.ps(),
-        work: Work::default(),
+        work: OpWork::default(),
         model_flops: None,
         model_flops_as_bf16: None,
         bytes: None,

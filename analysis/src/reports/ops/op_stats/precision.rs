@@ -14,13 +14,13 @@ use trace_model::hlo_text::HloText;
 
 /// Kinds of elements that chips multiply faster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Narrow {
+pub(super) enum NarrowType {
     Int8,
     Fp8,
     Int4,
 }
 
-impl Narrow {
+impl NarrowType {
     /// Rate over the bf16 rate; `None` if it is the same or not published.
     pub fn speedup(self, peaks: &Peaks) -> Option<f64> {
         let rate = match self {
@@ -33,7 +33,7 @@ impl Narrow {
 }
 
 /// What a matrix op multiplies; `None` if that is not certain, or wide.
-pub(super) fn narrow(text: &str) -> Option<Narrow> {
+pub(super) fn narrow(text: &str) -> Option<NarrowType> {
     let hlo = HloText::parse(text).filter(|hlo| matches!(hlo.opcode, "dot" | "convolution"))?;
     let operands = hlo.operand_list();
     let [left, right] = operands.as_slice() else { return None };
@@ -41,9 +41,9 @@ pub(super) fn narrow(text: &str) -> Option<Narrow> {
         let shape = operand.shape.as_ref()?;
         match shape.arrays().as_slice() {
             [array] => match array.dtype {
-                "s8" | "u8" => Some(Narrow::Int8),
-                "s4" | "u4" => Some(Narrow::Int4),
-                dtype if dtype.starts_with("f8e") => Some(Narrow::Fp8),
+                "s8" | "u8" => Some(NarrowType::Int8),
+                "s4" | "u4" => Some(NarrowType::Int4),
+                dtype if dtype.starts_with("f8e") => Some(NarrowType::Fp8),
                 _ => None,
             },
             _ => None,

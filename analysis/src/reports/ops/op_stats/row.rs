@@ -5,10 +5,10 @@ use trace_model::{Op, OpId, Picos, TraceModel};
 
 use super::costs::OpCosts;
 use super::percent;
-use super::rows::{CoreShare, OpRows, Total};
+use super::rows::{CoreShare, OpRows, OpTotal};
 use super::sums::is_leaf;
 use crate::facts::category::{CollectiveKind, OpClass, OpGroup};
-use crate::hardware::limits::{BoundBy, Work, possible, ratio};
+use crate::hardware::limits::{BoundBy, OpWork, possible, ratio};
 
 /// Bytes by memory and direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
@@ -58,7 +58,7 @@ pub struct CoreOpTime {
 #[derive(Clone, Copy)]
 pub struct OpRow<'a> {
     pub(super) rows: &'a OpRows,
-    pub(super) total: &'a Total,
+    pub(super) total: &'a OpTotal,
 }
 
 /// How fast an op worked over its total time, and how near that is to the limits.
@@ -252,7 +252,7 @@ impl<'a> OpRow<'a> {
     }
 
     /// The work of all executions, as limits see it.
-    pub fn work(self) -> Work {
+    pub fn work(self) -> OpWork {
         self.costs().work()
     }
 

@@ -12,7 +12,7 @@ use crate::hardware::peaks::Peaks;
 
 /// Sums of one op over all cores.
 #[derive(Clone)]
-pub(super) struct Total {
+pub(super) struct OpTotal {
     pub subject: OpKey,
     pub sums: OpSums,
     /// The core that ran it first. Its sums are `sums` minus those of the other cores.
@@ -44,19 +44,19 @@ pub struct OpRows {
     pub(super) total_time_ps: i64,
     /// Self time of all ops.
     pub(super) op_time_ps: i64,
-    totals: Vec<Total>,
+    totals: Vec<OpTotal>,
     shares: Vec<CoreShare>,
 }
 
 /// Rows in the making: one core after the other.
-pub(super) struct Merged {
+pub(super) struct MergedRows {
     sums: SumsByOp,
-    /// By row of `sums`: [`Total::first`] and [`Total::last`].
+    /// By row of `sums`: [`OpTotal::first`] and [`OpTotal::last`].
     cores: Vec<(GroupId, u32)>,
     shares: Vec<CoreShare>,
 }
 
-impl Merged {
+impl MergedRows {
     pub fn new(model: &TraceModel) -> Self {
         Self { sums: SumsByOp::new(model), cores: Vec::new(), shares: Vec::new() }
     }
@@ -85,10 +85,10 @@ impl Merged {
     /// In the order of the report: by self time, the largest first; ties by name, then program.
     pub fn finish(self, basis: Arc<OpCostModel>, peaks: Peaks, total_time_ps: i64, op_time_ps: i64) -> OpRows {
         let totals = self.sums.into_found().into_iter().zip(self.cores);
-        let total = |((subject, sums), (first, last))| Total { subject, sums, first, last };
-        let mut totals: Vec<Total> = totals.map(total).collect();
+        let total = |((subject, sums), (first, last))| OpTotal { subject, sums, first, last };
+        let mut totals: Vec<OpTotal> = totals.map(total).collect();
         totals.sort_by(|a, b| {
-            let name = |total: &Total| (basis.name(total.subject), basis.program_title(total.subject));
+            let name = |total: &OpTotal| (basis.name(total.subject), basis.program_title(total.subject));
             let names = || name(a).cmp(&name(b)).then_with(|| a.subject.cmp(&b.subject));
             Reverse(a.sums.self_time).cmp(&Reverse(b.sums.self_time)).then_with(names)
         });
@@ -123,7 +123,7 @@ impl OpRows {
     }
 
     /// What each core did of an op.
-    pub(super) fn shares_of(&self, total: &Total) -> Vec<CoreShare> {
+    pub(super) fn shares_of(&self, total: &OpTotal) -> Vec<CoreShare> {
         let share = |row: u32| self.shares.get(row as usize).copied();
         let others = std::iter::successors(share(total.last), |last| share(last.before));
         let OpSums { occurrences, total: time, self_time: own, .. } = total.sums;

@@ -10,7 +10,7 @@ use trace_model::{
 use crate::engine::{AnalysisError, Context, Scope};
 use crate::facts::category::{OpClass, OpClasses};
 use crate::facts::window::extent_of;
-use crate::facts::{TraceFacts as _, window::Window};
+use crate::facts::{TraceFacts as _, window::TimeWindow};
 use crate::math::intervals::IntervalSet;
 
 /// What slices are grouped by: the op, or the label of slices without one.
@@ -75,16 +75,16 @@ pub(super) struct EventStats {
 pub(super) struct CoreSums {
     pub core: GroupId,
     /// Over which idle time is measured, see [`op_window`].
-    pub window: Window,
+    pub window: TimeWindow,
     /// What ran, ops first.
     sums: Vec<(OpKey, OpSums)>,
     /// `None` if nobody asked for it.
-    pub duty: Option<Duty>,
+    pub duty: Option<DutyTime>,
 }
 
 /// How long a core worked.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Duty {
+pub(super) struct DutyTime {
     /// Leaf ops that keep the core on duty, by the clock that timed them.
     pub busy: Picos,
     /// The same as `XProf` takes it: every op that is not off duty, containers
@@ -102,7 +102,7 @@ pub(super) struct Duty {
 /// ops        [a][b]  [c      ]
 /// measured   [               ]
 /// ```
-pub(super) fn op_window(cx: &Context<'_>, core: GroupId) -> Result<Option<Window>, AnalysisError> {
+pub(super) fn op_window(cx: &Context<'_>, core: GroupId) -> Result<Option<TimeWindow>, AnalysisError> {
     if cx.scope == Scope::WholeTrace {
         return Ok(extent_of(cx, core, |kind| matches!(kind, TrackKind::Steps | TrackKind::Ops)));
     }
@@ -113,12 +113,12 @@ pub(super) fn op_window(cx: &Context<'_>, core: GroupId) -> Result<Option<Window
     let ends = lanes.iter().filter_map(last).map(|slice| slice.measured_range().end);
     let end = ends.fold(window.measured.end, Timestamp::max);
     let measured = TimeRange::new(window.measured.start, end);
-    Ok(Some(Window { measured, ..window }))
+    Ok(Some(TimeWindow { measured, ..window }))
 }
 
 impl CoreSums {
     /// Adds up one core over its [`op_window`], with its duty where `classes` are given; `None` if it recorded no ops.
-    pub fn collect(cx: &Context<'_>, core: GroupId, window: Window, classes: Option<&OpClasses>) -> Option<Self> {
+    pub fn collect(cx: &Context<'_>, core: GroupId, window: TimeWindow, classes: Option<&OpClasses>) -> Option<Self> {
         let track = cx.model.track_of_kind(core, TrackKind::Ops)?;
         let mut sums = SumsByOp::new(cx.model);
         for slice in slices_in(cx, track, window) {
@@ -196,7 +196,7 @@ pub(super) fn is_leaf(class: OpClass, sums: &OpSums) -> bool {
     !class.may_have_inner_ops() && (class.category_recorded() || !sums.has_children)
 }
 
-fn slices_in<'a>(cx: &Context<'a>, track: TrackId, window: Window) -> impl Iterator<Item = SliceRef<'a>> {
+fn slices_in<'a>(cx: &Context<'a>, track: TrackId, window: TimeWindow) -> impl Iterator<Item = SliceRef<'a>> {
     let (model, range) = (cx.model, counted(cx, window));
     let lanes = model.lanes(track).iter();
     lanes.flat_map(move |lane| model.slices_in(lane, range)).filter(move |slice| range.contains(slice.start()))
@@ -204,12 +204,12 @@ fn slices_in<'a>(cx: &Context<'a>, track: TrackId, window: Window) -> impl Itera
 
 /// Of the whole trace everything counts: an instant at the very end would start outside the half-open window, a program
 /// before the first op as well.
-fn counted(cx: &Context<'_>, window: Window) -> TimeRange {
+fn counted(cx: &Context<'_>, window: TimeWindow) -> TimeRange {
     if cx.scope == Scope::WholeTrace { TimeRange::new(Timestamp::MIN, Timestamp::MAX) } else { window.range }
 }
 
 /// About how many slices [`CoreSums::collect`] goes through.
-pub(super) fn count(cx: &Context<'_>, core: GroupId, window: Window) -> usize {
+pub(super) fn count(cx: &Context<'_>, core: GroupId, window: TimeWindow) -> usize {
     let lanes = cx.model.track_of_kind(core, TrackKind::Ops).map(|track| cx.model.lanes(track)).unwrap_or_default();
     let range = counted(cx, window);
     lanes.iter().map(|lane| cx.model.slices_in(lane, range).size_hint().0).sum()
@@ -224,7 +224,7 @@ const EVENT_FACTS: [SliceAttr; 5] =
 fn facts_in<'a>(
     cx: &Context<'a>,
     track: TrackId,
-    window: Window,
+    window: TimeWindow,
     fact: SliceAttr,
 ) -> impl Iterator<Item = (SliceRef<'a>, i64)> {
     let (model, range) = (cx.model, counted(cx, window));
@@ -234,13 +234,13 @@ fn facts_in<'a>(
 }
 
 /// Needs complete sums to know the leaves.
-fn duty(cx: &Context<'_>, track: TrackId, window: Window, classes: &OpClasses, sums: &mut SumsByOp) -> Duty {
+fn duty(cx: &Context<'_>, track: TrackId, window: TimeWindow, classes: &OpClasses, sums: &mut SumsByOp) -> DutyTime {
     let on_duty = || slices_in(cx, track, window).filter(|slice| !classes.class_of(slice.op()).is_off_duty());
     let mut is_leaf = |slice: &SliceRef<'_>| is_leaf(classes.class_of(slice.op()), sums.at(OpKey::of(*slice)).1);
     let busy = on_duty().filter(&mut is_leaf).map(SliceRef::measured_range);
     // One after the other: each lists its ranges.
     let busy = busy.collect::<IntervalSet>().measure();
-    Duty { busy, on_duty: on_duty().map(SliceRef::range).collect::<IntervalSet>().measure() }
+    DutyTime { busy, on_duty: on_duty().map(SliceRef::range).collect::<IntervalSet>().measure() }
 }
 
 fn add_aggregates(model: &TraceModel, core: GroupId, sums: &mut SumsByOp) {

@@ -27,7 +27,7 @@ struct Rig {
 impl Rig {
     fn new() -> Self {
         let mut builder = TraceBuilder::new();
-        builder.source_mut().tells = Tells { memory_of_bytes: true, allocations: true };
+        builder.source_mut().tells = FormatContents { memory_of_bytes: true, allocations: true };
         let host = builder.group(None, GroupKind::Host, "host");
         let program = builder.program("jit_f", Some(7));
         Self { builder, host, program }
@@ -212,7 +212,7 @@ fn aggregated_ops_count_with_their_sums() {
     let ops = rig.core(0);
     let copy = rig.op("copy", "copy", |_| ());
     rig.add(ops, copy, 0, 50);
-    rig.builder.add_aggregate(Aggregate {
+    rig.builder.add_aggregate(AggregatedOp {
         track: ops,
         label: copy,
         occurrences: 9,

@@ -15,7 +15,7 @@ use crate::hardware::limits::BoundBy;
 #[derive(Serialize, JsonSchema)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that do not exclude each other")]
 #[schemars(rename = "OpRow")]
-struct Written<'a> {
+struct WrittenOpRow<'a> {
     /// Name of the program, with its id.
     program: &'a str,
     /// Name of the instruction.
@@ -68,7 +68,7 @@ struct Written<'a> {
     per_core: Vec<CoreOpTime>,
 }
 
-impl<'a> From<OpRow<'a>> for Written<'a> {
+impl<'a> From<OpRow<'a>> for WrittenOpRow<'a> {
     fn from(row: OpRow<'a>) -> Self {
         Self {
             program: row.program(),
@@ -102,7 +102,7 @@ impl<'a> From<OpRow<'a>> for Written<'a> {
 
 impl Serialize for OpRow<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Written::from(*self).serialize(serializer)
+        WrittenOpRow::from(*self).serialize(serializer)
     }
 }
 
@@ -117,6 +117,6 @@ impl JsonSchema for OpRows {
         "OpRows".into()
     }
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        Vec::<Written<'_>>::json_schema(generator)
+        Vec::<WrittenOpRow<'_>>::json_schema(generator)
     }
 }

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use trace_model::Picos;
 
 use crate::facts::category::OpGroup;
-use crate::hardware::limits::{BoundBy, Work, ratio};
+use crate::hardware::limits::{BoundBy, OpWork, ratio};
 use crate::hardware::peaks::Peaks;
 use crate::reports::ops::op_stats::{CoreWork, OpRow};
 
@@ -26,7 +26,7 @@ pub struct MemoryPoint {
 
 /// One point of the plot.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Point {
+pub struct RooflinePoint {
     /// Op, device, or `Program`.
     pub name: String,
     /// Program of an op.
@@ -38,7 +38,7 @@ pub struct Point {
     /// Self time of an op of all self time.
     pub self_of_op_time_percent: Option<f64>,
     /// Operations and bytes.
-    pub work: Work,
+    pub work: OpWork,
     /// Bytes to and from all memories.
     pub bytes: Option<f64>,
     /// Achieved.
@@ -72,9 +72,9 @@ pub struct Point {
     pub ideal_time_ps: Option<f64>,
 }
 
-impl Point {
+impl RooflinePoint {
     /// The point of some work done in some time.
-    pub fn new(name: &str, work: Work, time_ps: i64, peaks: &Peaks) -> Self {
+    pub fn new(name: &str, work: OpWork, time_ps: i64, peaks: &Peaks) -> Self {
         let seconds = time_ps as f64 * 1e-12;
         let bound = work.bound(seconds, peaks);
         let efficiency = bound.map(|(_, percent)| percent);
@@ -155,7 +155,7 @@ impl Point {
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepWork {
     name: Box<str>,
-    work: Work,
+    work: OpWork,
     bytes: Option<f64>,
     time_ps: i64,
     peaks: Arc<Peaks>,
@@ -164,7 +164,7 @@ pub struct StepWork {
 impl StepWork {
     /// All cores of a report together, of `steps` steps the average.
     pub(super) fn of_cores(name: &str, cores: &[CoreWork], off_ps: i64, steps: u32) -> Self {
-        let total = cores.iter().fold(Work::default(), |sum, core| sum.plus(&core.work));
+        let total = cores.iter().fold(OpWork::default(), |sum, core| sum.plus(&core.work));
         let bytes = cores.iter().filter_map(|core| core.bytes).reduce(|a, b| a + b);
         let share = 1.0 / f64::from(steps.max(1));
         let time = cores.iter().map(|core| core.time_ps).sum::<Picos>();
@@ -184,8 +184,8 @@ impl StepWork {
     }
 
     /// Its point.
-    pub fn point(&self) -> Point {
-        Point::new(&self.name, self.work, self.time_ps, &self.peaks).with_bytes(self.bytes)
+    pub fn point(&self) -> RooflinePoint {
+        RooflinePoint::new(&self.name, self.work, self.time_ps, &self.peaks).with_bytes(self.bytes)
     }
 }
 

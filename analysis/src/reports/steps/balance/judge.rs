@@ -37,7 +37,7 @@ pub struct BalancedQuantity {
 /// Whether it is always the same device that works longest.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
-pub enum Pattern {
+pub enum ImbalancePattern {
     /// In hardly any step does a device stand out.
     Balanced,
     /// Mostly the same one.
@@ -67,9 +67,9 @@ const FEW_STEPS: usize = 3;
 /// A run is uneven if so many of its steps are.
 const UNEVEN_STEPS: f64 = 0.1;
 
-pub(super) fn pattern(steps: &[StepBalance]) -> Pattern {
+pub(super) fn pattern(steps: &[StepBalance]) -> ImbalancePattern {
     if steps.len() < FEW_STEPS {
-        return Pattern::Unknown;
+        return ImbalancePattern::Unknown;
     }
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for step in steps.iter().filter(|step| step.imbalance_percent.is_some_and(|percent| percent >= UNEVEN_PERCENT)) {
@@ -80,19 +80,19 @@ pub(super) fn pattern(steps: &[StepBalance]) -> Pattern {
     match most {
         Some((core, &count)) if uneven as f64 >= UNEVEN_STEPS * steps.len() as f64 => {
             if count * 2 > uneven {
-                Pattern::Persistent { core: (*core).to_owned(), steps: count, uneven }
+                ImbalancePattern::Persistent { core: (*core).to_owned(), steps: count, uneven }
             } else {
-                Pattern::Rotating { cores: counts.len(), uneven }
+                ImbalancePattern::Rotating { cores: counts.len(), uneven }
             }
         }
-        _ => Pattern::Balanced,
+        _ => ImbalancePattern::Balanced,
     }
 }
 
 /// What to compare, and of what it is.
-type Measure<T> = (&'static str, &'static str, &'static str, fn(&T) -> Option<f64>);
+type DeviceMeasure<T> = (&'static str, &'static str, &'static str, fn(&T) -> Option<f64>);
 
-const OF_DEVICES: [Measure<DeviceLoad>; 7] = [
+const OF_DEVICES: [DeviceMeasure<DeviceLoad>; 7] = [
     ("work_ps", "Work", "step", |load| load.work_ps),
     ("step_ps", "Step time", "step", |load| load.step_ps),
     ("exposed_comm_ps", "Exposed comm", "step", |load| load.exposed_comm_ps),
@@ -102,7 +102,7 @@ const OF_DEVICES: [Measure<DeviceLoad>; 7] = [
     ("barrier_ps", "Barriers", "window", |load| load.barrier_ps),
 ];
 
-const OF_HOSTS: [Measure<HostLoad>; 3] = [
+const OF_HOSTS: [DeviceMeasure<HostLoad>; 3] = [
     ("work_ps", "Work", "step", |load| load.work_ps),
     ("exposed_comm_ps", "Exposed comm", "step", |load| load.exposed_comm_ps),
     ("barrier_ps", "Barriers", "window", |load| load.barrier_ps),
@@ -145,12 +145,12 @@ fn scores(values: &[f64], whole: f64) -> Vec<f64> {
 
 fn compare<T>(
     loads: &[T],
-    measures: &[Measure<T>],
+    measures: &[DeviceMeasure<T>],
     name: impl Fn(&T) -> &String,
     step: f64,
     window: f64,
 ) -> Vec<BalancedQuantity> {
-    let one = |&(id, title, of, value): &Measure<T>| {
+    let one = |&(id, title, of, value): &DeviceMeasure<T>| {
         let known: Vec<(&T, f64)> = loads.iter().filter_map(|load| Some((load, value(load)?))).collect();
         let values: Vec<f64> = known.iter().map(|(_, value)| *value).collect();
         let (median_ps, min_ps) = (median(&values)?, values.iter().copied().reduce(f64::min)?);
@@ -182,7 +182,7 @@ pub(super) fn statement(
     loads: &[DeviceLoad],
     quantities: &[BalancedQuantity],
     steps: &[StepBalance],
-    pattern: &Pattern,
+    pattern: &ImbalancePattern,
 ) -> String {
     let length = |ps: f64| Picos::from_ps(ps.round() as i64).to_string();
     let mut clauses = Vec::new();
@@ -206,13 +206,13 @@ pub(super) fn statement(
         });
     }
     clauses.extend(match pattern {
-        Pattern::Persistent { core, steps, uneven } => {
+        ImbalancePattern::Persistent { core, steps, uneven } => {
             Some(format!("{core} works most in {steps} of {uneven} uneven steps"))
         }
-        Pattern::Rotating { cores, uneven } => {
+        ImbalancePattern::Rotating { cores, uneven } => {
             Some(format!("in {uneven} uneven steps {cores} devices take turns: uneven work rather than a slow chip"))
         }
-        Pattern::Balanced | Pattern::Unknown => None,
+        ImbalancePattern::Balanced | ImbalancePattern::Unknown => None,
     });
     if let Some((cost, time)) = mean_cost(steps).filter(|(cost, time)| *cost >= 0.001 * time) {
         let percent = 100.0 * cost / time;

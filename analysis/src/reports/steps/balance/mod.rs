@@ -24,10 +24,10 @@ pub(crate) mod tests;
 use serde::Serialize;
 use trace_model::GroupId;
 
-pub use judge::{BalancedQuantity, Pattern};
+pub use judge::{BalancedQuantity, ImbalancePattern};
 pub use load::StepLoad;
 
-use crate::engine::Name;
+use crate::engine::SharedName;
 use crate::engine::{Analysis, AnalysisError, Context};
 use crate::reports::steps::devices::Devices;
 
@@ -64,7 +64,7 @@ pub struct BalanceReport {
     /// In a sentence.
     pub statement: String,
     /// Who is slowest: always the same device, or now this one and now that.
-    pub pattern: Pattern,
+    pub pattern: ImbalancePattern,
     /// Every device that was recorded.
     pub devices: Vec<DeviceLoad>,
     /// Every host, where there are several.
@@ -168,7 +168,7 @@ pub struct StepBalance {
     /// Its time on the device that took longest.
     pub time_ps: i64,
     /// The device that worked most.
-    pub most: Name,
+    pub most: SharedName,
     /// Its work.
     pub max_ps: i64,
     /// Work of the middle device.

@@ -65,7 +65,7 @@ fn a_straggler_makes_the_others_wait_by_what_it_works_more() {
     for step in &report.steps {
         assert_eq!((step.cost_ps, step.mean_ps, step.imbalance_percent), (30.0, 103.75, Some(30.0)));
     }
-    assert_eq!(report.pattern, Pattern::Persistent { core: "/device:TPU:3".to_owned(), steps: 4, uneven: 4 });
+    assert_eq!(report.pattern, ImbalancePattern::Persistent { core: "/device:TPU:3".to_owned(), steps: 4, uneven: 4 });
     assert!(report.statement.starts_with("/device:TPU:3 is a straggler"), "{}", report.statement);
     assert!(
         report.statement.contains("30.00 ps of each step") || report.statement.contains("30 ps of each step"),
@@ -89,7 +89,7 @@ fn devices_that_differ_in_the_last_digits_have_no_straggler() {
     let steps: [&[i64]; 3] = [&[100_000, 100_001, 100_000, 100_000, 100_400]; 3];
     let report = report(&parallel(1, &steps)).unwrap();
     assert!(report.devices.iter().all(|load| !load.is_straggler));
-    assert_eq!(report.pattern, Pattern::Balanced);
+    assert_eq!(report.pattern, ImbalancePattern::Balanced);
     assert!(report.statement.contains("no device stands out"), "{}", report.statement);
 }
 
@@ -98,7 +98,7 @@ fn uneven_work_that_moves_around_is_no_slow_chip() {
     let steps: [&[i64]; 4] =
         [&[150, 100, 100, 100], &[100, 150, 100, 100], &[100, 100, 150, 100], &[100, 100, 100, 150]];
     let report = report(&parallel(1, &steps)).unwrap();
-    assert_eq!(report.pattern, Pattern::Rotating { cores: 4, uneven: 4 });
+    assert_eq!(report.pattern, ImbalancePattern::Rotating { cores: 4, uneven: 4 });
     assert!(report.devices.iter().all(|load| !load.is_straggler));
     // Every device works the same on average, and yet every step costs 50.
     assert_eq!(report.quantities[0].imbalance_percent, Some(0.0));
@@ -138,7 +138,7 @@ fn without_steps_the_window_is_one() {
     let model =
         text_trace("ops: mmmmcc..\n TPU:1 ops: mmcccccc\n m = fusion.1 [loop fusion]\n c = copy-done.1 [copy-done]");
     let report = report(&model).unwrap();
-    assert_eq!((report.steps.len(), report.steps[0].step, report.pattern), (1, None, Pattern::Unknown));
+    assert_eq!((report.steps.len(), report.steps[0].step, report.pattern), (1, None, ImbalancePattern::Unknown));
     assert_eq!((report.devices[1].work_ps, report.devices[1].copy_wait_ps), (Some(2_000.0), Some(6_000.0)));
     assert_eq!(Picos::from_ps(report.steps[0].cost_ps as i64).ps(), 1_000);
 }

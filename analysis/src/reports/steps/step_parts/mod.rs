@@ -24,14 +24,14 @@ pub(crate) use table::sentence;
 
 use explain::StepOpTimes;
 
-use crate::engine::Name;
+use crate::engine::SharedName;
 use crate::engine::{Analysis, AnalysisError, Context, Scope};
 use crate::facts::TraceFacts as _;
 use crate::facts::shared_slice::SharedSlice;
 use crate::facts::steps::{Step, StepClass, StepSource, StepsReport};
 use crate::facts::window::shifted;
 use crate::math::stats::median;
-use crate::reports::communication::overlap::Traffic;
+use crate::reports::communication::overlap::CoreTraffic;
 use crate::reports::steps::step_times::Steps;
 
 /// The analysis of steps by parts.
@@ -84,7 +84,7 @@ pub struct DividedStep {
     /// Its number.
     pub step: u32,
     /// Its class (`A`, `B` …).
-    pub class: Name,
+    pub class: SharedName,
     /// The statistics count it.
     pub is_counted: bool,
     /// Index into `cores` of the one that took longest.
@@ -99,7 +99,7 @@ pub struct CoreParts {
     /// Which device.
     pub group: GroupId,
     /// Its name.
-    pub core: Name,
+    pub core: SharedName,
     /// Length of the step on it, by the clock that timed its ops: the sum of its parts.
     pub time_ps: i64,
     /// What the time goes to.
@@ -157,10 +157,11 @@ fn whole(cx: &Context<'_>, steps: &StepsReport) -> Result<StepPartsReport, Analy
     let mut op_times = StepOpTimes::wanted(steps);
     let mut divided: Vec<Vec<CoreParts>> = vec![Vec::new(); steps.steps.len()];
     for core in cx.tensor_cores() {
-        let Some(traffic) = Traffic::of(cx, classes, core)?.filter(|traffic| !traffic.time.segments.is_empty()) else {
+        let Some(traffic) = CoreTraffic::of(cx, classes, core)?.filter(|traffic| !traffic.time.segments.is_empty())
+        else {
             continue;
         };
-        let name = Name::from(cx.model.device_name(core));
+        let name = SharedName::from(cx.model.device_name(core));
         let spans = spans_on(cx, steps, core);
         let ranges: Vec<TimeRange> = spans.iter().map(|&(_, range)| range).collect();
         let parts = parts::divide(&traffic.time.segments, &traffic.collectives_in_flight(), &ranges);
@@ -171,7 +172,7 @@ fn whole(cx: &Context<'_>, steps: &StepsReport) -> Result<StepPartsReport, Analy
         }
     }
     let counted: BTreeSet<u32> = steps.counted().map(|step| step.number).collect();
-    let letters: Vec<Name> = steps.classes.iter().map(|class| class.id.as_str().into()).collect();
+    let letters: Vec<SharedName> = steps.classes.iter().map(|class| class.id.as_str().into()).collect();
     let step = |(step, cores): (&Step, Vec<CoreParts>)| {
         let critical = (0..cores.len()).min_by_key(|&i| std::cmp::Reverse(cores[i].time_ps))?;
         let is_counted = counted.contains(&step.number);

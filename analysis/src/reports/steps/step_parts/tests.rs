@@ -211,7 +211,7 @@ proptest! {
         let (options, reports) = (Options::default(), ReportCache::default());
         let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
                 let core = model.tensor_cores()[0];
-        let traffic = Traffic::of(&cx, cx.classes(), core).unwrap().unwrap();
+        let traffic = CoreTraffic::of(&cx, cx.classes(), core).unwrap().unwrap();
         let flight = traffic.collectives_in_flight();
         let report = cx.report::<StepParts>().unwrap();
         let found = cx.report::<Steps>().unwrap();

@@ -36,9 +36,9 @@ pub(super) struct CaptureFacts {
 }
 
 #[derive(Default)]
-struct Collector<'a> {
+struct FactCollector<'a> {
     /// With who said it first.
-    stated: Vec<(Owner, CaptureFact)>,
+    stated: Vec<(FactOwner, CaptureFact)>,
     /// How many more there are.
     left_out: usize,
     /// Where each is, and who said it last.
@@ -48,17 +48,17 @@ struct Collector<'a> {
 }
 
 /// Whether it is a device, and its number among the others.
-type Owner = (bool, usize);
+type FactOwner = (bool, usize);
 
 struct KnownParts {
     at: usize,
-    last: Owner,
+    last: FactOwner,
 }
 
 impl CaptureFacts {
     pub(super) fn of(cx: &Context<'_>) -> Self {
         let model = cx.model;
-        let mut facts = Collector::default();
+        let mut facts = FactCollector::default();
         for (file, source) in model.sources().iter().enumerate() {
             facts.room = MAX_FACTS;
             for (name, value) in &source.facts {
@@ -78,14 +78,14 @@ impl CaptureFacts {
                 facts.add((true, at), model.str(group.name), model.str(*name), value);
             }
         }
-        let Collector { mut stated, left_out, .. } = facts;
+        let FactCollector { mut stated, left_out, .. } = facts;
         stated.sort_by_key(|(owner, fact)| (*owner, Reverse(fact.others)));
         Self { stated: stated.into_iter().map(|(_, fact)| fact).collect(), left_out }
     }
 }
 
-impl<'a> Collector<'a> {
-    fn add(&mut self, owner: Owner, of: &str, name: &'a str, value: Cow<'a, str>) {
+impl<'a> FactCollector<'a> {
+    fn add(&mut self, owner: FactOwner, of: &str, name: &'a str, value: Cow<'a, str>) {
         let key = (name, value);
         if let Some(known) = self.known.get_mut(&key) {
             let is_repeated = known.last == owner || known.last.0 != owner.0;

@@ -8,10 +8,10 @@ use trace_model::{GroupKind, IssueKind, Severity, SliceAttr, TrackKind};
 use super::{CaptureFinding, clock_shifts};
 use crate::engine::Context;
 use crate::facts::TraceFacts as _;
-use crate::facts::clock_alignment::Sync;
+use crate::facts::clock_alignment::ClockSync;
 use crate::facts::steps::StepSource;
 use crate::hardware::peaks::{PeakSource, Peaks};
-use crate::reports::ops::kernels::{Declared, Kernels};
+use crate::reports::ops::kernels::{DeclaredCosts, Kernels};
 use crate::reports::ops::op_stats::{Ops, cause};
 use crate::reports::steps::step_times::Steps;
 use trace_model::hlo_text::HloText;
@@ -152,14 +152,14 @@ fn clock_skew(cx: &Context<'_>) -> Option<CaptureFinding> {
         us(worst.bounds.at_least_ps)
     );
     let (severity, message, cure) = match worst.sync {
-        Sync::Aligned => return None,
-        Sync::Shifted if worst.shift_ps.saturating_abs() <= SHIFT_PS => return None,
-        Sync::Shifted => (
+        ClockSync::Aligned => return None,
+        ClockSync::Shifted if worst.shift_ps.saturating_abs() <= SHIFT_PS => return None,
+        ClockSync::Shifted => (
             Severity::Info,
             format!("Device and host clocks are apart; device times are shifted by {:.1} µs.", us(worst.shift_ps)),
             "None needed for numbers; on the timeline allow for the shift between device and host.",
         ),
-        Sync::Drifting => (
+        ClockSync::Drifting => (
             Severity::Info,
             format!(
                 "Device and host clocks drift apart by {:.1} ppm; device times are shifted accordingly.",
@@ -167,7 +167,7 @@ fn clock_skew(cx: &Context<'_>) -> Option<CaptureFinding> {
             ),
             "None needed for numbers; on the timeline allow for the shift between device and host.",
         ),
-        Sync::Poor => (
+        ClockSync::Poor => (
             Severity::Warning,
             "No shift aligns device and host: some programs seem to end after the host knew of it.".to_owned(),
             "Compare device with device and host with host; between the two, allow for the difference.",
@@ -379,7 +379,7 @@ const DOUBTFUL_PERCENT: f64 = 1.0;
 /// Costs of one block of a kernel, declared for the whole grid.
 fn too_few_operations(cx: &Context<'_>) -> Option<CaptureFinding> {
     let report = cx.report::<Kernels>().ok()?;
-    let wrong: Vec<_> = report.kernels.iter().filter(|kernel| kernel.declared == Declared::TooFew).collect();
+    let wrong: Vec<_> = report.kernels.iter().filter(|kernel| kernel.declared == DeclaredCosts::TooFew).collect();
     let share: f64 = wrong.iter().filter_map(|kernel| kernel.of_op_time_percent).sum();
     let named: Vec<String> = wrong
         .iter()

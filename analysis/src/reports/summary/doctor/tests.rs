@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::engine::{Options, ReportCache, Scope};
-use crate::facts::clock_alignment::{PairedBy, Sync};
+use crate::facts::clock_alignment::{ClockSync, PairedBy};
 use sample_traces::{text_builder, text_trace};
 use trace_model::{IssueKind, SliceAttr, TraceModel};
 
@@ -106,10 +106,10 @@ fn clocks_are_bounded_by_what_the_host_knew() {
     let shift = &found.clock_shifts[0];
     assert_eq!((shift.pairs, shift.paired_by), (2, PairedBy::RunId));
     assert_eq!((shift.bounds.at_least_ps, shift.bounds.at_most_ps), (120_000_000, Some(140_000_000)));
-    assert_eq!((shift.shift_ps, shift.sync), (120_000_000, Sync::Shifted));
+    assert_eq!((shift.shift_ps, shift.sync), (120_000_000, ClockSync::Shifted));
     assert!(found.findings.iter().any(|finding| finding.id == "Q06" && finding.severity == Severity::Info));
     let inconsistent = report(&skewed([1115, 2160]));
-    assert_eq!(inconsistent.clock_shifts[0].sync, Sync::Poor);
+    assert_eq!(inconsistent.clock_shifts[0].sync, ClockSync::Poor);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use serde::Serialize;
 /// Generations whose counters are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Generation {
+pub enum CounterGeneration {
     /// v6e: one core.
     V6e,
     /// v7x: two dies of a core each.
@@ -29,7 +29,7 @@ pub(super) enum Dtype {
 
 /// What a counter counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum What {
+pub(super) enum CountedQuantity {
     /// Cycles of the tensor core.
     Cycles,
     /// Cycles as the power manager counts them, those skipped included.
@@ -64,20 +64,20 @@ pub(super) enum What {
 
 /// A counter of one core of a chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Counter {
+pub(super) struct KnownCounter {
     pub die: u8,
-    pub what: What,
+    pub what: CountedQuantity,
 }
 
-impl Counter {
+impl KnownCounter {
     /// By name, however it is capitalised, else by number.
-    pub fn find(generation: Generation, name: &str, id: u64) -> Option<Self> {
+    pub fn find(generation: CounterGeneration, name: &str, id: u64) -> Option<Self> {
         by_name(name).or_else(|| by_id(generation, id))
     }
 }
 
 /// `VF_CHIP_DIE1_TC_…_UNPRIVILEGED_COUNT_MXU_BUSY_2`.
-fn by_name(name: &str) -> Option<Counter> {
+fn by_name(name: &str) -> Option<KnownCounter> {
     let name = name.to_ascii_uppercase();
     let (place, register) = name.rsplit_once("UNPRIVILEGED_")?;
     let what = if place.contains("TCS_STATS") {
@@ -91,34 +91,34 @@ fn by_name(name: &str) -> Option<Counter> {
     } else {
         None
     };
-    Some(Counter { die: u8::from(place.contains("_DIE1_")), what: what? })
+    Some(KnownCounter { die: u8::from(place.contains("_DIE1_")), what: what? })
 }
 
-fn tensor_core(register: &str) -> Option<What> {
+fn tensor_core(register: &str) -> Option<CountedQuantity> {
     if register == "CYCLES" {
-        return Some(What::Cycles);
+        return Some(CountedQuantity::Cycles);
     }
     if register == "VST_INSTRUCTION" {
-        return Some(What::Store);
+        return Some(CountedQuantity::Store);
     }
     let (stem, unit) = register.rsplit_once('_')?;
     let unit: u8 = unit.parse().ok()?;
     Some(match stem {
-        "SCALAR_ALU_INSTRUCTION" => What::Scalar,
-        "VECTOR_ALU_INSTRUCTION" => What::VectorAlu,
-        "VLD_INSTRUCTION" => What::Load,
-        "MXU_BUSY" => What::MxuBusy(unit),
-        "XLU_BUSY" => What::XluBusy(unit),
-        "MATPUSH_CYCLES_MXU" => What::Matpush,
+        "SCALAR_ALU_INSTRUCTION" => CountedQuantity::Scalar,
+        "VECTOR_ALU_INSTRUCTION" => CountedQuantity::VectorAlu,
+        "VLD_INSTRUCTION" => CountedQuantity::Load,
+        "MXU_BUSY" => CountedQuantity::MxuBusy(unit),
+        "XLU_BUSY" => CountedQuantity::XluBusy(unit),
+        "MATPUSH_CYCLES_MXU" => CountedQuantity::Matpush,
         "PACKED_XLU" | "TRANSPOSE_XLU" | "ROTATE_PERMUTE_INSTRUCTION_XLU" | "ROTATE_PERMUTE_SET_INSTRUCTION_XLU" => {
-            What::Xlu(unit)
+            CountedQuantity::Xlu(unit)
         }
         _ => matmul(stem.strip_prefix("MATMUL_")?.strip_suffix("_MXU")?, unit)?,
     })
 }
 
 /// `VREG_BF16`.
-fn matmul(kind: &str, mxu: u8) -> Option<What> {
+fn matmul(kind: &str, mxu: u8) -> Option<CountedQuantity> {
     let (source, dtype) = kind.split_once('_')?;
     let dtype = match dtype {
         "F32" => Dtype::F32,
@@ -128,33 +128,33 @@ fn matmul(kind: &str, mxu: u8) -> Option<What> {
         "I4" => Dtype::I4,
         _ => return None,
     };
-    Some(What::Matmul { mxu, dtype, from_register: source == "VREG" })
+    Some(CountedQuantity::Matmul { mxu, dtype, from_register: source == "VREG" })
 }
 
-fn power(register: &str) -> Option<What> {
+fn power(register: &str) -> Option<CountedQuantity> {
     Some(match register {
-        "CYCLE_COUNT" => What::PowerCycles,
-        "CLOCKS_SKIPPED" => What::Skipped,
-        "EXT_THROTTLE_CLOCKS_SKIPPED" => What::SkippedExternal,
-        "LDIDT_DROOP_CLOCKS_SKIPPED" => What::SkippedDroop,
+        "CYCLE_COUNT" => CountedQuantity::PowerCycles,
+        "CLOCKS_SKIPPED" => CountedQuantity::Skipped,
+        "EXT_THROTTLE_CLOCKS_SKIPPED" => CountedQuantity::SkippedExternal,
+        "LDIDT_DROOP_CLOCKS_SKIPPED" => CountedQuantity::SkippedDroop,
         _ => return None,
     })
 }
 
-fn memory(register: &str) -> Option<What> {
+fn memory(register: &str) -> Option<CountedQuantity> {
     let (kind, _) = register.rsplit_once("_PS")?;
     match kind {
-        "RD_RESP" => Some(What::HbmRead),
-        "WR_REQ" | "PARTIAL_WRITE_REQ" => Some(What::HbmWrite),
+        "RD_RESP" => Some(CountedQuantity::HbmRead),
+        "WR_REQ" | "PARTIAL_WRITE_REQ" => Some(CountedQuantity::HbmWrite),
         _ => None,
     }
 }
 
-fn links(register: &str) -> Option<What> {
+fn links(register: &str) -> Option<CountedQuantity> {
     let (fifo, _) = register.strip_suffix("_INSERTION_COUNT")?.rsplit_once('_')?;
     match fifo {
-        "BN_RD_REQ" => Some(What::IciRead),
-        "BN_WR_REQ" => Some(What::IciWrite),
+        "BN_RD_REQ" => Some(CountedQuantity::IciRead),
+        "BN_WR_REQ" => Some(CountedQuantity::IciWrite),
         _ => None,
     }
 }
@@ -162,29 +162,29 @@ fn links(register: &str) -> Option<What> {
 /// Distance of the registers of the second die of v7x.
 const DIE: u64 = 0x2000_0000;
 
-fn by_id(generation: Generation, id: u64) -> Option<Counter> {
+fn by_id(generation: CounterGeneration, id: u64) -> Option<KnownCounter> {
     match generation {
-        Generation::V6e => {
+        CounterGeneration::V6e => {
             let tensor_core = || tensor_core_at(id.checked_sub(3_257_466_888)?, generation);
             let memory = || hbm_at(id.checked_sub(3_019_980_800)?, 2, 0x0200_0000, 0x20_0000);
             let links = || match id {
-                2_953_257_136 | 2_953_257_192 => Some(What::IciRead),
-                2_953_257_248 | 2_953_257_304 => Some(What::IciWrite),
+                2_953_257_136 | 2_953_257_192 => Some(CountedQuantity::IciRead),
+                2_953_257_248 | 2_953_257_304 => Some(CountedQuantity::IciWrite),
                 _ => None,
             };
-            Some(Counter { die: 0, what: tensor_core().or_else(memory).or_else(links)? })
+            Some(KnownCounter { die: 0, what: tensor_core().or_else(memory).or_else(links)? })
         }
-        Generation::V7x => {
+        CounterGeneration::V7x => {
             let die = u8::from(id >= 2_705_724_416 + DIE);
             let first = id - u64::from(die) * DIE;
             let tensor_core = || tensor_core_at(first.checked_sub(2_791_874_568)?, generation);
             let memory = || hbm_at(first.checked_sub(2_705_724_416)?, 4, 0x20_0000, 0x2_0000);
             let power = || {
                 Some(match first {
-                    2_847_490_056 => What::PowerCycles,
-                    2_847_490_064 => What::Skipped,
-                    2_847_490_088 => What::SkippedExternal,
-                    2_847_490_112 => What::SkippedDroop,
+                    2_847_490_056 => CountedQuantity::PowerCycles,
+                    2_847_490_064 => CountedQuantity::Skipped,
+                    2_847_490_088 => CountedQuantity::SkippedExternal,
+                    2_847_490_112 => CountedQuantity::SkippedDroop,
                     _ => return None,
                 })
             };
@@ -192,24 +192,24 @@ fn by_id(generation: Generation, id: u64) -> Option<Counter> {
             let links = || {
                 let at = id.checked_sub(3_238_449_440).filter(|at| at / 0x8000 < 4)?;
                 match at % 0x8000 {
-                    0 => Some(What::IciRead),
-                    56 => Some(What::IciWrite),
+                    0 => Some(CountedQuantity::IciRead),
+                    56 => Some(CountedQuantity::IciWrite),
                     _ => None,
                 }
             };
             match links() {
-                Some(what) => Some(Counter { die: 1, what }),
-                None => Some(Counter { die, what: tensor_core().or_else(memory).or_else(power)? }),
+                Some(what) => Some(KnownCounter { die: 1, what }),
+                None => Some(KnownCounter { die, what: tensor_core().or_else(memory).or_else(power)? }),
             }
         }
     }
 }
 
 /// The register so many bytes after that of the cycles.
-fn tensor_core_at(at: u64, generation: Generation) -> Option<What> {
+fn tensor_core_at(at: u64, generation: CounterGeneration) -> Option<CountedQuantity> {
     // The kinds of matmul that v7x lacks move what follows together.
     let (matmuls, busy): (&[(Dtype, bool)], u64) = match generation {
-        Generation::V6e => (
+        CounterGeneration::V6e => (
             &[
                 (Dtype::F32, true),
                 (Dtype::Bf16, true),
@@ -222,38 +222,40 @@ fn tensor_core_at(at: u64, generation: Generation) -> Option<What> {
             ],
             512,
         ),
-        Generation::V7x => (&[(Dtype::F32, true), (Dtype::Bf16, true), (Dtype::F8, true), (Dtype::Bf16, false)], 448),
+        CounterGeneration::V7x => {
+            (&[(Dtype::F32, true), (Dtype::Bf16, true), (Dtype::F8, true), (Dtype::Bf16, false)], 448)
+        }
     };
     if !at.is_multiple_of(8) {
         return None;
     }
     let unit = |from: u64| ((at - from) / 8) as u8;
     Some(match at {
-        0 => What::Cycles,
-        80 | 88 => What::Scalar,
-        248..=272 => What::VectorAlu,
-        280 => What::Store,
-        296 | 304 => What::Load,
+        0 => CountedQuantity::Cycles,
+        80 | 88 => CountedQuantity::Scalar,
+        248..=272 => CountedQuantity::VectorAlu,
+        280 => CountedQuantity::Store,
+        296 | 304 => CountedQuantity::Load,
         _ if (384..busy).contains(&at) => {
             let &(dtype, from_register) = matmuls.get(((at - 384) / 16) as usize)?;
-            What::Matmul { mxu: unit(384) % 2, dtype, from_register }
+            CountedQuantity::Matmul { mxu: unit(384) % 2, dtype, from_register }
         }
-        _ if (busy..=busy + 16).contains(&at) => What::MxuBusy(unit(busy)),
-        _ if (busy + 40..=busy + 48).contains(&at) => What::Matpush,
-        _ if (busy + 72..busy + 136).contains(&at) => What::Xlu(unit(busy + 72) % 2),
-        _ if (busy + 136..=busy + 152).contains(&at) => What::XluBusy(unit(busy + 136)),
+        _ if (busy..=busy + 16).contains(&at) => CountedQuantity::MxuBusy(unit(busy)),
+        _ if (busy + 40..=busy + 48).contains(&at) => CountedQuantity::Matpush,
+        _ if (busy + 72..busy + 136).contains(&at) => CountedQuantity::Xlu(unit(busy + 72) % 2),
+        _ if (busy + 136..=busy + 152).contains(&at) => CountedQuantity::XluBusy(unit(busy + 136)),
         _ => return None,
     })
 }
 
 /// The register so many bytes after the first controller of the first stack.
-fn hbm_at(at: u64, stacks: u64, stack: u64, controller: u64) -> Option<What> {
+fn hbm_at(at: u64, stacks: u64, stack: u64, controller: u64) -> Option<CountedQuantity> {
     if at / stack >= stacks || at % stack / controller >= 16 {
         return None;
     }
     match at % controller {
-        24 | 32 | 40 | 48 => Some(What::HbmWrite),
-        56 | 64 => Some(What::HbmRead),
+        24 | 32 | 40 | 48 => Some(CountedQuantity::HbmWrite),
+        56 | 64 => Some(CountedQuantity::HbmRead),
         _ => None,
     }
 }
@@ -287,7 +289,7 @@ mod tests {
         for (id, register) in v6e {
             let name = format!("vf_chip_{TCS}{register}");
             let found = by_name(&name).unwrap();
-            assert_eq!((Some(found), found.die), (by_id(Generation::V6e, id), 0), "{register}");
+            assert_eq!((Some(found), found.die), (by_id(CounterGeneration::V6e, id), 0), "{register}");
         }
         let v7x = [
             (2_791_874_568, 3_328_745_480, "CYCLES"),
@@ -302,7 +304,7 @@ mod tests {
         for (first, second, register) in v7x {
             for (die, id) in [(0, first), (1, second)] {
                 let name = format!("VF_CHIP_DIE{die}_{TCS}{register}");
-                assert_eq!(by_name(&name), by_id(Generation::V7x, id), "{name}");
+                assert_eq!(by_name(&name), by_id(CounterGeneration::V7x, id), "{name}");
             }
         }
     }
@@ -312,12 +314,12 @@ mod tests {
         let hbm =
             |stack: &str, register: &str| format!("VF_CHIP_{stack}_CMN_HI_FREQ_STATS_COUNTERS_UNPRIVILEGED_{register}");
         for (generation, id, name) in [
-            (Generation::V6e, 3_019_980_856, hbm("HBM_0_HBMC_0", "RD_RESP_PS0")),
-            (Generation::V6e, 3_040_952_368, hbm("HBM_0_HBMC_10", "PARTIAL_WRITE_REQ_PS1")),
-            (Generation::V6e, 3_084_992_536, hbm("HBM_1_HBMC_15", "WR_REQ_PS0")),
-            (Generation::V7x, 2_705_855_544, hbm("DIE0_HBM_0_SS_HBMC_1", "RD_RESP_PS0")),
-            (Generation::V7x, 2_713_195_552, hbm("DIE0_HBM_3_SS_HBMC_9", "WR_REQ_PS1")),
-            (Generation::V7x, 3_250_066_472, hbm("DIE1_HBM_3_SS_HBMC_9", "PARTIAL_WRITE_REQ_PS0")),
+            (CounterGeneration::V6e, 3_019_980_856, hbm("HBM_0_HBMC_0", "RD_RESP_PS0")),
+            (CounterGeneration::V6e, 3_040_952_368, hbm("HBM_0_HBMC_10", "PARTIAL_WRITE_REQ_PS1")),
+            (CounterGeneration::V6e, 3_084_992_536, hbm("HBM_1_HBMC_15", "WR_REQ_PS0")),
+            (CounterGeneration::V7x, 2_705_855_544, hbm("DIE0_HBM_0_SS_HBMC_1", "RD_RESP_PS0")),
+            (CounterGeneration::V7x, 2_713_195_552, hbm("DIE0_HBM_3_SS_HBMC_9", "WR_REQ_PS1")),
+            (CounterGeneration::V7x, 3_250_066_472, hbm("DIE1_HBM_3_SS_HBMC_9", "PARTIAL_WRITE_REQ_PS0")),
         ] {
             assert_eq!(by_name(&name), by_id(generation, id), "{name}");
             assert!(by_name(&name).is_some(), "{name}");
@@ -325,18 +327,21 @@ mod tests {
         let fifo = |place: &str, register: &str| {
             format!("VF_CHIP_{place}_PERF_COUNTERS_FIFO_STATS_COUNTERS_UNPRIVILEGED_{register}_INSERTION_COUNT")
         };
-        assert_eq!(by_name(&fifo("OCI_ICR", "BN_RD_REQ_1")), by_id(Generation::V6e, 2_953_257_192));
+        assert_eq!(by_name(&fifo("OCI_ICR", "BN_RD_REQ_1")), by_id(CounterGeneration::V6e, 2_953_257_192));
         let write = by_name(&fifo("DIE1_OCI_ICR_3", "BN_WR_REQ_0"));
-        assert_eq!((write, write.unwrap().what), (by_id(Generation::V7x, 3_238_547_800), What::IciWrite));
+        assert_eq!(
+            (write, write.unwrap().what),
+            (by_id(CounterGeneration::V7x, 3_238_547_800), CountedQuantity::IciWrite)
+        );
         let power = "VF_CHIP_DIE1_PWRMGR_PWRMGR_TC_THROTTLE_CORE_DEBUG_STATS_UNPRIVILEGED_LDIDT_DROOP_CLOCKS_SKIPPED";
-        assert_eq!(by_name(power), by_id(Generation::V7x, 3_384_361_024));
+        assert_eq!(by_name(power), by_id(CounterGeneration::V7x, 3_384_361_024));
     }
 
     #[test]
     fn registers_that_are_not_asked_for_are_nothing() {
         for id in [0, 1, 3_019_980_808, 3_019_980_872, 2_953_257_168, 3_490_185_704, u64::MAX] {
-            assert_eq!(by_id(Generation::V6e, id), None, "{id}");
-            assert_eq!(by_id(Generation::V7x, id), None, "{id}");
+            assert_eq!(by_id(CounterGeneration::V6e, id), None, "{id}");
+            assert_eq!(by_id(CounterGeneration::V7x, id), None, "{id}");
         }
         assert_eq!(by_name("VF_CHIP_SC_0_SCS_SC_STATS_COUNTERS_UNPRIVILEGED_COUNT_CYCLES"), None);
         assert_eq!(by_name("MXU"), None);

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::known::{Counter, Dtype, Generation, What};
+use super::known::{CountedQuantity, CounterGeneration, Dtype, KnownCounter};
 use super::{CounterMetric, CounterUnit};
 
 /// Counts of one sample.
-pub(super) type Counts = BTreeMap<Counter, f64>;
+pub(super) type Counts = BTreeMap<KnownCounter, f64>;
 
 /// What one chip can do.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    pub generation: Generation,
+    pub generation: CounterGeneration,
     /// Clock of the cycles.
     pub clock_hz: f64,
     /// HBM bandwidth of one core (v7x) or the chip (v6e), bytes/s.
@@ -25,7 +25,7 @@ const MXUS: f64 = 2.0;
 const HBM_BYTES_PER_BEAT: f64 = 32.0;
 const ICI_BYTES_PER_FLIT: f64 = 128.0;
 
-impl Generation {
+impl CounterGeneration {
     /// Tensor core clock, as `XProf` takes it.
     pub(super) fn clock_hz(self) -> f64 {
         match self {
@@ -66,18 +66,18 @@ struct CoreCounts<'a> {
 
 impl CoreCounts<'_> {
     /// Sum of all that `wanted` picks with its weight; `None` if none was recorded.
-    fn sum(&self, wanted: impl Fn(What) -> Option<f64>) -> Option<f64> {
+    fn sum(&self, wanted: impl Fn(CountedQuantity) -> Option<f64>) -> Option<f64> {
         let of_die = self.counts.iter().filter(|(counter, _)| counter.die == self.die);
         of_die.filter_map(|(counter, value)| Some(wanted(counter.what)? * value)).reduce(|a, b| a + b)
     }
 
-    fn count(&self, what: What) -> Option<f64> {
+    fn count(&self, what: CountedQuantity) -> Option<f64> {
         self.sum(|other| (other == what).then_some(1.0))
     }
 
     fn matmul_cycles(&self, mxu: Option<u8>, dtypes: &[Dtype]) -> Option<f64> {
         self.sum(|what| match what {
-            What::Matmul { mxu: unit, dtype, from_register } => (mxu.is_none_or(|mxu| mxu == unit)
+            CountedQuantity::Matmul { mxu: unit, dtype, from_register } => (mxu.is_none_or(|mxu| mxu == unit)
                 && dtypes.contains(&dtype))
             .then(|| cycles_per_matmul(dtype, from_register)),
             _ => None,
@@ -85,12 +85,12 @@ impl CoreCounts<'_> {
     }
 
     /// One of two busy counts half.
-    fn busy(&self, busy: fn(u8) -> What) -> Option<f64> {
+    fn busy(&self, busy: fn(u8) -> CountedQuantity) -> Option<f64> {
         self.sum(|what| if what == busy(1) { Some(0.5) } else { (what == busy(2)).then_some(1.0) })
     }
 
     fn xlu(&self, unit: u8) -> Option<f64> {
-        self.count(What::Xlu(unit))
+        self.count(CountedQuantity::Xlu(unit))
     }
 }
 
@@ -99,8 +99,10 @@ pub(super) fn metrics(counts: &Counts, limits: &Limits) -> Vec<CounterMetric> {
     let mut out = Vec::new();
     for die in 0..limits.generation.dies() {
         let core = CoreCounts { counts, die };
-        let all = core.count(What::PowerCycles).filter(|_| limits.generation == Generation::V7x);
-        let Some(cycles) = all.or_else(|| core.count(What::Cycles)).filter(|&cycles| cycles > 0.0) else { continue };
+        let all = core.count(CountedQuantity::PowerCycles).filter(|_| limits.generation == CounterGeneration::V7x);
+        let Some(cycles) = all.or_else(|| core.count(CountedQuantity::Cycles)).filter(|&cycles| cycles > 0.0) else {
+            continue;
+        };
         core_metrics(&core, cycles, limits, &mut out);
     }
     link_metrics(counts, limits, &mut out);
@@ -115,15 +117,29 @@ fn core_metrics(core: &CoreCounts<'_>, cycles: f64, limits: &Limits, out: &mut V
             out.push(CounterMetric { id, title, core: Some(core.die), achieved, peak: Some(peak), unit, of });
         }
     };
-    add("clocks_skipped", "Clocks skipped", core.count(What::Skipped), cycles, Cycles, "cycles");
-    add("external_throttle", "Skipped, external", core.count(What::SkippedExternal), cycles, Cycles, "cycles");
-    add("droop_throttle", "Skipped, voltage droop", core.count(What::SkippedDroop), cycles, Cycles, "cycles");
-    add("scalar", "Scalar unit", core.count(What::Scalar), 2.0 * cycles, Instructions, "2 a cycle");
-    add("vector_alu", "Vector ALUs", core.count(What::VectorAlu), 4.0 * cycles, Instructions, "4 a cycle");
-    add("vector_stores", "VMEM stores", core.count(What::Store), cycles, Instructions, "1 a cycle");
-    add("vector_loads", "VMEM loads", core.count(What::Load), 2.0 * cycles, Instructions, "2 a cycle");
+    add("clocks_skipped", "Clocks skipped", core.count(CountedQuantity::Skipped), cycles, Cycles, "cycles");
+    add(
+        "external_throttle",
+        "Skipped, external",
+        core.count(CountedQuantity::SkippedExternal),
+        cycles,
+        Cycles,
+        "cycles",
+    );
+    add(
+        "droop_throttle",
+        "Skipped, voltage droop",
+        core.count(CountedQuantity::SkippedDroop),
+        cycles,
+        Cycles,
+        "cycles",
+    );
+    add("scalar", "Scalar unit", core.count(CountedQuantity::Scalar), 2.0 * cycles, Instructions, "2 a cycle");
+    add("vector_alu", "Vector ALUs", core.count(CountedQuantity::VectorAlu), 4.0 * cycles, Instructions, "4 a cycle");
+    add("vector_stores", "VMEM stores", core.count(CountedQuantity::Store), cycles, Instructions, "1 a cycle");
+    add("vector_loads", "VMEM loads", core.count(CountedQuantity::Load), 2.0 * cycles, Instructions, "2 a cycle");
     let all = [Dtype::F32, Dtype::Bf16, Dtype::F8, Dtype::I8, Dtype::I4];
-    add("mxu_busy", "MXU busy, mean of two", core.busy(What::MxuBusy), cycles, Cycles, "cycles");
+    add("mxu_busy", "MXU busy, mean of two", core.busy(CountedQuantity::MxuBusy), cycles, Cycles, "cycles");
     add("mxu_0", "MXU 0", core.matmul_cycles(Some(0), &all), cycles, Cycles, "cycles");
     add("mxu_1", "MXU 1", core.matmul_cycles(Some(1), &all), cycles, Cycles, "cycles");
     let mut mxu = |id, title, dtypes: &[Dtype]| {
@@ -133,13 +149,21 @@ fn core_metrics(core: &CoreCounts<'_>, cycles: f64, limits: &Limits, out: &mut V
     mxu("mxu_fp8", "MXU fp8", &[Dtype::F8]);
     mxu("mxu_int8", "MXU int8", &[Dtype::I8]);
     mxu("mxu_int4", "MXU int4", &[Dtype::I4]);
-    add("mxu_matpush", "MXU loading weights", core.count(What::Matpush), MXUS * cycles, Cycles, "cycles × 2 MXUs");
-    add("xlu_busy", "XLU busy, mean of two", core.busy(What::XluBusy), cycles, Cycles, "cycles");
+    add(
+        "mxu_matpush",
+        "MXU loading weights",
+        core.count(CountedQuantity::Matpush),
+        MXUS * cycles,
+        Cycles,
+        "cycles × 2 MXUs",
+    );
+    add("xlu_busy", "XLU busy, mean of two", core.busy(CountedQuantity::XluBusy), cycles, Cycles, "cycles");
     let issue = limits.generation.cycles_per_xlu_instruction();
     let of = format!("1 in {issue} cycles");
     add("xlu_0", "XLU 0", core.xlu(0), cycles / issue, Instructions, &of);
     add("xlu_1", "XLU 1", core.xlu(1), cycles / issue, Instructions, &of);
-    let beats = core.sum(|what| matches!(what, What::HbmRead | What::HbmWrite).then_some(HBM_BYTES_PER_BEAT));
+    let beats = core
+        .sum(|what| matches!(what, CountedQuantity::HbmRead | CountedQuantity::HbmWrite).then_some(HBM_BYTES_PER_BEAT));
     let seconds = cycles / limits.clock_hz;
     let of = |rate: f64| format!("{:.1} GB/s, cycles at {:.2} GHz", rate / 1e9, limits.clock_hz / 1e9);
     if let Some(achieved) = beats {
@@ -159,10 +183,14 @@ fn core_metrics(core: &CoreCounts<'_>, cycles: f64, limits: &Limits, out: &mut V
 fn link_metrics(counts: &Counts, limits: &Limits, out: &mut Vec<CounterMetric>) {
     let cycles = (0..limits.generation.dies()).find_map(|die| {
         let core = CoreCounts { counts, die };
-        core.count(What::PowerCycles).or_else(|| core.count(What::Cycles)).filter(|&cycles| cycles > 0.0)
+        core.count(CountedQuantity::PowerCycles)
+            .or_else(|| core.count(CountedQuantity::Cycles))
+            .filter(|&cycles| cycles > 0.0)
     });
     let Some(seconds) = cycles.map(|cycles| cycles / limits.clock_hz) else { return };
-    for (id, title, wanted) in [("ici_read", "ICI read", What::IciRead), ("ici_write", "ICI write", What::IciWrite)] {
+    for (id, title, wanted) in
+        [("ici_read", "ICI read", CountedQuantity::IciRead), ("ici_write", "ICI write", CountedQuantity::IciWrite)]
+    {
         let flits = counts.iter().filter(|(counter, _)| counter.what == wanted).map(|(_, value)| *value);
         if let Some(flits) = flits.reduce(|a, b| a + b) {
             out.push(CounterMetric {

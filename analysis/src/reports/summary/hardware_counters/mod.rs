@@ -22,8 +22,8 @@ use trace_model::{GroupId, GroupKind, SliceAttr, TrackId};
 use crate::engine::{Analysis, AnalysisError, Context};
 use crate::hardware::chips::Chip;
 use crate::hardware::limits::possible;
-use known::Counter;
-pub use known::Generation;
+pub use known::CounterGeneration;
+use known::KnownCounter;
 use metrics::{Counts, Limits, metrics};
 
 /// The analysis `hardware_counters`.
@@ -44,18 +44,18 @@ pub struct DeviceCounters {
     /// Its name.
     pub device: String,
     /// Chip, where its counters are known.
-    pub generation: Option<Generation>,
+    pub generation: Option<CounterGeneration>,
     /// Over all samples: Σ achieved and Σ peak.
     pub metrics: Vec<CounterMetric>,
     /// Each by itself, in the order of the trace.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<HardwareCounterSample>,
     /// Counts as recorded, over all samples, by number.
-    pub counts: Vec<Count>,
+    pub counts: Vec<HardwareCounterTotal>,
 }
 
 /// One reading of the counters.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Sample {
+pub struct HardwareCounterSample {
     /// Name of its line: the kernel, or a number.
     pub name: String,
     /// Its metrics.
@@ -64,7 +64,7 @@ pub struct Sample {
 
 /// One counter.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Count {
+pub struct HardwareCounterTotal {
     /// Number of the counter.
     pub id: u64,
     /// Name as recorded.
@@ -176,8 +176,8 @@ fn is_wanted(cx: &Context<'_>, group: GroupId) -> bool {
 fn device(cx: &Context<'_>, group: GroupId, readings: &Readings) -> DeviceCounters {
     let peaks = cx.peaks(group);
     let generation = match peaks.chip.as_deref() {
-        Some("v6e") => Some(Generation::V6e),
-        Some("v7x") => Some(Generation::V7x),
+        Some("v6e") => Some(CounterGeneration::V6e),
+        Some("v7x") => Some(CounterGeneration::V7x),
         _ => None,
     };
     let limits = generation.map(|generation| Limits {
@@ -191,9 +191,9 @@ fn device(cx: &Context<'_>, group: GroupId, readings: &Readings) -> DeviceCounte
             .and_then(|chip| chip.links)
             .map(|links| f64::from(links.per_chip) * links.peak_bytes),
     });
-    let find = |name: &str, id| generation.and_then(|generation| Counter::find(generation, name, id));
+    let find = |name: &str, id| generation.and_then(|generation| KnownCounter::find(generation, name, id));
     let mut samples = Vec::new();
-    let mut counts: BTreeMap<u64, Count> = BTreeMap::new();
+    let mut counts: BTreeMap<u64, HardwareCounterTotal> = BTreeMap::new();
     for (&track, reading) in readings {
         let mut known = Counts::new();
         for (&id, (name, value)) in reading {
@@ -202,11 +202,16 @@ fn device(cx: &Context<'_>, group: GroupId, readings: &Readings) -> DeviceCounte
                 *known.entry(counter).or_default() += value;
             }
             let is_known = counter.is_some();
-            let count = counts.entry(id).or_insert_with(|| Count { id, name: name.clone(), value: 0.0, is_known });
+            let count = counts.entry(id).or_insert_with(|| HardwareCounterTotal {
+                id,
+                name: name.clone(),
+                value: 0.0,
+                is_known,
+            });
             count.value += value;
         }
         let metrics = limits.map(|limits| metrics(&known, &limits)).unwrap_or_default();
-        samples.push(Sample { name: cx.model.str(cx.model.track(track).name).to_owned(), metrics });
+        samples.push(HardwareCounterSample { name: cx.model.str(cx.model.track(track).name).to_owned(), metrics });
     }
     DeviceCounters {
         device: cx.model.device_name(group),
@@ -218,7 +223,7 @@ fn device(cx: &Context<'_>, group: GroupId, readings: &Readings) -> DeviceCounte
 }
 
 /// The same metrics over all samples, in the order of the first that has them.
-fn totals(samples: &[Sample]) -> Vec<CounterMetric> {
+fn totals(samples: &[HardwareCounterSample]) -> Vec<CounterMetric> {
     let mut out: Vec<CounterMetric> = Vec::new();
     for metric in samples.iter().flat_map(|sample| &sample.metrics) {
         match out.iter_mut().find(|sum| (sum.id, sum.core) == (metric.id, metric.core)) {

@@ -4,26 +4,27 @@ use super::*;
 #[test]
 fn the_formulas_of_v6e() {
     let counts: Counts = [
-        (What::Cycles, 1e6),
-        (What::Scalar, 4e5),
-        (What::VectorAlu, 1e6),
-        (What::Store, 1e5),
-        (What::Load, 5e5),
-        (What::MxuBusy(1), 2e5),
-        (What::MxuBusy(2), 3e5),
-        (What::Matmul { mxu: 0, dtype: Dtype::Bf16, from_register: false }, 5e4),
-        (What::Matmul { mxu: 1, dtype: Dtype::Bf16, from_register: true }, 1e4),
-        (What::Matmul { mxu: 1, dtype: Dtype::I8, from_register: false }, 2e4),
-        (What::Matpush, 1e5),
-        (What::Xlu(1), 5e4),
-        (What::XluBusy(1), 1e5),
-        (What::HbmRead, 1e6),
-        (What::HbmWrite, 5e5),
-        (What::IciRead, 1e5),
+        (CountedQuantity::Cycles, 1e6),
+        (CountedQuantity::Scalar, 4e5),
+        (CountedQuantity::VectorAlu, 1e6),
+        (CountedQuantity::Store, 1e5),
+        (CountedQuantity::Load, 5e5),
+        (CountedQuantity::MxuBusy(1), 2e5),
+        (CountedQuantity::MxuBusy(2), 3e5),
+        (CountedQuantity::Matmul { mxu: 0, dtype: Dtype::Bf16, from_register: false }, 5e4),
+        (CountedQuantity::Matmul { mxu: 1, dtype: Dtype::Bf16, from_register: true }, 1e4),
+        (CountedQuantity::Matmul { mxu: 1, dtype: Dtype::I8, from_register: false }, 2e4),
+        (CountedQuantity::Matpush, 1e5),
+        (CountedQuantity::Xlu(1), 5e4),
+        (CountedQuantity::XluBusy(1), 1e5),
+        (CountedQuantity::HbmRead, 1e6),
+        (CountedQuantity::HbmWrite, 5e5),
+        (CountedQuantity::IciRead, 1e5),
     ]
-    .map(|(what, value)| (Counter { die: 0, what }, value))
+    .map(|(what, value)| (KnownCounter { die: 0, what }, value))
     .into();
-    let limits = Limits { generation: Generation::V6e, clock_hz: 1.75e9, hbm: Some(1.638e12), links: Some(4e11) };
+    let limits =
+        Limits { generation: CounterGeneration::V6e, clock_hz: 1.75e9, hbm: Some(1.638e12), links: Some(4e11) };
     let found = metrics(&counts, &limits);
     let expected = [
         ("scalar", 20.0),
@@ -52,17 +53,17 @@ fn the_formulas_of_v6e() {
 #[test]
 fn both_cores_of_v7x_and_their_throttling() {
     let counts: Counts = [
-        (0, What::Cycles, 8e5),
-        (0, What::PowerCycles, 1e6),
-        (0, What::Skipped, 2e5),
-        (0, What::Matmul { mxu: 0, dtype: Dtype::F8, from_register: true }, 1e5),
-        (1, What::PowerCycles, 1e6),
-        (1, What::MxuBusy(2), 9e5),
-        (1, What::IciWrite, 1e4),
+        (0, CountedQuantity::Cycles, 8e5),
+        (0, CountedQuantity::PowerCycles, 1e6),
+        (0, CountedQuantity::Skipped, 2e5),
+        (0, CountedQuantity::Matmul { mxu: 0, dtype: Dtype::F8, from_register: true }, 1e5),
+        (1, CountedQuantity::PowerCycles, 1e6),
+        (1, CountedQuantity::MxuBusy(2), 9e5),
+        (1, CountedQuantity::IciWrite, 1e4),
     ]
-    .map(|(die, what, value)| (Counter { die, what }, value))
+    .map(|(die, what, value)| (KnownCounter { die, what }, value))
     .into();
-    let limits = Limits { generation: Generation::V7x, clock_hz: 1.9e9, hbm: None, links: None };
+    let limits = Limits { generation: CounterGeneration::V7x, clock_hz: 1.9e9, hbm: None, links: None };
     let found: Vec<_> =
         metrics(&counts, &limits).iter().map(|metric| (metric.id, metric.core, metric.percent())).collect();
     assert_eq!(
@@ -77,11 +78,11 @@ fn both_cores_of_v7x_and_their_throttling() {
     );
 }
 
-use super::known::{Dtype, What};
+use super::known::{CountedQuantity, Dtype};
 
 #[test]
 fn without_cycles_there_is_no_utilization() {
-    let counts: Counts = [(Counter { die: 0, what: What::Scalar }, 4e5)].into();
-    let limits = Limits { generation: Generation::V6e, clock_hz: 1.75e9, hbm: None, links: None };
+    let counts: Counts = [(KnownCounter { die: 0, what: CountedQuantity::Scalar }, 4e5)].into();
+    let limits = Limits { generation: CounterGeneration::V6e, clock_hz: 1.75e9, hbm: None, links: None };
     assert_eq!(metrics(&counts, &limits), []);
 }

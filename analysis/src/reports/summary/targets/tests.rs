@@ -10,7 +10,7 @@ fn report_with(picture: &str, options: &Options) -> TargetsReport {
     cx.report::<Targets>().unwrap().as_ref().clone()
 }
 
-fn light(picture: &str, id: &str) -> Light {
+fn light(picture: &str, id: &str) -> TargetColor {
     report_with(picture, &Options::default()).targets.into_iter().find(|target| target.id == id).unwrap().light
 }
 
@@ -24,12 +24,15 @@ fn matmul(flops: u64, bytes: u64) -> String {
 
 #[test]
 fn lights_change_at_their_limits() {
-    for (flops, is) in
-        [(81_000_000, Light::Green), (79_000_000, Light::Amber), (51_000_000, Light::Amber), (49_000_000, Light::Red)]
-    {
+    for (flops, is) in [
+        (81_000_000, TargetColor::Green),
+        (79_000_000, TargetColor::Amber),
+        (51_000_000, TargetColor::Amber),
+        (49_000_000, TargetColor::Red),
+    ] {
         assert_eq!(light(&matmul(flops, 1), "mxu"), is, "{flops}");
     }
-    for (bytes, is) in [(71_000, Light::Green), (69_000, Light::Amber), (39_000, Light::Red)] {
+    for (bytes, is) in [(71_000, TargetColor::Green), (69_000, TargetColor::Amber), (39_000, TargetColor::Red)] {
         assert_eq!(light(&matmul(1, bytes), "hbm"), is, "{bytes}");
     }
 }
@@ -37,11 +40,11 @@ fn lights_change_at_their_limits() {
 #[test]
 fn one_roof_is_enough() {
     // At its memory roof, a slow matmul is no fault.
-    assert_eq!(light(&matmul(20_000_000, 80_000), "mxu"), Light::NotJudged);
-    assert_eq!(light(&matmul(90_000_000, 30_000), "hbm"), Light::NotJudged);
+    assert_eq!(light(&matmul(20_000_000, 80_000), "mxu"), TargetColor::NotJudged);
+    assert_eq!(light(&matmul(90_000_000, 30_000), "hbm"), TargetColor::NotJudged);
     // Far from both only the nearer one is told.
     let far = matmul(20_000_000, 30_000);
-    assert_eq!((light(&far, "mxu"), light(&far, "hbm")), (Light::NotJudged, Light::Red));
+    assert_eq!((light(&far, "mxu"), light(&far, "hbm")), (TargetColor::NotJudged, TargetColor::Red));
 }
 
 #[test]
@@ -49,7 +52,9 @@ fn compiling_and_input_have_upper_limits() {
     let picture = |columns: usize| {
         format!("host python: {}{}\nc = backend_compile", "c".repeat(columns), "x".repeat(100 - columns))
     };
-    for (columns, is) in [(4, Light::Green), (5, Light::Amber), (14, Light::Amber), (15, Light::Red)] {
+    for (columns, is) in
+        [(4, TargetColor::Green), (5, TargetColor::Amber), (14, TargetColor::Amber), (15, TargetColor::Red)]
+    {
         assert_eq!(light(&picture(columns), "compile"), is, "{columns}");
     }
     let loading = |gap: usize| {
@@ -60,7 +65,7 @@ fn compiling_and_input_have_upper_limits() {
             "i".repeat(gap)
         )
     };
-    for (gap, is) in [(8, Light::Green), (12, Light::Amber), (20, Light::Red)] {
+    for (gap, is) in [(8, TargetColor::Green), (12, TargetColor::Amber), (20, TargetColor::Red)] {
         assert_eq!(light(&loading(gap), "input"), is, "{gap}");
     }
 }
@@ -71,7 +76,7 @@ fn what_is_not_recorded_says_why() {
         "ops: xx\nx = fusion.1 [convolution fusion]\nhost python: p\np = PjitFunction(f)",
         &Options::default(),
     );
-    let unknown = report.targets.iter().filter(|target| target.light == Light::Unknown);
+    let unknown = report.targets.iter().filter(|target| target.light == TargetColor::Unknown);
     assert!(unknown.clone().all(|target| target.note.as_ref().is_some_and(|note| !note.is_empty())));
     assert_eq!(unknown.map(|target| target.id).collect::<Vec<_>>(), ["mxu", "hbm", "input", "ici"]);
     assert!(report.statement.starts_with("1 of 1"), "{}", report.statement);
@@ -84,19 +89,19 @@ fn what_a_capture_cannot_know_is_not_0() {
         let target = targets.into_iter().find(|target| target.id == id).unwrap();
         (target.light, target.value_percent)
     };
-    let unknown = (Light::Unknown, None);
+    let unknown = (TargetColor::Unknown, None);
     // No runtime says what it does, as in traces of PyTorch.
     let ops = matmul(81_000_000, 1);
     assert_eq!(target(&format!("{ops}\nhost python: aaaa\na = aten::add"), "compile"), unknown);
-    assert_eq!(target(&format!("{ops}\nhost python: aaaa\na = PjitFunction(f)"), "compile").0, Light::Green);
+    assert_eq!(target(&format!("{ops}\nhost python: aaaa\na = PjitFunction(f)"), "compile").0, TargetColor::Green);
     // No host at all, as of simulators.
     assert_eq!((target(&ops, "compile"), target(&ops, "input")), (unknown, unknown));
 }
 
 #[test]
 fn an_impossible_speed_has_no_light() {
-    assert_eq!(light(&matmul(166_000_000, 1), "mxu"), Light::Unknown);
-    assert_eq!(light(&matmul(100_010_000, 1), "mxu"), Light::Green);
+    assert_eq!(light(&matmul(166_000_000, 1), "mxu"), TargetColor::Unknown);
+    assert_eq!(light(&matmul(100_010_000, 1), "mxu"), TargetColor::Green);
 }
 
 #[test]
@@ -104,6 +109,6 @@ fn limits_are_the_users() {
     let mut options = Options::default();
     options.hints.thresholds.insert("targets.mxu_green_percent".to_owned(), 50.0);
     let report = report_with(&matmul(60_000_000, 1), &options);
-    assert_eq!((report.targets[0].light, report.targets[0].goal().as_str()), (Light::Green, "> 50 %"));
+    assert_eq!((report.targets[0].light, report.targets[0].goal().as_str()), (TargetColor::Green, "> 50 %"));
     assert!(thresholds().all(|limit| limit.id.starts_with("targets.") && !limit.why.is_empty()));
 }

@@ -41,7 +41,7 @@ use trace_model::{GroupId, Picos};
 
 use crate::engine::{Analysis, AnalysisError, Context, Metric, Percent, Provenance, Scope, Table, Tabular};
 use crate::facts::TraceFacts as _;
-use crate::hardware::limits::{BoundBy, Work, possible};
+use crate::hardware::limits::{BoundBy, OpWork, possible};
 use crate::hardware::peaks::{NO_PEAK, Peaks};
 use crate::math::unit::Unit;
 use crate::reports::ops::op_stats::{BeyondPeak, CoreOps, Ops, OpsReport};
@@ -315,7 +315,7 @@ fn clock_metric(sums: &WorkSums<'_>) -> Option<Metric> {
 
 /// Utilization of memories.
 fn memory_metrics(sums: &WorkSums<'_>, out: &mut Vec<Metric>) {
-    let amount = |get: fn(&Work) -> Option<f64>| sums.amount(|core| get(&core.work));
+    let amount = |get: fn(&OpWork) -> Option<f64>| sums.amount(|core| get(&core.work));
     let hbm = amount(|work| work.hbm_bytes);
     let note = sums.notes_on(BoundBy::Hbm, hbm.is_some());
     let mut push = |id, title, limit, amount, over, time, note| {

@@ -30,7 +30,7 @@ fn near(value: Option<f64>, expected: f64) {
 /// ```
 fn loop_and_infeed(cores: u32, with_peaks: bool) -> TraceModel {
     let mut builder = TraceBuilder::new();
-    builder.source_mut().tells = Tells { memory_of_bytes: true, allocations: true };
+    builder.source_mut().tells = FormatContents { memory_of_bytes: true, allocations: true };
     builder.source_mut().started_unix_ns = Some(0);
     builder.source_mut().stopped_unix_ns = Some(1_000);
     let host = builder.group(None, GroupKind::Host, "host");
@@ -133,7 +133,7 @@ fn tables_are_rectangular() {
 /// One matmul of 100 ns on a device that names its chip, with what is recorded of it.
 fn one_op(chip: &str, op: Op, text: &str, scale: Option<f64>) -> TraceModel {
     let mut builder = TraceBuilder::new();
-    builder.source_mut().tells = Tells { memory_of_bytes: true, allocations: true };
+    builder.source_mut().tells = FormatContents { memory_of_bytes: true, allocations: true };
     let core = builder.group(None, GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
     builder.set_device(core, DeviceInfo { type_name: Some(chip.to_owned()), ..DeviceInfo::default() });
     let track = builder.track(core, TrackKind::Ops, 1, "XLA Ops");

@@ -2,7 +2,7 @@
 
 use analysis::reports::communication::overlap::Overlap;
 use analysis::reports::steps::step_times::Steps;
-use analysis::reports::summary::targets::{Light, Target, Targets};
+use analysis::reports::summary::targets::{Target, TargetColor, Targets};
 use analysis::reports::summary::utilization::Utilization;
 use analysis::reports::summary::verdict::Verdict;
 use analysis::{Metric, Provenance, Unit};
@@ -159,7 +159,7 @@ impl<'a> Card<'a> {
 /// The share as a line along the lower edge, and a mark at what is good.
 fn gauge(painter: &egui::Painter, rect: egui::Rect, value: f64, target: Option<&Target>, theme: &Theme) {
     let share = |percent: f64| (percent / 100.0).clamp(0.0, 1.0) as f32;
-    let missed = target.is_some_and(|target| matches!(target.light, Light::Amber | Light::Red));
+    let missed = target.is_some_and(|target| matches!(target.light, TargetColor::Amber | TargetColor::Red));
     let color = if missed { theme.warning } else { theme.accent };
     let track = egui::Rect::from_min_max(rect.left_bottom() - vec2(0.0, 4.0), rect.right_bottom());
     painter.rect_filled(track, 0.0, theme.edge.gamma_multiply(0.6));

@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 use trace_model::{
-    Arg, ArgSourceId, ArgValue, Blob, Caveat, GroupId, GroupKind, IssueKind, LabelId, SliceAttr, SliceSpec, Timestamp,
-    TraceBuilder, TrackId, TrackKind,
+    Arg, ArgSourceId, ArgValue, Caveat, GroupId, GroupKind, IssueKind, LabelId, ProgramBytes, SliceAttr, SliceSpec,
+    Timestamp, TraceBuilder, TrackId, TrackKind,
 };
 
 use proto::{TextProtoDamage, TextProtoMessage};
@@ -115,7 +115,7 @@ impl Importer for LatencyHidingSchedule {
         convert(&program, &names, &schedules, main, out);
         let id = out.program(program.name, None);
         let len = hlo.len();
-        out.set_program_hlo(id, Blob::new(Arc::new(hlo.clone()), 0..len));
+        out.set_program_hlo(id, ProgramBytes::new(Arc::new(hlo.clone()), 0..len));
         Ok(())
     }
 }
