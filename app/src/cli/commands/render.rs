@@ -13,7 +13,7 @@ use crate::cli::common::failure::{Failure, Outcome};
 use crate::cli::common::stderr::Stderr;
 use crate::cli::common::values::{Format, STANDARD, StepsArg};
 use crate::cli::common::{checks, loading, output};
-use crate::export::{self, Format as PictureFormat, Look, Panel};
+use crate::export::{self, Format as ExportFormat, Look, Panel};
 use crate::view::state::{ColorBy, ViewCommand, ViewState};
 use crate::view::timeline::trace::OpenTrace;
 
@@ -92,7 +92,7 @@ impl FromStr for ScaleArg {
 /// Runs the command.
 pub fn run(args: &RenderArgs, stderr: &Stderr) -> Result<Outcome, Failure> {
     let out = args.out.as_deref().filter(|path| path.as_os_str() != STANDARD);
-    let format = out.map_or(Ok(PictureFormat::Svg), PictureFormat::of).map_err(Failure::Usage)?;
+    let format = out.map_or(Ok(ExportFormat::Svg), ExportFormat::of).map_err(Failure::Usage)?;
     let session = loading::open(&args.input, Format::Json, stderr)?;
     checks::check_scope(&session, &args.input, &args.scope)?;
     let trace = OpenTrace::new(args.input.path.clone(), session);
