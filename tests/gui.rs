@@ -479,25 +479,3 @@ fn a_filter_that_leaves_nothing_says_so_and_needs_no_minimap() {
     settle(&mut window);
     window.get_by_label("Fold XLA Ops");
 }
-
-#[test]
-fn tracks_are_filtered_pinned_and_hidden() {
-    let mut window = opened();
-    want(&mut window, ViewCommand::FilterTracks("modules".to_owned()));
-    window.get_by_label("XLA Modules");
-    assert!(window.query_by_label("Fold XLA Ops").is_none());
-    window.get_by_label("Show all").click();
-    settle(&mut window);
-    window.get_by_label("Fold XLA Ops");
-    let pinned = window.state().trace().unwrap().model.track_ids().next().unwrap();
-    want(&mut window, ViewCommand::Pin(pinned, true));
-    assert_eq!(state(&window).pinned, [pinned]);
-    window.get_by_label("Fold XLA Ops").click_secondary();
-    settle(&mut window);
-    window.get_by_label("Hide").click();
-    settle(&mut window);
-    assert!(window.query_by_label("Fold XLA Ops").is_none(), "it is left out");
-    window.get_by_label("Show all").click();
-    settle(&mut window);
-    window.get_by_label("Fold XLA Ops");
-}
