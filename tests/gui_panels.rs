@@ -171,3 +171,38 @@ fn tracks_are_filtered_pinned_and_hidden() {
     settle(&mut window);
     window.get_by_label("Fold XLA Ops");
 }
+
+#[test]
+fn the_details_keep_their_height_however_little_they_say() {
+    let mut window = opened();
+    let height = |window: &Harness<'_, App>| window.get_by_label("Timeline").rect().height();
+    let at = on_canvas(&window, 0.3, 120.0);
+    click_at(&mut window, at);
+    let with_details = height(&window);
+    press(&mut window, Modifiers::NONE, Key::Escape);
+    window.get_by_label("Nothing is selected.");
+    assert_eq!(height(&window), with_details);
+}
+
+#[test]
+fn a_slice_is_not_covered_by_the_details_that_it_opens() {
+    let mut window = window_of(420.0);
+    open(&mut window, "trace");
+    // The thread of the host is the lowest track.
+    let lowest = window.state().trace().unwrap().model.all_slices().last().unwrap().id();
+    want(&mut window, ViewCommand::Select(lowest));
+    assert!(state(&window).shows(Panel::Details));
+    assert!(state(&window).place.scroll > 0.0, "it was scrolled into what the details leave of the timeline");
+}
+
+#[test]
+fn a_pinned_track_says_whose_it_is_and_groups_stay_in_sight() {
+    let mut window = window_of(360.0);
+    open(&mut window, "trace");
+    let title = |window: &Harness<'_, App>| window.query_all_by_label("Fold TPU:0").count();
+    assert_eq!(title(&window), 1);
+    want(&mut window, ViewCommand::ScrollTo(70.0));
+    assert_eq!(title(&window), 1, "the heading stays while tracks of its group are in sight");
+    let top = window.get_by_label("Fold TPU:0").rect().top();
+    assert!((top - window.get_by_label("Timeline").rect().top()).abs() < 1.0);
+}

@@ -86,6 +86,8 @@ fn apply(style: &mut Style, theme: &Theme, dark: bool) {
     style.spacing.item_spacing = egui::vec2(8.0, 5.0);
     style.spacing.button_padding = egui::vec2(8.0, 3.0);
     style.interaction.tooltip_delay = 0.25;
+    // What lies beside a panel is marked by dragging: its edge must be easy to hit.
+    style.interaction.resize_grab_radius_side = 7.0;
 
     let mut visuals = if dark { Visuals::dark() } else { Visuals::light() };
     visuals.panel_fill = theme.panel;

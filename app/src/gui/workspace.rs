@@ -264,6 +264,8 @@ impl Workspace {
         }
         if self.state.shows(Panel::Details) {
             EguiPanel::bottom("details").resizable(true).default_size(230.0).size_range(100.0..=600.0).show(ui, |ui| {
+                // As high as the user made it, however little there is to say.
+                ui.take_available_space();
                 if self.state.place.mark.is_some() {
                     area_panel::area_ui(ui, &self.state, self.area.memo(), &mut self.choice, out);
                 } else {
@@ -291,6 +293,9 @@ impl Workspace {
         }
         if self.state.shows(Panel::Palette) {
             palette::palette_ui(ui.ctx(), keys, &self.state, comparing, &mut self.palette, out);
+        } else {
+            // However it was closed, it opens empty.
+            self.palette = palette::Typed::default();
         }
         out.extend(wanted.into_iter().map(Command::from));
     }

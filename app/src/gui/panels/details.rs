@@ -5,7 +5,7 @@ use analysis::reports::communication::overlap::{Overlap, OverlapReport, Transfer
 use analysis::reports::ops::op_stats::Ops;
 use analysis::{Analysis as _, Unit, measured_range};
 use egui::{Grid, RichText, Role, ScrollArea, Ui, WidgetInfo};
-use trace_model::{Arg, Op, OpId, Picos, SliceId, SliceRef, TraceModel};
+use trace_model::{Arg, OpId, Picos, SliceId, SliceRef, TraceModel};
 
 use super::dock::{PanelContext, PanelState};
 use super::hints::badge;
@@ -61,23 +61,25 @@ pub fn details_ui(
     let slice = trace.model.slice(selected);
     heading_ui(ui, trace, slice, memory, out);
     ui.separator();
-    ScrollArea::both().auto_shrink([false, false]).show(ui, |ui| {
-        ui.horizontal_top(|ui| {
-            ui.vertical(|ui| timing_ui(ui, trace, slice, known.steps, out));
-            ui.add_space(24.0);
-            if let Some(op) = slice.op() {
-                if ui.vertical(|ui| limits_ui(ui, sight, slice, op)).inner {
-                    ui.add_space(24.0);
+    // Each slice begins at its top.
+    ScrollArea::vertical().id_salt(("details", selected)).auto_shrink([false, false]).show(ui, |ui| {
+        let parts = [Part::Timing, Part::Op, Part::Occurrences, Part::Args];
+        let parts = parts.into_iter().filter(|part| *part != Part::Op || slice.op().is_some());
+        let count = ((ui.available_width() / COLUMN) as usize).clamp(1, parts.clone().count());
+        ui.columns(count, |columns| {
+            for (i, part) in parts.enumerate() {
+                let ui = &mut columns[i % count];
+                match part {
+                    Part::Timing => timing_ui(ui, trace, slice, known.steps, out),
+                    Part::Op => op_ui(ui, sight, slice),
+                    Part::Occurrences => {
+                        histogram_ui(ui, known.durations, measured_range(slice, &trace.model).dur().ps());
+                        flows_ui(ui, trace, slice, out);
+                    }
+                    Part::Args => args_ui(ui, known.args),
                 }
-                ui.vertical(|ui| op_ui(ui, trace, slice, trace.model.op(op)));
-                ui.add_space(24.0);
+                ui.add_space(8.0);
             }
-            ui.vertical(|ui| histogram_ui(ui, known.durations, measured_range(slice, &trace.model).dur().ps()));
-            ui.add_space(24.0);
-            if ui.vertical(|ui| flows_ui(ui, trace, slice, out)).inner {
-                ui.add_space(24.0);
-            }
-            ui.vertical(|ui| args_ui(ui, known.args));
         });
         if let Some(text) = slice.op().and_then(|op| trace.model.op(op).hlo_text) {
             ui.add_space(8.0);
@@ -88,6 +90,22 @@ pub fn details_ui(
             response.widget_info(|| WidgetInfo::labeled(Role::MultilineTextInput, true, "HLO text"));
         }
     });
+}
+
+/// Least width of a column of facts.
+const COLUMN: f32 = 290.0;
+
+/// What there is to say of a slice, in columns beside each other where there is room.
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    /// When, how long, and where.
+    Timing,
+    /// What it costs, and how near it comes to its limits.
+    Op,
+    /// All slices of its name, and what flows connect with it.
+    Occurrences,
+    /// What the file says about it.
+    Args,
 }
 
 fn heading_ui(
@@ -177,7 +195,7 @@ fn timing_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, steps: &[Band]
         row(ui, "Track", model.str(track.name), &format!("lane {}", slice.depth()));
         row(ui, "On", model.str(model.group(track.group).name), "");
         if let Some(parent) = slice.parent() {
-            row(ui, "Inside", parent.name(), "");
+            row(ui, "Inside", parent.name(), parent.name());
         }
         if let Some(step) = slice.attr(trace_model::SliceAttr::StepNum) {
             row(ui, "Step", &step.to_string(), "as the program numbered it");
@@ -191,13 +209,16 @@ fn timing_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, steps: &[Band]
     });
 }
 
-fn op_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, op: &Op) {
-    let model = &trace.model;
+fn op_ui(ui: &mut Ui, sight: PanelContext<'_>, slice: SliceRef<'_>) {
+    let Some(id) = slice.op() else { return };
+    if limits_ui(ui, sight, slice, id) {
+        ui.add_space(8.0);
+    }
+    let trace = sight.trace;
+    let (model, op) = (&trace.model, trace.model.op(id));
     section(ui, "Op");
     Grid::new("op").num_columns(2).spacing([14.0, 3.0]).show(ui, |ui| {
-        if let Some(id) = slice.op() {
-            row(ui, "Category", trace.classes.category(id), "");
-        }
+        row(ui, "Category", trace.classes.category(id), "");
         if let Some(program) = op.program {
             row(ui, "Module", model.str(model.program(program).name), "");
         }
@@ -217,7 +238,7 @@ fn op_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, op: &Op) {
         }
         for (title, text) in [("Shape", op.shape), ("Framework", op.framework_name), ("Source", op.source)] {
             if let Some(text) = text {
-                row(ui, title, model.str(text), "");
+                row(ui, title, model.str(text), model.str(text));
             }
         }
         if let Some(bundles) = &op.bundles {
@@ -298,30 +319,43 @@ fn transfer_of<'a>(model: &TraceModel, report: &'a OverlapReport, slice: SliceRe
     })
 }
 
-/// What arrows lead to and come from; true where there are some.
-fn flows_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, out: &mut Vec<ViewCommand>) -> bool {
+/// What arrows lead to and come from.
+fn flows_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, out: &mut Vec<ViewCommand>) {
     let model = &trace.model;
     let incoming: Vec<SliceId> = model.flows_to(slice.id()).map(|flow| flow.from).take(8).collect();
     let outgoing: Vec<SliceId> = model.flows_from(slice.id()).iter().map(|flow| flow.to).take(8).collect();
     if incoming.is_empty() && outgoing.is_empty() {
-        return false;
+        return;
     }
+    ui.add_space(8.0);
     section(ui, "Arrows");
     for (direction, ends) in [("from", incoming), ("to", outgoing)] {
         for end in ends {
             ui.horizontal(|ui| {
                 ui.weak(direction);
-                if ui.link(model.slice(end).name()).clicked() {
+                let name = model.slice(end).name();
+                let link = egui::Label::new(RichText::new(name).color(ui.visuals().hyperlink_color)).truncate();
+                let link = ui.add(link.sense(egui::Sense::click()));
+                link.widget_info(|| WidgetInfo::labeled(Role::Link, true, name));
+                if link.clicked() {
                     out.push(ViewCommand::GoTo(end));
                 }
             });
         }
     }
-    true
 }
 
 fn args_ui(ui: &mut Ui, args: &Memo<Vec<Arg>>) {
-    section(ui, "Recorded with it");
+    ui.horizontal(|ui| {
+        section(ui, "Recorded with it");
+        if let Memo::Ready(args) = args
+            && !args.is_empty()
+            && ui.small_button("Copy").on_hover_text("All of it, a line each").clicked()
+        {
+            let lines: Vec<String> = args.iter().map(|arg| format!("{}\t{}", arg.name, arg.value)).collect();
+            ui.ctx().copy_text(lines.join("\n"));
+        }
+    });
     match args {
         Memo::Failed { error, .. } => drop(ui.label(error)),
         Memo::Ready(args) if args.is_empty() => drop(ui.weak("nothing")),
@@ -359,7 +393,7 @@ fn section(ui: &mut Ui, title: &str) {
 
 fn row(ui: &mut Ui, title: &str, value: &str, hint: &str) {
     ui.label(RichText::new(title).color(Theme::current(ui).text_weak));
-    let response = ui.add(egui::Label::new(value).selectable(true).extend());
+    let response = ui.add(egui::Label::new(value).selectable(true).truncate());
     if !hint.is_empty() {
         response.on_hover_text(hint);
     }

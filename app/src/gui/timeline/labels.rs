@@ -50,12 +50,16 @@ pub fn names_ui(ui: &mut Ui, names: Names<'_>, trace: &OpenTrace, state: &ViewSt
         painter.rect_filled(rect, 0.0, theme.labels);
     }
     let split = rect.top() + list.pinned_height;
-    for (rows, clip) in [(&list.scrolled.rows, rect.with_min_y(split)), (&list.pinned.rows, rect.with_max_y(split))] {
+    let heading = side.is_none().then(|| sticky_heading(list, trace)).flatten();
+    let parts = [(&list.scrolled.rows, rect.with_min_y(split)), (&list.pinned.rows, rect.with_max_y(split))];
+    for (is_pinned, (rows, clip)) in [false, true].into_iter().zip(parts) {
         let painter = painter.with_clip_rect(clip);
-        for row in rows {
+        let heading = heading.as_ref().filter(|_| !is_pinned);
+        // The heading covers what scrolls below it.
+        for row in rows.iter().filter(|row| heading.is_none_or(|heading| heading.node != row.node)).chain(heading) {
             let area = Rect::from_x_y_ranges(rect.x_range(), rect.top() + row.y..=rect.top() + row.y + row.height);
             if area.intersects(clip) {
-                name_ui(ui, &painter, clip, area, row, trace, state, out);
+                name_ui(ui, &painter, clip, area, (row, is_pinned), trace, state, out);
                 if let (Some(side), Item::Track(_)) = (side, trace.tree.node(row.node).item) {
                     badge(&painter, area, side, theme);
                 }
@@ -70,6 +74,19 @@ pub fn names_ui(ui: &mut Ui, names: Names<'_>, trace: &OpenTrace, state: &ViewSt
         out.push(ViewCommand::ScrollTo((scroll - wheel).max(0.0)));
     }
     painter.vline(rect.right() - 0.5, rect.y_range(), Stroke::new(1.0, theme.edge));
+}
+
+/// The heading of the group that the topmost rows belong to, where it was scrolled out of sight: it stays at the top.
+fn sticky_heading(list: &DrawList, trace: &OpenTrace) -> Option<Row> {
+    let top = list.pinned_height;
+    let first = list.scrolled.rows.iter().find(|row| row.y + row.height > top + HEADER)?;
+    let group = match trace.tree.node(first.node).item {
+        Item::Track(_) => trace.tree.group_of(first.node)?,
+        Item::Group(_) => return None,
+    };
+    let own = list.scrolled.rows.iter().find(|row| row.node == group);
+    let is_in_sight = own.is_some_and(|row| row.y >= top);
+    (!is_in_sight).then_some(Row { node: group, y: top, height: HEADER, lanes: 0, folded: false, is_joined: false })
 }
 
 /// Whose track it is.
@@ -87,7 +104,7 @@ fn name_ui(
     painter: &Painter,
     clip: Rect,
     area: Rect,
-    row: &Row,
+    (row, is_pinned): (&Row, bool),
     trace: &OpenTrace,
     state: &ViewState,
     out: &mut Vec<ViewCommand>,
@@ -138,7 +155,13 @@ fn name_ui(
     let room = area.right() - 8.0 - x;
     let size = elided(painter, pos2(x, y), Align2::LEFT_CENTER, &node.title, room, &font, color);
     let hidden = if row.folded && !is_group { format!("+{} lanes", node.lanes.1 - 1) } else { String::new() };
-    let note = if hidden.is_empty() && is_group { &node.note } else { &hidden };
+    // Away from its group, a track says whose it is.
+    let group = trace.tree.group_of(row.node).filter(|_| is_pinned).map(|group| &trace.tree.node(group).title);
+    let note = match group {
+        Some(group) => group,
+        None if hidden.is_empty() && is_group => &node.note,
+        None => &hidden,
+    };
     let free = room - size.x - 12.0;
     if free > 40.0 && !note.is_empty() {
         elided(painter, pos2(x + size.x + 10.0, y), Align2::LEFT_CENTER, note, free, &small_font(), theme.text_weak);
@@ -149,6 +172,9 @@ fn name_ui(
     response.context_menu(|ui| menu_ui(ui, node, row, state, out));
     response.on_hover_ui(|ui| {
         ui.strong(&node.title);
+        if let Some(group) = group {
+            ui.label(group);
+        }
         if !node.note.is_empty() {
             ui.label(&node.note);
         }

@@ -38,6 +38,8 @@ pub fn bands(painter: &Painter, canvas: Rect, bands: &[Band], x_of: impl Fn(Time
 
 /// Names of steps at the top of the ruler.
 pub fn band_names(painter: &Painter, ruler: Rect, bands: &[Band], x_of: impl Fn(Timestamp) -> f32, theme: &Theme) {
+    // Steps of devices whose clocks differ begin almost together: names must not lie on each other.
+    let mut free = ruler.left();
     for band in bands {
         let left = (ruler.left() + x_of(band.range.start)).max(ruler.left());
         let right = (ruler.left() + x_of(band.range.end)).min(ruler.right());
@@ -58,8 +60,8 @@ pub fn band_names(painter: &Painter, ruler: Rect, bands: &[Band], x_of: impl Fn(
         let is_number = band.title.chars().all(|c| c.is_ascii_digit());
         let long = format!("Step {}", band.title);
         let text = if is_number && width(&long) <= room { &long } else { &band.title };
-        if room > MIN_NAME && (!is_number || width(text) <= room) {
-            elided(painter, at, Align2::LEFT_CENTER, text, room, &small_font(), color);
+        if at.x >= free && room > MIN_NAME && (!is_number || width(text) <= room) {
+            free = at.x + elided(painter, at, Align2::LEFT_CENTER, text, room, &small_font(), color).x + 4.0;
         }
     }
 }

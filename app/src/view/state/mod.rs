@@ -282,6 +282,8 @@ impl ViewState {
                 self.reveal = None;
             }
             C::Select(slice) => {
+                // The drawer that opens must not cover it.
+                self.reveal = Some(*slice).filter(|_| !self.shows(Panel::Details)).or(self.reveal);
                 self.select(*slice);
                 self.unmark();
             }

@@ -149,6 +149,11 @@ impl TrackTree {
         tree
     }
 
+    /// The group that a node lies in.
+    pub fn group_of(&self, node: usize) -> Option<usize> {
+        (0..node).rev().find(|&other| self.nodes[other].end > node)
+    }
+
     /// One node.
     pub fn node(&self, index: usize) -> &Node {
         &self.nodes[index]
