@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 
 use analysis::{ANALYSES, Options, Scope};
 use importers::{ImportOptions, InputSource, Progress};
-use sample_traces::synthetic::{Run, TrainingSpec};
+use sample_traces::synthetic::{SyntheticRun, TrainingSpec};
 use sample_traces::write::xspace_bytes;
-use systole::export::{self, Look, Panel};
+use systole::export::{self, PicturePanel, PictureStyle};
 use systole::session::Session;
 use systole::view::state::ViewState;
 use systole::view::timeline::trace::OpenTrace;
@@ -33,7 +33,7 @@ const TIMES: u32 = 8;
 
 /// Slices, and bytes that all analyses allocate: all together, and most at once.
 fn cost(spec: TrainingSpec) -> [usize; 3] {
-    let source = InputSource::from_bytes("run.xplane.pb", xspace_bytes(&Run::new(spec).session())).unwrap();
+    let source = InputSource::from_bytes("run.xplane.pb", xspace_bytes(&SyntheticRun::new(spec).session())).unwrap();
     let model = importers::import(&source, &Progress::default()).unwrap();
     let slices = model.slice_count();
     let session = Session::from_model(model, Options::default());
@@ -93,7 +93,7 @@ fn cost_of_document(document: String) -> usize {
     analyze(&session);
     let trace = OpenTrace::new(PathBuf::from("host.trace.json"), session);
     let state = ViewState::new(&trace.model);
-    export::draw(Panel::Timeline, &trace, &state, None, Look::default()).unwrap();
+    export::draw(PicturePanel::Timeline, &trace, &state, None, PictureStyle::default()).unwrap();
     heap.total()
 }
 

@@ -19,10 +19,10 @@ use egui::{Event, Key, Modifiers, Pos2, vec2};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
 use sample_traces::text_trace;
-use systole::gui::{App, Command, Settings};
+use systole::gui::{App, AppCommand, Settings};
 use systole::session::Session;
 use systole::view::state::{Panel, ViewCommand, ViewState};
-use systole::view::timeline::trace::{Loader, OpenTrace};
+use systole::view::timeline::trace::{OpenTrace, TraceLoader};
 
 const PICTURE: &str = "
     @column 1us
@@ -39,7 +39,7 @@ const PICTURE: &str = "
 ";
 
 /// Opens `trace` as the picture above, refuses everything else.
-fn loader() -> Loader {
+fn loader() -> TraceLoader {
     Arc::new(|path, _progress| {
         if path.ends_with("other trace") {
             // Not in the frame in which it is asked for.
@@ -56,7 +56,7 @@ fn loader() -> Loader {
 }
 
 /// A trace of 450 ops, one after the other.
-fn many_ops() -> Loader {
+fn many_ops() -> TraceLoader {
     Arc::new(|path, _progress| {
         let mut builder = trace_model::TraceBuilder::new();
         let core = builder.group(None, trace_model::GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
@@ -89,7 +89,7 @@ fn window_of(height: f32) -> Harness<'static, App> {
 }
 
 fn open(window: &mut Harness<'static, App>, path: &str) {
-    window.state_mut().push(Command::Open(PathBuf::from(path)));
+    window.state_mut().push(AppCommand::Open(PathBuf::from(path)));
     window.step();
     settle(window);
 }
@@ -199,7 +199,7 @@ fn a_failed_opening_keeps_the_trace_that_is_open() {
 fn commands_are_about_the_trace_that_was_seen() {
     let mut window = opened();
     let last = window.state().trace().expect("it is open").model.all_slices().last().expect("it has slices").id();
-    window.state_mut().push(Command::Open(PathBuf::from("other trace")));
+    window.state_mut().push(AppCommand::Open(PathBuf::from("other trace")));
     window.step();
     // Long enough for the other one to be there, which no frame has seen yet.
     std::thread::sleep(Duration::from_millis(300));
@@ -300,7 +300,7 @@ fn ctrl_click_adds_all_slices_of_a_name_to_the_highlighted_ones() {
 #[test]
 fn costs_of_an_op_are_marked_as_static() {
     let mut window = opened();
-    window.state_mut().push(Command::View(ViewCommand::Search("fusion.1".to_owned())));
+    window.state_mut().push(AppCommand::View(ViewCommand::Search("fusion.1".to_owned())));
     window.step();
     settle(&mut window);
     press(&mut window, Modifiers::NONE, Key::Slash);
@@ -398,7 +398,7 @@ fn nothing_is_repainted_while_nothing_happens() {
 }
 
 /// Wants something, and waits until it is there.
-fn want(window: &mut Harness<'static, App>, command: impl Into<Command>) {
+fn want(window: &mut Harness<'static, App>, command: impl Into<AppCommand>) {
     window.state_mut().push(command);
     window.step();
     settle(window);
@@ -467,7 +467,7 @@ fn commands_are_found_by_name() {
 #[test]
 fn a_filter_that_leaves_nothing_says_so_and_needs_no_minimap() {
     let mut window = opened();
-    want(&mut window, ViewCommand::ShowLayer(systole::view::state::Layer::Minimap, false));
+    want(&mut window, ViewCommand::ShowLayer(systole::view::state::TimelineLayer::Minimap, false));
     assert!(window.query_by_label("Filter tracks").is_none());
     press(&mut window, Modifiers::COMMAND, Key::P);
     window.get_by_label("Filter tracks");

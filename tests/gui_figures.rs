@@ -41,7 +41,7 @@ fn shown(path: &Path) -> Harness<'static, App> {
         let loader = file_loader(importers::ImportOptions::default(), Arc::new(|| Ok(Options::default())));
         App::new(&cc.egui_ctx, Settings::default(), loader)
     });
-    window.state_mut().push(Command::Open(path.to_owned()));
+    window.state_mut().push(AppCommand::Open(path.to_owned()));
     window.step();
     settle(&mut window);
     assert!(window.state().trace().is_some(), "{}", path.display());
@@ -188,7 +188,7 @@ fn headline_figures_are_the_same_in_text_json_and_window() {
 /// Reports and `--range` count from the origin of the trace, which may lie before the first event.
 #[test]
 fn the_window_counts_time_from_the_origin_of_reports() {
-    let loader: Loader = Arc::new(|path, _progress| {
+    let loader: TraceLoader = Arc::new(|path, _progress| {
         let mut builder = trace_model::TraceBuilder::new();
         let core = builder.group(None, trace_model::GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
         let track = builder.track(core, trace_model::TrackKind::Ops, 0, "XLA Ops");

@@ -85,7 +85,7 @@ fn the_wheel_does_what_it_is_told_to_and_with_ctrl_the_other() {
     want(&mut window, ViewCommand::ShowPanel(Panel::Reports, false));
     let home = time(&window);
     for zooms in [false, true] {
-        want(&mut window, Command::WheelZooms(zooms));
+        want(&mut window, AppCommand::WheelZooms(zooms));
         for modifiers in [Modifiers::NONE, Modifiers::COMMAND] {
             want(&mut window, ViewCommand::Fit);
             want(&mut window, ViewCommand::ScrollTo(0.0));
@@ -147,7 +147,7 @@ fn a_key_that_means_something_is_taken_over_and_given_back() {
     settle(&mut window);
     window.get_by_label("Remove G: Notes");
     assert!(window.query_by_label("Remove G: Grid").is_none());
-    let grid = |window: &Harness<'_, App>| state(window).draws(systole::view::state::Layer::Grid);
+    let grid = |window: &Harness<'_, App>| state(window).draws(systole::view::state::TimelineLayer::Grid);
     let before = grid(&window);
     key(&mut window, Modifiers::NONE, Key::G);
     assert!(state(&window).shows(Panel::Notes) && grid(&window) == before);
@@ -234,7 +234,7 @@ fn escape_assigns_nothing_and_the_filter_finds_actions_and_keys() {
 #[test]
 fn help_and_tooltips_say_the_keys_that_there_are() {
     let mut window = opened();
-    want(&mut window, Command::Remap(Remap::Assign("fit", Chord::read("Ctrl+J").expect("it is a key"))));
+    want(&mut window, AppCommand::Remap(Remap::Assign("fit", Chord::read("Ctrl+J").expect("it is a key"))));
     press(&mut window, Modifiers::NONE, Key::Questionmark);
     window.get_by_label("0  Z  Ctrl+J");
     press(&mut window, Modifiers::NONE, Key::Escape);
@@ -269,12 +269,12 @@ fn a_track_behind_a_window_is_not_pinned() {
     assert!(canvas.contains(at) && at.y > palette.bottom());
     window.hover_at(at);
     settle(&mut window);
-    want(&mut window, Command::PinHovered);
+    want(&mut window, AppCommand::PinHovered);
     assert!(state(&window).pinned.is_empty());
     press(&mut window, Modifiers::NONE, Key::Escape);
     window.hover_at(at);
     settle(&mut window);
-    want(&mut window, Command::PinHovered);
+    want(&mut window, AppCommand::PinHovered);
     assert_eq!(state(&window).pinned.len(), 1, "it lies there");
 }
 
@@ -283,7 +283,7 @@ fn the_overview_writes_times_as_all_else_does() {
     let mut window = opened();
     let holds = |window: &Harness<'_, App>, text: &str| window.query_all_by_label_contains(text).count();
     assert!(holds(&window, "median 10.00 µs over 2 steps") == 1 && holds(&window, "20.00 µs  ·  ") == 1);
-    want(&mut window, Command::Times(TimeFormat::Nanoseconds));
+    want(&mut window, AppCommand::Times(TimeFormat::Nanoseconds));
     assert!(holds(&window, "median 10000.000 ns over 2 steps") == 1 && holds(&window, "20000.000 ns  ·  ") == 1);
     assert_eq!(holds(&window, " µs"), 0, "all of them");
 }
@@ -298,7 +298,7 @@ fn times_are_written_as_one_wants_them() {
     assert!(window.get_all_by_label("7.000 µs").count() >= 1);
     key(&mut window, Modifiers::NONE, Key::T);
     assert!(window.get_all_by_label("7 µs").count() >= 1, "exact");
-    want(&mut window, Command::Times(TimeFormat::Nanoseconds));
+    want(&mut window, AppCommand::Times(TimeFormat::Nanoseconds));
     assert!(window.get_all_by_label("7000.000 ns").count() >= 1);
     // Beside the details, nothing says another unit.
     want(&mut window, ViewCommand::ShowPanel(Panel::Reports, false));

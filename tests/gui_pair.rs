@@ -1,7 +1,7 @@
 //! Two profiles side by side.
 
 use systole::gui::ComparisonCommand;
-use systole::view::compare::{Lock, Side};
+use systole::view::compare::{TraceSide, ViewLock};
 use systole::view::state::ColorBy;
 
 use super::*;
@@ -38,7 +38,7 @@ const SECOND: (&str, u32) = ("PPPPQQQQE.", 8);
 /// Here `fusion.2` begins long after where it ends in the first.
 const LATE: (&str, u32) = ("PPPPPPPPPPPPPPQQ.", 9);
 
-fn loader() -> Loader {
+fn loader() -> TraceLoader {
     Arc::new(|path, _progress| {
         let picture = match path.to_str() {
             Some("a") => run(FIRST),
@@ -59,29 +59,29 @@ fn compared(first: &str, second: &str) -> Harness<'static, App> {
         app
     });
     open(&mut window, first);
-    want(&mut window, Command::Compare(PathBuf::from(second)));
+    want(&mut window, AppCommand::Compare(PathBuf::from(second)));
     settle(&mut window);
     window
 }
 
-fn lock(window: &Harness<'_, App>) -> Lock {
+fn lock(window: &Harness<'_, App>) -> ViewLock {
     window.state().link().expect("two are open").lock
 }
 
 /// Names of the selected slices of A and B.
 fn both_selected(window: &Harness<'_, App>) -> [Option<String>; 2] {
-    Side::BOTH.map(|side| {
+    TraceSide::BOTH.map(|side| {
         let slice = window.state().state_of(side)?.place.selection?;
         Some(window.state().trace_of(side)?.model.slice(slice).name().to_owned())
     })
 }
 
 fn views(window: &Harness<'_, App>) -> [systole::view::viewport::Viewport; 2] {
-    Side::BOTH.map(|side| window.state().state_of(side).expect("two are open").place.time)
+    TraceSide::BOTH.map(|side| window.state().state_of(side).expect("two are open").place.time)
 }
 
 /// The n-th execution of an op.
-fn execution(window: &Harness<'_, App>, side: Side, name: &str, n: usize) -> trace_model::SliceId {
+fn execution(window: &Harness<'_, App>, side: TraceSide, name: &str, n: usize) -> trace_model::SliceId {
     let model = &window.state().trace_of(side).expect("it is open").model;
     let id = model.all_slices().filter(|slice| slice.name() == name).nth(n).map(trace_model::SliceRef::id);
     id.unwrap_or_else(|| panic!("no {name} number {n}"))
@@ -94,7 +94,7 @@ fn two_runs_stand_one_above_the_other_locked_by_steps() {
         window.get_by_label(label);
     }
     assert!(window.get_all_by_label_contains("Steps are slower: +2.000 µs").count() >= 1);
-    assert_eq!(lock(&window), Lock::Step);
+    assert_eq!(lock(&window), ViewLock::Step);
     let [a, b] = views(&window);
     assert!((a.span_ps() - b.span_ps()).abs() < 1e-6, "both have one scale");
 
@@ -103,35 +103,35 @@ fn two_runs_stand_one_above_the_other_locked_by_steps() {
         let at = |us: i64| trace_model::Timestamp::from_ps(us * 1_000_000);
         trace_model::TimeRange::new(at(start), at(start + 6))
     };
-    want(&mut window, Command::On(Side::A, ViewCommand::Show(range(39))));
+    want(&mut window, AppCommand::On(TraceSide::A, ViewCommand::Show(range(39))));
     let [a, b] = views(&window);
     assert_eq!((b.time_at(0.0) - a.time_at(0.0)).ps(), 10_000_000);
-    want(&mut window, Command::On(Side::B, ViewCommand::Pan(0.1)));
+    want(&mut window, AppCommand::On(TraceSide::B, ViewCommand::Pan(0.1)));
     let [a_after, b_after] = views(&window);
     assert!(a_after.start_after(a.start()) > 0.0 && b_after.start_after(b.start()) > 0.0, "A follows B");
-    want(&mut window, Command::On(Side::A, ViewCommand::Mark(range(41), std::collections::BTreeSet::new())));
-    let mark = window.state().state_of(Side::B).unwrap().place.mark.expect("the mark is linked");
+    want(&mut window, AppCommand::On(TraceSide::A, ViewCommand::Mark(range(41), std::collections::BTreeSet::new())));
+    let mark = window.state().state_of(TraceSide::B).unwrap().place.mark.expect("the mark is linked");
     assert_eq!(mark.start.ps(), 51_000_000);
     press(&mut window, Modifiers::NONE, Key::Backspace);
-    assert_eq!(views(&window)[0], Side::BOTH.map(|_| a)[0], "undo takes A back");
+    assert_eq!(views(&window)[0], TraceSide::BOTH.map(|_| a)[0], "undo takes A back");
 }
 
 #[test]
 fn shift_c_frees_the_timelines_and_locks_them_again() {
     let mut window = compared("a", "b");
     press(&mut window, Modifiers::SHIFT, Key::C);
-    assert_eq!(lock(&window), Lock::Free);
+    assert_eq!(lock(&window), ViewLock::Free);
     let before = views(&window);
-    want(&mut window, Command::On(Side::A, ViewCommand::Zoom { factor: 2.0, anchor: 0.5 }));
+    want(&mut window, AppCommand::On(TraceSide::A, ViewCommand::Zoom { factor: 2.0, anchor: 0.5 }));
     assert_ne!(views(&window)[0], before[0]);
     assert_eq!(views(&window)[1], before[1], "B stays");
     press(&mut window, Modifiers::SHIFT, Key::C);
-    assert_eq!(lock(&window), Lock::Step);
+    assert_eq!(lock(&window), ViewLock::Step);
     let [a, b] = views(&window);
     assert!((a.span_ps() - b.span_ps()).abs() < 1e-6, "B has caught up");
     window.get_by_label("Lock: Offset").click();
     settle(&mut window);
-    assert_eq!(lock(&window), Lock::Offset);
+    assert_eq!(lock(&window), ViewLock::Offset);
     window.get_by_label("Offset of B");
 }
 
@@ -142,10 +142,10 @@ fn nothing_is_repainted_while_nothing_happens_to_either() {
     window.hover_at(canvas.center());
     // A gesture of B ends although both are locked meanwhile, so that A leads.
     press(&mut window, Modifiers::SHIFT, Key::C);
-    want(&mut window, Command::On(Side::B, ViewCommand::Pan(0.1)));
+    want(&mut window, AppCommand::On(TraceSide::B, ViewCommand::Pan(0.1)));
     press(&mut window, Modifiers::SHIFT, Key::C);
     comes_to_rest(&mut window);
-    for side in Side::BOTH {
+    for side in TraceSide::BOTH {
         assert!(!window.state().state_of(side).unwrap().in_gesture(), "{side:?}");
     }
 }
@@ -153,27 +153,27 @@ fn nothing_is_repainted_while_nothing_happens_to_either() {
 #[test]
 fn an_op_leads_to_the_op_that_it_was_matched_with() {
     let mut window = compared("a", "b");
-    let slice = execution(&window, Side::A, "fusion.2", 4);
-    want(&mut window, Command::On(Side::A, ViewCommand::Select(slice)));
+    let slice = execution(&window, TraceSide::A, "fusion.2", 4);
+    want(&mut window, AppCommand::On(TraceSide::A, ViewCommand::Select(slice)));
     assert_eq!(both_selected(&window), [Some("fusion.2".to_owned()), Some("fusion.2".to_owned())]);
-    let partner = window.state().state_of(Side::B).unwrap().place.selection;
-    assert_eq!(partner, Some(execution(&window, Side::B, "fusion.2", 4)), "the one of the same step");
+    let partner = window.state().state_of(TraceSide::B).unwrap().place.selection;
+    assert_eq!(partner, Some(execution(&window, TraceSide::B, "fusion.2", 4)), "the one of the same step");
     assert!(window.get_all_by_label_contains("2.000 µs in A, 4.000 µs in B: +2.000 µs (+100.0 %)").count() >= 1);
 
     window.get_by_label("Lock: Ops").click();
     settle(&mut window);
-    let slice = execution(&window, Side::B, "fusion.2", 7);
-    want(&mut window, Command::On(Side::B, ViewCommand::Select(slice)));
-    let x = Side::BOTH.map(|side| {
+    let slice = execution(&window, TraceSide::B, "fusion.2", 7);
+    want(&mut window, AppCommand::On(TraceSide::B, ViewCommand::Select(slice)));
+    let x = TraceSide::BOTH.map(|side| {
         let state = window.state().state_of(side).unwrap();
         let start = window.state().trace_of(side).unwrap().model.slice(state.place.selection.unwrap()).start();
         state.place.time.fraction(start)
     });
     assert!((x[0] - x[1]).abs() < 1e-6, "it stands above it: {x:?}");
-    assert_eq!(window.state().link().unwrap().focus, Side::B);
+    assert_eq!(window.state().link().unwrap().focus, TraceSide::B);
 
-    let lone = execution(&window, Side::B, "reduce.9", 3);
-    want(&mut window, Command::On(Side::B, ViewCommand::Select(lone)));
+    let lone = execution(&window, TraceSide::B, "reduce.9", 3);
+    want(&mut window, AppCommand::On(TraceSide::B, ViewCommand::Select(lone)));
     assert_eq!(both_selected(&window), [None, Some("reduce.9".to_owned())], "A has no such op");
     window.get_by_label("Only in B: A has no op that corresponds.");
 }
@@ -186,7 +186,7 @@ fn a_row_of_the_comparison_shows_the_op_on_both_sides() {
     window.get_by_label("Row fusion.2").click();
     settle(&mut window);
     assert_eq!(both_selected(&window), [Some("fusion.2".to_owned()), Some("fusion.2".to_owned())]);
-    for side in Side::BOTH {
+    for side in TraceSide::BOTH {
         let highlighted = window.state().state_of(side).unwrap().highlighted.as_ref();
         assert_eq!(highlighted.map(|highlighted| highlighted.title.as_str()), Some("fusion.2"), "{side:?}");
     }
@@ -216,7 +216,7 @@ fn x_swaps_the_runs_and_c_the_focus() {
     assert_eq!(window.state().trace().unwrap().name(), "b", "keys and panels are about B now");
     press(&mut window, Modifiers::NONE, Key::X);
     settle(&mut window);
-    let names = Side::BOTH.map(|side| window.state().trace_of(side).unwrap().name());
+    let names = TraceSide::BOTH.map(|side| window.state().trace_of(side).unwrap().name());
     assert_eq!(names, ["b", "a"]);
     assert_eq!(window.state().trace().unwrap().name(), "b", "the focus stays on the run");
     assert!(window.get_all_by_label_contains("Steps are faster").count() >= 1);
@@ -244,13 +244,13 @@ fn tracks_of_both_are_interleaved_in_one_list() {
     // The mouse is for the track that it is over.
     let ops = tops(&window, "XLA Ops");
     let canvas = window.get_all_by_label("Time ruler").next().expect("there are two").rect();
-    for (side, top) in Side::BOTH.into_iter().zip(ops) {
+    for (side, top) in TraceSide::BOTH.into_iter().zip(ops) {
         // The fourth step begins there; the matmul takes the first half of a step and more.
         let range = trace_model::TimeRange::at(
-            trace_model::Timestamp::from_ps(if side == Side::A { 24 } else { 30 } * 1_000_000),
+            trace_model::Timestamp::from_ps(if side == TraceSide::A { 24 } else { 30 } * 1_000_000),
             trace_model::Picos::from_ps(8_000_000),
         );
-        want(&mut window, Command::On(side, ViewCommand::Show(range)));
+        want(&mut window, AppCommand::On(side, ViewCommand::Show(range)));
         let at = Pos2::new(canvas.left() + canvas.width() * 0.2, top + 10.0);
         window.hover_at(at);
         settle(&mut window);
@@ -260,8 +260,8 @@ fn tracks_of_both_are_interleaved_in_one_list() {
     }
     // One list scrolls as one, also where times are free.
     press(&mut window, Modifiers::SHIFT, Key::C);
-    want(&mut window, Command::On(Side::B, ViewCommand::ScrollTo(33.0)));
-    let scrolls = Side::BOTH.map(|side| window.state().state_of(side).unwrap().place.scroll);
+    want(&mut window, AppCommand::On(TraceSide::B, ViewCommand::ScrollTo(33.0)));
+    let scrolls = TraceSide::BOTH.map(|side| window.state().state_of(side).unwrap().place.scroll);
     assert_eq!(scrolls[0].to_bits(), scrolls[1].to_bits());
     window.get_by_label("Interleave tracks").click();
     settle(&mut window);
@@ -274,7 +274,7 @@ fn a_held_key_goes_on_where_the_pointer_comes_to_a_track_of_the_other_run() {
     let mut window = compared("a", "b");
     want(&mut window, ComparisonCommand::Interleave);
     let range = trace_model::TimeRange::at(trace_model::Timestamp::ZERO, trace_model::Picos::from_ps(20_000_000));
-    want(&mut window, Command::On(Side::A, ViewCommand::Show(range)));
+    want(&mut window, AppCommand::On(TraceSide::A, ViewCommand::Show(range)));
     let mut ops: Vec<_> = window.get_all_by_label("XLA Ops").map(|node| node.rect()).collect();
     ops.sort_by(|a, b| a.top().total_cmp(&b.top()));
     let over = |window: &mut Harness<'_, App>, row: usize| {
@@ -332,20 +332,20 @@ fn colours_by_change_are_offered_while_two_are_open() {
 fn without_steps_the_timelines_are_free_and_say_why() {
     for (first, second, who) in [("a", "bare", "B has no steps"), ("bare", "a", "A has no steps")] {
         let mut window = compared(first, second);
-        assert_eq!(lock(&window), Lock::Free);
+        assert_eq!(lock(&window), ViewLock::Free);
         assert!(window.get_all_by_label_contains(who).count() >= 1);
         // Nothing of this has anything to meet.
         for command in
             [ViewCommand::Fit, ViewCommand::MarkAll, ViewCommand::Step(systole::view::state::Neighbour::Next)]
         {
-            want(&mut window, Command::View(command));
+            want(&mut window, AppCommand::View(command));
         }
         for key in [Key::C, Key::X] {
             press(&mut window, Modifiers::NONE, key);
             settle(&mut window);
         }
         press(&mut window, Modifiers::SHIFT, Key::C);
-        assert_eq!(lock(&window), Lock::Offset, "what stands side by side can be locked");
+        assert_eq!(lock(&window), ViewLock::Offset, "what stands side by side can be locked");
     }
 }
 
@@ -355,7 +355,7 @@ fn runs_that_are_not_comparable_are_shown_with_what_they_differ_in() {
     assert!(window.get_all_by_label_contains("Not comparable: the runs differ in devices").count() >= 1);
     window.get_by_label("Row Devices");
     window.get_by_label("Timeline B");
-    assert_eq!(lock(&window), Lock::Step, "steps are aligned all the same");
+    assert_eq!(lock(&window), ViewLock::Step, "steps are aligned all the same");
     press(&mut window, Modifiers::NONE, Key::X);
     settle(&mut window);
     window.get_by_label("Row Devices");
@@ -364,44 +364,44 @@ fn runs_that_are_not_comparable_are_shown_with_what_they_differ_in() {
 #[test]
 fn going_to_an_op_shows_it_in_both_wherever_it_is_in_its_step() {
     let mut window = compared("a", "late");
-    let slice = execution(&window, Side::A, "fusion.2", 5);
-    want(&mut window, Command::On(Side::A, ViewCommand::GoTo(slice)));
-    assert_eq!(lock(&window), Lock::Op, "steps would put it out of sight");
-    for side in Side::BOTH {
+    let slice = execution(&window, TraceSide::A, "fusion.2", 5);
+    want(&mut window, AppCommand::On(TraceSide::A, ViewCommand::GoTo(slice)));
+    assert_eq!(lock(&window), ViewLock::Op, "steps would put it out of sight");
+    for side in TraceSide::BOTH {
         let state = window.state().state_of(side).unwrap();
         let model = &window.state().trace_of(side).unwrap().model;
         let range = model.slice(state.place.selection.unwrap()).range();
         assert!(state.place.time.range().encloses(range), "{side:?}");
     }
     // All of the same name, in both.
-    let labels = window.state().trace_of(Side::A).unwrap().labels_named("fusion.1").to_vec();
+    let labels = window.state().trace_of(TraceSide::A).unwrap().labels_named("fusion.1").to_vec();
     let highlighted = systole::view::state::HighlightedLabels::new("fusion.1", labels);
-    want(&mut window, Command::On(Side::A, ViewCommand::Highlight(Some(highlighted))));
-    let other = window.state().state_of(Side::B).unwrap().highlighted.clone().unwrap();
-    let named = window.state().trace_of(Side::B).unwrap().labels_named("fusion.1");
+    want(&mut window, AppCommand::On(TraceSide::A, ViewCommand::Highlight(Some(highlighted))));
+    let other = window.state().state_of(TraceSide::B).unwrap().highlighted.clone().unwrap();
+    let named = window.state().trace_of(TraceSide::B).unwrap().labels_named("fusion.1");
     assert!(!named.is_empty() && other.labels.iter().eq(named), "{other:?}");
 }
 
 #[test]
 fn what_is_lit_in_one_is_lit_in_the_other_once_the_two_are_compared() {
     let mut window = compared("a", "b");
-    let highlighted = |window: &Harness<'_, App>, side: Side, name: &str| {
+    let highlighted = |window: &Harness<'_, App>, side: TraceSide, name: &str| {
         let labels = window.state().trace_of(side).unwrap().labels_named(name).to_vec();
         systole::view::state::HighlightedLabels::new(name, labels)
     };
-    let first = highlighted(&window, Side::A, "fusion.1");
-    want(&mut window, Command::On(Side::A, ViewCommand::Highlight(Some(first))));
+    let first = highlighted(&window, TraceSide::A, "fusion.1");
+    want(&mut window, AppCommand::On(TraceSide::A, ViewCommand::Highlight(Some(first))));
     // Compared anew, as after a swap: what was highlighted in B before says nothing any more.
-    let next = highlighted(&window, Side::A, "fusion.2");
+    let next = highlighted(&window, TraceSide::A, "fusion.2");
     window.state_mut().push(ComparisonCommand::Resume);
-    want(&mut window, Command::On(Side::A, ViewCommand::Highlight(Some(next))));
-    let other = window.state().state_of(Side::B).unwrap().highlighted.clone().expect("B is highlighted too");
-    assert_eq!(other, highlighted(&window, Side::B, "fusion.2"));
+    want(&mut window, AppCommand::On(TraceSide::A, ViewCommand::Highlight(Some(next))));
+    let other = window.state().state_of(TraceSide::B).unwrap().highlighted.clone().expect("B is highlighted too");
+    assert_eq!(other, highlighted(&window, TraceSide::B, "fusion.2"));
 }
 
 /// What is marked on either side: for how long, in µs, and on how many tracks.
 fn marks(window: &Harness<'_, App>) -> [Option<(i64, usize)>; 2] {
-    Side::BOTH.map(|side| {
+    TraceSide::BOTH.map(|side| {
         let state = window.state().state_of(side)?;
         Some((state.place.mark?.dur().ps() / 1_000_000, state.mark_tracks.len()))
     })
@@ -410,41 +410,41 @@ fn marks(window: &Harness<'_, App>) -> [Option<(i64, usize)>; 2] {
 #[test]
 fn what_is_marked_is_marked_on_both_sides_whatever_marks_it() {
     let mut window = compared("a", "two devices");
-    let slice = execution(&window, Side::A, "fusion.1", 2);
-    want(&mut window, Command::On(Side::A, ViewCommand::Select(slice)));
+    let slice = execution(&window, TraceSide::A, "fusion.1", 2);
+    want(&mut window, AppCommand::On(TraceSide::A, ViewCommand::Select(slice)));
     assert_eq!(marks(&window), [None, None]);
     want(&mut window, ViewCommand::MarkSelection(false));
     assert_eq!(marks(&window), [Some((4, 0)), Some((4, 0))]);
-    let range = |window: &Harness<'_, App>| window.state().state_of(Side::B).unwrap().place.mark.unwrap();
+    let range = |window: &Harness<'_, App>| window.state().state_of(TraceSide::B).unwrap().place.mark.unwrap();
     let tracks = |window: &Harness<'_, App>, own: &str| -> std::collections::BTreeSet<_> {
-        let model = &window.state().trace_of(Side::B).unwrap().model;
+        let model = &window.state().trace_of(TraceSide::B).unwrap().model;
         let title = |id| model.str(model.group(model.track(id).group).name).to_owned();
         model.track_ids().filter(|&id| title(id).contains(own)).collect()
     };
     let (marked, only_b, both) = (range(&window), tracks(&window, "TPU:1"), tracks(&window, "TPU:0"));
     assert!(!only_b.is_empty() && !both.is_empty());
-    want(&mut window, Command::On(Side::B, ViewCommand::Mark(marked, both.clone())));
+    want(&mut window, AppCommand::On(TraceSide::B, ViewCommand::Mark(marked, both.clone())));
     assert_eq!(marks(&window), [Some((4, both.len())), Some((4, both.len()))]);
-    want(&mut window, Command::On(Side::B, ViewCommand::Show(marked)));
-    want(&mut window, Command::On(Side::B, ViewCommand::Mark(marked, only_b)));
+    want(&mut window, AppCommand::On(TraceSide::B, ViewCommand::Show(marked)));
+    want(&mut window, AppCommand::On(TraceSide::B, ViewCommand::Mark(marked, only_b)));
     assert_eq!(marks(&window), [None, Some((4, 1))], "A lacks that device: nothing of it is marked, and not all");
-    want(&mut window, Command::On(Side::B, ViewCommand::Undo));
+    want(&mut window, AppCommand::On(TraceSide::B, ViewCommand::Undo));
     assert_eq!(marks(&window), [Some((4, both.len())), Some((4, both.len()))]);
-    want(&mut window, Command::On(Side::B, ViewCommand::Redo));
+    want(&mut window, AppCommand::On(TraceSide::B, ViewCommand::Redo));
     assert_eq!(marks(&window), [None, Some((4, 1))]);
     want(&mut window, ViewCommand::MarkAll);
     let whole = [80, 100].map(|us| Some((us, 0)));
     assert_eq!(marks(&window), whole, "the whole of either");
-    want(&mut window, Command::On(Side::A, ViewCommand::Select(slice)));
+    want(&mut window, AppCommand::On(TraceSide::A, ViewCommand::Select(slice)));
     assert_eq!(marks(&window), [None, None]);
 }
 
 #[test]
 fn what_is_compared_is_written_as_times_are() {
     let mut window = compared("a", "b");
-    want(&mut window, Command::Times(systole::view::time_format::TimeFormat::Nanoseconds));
-    let slice = execution(&window, Side::A, "fusion.2", 4);
-    want(&mut window, Command::On(Side::A, ViewCommand::Select(slice)));
+    want(&mut window, AppCommand::Times(systole::view::time_format::TimeFormat::Nanoseconds));
+    let slice = execution(&window, TraceSide::A, "fusion.2", 4);
+    want(&mut window, AppCommand::On(TraceSide::A, ViewCommand::Select(slice)));
     let about = "2000.000 ns in A, 4000.000 ns in B: +2000.000 ns (+100.0 %)";
     assert!(window.get_all_by_label_contains(about).count() >= 1);
 }
@@ -454,7 +454,7 @@ fn what_can_be_done_with_two_is_listed_while_there_are_two() {
     let mut window = compared("a", "b");
     for (two, shown) in [(true, true), (false, false)] {
         if !two {
-            want(&mut window, ComparisonCommand::Keep(Side::A));
+            want(&mut window, ComparisonCommand::Keep(TraceSide::A));
         }
         press(&mut window, Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
         window.event(Event::Text("swap".to_owned()));

@@ -1,6 +1,6 @@
 //! How two profiles come into one window, and what is kept of them.
 
-use systole::gui::Sessions;
+use systole::gui::SessionStore;
 
 use super::*;
 
@@ -8,9 +8,9 @@ use super::*;
 fn a_cancelled_pair_does_not_come_back() {
     let mut window = compared("a", "b");
     for command in [
-        Command::Dropped(vec![PathBuf::from("a"), PathBuf::from("b")]),
-        Command::CancelLoad,
-        Command::Open(PathBuf::from("late")),
+        AppCommand::Dropped(vec![PathBuf::from("a"), PathBuf::from("b")]),
+        AppCommand::CancelLoad,
+        AppCommand::Open(PathBuf::from("late")),
     ] {
         window.state_mut().push(command);
     }
@@ -32,7 +32,7 @@ fn a_second_file_that_cannot_be_opened_leaves_the_first() {
 fn a_session_keeps_both_and_how_they_are_linked() {
     let folder = tempfile::tempdir().unwrap();
     let empty = |folder: &std::path::Path| {
-        let sessions = Sessions::in_folder(folder);
+        let sessions = SessionStore::in_folder(folder);
         Harness::builder().with_size(vec2(1500.0, 1000.0)).build_eframe(move |cc| {
             cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
             App::new(&cc.egui_ctx, Settings::default(), loader()).with_sessions(sessions)
@@ -40,19 +40,19 @@ fn a_session_keeps_both_and_how_they_are_linked() {
     };
     let mut window = empty(folder.path());
     open(&mut window, "a");
-    want(&mut window, Command::Compare(PathBuf::from("b")));
+    want(&mut window, AppCommand::Compare(PathBuf::from("b")));
     want(&mut window, ComparisonCommand::Offset(trace_model::Picos::from_ps(3_000_000)));
-    want(&mut window, Command::On(Side::B, ViewCommand::Pan(0.2)));
-    let slice = execution(&window, Side::B, "fusion.2", 3);
-    want(&mut window, Command::On(Side::B, ViewCommand::Select(slice)));
+    want(&mut window, AppCommand::On(TraceSide::B, ViewCommand::Pan(0.2)));
+    let slice = execution(&window, TraceSide::B, "fusion.2", 3);
+    want(&mut window, AppCommand::On(TraceSide::B, ViewCommand::Select(slice)));
     let (link, before) = (window.state().link().unwrap().clone(), views(&window));
     let selected = both_selected(&window);
-    assert_eq!((link.lock, link.focus), (Lock::Offset, Side::B));
+    assert_eq!((link.lock, link.focus), (ViewLock::Offset, TraceSide::B));
     want(&mut window, ComparisonCommand::Interleave);
-    want(&mut window, Command::SaveSession("night".to_owned()));
+    want(&mut window, AppCommand::SaveSession("night".to_owned()));
 
     let mut window = empty(folder.path());
-    want(&mut window, Command::OpenSession("night".to_owned()));
+    want(&mut window, AppCommand::OpenSession("night".to_owned()));
     settle(&mut window);
     assert_eq!(window.state().link(), Some(&link));
     assert_eq!(views(&window), before);
@@ -63,7 +63,7 @@ fn a_session_keeps_both_and_how_they_are_linked() {
     ops.sort_by(f32::total_cmp);
     assert!(ops[1] - ops[0] < 40.0, "tracks are interleaved as they were: {ops:?}");
     // From now on they follow each other as they did.
-    want(&mut window, Command::On(Side::A, ViewCommand::Pan(0.1)));
+    want(&mut window, AppCommand::On(TraceSide::A, ViewCommand::Pan(0.1)));
     let [a, b] = views(&window);
     assert_eq!(b.time_at(0.0) - a.time_at(0.0), link.offset);
 }
@@ -72,9 +72,9 @@ fn a_session_keeps_both_and_how_they_are_linked() {
 #[test]
 fn a_session_keeps_where_a_shorter_run_follows() {
     let folder = tempfile::tempdir().unwrap();
-    for (name, by) in [("offset", Lock::Offset), ("steps", Lock::Step)] {
+    for (name, by) in [("offset", ViewLock::Offset), ("steps", ViewLock::Step)] {
         let empty = || {
-            let sessions = Sessions::in_folder(folder.path());
+            let sessions = SessionStore::in_folder(folder.path());
             Harness::builder().with_size(vec2(1500.0, 1000.0)).build_eframe(move |cc| {
                 cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
                 App::new(&cc.egui_ctx, Settings::default(), loader()).with_sessions(sessions)
@@ -82,21 +82,21 @@ fn a_session_keeps_where_a_shorter_run_follows() {
         };
         let mut window = empty();
         open(&mut window, "a");
-        want(&mut window, Command::Compare(PathBuf::from("late")));
-        if by == Lock::Offset {
+        want(&mut window, AppCommand::Compare(PathBuf::from("late")));
+        if by == ViewLock::Offset {
             want(&mut window, ComparisonCommand::Offset(trace_model::Picos::ZERO));
         }
         // The end of the last step of B: that of A was over long before.
         let at = |us: i64| trace_model::Timestamp::from_ps(us * 1_000_000);
         let range = trace_model::TimeRange::new(at(167), at(169));
-        want(&mut window, Command::On(Side::B, ViewCommand::Show(range)));
+        want(&mut window, AppCommand::On(TraceSide::B, ViewCommand::Show(range)));
         let before = views(&window);
-        let extent = window.state().trace_of(Side::A).unwrap().model.extent();
+        let extent = window.state().trace_of(TraceSide::A).unwrap().model.extent();
         assert_ne!(before[0], before[0].clamped(extent), "A is where it could not go alone");
-        want(&mut window, Command::SaveSession(name.to_owned()));
+        want(&mut window, AppCommand::SaveSession(name.to_owned()));
 
         let mut window = empty();
-        want(&mut window, Command::OpenSession(name.to_owned()));
+        want(&mut window, AppCommand::OpenSession(name.to_owned()));
         settle(&mut window);
         assert_eq!(lock(&window), by);
         assert_eq!(views(&window), before, "{name}");
@@ -106,13 +106,13 @@ fn a_session_keeps_where_a_shorter_run_follows() {
 #[test]
 fn a_dropped_file_is_opened_or_compared() {
     let mut window = compared("a", "/tmp/notes.txt");
-    want(&mut window, Command::Dropped(vec![PathBuf::from("b")]));
+    want(&mut window, AppCommand::Dropped(vec![PathBuf::from("b")]));
     window.get_by_label("Open instead");
     window.get_by_label("Compare with the open one").click();
     settle(&mut window);
     assert!(window.state().link().is_some());
     assert!(window.query_by_label("Open instead").is_none());
-    want(&mut window, Command::Dropped(vec![PathBuf::from("a")]));
+    want(&mut window, AppCommand::Dropped(vec![PathBuf::from("a")]));
     window.get_by_label("Open instead").click();
     settle(&mut window);
     assert!(window.state().link().is_none());

@@ -1,6 +1,6 @@
 //! Panels beside the timeline: which tables are seen, where rows lead, and the way back.
 
-use systole::export::{self, Format, Look};
+use systole::export::{self, PictureFormat, PictureStyle};
 
 use super::*;
 
@@ -82,7 +82,7 @@ fn lists_of_ops_follow_the_timeline() {
 #[test]
 fn what_cannot_be_kept_is_not_said_to_be_unreadable() {
     let mut window = opened();
-    window.state_mut().push(Command::SaveSession("mine".to_owned()));
+    window.state_mut().push(AppCommand::SaveSession("mine".to_owned()));
     let notice = "Cannot save this.";
     until(&mut window, notice, |window| window.query_by_label(notice).is_some());
     click(&mut window, "Dismiss");
@@ -99,14 +99,17 @@ fn every_picture_in_the_menu_can_be_made_of_what_is_open() {
     let options = Options { device_spec: Some("v5e".to_owned()), ..Options::default() };
     let trace = OpenTrace::new("a trace".into(), Session::from_model(text_trace(PICTURE), options));
     let state = ViewState::new(&trace.model);
-    let panels =
-        [("Timeline", export::Panel::Timeline), ("Roofline", export::Panel::Roofline), ("Steps", export::Panel::Steps)];
+    let panels = [
+        ("Timeline", export::PicturePanel::Timeline),
+        ("Roofline", export::PicturePanel::Roofline),
+        ("Steps", export::PicturePanel::Steps),
+    ];
     for (title, panel) in panels {
         for (name, format, begin) in
-            [("SVG", Format::Svg, &b"<svg"[..]), ("PNG", Format::Png, &b"\x89PNG\r\n\x1a\n"[..])]
+            [("SVG", PictureFormat::Svg, &b"<svg"[..]), ("PNG", PictureFormat::Png, &b"\x89PNG\r\n\x1a\n"[..])]
         {
             window.get_by_label(&format!("{title} as {name}…"));
-            let drawing = export::draw(panel, &trace, &state, None, Look::default()).expect(title);
+            let drawing = export::draw(panel, &trace, &state, None, PictureStyle::default()).expect(title);
             let bytes = export::encoded(&drawing, format, 1.0).expect(title);
             assert!(bytes.windows(begin.len()).take(200).any(|part| part == begin), "{title} as {name}");
             assert!(bytes.len() > 2_000, "{title} as {name} is empty: {} bytes", bytes.len());
@@ -132,7 +135,7 @@ fn keys_are_explained_before_anything_is_open() {
 
 #[test]
 fn details_say_what_limits_an_op_and_what_nothing_hides() {
-    let loader: Loader = Arc::new(|path, _progress| {
+    let loader: TraceLoader = Arc::new(|path, _progress| {
         let options = Options { device_spec: Some("v7x".to_owned()), ..Options::default() };
         Ok(OpenTrace::new(path.to_owned(), Session::from_model(text_trace(PICTURE), options)))
     });

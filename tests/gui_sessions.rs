@@ -1,11 +1,11 @@
 //! What is kept, and what comes back of it.
 
-use systole::gui::Sessions;
+use systole::gui::SessionStore;
 
 use super::*;
 
 /// Two runs of a host, in files of the same name, and a third in the place of the first.
-fn runs(is_changed: bool) -> Loader {
+fn runs(is_changed: bool) -> TraceLoader {
     Arc::new(move |path, _progress| {
         let picture = if is_changed { "@column 1us\nhost python: PPPPQQ\n" } else { PICTURE };
         let session = Session::from_model(text_trace(picture), Options::default());
@@ -14,7 +14,7 @@ fn runs(is_changed: bool) -> Loader {
 }
 
 fn window_in(folder: &std::path::Path, is_changed: bool) -> Harness<'static, App> {
-    let sessions = Sessions::in_folder(folder);
+    let sessions = SessionStore::in_folder(folder);
     Harness::builder().with_size(vec2(1400.0, 800.0)).build_eframe(move |cc| {
         cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
         App::new(&cc.egui_ctx, Settings::default(), runs(is_changed)).with_sessions(sessions)
@@ -40,7 +40,7 @@ fn the_second_run_of_a_host_leaves_the_session_of_the_first() {
         press(&mut window, Modifiers::COMMAND, Key::S);
         window.get_by_label_contains(&format!("Kept as “{kept}”"));
     }
-    want(&mut window, Command::OpenSession("host.xplane.pb".to_owned()));
+    want(&mut window, AppCommand::OpenSession("host.xplane.pb".to_owned()));
     settle(&mut window);
     assert_eq!(notes(&window), ["/run 1/host.xplane.pb"]);
 }
@@ -50,24 +50,24 @@ fn what_was_opened_as_a_session_is_kept_as_that_session() {
     let folder = tempfile::tempdir().unwrap();
     let mut window = window_in(folder.path(), false);
     open(&mut window, "/run/host.xplane.pb");
-    want(&mut window, Command::SaveSession("night".to_owned()));
+    want(&mut window, AppCommand::SaveSession("night".to_owned()));
     let mut window = window_in(folder.path(), false);
-    want(&mut window, Command::OpenSession("night".to_owned()));
+    want(&mut window, AppCommand::OpenSession("night".to_owned()));
     settle(&mut window);
     note(&mut window, "more");
     press(&mut window, Modifiers::COMMAND, Key::S);
     window.get_by_label("Kept as “night”");
-    assert_eq!(Sessions::in_folder(folder.path()).names(), ["night"]);
+    assert_eq!(SessionStore::in_folder(folder.path()).names(), ["night"]);
     window.get_by_label("Dismiss").click();
     settle(&mut window);
     assert!(window.query_by_label_contains("Kept as").is_none());
     // Another trace is no part of it.
     open(&mut window, "/other/host.xplane.pb");
     press(&mut window, Modifiers::COMMAND, Key::S);
-    assert_eq!(Sessions::in_folder(folder.path()).names(), ["host.xplane.pb", "night"]);
-    want(&mut window, Command::RenameSession("host.xplane.pb".to_owned(), "a/b".to_owned()));
-    want(&mut window, Command::DeleteSession("night".to_owned()));
-    assert_eq!(Sessions::in_folder(folder.path()).names(), ["a/b"]);
+    assert_eq!(SessionStore::in_folder(folder.path()).names(), ["host.xplane.pb", "night"]);
+    want(&mut window, AppCommand::RenameSession("host.xplane.pb".to_owned(), "a/b".to_owned()));
+    want(&mut window, AppCommand::DeleteSession("night".to_owned()));
+    assert_eq!(SessionStore::in_folder(folder.path()).names(), ["a/b"]);
 }
 
 #[test]
@@ -80,10 +80,10 @@ fn a_trace_that_has_changed_comes_back_with_its_notes_and_says_so() {
     want(&mut window, ViewCommand::Pin(tracks[0], true));
     want(&mut window, ViewCommand::ShowPanel(Panel::Search, true));
     want(&mut window, ViewCommand::Search("PP".to_owned()));
-    want(&mut window, Command::SaveSession("night".to_owned()));
+    want(&mut window, AppCommand::SaveSession("night".to_owned()));
     for is_changed in [false, true] {
         let mut window = window_in(folder.path(), is_changed);
-        want(&mut window, Command::OpenSession("night".to_owned()));
+        want(&mut window, AppCommand::OpenSession("night".to_owned()));
         settle(&mut window);
         assert_eq!((notes(&window), state(&window).search.as_str()), (vec!["look here".to_owned()], "PP"));
         assert!(window.query_all_by_value("PP").count() >= 1, "it is in the box");

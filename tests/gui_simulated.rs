@@ -2,7 +2,7 @@
 
 use systole::gui::file_loader;
 use systole::view::state::tabs;
-use systole::view::state::{Layer, ViewCommand};
+use systole::view::state::{TimelineLayer, ViewCommand};
 
 use super::*;
 
@@ -48,7 +48,7 @@ fn a_prediction_is_marked_on_every_tab_and_at_every_width() {
             }
         }
         want(&mut window, ViewCommand::ShowPanel(Panel::Reports, false));
-        want(&mut window, ViewCommand::ShowLayer(Layer::Minimap, false));
+        want(&mut window, ViewCommand::ShowLayer(TimelineLayer::Minimap, false));
         assert_marked(&window, width, "the timeline alone");
     }
 }
@@ -66,7 +66,7 @@ fn what_was_measured_is_not_marked() {
 fn of_two_runs_the_predicted_one_is_marked_whichever_has_the_focus() {
     let mut window = window_of_samples(1400.0);
     open(&mut window, &sample("synthetic_v5e_layer_measured.xplane.pb"));
-    want(&mut window, Command::Compare(PathBuf::from(sample("synthetic_v5e_layer_predicted.txt"))));
+    want(&mut window, AppCommand::Compare(PathBuf::from(sample("synthetic_v5e_layer_predicted.txt"))));
     for _ in 0..2 {
         window.get_by_label("A: synthetic_v5e_layer_measured.xplane.pb");
         window.get_by_label(&format!("B: {BADGE} · synthetic_v5e_layer_predicted.txt"));

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use analysis::{ANALYSES, Options, Scope};
 use cpu_time::ProcessTime;
 use importers::{InputSource, Progress};
-use systole::export::{self, Look, Panel};
+use systole::export::{self, PicturePanel, PictureStyle};
 use systole::session::Session;
 use systole::view::state::ViewState;
 use systole::view::timeline::trace::OpenTrace;
@@ -30,7 +30,7 @@ fn cost(document: String) -> Option<f64> {
     }
     let trace = OpenTrace::new(PathBuf::from("host.trace.json"), session);
     let state = ViewState::new(&trace.model);
-    export::draw(Panel::Timeline, &trace, &state, None, Look::default()).ok()?;
+    export::draw(PicturePanel::Timeline, &trace, &state, None, PictureStyle::default()).ok()?;
     Some(started.elapsed().as_secs_f64())
 }
 

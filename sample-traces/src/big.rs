@@ -6,7 +6,7 @@
 
 use trace_model::{GroupKind, Picos, SliceBatch, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackKind};
 
-use crate::write::wire::Message;
+use crate::write::wire::ProtoMessage;
 
 const DISTINCT_OPS: u64 = 200;
 const CATEGORIES: [&str; 5] = ["convolution fusion", "loop fusion", "all-reduce", "copy", "data formatting"];
@@ -36,7 +36,7 @@ pub fn big_model(spec: BigSpec) -> TraceModel {
             None => out.track(threads, TrackKind::HostThread, i64::from(track), &format!("thread/{track}")),
         };
         let mut batch = SliceBatch::default();
-        for event in Events::of(spec, track) {
+        for event in EventRows::of(spec, track) {
             let range = TimeRange::at(Timestamp::from_ps(event.start), Picos::from_ps(event.dur));
             batch.push(SliceSpec::new(range, labels[event.op as usize]));
         }
@@ -47,7 +47,7 @@ pub fn big_model(spec: BigSpec) -> TraceModel {
 
 /// The trace as the bytes of an `*.xplane.pb` file.
 pub fn big_xspace(spec: BigSpec) -> Vec<u8> {
-    let mut space = Message::default();
+    let mut space = ProtoMessage::default();
     for track in (0..spec.tracks).filter(|&track| device_of(track).is_some()) {
         let ordinal = device_of(track).unwrap_or_default();
         space.message(1, |plane| {
@@ -70,10 +70,10 @@ pub fn big_xspace(spec: BigSpec) -> Vec<u8> {
     space.into_bytes()
 }
 
-fn write_line(spec: BigSpec, track: u32, id: u64, name: &str, line: &mut Message) {
+fn write_line(spec: BigSpec, track: u32, id: u64, name: &str, line: &mut ProtoMessage) {
     line.uint(1, id);
     line.text(2, name);
-    for event in Events::of(spec, track) {
+    for event in EventRows::of(spec, track) {
         line.message(4, |out| {
             out.uint(1, event.op + 1);
             out.present(2, event.start as u64);
@@ -82,7 +82,7 @@ fn write_line(spec: BigSpec, track: u32, id: u64, name: &str, line: &mut Message
     }
 }
 
-fn write_metadata(plane: &mut Message) {
+fn write_metadata(plane: &mut ProtoMessage) {
     const CATEGORY: u64 = 1;
     for op in 0..DISTINCT_OPS {
         plane.message(4, |entry| {
@@ -123,7 +123,7 @@ struct BigEvent {
 }
 
 /// Events of one track in time order, parents before their children.
-struct Events {
+struct EventRows {
     left: u64,
     random: u64,
     /// End of the last parent.
@@ -132,7 +132,7 @@ struct Events {
     children: (u64, i64, i64),
 }
 
-impl Events {
+impl EventRows {
     fn of(spec: BigSpec, track: u32) -> Self {
         let (tracks, track) = (u64::from(spec.tracks.max(1)), u64::from(track));
         let left = spec.slices / tracks + u64::from(track < spec.slices % tracks);
@@ -145,7 +145,7 @@ impl Events {
     }
 }
 
-impl Iterator for Events {
+impl Iterator for EventRows {
     type Item = BigEvent;
 
     fn next(&mut self) -> Option<BigEvent> {

@@ -13,7 +13,7 @@
 
 use trace_model::Picos;
 
-use crate::session::{Event, EventMetadata, Plane, Session, Stat};
+use crate::session::{SampleEvent, SampleEventMetadata, SamplePlane, SampleSession, SampleStat};
 
 /// Said in every plane.
 const REMARK: &str = "synthetic: computed by sample-traces, not measured";
@@ -71,7 +71,7 @@ impl Default for FleetSpec {
 }
 
 /// When one step happens.
-struct Step {
+struct FleetStep {
     number: u32,
     begin: i64,
     input_end: i64,
@@ -107,7 +107,7 @@ impl FleetSpec {
     }
 
     /// The capture of the run.
-    pub fn session(&self) -> Session {
+    pub fn session(&self) -> SampleSession {
         let mut begin = 1_000_000_000;
         let mut steps = Vec::new();
         for number in 0..self.steps {
@@ -115,32 +115,32 @@ impl FleetSpec {
             let compile = if self.compiles.contains(&number) { self.compile.ps() } else { 0 };
             let end = begin + self.step_time(number).ps();
             let evaluates = self.evaluates(number);
-            steps.push(Step { number, begin, input_end: running - compile, running, end, evaluates });
+            steps.push(FleetStep { number, begin, input_end: running - compile, running, end, evaluates });
             begin = end;
         }
-        let mut planes: Vec<Plane> = (0..self.devices).map(|device| self.device(device, &steps)).collect();
+        let mut planes: Vec<SamplePlane> = (0..self.devices).map(|device| self.device(device, &steps)).collect();
         planes.push(host(&steps, self.calls));
-        Session { host: "synthetic".to_owned(), remark: REMARK.to_owned(), planes }
+        SampleSession { host: "synthetic".to_owned(), remark: REMARK.to_owned(), planes }
     }
 
-    fn device(&self, device: u32, steps: &[Step]) -> Plane {
-        let mut plane = Plane {
+    fn device(&self, device: u32, steps: &[FleetStep]) -> SamplePlane {
+        let mut plane = SamplePlane {
             id: 2 + i64::from(device),
             name: format!("/device:TPU:{device}"),
-            stats: vec![Stat::text("device_type_string", "TPU v5 Lite"), Stat::text("synthetic", REMARK)],
+            stats: vec![SampleStat::text("device_type_string", "TPU v5 Lite"), SampleStat::text("synthetic", REMARK)],
             metadata: vec![
                 op("fusion.1", "convolution fusion", 1, 1),
                 op("all-reduce.2", "all-reduce", 1, 2),
                 op("fusion.3", "convolution fusion", 2, 1),
             ],
-            ..Plane::default()
+            ..SamplePlane::default()
         };
         for (id, name) in [(STEPS, "Steps"), (MODULES, "XLA Modules"), (OPS, "XLA Ops")] {
             plane.line(id, name);
         }
         for step in steps {
             let work_end = step.running + self.work_of(step.number, device).ps();
-            let stats = vec![Stat::int("group_id", i64::from(step.number))];
+            let stats = vec![SampleStat::int("group_id", i64::from(step.number))];
             plane.event(0, &step.number.to_string(), step.begin, step.end - step.begin, stats);
             let program = if step.evaluates { "jit_eval_step(2)" } else { "jit_train_step(1)" };
             plane.event(1, program, step.running, step.end - step.running, Vec::new());
@@ -154,28 +154,30 @@ impl FleetSpec {
     }
 }
 
-fn op(name: &str, category: &'static str, program: u64, symbol: u64) -> EventMetadata {
+fn op(name: &str, category: &'static str, program: u64, symbol: u64) -> SampleEventMetadata {
     let stats = vec![
-        Stat::shared("hlo_category", category),
-        Stat::uint("program_id", program),
-        Stat::uint("symbol_id", symbol),
+        SampleStat::shared("hlo_category", category),
+        SampleStat::uint("program_id", program),
+        SampleStat::uint("symbol_id", symbol),
     ];
     let opcode = if category == "all-reduce" { category } else { "fusion" };
     let text = format!("%{name} = bf16[1024]{{0}} {opcode}(bf16[1024]{{0}} %p)");
-    EventMetadata { id: None, name: text, display_name: name.to_owned(), stats }
+    SampleEventMetadata { id: None, name: text, display_name: name.to_owned(), stats }
 }
 
 /// Adds an execution of an op, by both clocks.
-fn execute(plane: &mut Plane, metadata: usize, from: i64, to: i64, instance: Option<i64>) {
-    let mut stats =
-        vec![Stat::int("device_offset_ps", from + CLOCK_AHEAD_PS), Stat::int("device_duration_ps", to - from)];
-    stats.extend(instance.map(|instance| Stat::int("all_reduce_unique_id", instance)));
-    let event = Event { metadata, offset_ps: from, duration_ps: to - from, stats };
+fn execute(plane: &mut SamplePlane, metadata: usize, from: i64, to: i64, instance: Option<i64>) {
+    let mut stats = vec![
+        SampleStat::int("device_offset_ps", from + CLOCK_AHEAD_PS),
+        SampleStat::int("device_duration_ps", to - from),
+    ];
+    stats.extend(instance.map(|instance| SampleStat::int("all_reduce_unique_id", instance)));
+    let event = SampleEvent { metadata, offset_ps: from, duration_ps: to - from, stats };
     plane.lines[2].events.push(event);
 }
 
-fn host(steps: &[Step], calls: bool) -> Plane {
-    let mut plane = Plane { id: 700, name: "/host:CPU".to_owned(), ..Plane::default() };
+fn host(steps: &[FleetStep], calls: bool) -> SamplePlane {
+    let mut plane = SamplePlane { id: 700, name: "/host:CPU".to_owned(), ..SamplePlane::default() };
     let python = plane.line(1, "python");
     for step in steps {
         let mut add = |name: &str, from: i64, to: i64| plane.event(python, name, from, to - from, Vec::new());

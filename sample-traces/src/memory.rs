@@ -14,9 +14,9 @@
 //! peak               ^       again in the last step, with one leak more
 //! ```
 
-use crate::session::{EventMetadata, Plane, Session, Stat};
-use crate::synthetic::Run;
-use crate::write::wire::Message;
+use crate::session::{SampleEventMetadata, SamplePlane, SampleSession, SampleStat};
+use crate::synthetic::SyntheticRun;
+use crate::write::wire::ProtoMessage;
 
 /// Bytes of a device.
 const CAPACITY: i64 = 16 << 30;
@@ -114,24 +114,24 @@ impl ExpectedPlan {
 }
 
 /// The capture of `run` with memory events, and the expected answers.
-pub fn session_with_memory(run: &Run) -> (Session, ExpectedMemory) {
+pub fn session_with_memory(run: &SyntheticRun) -> (SampleSession, ExpectedMemory) {
     session_with_weights(run, WEIGHTS)
 }
 
 /// The same with `weights` bytes in each device before the capture starts; a device has 16 GiB.
-pub fn session_with_weights(run: &Run, weights: i64) -> (Session, ExpectedMemory) {
+pub fn session_with_weights(run: &SyntheticRun, weights: i64) -> (SampleSession, ExpectedMemory) {
     let mut session = run.session();
     let mut peak_at_ps = Vec::new();
     if let Some(plane) = session.planes.iter_mut().find(|plane| plane.name == "/host:CPU") {
-        peak_at_ps = (0..run.spec.devices()).map(|device| Device::record(run, device, weights, plane)).collect();
+        peak_at_ps = (0..run.spec.devices()).map(|device| MemoryDevice::record(run, device, weights, plane)).collect();
         plane.sort();
     }
     if let Some(plane) = session.planes.iter_mut().find(|plane| plane.name == "/host:metadata") {
-        plane.metadata.push(EventMetadata {
+        plane.metadata.push(SampleEventMetadata {
             id: Some(PROGRAM as i64),
             name: format!("jit_planned({PROGRAM})"),
-            stats: vec![Stat::bytes("Hlo Proto", proto())],
-            ..EventMetadata::default()
+            stats: vec![SampleStat::bytes("Hlo Proto", proto())],
+            ..SampleEventMetadata::default()
         });
     }
     let steps = i64::from(run.spec.steps);
@@ -154,17 +154,17 @@ pub fn session_with_weights(run: &Run, weights: i64) -> (Session, ExpectedMemory
 }
 
 /// The memory of one device while the host records it.
-struct Device<'a> {
-    plane: &'a mut Plane,
+struct MemoryDevice<'a> {
+    plane: &'a mut SamplePlane,
     line: usize,
     number: i64,
     reserved: i64,
     heap: i64,
 }
 
-impl<'a> Device<'a> {
+impl<'a> MemoryDevice<'a> {
     /// Records a device; when its memory was fullest.
-    fn record(run: &Run, number: u32, weights: i64, plane: &'a mut Plane) -> i64 {
+    fn record(run: &SyntheticRun, number: u32, weights: i64, plane: &'a mut SamplePlane) -> i64 {
         let line = plane.line(9_000 + i64::from(number), &format!("tfrt-memory/{number}"));
         let mut device = Self { plane, line, number: i64::from(number), reserved: 0, heap: weights };
         let mut fullest = 0;
@@ -189,8 +189,8 @@ impl<'a> Device<'a> {
     fn allocate(&mut self, at: i64, address: i64, (requested, got): (i64, i64), shape: Option<&str>) {
         self.heap += got;
         let mut stats = self.stats(address, FRAGMENTATION.0);
-        stats.extend([Stat::int("requested_bytes", requested), Stat::int("allocation_bytes", got)]);
-        stats.extend(shape.map(|shape| Stat::shared("shape", shape)));
+        stats.extend([SampleStat::int("requested_bytes", requested), SampleStat::int("allocation_bytes", got)]);
+        stats.extend(shape.map(|shape| SampleStat::shared("shape", shape)));
         self.plane.event(self.line, "MemoryAllocation", at, 0, stats);
     }
 
@@ -200,15 +200,15 @@ impl<'a> Device<'a> {
         self.plane.event(self.line, "MemoryDeallocation", at, 0, stats);
     }
 
-    fn stats(&self, address: i64, fragmentation: f64) -> Vec<Stat> {
+    fn stats(&self, address: i64, fragmentation: f64) -> Vec<SampleStat> {
         vec![
-            Stat::int("index_on_host", self.number),
-            Stat::int("bytes_reserved", self.reserved),
-            Stat::int("bytes_allocated", self.heap),
-            Stat::int("bytes_available", CAPACITY - self.heap - self.reserved),
-            Stat::double("fragmentation", fragmentation),
-            Stat::int("peak_bytes_in_use", self.heap),
-            Stat::int("addr", address),
+            SampleStat::int("index_on_host", self.number),
+            SampleStat::int("bytes_reserved", self.reserved),
+            SampleStat::int("bytes_allocated", self.heap),
+            SampleStat::int("bytes_available", CAPACITY - self.heap - self.reserved),
+            SampleStat::double("fragmentation", fragmentation),
+            SampleStat::int("peak_bytes_in_use", self.heap),
+            SampleStat::int("addr", address),
         ]
     }
 }
@@ -220,7 +220,7 @@ const HBM: u64 = 0;
 const VMEM: u64 = 1;
 
 /// A buffer of the planned program.
-struct Planned {
+struct PlannedAllocation {
     name: &'static str,
     opcode: &'static str,
     element: u64,
@@ -230,9 +230,10 @@ struct Planned {
 }
 
 /// Buffers by id from 1, which are also the ids of their instructions.
-fn planned() -> [Planned; 9] {
+fn planned() -> [PlannedAllocation; 9] {
     let [a, b, c] = ExpectedPlan::HEAP;
-    let buffer = |name, opcode, element, dims, bytes, color| Planned { name, opcode, element, dims, bytes, color };
+    let buffer =
+        |name, opcode, element, dims, bytes, color| PlannedAllocation { name, opcode, element, dims, bytes, color };
     let rows = |bytes: u64| [bytes / 512, 128];
     [
         buffer("tokens", "parameter", BF16, [ExpectedPlan::TOKENS / 256, 1], ExpectedPlan::TOKENS, HBM),
@@ -249,7 +250,7 @@ fn planned() -> [Planned; 9] {
 
 /// The serialized program (`xla/service/hlo.proto`, `xla/xla_data.proto`).
 fn proto() -> Vec<u8> {
-    let mut out = Message::default();
+    let mut out = ProtoMessage::default();
     out.message(1, |module| {
         module.text(1, "jit_planned");
         module.text(2, "main");
@@ -268,7 +269,7 @@ fn proto() -> Vec<u8> {
     out.into_bytes()
 }
 
-fn instruction(planned: &Planned, index: u64, out: &mut Message) {
+fn instruction(planned: &PlannedAllocation, index: u64, out: &mut ProtoMessage) {
     out.text(1, planned.name);
     out.text(2, planned.opcode);
     out.message(3, |shape| {
@@ -295,9 +296,9 @@ fn instruction(planned: &Planned, index: u64, out: &mut Message) {
 }
 
 /// Buffers with offset and size.
-type Slots<'a> = &'a [(u64, u64, u64)];
+type MemorySlots<'a> = &'a [(u64, u64, u64)];
 
-fn assignment(out: &mut Message) {
+fn assignment(out: &mut ProtoMessage) {
     for (index, planned) in planned().iter().enumerate() {
         out.message(1, |buffer| {
             buffer.uint(1, index as u64 + 1);
@@ -308,7 +309,7 @@ fn assignment(out: &mut Message) {
     }
     let [a, b, c] = ExpectedPlan::HEAP;
     // Index, size, color, parameter, live out, buffers with offset and size.
-    let allocations: [(u64, u64, u64, Option<u64>, bool, Slots<'_>); 6] = [
+    let allocations: [(u64, u64, u64, Option<u64>, bool, MemorySlots<'_>); 6] = [
         (0, ExpectedPlan::TOKENS, HBM, Some(0), false, &[(1, 0, ExpectedPlan::TOKENS)]),
         (1, ExpectedPlan::WEIGHTS, HBM, Some(1), true, &[(2, 0, ExpectedPlan::WEIGHTS)]),
         (2, ExpectedPlan::STATE, HBM, Some(2), false, &[(3, 0, ExpectedPlan::STATE)]),
@@ -340,7 +341,7 @@ fn assignment(out: &mut Message) {
 }
 
 /// As compilers write it: the number of the allocation is one of before.
-fn trace(out: &mut Message, events: &[(u64, u64, u64)]) {
+fn trace(out: &mut ProtoMessage, events: &[(u64, u64, u64)]) {
     let names = planned().map(|planned| planned.name);
     out.message(4, |trace| {
         for &(kind, buffer, shares_with) in events {

@@ -11,12 +11,12 @@
 use std::fmt::Write as _;
 
 use crate::rare::{MODULES, OPS, REMARK, device, event, execution, op, session};
-use crate::session::{Plane, Session, Stat};
-use crate::synthetic::Chip;
+use crate::session::{SamplePlane, SampleSession, SampleStat};
+use crate::synthetic::SyntheticChip;
 
 /// An op on both sides, in the order in which they run.
 #[derive(Clone, Copy, Debug)]
-pub struct OpPair {
+pub struct OpAndPrediction {
     /// Name, the same on both sides.
     pub name: &'static str,
     /// Estimate of the compiler; `None` if it has none.
@@ -56,8 +56,8 @@ fn all_reduce_ps() -> i64 {
 }
 
 /// All ops of the program that take time.
-pub fn ops() -> Vec<OpPair> {
-    let op = |name, predicted_ps: Option<i64>, measured_ps, category, shape, rest, line| OpPair {
+pub fn ops() -> Vec<OpAndPrediction> {
+    let op = |name, predicted_ps: Option<i64>, measured_ps, category, shape, rest, line| OpAndPrediction {
         name,
         predicted_ps,
         measured_ps,
@@ -145,13 +145,13 @@ const CALLED: &str = "%add (a: bf16[], b: bf16[]) -> bf16[] {
 ";
 
 /// The capture of a run of the same program.
-pub fn measured() -> Session {
+pub fn measured() -> SampleSession {
     session("layer", (0..CHIPS).map(chip).collect())
 }
 
-fn chip(ordinal: u32) -> Plane {
-    let mut plane = device(ordinal, &Chip::V5E);
-    let source = |line: u32| Stat::shared("source", format!("layer.py:{line}"));
+fn chip(ordinal: u32) -> SamplePlane {
+    let mut plane = device(ordinal, &SyntheticChip::V5E);
+    let source = |line: u32| SampleStat::shared("source", format!("layer.py:{line}"));
     let start = op(&mut plane, &format!("%copy-start.1 = {COPY} copy-start(%down)"), "copy-start", vec![source(27)]);
     let pairs = ops();
     let known: Vec<usize> = pairs
@@ -160,7 +160,7 @@ fn chip(ordinal: u32) -> Plane {
             let text = format!("%{} = {} {}", pair.name, pair.shape, pair.rest);
             let mut facts = vec![source(pair.line)];
             if pair.category == "convolution fusion" {
-                facts.extend([Stat::int("flops", PRODUCT_FLOPS), Stat::int("model_flops", PRODUCT_FLOPS)]);
+                facts.extend([SampleStat::int("flops", PRODUCT_FLOPS), SampleStat::int("model_flops", PRODUCT_FLOPS)]);
             }
             op(&mut plane, &text, pair.category, facts)
         })
@@ -174,7 +174,7 @@ fn chip(ordinal: u32) -> Plane {
             execution(&mut plane, OPS, metadata, at, pair.measured_ps, Vec::new());
             at += pair.measured_ps;
         }
-        event(&mut plane, MODULES, "jit_layer(4711)", begin, at - begin, vec![Stat::int("run_id", step + 1)]);
+        event(&mut plane, MODULES, "jit_layer(4711)", begin, at - begin, vec![SampleStat::int("run_id", step + 1)]);
     }
     plane.sort();
     plane

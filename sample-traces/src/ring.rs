@@ -11,8 +11,8 @@
 //! meet in a synchronous all-reduce `r`; one chip may come late to it.
 
 use crate::rare::{MODULES, OPS, device, event, execution, op, session};
-use crate::session::{Plane, Session, Stat};
-use crate::synthetic::Chip;
+use crate::session::{SamplePlane, SampleSession, SampleStat};
+use crate::synthetic::SyntheticChip;
 
 /// How the run is made. Times in picoseconds.
 #[derive(Clone, Copy, Debug)]
@@ -77,25 +77,25 @@ impl RingSpec {
     }
 
     /// The capture.
-    pub fn session(&self) -> Session {
+    pub fn session(&self) -> SampleSession {
         let planes = (0..CHIPS).map(|chip| self.chip(chip)).collect();
         session("ring", planes)
     }
 
-    fn chip(&self, chip: i64) -> Plane {
-        let mut line = Line { plane: device(chip as u32, &Chip::V5P), at: BEGIN_PS };
-        let ops = Ops::new(&mut line.plane);
+    fn chip(&self, chip: i64) -> SamplePlane {
+        let mut line = RingLine { plane: device(chip as u32, &SyntheticChip::V5P), at: BEGIN_PS };
+        let ops = RingOps::new(&mut line.plane);
         for run in 0..self.runs {
             let begin = line.at;
             self.run(&mut line, &ops, chip);
-            let facts = vec![Stat::int("run_id", run + 1)];
+            let facts = vec![SampleStat::int("run_id", run + 1)];
             event(&mut line.plane, MODULES, "jit_step(4711)", begin, line.at - begin, facts);
         }
         line.plane.sort();
         line.plane
     }
 
-    fn run(&self, line: &mut Line, ops: &Ops, chip: i64) {
+    fn run(&self, line: &mut RingLine, ops: &RingOps, chip: i64) {
         for step in 0..STEPS {
             let begin = line.at;
             line.op(ops.starts[step], ISSUE_PS);
@@ -121,12 +121,12 @@ const FLIGHT: (i64, &str) = (5, "Async XLA Ops");
 const BEGIN_PS: i64 = 1_000_000_000;
 
 /// One chip, and the time up to which it is written.
-struct Line {
-    plane: Plane,
+struct RingLine {
+    plane: SamplePlane,
     at: i64,
 }
 
-impl Line {
+impl RingLine {
     fn op(&mut self, metadata: usize, dur_ps: i64) {
         if dur_ps > 0 {
             execution(&mut self.plane, OPS, metadata, self.at, dur_ps, Vec::new());
@@ -136,7 +136,7 @@ impl Line {
 }
 
 /// The ops of the program.
-struct Ops {
+struct RingOps {
     starts: Vec<usize>,
     dones: Vec<usize>,
     /// Of one chunk each.
@@ -146,8 +146,8 @@ struct Ops {
     reduce: usize,
 }
 
-impl Ops {
-    fn new(plane: &mut Plane) -> Self {
+impl RingOps {
+    fn new(plane: &mut SamplePlane) -> Self {
         let start = |step: usize| {
             let text = "(bf16[256,256]{1,0}, bf16[256,256]{1,0}, u32[]{:S(2)}, u32[]{:S(2)}) \
                         collective-permute-start(bf16[256,256]{1,0} %x), channel_id=1, \
@@ -163,19 +163,19 @@ impl Ops {
         let reduce = "%all-reduce.1 = f32[131072]{0} all-reduce(f32[131072]{0} %y), channel_id=2, \
                       replica_groups=[1,4]<=[4], use_global_device_ids=true, to_apply=%add";
         let steps = 1..=STEPS;
-        let gather = || vec![Stat::shared("source", "ring.py:18")];
+        let gather = || vec![SampleStat::shared("source", "ring.py:18")];
         Self {
             starts: steps.clone().map(|step| op(plane, &start(step), "collective-permute-start", gather())).collect(),
             dones: steps.map(|step| op(plane, &done(step), "collective-permute-done", gather())).collect(),
             matmuls: (1..=STEPS + 1).map(|step| matmul(plane, &format!("fusion.{step}"), 1)).collect(),
             whole: matmul(plane, "fusion.9", CHIPS),
-            reduce: op(plane, reduce, "all-reduce", vec![Stat::shared("source", "ring.py:30")]),
+            reduce: op(plane, reduce, "all-reduce", vec![SampleStat::shared("source", "ring.py:30")]),
         }
     }
 }
 
 /// Adds the product of so many chunks with weights that lie in VMEM.
-fn matmul(plane: &mut Plane, name: &str, chunks: i64) -> usize {
+fn matmul(plane: &mut SamplePlane, name: &str, chunks: i64) -> usize {
     let (rows, inner, columns) = (256 * chunks, 256, 8192);
     let text = format!(
         "%{name} = bf16[{rows},{columns}]{{1,0:T(8,128)(2,1)S(1)}} fusion(bf16[{rows},{inner}]{{1,0:T(8,128)(2,1)}} %x, \
@@ -183,10 +183,10 @@ fn matmul(plane: &mut Plane, name: &str, chunks: i64) -> usize {
     );
     let flops = 2 * rows * inner * columns;
     let facts = vec![
-        Stat::int("flops", flops),
-        Stat::int("model_flops", flops),
-        Stat::int("bytes_accessed", 2 * rows * inner),
-        Stat::shared("source", "ring.py:21"),
+        SampleStat::int("flops", flops),
+        SampleStat::int("model_flops", flops),
+        SampleStat::int("bytes_accessed", 2 * rows * inner),
+        SampleStat::shared("source", "ring.py:21"),
     ];
     op(plane, &text, "convolution fusion", facts)
 }

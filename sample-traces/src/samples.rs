@@ -7,8 +7,8 @@ use crate::fleet::FleetSpec;
 use crate::prediction;
 use crate::rare::PallasKernel;
 use crate::ring::RingSpec;
-use crate::session::Session;
-use crate::synthetic::{AsyncLine, Chip, DecodeSpec, HostClock, Run, TrainingSpec};
+use crate::session::SampleSession;
+use crate::synthetic::{AsyncLine, DecodeSpec, HostClock, SyntheticChip, SyntheticRun, TrainingSpec};
 use crate::write::{gzip, trace_json, xspace_bytes};
 
 /// A file with its content.
@@ -21,7 +21,7 @@ pub struct SampleFile {
 }
 
 impl SampleFile {
-    fn xplane(name: &str, session: &Session) -> Self {
+    fn xplane(name: &str, session: &SampleSession) -> Self {
         Self { name: format!("{name}.xplane.pb"), bytes: xspace_bytes(session) }
     }
 }
@@ -49,7 +49,7 @@ pub fn sample_specs() -> Vec<(TrainingSpec, bool)> {
         (
             // 1000 and 1100 fill tiles of 256 badly; no Steps line: steps follow from programs.
             TrainingSpec {
-                chip: Chip::V6E,
+                chip: SyntheticChip::V6E,
                 data: 2,
                 model: 2,
                 width: 1000,
@@ -71,7 +71,7 @@ pub fn sample_files() -> Vec<SampleFile> {
     let mut files = Vec::new();
     for (spec, as_json) in sample_specs() {
         let name = spec.name.clone();
-        let session = Run::new(spec).session();
+        let session = SyntheticRun::new(spec).session();
         files.push(SampleFile::xplane(&name, &session));
         if as_json {
             let bytes = gzip(trace_json(&session).as_bytes());
@@ -90,7 +90,7 @@ pub fn sample_files() -> Vec<SampleFile> {
         name: "synthetic_v5e_layer_predicted.txt".to_owned(),
         bytes: prediction::predicted().into_bytes(),
     });
-    let two_hosts = Run::new(TrainingSpec { data: 1, model: 2, ..TrainingSpec::default() });
+    let two_hosts = SyntheticRun::new(TrainingSpec { data: 1, model: 2, ..TrainingSpec::default() });
     let behind = HostClock { ahead: Picos::from_ps(-3 * PS_PER_MS / 4), drift_ppm: 0.0 };
     let hosts = [("host_a", HostClock::default()), ("host_b", behind)];
     files.extend(captures.map(|(name, session)| SampleFile::xplane(name, &session)));
@@ -106,7 +106,7 @@ fn straggler() -> FleetSpec {
 }
 
 /// One device that generates tokens into a cache, whose loop is scanned.
-fn decode() -> Run {
+fn decode() -> SyntheticRun {
     let decode = DecodeSpec { batch: 8, cache: 1024, tokens: 64 };
-    Run::decoding(TrainingSpec { data: 1, model: 1, steps: 3, ..TrainingSpec::default() }, decode)
+    SyntheticRun::decoding(TrainingSpec { data: 1, model: 1, steps: 3, ..TrainingSpec::default() }, decode)
 }

@@ -7,33 +7,33 @@
 
 /// One capture of one host.
 #[derive(Clone, Debug, Default)]
-pub struct Session {
+pub struct SampleSession {
     /// Host that pretends to have written it.
     pub host: String,
     /// What it is; goes wherever the format has room for a remark.
     pub remark: String,
     /// All planes.
-    pub planes: Vec<Plane>,
+    pub planes: Vec<SamplePlane>,
 }
 
 /// A device, a host, or a collection of facts.
 #[derive(Clone, Debug, Default)]
-pub struct Plane {
+pub struct SamplePlane {
     /// Number of the plane.
     pub id: i64,
     /// Name that says what it is (`/device:TPU:0`).
     pub name: String,
     /// Facts about the plane.
-    pub stats: Vec<Stat>,
+    pub stats: Vec<SampleStat>,
     /// What its events are occurrences of.
-    pub metadata: Vec<EventMetadata>,
+    pub metadata: Vec<SampleEventMetadata>,
     /// Its timelines.
-    pub lines: Vec<Line>,
+    pub lines: Vec<SampleLine>,
 }
 
 /// One timeline of a plane.
 #[derive(Clone, Debug, Default)]
-pub struct Line {
+pub struct SampleLine {
     /// Any 64-bit number, unique in its plane.
     pub id: i64,
     /// Name.
@@ -41,12 +41,12 @@ pub struct Line {
     /// Origin of the offsets of its events, ns after the session started.
     pub timestamp_ns: i64,
     /// In the order of their offsets.
-    pub events: Vec<Event>,
+    pub events: Vec<SampleEvent>,
 }
 
 /// What many events have in common.
 #[derive(Clone, Debug, Default)]
-pub struct EventMetadata {
+pub struct SampleEventMetadata {
     /// Key, where it means something (program ids); else the writer numbers them.
     pub id: Option<i64>,
     /// Name; of a device op the instruction as text.
@@ -54,34 +54,34 @@ pub struct EventMetadata {
     /// Name to show, where it differs.
     pub display_name: String,
     /// Facts.
-    pub stats: Vec<Stat>,
+    pub stats: Vec<SampleStat>,
 }
 
 /// One event.
 #[derive(Clone, Debug, Default)]
-pub struct Event {
-    /// Index into [`Plane::metadata`].
+pub struct SampleEvent {
+    /// Index into [`SamplePlane::metadata`].
     pub metadata: usize,
     /// Start, ps after the origin of the line.
     pub offset_ps: i64,
     /// Length.
     pub duration_ps: i64,
     /// Facts about this occurrence.
-    pub stats: Vec<Stat>,
+    pub stats: Vec<SampleStat>,
 }
 
 /// A named value.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stat {
+pub struct SampleStat {
     /// Name.
     pub name: String,
     /// Value.
-    pub value: Value,
+    pub value: SampleValue,
 }
 
-/// The value of a [`Stat`].
+/// The value of a [`SampleStat`].
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub enum SampleValue {
     /// A signed number.
     Int(i64),
     /// An unsigned number.
@@ -96,42 +96,42 @@ pub enum Value {
     Bytes(Vec<u8>),
 }
 
-impl Stat {
+impl SampleStat {
     /// A stat of any kind.
-    pub fn new(name: &str, value: Value) -> Self {
+    pub fn new(name: &str, value: SampleValue) -> Self {
         Self { name: name.to_owned(), value }
     }
     /// A signed number.
     pub fn int(name: &str, value: i64) -> Self {
-        Self::new(name, Value::Int(value))
+        Self::new(name, SampleValue::Int(value))
     }
     /// An unsigned number.
     pub fn uint(name: &str, value: u64) -> Self {
-        Self::new(name, Value::Uint(value))
+        Self::new(name, SampleValue::Uint(value))
     }
     /// A floating point number.
     pub fn double(name: &str, value: f64) -> Self {
-        Self::new(name, Value::Double(value))
+        Self::new(name, SampleValue::Double(value))
     }
     /// Text in place.
     pub fn text(name: &str, value: impl Into<String>) -> Self {
-        Self::new(name, Value::Text(value.into()))
+        Self::new(name, SampleValue::Text(value.into()))
     }
     /// Shared text.
     pub fn shared(name: &str, value: impl Into<String>) -> Self {
-        Self::new(name, Value::Ref(value.into()))
+        Self::new(name, SampleValue::Ref(value.into()))
     }
     /// Bytes.
     pub fn bytes(name: &str, value: Vec<u8>) -> Self {
-        Self::new(name, Value::Bytes(value))
+        Self::new(name, SampleValue::Bytes(value))
     }
 }
 
-impl Plane {
+impl SamplePlane {
     /// Index of the metadata called `name`, adding it when new.
     pub fn named(&mut self, name: &str) -> usize {
         self.metadata.iter().position(|metadata| metadata.name == name).unwrap_or_else(|| {
-            self.metadata.push(EventMetadata { name: name.to_owned(), ..EventMetadata::default() });
+            self.metadata.push(SampleEventMetadata { name: name.to_owned(), ..SampleEventMetadata::default() });
             self.metadata.len() - 1
         })
     }
@@ -139,15 +139,15 @@ impl Plane {
     /// Index of the line called `name`, adding it when new.
     pub fn line(&mut self, id: i64, name: &str) -> usize {
         self.lines.iter().position(|line| line.id == id).unwrap_or_else(|| {
-            self.lines.push(Line { id, name: name.to_owned(), ..Line::default() });
+            self.lines.push(SampleLine { id, name: name.to_owned(), ..SampleLine::default() });
             self.lines.len() - 1
         })
     }
 
     /// Adds an event called `name` to the line at index `line`.
-    pub fn event(&mut self, line: usize, name: &str, offset_ps: i64, duration_ps: i64, stats: Vec<Stat>) {
+    pub fn event(&mut self, line: usize, name: &str, offset_ps: i64, duration_ps: i64, stats: Vec<SampleStat>) {
         let metadata = self.named(name);
-        self.lines[line].events.push(Event { metadata, offset_ps, duration_ps, stats });
+        self.lines[line].events.push(SampleEvent { metadata, offset_ps, duration_ps, stats });
     }
 
     /// Orders the events of each line by start, enclosing ones first.

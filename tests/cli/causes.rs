@@ -22,7 +22,7 @@ use analysis::{Options, Scope};
 use importers::{ImportOptions, InputSource, Progress};
 use sample_traces::fleet::FleetSpec;
 use sample_traces::memory::session_with_weights;
-use sample_traces::synthetic::{Run, TrainingSpec};
+use sample_traces::synthetic::{SyntheticRun, TrainingSpec};
 use sample_traces::write::xspace_bytes;
 use sample_traces::{text_builder, text_trace};
 use serde_json::Value;
@@ -128,13 +128,13 @@ fn open(model: trace_model::TraceModel) -> Session {
     Session::from_model(model, Options::default())
 }
 
-fn captured(session: &sample_traces::session::Session) -> Session {
+fn captured(session: &sample_traces::session::SampleSession) -> Session {
     let source = InputSource::from_bytes("run.xplane.pb", xspace_bytes(session)).unwrap();
     open(importers::import(&source, &Progress::default()).unwrap())
 }
 
 fn trained(spec: TrainingSpec) -> Session {
-    captured(&Run::new(spec).session())
+    captured(&SyntheticRun::new(spec).session())
 }
 
 /// Columns of 10 µs of ops, a hundred of them.
@@ -328,7 +328,7 @@ fn judged() -> Vec<Judged> {
         )
     };
     let memory = |gib: i64| {
-        let run = Run::new(TrainingSpec { steps: 8, ..TrainingSpec::default() });
+        let run = SyntheticRun::new(TrainingSpec { steps: 8, ..TrainingSpec::default() });
         captured(&session_with_weights(&run, gib << 30).0)
     };
     vec![
@@ -433,7 +433,7 @@ fn the_gates_of_a_good_run_stop_a_run_with_a_planted_cause() {
 
 #[test]
 fn nearly_full_memory_is_found() {
-    let run = Run::new(TrainingSpec::default());
+    let run = SyntheticRun::new(TrainingSpec::default());
     let peak = |gib: i64| {
         let session = captured(&session_with_weights(&run, gib << 30).0);
         session.report::<Memory>(Scope::WholeTrace).unwrap().peak_percent().unwrap()

@@ -5,7 +5,7 @@
 use std::fs;
 use std::process::{Command, Output, Stdio};
 
-use sample_traces::synthetic::{Run, TrainingSpec};
+use sample_traces::synthetic::{SyntheticRun, TrainingSpec};
 use sample_traces::write::xspace_bytes;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -28,7 +28,7 @@ fn stderr(output: &Output) -> &str {
 fn serial_run() -> (TempDir, String) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("serial.xplane.pb");
-    fs::write(&path, xspace_bytes(&Run::new(TrainingSpec::default()).session())).unwrap();
+    fs::write(&path, xspace_bytes(&SyntheticRun::new(TrainingSpec::default()).session())).unwrap();
     (dir, path.to_str().unwrap().to_owned())
 }
 

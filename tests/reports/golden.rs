@@ -11,11 +11,11 @@ use crate::{compact, json_schema};
 use analysis::{ANALYSES, Options, Scope};
 use importers::{ImportOptions, InputSource, Progress};
 use sample_traces::memory::session_with_memory;
-use sample_traces::rare::{CounterSamples, Megascale, SparseOffload};
-use sample_traces::synthetic::{Run, TrainingSpec};
+use sample_traces::rare::{CounterSamples, MegascaleSample, SparseOffload};
+use sample_traces::synthetic::{SyntheticRun, TrainingSpec};
 use sample_traces::write::xspace_bytes;
 use serde_json::{Value, json};
-use systole::render::{Document, View};
+use systole::render::{Document, DocumentView};
 use systole::session::Session;
 
 fn root() -> PathBuf {
@@ -62,12 +62,13 @@ fn kept() -> Vec<Sample> {
     let files = samples().into_iter().filter(|path| !NOT_KEPT.contains(&name(path).as_str()));
     let files =
         files.map(|path| Sample { name: name(&path), session: opened(&path, &ImportOptions::default()), folder: None });
-    let memory = session_with_memory(&Run::new(TrainingSpec { data: 1, model: 1, ..TrainingSpec::default() })).0;
+    let memory =
+        session_with_memory(&SyntheticRun::new(TrainingSpec { data: 1, model: 1, ..TrainingSpec::default() })).0;
     let rare = [
         ("rare_memory", memory),
         ("rare_counters", CounterSamples::default().session()),
         ("rare_sparse_core", SparseOffload::default().session()),
-        ("rare_slices", Megascale::default().session()),
+        ("rare_slices", MegascaleSample::default().session()),
     ];
     let rare = rare.map(|(name, session)| {
         let source = InputSource::from_bytes(format!("{name}.xplane.pb"), xspace_bytes(&session)).unwrap();
@@ -185,7 +186,7 @@ fn every_document_of_every_sample_agrees_with_its_schema() {
     for sample in samples() {
         let session = Session::open(&sample, &ImportOptions::default(), Options::default(), &Progress::new()).unwrap();
         for scope in [Scope::WholeTrace, Scope::Steps { first: 0, last: 1 }] {
-            let document = Document::new(&session, scope, &ids, View::Tables);
+            let document = Document::new(&session, scope, &ids, DocumentView::Tables);
             for top in [0, 1] {
                 let written: Value =
                     serde_json::from_str(&systole::render::json::document(&document, top).unwrap()).unwrap();

@@ -11,7 +11,7 @@ use analysis::reports::ops::matmuls::{MatmulSizes, Matmuls, SizesFrom};
 use analysis::{Context, Options, ReportCache, Scope, TraceFacts as _};
 use importers::{ImportOptions, Progress};
 use proptest::prelude::*;
-use sample_traces::synthetic::{DecodeSpec, Run, TrainingSpec};
+use sample_traces::synthetic::{DecodeSpec, SyntheticRun, TrainingSpec};
 use trace_model::{OpId, ProgramBytes, TraceModel};
 
 /// A real capture, or `None`, said once, where this machine has none.
@@ -42,7 +42,7 @@ fn blob(bytes: Vec<u8>) -> ProgramBytes {
 
 /// The serialized programs of a synthetic run.
 fn synthetic_programs() -> Vec<Vec<u8>> {
-    let model = capture(&Run::new(TrainingSpec::default()));
+    let model = capture(&SyntheticRun::new(TrainingSpec::default()));
     model.programs().iter().filter_map(|program| Some(program.hlo.as_ref()?.bytes().to_vec())).collect()
 }
 
@@ -156,7 +156,7 @@ proptest! {
 }
 
 /// The capture of a synthetic run.
-fn capture(run: &Run) -> TraceModel {
+fn capture(run: &SyntheticRun) -> TraceModel {
     let bytes = sample_traces::write::xspace_bytes(&run.session());
     let source = importers::InputSource::from_bytes("run.xplane.pb", bytes).unwrap();
     importers::import(&source, &Progress::default()).unwrap()
@@ -165,7 +165,7 @@ fn capture(run: &Run) -> TraceModel {
 #[test]
 fn sizes_of_matmuls_explain_the_recorded_operations() {
     for (spec, _) in sample_traces::sample_specs() {
-        let model = capture(&Run::new(spec.clone()));
+        let model = capture(&SyntheticRun::new(spec.clone()));
         with_context(&model, |cx| {
             let report = cx.report::<Matmuls>().unwrap();
             assert!(!report.rows.is_empty() && report.missing.is_empty(), "{:?}", report.missing);
@@ -183,7 +183,7 @@ fn sizes_of_matmuls_explain_the_recorded_operations() {
 #[test]
 fn padding_of_the_padded_sample() {
     let (spec, _) = sample_traces::sample_specs().into_iter().find(|(spec, _)| spec.name.ends_with("padded")).unwrap();
-    let model = capture(&Run::new(spec));
+    let model = capture(&SyntheticRun::new(spec));
     with_context(&model, |cx| {
         let report = cx.report::<Matmuls>().unwrap();
         assert_eq!(report.tile, Some(256));
@@ -200,9 +200,9 @@ fn padding_of_the_padded_sample() {
 
 #[test]
 fn padding_costs_time_where_compute_limits() {
-    let chip = sample_traces::synthetic::Chip::V6E;
+    let chip = sample_traces::synthetic::SyntheticChip::V6E;
     let large = TrainingSpec { data: 1, model: 1, tokens: 8192, width: 1000, hidden: 4400, ..TrainingSpec::default() };
-    let model = capture(&Run::new(TrainingSpec { chip, ..large }));
+    let model = capture(&SyntheticRun::new(TrainingSpec { chip, ..large }));
     with_context(&model, |cx| {
         let report = cx.report::<Matmuls>().unwrap();
         let up = report.sizes.iter().find(|row| (row.sizes.m, row.sizes.k, row.sizes.n) == (8192, 1000, 4400)).unwrap();
@@ -245,7 +245,7 @@ fn matmuls_of_a_served_model_follow_from_shapes_and_operations() {
 
 #[test]
 fn loops_repeat_as_often_as_the_compiler_says() {
-    let run = Run::new(TrainingSpec::default());
+    let run = SyntheticRun::new(TrainingSpec::default());
     let model = capture(&run);
     with_context(&model, |cx| {
         let report = cx.report::<Loops>().unwrap();
@@ -261,7 +261,7 @@ fn loops_repeat_as_often_as_the_compiler_says() {
 #[test]
 fn a_loop_that_fills_a_cache() {
     let decode = DecodeSpec { batch: 16, cache: 1024, tokens: 24 };
-    let run = Run::decoding(TrainingSpec { data: 1, model: 1, steps: 2, ..TrainingSpec::default() }, decode);
+    let run = SyntheticRun::decoding(TrainingSpec { data: 1, model: 1, steps: 2, ..TrainingSpec::default() }, decode);
     let model = capture(&run);
     let time = |name: &str| run.programs[0].schedule.ops.iter().find(|op| op.name == name).unwrap().dur_ps;
     with_context(&model, |cx| {
@@ -293,7 +293,7 @@ fn a_loop_that_fills_a_cache() {
 
 #[test]
 fn collectives_say_the_same_in_program_and_text() {
-    let model = capture(&Run::new(TrainingSpec { overlap: true, ..TrainingSpec::default() }));
+    let model = capture(&SyntheticRun::new(TrainingSpec { overlap: true, ..TrainingSpec::default() }));
     with_context(&model, |cx| {
         let mut compared = 0;
         for op in model.op_ids().filter(|&op| model.op(op).program.is_some()) {

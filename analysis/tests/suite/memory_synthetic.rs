@@ -6,13 +6,13 @@ use analysis::reports::memory::hbm::Memory;
 use analysis::{Analysis, Context, Options, ReportCache, Scope, Tabular as _};
 use importers::{InputSource, Progress};
 use sample_traces::memory::{ExpectedMemory, session_with_memory};
-use sample_traces::synthetic::{Run, TrainingSpec};
+use sample_traces::synthetic::{SyntheticRun, TrainingSpec};
 use std::sync::Arc;
 use trace_model::{Picos, TraceModel};
 
 fn run(steps: u32, skew: Picos) -> (TraceModel, ExpectedMemory) {
     let spec = TrainingSpec { data: 2, model: 1, layers: 2, steps, device_skew: skew, ..TrainingSpec::default() };
-    let (session, expected) = session_with_memory(&Run::new(spec));
+    let (session, expected) = session_with_memory(&SyntheticRun::new(spec));
     let bytes = sample_traces::write::xspace_bytes(&session);
     let source = InputSource::from_bytes("synthetic.xplane.pb", bytes).unwrap();
     (importers::import(&source, &Progress::new()).unwrap(), expected)

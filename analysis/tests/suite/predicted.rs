@@ -48,7 +48,7 @@ fn every_op_has_the_ratio_that_it_was_given() {
             );
         }
     }
-    let sum = |of: &dyn Fn(&prediction::OpPair) -> i64| prediction::ops().iter().map(of).sum::<i64>() as f64;
+    let sum = |of: &dyn Fn(&prediction::OpAndPrediction) -> i64| prediction::ops().iter().map(of).sum::<i64>() as f64;
     let (predicted_ps, measured_ps) = (sum(&|op| op.predicted_ps.unwrap_or(0)), sum(&|op| op.measured_ps));
     assert_eq!((prediction.predicted_ps, prediction.measured_ps), (predicted_ps, measured_ps));
     assert!(close(prediction.ratio.unwrap(), measured_ps / predicted_ps));

@@ -11,8 +11,8 @@ use analysis::reports::ops::kernels::{DeclaredCosts, Kernels};
 use analysis::reports::summary::hardware_counters::{CounterGeneration, HardwareCounters};
 use analysis::{Analysis, AnalysisError, Context, Options, ReportCache, Scope};
 use importers::{InputSource, Progress};
-use sample_traces::rare::{CounterName, CounterSamples, Megascale, PallasKernel, SparseOffload};
-use sample_traces::session::Session;
+use sample_traces::rare::{CounterName, CounterSamples, MegascaleSample, PallasKernel, SparseOffload};
+use sample_traces::session::SampleSession;
 use sample_traces::write::{trace_json, xspace_bytes};
 use trace_model::{IssueKind, TraceModel};
 
@@ -27,10 +27,10 @@ impl Capture {
         let model = importers::import(&InputSource::from_bytes(name, bytes).unwrap(), &Progress::default()).unwrap();
         Self { model, options: Options::default(), reports: ReportCache::default() }
     }
-    fn xplane(session: &Session) -> Self {
+    fn xplane(session: &SampleSession) -> Self {
         Self::of("rare.xplane.pb", xspace_bytes(session))
     }
-    fn json(session: &Session) -> Self {
+    fn json(session: &SampleSession) -> Self {
         Self::of("rare.trace.json", trace_json(session).into_bytes())
     }
     fn try_report<A: Analysis>(&self) -> Result<Arc<A::Report>, AnalysisError> {
@@ -128,7 +128,7 @@ fn hardware_counters_by_number_and_sample() {
 
 #[test]
 fn counters_of_other_chips_are_listed_and_not_interpreted() {
-    let samples = CounterSamples { chip: sample_traces::synthetic::Chip::V5P, ..CounterSamples::default() };
+    let samples = CounterSamples { chip: sample_traces::synthetic::SyntheticChip::V5P, ..CounterSamples::default() };
     let report = Capture::xplane(&samples.session()).report::<HardwareCounters>();
     assert_eq!((report.devices[0].generation, report.devices[0].metrics.len()), (None, 0));
     assert!(report.devices[0].counts.iter().all(|count| !count.is_known && count.value > 0.0));
@@ -165,7 +165,7 @@ fn work_handed_to_a_sparse_core() {
 }
 
 /// What a rule says at a threshold of so many percent.
-fn hint_at(session: &Session, id: &str, threshold: &str, percent: f64) -> Option<Hint> {
+fn hint_at(session: &SampleSession, id: &str, threshold: &str, percent: f64) -> Option<Hint> {
     let mut capture = Capture::xplane(session);
     capture.options.hints.thresholds.insert(threshold.to_owned(), percent);
     capture.report::<Hints>().hints.iter().find(|hint| hint.id == id).cloned()
@@ -187,7 +187,8 @@ fn waiting_for_sparse_cores_is_a_hint() {
 fn skipped_cycles_are_a_hint() {
     use CounterName::{PowerCyclesV7x, SkippedV7x};
     let skipping = |skipped| {
-        let chip = sample_traces::synthetic::Chip { id: "v7x", type_name: "TPU7x", ..CounterSamples::default().chip };
+        let chip =
+            sample_traces::synthetic::SyntheticChip { id: "v7x", type_name: "TPU7x", ..CounterSamples::default().chip };
         let samples = vec![("kernel", vec![(PowerCyclesV7x, 1_000_000), (SkippedV7x, skipped)])];
         let session = CounterSamples { samples, chip, op_us: 100 }.session();
         hint_at(&session, "K43", "K43.skipped_percent", 5.0)
@@ -210,7 +211,7 @@ fn a_start_without_work_is_counted_and_not_guessed() {
 #[test]
 fn an_all_reduce_over_two_slices() {
     const US: i64 = 1_000_000;
-    let session = Megascale::default().session();
+    let session = MegascaleSample::default().session();
     for capture in [Capture::xplane(&session), Capture::json(&session)] {
         let report = capture.report::<Dcn>();
         let all_reduce = &report.collectives[0];

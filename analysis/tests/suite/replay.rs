@@ -9,7 +9,7 @@ use analysis::reports::steps::step_times::Steps;
 use analysis::what_if::{Prediction, Replay, Scenario};
 use analysis::{Context, OpGroup, Options, ReportCache, Scope};
 use importers::{ImportOptions, InputSource, Progress};
-use sample_traces::synthetic::{Run, TrainingSpec};
+use sample_traces::synthetic::{SyntheticRun, TrainingSpec};
 use sample_traces::write::xspace_bytes;
 use trace_model::TraceModel;
 
@@ -25,7 +25,8 @@ impl Capture {
     }
 
     fn synthetic(spec: TrainingSpec) -> Self {
-        let source = InputSource::from_bytes("run.xplane.pb", xspace_bytes(&Run::new(spec).session())).unwrap();
+        let source =
+            InputSource::from_bytes("run.xplane.pb", xspace_bytes(&SyntheticRun::new(spec).session())).unwrap();
         Self::new(importers::import(&source, &Progress::default()).unwrap())
     }
 

@@ -35,11 +35,11 @@ pub struct Cli {
     #[command(flatten)]
     pub messages: MessageArgs,
     #[command(subcommand)]
-    pub command: Command,
+    pub command: CliCommand,
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum CliCommand {
     /// What limits this program: verdict, steps, utilization, top ops, communication, compilation
     #[command(after_help = help::MORE, after_long_help = help::ANALYZE)]
     Analyze(AnalyzeArgs),

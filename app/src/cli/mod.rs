@@ -10,12 +10,12 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser as _};
 
-use command_line::{Cli, Command};
+use command_line::{Cli, CliCommand};
 use commands::{
     analyze, chips, compare, completions, config, doctor, explain, formats, history, init, man, metrics, open, render,
     schema, summarize, whatif,
 };
-use common::failure::Outcome;
+use common::failure::CommandOutcome;
 use common::stderr::Stderr;
 
 /// Runs the program with these arguments, the first being its own name.
@@ -40,31 +40,31 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         stderr.warn(&format!("--jobs had no effect: {error}"));
     }
     let result = match cli.command {
-        Command::Analyze(args) => analyze::run(&args, &stderr),
-        Command::Init(args) => init::run(&args, &stderr),
-        Command::Config(args) => config::run(&args, &stderr),
-        Command::Metrics(args) => metrics::run(&args),
-        Command::History(args) => history::run(&args, &stderr),
-        Command::Schema(args) => schema::run(&args),
-        Command::Compare(args) => compare::run(&args, &stderr),
-        Command::Summarize(args) => summarize::run(&args, &stderr),
-        Command::Doctor(args) => doctor::run(&args, &stderr),
-        Command::Whatif(args) => whatif::run(&args, &stderr),
-        Command::Explain(args) => explain::run(&args),
-        Command::Formats(args) => formats::run(&args),
-        Command::Chips(args) => chips::run(&args),
-        Command::Render(args) => render::run(&args, &stderr),
-        Command::Open(args) => open::run(args, &stderr),
-        Command::Completions(args) => completions::run(&args, Cli::command()),
-        Command::Man(args) => man::run(&args, Cli::command()),
+        CliCommand::Analyze(args) => analyze::run(&args, &stderr),
+        CliCommand::Init(args) => init::run(&args, &stderr),
+        CliCommand::Config(args) => config::run(&args, &stderr),
+        CliCommand::Metrics(args) => metrics::run(&args),
+        CliCommand::History(args) => history::run(&args, &stderr),
+        CliCommand::Schema(args) => schema::run(&args),
+        CliCommand::Compare(args) => compare::run(&args, &stderr),
+        CliCommand::Summarize(args) => summarize::run(&args, &stderr),
+        CliCommand::Doctor(args) => doctor::run(&args, &stderr),
+        CliCommand::Whatif(args) => whatif::run(&args, &stderr),
+        CliCommand::Explain(args) => explain::run(&args),
+        CliCommand::Formats(args) => formats::run(&args),
+        CliCommand::Chips(args) => chips::run(&args),
+        CliCommand::Render(args) => render::run(&args, &stderr),
+        CliCommand::Open(args) => open::run(args, &stderr),
+        CliCommand::Completions(args) => completions::run(&args, Cli::command()),
+        CliCommand::Man(args) => man::run(&args, Cli::command()),
     };
     match result {
-        Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::Inconclusive(why)) => {
+        Ok(CommandOutcome::Done) => ExitCode::SUCCESS,
+        Ok(CommandOutcome::Inconclusive(why)) => {
             stderr.error(&format!("inconclusive: {why}"));
             ExitCode::from(11)
         }
-        Ok(Outcome::Failed { why, code }) => {
+        Ok(CommandOutcome::Failed { why, code }) => {
             stderr.error(&format!("failed: {why}"));
             ExitCode::from(code)
         }

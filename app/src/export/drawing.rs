@@ -18,15 +18,15 @@ pub enum Anchor {
 }
 
 /// A point, in pixels from the upper left corner.
-pub type Point = (f32, f32);
+pub type DrawingPoint = (f32, f32);
 
 /// One thing that is drawn. `title` appears below the pointer where a format knows one.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Shape {
+pub enum DrawingShape {
     /// A filled rectangle.
     Rect {
         /// Upper left corner.
-        at: Point,
+        at: DrawingPoint,
         /// Width and height.
         size: (f32, f32),
         /// Colour.
@@ -37,9 +37,9 @@ pub enum Shape {
     /// A line.
     Line {
         /// One end.
-        from: Point,
+        from: DrawingPoint,
         /// The other.
-        to: Point,
+        to: DrawingPoint,
         /// Colour.
         color: Rgb,
         /// How thick.
@@ -48,7 +48,7 @@ pub enum Shape {
     /// A filled circle with a thin edge, through which a little of what lies below is seen.
     Circle {
         /// Its middle.
-        at: Point,
+        at: DrawingPoint,
         /// Radius.
         r: f32,
         /// Colour.
@@ -61,16 +61,16 @@ pub enum Shape {
     /// An arrow, bent so that it leaves and arrives from left to right.
     Arrow {
         /// Where it begins.
-        from: Point,
+        from: DrawingPoint,
         /// Its tip.
-        to: Point,
+        to: DrawingPoint,
         /// Colour.
         color: Rgb,
     },
     /// A line of text; `at` is the height of its middle.
     Text {
         /// Where, by `anchor`.
-        at: Point,
+        at: DrawingPoint,
         /// What of it is there.
         anchor: Anchor,
         /// Height of the font.
@@ -81,12 +81,12 @@ pub enum Shape {
         text: String,
     },
     /// What follows is cut at a rectangle: upper left corner and size.
-    BeginClip(Point, (f32, f32)),
+    BeginClip(DrawingPoint, (f32, f32)),
     /// No more.
     EndClip,
 }
 
-impl Shape {
+impl DrawingShape {
     fn move_down(&mut self, by: f32) {
         match self {
             Self::Rect { at, .. } | Self::Circle { at, .. } | Self::Text { at, .. } | Self::BeginClip(at, _) => {
@@ -111,7 +111,7 @@ pub const ARROW: f32 = 1.5;
 pub const TIP: (f32, f32) = (6.0, 4.0);
 
 /// How far an arrow goes straight before it bends.
-pub fn bend(from: Point, to: Point) -> f32 {
+pub fn bend(from: DrawingPoint, to: DrawingPoint) -> f32 {
     ((to.0 - from.0).abs() * 0.5).clamp(20.0, 120.0)
 }
 
@@ -128,7 +128,7 @@ pub struct Drawing {
     /// Colour of what nothing covers.
     pub ground: Rgb,
     /// From below.
-    pub shapes: Vec<Shape>,
+    pub shapes: Vec<DrawingShape>,
 }
 
 impl Drawing {
@@ -148,39 +148,39 @@ impl Drawing {
 
     /// Everything from here to [`Self::end_clip`] is cut at a rectangle.
     pub fn begin_clip(&mut self, x: f32, y: f32, width: f32, height: f32) {
-        self.shapes.push(Shape::BeginClip((x, y), (width, height)));
+        self.shapes.push(DrawingShape::BeginClip((x, y), (width, height)));
     }
 
     /// See [`Self::begin_clip`].
     pub fn end_clip(&mut self) {
-        self.shapes.push(Shape::EndClip);
+        self.shapes.push(DrawingShape::EndClip);
     }
 
     /// A filled rectangle; `title` appears below the pointer where it is not empty.
     pub fn rect(&mut self, x: f32, y: f32, width: f32, height: f32, fill: Rgb, title: &str) {
         let size = (width.max(0.1), height.max(0.1));
-        self.shapes.push(Shape::Rect { at: (x, y), size, fill, title: title.to_owned() });
+        self.shapes.push(DrawingShape::Rect { at: (x, y), size, fill, title: title.to_owned() });
     }
 
     /// A line.
-    pub fn line(&mut self, from: Point, to: Point, color: Rgb, width: f32) {
-        self.shapes.push(Shape::Line { from, to, color, width });
+    pub fn line(&mut self, from: DrawingPoint, to: DrawingPoint, color: Rgb, width: f32) {
+        self.shapes.push(DrawingShape::Line { from, to, color, width });
     }
 
     /// A filled circle with a thin edge.
     pub fn circle(&mut self, x: f32, y: f32, r: f32, fill: Rgb, edge: Rgb, title: &str) {
-        self.shapes.push(Shape::Circle { at: (x, y), r, fill, edge, title: title.to_owned() });
+        self.shapes.push(DrawingShape::Circle { at: (x, y), r, fill, edge, title: title.to_owned() });
     }
 
     /// An arrow from left to right, bent.
-    pub fn arrow(&mut self, from: Point, to: Point, color: Rgb) {
-        self.shapes.push(Shape::Arrow { from, to, color });
+    pub fn arrow(&mut self, from: DrawingPoint, to: DrawingPoint, color: Rgb) {
+        self.shapes.push(DrawingShape::Arrow { from, to, color });
     }
 
     /// A text, its middle at `y`. It comes from files: what cannot be seen in it is a space.
     pub fn text(&mut self, x: f32, y: f32, anchor: Anchor, size: f32, color: Rgb, text: &str) {
         let text = text.replace(char::is_control, " ");
-        self.shapes.push(Shape::Text { at: (x, y), anchor, size, color, text });
+        self.shapes.push(DrawingShape::Text { at: (x, y), anchor, size, color, text });
     }
 
     /// A text that is cut where it does not fit into `room`.
@@ -213,8 +213,10 @@ mod tests {
         let both = one.clone().above(Drawing { size: (30.0, 7.0), ..one.clone() });
         assert_eq!(both.size, (30.0, 27.0));
         assert_eq!(both.shapes[..3], one.shapes);
-        assert_eq!(both.shapes[3], Shape::BeginClip((0.0, 25.0), (10.0, 10.0)));
-        assert!(matches!(both.shapes[4], Shape::Line { from: (_, y), to: (_, end), .. } if (y, end) == (22.0, 24.0)));
+        assert_eq!(both.shapes[3], DrawingShape::BeginClip((0.0, 25.0), (10.0, 10.0)));
+        assert!(
+            matches!(both.shapes[4], DrawingShape::Line { from: (_, y), to: (_, end), .. } if (y, end) == (22.0, 24.0))
+        );
     }
 
     #[test]
@@ -228,7 +230,7 @@ mod tests {
             .shapes
             .iter()
             .map(|shape| match shape {
-                Shape::Text { text, .. } => text.as_str(),
+                DrawingShape::Text { text, .. } => text.as_str(),
                 _ => "",
             })
             .collect();

@@ -27,7 +27,7 @@ use png::png as points;
 
 /// How a picture looks.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Look {
+pub struct PictureStyle {
     /// In pixels.
     pub width: f32,
     /// In pixels; a timeline is as high as its tracks need, and at most this.
@@ -40,13 +40,13 @@ pub struct Look {
     pub times: TimeFormat,
 }
 
-impl Default for Look {
+impl Default for PictureStyle {
     fn default() -> Self {
         Self { width: 1200.0, height: 700.0, dark: false, colors: Preset::default(), times: TimeFormat::default() }
     }
 }
 
-impl Look {
+impl PictureStyle {
     fn palette(self) -> &'static Palette<Rgb> {
         Palette::of(self.dark, self.colors)
     }
@@ -54,7 +54,7 @@ impl Look {
 
 /// What there are pictures of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Panel {
+pub enum PicturePanel {
     /// The tracks.
     #[default]
     Timeline,
@@ -69,14 +69,14 @@ const SVG_ONLY: &str = "this build writes SVG only: build it with the feature pn
 
 /// How a picture is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum PictureFormat {
     /// Lines and texts, sharp at every size.
     Svg,
     /// Points, for documents that know no SVG; not in every build.
     Png,
 }
 
-impl Format {
+impl PictureFormat {
     /// By the end of a name; the error is a sentence.
     pub fn of(name: &Path) -> Result<Self, String> {
         let extension = name.extension().map(OsStr::to_ascii_lowercase);
@@ -91,7 +91,7 @@ impl Format {
 
 /// What is known of a trace from another one beside it, by label.
 #[derive(Clone, Copy, Debug)]
-pub struct Beside<'a> {
+pub struct OtherTraceColors<'a> {
     /// Colours by how ops changed.
     pub colors: &'a [ColorKey],
     /// Whether the other one lacks the op.
@@ -101,25 +101,25 @@ pub struct Beside<'a> {
 /// The picture of a panel, `beside` another trace where there is one. The error is a
 /// sentence that says what is missing.
 pub fn draw(
-    panel: Panel,
+    panel: PicturePanel,
     trace: &OpenTrace,
     state: &ViewState,
-    beside: Option<Beside<'_>>,
-    look: Look,
+    beside: Option<OtherTraceColors<'_>>,
+    look: PictureStyle,
 ) -> Result<Drawing, String> {
     match panel {
-        Panel::Timeline => Ok(timeline(trace, state, beside, look)),
-        Panel::Roofline => roofline(trace, look),
-        Panel::Steps => steps(trace, look),
+        PicturePanel::Timeline => Ok(timeline(trace, state, beside, look)),
+        PicturePanel::Roofline => roofline(trace, look),
+        PicturePanel::Steps => steps(trace, look),
     }
 }
 
 /// A drawing as a file; `scale` points of a PNG are a pixel of the drawing. The error is a
 /// sentence.
-pub fn encoded(drawing: &Drawing, format: Format, scale: f32) -> Result<Vec<u8>, String> {
+pub fn encoded(drawing: &Drawing, format: PictureFormat, scale: f32) -> Result<Vec<u8>, String> {
     match format {
-        Format::Svg => Ok(svg::svg(drawing).into_bytes()),
-        Format::Png => points(drawing, scale),
+        PictureFormat::Svg => Ok(svg::svg(drawing).into_bytes()),
+        PictureFormat::Png => points(drawing, scale),
     }
 }
 
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn a_timeline_shows_tracks_slices_and_times() {
         let trace = trace();
-        let picture = text(&timeline(&trace, &ViewState::new(&trace.model), None, Look::default()));
+        let picture = text(&timeline(&trace, &ViewState::new(&trace.model), None, PictureStyle::default()));
         for text in ["XLA Ops", "while.3", "TPU:0", "10 µs", "a &lt;b&gt;"] {
             assert!(picture.contains(text), "{text} in\n{picture}");
         }
@@ -180,7 +180,7 @@ mod tests {
         let mut state = ViewState::new(&trace.model);
         state.apply(&ViewCommand::ScrollTo(5_000.0), &trace.model);
         state.apply(&ViewCommand::FoldAll(true), &trace.model);
-        let picture = text(&timeline(&trace, &state, None, Look::default()));
+        let picture = text(&timeline(&trace, &state, None, PictureStyle::default()));
         assert!(picture.contains("TPU:0"), "{picture}");
     }
 
@@ -188,9 +188,9 @@ mod tests {
     fn what_is_marked_and_lit_up_is_in_the_picture() {
         let trace = trace();
         let mut state = ViewState::new(&trace.model);
-        let plain = text(&timeline(&trace, &state, None, Look::default()));
+        let plain = text(&timeline(&trace, &state, None, PictureStyle::default()));
         state.apply(&ViewCommand::MarkAll, &trace.model);
-        let marked = text(&timeline(&trace, &state, None, Look::default()));
+        let marked = text(&timeline(&trace, &state, None, PictureStyle::default()));
         assert!(marked.contains(">20.00 µs<") && !plain.contains(">20.00 µs<"));
         let fill = |picture: &str, name: &str| {
             let at = picture.find(&format!("<title>{name}")).unwrap_or_else(|| panic!("{name} in\n{picture}"));
@@ -198,7 +198,7 @@ mod tests {
             picture[start..start + 14].to_owned()
         };
         state.apply(&ViewCommand::Search("fusion".to_owned()), &trace.model);
-        let searched = text(&timeline(&trace, &state, None, Look::default()));
+        let searched = text(&timeline(&trace, &state, None, PictureStyle::default()));
         assert_ne!(fill(&plain, "B"), fill(&searched, "B"), "what does not match is dim");
         assert!(searched.contains(&fill(&plain, "fusion.1")), "what matches is as it was");
     }
@@ -208,14 +208,14 @@ mod tests {
         let trace = trace();
         let mut state = ViewState::new(&trace.model);
         state.apply(&ViewCommand::Color(ColorBy::Change), &trace.model);
-        let alone = text(&timeline(&trace, &state, None, Look::default()));
+        let alone = text(&timeline(&trace, &state, None, PictureStyle::default()));
         assert!(alone.contains("Only one profile is open") && !alone.contains("twice or more"), "{alone}");
         let labels = trace.model.labels().len();
         let (colors, only) = (vec![ColorKey::of_change(2.0); labels], vec![true; labels]);
-        let beside = |only| Some(Beside { colors: &colors, only });
-        let plain = text(&timeline(&trace, &state, beside(&[]), Look::default()));
-        let hatched = text(&timeline(&trace, &state, beside(&only), Look::default()));
-        let fill = Look::default().palette().slice(ColorKey::of_change(2.0)).fill.to_string();
+        let beside = |only| Some(OtherTraceColors { colors: &colors, only });
+        let plain = text(&timeline(&trace, &state, beside(&[]), PictureStyle::default()));
+        let hatched = text(&timeline(&trace, &state, beside(&only), PictureStyle::default()));
+        let fill = PictureStyle::default().palette().slice(ColorKey::of_change(2.0)).fill.to_string();
         // One is the legend's.
         assert!(plain.matches(&fill).count() > 5 && plain.contains("twice or more"), "{plain}");
         assert!(hatched.matches("<line").count() > plain.matches("<line").count() + 10);
@@ -224,16 +224,16 @@ mod tests {
     #[test]
     fn steps_are_stacked_and_what_is_missing_is_said() {
         let trace = trace();
-        let picture = text(&steps(&trace, Look { dark: true, ..Look::default() }).unwrap());
+        let picture = text(&steps(&trace, PictureStyle { dark: true, ..PictureStyle::default() }).unwrap());
         assert!(picture.contains("Matmul") || picture.contains("Other"), "{picture}");
         // The picture's device has no peaks.
-        assert!(roofline(&trace, Look::default()).unwrap_err().contains("peak"));
+        assert!(roofline(&trace, PictureStyle::default()).unwrap_err().contains("peak"));
     }
 
     #[test]
     fn links_are_dashed_and_say_which_bytes_they_are_of() {
         let options = Options { device_spec: Some("v5e".to_owned()), ..Options::default() };
-        let picture = text(&roofline(&named("a", options), Look::default()).unwrap());
+        let picture = text(&roofline(&named("a", options), PictureStyle::default()).unwrap());
         assert!(picture.contains("per byte over ICI, not HBM</text>"), "{picture}");
         assert!(picture.contains("<title>Dashed: FLOP/s that links"), "{picture}");
     }
@@ -245,14 +245,14 @@ mod tests {
         let options = Options { device_spec: Some("v5e".to_owned()), ..Options::default() };
         let trace = OpenTrace::new("name".repeat(50).into(), Session::from_model(model.finish(), options));
         let state = ViewState::new(&trace.model);
-        for panel in [Panel::Timeline, Panel::Roofline, Panel::Steps] {
+        for panel in [PicturePanel::Timeline, PicturePanel::Roofline, PicturePanel::Steps] {
             for width in [400.0, 1200.0] {
-                let look = Look { width, ..Look::default() };
+                let look = PictureStyle { width, ..PictureStyle::default() };
                 let marked = draw(panel, &trace, &state, None, look).unwrap();
                 assert!(text(&marked).contains(">SIMULATED by a model"), "{panel:?} of {width}: {}", text(&marked));
                 let mut silent = marked.clone();
                 for shape in &mut silent.shapes {
-                    if let drawing::Shape::Text { text, at, size, .. } = shape
+                    if let drawing::DrawingShape::Text { text, at, size, .. } = shape
                         && text.starts_with("SIMULATED")
                     {
                         assert!(at.0 + width_of("SIMULATED by a model", *size) < width, "it is seen");
@@ -261,7 +261,11 @@ mod tests {
                 }
                 // Whoever looks at the points sees it too.
                 #[cfg(feature = "png")]
-                assert_ne!(encoded(&marked, Format::Png, 1.0), encoded(&silent, Format::Png, 1.0), "{panel:?}");
+                assert_ne!(
+                    encoded(&marked, PictureFormat::Png, 1.0),
+                    encoded(&silent, PictureFormat::Png, 1.0),
+                    "{panel:?}"
+                );
             }
         }
     }
@@ -269,9 +273,9 @@ mod tests {
     #[test]
     fn a_long_name_is_cut_where_the_picture_ends() {
         let options = Options { device_spec: Some("v5e".to_owned()), ..Options::default() };
-        let drawing = roofline(&named(&"name".repeat(10_000), options), Look::default()).unwrap();
+        let drawing = roofline(&named(&"name".repeat(10_000), options), PictureStyle::default()).unwrap();
         let longest = drawing.shapes.iter().map(|shape| match shape {
-            drawing::Shape::Text { text, .. } => text.chars().count(),
+            drawing::DrawingShape::Text { text, .. } => text.chars().count(),
             _ => 0,
         });
         assert!(longest.max().unwrap() < 250);

@@ -10,7 +10,7 @@ use vello_cpu::kurbo::{BezPath, Circle, Point, Rect, Shape as _, Stroke};
 use vello_cpu::peniko::Color;
 use vello_cpu::{Pixmap, RenderContext, Resources};
 
-use super::drawing::{ARROW, Anchor, Drawing, EDGE, OPACITY, Shape, TIP, baseline, bend};
+use super::drawing::{ARROW, Anchor, Drawing, DrawingShape, EDGE, OPACITY, TIP, baseline, bend};
 use crate::view::palette::Rgb;
 
 /// Points of the largest picture: four bytes each, and as much again while it is made.
@@ -78,21 +78,21 @@ impl Canvas<'_> {
         self.context.stroke_path(&(vello_cpu::kurbo::Affine::scale(self.scale) * path.clone()));
     }
 
-    fn draw(&mut self, shape: &Shape) {
+    fn draw(&mut self, shape: &DrawingShape) {
         match shape {
-            Shape::Rect { at, size, fill, .. } => self.rect(*at, *size, *fill),
-            Shape::Line { from, to, color, width } => {
+            DrawingShape::Rect { at, size, fill, .. } => self.rect(*at, *size, *fill),
+            DrawingShape::Line { from, to, color, width } => {
                 let mut path = BezPath::new();
                 path.move_to(point(*from));
                 path.line_to(point(*to));
                 self.stroke(&path, *color, *width);
             }
-            Shape::Circle { at, r, fill, edge, .. } => {
+            DrawingShape::Circle { at, r, fill, edge, .. } => {
                 let circle = Circle::new(point(*at), f64::from(*r)).to_path(TOLERANCE);
                 self.fill(&circle, *fill, OPACITY);
                 self.stroke(&circle, *edge, EDGE);
             }
-            Shape::Arrow { from, to, color } => {
+            DrawingShape::Arrow { from, to, color } => {
                 let (bend, (long, half)) = (bend(*from, *to), TIP);
                 let mut path = BezPath::new();
                 path.move_to(point(*from));
@@ -102,16 +102,16 @@ impl Canvas<'_> {
                 path.line_to(point((to.0 - long, to.1 + half)));
                 self.stroke(&path, *color, ARROW);
             }
-            Shape::Text { at, anchor, size, color, text } => self.text(*at, *anchor, *size, *color, text),
-            Shape::BeginClip(at, size) => {
+            DrawingShape::Text { at, anchor, size, color, text } => self.text(*at, *anchor, *size, *color, text),
+            DrawingShape::BeginClip(at, size) => {
                 self.context.push_clip_path(&rect(*at, *size, self.scale).to_path(TOLERANCE));
                 self.clips += 1;
             }
-            Shape::EndClip if self.clips > 0 => {
+            DrawingShape::EndClip if self.clips > 0 => {
                 self.context.pop_clip_path();
                 self.clips -= 1;
             }
-            Shape::EndClip => {}
+            DrawingShape::EndClip => {}
         }
     }
 
@@ -136,7 +136,7 @@ impl Canvas<'_> {
             Anchor::Middle => x - width / 2.0,
             Anchor::End => x - width,
         };
-        let mut pen = Pen { path: BezPath::new(), x: left, y: y + baseline(size.ppem().unwrap_or(1.0)) };
+        let mut pen = PixelPen { path: BezPath::new(), x: left, y: y + baseline(size.ppem().unwrap_or(1.0)) };
         for glyph in glyphs() {
             if let Some(outline) = glyph.and_then(|glyph| outlines.get(glyph)) {
                 // A glyph that cannot be drawn leaves its place empty.
@@ -158,19 +158,19 @@ fn rect((x, y): (f32, f32), (width, height): (f32, f32), scale: f64) -> Rect {
 }
 
 /// Outlines of letters, which grow upwards, as a path of the picture.
-struct Pen {
+struct PixelPen {
     path: BezPath,
     x: f32,
     y: f32,
 }
 
-impl Pen {
+impl PixelPen {
     fn at(&self, x: f32, y: f32) -> Point {
         point((self.x + x, self.y - y))
     }
 }
 
-impl OutlinePen for Pen {
+impl OutlinePen for PixelPen {
     fn move_to(&mut self, x: f32, y: f32) {
         self.path.move_to(self.at(x, y));
     }

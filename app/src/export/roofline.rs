@@ -4,11 +4,13 @@
 use analysis::reports::ops::roofline::{Roofline, RooflinePoint};
 use analysis::{OpGroup, Scope, Unit};
 
-use super::Look;
+use super::PictureStyle;
 use super::drawing::{Anchor, Drawing, width_of};
 use crate::number::value;
 use crate::view::palette::{Palette, Rgb};
-use crate::view::panels::roofline::{ABOUT_ICI, Ceiling, OF_ICI, Place, Range, Roof, ceilings, place};
+use crate::view::panels::roofline::{
+    ABOUT_ICI, OF_ICI, PlotPlace, PlotRange, RooflineCeiling, RooflineRoof, ceilings, place,
+};
 use crate::view::timeline::trace::OpenTrace;
 
 /// Space for the axis.
@@ -19,14 +21,14 @@ const TOP: f32 = 58.0;
 const BOTTOM: f32 = 44.0;
 
 /// Ops, program and roofs. The error says why there is none.
-pub fn roofline(trace: &OpenTrace, look: Look) -> Result<Drawing, String> {
+pub fn roofline(trace: &OpenTrace, look: PictureStyle) -> Result<Drawing, String> {
     let report = trace.session.report::<Roofline>(Scope::WholeTrace).map_err(|error| error.to_string())?;
     let palette = look.palette();
-    let dots: Vec<(&RooflinePoint, Place)> = report.ops.iter().filter_map(|op| Some((op, place(op)?))).collect();
+    let dots: Vec<(&RooflinePoint, PlotPlace)> = report.ops.iter().filter_map(|op| Some((op, place(op)?))).collect();
     let sums = [Some(&report.program), report.average_step.as_ref()].into_iter().flatten().filter_map(place);
-    let range @ Range { x: x_range, y: y_range } = Range::of(&report, dots.iter().map(|dot| dot.1).chain(sums));
+    let range @ PlotRange { x: x_range, y: y_range } = PlotRange::of(&report, dots.iter().map(|dot| dot.1).chain(sums));
     let (width, height) = (look.width - LEFT - 16.0, look.height - TOP - BOTTOM);
-    let axes = Axes { x: x_range, y: y_range, width, height };
+    let axes = RooflineAxes { x: x_range, y: y_range, width, height };
     let (x_of, y_of) = (|x: f64| axes.x_of(x), |y: f64| axes.y_of(y));
 
     let mut drawing = Drawing::new(look.width, look.height, palette.panel);
@@ -91,14 +93,14 @@ pub fn roofline(trace: &OpenTrace, look: Look) -> Result<Drawing, String> {
 }
 
 /// Where numbers lie, by their logarithm.
-struct Axes {
+struct RooflineAxes {
     x: (f64, f64),
     y: (f64, f64),
     width: f32,
     height: f32,
 }
 
-impl Axes {
+impl RooflineAxes {
     fn x_of(&self, x: f64) -> f32 {
         LEFT + ((x - self.x.0) / (self.x.1 - self.x.0)) as f32 * self.width
     }
@@ -109,18 +111,18 @@ impl Axes {
 }
 
 /// What memories, links between chips and the matrix units allow, and over all of it the names.
-fn draw_ceilings(drawing: &mut Drawing, ceilings: &[Ceiling], axes: &Axes, palette: &Palette<Rgb>) {
+fn draw_ceilings(drawing: &mut Drawing, ceilings: &[RooflineCeiling], axes: &RooflineAxes, palette: &Palette<Rgb>) {
     let color = |roof| match roof {
-        Roof::Compute | Roof::Hbm => palette.text,
-        Roof::Memory => palette.text_weak,
-        Roof::Links => palette.group(OpGroup::Collective),
+        RooflineRoof::Compute | RooflineRoof::Hbm => palette.text,
+        RooflineRoof::Memory => palette.text_weak,
+        RooflineRoof::Links => palette.group(OpGroup::Collective),
     };
-    let at = |(x, y): Place| (axes.x_of(x), axes.y_of(y));
-    for Ceiling { from, to, roof, .. } in ceilings {
+    let at = |(x, y): PlotPlace| (axes.x_of(x), axes.y_of(y));
+    for RooflineCeiling { from, to, roof, .. } in ceilings {
         match roof {
-            Roof::Links => dashed(drawing, at(*from), at(*to), color(*roof)),
-            Roof::Memory => drawing.line(at(*from), at(*to), color(*roof), 1.0),
-            Roof::Compute | Roof::Hbm => drawing.line(at(*from), at(*to), color(*roof), 2.0),
+            RooflineRoof::Links => dashed(drawing, at(*from), at(*to), color(*roof)),
+            RooflineRoof::Memory => drawing.line(at(*from), at(*to), color(*roof), 1.0),
+            RooflineRoof::Compute | RooflineRoof::Hbm => drawing.line(at(*from), at(*to), color(*roof), 2.0),
         }
     }
     for ceiling in ceilings {

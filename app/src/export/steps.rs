@@ -5,9 +5,9 @@ use analysis::reports::steps::step_parts::{StepPart, StepParts};
 use analysis::reports::steps::step_times::Steps;
 use trace_model::Picos;
 
-use super::Look;
+use super::PictureStyle;
 use super::drawing::{Anchor, Drawing, width_of};
-use crate::view::timeline::bands::{Bars, group_of};
+use crate::view::timeline::bands::{StepBars, group_of};
 use crate::view::timeline::trace::OpenTrace;
 
 /// Space for the axis.
@@ -18,13 +18,13 @@ const TOP: f32 = 58.0;
 const BOTTOM: f32 = 30.0;
 
 /// The steps of a trace; of many, the longest of each few. The error says why there are none.
-pub fn steps(trace: &OpenTrace, look: Look) -> Result<Drawing, String> {
+pub fn steps(trace: &OpenTrace, look: PictureStyle) -> Result<Drawing, String> {
     let report = trace.session.report::<Steps>(Scope::WholeTrace).map_err(|error| error.to_string())?;
     if report.steps.is_empty() {
         return Err(report.why.join("; "));
     }
     let divided = trace.session.report::<StepParts>(Scope::WholeTrace).ok();
-    let Bars { bars, cut_ps: cut, .. } = Bars::new(&report, divided.as_deref());
+    let StepBars { bars, cut_ps: cut, .. } = StepBars::new(&report, divided.as_deref());
     let palette = look.palette();
     let text = |ps: i64| look.times.text(Picos::from_ps(ps));
     let mut drawing = Drawing::new(look.width, look.height, palette.panel);

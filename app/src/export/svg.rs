@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::drawing::{ARROW, Anchor, Drawing, EDGE, OPACITY, Shape, TIP, baseline, bend};
+use super::drawing::{ARROW, Anchor, Drawing, DrawingShape, EDGE, OPACITY, TIP, baseline, bend};
 
 /// The whole file.
 pub fn svg(drawing: &Drawing) -> String {
@@ -20,21 +20,21 @@ pub fn svg(drawing: &Drawing) -> String {
     text
 }
 
-fn write_shape(text: &mut String, shape: &Shape, clips: &mut u32) {
+fn write_shape(text: &mut String, shape: &DrawingShape, clips: &mut u32) {
     // Writing to a string cannot fail.
     let _ = match shape {
-        Shape::Rect { at: (x, y), size: (width, height), fill, title } => {
+        DrawingShape::Rect { at: (x, y), size: (width, height), fill, title } => {
             let _ = write!(
                 text,
                 "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"{fill}\""
             );
             end_with_title(text, title, "rect")
         }
-        Shape::Line { from: (x1, y1), to: (x2, y2), color, width } => writeln!(
+        DrawingShape::Line { from: (x1, y1), to: (x2, y2), color, width } => writeln!(
             text,
             "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" stroke=\"{color}\" stroke-width=\"{width}\"/>"
         ),
-        Shape::Circle { at: (x, y), r, fill, edge, title } => {
+        DrawingShape::Circle { at: (x, y), r, fill, edge, title } => {
             let _ = write!(
                 text,
                 "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{r:.1}\" fill=\"{fill}\" fill-opacity=\"{OPACITY}\" \
@@ -42,7 +42,7 @@ fn write_shape(text: &mut String, shape: &Shape, clips: &mut u32) {
             );
             end_with_title(text, title, "circle")
         }
-        Shape::Arrow { from, to, color } => {
+        DrawingShape::Arrow { from, to, color } => {
             let ((x1, y1), (x2, y2), bend, (long, half)) = (*from, *to, bend(*from, *to), TIP);
             writeln!(
                 text,
@@ -52,7 +52,7 @@ fn write_shape(text: &mut String, shape: &Shape, clips: &mut u32) {
                 x2 - bend,
             )
         }
-        Shape::Text { at: (x, y), anchor, size, color, text: content } => {
+        DrawingShape::Text { at: (x, y), anchor, size, color, text: content } => {
             let anchor = match anchor {
                 Anchor::Start => "",
                 Anchor::Middle => " text-anchor=\"middle\"",
@@ -64,7 +64,7 @@ fn write_shape(text: &mut String, shape: &Shape, clips: &mut u32) {
                 "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{size}\" fill=\"{color}\"{anchor}>{content}</text>"
             )
         }
-        Shape::BeginClip((x, y), (width, height)) => {
+        DrawingShape::BeginClip((x, y), (width, height)) => {
             *clips += 1;
             writeln!(
                 text,
@@ -72,7 +72,7 @@ fn write_shape(text: &mut String, shape: &Shape, clips: &mut u32) {
                  <g clip-path=\"url(#c{clips})\">"
             )
         }
-        Shape::EndClip => writeln!(text, "</g>"),
+        DrawingShape::EndClip => writeln!(text, "</g>"),
     };
 }
 

@@ -4,16 +4,16 @@ use importers::Progress;
 use trace_model::{Picos, Timestamp};
 
 use super::drawing::{Anchor, Drawing, width_of};
-use super::{Beside, Look};
+use super::{OtherTraceColors, PictureStyle};
 use crate::view::palette::{ColorKey, Palette, Rgb, SliceColor};
-use crate::view::panels::legend::{HATCHED, Legend};
-use crate::view::search::{Wanted, search};
-use crate::view::state::Item;
-use crate::view::state::{ColorBy, Layer, ViewState};
+use crate::view::panels::legend::{ColorLegend, HATCHED};
+use crate::view::search::{SearchFor, search};
+use crate::view::state::TreeItem;
+use crate::view::state::{ColorBy, TimelineLayer, ViewState};
 use crate::view::time_format::TimeFormat;
 use crate::view::timeline::bands::{bands, in_sight};
-use crate::view::timeline::layout::{CounterBox, DrawList, SliceBox, Window, counter_y};
-use crate::view::timeline::tiles::Tiles;
+use crate::view::timeline::layout::{CounterBox, DrawList, LayoutWindow, SliceBox, counter_y};
+use crate::view::timeline::tiles::LaneTiles;
 use crate::view::timeline::trace::OpenTrace;
 use crate::view::timeline::tree::{COUNTER, LANE};
 use crate::view::viewport::{ruler_base, tick_step, ticks};
@@ -27,7 +27,7 @@ const LEGEND: f32 = 28.0;
 /// Size of most texts.
 const FONT: f32 = 11.0;
 
-struct Frame<'a> {
+struct TimelinePicture<'a> {
     trace: &'a OpenTrace,
     state: &'a ViewState,
     /// Colours of labels.
@@ -45,7 +45,12 @@ struct Frame<'a> {
 }
 
 /// The tracks as `state` arranges them, in its range of time.
-pub fn timeline(trace: &OpenTrace, state: &ViewState, beside: Option<Beside<'_>>, look: Look) -> Drawing {
+pub fn timeline(
+    trace: &OpenTrace,
+    state: &ViewState,
+    beside: Option<OtherTraceColors<'_>>,
+    look: PictureStyle,
+) -> Drawing {
     let palette = look.palette();
     let rows = trace.tree.rows(state);
     let left = state.label_width.min(look.width * 0.3);
@@ -66,10 +71,20 @@ pub fn timeline(trace: &OpenTrace, state: &ViewState, beside: Option<Beside<'_>>
     };
     let only = beside.map_or(&[][..], |beside| beside.only);
     // A query that is none lights nothing up, as in the window.
-    let found = Wanted::of(state).and_then(|wanted| search(&trace.model, &wanted, &Progress::new()).ok());
-    let frame =
-        Frame { trace, state, keys, only, palette, times: look.times, left, top, width: look.width - left, height };
-    let window = Window {
+    let found = SearchFor::of(state).and_then(|wanted| search(&trace.model, &wanted, &Progress::new()).ok());
+    let frame = TimelinePicture {
+        trace,
+        state,
+        keys,
+        only,
+        palette,
+        times: look.times,
+        left,
+        top,
+        width: look.width - left,
+        height,
+    };
+    let window = LayoutWindow {
         time: state.place.time,
         rows: &rows,
         scroll,
@@ -77,11 +92,11 @@ pub fn timeline(trace: &OpenTrace, state: &ViewState, beside: Option<Beside<'_>>
         height,
         selection: state.place.selection,
         highlighted: found.as_ref().map(|found| &found.highlighted),
-        arrows: state.draws(Layer::Arrows),
+        arrows: state.draws(TimelineLayer::Arrows),
         flow: state.flow,
     };
     let mut list = DrawList::default();
-    list.fill(trace.scene(), &window, &mut Tiles::default());
+    list.fill(trace.scene(), &window, &mut LaneTiles::default());
 
     let mut drawing = Drawing::new(look.width, top + height + LEGEND, palette.labels);
     frame.title(&mut drawing, look.width);
@@ -100,7 +115,7 @@ pub fn timeline(trace: &OpenTrace, state: &ViewState, beside: Option<Beside<'_>>
     drawing
 }
 
-impl Frame<'_> {
+impl TimelinePicture<'_> {
     fn x_of(&self, at: Timestamp) -> f32 {
         let share = self.state.place.time.fraction(at).clamp(-4.0, 5.0);
         self.left + (share * f64::from(self.width)) as f32
@@ -121,7 +136,7 @@ impl Frame<'_> {
     }
 
     fn bands(&self, drawing: &mut Drawing) {
-        if !self.state.draws(Layer::Steps) {
+        if !self.state.draws(TimelineLayer::Steps) {
             return;
         }
         let scope = analysis::Scope::WholeTrace;
@@ -167,7 +182,7 @@ impl Frame<'_> {
     fn tracks(&self, drawing: &mut Drawing, list: &DrawList) {
         for row in list.rows_in(0.0, self.height) {
             let y = self.top + row.y;
-            if matches!(self.trace.tree.node(row.node).item, Item::Group(_)) {
+            if matches!(self.trace.tree.node(row.node).item, TreeItem::Group(_)) {
                 drawing.rect(self.left, y, self.width, row.height, self.palette.heading, "");
             }
         }
@@ -260,7 +275,7 @@ impl Frame<'_> {
         for row in list.rows_in(0.0, self.height) {
             let node = self.trace.tree.node(row.node);
             let y = self.top + row.y;
-            let is_group = matches!(node.item, Item::Group(_));
+            let is_group = matches!(node.item, TreeItem::Group(_));
             if is_group {
                 drawing.rect(0.0, y, self.left, row.height, palette.heading, "");
             }
@@ -273,7 +288,7 @@ impl Frame<'_> {
 
     fn legend(&self, drawing: &mut Drawing, y: f32, comparing: bool) {
         let mut x = 12.0;
-        let legend = Legend::of(self.trace, self.state.color_by, comparing);
+        let legend = ColorLegend::of(self.trace, self.state.color_by, comparing);
         for (key, title) in &legend.swatches {
             drawing.rect(x, y - 5.0, 10.0, 10.0, self.palette.slice(*key).fill, "");
             drawing.text(x + 15.0, y, Anchor::Start, FONT, self.palette.text_weak, title);

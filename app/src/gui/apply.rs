@@ -3,12 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::export::{self, Beside, Drawing, Format, Look};
-use crate::gui::panels::notice::Notice;
+use crate::export::{self, Drawing, OtherTraceColors, PictureFormat, PictureStyle};
+use crate::gui::panels::notice::PassingNotice;
 use crate::gui::panels::search;
-use crate::gui::panels::welcome::Failed;
-use crate::gui::{App, Command, Next, Restore, Wanted, chosen, compare, keys, pick_file, samples, sessions, timeline};
-use crate::view::compare::Side;
+use crate::gui::panels::welcome::FailedToOpen;
+use crate::gui::{
+    App, AppCommand, QueuedTrace, SavedView, TraceToOpen, chosen, compare, keys, pick_file, samples, sessions, timeline,
+};
+use crate::view::compare::TraceSide;
 use crate::view::state::{Panel, ViewCommand};
 
 impl App {
@@ -19,63 +21,65 @@ impl App {
         }
     }
 
-    fn apply(&mut self, command: Command, ctx: &egui::Context) {
+    fn apply(&mut self, command: AppCommand, ctx: &egui::Context) {
         match command {
-            Command::Open(path) => self.open(&path),
-            Command::OpenSample(index) => match samples::SAMPLES.get(index).map(samples::Sample::unpack) {
+            AppCommand::Open(path) => self.open(&path),
+            AppCommand::OpenSample(index) => match samples::SAMPLES.get(index).map(samples::SampleTrace::unpack) {
                 Some(Ok(path)) => self.open(&path),
-                Some(Err(error)) => self.error = Some(Failed::open(error)),
+                Some(Err(error)) => self.error = Some(FailedToOpen::open(error)),
                 None => {}
             },
-            Command::OpenSession(name) => match self.sessions.load(&name) {
+            AppCommand::OpenSession(name) => match self.sessions.load(&name) {
                 Ok(saved) => self.open_saved(saved),
-                Err(error) => self.error = Some(Failed::open(error)),
+                Err(error) => self.error = Some(FailedToOpen::open(error)),
             },
-            Command::SaveSession(name) => self.save_session(&name),
-            Command::RenameSession(from, to) => self.error = self.sessions.rename(&from, &to).err().map(Failed::save),
-            Command::DeleteSession(name) => self.error = self.sessions.delete(&name).err().map(Failed::save),
-            Command::Save(save) => self.saving.text(save),
-            Command::SavePicture(panel, format) => self.save_picture(panel, format, ctx),
-            Command::SaveWindow => self.saving.window(),
-            Command::FilterTracks => {
+            AppCommand::SaveSession(name) => self.save_session(&name),
+            AppCommand::RenameSession(from, to) => {
+                self.error = self.sessions.rename(&from, &to).err().map(FailedToOpen::save)
+            }
+            AppCommand::DeleteSession(name) => self.error = self.sessions.delete(&name).err().map(FailedToOpen::save),
+            AppCommand::Save(save) => self.saving.text(save),
+            AppCommand::SavePicture(panel, format) => self.save_picture(panel, format, ctx),
+            AppCommand::SaveWindow => self.saving.window(),
+            AppCommand::FilterTracks => {
                 let name = self.link().map(|link| link.focus.name());
                 ctx.memory_mut(|memory| memory.request_focus(timeline::filter_id(name)));
             }
-            Command::WheelZooms(zooms) => self.settings.set_wheel_zooms(zooms),
-            Command::OpenDialog => self.ask_for_file(false),
-            Command::Compare(path) => self.compare(&path),
-            Command::CompareDialog => self.ask_for_file(true),
-            Command::Dropped(paths) => self.take_dropped(paths),
-            Command::CancelLoad => {
+            AppCommand::WheelZooms(zooms) => self.settings.set_wheel_zooms(zooms),
+            AppCommand::OpenDialog => self.ask_for_file(false),
+            AppCommand::Compare(path) => self.compare(&path),
+            AppCommand::CompareDialog => self.ask_for_file(true),
+            AppCommand::Dropped(paths) => self.take_dropped(paths),
+            AppCommand::CancelLoad => {
                 self.loading.clear();
                 self.next = None;
             }
-            Command::DismissError => self.error = None,
-            Command::DismissNotice => self.notice = None,
-            Command::ForgetRecent(path) => self.settings.forget(&path),
-            Command::Theme(choice) => {
+            AppCommand::DismissError => self.error = None,
+            AppCommand::DismissNotice => self.notice = None,
+            AppCommand::ForgetRecent(path) => self.settings.forget(&path),
+            AppCommand::Theme(choice) => {
                 ctx.set_theme(choice.preference());
                 self.settings.set_theme(choice);
             }
-            Command::Times(format) => self.settings.set_times(format),
-            Command::Colors(preset) => {
+            AppCommand::Times(format) => self.settings.set_times(format),
+            AppCommand::Colors(preset) => {
                 self.settings.set_colors(preset);
                 if let Some(open_traces) = &mut self.open_traces {
                     open_traces.apply(open_traces.focus(), &ViewCommand::Paint(preset));
                 }
             }
-            Command::NextTimes => self.settings.set_times(self.settings.times.next()),
-            Command::Remap(wish) => {
+            AppCommand::NextTimes => self.settings.set_times(self.settings.times.next()),
+            AppCommand::Remap(wish) => {
                 self.settings.set_keys(keys::remapped(&self.settings.keys, wish));
                 self.keys = Arc::new(keys::Keys::new(&self.settings.keys));
                 self.keys.install(ctx);
             }
-            Command::PinHovered => {
+            AppCommand::PinHovered => {
                 if let Some(open_traces) = &mut self.open_traces {
                     open_traces.pin_hovered();
                 }
             }
-            Command::View(command) => {
+            AppCommand::View(command) => {
                 if command == ViewCommand::ShowPanel(Panel::Search, true) {
                     ctx.memory_mut(|memory| memory.request_focus(search::field_id()));
                 }
@@ -84,12 +88,12 @@ impl App {
                     None => self.lobby.apply(&command),
                 }
             }
-            Command::On(side, command) => {
+            AppCommand::On(side, command) => {
                 if let Some(open_traces) = &mut self.open_traces {
                     open_traces.apply(side, &command);
                 }
             }
-            Command::Comparison(command) => {
+            AppCommand::Comparison(command) => {
                 if let Some(open_traces) = &mut self.open_traces {
                     open_traces.link(&command);
                 }
@@ -97,34 +101,35 @@ impl App {
         }
     }
 
-    fn save_picture(&mut self, panel: export::Panel, format: Format, ctx: &egui::Context) {
+    fn save_picture(&mut self, panel: export::PicturePanel, format: PictureFormat, ctx: &egui::Context) {
         let Some(open_traces) = &self.open_traces else { return };
         let state = &open_traces.focused().state;
         let (name, height) = match panel {
-            export::Panel::Timeline => ("timeline", 2000.0),
-            export::Panel::Roofline => ("roofline", 900.0),
-            export::Panel::Steps => ("steps", 600.0),
+            export::PicturePanel::Timeline => ("timeline", 2000.0),
+            export::PicturePanel::Roofline => ("roofline", 900.0),
+            export::PicturePanel::Steps => ("steps", 600.0),
         };
-        let name = format!("{name}.{}", if format == Format::Png { "png" } else { "svg" });
+        let name = format!("{name}.{}", if format == PictureFormat::Png { "png" } else { "svg" });
         let dark = ctx.global_style().visuals.dark_mode;
-        let look = Look { width: 1600.0, height, dark, colors: state.colors, times: self.settings.times };
+        let look = PictureStyle { width: 1600.0, height, dark, colors: state.colors, times: self.settings.times };
         // Points: as sharp as the window.
         let scale = ctx.pixels_per_point().max(1.0);
         let compared = open_traces.comparison().and_then(|comparison| comparison.compared().latest());
-        let of_side = |side: Side| {
+        let of_side = |side: TraceSide| {
             let own = open_traces.side(side)?;
             let partners = compared.map(|compared| &compared.partners);
             let beside = partners.map(|all| (all.colors[side.index()].clone(), all.only[side.index()].clone()));
             Some((own.trace.clone(), own.state.clone(), beside))
         };
         // Timelines stand below each other, as in the window; plots are about the one in focus.
-        let sides =
-            Side::BOTH.into_iter().filter(|&side| panel == export::Panel::Timeline || side == open_traces.focus());
+        let sides = TraceSide::BOTH
+            .into_iter()
+            .filter(|&side| panel == export::PicturePanel::Timeline || side == open_traces.focus());
         let sides: Vec<_> = sides.filter_map(of_side).collect();
         let make = move || {
             let mut whole: Option<Drawing> = None;
             for (trace, state, beside) in &sides {
-                let beside = beside.as_ref().map(|(colors, only)| Beside { colors, only });
+                let beside = beside.as_ref().map(|(colors, only)| OtherTraceColors { colors, only });
                 let drawing = export::draw(panel, trace, state, beside, look)?;
                 whole = Some(match whole {
                     Some(above) => above.above(drawing),
@@ -159,7 +164,7 @@ impl App {
         match &paths[..] {
             [first, second, ..] => {
                 self.open(first);
-                self.next = Some(Next { path: second.clone(), saved: None });
+                self.next = Some(QueuedTrace { path: second.clone(), saved: None });
             }
             [path] if self.open_traces.is_none() => self.open(path),
             _ => self.dropped = paths,
@@ -168,28 +173,28 @@ impl App {
 
     /// Loads the trace of a session; what it names is no session again, or two could
     /// name each other.
-    fn open_saved(&mut self, saved: sessions::Saved) {
+    fn open_saved(&mut self, saved: sessions::SavedSession) {
         self.load(&saved.trace, false);
-        self.restore = Some(Restore::First(saved.name, Box::new(saved.view)));
-        self.next = saved.second.map(|second| Next { path: second.trace.clone(), saved: Some(second) });
+        self.restore = Some(SavedView::First(saved.name, Box::new(saved.view)));
+        self.next = saved.second.map(|second| QueuedTrace { path: second.trace.clone(), saved: Some(second) });
     }
 
     fn save_session(&mut self, typed: &str) {
         let Some(open_traces) = &self.open_traces else { return };
-        let Some(first) = open_traces.side(Side::A) else { return };
+        let Some(first) = open_traces.side(TraceSide::A) else { return };
         let names: Vec<String> =
-            Side::BOTH.into_iter().filter_map(|side| Some(open_traces.side(side)?.trace.name())).collect();
+            TraceSide::BOTH.into_iter().filter_map(|side| Some(open_traces.side(side)?.trace.name())).collect();
         let chosen = Some(typed.trim()).filter(|name| !name.is_empty()).or(self.sessions.open_name());
         let wanted = chosen.map_or_else(|| names.join(" and "), str::to_owned);
         let name = self.sessions.free_name(&wanted, &first.trace.path, chosen.is_some());
         let second = open_traces.comparison().map(compare::TraceComparison::saved);
         match self.sessions.save(&name, &first.trace.path, &first.state, second) {
-            Ok(()) if name == wanted => self.notice = Some(Notice::passing(format!("Kept as “{name}”"))),
+            Ok(()) if name == wanted => self.notice = Some(PassingNotice::passing(format!("Kept as “{name}”"))),
             Ok(()) => {
                 let text = format!("Kept as “{name}”: “{wanted}” is another session");
-                self.notice = Some(Notice::passing(text));
+                self.notice = Some(PassingNotice::passing(text));
             }
-            Err(error) => self.error = Some(Failed::save(error)),
+            Err(error) => self.error = Some(FailedToOpen::save(error)),
         }
     }
 
@@ -208,7 +213,7 @@ impl App {
         self.next = None;
         self.loading.clear();
         let (loader, path) = (Arc::clone(&self.loader), path.to_owned());
-        let wanted = Wanted { path: path.clone(), beside };
+        let wanted = TraceToOpen { path: path.clone(), beside };
         self.loading.ask(wanted, move |progress| loader(&path, progress));
     }
 }

@@ -5,16 +5,16 @@ use std::path::PathBuf;
 use crate::export;
 use crate::gui::compare::ComparisonCommand;
 use crate::gui::keys::Remap;
-use crate::gui::saving::Save;
+use crate::gui::saving::TextToSave;
 use crate::gui::settings::ThemeChoice;
-use crate::view::compare::Side;
+use crate::view::compare::TraceSide;
 use crate::view::palette::Preset;
 use crate::view::state::ViewCommand;
 use crate::view::time_format::TimeFormat;
 
 /// Something that the user wants.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Command {
+pub enum AppCommand {
     /// Open this file or directory.
     Open(PathBuf),
     /// Ask for a file to open.
@@ -45,9 +45,9 @@ pub enum Command {
     /// Forget the session of this name for good.
     DeleteSession(String),
     /// Ask where to, and write a text there.
-    Save(Save),
+    Save(TextToSave),
     /// Save a picture of the timeline or a plot.
-    SavePicture(export::Panel, export::Format),
+    SavePicture(export::PicturePanel, export::PictureFormat),
     /// Save the window as it is seen.
     SaveWindow,
     /// Type into the filter of tracks.
@@ -69,18 +69,18 @@ pub enum Command {
     /// Change what is seen of the open trace, of two the one in focus.
     View(ViewCommand),
     /// Change what is seen of one of two traces.
-    On(Side, ViewCommand),
+    On(TraceSide, ViewCommand),
     /// Change how two traces are linked.
     Comparison(ComparisonCommand),
 }
 
-impl From<ComparisonCommand> for Command {
+impl From<ComparisonCommand> for AppCommand {
     fn from(command: ComparisonCommand) -> Self {
         Self::Comparison(command)
     }
 }
 
-impl From<ViewCommand> for Command {
+impl From<ViewCommand> for AppCommand {
     fn from(command: ViewCommand) -> Self {
         Self::View(command)
     }

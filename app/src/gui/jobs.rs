@@ -8,11 +8,11 @@ use std::thread::Builder;
 use importers::Progress;
 
 /// Called on a worker thread when there is something to [`Worker::poll`] for.
-pub type Wake = Arc<dyn Fn() + Send + Sync>;
+pub type WakeUi = Arc<dyn Fn() + Send + Sync>;
 
 /// An answer that may still be on its way.
 #[derive(Debug, Default)]
-pub enum Memo<T> {
+pub enum JobAnswer<T> {
     /// Nobody has asked.
     #[default]
     Empty,
@@ -32,7 +32,7 @@ pub enum Memo<T> {
     },
 }
 
-impl<T> Memo<T> {
+impl<T> JobAnswer<T> {
     /// The answer, or the one before.
     pub fn latest(&self) -> Option<&T> {
         match self {
@@ -67,19 +67,19 @@ struct Running<K, T> {
 /// Answers one kind of question, one at a time.
 pub struct Worker<K, T> {
     name: &'static str,
-    wake: Wake,
+    wake: WakeUi,
     running: Option<Running<K, T>>,
     /// Asked while another was running, which has been told to stop.
     next: Option<(K, Task<T>)>,
     /// What [`Self::memo`] is the answer to.
     key: Option<K>,
-    memo: Memo<T>,
+    memo: JobAnswer<T>,
 }
 
 impl<K: PartialEq + Clone, T: Send + 'static> Worker<K, T> {
     /// A worker whose threads are called `name`.
-    pub fn new(name: &'static str, wake: Wake) -> Self {
-        Self { name, wake, running: None, next: None, key: None, memo: Memo::Empty }
+    pub fn new(name: &'static str, wake: WakeUi) -> Self {
+        Self { name, wake, running: None, next: None, key: None, memo: JobAnswer::Empty }
     }
 
     /// Asks `key`, unless that is what was asked last. An older question that is
@@ -89,7 +89,7 @@ impl<K: PartialEq + Clone, T: Send + 'static> Worker<K, T> {
             return;
         }
         self.key = Some(key.clone());
-        self.memo = Memo::Running { previous: std::mem::take(&mut self.memo).into_latest() };
+        self.memo = JobAnswer::Running { previous: std::mem::take(&mut self.memo).into_latest() };
         self.next = Some((key, Box::new(task)));
         match &self.running {
             Some(running) => running.progress.cancel(),
@@ -104,7 +104,7 @@ impl<K: PartialEq + Clone, T: Send + 'static> Worker<K, T> {
         }
         self.next = None;
         self.key = None;
-        self.memo = Memo::Empty;
+        self.memo = JobAnswer::Empty;
     }
 
     /// Tells what is running to stop; what it answers then is its answer.
@@ -128,8 +128,8 @@ impl<K: PartialEq + Clone, T: Send + 'static> Worker<K, T> {
         if wanted {
             let previous = std::mem::take(&mut self.memo).into_latest();
             self.memo = match answer {
-                Ok(value) => Memo::Ready(value),
-                Err(error) => Memo::Failed { error, previous },
+                Ok(value) => JobAnswer::Ready(value),
+                Err(error) => JobAnswer::Failed { error, previous },
             };
         }
         self.start_next();
@@ -137,12 +137,12 @@ impl<K: PartialEq + Clone, T: Send + 'static> Worker<K, T> {
     }
 
     /// The answer as far as it is known.
-    pub fn memo(&self) -> &Memo<T> {
+    pub fn memo(&self) -> &JobAnswer<T> {
         &self.memo
     }
 
     /// Takes the answer out, leaving nothing.
-    pub fn take(&mut self) -> Memo<T> {
+    pub fn take(&mut self) -> JobAnswer<T> {
         if !self.memo.is_running() {
             self.key = None;
         }
@@ -174,7 +174,7 @@ impl<K: PartialEq + Clone, T: Send + 'static> Worker<K, T> {
         match spawned {
             Ok(_detached) => self.running = Some(Running { key, progress, answer }),
             Err(error) => {
-                self.memo = Memo::Failed { error: format!("cannot start a thread: {error}"), previous: None };
+                self.memo = JobAnswer::Failed { error: format!("cannot start a thread: {error}"), previous: None };
             }
         }
     }
@@ -219,7 +219,7 @@ mod tests {
             });
             wait(&mut worker);
         }
-        assert!(matches!(worker.memo(), Memo::Ready(10)));
+        assert!(matches!(worker.memo(), JobAnswer::Ready(10)));
         assert_eq!(calls.load(Ordering::SeqCst), 1);
     }
 
@@ -235,7 +235,7 @@ mod tests {
         worker.ask(2, |_| panic!("never started: a newer one came"));
         worker.ask(3, |_| Ok(3));
         wait(&mut worker);
-        assert!(matches!(worker.memo(), Memo::Ready(3)));
+        assert!(matches!(worker.memo(), JobAnswer::Ready(3)));
     }
 
     #[test]
@@ -246,7 +246,7 @@ mod tests {
         worker.ask(2, |_| Err("no".to_owned()));
         assert_eq!(worker.memo().latest(), Some(&1));
         wait(&mut worker);
-        assert!(matches!(worker.memo(), Memo::Failed { error, previous: Some(1) } if error == "no"));
+        assert!(matches!(worker.memo(), JobAnswer::Failed { error, previous: Some(1) } if error == "no"));
     }
 
     #[test]
@@ -254,7 +254,7 @@ mod tests {
         let mut worker = worker();
         worker.ask(1, |_| panic!("expected by this test"));
         wait(&mut worker);
-        assert!(matches!(worker.memo(), Memo::Failed { .. }));
+        assert!(matches!(worker.memo(), JobAnswer::Failed { .. }));
     }
 
     #[test]
@@ -269,7 +269,7 @@ mod tests {
         worker.clear();
         worker.ask(1, |_| Ok(1));
         wait(&mut worker);
-        assert!(matches!(worker.memo(), Memo::Ready(1)));
+        assert!(matches!(worker.memo(), JobAnswer::Ready(1)));
     }
 
     #[test]
@@ -283,11 +283,11 @@ mod tests {
         });
         worker.cancel();
         wait(&mut worker);
-        assert!(matches!(worker.memo(), Memo::Failed { error, .. } if error == "stopped"));
+        assert!(matches!(worker.memo(), JobAnswer::Failed { error, .. } if error == "stopped"));
         worker.clear();
         worker.ask(1, |_| Ok(1));
         wait(&mut worker);
-        assert!(matches!(worker.memo(), Memo::Ready(1)));
+        assert!(matches!(worker.memo(), JobAnswer::Ready(1)));
     }
 
     #[test]
@@ -296,10 +296,10 @@ mod tests {
         worker.ask(1, |_| Ok(1));
         worker.clear();
         worker.poll();
-        assert!(matches!(worker.memo(), Memo::Empty));
+        assert!(matches!(worker.memo(), JobAnswer::Empty));
         // Answers come in the order of questions: the first one is there with the second.
         worker.ask(2, |_| Ok(2));
         wait(&mut worker);
-        assert!(matches!(worker.memo(), Memo::Ready(2)));
+        assert!(matches!(worker.memo(), JobAnswer::Ready(2)));
     }
 }

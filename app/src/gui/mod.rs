@@ -30,31 +30,31 @@ use std::sync::Arc;
 use analysis::Options;
 use importers::{IMPORTERS, ImportError, ImportOptions};
 
-pub use self::command::Command;
+pub use self::command::AppCommand;
 pub use self::compare::ComparisonCommand;
 pub use self::keys::{Chord, Remap};
-pub use self::saving::Save;
+pub use self::saving::TextToSave;
 pub use self::screenshot::{Screenshot, ScreenshotArgs};
-use self::sessions::Second;
-pub use self::sessions::Sessions;
+use self::sessions::SavedSecondTrace;
+pub use self::sessions::SessionStore;
 pub use self::settings::{Settings, ThemeChoice};
 
-use self::jobs::{Memo, Wake, Worker};
+use self::jobs::{JobAnswer, WakeUi, Worker};
 use self::open_traces::OpenTraces;
-use self::panels::notice::Notice;
-use self::panels::welcome::Failed;
+use self::panels::notice::PassingNotice;
+use self::panels::welcome::FailedToOpen;
 use self::workspace::Workspace;
 use crate::session::Session;
-use crate::view::compare::{Link, Side};
+use crate::view::compare::{TraceSide, ViewLink};
 use crate::view::state::{Panel, ViewCommand, ViewState};
-use crate::view::timeline::trace::{Loader, OpenTrace};
+use crate::view::timeline::trace::{OpenTrace, TraceLoader};
 
 /// Assumptions of the analyses, read anew for every trace; the error is a sentence.
-pub type Assume = Arc<dyn Fn() -> Result<Options, String> + Send + Sync>;
+pub type StartOptions = Arc<dyn Fn() -> Result<Options, String> + Send + Sync>;
 
 /// How to start.
 #[derive(Clone)]
-pub struct Launch {
+pub struct WindowOptions {
     /// What to open at once.
     pub path: Option<PathBuf>,
     /// What to compare it with.
@@ -62,7 +62,7 @@ pub struct Launch {
     /// How to find and read it.
     pub import: ImportOptions,
     /// Assumptions of the analyses.
-    pub options: Assume,
+    pub options: StartOptions,
     /// Take a picture and quit.
     pub screenshot: Option<Screenshot>,
 }
@@ -85,7 +85,7 @@ pub fn keep_freed_memory() {
 pub struct NoWindow(pub String);
 
 /// Opens the window, and returns when it is closed.
-pub fn launch(launch: Launch) -> anyhow::Result<()> {
+pub fn launch(launch: WindowOptions) -> anyhow::Result<()> {
     keep_freed_memory();
     let (width, height) = launch.screenshot.as_ref().map_or((1440.0, 900.0), |shot| shot.size);
     let mut viewport = egui::ViewportBuilder::default()
@@ -98,7 +98,7 @@ pub fn launch(launch: Launch) -> anyhow::Result<()> {
         viewport = viewport.with_icon(icon);
     }
     let native = eframe::NativeOptions { viewport, renderer: eframe::Renderer::Glow, ..Default::default() };
-    let shot_sink: screenshot::Outcome = Arc::default();
+    let shot_sink: screenshot::ScreenshotOutcome = Arc::default();
     let outcome = Arc::clone(&shot_sink);
     eframe::run_native(
         "systole",
@@ -108,12 +108,12 @@ pub fn launch(launch: Launch) -> anyhow::Result<()> {
             // With a trace, its loader says what is wrong with them.
             let problem = if launch.path.is_none() { (launch.options)().err() } else { None };
             let mut app = App::new(&cc.egui_ctx, settings, file_loader(launch.import, launch.options))
-                .with_sessions(Sessions::of_user());
-            app.error = problem.map(Failed::open);
+                .with_sessions(SessionStore::of_user());
+            app.error = problem.map(FailedToOpen::open);
             app.screenshot = launch.screenshot.map(|shot| screenshot::Photographer::new(shot, outcome));
             match (launch.path, launch.second) {
-                (Some(path), Some(second)) => app.push(Command::Dropped(vec![path, second])),
-                (path, _) => path.into_iter().for_each(|path| app.push(Command::Open(path))),
+                (Some(path), Some(second)) => app.push(AppCommand::Dropped(vec![path, second])),
+                (path, _) => path.into_iter().for_each(|path| app.push(AppCommand::Open(path))),
             }
             Ok(Box::new(app))
         }),
@@ -123,7 +123,7 @@ pub fn launch(launch: Launch) -> anyhow::Result<()> {
 }
 
 /// Opens files of every format that there is an importer for.
-pub fn file_loader(import: ImportOptions, options: Assume) -> Loader {
+pub fn file_loader(import: ImportOptions, options: StartOptions) -> TraceLoader {
     Arc::new(move |path, progress| match Session::open(path, &import, options()?, progress) {
         Ok(session) => Ok(OpenTrace::new(path.to_owned(), session)),
         Err(ImportError::Cancelled) => Err(CANCELLED.to_owned()),
@@ -136,32 +136,32 @@ const CANCELLED: &str = "cancelled";
 
 /// What is being opened.
 #[derive(Clone, PartialEq)]
-struct Wanted {
+struct TraceToOpen {
     path: PathBuf,
     /// To be compared with the open one, rather than to take its place.
     beside: bool,
 }
 
 /// A trace to be opened after another one, beside it.
-struct Next {
+struct QueuedTrace {
     path: PathBuf,
     /// How it was kept in a session.
-    saved: Option<Box<Second>>,
+    saved: Option<Box<SavedSecondTrace>>,
 }
 
 /// What was kept of a trace that is being opened.
-enum Restore {
+enum SavedView {
     /// The first or only one, of the session of that name.
     First(String, Box<ViewState>),
     /// The one beside it.
-    Second(Box<Second>),
+    Second(Box<SavedSecondTrace>),
 }
 
 /// Which windows are open while no trace is.
 #[derive(Default)]
-struct Lobby(BTreeSet<Panel>);
+struct StartWindows(BTreeSet<Panel>);
 
-impl Lobby {
+impl StartWindows {
     fn shows(&self, panel: Panel) -> bool {
         self.0.contains(&panel)
     }
@@ -178,59 +178,59 @@ impl Lobby {
 
 /// The application.
 pub struct App {
-    commands: Vec<Command>,
+    commands: Vec<AppCommand>,
     settings: Settings,
-    loader: Loader,
-    loading: Worker<Wanted, OpenTrace>,
+    loader: TraceLoader,
+    loading: Worker<TraceToOpen, OpenTrace>,
     /// To be compared with what is being opened.
-    next: Option<Next>,
+    next: Option<QueuedTrace>,
     /// Dropped, and nobody has said yet what for.
     dropped: Vec<PathBuf>,
     dialog: Worker<(u32, bool), Option<PathBuf>>,
     dialogs_opened: u32,
-    saving: saving::Saving,
-    sessions: Sessions,
+    saving: saving::SaveJob,
+    sessions: SessionStore,
     /// What to take over when the trace is there that is being opened.
-    restore: Option<Restore>,
+    restore: Option<SavedView>,
     keys: Arc<keys::Keys>,
     open_traces: Option<OpenTraces>,
-    error: Option<Failed>,
+    error: Option<FailedToOpen>,
     /// Which windows are open while no trace is.
-    lobby: Lobby,
-    changing: panels::keys::Changing,
+    lobby: StartWindows,
+    changing: panels::keys::KeyEdit,
     /// What there is to say that is no error.
-    notice: Option<Notice>,
+    notice: Option<PassingNotice>,
     title: String,
     screenshot: Option<screenshot::Photographer>,
-    wake: Wake,
+    wake: WakeUi,
 }
 
 impl App {
     /// An app without a trace that opens files with `loader`.
-    pub fn new(ctx: &egui::Context, settings: Settings, loader: Loader) -> Self {
+    pub fn new(ctx: &egui::Context, settings: Settings, loader: TraceLoader) -> Self {
         theme::install(ctx);
         // Ctrl+plus zooms the timeline, not the widgets.
         ctx.options_mut(|options| options.zoom_with_keyboard = false);
         let waking = ctx.clone();
-        let wake: Wake = Arc::new(move || waking.request_repaint());
+        let wake: WakeUi = Arc::new(move || waking.request_repaint());
         let keys = Arc::new(keys::Keys::new(&settings.keys));
         keys.install(ctx);
         Self {
-            commands: vec![Command::Theme(settings.theme)],
+            commands: vec![AppCommand::Theme(settings.theme)],
             loader,
             loading: Worker::new("open trace", Arc::clone(&wake)),
             next: None,
             dropped: Vec::new(),
             dialog: Worker::new("file dialog", Arc::clone(&wake)),
             dialogs_opened: 0,
-            saving: saving::Saving::new(Arc::clone(&wake)),
-            sessions: Sessions::default(),
+            saving: saving::SaveJob::new(Arc::clone(&wake)),
+            sessions: SessionStore::default(),
             restore: None,
             keys,
             open_traces: None,
             error: None,
-            lobby: Lobby::default(),
-            changing: panels::keys::Changing::default(),
+            lobby: StartWindows::default(),
+            changing: panels::keys::KeyEdit::default(),
             notice: None,
             title: String::new(),
             screenshot: None,
@@ -241,12 +241,12 @@ impl App {
 
     /// The same with the sessions of a folder.
     #[must_use]
-    pub fn with_sessions(self, sessions: Sessions) -> Self {
+    pub fn with_sessions(self, sessions: SessionStore) -> Self {
         Self { sessions, ..self }
     }
 
     /// Wants something, as if the user did.
-    pub fn push(&mut self, command: impl Into<Command>) {
+    pub fn push(&mut self, command: impl Into<AppCommand>) {
         self.commands.push(command.into());
     }
 
@@ -261,17 +261,17 @@ impl App {
     }
 
     /// What is seen of one of two traces.
-    pub fn state_of(&self, side: Side) -> Option<&ViewState> {
+    pub fn state_of(&self, side: TraceSide) -> Option<&ViewState> {
         self.open_traces.as_ref()?.side(side).map(|workspace| &workspace.state)
     }
 
     /// One of two traces.
-    pub fn trace_of(&self, side: Side) -> Option<&OpenTrace> {
+    pub fn trace_of(&self, side: TraceSide) -> Option<&OpenTrace> {
         self.open_traces.as_ref()?.side(side).map(|workspace| &workspace.trace)
     }
 
     /// How two traces are linked; `None` while only one is open.
-    pub fn link(&self) -> Option<&Link> {
+    pub fn link(&self) -> Option<&ViewLink> {
         self.open_traces.as_ref()?.comparison().map(|comparison| &comparison.link)
     }
 
@@ -286,9 +286,9 @@ impl App {
         if self.loading.poll() {
             let beside = self.loading.key().is_some_and(|wanted| wanted.beside);
             match self.loading.take() {
-                Memo::Ready(trace) => self.opened(trace, beside),
-                Memo::Failed { error, .. } if error != CANCELLED => {
-                    self.error = Some(Failed::open(error));
+                JobAnswer::Ready(trace) => self.opened(trace, beside),
+                JobAnswer::Failed { error, .. } if error != CANCELLED => {
+                    self.error = Some(FailedToOpen::open(error));
                     self.next = None;
                 }
                 _ => self.next = None,
@@ -297,13 +297,13 @@ impl App {
         if self.dialog.poll() {
             let beside = self.dialog.key().is_some_and(|&(_, beside)| beside);
             match self.dialog.take() {
-                Memo::Ready(Some(path)) => self.commands.push(chosen(path, beside)),
-                Memo::Failed { error, .. } => self.error = Some(Failed::open(error)),
+                JobAnswer::Ready(Some(path)) => self.commands.push(chosen(path, beside)),
+                JobAnswer::Failed { error, .. } => self.error = Some(FailedToOpen::open(error)),
                 _ => {}
             }
         }
         if let Some(Err(error)) = self.saving.poll() {
-            self.error = Some(Failed::save(error));
+            self.error = Some(FailedToOpen::save(error));
         }
         if let Some(open_traces) = &mut self.open_traces {
             open_traces.poll_jobs();
@@ -317,13 +317,13 @@ impl App {
         workspace.apply(&ViewCommand::Paint(self.settings.colors));
         let (mut second, mut session) = (None, None);
         match self.restore.take() {
-            Some(Restore::First(name, view)) => {
+            Some(SavedView::First(name, view)) => {
                 self.tell_unless_same(&view, &workspace.trace);
                 workspace.apply(&ViewCommand::Restore(view));
                 workspace.alone();
                 session = Some(name);
             }
-            Some(Restore::Second(saved)) => {
+            Some(SavedView::Second(saved)) => {
                 self.tell_unless_same(&saved.view, &workspace.trace);
                 second = Some(*saved);
             }
@@ -337,10 +337,10 @@ impl App {
             _ => self.open_traces = Some(OpenTraces::new(workspace, &self.wake)),
         }
         match self.next.take() {
-            Some(Next { path, saved: None }) => self.compare(&path),
-            Some(Next { path, saved: Some(saved) }) => {
+            Some(QueuedTrace { path, saved: None }) => self.compare(&path),
+            Some(QueuedTrace { path, saved: Some(saved) }) => {
                 self.load(&path, true);
-                self.restore = Some(Restore::Second(saved));
+                self.restore = Some(SavedView::Second(saved));
             }
             None => {}
         }
@@ -354,7 +354,7 @@ impl App {
                 "{name} is not as it was when this session was kept: notes and search are here, \
                  what was pinned, folded, selected and marked is not"
             );
-            self.notice = Some(Notice::lasting(text));
+            self.notice = Some(PassingNotice::lasting(text));
         }
     }
 
@@ -362,7 +362,7 @@ impl App {
         let dropped: Vec<PathBuf> =
             ctx.input(|i| i.raw.dropped_files.iter().map(|file| file.path().to_owned()).collect());
         if !dropped.is_empty() {
-            self.push(Command::Dropped(dropped));
+            self.push(AppCommand::Dropped(dropped));
         }
         // Escape leaves a text field; everything else belongs to it.
         if !ctx.egui_wants_keyboard_input() {
@@ -392,7 +392,7 @@ impl eframe::App for App {
             open_traces.ask_jobs();
         }
         let names: Vec<String> =
-            Side::BOTH.into_iter().filter_map(|side| self.trace_of(side)).map(OpenTrace::title).collect();
+            TraceSide::BOTH.into_iter().filter_map(|side| self.trace_of(side)).map(OpenTrace::title).collect();
         let title =
             if names.is_empty() { "Systole".to_owned() } else { format!("{} – Systole", names.join(" ↔ ")) };
         if title != self.title {
@@ -447,8 +447,8 @@ impl eframe::App for App {
 }
 
 /// What is wanted of a file that was chosen.
-fn chosen(path: PathBuf, beside: bool) -> Command {
-    if beside { Command::Compare(path) } else { Command::Open(path) }
+fn chosen(path: PathBuf, beside: bool) -> AppCommand {
+    if beside { AppCommand::Compare(path) } else { AppCommand::Open(path) }
 }
 
 /// Asks the user for a file; blocks until there is an answer.

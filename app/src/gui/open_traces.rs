@@ -5,32 +5,32 @@ use std::path::PathBuf;
 use egui::{Align2, Ui, Window};
 use importers::Progress;
 
-use crate::gui::Command;
+use crate::gui::AppCommand;
 use crate::gui::compare::{ComparisonCommand, TraceComparison};
-use crate::gui::jobs::Wake;
+use crate::gui::jobs::WakeUi;
 use crate::gui::keys::Keys;
-use crate::gui::sessions::Second;
+use crate::gui::sessions::SavedSecondTrace;
 use crate::gui::settings::Settings;
 use crate::gui::workspace::Workspace;
-use crate::view::compare::Side;
+use crate::view::compare::TraceSide;
 use crate::view::state::ViewCommand;
 
 /// One or two traces. Keys and panels are about the one in focus.
 pub struct OpenTraces {
     first: Workspace,
     comparison: Option<TraceComparison>,
-    wake: Wake,
+    wake: WakeUi,
 }
 
 impl OpenTraces {
     /// One trace.
-    pub fn new(first: Workspace, wake: &Wake) -> Self {
-        Self { first, comparison: None, wake: Wake::clone(wake) }
+    pub fn new(first: Workspace, wake: &WakeUi) -> Self {
+        Self { first, comparison: None, wake: WakeUi::clone(wake) }
     }
 
     /// Puts a second trace beside the first; it takes the place of one that was
     /// there. `saved` is how it was kept in a session.
-    pub fn compare_with(&mut self, second: Workspace, saved: Option<Second>) {
+    pub fn compare_with(&mut self, second: Workspace, saved: Option<SavedSecondTrace>) {
         let mut comparison = TraceComparison::new(&mut self.first, second, &self.wake);
         if let Some(saved) = saved {
             comparison.restore(&mut self.first, saved);
@@ -44,15 +44,15 @@ impl OpenTraces {
     }
 
     /// The side that keys and panels are about.
-    pub fn focus(&self) -> Side {
-        self.comparison.as_ref().map_or(Side::A, |comparison| comparison.link.focus)
+    pub fn focus(&self) -> TraceSide {
+        self.comparison.as_ref().map_or(TraceSide::A, |comparison| comparison.link.focus)
     }
 
     /// One of the traces; `None` for a second one that is not there.
-    pub fn side(&self, side: Side) -> Option<&Workspace> {
+    pub fn side(&self, side: TraceSide) -> Option<&Workspace> {
         match side {
-            Side::A => Some(&self.first),
-            Side::B => self.comparison.as_ref().map(|comparison| &comparison.second),
+            TraceSide::A => Some(&self.first),
+            TraceSide::B => self.comparison.as_ref().map(|comparison| &comparison.second),
         }
     }
 
@@ -62,7 +62,7 @@ impl OpenTraces {
     }
 
     /// Changes what is seen of one side, and of the other what is linked to it.
-    pub fn apply(&mut self, side: Side, command: &ViewCommand) {
+    pub fn apply(&mut self, side: TraceSide, command: &ViewCommand) {
         match &mut self.comparison {
             Some(comparison) => comparison.apply(&mut self.first, side, command),
             None => self.first.apply(command),
@@ -71,7 +71,7 @@ impl OpenTraces {
 
     /// Pins the track below the pointer, or does so no more.
     pub fn pin_hovered(&mut self) {
-        for side in Side::BOTH {
+        for side in TraceSide::BOTH {
             let Some(own) = self.side(side) else { continue };
             if let Some(track) = own.hovered_track() {
                 let pinned = own.state.pinned.contains(&track);
@@ -98,11 +98,14 @@ impl OpenTraces {
     }
 
     /// Goes on with one of two.
-    fn keep(&mut self, side: Side) {
+    fn keep(&mut self, side: TraceSide) {
         let Some(comparison) = self.comparison.take() else { return };
-        let window =
-            if comparison.link.focus == Side::A { self.first.state.clone() } else { comparison.second.state.clone() };
-        if side == Side::B {
+        let window = if comparison.link.focus == TraceSide::A {
+            self.first.state.clone()
+        } else {
+            comparison.second.state.clone()
+        };
+        if side == TraceSide::B {
             self.first = comparison.second;
         }
         self.first.state.share_window(&window);
@@ -137,7 +140,7 @@ impl OpenTraces {
         settings: &Settings,
         keys: &Keys,
         loading: Option<(&PathBuf, &Progress)>,
-        out: &mut Vec<Command>,
+        out: &mut Vec<AppCommand>,
     ) {
         match &mut self.comparison {
             Some(comparison) => comparison.ui(ui, &mut self.first, settings, keys, loading, out),
@@ -147,7 +150,7 @@ impl OpenTraces {
 }
 
 /// A file was dropped while one is open: what it is for.
-pub fn dropped_ui(ui: &Ui, paths: &[PathBuf], out: &mut Vec<Command>) {
+pub fn dropped_ui(ui: &Ui, paths: &[PathBuf], out: &mut Vec<AppCommand>) {
     let [path, ..] = paths else { return };
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
     let window = Window::new("Dropped file").collapsible(false).resizable(false);
@@ -155,13 +158,13 @@ pub fn dropped_ui(ui: &Ui, paths: &[PathBuf], out: &mut Vec<Command>) {
         ui.label(name.as_ref());
         ui.horizontal(|ui| {
             if ui.button("Compare with the open one").clicked() {
-                out.push(Command::Compare(path.clone()));
+                out.push(AppCommand::Compare(path.clone()));
             }
             if ui.button("Open instead").clicked() {
-                out.push(Command::Open(path.clone()));
+                out.push(AppCommand::Open(path.clone()));
             }
             if ui.button("Cancel").clicked() {
-                out.push(Command::Dropped(Vec::new()));
+                out.push(AppCommand::Dropped(Vec::new()));
             }
         });
     });

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use analysis::{ANALYSES, Analysis, Report, Scope, Table};
 
-use crate::gui::jobs::{Memo, Wake, Worker};
+use crate::gui::jobs::{JobAnswer, WakeUi, Worker};
 use crate::session::Session;
 
 /// A report and its tables.
-pub struct Answer {
+pub struct ShownReport {
     /// The report.
     pub report: Arc<dyn Report>,
     /// Its tables.
@@ -17,19 +17,19 @@ pub struct Answer {
 }
 
 /// A report that is ready, one that is not yet, or why there is none.
-pub type Ask<'a, T> = Result<Option<&'a T>, &'a str>;
+pub type ReportState<'a, T> = Result<Option<&'a T>, &'a str>;
 
 /// The reports about one part of the trace.
-pub struct Reports {
+pub struct ReportJobs {
     session: Session,
     scope: Scope,
-    wake: Wake,
-    slots: BTreeMap<&'static str, Worker<Scope, Answer>>,
+    wake: WakeUi,
+    slots: BTreeMap<&'static str, Worker<Scope, ShownReport>>,
 }
 
-impl Reports {
+impl ReportJobs {
     /// None yet; about the whole trace.
-    pub fn new(session: Session, wake: Wake) -> Self {
+    pub fn new(session: Session, wake: WakeUi) -> Self {
         Self { session, scope: Scope::WholeTrace, wake, slots: BTreeMap::new() }
     }
 
@@ -57,7 +57,7 @@ impl Reports {
             worker.ask(scope, move |_| {
                 let report = session.report_by_id(id, scope).map_err(|error| error.to_string())?;
                 let tables = report.tables();
-                Ok(Answer { report, tables })
+                Ok(ShownReport { report, tables })
             });
         }
     }
@@ -77,16 +77,16 @@ impl Reports {
     }
 
     /// A report by its id.
-    pub fn by_id(&self, id: &str) -> Ask<'_, Answer> {
+    pub fn by_id(&self, id: &str) -> ReportState<'_, ShownReport> {
         match self.slots.get(id).map(Worker::memo) {
-            Some(Memo::Failed { error, .. }) => Err(error),
+            Some(JobAnswer::Failed { error, .. }) => Err(error),
             Some(memo) => Ok(memo.latest()),
             None => Ok(None),
         }
     }
 
     /// A report by its type.
-    pub fn get<A: Analysis>(&self) -> Ask<'_, A::Report> {
+    pub fn get<A: Analysis>(&self) -> ReportState<'_, A::Report> {
         let answer = self.by_id(A::ID)?;
         Ok(answer.and_then(|answer| answer.report.as_any().downcast_ref()))
     }

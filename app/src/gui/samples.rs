@@ -7,7 +7,7 @@ use crate::files::write_file;
 use crate::gui::settings::config_dir;
 
 /// A trace inside the program.
-pub struct Sample {
+pub struct SampleTrace {
     /// What it shows.
     pub title: &'static str,
     file: &'static str,
@@ -15,25 +15,25 @@ pub struct Sample {
 }
 
 /// All of them.
-pub const SAMPLES: &[Sample] = &[
-    Sample {
+pub const SAMPLES: &[SampleTrace] = &[
+    SampleTrace {
         title: "Training on 8 × TPU v5e: collectives overlap with compute",
         file: "synthetic_v5e_8chip_overlap.trace.json.gz",
         bytes: include_bytes!("../../../assets/samples/synthetic_v5e_8chip_overlap.trace.json.gz"),
     },
-    Sample {
+    SampleTrace {
         title: "Training on 8 × TPU v5e: a step compiles again",
         file: "synthetic_v5e_8chip_recompile.xplane.pb",
         bytes: include_bytes!("../../../assets/samples/synthetic_v5e_8chip_recompile.xplane.pb"),
     },
-    Sample {
+    SampleTrace {
         title: "Training on 4 × TPU v6e: padded matrix products",
         file: "synthetic_v6e_4chip_padded.xplane.pb",
         bytes: include_bytes!("../../../assets/samples/synthetic_v6e_4chip_padded.xplane.pb"),
     },
 ];
 
-impl Sample {
+impl SampleTrace {
     /// Writes it where it can be opened from, among what the app keeps for this user. The
     /// error is a sentence.
     pub fn unpack(&self) -> Result<PathBuf, String> {

@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use egui::{Context, ViewportCommand};
 
 use crate::files::write_file;
-use crate::gui::jobs::{Memo, Wake, Worker};
+use crate::gui::jobs::{JobAnswer, WakeUi, Worker};
 use crate::gui::screenshot::write_png;
 
 /// A text to be written.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Save {
+pub struct TextToSave {
     /// Proposed name of the file.
     pub name: String,
     /// What to write.
@@ -19,10 +19,10 @@ pub struct Save {
 }
 
 /// Makes what is written, on a thread of its own; the error is a sentence.
-type Make = Box<dyn FnOnce() -> Result<Vec<u8>, String> + Send>;
+type ContentMaker = Box<dyn FnOnce() -> Result<Vec<u8>, String> + Send>;
 
 /// What is being saved.
-pub struct Saving {
+pub struct SaveJob {
     asked: u32,
     text: Worker<u32, ()>,
     place: Worker<u32, Option<PathBuf>>,
@@ -30,20 +30,20 @@ pub struct Saving {
     outcome: Arc<Mutex<Option<Result<(), String>>>>,
 }
 
-impl Saving {
+impl SaveJob {
     /// Nothing yet.
-    pub fn new(wake: Wake) -> Self {
+    pub fn new(wake: WakeUi) -> Self {
         let place = Worker::new("save dialog", Arc::clone(&wake));
         Self { asked: 0, text: Worker::new("save", wake), place, picture: None, outcome: Arc::default() }
     }
 
     /// Asks where to, and writes a text there.
-    pub fn text(&mut self, save: Save) {
+    pub fn text(&mut self, save: TextToSave) {
         self.file(save.name, Box::new(move || Ok(save.text.into_bytes())));
     }
 
     /// Asks where to, and writes there what is made then.
-    pub fn file(&mut self, name: String, make: Make) {
+    pub fn file(&mut self, name: String, make: ContentMaker) {
         self.asked += 1;
         self.text.ask(self.asked, move |_| match pick(&name) {
             Some(path) => {
@@ -63,12 +63,12 @@ impl Saving {
     /// What has become of it, once.
     pub fn poll(&mut self) -> Option<Result<(), String>> {
         if self.place.poll()
-            && let Memo::Ready(Some(path)) = self.place.take()
+            && let JobAnswer::Ready(Some(path)) = self.place.take()
         {
             self.picture = Some(path);
         }
         if self.text.poll()
-            && let Memo::Failed { error, .. } = self.text.take()
+            && let JobAnswer::Failed { error, .. } = self.text.take()
         {
             return Some(Err(error));
         }

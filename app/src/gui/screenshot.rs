@@ -11,7 +11,7 @@ use egui::{ColorImage, Context, ViewportCommand};
 use trace_model::{Picos, TimeRange, Timestamp};
 
 use crate::files::write_file;
-use crate::gui::Command;
+use crate::gui::AppCommand;
 use crate::gui::keys;
 use crate::gui::settings::ThemeChoice;
 use crate::view::state::{Panel, ViewCommand, ViewState};
@@ -103,12 +103,12 @@ fn range(text: &str) -> Result<(Picos, Picos), String> {
 }
 
 /// How it went: `None` while no picture was taken.
-pub type Outcome = Arc<Mutex<Option<Result<(), String>>>>;
+pub type ScreenshotOutcome = Arc<Mutex<Option<Result<(), String>>>>;
 
 /// Waits for the right moment.
 pub struct Photographer {
     shot: Screenshot,
-    outcome: Outcome,
+    outcome: ScreenshotOutcome,
     frames: u32,
     prepared: bool,
     settled: u32,
@@ -117,12 +117,12 @@ pub struct Photographer {
 
 impl Photographer {
     /// Will take `shot` and say in `outcome` how it went.
-    pub fn new(shot: Screenshot, outcome: Outcome) -> Self {
+    pub fn new(shot: Screenshot, outcome: ScreenshotOutcome) -> Self {
         Self { shot, outcome, frames: 0, prepared: false, settled: 0, taken: false }
     }
 
     /// One frame; returns what to change before the picture.
-    pub fn step(&mut self, ctx: &Context, settled: bool, open: Option<(&OpenTrace, &ViewState)>) -> Vec<Command> {
+    pub fn step(&mut self, ctx: &Context, settled: bool, open: Option<(&OpenTrace, &ViewState)>) -> Vec<AppCommand> {
         self.frames += 1;
         if !self.taken {
             ctx.request_repaint();
@@ -152,10 +152,10 @@ impl Photographer {
         Vec::new()
     }
 
-    fn preparations(&self, open: Option<(&OpenTrace, &ViewState)>) -> Vec<Command> {
-        let mut commands: Vec<Command> = Vec::new();
+    fn preparations(&self, open: Option<(&OpenTrace, &ViewState)>) -> Vec<AppCommand> {
+        let mut commands: Vec<AppCommand> = Vec::new();
         if self.shot.light {
-            commands.push(Command::Theme(ThemeChoice::Light));
+            commands.push(AppCommand::Theme(ThemeChoice::Light));
         }
         let Some((trace, state)) = open else { return commands };
         let model = &trace.model;
@@ -200,7 +200,7 @@ impl Photographer {
 }
 
 /// Whether the picture was taken; fine where none was asked for.
-pub fn result(outcome: &Outcome) -> anyhow::Result<()> {
+pub fn result(outcome: &ScreenshotOutcome) -> anyhow::Result<()> {
     match outcome.lock().unwrap_or_else(PoisonError::into_inner).take() {
         Some(Err(error)) => Err(anyhow::anyhow!(error)),
         _ => Ok(()),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::files::write_file;
-use crate::view::compare::Link;
+use crate::view::compare::ViewLink;
 use crate::view::state::ViewState;
 
 /// Says what the file is, and changes when it does.
@@ -17,7 +17,7 @@ const NUMBERED: u32 = 1_000;
 
 /// What is kept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Saved {
+pub struct SavedSession {
     schema: String,
     /// What it is called: as its file.
     #[serde(skip)]
@@ -28,18 +28,18 @@ pub struct Saved {
     pub view: ViewState,
     /// What it was compared with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub second: Option<Box<Second>>,
+    pub second: Option<Box<SavedSecondTrace>>,
 }
 
 /// The second of two traces, and how it is linked to the first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Second {
+pub struct SavedSecondTrace {
     /// The trace.
     pub trace: PathBuf,
     /// What was seen of it.
     pub view: ViewState,
     /// How the views follow each other.
-    pub link: Link,
+    pub link: ViewLink,
     /// Share of the height that the first takes.
     pub split: f32,
     /// Whether the tracks of both are in one list.
@@ -49,7 +49,7 @@ pub struct Second {
 
 /// Where sessions are kept.
 #[derive(Clone, Debug, Default)]
-pub struct Sessions {
+pub struct SessionStore {
     folder: Option<PathBuf>,
     /// Read when the app starts and after every change, not for every frame.
     names: Vec<String>,
@@ -57,7 +57,7 @@ pub struct Sessions {
     open: Option<String>,
 }
 
-impl Sessions {
+impl SessionStore {
     /// Those of the user.
     pub fn of_user() -> Self {
         super::settings::config_dir()
@@ -98,11 +98,22 @@ impl Sessions {
     }
 
     /// Keeps a view under a name, and goes on under it. The error is a sentence.
-    pub fn save(&mut self, name: &str, trace: &Path, view: &ViewState, second: Option<Second>) -> Result<(), String> {
+    pub fn save(
+        &mut self,
+        name: &str,
+        trace: &Path,
+        view: &ViewState,
+        second: Option<SavedSecondTrace>,
+    ) -> Result<(), String> {
         let file = self.file(name)?;
-        let second = second.map(|second| Box::new(Second { trace: whole(&second.trace), ..second }));
-        let saved =
-            Saved { schema: SCHEMA.to_owned(), name: String::new(), trace: whole(trace), view: view.clone(), second };
+        let second = second.map(|second| Box::new(SavedSecondTrace { trace: whole(&second.trace), ..second }));
+        let saved = SavedSession {
+            schema: SCHEMA.to_owned(),
+            name: String::new(),
+            trace: whole(trace),
+            view: view.clone(),
+            second,
+        };
         let write = || -> std::io::Result<Vec<String>> {
             let folder = file.parent().unwrap_or(Path::new("."));
             fs::create_dir_all(folder)?;
@@ -138,26 +149,26 @@ impl Sessions {
     }
 
     /// What is kept under a name. The error is a sentence.
-    pub fn load(&self, name: &str) -> Result<Saved, String> {
+    pub fn load(&self, name: &str) -> Result<SavedSession, String> {
         Self::read(&self.file(name)?)
     }
 
     /// The session that a path or a name means, if any.
-    pub fn find(&self, path: &Path) -> Option<Saved> {
+    pub fn find(&self, path: &Path) -> Option<SavedSession> {
         if path.extension().is_some_and(|extension| extension == "json") && path.is_file() {
             return Self::read(path).ok();
         }
         (!path.exists()).then(|| self.load(path.to_str()?).ok()).flatten()
     }
 
-    fn read(file: &Path) -> Result<Saved, String> {
+    fn read(file: &Path) -> Result<SavedSession, String> {
         // Sessions are small; another file of JSON need not be.
         let long = fs::metadata(file).is_ok_and(|data| data.len() > 8 << 20);
         if long {
             return Err(format!("this is no session: {}", file.display()));
         }
         let text = fs::read(file).map_err(|error| format!("cannot read this session: {error}: {}", file.display()))?;
-        let mut saved: Saved = serde_json::from_slice(&text)
+        let mut saved: SavedSession = serde_json::from_slice(&text)
             .map_err(|error| format!("this is no session ({error}): {}", file.display()))?;
         if saved.schema == SCHEMA {
             saved.name = named(file);
@@ -253,7 +264,7 @@ mod tests {
     fn a_session_comes_back_by_its_name_and_fits_another_trace() {
         let (_, view) = view();
         let dir = tempfile::tempdir().unwrap();
-        let mut sessions = Sessions::in_folder(&dir.path().join("deep"));
+        let mut sessions = SessionStore::in_folder(&dir.path().join("deep"));
         sessions.save("night/run", Path::new("/tmp/trace.pb"), &view, None).unwrap();
         assert_eq!(sessions.names(), ["night/run"]);
         let saved = sessions.find(Path::new("night/run")).unwrap();
@@ -273,7 +284,7 @@ mod tests {
     fn no_session_takes_the_place_of_another() {
         let (_, view) = view();
         let dir = tempfile::tempdir().unwrap();
-        let mut sessions = Sessions::in_folder(dir.path());
+        let mut sessions = SessionStore::in_folder(dir.path());
         let (first, second) = (Path::new("/run 1/host.pb"), Path::new("/run 2/host.pb"));
         sessions.save("host.pb", first, &view, None).unwrap();
         assert_eq!(sessions.free_name("host.pb", second, true), "host.pb 2", "it is of another trace");
@@ -294,7 +305,7 @@ mod tests {
     fn sessions_are_renamed_and_deleted() {
         let (_, view) = view();
         let dir = tempfile::tempdir().unwrap();
-        let mut sessions = Sessions::in_folder(dir.path());
+        let mut sessions = SessionStore::in_folder(dir.path());
         for name in ["a", "b"] {
             sessions.save(name, Path::new("/trace.pb"), &view, None).unwrap();
         }

@@ -11,7 +11,7 @@ use crate::view::palette::{self, Palette, Preset, Rgb};
 pub type Theme = Palette<Color32>;
 
 /// Colours of a slice.
-pub type SliceColor = palette::SliceColor<Color32>;
+pub type ThemeSliceColor = palette::SliceColor<Color32>;
 
 fn color32(Rgb([r, g, b]): Rgb) -> Color32 {
     Color32::from_rgb(r, g, b)

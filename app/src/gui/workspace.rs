@@ -12,24 +12,24 @@ use egui::{CentralPanel, Frame, Panel as EguiPanel, Ui};
 use importers::Progress;
 use trace_model::{Arg, LabelId, SliceId, Timestamp, TrackId};
 
-use crate::gui::Command;
-use crate::gui::jobs::{Memo, Wake, Worker};
+use crate::gui::AppCommand;
+use crate::gui::jobs::{JobAnswer, WakeUi, Worker};
 use crate::gui::keys::Keys;
 use crate::gui::panels::dock::{self, ComparisonTab, DrawTab, PanelContext, PanelState};
-use crate::gui::panels::found::{self as found_panel, List, Order};
+use crate::gui::panels::found::{self as found_panel, ResultList, ResultOrder};
 use crate::gui::panels::{
     area as area_panel, details, help, keys as keys_panel, legend, notes, palette, search as search_panel, welcome,
 };
-use crate::gui::reports::Reports;
+use crate::gui::reports::ReportJobs;
 use crate::gui::settings::Settings;
 use crate::gui::timeline::{OtherTrace, Timeline, TimelineContext};
 use crate::view::palette::ColorKey;
-use crate::view::panels::area::{self, Area, Pivot, Summary};
+use crate::view::panels::area::{self, AreaGrouping, AreaSummary, MarkedArea};
 use crate::view::panels::histogram::{self, Histogram};
-use crate::view::search::{self, Found, Wanted};
+use crate::view::search::{self, SearchFor, SearchResults};
 use crate::view::state::tabs::{COMPARE, FOUND, follows_scope};
 use crate::view::state::{ColorBy, Panel, ReportScope, ViewCommand, ViewState};
-use crate::view::timeline::bands::{Band, bands};
+use crate::view::timeline::bands::{StepBand, bands};
 use crate::view::timeline::trace::OpenTrace;
 use crate::view::timeline::tree::group_digits;
 use crate::view::viewport::Viewport;
@@ -50,29 +50,29 @@ pub struct Workspace {
     pub state: ViewState,
     timeline: Timeline,
     /// About the whole trace.
-    reports: Reports,
+    reports: ReportJobs,
     /// About the part of it that is chosen.
-    scoped: Reports,
+    scoped: ReportJobs,
     args: Worker<SliceId, Vec<Arg>>,
-    search: Worker<Wanted, Arc<Found>>,
-    order: Worker<Order, Vec<u32>>,
-    list: List,
-    area: Worker<Area, Summary>,
+    search: Worker<SearchFor, Arc<SearchResults>>,
+    order: Worker<ResultOrder, Vec<u32>>,
+    list: ResultList,
+    area: Worker<MarkedArea, AreaSummary>,
     durations: Worker<LabelId, Histogram>,
     /// Finds out what the first click on a name would wait for.
     _longest: Worker<(), ()>,
-    choice: area_panel::Choice,
+    choice: area_panel::AreaPanelState,
     memory: PanelState,
-    palette: palette::Typed,
-    changing: keys_panel::Changing,
+    palette: palette::PaletteInput,
+    changing: keys_panel::KeyEdit,
     typed: String,
-    bands: Option<Arc<[Band]>>,
+    bands: Option<Arc<[StepBand]>>,
     efficiency: Option<Vec<ColorKey>>,
 }
 
 impl Workspace {
     /// A fresh view of `trace`.
-    pub fn new(trace: OpenTrace, wake: &Wake) -> Self {
+    pub fn new(trace: OpenTrace, wake: &WakeUi) -> Self {
         let state = ViewState::new(&trace.model);
         let (mut longest, own) = (Worker::new("longest slices", Arc::clone(wake)), trace.clone());
         longest.ask((), move |_| {
@@ -83,18 +83,18 @@ impl Workspace {
             state,
             _longest: longest,
             timeline: Timeline::default(),
-            reports: Reports::new(trace.session.clone(), Arc::clone(wake)),
-            scoped: Reports::new(trace.session.clone(), Arc::clone(wake)),
+            reports: ReportJobs::new(trace.session.clone(), Arc::clone(wake)),
+            scoped: ReportJobs::new(trace.session.clone(), Arc::clone(wake)),
             args: Worker::new("arguments", Arc::clone(wake)),
             search: Worker::new("search", Arc::clone(wake)),
             order: Worker::new("order of what was found", Arc::clone(wake)),
-            list: List::default(),
+            list: ResultList::default(),
             area: Worker::new("area", Arc::clone(wake)),
             durations: Worker::new("durations", Arc::clone(wake)),
-            choice: area_panel::Choice::default(),
+            choice: area_panel::AreaPanelState::default(),
             memory: PanelState::default(),
-            palette: palette::Typed::default(),
-            changing: keys_panel::Changing::default(),
+            palette: palette::PaletteInput::default(),
+            changing: keys_panel::KeyEdit::default(),
             typed: String::new(),
             bands: None,
             efficiency: None,
@@ -170,16 +170,17 @@ impl Workspace {
             }
         }
         if let Some(range) = self.state.place.mark {
-            let area = Area { range, tracks: Arc::clone(&self.state.mark_tracks), pivot: self.choice.pivot };
+            let area = MarkedArea { range, tracks: Arc::clone(&self.state.mark_tracks), pivot: self.choice.pivot };
             let (model, classes) = (self.trace.model.clone(), Arc::clone(&self.trace.classes));
             // Sums by step wait for the steps.
-            let is_known = area.pivot != Pivot::Step || self.bands.is_some() || self.reports.get::<Steps>().is_err();
+            let is_known =
+                area.pivot != AreaGrouping::Step || self.bands.is_some() || self.reports.get::<Steps>().is_err();
             if is_known {
                 let steps = self.bands.clone().unwrap_or_default();
                 self.area.ask(area.clone(), move |progress| area::summarise(&model, &classes, &steps, &area, progress));
             }
         }
-        match Wanted::of(&self.state) {
+        match SearchFor::of(&self.state) {
             None => self.search.clear(),
             Some(wanted) => {
                 let model = self.trace.model.clone();
@@ -194,7 +195,7 @@ impl Workspace {
     fn ask_order(&mut self) {
         let listed = self.state.shows_tab(FOUND) && self.state.is_searching();
         match self.search.memo() {
-            Memo::Ready(found) if listed => {
+            JobAnswer::Ready(found) if listed => {
                 let Some(order) = self.list.order(found) else { return };
                 let (model, tree) = (self.trace.model.clone(), Arc::clone(&self.trace.tree));
                 self.order.ask(order.clone(), move |progress| {
@@ -225,14 +226,14 @@ impl Workspace {
         settings: &Settings,
         keys: &Keys,
         loading: Option<(&PathBuf, &Progress)>,
-        out: &mut Vec<Command>,
+        out: &mut Vec<AppCommand>,
     ) {
         self.panels_ui(ui, settings, keys, None, loading, out);
         let mut wanted: Vec<ViewCommand> = Vec::new();
         CentralPanel::default().frame(Frame::NONE).show(ui, |ui| {
             self.timeline_ui(ui, settings, keys, None, &mut wanted);
         });
-        out.extend(wanted.into_iter().map(Command::from));
+        out.extend(wanted.into_iter().map(AppCommand::from));
     }
 
     /// Draws everything around the timeline.
@@ -243,7 +244,7 @@ impl Workspace {
         keys: &Keys,
         companion: Option<Companion<'_>>,
         loading: Option<(&PathBuf, &Progress)>,
-        out: &mut Vec<Command>,
+        out: &mut Vec<AppCommand>,
     ) {
         let comparing = companion.is_some();
         let (comparison, about) = companion.map_or((None, None), |own| (Some(own.tab), own.about));
@@ -295,9 +296,9 @@ impl Workspace {
             palette::palette_ui(ui.ctx(), keys, &self.state, comparing, &mut self.palette, out);
         } else {
             // However it was closed, it opens empty.
-            self.palette = palette::Typed::default();
+            self.palette = palette::PaletteInput::default();
         }
-        out.extend(wanted.into_iter().map(Command::from));
+        out.extend(wanted.into_iter().map(AppCommand::from));
     }
 
     /// Draws the timeline.
@@ -359,17 +360,17 @@ impl Workspace {
         }
     }
 
-    fn dock_ui(&mut self, ui: &mut Ui, comparison: Option<DrawTab<'_>>, out: &mut Vec<Command>) {
+    fn dock_ui(&mut self, ui: &mut Ui, comparison: Option<DrawTab<'_>>, out: &mut Vec<AppCommand>) {
         let tab = self.state.tab.as_str();
         let whole = &self.reports;
         let reports = if self.state.scope == ReportScope::Capture { whole } else { &self.scoped };
         let sight = PanelContext { trace: &self.trace, state: &self.state, reports, whole, tab };
         let (trace, state, search, order, list) =
             (&self.trace, &self.state, self.search.memo(), &self.order, &mut self.list);
-        let mut found = |ui: &mut Ui, out: &mut Vec<Command>| {
+        let mut found = |ui: &mut Ui, out: &mut Vec<AppCommand>| {
             let wanted = search.latest().and_then(|found| list.order(found));
             let order = match order.memo() {
-                Memo::Ready(order_of) if wanted.is_some() && order.key() == wanted.as_ref() => {
+                JobAnswer::Ready(order_of) if wanted.is_some() && order.key() == wanted.as_ref() => {
                     Some(order_of.as_slice())
                 }
                 _ => None,

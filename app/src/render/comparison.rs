@@ -10,17 +10,17 @@ use analysis::gates::GatesReport;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::render::json::{FOLLOWING, Tool, end, generator, parted};
+use crate::render::json::{FOLLOWING, ToolVersion, end, generator, parted};
 use crate::render::table::{table, wrapped};
-use crate::render::verdict_md::Parts;
-use crate::render::{Layout, NamedTable, gates, md, verdict_md};
+use crate::render::verdict_md::VerdictParts;
+use crate::render::{NamedTable, TextLayout, gates, md, verdict_md};
 
 /// Fields may be added under the same number, never changed or removed.
 pub const SCHEMA: &str = "systole.comparison/2";
 
 /// Two sides, what became of it, and what gates say of the second.
 #[derive(Clone, Copy)]
-pub struct Compared<'a> {
+pub struct ComparedRuns<'a> {
     /// Runs of the first side.
     pub base: &'a [Summary],
     /// Of the second.
@@ -34,7 +34,7 @@ pub struct Compared<'a> {
 }
 
 /// For a terminal.
-pub fn text(compared: &Compared<'_>, layout: &Layout) -> String {
+pub fn text(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
     let comparison = compared.comparison;
     let mut text = String::new();
     if let Some(gates) = compared.gates {
@@ -56,7 +56,7 @@ pub fn text(compared: &Compared<'_>, layout: &Layout) -> String {
 }
 
 /// In sentences: as a table they would have to be cut.
-fn differences(comparison: &Comparison, layout: &Layout) -> String {
+fn differences(comparison: &Comparison, layout: &TextLayout) -> String {
     const INDENT: &str = "    ";
     let mut text = format!("{}\n", layout.style.bold("What the runs differ in"));
     for (name, side) in [("base", &comparison.base), ("cand", &comparison.cand)] {
@@ -88,7 +88,7 @@ fn differences(comparison: &Comparison, layout: &Layout) -> String {
 }
 
 /// For pull requests.
-pub fn markdown(compared: &Compared<'_>, layout: &Layout) -> String {
+pub fn markdown(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
     let mut text = "# Comparison\n\n".to_owned();
     if let Some(gates) = compared.gates {
         verdict_md::gates_table(&mut text, gates);
@@ -101,14 +101,14 @@ pub fn markdown(compared: &Compared<'_>, layout: &Layout) -> String {
 }
 
 /// For the summary of a step of CI: what fits there.
-pub fn verdict(compared: &Compared<'_>) -> String {
+pub fn verdict(compared: &ComparedRuns<'_>) -> String {
     let Some(run) = compared.cand.first() else { return String::new() };
     let (gates, comparison) = (compared.gates, Some(compared.comparison));
-    verdict_md::verdict(&Parts { run, gates, comparison, hints: None }, verdict_md::MOST_BYTES)
+    verdict_md::verdict(&VerdictParts { run, gates, comparison, hints: None }, verdict_md::MOST_BYTES)
 }
 
 /// All tables, for spreadsheets.
-pub fn tables(compared: &Compared<'_>) -> Vec<NamedTable> {
+pub fn tables(compared: &ComparedRuns<'_>) -> Vec<NamedTable> {
     let compare = compared.comparison.tables().into_iter().map(|table| NamedTable { report: "compare", table });
     let gates = compared.gates.iter().flat_map(|gates| gates.tables());
     compare.chain(gates.map(|table| NamedTable { report: "gates", table })).collect()
@@ -118,11 +118,11 @@ pub fn tables(compared: &Compared<'_>) -> Vec<NamedTable> {
 /// without unit are counts and ratios.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "ComparisonDocument")]
-struct Written<'a> {
+struct WrittenComparison<'a> {
     /// Name and number of this format.
     schema: &'static str,
     /// What wrote it.
-    tool: Tool,
+    tool: ToolVersion,
     #[serde(flatten)]
     comparison: &'a Comparison,
     /// What gates say, where there are some.
@@ -135,10 +135,17 @@ struct Written<'a> {
 }
 
 /// For programs; lists have at most `top` entries, all where it is 0.
-pub fn json(compared: &Compared<'_>, top: usize) -> serde_json::Result<String> {
-    let &Compared { comparison, gates, .. } = compared;
+pub fn json(compared: &ComparedRuns<'_>, top: usize) -> serde_json::Result<String> {
+    let &ComparedRuns { comparison, gates, .. } = compared;
     let truncated_lists = Vec::new();
-    let written = Written { schema: SCHEMA, tool: Tool::THIS, comparison, gates, truncated: false, truncated_lists };
+    let written = WrittenComparison {
+        schema: SCHEMA,
+        tool: ToolVersion::THIS,
+        comparison,
+        gates,
+        truncated: false,
+        truncated_lists,
+    };
     let mut out = JsonText::after(String::new(), top);
     out.value(&written, &[])?;
     let (text, cuts) = out.finish();
@@ -148,7 +155,7 @@ pub fn json(compared: &Compared<'_>, top: usize) -> serde_json::Result<String> {
 
 /// The JSON Schema of [`json`], from the types that are written.
 pub fn schema() -> serde_json::Result<String> {
-    let mut whole = generator().into_root_schema_for::<Written<'_>>().to_value();
+    let mut whole = generator().into_root_schema_for::<WrittenComparison<'_>>().to_value();
     whole["$id"] = "urn:systole:comparison/2".into();
     whole["properties"]["schema"] = serde_json::json!({ "const": SCHEMA });
     Ok(serde_json::to_string_pretty(&whole)? + "\n")

@@ -16,7 +16,7 @@ use crate::session::Session;
 
 /// Which text a document becomes; the other formats always hold everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum View {
+pub enum DocumentView {
     /// One screen.
     Summary,
     /// Every table of every section.
@@ -32,15 +32,15 @@ pub struct Document {
     /// Which part of it.
     pub scope: Scope,
     /// What its text shows.
-    pub view: View,
+    pub view: DocumentView,
     /// Its gates, where they are asked for.
-    pub gated: Option<Gated>,
+    pub gated: Option<GatedDocument>,
     entries: Vec<&'static AnalysisEntry>,
-    sections: OnceLock<Vec<Section>>,
+    sections: OnceLock<Vec<ReportSection>>,
 }
 
 /// A run that was judged.
-pub struct Gated {
+pub struct GatedDocument {
     /// There are gates, rather than only a format that could show some.
     pub are_set: bool,
     /// What gates say.
@@ -52,7 +52,7 @@ pub struct Gated {
 }
 
 /// One report, or why there is none.
-pub struct Section {
+pub struct ReportSection {
     /// Id of the analysis.
     pub id: &'static str,
     /// Name for people.
@@ -83,22 +83,23 @@ pub struct InputFile {
 
 impl Document {
     /// A document of the reports `ids`.
-    pub fn new(session: &Session, scope: Scope, ids: &[&str], view: View) -> Self {
+    pub fn new(session: &Session, scope: Scope, ids: &[&str], view: DocumentView) -> Self {
         let entries = ANALYSES.iter().filter(|entry| ids.contains(&entry.id)).collect();
         Self { session: session.clone(), scope, view, gated: None, entries, sections: OnceLock::new() }
     }
 
     /// A document of one report that is in no list.
-    pub fn of(session: &Session, scope: Scope, section: Section) -> Self {
+    pub fn of(session: &Session, scope: Scope, section: ReportSection) -> Self {
         let sections = OnceLock::from(vec![section]);
-        Self { session: session.clone(), scope, view: View::Tables, gated: None, entries: Vec::new(), sections }
+        Self { session: session.clone(), scope, view: DocumentView::Tables, gated: None, entries: Vec::new(), sections }
     }
 
     /// The reports. Computed when first asked for: a screen needs only some of them.
-    pub fn sections(&self) -> &[Section] {
+    pub fn sections(&self) -> &[ReportSection] {
         self.sections.get_or_init(|| {
             let results = self.session.context(self.scope).reports_of(&self.entries);
-            let section = |(entry, result): (&&AnalysisEntry, _)| Section { id: entry.id, title: entry.title, result };
+            let section =
+                |(entry, result): (&&AnalysisEntry, _)| ReportSection { id: entry.id, title: entry.title, result };
             self.entries.iter().zip(results).map(section).collect()
         })
     }
@@ -110,7 +111,7 @@ impl Document {
             return Some(format!("{lost} events or files were lost on import"));
         }
         // The summary asks for everything there is; other views ask by name.
-        let asked = if self.view == View::Summary { &[] } else { self.sections() };
+        let asked = if self.view == DocumentView::Summary { &[] } else { self.sections() };
         asked.iter().find_map(|section| section.result.as_ref().err().map(|why| format!("{}: {why}", section.id)))
     }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use analysis::compare::Comparison;
 use analysis::gates::{Gate, GateLevel, GatesReport, Status};
 
-use crate::render::Layout;
+use crate::render::TextLayout;
 use crate::render::comparison::capitalised;
 use crate::render::table::wrapped;
 
@@ -13,7 +13,7 @@ use crate::render::table::wrapped;
 const INDENT: usize = 16;
 
 /// The verdict, each gate, and what changed.
-pub fn lines(report: &GatesReport, comparison: Option<&Comparison>, layout: &Layout) -> String {
+pub fn lines(report: &GatesReport, comparison: Option<&Comparison>, layout: &TextLayout) -> String {
     let mut text = format!("{}\n", layout.style.bold(&capitalised(&report.statement)));
     // Gates that say the same are one entry.
     for alike in report.gates.chunk_by(|a, b| (a.status, a.level, &a.message) == (b.status, b.level, &b.message)) {

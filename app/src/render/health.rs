@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use crate::number;
 use crate::render::table::{padded, shortened, table, wrapped};
-use crate::render::{Document, Layout, Style};
+use crate::render::{AnsiStyle, Document, TextLayout};
 
 /// Column in which sentences begin.
 const INDENT: usize = 10;
@@ -20,7 +20,7 @@ const FACT: usize = 4;
 const NAME: usize = 40;
 
 /// The screen, without the header.
-pub fn screen(document: &Document, layout: &Layout) -> String {
+pub fn screen(document: &Document, layout: &TextLayout) -> String {
     let mut parts = Vec::new();
     match document.session.report::<Doctor>(document.scope) {
         Ok(report) => {
@@ -36,7 +36,7 @@ pub fn screen(document: &Document, layout: &Layout) -> String {
     parts.join("\n")
 }
 
-fn findings(report: &DoctorReport, layout: &Layout) -> String {
+fn findings(report: &DoctorReport, layout: &TextLayout) -> String {
     let mut text = format!("{}\n", layout.style.bold("Findings"));
     if report.findings.is_empty() {
         text.push_str("  nothing limits this capture\n");
@@ -58,7 +58,7 @@ fn findings(report: &DoctorReport, layout: &Layout) -> String {
 }
 
 /// As wide as the indent, less the two in front of it.
-fn word(severity: Severity, style: Style) -> String {
+fn word(severity: Severity, style: AnsiStyle) -> String {
     match severity {
         Severity::Loss => style.bad("loss    "),
         Severity::Warning => style.warn("warning "),
@@ -66,7 +66,7 @@ fn word(severity: Severity, style: Style) -> String {
     }
 }
 
-fn import_log(document: &Document, layout: &Layout) -> String {
+fn import_log(document: &Document, layout: &TextLayout) -> String {
     let mut text = format!("{}\n", layout.style.bold("Import log"));
     let counts = document.session.model().import_log().counts();
     if counts.is_empty() {
@@ -89,13 +89,13 @@ fn import_log(document: &Document, layout: &Layout) -> String {
 }
 
 /// The table of clocks; nothing without devices.
-fn clocks(report: &DoctorReport, layout: &Layout) -> Option<String> {
+fn clocks(report: &DoctorReport, layout: &TextLayout) -> Option<String> {
     let found = analysis::Tabular::tables(report).into_iter().find(|table| table.id == "clocks")?;
     (!found.rows.is_empty()).then(|| table(&found, layout))
 }
 
 /// What files and devices say of themselves; nothing where they say nothing.
-fn facts(report: &DoctorReport, layout: &Layout) -> Option<String> {
+fn facts(report: &DoctorReport, layout: &TextLayout) -> Option<String> {
     let mut text = format!("{}\n", layout.style.bold("Facts"));
     for same in report.facts.chunk_by(|one, other| one.of_whom() == other.of_whom()) {
         let of = same.first().map(CaptureFact::of_whom).unwrap_or_default();
@@ -120,7 +120,7 @@ fn facts(report: &DoctorReport, layout: &Layout) -> Option<String> {
     (!report.facts.is_empty()).then_some(text)
 }
 
-fn memory(document: &Document, layout: &Layout) -> String {
+fn memory(document: &Document, layout: &TextLayout) -> String {
     let memory = document.session.model().memory_use();
     let bytes = |bytes: usize| number::value(bytes as f64, Unit::Bytes);
     let per_slice = memory.bytes_per_slice().map_or(number::MISSING.to_owned(), |bytes| format!("{bytes:.1} B"));
@@ -135,7 +135,7 @@ fn memory(document: &Document, layout: &Layout) -> String {
 }
 
 /// Facts that the formats of the files do not record.
-fn unknown(document: &Document, layout: &Layout) -> Vec<String> {
+fn unknown(document: &Document, layout: &TextLayout) -> Vec<String> {
     let mut formats: Vec<(&str, String)> = Vec::new();
     for source in document.session.model().sources() {
         let entry = (source.format, source.cannot_know.join("; "));
@@ -146,7 +146,7 @@ fn unknown(document: &Document, layout: &Layout) -> Vec<String> {
     formats.iter().map(|(format, what)| paragraph(&format!("{format} does not record"), what, layout)).collect()
 }
 
-fn paragraph(heading: &str, text: &str, layout: &Layout) -> String {
+fn paragraph(heading: &str, text: &str, layout: &TextLayout) -> String {
     let mut lines = format!("{}\n", layout.style.bold(heading));
     for line in wrapped(text, layout.width.saturating_sub(2)) {
         let _ = writeln!(lines, "  {line}");

@@ -7,7 +7,7 @@ use analysis::{Percent, counted};
 use trace_model::Picos;
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::render::Layout;
+use crate::render::TextLayout;
 use crate::render::table::{shortened, wrapped};
 
 /// Before the lines of a card.
@@ -64,7 +64,7 @@ pub(crate) fn doubt(hint: &Hint) -> Option<&'static str> {
 
 /// The first cards in two lines each, and of the very first what was seen and what to do;
 /// nothing where there are none.
-pub fn short(report: &HintsReport, cards: usize, layout: &Layout) -> String {
+pub fn short(report: &HintsReport, cards: usize, layout: &TextLayout) -> String {
     let (shown, more) = first(report, cards);
     if shown.is_empty() {
         return String::new();
@@ -92,7 +92,7 @@ pub fn short(report: &HintsReport, cards: usize, layout: &Layout) -> String {
 }
 
 /// Other rules about the same time, in full or by their names.
-fn also(text: &mut String, hint: &Hint, in_full: bool, layout: &Layout) {
+fn also(text: &mut String, hint: &Hint, in_full: bool, layout: &TextLayout) {
     for other in &hint.also {
         lines(text, "also  ", &format!("{} {}: the same time", other.id, other.title), layout);
         if in_full {
@@ -103,7 +103,7 @@ fn also(text: &mut String, hint: &Hint, in_full: bool, layout: &Layout) {
 }
 
 /// Every card in full, and why other rules are silent.
-pub fn full(report: &HintsReport, layout: &Layout) -> String {
+pub fn full(report: &HintsReport, layout: &TextLayout) -> String {
     let mut text = format!("{}\n", layout.style.bold(TITLE));
     if report.hints.is_empty() {
         let looked = counted(report.quiet.len(), "rule");
@@ -139,7 +139,7 @@ pub fn full(report: &HintsReport, layout: &Layout) -> String {
 
 /// `1  K25  The core waits for copies          saves ≤ 760.3 ms of a step (96.9 %) · critical`
 /// `shared`: on the first screen, hints above that are in part about the same time.
-fn head(text: &mut String, hint: &Hint, report: &HintsReport, shared: Option<&[&str]>, layout: &Layout) {
+fn head(text: &mut String, hint: &Hint, report: &HintsReport, shared: Option<&[&str]>, layout: &TextLayout) {
     let worth = worth(hint, report, |time| time.to_string());
     if hint.severity == HintSeverity::Health {
         title(text, hint, layout);
@@ -159,14 +159,14 @@ fn head(text: &mut String, hint: &Hint, report: &HintsReport, shared: Option<&[&
 }
 
 /// `K25  The core waits for copies`
-fn title(text: &mut String, hint: &Hint, layout: &Layout) {
+fn title(text: &mut String, hint: &Hint, layout: &TextLayout) {
     for (at, line) in wrapped(hint.title, layout.width.saturating_sub(INDENT.len())).iter().enumerate() {
         let id = if at == 0 { hint.id } else { "" };
         let _ = writeln!(text, "{}{}", layout.style.bold(&format!("{id:<5}")), layout.style.bold(line));
     }
 }
 
-fn lines(text: &mut String, label: &str, body: &str, layout: &Layout) {
+fn lines(text: &mut String, label: &str, body: &str, layout: &TextLayout) {
     let width = layout.width.saturating_sub(INDENT.len() + label.len());
     for (index, line) in wrapped(body, width).iter().enumerate() {
         let label = if index == 0 { layout.style.dim(label) } else { " ".repeat(label.len()) };
@@ -181,7 +181,7 @@ pub(crate) fn sentence(clause: &str) -> String {
     format!("{first}{}.", letters.as_str().trim_end_matches('.'))
 }
 
-fn footer(report: &HintsReport, layout: &Layout) -> String {
+fn footer(report: &HintsReport, layout: &TextLayout) -> String {
     let mut text = String::new();
     if let (Some(ps), Some(percent), true) =
         (report.combined_saving_ps, report.combined_saving_percent, report.hints.len() > 1)

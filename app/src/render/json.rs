@@ -22,11 +22,11 @@ pub const SCHEMA: &str = "systole.report/2";
 /// from this capture".
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Report")]
-struct Written<'a> {
+struct WrittenReport<'a> {
     /// Name and number of this format.
     schema: &'static str,
     /// What wrote it.
-    tool: Tool,
+    tool: ToolVersion,
     /// The files that were read.
     input: Vec<InputFile>,
     /// Which part of the trace the reports are about.
@@ -34,7 +34,7 @@ struct Written<'a> {
     /// Under which assumptions.
     options: &'a Options,
     /// How large the trace is.
-    trace: TraceFacts,
+    trace: TraceSize,
     /// What reading the files lost or mended.
     import: ImportFacts<'a>,
     /// The reports by the id of their analysis.
@@ -54,21 +54,21 @@ struct Written<'a> {
 
 /// What wrote a document.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Tool {
+pub(super) struct ToolVersion {
     /// Name of the program.
     name: &'static str,
     /// Its version.
     version: &'static str,
 }
 
-impl Tool {
+impl ToolVersion {
     /// This program.
     pub(super) const THIS: Self = Self { name: "systole", version: env!("CARGO_PKG_VERSION") };
 }
 
 /// How large a trace is.
 #[derive(Serialize, JsonSchema)]
-struct TraceFacts {
+struct TraceSize {
     /// What made its times, where nothing was measured: `SIMULATED by ASTRA-sim`.
     badge: Option<String>,
     /// Slices of all tracks.
@@ -95,13 +95,13 @@ pub fn document(document: &Document, top: usize) -> serde_json::Result<String> {
     let model = document.session.model();
     let gated = document.gated.as_ref().filter(|gated| gated.are_set);
     let comparison = gated.and_then(|gated| gated.comparison.as_ref());
-    let written = Written {
+    let written = WrittenReport {
         schema: SCHEMA,
-        tool: Tool::THIS,
+        tool: ToolVersion::THIS,
         input: document.inputs(),
         scope: document.scope,
         options: document.session.options(),
-        trace: TraceFacts {
+        trace: TraceSize {
             badge: model.badge(),
             slices: model.slice_count() as u64,
             tracks: model.tracks().len(),
@@ -133,7 +133,7 @@ pub fn document(document: &Document, top: usize) -> serde_json::Result<String> {
     let (text, mut cuts) = out.finish();
     // In the order in which reports are shown, the comparison last.
     let place = |cut: &TruncatedList| {
-        let is_of = |section: &super::Section| cut.path.starts_with(&format!("/reports/{}/", section.id));
+        let is_of = |section: &super::ReportSection| cut.path.starts_with(&format!("/reports/{}/", section.id));
         document.sections().iter().position(is_of).unwrap_or(usize::MAX)
     };
     cuts.sort_by_key(place);
@@ -209,7 +209,7 @@ pub fn schema() -> serde_json::Result<String> {
             (entry.id.to_owned(), section.to_value())
         })
         .collect();
-    let mut whole = generator.into_root_schema_for::<Written<'_>>().to_value();
+    let mut whole = generator.into_root_schema_for::<WrittenReport<'_>>().to_value();
     whole["$id"] = "urn:systole:report/2".into();
     whole["properties"]["schema"] = serde_json::json!({ "const": SCHEMA });
     // `whatif` writes the same document with a report of its own.

@@ -7,11 +7,11 @@ use analysis::{Table, Unit};
 
 use crate::number;
 use crate::render::document::scope_in_words;
-use crate::render::verdict_md::Parts;
-use crate::render::{Document, Layout, verdict_md};
+use crate::render::verdict_md::VerdictParts;
+use crate::render::{Document, TextLayout, verdict_md};
 
 /// The Markdown of a document.
-pub fn document(document: &Document, layout: &Layout) -> String {
+pub fn document(document: &Document, layout: &TextLayout) -> String {
     let names: Vec<_> =
         document.session.model().sources().iter().map(|source| escaped(&document.name_of(source))).collect();
     let mut text = format!("# {}\n\n{}\n\n", names.join(", "), scope_in_words(document.scope));
@@ -21,7 +21,7 @@ pub fn document(document: &Document, layout: &Layout) -> String {
     }
     if let Some(gated) = document.gated.as_ref().filter(|gated| gated.are_set) {
         let hints = document.session.report::<Hints>(document.scope).ok();
-        let parts = Parts {
+        let parts = VerdictParts {
             run: &gated.run,
             gates: Some(&gated.report),
             comparison: gated.comparison.as_ref(),

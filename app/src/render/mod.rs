@@ -22,12 +22,12 @@ pub mod text;
 pub mod verdict_md;
 
 pub use csv::NamedTable;
-pub use document::{Document, Gated, InputFile, Section, View, hex};
-pub use style::Style;
+pub use document::{Document, DocumentView, GatedDocument, InputFile, ReportSection, hex};
+pub use style::AnsiStyle;
 
 /// How text is laid out.
 #[derive(Clone, Copy, Debug)]
-pub struct Layout {
+pub struct TextLayout {
     /// Columns of the terminal.
     pub width: usize,
     /// Rows of each table; 0 for all.
@@ -35,5 +35,5 @@ pub struct Layout {
     /// Entries of each list of JSON; 0 for all.
     pub entries: usize,
     /// Colours, or none.
-    pub style: Style,
+    pub style: AnsiStyle,
 }

@@ -15,7 +15,7 @@ use analysis::hints::{Hint, HintSeverity, Hints, HintsReport, rules};
 use serde_json::{Value, json};
 
 use crate::render::Document;
-use crate::render::comparison::Compared;
+use crate::render::comparison::ComparedRuns;
 
 /// The rule of ops in a comparison.
 const SLOWER: &str = "op-slower";
@@ -33,13 +33,13 @@ pub fn of(document: &Document) -> serde_json::Result<String> {
     let run = gated.map(|gated| gated.run.title()).into_iter().collect();
     let base = gated.and_then(|gated| gated.comparison.as_ref()).map(|comparison| comparison.base.runs.clone());
     let badge = document.session.model().badge();
-    let runs = Runs { run, base: base.unwrap_or_default(), badge };
+    let runs = JudgedRuns { run, base: base.unwrap_or_default(), badge };
     sarif(hints.as_deref(), gates, &runs, &trace_in(trace, below.as_deref()), below.as_deref())
 }
 
 /// Which runs the results are about, with their paths.
 #[derive(Default)]
-pub struct Runs {
+pub struct JudgedRuns {
     /// What was judged.
     pub run: Vec<String>,
     /// Beside what.
@@ -49,7 +49,7 @@ pub struct Runs {
 }
 
 /// Of a comparison: failed gates where some are set, and ops that became slower.
-pub fn of_comparison(compared: &Compared<'_>) -> serde_json::Result<String> {
+pub fn of_comparison(compared: &ComparedRuns<'_>) -> serde_json::Result<String> {
     let below = std::env::current_dir().ok();
     let file = compared.cand.first().and_then(|run| run.inputs.first()?.path.as_deref());
     let trace = file.or(compared.trace.to_str()).unwrap_or("trace");
@@ -62,14 +62,14 @@ pub fn of_comparison(compared: &Compared<'_>) -> serde_json::Result<String> {
     results.extend(slower.map(|op| op_result(op, &trace, below.as_deref())));
     let (base, cand) = (&compared.comparison.base, &compared.comparison.cand);
     let badge = compared.cand.first().and_then(|run| run.facts.badge());
-    log(results, &Runs { run: cand.runs.clone(), base: base.runs.clone(), badge })
+    log(results, &JudgedRuns { run: cand.runs.clone(), base: base.runs.clone(), badge })
 }
 
 /// The JSON. `trace` is the file that results without a source are about.
 pub fn sarif(
     hints: Option<&HintsReport>,
     gates: Option<&GatesReport>,
-    runs: &Runs,
+    runs: &JudgedRuns,
     trace: &str,
     below: Option<&Path>,
 ) -> serde_json::Result<String> {
@@ -83,7 +83,7 @@ fn failed(gates: Option<&GatesReport>, trace: &str) -> Vec<Value> {
     failed.map(|gate| gate_result(gate, trace)).collect()
 }
 
-fn log(mut results: Vec<Value>, runs: &Runs) -> serde_json::Result<String> {
+fn log(mut results: Vec<Value>, runs: &JudgedRuns) -> serde_json::Result<String> {
     let left_out = results.len().saturating_sub(MOST_RESULTS);
     results.truncate(MOST_RESULTS);
     let rules = rules_of(&results);

@@ -2,11 +2,11 @@
 
 /// Which escape codes to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Style {
+pub struct AnsiStyle {
     color: bool,
 }
 
-impl Style {
+impl AnsiStyle {
     /// For files and pipes.
     pub const PLAIN: Self = Self { color: false };
     /// For terminals.

@@ -7,7 +7,7 @@ use analysis::{Cell, Table, Unit, beginning};
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::number;
-use crate::render::Layout;
+use crate::render::TextLayout;
 
 /// Between columns.
 const GAP: usize = 2;
@@ -19,7 +19,7 @@ const LEAST_TEXT: usize = 6;
 const MIN_LINE: usize = 8;
 
 /// A table, its notes below.
-pub fn table(table: &Table, layout: &Layout) -> String {
+pub fn table(table: &Table, layout: &TextLayout) -> String {
     let mut text = String::new();
     for line in wrapped(&table.title, layout.width) {
         let _ = writeln!(text, "{}", layout.style.bold(&line));
@@ -38,10 +38,10 @@ pub fn table(table: &Table, layout: &Layout) -> String {
 }
 
 /// Heading and rows without title and notes, indented by two.
-pub fn body(table: &Table, layout: &Layout) -> String {
+pub fn body(table: &Table, layout: &TextLayout) -> String {
     let shown = if layout.top == 0 { table.rows.len() } else { table.rows.len().min(layout.top) };
-    let mut columns: Vec<Column> =
-        table.columns.iter().enumerate().map(|(index, _)| Column::new(table, index, shown)).collect();
+    let mut columns: Vec<TextColumn> =
+        table.columns.iter().enumerate().map(|(index, _)| TextColumn::new(table, index, shown)).collect();
     let dropped = fit(&mut columns, layout.width.saturating_sub(2));
     let mut text = String::new();
     let heading: Vec<_> = columns.iter().map(|column| column.heading.clone()).collect();
@@ -64,7 +64,7 @@ pub fn body(table: &Table, layout: &Layout) -> String {
     text
 }
 
-struct Column {
+struct TextColumn {
     heading: String,
     cells: Vec<String>,
     right: bool,
@@ -77,7 +77,7 @@ struct Column {
     place: usize,
 }
 
-impl Column {
+impl TextColumn {
     fn new(table: &Table, index: usize, shown: usize) -> Self {
         let spec = &table.columns[index];
         let cell = |row: &Vec<Cell>| row.get(index).map_or_else(String::new, |cell| number::in_column(cell, spec));
@@ -102,8 +102,8 @@ impl Column {
 /// Drops columns until the rest fits with its texts shortened, those first that say
 /// nothing and then from the right; then shortens the widest texts. Returns the
 /// headings of what was dropped.
-fn fit(columns: &mut Vec<Column>, width: usize) -> Vec<String> {
-    let sum = |columns: &[Column], of: fn(&Column) -> usize| {
+fn fit(columns: &mut Vec<TextColumn>, width: usize) -> Vec<String> {
+    let sum = |columns: &[TextColumn], of: fn(&TextColumn) -> usize| {
         columns.iter().map(|column| of(column) + GAP).sum::<usize>().saturating_sub(GAP)
     };
     let mut dropped = Vec::new();
@@ -129,7 +129,7 @@ fn fit(columns: &mut Vec<Column>, width: usize) -> Vec<String> {
     dropped
 }
 
-fn line(columns: &[Column], cells: &[String]) -> String {
+fn line(columns: &[TextColumn], cells: &[String]) -> String {
     let mut text = String::new();
     for (column, cell) in columns.iter().zip(cells) {
         let cell = shortened(cell, column.width);
@@ -183,7 +183,7 @@ fn break_of(word: &str, width: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::Style;
+    use crate::render::AnsiStyle;
 
     fn sample() -> Table {
         let rows = [
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn numbers_align_right_and_long_names_lose_their_middle() {
-        let text = table(&sample(), &Layout { width: 44, top: 2, entries: 0, style: Style::PLAIN });
+        let text = table(&sample(), &TextLayout { width: 44, top: 2, entries: 0, style: AnsiStyle::PLAIN });
         let expected = "\
 Ops
   op                           time      MXU
@@ -215,7 +215,7 @@ Ops
 
     #[test]
     fn columns_that_do_not_fit_are_named() {
-        let text = table(&sample(), &Layout { width: 30, top: 0, entries: 0, style: Style::PLAIN });
+        let text = table(&sample(), &TextLayout { width: 30, top: 0, entries: 0, style: AnsiStyle::PLAIN });
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains("columns that do not fit: MXU;"), "{text}");
     }
@@ -224,7 +224,7 @@ Ops
     fn columns_that_say_nothing_go_first() {
         let mut table = sample();
         table.rows.iter_mut().for_each(|row| row[1] = Cell::Int(0));
-        let layout = Layout { width: 30, top: 0, entries: 0, style: Style::PLAIN };
+        let layout = TextLayout { width: 30, top: 0, entries: 0, style: AnsiStyle::PLAIN };
         let text = super::table(&table, &layout);
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains("columns that do not fit: time;"), "{text}");
@@ -245,7 +245,7 @@ Ops
         let mut table = sample();
         table.rows[0][0] = Cell::text("注意力.1");
         table.rows.truncate(1);
-        let text = super::table(&table, &Layout { width: 44, top: 0, entries: 0, style: Style::PLAIN });
+        let text = super::table(&table, &TextLayout { width: 44, top: 0, entries: 0, style: AnsiStyle::PLAIN });
         let ends: Vec<_> = text.lines().skip(1).take(2).map(unicode_width::UnicodeWidthStr::width).collect();
         assert_eq!(ends[0], ends[1], "{text}");
     }

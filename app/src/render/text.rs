@@ -5,29 +5,29 @@ use std::fmt::Write as _;
 use crate::number;
 use crate::render::document::scope_in_words;
 use crate::render::table::{shortened, table, wrapped};
-use crate::render::{Document, Layout, View, gates, health, hints, summary};
+use crate::render::{Document, DocumentView, TextLayout, gates, health, hints, summary};
 use crate::session::devices_in_words;
 use analysis::hints::HintsReport;
 use unicode_width::UnicodeWidthStr as _;
 
 /// The text of a document.
-pub fn document(document: &Document, layout: &Layout) -> String {
+pub fn document(document: &Document, layout: &TextLayout) -> String {
     let mut text = header(document, layout);
     if let Some(gated) = document.gated.as_ref().filter(|gated| gated.are_set) {
         text.push_str(&gates::lines(&gated.report, gated.comparison.as_ref(), layout));
         text.push('\n');
     }
     match document.view {
-        View::Summary => text.push_str(&summary::screen(document, layout)),
-        View::Tables => text.push_str(&sections(document, layout)),
-        View::Doctor => {
+        DocumentView::Summary => text.push_str(&summary::screen(document, layout)),
+        DocumentView::Tables => text.push_str(&sections(document, layout)),
+        DocumentView::Doctor => {
             text.push_str(&health::screen(document, layout));
         }
     }
     text
 }
 
-fn header(document: &Document, layout: &Layout) -> String {
+fn header(document: &Document, layout: &TextLayout) -> String {
     const SHOWN: usize = 4;
     const LEAST_NAME: usize = 10;
     let model = document.session.model();
@@ -58,7 +58,7 @@ fn header(document: &Document, layout: &Layout) -> String {
     text
 }
 
-fn sections(document: &Document, layout: &Layout) -> String {
+fn sections(document: &Document, layout: &TextLayout) -> String {
     let mut text = String::new();
     for section in document.sections() {
         match &section.result {

@@ -17,7 +17,7 @@ use crate::render::md::{escaped, markdown};
 pub const MOST_BYTES: usize = 60_000;
 
 /// What there is to show.
-pub struct Parts<'a> {
+pub struct VerdictParts<'a> {
     /// The run.
     pub run: &'a Summary,
     /// Its gates.
@@ -29,7 +29,7 @@ pub struct Parts<'a> {
 }
 
 /// The Markdown, at most `most` bytes.
-pub fn verdict(parts: &Parts<'_>, most: usize) -> String {
+pub fn verdict(parts: &VerdictParts<'_>, most: usize) -> String {
     let mut text = String::new();
     if let Some(badge) = parts.run.facts.badge() {
         let _ = write!(text, "**{}: nothing here was measured**\n\n", escaped(&badge));
@@ -62,7 +62,7 @@ pub fn verdict(parts: &Parts<'_>, most: usize) -> String {
 }
 
 /// Which run this is about, and beside which.
-fn which_runs(text: &mut String, parts: &Parts<'_>) {
+fn which_runs(text: &mut String, parts: &VerdictParts<'_>) {
     let _ = writeln!(text, "- Run: {}", code(&parts.run.title()));
     for base in parts.comparison.iter().flat_map(|comparison| &comparison.base.runs) {
         let _ = writeln!(text, "- Baseline: {}", code(base));

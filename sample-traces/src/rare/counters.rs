@@ -1,7 +1,7 @@
 //! Hardware counters of a v6e chip.
 
-use crate::session::{EventMetadata, Session, Stat};
-use crate::synthetic::Chip;
+use crate::session::{SampleEventMetadata, SampleSession, SampleStat};
+use crate::synthetic::SyntheticChip;
 
 /// Counters read after each of two kernels, by number; one number is unknown.
 #[derive(Clone, Debug)]
@@ -9,7 +9,7 @@ pub struct CounterSamples {
     /// Name of the sample and its counter values.
     pub samples: Vec<(&'static str, Vec<(CounterName, u64)>)>,
     /// `TPU v6 Lite`, or a chip with unknown counters.
-    pub chip: Chip,
+    pub chip: SyntheticChip,
     /// How long an op runs beside them, µs; none at 0.
     pub op_us: i64,
 }
@@ -47,7 +47,7 @@ impl Default for CounterSamples {
                     vec![(Cycles, 3_000_000), (MxuBusy2, 1_750_000), (MatmulBf16, 600_000), (HbmRead, 40_000_000)],
                 ),
             ],
-            chip: Chip::V6E,
+            chip: SyntheticChip::V6E,
             op_us: 0,
         }
     }
@@ -55,7 +55,7 @@ impl Default for CounterSamples {
 
 impl CounterSamples {
     /// The capture: a line a sample, all counters of a sample at one instant.
-    pub fn session(&self) -> Session {
+    pub fn session(&self) -> SampleSession {
         let mut plane = super::device(0, &self.chip);
         for (index, (name, counts)) in self.samples.iter().enumerate() {
             let line = (20 + index as i64, *name);
@@ -63,10 +63,14 @@ impl CounterSamples {
                 let number = counter as u64;
                 let name = format!("counter_{number}");
                 if !plane.metadata.iter().any(|known| known.name == name) {
-                    let stats = vec![Stat::uint("performance_counter_id", number)];
-                    plane.metadata.push(EventMetadata { name: name.clone(), stats, ..EventMetadata::default() });
+                    let stats = vec![SampleStat::uint("performance_counter_id", number)];
+                    plane.metadata.push(SampleEventMetadata {
+                        name: name.clone(),
+                        stats,
+                        ..SampleEventMetadata::default()
+                    });
                 }
-                let stats = vec![Stat::uint("counter_value", value)];
+                let stats = vec![SampleStat::uint("counter_value", value)];
                 super::event(&mut plane, line, &name, 5_000_000, 1_000_000, stats);
             }
         }

@@ -1,8 +1,8 @@
 //! A Pallas matmul on v6e, traced with its pipeline.
 
 use super::{COUNTERS, MODULE, MODULES, OPS, SCOPES};
-use crate::session::{Plane, Session, Stat};
-use crate::synthetic::Chip;
+use crate::session::{SamplePlane, SampleSession, SampleStat};
+use crate::synthetic::SyntheticChip;
 
 /// Executions of one kernel. The default waits for its input as a real matmul did:
 /// 173.374 µs of 227.262 µs.
@@ -69,21 +69,21 @@ impl PallasKernel {
     }
 
     /// The capture.
-    pub fn session(&self) -> Session {
-        let mut plane = super::device(0, &Chip::V6E);
+    pub fn session(&self) -> SampleSession {
+        let mut plane = super::device(0, &SyntheticChip::V6E);
         let facts = vec![
-            Stat::shared("tf_op", "jit(step)/jit(matmul)/matmul/pallas_call:"),
-            Stat::shared("source", "kernel.py:42"),
+            SampleStat::shared("tf_op", "jit(step)/jit(matmul)/matmul/pallas_call:"),
+            SampleStat::shared("source", "kernel.py:42"),
         ];
         let matmul = super::op(&mut plane, TEXT, "custom-call", facts);
         let relu = "%fusion.2 = f32[2048,2048]{1,0} fusion(f32[2048,2048]{1,0} %matmul.1), kind=kLoop, calls=%relu";
-        let relu = super::op(&mut plane, relu, "loop fusion", vec![Stat::uint("flops", 4_194_304)]);
+        let relu = super::op(&mut plane, relu, "loop fusion", vec![SampleStat::uint("flops", 4_194_304)]);
         for execution in 0..self.executions {
             let begin = 1_000_000_000 + execution * PERIOD_PS;
-            let run = vec![Stat::int("run_id", execution + 1)];
+            let run = vec![SampleStat::int("run_id", execution + 1)];
             super::event(&mut plane, MODULES, MODULE, begin, self.call_ps + RELU_PS, run);
-            let costs = ["flops", "model_flops"].map(|name| Stat::int(name, self.flops));
-            let costs = costs.into_iter().chain([Stat::int("bytes_accessed", 0)]).collect();
+            let costs = ["flops", "model_flops"].map(|name| SampleStat::int(name, self.flops));
+            let costs = costs.into_iter().chain([SampleStat::int("bytes_accessed", 0)]).collect();
             super::execution(&mut plane, OPS, matmul, begin, self.call_ps, costs);
             super::execution(&mut plane, OPS, relu, begin + self.call_ps, RELU_PS, Vec::new());
             self.scopes(&mut plane, begin);
@@ -93,7 +93,7 @@ impl PallasKernel {
         super::session("kernel", vec![plane])
     }
 
-    fn scopes(&self, plane: &mut Plane, begin: i64) {
+    fn scopes(&self, plane: &mut SamplePlane, begin: i64) {
         let mut now = begin;
         let mut scope = |name: &str, length: i64| {
             super::event(plane, SCOPES, name, now, length, Vec::new());
@@ -114,11 +114,11 @@ impl PallasKernel {
         }
     }
 
-    fn counters(&self, plane: &mut Plane, begin: i64) {
+    fn counters(&self, plane: &mut SamplePlane, begin: i64) {
         let half = self.call_ps / 2;
         for (at, length, value) in [(begin, half, self.mxu[0]), (begin + half, ABSURD_PS, self.mxu[1])] {
-            super::event(plane, COUNTERS, "MXU", at, length, vec![Stat::double("% util", value)]);
+            super::event(plane, COUNTERS, "MXU", at, length, vec![SampleStat::double("% util", value)]);
         }
-        super::event(plane, COUNTERS, "Vector Spills", begin, half, vec![Stat::double("spills", 0.0)]);
+        super::event(plane, COUNTERS, "Vector Spills", begin, half, vec![SampleStat::double("spills", 0.0)]);
     }
 }

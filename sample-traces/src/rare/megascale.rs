@@ -1,8 +1,8 @@
 //! Two slices that exchange gradients, seen from one host of the first.
 
 use super::{MODULE, MODULES, OPS};
-use crate::session::{Plane, Session, Stat};
-use crate::synthetic::Chip;
+use crate::session::{SamplePlane, SampleSession, SampleStat};
+use crate::synthetic::SyntheticChip;
 
 /// Steps with one all-reduce over two slices, µs after the start of a step:
 ///
@@ -14,7 +14,7 @@ use crate::synthetic::Chip;
 /// Observed 9 µs, slack 7 − 3 = 4 µs, stall 5 µs. Of 40 kB received half is
 /// transmitted each way: 40 kB in 4 µs are 10 GB/s.
 #[derive(Clone, Copy, Debug)]
-pub struct Megascale {
+pub struct MegascaleSample {
     /// How many steps.
     pub steps: i64,
     /// Messages that the host receives in each step, one after the other.
@@ -25,7 +25,7 @@ pub struct Megascale {
     pub message_us: i64,
 }
 
-impl Default for Megascale {
+impl Default for MegascaleSample {
     fn default() -> Self {
         Self { steps: 3, messages: 2, message_bytes: 20_000, message_us: 4 }
     }
@@ -38,10 +38,10 @@ const ATTRIBUTES: &str = "is_host_transfer=true, frontend_attributes={_xla_host_
                           _xla_host_transfer_rendezvous=\"all-reduce.7_0\",_xla_megascale_transfer_type=\"ALL_REDUCE\",\
                           _xla_megascale_reduce_operation=\"SUM\",_xla_megascale_target=\"{1,2}x{0:0}\"}";
 
-impl Megascale {
+impl MegascaleSample {
     /// The capture.
-    pub fn session(&self) -> Session {
-        let mut plane = super::device(0, &Chip::V5P);
+    pub fn session(&self) -> SampleSession {
+        let mut plane = super::device(0, &SyntheticChip::V5P);
         let mut op = |text: String, category: &str| super::op(&mut plane, &text, category, Vec::new());
         let shape = "f32[10000]{0:T(1024)}";
         let send = op(
@@ -64,7 +64,7 @@ impl Megascale {
             op("%fusion.1 = f32[8]{0} fusion(f32[8]{0} %p), kind=kOutput, calls=%c".to_owned(), "convolution fusion");
         for step in 0..self.steps {
             let at = |us: i64| 100 * US + step * PERIOD_PS + us * US;
-            super::event(&mut plane, MODULES, MODULE, at(0), 10 * US, vec![Stat::int("run_id", step)]);
+            super::event(&mut plane, MODULES, MODULE, at(0), 10 * US, vec![SampleStat::int("run_id", step)]);
             for (op, from, to) in
                 [(send, 0, 1), (fusion, 1, 5), (send_done, 5, 6), (recv, 6, 7), (recv_done, 7, 9), (fusion, 9, 10)]
             {
@@ -75,15 +75,15 @@ impl Megascale {
         super::session("slice0-host0", vec![plane, self.host()])
     }
 
-    fn host(&self) -> Plane {
-        let mut host = Plane { id: 50, name: "/host:CPU".to_owned(), ..Plane::default() };
+    fn host(&self) -> SamplePlane {
+        let mut host = SamplePlane { id: 50, name: "/host:CPU".to_owned(), ..SamplePlane::default() };
         let message = |us: i64, source: i64| {
             vec![
-                Stat::text("dcn_label", "all-reduce.7_0"),
-                Stat::int("dcn_source_slice_id", source),
-                Stat::int("dcn_destination_slice_id", 1),
-                Stat::int("payload_size_bytes", self.message_bytes),
-                Stat::int("duration_us", us),
+                SampleStat::text("dcn_label", "all-reduce.7_0"),
+                SampleStat::int("dcn_source_slice_id", source),
+                SampleStat::int("dcn_destination_slice_id", 1),
+                SampleStat::int("payload_size_bytes", self.message_bytes),
+                SampleStat::int("duration_us", us),
             ]
         };
         let received = "MegaScale: Communication Transport Receive";
@@ -98,7 +98,7 @@ impl Megascale {
         // One from within the slice, and one that took no time.
         super::event(&mut host, RUNTIME, received, 99 * US, 0, message(1, 1));
         super::event(&mut host, RUNTIME, received, 99 * US, 0, message(0, 2));
-        let reduced = vec![Stat::int("action_duration_ns", 1_500)];
+        let reduced = vec![SampleStat::int("action_duration_ns", 1_500)];
         super::event(&mut host, RUNTIME, "MegaScale: Reduction Finished", 99 * US, 0, reduced);
         host.sort();
         host

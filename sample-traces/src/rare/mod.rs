@@ -11,11 +11,11 @@ mod sparse;
 
 pub use counters::{CounterName, CounterSamples};
 pub use kernel::PallasKernel;
-pub use megascale::Megascale;
+pub use megascale::MegascaleSample;
 pub use sparse::SparseOffload;
 
-use crate::session::{Event, EventMetadata, Plane, Session, Stat};
-use crate::synthetic::Chip;
+use crate::session::{SampleEvent, SampleEventMetadata, SamplePlane, SampleSession, SampleStat};
+use crate::synthetic::SyntheticChip;
 
 /// Said in every place that has room for it.
 pub(crate) const REMARK: &str = "synthetic: written by hand, not measured";
@@ -33,56 +33,65 @@ const DEVICE_AHEAD_PS: i64 = 5_000_000_000;
 const PROGRAM: u64 = 4711;
 const MODULE: &str = "jit_step(4711)";
 
-pub(crate) fn session(host: &str, planes: Vec<Plane>) -> Session {
-    Session { host: host.to_owned(), remark: REMARK.to_owned(), planes }
+pub(crate) fn session(host: &str, planes: Vec<SamplePlane>) -> SampleSession {
+    SampleSession { host: host.to_owned(), remark: REMARK.to_owned(), planes }
 }
 
 /// The plane of a device that records its type and peaks.
-pub(crate) fn device(ordinal: u32, chip: &Chip) -> Plane {
-    Plane {
+pub(crate) fn device(ordinal: u32, chip: &SyntheticChip) -> SamplePlane {
+    SamplePlane {
         id: 2 + i64::from(ordinal),
         name: format!("/device:TPU:{ordinal}"),
         stats: vec![
-            Stat::text("device_type_string", chip.type_name),
-            Stat::double("peak_teraflops_per_second", chip.peak_teraflops),
-            Stat::double("peak_hbm_bw_gigabytes_per_second", chip.hbm_gigabytes),
-            Stat::text("synthetic", REMARK),
+            SampleStat::text("device_type_string", chip.type_name),
+            SampleStat::double("peak_teraflops_per_second", chip.peak_teraflops),
+            SampleStat::double("peak_hbm_bw_gigabytes_per_second", chip.hbm_gigabytes),
+            SampleStat::text("synthetic", REMARK),
         ],
-        ..Plane::default()
+        ..SamplePlane::default()
     }
 }
 
 /// Adds an op with its facts from the compiler; returns its index.
-pub(crate) fn op(plane: &mut Plane, text: &str, category: &str, facts: Vec<Stat>) -> usize {
+pub(crate) fn op(plane: &mut SamplePlane, text: &str, category: &str, facts: Vec<SampleStat>) -> usize {
     let display_name = text.split_once(" = ").map_or(text, |(name, _)| name.trim_start_matches('%')).to_owned();
     let mut stats = vec![
-        Stat::shared("hlo_category", category),
-        Stat::uint("program_id", PROGRAM),
-        Stat::uint("symbol_id", plane.metadata.len() as u64 + 1),
+        SampleStat::shared("hlo_category", category),
+        SampleStat::uint("program_id", PROGRAM),
+        SampleStat::uint("symbol_id", plane.metadata.len() as u64 + 1),
     ];
     stats.extend(facts);
-    plane.metadata.push(EventMetadata { id: None, name: text.to_owned(), display_name, stats });
+    plane.metadata.push(SampleEventMetadata { id: None, name: text.to_owned(), display_name, stats });
     plane.metadata.len() - 1
 }
 
 /// Adds an execution of an op, with both clocks.
 pub(crate) fn execution(
-    plane: &mut Plane,
+    plane: &mut SamplePlane,
     line: (i64, &str),
     metadata: usize,
     at_ps: i64,
     duration_ps: i64,
-    facts: Vec<Stat>,
+    facts: Vec<SampleStat>,
 ) {
-    let mut stats =
-        vec![Stat::int("device_offset_ps", at_ps + DEVICE_AHEAD_PS), Stat::int("device_duration_ps", duration_ps)];
+    let mut stats = vec![
+        SampleStat::int("device_offset_ps", at_ps + DEVICE_AHEAD_PS),
+        SampleStat::int("device_duration_ps", duration_ps),
+    ];
     stats.extend(facts);
     let line = plane.line(line.0, line.1);
-    plane.lines[line].events.push(Event { metadata, offset_ps: at_ps, duration_ps, stats });
+    plane.lines[line].events.push(SampleEvent { metadata, offset_ps: at_ps, duration_ps, stats });
 }
 
 /// Adds an event that only the timeline knows.
-pub(crate) fn event(plane: &mut Plane, line: (i64, &str), name: &str, at_ps: i64, duration_ps: i64, stats: Vec<Stat>) {
+pub(crate) fn event(
+    plane: &mut SamplePlane,
+    line: (i64, &str),
+    name: &str,
+    at_ps: i64,
+    duration_ps: i64,
+    stats: Vec<SampleStat>,
+) {
     let line = plane.line(line.0, line.1);
     plane.event(line, name, at_ps, duration_ps, stats);
 }

@@ -1,8 +1,8 @@
 //! A `TensorCore` that offloads lookups to a `SparseCore`.
 
 use super::{MODULE, MODULES, OPS};
-use crate::session::{Session, Stat};
-use crate::synthetic::Chip;
+use crate::session::{SampleSession, SampleStat};
+use crate::synthetic::SyntheticChip;
 
 /// Lookups handed over, each the same, µs after its start:
 ///
@@ -43,8 +43,8 @@ const SPARSE_STEPS: (i64, &str) = (1, "Sparse Core Steps");
 
 impl SparseOffload {
     /// The capture.
-    pub fn session(&self) -> Session {
-        let mut core = super::device(0, &Chip::V6E);
+    pub fn session(&self) -> SampleSession {
+        let mut core = super::device(0, &SyntheticChip::V6E);
         let start =
             "%lookup-start.1 = ((s32[64]{0}), f32[64,128]{1,0}, u32[]) async-start(s32[64]{0} %ids), calls=%lookup";
         let start = super::op(&mut core, start, "async-start", Vec::new());
@@ -52,7 +52,7 @@ impl SparseOffload {
         let fusion = super::op(&mut core, fusion, "convolution fusion", Vec::new());
         let done = "%lookup-done.1 = f32[64,128]{1,0} async-done(%lookup-start.1)";
         let done = super::op(&mut core, done, "async-done", Vec::new());
-        let mut sparse = super::device(0, &Chip::V6E);
+        let mut sparse = super::device(0, &SyntheticChip::V6E);
         (sparse.id, sparse.name) = (100, "/device:TPU:0 SparseCore 1".to_owned());
         let gather =
             super::op(&mut sparse, "%gather.1 = f32[64,128]{1,0} gather(s32[64]{0} %ids)", "gather", Vec::new());
@@ -60,14 +60,14 @@ impl SparseOffload {
             super::op(&mut sparse, "%scatter.1 = f32[64,128]{1,0} scatter(f32[64,128]{1,0} %g)", "scatter", Vec::new());
         for lookup in 0..self.lookups {
             let at = |us: i64| 100 * US + lookup * PERIOD_PS + us * US;
-            super::event(&mut core, MODULES, MODULE, at(0), 10 * US, vec![Stat::int("run_id", lookup)]);
+            super::event(&mut core, MODULES, MODULE, at(0), 10 * US, vec![SampleStat::int("run_id", lookup)]);
             let mut handed = vec![
-                Stat::int("offload_core_id", 1),
-                Stat::int("tc_offload_start_id", START_ID),
-                Stat::int("offload_execution_index", lookup),
+                SampleStat::int("offload_core_id", 1),
+                SampleStat::int("tc_offload_start_id", START_ID),
+                SampleStat::int("offload_execution_index", lookup),
             ];
             if self.with_flows {
-                handed.extend([Stat::int("_p", 1000 + lookup), Stat::int("_pt", SC_OFFLOAD)]);
+                handed.extend([SampleStat::int("_p", 1000 + lookup), SampleStat::int("_pt", SC_OFFLOAD)]);
             }
             super::execution(&mut core, OPS, start, at(0), US, handed);
             super::execution(&mut core, OPS, fusion, at(1), 6 * US, Vec::new());
@@ -75,10 +75,10 @@ impl SparseOffload {
             if self.lose_last && lookup + 1 == self.lookups {
                 continue;
             }
-            let number = vec![Stat::int("tc_offload_start_id", START_ID)];
+            let number = vec![SampleStat::int("tc_offload_start_id", START_ID)];
             super::event(&mut sparse, SPARSE_MODULES, "lookup(9)", at(1) + US / 2, 8 * US, number);
             super::event(&mut sparse, SPARSE_STEPS, &lookup.to_string(), at(1), 9 * US, Vec::new());
-            let arrow = [Stat::int("_c", 1000 + lookup), Stat::int("_ct", SC_OFFLOAD)];
+            let arrow = [SampleStat::int("_c", 1000 + lookup), SampleStat::int("_ct", SC_OFFLOAD)];
             let arrow = arrow.into_iter().filter(|_| self.with_flows).collect();
             super::execution(&mut sparse, SPARSE_OPS, gather, at(2), 4 * US, arrow);
             super::execution(&mut sparse, SPARSE_OPS, scatter, at(6), 3 * US, Vec::new());

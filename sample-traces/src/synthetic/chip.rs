@@ -6,7 +6,7 @@
 
 /// A chip generation.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Chip {
+pub struct SyntheticChip {
     /// Name for people and files.
     pub id: &'static str,
     /// `device_type_string` of its captures.
@@ -27,7 +27,7 @@ pub struct Chip {
     pub wraps_at: u32,
 }
 
-impl Chip {
+impl SyntheticChip {
     /// v5e, "TPU v5 Lite".
     pub const V5E: Self = Self {
         id: "v5e",

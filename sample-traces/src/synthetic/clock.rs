@@ -10,7 +10,7 @@
 //! The host waits for each step before it starts the next, so each step takes the
 //! same fixed overhead, plus the program, plus what the specification adds.
 
-use super::program::Program;
+use super::program::SyntheticProgram;
 use super::spec::TrainingSpec;
 
 /// Before the first step.
@@ -35,7 +35,7 @@ pub(super) const PHASE_GAP_PS: i64 = 10_000_000;
 
 /// When one step happens, ps after the session started, by the host's clock.
 #[derive(Clone, Copy, Debug)]
-pub struct StepTimes {
+pub struct SyntheticStepTimes {
     /// Number.
     pub step: u32,
     /// Index of the program that it runs.
@@ -56,7 +56,7 @@ pub struct StepTimes {
     pub end: i64,
 }
 
-impl StepTimes {
+impl SyntheticStepTimes {
     /// From the end of the step before to the end of this one, on the devices.
     pub fn device_step(&self) -> (i64, i64) {
         (self.begin - COMPLETE_PS - WAKE_PS, self.device.1)
@@ -64,15 +64,15 @@ impl StepTimes {
 }
 
 /// Lays out all steps.
-pub fn step_times(spec: &TrainingSpec, programs: &[Program]) -> Vec<StepTimes> {
-    let mut jitter = spec.jitter_seed.map(Jitter);
+pub fn step_times(spec: &TrainingSpec, programs: &[SyntheticProgram]) -> Vec<SyntheticStepTimes> {
+    let mut jitter = spec.jitter_seed.map(ClockJitter);
     let mut begin = START_PS;
     let mut steps = Vec::new();
     for step in 0..spec.steps {
         let tokens = spec.tokens_in(step);
         let program = programs.iter().position(|program| program.tokens == tokens).unwrap_or(0);
         let stall = spec.stall.filter(|&(at, _)| at == step).map_or(0, |(_, stall)| stall.ps());
-        let dawdle = jitter.as_mut().map_or(0, Jitter::next_ps);
+        let dawdle = jitter.as_mut().map_or(0, ClockJitter::next_ps);
         let input_end = begin + INPUT_PS + stall + dawdle;
         let called = input_end + PUT_PS;
         let compile = (spec.recompile_at == Some(step)).then_some(called + PHASE_GAP_PS);
@@ -84,16 +84,16 @@ pub fn step_times(spec: &TrainingSpec, programs: &[Program]) -> Vec<StepTimes> {
         let end = ended + COMPLETE_PS + WAKE_PS;
         let call = (called, returned);
         let device = (running, ended);
-        steps.push(StepTimes { step, program, begin, input_end, call, compile, enqueue, device, end });
+        steps.push(SyntheticStepTimes { step, program, begin, input_end, call, compile, enqueue, device, end });
         begin = end;
     }
     steps
 }
 
 /// Pauses of the host, the same for the same seed.
-struct Jitter(u64);
+struct ClockJitter(u64);
 
-impl Jitter {
+impl ClockJitter {
     fn next_ps(&mut self) -> i64 {
         const LONGEST_PS: u64 = 200_000_000;
         // splitmix64

@@ -1,8 +1,8 @@
 //! A program that generates tokens: a loop that appends to a cache.
 
-use super::op::{Inner, Pace, Role, SyntheticOp};
-use super::program::{LOOP_OVERHEAD_PS, Program, fingerprint, op, shape};
-use super::schedule::Schedule;
+use super::op::{CorePace, InnerOp, SyntheticOp, SyntheticRole};
+use super::program::{LOOP_OVERHEAD_PS, SyntheticProgram, fingerprint, op, shape};
+use super::schedule::SyntheticSchedule;
 use super::spec::TrainingSpec;
 
 const BF16: u64 = 2;
@@ -21,8 +21,8 @@ pub struct DecodeSpec {
 
 impl DecodeSpec {
     /// The program of one step.
-    pub(super) fn compile(self, spec: &TrainingSpec) -> Program {
-        let (width, pace) = (spec.width, Pace { spec });
+    pub(super) fn compile(self, spec: &TrainingSpec) -> SyntheticProgram {
+        let (width, pace) = (spec.width, CorePace { spec });
         let state = shape("bf16", &[self.batch, width]);
         let cache = shape("bf16", &[self.batch, self.cache, width]);
         let weights = shape("bf16", &[width, width]);
@@ -40,8 +40,8 @@ impl DecodeSpec {
             dur_ps: pace.op_ps(flops, fill, read + write),
             flops,
             bytes: [read, write, 0],
-            inner: Inner::Product,
-            ..op("fusion.1", "convolution fusion", Role::Matmul)
+            inner: InnerOp::Product,
+            ..op("fusion.1", "convolution fusion", SyntheticRole::Matmul)
         };
         let row = BF16 * self.batch * width;
         let update = SyntheticOp {
@@ -56,8 +56,8 @@ impl DecodeSpec {
             source_line: 22,
             dur_ps: pace.hbm_ps(2 * row),
             bytes: [row, row, 0],
-            inner: Inner::Update,
-            ..op("fusion.2", "loop fusion", Role::Vector)
+            inner: InnerOp::Update,
+            ..op("fusion.2", "loop fusion", SyntheticRole::Vector)
         };
         // Counter, then what the body takes out, in its order.
         let carried = format!("(s32[]{{:T(128)}}, {state}, {weights}, {cache}, s32[]{{:T(128)}})");
@@ -70,12 +70,12 @@ impl DecodeSpec {
             source_line: 20,
             flops: flops * iterations,
             bytes: [(read + row) * iterations, (write + row) * iterations, 0],
-            ..op("while.3", "while", Role::Loop)
+            ..op("while.3", "while", SyntheticRole::Loop)
         };
-        let mut schedule = Schedule::new();
+        let mut schedule = SyntheticSchedule::new();
         schedule.repeat(outer, vec![project, update], self.tokens, LOOP_OVERHEAD_PS);
         let name = "jit_decode";
         let id = fingerprint(&format!("{name} {} {width} {self:?}", spec.chip.id));
-        Program { name, id, tokens: spec.tokens, devices: spec.devices(), schedule: schedule.close() }
+        SyntheticProgram { name, id, tokens: spec.tokens, devices: spec.devices(), schedule: schedule.close() }
     }
 }

@@ -3,15 +3,15 @@
 //! Nothing here is computed from events or intervals: it is the specification,
 //! multiplied out.
 
-use super::clock::{BACKEND_PS, COMPLETE_PS, LAUNCH_PS, LOWER_PS, PER_DEVICE_PS, StepTimes, TRACE_PS};
-use super::op::{Role, SyntheticOp};
-use super::program::Program;
-use super::schedule::{LEAD_IN_PS, LEAD_OUT_PS, Sums};
+use super::clock::{BACKEND_PS, COMPLETE_PS, LAUNCH_PS, LOWER_PS, PER_DEVICE_PS, SyntheticStepTimes, TRACE_PS};
+use super::op::{SyntheticOp, SyntheticRole};
+use super::program::SyntheticProgram;
+use super::schedule::{LEAD_IN_PS, LEAD_OUT_PS, ScheduleSums};
 use super::spec::TrainingSpec;
 
 /// The answers.
 #[derive(Clone, Debug)]
-pub struct Expected {
+pub struct ExpectedNumbers {
     /// Devices, all alike.
     pub devices: u32,
     /// Steps in time order.
@@ -19,7 +19,7 @@ pub struct Expected {
     /// Ops by program and name, over all devices and steps.
     pub ops: Vec<ExpectedOp>,
     /// Sums over all steps of one device, ps.
-    pub sums: Sums,
+    pub sums: ScheduleSums,
     /// Programs on one device, ps.
     pub module_ps: i64,
     /// From the start of the first program to the end of the last, ps.
@@ -50,7 +50,7 @@ pub struct ExpectedStep {
     /// Begin and end of the host's annotation, ps.
     pub host: (i64, i64),
     /// Sums of one device, ps.
-    pub sums: Sums,
+    pub sums: ScheduleSums,
 }
 
 /// One op, over all devices and steps.
@@ -63,7 +63,7 @@ pub struct ExpectedOp {
     /// `hlo_category`.
     pub category: &'static str,
     /// What it is to the analyses.
-    pub role: Role,
+    pub role: SyntheticRole,
     /// Executions.
     pub occurrences: u64,
     /// Time, ps.
@@ -98,8 +98,8 @@ impl ExpectedCompile {
     }
 }
 
-impl Expected {
-    pub(super) fn new(spec: &TrainingSpec, programs: &[Program], steps: &[StepTimes]) -> Self {
+impl ExpectedNumbers {
+    pub(super) fn new(spec: &TrainingSpec, programs: &[SyntheticProgram], steps: &[SyntheticStepTimes]) -> Self {
         let skew = spec.device_skew.ps();
         let recorded = |(from, to): (i64, i64)| (from - skew, to - skew);
         let each: Vec<_> = steps
@@ -119,7 +119,7 @@ impl Expected {
             .flat_map(|(index, program)| expected_ops(program, runs(index) * u64::from(spec.devices())))
             .collect();
         let active_ps = steps.last().map_or(0, |last| last.device.1 - steps[0].device.0);
-        let sums = each.iter().fold(Sums::default(), |total, step| total + step.sums);
+        let sums = each.iter().fold(ScheduleSums::default(), |total, step| total + step.sums);
         let last_enqueue = i64::from(spec.devices() - 1) * PER_DEVICE_PS;
         Self {
             devices: spec.devices(),
@@ -144,18 +144,18 @@ impl Expected {
 
     /// Operations of all ops that contain no others.
     pub fn leaf_flops(&self) -> u64 {
-        self.ops.iter().filter(|op| op.role != Role::Loop).map(|op| op.flops).sum()
+        self.ops.iter().filter(|op| op.role != SyntheticRole::Loop).map(|op| op.flops).sum()
     }
 
     /// Operations of all matmuls.
     pub fn matmul_flops(&self) -> u64 {
-        self.ops.iter().filter(|op| op.role == Role::Matmul).map(|op| op.flops).sum()
+        self.ops.iter().filter(|op| op.role == SyntheticRole::Matmul).map(|op| op.flops).sum()
     }
 
     /// HBM bytes of all ops that contain no others. A start accounts for what is
     /// read and its done for what is written.
     pub fn leaf_hbm_bytes(&self) -> u64 {
-        self.ops.iter().filter(|op| op.role != Role::Loop).map(|op| op.hbm_bytes).sum()
+        self.ops.iter().filter(|op| op.role != SyntheticRole::Loop).map(|op| op.hbm_bytes).sum()
     }
 
     /// Share of the peak that matmuls reach while they run.
@@ -180,12 +180,12 @@ impl Expected {
     }
 }
 
-fn expected_ops(program: &Program, runs: u64) -> Vec<ExpectedOp> {
+fn expected_ops(program: &SyntheticProgram, runs: u64) -> Vec<ExpectedOp> {
     let schedule = &program.schedule;
     let times = |index: usize| schedule.executions.iter().filter(|execution| execution.op == index).count() as u64;
     let one = |(index, op): (usize, &SyntheticOp)| {
         let occurrences = runs * times(index);
-        let own_ps = if op.role == Role::Loop { schedule.sums.loop_self } else { op.dur_ps };
+        let own_ps = if op.role == SyntheticRole::Loop { schedule.sums.loop_self } else { op.dur_ps };
         ExpectedOp {
             program: program.id,
             name: op.name.clone(),

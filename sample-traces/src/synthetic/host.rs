@@ -1,8 +1,8 @@
 //! The planes of the synthetic host: its threads, its programs, its session.
 
-use super::clock::{BACKEND_PS, COMPLETE_PS, LOWER_PS, PER_DEVICE_PS, PHASE_GAP_PS, StepTimes, TRACE_PS};
-use super::{REMARK, Run, hlo};
-use crate::session::{EventMetadata, Plane, Stat};
+use super::clock::{BACKEND_PS, COMPLETE_PS, LOWER_PS, PER_DEVICE_PS, PHASE_GAP_PS, SyntheticStepTimes, TRACE_PS};
+use super::{REMARK, SyntheticRun, hlo};
+use crate::session::{SampleEventMetadata, SamplePlane, SampleStat};
 
 /// Thread ids are any 64-bit number: the export keeps 32 bits of them.
 const PYTHON: i64 = 9_183_218_585_576_192_760;
@@ -16,20 +16,20 @@ const REMARKS: i64 = 1;
 const STARTED_UNIX_NS: u64 = 1_760_000_000_000_000_000;
 
 /// The threads.
-pub(super) fn host_plane(run: &Run) -> Plane {
-    let mut plane = Plane { id: 700, name: "/host:CPU".to_owned(), ..Plane::default() };
+pub(super) fn host_plane(run: &SyntheticRun) -> SamplePlane {
+    let mut plane = SamplePlane { id: 700, name: "/host:CPU".to_owned(), ..SamplePlane::default() };
     let expected = &run.expected;
     let session = run.session_ps() as f64 / 1e12 * f64::from(expected.devices);
     plane.stats = vec![
-        Stat::double(
+        SampleStat::double(
             "matrix_unit_utilization_percent",
             100.0 * expected.matmul_flops() as f64 / (session * run.spec.chip.peak_flops()),
         ),
-        Stat::double(
+        SampleStat::double(
             "hbm_utilization_percent",
             100.0 * expected.leaf_hbm_bytes() as f64 / (session * run.spec.chip.hbm_bytes()),
         ),
-        Stat::text("synthetic", REMARK),
+        SampleStat::text("synthetic", REMARK),
     ];
     let remarks = plane.line(REMARKS, "synthetic");
     plane.event(remarks, REMARK, 0, 1_000, Vec::new());
@@ -51,10 +51,10 @@ pub(super) fn host_plane(run: &Run) -> Plane {
     plane
 }
 
-fn python(plane: &mut Plane, step: &StepTimes) {
+fn python(plane: &mut SamplePlane, step: &SyntheticStepTimes) {
     let line = plane.line(PYTHON, "python");
     let mut add = |name: &str, from: i64, to: i64, stats| plane.event(line, name, from, to - from, stats);
-    let root = vec![Stat::int("_r", 1), Stat::int("step_num", i64::from(step.step))];
+    let root = vec![SampleStat::int("_r", 1), SampleStat::int("step_num", i64::from(step.step))];
     add("train", step.begin, step.end, root);
     add("IteratorGetNext", step.begin + 1_000_000, step.input_end, Vec::new());
     add("batched_device_put", step.input_end, step.call.0, Vec::new());
@@ -86,16 +86,16 @@ fn python(plane: &mut Plane, step: &StepTimes) {
     }
 }
 
-fn runtime(plane: &mut Plane, step: &StepTimes, devices: u32) {
+fn runtime(plane: &mut SamplePlane, step: &SyntheticStepTimes, devices: u32) {
     let python = plane.line(PYTHON, "python");
     plane.event(python, "block_until_ready", step.call.1, step.end - step.call.1, Vec::new());
     let (enqueue, complete) = (plane.line(ENQUEUE, ""), plane.line(COMPLETE, ""));
     let run_id = i64::from(step.step) + 100;
     for ordinal in 0..devices {
         let after = i64::from(ordinal) * PER_DEVICE_PS;
-        let who = || vec![Stat::int("run_id", run_id), Stat::int("device_ordinal", i64::from(ordinal))];
+        let who = || vec![SampleStat::int("run_id", run_id), SampleStat::int("device_ordinal", i64::from(ordinal))];
         let mut stats = who();
-        stats.extend([Stat::int("_pt", 12), Stat::int("_p", run_id)]);
+        stats.extend([SampleStat::int("_pt", 12), SampleStat::int("_p", run_id)]);
         plane.event(enqueue, "DoEnqueueProgram", step.enqueue + after, PER_DEVICE_PS - 100_000, stats);
         let at = step.device.1 + COMPLETE_PS + after;
         plane.event(complete, "CompleteCallbacks", at, PER_DEVICE_PS - 100_000, who());
@@ -103,33 +103,33 @@ fn runtime(plane: &mut Plane, step: &StepTimes, devices: u32) {
 }
 
 /// The compiled programs.
-pub(super) fn metadata_plane(run: &Run) -> Plane {
-    let metadata = run.programs.iter().map(|program| EventMetadata {
+pub(super) fn metadata_plane(run: &SyntheticRun) -> SamplePlane {
+    let metadata = run.programs.iter().map(|program| SampleEventMetadata {
         id: Some(program.id as i64),
         name: program.full_name(),
-        stats: vec![Stat::bytes("Hlo Proto", hlo::proto(program))],
-        ..EventMetadata::default()
+        stats: vec![SampleStat::bytes("Hlo Proto", hlo::proto(program))],
+        ..SampleEventMetadata::default()
     });
-    Plane {
+    SamplePlane {
         id: 701,
         name: "/host:metadata".to_owned(),
-        stats: vec![Stat::text("synthetic", REMARK)],
+        stats: vec![SampleStat::text("synthetic", REMARK)],
         metadata: metadata.collect(),
-        ..Plane::default()
+        ..SamplePlane::default()
     }
 }
 
 /// When the session was.
-pub(super) fn environment_plane(run: &Run) -> Plane {
+pub(super) fn environment_plane(run: &SyntheticRun) -> SamplePlane {
     let stop = STARTED_UNIX_NS + run.session_ps() as u64 / 1000;
-    Plane {
+    SamplePlane {
         id: 702,
         name: "Task Environment".to_owned(),
         stats: vec![
-            Stat::uint("profile_start_time", STARTED_UNIX_NS),
-            Stat::uint("profile_stop_time", stop),
-            Stat::text("synthetic", REMARK),
+            SampleStat::uint("profile_start_time", STARTED_UNIX_NS),
+            SampleStat::uint("profile_stop_time", stop),
+            SampleStat::text("synthetic", REMARK),
         ],
-        ..Plane::default()
+        ..SamplePlane::default()
     }
 }

@@ -2,8 +2,8 @@
 
 use trace_model::Picos;
 
-use super::Run;
-use crate::session::{Session, Value};
+use super::SyntheticRun;
+use crate::session::{SampleSession, SampleValue};
 
 /// How the clock of a host is wrong.
 #[derive(Clone, Copy, Debug, Default)]
@@ -15,15 +15,17 @@ pub struct HostClock {
     pub drift_ppm: f64,
 }
 
-impl Run {
+impl SyntheticRun {
     /// The capture of `host`, on which the whole run happened at the same true time
     /// as on all others.
-    pub fn host_session(&self, host: &str, clock: HostClock) -> Session {
-        let mut session = Session { host: host.to_owned(), ..self.session() };
+    pub fn host_session(&self, host: &str, clock: HostClock) -> SampleSession {
+        let mut session = SampleSession { host: host.to_owned(), ..self.session() };
         let gains = |ps: i64| (ps as f64 * clock.drift_ppm * 1e-6) as i64;
         for plane in &mut session.planes {
             for stat in &mut plane.stats {
-                if let ("profile_start_time" | "profile_stop_time", Value::Uint(ns)) = (&*stat.name, &mut stat.value) {
+                if let ("profile_start_time" | "profile_stop_time", SampleValue::Uint(ns)) =
+                    (&*stat.name, &mut stat.value)
+                {
                     *ns = ns.saturating_add_signed(clock.ahead.ps() / 1000);
                 }
             }

@@ -1,7 +1,7 @@
 //! Synthetic training runs with known answers.
 //!
-//! A [`TrainingSpec`] describes the run; [`Run::new`] lays it out with times that follow the chip's peaks and a stated
-//! efficiency; the result is a [`Session`] to be written as protobuf or JSON, and the [`Expected`] answers.
+//! A [`TrainingSpec`] describes the run; [`SyntheticRun::new`] lays it out with times that follow the chip's peaks and a stated
+//! efficiency; the result is a [`SampleSession`] to be written as protobuf or JSON, and the [`ExpectedNumbers`] answers.
 
 mod chip;
 mod clock;
@@ -16,17 +16,17 @@ mod program;
 mod schedule;
 mod spec;
 
-pub use chip::Chip;
-pub use clock::StepTimes;
+pub use chip::SyntheticChip;
+pub use clock::SyntheticStepTimes;
 pub use decode::DecodeSpec;
-pub use expected::{Expected, ExpectedCompile, ExpectedOp, ExpectedStep};
+pub use expected::{ExpectedCompile, ExpectedNumbers, ExpectedOp, ExpectedStep};
 pub use hosts::HostClock;
-pub use op::{Groups, Inner, Role, SyntheticOp};
-pub use program::Program;
-pub use schedule::{Execution, InFlight, Schedule, Sums};
+pub use op::{InnerOp, ReplicaGroupPattern, SyntheticOp, SyntheticRole};
+pub use program::SyntheticProgram;
+pub use schedule::{ScheduleSums, ScheduledExecution, ScheduledTransfer, SyntheticSchedule};
 pub use spec::{AsyncLine, TrainingSpec};
 
-use crate::session::Session;
+use crate::session::SampleSession;
 
 /// Said in every place that has room for it.
 const REMARK: &str = "synthetic: computed by sample-traces, not measured";
@@ -35,18 +35,18 @@ const TAIL_PS: i64 = 3_000_000_000;
 
 /// A synthetic run.
 #[derive(Debug)]
-pub struct Run {
+pub struct SyntheticRun {
     /// What was asked for.
     pub spec: TrainingSpec,
     /// Compiled programs; the first is the usual one.
-    pub programs: Vec<Program>,
+    pub programs: Vec<SyntheticProgram>,
     /// When each step happens.
-    pub steps: Vec<StepTimes>,
+    pub steps: Vec<SyntheticStepTimes>,
     /// What the analyses must answer.
-    pub expected: Expected,
+    pub expected: ExpectedNumbers,
 }
 
-impl Run {
+impl SyntheticRun {
     /// Lays out the run of `spec`.
     pub fn new(spec: TrainingSpec) -> Self {
         let mut tokens: Vec<u64> = vec![spec.tokens];
@@ -55,9 +55,9 @@ impl Run {
                 tokens.push(spec.tokens_in(step));
             }
         }
-        let programs: Vec<_> = tokens.into_iter().map(|tokens| Program::compile(&spec, tokens)).collect();
+        let programs: Vec<_> = tokens.into_iter().map(|tokens| SyntheticProgram::compile(&spec, tokens)).collect();
         let steps = clock::step_times(&spec, &programs);
-        let expected = Expected::new(&spec, &programs, &steps);
+        let expected = ExpectedNumbers::new(&spec, &programs, &steps);
         Self { spec, programs, steps, expected }
     }
 
@@ -66,7 +66,7 @@ impl Run {
     pub fn decoding(spec: TrainingSpec, decode: DecodeSpec) -> Self {
         let programs = vec![decode.compile(&spec)];
         let steps = clock::step_times(&spec, &programs);
-        let expected = Expected::new(&spec, &programs, &steps);
+        let expected = ExpectedNumbers::new(&spec, &programs, &steps);
         Self { spec, programs, steps, expected }
     }
 
@@ -76,11 +76,11 @@ impl Run {
     }
 
     /// The capture of the run.
-    pub fn session(&self) -> Session {
+    pub fn session(&self) -> SampleSession {
         let mut planes: Vec<_> = (0..self.spec.devices()).map(|ordinal| device::device_plane(self, ordinal)).collect();
         planes.push(host::metadata_plane(self));
         planes.push(host::host_plane(self));
         planes.push(host::environment_plane(self));
-        Session { host: "synthetic".to_owned(), remark: REMARK.to_owned(), planes }
+        SampleSession { host: "synthetic".to_owned(), remark: REMARK.to_owned(), planes }
     }
 }

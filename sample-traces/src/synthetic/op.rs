@@ -4,7 +4,7 @@ use super::spec::TrainingSpec;
 
 /// What an op is to the analyses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum SyntheticRole {
     /// Uses the matrix unit.
     Matmul,
     /// Any other compute.
@@ -23,7 +23,7 @@ pub enum Role {
     Loop,
 }
 
-impl Role {
+impl SyntheticRole {
     /// Whether it computes, as opposed to moving data and waiting.
     pub fn is_compute(self) -> bool {
         matches!(self, Self::Matmul | Self::Vector)
@@ -32,7 +32,7 @@ impl Role {
 
 /// What an op calls, in its HLO.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Inner {
+pub enum InnerOp {
     /// Nothing.
     #[default]
     Nothing,
@@ -51,7 +51,7 @@ pub enum Inner {
 
 /// Which devices communicate: `[count,size]<=[dims]T(permutation)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Groups {
+pub struct ReplicaGroupPattern {
     /// Identity of the op across devices.
     pub channel: u32,
     /// Number of groups.
@@ -64,7 +64,7 @@ pub struct Groups {
     pub permutation: Vec<u64>,
 }
 
-impl Groups {
+impl ReplicaGroupPattern {
     /// As in HLO text.
     pub(super) fn text(&self) -> String {
         let list = |values: &[u64]| values.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
@@ -81,7 +81,7 @@ pub struct SyntheticOp {
     /// `hlo_category`.
     pub category: &'static str,
     /// What it is to the analyses.
-    pub role: Role,
+    pub role: SyntheticRole,
     /// Operation in HLO.
     pub opcode: &'static str,
     /// Result, with layout.
@@ -103,11 +103,11 @@ pub struct SyntheticOp {
     /// Communicating devices and the size of the whole buffer, of collectives.
     pub collective: Option<(u32, u64)>,
     /// What it calls.
-    pub inner: Inner,
+    pub inner: InnerOp,
     /// The loop that contains it.
     pub inside: Option<usize>,
     /// Which devices communicate.
-    pub groups: Option<Groups>,
+    pub groups: Option<ReplicaGroupPattern>,
 }
 
 impl SyntheticOp {
@@ -135,11 +135,11 @@ impl SyntheticOp {
 }
 
 /// How long things take: the roofline, with an efficiency for each resource.
-pub struct Pace<'a> {
+pub struct CorePace<'a> {
     pub(super) spec: &'a TrainingSpec,
 }
 
-impl Pace<'_> {
+impl CorePace<'_> {
     /// The longer of computing and moving, ps. `fill` is the share of the MXU's
     /// tiles that is not padding.
     pub fn op_ps(&self, flops: u64, fill: f64, hbm_bytes: u64) -> i64 {

@@ -1,7 +1,7 @@
 //! The program of one training step.
 
-use super::op::{Groups, Inner, Pace, Role, SyntheticOp};
-use super::schedule::Schedule;
+use super::op::{CorePace, InnerOp, ReplicaGroupPattern, SyntheticOp, SyntheticRole};
+use super::schedule::SyntheticSchedule;
 use super::spec::TrainingSpec;
 
 const BF16: u64 = 2;
@@ -17,7 +17,7 @@ const PREFETCH_ROWS: u64 = 4096;
 
 /// A compiled program.
 #[derive(Debug)]
-pub struct Program {
+pub struct SyntheticProgram {
     /// Name without the id.
     pub name: &'static str,
     /// Fingerprint.
@@ -27,14 +27,19 @@ pub struct Program {
     /// Devices that it runs on.
     pub devices: u32,
     /// One execution.
-    pub schedule: Schedule,
+    pub schedule: SyntheticSchedule,
 }
 
-impl Program {
+impl SyntheticProgram {
     /// Compiles the step of `spec` for so many tokens.
     pub fn compile(spec: &TrainingSpec, tokens: u64) -> Self {
-        let mut compiler =
-            Compiler { spec, tokens, hidden: spec.hidden / u64::from(spec.model), number: 0, out: Schedule::new() };
+        let mut compiler = SyntheticCompiler {
+            spec,
+            tokens,
+            hidden: spec.hidden / u64::from(spec.model),
+            number: 0,
+            out: SyntheticSchedule::new(),
+        };
         compiler.forward();
         compiler.backward();
         compiler.update();
@@ -54,17 +59,17 @@ pub(super) fn fingerprint(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-struct Compiler<'a> {
+struct SyntheticCompiler<'a> {
     spec: &'a TrainingSpec,
     tokens: u64,
     /// Hidden units of one model shard.
     hidden: u64,
     number: u32,
-    out: Schedule,
+    out: SyntheticSchedule,
 }
 
 /// A collective, before it is known whether it waits.
-struct Collective {
+struct SyntheticCollective {
     opcode: &'static str,
     devices: u32,
     /// Result and operand.
@@ -75,11 +80,11 @@ struct Collective {
     bytes: (u64, u64),
     takes_ps: i64,
     attributes: String,
-    groups: Groups,
+    groups: ReplicaGroupPattern,
     place: String,
 }
 
-impl Compiler<'_> {
+impl SyntheticCompiler<'_> {
     fn forward(&mut self) {
         let (tokens, width, hidden) = (self.tokens, self.spec.width, self.hidden);
         if self.spec.data > 1 {
@@ -139,12 +144,12 @@ impl Compiler<'_> {
             shape: format!("({in_vmem}, {in_hbm}, u32[]{{:S(2)}})"),
             operands: vec![(in_hbm, "param.0".to_owned())],
             bytes: [bytes, 0, 0],
-            ..op(&format!("copy-start.{number}"), "copy-start", Role::CopyStart)
+            ..op(&format!("copy-start.{number}"), "copy-start", SyntheticRole::CopyStart)
         };
         let done = SyntheticOp {
             shape: in_vmem,
             operands: vec![(start.shape.clone(), start.name.clone())],
-            ..op(&format!("copy-done.{number}"), "copy-done", Role::CopyDone)
+            ..op(&format!("copy-done.{number}"), "copy-done", SyntheticRole::CopyDone)
         };
         let pending = self.out.start(start, self.pace().hbm_ps(bytes));
 
@@ -162,8 +167,8 @@ impl Compiler<'_> {
             dur_ps: self.pace().op_ps(flops, 1.0, read + write),
             flops,
             bytes: [read, write, 0],
-            inner: Inner::Elementwise,
-            ..op(&format!("fusion.{number}"), "loop fusion", Role::Vector)
+            inner: InnerOp::Elementwise,
+            ..op(&format!("fusion.{number}"), "loop fusion", SyntheticRole::Vector)
         };
         let layers = u64::from(self.spec.layers);
         let outer = SyntheticOp {
@@ -174,7 +179,7 @@ impl Compiler<'_> {
             source_line: 55,
             flops: flops * layers,
             bytes: [read * layers, write * layers, 0],
-            ..op(&format!("while.{number}"), "while", Role::Loop)
+            ..op(&format!("while.{number}"), "while", SyntheticRole::Loop)
         };
         self.out.repeat(outer, vec![body], self.spec.layers, LOOP_OVERHEAD_PS);
         self.out.finish(&pending, done);
@@ -198,8 +203,8 @@ impl Compiler<'_> {
             dur_ps: self.pace().op_ps(flops, fill, read + write),
             flops,
             bytes: [read, write, write],
-            inner: Inner::Product,
-            ..op(&format!("fusion.{number}"), "convolution fusion", Role::Matmul)
+            inner: InnerOp::Product,
+            ..op(&format!("fusion.{number}"), "convolution fusion", SyntheticRole::Matmul)
         });
     }
 
@@ -217,16 +222,16 @@ impl Compiler<'_> {
             dur_ps: self.pace().op_ps(flops, 1.0, 2 * BF16 * elements),
             flops,
             bytes: [BF16 * elements, BF16 * elements, 0],
-            inner: Inner::Elementwise,
-            ..op(&format!("fusion.{number}"), "loop fusion", Role::Vector)
+            inner: InnerOp::Elementwise,
+            ..op(&format!("fusion.{number}"), "loop fusion", SyntheticRole::Vector)
         });
     }
 
     /// Gathers the weights of a layer over the data axis.
-    fn gather(&mut self, layer: u32) -> Collective {
+    fn gather(&mut self, layer: u32) -> SyntheticCollective {
         let (devices, width) = (self.spec.data, self.spec.width);
         let buffer = 2 * width * self.hidden * BF16;
-        Collective {
+        SyntheticCollective {
             opcode: "all-gather",
             devices,
             shapes: (
@@ -243,9 +248,9 @@ impl Compiler<'_> {
     }
 
     /// Adds up gradients of a layer, leaving each device its part.
-    fn scatter(&mut self, layer: u32) -> Collective {
+    fn scatter(&mut self, layer: u32) -> SyntheticCollective {
         let gather = self.gather(layer);
-        Collective {
+        SyntheticCollective {
             opcode: "reduce-scatter",
             shapes: (gather.shapes.1, gather.shapes.0),
             bytes: (gather.bytes.1, gather.bytes.0),
@@ -256,12 +261,12 @@ impl Compiler<'_> {
     }
 
     /// Adds up activations over the model axis.
-    fn reduce(&mut self, place: &str) -> Collective {
+    fn reduce(&mut self, place: &str) -> SyntheticCollective {
         let devices = self.spec.model;
         let shape = shape("bf16", &[self.tokens, self.spec.width]);
         let buffer = self.tokens * self.spec.width * BF16;
         let (groups, total) = (self.spec.data, self.spec.devices());
-        Collective {
+        SyntheticCollective {
             opcode: "all-reduce",
             devices,
             shapes: (shape.clone(), shape),
@@ -269,7 +274,7 @@ impl Compiler<'_> {
             bytes: (buffer, buffer),
             takes_ps: self.pace().ring_ps(devices, buffer, 2),
             attributes: ", use_global_device_ids=true, to_apply=%add".to_owned(),
-            groups: Groups {
+            groups: ReplicaGroupPattern {
                 channel: 0,
                 count: u64::from(groups),
                 size: u64::from(devices),
@@ -280,12 +285,12 @@ impl Compiler<'_> {
         }
     }
 
-    fn groups_over_data(&self) -> Groups {
+    fn groups_over_data(&self) -> ReplicaGroupPattern {
         let (data, model) = (u64::from(self.spec.data), u64::from(self.spec.model));
-        Groups { channel: 0, count: model, size: data, dims: vec![data, model], permutation: vec![1, 0] }
+        ReplicaGroupPattern { channel: 0, count: model, size: data, dims: vec![data, model], permutation: vec![1, 0] }
     }
 
-    fn wait_for(&mut self, collective: &Collective) {
+    fn wait_for(&mut self, collective: &SyntheticCollective) {
         let number = self.next_number();
         let name = format!("{}.{number}", collective.opcode);
         let elements = collective.buffer / BF16;
@@ -295,11 +300,11 @@ impl Compiler<'_> {
             flops,
             bytes: [collective.bytes.0, collective.bytes.1, 0],
             shape: collective.shapes.0.clone(),
-            ..self.half(collective, &name, collective.opcode, Role::SyncCollective)
+            ..self.half(collective, &name, collective.opcode, SyntheticRole::SyncCollective)
         });
     }
 
-    fn start(&mut self, collective: &Collective) -> super::schedule::Pending {
+    fn start(&mut self, collective: &SyntheticCollective) -> super::schedule::PendingTransfer {
         let opcode = if collective.opcode == "all-gather" { "all-gather-start" } else { "all-reduce-start" };
         let number = self.next_number();
         let op = SyntheticOp {
@@ -308,12 +313,12 @@ impl Compiler<'_> {
                 "all-gather-start" => format!("({}, {})", collective.shapes.1, collective.shapes.0),
                 _ => collective.shapes.0.clone(),
             },
-            ..self.half(collective, &format!("{opcode}.{number}"), opcode, Role::CollectiveStart)
+            ..self.half(collective, &format!("{opcode}.{number}"), opcode, SyntheticRole::CollectiveStart)
         };
         self.out.start(op, collective.takes_ps)
     }
 
-    fn finish(&mut self, collective: &Collective, pending: &super::schedule::Pending) {
+    fn finish(&mut self, collective: &SyntheticCollective, pending: &super::schedule::PendingTransfer) {
         let opcode = if collective.opcode == "all-gather" { "all-gather-done" } else { "all-reduce-done" };
         let start = self.out.op_of(pending);
         let name = start.name.replace("-start", "-done");
@@ -324,16 +329,22 @@ impl Compiler<'_> {
             operands,
             attributes: String::new(),
             groups: None,
-            ..self.half(collective, &name, opcode, Role::CollectiveDone)
+            ..self.half(collective, &name, opcode, SyntheticRole::CollectiveDone)
         };
         self.out.finish(pending, op);
     }
 
-    fn half(&self, collective: &Collective, name: &str, opcode: &'static str, role: Role) -> SyntheticOp {
+    fn half(
+        &self,
+        collective: &SyntheticCollective,
+        name: &str,
+        opcode: &'static str,
+        role: SyntheticRole,
+    ) -> SyntheticOp {
         SyntheticOp {
             operands: vec![(collective.shapes.1.clone(), format!("operand.{}", self.number))],
             attributes: format!(", channel_id={}, {}{}", self.number, collective.groups.text(), collective.attributes),
-            groups: Some(Groups { channel: self.number, ..collective.groups.clone() }),
+            groups: Some(ReplicaGroupPattern { channel: self.number, ..collective.groups.clone() }),
             framework_name: format!("jit(train_step)/jit(main)/{}:", collective.place),
             source_line: 38,
             collective: Some((collective.devices, collective.buffer)),
@@ -347,12 +358,12 @@ impl Compiler<'_> {
         self.number
     }
 
-    fn pace(&self) -> Pace<'_> {
-        Pace { spec: self.spec }
+    fn pace(&self) -> CorePace<'_> {
+        CorePace { spec: self.spec }
     }
 }
 
-pub(super) fn op(name: &str, category: &'static str, role: Role) -> SyntheticOp {
+pub(super) fn op(name: &str, category: &'static str, role: SyntheticRole) -> SyntheticOp {
     SyntheticOp {
         name: name.to_owned(),
         category,
@@ -367,7 +378,7 @@ pub(super) fn op(name: &str, category: &'static str, role: Role) -> SyntheticOp 
         flops: 0,
         bytes: [0; 3],
         collective: None,
-        inner: Inner::Nothing,
+        inner: InnerOp::Nothing,
         inside: None,
         groups: None,
     }

@@ -9,7 +9,7 @@
 //! lengths of ops and not from intervals, so that they are an independent account
 //! of what the interval arithmetic of the analyses must find.
 
-use super::op::{Inner, Role, SyntheticOp};
+use super::op::{InnerOp, SyntheticOp, SyntheticRole};
 
 /// From the start of a program to its first op.
 pub(super) const LEAD_IN_PS: i64 = 5_000;
@@ -24,8 +24,8 @@ const LEAST_WAIT_PS: i64 = 1_250;
 
 /// An op at its time, relative to the start of the program.
 #[derive(Clone, Copy, Debug)]
-pub struct Execution {
-    /// Index into [`Schedule::ops`].
+pub struct ScheduledExecution {
+    /// Index into [`SyntheticSchedule::ops`].
     pub op: usize,
     /// Begin.
     pub start_ps: i64,
@@ -35,7 +35,7 @@ pub struct Execution {
 
 /// Something in flight.
 #[derive(Clone, Copy, Debug)]
-pub struct InFlight {
+pub struct ScheduledTransfer {
     /// The op that starts it.
     pub start_op: usize,
     /// The op that waits for it.
@@ -48,7 +48,7 @@ pub struct InFlight {
 
 /// Sums over one execution of the program on one device, ps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sums {
+pub struct ScheduleSums {
     /// Ops that compute.
     pub compute: i64,
     /// Of these, matmuls.
@@ -67,14 +67,14 @@ pub struct Sums {
     pub busy: i64,
 }
 
-impl Sums {
+impl ScheduleSums {
     /// Communication beside which nothing is computed.
     pub fn comm_exposed(&self) -> i64 {
         self.comm - self.comm_hidden
     }
 }
 
-impl std::ops::Add for Sums {
+impl std::ops::Add for ScheduleSums {
     type Output = Self;
     fn add(self, other: Self) -> Self {
         Self {
@@ -92,47 +92,47 @@ impl std::ops::Add for Sums {
 
 /// One execution of a program.
 #[derive(Debug, Default)]
-pub struct Schedule {
+pub struct SyntheticSchedule {
     /// Distinct ops.
     pub ops: Vec<SyntheticOp>,
     /// Executions in time order, a loop before what it contains.
-    pub executions: Vec<Execution>,
+    pub executions: Vec<ScheduledExecution>,
     /// What is in flight.
-    pub in_flight: Vec<InFlight>,
+    pub in_flight: Vec<ScheduledTransfer>,
     /// Length of the program.
     pub dur_ps: i64,
     /// What tests expect.
-    pub sums: Sums,
+    pub sums: ScheduleSums,
     cursor: i64,
 }
 
 /// Something started and not yet done.
-pub struct Pending {
+pub struct PendingTransfer {
     start_op: usize,
     start_ps: i64,
     takes_ps: i64,
     computed_before: i64,
 }
 
-impl Schedule {
+impl SyntheticSchedule {
     pub(super) fn new() -> Self {
         Self { cursor: LEAD_IN_PS, ..Self::default() }
     }
 
     fn place(&mut self, op: usize, dur_ps: i64) {
-        self.executions.push(Execution { op, start_ps: self.cursor, dur_ps });
+        self.executions.push(ScheduledExecution { op, start_ps: self.cursor, dur_ps });
         self.cursor += dur_ps;
         let sums = &mut self.sums;
         match self.ops[op].role {
-            Role::Matmul => (sums.compute, sums.matmul) = (sums.compute + dur_ps, sums.matmul + dur_ps),
-            Role::Vector => sums.compute += dur_ps,
-            Role::SyncCollective => {
+            SyntheticRole::Matmul => (sums.compute, sums.matmul) = (sums.compute + dur_ps, sums.matmul + dur_ps),
+            SyntheticRole::Vector => sums.compute += dur_ps,
+            SyntheticRole::SyncCollective => {
                 sums.comm += dur_ps;
                 sums.comm_blocking += dur_ps;
             }
-            Role::CollectiveStart | Role::CollectiveDone => sums.comm_blocking += dur_ps,
-            Role::CopyStart | Role::CopyDone => sums.copy_wait += dur_ps,
-            Role::Loop => {}
+            SyntheticRole::CollectiveStart | SyntheticRole::CollectiveDone => sums.comm_blocking += dur_ps,
+            SyntheticRole::CopyStart | SyntheticRole::CopyDone => sums.copy_wait += dur_ps,
+            SyntheticRole::Loop => {}
         }
     }
 
@@ -150,35 +150,40 @@ impl Schedule {
     }
 
     /// Starts something that takes `takes_ps`.
-    pub(super) fn start(&mut self, op: SyntheticOp, takes_ps: i64) -> Pending {
+    pub(super) fn start(&mut self, op: SyntheticOp, takes_ps: i64) -> PendingTransfer {
         let start_ps = self.cursor;
         self.run(SyntheticOp { dur_ps: ISSUE_PS, ..op });
-        Pending { start_op: self.ops.len() - 1, start_ps, takes_ps, computed_before: self.sums.compute }
+        PendingTransfer { start_op: self.ops.len() - 1, start_ps, takes_ps, computed_before: self.sums.compute }
     }
 
-    pub(super) fn op_of(&self, pending: &Pending) -> &SyntheticOp {
+    pub(super) fn op_of(&self, pending: &PendingTransfer) -> &SyntheticOp {
         &self.ops[pending.start_op]
     }
 
     /// Waits for what is left of it.
-    pub(super) fn finish(&mut self, pending: &Pending, op: SyntheticOp) {
+    pub(super) fn finish(&mut self, pending: &PendingTransfer, op: SyntheticOp) {
         let elapsed = self.cursor - pending.start_ps;
         let wait = (pending.takes_ps - elapsed).max(LEAST_WAIT_PS);
         self.run(SyntheticOp { dur_ps: wait, ..op });
         let done_op = self.ops.len() - 1;
         let dur_ps = elapsed + wait;
-        if self.ops[done_op].role == Role::CollectiveDone {
+        if self.ops[done_op].role == SyntheticRole::CollectiveDone {
             self.sums.comm += dur_ps;
             self.sums.comm_hidden += self.sums.compute - pending.computed_before;
         }
-        self.in_flight.push(InFlight { start_op: pending.start_op, done_op, start_ps: pending.start_ps, dur_ps });
+        self.in_flight.push(ScheduledTransfer {
+            start_op: pending.start_op,
+            done_op,
+            start_ps: pending.start_ps,
+            dur_ps,
+        });
     }
 
     /// Runs all of `body` so many times inside `outer`, with some time of the loop's own before each.
     pub(super) fn repeat(&mut self, outer: SyntheticOp, body: Vec<SyntheticOp>, times: u32, own_ps: i64) {
         let iteration = own_ps + body.iter().map(|op| op.dur_ps).sum::<i64>();
         let total = i64::from(times) * iteration;
-        self.ops.push(SyntheticOp { dur_ps: total, inner: Inner::Loop { times: u64::from(times) }, ..outer });
+        self.ops.push(SyntheticOp { dur_ps: total, inner: InnerOp::Loop { times: u64::from(times) }, ..outer });
         let outer = self.ops.len() - 1;
         let start = self.cursor;
         self.place(outer, total);

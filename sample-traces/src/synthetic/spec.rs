@@ -2,7 +2,7 @@
 
 use trace_model::Picos;
 
-use super::chip::Chip;
+use super::chip::SyntheticChip;
 
 /// Which devices record asynchronous spans of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct TrainingSpec {
     /// Names the files.
     pub name: String,
     /// Chip generation.
-    pub chip: Chip,
+    pub chip: SyntheticChip,
     /// Devices along the data axis.
     pub data: u32,
     /// Devices along the model axis.
@@ -68,7 +68,7 @@ impl Default for TrainingSpec {
     fn default() -> Self {
         Self {
             name: "synthetic".to_owned(),
-            chip: Chip::V5E,
+            chip: SyntheticChip::V5E,
             data: 4,
             model: 2,
             layers: 3,

@@ -6,36 +6,39 @@ use trace_model::{Access, MemoryAccess, MemorySpace, Op, ProgramId, SliceAttr, T
 
 /// All letters that the picture explains.
 #[derive(Default)]
-pub(super) struct Legend {
-    entries: BTreeMap<char, Entry>,
+pub(super) struct PictureLegend {
+    entries: BTreeMap<char, LegendEntry>,
 }
 
-impl Legend {
+impl PictureLegend {
     /// Takes `line` in where it explains a letter.
     pub(super) fn add(&mut self, line: &str) -> bool {
         let Some((left, right)) = line.split_once('=') else { return false };
         let mut letters = left.trim().chars();
         let (Some(letter), None) = (letters.next(), letters.next()) else { return false };
-        self.entries.insert(letter, Entry::parse(right));
+        self.entries.insert(letter, LegendEntry::parse(right));
         true
     }
 
     /// The meaning of `letter`; itself if the legend does not define it.
-    pub(super) fn get(&self, letter: char) -> Entry {
-        self.entries.get(&letter).cloned().unwrap_or_else(|| Entry { name: letter.to_string(), ..Entry::default() })
+    pub(super) fn get(&self, letter: char) -> LegendEntry {
+        self.entries
+            .get(&letter)
+            .cloned()
+            .unwrap_or_else(|| LegendEntry { name: letter.to_string(), ..LegendEntry::default() })
     }
 }
 
 /// What one letter stands for.
 #[derive(Clone, Default)]
-pub(super) struct Entry {
+pub(super) struct LegendEntry {
     pub(super) name: String,
     category: Option<String>,
     hlo_text: Option<String>,
     values: BTreeMap<String, String>,
 }
 
-impl Entry {
+impl LegendEntry {
     pub(super) fn parse(text: &str) -> Self {
         let (text, hlo_text) = match text.split_once(" :: ") {
             Some((text, hlo)) => (text, Some(hlo.trim().to_owned())),

@@ -60,7 +60,7 @@ use trace_model::{
     TimeRange, Timestamp, TraceBuilder, TraceModel, TrackId, TrackKind,
 };
 
-use legend::{Entry, Legend};
+use legend::{LegendEntry, PictureLegend};
 
 /// The trace that `picture` shows.
 ///
@@ -75,12 +75,12 @@ pub fn text_trace(picture: &str) -> TraceModel {
 /// # Panics
 /// Where the picture cannot be understood: it is part of a test.
 pub fn text_builder(picture: &str) -> TraceBuilder {
-    let mut painter = Painter {
+    let mut painter = PicturePainter {
         out: TraceBuilder::new(),
         column: Picos::from_ps(trace_model::time::PS_PER_NS),
         device_clock: None,
         device: None,
-        legend: Legend::default(),
+        legend: PictureLegend::default(),
         modules: BTreeMap::new(),
         pending: Vec::new(),
     };
@@ -104,12 +104,12 @@ pub fn text_builder(picture: &str) -> TraceBuilder {
     painter.out
 }
 
-struct Painter {
+struct PicturePainter {
     out: TraceBuilder,
     column: Picos,
     device_clock: Option<Picos>,
     device: Option<DeviceInfo>,
-    legend: Legend,
+    legend: PictureLegend,
     /// Executions on each device, with their programs.
     modules: BTreeMap<GroupId, Vec<(TimeRange, ProgramId)>>,
     /// Starts whose done was not drawn yet: the track, the name of the done, the slice.
@@ -117,12 +117,12 @@ struct Painter {
 }
 
 /// A run of one letter.
-struct Run {
+struct CharacterRun {
     letter: char,
     range: TimeRange,
 }
 
-impl Painter {
+impl PicturePainter {
     fn direct(&mut self, directive: &str) {
         let (name, rest) = directive.split_once(' ').unwrap_or((directive, ""));
         let time = || rest.parse().unwrap_or_else(|error| panic!("@{directive}: {error}"));
@@ -130,7 +130,7 @@ impl Painter {
             "column" => self.column = time(),
             "device-clock" => self.device_clock = Some(time()),
             "device" => {
-                let entry = Entry::parse(rest);
+                let entry = LegendEntry::parse(rest);
                 self.device = Some(DeviceInfo {
                     type_name: (!entry.name.is_empty()).then(|| entry.name.clone()),
                     peak_flops: entry.number("flops"),
@@ -163,7 +163,7 @@ impl Painter {
         }
     }
 
-    fn slice(&mut self, group: GroupId, track: TrackId, kind: TrackKind, range: TimeRange, entry: &Entry) {
+    fn slice(&mut self, group: GroupId, track: TrackId, kind: TrackKind, range: TimeRange, entry: &LegendEntry) {
         let label = self.label(group, kind, range, entry);
         let on_device = !matches!(kind, TrackKind::HostThread);
         let device =
@@ -187,7 +187,7 @@ impl Painter {
         }
     }
 
-    fn label(&mut self, group: GroupId, kind: TrackKind, range: TimeRange, entry: &Entry) -> LabelId {
+    fn label(&mut self, group: GroupId, kind: TrackKind, range: TimeRange, entry: &LegendEntry) -> LabelId {
         match kind {
             TrackKind::Modules => {
                 let program = entry.program(&mut self.out);
@@ -251,16 +251,16 @@ fn numbered<'a>(prefix: &str, name: &'a str) -> Option<(u32, &'a str)> {
     Some((number.parse().ok()?, rest.trim()))
 }
 
-fn runs(cells: &str, column: Picos) -> Vec<Run> {
+fn runs(cells: &str, column: Picos) -> Vec<CharacterRun> {
     let at = |index: usize| Timestamp::from_ps(index as i64 * column.ps());
-    let mut runs: Vec<Run> = Vec::new();
+    let mut runs: Vec<CharacterRun> = Vec::new();
     let mut before = None;
     for (index, letter) in cells.chars().enumerate() {
         let (start, end) = (at(index), at(index + 1));
         match runs.last_mut() {
             _ if matches!(letter, ' ' | '.') => {}
             Some(run) if before == Some(letter) => run.range.end = end,
-            _ => runs.push(Run { letter, range: TimeRange::new(start, end) }),
+            _ => runs.push(CharacterRun { letter, range: TimeRange::new(start, end) }),
         }
         before = Some(letter);
     }

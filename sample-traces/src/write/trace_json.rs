@@ -1,4 +1,4 @@
-//! A [`Session`] as the profiler exports it to `*.trace.json`.
+//! A [`SampleSession`] as the profiler exports it to `*.trace.json`.
 //!
 //! The export loses much, and so does this writer: plane facts, the async line,
 //! some stats, 64-bit thread ids; and every argument becomes text. See
@@ -7,14 +7,14 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::session::{Line, Plane, Session, Stat, Value};
+use crate::session::{SampleLine, SamplePlane, SampleSession, SampleStat, SampleValue};
 
 const HOST_PID: i64 = 701;
 /// Stats that the export drops.
 const INTERNAL_STATS: [&str; 8] = ["_pt", "_p", "_ct", "_c", "_r", "flops", "program_id", "symbol_id"];
 
 /// The text of a `*.trace.json` file.
-pub fn trace_json(session: &Session) -> String {
+pub fn trace_json(session: &SampleSession) -> String {
     let exported: Vec<_> = session.planes.iter().filter_map(|plane| Some((pid(plane)?, plane))).collect();
     let mut out = String::from(r#"{"displayTimeUnit":"ns","metadata":{"highres-ticks":true"#);
     if !session.remark.is_empty() {
@@ -37,7 +37,7 @@ pub fn trace_json(session: &Session) -> String {
 }
 
 /// The process number of an exported plane; other planes are not exported.
-fn pid(plane: &Plane) -> Option<i64> {
+fn pid(plane: &SamplePlane) -> Option<i64> {
     match plane.name.as_str() {
         "/host:CPU" => Some(HOST_PID),
         name if name.starts_with("/device:TPU:") => Some(1 + plane.id),
@@ -46,11 +46,11 @@ fn pid(plane: &Plane) -> Option<i64> {
 }
 
 /// The low 32 bits of the line's id.
-fn tid(line: &Line) -> u32 {
+fn tid(line: &SampleLine) -> u32 {
     line.id as u32
 }
 
-fn process(pid: i64, plane: &Plane, out: &mut String) {
+fn process(pid: i64, plane: &SamplePlane, out: &mut String) {
     let _ = write!(out, r#"{{"ph":"M","pid":{pid},"name":"process_name","args":{{"name":"#);
     quote(&plane.name, out);
     let _ = write!(out, r#"}}}},{{"ph":"M","pid":{pid},"name":"process_sort_index","args":{{"sort_index":{pid}}}}},"#);
@@ -66,7 +66,13 @@ fn process(pid: i64, plane: &Plane, out: &mut String) {
     }
 }
 
-fn duration_event(pid: i64, plane: &Plane, line: &Line, event: &crate::session::Event, out: &mut String) {
+fn duration_event(
+    pid: i64,
+    plane: &SamplePlane,
+    line: &SampleLine,
+    event: &crate::session::SampleEvent,
+    out: &mut String,
+) {
     let metadata = &plane.metadata[event.metadata];
     let microseconds = |ps: i64| ps as f64 / 1e6;
     let start = line.timestamp_ns * 1000 + event.offset_ps;
@@ -98,13 +104,13 @@ fn duration_event(pid: i64, plane: &Plane, line: &Line, event: &crate::session::
     out.push_str(if args.is_empty() { "}," } else { "}}," });
 }
 
-fn as_text(stat: &Stat) -> String {
+fn as_text(stat: &SampleStat) -> String {
     match &stat.value {
-        Value::Int(value) => value.to_string(),
-        Value::Uint(value) => value.to_string(),
-        Value::Double(value) => value.to_string(),
-        Value::Text(value) | Value::Ref(value) => value.clone(),
-        Value::Bytes(_) => "<opaque bytes>".to_owned(),
+        SampleValue::Int(value) => value.to_string(),
+        SampleValue::Uint(value) => value.to_string(),
+        SampleValue::Double(value) => value.to_string(),
+        SampleValue::Text(value) | SampleValue::Ref(value) => value.clone(),
+        SampleValue::Bytes(_) => "<opaque bytes>".to_owned(),
     }
 }
 
@@ -148,7 +154,7 @@ mod tests {
 
     #[test]
     fn threads_are_numbered_by_the_low_half_of_their_line() {
-        let line = |id| Line { id, name: String::new(), timestamp_ns: 0, events: Vec::new() };
+        let line = |id| SampleLine { id, name: String::new(), timestamp_ns: 0, events: Vec::new() };
         assert_eq!(tid(&line(9_183_218_585_576_192_760)), 403_225_336);
         assert_eq!(tid(&line(-7_565_713_996_007_134_123)), 2_613_783_637);
     }
@@ -169,12 +175,12 @@ mod tests {
 
     #[test]
     fn what_the_export_cannot_say_is_left_out() {
-        let mut plane = Plane { id: 2, name: "/device:TPU:0".into(), ..Plane::default() };
+        let mut plane = SamplePlane { id: 2, name: "/device:TPU:0".into(), ..SamplePlane::default() };
         let ops = plane.line(-1, "XLA Ops");
-        plane.event(ops, "say \"hi\"", 5, 0, vec![Stat::uint("flops", 3), Stat::uint("run_id", 4)]);
+        plane.event(ops, "say \"hi\"", 5, 0, vec![SampleStat::uint("flops", 3), SampleStat::uint("run_id", 4)]);
         let hidden = plane.line(4, "Async XLA Ops");
         plane.event(hidden, "copy-start", 0, 9, Vec::new());
-        let session = Session { planes: vec![plane], ..Session::default() };
+        let session = SampleSession { planes: vec![plane], ..SampleSession::default() };
         let json = trace_json(&session);
         assert!(json.contains(
             r#"{"ph":"X","pid":3,"tid":4294967295,"ts":5.0000000000000004e-06,"dur":9.9999999999999995e-07,"name":"say \"hi\"","args":{"run_id":"4"}},"#

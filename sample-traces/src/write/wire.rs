@@ -2,11 +2,11 @@
 
 /// A message that grows.
 #[derive(Default)]
-pub(crate) struct Message {
+pub(crate) struct ProtoMessage {
     bytes: Vec<u8>,
 }
 
-impl Message {
+impl ProtoMessage {
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn numbers_are_written_as_the_wire_format_says() {
-        let mut message = Message::default();
+        let mut message = ProtoMessage::default();
         message.uint(1, 150);
         message.uint(2, 0);
         message.present(2, 0);

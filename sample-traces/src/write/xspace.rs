@@ -1,16 +1,16 @@
-//! A [`Session`] as `XSpace` protobuf (`*.xplane.pb`).
+//! A [`SampleSession`] as `XSpace` protobuf (`*.xplane.pb`).
 //!
 //! Field numbers are those of `tsl/profiler/protobuf/xplane.proto`:
 //! <https://github.com/google/tsl/blob/main/tsl/profiler/protobuf/xplane.proto>.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::wire::Message;
-use crate::session::{Line, Plane, Session, Stat, Value};
+use super::wire::ProtoMessage;
+use crate::session::{SampleLine, SamplePlane, SampleSession, SampleStat, SampleValue};
 
 /// The bytes of an `*.xplane.pb` file.
-pub fn xspace_bytes(session: &Session) -> Vec<u8> {
-    let mut space = Message::default();
+pub fn xspace_bytes(session: &SampleSession) -> Vec<u8> {
+    let mut space = ProtoMessage::default();
     for plane in &session.planes {
         space.message(1, |out| write_plane(plane, out));
     }
@@ -21,7 +21,7 @@ pub fn xspace_bytes(session: &Session) -> Vec<u8> {
 /// Numbers of the stat names (and shared strings) of one plane.
 type StatIds<'a> = BTreeMap<&'a str, u64>;
 
-fn write_plane(plane: &Plane, out: &mut Message) {
+fn write_plane(plane: &SamplePlane, out: &mut ProtoMessage) {
     let ids = stat_ids(plane);
     out.int(1, plane.id);
     out.text(2, &plane.name);
@@ -46,7 +46,7 @@ fn write_plane(plane: &Plane, out: &mut Message) {
     write_stats(6, &plane.stats, &ids, out);
 }
 
-fn write_line(line: &Line, plane: &Plane, ids: &StatIds<'_>, out: &mut Message) {
+fn write_line(line: &SampleLine, plane: &SamplePlane, ids: &StatIds<'_>, out: &mut ProtoMessage) {
     out.int(1, line.id);
     out.text(2, &line.name);
     out.int(3, line.timestamp_ns);
@@ -62,40 +62,40 @@ fn write_line(line: &Line, plane: &Plane, ids: &StatIds<'_>, out: &mut Message) 
     out.int(9, end.unwrap_or(0));
 }
 
-fn metadata_id(plane: &Plane, index: usize) -> i64 {
+fn metadata_id(plane: &SamplePlane, index: usize) -> i64 {
     plane.metadata[index].id.unwrap_or(index as i64 + 1)
 }
 
-fn write_map_entry(field: u32, key: i64, out: &mut Message, value: impl FnOnce(&mut Message)) {
+fn write_map_entry(field: u32, key: i64, out: &mut ProtoMessage, value: impl FnOnce(&mut ProtoMessage)) {
     out.message(field, |out| {
         out.int(1, key);
         out.message(2, value);
     });
 }
 
-fn write_stats(field: u32, stats: &[Stat], ids: &StatIds<'_>, out: &mut Message) {
+fn write_stats(field: u32, stats: &[SampleStat], ids: &StatIds<'_>, out: &mut ProtoMessage) {
     for stat in stats {
         out.message(field, |out| {
             out.uint(1, ids[stat.name.as_str()]);
             match &stat.value {
-                Value::Double(value) => out.double(2, *value),
-                Value::Uint(value) => out.present(3, *value),
-                Value::Int(value) => out.present(4, *value as u64),
-                Value::Text(value) => out.bytes(5, value.as_bytes()),
-                Value::Bytes(value) => out.bytes(6, value),
-                Value::Ref(value) => out.present(7, ids[value.as_str()]),
+                SampleValue::Double(value) => out.double(2, *value),
+                SampleValue::Uint(value) => out.present(3, *value),
+                SampleValue::Int(value) => out.present(4, *value as u64),
+                SampleValue::Text(value) => out.bytes(5, value.as_bytes()),
+                SampleValue::Bytes(value) => out.bytes(6, value),
+                SampleValue::Ref(value) => out.present(7, ids[value.as_str()]),
             }
         });
     }
 }
 
-fn stat_ids(plane: &Plane) -> StatIds<'_> {
+fn stat_ids(plane: &SamplePlane) -> StatIds<'_> {
     let on_metadata = plane.metadata.iter().flat_map(|metadata| &metadata.stats);
     let on_events = plane.lines.iter().flat_map(|line| &line.events).flat_map(|event| &event.stats);
     let mut names = BTreeSet::new();
     for stat in plane.stats.iter().chain(on_metadata).chain(on_events) {
         names.insert(stat.name.as_str());
-        if let Value::Ref(text) = &stat.value {
+        if let SampleValue::Ref(text) = &stat.value {
             names.insert(text);
         }
     }

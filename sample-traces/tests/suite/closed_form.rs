@@ -19,7 +19,7 @@ use analysis::reports::summary::utilization::Utilization;
 use analysis::{Context, Options, ReportCache, Scope};
 use importers::{InputSource, Progress};
 use sample_traces::sample_specs;
-use sample_traces::synthetic::{Chip, Expected, Role, Run, TrainingSpec};
+use sample_traces::synthetic::{ExpectedNumbers, SyntheticChip, SyntheticRole, SyntheticRun, TrainingSpec};
 use sample_traces::write::{trace_json, xspace_bytes};
 use trace_model::{GroupKind, IssueKind, TraceModel, TrackKind};
 
@@ -27,16 +27,16 @@ fn open(name: &str, bytes: Vec<u8>) -> TraceModel {
     importers::import(&InputSource::from_bytes(name, bytes).unwrap(), &Progress::new()).unwrap()
 }
 
-fn open_protobuf(run: &Run) -> TraceModel {
+fn open_protobuf(run: &SyntheticRun) -> TraceModel {
     open("sample.xplane.pb", xspace_bytes(&run.session()))
 }
 
-fn open_json(run: &Run) -> TraceModel {
+fn open_json(run: &SyntheticRun) -> TraceModel {
     open("sample.trace.json", trace_json(&run.session()).into_bytes())
 }
 
-fn runs() -> impl Iterator<Item = Run> {
-    sample_specs().into_iter().map(|(spec, _)| Run::new(spec))
+fn runs() -> impl Iterator<Item = SyntheticRun> {
+    sample_specs().into_iter().map(|(spec, _)| SyntheticRun::new(spec))
 }
 
 fn close(value: f64, expected: f64) -> bool {
@@ -87,7 +87,7 @@ fn op_times_and_work_are_exact() {
     }
 }
 
-fn check_op_table(expected: &Expected, report: &OpsReport) {
+fn check_op_table(expected: &ExpectedNumbers, report: &OpsReport) {
     let rows: BTreeMap<_, _> = report.rows.iter().map(|row| ((row.program(), row.name()), row)).collect();
     assert_eq!(rows.len(), expected.ops.len());
     for op in &expected.ops {
@@ -98,11 +98,11 @@ fn check_op_table(expected: &Expected, report: &OpsReport) {
         assert_eq!((row.total_time_ps(), row.self_time_ps()), (op.total_ps, op.self_ps), "{}", op.name);
         assert_eq!((row.costs().flops, row.costs().model_flops), (Some(op.flops), Some(op.flops)), "{}", op.name);
         assert_eq!(row.costs().bytes, Some(op.bytes), "{}", op.name);
-        assert_eq!(row.is_leaf(), op.role != Role::Loop, "{}", op.name);
+        assert_eq!(row.is_leaf(), op.role != SyntheticRole::Loop, "{}", op.name);
         if let Some(memory) = row.costs().memory {
             assert_eq!((memory.hbm_bytes, memory.total()), (op.hbm_bytes, op.bytes), "{}", op.name);
         }
-        if op.role == Role::Matmul {
+        if op.role == SyntheticRole::Matmul {
             let rate = op.flops as f64 / (op.total_ps as f64 / 1e12);
             assert!(close(row.rates().flops_per_second.unwrap(), rate));
         }
@@ -129,7 +129,7 @@ fn each_core_is_as_busy_as_its_program_says() {
 }
 
 /// From the first step, or op where steps are not recorded, to the end of the last.
-fn window_ps(run: &Run) -> i64 {
+fn window_ps(run: &SyntheticRun) -> i64 {
     let steps = &run.expected.steps;
     let recorded = steps[steps.len() - 1].device.1 - steps[0].device.0;
     if run.spec.steps_line { recorded } else { run.expected.ops_ps }
@@ -168,7 +168,7 @@ fn communication_is_hidden_and_exposed_as_scheduled() {
     }
 }
 
-fn check_communication(run: &Run, report: &OverlapReport, format: &str) {
+fn check_communication(run: &SyntheticRun, report: &OverlapReport, format: &str) {
     let sums = &run.expected.sums;
     assert_eq!(report.cores.len(), run.spec.devices() as usize);
     for core in &report.cores {
@@ -237,7 +237,7 @@ fn steps_are_those_of_the_line_or_of_the_programs() {
 fn a_recompilation_in_step_7_is_explained() {
     let spec =
         TrainingSpec { name: "recompile_7".to_owned(), steps: 10, recompile_at: Some(7), ..TrainingSpec::default() };
-    let run = Run::new(spec);
+    let run = SyntheticRun::new(spec);
     let expected = run.expected.compile.as_ref().expect("a recompilation");
     let report = report!(Compile, &open_protobuf(&run));
     let [row] = &report.list[..] else { panic!("{:?}", report.list) };
@@ -308,7 +308,7 @@ fn clocks_are_as_far_apart_as_they_were_made() {
 #[test]
 fn overlap_changes_only_what_it_hides() {
     let open = |overlap| {
-        let run = Run::new(TrainingSpec { overlap, ..TrainingSpec::default() });
+        let run = SyntheticRun::new(TrainingSpec { overlap, ..TrainingSpec::default() });
         let report = report!(Ops, &open_protobuf(&run));
         (run, report)
     };
@@ -324,7 +324,13 @@ fn overlap_changes_only_what_it_hides() {
 #[test]
 fn padding_shows_as_missing_matrix_utilization() {
     let util = |width, hidden| {
-        let run = Run::new(TrainingSpec { chip: Chip::V6E, width, hidden, model: 1, ..TrainingSpec::default() });
+        let run = SyntheticRun::new(TrainingSpec {
+            chip: SyntheticChip::V6E,
+            width,
+            hidden,
+            model: 1,
+            ..TrainingSpec::default()
+        });
         let report = report!(Ops, &open_protobuf(&run));
         let core = &report.cores[0];
         let rate = core.mxu_flops.unwrap() / (core.mxu_time_ps as f64 / 1e12);

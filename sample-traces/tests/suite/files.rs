@@ -7,8 +7,8 @@ use std::io::Read as _;
 use std::path::Path;
 
 use sample_traces::big::{BigSpec, big_model, big_xspace};
-use sample_traces::session::{Session, Value};
-use sample_traces::synthetic::{Run, TrainingSpec};
+use sample_traces::session::{SampleSession, SampleValue};
+use sample_traces::synthetic::{SyntheticRun, TrainingSpec};
 use sample_traces::write::{gzip, trace_json, xspace_bytes};
 use sample_traces::{sample_files, sample_specs};
 use trace_model::{IssueKind, TraceModel};
@@ -95,17 +95,21 @@ fn map<'a>(message: &[(u64, Field<'a>)], number: u64) -> BTreeMap<i64, Vec<(u64,
         .collect()
 }
 
-fn check_stat(stat: Field<'_>, expected: &sample_traces::session::Stat, names: &BTreeMap<i64, Vec<(u64, Field<'_>)>>) {
+fn check_stat(
+    stat: Field<'_>,
+    expected: &sample_traces::session::SampleStat,
+    names: &BTreeMap<i64, Vec<(u64, Field<'_>)>>,
+) {
     let stat = fields(stat.bytes());
     let name_of = |id: u64| one(&names[&(id as i64)], 2).map_or("", |field| field.text());
     assert_eq!(name_of(one(&stat, 1).unwrap().number()), expected.name);
     match &expected.value {
-        Value::Double(value) => assert_eq!(one(&stat, 2).unwrap().number(), value.to_bits()),
-        Value::Uint(value) => assert_eq!(one(&stat, 3).unwrap().number(), *value),
-        Value::Int(value) => assert_eq!(one(&stat, 4).unwrap().number() as i64, *value),
-        Value::Text(value) => assert_eq!(one(&stat, 5).unwrap().text(), value),
-        Value::Bytes(value) => assert_eq!(one(&stat, 6).unwrap().bytes(), value),
-        Value::Ref(value) => assert_eq!(name_of(one(&stat, 7).unwrap().number()), value),
+        SampleValue::Double(value) => assert_eq!(one(&stat, 2).unwrap().number(), value.to_bits()),
+        SampleValue::Uint(value) => assert_eq!(one(&stat, 3).unwrap().number(), *value),
+        SampleValue::Int(value) => assert_eq!(one(&stat, 4).unwrap().number() as i64, *value),
+        SampleValue::Text(value) => assert_eq!(one(&stat, 5).unwrap().text(), value),
+        SampleValue::Bytes(value) => assert_eq!(one(&stat, 6).unwrap().bytes(), value),
+        SampleValue::Ref(value) => assert_eq!(name_of(one(&stat, 7).unwrap().number()), value),
     }
 }
 
@@ -146,8 +150,8 @@ fn the_protobuf_says_what_the_session_says() {
     }
 }
 
-fn overlapped() -> Session {
-    Run::new(TrainingSpec { overlap: true, steps: 2, data: 2, ..TrainingSpec::default() }).session()
+fn overlapped() -> SampleSession {
+    SyntheticRun::new(TrainingSpec { overlap: true, steps: 2, data: 2, ..TrainingSpec::default() }).session()
 }
 
 #[test]

@@ -8,7 +8,7 @@ use analysis::reports::host::gaps::{GapPlace, Gaps, GapsReport, IdleCause};
 use analysis::{Context, Options, ReportCache, Scope};
 use importers::{InputSource, Progress};
 use sample_traces::sample_specs;
-use sample_traces::synthetic::{ExpectedCompile, Run, StepTimes, TrainingSpec};
+use sample_traces::synthetic::{ExpectedCompile, SyntheticRun, SyntheticStepTimes, TrainingSpec};
 use sample_traces::write::{trace_json, xspace_bytes};
 use trace_model::{Picos, TraceModel};
 
@@ -27,7 +27,7 @@ fn gaps_of(model: &TraceModel) -> GapsReport {
 }
 
 /// What the host does between two programs of device `ordinal`, in the order of [`Cause::ALL`].
-fn expected(run: &Run, ordinal: i64, pair: &[StepTimes]) -> Vec<(IdleCause, i64)> {
+fn expected(run: &SyntheticRun, ordinal: i64, pair: &[SyntheticStepTimes]) -> Vec<(IdleCause, i64)> {
     let (last, next) = (pair[0], pair[1]);
     let skew = run.spec.device_skew.ps();
     let enqueued = next.enqueue + ordinal * PER_DEVICE_PS;
@@ -49,7 +49,7 @@ fn expected(run: &Run, ordinal: i64, pair: &[StepTimes]) -> Vec<(IdleCause, i64)
     parts.into_iter().filter(|&(_, time)| time > 0).collect()
 }
 
-fn check(run: &Run, report: &GapsReport, name: &str) {
+fn check(run: &SyntheticRun, report: &GapsReport, name: &str) {
     assert_eq!(report.devices.len(), run.spec.devices() as usize, "{name}");
     for (ordinal, device) in report.devices.iter().enumerate() {
         let mut gaps: Vec<_> = device.gaps.iter().filter(|gap| gap.place == GapPlace::Between).collect();
@@ -77,7 +77,7 @@ fn check(run: &Run, report: &GapsReport, name: &str) {
 #[test]
 fn gaps_are_what_the_host_did_in_them() {
     for (spec, _) in sample_specs() {
-        let run = Run::new(spec);
+        let run = SyntheticRun::new(spec);
         let name = &run.spec.name;
         let open = |name: &str, bytes| {
             importers::import(&InputSource::from_bytes(name, bytes).unwrap(), &Progress::new()).unwrap()
@@ -91,7 +91,7 @@ fn gaps_are_what_the_host_did_in_them() {
 #[test]
 fn a_stall_is_input() {
     let open = |stall| {
-        let run = Run::new(TrainingSpec { stall, ..TrainingSpec::default() });
+        let run = SyntheticRun::new(TrainingSpec { stall, ..TrainingSpec::default() });
         let source = InputSource::from_bytes("sample.xplane.pb", xspace_bytes(&run.session())).unwrap();
         gaps_of(&importers::import(&source, &Progress::new()).unwrap())
     };
@@ -108,7 +108,7 @@ fn a_stall_is_input() {
 /// least shift every launch is 0 late, of 25 + 12 µs that the bounds leave.
 #[test]
 fn a_host_that_waits_is_never_ahead() {
-    let run = Run::new(TrainingSpec { data: 1, model: 1, ..TrainingSpec::default() });
+    let run = SyntheticRun::new(TrainingSpec { data: 1, model: 1, ..TrainingSpec::default() });
     let source = InputSource::from_bytes("sample.xplane.pb", xspace_bytes(&run.session())).unwrap();
     let model = importers::import(&source, &Progress::new()).unwrap();
     let (options, reports) = (Options::default(), ReportCache::default());

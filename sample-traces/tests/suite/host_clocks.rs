@@ -6,13 +6,13 @@ use analysis::facts::clock_alignment::HostOffset;
 use analysis::reports::host::clocks::Clocks;
 use analysis::{Context, Options, ReportCache, Scope};
 use importers::{ImportOptions, Progress};
-use sample_traces::synthetic::{HostClock, Run, TrainingSpec};
+use sample_traces::synthetic::{HostClock, SyntheticRun, TrainingSpec};
 use sample_traces::write::xspace_bytes;
 use trace_model::Picos;
 
 /// Host `b` against host `a`, which has the right time.
 fn offset(spec: TrainingSpec, clock: HostClock) -> Option<HostOffset> {
-    let run = Run::new(spec);
+    let run = SyntheticRun::new(spec);
     let dir = tempfile::tempdir().unwrap();
     for (host, clock) in [("a", HostClock::default()), ("b", clock)] {
         let path = dir.path().join(format!("{host}.xplane.pb"));
@@ -46,7 +46,7 @@ fn a_drift_shows_as_a_difference_of_the_thirds() {
     let drift = found.drift_ppm.unwrap();
     assert!((drift - 40.0).abs() < 0.1, "{found:?}");
     let (first, last) = (found.first_third_ps.unwrap(), found.last_third_ps.unwrap());
-    let run = Run::new(spec());
+    let run = SyntheticRun::new(spec());
     let gained = |step: usize| (run.steps[step].device.1 as f64 * 40e-6) as i64;
     assert!((gained(0)..gained(2)).contains(&(first - ahead.ps())), "{found:?}");
     assert!((gained(4)..=gained(5) + 1_000_000).contains(&(last - ahead.ps())), "{found:?}");

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use sample_traces::rare::{CounterSamples, Megascale, PallasKernel, SparseOffload};
-use sample_traces::session::Session;
-use sample_traces::synthetic::{Run, TrainingSpec};
+use sample_traces::rare::{CounterSamples, MegascaleSample, PallasKernel, SparseOffload};
+use sample_traces::session::SampleSession;
+use sample_traces::synthetic::{SyntheticRun, TrainingSpec};
 use sample_traces::write::{trace_json, xspace_bytes};
 use serde_json::Value;
 
@@ -42,12 +42,15 @@ fn text(title: &'static str, name: &'static str, content: &str) -> Seed {
 pub fn all() -> Vec<Seed> {
     let spec = || TrainingSpec { data: 2, model: 1, layers: 1, steps: 3, ..TrainingSpec::default() };
     let sessions = [
-        ("training", Run::new(spec()).session()),
-        ("training, overlapped", Run::new(TrainingSpec { overlap: true, recompile_at: Some(1), ..spec() }).session()),
+        ("training", SyntheticRun::new(spec()).session()),
+        (
+            "training, overlapped",
+            SyntheticRun::new(TrainingSpec { overlap: true, recompile_at: Some(1), ..spec() }).session(),
+        ),
         ("kernel", PallasKernel { executions: 2, steps: 3, ..PallasKernel::default() }.session()),
         ("counters", CounterSamples::default().session()),
         ("sparse core", SparseOffload::default().session()),
-        ("slices", Megascale::default().session()),
+        ("slices", MegascaleSample::default().session()),
     ];
     let mut seeds = Vec::new();
     for (title, session) in &sessions {
@@ -62,7 +65,7 @@ pub fn all() -> Vec<Seed> {
     seeds
 }
 
-fn proto(session: &Session) -> Vec<Field> {
+fn proto(session: &SampleSession) -> Vec<Field> {
     fields(&xspace_bytes(session), 0).expect("the writer writes protobufs")
 }
 

@@ -6,10 +6,10 @@ use analysis::{ANALYSES, Scope};
 use clap::{Args, ValueEnum};
 
 use crate::cli::common::args::{GateArgs, InputArgs, OutputArgs, ScopeArgs};
-use crate::cli::common::failure::{Failure, Outcome};
+use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::stderr::Stderr;
 use crate::cli::common::{checks, gating, loading, output};
-use crate::render::{Document, View};
+use crate::render::{Document, DocumentView};
 use crate::session::Session;
 
 /// Arguments of the command.
@@ -56,7 +56,7 @@ impl From<SeverityArg> for HintSeverity {
 }
 
 /// Runs the command.
-pub fn run(args: &AnalyzeArgs, stderr: &Stderr) -> Result<Outcome, Failure> {
+pub fn run(args: &AnalyzeArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     check_names(&args.only)?;
     output::check(&args.output)?;
     let mut input = args.input.clone();
@@ -67,7 +67,7 @@ pub fn run(args: &AnalyzeArgs, stderr: &Stderr) -> Result<Outcome, Failure> {
     say_all_warmup(&session, stderr);
     let wanted = |id: &str| args.only.is_empty() || args.only.iter().any(|only| only == id);
     let ids: Vec<_> = ANALYSES.iter().map(|entry| entry.id).filter(|id| wanted(id)).collect();
-    let view = if args.only.is_empty() { View::Summary } else { View::Tables };
+    let view = if args.only.is_empty() { DocumentView::Summary } else { DocumentView::Tables };
     let mut document = Document::new(&session, args.scope.scope(), &ids, view);
     document.gated = gating::judge(&session, document.scope, &args.gates, &input.assume, &args.output, stderr)?;
     output::write(&document, &args.output, stderr)?;
@@ -75,11 +75,11 @@ pub fn run(args: &AnalyzeArgs, stderr: &Stderr) -> Result<Outcome, Failure> {
         return Ok(outcome);
     }
     if let Some(why) = too_severe(&session, args).filter(|_| !args.gates.judge.exit_zero) {
-        return Ok(Outcome::Failed { why, code: args.gates.judge.exit_code_on_fail });
+        return Ok(CommandOutcome::Failed { why, code: args.gates.judge.exit_code_on_fail });
     }
     Ok(match document.doubt() {
-        Some(why) if args.output.strict => Outcome::Inconclusive(why),
-        _ => Outcome::Done,
+        Some(why) if args.output.strict => CommandOutcome::Inconclusive(why),
+        _ => CommandOutcome::Done,
     })
 }
 

@@ -8,11 +8,11 @@ use analysis::{Table, Unit};
 use serde_json::json;
 
 use crate::cli::common::chip_arg::ChipArg;
-use crate::cli::common::failure::{Failure, Outcome};
-use crate::cli::common::values::Format;
+use crate::cli::common::failure::{CommandOutcome, Failure};
+use crate::cli::common::values::OutputFormat;
 use crate::cli::common::{output, terminal};
 use crate::number;
-use crate::render::{Layout, NamedTable, Style, csv, md, ndjson, table};
+use crate::render::{AnsiStyle, NamedTable, TextLayout, csv, md, ndjson, table};
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
@@ -20,18 +20,18 @@ pub struct ChipsArgs {
     /// Everything about this one: a name, or a file as for `--device-spec`
     pub chip: Option<ChipArg>,
     /// What to print on stdout
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
 }
 
 /// Runs the command.
-pub fn run(args: &ChipsArgs) -> Result<Outcome, Failure> {
+pub fn run(args: &ChipsArgs) -> Result<CommandOutcome, Failure> {
     let chips: Vec<&Chip> = match &args.chip {
         Some(chip) => vec![chip.chip()],
         None => chips().iter().collect(),
     };
     let text = match args.format {
-        Format::Json => format!(
+        OutputFormat::Json => format!(
             "{:#}\n",
             json!({
                 "schema": "systole.chips/1",
@@ -41,20 +41,20 @@ pub fn run(args: &ChipsArgs) -> Result<Outcome, Failure> {
                 })).collect::<Vec<_>>(),
             })
         ),
-        Format::Csv => csv::csv(&facts_table(&chips), 0),
-        Format::Ndjson => {
+        OutputFormat::Csv => csv::csv(&facts_table(&chips), 0),
+        OutputFormat::Ndjson => {
             let facts = NamedTable { report: "chips", table: facts_table(&chips) };
             ndjson::lines(&[&facts], &[], 0)
         }
-        Format::Md => md::markdown(&overview(&chips), 0) + &md::markdown(&facts_table(&chips), 0),
-        Format::Text => text(&chips, args.chip.is_some()),
+        OutputFormat::Md => md::markdown(&overview(&chips), 0) + &md::markdown(&facts_table(&chips), 0),
+        OutputFormat::Text => text(&chips, args.chip.is_some()),
     };
-    if args.format == Format::Text {
+    if args.format == OutputFormat::Text {
         output::print_text(&text)?;
     } else {
         output::print(&text)?;
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// One row per chip, with the most wanted numbers.
@@ -91,7 +91,7 @@ fn facts_table(chips: &[&Chip]) -> Table {
 
 fn text(chips: &[&Chip], in_full: bool) -> String {
     if !in_full {
-        let layout = Layout { width: terminal::width(), top: 0, entries: 0, style: Style::PLAIN };
+        let layout = TextLayout { width: terminal::width(), top: 0, entries: 0, style: AnsiStyle::PLAIN };
         let table = table::table(&overview(chips), &layout);
         return table + "\n`systole chips CHIP` says everything about one, and who says so.\n";
     }

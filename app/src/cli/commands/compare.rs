@@ -7,13 +7,13 @@ use analysis::gates::{self, GateConfig, GatesReport};
 use clap::Args;
 
 use crate::cli::common::args::{AssumeArgs, JudgeArgs, OutputArgs};
-use crate::cli::common::failure::{Failure, Outcome};
+use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::stderr::Stderr;
-use crate::cli::common::summaries::Wanted;
+use crate::cli::common::summaries::RequestedInput;
 use crate::cli::common::values::{FileFormat, StepsArg};
 use crate::cli::common::{gating, output, settings, summaries};
-use crate::render::comparison::{self, Compared};
-use crate::render::{Layout, NamedTable, html, junit, sarif};
+use crate::render::comparison::{self, ComparedRuns};
+use crate::render::{NamedTable, TextLayout, html, junit, sarif};
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
@@ -73,7 +73,7 @@ impl TestArgs {
 }
 
 /// Runs the command.
-pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<Outcome, Failure> {
+pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     let mut options = args.test.options()?;
     output::check(&args.output)?;
     let (base, cand) = sides(args)?;
@@ -96,7 +96,7 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<Outcome, Failure> {
     }
     let comparison = compare(&base, &cand, &options);
     let report = config.as_ref().map(|config| gates::judge(&cand, Some((&base[..], &comparison)), config));
-    let compared = Compared { base: &base, cand: &cand, comparison: &comparison, gates: report.as_ref(), trace };
+    let compared = ComparedRuns { base: &base, cand: &cand, comparison: &comparison, gates: report.as_ref(), trace };
     output::write(&compared, &args.output, stderr)?;
     gating::step_summary(|| comparison::verdict(&compared))?;
     for run in &cand {
@@ -108,8 +108,8 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<Outcome, Failure> {
         return Ok(outcome);
     }
     Ok(match doubt(&comparison) {
-        Some(why) if args.output.strict => Outcome::Inconclusive(why),
-        _ => Outcome::Done,
+        Some(why) if args.output.strict => CommandOutcome::Inconclusive(why),
+        _ => CommandOutcome::Done,
     })
 }
 
@@ -119,8 +119,8 @@ fn set_by(options: &mut CompareOptions, config: &GateConfig) {
     (options.test.min_steps, options.require) = (test.min_steps, require);
 }
 
-impl output::Written for Compared<'_> {
-    fn rendered(&self, format: FileFormat, layout: &Layout) -> Result<String, Failure> {
+impl output::Writable for ComparedRuns<'_> {
+    fn rendered(&self, format: FileFormat, layout: &TextLayout) -> Result<String, Failure> {
         let internal = |error: serde_json::Error| Failure::Internal(error.to_string());
         Ok(match format {
             FileFormat::Text | FileFormat::Csv | FileFormat::Ndjson => comparison::text(self, layout),
@@ -154,9 +154,9 @@ fn doubt(compared: &Comparison) -> Option<String> {
 }
 
 /// `BASE CAND`, more of each by name; one path alone is the side that no name gives.
-fn sides(args: &CompareArgs) -> Result<(Vec<Wanted<'_>>, Vec<Wanted<'_>>), Failure> {
-    let mut base: Vec<Wanted<'_>> = args.base.iter().map(|path| (path.as_path(), true)).collect();
-    let mut cand: Vec<Wanted<'_>> = args.cand.iter().map(|path| (path.as_path(), true)).collect();
+fn sides(args: &CompareArgs) -> Result<(Vec<RequestedInput<'_>>, Vec<RequestedInput<'_>>), Failure> {
+    let mut base: Vec<RequestedInput<'_>> = args.base.iter().map(|path| (path.as_path(), true)).collect();
+    let mut cand: Vec<RequestedInput<'_>> = args.cand.iter().map(|path| (path.as_path(), true)).collect();
     match (&args.first, &args.second) {
         (Some(first), Some(second)) => {
             base.insert(0, (first, false));

@@ -3,7 +3,7 @@
 use clap::Args;
 use clap_complete::Shell;
 
-use crate::cli::common::failure::{Failure, Outcome};
+use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::output;
 /// Arguments of the command.
 #[derive(Debug, Args)]
@@ -14,9 +14,9 @@ pub struct CompletionsArgs {
 }
 
 /// Runs the command for this program.
-pub fn run(args: &CompletionsArgs, mut program: clap::Command) -> Result<Outcome, Failure> {
+pub fn run(args: &CompletionsArgs, mut program: clap::Command) -> Result<CommandOutcome, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut program, "systole", &mut script);
     output::print(&String::from_utf8_lossy(&script))?;
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }

@@ -1,6 +1,6 @@
 //! `systole config`: checks a file of settings and gates.
 
-use crate::cli::common::failure::{Failure, Outcome};
+use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::stderr::Stderr;
 use crate::cli::common::{output, settings};
 use clap::{Args, Subcommand};
@@ -25,7 +25,7 @@ pub enum ConfigCommand {
 }
 
 /// Runs `systole config`.
-pub fn run(args: &ConfigArgs, stderr: &Stderr) -> Result<Outcome, Failure> {
+pub fn run(args: &ConfigArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     let ConfigCommand::Check { path } = &args.command;
     let path = path.as_deref().unwrap_or(Path::new(settings::FILE_NAME));
     let wrong = |why: String| Failure::Config { why, path: path.to_owned() };
@@ -43,5 +43,5 @@ pub fn run(args: &ConfigArgs, stderr: &Stderr) -> Result<Outcome, Failure> {
         some(hints.suppressions.len(), "suppression"),
     ];
     output::print(&format!("{}: {}\n", path.display(), parts.join(", ")))?;
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }

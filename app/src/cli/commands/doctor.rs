@@ -4,10 +4,10 @@ use analysis::Scope;
 use clap::Args;
 
 use crate::cli::common::args::{InputArgs, OutputArgs};
-use crate::cli::common::failure::{Failure, Outcome};
+use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::stderr::Stderr;
 use crate::cli::common::{checks, loading, output};
-use crate::render::{Document, View};
+use crate::render::{Document, DocumentView};
 
 /// The analysis behind the command.
 const DOCTOR: &str = "doctor";
@@ -22,14 +22,14 @@ pub struct DoctorArgs {
 }
 
 /// Runs the command.
-pub fn run(args: &DoctorArgs, stderr: &Stderr) -> Result<Outcome, Failure> {
+pub fn run(args: &DoctorArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     output::check(&args.output)?;
     let session = loading::open(&args.input, args.output.format, stderr)?;
     checks::check_devices(&session, &args.input.assume.device)?;
-    let document = Document::new(&session, Scope::WholeTrace, &[DOCTOR], View::Doctor);
+    let document = Document::new(&session, Scope::WholeTrace, &[DOCTOR], DocumentView::Doctor);
     output::write(&document, &args.output, stderr)?;
     Ok(match document.doubt() {
-        Some(why) if args.output.strict => Outcome::Inconclusive(why),
-        _ => Outcome::Done,
+        Some(why) if args.output.strict => CommandOutcome::Inconclusive(why),
+        _ => CommandOutcome::Done,
     })
 }

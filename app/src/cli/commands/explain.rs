@@ -6,25 +6,25 @@ use std::fmt::Write as _;
 use analysis::hints::{rule, rules};
 use serde_json::json;
 
-use crate::cli::common::failure::{Failure, Outcome};
+use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::output;
-use crate::cli::common::values::Format;
+use crate::cli::common::values::OutputFormat;
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
     /// Id of a hint, as in a report: K01; all are listed without it
     pub hint: Option<String>,
     /// What to print on stdout
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
 }
 
 /// Runs the command.
-pub fn run(args: &ExplainArgs) -> Result<Outcome, Failure> {
+pub fn run(args: &ExplainArgs) -> Result<CommandOutcome, Failure> {
     let text = match &args.hint {
         None => list(args.format),
         Some(id) => match rule(id) {
-            Some(rule) if matches!(args.format, Format::Json | Format::Ndjson) => {
+            Some(rule) if matches!(args.format, OutputFormat::Json | OutputFormat::Ndjson) => {
                 let thresholds: Vec<_> = rule
                     .thresholds
                     .iter()
@@ -32,7 +32,7 @@ pub fn run(args: &ExplainArgs) -> Result<Outcome, Failure> {
                     .collect();
                 let page = json!({"schema": "systole.rule/1", "id": rule.id, "title": rule.title,
                     "confidence": rule.confidence, "thresholds": thresholds, "page": rule.page});
-                if args.format == Format::Json { format!("{page:#}\n") } else { format!("{page}\n") }
+                if args.format == OutputFormat::Json { format!("{page:#}\n") } else { format!("{page}\n") }
             }
             Some(rule) => {
                 let mut text = rule.page.to_owned();
@@ -50,36 +50,36 @@ pub fn run(args: &ExplainArgs) -> Result<Outcome, Failure> {
             }
         },
     };
-    if args.format == Format::Text {
+    if args.format == OutputFormat::Text {
         output::print_text(&text)?;
     } else {
         output::print(&text)?;
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
-fn list(format: Format) -> String {
+fn list(format: OutputFormat) -> String {
     let mut text = match format {
-        Format::Json => {
+        OutputFormat::Json => {
             let list: Vec<_> = rules().iter().map(|rule| json!({"id": rule.id, "title": rule.title})).collect();
             return format!("{:#}\n", json!({"schema": "systole.rules/1", "rules": list}));
         }
-        Format::Ndjson => {
+        OutputFormat::Ndjson => {
             let lines = rules().iter().map(|rule| json!({"id": rule.id, "title": rule.title}).to_string() + "\n");
             return lines.collect();
         }
-        Format::Csv => "id,title\n".to_owned(),
-        Format::Md => "| id | what |\n|---|---|\n".to_owned(),
-        Format::Text => String::new(),
+        OutputFormat::Csv => "id,title\n".to_owned(),
+        OutputFormat::Md => "| id | what |\n|---|---|\n".to_owned(),
+        OutputFormat::Text => String::new(),
     };
     for rule in rules() {
         let _ = match format {
-            Format::Csv => writeln!(text, "{},{}", rule.id, crate::render::csv::quoted(rule.title)),
-            Format::Md => writeln!(text, "| {} | {} |", rule.id, rule.title),
+            OutputFormat::Csv => writeln!(text, "{},{}", rule.id, crate::render::csv::quoted(rule.title)),
+            OutputFormat::Md => writeln!(text, "| {} | {} |", rule.id, rule.title),
             _ => writeln!(text, "{}  {}", rule.id, rule.title),
         };
     }
-    if format == Format::Text {
+    if format == OutputFormat::Text {
         text.push_str("\nsystole explain ID tells more.\n");
     }
     text

@@ -6,58 +6,58 @@ use std::fmt::Write as _;
 use importers::IMPORTERS;
 use serde_json::json;
 
-use crate::cli::common::failure::{Failure, Outcome};
+use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::output;
-use crate::cli::common::values::Format;
+use crate::cli::common::values::OutputFormat;
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct FormatsArgs {
     /// What to print on stdout
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
 }
 
 /// Runs the command.
-pub fn run(args: &FormatsArgs) -> Result<Outcome, Failure> {
+pub fn run(args: &FormatsArgs) -> Result<CommandOutcome, Failure> {
     let text = formats_text(args.format);
-    if args.format == Format::Text {
+    if args.format == OutputFormat::Text {
         output::print_text(&text)?;
     } else {
         output::print(&text)?;
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
-fn formats_text(format: Format) -> String {
+fn formats_text(format: OutputFormat) -> String {
     let formats = IMPORTERS.iter().map(|importer| importer.format());
     let mut text = String::new();
     match format {
-        Format::Json => {
+        OutputFormat::Json => {
             let list: Vec<_> = formats
                 .map(|f| json!({"id": f.id, "title": f.title, "extensions": f.extensions, "about": f.about}))
                 .collect();
             text = format!("{:#}\n", json!({"schema": "systole.formats/1", "formats": list}));
         }
-        Format::Ndjson => {
+        OutputFormat::Ndjson => {
             for f in formats {
                 let line = json!({"id": f.id, "title": f.title, "extensions": f.extensions, "about": f.about});
                 let _ = writeln!(text, "{line}");
             }
         }
-        Format::Csv => {
+        OutputFormat::Csv => {
             text.push_str("id,title,extensions,about\n");
             for f in formats {
                 let cells = [f.id, f.title, &f.extensions.join(" "), f.about].map(crate::render::csv::quoted);
                 let _ = writeln!(text, "{}", cells.join(","));
             }
         }
-        Format::Md => {
+        OutputFormat::Md => {
             text.push_str("| id | format | endings | about |\n|---|---|---|---|\n");
             for f in formats {
                 let _ = writeln!(text, "| {} | {} | {} | {} |", f.id, f.title, f.extensions.join(", "), f.about);
             }
         }
-        Format::Text => {
+        OutputFormat::Text => {
             for f in formats {
                 let _ = writeln!(text, "{} — {}", f.id, f.title);
                 let _ = writeln!(text, "    {}", f.about);

@@ -1,11 +1,11 @@
 //! `systole history`: the runs that were kept, one row each.
 
-use crate::cli::common::failure::{Failure, Outcome};
+use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::history_file::HistoryLine;
 use crate::cli::common::stderr::Stderr;
-use crate::cli::common::values::Format;
+use crate::cli::common::values::OutputFormat;
 use crate::cli::common::{history_file, output, terminal};
-use crate::render::{Layout, NamedTable, Style, csv, md, ndjson, table};
+use crate::render::{AnsiStyle, NamedTable, TextLayout, csv, md, ndjson, table};
 use analysis::compare::LOOP_COMPILATIONS;
 use analysis::{Table, Unit};
 use clap::Args;
@@ -21,12 +21,12 @@ pub struct HistoryArgs {
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub last: usize,
     /// What to print on stdout
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
 }
 
 /// Runs the command.
-pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<Outcome, Failure> {
+pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     let mut lines = history_file::read(&args.path)?;
     if args.last > 0 && lines.len() > args.last {
         lines.drain(..lines.len() - args.last);
@@ -34,11 +34,11 @@ pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<Outcome, Failure> {
     let trend = trend(&lines);
     let internal = |error: serde_json::Error| Failure::Internal(error.to_string());
     output::print(&match args.format {
-        Format::Text => {
-            let style = if stderr.colors_stdout() { Style::COLOR } else { Style::PLAIN };
-            table::table(&trend, &Layout { width: terminal::width(), top: 0, entries: 0, style })
+        OutputFormat::Text => {
+            let style = if stderr.colors_stdout() { AnsiStyle::COLOR } else { AnsiStyle::PLAIN };
+            table::table(&trend, &TextLayout { width: terminal::width(), top: 0, entries: 0, style })
         }
-        Format::Json => {
+        OutputFormat::Json => {
             let runs: Vec<Value> = lines
                 .iter()
                 .map(|line| {
@@ -49,11 +49,11 @@ pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<Outcome, Failure> {
             let whole = json!({"schema": "systole.trend/1", "runs": runs});
             serde_json::to_string_pretty(&whole).map_err(internal)? + "\n"
         }
-        Format::Ndjson => ndjson::lines(&[&NamedTable { report: "history", table: trend }], &[], 0),
-        Format::Csv => csv::csv(&trend, 0),
-        Format::Md => md::markdown(&trend, 0),
+        OutputFormat::Ndjson => ndjson::lines(&[&NamedTable { report: "history", table: trend }], &[], 0),
+        OutputFormat::Csv => csv::csv(&trend, 0),
+        OutputFormat::Md => md::markdown(&trend, 0),
     })?;
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// One row a run, the oldest first.

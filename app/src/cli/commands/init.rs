@@ -9,9 +9,9 @@ use analysis::reports::steps::step_parts::StepPart;
 use clap::Args;
 
 use crate::cli::common::args::AssumeArgs;
-use crate::cli::common::failure::{Failure, Outcome};
+use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::stderr::Stderr;
-use crate::cli::common::values::Format;
+use crate::cli::common::values::OutputFormat;
 use crate::cli::common::{output, summaries};
 /// Arguments of the command.
 #[derive(Debug, Args)]
@@ -27,7 +27,7 @@ pub struct InitArgs {
 }
 
 /// Runs the command.
-pub fn run(args: &InitArgs, stderr: &Stderr) -> Result<Outcome, Failure> {
+pub fn run(args: &InitArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     if let Some(path) = &args.output {
         output::check_file(path)?;
         if path.exists() {
@@ -35,13 +35,13 @@ pub fn run(args: &InitArgs, stderr: &Stderr) -> Result<Outcome, Failure> {
         }
     }
     let paths: Vec<(&Path, bool)> = args.paths.iter().map(|path| (path.as_path(), false)).collect();
-    let runs = summaries::summaries(&paths, &args.assume, None, Format::Json, stderr)?;
+    let runs = summaries::summaries(&paths, &args.assume, None, OutputFormat::Json, stderr)?;
     let text = config_of(&runs);
     match &args.output {
         Some(path) => output::write_to(path, &text)?,
         None => output::print(&text)?,
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// Room that a budget leaves above what was seen.

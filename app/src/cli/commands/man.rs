@@ -3,7 +3,7 @@
 use clap::Args;
 use clap_mangen::Man;
 
-use crate::cli::common::failure::{Failure, Outcome};
+use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::output;
 /// Arguments of the command.
 #[derive(Debug, Args)]
@@ -13,7 +13,7 @@ pub struct ManArgs {
 }
 
 /// Runs the command for this program.
-pub fn run(args: &ManArgs, mut program: clap::Command) -> Result<Outcome, Failure> {
+pub fn run(args: &ManArgs, mut program: clap::Command) -> Result<CommandOutcome, Failure> {
     // Global options and full names of commands come with this.
     program.build();
     let page = match &args.command {
@@ -26,5 +26,5 @@ pub fn run(args: &ManArgs, mut program: clap::Command) -> Result<Outcome, Failur
     let mut text = Vec::new();
     Man::new(page).render(&mut text).map_err(Failure::Stdout)?;
     output::print(&String::from_utf8_lossy(&text))?;
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }

@@ -6,27 +6,27 @@ use analysis::gates::{GateMetric, METRICS, suffixes};
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::cli::common::failure::{Failure, Outcome};
+use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::output;
-use crate::cli::common::values::Format;
+use crate::cli::common::values::OutputFormat;
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct MetricsArgs {
     /// What to print on stdout
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
 }
 
 /// Runs the command.
-pub fn run(args: &MetricsArgs) -> Result<Outcome, Failure> {
+pub fn run(args: &MetricsArgs) -> Result<CommandOutcome, Failure> {
     output::print(&match args.format {
-        Format::Text => text(),
-        Format::Json => json()?,
-        Format::Ndjson => METRICS.iter().map(|one| metric(one).to_string() + "\n").collect(),
-        Format::Csv => comma_separated(),
-        Format::Md => markdown(),
+        OutputFormat::Text => text(),
+        OutputFormat::Json => json()?,
+        OutputFormat::Ndjson => METRICS.iter().map(|one| metric(one).to_string() + "\n").collect(),
+        OutputFormat::Csv => comma_separated(),
+        OutputFormat::Md => markdown(),
     })?;
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 fn text() -> String {

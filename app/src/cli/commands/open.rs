@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 
 use crate::cli::common::args::AssumeArgs;
-use crate::cli::common::failure::{Failure, Outcome};
+use crate::cli::common::failure::{CommandOutcome, Failure};
 #[cfg(feature = "gui")]
 use crate::cli::common::loading;
 use crate::cli::common::stderr::Stderr;
@@ -40,7 +40,7 @@ pub struct OpenArgs {
 
 /// Runs the command.
 #[cfg(feature = "gui")]
-pub fn run(args: OpenArgs, stderr: &Stderr) -> Result<Outcome, Failure> {
+pub fn run(args: OpenArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     if !has_display() {
         return Err(Failure::Display("neither DISPLAY nor WAYLAND_DISPLAY is set".to_owned()));
     }
@@ -53,7 +53,7 @@ pub fn run(args: OpenArgs, stderr: &Stderr) -> Result<Outcome, Failure> {
             failure.to_string()
         })
     };
-    let launch = crate::gui::Launch {
+    let launch = crate::gui::WindowOptions {
         path: args.path,
         second: args.second,
         import,
@@ -64,12 +64,12 @@ pub fn run(args: OpenArgs, stderr: &Stderr) -> Result<Outcome, Failure> {
         Ok(crate::gui::NoWindow(why)) => Failure::Display(why),
         Err(error) => Failure::Internal(format!("{error:#}")),
     })?;
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// Runs the command.
 #[cfg(not(feature = "gui"))]
-pub fn run(args: OpenArgs, _talk: &Stderr) -> Result<Outcome, Failure> {
+pub fn run(args: OpenArgs, _talk: &Stderr) -> Result<CommandOutcome, Failure> {
     drop(args);
     Err(Failure::Usage("this build has no window; build with the feature \"gui\", or use analyze".to_owned()))
 }
@@ -78,7 +78,7 @@ pub fn run(args: OpenArgs, _talk: &Stderr) -> Result<Outcome, Failure> {
 mod tests {
     use clap::Parser as _;
 
-    use crate::cli::command_line::{Cli, Command};
+    use crate::cli::command_line::{Cli, CliCommand};
 
     #[test]
     fn a_window_takes_the_assumptions_of_a_report() {
@@ -87,8 +87,8 @@ mod tests {
         let of = |command: &str| {
             let args = ["systole", command, "trace"].into_iter().chain(words);
             match Cli::try_parse_from(args).unwrap().command {
-                Command::Analyze(args) => args.input.assume,
-                Command::Open(args) => args.assume,
+                CliCommand::Analyze(args) => args.input.assume,
+                CliCommand::Open(args) => args.assume,
                 other => panic!("{other:?}"),
             }
         };

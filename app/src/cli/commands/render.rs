@@ -9,11 +9,11 @@ use clap::{Args, ValueEnum};
 use trace_model::TimeRange;
 
 use crate::cli::common::args::{InputArgs, ScopeArgs};
-use crate::cli::common::failure::{Failure, Outcome};
+use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::stderr::Stderr;
-use crate::cli::common::values::{Format, STANDARD, StepsArg};
+use crate::cli::common::values::{OutputFormat, STANDARD, StepsArg};
 use crate::cli::common::{checks, loading, output};
-use crate::export::{self, Format as ExportFormat, Look, Panel};
+use crate::export::{self, PictureFormat, PicturePanel, PictureStyle};
 use crate::view::state::{ColorBy, ViewCommand, ViewState};
 use crate::view::timeline::trace::OpenTrace;
 
@@ -90,10 +90,10 @@ impl FromStr for ScaleArg {
 }
 
 /// Runs the command.
-pub fn run(args: &RenderArgs, stderr: &Stderr) -> Result<Outcome, Failure> {
+pub fn run(args: &RenderArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     let out = args.out.as_deref().filter(|path| path.as_os_str() != STANDARD);
-    let format = out.map_or(Ok(ExportFormat::Svg), ExportFormat::of).map_err(Failure::Usage)?;
-    let session = loading::open(&args.input, Format::Json, stderr)?;
+    let format = out.map_or(Ok(PictureFormat::Svg), PictureFormat::of).map_err(Failure::Usage)?;
+    let session = loading::open(&args.input, OutputFormat::Json, stderr)?;
     checks::check_scope(&session, &args.input, &args.scope)?;
     let trace = OpenTrace::new(args.input.path.clone(), session);
     let mut state = ViewState::new(&trace.model);
@@ -103,11 +103,12 @@ pub fn run(args: &RenderArgs, stderr: &Stderr) -> Result<Outcome, Failure> {
     if args.by_name {
         state.apply(&ViewCommand::Color(ColorBy::Name), &trace.model);
     }
-    let look = Look { width: args.size.width, height: args.size.height, dark: args.dark, ..Look::default() };
+    let look =
+        PictureStyle { width: args.size.width, height: args.size.height, dark: args.dark, ..PictureStyle::default() };
     let panel = match args.panel {
-        PictureArg::Timeline => Panel::Timeline,
-        PictureArg::Roofline => Panel::Roofline,
-        PictureArg::Steps => Panel::Steps,
+        PictureArg::Timeline => PicturePanel::Timeline,
+        PictureArg::Roofline => PicturePanel::Roofline,
+        PictureArg::Steps => PicturePanel::Steps,
     };
     let drawing = export::draw(panel, &trace, &state, None, look).map_err(Failure::Usage)?;
     let file = export::encoded(&drawing, format, args.scale.0).map_err(Failure::Usage)?;
@@ -119,7 +120,7 @@ pub fn run(args: &RenderArgs, stderr: &Stderr) -> Result<Outcome, Failure> {
         // Without a name it is SVG, which is text.
         None => output::print(&String::from_utf8_lossy(&file))?,
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }
 
 /// What part of the trace is wanted; all where `None`.

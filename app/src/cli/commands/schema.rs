@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 
-use crate::cli::common::failure::{Failure, Outcome};
+use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::output;
 use crate::render::{comparison, json};
 
@@ -56,8 +56,8 @@ fn history() -> serde_json::Result<String> {
 }
 
 /// Runs the command.
-pub fn run(args: &SchemaArgs) -> Result<Outcome, Failure> {
+pub fn run(args: &SchemaArgs) -> Result<CommandOutcome, Failure> {
     let text = args.what.text().map_err(|error| Failure::Internal(error.to_string()))?;
     output::print(&text)?;
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }

@@ -7,9 +7,9 @@ use analysis::compare::{Summary, to_json};
 use clap::Args;
 
 use crate::cli::common::args::AssumeArgs;
-use crate::cli::common::failure::{Failure, Outcome};
+use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::stderr::Stderr;
-use crate::cli::common::values::Format;
+use crate::cli::common::values::OutputFormat;
 use crate::cli::common::{checks, loading, output, summaries};
 /// Arguments of the command.
 #[derive(Debug, Args)]
@@ -35,7 +35,7 @@ pub struct SummarizeArgs {
 }
 
 /// Runs the command.
-pub fn run(args: &SummarizeArgs, stderr: &Stderr) -> Result<Outcome, Failure> {
+pub fn run(args: &SummarizeArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     let path = args.output.as_deref().map(|path| match path.to_str().and_then(|text| text.strip_prefix("json=")) {
         Some(rest) => PathBuf::from(rest),
         None => path.to_owned(),
@@ -49,7 +49,7 @@ pub fn run(args: &SummarizeArgs, stderr: &Stderr) -> Result<Outcome, Failure> {
             runs.extend(saved);
             continue;
         }
-        let session = loading::open_path(path, args.run.clone(), &args.assume, Format::Json, stderr)?;
+        let session = loading::open_path(path, args.run.clone(), &args.assume, OutputFormat::Json, stderr)?;
         checks::check_devices(&session, &args.assume.device)?;
         runs.push(summaries::summary_of(&session, Scope::WholeTrace)?);
     }
@@ -59,5 +59,5 @@ pub fn run(args: &SummarizeArgs, stderr: &Stderr) -> Result<Outcome, Failure> {
         Some(path) => output::write_to(&path, &text)?,
         None => output::print(&text)?,
     }
-    Ok(Outcome::Done)
+    Ok(CommandOutcome::Done)
 }

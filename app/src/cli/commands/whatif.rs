@@ -11,10 +11,10 @@ use clap::Args;
 use regex_lite::Regex;
 
 use crate::cli::common::args::{InputArgs, OutputArgs, ScopeArgs};
-use crate::cli::common::failure::{Failure, Outcome};
+use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::stderr::Stderr;
 use crate::cli::common::{checks, loading, output};
-use crate::render::{Document, Section};
+use crate::render::{Document, ReportSection};
 use crate::session::Session;
 
 /// Arguments of the command.
@@ -73,7 +73,7 @@ impl FromStr for Times {
 }
 
 /// Runs the command.
-pub fn run(args: &WhatifArgs, stderr: &Stderr) -> Result<Outcome, Failure> {
+pub fn run(args: &WhatifArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     output::check(&args.output)?;
     let session = loading::open(&args.input, args.output.format, stderr)?;
     checks::check_scope(&session, &args.input, &args.scope)?;
@@ -86,9 +86,9 @@ pub fn run(args: &WhatifArgs, stderr: &Stderr) -> Result<Outcome, Failure> {
     let result = Replay::new(&cx).and_then(|replay| replay.with(&cx, &changes));
     let failed = result.as_ref().err().map(AnalysisError::to_string);
     let result = result.map(|prediction| Arc::new(prediction) as Arc<dyn Report>);
-    let document = Document::of(&session, scope, Section { id: "whatif", title: "What if", result });
+    let document = Document::of(&session, scope, ReportSection { id: "whatif", title: "What if", result });
     output::write(&document, &args.output, stderr)?;
-    Ok(failed.filter(|_| args.output.strict).map_or(Outcome::Done, Outcome::Inconclusive))
+    Ok(failed.filter(|_| args.output.strict).map_or(CommandOutcome::Done, CommandOutcome::Inconclusive))
 }
 
 fn changes(args: &WhatifArgs, session: &Session) -> Result<Vec<Scenario>, Failure> {

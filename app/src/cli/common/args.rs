@@ -9,7 +9,7 @@ use clap::Args;
 use importers::ImportOptions;
 
 use crate::cli::common::chip_arg::ChipArg;
-use crate::cli::common::values::{ClockArg, Format, OutputFile, RangeArg, RolesArg, StepsArg};
+use crate::cli::common::values::{ClockArg, OutputFile, OutputFormat, RangeArg, RolesArg, StepsArg};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Messages")]
 pub struct MessageArgs {
@@ -94,8 +94,8 @@ impl AssumeArgs {
 #[command(next_help_heading = "Output")]
 pub struct OutputArgs {
     /// What to print on stdout
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
     /// Also write this format to this file: text, json, ndjson, csv, md, junit, sarif or html; may be repeated
     ///
     /// json=report.json writes a file; json=- prints it instead of --format. CSV is one table (--table), or all

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use importers::ImportError;
 
 /// How a command that did its work ends.
-pub enum Outcome {
+pub enum CommandOutcome {
     /// Done.
     Done,
     /// Done, but `--strict` asks for more than the trace can tell.

@@ -10,12 +10,12 @@ use analysis::gates::{self, GateConfig, GatesReport};
 use analysis::hints::Hints;
 
 use crate::cli::common::args::{AssumeArgs, GateArgs, JudgeArgs, OutputArgs};
-use crate::cli::common::failure::{Failure, Outcome};
+use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::stderr::Stderr;
-use crate::cli::common::values::{FileFormat, Format};
+use crate::cli::common::values::{FileFormat, OutputFormat};
 use crate::cli::common::{history_file, settings, summaries};
-use crate::render::verdict_md::{self, Parts};
-use crate::render::{Document, Gated};
+use crate::render::verdict_md::{self, VerdictParts};
+use crate::render::{Document, GatedDocument};
 use crate::session::Session;
 
 /// Judges the run; `None` where nobody asks.
@@ -26,7 +26,7 @@ pub fn judge(
     assume: &AssumeArgs,
     output: &OutputArgs,
     stderr: &Stderr,
-) -> Result<Option<Gated>, Failure> {
+) -> Result<Option<GatedDocument>, Failure> {
     let is_used = args.judge.budget.is_some() || (args.are_set() && assume.config.is_some());
     if !is_used {
         settings::say_ignored(assume.config.as_deref(), stderr);
@@ -42,14 +42,14 @@ pub fn judge(
     };
     let run = summaries::summary_of(session, scope)?;
     let paths: Vec<(&Path, bool)> = args.baseline.iter().map(|path| (path.as_path(), true)).collect();
-    let baseline = summaries::summaries(&paths, assume, None, Format::Json, stderr)?;
+    let baseline = summaries::summaries(&paths, assume, None, OutputFormat::Json, stderr)?;
     config.check_names(&baseline, std::slice::from_ref(&run)).map_err(|error| Failure::Usage(error.to_string()))?;
     let (report, comparison) = if args.are_set() {
         gates::against(&run, &baseline, &config)
     } else {
         gates::against(&run, &[], &GateConfig::default())
     };
-    Ok(Some(Gated { are_set: args.are_set(), report, run, comparison }))
+    Ok(Some(GatedDocument { are_set: args.are_set(), report, run, comparison }))
 }
 
 /// Tells CI, keeps history, and decides how `analyze` ends.
@@ -58,7 +58,7 @@ pub fn conclude(
     args: &JudgeArgs,
     strict: bool,
     stderr: &Stderr,
-) -> Result<Option<Outcome>, Failure> {
+) -> Result<Option<CommandOutcome>, Failure> {
     let Some(gated) = &document.gated else { return Ok(None) };
     keep_history(args, &gated.run, &gated.report)?;
     if !gated.are_set {
@@ -75,18 +75,18 @@ pub fn keep_history(args: &JudgeArgs, run: &Summary, report: &GatesReport) -> Re
 }
 
 /// How a command ends whose gates say this; tells people and CI.
-pub fn outcome(report: &GatesReport, args: &JudgeArgs, strict: bool, stderr: &Stderr) -> Option<Outcome> {
+pub fn outcome(report: &GatesReport, args: &JudgeArgs, strict: bool, stderr: &Stderr) -> Option<CommandOutcome> {
     tell(report, stderr);
     let failed: Vec<&str> = report.failed().map(|gate| gate.message.as_str()).collect();
     if !failed.is_empty() && !args.exit_zero {
-        return Some(Outcome::Failed { why: failed.join("; "), code: args.exit_code_on_fail });
+        return Some(CommandOutcome::Failed { why: failed.join("; "), code: args.exit_code_on_fail });
     }
     let mut unclear: Vec<&str> = report.inconclusive().map(|gate| gate.message.as_str()).collect();
     // Gates that cannot tell for the same reason say it once.
     unclear.dedup();
     if !unclear.is_empty() {
         if strict && !args.exit_zero {
-            return Some(Outcome::Inconclusive(unclear.join("; ")));
+            return Some(CommandOutcome::Inconclusive(unclear.join("; ")));
         }
         stderr.warn(&format!("inconclusive: {}", unclear.join("; ")));
     }
@@ -127,9 +127,9 @@ pub fn step_summary(verdict: impl FnOnce() -> String) -> Result<(), Failure> {
     append(&path, &verdict()).map_err(|error| Failure::Write { error, path })
 }
 
-fn verdict(document: &Document, gated: &Gated) -> String {
+fn verdict(document: &Document, gated: &GatedDocument) -> String {
     let hints = document.session.report::<Hints>(document.scope).ok();
-    let parts = Parts {
+    let parts = VerdictParts {
         run: &gated.run,
         gates: Some(&gated.report),
         comparison: gated.comparison.as_ref(),

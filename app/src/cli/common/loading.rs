@@ -14,7 +14,7 @@ use trace_model::{IssueKind, Severity};
 use crate::cli::common::args::{AssumeArgs, InputArgs};
 use crate::cli::common::failure::Failure;
 use crate::cli::common::stderr::{Stderr, harmless};
-use crate::cli::common::values::{Format, STANDARD};
+use crate::cli::common::values::{OutputFormat, STANDARD};
 use crate::cli::common::{settings, stdin};
 use crate::session::Session;
 
@@ -24,7 +24,7 @@ const REDRAW_EVERY: Duration = Duration::from_millis(100);
 const BAR_CELLS: usize = 30;
 
 /// Opens what the user named and says on stderr what happened.
-pub fn open(input: &InputArgs, format: Format, stderr: &Stderr) -> Result<Session, Failure> {
+pub fn open(input: &InputArgs, format: OutputFormat, stderr: &Stderr) -> Result<Session, Failure> {
     open_path(&input.path, input.run.clone(), &input.assume, format, stderr)
 }
 
@@ -42,7 +42,7 @@ pub fn open_path(
     path: &Path,
     run: Option<String>,
     assume: &AssumeArgs,
-    format: Format,
+    format: OutputFormat,
     stderr: &Stderr,
 ) -> Result<Session, Failure> {
     let started = Instant::now();
@@ -54,8 +54,10 @@ pub fn open_path(
         (None, path)
     };
     let progress = Arc::new(Progress::new());
-    let bar = (stderr.warns() && std::io::stderr().is_terminal()).then(|| Bar::start(Arc::clone(&progress))).flatten();
-    let notice = if stderr.warns() && is_stream(path) { Notice::start(path) } else { None };
+    let bar = (stderr.warns() && std::io::stderr().is_terminal())
+        .then(|| ProgressLine::start(Arc::clone(&progress)))
+        .flatten();
+    let notice = if stderr.warns() && is_stream(path) { PipeNotice::start(path) } else { None };
     let opened = match spooled {
         None => Session::open(path, &import, options, &progress),
         Some(stdin::Spooled { source, sha256 }) => importers::import_source(&source, &import, &progress)
@@ -71,7 +73,7 @@ pub fn open_path(
     say_what_was_read(&session, stderr, started.elapsed());
     say_which_files(&session, stderr);
     // The text says it itself.
-    if format != Format::Text {
+    if format != OutputFormat::Text {
         warn_of_losses(&session, stderr);
     }
     Ok(session)
@@ -113,9 +115,9 @@ fn is_stream(path: &Path) -> bool {
 }
 
 /// A thread that says, after a while, that a pipe has nothing to read.
-struct Notice(Bar);
+struct PipeNotice(ProgressLine);
 
-impl Notice {
+impl PipeNotice {
     fn start(path: &Path) -> Option<Self> {
         let text = format!("waiting for the other end of {}; Ctrl+C stops", path.display());
         let (stop, stopped) = sync_channel(1);
@@ -125,7 +127,7 @@ impl Notice {
             }
         };
         let thread = thread::Builder::new().name("pipe-notice".to_owned()).spawn(say).ok()?;
-        Some(Self(Bar { stop, thread }))
+        Some(Self(ProgressLine { stop, thread }))
     }
 
     fn stop(self) {
@@ -134,12 +136,12 @@ impl Notice {
 }
 
 /// A thread that draws until told to stop.
-struct Bar {
+struct ProgressLine {
     stop: std::sync::mpsc::SyncSender<()>,
     thread: thread::JoinHandle<()>,
 }
 
-impl Bar {
+impl ProgressLine {
     /// `None` where the system has no thread left: then there is no bar.
     fn start(progress: Arc<Progress>) -> Option<Self> {
         let (stop, stopped) = sync_channel(1);

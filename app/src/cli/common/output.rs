@@ -9,7 +9,7 @@ use crate::cli::common::stderr::{Stderr, without_orders};
 use crate::cli::common::terminal;
 use crate::cli::common::values::{FileFormat, STANDARD};
 use crate::files::{directory_of, write_file};
-use crate::render::{self, Document, Layout, NamedTable, Style, csv, ndjson};
+use crate::render::{self, AnsiStyle, Document, NamedTable, TextLayout, csv, ndjson};
 
 /// Refuses outputs that cannot be, before an hour of work.
 pub fn check(output: &OutputArgs) -> Result<(), Failure> {
@@ -54,9 +54,9 @@ fn without_slash(path: &Path) -> std::path::PathBuf {
 }
 
 /// What can be written in each format.
-pub trait Written {
+pub trait Writable {
     /// As text of a format other than CSV and NDJSON.
-    fn rendered(&self, format: FileFormat, layout: &Layout) -> Result<String, Failure>;
+    fn rendered(&self, format: FileFormat, layout: &TextLayout) -> Result<String, Failure>;
     /// All tables, each with the id of its report.
     fn tables(&self) -> Vec<NamedTable>;
     /// Reports that say nothing, and why.
@@ -64,9 +64,9 @@ pub trait Written {
 }
 
 /// Writes the files first, so that a closed pipe does not cost them.
-pub fn write(document: &impl Written, output: &OutputArgs, stderr: &Stderr) -> Result<(), Failure> {
+pub fn write(document: &impl Writable, output: &OutputArgs, stderr: &Stderr) -> Result<(), Failure> {
     for file in output.output.iter().filter(|file| !file.is_stdout()) {
-        let layout = layout_of(output, terminal::DEFAULT_WIDTH, Style::PLAIN);
+        let layout = layout_of(output, terminal::DEFAULT_WIDTH, AnsiStyle::PLAIN);
         let path = &file.path;
         if file.format == FileFormat::Csv && is_directory(path) {
             write_tables(document, output, path)?;
@@ -75,7 +75,7 @@ pub fn write(document: &impl Written, output: &OutputArgs, stderr: &Stderr) -> R
         }
         stderr.detail(&format!("wrote {}", path.display()));
     }
-    let style = if stderr.colors_stdout() { Style::COLOR } else { Style::PLAIN };
+    let style = if stderr.colors_stdout() { AnsiStyle::COLOR } else { AnsiStyle::PLAIN };
     let layout = layout_of(output, terminal::width(), style);
     let format = output.output.iter().find(|file| file.is_stdout()).map_or(output.format.into(), |file| file.format);
     let text = text_of(document, format, output, &layout)?;
@@ -94,17 +94,17 @@ pub fn print_text(text: &str) -> Result<(), Failure> {
 }
 
 /// People see the first rows; programs get everything that a program can be expected to take.
-fn layout_of(output: &OutputArgs, width: usize, style: Style) -> Layout {
+fn layout_of(output: &OutputArgs, width: usize, style: AnsiStyle) -> TextLayout {
     const ROWS: usize = 10;
     const ENTRIES: usize = 10_000;
-    Layout { width, top: output.top.unwrap_or(ROWS), entries: output.top.unwrap_or(ENTRIES), style }
+    TextLayout { width, top: output.top.unwrap_or(ROWS), entries: output.top.unwrap_or(ENTRIES), style }
 }
 
 fn text_of(
-    document: &impl Written,
+    document: &impl Writable,
     format: FileFormat,
     output: &OutputArgs,
-    layout: &Layout,
+    layout: &TextLayout,
 ) -> Result<String, Failure> {
     let rows = output.top.unwrap_or(0);
     let wanted = output.table.as_deref();
@@ -123,7 +123,7 @@ fn text_of(
 }
 
 /// Every table as a file of its own.
-fn write_tables(document: &impl Written, output: &OutputArgs, directory: &Path) -> Result<(), Failure> {
+fn write_tables(document: &impl Writable, output: &OutputArgs, directory: &Path) -> Result<(), Failure> {
     let failed = |error| Failure::Write { error, path: directory.to_owned() };
     if !directory.is_dir() {
         std::fs::create_dir(without_slash(directory)).map_err(failed)?;
@@ -144,8 +144,8 @@ pub fn write_to(path: &Path, text: &str) -> Result<(), Failure> {
     write_file(path, text).map_err(|error| Failure::Write { error, path: path.to_owned() })
 }
 
-impl Written for Document {
-    fn rendered(&self, format: FileFormat, layout: &Layout) -> Result<String, Failure> {
+impl Writable for Document {
+    fn rendered(&self, format: FileFormat, layout: &TextLayout) -> Result<String, Failure> {
         let internal = |error: serde_json::Error| Failure::Internal(error.to_string());
         let gated = |name| self.gated.as_ref().ok_or_else(|| only_judged(name));
         Ok(match format {

@@ -33,13 +33,13 @@ const MAX_FILE: u64 = 1 << 20;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Config {
+struct ConfigFile {
     #[serde(default)]
     version: Option<u32>,
     #[serde(default)]
     thresholds: BTreeMap<String, f64>,
     #[serde(default)]
-    suppress: Vec<Suppress>,
+    suppress: Vec<SuppressEntry>,
     #[serde(default)]
     defaults: GateDefaults,
     #[serde(default)]
@@ -52,7 +52,7 @@ struct Config {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Suppress {
+struct SuppressEntry {
     hint: String,
     op: Option<String>,
     source: Option<String>,
@@ -97,14 +97,14 @@ pub fn say_ignored(named: Option<&Path>, stderr: &Stderr) {
 
 /// The gates of the text of a file.
 pub fn gates_of(text: &str) -> Result<GateConfig, String> {
-    let Config { defaults, budget, regression, comparable, .. } = config_of(text)?;
+    let ConfigFile { defaults, budget, regression, comparable, .. } = config_of(text)?;
     let gates = GateConfig { defaults, budget, regression, comparable };
     gates.check().map_err(|error| error.to_string())?;
     Ok(gates)
 }
 
-fn config_of(text: &str) -> Result<Config, String> {
-    let config: Config = toml::from_str(text).map_err(|error| with_nearest(error.to_string().trim_end()))?;
+fn config_of(text: &str) -> Result<ConfigFile, String> {
+    let config: ConfigFile = toml::from_str(text).map_err(|error| with_nearest(error.to_string().trim_end()))?;
     match config.version {
         Some(version) if version != 1 => Err(format!("version {version} is not known: this program reads version 1")),
         _ => Ok(config),
@@ -154,7 +154,7 @@ pub fn parse(text: &str, today: Date) -> Result<(HintOptions, Vec<String>), Stri
     }
     let mut options = HintOptions { thresholds: config.thresholds, suppressions: Vec::new() };
     let mut expired = Vec::new();
-    for Suppress { hint, op, source, until, reason } in config.suppress {
+    for SuppressEntry { hint, op, source, until, reason } in config.suppress {
         let Some(rule) = rule(&hint) else {
             return Err(format!("no hint is called {hint:?}; `systole explain` lists them"));
         };

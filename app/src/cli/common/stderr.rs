@@ -5,7 +5,7 @@ use std::io::IsTerminal as _;
 use crate::cli::common::args::MessageArgs;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Level {
+enum Verbosity {
     Quiet,
     Normal,
     Verbose,
@@ -14,7 +14,7 @@ enum Level {
 /// What is said on stderr.
 #[derive(Clone)]
 pub struct Stderr {
-    level: Level,
+    level: Verbosity,
     /// Colour on stderr.
     color: bool,
     /// Colour on stdout.
@@ -27,9 +27,9 @@ impl Stderr {
         let wanted = !args.no_color && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let wanted = wanted && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
         let level = match (args.quiet, args.verbose) {
-            (true, _) => Level::Quiet,
-            (_, true) => Level::Verbose,
-            _ => Level::Normal,
+            (true, _) => Verbosity::Quiet,
+            (_, true) => Verbosity::Verbose,
+            _ => Verbosity::Normal,
         };
         Self {
             level,
@@ -45,12 +45,12 @@ impl Stderr {
 
     /// Whether anything but errors is said.
     pub fn warns(&self) -> bool {
-        self.level > Level::Quiet
+        self.level > Verbosity::Quiet
     }
 
     /// Something that the user asked to hear with `-v`.
     pub fn detail(&self, text: &str) {
-        if self.level == Level::Verbose {
+        if self.level == Verbosity::Verbose {
             self.say("", "2", text);
         }
     }

@@ -3,7 +3,7 @@
 use crate::cli::common::args::AssumeArgs;
 use crate::cli::common::failure::Failure;
 use crate::cli::common::stderr::Stderr;
-use crate::cli::common::values::{Format, StepsArg};
+use crate::cli::common::values::{OutputFormat, StepsArg};
 use crate::cli::common::{checks, history_file, loading};
 use crate::render::InputFile;
 use crate::session::Session;
@@ -15,17 +15,17 @@ use std::io::Read as _;
 use std::path::Path;
 
 /// An input, and whether all runs of a log directory count.
-pub type Wanted<'a> = (&'a Path, bool);
+pub type RequestedInput<'a> = (&'a Path, bool);
 
 /// Largest summary that is read: ten thousand ops in as many steps as are kept.
 const MAX_SUMMARY: u64 = 256 << 20;
 
 /// Every run of a side.
 pub fn summaries(
-    paths: &[Wanted<'_>],
+    paths: &[RequestedInput<'_>],
     assume: &AssumeArgs,
     steps: Option<StepsArg>,
-    format: Format,
+    format: OutputFormat,
     stderr: &Stderr,
 ) -> Result<Vec<Summary>, Failure> {
     let mut out = Vec::new();

@@ -13,7 +13,7 @@ pub const STANDARD: &str = "-";
 
 /// What a report is written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub enum OutputFormat {
     /// For reading on a terminal.
     Text,
     /// Everything, for programs.
@@ -47,14 +47,14 @@ pub enum FileFormat {
     Html,
 }
 
-impl From<Format> for FileFormat {
-    fn from(format: Format) -> Self {
+impl From<OutputFormat> for FileFormat {
+    fn from(format: OutputFormat) -> Self {
         match format {
-            Format::Text => Self::Text,
-            Format::Json => Self::Json,
-            Format::Ndjson => Self::Ndjson,
-            Format::Csv => Self::Csv,
-            Format::Md => Self::Md,
+            OutputFormat::Text => Self::Text,
+            OutputFormat::Json => Self::Json,
+            OutputFormat::Ndjson => Self::Ndjson,
+            OutputFormat::Csv => Self::Csv,
+            OutputFormat::Md => Self::Md,
         }
     }
 }
@@ -167,7 +167,7 @@ mod tests {
     use clap::Parser as _;
 
     use super::*;
-    use crate::cli::command_line::{Cli, Command};
+    use crate::cli::command_line::{Cli, CliCommand};
 
     #[test]
     fn steps_are_one_number_or_two() {
@@ -199,8 +199,8 @@ mod tests {
         for command in ["analyze", "render"] {
             let words = ["systole", command, "trace", "--range", "-2us..-1us"];
             match Cli::try_parse_from(words).unwrap().command {
-                Command::Analyze(args) => assert_eq!(args.scope.range, Some(range(-2_000_000, -1_000_000))),
-                Command::Render(args) => assert_eq!(args.scope.range, Some(range(-2_000_000, -1_000_000))),
+                CliCommand::Analyze(args) => assert_eq!(args.scope.range, Some(range(-2_000_000, -1_000_000))),
+                CliCommand::Render(args) => assert_eq!(args.scope.range, Some(range(-2_000_000, -1_000_000))),
                 other => panic!("{other:?}"),
             }
         }

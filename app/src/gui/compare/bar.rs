@@ -4,18 +4,18 @@ use egui::{Align, Button, DragValue, Layout, Panel as EguiPanel, ProgressBar, Ri
 use trace_model::Picos;
 
 use super::{ComparisonCommand, TraceComparison, second_later};
-use crate::gui::Command;
-use crate::gui::jobs::Memo;
+use crate::gui::AppCommand;
+use crate::gui::jobs::JobAnswer;
 use crate::gui::keys::hint;
 use crate::gui::theme::Theme;
 use crate::gui::times;
 use crate::gui::workspace::Workspace;
 use crate::render::comparison::capitalised;
-use crate::view::compare::{CANCELLED, Lock, Side};
+use crate::view::compare::{CANCELLED, TraceSide, ViewLock};
 use crate::view::time_format;
 
 /// The bar below the toolbar.
-pub fn bar_ui(ui: &mut Ui, comparison: &TraceComparison, first: &Workspace, out: &mut Vec<Command>) {
+pub fn bar_ui(ui: &mut Ui, comparison: &TraceComparison, first: &Workspace, out: &mut Vec<AppCommand>) {
     EguiPanel::top("comparison").show(ui, |ui| {
         ui.add_space(2.0);
         ui.horizontal(|ui| {
@@ -30,13 +30,13 @@ pub fn bar_ui(ui: &mut Ui, comparison: &TraceComparison, first: &Workspace, out:
     });
 }
 
-fn locks_ui(ui: &mut Ui, comparison: &TraceComparison, first: &Workspace, out: &mut Vec<Command>) {
+fn locks_ui(ui: &mut Ui, comparison: &TraceComparison, first: &Workspace, out: &mut Vec<AppCommand>) {
     ui.spacing_mut().item_spacing.x = 3.0;
     ui.label(RichText::new("Locked by").small().weak());
     let has_steps = !comparison.alignment().is_empty();
-    for (lock, title, about) in Lock::ALL {
+    for (lock, title, about) in ViewLock::ALL {
         let is_on = comparison.link.lock == lock;
-        let enabled = lock != Lock::Step || has_steps;
+        let enabled = lock != ViewLock::Step || has_steps;
         let button = ui.add_enabled(enabled, Button::selectable(is_on, title));
         button.widget_info(|| WidgetInfo::selected(Role::Button, enabled, is_on, format!("Lock: {title}")));
         let button = button.on_disabled_hover_text("No steps of the two correspond");
@@ -44,7 +44,7 @@ fn locks_ui(ui: &mut Ui, comparison: &TraceComparison, first: &Workspace, out: &
             out.push(ComparisonCommand::Lock(lock).into());
         }
     }
-    if comparison.link.lock == Lock::Offset {
+    if comparison.link.lock == ViewLock::Offset {
         let zero = second_later(first, &comparison.second);
         let mut ps = (comparison.link.offset - zero).ps() as f64;
         let speed = first.state.place.time.span_ps() / 1000.0;
@@ -60,9 +60,9 @@ fn locks_ui(ui: &mut Ui, comparison: &TraceComparison, first: &Workspace, out: &
     }
 }
 
-fn ends_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<Command>) {
+fn ends_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppCommand>) {
     ui.menu_button("Close", |ui| {
-        for side in Side::BOTH {
+        for side in TraceSide::BOTH {
             let label = format!("Close {}, go on with {}", side.other().name(), side.name());
             if ui.button(label).clicked() {
                 out.push(ComparisonCommand::Keep(side).into());
@@ -82,10 +82,10 @@ fn ends_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<Command>) {
     }
 }
 
-fn statement_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<Command>) {
+fn statement_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppCommand>) {
     let theme = Theme::current(ui);
     match comparison.compared() {
-        Memo::Ready(compared) => {
+        JobAnswer::Ready(compared) => {
             let text = capitalised(&compared.comparison.statement);
             let strong = RichText::new(&text).color(theme.text_strong);
             let text = compared.why_not.as_ref().map_or(text.clone(), |why| format!("{text}\n{}", capitalised(why)));
@@ -94,13 +94,13 @@ fn statement_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<Command
             }
             ui.add(egui::Label::new(strong).truncate()).on_hover_text(text);
         }
-        Memo::Failed { error, .. } if error == CANCELLED => {
+        JobAnswer::Failed { error, .. } if error == CANCELLED => {
             ui.weak("The comparison was stopped.");
             if ui.button("Compare after all").clicked() {
                 out.push(ComparisonCommand::Resume.into());
             }
         }
-        Memo::Failed { error, .. } => {
+        JobAnswer::Failed { error, .. } => {
             let text = format!("The two cannot be compared: {error}. The timelines move freely.");
             ui.add(egui::Label::new(RichText::new(&text).color(theme.warning)).truncate()).on_hover_text(&text);
         }
@@ -109,7 +109,7 @@ fn statement_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<Command
 }
 
 /// How far the comparison is, and the way to be without it.
-fn progress_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<Command>) {
+fn progress_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppCommand>) {
     let Some(progress) = comparison.progress() else { return drop(ui.weak("Comparing …")) };
     if progress.check().is_err() {
         ui.spinner();

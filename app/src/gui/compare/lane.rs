@@ -8,15 +8,15 @@ use egui::{
 };
 use trace_model::Picos;
 
-use super::{Command, ComparisonCommand};
-use crate::gui::jobs::Memo;
+use super::{AppCommand, ComparisonCommand};
+use crate::gui::jobs::JobAnswer;
 use crate::gui::keys::hint;
 use crate::gui::theme::{Theme, readable_on, small_font};
 use crate::gui::timeline::{canvas_x, paint::elided};
 use crate::gui::times;
 use crate::gui::workspace::Workspace;
 use crate::render::comparison::capitalised;
-use crate::view::compare::{Alignment, Compared, Delta, Side, Tone, deltas, tone_of};
+use crate::view::compare::{DeltaTone, StepAlignment, TimeDelta, TraceCorrespondence, TraceSide, deltas, tone_of};
 
 /// Height of the lane.
 const LANE: f32 = 38.0;
@@ -26,7 +26,7 @@ const TWO_LINES: f32 = 150.0;
 const HEAD: f32 = 22.0;
 
 /// Where everything lies.
-pub struct Areas {
+pub struct ComparisonAreas {
     /// Headings of A and B.
     pub heads: [Rect; 2],
     /// Timelines of A and B; only what is above their tracks where these are in one list.
@@ -39,7 +39,7 @@ pub struct Areas {
     whole: Rect,
 }
 
-impl Areas {
+impl ComparisonAreas {
     /// Of a rectangle of which A takes the share `split`.
     pub fn of(rect: Rect, split: f32) -> Self {
         let room = (rect.height() - LANE - 2.0 * HEAD).max(0.0);
@@ -75,10 +75,10 @@ pub fn head_ui(
     ui: &Ui,
     rect: Rect,
     own: &Workspace,
-    side: Side,
+    side: TraceSide,
     has_focus: bool,
-    compared: Option<&Compared>,
-    out: &mut Vec<Command>,
+    compared: Option<&TraceCorrespondence>,
+    out: &mut Vec<AppCommand>,
 ) {
     let theme = Theme::current(ui);
     let painter = ui.painter_at(rect);
@@ -99,8 +99,8 @@ pub fn head_ui(
     let used = elided(&painter, at, Align2::LEFT_CENTER, &name, rect.width() * 0.6, &font, color);
     if let Some(compared) = compared {
         let steps = match side {
-            Side::A => &compared.comparison.base,
-            Side::B => &compared.comparison.cand,
+            TraceSide::A => &compared.comparison.base,
+            TraceSide::B => &compared.comparison.cand,
         };
         let text = match steps.steps {
             0 => "no steady steps".to_owned(),
@@ -131,11 +131,11 @@ pub fn head_ui(
 /// The lane: a click on a step shows it in both timelines, dragging moves the lane.
 pub fn lane_ui(
     ui: &Ui,
-    areas: &Areas,
+    areas: &ComparisonAreas,
     sides: [&Workspace; 2],
-    memo: &Memo<Compared>,
-    alignment: &Alignment,
-    out: &mut Vec<Command>,
+    memo: &JobAnswer<TraceCorrespondence>,
+    alignment: &StepAlignment,
+    out: &mut Vec<AppCommand>,
 ) {
     let theme = Theme::current(ui);
     let rect = areas.lane;
@@ -175,7 +175,7 @@ pub fn lane_ui(
     // Steps of runs that are not comparable, or not compared yet, are shown side by side, without a
     // number.
     // What is noise is known of one step: of several the mean is judged.
-    let tone_of = |delta: &Delta| {
+    let tone_of = |delta: &TimeDelta| {
         let mean = delta.change_ps / delta.steps.1.max(1) as i64;
         let compared = compared.filter(|compared| compared.comparison.is_comparable)?;
         Some(tone_of(mean, Some(&compared.comparison)))
@@ -196,7 +196,7 @@ pub fn lane_ui(
 }
 
 /// The change of all steps, beside the lane.
-fn names_ui(painter: &Painter, rect: Rect, compared: &Compared, theme: &Theme) {
+fn names_ui(painter: &Painter, rect: Rect, compared: &TraceCorrespondence, theme: &Theme) {
     let font = small_font();
     let x = rect.left() + 10.0;
     let room = rect.width() - 16.0;
@@ -219,7 +219,7 @@ fn names_ui(painter: &Painter, rect: Rect, compared: &Compared, theme: &Theme) {
 }
 
 /// By how much parts of the steps of a shape changed, the largest first.
-fn parts_of(compared: Option<&Compared>, delta: &Delta) -> Vec<String> {
+fn parts_of(compared: Option<&TraceCorrespondence>, delta: &TimeDelta) -> Vec<String> {
     let parts = compared.and_then(|compared| compared.parts.of(delta.steps.0, delta.steps.1)).unwrap_or_default();
     parts.iter().map(|(part, ps)| format!("{} {}", part.title(), times::change(*ps as f64, None))).collect()
 }
@@ -228,12 +228,12 @@ fn parts_of(compared: Option<&Compared>, delta: &Delta) -> Vec<String> {
 fn delta_ui(
     painter: &Painter,
     canvas: Rect,
-    delta: &Delta,
-    tone: Option<Tone>,
+    delta: &TimeDelta,
+    tone: Option<DeltaTone>,
     parts: impl FnOnce() -> Vec<String>,
     theme: &Theme,
 ) {
-    let color = theme.slice(tone.unwrap_or(Tone::Noise).color());
+    let color = theme.slice(tone.unwrap_or(DeltaTone::Noise).color());
     let (top, bottom) = (canvas.top() + 3.0, canvas.bottom() - 3.0);
     let x = |x: f32| canvas.left() + x;
     let gap = if delta.top.1 - delta.top.0 > 6.0 { 0.5 } else { 0.0 };
@@ -251,11 +251,11 @@ fn delta_ui(
     let edges = [(delta.top.0, delta.bottom.0), (delta.top.1, delta.bottom.1)];
     let left = at(edges[0], 0.3).max(at(edges[0], 0.7)).max(canvas.left());
     let right = at(edges[1], 0.3).min(at(edges[1], 0.7)).min(canvas.right());
-    let mark = if tone == Tone::Noise { 0.0 } else { 12.0 };
+    let mark = if tone == DeltaTone::Noise { 0.0 } else { 12.0 };
     let room = right - left - 10.0 - mark;
     let font = small_font();
     let full = times::change(delta.change_ps as f64, delta.percent);
-    let full = if tone == Tone::Noise { format!("~ {full}") } else { full };
+    let full = if tone == DeltaTone::Noise { format!("~ {full}") } else { full };
     let short = delta.percent.map(|percent| format!("{percent:+.1}", percent = Percent(percent))).unwrap_or_default();
     let width = |text: &str| painter.layout_no_wrap(text.to_owned(), font.clone(), color.text).size().x;
     let Some(text) = [full, short].into_iter().find(|text| !text.is_empty() && width(text) <= room) else {
@@ -272,8 +272,8 @@ fn delta_ui(
     }
     let middle = pos2(center, canvas.center().y - up);
     let written = painter.text(middle, Align2::CENTER_CENTER, text, font.clone(), color.text);
-    if tone != Tone::Noise {
-        sign_mark(painter, pos2(written.left() - 8.0, middle.y), tone == Tone::Slower, color.text);
+    if tone != DeltaTone::Noise {
+        sign_mark(painter, pos2(written.left() - 8.0, middle.y), tone == DeltaTone::Slower, color.text);
     }
 }
 
@@ -299,7 +299,7 @@ fn selection_ui(painter: &Painter, canvas: Rect, sides: [&Workspace; 2], theme: 
     }
 }
 
-fn holds(delta: &Delta, canvas: Rect, at: egui::Pos2) -> bool {
+fn holds(delta: &TimeDelta, canvas: Rect, at: egui::Pos2) -> bool {
     let share = ((at.y - canvas.top()) / canvas.height().max(1.0)).clamp(0.0, 1.0);
     let x = at.x - canvas.left();
     let edge = |above: f32, below: f32| above + (below - above) * share;
@@ -309,15 +309,20 @@ fn holds(delta: &Delta, canvas: Rect, at: egui::Pos2) -> bool {
 /// Where the times of steps come from.
 const MEASURED: &str = "Measured: each step on the device that took longest. Shares: of the time in A.";
 
-fn about(alignment: &Alignment, delta: &Delta, tone: Option<Tone>, compared: Option<&Compared>) -> String {
+fn about(
+    alignment: &StepAlignment,
+    delta: &TimeDelta,
+    tone: Option<DeltaTone>,
+    compared: Option<&TraceCorrespondence>,
+) -> String {
     let (from, count) = delta.steps;
     let steps = alignment.steps().get(from..from + count).unwrap_or_default();
     let [a, b] = alignment.times_ps(from, count).map(|ps| times::time(Picos::from_ps(ps)));
     let change = times::change(delta.change_ps as f64, delta.percent);
     let verdict = match tone {
-        Some(Tone::Slower) => format!("{change}, longer in B"),
-        Some(Tone::Faster) => format!("{change}, shorter in B"),
-        Some(Tone::Noise) => format!("{change}, not more than noise"),
+        Some(DeltaTone::Slower) => format!("{change}, longer in B"),
+        Some(DeltaTone::Faster) => format!("{change}, shorter in B"),
+        Some(DeltaTone::Noise) => format!("{change}, not more than noise"),
         None if compared.is_some() => "The runs are not comparable.".to_owned(),
         None => "Not compared yet.".to_owned(),
     };

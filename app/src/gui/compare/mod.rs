@@ -13,13 +13,15 @@ use egui::Ui;
 use importers::Progress;
 use trace_model::{Picos, SliceId, Timestamp};
 
-use crate::gui::Command;
-use crate::gui::jobs::{Memo, Wake, Worker};
+use crate::gui::AppCommand;
+use crate::gui::jobs::{JobAnswer, WakeUi, Worker};
 use crate::gui::keys::Keys;
-use crate::gui::sessions::Second;
+use crate::gui::sessions::SavedSecondTrace;
 use crate::gui::settings::Settings;
 use crate::gui::workspace::{Companion, Workspace};
-use crate::view::compare::{Alignment, Compared, Link, Lock, Places, Side, steps_of_both};
+use crate::view::compare::{
+    MatchingTracks, StepAlignment, TraceCorrespondence, TraceSide, ViewLink, ViewLock, steps_of_both,
+};
 use crate::view::state::tabs::COMPARE;
 use crate::view::state::{HighlightedLabels, ViewCommand};
 use crate::view::viewport::Viewport;
@@ -28,13 +30,13 @@ use crate::view::viewport::Viewport;
 #[derive(Clone, Debug, PartialEq)]
 pub enum ComparisonCommand {
     /// Keys and panels are about this side.
-    Focus(Side),
+    Focus(TraceSide),
     /// Keys and panels are about the other side.
     SwapFocus,
     /// A becomes B.
     Swap,
     /// How the views are linked.
-    Lock(Lock),
+    Lock(ViewLock),
     /// Free, or as before.
     ToggleLock,
     /// B is so much later, counted from the beginnings of the traces.
@@ -52,7 +54,7 @@ pub enum ComparisonCommand {
     /// Compare after all.
     Resume,
     /// Close the other side.
-    Keep(Side),
+    Keep(TraceSide),
 }
 
 /// The second trace, and how it is linked to the first.
@@ -60,48 +62,48 @@ pub struct TraceComparison {
     /// Below.
     pub second: Workspace,
     /// How.
-    pub link: Link,
+    pub link: ViewLink,
     /// What is found out about both.
-    compared: Worker<(), Compared>,
+    compared: Worker<(), TraceCorrespondence>,
     /// Steps that correspond, before all else is found out.
-    steps: Worker<(), Arc<Alignment>>,
+    steps: Worker<(), Arc<StepAlignment>>,
     /// The views are as they were kept: nothing moves the one that leads but the user.
     is_restored: bool,
-    places: Places,
-    tables: tab::Tables,
+    places: MatchingTracks,
+    tables: tab::ComparisonTables,
     /// Share of the height that A takes.
     split: f32,
     /// Tracks of both are in one list.
     is_interleaved: bool,
     /// Where the pointer was in the last frame.
-    pointer: Option<(Side, Timestamp)>,
+    pointer: Option<(TraceSide, Timestamp)>,
     /// Which side the mouse is for while it is over tracks of both.
-    mouse: Side,
+    mouse: TraceSide,
 }
 
 impl TraceComparison {
     /// Links `second` to `first`.
-    pub fn new(first: &mut Workspace, mut second: Workspace, wake: &Wake) -> Self {
+    pub fn new(first: &mut Workspace, mut second: Workspace, wake: &WakeUi) -> Self {
         first.apply(&ViewCommand::ShowTab(COMPARE.to_owned()));
         second.state.share_window(&first.state);
         Self {
-            places: Places::new(&first.trace.model, &second.trace.model),
+            places: MatchingTracks::new(&first.trace.model, &second.trace.model),
             second,
-            link: Link::default(),
+            link: ViewLink::default(),
             compared: Worker::new("comparison", Arc::clone(wake)),
             steps: Worker::new("steps of both", Arc::clone(wake)),
             is_restored: false,
-            tables: tab::Tables::default(),
+            tables: tab::ComparisonTables::default(),
             split: 0.5,
             is_interleaved: false,
             pointer: None,
-            mouse: Side::A,
+            mouse: TraceSide::A,
         }
     }
 
     /// What is kept of it in a session.
-    pub fn saved(&self) -> Second {
-        Second {
+    pub fn saved(&self) -> SavedSecondTrace {
+        SavedSecondTrace {
             trace: self.second.trace.path.clone(),
             view: self.second.state.clone(),
             link: self.link.clone(),
@@ -116,7 +118,7 @@ impl TraceComparison {
     }
 
     /// Takes over how it was kept.
-    pub fn restore(&mut self, first: &mut Workspace, saved: Second) {
+    pub fn restore(&mut self, first: &mut Workspace, saved: SavedSecondTrace) {
         self.second.apply(&ViewCommand::Restore(Box::new(saved.view)));
         first.state.share_window(&self.second.state);
         self.link = saved.link;
@@ -134,7 +136,7 @@ impl TraceComparison {
     }
 
     /// What is found out about both, so far.
-    pub fn compared(&self) -> &Memo<Compared> {
+    pub fn compared(&self) -> &JobAnswer<TraceCorrespondence> {
         self.compared.memo()
     }
 
@@ -146,8 +148,8 @@ impl TraceComparison {
         }
         if self.compared.poll() {
             let is_early = self.steps.memo().latest().is_some();
-            if self.link.lock == Lock::Step && self.alignment().is_empty() {
-                self.link.set(Lock::Free);
+            if self.link.lock == ViewLock::Step && self.alignment().is_empty() {
+                self.link.set(ViewLock::Free);
             }
             let focus = self.link.focus;
             if let Some(highlighted) = self.of(first, focus).state.highlighted.clone() {
@@ -171,7 +173,7 @@ impl TraceComparison {
             let (a, b) = (a.clone(), b.clone());
             move |_| steps_of_both(&a, &b)
         });
-        self.compared.ask((), move |progress| Compared::new(&a, &b, progress));
+        self.compared.ask((), move |progress| TraceCorrespondence::new(&a, &b, progress));
     }
 
     /// Whether nothing is being computed.
@@ -181,9 +183,9 @@ impl TraceComparison {
 
     /// A becomes B. The comparison is made anew: changes turn round, and so do the
     /// steps that they are parts of.
-    pub fn swap(&mut self, first: &mut Workspace, wake: &Wake) {
+    pub fn swap(&mut self, first: &mut Workspace, wake: &WakeUi) {
         std::mem::swap(first, &mut self.second);
-        self.places = Places::new(&first.trace.model, &self.second.trace.model);
+        self.places = MatchingTracks::new(&first.trace.model, &self.second.trace.model);
         self.link.focus = self.link.focus.other();
         self.link.leader = self.link.leader.other();
         self.link.offset = -self.link.offset;
@@ -204,15 +206,15 @@ impl TraceComparison {
                 self.lock(first, self.link.lock);
             }
             ComparisonCommand::Offset(offset) => {
-                self.link.set(Lock::Offset);
+                self.link.set(ViewLock::Offset);
                 self.link.offset = second_later(first, &self.second) + *offset;
-                self.follow(first, Side::A, false);
+                self.follow(first, TraceSide::A, false);
             }
             ComparisonCommand::Interleave => {
                 self.is_interleaved = !self.is_interleaved;
                 // The list has become twice as long, or half: about the same is in sight.
                 let share = if self.is_interleaved { 2.0 } else { 0.5 };
-                for side in Side::BOTH {
+                for side in TraceSide::BOTH {
                     self.of(first, side).state.place.scroll *= share;
                 }
                 self.scroll_as_one(first, self.link.focus);
@@ -227,10 +229,10 @@ impl TraceComparison {
     }
 
     /// Locking keeps what stands side by side, unless steps say what belongs there.
-    fn lock(&mut self, first: &mut Workspace, lock: Lock) {
+    fn lock(&mut self, first: &mut Workspace, lock: ViewLock) {
         // Without steps, what stands side by side is all that there is to lock.
-        let lock = if lock == Lock::Step && self.alignment().is_empty() { Lock::Offset } else { lock };
-        if lock != Lock::Step {
+        let lock = if lock == ViewLock::Step && self.alignment().is_empty() { ViewLock::Offset } else { lock };
+        if lock != ViewLock::Step {
             let (a, b) = (first.state.place.time, self.second.state.place.time);
             self.link.offset = b.time_at(0.0) - a.time_at(0.0);
         }
@@ -239,8 +241,8 @@ impl TraceComparison {
     }
 
     /// Changes what is seen of one side, and what is linked to it of the other.
-    pub fn apply(&mut self, first: &mut Workspace, side: Side, command: &ViewCommand) {
-        if *command == ViewCommand::EndGesture && self.link.lock != Lock::Free && side != self.link.leader {
+    pub fn apply(&mut self, first: &mut Workspace, side: TraceSide, command: &ViewCommand) {
+        if *command == ViewCommand::EndGesture && self.link.lock != ViewLock::Free && side != self.link.leader {
             // It only follows, as long as the hand is on the other one.
             let leader = self.link.leader;
             if self.of(first, leader).state.in_gesture() {
@@ -259,10 +261,10 @@ impl TraceComparison {
         if picks {
             self.link.focus = side;
         }
-        let linked = self.link.lock != Lock::Free;
+        let linked = self.link.lock != ViewLock::Free;
         match side {
-            Side::A => self.second.state.share_window(&first.state),
-            Side::B => first.state.share_window(&self.second.state),
+            TraceSide::A => self.second.state.share_window(&first.state),
+            TraceSide::B => first.state.share_window(&self.second.state),
         }
         let scrolls = matches!(command, ViewCommand::ScrollTo(_));
         if linked && scrolls {
@@ -298,7 +300,7 @@ impl TraceComparison {
     }
 
     /// One list has one place: that of `side`, whose wish to see a slice goes before.
-    fn scroll_as_one(&mut self, first: &mut Workspace, side: Side) {
+    fn scroll_as_one(&mut self, first: &mut Workspace, side: TraceSide) {
         if self.is_interleaved {
             let own = &self.of(first, side).state;
             let (scroll, reveals) = (own.place.scroll, own.reveal.is_some());
@@ -309,9 +311,9 @@ impl TraceComparison {
     }
 
     /// Marks on the other side what is marked on this one.
-    fn mark_counterpart(&mut self, first: &mut Workspace, side: Side) {
+    fn mark_counterpart(&mut self, first: &mut Workspace, side: TraceSide) {
         let alignment = self.alignment();
-        if self.link.lock == Lock::Free && alignment.is_empty() {
+        if self.link.lock == ViewLock::Free && alignment.is_empty() {
             return;
         }
         let own = &self.of(first, side).state;
@@ -330,7 +332,7 @@ impl TraceComparison {
     }
 
     /// The same ops on the other side.
-    fn highlight(&mut self, first: &mut Workspace, side: Side, highlighted: &HighlightedLabels) {
+    fn highlight(&mut self, first: &mut Workspace, side: TraceSide, highlighted: &HighlightedLabels) {
         let Some(compared) = self.compared.memo().latest() else {
             // What was highlighted there before has nothing to do with it.
             return self.of(first, side.other()).apply(&ViewCommand::Highlight(None));
@@ -343,23 +345,23 @@ impl TraceComparison {
 
     /// Who goes to an op wants to see it on both sides: where steps lie so that its
     /// partner is out of sight, ops are what is locked from now on.
-    fn keep_in_sight(&mut self, first: &mut Workspace, side: Side) {
+    fn keep_in_sight(&mut self, first: &mut Workspace, side: TraceSide) {
         let start = |own: &Workspace| Some(own.trace.model.slice(own.state.place.selection?).range());
-        let other = if side == Side::A { &self.second } else { &*first };
+        let other = if side == TraceSide::A { &self.second } else { &*first };
         let Some(theirs) = start(other) else { return };
         let view = other.state.place.time.range();
-        if self.link.lock != Lock::Step || view.encloses(theirs) || theirs.encloses(view) {
+        if self.link.lock != ViewLock::Step || view.encloses(theirs) || theirs.encloses(view) {
             return;
         }
         if let (Some(a), Some(b)) = (start(first), start(&self.second)) {
-            self.link.set(Lock::Op);
+            self.link.set(ViewLock::Op);
             self.link.offset = b.start - a.start;
             self.follow(first, side, false);
         }
     }
 
     /// Selects what corresponds to a slice; true where the views are to meet there.
-    fn select_partner(&mut self, first: &mut Workspace, side: Side, slice: SliceId) -> bool {
+    fn select_partner(&mut self, first: &mut Workspace, side: TraceSide, slice: SliceId) -> bool {
         let Some(compared) = self.compared.memo().latest() else { return false };
         let traces = [&first.trace, &self.second.trace];
         let partner = compared.partners.partner(side, slice, traces, &compared.alignment, &self.places);
@@ -374,13 +376,13 @@ impl TraceComparison {
             return false;
         };
         other.apply(&ViewCommand::Reveal(partner));
-        let Some((own, other)) = starts.filter(|_| self.link.lock == Lock::Op) else { return false };
-        self.link.offset = if side == Side::A { other - own } else { own - other };
+        let Some((own, other)) = starts.filter(|_| self.link.lock == ViewLock::Op) else { return false };
+        self.link.offset = if side == TraceSide::A { other - own } else { own - other };
         true
     }
 
     /// Moves the other side to where it belongs beside `leader`.
-    fn follow(&mut self, first: &mut Workspace, leader: Side, in_gesture: bool) {
+    fn follow(&mut self, first: &mut Workspace, leader: TraceSide, in_gesture: bool) {
         self.link.leader = leader;
         let view = self.of(first, leader).state.place.time;
         if let Some(shift) = self.link.shift(leader, &view, &self.alignment()) {
@@ -406,15 +408,15 @@ impl TraceComparison {
         }
     }
 
-    fn alignment(&self) -> Arc<Alignment> {
+    fn alignment(&self) -> Arc<StepAlignment> {
         let compared = self.compared.memo().latest().map(|compared| &compared.alignment);
         compared.or(self.steps.memo().latest()).cloned().unwrap_or_default()
     }
 
-    fn of<'a>(&'a mut self, first: &'a mut Workspace, side: Side) -> &'a mut Workspace {
+    fn of<'a>(&'a mut self, first: &'a mut Workspace, side: TraceSide) -> &'a mut Workspace {
         match side {
-            Side::A => first,
-            Side::B => &mut self.second,
+            TraceSide::A => first,
+            TraceSide::B => &mut self.second,
         }
     }
 
@@ -426,18 +428,18 @@ impl TraceComparison {
         settings: &Settings,
         keys: &Keys,
         loading: Option<(&PathBuf, &Progress)>,
-        out: &mut Vec<Command>,
+        out: &mut Vec<AppCommand>,
     ) {
         bar::bar_ui(ui, self, first, out);
         let focus = self.link.focus;
-        let focused = if focus == Side::A { &*first } else { &self.second };
+        let focused = if focus == TraceSide::A { &*first } else { &self.second };
         let (about, selected) = (self.about(focused), focused.selected_name());
         let Self { second, compared, tables, .. } = self;
-        let mut tab = |ui: &mut Ui, out: &mut Vec<Command>| {
+        let mut tab = |ui: &mut Ui, out: &mut Vec<AppCommand>| {
             tables.ui(ui, compared.memo(), selected.as_deref(), out);
         };
         let companion = Companion { tab: &mut tab, about };
-        let focused = if focus == Side::A { &mut *first } else { second };
+        let focused = if focus == TraceSide::A { &mut *first } else { second };
         focused.panels_ui(ui, settings, keys, Some(companion), loading, out);
         egui::CentralPanel::default().frame(egui::Frame::NONE).show(ui, |ui| {
             self.timelines_ui(ui, first, settings, keys, out);

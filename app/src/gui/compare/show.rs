@@ -7,15 +7,15 @@ use trace_model::Picos;
 use super::TraceComparison;
 use crate::gui::times;
 use crate::gui::workspace::Workspace;
-use crate::view::compare::{Lock, Side};
+use crate::view::compare::{TraceSide, ViewLock};
 use crate::view::state::{HighlightedLabels, ViewCommand};
 use crate::view::viewport::Viewport;
 
 impl TraceComparison {
     pub(super) fn show_steps(&mut self, first: &mut Workspace, from: usize, count: usize) {
         let alignment = self.alignment();
-        if self.link.lock == Lock::Op {
-            self.link.set(Lock::Step);
+        if self.link.lock == ViewLock::Op {
+            self.link.set(ViewLock::Step);
         }
         let steps = alignment.steps().get(from..from + count).unwrap_or_default();
         let (Some(begin), Some(end)) = (steps.first(), steps.last()) else { return };
@@ -23,7 +23,7 @@ impl TraceComparison {
         let long = |i: usize| end.ranges[i].end - begin.ranges[i].start;
         let range = trace_model::TimeRange::at(begin.ranges[0].start, long(0).max(long(1)));
         let view = Viewport::fit(range);
-        for (side, i) in [(Side::A, 0), (Side::B, 1)] {
+        for (side, i) in [(TraceSide::A, 0), (TraceSide::B, 1)] {
             let time = view.shifted(begin.ranges[i].start - begin.ranges[0].start);
             self.of(first, side).apply(&ViewCommand::Look { time, in_gesture: false });
         }
@@ -33,12 +33,12 @@ impl TraceComparison {
         let Some(compared) = self.compared.memo().latest() else { return };
         let Some(op) = rows.first().and_then(|&row| compared.comparison.ops.get(row)) else { return };
         let title = op.cand_name.as_ref().or(op.base_name.as_ref()).cloned().unwrap_or_default();
-        let labels = Side::BOTH
+        let labels = TraceSide::BOTH
             .map(|side| rows.iter().flat_map(|&row| compared.partners.labels(row, side)).collect::<BTreeSet<_>>());
         // The side in focus leads, unless it lacks the op.
         let lead = if labels[self.link.focus.index()].is_empty() { self.link.focus.other() } else { self.link.focus };
         let steps = self.alignment();
-        for side in Side::BOTH {
+        for side in TraceSide::BOTH {
             let highlighted = HighlightedLabels::new(&title, labels[side.index()].iter().copied());
             self.of(first, side).apply(&ViewCommand::Highlight(Some(highlighted)));
         }

@@ -7,37 +7,43 @@ use analysis::{Cell, Table};
 use egui::{RichText, Ui};
 
 use super::ComparisonCommand;
-use crate::gui::Command;
-use crate::gui::jobs::Memo;
+use crate::gui::AppCommand;
+use crate::gui::jobs::JobAnswer;
 use crate::gui::panels::dock::computing_ui;
-use crate::gui::panels::table::{Rows, Sorted};
+use crate::gui::panels::table::{SortedTable, TableRows};
 use crate::gui::panels::tables::one_table_ui;
 use crate::gui::theme::Theme;
 use crate::render::comparison::capitalised;
-use crate::view::compare::{Compared, family_rows};
+use crate::view::compare::{TraceCorrespondence, family_rows};
 
 /// The table that is opened first: where the change is.
 const FIRST: &str = "attribution";
 
 /// Which table is open, and how tables are sorted.
 #[derive(Default)]
-pub struct Tables {
+pub struct ComparisonTables {
     open: Option<&'static str>,
-    sorted: BTreeMap<&'static str, Sorted>,
+    sorted: BTreeMap<&'static str, SortedTable>,
 }
 
-impl Tables {
+impl ComparisonTables {
     /// Other tables take their places.
     pub fn forget(&mut self) {
-        self.sorted.values_mut().for_each(Sorted::forget);
+        self.sorted.values_mut().for_each(SortedTable::forget);
     }
 
     /// Draws them; rows about the op `selected` are marked.
-    pub fn ui(&mut self, ui: &mut Ui, memo: &Memo<Compared>, selected: Option<&str>, out: &mut Vec<Command>) {
+    pub fn ui(
+        &mut self,
+        ui: &mut Ui,
+        memo: &JobAnswer<TraceCorrespondence>,
+        selected: Option<&str>,
+        out: &mut Vec<AppCommand>,
+    ) {
         let theme = Theme::current(ui);
         let compared = match memo {
-            Memo::Ready(compared) => compared,
-            Memo::Failed { error, .. } => {
+            JobAnswer::Ready(compared) => compared,
+            JobAnswer::Failed { error, .. } => {
                 ui.label(RichText::new("The two cannot be compared").strong());
                 ui.label(RichText::new(capitalised(error)).color(theme.text_weak));
                 return;
@@ -63,7 +69,7 @@ impl Tables {
         let is_marked = |row: &[Cell]| row.first().is_some_and(names);
         let sorted = self.sorted.entry(table.id).or_default();
         let ops = |row: usize| ops_of(&compared.comparison, table, row);
-        let about = Rows { selected: None, is_marked: &is_marked, leads: &|row| !ops(row).is_empty() };
+        let about = TableRows { selected: None, is_marked: &is_marked, leads: &|row| !ops(row).is_empty() };
         if let Some(row) = one_table_ui(ui, table, sorted, about, out) {
             let ops = ops(row);
             if !ops.is_empty() {

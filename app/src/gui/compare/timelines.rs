@@ -4,13 +4,13 @@
 use egui::{Pos2, Rect, Ui};
 use trace_model::TimeRange;
 
-use super::{Command, TraceComparison, lane};
+use super::{AppCommand, TraceComparison, lane};
 use crate::gui::keys::Keys;
 use crate::gui::settings::Settings;
 use crate::gui::timeline::{InterleavedTracks, OtherTrace, head_height};
 use crate::gui::workspace::Workspace;
-use crate::view::compare::{Side, interleave};
-use crate::view::state::{Layer, ViewCommand};
+use crate::view::compare::{TraceSide, interleave};
+use crate::view::state::{TimelineLayer, ViewCommand};
 
 impl TraceComparison {
     pub(super) fn timelines_ui(
@@ -19,13 +19,13 @@ impl TraceComparison {
         first: &mut Workspace,
         settings: &Settings,
         keys: &Keys,
-        out: &mut Vec<Command>,
+        out: &mut Vec<AppCommand>,
     ) {
         let rect = ui.available_rect_before_wrap();
         let areas = if self.is_interleaved {
-            lane::Areas::interleaved(rect, head_height(first.state.draws(Layer::Minimap)))
+            lane::ComparisonAreas::interleaved(rect, head_height(first.state.draws(TimelineLayer::Minimap)))
         } else {
-            lane::Areas::of(rect, self.split)
+            lane::ComparisonAreas::of(rect, self.split)
         };
         let rows = self.is_interleaved.then(|| {
             let [a, b] = [&*first, &self.second].map(|own| (own.trace.tree.rows(&own.state), &*own.trace.tree));
@@ -35,12 +35,12 @@ impl TraceComparison {
         let compared = self.compared.memo().latest();
         let alignment = self.alignment();
         let mut hovered = None;
-        for side in Side::BOTH {
-            let own = if side == Side::A { &*first } else { &self.second };
+        for side in TraceSide::BOTH {
+            let own = if side == TraceSide::A { &*first } else { &self.second };
             lane::head_ui(ui, areas.heads[side.index()], own, side, side == self.link.focus, compared, out);
             let cursor = self.pointer.filter(|(on, _)| *on == side.other()).and_then(|(on, at)| {
                 let range = TimeRange::new(at, at);
-                let view = if on == Side::A { first.state.place.time } else { self.second.state.place.time };
+                let view = if on == TraceSide::A { first.state.place.time } else { self.second.state.place.time };
                 let there = self.link.counterpart(on, &view, range, &alignment);
                 there.map(|range| range.start)
             });
@@ -57,11 +57,11 @@ impl TraceComparison {
                 hears_keys: over.unwrap_or(self.link.focus) == side,
                 interleaved,
             };
-            let own = if side == Side::A { &mut *first } else { &mut self.second };
+            let own = if side == TraceSide::A { &mut *first } else { &mut self.second };
             let mut wanted: Vec<ViewCommand> = Vec::new();
             let builder = egui::UiBuilder::new().max_rect(areas.timelines[side.index()]).id_salt(side.name());
             ui.scope_builder(builder, |ui| own.timeline_ui(ui, settings, keys, Some(beside), &mut wanted));
-            out.extend(wanted.into_iter().map(|command| Command::On(side, command)));
+            out.extend(wanted.into_iter().map(|command| AppCommand::On(side, command)));
             hovered = hovered.or(own.hovered().map(|at| (side, at)));
         }
         if hovered != self.pointer {
@@ -77,9 +77,9 @@ impl TraceComparison {
 
     /// The side below the pointer. Of one list, the side whose track is there; it stays while
     /// a button or a key is down, or what these began would end at the next track.
-    fn over(&mut self, ui: &Ui, first: &Workspace, areas: &lane::Areas) -> Option<Side> {
+    fn over(&mut self, ui: &Ui, first: &Workspace, areas: &lane::ComparisonAreas) -> Option<TraceSide> {
         let at = ui.input(|i| i.pointer.hover_pos())?;
-        let above = Side::BOTH.into_iter().find(|side| areas.timelines[side.index()].contains(at));
+        let above = TraceSide::BOTH.into_iter().find(|side| areas.timelines[side.index()].contains(at));
         let body = areas.body.filter(|body| body.contains(at));
         let (None, Some(body)) = (above, body) else { return above };
         if !ui.input(|i| i.pointer.any_down() || !i.keys_down.is_empty()) {
@@ -88,8 +88,8 @@ impl TraceComparison {
         Some(self.mouse)
     }
 
-    fn side_at(&self, first: &Workspace, at: Pos2, body: Rect) -> Option<Side> {
-        let sides = [(Side::A, first), (Side::B, &self.second)];
+    fn side_at(&self, first: &Workspace, at: Pos2, body: Rect) -> Option<TraceSide> {
+        let sides = [(TraceSide::A, first), (TraceSide::B, &self.second)];
         sides.into_iter().find(|(_, own)| own.has_row_at(at.y - body.top())).map(|(side, _)| side)
     }
 }

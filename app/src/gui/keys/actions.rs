@@ -1,14 +1,14 @@
 //! The table of actions.
 
 use super::Keys;
-use crate::export::{Format, Panel as Picture};
-use crate::gui::Command;
+use crate::export::{PictureFormat, PicturePanel as Picture};
+use crate::gui::AppCommand;
 use crate::gui::compare::ComparisonCommand;
 use crate::gui::settings::ThemeChoice;
-use crate::view::compare::{Lock, Side};
+use crate::view::compare::{TraceSide, ViewLock};
 use crate::view::palette::Preset;
 use crate::view::state::tabs::{self, TABS};
-use crate::view::state::{ColorBy, Layer, MouseMode, Neighbour, Panel, ViewCommand, ViewState};
+use crate::view::state::{ColorBy, MouseMode, Neighbour, Panel, TimelineLayer, ViewCommand, ViewState};
 use crate::view::time_format::TimeFormat;
 
 /// Something that can be done.
@@ -20,14 +20,14 @@ pub struct Action {
     /// Keys where nothing else is set.
     pub keys: &'static [&'static str],
     /// What it wants; `None` for what lasts as long as a key is held.
-    pub run: Option<fn(&ViewState) -> Command>,
+    pub run: Option<fn(&ViewState) -> AppCommand>,
 }
 
 const fn action(
     id: &'static str,
     title: &'static str,
     keys: &'static [&'static str],
-    run: fn(&ViewState) -> Command,
+    run: fn(&ViewState) -> AppCommand,
 ) -> Action {
     Action { id, title, keys, run: Some(run) }
 }
@@ -36,11 +36,11 @@ const fn held(id: &'static str, title: &'static str, keys: &'static [&'static st
     Action { id, title, keys, run: None }
 }
 
-fn toggle(state: &ViewState, panel: Panel) -> Command {
+fn toggle(state: &ViewState, panel: Panel) -> AppCommand {
     ViewCommand::ShowPanel(panel, !state.shows(panel)).into()
 }
 
-fn toggle_layer(state: &ViewState, layer: Layer) -> Command {
+fn toggle_layer(state: &ViewState, layer: TimelineLayer) -> AppCommand {
     ViewCommand::ShowLayer(layer, !state.draws(layer)).into()
 }
 
@@ -82,7 +82,7 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
         action("mark", "Mark the time of the selection", &["M", "R"], |_| ViewCommand::MarkSelection(false).into()),
         action("keep-mark", "Keep the marked time as a note", &["Shift+M"], |_| ViewCommand::MarkSelection(true).into()),
         action("mark-all", "Mark the whole trace", &["Ctrl+A"], |_| ViewCommand::MarkAll.into()),
-        action("pin", "Pin the track below the pointer to the top", &["P"], |_| Command::PinHovered),
+        action("pin", "Pin the track below the pointer to the top", &["P"], |_| AppCommand::PinHovered),
         action("isolate", "Draw only what was found, or all", &["I"], |state| ViewCommand::Isolate(!state.isolate).into()),
         action(LEAVE, "Close the box, or select nothing", &["Escape"], leave),
     ]),
@@ -96,63 +96,63 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
         action("search", "Search; Enter / Shift+Enter: next / previous", &["Slash", "Ctrl+F"], |_| ViewCommand::ShowPanel(Panel::Search, true).into()),
         action("found-list", "List what was found", &["L"], |_| ViewCommand::ShowTab(tabs::FOUND.to_owned()).into()),
         action("palette", "Everything that can be done", &["Ctrl+Shift+P", "F1"], |state| toggle(state, Panel::Palette)),
-        action("filter-tracks", "Filter tracks by name", &["Ctrl+P", "Shift+T"], |_| Command::FilterTracks),
+        action("filter-tracks", "Filter tracks by name", &["Ctrl+P", "Shift+T"], |_| AppCommand::FilterTracks),
         action("details", "Details", &["Q"], |state| toggle(state, Panel::Details)),
         action("reports", "Reports", &["Ctrl+B"], |state| toggle(state, Panel::Reports)),
         action("wide", "Reports: most of the window, or a column", &["Ctrl+Shift+B"], |state| ViewCommand::WideReports(!state.wide_reports).into()),
         action("move-tab", "Reports: move the open tab below the timeline", &[], |state| ViewCommand::MoveTab { tab: state.tab.clone(), below: true }.into()),
         action("notes", "Notes", &["N"], |state| toggle(state, Panel::Notes)),
-        action("grid", "Grid", &["G"], |state| toggle_layer(state, Layer::Grid)),
+        action("grid", "Grid", &["G"], |state| toggle_layer(state, TimelineLayer::Grid)),
         action("help", "This help", &["Questionmark"], |state| toggle(state, Panel::Help)),
         action("keys", "Change keys", &[], |state| toggle(state, Panel::Keys)),
-        action("open", "Open a file", &["Ctrl+O"], |_| Command::OpenDialog),
-        action("compare", "Compare with another file", &[], |_| Command::CompareDialog),
-        action("save-session", "Save view and notes as a session", &["Ctrl+S"], |_| Command::SaveSession(String::new())),
-        action("save-svg", "Save the timeline as SVG", &[], |_| Command::SavePicture(Picture::Timeline, Format::Svg)),
-        action("save-picture", "Save the timeline as PNG", &[], |_| Command::SavePicture(Picture::Timeline, Format::Png)),
-        action("save-png", "Save the window as PNG", &[], |_| Command::SaveWindow),
+        action("open", "Open a file", &["Ctrl+O"], |_| AppCommand::OpenDialog),
+        action("compare", "Compare with another file", &[], |_| AppCommand::CompareDialog),
+        action("save-session", "Save view and notes as a session", &["Ctrl+S"], |_| AppCommand::SaveSession(String::new())),
+        action("save-svg", "Save the timeline as SVG", &[], |_| AppCommand::SavePicture(Picture::Timeline, PictureFormat::Svg)),
+        action("save-picture", "Save the timeline as PNG", &[], |_| AppCommand::SavePicture(Picture::Timeline, PictureFormat::Png)),
+        action("save-png", "Save the window as PNG", &[], |_| AppCommand::SaveWindow),
     ]),
     (COMPARE, &[
         action("swap-focus", "Compare: keys and panels are about the other run", &["C"], |_| ComparisonCommand::SwapFocus.into()),
         action("lock", "Compare: lock or unlock the two timelines", &["Shift+C"], |_| ComparisonCommand::ToggleLock.into()),
         action("swap", "Compare: swap A and B", &["X"], |_| ComparisonCommand::Swap.into()),
         action("interleave", "Compare: tracks of both in one list, or one run above the other", &["Shift+X"], |_| ComparisonCommand::Interleave.into()),
-        action("lock-steps", "Compare: lock by steps", &[], |_| ComparisonCommand::Lock(Lock::Step).into()),
-        action("lock-ops", "Compare: lock by ops", &[], |_| ComparisonCommand::Lock(Lock::Op).into()),
-        action("lock-offset", "Compare: lock by an offset", &[], |_| ComparisonCommand::Lock(Lock::Offset).into()),
+        action("lock-steps", "Compare: lock by steps", &[], |_| ComparisonCommand::Lock(ViewLock::Step).into()),
+        action("lock-ops", "Compare: lock by ops", &[], |_| ComparisonCommand::Lock(ViewLock::Op).into()),
+        action("lock-offset", "Compare: lock by an offset", &[], |_| ComparisonCommand::Lock(ViewLock::Offset).into()),
         action("color-change", "Colour by change", &[], |_| ViewCommand::Color(ColorBy::Change).into()),
         action("compare-tab", "Reports: Compare", &[], |_| ViewCommand::ShowTab(tabs::COMPARE.to_owned()).into()),
-        action("keep-a", "Compare: close B", &[], |_| ComparisonCommand::Keep(Side::A).into()),
-        action("keep-b", "Compare: close A", &[], |_| ComparisonCommand::Keep(Side::B).into()),
+        action("keep-a", "Compare: close B", &[], |_| ComparisonCommand::Keep(TraceSide::A).into()),
+        action("keep-b", "Compare: close A", &[], |_| ComparisonCommand::Keep(TraceSide::B).into()),
     ]),
     ("View", &[
         action("fold-all", "Fold all tracks", &[], |_| ViewCommand::FoldAll(true).into()),
         action("unfold-all", "Unfold all tracks", &[], |_| ViewCommand::FoldAll(false).into()),
         action("show-all", "Show all hidden tracks", &[], |_| ViewCommand::ShowAllTracks.into()),
-        action("minimap", "Minimap", &[], |state| toggle_layer(state, Layer::Minimap)),
-        action("steps", "Bands of steps", &[], |state| toggle_layer(state, Layer::Steps)),
-        action("arrows", "Arrows of the selected slice", &[], |state| toggle_layer(state, Layer::Arrows)),
-        action("times", "Times: the next way to write them", &["T"], |_| Command::NextTimes),
-        action("times-digits", "Times: four digits", &[], |_| Command::Times(TimeFormat::Digits)),
-        action("times-exact", "Times: exact", &[], |_| Command::Times(TimeFormat::Exact)),
-        action("times-s", "Times: in seconds", &[], |_| Command::Times(TimeFormat::Seconds)),
-        action("times-ms", "Times: in milliseconds", &[], |_| Command::Times(TimeFormat::Milliseconds)),
-        action("times-us", "Times: in microseconds", &[], |_| Command::Times(TimeFormat::Microseconds)),
-        action("times-ns", "Times: in nanoseconds", &[], |_| Command::Times(TimeFormat::Nanoseconds)),
+        action("minimap", "Minimap", &[], |state| toggle_layer(state, TimelineLayer::Minimap)),
+        action("steps", "Bands of steps", &[], |state| toggle_layer(state, TimelineLayer::Steps)),
+        action("arrows", "Arrows of the selected slice", &[], |state| toggle_layer(state, TimelineLayer::Arrows)),
+        action("times", "Times: the next way to write them", &["T"], |_| AppCommand::NextTimes),
+        action("times-digits", "Times: four digits", &[], |_| AppCommand::Times(TimeFormat::Digits)),
+        action("times-exact", "Times: exact", &[], |_| AppCommand::Times(TimeFormat::Exact)),
+        action("times-s", "Times: in seconds", &[], |_| AppCommand::Times(TimeFormat::Seconds)),
+        action("times-ms", "Times: in milliseconds", &[], |_| AppCommand::Times(TimeFormat::Milliseconds)),
+        action("times-us", "Times: in microseconds", &[], |_| AppCommand::Times(TimeFormat::Microseconds)),
+        action("times-ns", "Times: in nanoseconds", &[], |_| AppCommand::Times(TimeFormat::Nanoseconds)),
         action("color-category", "Colour by kind of work", &[], |_| ViewCommand::Color(ColorBy::Category).into()),
         action("color-name", "Colour by name", &[], |_| ViewCommand::Color(ColorBy::Name).into()),
         action("color-module", "Colour by program", &[], |_| ViewCommand::Color(ColorBy::Module).into()),
         action("color-efficiency", "Colour by roofline efficiency", &[], |_| ViewCommand::Color(ColorBy::Efficiency).into()),
-        action("colors-systole", "Colours: Systole", &[], |_| Command::Colors(Preset::Systole)),
-        action("colors-perfetto", "Colours: Perfetto", &[], |_| Command::Colors(Preset::Perfetto)),
-        action("colors-catapult", "Colours: Catapult", &[], |_| Command::Colors(Preset::Catapult)),
-        action("colors-material", "Colours: Material", &[], |_| Command::Colors(Preset::Material)),
-        action("colors-dracula", "Colours: Dracula", &[], |_| Command::Colors(Preset::Dracula)),
-        action("colors-solarized", "Colours: Solarized", &[], |_| Command::Colors(Preset::Solarized)),
-        action("colors-monokai", "Colours: Monokai", &[], |_| Command::Colors(Preset::Monokai)),
-        action("dark", "Dark theme", &[], |_| Command::Theme(ThemeChoice::Dark)),
-        action("light", "Light theme", &[], |_| Command::Theme(ThemeChoice::Light)),
-        action("system", "Theme of the system", &[], |_| Command::Theme(ThemeChoice::System)),
+        action("colors-systole", "Colours: Systole", &[], |_| AppCommand::Colors(Preset::Systole)),
+        action("colors-perfetto", "Colours: Perfetto", &[], |_| AppCommand::Colors(Preset::Perfetto)),
+        action("colors-catapult", "Colours: Catapult", &[], |_| AppCommand::Colors(Preset::Catapult)),
+        action("colors-material", "Colours: Material", &[], |_| AppCommand::Colors(Preset::Material)),
+        action("colors-dracula", "Colours: Dracula", &[], |_| AppCommand::Colors(Preset::Dracula)),
+        action("colors-solarized", "Colours: Solarized", &[], |_| AppCommand::Colors(Preset::Solarized)),
+        action("colors-monokai", "Colours: Monokai", &[], |_| AppCommand::Colors(Preset::Monokai)),
+        action("dark", "Dark theme", &[], |_| AppCommand::Theme(ThemeChoice::Dark)),
+        action("light", "Light theme", &[], |_| AppCommand::Theme(ThemeChoice::Light)),
+        action("system", "Theme of the system", &[], |_| AppCommand::Theme(ThemeChoice::System)),
     ]),
 ];
 
@@ -168,7 +168,7 @@ pub const MOUSE: &[(&str, &str)] = &[
 ];
 
 /// Escape: the innermost thing that is open.
-fn leave(state: &ViewState) -> Command {
+fn leave(state: &ViewState) -> AppCommand {
     for panel in [Panel::Palette, Panel::Keys, Panel::Help, Panel::Search] {
         if state.shows(panel) {
             return ViewCommand::ShowPanel(panel, false).into();
@@ -178,7 +178,7 @@ fn leave(state: &ViewState) -> Command {
 }
 
 /// Everything for the command palette: title, keys, and what it does; of one open trace or two.
-pub fn palette(keys: &Keys, state: &ViewState, comparing: bool) -> Vec<(String, String, Command)> {
+pub fn palette(keys: &Keys, state: &ViewState, comparing: bool) -> Vec<(String, String, AppCommand)> {
     let themes = ACTIONS.iter().filter(|(theme, _)| comparing || *theme != COMPARE);
     let actions = themes.flat_map(|(_, actions)| *actions);
     let mut all: Vec<_> = actions

@@ -16,7 +16,7 @@ pub use actions::{ACTIONS, Action, LEAVE, MOUSE, palette};
 pub use chord::Chord;
 pub use remap::{Remap, remapped};
 
-use crate::gui::Command;
+use crate::gui::AppCommand;
 use crate::view::state::{Panel, ViewCommand, ViewState};
 
 /// Which keys do what.
@@ -90,7 +90,7 @@ impl Keys {
 
     /// Commands of the keys that went down in this frame. Not to be called while a
     /// text is being typed.
-    pub fn pressed(&self, input: &InputState, state: Option<&ViewState>) -> Vec<Command> {
+    pub fn pressed(&self, input: &InputState, state: Option<&ViewState>) -> Vec<AppCommand> {
         let events = input.events.iter().filter_map(|event| match event {
             Event::Key { key, physical_key, pressed: true, repeat, modifiers, .. } => {
                 let chord = Chord::pressed(*key, physical_key.unwrap_or(*key), *modifiers);
@@ -113,9 +113,9 @@ impl Keys {
 }
 
 /// What an action means before a trace is open.
-fn without_trace(id: &str) -> Option<Command> {
+fn without_trace(id: &str) -> Option<AppCommand> {
     match id {
-        "open" => Some(Command::OpenDialog),
+        "open" => Some(AppCommand::OpenDialog),
         "help" => Some(ViewCommand::ShowPanel(Panel::Help, true).into()),
         "keys" => Some(ViewCommand::ShowPanel(Panel::Keys, true).into()),
         LEAVE => Some(ViewCommand::Deselect.into()),

@@ -5,26 +5,32 @@ use egui::{RichText, Ui};
 
 use super::copy::csv_ui;
 use super::dock::computing_ui;
-use super::table::{Rows, Sorted, table_ui};
-use crate::gui::Command;
-use crate::gui::jobs::Memo;
+use super::table::{SortedTable, TableRows, table_ui};
+use crate::gui::AppCommand;
+use crate::gui::jobs::JobAnswer;
 use crate::gui::keys::{LEAVE, hint};
 use crate::gui::times::time;
 use crate::number::counted;
-use crate::view::panels::area::{Pivot, Summary};
+use crate::view::panels::area::{AreaGrouping, AreaSummary};
 use crate::view::state::{HighlightedLabels, ViewCommand, ViewState};
 
 /// How the area is summed up.
 #[derive(Default)]
-pub struct Choice {
+pub struct AreaPanelState {
     /// What rows stand for.
-    pub pivot: Pivot,
-    sorted: Sorted,
-    shown: Option<crate::view::panels::area::Area>,
+    pub pivot: AreaGrouping,
+    sorted: SortedTable,
+    shown: Option<crate::view::panels::area::MarkedArea>,
 }
 
 /// Sums of the marked area.
-pub fn area_ui(ui: &mut Ui, state: &ViewState, summary: &Memo<Summary>, choice: &mut Choice, out: &mut Vec<Command>) {
+pub fn area_ui(
+    ui: &mut Ui,
+    state: &ViewState,
+    summary: &JobAnswer<AreaSummary>,
+    choice: &mut AreaPanelState,
+    out: &mut Vec<AppCommand>,
+) {
     let Some(mark) = state.place.mark else { return };
     ui.add_space(4.0);
     ui.horizontal(|ui| {
@@ -34,7 +40,7 @@ pub fn area_ui(ui: &mut Ui, state: &ViewState, summary: &Memo<Summary>, choice: 
         buttons_ui(ui, summary, out);
     });
     ui.horizontal(|ui| {
-        for (pivot, word) in Pivot::ALL {
+        for (pivot, word) in AreaGrouping::ALL {
             if ui.selectable_label(choice.pivot == pivot, format!("by {word}")).clicked() {
                 choice.pivot = pivot;
             }
@@ -55,7 +61,7 @@ pub fn area_ui(ui: &mut Ui, state: &ViewState, summary: &Memo<Summary>, choice: 
     });
     ui.separator();
     match summary {
-        Memo::Failed { error, .. } => drop(ui.label(error)),
+        JobAnswer::Failed { error, .. } => drop(ui.label(error)),
         memo => match memo.latest() {
             None => computing_ui(ui),
             Some(summary) => rows_ui(ui, summary, choice, out),
@@ -63,7 +69,7 @@ pub fn area_ui(ui: &mut Ui, state: &ViewState, summary: &Memo<Summary>, choice: 
     }
 }
 
-fn buttons_ui(ui: &mut Ui, summary: &Memo<Summary>, out: &mut Vec<Command>) {
+fn buttons_ui(ui: &mut Ui, summary: &JobAnswer<AreaSummary>, out: &mut Vec<AppCommand>) {
     ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
         if ui.button("Close").on_hover_text(hint(ui.ctx(), "Mark nothing", LEAVE)).clicked() {
             out.push(ViewCommand::Deselect.into());
@@ -80,14 +86,14 @@ fn buttons_ui(ui: &mut Ui, summary: &Memo<Summary>, out: &mut Vec<Command>) {
     });
 }
 
-fn rows_ui(ui: &mut Ui, summary: &Summary, choice: &mut Choice, out: &mut Vec<Command>) {
+fn rows_ui(ui: &mut Ui, summary: &AreaSummary, choice: &mut AreaPanelState, out: &mut Vec<AppCommand>) {
     if choice.shown.as_ref() != Some(&summary.area) {
         // Other rows: what was made for those before is of no use.
         choice.shown = Some(summary.area.clone());
         choice.sorted.forget();
     }
     let height = ui.available_height();
-    let about = Rows { selected: None, is_marked: &|_| false, leads: &|row| row < summary.labels.len() };
+    let about = TableRows { selected: None, is_marked: &|_| false, leads: &|row| row < summary.labels.len() };
     if let Some(row) = table_ui(ui, &summary.table, &mut choice.sorted, height, about)
         && let (Some(labels), Some(cells)) = (summary.labels.get(row), summary.table.rows.get(row))
     {

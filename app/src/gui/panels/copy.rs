@@ -3,7 +3,7 @@
 use analysis::{Cell, Table};
 use egui::{Response, ScrollArea, Ui};
 
-use crate::gui::{Command, Save};
+use crate::gui::{AppCommand, TextToSave};
 use crate::render::csv::csv;
 
 /// A menu that copies what is said of something.
@@ -60,12 +60,12 @@ fn row_ui(ui: &mut Ui, table: &Table, row: &[Cell]) {
 }
 
 /// Buttons for all rows of a table, which is made when it is wanted; from the right.
-pub fn csv_ui(ui: &mut Ui, name: &str, table: impl Fn() -> Option<Table>, out: &mut Vec<Command>) {
+pub fn csv_ui(ui: &mut Ui, name: &str, table: impl Fn() -> Option<Table>, out: &mut Vec<AppCommand>) {
     let text = || table().map(|table| csv(&table, 0));
     if ui.small_button("Save CSV…").on_hover_text("All rows, exact values").clicked()
         && let Some(text) = text()
     {
-        out.push(Command::Save(Save { name: format!("{name}.csv"), text }));
+        out.push(AppCommand::Save(TextToSave { name: format!("{name}.csv"), text }));
     }
     if ui.small_button("Copy CSV").on_hover_text("All rows, exact values").clicked()
         && let Some(text) = text()

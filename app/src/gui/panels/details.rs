@@ -11,13 +11,13 @@ use super::dock::{PanelContext, PanelState};
 use super::hints::badge;
 use super::histogram::histogram_ui;
 use super::number::number;
-use crate::gui::jobs::Memo;
+use crate::gui::jobs::JobAnswer;
 use crate::gui::keys::hint;
 use crate::gui::theme::Theme;
 use crate::gui::times::time;
 use crate::view::panels::histogram::Histogram;
 use crate::view::state::{HighlightedLabels, ViewCommand};
-use crate::view::timeline::bands::{Band, step_at};
+use crate::view::timeline::bands::{StepBand, step_at};
 use crate::view::timeline::trace::OpenTrace;
 
 /// Longest text of an argument that is shown in its line.
@@ -32,11 +32,11 @@ const SLOTS: &str =
 #[derive(Clone, Copy)]
 pub struct DetailsContext<'a> {
     /// What the file says.
-    pub args: &'a Memo<Vec<Arg>>,
+    pub args: &'a JobAnswer<Vec<Arg>>,
     /// How long slices of its name take.
-    pub durations: &'a Memo<Histogram>,
+    pub durations: &'a JobAnswer<Histogram>,
     /// All steps, in the order of time.
-    pub steps: &'a [Band],
+    pub steps: &'a [StepBand],
 }
 
 /// Ids of the reports that are looked into.
@@ -177,7 +177,7 @@ fn name_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>) {
     ui.add(name).on_hover_text(slice.name());
 }
 
-fn timing_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, steps: &[Band], out: &mut Vec<ViewCommand>) {
+fn timing_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, steps: &[StepBand], out: &mut Vec<ViewCommand>) {
     let model = &trace.model;
     section(ui, "Timing");
     Grid::new("timing").num_columns(2).spacing([14.0, 3.0]).show(ui, |ui| {
@@ -345,10 +345,10 @@ fn flows_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, out: &mut Vec<V
     }
 }
 
-fn args_ui(ui: &mut Ui, args: &Memo<Vec<Arg>>) {
+fn args_ui(ui: &mut Ui, args: &JobAnswer<Vec<Arg>>) {
     ui.horizontal(|ui| {
         section(ui, "Recorded with it");
-        if let Memo::Ready(args) = args
+        if let JobAnswer::Ready(args) = args
             && !args.is_empty()
             && ui.small_button("Copy").on_hover_text("All of it, a line each").clicked()
         {
@@ -357,9 +357,9 @@ fn args_ui(ui: &mut Ui, args: &Memo<Vec<Arg>>) {
         }
     });
     match args {
-        Memo::Failed { error, .. } => drop(ui.label(error)),
-        Memo::Ready(args) if args.is_empty() => drop(ui.weak("nothing")),
-        Memo::Ready(args) => {
+        JobAnswer::Failed { error, .. } => drop(ui.label(error)),
+        JobAnswer::Ready(args) if args.is_empty() => drop(ui.weak("nothing")),
+        JobAnswer::Ready(args) => {
             Grid::new("args").num_columns(2).spacing([14.0, 3.0]).show(ui, |ui| {
                 for arg in args {
                     let value = arg.value.to_string();
@@ -368,7 +368,7 @@ fn args_ui(ui: &mut Ui, args: &Memo<Vec<Arg>>) {
                 }
             });
         }
-        Memo::Empty | Memo::Running { .. } => drop(ui.weak("reading …")),
+        JobAnswer::Empty | JobAnswer::Running { .. } => drop(ui.weak("reading …")),
     }
 }
 

@@ -8,10 +8,10 @@ use egui::{
 use analysis::Analysis as _;
 use analysis::reports::ops::op_stats::Ops;
 
-use super::tables::{Browser, tables_ui};
+use super::tables::{TableBrowser, tables_ui};
 use super::{hints, optree, overview, roofline, scope, steps};
-use crate::gui::Command;
-use crate::gui::reports::Reports;
+use crate::gui::AppCommand;
+use crate::gui::reports::ReportJobs;
 use crate::gui::theme::Theme;
 use crate::view::state::tabs::{COMPARE, FOUND, MORE, TABS, follows_scope, others, reports_of};
 use crate::view::state::{ViewCommand, ViewState};
@@ -20,12 +20,12 @@ use crate::view::timeline::trace::OpenTrace;
 /// What panels remember between frames; nothing that a saved view needs.
 #[derive(Default)]
 pub struct PanelState {
-    tables: Browser,
-    hints: hints::Cards,
-    roofline: roofline::Plot,
-    overview: overview::Made,
-    steps: steps::Made,
-    trees: optree::Trees,
+    tables: TableBrowser,
+    hints: hints::HintCards,
+    roofline: roofline::RooflinePlot,
+    overview: overview::OverviewState,
+    steps: steps::StepsState,
+    trees: optree::OpTrees,
 }
 
 impl PanelState {
@@ -50,15 +50,15 @@ pub struct PanelContext<'a> {
     /// What is seen of it.
     pub state: &'a ViewState,
     /// What is known of the part of it that is chosen.
-    pub reports: &'a Reports,
+    pub reports: &'a ReportJobs,
     /// What is known of all of it.
-    pub whole: &'a Reports,
+    pub whole: &'a ReportJobs,
     /// The open tab, of the two sides that of the one that is drawn.
     pub tab: &'a str,
 }
 
 /// Draws a tab that is no report of one trace.
-pub type DrawTab<'a> = &'a mut dyn FnMut(&mut Ui, &mut Vec<Command>);
+pub type DrawTab<'a> = &'a mut dyn FnMut(&mut Ui, &mut Vec<AppCommand>);
 
 /// A tab that is no report of one trace.
 pub struct ComparisonTab<'a> {
@@ -89,20 +89,20 @@ pub fn wanted_of_whole(tab: &str) -> &'static [&'static str] {
 }
 
 /// A tab on its way to the other side.
-struct Dragged(&'static str);
+struct DraggedTab(&'static str);
 
 /// Whether a tab is being dragged.
 pub fn is_dragging(ui: &Ui) -> bool {
-    DragAndDrop::has_payload_of_type::<Dragged>(ui.ctx())
+    DragAndDrop::has_payload_of_type::<DraggedTab>(ui.ctx())
 }
 
 /// Takes the tab that is dropped on `onto`.
-pub fn drop_ui(ui: &Ui, onto: &Response, below: bool, out: &mut Vec<Command>) {
-    if onto.dnd_hover_payload::<Dragged>().is_some() {
+pub fn drop_ui(ui: &Ui, onto: &Response, below: bool, out: &mut Vec<AppCommand>) {
+    if onto.dnd_hover_payload::<DraggedTab>().is_some() {
         let stroke = Stroke::new(2.0, Theme::current(ui).accent);
         ui.painter().rect_stroke(onto.rect.shrink(2.0), 4.0, stroke, StrokeKind::Inside);
     }
-    if let Some(dragged) = onto.dnd_release_payload::<Dragged>() {
+    if let Some(dragged) = onto.dnd_release_payload::<DraggedTab>() {
         out.push(ViewCommand::MoveTab { tab: dragged.0.to_owned(), below }.into());
     }
 }
@@ -111,7 +111,7 @@ pub fn drop_ui(ui: &Ui, onto: &Response, below: bool, out: &mut Vec<Command>) {
 fn tab_ui(ui: &mut Ui, id: &'static str, title: &str, is_open: bool, below: bool, view: &mut Vec<ViewCommand>) {
     let button = ui.add(Button::selectable(is_open, title).sense(Sense::click_and_drag()));
     button.widget_info(|| WidgetInfo::selected(Role::Button, true, is_open, title));
-    button.dnd_set_drag_payload(Dragged(id));
+    button.dnd_set_drag_payload(DraggedTab(id));
     if button.clicked() {
         view.push(ViewCommand::ShowTab(id.to_owned()));
     }
@@ -131,7 +131,7 @@ pub fn dock_ui(
     memory: &mut PanelState,
     extras: Vec<ComparisonTab<'_>>,
     below: bool,
-    out: &mut Vec<Command>,
+    out: &mut Vec<AppCommand>,
 ) {
     let mut view: Vec<ViewCommand> = Vec::new();
     ui.add_space(4.0);
@@ -190,7 +190,7 @@ pub fn dock_ui(
         }
         _ => tables_ui(ui, sight, &mut memory.tables, out, &mut view),
     }
-    out.extend(view.into_iter().map(Command::from));
+    out.extend(view.into_iter().map(AppCommand::from));
 }
 
 /// What is said while a report is on its way.

@@ -7,12 +7,12 @@ use trace_model::SliceId;
 
 /// What a list knows of the frame before.
 #[derive(Default)]
-pub struct Follow {
+pub struct ScrollToSelection {
     selected: Option<SliceId>,
     in_sight: Range<usize>,
 }
 
-impl Follow {
+impl ScrollToSelection {
     /// Where to scroll to, so that the row of what was selected elsewhere meanwhile is in the
     /// middle; `None` where nothing was, or it is in sight or has no row.
     pub fn offset(
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn only_what_is_out_of_sight_is_scrolled_to_and_only_once() {
-        let mut follow = Follow::default();
+        let mut follow = ScrollToSelection::default();
         let clip = Rect::from_min_max(egui::pos2(0.0, 100.0), egui::pos2(50.0, 205.0));
         // The first row is half above the edge; four fit below it.
         follow.saw(&(10..20), 90.0, clip, 20.0);

@@ -7,14 +7,14 @@ use egui::{Align2, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, 
 use trace_model::{Picos, SliceId, Timestamp};
 
 use super::copy::{csv_ui, made_row_menu};
-use super::follow::Follow;
+use super::follow::ScrollToSelection;
 use super::search::count_text;
-use crate::gui::Command;
-use crate::gui::jobs::Memo;
+use crate::gui::AppCommand;
+use crate::gui::jobs::JobAnswer;
 use crate::gui::theme::{Theme, small_font};
 use crate::gui::timeline::paint::{elided, elided_middle};
 use crate::gui::times;
-use crate::view::search::{Found, OrderBy, table};
+use crate::view::search::{OrderBy, SearchResults, table};
 use crate::view::state::{ViewCommand, ViewState};
 use crate::view::time_format::TimeFormat;
 use crate::view::timeline::trace::OpenTrace;
@@ -27,16 +27,16 @@ const PAD: f32 = 6.0;
 
 /// Which order of which slices.
 #[derive(Clone)]
-pub struct Order {
+pub struct ResultOrder {
     /// Of these.
-    pub found: Arc<Found>,
+    pub found: Arc<SearchResults>,
     /// By this.
     pub by: OrderBy,
     /// The largest first.
     pub descending: bool,
 }
 
-impl PartialEq for Order {
+impl PartialEq for ResultOrder {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.found, &other.found) && (self.by, self.descending) == (other.by, other.descending)
     }
@@ -44,17 +44,17 @@ impl PartialEq for Order {
 
 /// How the list is sorted, and where it stands.
 #[derive(Default)]
-pub struct List {
+pub struct ResultList {
     by: OrderBy,
     descending: bool,
-    follow: Follow,
+    follow: ScrollToSelection,
 }
 
-impl List {
+impl ResultList {
     /// The order that must be made for it; `None` where it is that of time.
-    pub fn order(&self, found: &Arc<Found>) -> Option<Order> {
+    pub fn order(&self, found: &Arc<SearchResults>) -> Option<ResultOrder> {
         let made = self.by != OrderBy::Time || self.descending;
-        made.then(|| Order { found: Arc::clone(found), by: self.by, descending: self.descending })
+        made.then(|| ResultOrder { found: Arc::clone(found), by: self.by, descending: self.descending })
     }
 }
 
@@ -63,10 +63,10 @@ pub fn found_ui(
     ui: &mut Ui,
     trace: &OpenTrace,
     state: &ViewState,
-    found: &Memo<Arc<Found>>,
+    found: &JobAnswer<Arc<SearchResults>>,
     order: Option<&[u32]>,
-    list: &mut List,
-    out: &mut Vec<Command>,
+    list: &mut ResultList,
+    out: &mut Vec<AppCommand>,
 ) {
     let Some(found) = found.latest().filter(|_| state.is_searching()) else {
         ui.weak("Nothing is searched for or highlighted.");
@@ -115,9 +115,9 @@ pub fn found_ui(
 }
 
 /// Columns from the left: what they are sorted by, title, width.
-type Widths = [(OrderBy, &'static str, f32); 4];
+type ColumnWidths = [(OrderBy, &'static str, f32); 4];
 
-fn widths(room: f32) -> Widths {
+fn widths(room: f32) -> ColumnWidths {
     let time = 90.0 + times::more_room();
     let track = (room * 0.28).clamp(60.0, 220.0);
     let name = (room - 2.0 * time - track).max(90.0);
@@ -129,7 +129,7 @@ fn widths(room: f32) -> Widths {
     ]
 }
 
-fn heading_ui(ui: &mut Ui, list: &mut List, widths: &Widths) {
+fn heading_ui(ui: &mut Ui, list: &mut ResultList, widths: &ColumnWidths) {
     let theme = Theme::current(ui);
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::hover());
     let painter = ui.painter_at(rect);
@@ -156,7 +156,7 @@ fn heading_ui(ui: &mut Ui, list: &mut List, widths: &Widths) {
 }
 
 /// One slice; true where it was clicked.
-fn row_ui(ui: &mut Ui, trace: &OpenTrace, state: &ViewState, slice: SliceId, widths: &Widths) -> bool {
+fn row_ui(ui: &mut Ui, trace: &OpenTrace, state: &ViewState, slice: SliceId, widths: &ColumnWidths) -> bool {
     let theme = Theme::current(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::click());
     let own = trace.model.slice(slice);

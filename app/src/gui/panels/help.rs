@@ -2,13 +2,13 @@
 
 use egui::{Context, Grid, RichText, ScrollArea, Window};
 
-use crate::gui::Command;
+use crate::gui::AppCommand;
 use crate::gui::keys::{ACTIONS, Keys, MOUSE};
 use crate::gui::settings::Settings;
 use crate::view::state::{Panel, ViewCommand};
 
 /// A window with everything that keys and mouse do.
-pub fn help_ui(ctx: &Context, keys: &Keys, settings: &Settings, out: &mut Vec<Command>) {
+pub fn help_ui(ctx: &Context, keys: &Keys, settings: &Settings, out: &mut Vec<AppCommand>) {
     let mut open = true;
     let window = Window::new("Keys and mouse").open(&mut open).collapsible(false).resizable(false);
     window.anchor(egui::Align2::CENTER_CENTER, egui::Vec2::ZERO).show(ctx, |ui| {
@@ -19,7 +19,7 @@ pub fn help_ui(ctx: &Context, keys: &Keys, settings: &Settings, out: &mut Vec<Co
             }
             let mut zooms = settings.wheel_zooms.unwrap_or_default();
             if ui.checkbox(&mut zooms, "The wheel zooms, and scrolls only with Ctrl").changed() {
-                out.push(Command::WheelZooms(zooms));
+                out.push(AppCommand::WheelZooms(zooms));
             }
         });
         ui.separator();

@@ -23,12 +23,12 @@ const OPS_SHOWN: usize = 3;
 
 /// Which cards are open.
 #[derive(Default)]
-pub struct Cards {
+pub struct HintCards {
     open: BTreeMap<&'static str, bool>,
 }
 
 /// All cards.
-pub fn hints_ui(ui: &mut Ui, sight: PanelContext<'_>, cards: &mut Cards, out: &mut Vec<ViewCommand>) {
+pub fn hints_ui(ui: &mut Ui, sight: PanelContext<'_>, cards: &mut HintCards, out: &mut Vec<ViewCommand>) {
     match sight.reports.get::<Hints>() {
         Ok(None) => computing_ui(ui),
         Err(reason) => drop(ui.label(reason)),
@@ -36,7 +36,7 @@ pub fn hints_ui(ui: &mut Ui, sight: PanelContext<'_>, cards: &mut Cards, out: &m
     }
 }
 
-fn report_ui(ui: &mut Ui, trace: &OpenTrace, report: &HintsReport, cards: &mut Cards, out: &mut Vec<ViewCommand>) {
+fn report_ui(ui: &mut Ui, trace: &OpenTrace, report: &HintsReport, cards: &mut HintCards, out: &mut Vec<ViewCommand>) {
     let theme = Theme::current(ui);
     if report.hints.is_empty() {
         ui.label(RichText::new("No rule found anything to do.").strong());

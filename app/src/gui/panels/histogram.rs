@@ -4,7 +4,7 @@ use egui::{Rect, RichText, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 use trace_model::Picos;
 
 use super::copy::text_menu;
-use crate::gui::jobs::Memo;
+use crate::gui::jobs::JobAnswer;
 use crate::gui::theme::{Theme, small_font};
 use crate::gui::times::time;
 use crate::number::counted;
@@ -14,7 +14,7 @@ use crate::view::panels::histogram::Histogram;
 const SIZE: egui::Vec2 = vec2(250.0, 74.0);
 
 /// Bars by duration, shortest at the left.
-pub fn histogram_ui(ui: &mut Ui, histogram: &Memo<Histogram>, selected_ps: i64) {
+pub fn histogram_ui(ui: &mut Ui, histogram: &JobAnswer<Histogram>, selected_ps: i64) {
     let theme = Theme::current(ui);
     let Some(histogram) = histogram.latest().filter(|histogram| histogram.count > 0) else { return };
     ui.label(RichText::new("How long this takes").small().strong().color(theme.text_weak));

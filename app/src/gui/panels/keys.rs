@@ -5,7 +5,7 @@ use egui::{
     Window,
 };
 
-use crate::gui::Command;
+use crate::gui::AppCommand;
 use crate::gui::keys::{ACTIONS, Action, Chord, Keys, LEAVE, Remap, can_mean};
 use crate::gui::settings::Settings;
 use crate::gui::theme::Theme;
@@ -13,7 +13,7 @@ use crate::view::state::{Panel, ViewCommand};
 
 /// What the dialog remembers between frames.
 #[derive(Default)]
-pub struct Changing {
+pub struct KeyEdit {
     filter: String,
     /// The action that waits for a key.
     waiting: Option<&'static str>,
@@ -25,7 +25,7 @@ pub struct Changing {
 }
 
 /// The window with all actions by theme.
-pub fn keys_ui(ctx: &Context, keys: &Keys, settings: &Settings, changing: &mut Changing, out: &mut Vec<Command>) {
+pub fn keys_ui(ctx: &Context, keys: &Keys, settings: &Settings, changing: &mut KeyEdit, out: &mut Vec<AppCommand>) {
     let mut open = true;
     let window = Window::new("Change keys").open(&mut open).collapsible(false).resizable(false);
     window.anchor(egui::Align2::CENTER_CENTER, egui::Vec2::ZERO).show(ctx, |ui| {
@@ -39,7 +39,7 @@ pub fn keys_ui(ctx: &Context, keys: &Keys, settings: &Settings, changing: &mut C
                 let any = ACTIONS.iter().flat_map(|(_, actions)| *actions).any(|action| !keys.are_usual(action));
                 if ui.add_enabled(any, Button::new("Reset all")).on_hover_text("The usual keys of everything").clicked()
                 {
-                    out.push(Command::Remap(Remap::ResetAll));
+                    out.push(AppCommand::Remap(Remap::ResetAll));
                 }
             });
         });
@@ -58,7 +58,7 @@ pub fn keys_ui(ctx: &Context, keys: &Keys, settings: &Settings, changing: &mut C
         ui.label(RichText::new(about).small().weak());
     });
     if !open {
-        *changing = Changing::default();
+        *changing = KeyEdit::default();
         out.push(ViewCommand::ShowPanel(Panel::Keys, false).into());
     }
 }
@@ -69,8 +69,8 @@ fn theme_ui(
     actions: &'static [Action],
     keys: &Keys,
     settings: &Settings,
-    changing: &mut Changing,
-    out: &mut Vec<Command>,
+    changing: &mut KeyEdit,
+    out: &mut Vec<AppCommand>,
 ) {
     let wanted = changing.filter.to_lowercase();
     let fits = |action: &&Action| {
@@ -96,8 +96,8 @@ fn row_ui(
     action: &'static Action,
     keys: &Keys,
     is_changed: bool,
-    changing: &mut Changing,
-    out: &mut Vec<Command>,
+    changing: &mut KeyEdit,
+    out: &mut Vec<AppCommand>,
 ) {
     ui.horizontal(|ui| {
         ui.set_min_height(22.0);
@@ -111,7 +111,7 @@ fn row_ui(
                 let reset = ui.add(Button::new(RichText::new("Reset").small().weak()).frame(false));
                 reset.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Reset keys: {}", action.title)));
                 if reset.on_hover_text("Its usual keys").clicked() {
-                    out.push(Command::Remap(Remap::Reset(action.id)));
+                    out.push(AppCommand::Remap(Remap::Reset(action.id)));
                 }
             }
             for chord in keys.of(action.id).collect::<Vec<_>>().into_iter().rev() {
@@ -127,18 +127,18 @@ fn row_ui(
 }
 
 /// A key, with the way to be rid of it.
-fn key_ui(ui: &mut Ui, action: &'static Action, chord: Chord, out: &mut Vec<Command>) {
+fn key_ui(ui: &mut Ui, action: &'static Action, chord: Chord, out: &mut Vec<AppCommand>) {
     let text = RichText::new(chord.shown()).monospace().color(Theme::current(ui).text_strong);
     let button = ui.add(Button::new(text).small());
     let label = format!("Remove {}: {}", chord.shown(), action.title);
     button.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
     if button.on_hover_text("Click to remove this key").clicked() {
-        out.push(Command::Remap(Remap::Remove(action.id, chord)));
+        out.push(AppCommand::Remap(Remap::Remove(action.id, chord)));
     }
 }
 
 /// The button that waits for a key once it is pressed.
-fn add_ui(ui: &mut Ui, action: &'static Action, keys: &Keys, changing: &mut Changing, out: &mut Vec<Command>) {
+fn add_ui(ui: &mut Ui, action: &'static Action, keys: &Keys, changing: &mut KeyEdit, out: &mut Vec<AppCommand>) {
     let waits = changing.waiting == Some(action.id);
     let text = if waits {
         let what = if action.run.is_none() { "a key without Ctrl" } else { "a key" };
@@ -179,7 +179,7 @@ fn add_ui(ui: &mut Ui, action: &'static Action, keys: &Keys, changing: &mut Chan
         Some((egui::Key::Escape, _)) => changing.waiting = None,
         Some((_, Some(chord))) if keys.clashes(action.id, chord).is_empty() => {
             changing.waiting = None;
-            out.push(Command::Remap(Remap::Assign(action.id, chord)));
+            out.push(AppCommand::Remap(Remap::Assign(action.id, chord)));
         }
         Some((_, Some(chord))) => (changing.waiting, changing.taken) = (None, Some((action.id, chord))),
         None if elsewhere => changing.waiting = None,
@@ -198,8 +198,8 @@ fn taken_ui(
     action: &'static Action,
     chord: Chord,
     keys: &Keys,
-    changing: &mut Changing,
-    out: &mut Vec<Command>,
+    changing: &mut KeyEdit,
+    out: &mut Vec<AppCommand>,
 ) {
     let others: Vec<&str> = keys.clashes(action.id, chord).iter().map(|other| other.title).collect();
     ui.horizontal_wrapped(|ui| {
@@ -208,7 +208,7 @@ fn taken_ui(
         ui.label(RichText::new(text).color(Theme::current(ui).warning));
         if ui.button("Take it over").clicked() {
             changing.taken = None;
-            out.push(Command::Remap(Remap::Assign(action.id, chord)));
+            out.push(AppCommand::Remap(Remap::Assign(action.id, chord)));
         }
         if ui.button("Keep it there").clicked() {
             changing.taken = None;

@@ -3,7 +3,7 @@
 use egui::{Align, Color32, Layout, RichText, Sense, Ui, vec2};
 
 use crate::gui::theme::Theme;
-use crate::view::panels::legend::{HATCHED, Legend};
+use crate::view::panels::legend::{ColorLegend, HATCHED};
 use crate::view::state::{ColorBy, ViewCommand, ViewState};
 use crate::view::timeline::trace::OpenTrace;
 
@@ -11,7 +11,7 @@ use crate::view::timeline::trace::OpenTrace;
 pub fn legend_ui(ui: &mut Ui, trace: &OpenTrace, state: &ViewState, comparing: bool, out: &mut Vec<ViewCommand>) {
     let theme = Theme::current(ui);
     ui.horizontal_centered(|ui| {
-        let legend = Legend::of(trace, state.color_by, comparing);
+        let legend = ColorLegend::of(trace, state.color_by, comparing);
         for (key, title) in &legend.swatches {
             swatch_ui(ui, theme.slice(*key).fill, title);
         }

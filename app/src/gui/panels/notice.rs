@@ -2,7 +2,7 @@
 
 use egui::{Align2, Area, Context, Frame, Id, Order, RichText};
 
-use crate::gui::Command;
+use crate::gui::AppCommand;
 use crate::gui::theme::theme_of;
 
 /// Seconds for which it stays.
@@ -18,12 +18,12 @@ fn card(ctx: &Context, id: &str, up: f32, content: impl FnOnce(&mut egui::Ui)) {
 }
 
 /// Asks once what the wheel does: people come with either habit.
-pub fn wheel_ui(ctx: &Context, out: &mut Vec<Command>) {
+pub fn wheel_ui(ctx: &Context, out: &mut Vec<AppCommand>) {
     card(ctx, "wheel", 88.0, |ui| {
         ui.label("Over the tracks, the wheel should");
         for (zooms, label) in [(false, "scroll"), (true, "zoom")] {
             if ui.button(label).clicked() {
-                out.push(Command::WheelZooms(zooms));
+                out.push(AppCommand::WheelZooms(zooms));
             }
         }
         ui.weak("Ctrl and the wheel do the other; the help changes it.");
@@ -32,14 +32,14 @@ pub fn wheel_ui(ctx: &Context, out: &mut Vec<Command>) {
 
 /// A sentence above everything, near the lower edge.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Notice {
+pub struct PassingNotice {
     text: String,
     passes: bool,
     /// When it was first shown.
     since: Option<f64>,
 }
 
-impl Notice {
+impl PassingNotice {
     /// Goes by itself.
     pub fn passing(text: String) -> Self {
         Self { text, passes: true, since: None }
@@ -51,18 +51,18 @@ impl Notice {
     }
 
     /// Shows it.
-    pub fn ui(&mut self, ctx: &Context, out: &mut Vec<Command>) {
+    pub fn ui(&mut self, ctx: &Context, out: &mut Vec<AppCommand>) {
         let theme = theme_of(ctx.global_style().visuals.dark_mode);
         let now = ctx.input(|i| i.time);
         let left = PASSES - (now - *self.since.get_or_insert(now));
         card(ctx, "notice", 44.0, |ui| {
             ui.label(RichText::new(&self.text).color(theme.text_strong));
             if ui.button("Dismiss").clicked() {
-                out.push(Command::DismissNotice);
+                out.push(AppCommand::DismissNotice);
             }
         });
         if self.passes && left <= 0.0 {
-            out.push(Command::DismissNotice);
+            out.push(AppCommand::DismissNotice);
         } else if self.passes {
             ctx.request_repaint_after(std::time::Duration::from_secs_f64(left));
         }

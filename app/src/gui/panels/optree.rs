@@ -6,13 +6,13 @@ use trace_model::{OpId, Picos};
 
 use super::copy::{csv_ui, made_row_menu};
 use super::dock::{PanelContext, computing_ui};
-use super::follow::Follow;
+use super::follow::ScrollToSelection;
 use super::number::{fitting, number};
-use crate::gui::Command;
+use crate::gui::AppCommand;
 use crate::gui::theme::{Theme, small_font};
 use crate::gui::timeline::paint::{elided, elided_middle, fold_mark};
 use crate::gui::times;
-use crate::view::panels::optree::{Branch, OpNode, tree};
+use crate::view::panels::optree::{OpNode, TreeGrouping, tree};
 use crate::view::state::{HighlightedLabels, ViewCommand};
 use crate::view::timeline::tree::group_digits;
 use analysis::Unit;
@@ -48,13 +48,13 @@ fn texts_of(node: &OpNode, whole: i64) -> [String; 4] {
 
 /// Which tree is shown, if any.
 #[derive(Default)]
-pub struct Trees {
-    by: Option<Branch>,
-    made: Option<(Branch, OpNode)>,
-    follow: Follow,
+pub struct OpTrees {
+    by: Option<TreeGrouping>,
+    made: Option<(TreeGrouping, OpNode)>,
+    follow: ScrollToSelection,
 }
 
-impl Trees {
+impl OpTrees {
     /// Another report takes the place of the one before.
     pub fn forget_made(&mut self) {
         self.made = None;
@@ -67,13 +67,13 @@ impl Trees {
 }
 
 /// The choice between table and trees; true where a tree is shown.
-pub fn choice_ui(ui: &mut Ui, trees: &mut Trees) -> bool {
+pub fn choice_ui(ui: &mut Ui, trees: &mut OpTrees) -> bool {
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 2.0;
         if ui.selectable_label(trees.by.is_none(), "Tables").clicked() {
             trees.by = None;
         }
-        for (by, word) in Branch::ALL {
+        for (by, word) in TreeGrouping::ALL {
             if ui.selectable_label(trees.by == Some(by), word).clicked() {
                 trees.by = Some(by);
             }
@@ -86,8 +86,8 @@ pub fn choice_ui(ui: &mut Ui, trees: &mut Trees) -> bool {
 pub fn tree_ui(
     ui: &mut Ui,
     sight: PanelContext<'_>,
-    trees: &mut Trees,
-    commands: &mut Vec<Command>,
+    trees: &mut OpTrees,
+    commands: &mut Vec<AppCommand>,
     out: &mut Vec<ViewCommand>,
 ) {
     let report: &OpsReport = match sight.reports.get::<Ops>() {
@@ -113,7 +113,7 @@ pub fn tree_ui(
     }
     let selected = sight.state.place.selection;
     let own = selected.and_then(|slice| sight.trace.model.slice(slice).op());
-    let mut walk = Walk { sight, whole: root.self_time_ps, own, follows: trees.follow.is_new(selected), out };
+    let mut walk = TreeWalk { sight, whole: root.self_time_ps, own, follows: trees.follow.is_new(selected), out };
     ScrollArea::vertical().auto_shrink([false, false]).id_salt("op tree").show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
         walk.children_ui(ui, root, 0, Id::unique(("op tree", by as u8)));
@@ -121,7 +121,7 @@ pub fn tree_ui(
 }
 
 /// What is known on the way down a tree.
-struct Walk<'a> {
+struct TreeWalk<'a> {
     sight: PanelContext<'a>,
     /// Self time of all ops.
     whole: i64,
@@ -132,7 +132,7 @@ struct Walk<'a> {
     out: &'a mut Vec<ViewCommand>,
 }
 
-impl Walk<'_> {
+impl TreeWalk<'_> {
     fn node_ui(&mut self, ui: &mut Ui, node: &OpNode, depth: usize, around: Id) {
         let id = around.with(&node.title);
         let has_children = !node.children.is_empty();

@@ -2,13 +2,13 @@
 
 use egui::{Align2, Context, Key, RichText, ScrollArea, TextEdit, Window};
 
-use crate::gui::Command;
+use crate::gui::AppCommand;
 use crate::gui::keys::{self, Keys};
 use crate::view::state::{Panel, ViewCommand, ViewState};
 
 /// What is typed, and which entry is chosen.
 #[derive(Default)]
-pub struct Typed {
+pub struct PaletteInput {
     text: String,
     chosen: usize,
 }
@@ -19,8 +19,8 @@ pub fn palette_ui(
     keys: &Keys,
     state: &ViewState,
     comparing: bool,
-    typed: &mut Typed,
-    out: &mut Vec<Command>,
+    typed: &mut PaletteInput,
+    out: &mut Vec<AppCommand>,
 ) {
     let mut done = false;
     let window = Window::new("Commands").collapsible(false).resizable(false).title_bar(false);
@@ -68,7 +68,7 @@ pub fn palette_ui(
         });
     });
     if done {
-        *typed = Typed::default();
+        *typed = PaletteInput::default();
         out.insert(0, ViewCommand::ShowPanel(Panel::Palette, false).into());
     }
 }

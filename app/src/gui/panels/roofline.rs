@@ -10,8 +10,8 @@ use egui_plot::{Line, LineStyle, MarkerShape, PlotPoint, Points, Text};
 use super::dock::{PanelContext, computing_ui};
 use super::number::number;
 use crate::gui::theme::Theme;
-use crate::view::panels::roofline::{ABOUT_ICI, Ceiling, OF_ICI, Range, Roof, ceilings, place};
-use crate::view::panels::target::Target;
+use crate::view::panels::roofline::{ABOUT_ICI, OF_ICI, PlotRange, RooflineCeiling, RooflineRoof, ceilings, place};
+use crate::view::panels::target::RowTarget;
 use crate::view::state::ViewCommand;
 
 /// Ops with less of the op time than this are drawn small.
@@ -21,12 +21,12 @@ const REACH: f32 = 14.0;
 
 /// What is shown.
 #[derive(Default)]
-pub struct Plot {
+pub struct RooflinePlot {
     hide_small: bool,
 }
 
 /// The plot with its controls; the table follows below.
-pub fn roofline_ui(ui: &mut Ui, sight: PanelContext<'_>, memory: &mut Plot, out: &mut Vec<ViewCommand>) {
+pub fn roofline_ui(ui: &mut Ui, sight: PanelContext<'_>, memory: &mut RooflinePlot, out: &mut Vec<ViewCommand>) {
     let report = match sight.reports.get::<Roofline>() {
         Ok(Some(report)) => report,
         Ok(None) => return computing_ui(ui),
@@ -34,13 +34,14 @@ pub fn roofline_ui(ui: &mut Ui, sight: PanelContext<'_>, memory: &mut Plot, out:
         Err(_) => return,
     };
     head_ui(ui, report, memory);
-    let points: Vec<Dot<'_>> = report.ops.iter().filter_map(Dot::of).collect();
-    let points: Vec<Dot<'_>> = points.into_iter().filter(|dot| !(memory.hide_small && dot.is_small())).collect();
+    let points: Vec<PlacedPoint<'_>> = report.ops.iter().filter_map(PlacedPoint::of).collect();
+    let points: Vec<PlacedPoint<'_>> =
+        points.into_iter().filter(|dot| !(memory.hide_small && dot.is_small())).collect();
     let own = own_of(sight, report);
     let height = (ui.available_height() * 0.48).clamp(200.0, 460.0);
     let theme = Theme::current(ui);
     let sums = [Some(&report.program), report.average_step.as_ref()].into_iter().flatten().filter_map(place);
-    let range = Range::of(report, points.iter().map(|dot| (dot.x, dot.y)).chain(sums));
+    let range = PlotRange::of(report, points.iter().map(|dot| (dot.x, dot.y)).chain(sums));
     let plot = egui_plot::Plot::new("roofline")
         .height(height)
         .allow_scroll(false)
@@ -75,15 +76,16 @@ pub fn roofline_ui(ui: &mut Ui, sight: PanelContext<'_>, memory: &mut Plot, out:
             (Some(&report.program), MarkerShape::Diamond, theme.text_strong),
             (report.average_step.as_ref(), MarkerShape::Square, theme.accent),
         ] {
-            if let Some(dot) = point.and_then(Dot::of) {
+            if let Some(dot) = point.and_then(PlacedPoint::of) {
                 let marker = Points::new("", vec![[dot.x, dot.y]]).radius(6.0).shape(shape);
                 plot.points(marker.filled(true).color(color).allow_hover(false));
             }
         }
         let near = plot.response().hover_pos().and_then(|pointer| {
-            let all = points.iter().copied().chain(Dot::of(&report.program));
-            let all = all.chain(report.average_step.as_ref().and_then(Dot::of));
-            let distance = |dot: &Dot<'_>| plot.screen_from_plot(PlotPoint::new(dot.x, dot.y)).distance(pointer);
+            let all = points.iter().copied().chain(PlacedPoint::of(&report.program));
+            let all = all.chain(report.average_step.as_ref().and_then(PlacedPoint::of));
+            let distance =
+                |dot: &PlacedPoint<'_>| plot.screen_from_plot(PlotPoint::new(dot.x, dot.y)).distance(pointer);
             all.min_by(|a, b| distance(a).total_cmp(&distance(b))).filter(|dot| distance(dot) < REACH)
         });
         for (dot, color) in own.into_iter().map(|dot| (dot, theme.selection)).chain(near.map(|dot| (dot, theme.text))) {
@@ -100,7 +102,7 @@ pub fn roofline_ui(ui: &mut Ui, sight: PanelContext<'_>, memory: &mut Plot, out:
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, "Roofline plot"));
     let Some(dot) = shown.inner else { return };
     if response.clicked()
-        && let Some(target) = Target::named(sight.trace, &dot.point.name, Some(&dot.point.program))
+        && let Some(target) = RowTarget::named(sight.trace, &dot.point.name, Some(&dot.point.program))
     {
         out.extend(target.commands(sight.trace));
     }
@@ -108,15 +110,15 @@ pub fn roofline_ui(ui: &mut Ui, sight: PanelContext<'_>, memory: &mut Plot, out:
 }
 
 /// The point of the selected op.
-fn own_of<'a>(sight: PanelContext<'_>, report: &'a RooflineReport) -> Option<Dot<'a>> {
+fn own_of<'a>(sight: PanelContext<'_>, report: &'a RooflineReport) -> Option<PlacedPoint<'a>> {
     let model = &sight.trace.model;
     let op = model.op(model.slice(sight.state.place.selection?).op()?);
     let program = op.program.map(|program| model.program_title(program)).unwrap_or_default();
     let name = model.str(op.name);
-    report.ops.iter().find(|point| point.name == name && point.program == program).and_then(Dot::of)
+    report.ops.iter().find(|point| point.name == name && point.program == program).and_then(PlacedPoint::of)
 }
 
-fn head_ui(ui: &mut Ui, report: &RooflineReport, memory: &mut Plot) {
+fn head_ui(ui: &mut Ui, report: &RooflineReport, memory: &mut RooflinePlot) {
     ui.horizontal_wrapped(|ui| {
         let name = report.peaks.device_type.clone().unwrap_or_else(|| "device".to_owned());
         ui.label(RichText::new(name).strong());
@@ -146,13 +148,13 @@ fn head_ui(ui: &mut Ui, report: &RooflineReport, memory: &mut Plot) {
 
 /// A point with a place.
 #[derive(Clone, Copy)]
-struct Dot<'a> {
+struct PlacedPoint<'a> {
     point: &'a RooflinePoint,
     x: f64,
     y: f64,
 }
 
-impl<'a> Dot<'a> {
+impl<'a> PlacedPoint<'a> {
     fn of(point: &'a RooflinePoint) -> Option<Self> {
         place(point).map(|(x, y)| Self { point, x, y })
     }
@@ -174,15 +176,15 @@ impl<'a> Dot<'a> {
 }
 
 /// Ceilings, and over all of them their names.
-fn draw_ceilings(plot: &mut egui_plot::PlotUi<'_>, report: &RooflineReport, range: Range, theme: &Theme) {
+fn draw_ceilings(plot: &mut egui_plot::PlotUi<'_>, report: &RooflineReport, range: PlotRange, theme: &Theme) {
     let ceilings = ceilings(report, range);
     let color = |roof| match roof {
-        Roof::Compute | Roof::Hbm => theme.text,
-        Roof::Memory => theme.text_weak.gamma_multiply(0.6),
-        Roof::Links => theme.group(OpGroup::Collective),
+        RooflineRoof::Compute | RooflineRoof::Hbm => theme.text,
+        RooflineRoof::Memory => theme.text_weak.gamma_multiply(0.6),
+        RooflineRoof::Links => theme.group(OpGroup::Collective),
     };
-    for Ceiling { from, to, roof, .. } in &ceilings {
-        let style = if *roof == Roof::Links { LineStyle::dashed_loose() } else { LineStyle::Solid };
+    for RooflineCeiling { from, to, roof, .. } in &ceilings {
+        let style = if *roof == RooflineRoof::Links { LineStyle::dashed_loose() } else { LineStyle::Solid };
         let line = Line::new("", vec![[from.0, from.1], [to.0, to.1]]).color(color(*roof)).style(style).width(2.0);
         plot.line(line.allow_hover(false));
     }
@@ -198,7 +200,7 @@ fn draw_ceilings(plot: &mut egui_plot::PlotUi<'_>, report: &RooflineReport, rang
 }
 
 /// Faint lines at the decades: the ceilings are what matters.
-fn grid(plot: &mut egui_plot::PlotUi<'_>, range: Range, theme: &Theme) {
+fn grid(plot: &mut egui_plot::PlotUi<'_>, range: PlotRange, theme: &Theme) {
     let decades = |(from, to): (f64, f64)| (from.ceil() as i32..=to.ceil() as i32).map(f64::from);
     let vertical = decades(range.x).map(|x| vec![[x, range.y.0], [x, range.y.1]]);
     let horizontal = decades(range.y).map(|y| vec![[range.x.0, y], [range.x.1, y]]);

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use trace_model::SliceId;
 
-use crate::gui::jobs::Memo;
+use crate::gui::jobs::JobAnswer;
 use crate::gui::keys::hint;
 use crate::number::counted;
-use crate::view::search::{FIELDS, Found};
+use crate::view::search::{FIELDS, SearchResults};
 use crate::view::state::tabs::FOUND;
 use crate::view::state::{Panel, ViewCommand, ViewState};
 use crate::view::timeline::tree::group_digits;
@@ -24,7 +24,7 @@ pub fn search_ui(
     ui: &mut Ui,
     state: &ViewState,
     typed: &mut String,
-    found: &Memo<Arc<Found>>,
+    found: &JobAnswer<Arc<SearchResults>>,
     out: &mut Vec<ViewCommand>,
 ) {
     ui.add_space(2.0);
@@ -96,21 +96,21 @@ fn field_ui(ui: &mut Ui, typed: &mut String, out: &mut Vec<ViewCommand>) -> (Opt
     (step, left)
 }
 
-fn outcome_ui(ui: &mut Ui, state: &ViewState, found: &Memo<Arc<Found>>) {
+fn outcome_ui(ui: &mut Ui, state: &ViewState, found: &JobAnswer<Arc<SearchResults>>) {
     match found {
         _ if state.search.is_empty() && state.highlighted.is_none() => drop(ui.weak("over the whole trace")),
-        Memo::Running { .. } => drop(ui.weak("searching …")),
-        Memo::Failed { error, .. } => drop(ui.label(RichText::new(error).color(ui.visuals().warn_fg_color))),
-        Memo::Empty => {}
-        Memo::Ready(found) if found.total == 0 => {
+        JobAnswer::Running { .. } => drop(ui.weak("searching …")),
+        JobAnswer::Failed { error, .. } => drop(ui.label(RichText::new(error).color(ui.visuals().warn_fg_color))),
+        JobAnswer::Empty => {}
+        JobAnswer::Ready(found) if found.total == 0 => {
             ui.label(RichText::new("nothing of that name").color(ui.visuals().warn_fg_color));
         }
-        Memo::Ready(found) => drop(ui.label(count_text(found, state.place.selection))),
+        JobAnswer::Ready(found) => drop(ui.label(count_text(found, state.place.selection))),
     }
 }
 
 /// How many there are, and which of them is selected.
-pub fn count_text(found: &Found, selected: Option<SliceId>) -> String {
+pub fn count_text(found: &SearchResults, selected: Option<SliceId>) -> String {
     let total = group_digits(found.total as u64);
     let text = match found.number(selected) {
         Some(number) => format!("{} / {total}", group_digits(number as u64)),

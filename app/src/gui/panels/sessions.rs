@@ -2,12 +2,12 @@
 
 use egui::{Button, Role, TextEdit, Ui, WidgetInfo};
 
-use crate::gui::Command;
+use crate::gui::AppCommand;
 use crate::gui::keys::hint;
-use crate::gui::sessions::Sessions;
+use crate::gui::sessions::SessionStore;
 
 /// Keeps what is seen under a name.
-pub fn keep_ui(ui: &mut Ui, sessions: &Sessions, out: &mut Vec<Command>) {
+pub fn keep_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppCommand>) {
     let id = egui::Id::unique("session name");
     let mut name: String = ui.data(|data| data.get_temp(id)).unwrap_or_default();
     let mut done = false;
@@ -16,13 +16,13 @@ pub fn keep_ui(ui: &mut Ui, sessions: &Sessions, out: &mut Vec<Command>) {
         let field = ui.add(field.hint_text(sessions.open_name().unwrap_or("name of the session")));
         field.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Name of the session"));
         if ui.button("Save session").on_hover_text(hint(ui.ctx(), "View, pins and notes", "save-session")).clicked() {
-            out.push(Command::SaveSession(name.clone()));
+            out.push(AppCommand::SaveSession(name.clone()));
             done = true;
         }
         if let Some(open) = sessions.open_name() {
             let rename = ui.add_enabled(!name.trim().is_empty(), Button::new("Rename"));
             if rename.on_hover_text(format!("Give “{open}” this name")).clicked() {
-                out.push(Command::RenameSession(open.to_owned(), name.clone()));
+                out.push(AppCommand::RenameSession(open.to_owned(), name.clone()));
                 done = true;
             }
         }
@@ -35,19 +35,19 @@ pub fn keep_ui(ui: &mut Ui, sessions: &Sessions, out: &mut Vec<Command>) {
 }
 
 /// All sessions, to be opened or forgotten.
-pub fn sessions_ui(ui: &mut Ui, sessions: &Sessions, out: &mut Vec<Command>) {
+pub fn sessions_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppCommand>) {
     for name in sessions.names() {
         ui.horizontal(|ui| {
             let is_open = sessions.open_name() == Some(name);
             let open = ui.selectable_label(is_open, name);
             open.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Open session {name}")));
             if open.on_hover_text("Open this session").clicked() {
-                out.push(Command::OpenSession(name.clone()));
+                out.push(AppCommand::OpenSession(name.clone()));
                 ui.close();
             }
             let delete = ui.menu_button("×", |ui| {
                 if ui.button(format!("Delete “{name}” for good")).clicked() {
-                    out.push(Command::DeleteSession(name.clone()));
+                    out.push(AppCommand::DeleteSession(name.clone()));
                     ui.close();
                 }
             });

@@ -14,21 +14,21 @@ use super::overview::section_ui;
 use crate::gui::theme::Theme;
 use crate::gui::times::{self, time};
 use crate::view::state::{ReportScope, ViewCommand};
-use crate::view::timeline::bands::{Bar, Bars, group_of};
+use crate::view::timeline::bands::{StepBar, StepBars, group_of};
 
 /// Height of the plot.
 const HEIGHT: f32 = 150.0;
 
 /// What was made of the reports.
 #[derive(Default)]
-pub struct Made {
-    bars: Option<Bars>,
+pub struct StepsState {
+    bars: Option<StepBars>,
     is_divided: bool,
 }
 
 /// Step times in the order of the trace; a click shows the step, and lets the
 /// reports be about it.
-pub fn steps_ui(ui: &mut Ui, sight: PanelContext<'_>, made: &mut Made, out: &mut Vec<ViewCommand>) {
+pub fn steps_ui(ui: &mut Ui, sight: PanelContext<'_>, made: &mut StepsState, out: &mut Vec<ViewCommand>) {
     let report = match sight.whole.get::<Steps>() {
         Ok(Some(report)) if !report.steps.is_empty() => report,
         Ok(Some(report)) => {
@@ -56,7 +56,7 @@ pub fn steps_ui(ui: &mut Ui, sight: PanelContext<'_>, made: &mut Made, out: &mut
     section_ui(ui, "Steps", &note);
     let divided = sight.whole.get::<StepParts>().ok().flatten();
     if made.bars.is_none() || made.is_divided != divided.is_some() {
-        *made = Made { bars: Some(Bars::new(report, divided)), is_divided: divided.is_some() };
+        *made = StepsState { bars: Some(StepBars::new(report, divided)), is_divided: divided.is_some() };
     }
     let Some(bars) = &made.bars else { return };
     plot_ui(ui, report, bars, out);
@@ -69,7 +69,7 @@ pub fn steps_ui(ui: &mut Ui, sight: PanelContext<'_>, made: &mut Made, out: &mut
 }
 
 /// Names of the parts that occur.
-fn legend_ui(ui: &mut Ui, bars: &[Bar]) {
+fn legend_ui(ui: &mut Ui, bars: &[StepBar]) {
     let theme = Theme::current(ui);
     ui.horizontal_wrapped(|ui| {
         for part in StepPart::ALL {
@@ -87,9 +87,9 @@ fn mark_step(top: f64) -> f64 {
     [1.0, 2.0, 5.0, 10.0].map(|m| m * power).into_iter().find(|&step| step >= wanted).unwrap_or(wanted)
 }
 
-fn plot_ui(ui: &mut Ui, report: &StepsReport, made: &Bars, out: &mut Vec<ViewCommand>) {
+fn plot_ui(ui: &mut Ui, report: &StepsReport, made: &StepBars, out: &mut Vec<ViewCommand>) {
     let theme = Theme::current(ui);
-    let Bars { bars, cut_ps: cut, each } = made;
+    let StepBars { bars, cut_ps: cut, each } = made;
     let (cut, each) = (*cut, *each);
     let top = cut as f64;
     let step = mark_step(top);
@@ -148,7 +148,7 @@ fn plot_ui(ui: &mut Ui, report: &StepsReport, made: &Bars, out: &mut Vec<ViewCom
 }
 
 /// A chart a part, so that each has its colour.
-fn charts(made: &Bars, theme: &Theme) -> Vec<BarChart> {
+fn charts(made: &StepBars, theme: &Theme) -> Vec<BarChart> {
     let (cut, width) = (made.cut_ps, 0.86 * made.each as f64);
     let mut by_part: Vec<Vec<PlotBar>> = StepPart::ALL.iter().map(|_| Vec::new()).collect();
     let mut plain = Vec::new();
@@ -177,7 +177,7 @@ fn charts(made: &Bars, theme: &Theme) -> Vec<BarChart> {
     charts.map(|bars| BarChart::new("steps", bars).allow_hover(false)).collect()
 }
 
-fn step_ui(ui: &mut Ui, step: &Step, bar: Option<&Bar>) {
+fn step_ui(ui: &mut Ui, step: &Step, bar: Option<&StepBar>) {
     ui.label(RichText::new(format!("Step {}", step.label)).strong());
     ui.label(time(Picos::from_ps(step.time_ps)));
     for &(part, ps) in bar.map_or(&[][..], |bar| &bar.parts) {

@@ -6,7 +6,7 @@ use regex_lite::RegexBuilder;
 use trace_model::SliceId;
 
 use super::copy::row_menu;
-use super::follow::Follow;
+use super::follow::ScrollToSelection;
 use super::number::shown;
 use crate::gui::theme::{Theme, small_font};
 use crate::gui::timeline::paint::{elided, elided_middle};
@@ -22,19 +22,19 @@ const SAMPLE: usize = 200;
 
 /// How a table is sorted and filtered.
 #[derive(Default)]
-pub struct Sorted {
+pub struct SortedTable {
     /// Only rows that hold this are shown.
     pub filter: String,
     /// Column and whether the largest comes first; as the report has it where `None`.
     by: Option<(usize, bool)>,
     chosen: Option<usize>,
     offset_x: f32,
-    follow: Follow,
-    made: Option<Made>,
+    follow: ScrollToSelection,
+    made: Option<PreparedTable>,
 }
 
 /// What was made of a table, and for what.
-struct Made {
+struct PreparedTable {
     filter: String,
     by: Option<(usize, bool)>,
     rows: usize,
@@ -43,7 +43,7 @@ struct Made {
     widths: Vec<f32>,
 }
 
-impl Sorted {
+impl SortedTable {
     /// How many rows are shown; unknown before the first frame.
     pub fn shown(&self) -> Option<usize> {
         self.made.as_ref().map(|made| made.order.len())
@@ -56,7 +56,7 @@ impl Sorted {
 
     fn make(&mut self, table: &Table) {
         let times = times::format();
-        let same = |made: &Made| {
+        let same = |made: &PreparedTable| {
             made.filter == self.filter && made.by == self.by && made.rows == table.rows.len() && made.times == times
         };
         if self.made.as_ref().is_some_and(same) {
@@ -67,8 +67,14 @@ impl Sorted {
             Some(made) if made.rows == table.rows.len() && made.times == times => made.widths,
             _ => widths(table),
         };
-        self.made =
-            Some(Made { filter: self.filter.clone(), by: self.by, rows: table.rows.len(), times, order, widths });
+        self.made = Some(PreparedTable {
+            filter: self.filter.clone(),
+            by: self.by,
+            rows: table.rows.len(),
+            times,
+            order,
+            widths,
+        });
     }
 }
 
@@ -149,7 +155,7 @@ fn is_text(column: &Column) -> bool {
 
 /// What rows of a table are.
 #[derive(Clone, Copy)]
-pub struct Rows<'a> {
+pub struct TableRows<'a> {
     /// The selected slice: where it changes, the first row about it is brought into sight.
     pub selected: Option<SliceId>,
     /// Whether a row is about what is selected.
@@ -159,7 +165,13 @@ pub struct Rows<'a> {
 }
 
 /// Shows `table` in `height` points; returns the row that was clicked.
-pub fn table_ui(ui: &mut Ui, table: &Table, sorted: &mut Sorted, height: f32, about: Rows<'_>) -> Option<usize> {
+pub fn table_ui(
+    ui: &mut Ui,
+    table: &Table,
+    sorted: &mut SortedTable,
+    height: f32,
+    about: TableRows<'_>,
+) -> Option<usize> {
     sorted.make(table);
     let Some(made) = &sorted.made else { return None };
     let mut widths = made.widths.clone();

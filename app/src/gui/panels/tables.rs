@@ -9,12 +9,12 @@ use egui::{RichText, Ui};
 
 use super::copy::csv_ui;
 use super::dock::{PanelContext, computing_ui};
-use super::table::{Rows, Sorted, table_ui};
-use crate::gui::Command;
+use super::table::{SortedTable, TableRows, table_ui};
+use crate::gui::AppCommand;
 use crate::gui::reports::title_of;
 use crate::gui::theme::Theme;
 use crate::render::table::shortened;
-use crate::view::panels::target::Target;
+use crate::view::panels::target::RowTarget;
 use crate::view::state::ViewCommand;
 use crate::view::state::tabs::reports_of;
 use crate::view::timeline::tree::group_digits;
@@ -24,17 +24,17 @@ const FIRST: [(&str, usize); 2] = [("ops", 1), ("steps", 1)];
 
 /// Which table of each tab is open, and how tables are sorted.
 #[derive(Default)]
-pub struct Browser {
+pub struct TableBrowser {
     /// By tab: the report and the table that the user chose.
     open: BTreeMap<String, (&'static str, usize)>,
     /// By report and table.
-    sorted: BTreeMap<(&'static str, usize), Sorted>,
+    sorted: BTreeMap<(&'static str, usize), SortedTable>,
 }
 
-impl Browser {
+impl TableBrowser {
     /// Other answers take the place of those before; what the user chose stays.
     pub fn forget_made(&mut self) {
-        self.sorted.values_mut().for_each(Sorted::forget);
+        self.sorted.values_mut().for_each(SortedTable::forget);
     }
 
     /// Opens a table with only the rows that hold `text`.
@@ -64,8 +64,8 @@ const AMONG_OTHERS: f32 = 420.0;
 pub fn tables_ui(
     ui: &mut Ui,
     sight: PanelContext<'_>,
-    browser: &mut Browser,
-    out: &mut Vec<Command>,
+    browser: &mut TableBrowser,
+    out: &mut Vec<AppCommand>,
     view: &mut Vec<ViewCommand>,
 ) {
     let reports = reports_of(sight.tab);
@@ -95,9 +95,9 @@ pub fn tables_ui(
     let is_marked = |row: &[Cell]| {
         own.is_some_and(|own| row.iter().take(3).any(|cell| matches!(cell, Cell::Text(text) if text == own)))
     };
-    let target = |row: usize| table.rows.get(row).and_then(|row| Target::of_row(sight.trace, steps, table, row));
+    let target = |row: usize| table.rows.get(row).and_then(|row| RowTarget::of_row(sight.trace, steps, table, row));
     let selected = sight.state.place.selection;
-    let about = Rows { selected, is_marked: &is_marked, leads: &|row| target(row).is_some() };
+    let about = TableRows { selected, is_marked: &is_marked, leads: &|row| target(row).is_some() };
     if let Some(row) = one_table_ui(ui, table, sorted, about, out)
         && let Some(target) = target(row)
     {
@@ -110,9 +110,9 @@ pub fn tables_ui(
 pub fn one_table_ui(
     ui: &mut Ui,
     table: &Table,
-    sorted: &mut Sorted,
-    about: Rows<'_>,
-    out: &mut Vec<Command>,
+    sorted: &mut SortedTable,
+    about: TableRows<'_>,
+    out: &mut Vec<AppCommand>,
 ) -> Option<usize> {
     head_ui(ui, table, sorted, out);
     if table.rows.is_empty() {
@@ -172,7 +172,7 @@ fn nothing_ui(ui: &mut Ui, id: &str, reason: &str) {
     ui.label(RichText::new(format!("{first}{}", letters.as_str())).color(Theme::current(ui).text_weak));
 }
 
-fn head_ui(ui: &mut Ui, table: &Table, sorted: &mut Sorted, out: &mut Vec<Command>) {
+fn head_ui(ui: &mut Ui, table: &Table, sorted: &mut SortedTable, out: &mut Vec<AppCommand>) {
     ui.horizontal(|ui| {
         let field = egui::TextEdit::singleline(&mut sorted.filter).hint_text("Filter rows: text or /regex/");
         let response = ui.add(field.desired_width(190.0));

@@ -5,14 +5,14 @@ use egui::{
 };
 
 use super::sessions;
-use crate::export::{Format, Panel as Picture};
-use crate::gui::Command;
+use crate::export::{PictureFormat, PicturePanel as Picture};
+use crate::gui::AppCommand;
 use crate::gui::keys::hint;
-use crate::gui::sessions::Sessions;
+use crate::gui::sessions::SessionStore;
 use crate::gui::settings::{Settings, ThemeChoice};
 use crate::gui::theme::{theme_in, theme_of};
 use crate::view::palette::Preset;
-use crate::view::state::{Layer, MouseMode, Panel, ViewCommand, ViewState};
+use crate::view::state::{MouseMode, Panel, TimelineLayer, ViewCommand, ViewState};
 use crate::view::time_format::TimeFormat;
 use crate::view::timeline::trace::OpenTrace;
 
@@ -24,16 +24,16 @@ pub fn toolbar_ui(
     ui: &mut Ui,
     state: Option<&ViewState>,
     settings: &Settings,
-    sessions: &Sessions,
+    sessions: &SessionStore,
     trace: Option<&OpenTrace>,
-    out: &mut Vec<Command>,
+    out: &mut Vec<AppCommand>,
 ) {
     EguiPanel::top("toolbar").show(ui, |ui| {
         let (mut is_titled, mut are_panels_below) = (trace.is_none(), false);
         ui.add_space(2.0);
         ui.horizontal(|ui| {
             if ui.button("Open…").on_hover_text(hint(ui.ctx(), "Open a profile", "open")).clicked() {
-                out.push(Command::OpenDialog);
+                out.push(AppCommand::OpenDialog);
             }
             recent_ui(ui, settings, out);
             if state.is_some() {
@@ -75,7 +75,7 @@ pub fn toolbar_ui(
 }
 
 /// Panels to show and hide, from the right.
-fn panels_ui(ui: &mut Ui, state: Option<&ViewState>, settings: &Settings, out: &mut Vec<Command>) {
+fn panels_ui(ui: &mut Ui, state: Option<&ViewState>, settings: &Settings, out: &mut Vec<AppCommand>) {
     theme_ui(ui, settings.theme, out);
     let Some(state) = state else {
         if ui.button("Help").on_hover_text(hint(ui.ctx(), "Keys and mouse", "help")).clicked() {
@@ -116,10 +116,10 @@ fn width_of_title(ui: &Ui, trace: &OpenTrace) -> f32 {
 }
 
 /// A second file beside the open one.
-fn compare_ui(ui: &mut Ui, settings: &Settings, out: &mut Vec<Command>) {
+fn compare_ui(ui: &mut Ui, settings: &Settings, out: &mut Vec<AppCommand>) {
     let menu = ui.menu_button("Compare with…", |ui| {
         if ui.button("Choose a file…").clicked() {
-            out.push(Command::CompareDialog);
+            out.push(AppCommand::CompareDialog);
             ui.close();
         }
         if !settings.recent.is_empty() {
@@ -127,7 +127,7 @@ fn compare_ui(ui: &mut Ui, settings: &Settings, out: &mut Vec<Command>) {
         }
         for path in &settings.recent {
             if ui.button(path.display().to_string()).clicked() {
-                out.push(Command::Compare(path.clone()));
+                out.push(AppCommand::Compare(path.clone()));
                 ui.close();
             }
         }
@@ -135,14 +135,14 @@ fn compare_ui(ui: &mut Ui, settings: &Settings, out: &mut Vec<Command>) {
     menu.response.on_hover_text("Open a second profile beside this one");
 }
 
-fn recent_ui(ui: &mut Ui, settings: &Settings, out: &mut Vec<Command>) {
+fn recent_ui(ui: &mut Ui, settings: &Settings, out: &mut Vec<AppCommand>) {
     if settings.recent.is_empty() {
         return;
     }
     ui.menu_button("Recent", |ui| {
         for path in &settings.recent {
             if ui.button(path.display().to_string()).clicked() {
-                out.push(Command::Open(path.clone()));
+                out.push(AppCommand::Open(path.clone()));
                 ui.close();
             }
         }
@@ -150,7 +150,7 @@ fn recent_ui(ui: &mut Ui, settings: &Settings, out: &mut Vec<Command>) {
 }
 
 /// Sessions and pictures.
-fn keep_ui(ui: &mut Ui, sessions: &Sessions, out: &mut Vec<Command>) {
+fn keep_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppCommand>) {
     ui.menu_button("Keep", |ui| {
         sessions::keep_ui(ui, sessions, out);
         sessions::sessions_ui(ui, sessions, out);
@@ -158,22 +158,22 @@ fn keep_ui(ui: &mut Ui, sessions: &Sessions, out: &mut Vec<Command>) {
         let pictures = [(Picture::Timeline, "Timeline"), (Picture::Roofline, "Roofline"), (Picture::Steps, "Steps")];
         for (picture, title) in pictures {
             ui.horizontal(|ui| {
-                for (format, name) in [(Format::Svg, "SVG"), (Format::Png, "PNG")] {
+                for (format, name) in [(PictureFormat::Svg, "SVG"), (PictureFormat::Png, "PNG")] {
                     if ui.button(format!("{title} as {name}…")).clicked() {
-                        out.push(Command::SavePicture(picture, format));
+                        out.push(AppCommand::SavePicture(picture, format));
                         ui.close();
                     }
                 }
             });
         }
         if ui.button("Window as PNG…").clicked() {
-            out.push(Command::SaveWindow);
+            out.push(AppCommand::SaveWindow);
             ui.close();
         }
     });
 }
 
-fn view_ui(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<Command>) {
+fn view_ui(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<AppCommand>) {
     ui.separator();
     for (label, command, enabled, about, id) in [
         ("Back", ViewCommand::Undo, state.can_undo(), "To where the view was", "undo"),
@@ -196,7 +196,7 @@ fn view_ui(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<Co
             }
         }
         ui.separator();
-        for (layer, label) in Layer::ALL {
+        for (layer, label) in TimelineLayer::ALL {
             let mut draws = state.draws(layer);
             if ui.checkbox(&mut draws, label).changed() {
                 out.push(ViewCommand::ShowLayer(layer, draws).into());
@@ -217,7 +217,7 @@ fn view_ui(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<Co
                 WidgetInfo::selected(Role::RadioButton, true, settings.times == format, format!("Times: {label}"))
             });
             if button.clicked() {
-                out.push(Command::Times(format));
+                out.push(AppCommand::Times(format));
             }
         }
         ui.separator();
@@ -227,7 +227,7 @@ fn view_ui(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<Co
                 [(ThemeChoice::Dark, "dark"), (ThemeChoice::Light, "light"), (ThemeChoice::System, "as the system")]
             {
                 if ui.radio(settings.theme == choice, label).clicked() {
-                    out.push(Command::Theme(choice));
+                    out.push(AppCommand::Theme(choice));
                 }
             }
         });
@@ -240,7 +240,7 @@ fn view_ui(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<Co
 }
 
 /// All presets, each with what it has for kinds of work.
-fn colors_ui(ui: &mut Ui, current: Preset, out: &mut Vec<Command>) {
+fn colors_ui(ui: &mut Ui, current: Preset, out: &mut Vec<AppCommand>) {
     let dark = ui.visuals().dark_mode;
     Grid::new("colours").num_columns(2).spacing([14.0, 4.0]).show(ui, |ui| {
         for (preset, title) in Preset::all() {
@@ -248,7 +248,7 @@ fn colors_ui(ui: &mut Ui, current: Preset, out: &mut Vec<Command>) {
             let button = ui.radio(is_on, title);
             button.widget_info(|| WidgetInfo::selected(Role::RadioButton, true, is_on, format!("Colours: {title}")));
             if button.clicked() {
-                out.push(Command::Colors(preset));
+                out.push(AppCommand::Colors(preset));
             }
             let fills: Vec<Color32> = theme_in(dark, preset).work().collect();
             let (rect, _) = ui.allocate_exact_size(vec2(16.0 * fills.len() as f32, 12.0), Sense::hover());
@@ -261,13 +261,13 @@ fn colors_ui(ui: &mut Ui, current: Preset, out: &mut Vec<Command>) {
     });
 }
 
-fn theme_ui(ui: &mut Ui, current: ThemeChoice, out: &mut Vec<Command>) {
+fn theme_ui(ui: &mut Ui, current: ThemeChoice, out: &mut Vec<AppCommand>) {
     let dark = ui.visuals().dark_mode;
     let (label, choice) = if dark { ("Light", ThemeChoice::Light) } else { ("Dark", ThemeChoice::Dark) };
     let text = RichText::new(label).color(theme_of(dark).text_weak);
     let response = ui.add(Button::new(text).frame(false));
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("{label} theme")));
     if response.on_hover_text(format!("Use the {} theme", label.to_lowercase())).clicked() && current != choice {
-        out.push(Command::Theme(choice));
+        out.push(AppCommand::Theme(choice));
     }
 }

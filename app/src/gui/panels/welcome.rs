@@ -6,10 +6,10 @@ use egui::{Align2, CentralPanel, Frame, Panel as EguiPanel, ProgressBar, RichTex
 use importers::{IMPORTERS, Progress};
 
 use super::sessions::sessions_ui;
-use crate::gui::Command;
+use crate::gui::AppCommand;
 use crate::gui::keys::hint;
 use crate::gui::samples::SAMPLES;
-use crate::gui::sessions::Sessions;
+use crate::gui::sessions::SessionStore;
 use crate::gui::settings::Settings;
 use crate::gui::theme::Theme;
 use crate::view::timeline::trace::OpenTrace;
@@ -22,9 +22,9 @@ const COLUMN: f32 = 520.0;
 pub fn welcome_ui(
     ui: &mut Ui,
     settings: &Settings,
-    sessions: &Sessions,
+    sessions: &SessionStore,
     loading: Option<(&std::path::PathBuf, &Progress)>,
-    out: &mut Vec<Command>,
+    out: &mut Vec<AppCommand>,
 ) {
     CentralPanel::default().show(ui, |ui| {
         let side = ((ui.available_width() - COLUMN) / 2.0).max(0.0);
@@ -49,12 +49,12 @@ pub fn welcome_ui(
     });
 }
 
-fn start_ui(ui: &mut Ui, settings: &Settings, sessions: &Sessions, out: &mut Vec<Command>) {
+fn start_ui(ui: &mut Ui, settings: &Settings, sessions: &SessionStore, out: &mut Vec<AppCommand>) {
     let theme = Theme::current(ui);
     ui.horizontal(|ui| {
         let open = egui::Button::new(RichText::new("Open a profile…").size(15.0)).min_size(Vec2::new(160.0, 34.0));
         if ui.add(open).on_hover_text(hint(ui.ctx(), "Open a profile", "open")).clicked() {
-            out.push(Command::OpenDialog);
+            out.push(AppCommand::OpenDialog);
         }
         ui.weak("or drop a file or a log directory here");
     });
@@ -65,14 +65,14 @@ fn start_ui(ui: &mut Ui, settings: &Settings, sessions: &Sessions, out: &mut Vec
             ui.horizontal(|ui| {
                 let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
                 if ui.link(RichText::new(name.clone())).clicked() {
-                    out.push(Command::Open(path.clone()));
+                    out.push(AppCommand::Open(path.clone()));
                 }
                 let folder = path.parent().unwrap_or(path).display().to_string();
                 ui.add(egui::Label::new(RichText::new(folder).small().color(theme.text_weak)).truncate());
                 let forget = ui.add(egui::Button::new(RichText::new("×").weak()).frame(false));
                 forget.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Forget {name}")));
                 if forget.on_hover_text("Take it off this list").clicked() {
-                    out.push(Command::ForgetRecent(path.clone()));
+                    out.push(AppCommand::ForgetRecent(path.clone()));
                 }
             });
         }
@@ -86,7 +86,7 @@ fn start_ui(ui: &mut Ui, settings: &Settings, sessions: &Sessions, out: &mut Vec
     ui.label(RichText::new("Samples").strong());
     for (index, sample) in SAMPLES.iter().enumerate() {
         if ui.link(sample.title).clicked() {
-            out.push(Command::OpenSample(index));
+            out.push(AppCommand::OpenSample(index));
         }
     }
     ui.add_space(18.0);
@@ -98,7 +98,7 @@ fn start_ui(ui: &mut Ui, settings: &Settings, sessions: &Sessions, out: &mut Vec
 }
 
 /// How far opening is.
-pub fn progress_ui(ui: &mut Ui, path: &Path, progress: &Progress, out: &mut Vec<Command>) {
+pub fn progress_ui(ui: &mut Ui, path: &Path, progress: &Progress, out: &mut Vec<AppCommand>) {
     ui.add_space(4.0);
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
     ui.label(format!("Opening {name}"));
@@ -112,7 +112,7 @@ pub fn progress_ui(ui: &mut Ui, path: &Path, progress: &Progress, out: &mut Vec<
         };
         ui.add(bar.desired_width((ui.available_width() - 90.0).clamp(80.0, 420.0)));
         if ui.button("Cancel").clicked() {
-            out.push(Command::CancelLoad);
+            out.push(AppCommand::CancelLoad);
         }
     });
     ui.add_space(4.0);
@@ -124,14 +124,14 @@ fn megabytes(bytes: u64) -> String {
 
 /// Something that the user wanted and cannot have.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Failed {
+pub struct FailedToOpen {
     /// What, as a sentence.
     pub what: &'static str,
     /// Why.
     pub why: String,
 }
 
-impl Failed {
+impl FailedToOpen {
     /// A file cannot be opened.
     pub fn open(why: String) -> Self {
         Self { what: "Cannot open this.", why }
@@ -144,7 +144,7 @@ impl Failed {
 }
 
 /// What went wrong, in a bar below the toolbar.
-pub fn error_ui(ui: &mut Ui, failed: &Failed, out: &mut Vec<Command>) {
+pub fn error_ui(ui: &mut Ui, failed: &FailedToOpen, out: &mut Vec<AppCommand>) {
     let theme = Theme::current(ui);
     let frame = Frame::new().fill(theme.raised).inner_margin(8.0);
     EguiPanel::top("error").frame(frame).show(ui, |ui| {
@@ -152,7 +152,7 @@ pub fn error_ui(ui: &mut Ui, failed: &Failed, out: &mut Vec<Command>) {
             ui.label(RichText::new(failed.what).color(theme.error).strong());
             ui.label(&failed.why);
             if ui.button("Dismiss").clicked() {
-                out.push(Command::DismissError);
+                out.push(AppCommand::DismissError);
             }
         });
     });

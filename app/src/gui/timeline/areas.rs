@@ -23,7 +23,7 @@ pub fn head_height(with_minimap: bool) -> f32 {
 
 /// The parts of the timeline's rectangle.
 #[derive(Clone, Copy)]
-pub struct Areas {
+pub struct TimelineAreas {
     /// Above the names; without minimap it is where the corner is, and only there when needed.
     pub filter: Rect,
     /// The whole trace; empty where it is not wanted.
@@ -40,7 +40,7 @@ pub struct Areas {
     pub scroll_bar: Rect,
 }
 
-impl Areas {
+impl TimelineAreas {
     /// Of a rectangle.
     pub fn of(rect: Rect, label_width: f32, with_minimap: bool) -> Self {
         let y = rect.top() + head_height(with_minimap);

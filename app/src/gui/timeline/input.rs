@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use egui::{Event, Key, PointerButton, Pos2, Rect, Response, Ui};
 use trace_model::{TimeRange, Timestamp, TrackId};
 
-use super::motion::{Pace, pan_points, zoom_factor};
+use super::motion::{MovementSpeed, pan_points, zoom_factor};
 use crate::gui::keys::Keys;
-use crate::view::state::Item;
+use crate::view::state::TreeItem;
 use crate::view::state::{MouseMode, ViewCommand, ViewState};
 use crate::view::timeline::layout::DrawList;
 use crate::view::timeline::trace::OpenTrace;
@@ -23,7 +23,7 @@ const SCROLL_SPEED: f32 = 900.0;
 
 /// What can be touched, and what is seen there.
 #[derive(Clone, Copy)]
-pub struct Touch<'a> {
+pub struct InputTarget<'a> {
     /// The tracks.
     pub canvas: &'a Response,
     /// The ruler.
@@ -54,12 +54,12 @@ pub struct InputState {
     /// When the view last moved.
     moved: f64,
     /// How a mark was begun.
-    marking: Option<Marking>,
+    marking: Option<MarkInProgress>,
 }
 
 /// A mark on its way.
 #[derive(Clone, Copy)]
-struct Marking {
+struct MarkInProgress {
     /// The end that stays.
     from: Timestamp,
     /// Height on the canvas where it began; `None` for all tracks.
@@ -70,8 +70,8 @@ struct Marking {
 
 impl InputState {
     /// Reads this frame's input and pushes what it means.
-    pub fn read(&mut self, ui: &Ui, touch: &Touch<'_>, state: &ViewState, out: &mut Vec<ViewCommand>) {
-        let Touch { canvas, ruler, rect, .. } = *touch;
+    pub fn read(&mut self, ui: &Ui, touch: &InputTarget<'_>, state: &ViewState, out: &mut Vec<ViewCommand>) {
+        let InputTarget { canvas, ruler, rect, .. } = *touch;
         let before = out.len();
         let pointer_x = ui.input(|i| i.pointer.hover_pos()).filter(|at| rect.x_range().contains(at.x)).map(|at| at.x);
         let anchor = f64::from((pointer_x.unwrap_or(rect.center().x) - rect.left()) / rect.width().max(1.0));
@@ -98,8 +98,8 @@ impl InputState {
         }
     }
 
-    fn drags(&mut self, ui: &Ui, touch: &Touch<'_>, state: &ViewState, out: &mut Vec<ViewCommand>) {
-        let Touch { canvas, ruler, rect, scroll, .. } = *touch;
+    fn drags(&mut self, ui: &Ui, touch: &InputTarget<'_>, state: &ViewState, out: &mut Vec<ViewCommand>) {
+        let InputTarget { canvas, ruler, rect, scroll, .. } = *touch;
         let (shift, space) = ui.input(|i| (i.modifiers.shift, i.key_down(Key::Space)));
         let by_hand = shift || space || state.mouse == MouseMode::Pan;
         let grabs = canvas.dragged_by(PointerButton::Middle)
@@ -152,8 +152,8 @@ impl InputState {
         }
     }
 
-    fn keys(&mut self, ui: &Ui, touch: &Touch<'_>, anchor: f64, out: &mut Vec<ViewCommand>) {
-        let Touch { rect, scroll, .. } = *touch;
+    fn keys(&mut self, ui: &Ui, touch: &InputTarget<'_>, anchor: f64, out: &mut Vec<ViewCommand>) {
+        let InputTarget { rect, scroll, .. } = *touch;
         if ui.ctx().egui_wants_keyboard_input() || !touch.hears_keys || !ui.input(|i| i.focused) {
             self.held.clear();
             return;
@@ -173,9 +173,9 @@ impl InputState {
             }
         }
         let pace = match (modifiers.shift, modifiers.alt) {
-            (true, _) => Pace::Fast,
-            (_, true) => Pace::Fine,
-            _ => Pace::Normal,
+            (true, _) => MovementSpeed::Fast,
+            (_, true) => MovementSpeed::Fine,
+            _ => MovementSpeed::Normal,
         };
         for (action, since) in moving {
             let held = now - since;
@@ -197,20 +197,20 @@ impl InputState {
 }
 
 /// How a drag that began at `at` marks.
-fn begin(touch: &Touch<'_>, state: &ViewState, at: Pos2, is_canvas: bool, snap: bool) -> Marking {
+fn begin(touch: &InputTarget<'_>, state: &ViewState, at: Pos2, is_canvas: bool, snap: bool) -> MarkInProgress {
     if let Some(mark) = state.place.mark {
         for (edge, other) in [(mark.start, mark.end), (mark.end, mark.start)] {
             if (touch.x_of(edge) - at.x).abs() <= GRAB {
-                return Marking { from: other, top: None, is_edge: true };
+                return MarkInProgress { from: other, top: None, is_edge: true };
             }
         }
     }
     let by_tracks = is_canvas && state.mouse == MouseMode::Select;
     let top = by_tracks.then_some(at.y - touch.rect.top());
-    Marking { from: touch.time_near(at, snap), top, is_edge: false }
+    MarkInProgress { from: touch.time_near(at, snap), top, is_edge: false }
 }
 
-impl Touch<'_> {
+impl InputTarget<'_> {
     fn x_of(&self, at: Timestamp) -> f32 {
         self.rect.left() + (self.time.fraction(at) * f64::from(self.rect.width())) as f32
     }
@@ -226,8 +226,8 @@ impl Touch<'_> {
     fn tracks_between(&self, a: f32, b: f32) -> BTreeSet<TrackId> {
         let rows = self.list.rows_in(a.min(b), a.max(b).max(a.min(b) + 1.0));
         rows.filter_map(|row| match self.trace.tree.node(row.node).item {
-            Item::Track(track) => Some(track),
-            Item::Group(_) => None,
+            TreeItem::Track(track) => Some(track),
+            TreeItem::Group(_) => None,
         })
         .collect()
     }
@@ -235,8 +235,8 @@ impl Touch<'_> {
 
 /// Wheel: scroll; with Ctrl or as a pinch: zoom; sideways or with Shift: pan. Where
 /// the wheel zooms, it is the other way round with Ctrl.
-fn wheel(ui: &Ui, touch: &Touch<'_>, anchor: f64, out: &mut Vec<ViewCommand>) {
-    let Touch { rect, scroll, .. } = *touch;
+fn wheel(ui: &Ui, touch: &InputTarget<'_>, anchor: f64, out: &mut Vec<ViewCommand>) {
+    let InputTarget { rect, scroll, .. } = *touch;
     let (zoom, delta) = ui.input(|i| (f64::from(i.zoom_delta()), i.smooth_scroll_delta()));
     let is_pinch = ui.input(|i| i.multi_touch().is_some() || i.events.iter().any(|e| matches!(e, Event::Zoom(_))));
     if (zoom - 1.0).abs() > 1e-6 && touch.wheel_zooms && !is_pinch {

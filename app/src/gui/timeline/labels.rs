@@ -5,12 +5,12 @@ use egui::{Align2, CursorIcon, FontFamily, FontId, Painter, Rect, Role, Sense, S
 use super::paint::{elided, fold_mark};
 use crate::gui::keys::hint;
 use crate::gui::theme::{Theme, readable_on, small_font};
-use crate::view::compare::Side;
-use crate::view::state::Item;
+use crate::view::compare::TraceSide;
+use crate::view::state::TreeItem;
 use crate::view::state::{ViewCommand, ViewState};
 use crate::view::timeline::layout::DrawList;
 use crate::view::timeline::trace::OpenTrace;
-use crate::view::timeline::tree::{HEADER, LANE, Node, Row};
+use crate::view::timeline::tree::{HEADER, LANE, TrackNode, TrackRow};
 
 /// Indentation per level.
 const INDENT: f32 = 12.0;
@@ -20,7 +20,7 @@ pub fn row_backgrounds(painter: &Painter, canvas: Rect, list: &DrawList, trace: 
     for row in list.rows_in(0.0, canvas.height()) {
         let top = canvas.top() + row.y;
         let rect = Rect::from_x_y_ranges(canvas.x_range(), top..=top + row.height);
-        if matches!(trace.tree.node(row.node).item, Item::Group(_)) {
+        if matches!(trace.tree.node(row.node).item, TreeItem::Group(_)) {
             painter.rect_filled(rect, 0.0, theme.heading);
         } else if !row.is_joined {
             painter.hline(canvas.x_range(), rect.bottom() - 1.0, Stroke::new(1.0, theme.grid));
@@ -30,7 +30,7 @@ pub fn row_backgrounds(painter: &Painter, canvas: Rect, list: &DrawList, trace: 
 
 /// The column of names.
 #[derive(Clone, Copy)]
-pub struct Names<'a> {
+pub struct TrackNames<'a> {
     /// Where.
     pub rect: Rect,
     /// The rows beside it.
@@ -38,15 +38,15 @@ pub struct Names<'a> {
     /// Points above the top.
     pub scroll: f32,
     /// Whose rows these are where rows of another trace lie between them.
-    pub side: Option<Side>,
+    pub side: Option<TraceSide>,
 }
 
 /// Names of the rows in sight; a click folds and unfolds.
-pub fn names_ui(ui: &mut Ui, names: Names<'_>, trace: &OpenTrace, state: &ViewState, out: &mut Vec<ViewCommand>) {
-    let Names { rect, list, scroll, side } = names;
+pub fn names_ui(ui: &mut Ui, names: TrackNames<'_>, trace: &OpenTrace, state: &ViewState, out: &mut Vec<ViewCommand>) {
+    let TrackNames { rect, list, scroll, side } = names;
     let theme = Theme::current(ui);
     let painter = ui.painter_at(rect);
-    if side != Some(Side::B) {
+    if side != Some(TraceSide::B) {
         painter.rect_filled(rect, 0.0, theme.labels);
     }
     let split = rect.top() + list.pinned_height;
@@ -60,7 +60,7 @@ pub fn names_ui(ui: &mut Ui, names: Names<'_>, trace: &OpenTrace, state: &ViewSt
             let area = Rect::from_x_y_ranges(rect.x_range(), rect.top() + row.y..=rect.top() + row.y + row.height);
             if area.intersects(clip) {
                 name_ui(ui, &painter, clip, area, (row, is_pinned), trace, state, out);
-                if let (Some(side), Item::Track(_)) = (side, trace.tree.node(row.node).item) {
+                if let (Some(side), TreeItem::Track(_)) = (side, trace.tree.node(row.node).item) {
                     badge(&painter, area, side, theme);
                 }
             }
@@ -77,22 +77,29 @@ pub fn names_ui(ui: &mut Ui, names: Names<'_>, trace: &OpenTrace, state: &ViewSt
 }
 
 /// The heading of the group that the topmost rows belong to, where it was scrolled out of sight: it stays at the top.
-fn sticky_heading(list: &DrawList, trace: &OpenTrace) -> Option<Row> {
+fn sticky_heading(list: &DrawList, trace: &OpenTrace) -> Option<TrackRow> {
     let top = list.pinned_height;
     let first = list.scrolled.rows.iter().find(|row| row.y + row.height > top + HEADER)?;
     let group = match trace.tree.node(first.node).item {
-        Item::Track(_) => trace.tree.group_of(first.node)?,
-        Item::Group(_) => return None,
+        TreeItem::Track(_) => trace.tree.group_of(first.node)?,
+        TreeItem::Group(_) => return None,
     };
     let own = list.scrolled.rows.iter().find(|row| row.node == group);
     let is_in_sight = own.is_some_and(|row| row.y >= top);
-    (!is_in_sight).then_some(Row { node: group, y: top, height: HEADER, lanes: 0, folded: false, is_joined: false })
+    (!is_in_sight).then_some(TrackRow {
+        node: group,
+        y: top,
+        height: HEADER,
+        lanes: 0,
+        folded: false,
+        is_joined: false,
+    })
 }
 
 /// Whose track it is.
-fn badge(painter: &Painter, area: Rect, side: Side, theme: &Theme) {
+fn badge(painter: &Painter, area: Rect, side: TraceSide, theme: &Theme) {
     let rect = Rect::from_min_size(area.min + vec2(6.0, (LANE - 14.0) / 2.0), vec2(14.0, 14.0));
-    let fill = if side == Side::A { theme.edge } else { theme.accent };
+    let fill = if side == TraceSide::A { theme.edge } else { theme.accent };
     painter.rect_filled(rect, 3.0, fill);
     let font = FontId::new(10.0, FontFamily::Proportional);
     painter.text(rect.center(), Align2::CENTER_CENTER, side.name(), font, readable_on(fill));
@@ -104,14 +111,14 @@ fn name_ui(
     painter: &Painter,
     clip: Rect,
     area: Rect,
-    (row, is_pinned): (&Row, bool),
+    (row, is_pinned): (&TrackRow, bool),
     trace: &OpenTrace,
     state: &ViewState,
     out: &mut Vec<ViewCommand>,
 ) {
     let theme = Theme::current(ui);
     let node = trace.tree.node(row.node);
-    let can_fold = matches!(node.item, Item::Group(_)) || node.lanes.1 > 1;
+    let can_fold = matches!(node.item, TreeItem::Group(_)) || node.lanes.1 > 1;
     let visible = area.intersect(clip);
     let response = ui.interact(visible, ui.scope_id().with(("name", row.node)), Sense::click());
     let verb = if row.folded { "Unfold" } else { "Fold" };
@@ -124,15 +131,15 @@ fn name_ui(
     });
     if response.clicked() {
         out.push(match node.item {
-            Item::Group(group) => ViewCommand::FoldGroup(group, !row.folded),
-            Item::Track(track) => ViewCommand::FoldTrack(track, !row.folded),
+            TreeItem::Group(group) => ViewCommand::FoldGroup(group, !row.folded),
+            TreeItem::Track(track) => ViewCommand::FoldTrack(track, !row.folded),
         });
     }
     if response.hovered() && can_fold {
         ui.ctx().set_cursor_icon(CursorIcon::PointingHand);
     }
 
-    let is_group = matches!(node.item, Item::Group(_));
+    let is_group = matches!(node.item, TreeItem::Group(_));
     if is_group {
         painter.rect_filled(area, 0.0, theme.heading);
     }
@@ -183,7 +190,7 @@ fn name_ui(
 }
 
 /// What can be done with a track or group.
-fn menu_ui(ui: &mut Ui, node: &Node, row: &Row, state: &ViewState, out: &mut Vec<ViewCommand>) {
+fn menu_ui(ui: &mut Ui, node: &TrackNode, row: &TrackRow, state: &ViewState, out: &mut Vec<ViewCommand>) {
     let mut entry = |ui: &mut Ui, label: &str, command: ViewCommand| {
         if ui.button(label).clicked() {
             out.push(command);
@@ -191,7 +198,7 @@ fn menu_ui(ui: &mut Ui, node: &Node, row: &Row, state: &ViewState, out: &mut Vec
         }
     };
     match node.item {
-        Item::Track(track) => {
+        TreeItem::Track(track) => {
             let pinned = state.pinned.contains(&track);
             let label = if pinned { "Unpin".to_owned() } else { hint(ui.ctx(), "Pin to the top", "pin") };
             entry(ui, &label, ViewCommand::Pin(track, !pinned));
@@ -200,7 +207,7 @@ fn menu_ui(ui: &mut Ui, node: &Node, row: &Row, state: &ViewState, out: &mut Vec
                 entry(ui, label, ViewCommand::FoldTrack(track, !row.folded));
             }
         }
-        Item::Group(group) => {
+        TreeItem::Group(group) => {
             entry(ui, if row.folded { "Unfold" } else { "Fold" }, ViewCommand::FoldGroup(group, !row.folded));
         }
     }

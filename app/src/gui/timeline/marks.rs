@@ -7,10 +7,10 @@ use trace_model::{TimeRange, Timestamp};
 use super::paint::elided;
 use crate::gui::theme::{Theme, small_font};
 use crate::gui::times::time;
-use crate::view::compare::Side;
-use crate::view::state::Item;
+use crate::view::compare::TraceSide;
+use crate::view::state::TreeItem;
 use crate::view::state::ViewState;
-use crate::view::timeline::bands::Band;
+use crate::view::timeline::bands::StepBand;
 use crate::view::timeline::layout::DrawList;
 use crate::view::timeline::trace::OpenTrace;
 use crate::view::viewport::Viewport;
@@ -22,7 +22,7 @@ const MIN_BAND: f32 = 6.0;
 const MIN_NAME: f32 = 10.0;
 
 /// Every other step shaded, behind the tracks.
-pub fn bands(painter: &Painter, canvas: Rect, bands: &[Band], x_of: impl Fn(Timestamp) -> f32, theme: &Theme) {
+pub fn bands(painter: &Painter, canvas: Rect, bands: &[StepBand], x_of: impl Fn(Timestamp) -> f32, theme: &Theme) {
     for band in bands {
         let (left, right) = (canvas.left() + x_of(band.range.start), canvas.left() + x_of(band.range.end));
         if right - left < MIN_BAND {
@@ -37,7 +37,7 @@ pub fn bands(painter: &Painter, canvas: Rect, bands: &[Band], x_of: impl Fn(Time
 }
 
 /// Names of steps at the top of the ruler.
-pub fn band_names(painter: &Painter, ruler: Rect, bands: &[Band], x_of: impl Fn(Timestamp) -> f32, theme: &Theme) {
+pub fn band_names(painter: &Painter, ruler: Rect, bands: &[StepBand], x_of: impl Fn(Timestamp) -> f32, theme: &Theme) {
     // Steps of devices whose clocks differ begin almost together: names must not lie on each other.
     let mut free = ruler.left();
     for band in bands {
@@ -67,7 +67,7 @@ pub fn band_names(painter: &Painter, ruler: Rect, bands: &[Band], x_of: impl Fn(
 }
 
 /// The name of the step below a point of the ruler.
-pub fn band_at(bands: &[Band], at: Timestamp) -> Option<&Band> {
+pub fn band_at(bands: &[StepBand], at: Timestamp) -> Option<&StepBand> {
     bands.iter().rev().find(|band| band.range.contains(at))
 }
 
@@ -107,7 +107,7 @@ pub fn mark(
         painter.rect_filled(Rect::from_x_y_ranges(x.clone(), canvas.y_range()), 0.0, fill);
     } else {
         for row in list.rows_in(0.0, canvas.height()) {
-            let Item::Track(track) = trace.tree.node(row.node).item else { continue };
+            let TreeItem::Track(track) = trace.tree.node(row.node).item else { continue };
             if state.mark_tracks.contains(&track) {
                 let y = canvas.top() + row.y..=canvas.top() + row.y + row.height;
                 painter.rect_filled(Rect::from_x_y_ranges(x.clone(), y), 0.0, fill);
@@ -124,7 +124,7 @@ pub fn mark(
 pub fn mark_length(
     painter: &Painter,
     canvas: Rect,
-    side: Option<Side>,
+    side: Option<TraceSide>,
     state: &ViewState,
     x_of: impl Fn(Timestamp) -> f32,
     theme: &Theme,
@@ -135,7 +135,7 @@ pub fn mark_length(
     let text = side.map_or_else(|| text.clone(), |side| format!("{}  {text}", side.name()));
     let galley = painter.layout_no_wrap(text, small_font(), theme.text_strong);
     let middle = f32::midpoint(left.max(canvas.left()), right.min(canvas.right()));
-    let at = pos2(middle - galley.size().x / 2.0, canvas.top() + if side == Some(Side::B) { 26.0 } else { 6.0 });
+    let at = pos2(middle - galley.size().x / 2.0, canvas.top() + if side == Some(TraceSide::B) { 26.0 } else { 6.0 });
     painter.rect_filled(Rect::from_min_size(at, galley.size()).expand2(vec2(6.0, 2.0)), 4.0, theme.raised);
     painter.galley(at, galley, theme.text_strong);
 }

@@ -5,7 +5,7 @@ use trace_model::TimeRange;
 
 use crate::gui::theme::Theme;
 use crate::view::state::{ViewCommand, ViewState};
-use crate::view::timeline::density::Density;
+use crate::view::timeline::density::MinimapDensity;
 use crate::view::timeline::trace::OpenTrace;
 use crate::view::viewport::Viewport;
 
@@ -54,7 +54,7 @@ pub fn minimap_ui(ui: &Ui, rect: Rect, trace: &OpenTrace, state: &ViewState, out
 }
 
 /// Devices above, everything else below.
-fn density(painter: &egui::Painter, rect: Rect, density: &Density, theme: &Theme) {
+fn density(painter: &egui::Painter, rect: Rect, density: &MinimapDensity, theme: &Theme) {
     let both = !density.devices.is_empty() && !density.others.is_empty();
     let middle = if both { rect.top() + rect.height() * 0.62 } else { rect.bottom() };
     let mut mesh = Mesh::default();

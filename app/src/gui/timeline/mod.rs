@@ -18,22 +18,22 @@ use std::sync::{Arc, LazyLock};
 use egui::{Align2, Pos2, Rect, Sense, Stroke, Ui, Vec2, pos2, vec2};
 use trace_model::{Picos, SliceId, Timestamp, TrackId};
 
-use self::areas::Areas;
+use self::areas::TimelineAreas;
 pub use self::areas::head_height;
 pub use self::labels::filter_id;
-use self::paint::Colors;
+use self::paint::PaintColors;
 use crate::gui::keys::Keys;
 use crate::gui::theme::{Theme, small_font};
 use crate::gui::times;
-use crate::view::compare::Side;
+use crate::view::compare::TraceSide;
 use crate::view::palette::ColorKey;
-use crate::view::state::Item;
-use crate::view::state::{ColorBy, Layer, ViewCommand, ViewState};
-use crate::view::timeline::bands::{self, Band};
-use crate::view::timeline::layout::{DrawList, Highlighted, Part, SliceBox, Window};
-use crate::view::timeline::tiles::Tiles;
+use crate::view::state::TreeItem;
+use crate::view::state::{ColorBy, TimelineLayer, ViewCommand, ViewState};
+use crate::view::timeline::bands::{self, StepBand};
+use crate::view::timeline::layout::{DrawList, DrawnRows, Highlighted, LayoutWindow, SliceBox};
+use crate::view::timeline::tiles::LaneTiles;
 use crate::view::timeline::trace::OpenTrace;
-use crate::view::timeline::tree::{LANE, Row, Rows};
+use crate::view::timeline::tree::{LANE, TrackRow, VisibleRows};
 use crate::view::viewport::{Viewport, ruler_base, tick_step, ticks};
 
 /// Tiles computed in one frame: some 3 ms where memory is slowest.
@@ -46,7 +46,7 @@ static USUAL_KEYS: LazyLock<Keys> = LazyLock::new(Keys::default);
 #[derive(Default)]
 pub struct Timeline {
     list: DrawList,
-    tiles: Tiles,
+    tiles: LaneTiles,
     animation: motion::ViewAnimation,
     hands: input::InputState,
     hovered: Option<Timestamp>,
@@ -60,7 +60,7 @@ pub struct TimelineContext<'a> {
     /// Slices that are highlighted.
     pub highlighted: Option<&'a Highlighted>,
     /// Steps.
-    pub steps: &'a [Band],
+    pub steps: &'a [StepBand],
     /// Colours of labels by how near they come to the roofline.
     pub efficiency: Option<&'a [ColorKey]>,
     /// The wheel zooms, and scrolls only with Ctrl.
@@ -75,7 +75,7 @@ pub struct TimelineContext<'a> {
 #[derive(Clone, Copy)]
 pub struct OtherTrace<'a> {
     /// Which of the two this is.
-    pub side: Side,
+    pub side: TraceSide,
     /// By label: the other trace lacks the op.
     pub only: &'a [bool],
     /// Colours of labels by how their op changed.
@@ -92,7 +92,7 @@ pub struct OtherTrace<'a> {
 #[derive(Clone, Copy)]
 pub struct InterleavedTracks<'a> {
     /// Its own.
-    pub rows: &'a Rows,
+    pub rows: &'a VisibleRows,
     /// Where both lie, with their names.
     pub body: Rect,
     /// Whether the mouse is for this one.
@@ -104,7 +104,7 @@ struct Background {
     /// All of it; rows of another trace lie between them.
     strips: Vec<Rect>,
     /// Which of the two this is, if so.
-    side: Option<Side>,
+    side: Option<TraceSide>,
 }
 
 impl Timeline {
@@ -118,11 +118,11 @@ impl Timeline {
         out: &mut Vec<ViewCommand>,
     ) {
         let theme = Theme::current(ui);
-        let (rect, with_minimap) = (ui.available_rect_before_wrap(), state.draws(Layer::Minimap));
+        let (rect, with_minimap) = (ui.available_rect_before_wrap(), state.draws(TimelineLayer::Minimap));
         let interleaved = known.other_trace.and_then(|beside| beside.interleaved);
         let areas = match interleaved {
-            Some(interleaved) => Areas::apart(rect, interleaved.body, state.label_width, with_minimap),
-            None => Areas::of(rect, state.label_width, with_minimap),
+            Some(interleaved) => TimelineAreas::apart(rect, interleaved.body, state.label_width, with_minimap),
+            None => TimelineAreas::of(rect, state.label_width, with_minimap),
         };
         let rows = interleaved
             .map_or_else(|| Cow::Owned(trace.tree.rows(state)), |interleaved| Cow::Borrowed(interleaved.rows));
@@ -136,7 +136,7 @@ impl Timeline {
             ui.ctx().request_repaint();
         }
         self.shown = Some(time);
-        let window = Window {
+        let window = LayoutWindow {
             time,
             rows: &rows,
             scroll,
@@ -144,7 +144,7 @@ impl Timeline {
             height: areas.canvas.height(),
             selection: state.place.selection,
             highlighted: known.highlighted,
-            arrows: state.draws(Layer::Arrows),
+            arrows: state.draws(TimelineLayer::Arrows),
             flow: state.flow,
         };
         reveal::reveal(trace, state, &window, out);
@@ -162,8 +162,8 @@ impl Timeline {
             (ColorBy::Category | ColorBy::Efficiency, _) => &trace.by_category,
         };
         let hatched = known.other_trace.map_or(&[][..], |beside| beside.only);
-        let colors = Colors { theme, keys, hatched, isolate: state.isolate && known.highlighted.is_some() };
-        let steps = if state.draws(Layer::Steps) { bands::in_sight(known.steps, time.range()) } else { &[] };
+        let colors = PaintColors { theme, keys, hatched, isolate: state.isolate && known.highlighted.is_some() };
+        let steps = if state.draws(TimelineLayer::Steps) { bands::in_sight(known.steps, time.range()) } else { &[] };
         let side = known.other_trace.filter(|_| interleaved.is_some()).map(|beside| beside.side);
         let ground = Background { strips: self.strips(areas.canvas, side.is_some()), side };
         self.paint_canvas(ui, trace, state, time, &areas, &colors, steps, &ground);
@@ -171,10 +171,10 @@ impl Timeline {
             marks::cursor(ui, areas.canvas, &ground.strips, cursor, time, theme);
         }
         self.canvas_input(ui, trace, state, &window, &areas, &ground, known, out);
-        let names = labels::Names { rect: areas.names, list: &self.list, scroll, side };
+        let names = labels::TrackNames { rect: areas.names, list: &self.list, scroll, side };
         labels::names_ui(ui, names, trace, state, out);
         let name = known.other_trace.map(|beside| beside.side.name());
-        let has_minimap = state.draws(Layer::Minimap);
+        let has_minimap = state.draws(TimelineLayer::Minimap);
         if has_minimap {
             minimap::minimap_ui(ui, areas.minimap, trace, state, out);
         }
@@ -182,7 +182,7 @@ impl Timeline {
         if has_minimap || filters || ui.memory(|memory| memory.has_focus(filter_id(name))) {
             labels::filter_ui(ui, areas.filter, state, name, out);
         }
-        if side != Some(Side::B) {
+        if side != Some(TraceSide::B) {
             if rows.scrolled.is_empty() && rows.pinned.is_empty() {
                 labels::nothing_left_ui(ui, areas.canvas, state, out);
             }
@@ -219,8 +219,8 @@ impl Timeline {
         }
         let split = canvas.top() + self.list.pinned_height;
         let parts = [(&self.list.scrolled, canvas.with_min_y(split)), (&self.list.pinned, canvas.with_max_y(split))];
-        let of_part = |(part, clip): (&Part, Rect)| {
-            let strip = |row: &Row| {
+        let of_part = |(part, clip): (&DrawnRows, Rect)| {
+            let strip = |row: &TrackRow| {
                 let y = canvas.top() + row.y..=canvas.top() + row.y + row.height;
                 Rect::from_x_y_ranges(canvas.x_range(), y).intersect(clip)
             };
@@ -236,9 +236,9 @@ impl Timeline {
         trace: &OpenTrace,
         state: &ViewState,
         time: Viewport,
-        areas: &Areas,
-        colors: &Colors<'_>,
-        steps: &[Band],
+        areas: &TimelineAreas,
+        colors: &PaintColors<'_>,
+        steps: &[StepBand],
         ground: &Background,
     ) {
         let theme = colors.theme;
@@ -248,17 +248,17 @@ impl Timeline {
         let origin = Timestamp::ZERO;
         let step = tick_step(&time, width, times::format().tick_distance());
         let base = ruler_base(&time, origin, step);
-        let scale = paint::Scale { ticks: ticks(&time, origin, step), step, base, is_relative: base != origin };
+        let scale = paint::RulerTicks { ticks: ticks(&time, origin, step), step, base, is_relative: base != origin };
 
         let painter = ui.painter_at(canvas);
-        if ground.side != Some(Side::B) {
+        if ground.side != Some(TraceSide::B) {
             painter.rect_filled(canvas, 0.0, theme.canvas);
         }
         let strips = || ground.strips.iter().map(|strip| painter.with_clip_rect(strip.intersect(painter.clip_rect())));
         for painter in strips() {
             marks::bands(&painter, canvas, steps, x_of, theme);
             labels::row_backgrounds(&painter, canvas, &self.list, trace, theme);
-            if state.draws(Layer::Grid) {
+            if state.draws(TimelineLayer::Grid) {
                 paint::grid(&painter, canvas, &scale.ticks, x_of, theme);
             }
             marks::outside_of_trace(&painter, canvas, trace.model.extent(), x_of, theme);
@@ -291,8 +291,8 @@ impl Timeline {
         ui: &mut Ui,
         trace: &OpenTrace,
         state: &ViewState,
-        window: &Window<'_>,
-        areas: &Areas,
+        window: &LayoutWindow<'_>,
+        areas: &TimelineAreas,
         ground: &Background,
         known: &TimelineContext<'_>,
         out: &mut Vec<ViewCommand>,
@@ -309,7 +309,7 @@ impl Timeline {
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, &name));
         let ruler = ui.interact(areas.ruler, ui.scope_id().with("ruler"), Sense::click_and_drag());
         ruler.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, "Time ruler"));
-        let touch = input::Touch {
+        let touch = input::InputTarget {
             canvas: &response,
             ruler: &ruler,
             rect: areas.canvas,
@@ -352,14 +352,14 @@ impl Timeline {
         }
     }
 
-    fn track_below_pointer(&self, ui: &Ui, trace: &OpenTrace, areas: &Areas) -> Option<TrackId> {
+    fn track_below_pointer(&self, ui: &Ui, trace: &OpenTrace, areas: &TimelineAreas) -> Option<TrackId> {
         let tracks = areas.canvas.union(areas.names);
         // Not where a window or a menu covers them.
         let is_there = ui.rect_contains_pointer(tracks);
         let pointer = ui.input(|i| i.pointer.hover_pos()).filter(|_| is_there)?;
         match trace.tree.node(self.list.row_at(pointer.y - tracks.top())?.node).item {
-            Item::Track(track) => Some(track),
-            Item::Group(_) => None,
+            TreeItem::Track(track) => Some(track),
+            TreeItem::Group(_) => None,
         }
     }
 
@@ -369,7 +369,7 @@ impl Timeline {
         ui: &Ui,
         trace: &OpenTrace,
         time: Viewport,
-        areas: &Areas,
+        areas: &TimelineAreas,
         ground: &Background,
         pointer: Pos2,
         hit: Option<SliceBox>,
@@ -420,7 +420,7 @@ fn light_up_too(trace: &OpenTrace, state: &ViewState, slice: SliceId) -> ViewCom
 
 /// Where the tracks of a timeline in `rect` lie, from left to right.
 pub fn canvas_x(rect: Rect, label_width: f32) -> egui::Rangef {
-    Areas::of(rect, label_width, false).canvas.x_range()
+    TimelineAreas::of(rect, label_width, false).canvas.x_range()
 }
 
 /// How much is in view, and what the ruler's texts are relative to.

@@ -18,7 +18,7 @@ const ANIMATION_SECONDS: f64 = 0.25;
 
 /// How the speed of a held key is changed by Shift and Alt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Pace {
+pub enum MovementSpeed {
     /// Neither.
     #[default]
     Normal,
@@ -28,7 +28,7 @@ pub enum Pace {
     Fine,
 }
 
-impl Pace {
+impl MovementSpeed {
     fn factor(self) -> f64 {
         match self {
             Self::Normal => 1.0,
@@ -39,12 +39,12 @@ impl Pace {
 }
 
 /// Points to pan in the `dt` seconds before `held` seconds of holding the key.
-pub fn pan_points(held: f64, dt: f64, pace: Pace) -> f64 {
+pub fn pan_points(held: f64, dt: f64, pace: MovementSpeed) -> f64 {
     PAN * speed(held) * dt * pace.factor()
 }
 
 /// Factor to zoom by in the `dt` seconds before `held` seconds of holding the key.
-pub fn zoom_factor(held: f64, dt: f64, pace: Pace) -> f64 {
+pub fn zoom_factor(held: f64, dt: f64, pace: MovementSpeed) -> f64 {
     // Zooming is exponential already: it accelerates far less than panning.
     let speed = speed(held).min(4.0);
     (ZOOM * speed * dt * pace.factor()).exp()
@@ -103,13 +103,13 @@ mod tests {
     fn held_keys_move_by_time_and_not_by_frames() {
         let distance = |frames: u32| {
             let dt = 0.1 / f64::from(frames);
-            (0..frames).map(|i| pan_points(f64::from(i) * dt, dt, Pace::Normal)).sum::<f64>()
+            (0..frames).map(|i| pan_points(f64::from(i) * dt, dt, MovementSpeed::Normal)).sum::<f64>()
         };
         assert!((distance(6) - distance(100)).abs() < 1.0);
-        assert!(pan_points(1.0, 0.016, Pace::Normal) > 5.0 * pan_points(0.0, 0.016, Pace::Normal));
-        assert!(pan_points(100.0, 1.0, Pace::Normal) <= PAN * TOP_SPEED);
-        assert!(pan_points(0.0, 0.016, Pace::Fine) < pan_points(0.0, 0.016, Pace::Normal));
-        assert!(zoom_factor(0.0, 0.016, Pace::Fast) > zoom_factor(0.0, 0.016, Pace::Normal));
+        assert!(pan_points(1.0, 0.016, MovementSpeed::Normal) > 5.0 * pan_points(0.0, 0.016, MovementSpeed::Normal));
+        assert!(pan_points(100.0, 1.0, MovementSpeed::Normal) <= PAN * TOP_SPEED);
+        assert!(pan_points(0.0, 0.016, MovementSpeed::Fine) < pan_points(0.0, 0.016, MovementSpeed::Normal));
+        assert!(zoom_factor(0.0, 0.016, MovementSpeed::Fast) > zoom_factor(0.0, 0.016, MovementSpeed::Normal));
     }
 
     #[test]

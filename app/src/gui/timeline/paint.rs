@@ -4,10 +4,10 @@
 use egui::{Align2, Color32, FontId, Mesh, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, Vec2, pos2, vec2};
 use trace_model::{Picos, Timestamp, TraceModel};
 
-use crate::gui::theme::{SliceColor, Theme, small_font};
+use crate::gui::theme::{Theme, ThemeSliceColor, small_font};
 use crate::gui::times;
 use crate::view::palette::ColorKey;
-use crate::view::timeline::layout::{Arrow, DrawList, Part, SliceBox, counter_y};
+use crate::view::timeline::layout::{DrawList, DrawnRows, FlowArrow, SliceBox, counter_y};
 use crate::view::timeline::tree::{COUNTER, LANE};
 use crate::view::viewport::Tick;
 
@@ -15,7 +15,7 @@ use crate::view::viewport::Tick;
 const TEXT_PAD: f32 = 4.0;
 
 /// What colours slices by label.
-pub struct Colors<'a> {
+pub struct PaintColors<'a> {
     /// The colours.
     pub theme: &'static Theme,
     /// By label.
@@ -26,22 +26,23 @@ pub struct Colors<'a> {
     pub isolate: bool,
 }
 
-impl Colors<'_> {
-    fn of(&self, drawn: &SliceBox, dim: bool) -> SliceColor {
+impl PaintColors<'_> {
+    fn of(&self, drawn: &SliceBox, dim: bool) -> ThemeSliceColor {
         let key = self.keys.get(drawn.label.index());
         let key = key.map(|key| if drawn.beside_work { key.beside_work() } else { *key });
-        let color =
-            key.map_or(SliceColor { fill: self.theme.text_weak, text: self.theme.canvas }, |key| self.theme.slice(key));
+        let color = key.map_or(ThemeSliceColor { fill: self.theme.text_weak, text: self.theme.canvas }, |key| {
+            self.theme.slice(key)
+        });
         if !dim {
             return color;
         }
         let fill = self.theme.canvas.lerp_to_gamma(color.fill, 0.22);
-        SliceColor { fill, text: self.theme.text_weak }
+        ThemeSliceColor { fill, text: self.theme.text_weak }
     }
 }
 
 /// The whole canvas.
-pub fn canvas(painter: &Painter, canvas: Rect, list: &DrawList, model: &TraceModel, colors: &Colors<'_>) {
+pub fn canvas(painter: &Painter, canvas: Rect, list: &DrawList, model: &TraceModel, colors: &PaintColors<'_>) {
     let origin = canvas.min;
     let split = canvas.top() + list.pinned_height;
     let below = painter.with_clip_rect(canvas.with_min_y(split).intersect(painter.clip_rect()));
@@ -60,7 +61,7 @@ pub fn canvas(painter: &Painter, canvas: Rect, list: &DrawList, model: &TraceMod
     }
 }
 
-fn part(painter: &Painter, origin: Pos2, part: &Part, is_dim: bool, model: &TraceModel, colors: &Colors<'_>) {
+fn part(painter: &Painter, origin: Pos2, part: &DrawnRows, is_dim: bool, model: &TraceModel, colors: &PaintColors<'_>) {
     if !(is_dim && colors.isolate) {
         painter.add(Shape::mesh(boxes_mesh(origin, &part.boxes, is_dim, colors)));
         hatches(painter, origin, &part.boxes, is_dim, colors);
@@ -75,7 +76,7 @@ fn part(painter: &Painter, origin: Pos2, part: &Part, is_dim: bool, model: &Trac
 }
 
 /// All boxes as one mesh: a shape a box would cost ten times as much.
-fn boxes_mesh(origin: Pos2, boxes: &[SliceBox], is_dim: bool, colors: &Colors<'_>) -> Mesh {
+fn boxes_mesh(origin: Pos2, boxes: &[SliceBox], is_dim: bool, colors: &PaintColors<'_>) -> Mesh {
     let mut mesh = Mesh::default();
     mesh.reserve_triangles(boxes.len() * 2);
     mesh.reserve_vertices(boxes.len() * 4);
@@ -97,7 +98,7 @@ fn boxes_mesh(origin: Pos2, boxes: &[SliceBox], is_dim: bool, colors: &Colors<'_
 }
 
 /// Slanted lines over what is to be hatched, as one mesh.
-fn hatches(painter: &Painter, origin: Pos2, boxes: &[SliceBox], is_dim: bool, colors: &Colors<'_>) {
+fn hatches(painter: &Painter, origin: Pos2, boxes: &[SliceBox], is_dim: bool, colors: &PaintColors<'_>) {
     const PITCH: f32 = 7.0;
     const THICK: f32 = 2.0;
     if colors.hatched.is_empty() || is_dim {
@@ -126,7 +127,14 @@ fn hatches(painter: &Painter, origin: Pos2, boxes: &[SliceBox], is_dim: bool, co
     painter.add(Shape::mesh(mesh));
 }
 
-fn texts(painter: &Painter, origin: Pos2, boxes: &[SliceBox], is_dim: bool, model: &TraceModel, colors: &Colors<'_>) {
+fn texts(
+    painter: &Painter,
+    origin: Pos2,
+    boxes: &[SliceBox],
+    is_dim: bool,
+    model: &TraceModel,
+    colors: &PaintColors<'_>,
+) {
     let font = small_font();
     let clip = painter.clip_rect();
     for drawn in boxes.iter().filter(|drawn| drawn.has_text) {
@@ -196,7 +204,7 @@ pub fn elided_middle(painter: &Painter, at: Pos2, text: &str, room: f32, font: &
     elided(painter, at, Align2::LEFT_CENTER, shortened.as_deref().unwrap_or(text), room + 1.0, font, color);
 }
 
-fn counters(painter: &Painter, origin: Pos2, part: &Part, theme: &Theme) {
+fn counters(painter: &Painter, origin: Pos2, part: &DrawnRows, theme: &Theme) {
     for counter in &part.counters {
         let base = origin.y + counter.top + COUNTER - 1.0;
         let mut mesh = Mesh::default();
@@ -213,7 +221,7 @@ fn counters(painter: &Painter, origin: Pos2, part: &Part, theme: &Theme) {
     }
 }
 
-fn paint_arrow(painter: &Painter, origin: Pos2, arrow: &Arrow, theme: &Theme) {
+fn paint_arrow(painter: &Painter, origin: Pos2, arrow: &FlowArrow, theme: &Theme) {
     let color = if arrow.outgoing { theme.flow_out } else { theme.flow_in };
     let stroke = Stroke::new(if arrow.is_chosen { 3.0 } else { 1.5 }, color);
     let from = origin + vec2(arrow.from.0, arrow.from.1);
@@ -226,7 +234,7 @@ fn paint_arrow(painter: &Painter, origin: Pos2, arrow: &Arrow, theme: &Theme) {
 }
 
 /// What the ruler says.
-pub struct Scale {
+pub struct RulerTicks {
     /// Its marks.
     pub ticks: Vec<Tick>,
     /// Distance of labelled marks.
@@ -238,7 +246,7 @@ pub struct Scale {
 }
 
 /// The ruler's marks and texts.
-pub fn ruler(painter: &Painter, rect: Rect, scale: &Scale, x_of: impl Fn(Timestamp) -> f32, theme: &Theme) {
+pub fn ruler(painter: &Painter, rect: Rect, scale: &RulerTicks, x_of: impl Fn(Timestamp) -> f32, theme: &Theme) {
     let font = small_font();
     for tick in &scale.ticks {
         let x = (rect.left() + x_of(tick.at)).round() + 0.5;

@@ -1,14 +1,14 @@
 //! Brings a slice into sight that the state wants to show.
 
-use crate::view::state::Item;
+use crate::view::state::TreeItem;
 use crate::view::state::{ViewCommand, ViewState};
-use crate::view::timeline::layout::Window;
+use crate::view::timeline::layout::LayoutWindow;
 use crate::view::timeline::trace::OpenTrace;
 use crate::view::timeline::tree;
 use crate::view::timeline::tree::LANE;
 
 /// Scrolls to the slice that `state` wants to see, unfolding and showing what hides it.
-pub fn reveal(trace: &OpenTrace, state: &ViewState, window: &Window<'_>, out: &mut Vec<ViewCommand>) {
+pub fn reveal(trace: &OpenTrace, state: &ViewState, window: &LayoutWindow<'_>, out: &mut Vec<ViewCommand>) {
     let Some(slice) = state.reveal else { return };
     let slice = trace.model.slice(slice);
     let (track, depth) = (slice.track(), slice.depth());
@@ -19,13 +19,13 @@ pub fn reveal(trace: &OpenTrace, state: &ViewState, window: &Window<'_>, out: &m
         out.extend(hiding.into_iter().map(|group| ViewCommand::FoldGroup(group, false)));
         let mut group = Some(trace.model.track(track).group);
         while let Some(id) = group {
-            if state.hides(Item::Group(id)) {
-                out.push(ViewCommand::Hide(Item::Group(id), false));
+            if state.hides(TreeItem::Group(id)) {
+                out.push(ViewCommand::Hide(TreeItem::Group(id), false));
             }
             group = trace.model.group(id).parent;
         }
-        if state.hides(Item::Track(track)) {
-            out.push(ViewCommand::Hide(Item::Track(track), false));
+        if state.hides(TreeItem::Track(track)) {
+            out.push(ViewCommand::Hide(TreeItem::Track(track), false));
         }
         if !state.track_filter.is_empty() {
             out.push(ViewCommand::FilterTracks(String::new()));

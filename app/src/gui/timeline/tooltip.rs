@@ -5,11 +5,11 @@ use egui::{Id, PopupAnchor, RichText, Tooltip, Ui};
 use trace_model::{Picos, Timestamp};
 
 use crate::gui::times::time;
-use crate::view::state::Item;
-use crate::view::timeline::bands::Band;
+use crate::view::state::TreeItem;
+use crate::view::timeline::bands::StepBand;
 use crate::view::timeline::layout::SliceBox;
 use crate::view::timeline::trace::OpenTrace;
-use crate::view::timeline::tree::{Row, group_digits};
+use crate::view::timeline::tree::{TrackRow, group_digits};
 
 /// A slice, or how many are too narrow to tell apart.
 pub fn slice_ui(ui: &Ui, trace: &OpenTrace, hit: &SliceBox) {
@@ -36,8 +36,8 @@ pub fn slice_ui(ui: &Ui, trace: &OpenTrace, hit: &SliceBox) {
 }
 
 /// The value of a counter.
-pub fn counter_ui(ui: &Ui, trace: &OpenTrace, row: &Row, at: Timestamp) {
-    let Item::Track(track) = trace.tree.node(row.node).item else { return };
+pub fn counter_ui(ui: &Ui, trace: &OpenTrace, row: &TrackRow, at: Timestamp) {
+    let TreeItem::Track(track) = trace.tree.node(row.node).item else { return };
     let Some(series) = trace.model.counter(track) else { return };
     let Some(value) = series.value_at(at) else { return };
     let unit = series.unit().map_or("", |unit| trace.model.str(unit));
@@ -49,7 +49,7 @@ pub fn counter_ui(ui: &Ui, trace: &OpenTrace, row: &Row, at: Timestamp) {
 }
 
 /// The step below the pointer.
-pub fn step_ui(ui: &Ui, band: &Band) {
+pub fn step_ui(ui: &Ui, band: &StepBand) {
     show(ui, "step", |ui| {
         ui.label(RichText::new(format!("Step {}", band.title)).strong());
         ui.label(time(band.time));

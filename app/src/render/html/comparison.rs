@@ -9,7 +9,7 @@ use analysis::compare::{
 };
 use analysis::{Percent, Tabular as _, Unit};
 
-use super::super::comparison::{Compared, capitalised};
+use super::super::comparison::{ComparedRuns, capitalised};
 use super::super::junit::escaped;
 use super::{failures, gates_section, html_table, marked, pictures, section, source_cell, style};
 use crate::number;
@@ -18,7 +18,7 @@ use crate::number;
 const ROWS: usize = 25;
 
 /// The page.
-pub fn page(compared: &Compared<'_>) -> String {
+pub fn page(compared: &ComparedRuns<'_>) -> String {
     let comparison = compared.comparison;
     let names = [&comparison.base, &comparison.cand].map(|side| side.runs.join(", "));
     let mut page = style::head();
@@ -339,7 +339,7 @@ fn shown_p(p: f64) -> String {
     if p < 0.001 { "&lt;0.001".to_owned() } else { format!("{p:.3}") }
 }
 
-fn health(page: &mut String, compared: &Compared<'_>) {
+fn health(page: &mut String, compared: &ComparedRuns<'_>) {
     let mut body = String::new();
     for (side, runs) in [("base", compared.base), ("cand", compared.cand)] {
         for fact in runs.iter().flat_map(|run| &run.facts.health) {
@@ -393,7 +393,7 @@ mod tests {
 
     fn page_of(base: &[Summary], cand: &[Summary]) -> String {
         let comparison = compare(base, cand, &CompareOptions::default());
-        page(&Compared { base, cand, comparison: &comparison, gates: None, trace: Path::new("t") })
+        page(&ComparedRuns { base, cand, comparison: &comparison, gates: None, trace: Path::new("t") })
     }
 
     #[test]

@@ -19,13 +19,13 @@ use trace_model::{Caveat, Picos, without_number};
 use crate::number;
 use crate::render::comparison::capitalised;
 use crate::render::junit::escaped;
-use crate::render::{Document, Gated};
+use crate::render::{Document, GatedDocument};
 
 /// Rows of a table of the page.
 const ROWS: usize = 15;
 
 /// The page.
-pub fn page(document: &Document, gated: &Gated) -> String {
+pub fn page(document: &Document, gated: &GatedDocument) -> String {
     let names: Vec<String> = document.session.model().sources().iter().map(|source| document.name_of(source)).collect();
     let name = match &names[..] {
         [] => "a run".to_owned(),
@@ -128,7 +128,7 @@ fn gates_section(page: &mut String, report: &GatesReport) {
     section(page, &capitalised(&report.statement), &body);
 }
 
-fn beside_baseline(page: &mut String, gated: &Gated) {
+fn beside_baseline(page: &mut String, gated: &GatedDocument) {
     let Some(found) = &gated.comparison else { return };
     let mut body = format!("<p>{}</p>\n", escaped(&capitalised(&found.statement)));
     for (side, runs) in [("Baseline", &found.base.runs), ("Run", &found.cand.runs)] {
@@ -254,7 +254,7 @@ fn top_ops(run: &Summary) -> String {
     text
 }
 
-fn health(page: &mut String, gated: &Gated) {
+fn health(page: &mut String, gated: &GatedDocument) {
     let mut body = String::new();
     for fact in &gated.run.facts.health {
         let _ = writeln!(body, "<p>{} <span class=dim>({})</span></p>", escaped(&fact.message), escaped(&fact.id));
@@ -269,7 +269,7 @@ mod tests {
     use trace_model::{GroupKind, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind};
 
     use super::*;
-    use crate::render::View;
+    use crate::render::DocumentView;
     use crate::session::Session;
 
     const HOSTILE: &str = "</style><script>alert(1)</script>\"'><img src=x onerror=alert(2)>&lt;";
@@ -283,7 +283,7 @@ mod tests {
         let range = TimeRange::new(Timestamp::from_ps(0), Timestamp::from_ps(1_000_000));
         builder.add_slice(ops, SliceSpec::new(range, label));
         let session = Session::from_model(builder.finish(), Options::default());
-        let document = Document::new(&session, Scope::WholeTrace, &[], View::Summary);
+        let document = Document::new(&session, Scope::WholeTrace, &[], DocumentView::Summary);
         let mut run = Summary::of(&session.context(Scope::WholeTrace)).unwrap();
         run.facts.device_type = Some(HOSTILE.to_owned());
         run.steps = StepFacts { class: HOSTILE.to_owned(), ..run.steps };
@@ -295,7 +295,7 @@ mod tests {
             values: vec![5.0],
         });
         let report = GatesReport { statement: HOSTILE.to_owned(), gates: Vec::new() };
-        let gated = Gated { are_set: true, report, run, comparison: None };
+        let gated = GatedDocument { are_set: true, report, run, comparison: None };
         let page = page(&document, &gated);
         assert!(page.contains("&lt;script&gt;"), "{page}");
         for wrong in ["<script", "<img", "onerror=alert(2)>&lt;\"", "</style><"] {

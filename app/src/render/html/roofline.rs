@@ -10,7 +10,7 @@ use super::super::Document;
 use super::super::junit::escaped;
 use super::style::color_of;
 use crate::number;
-use crate::view::panels::roofline::{Ceiling, Place, Range, Roof, ceilings, place};
+use crate::view::panels::roofline::{PlotPlace, PlotRange, RooflineCeiling, RooflineRoof, ceilings, place};
 
 /// Units of the picture, and of its margins.
 const WIDTH: f64 = 800.0;
@@ -32,12 +32,12 @@ const LINE: f64 = 16.0;
 /// Ops, the roofs above them, axes and a legend. Nothing where no op has work, traffic and time.
 pub fn roofline(document: &Document) -> String {
     let Ok(report) = document.session.report::<Roofline>(document.scope) else { return String::new() };
-    let points: Vec<(&RooflinePoint, Place)> =
+    let points: Vec<(&RooflinePoint, PlotPlace)> =
         report.ops.iter().filter_map(|point| Some((point, place(point)?))).take(MOST).collect();
     if points.is_empty() {
         return String::new();
     }
-    let range = Range::of(&report, points.iter().map(|point| point.1));
+    let range = PlotRange::of(&report, points.iter().map(|point| point.1));
     let mut svg = format!(
         "<div class=scroll><svg class=plot viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"Roofline\">"
     );
@@ -90,11 +90,11 @@ pub fn roofline(document: &Document) -> String {
     svg
 }
 
-fn x_of(range: Range, decade: f64) -> f64 {
+fn x_of(range: PlotRange, decade: f64) -> f64 {
     LEFT + (WIDTH - LEFT - RIGHT) * ((decade - range.x.0) / (range.x.1 - range.x.0)).clamp(0.0, 1.0)
 }
 
-fn y_of(range: Range, decade: f64) -> f64 {
+fn y_of(range: PlotRange, decade: f64) -> f64 {
     TOP + (HEIGHT - TOP - BOTTOM) * (1.0 - ((decade - range.y.0) / (range.y.1 - range.y.0)).clamp(0.0, 1.0))
 }
 
@@ -107,7 +107,7 @@ fn power_of_ten(decade: i32, unit: Unit) -> String {
 }
 
 /// A line and a number at each power of ten, and what they are of.
-fn axes(svg: &mut String, range: Range) {
+fn axes(svg: &mut String, range: PlotRange) {
     let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
     for decade in range.x.0.ceil() as i32..=range.x.1.floor() as i32 {
         let x = x_of(range, f64::from(decade));
@@ -136,12 +136,12 @@ fn axes(svg: &mut String, range: Range) {
     );
 }
 
-fn roof(svg: &mut String, range: Range, Ceiling { name, from, to, roof }: &Ceiling) {
+fn roof(svg: &mut String, range: PlotRange, RooflineCeiling { name, from, to, roof }: &RooflineCeiling) {
     let (x1, y1, x2, y2) = (x_of(range, from.0), y_of(range, from.1), x_of(range, to.0), y_of(range, to.1));
     let (color, width, dashes) = match roof {
-        Roof::Compute | Roof::Hbm => ("var(--fg)".to_owned(), 2.0, ""),
-        Roof::Memory => ("var(--dim)".to_owned(), 1.0, ""),
-        Roof::Links => (format!("var(--p{})", color_of(OpGroup::Collective)), 1.2, " stroke-dasharray=\"6 4\""),
+        RooflineRoof::Compute | RooflineRoof::Hbm => ("var(--fg)".to_owned(), 2.0, ""),
+        RooflineRoof::Memory => ("var(--dim)".to_owned(), 1.0, ""),
+        RooflineRoof::Links => (format!("var(--p{})", color_of(OpGroup::Collective)), 1.2, " stroke-dasharray=\"6 4\""),
     };
     let _ = write!(
         svg,
@@ -151,16 +151,16 @@ fn roof(svg: &mut String, range: Range, Ceiling { name, from, to, roof }: &Ceili
 }
 
 /// Names of the roofs, then of ops, from the largest on: `x`, `y`, radius, name. One that would cover another is left out.
-fn names(svg: &mut String, range: Range, ceilings: &[Ceiling], ops: &[(f64, f64, f64, &str)]) {
+fn names(svg: &mut String, range: PlotRange, ceilings: &[RooflineCeiling], ops: &[(f64, f64, f64, &str)]) {
     const TRIES: u32 = 16;
     let circles = ops.iter().map(|&(x, y, radius, _)| [x - radius, y - radius, x + radius, y + radius]);
-    let mut names = Names { taken: circles.collect() };
-    for Ceiling { name, from, to, roof } in ceilings {
+    let mut names = PlacedNames { taken: circles.collect() };
+    for RooflineCeiling { name, from, to, roof } in ceilings {
         let ((x1, y1), (x2, y2)) = ((x_of(range, from.0), y_of(range, from.1)), (x_of(range, to.0), y_of(range, to.1)));
         // A slope is named below where it begins, which it rises away from; the flat roof where it ends.
         let places = (0..=TRIES).map(|step| f64::from(step) / f64::from(TRIES)).map(|share| match roof {
-            Roof::Compute => (x2 - 4.0 - share * (x2 - x1), y2 - 6.0, "end"),
-            Roof::Hbm | Roof::Memory | Roof::Links => {
+            RooflineRoof::Compute => (x2 - 4.0 - share * (x2 - x1), y2 - 6.0, "end"),
+            RooflineRoof::Hbm | RooflineRoof::Memory | RooflineRoof::Links => {
                 (x1 + 6.0 + share * (x2 - x1), y1 + 14.0 + share * (y2 - y1), "start")
             }
         });
@@ -180,11 +180,11 @@ fn names(svg: &mut String, range: Range, ceilings: &[Ceiling], ops: &[(f64, f64,
 }
 
 /// Where names stand: left, top, right and bottom of each.
-struct Names {
+struct PlacedNames {
     taken: Vec<[f64; 4]>,
 }
 
-impl Names {
+impl PlacedNames {
     /// Writes `text` at the first of `places` that is free and inside of the plot.
     fn write(
         &mut self,
@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn names_cover_neither_each_other_nor_the_margins() {
         let mut svg = String::new();
-        let mut names = Names { taken: Vec::new() };
+        let mut names = PlacedNames { taken: Vec::new() };
         let at = |x: f64, y: f64| [(x, y, "start"), (x, y, "end"), (x, y + LINE, "start")];
         names.write(&mut svg, "halo", "first", at(200.0, 100.0));
         names.write(&mut svg, "halo", "second", at(205.0, 101.0));

@@ -11,7 +11,7 @@ use trace_model::Picos;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::super::table::{padded, shortened, wrapped};
-use super::super::{Document, Layout};
+use super::super::{Document, TextLayout};
 use super::INDENT;
 use crate::number;
 
@@ -40,7 +40,7 @@ fn fill(group: OpGroup) -> (char, usize) {
 }
 
 /// The bars and their legend; nothing without devices.
-pub fn breakdown(document: &Document, layout: &Layout) -> String {
+pub fn breakdown(document: &Document, layout: &TextLayout) -> String {
     let Ok(report) = document.session.report::<Ops>(document.scope) else { return String::new() };
     let cores: Vec<&CoreOps> = report.cores.iter().filter(|core| core.total_time_ps > 0).collect();
     if cores.is_empty() {
@@ -136,7 +136,7 @@ fn parts(cores: &[&CoreOps]) -> Vec<(OpGroup, i64)> {
 
 /// Cells by largest remainder: what is there but tiny may show no cell, and all
 /// cells together are the whole.
-fn bar(parts: &[(OpGroup, i64)], width: usize, layout: &Layout) -> String {
+fn bar(parts: &[(OpGroup, i64)], width: usize, layout: &TextLayout) -> String {
     let total = parts.iter().map(|&(_, time)| time).sum::<Picos>().ps();
     if total <= 0 {
         return " ".repeat(width);
@@ -156,7 +156,7 @@ fn bar(parts: &[(OpGroup, i64)], width: usize, layout: &Layout) -> String {
     painted.collect()
 }
 
-fn legend(parts: &[(OpGroup, i64)], layout: &Layout) -> String {
+fn legend(parts: &[(OpGroup, i64)], layout: &TextLayout) -> String {
     let total = parts.iter().map(|&(_, time)| time).sum::<Picos>().ps();
     let mut sorted = parts.to_vec();
     sorted.sort_by_key(|&(group, time)| (std::cmp::Reverse(time), group));
@@ -182,9 +182,9 @@ fn legend(parts: &[(OpGroup, i64)], layout: &Layout) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::Style;
+    use crate::render::AnsiStyle;
 
-    const LAYOUT: Layout = Layout { width: 100, top: 10, entries: 0, style: Style::PLAIN };
+    const LAYOUT: TextLayout = TextLayout { width: 100, top: 10, entries: 0, style: AnsiStyle::PLAIN };
 
     #[test]
     fn a_bar_has_exactly_its_width_and_the_right_proportions() {

@@ -15,7 +15,7 @@ use analysis::{AnalysisError, Metric, Provenance, Scope, Unit, counted};
 use trace_model::{Caveat, Picos, Severity};
 
 use super::super::table::{shortened, wrapped};
-use super::super::{Document, Layout, figures};
+use super::super::{Document, TextLayout, figures};
 use super::entry;
 use crate::number;
 
@@ -29,7 +29,7 @@ const VALUE: usize = 11;
 const LEAST_REMARK: usize = 24;
 
 /// Steps, utilization and compilation.
-pub fn headlines(document: &Document, layout: &Layout) -> String {
+pub fn headlines(document: &Document, layout: &TextLayout) -> String {
     let session = &document.session;
     let (style, width) = (layout.style, layout.width);
     let mut text = String::new();
@@ -174,7 +174,7 @@ fn steps_line(report: &StepsReport) -> String {
 fn metrics<'a>(
     metrics: impl Iterator<Item = (&'static str, &'a Metric)>,
     peaks: &[(Peaks, usize)],
-    layout: &Layout,
+    layout: &TextLayout,
 ) -> String {
     let first = peaks.first().map(|(peaks, _)| peaks.clone()).unwrap_or_default();
     let (flops, hbm) = (first.flops_text(), first.hbm_text());
@@ -238,7 +238,7 @@ fn provenance(provenance: Provenance) -> &'static str {
 }
 
 /// What must be known before these numbers are believed; the rest is the doctor's.
-pub fn health(document: &Document, layout: &Layout) -> String {
+pub fn health(document: &Document, layout: &TextLayout) -> String {
     let (style, width) = (layout.style, layout.width);
     let mut text = String::new();
     if let Ok(report) = document.session.report::<Doctor>(Scope::WholeTrace) {

@@ -19,7 +19,7 @@ use analysis::{ANALYSES, Analysis as _};
 use trace_model::Caveat;
 
 use crate::render::table::wrapped;
-use crate::render::{Document, Layout, Style, hints};
+use crate::render::{AnsiStyle, Document, TextLayout, hints};
 
 /// Indent of everything below a heading.
 const INDENT: usize = 2;
@@ -29,7 +29,7 @@ const REPORTS: [&str; 7] = [Verdict::ID, Hints::ID, Steps::ID, Overlap::ID, Comp
 const HINTS_SHOWN: usize = 3;
 
 /// The screen, without the header.
-pub fn screen(document: &Document, layout: &Layout) -> String {
+pub fn screen(document: &Document, layout: &TextLayout) -> String {
     let session = &document.session;
     let shown: Vec<_> = ANALYSES.iter().filter(|entry| REPORTS.contains(&entry.id)).collect();
     session.context(document.scope).reports_of(&shown);
@@ -51,7 +51,7 @@ pub fn screen(document: &Document, layout: &Layout) -> String {
     parts.join("\n")
 }
 
-fn verdict_lines(report: &VerdictReport, layout: &Layout) -> String {
+fn verdict_lines(report: &VerdictReport, layout: &TextLayout) -> String {
     let mut text = String::new();
     for line in wrapped(&report.statement, layout.width) {
         let _ = writeln!(text, "{}", layout.style.bold(&line));
@@ -68,13 +68,13 @@ fn verdict_lines(report: &VerdictReport, layout: &Layout) -> String {
     text
 }
 
-fn footer(layout: &Layout) -> String {
+fn footer(layout: &TextLayout) -> String {
     let text = "All numbers: --format json. All tables: --only ID --top 0. How far to trust this: systole doctor.";
     wrapped(text, layout.width).iter().map(|line| layout.style.dim(line) + "\n").collect()
 }
 
 /// A heading and the lines beside and below it, aligned after it.
-fn entry(heading: &str, body: &str, style: Style, width: usize) -> String {
+fn entry(heading: &str, body: &str, style: AnsiStyle, width: usize) -> String {
     const HEADING: usize = 10;
     let mut text = String::new();
     let lines = wrapped(body, width.saturating_sub(HEADING));

@@ -7,7 +7,7 @@ use analysis::{Cell, Column, Provenance, Table, Unit};
 use trace_model::{Picos, without_number};
 
 use super::super::table::table;
-use super::super::{Document, Layout};
+use super::super::{Document, TextLayout};
 use crate::number;
 
 /// One screen has room for these.
@@ -16,14 +16,14 @@ const ROWS: usize = 8;
 /// Ops that differ only in their number, as layers of a model or turns of an
 /// unrolled loop do: `fusion.1`, `fusion.2`, … of one category. Kernels of one name
 /// are one only if they are called in one place: unnamed ones share their name.
-struct Family<'a> {
+struct OpFamily<'a> {
     name: &'a str,
     rows: Vec<OpRow<'a>>,
     self_time_ps: i64,
 }
 
 /// The top of the op table, with the columns that say what to do about it.
-pub fn top(document: &Document, layout: &Layout) -> String {
+pub fn top(document: &Document, layout: &TextLayout) -> String {
     let Ok(report) = document.session.report::<Ops>(document.scope) else { return String::new() };
     let families = families(&report.rows);
     let top = if layout.top == 0 { ROWS } else { layout.top.min(ROWS) };
@@ -52,18 +52,18 @@ pub fn top(document: &Document, layout: &Layout) -> String {
         n => format!("Top ops by self time, {n} devices together"),
     };
     let top_ops = without_empty_columns(Table { id: "top_ops", title, columns, rows, notes });
-    table(&top_ops, &Layout { top: 0, ..*layout })
+    table(&top_ops, &TextLayout { top: 0, ..*layout })
 }
 
 /// Most self time first; `rows` come in that order, so ties keep it.
-fn families(rows: &OpRows) -> Vec<Family<'_>> {
+fn families(rows: &OpRows) -> Vec<OpFamily<'_>> {
     let mut index = std::collections::BTreeMap::new();
-    let mut families: Vec<Family<'_>> = Vec::new();
+    let mut families: Vec<OpFamily<'_>> = Vec::new();
     for row in rows.iter() {
         let name = without_number(row.name());
         let place = row.is_custom_call().then(|| row.source()).flatten();
         let at = *index.entry((name, row.category(), place)).or_insert_with(|| {
-            families.push(Family { name, rows: Vec::new(), self_time_ps: 0 });
+            families.push(OpFamily { name, rows: Vec::new(), self_time_ps: 0 });
             families.len() - 1
         });
         families[at].rows.push(row);
@@ -73,7 +73,7 @@ fn families(rows: &OpRows) -> Vec<Family<'_>> {
     families
 }
 
-fn row(family: &Family<'_>, report: &OpsReport) -> Vec<Cell> {
+fn row(family: &OpFamily<'_>, report: &OpsReport) -> Vec<Cell> {
     let total_time_ps = report.total_time_ps;
     let text = |text: Option<String>| text.filter(|text| !text.is_empty()).map_or(Cell::Missing, Cell::Text);
     let first = family.rows[0];
@@ -94,7 +94,7 @@ fn row(family: &Family<'_>, report: &OpsReport) -> Vec<Cell> {
 /// `38.61 % Compute`: least time that the limits of the device allow, of the time
 /// taken, and the limit that binds the longest of the ops. Only where that is known
 /// of all. A rate above its peak is called what it is.
-fn limit(family: &Family<'_>, peaks: &Peaks) -> Option<String> {
+fn limit(family: &OpFamily<'_>, peaks: &Peaks) -> Option<String> {
     peaks.flops.or(peaks.hbm)?;
     let percent = |value| number::value(value, Unit::Percent);
     if family.rows.iter().any(|row| row.rates().beyond_peak.is_some()) {

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use analysis::facts::steps::{Step, StepsReport};
 use trace_model::{Picos, TimeRange, Timestamp};
 
-use super::Side;
+use super::TraceSide;
 use crate::view::viewport::Viewport;
 
 /// Two steps that correspond; of A and of B.
@@ -28,13 +28,13 @@ pub struct AlignedStep {
 
 /// All of them, in the order of time.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Alignment {
+pub struct StepAlignment {
     steps: Vec<AlignedStep>,
     /// Times of all steps before each one, and of all.
     before_ps: Vec<[i128; 2]>,
 }
 
-impl Alignment {
+impl StepAlignment {
     /// Of steps by their numbers; one that a report does not have is left out.
     pub fn new(numbers: &[(u32, u32)], a: &StepsReport, b: &StepsReport) -> Self {
         let by_number = |report: &'_ StepsReport| -> BTreeMap<u32, usize> {
@@ -75,14 +75,14 @@ impl Alignment {
     }
 
     /// The step that a time lies in or after; the first where it lies before all.
-    pub fn step_at(&self, side: Side, at: Timestamp) -> Option<&AlignedStep> {
+    pub fn step_at(&self, side: TraceSide, at: Timestamp) -> Option<&AlignedStep> {
         let after = self.steps.partition_point(|step| step.ranges[side.index()].start <= at);
         self.steps.get(after.saturating_sub(1))
     }
 
     /// The time of the other side that corresponds: as long after the begin of the
     /// step, or its end where that step is shorter.
-    pub fn map(&self, side: Side, at: Timestamp) -> Option<Timestamp> {
+    pub fn map(&self, side: TraceSide, at: Timestamp) -> Option<Timestamp> {
         let step = self.step_at(side, at)?;
         let (own, other) = (step.ranges[side.index()], step.ranges[side.other().index()]);
         Some(if at >= own.end { other.end + (at - own.end) } else { (other.start + (at - own.start)).min(other.end) })
@@ -91,7 +91,7 @@ impl Alignment {
     /// What to add to times of `side` in a view of it, so that steps begin at the same
     /// place: the first one that begins in the left half of the view, else the one
     /// that fills its middle.
-    pub fn shift(&self, side: Side, view: &Viewport) -> Option<Picos> {
+    pub fn shift(&self, side: TraceSide, view: &Viewport) -> Option<Picos> {
         let own = |step: &AlignedStep| step.ranges[side.index()].start;
         let (left, middle) = (view.time_at(0.0), view.time_at(0.5));
         let first = self.steps.get(self.steps.partition_point(|step| own(step) < left));

@@ -11,7 +11,7 @@ use analysis::Percent;
 use analysis::compare::{ChangeVerdict, Comparison};
 use trace_model::Picos;
 
-use super::{Alignment, Side};
+use super::{StepAlignment, TraceSide};
 use crate::view::palette::ColorKey;
 use crate::view::time_format::TimeFormat;
 use crate::view::viewport::Viewport;
@@ -21,7 +21,7 @@ const NARROWEST: f64 = 5.0;
 
 /// What a change is, and so its colour and sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tone {
+pub enum DeltaTone {
     /// B takes longer.
     Slower,
     /// B takes less.
@@ -30,7 +30,7 @@ pub enum Tone {
     Noise,
 }
 
-impl Tone {
+impl DeltaTone {
     /// Its colour; that of noise has no hue.
     pub fn color(self) -> ColorKey {
         match self {
@@ -44,7 +44,7 @@ impl Tone {
 
 /// One step, or several too narrow to tell apart.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Delta {
+pub struct TimeDelta {
     /// Left and right end above.
     pub top: (f32, f32),
     /// Left and right end below.
@@ -67,31 +67,31 @@ pub fn change_text(format: TimeFormat, change_ps: f64, percent: Option<f64>) -> 
 
 /// What can be said of the change of a step: noise where the steps as a whole show no
 /// more, or where equal runs differ by as much.
-pub fn tone_of(change_ps: i64, comparison: Option<&Comparison>) -> Tone {
+pub fn tone_of(change_ps: i64, comparison: Option<&Comparison>) -> DeltaTone {
     let steps = comparison.and_then(|comparison| comparison.steps.iter().find(|row| row.id == "step.time_ps"));
     let is_noise = steps.is_some_and(|steps| {
         steps.change.finding == ChangeVerdict::Noise
             || steps.change.noise.is_some_and(|noise| change_ps.unsigned_abs() as f64 <= noise)
     });
     match change_ps {
-        _ if is_noise => Tone::Noise,
-        1.. => Tone::Slower,
-        0 => Tone::Noise,
-        _ => Tone::Faster,
+        _ if is_noise => DeltaTone::Noise,
+        1.. => DeltaTone::Slower,
+        0 => DeltaTone::Noise,
+        _ => DeltaTone::Faster,
     }
 }
 
 /// The shapes in sight of views of A and B that are `width` points wide.
-pub fn deltas(alignment: &Alignment, views: [&Viewport; 2], width: f32) -> Vec<Delta> {
+pub fn deltas(alignment: &StepAlignment, views: [&Viewport; 2], width: f32) -> Vec<TimeDelta> {
     let steps = alignment.steps();
     let width = f64::from(width);
-    let visible = Side::BOTH.map(|side| {
+    let visible = TraceSide::BOTH.map(|side| {
         let (range, i) = (views[side.index()].range(), side.index());
         let first = steps.partition_point(|step| step.ranges[i].end <= range.start);
         (first, steps.partition_point(|step| step.ranges[i].start < range.end))
     });
     let (first, end) = (visible[0].0.min(visible[1].0), visible[0].1.max(visible[1].1));
-    let mut out: Vec<Delta> = Vec::new();
+    let mut out: Vec<TimeDelta> = Vec::new();
     let mut open: Option<(usize, usize)> = None;
     for at in first..end.min(steps.len()) {
         let from = open.map_or(at, |(from, _)| from);
@@ -107,9 +107,9 @@ pub fn deltas(alignment: &Alignment, views: [&Viewport; 2], width: f32) -> Vec<D
     out
 }
 
-fn delta(alignment: &Alignment, views: [&Viewport; 2], width: f64, from: usize, count: usize) -> Delta {
+fn delta(alignment: &StepAlignment, views: [&Viewport; 2], width: f64, from: usize, count: usize) -> TimeDelta {
     let steps = &alignment.steps()[from..from + count];
-    let ends = |side: Side| {
+    let ends = |side: TraceSide| {
         let (i, view) = (side.index(), views[side.index()]);
         // Far outside is as good as just outside, and keeps slopes true enough.
         let x = |at| (view.fraction(at) * width).clamp(-4.0 * width, 5.0 * width) as f32;
@@ -121,5 +121,5 @@ fn delta(alignment: &Alignment, views: [&Viewport; 2], width: f64, from: usize, 
     let [a, b] = alignment.times_ps(from, count);
     let change_ps = b.saturating_sub(a);
     let percent = (a > 0).then(|| 100.0 * change_ps as f64 / a as f64);
-    Delta { top: ends(Side::A), bottom: ends(Side::B), steps: (from, count), change_ps, percent }
+    TimeDelta { top: ends(TraceSide::A), bottom: ends(TraceSide::B), steps: (from, count), change_ps, percent }
 }

@@ -10,40 +10,40 @@
 
 use std::collections::BTreeMap;
 
-use super::{Places, Side};
-use crate::view::state::Item;
-use crate::view::timeline::tree::{Row, Rows, TrackTree};
+use super::{MatchingTracks, TraceSide};
+use crate::view::state::TreeItem;
+use crate::view::timeline::tree::{TrackRow, TrackTree, VisibleRows};
 
 /// Rows of A and of B, so placed that both can be drawn in the same place. A heading that
 /// both have is a row of A only.
-pub fn interleave(rows: [&Rows; 2], trees: [&TrackTree; 2], places: &Places) -> [Rows; 2] {
+pub fn interleave(rows: [&VisibleRows; 2], trees: [&TrackTree; 2], places: &MatchingTracks) -> [VisibleRows; 2] {
     let scrolled = InterleavedRows::of([&rows[0].scrolled, &rows[1].scrolled], trees, places);
     let pinned = InterleavedRows::of([&rows[0].pinned, &rows[1].pinned], trees, places);
     let ends = (scrolled.end, pinned.end);
     let ([a, b], [pinned_a, pinned_b]) = (scrolled.rows, pinned.rows);
-    [Rows::placed(a, pinned_a, ends, trees[0]), Rows::placed(b, pinned_b, ends, trees[1])]
+    [VisibleRows::placed(a, pinned_a, ends, trees[0]), VisibleRows::placed(b, pinned_b, ends, trees[1])]
 }
 
 /// What comes after a row of A.
 #[derive(Clone, Default)]
 struct RowsAfter {
     /// Its counterpart.
-    partner: Option<Row>,
+    partner: Option<TrackRow>,
     /// Rows of B without one.
-    alone: Vec<Row>,
+    alone: Vec<TrackRow>,
 }
 
 #[derive(Default)]
 struct InterleavedRows {
-    rows: [Vec<Row>; 2],
+    rows: [Vec<TrackRow>; 2],
     end: f32,
 }
 
 impl InterleavedRows {
     /// Of rows in their order: headings before what is in their group.
-    fn of([a, b]: [&[Row]; 2], trees: [&TrackTree; 2], places: &Places) -> Self {
+    fn of([a, b]: [&[TrackRow]; 2], trees: [&TrackTree; 2], places: &MatchingTracks) -> Self {
         let ends = ends(a, trees[0]);
-        let at: BTreeMap<Item, usize> =
+        let at: BTreeMap<TreeItem, usize> =
             a.iter().enumerate().map(|(at, row)| (trees[0].node(row.node).item, at)).collect();
         // One more: for what has no place in A.
         let mut after = vec![RowsAfter::default(); a.len() + 1];
@@ -54,35 +54,35 @@ impl InterleavedRows {
                 around.pop();
             }
             let item = trees[1].node(row.node).item;
-            let partner = places.item(Side::B, item).and_then(|item| at.get(&item).copied());
+            let partner = places.item(TraceSide::B, item).and_then(|item| at.get(&item).copied());
             let outside = around.last().map_or(a.len(), |&(_, last)| last);
-            if matches!(item, Item::Group(_)) {
+            if matches!(item, TreeItem::Group(_)) {
                 let last = partner.and_then(|at| ends.get(at).copied()).unwrap_or(outside);
                 around.push((row.node, last));
             }
             match (item, partner) {
-                (Item::Group(_), Some(_)) => {}
-                (Item::Track(_), Some(at)) => after[at].partner = Some(*row),
+                (TreeItem::Group(_), Some(_)) => {}
+                (TreeItem::Track(_), Some(at)) => after[at].partner = Some(*row),
                 (_, None) => after[outside].alone.push(*row),
             }
         }
         let mut interleaved = Self::default();
         for (at, after) in after.into_iter().enumerate() {
             let is_joined = after.partner.is_some();
-            a.get(at).into_iter().for_each(|row| interleaved.push(Side::A, Row { is_joined, ..*row }));
-            after.partner.into_iter().chain(after.alone).for_each(|row| interleaved.push(Side::B, row));
+            a.get(at).into_iter().for_each(|row| interleaved.push(TraceSide::A, TrackRow { is_joined, ..*row }));
+            after.partner.into_iter().chain(after.alone).for_each(|row| interleaved.push(TraceSide::B, row));
         }
         interleaved
     }
 
-    fn push(&mut self, side: Side, row: Row) {
-        self.rows[side.index()].push(Row { y: self.end, ..row });
+    fn push(&mut self, side: TraceSide, row: TrackRow) {
+        self.rows[side.index()].push(TrackRow { y: self.end, ..row });
         self.end += row.height;
     }
 }
 
 /// By row: the last one that is in it.
-fn ends(rows: &[Row], tree: &TrackTree) -> Vec<usize> {
+fn ends(rows: &[TrackRow], tree: &TrackTree) -> Vec<usize> {
     let mut ends: Vec<usize> = (0..rows.len()).collect();
     let mut open: Vec<usize> = Vec::new();
     for (at, row) in rows.iter().enumerate() {
@@ -120,26 +120,26 @@ mod tests {
     }
 
     /// All rows from above, as `A name`.
-    fn picture(models: [&TraceModel; 2], change: impl Fn(Side, &mut ViewState)) -> (Vec<String>, Vec<String>) {
+    fn picture(models: [&TraceModel; 2], change: impl Fn(TraceSide, &mut ViewState)) -> (Vec<String>, Vec<String>) {
         let trees = models.map(TrackTree::new);
-        let states = Side::BOTH.map(|side| {
+        let states = TraceSide::BOTH.map(|side| {
             let mut state = ViewState::new(models[side.index()]);
             change(side, &mut state);
             state
         });
-        let rows = Side::BOTH.map(|side| trees[side.index()].rows(&states[side.index()]));
-        let places = Places::new(models[0], models[1]);
+        let rows = TraceSide::BOTH.map(|side| trees[side.index()].rows(&states[side.index()]));
+        let places = MatchingTracks::new(models[0], models[1]);
         let both = interleave([&rows[0], &rows[1]], [&trees[0], &trees[1]], &places);
         assert!((both[0].height() - both[1].height()).abs() < 1e-3, "both scroll alike");
-        let list = |part: fn(&Rows) -> &Vec<Row>| {
+        let list = |part: fn(&VisibleRows) -> &Vec<TrackRow>| {
             let mut all: Vec<(f32, f32, String)> = Vec::new();
-            for side in Side::BOTH {
+            for side in TraceSide::BOTH {
                 let own = part(&both[side.index()]);
                 assert!(own.windows(2).all(|pair| pair[0].y < pair[1].y), "in the order in which they lie");
                 for row in own {
                     let title = format!("{} {}", side.name(), trees[side.index()].node(row.node).title);
                     all.push((row.y, row.y + row.height, title));
-                    if let Item::Track(track) = trees[side.index()].node(row.node).item {
+                    if let TreeItem::Track(track) = trees[side.index()].node(row.node).item {
                         let found = trees[side.index()].row_of(&both[side.index()], track, 0.0);
                         assert!(found.is_some(), "it is found by its track");
                     }
@@ -170,7 +170,7 @@ mod tests {
         let a = model("host", &[("TPU:0", &["ops", "steps"])]);
         let b = model("host", &[("TPU:0", &["ops", "memory"])]);
         let (scrolled, pinned) = picture([&a, &b], |side, state| {
-            let model = if side == Side::A { &a } else { &b };
+            let model = if side == TraceSide::A { &a } else { &b };
             let ops = model.track_ids().next().unwrap();
             state.apply(&ViewCommand::Pin(ops, true), model);
         });
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(scrolled, ["A host", "A TPU:0", "A steps", "B memory"]);
         // Only B is folded, as it can be before the two are compared.
         let (scrolled, _) = picture([&a, &b], |side, state| {
-            if side == Side::B {
+            if side == TraceSide::B {
                 state.apply(&ViewCommand::FoldAll(true), &b);
             }
         });

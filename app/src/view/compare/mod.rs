@@ -20,19 +20,19 @@ use analysis::reports::steps::step_parts::StepParts;
 use analysis::reports::steps::step_times::Steps;
 use analysis::{Cell, Scope, Table, Tabular as _};
 
-pub use align::{AlignedStep, Alignment};
-pub use deltas::{Delta, Tone, change_text, deltas, tone_of};
+pub use align::{AlignedStep, StepAlignment};
+pub use deltas::{DeltaTone, TimeDelta, change_text, deltas, tone_of};
 pub use interleave::interleave;
-pub use partners::{Partners, family_rows};
+pub use partners::{MatchingOps, family_rows};
 pub use parts::PartChanges;
-pub use places::Places;
+pub use places::MatchingTracks;
 
 use crate::view::timeline::trace::OpenTrace;
 use crate::view::viewport::Viewport;
 
 /// Which of two traces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Side {
+pub enum TraceSide {
     /// The first, above: what is compared with.
     #[default]
     A,
@@ -40,7 +40,7 @@ pub enum Side {
     B,
 }
 
-impl Side {
+impl TraceSide {
     /// Both, from above.
     pub const BOTH: [Self; 2] = [Self::A, Self::B];
 
@@ -72,7 +72,7 @@ impl Side {
 
 /// How the view of one trace follows that of the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Lock {
+pub enum ViewLock {
     /// Steps that correspond begin at the same place.
     #[default]
     Step,
@@ -84,7 +84,7 @@ pub enum Lock {
     Free,
 }
 
-impl Lock {
+impl ViewLock {
     /// All, with a word and a sentence for each.
     pub const ALL: [(Self, &'static str, &'static str); 4] = [
         (Self::Step, "Steps", "The k-th steady step of A begins above the k-th steady step of B"),
@@ -96,23 +96,23 @@ impl Lock {
 
 /// How two views are linked.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Link {
+pub struct ViewLink {
     /// How one follows the other.
-    pub lock: Lock,
+    pub lock: ViewLock,
     /// The lock before both were free.
-    before: Lock,
+    before: ViewLock,
     /// The side that keys and panels are about.
-    pub focus: Side,
+    pub focus: TraceSide,
     /// The side that moved last; the other one followed.
-    pub leader: Side,
+    pub leader: TraceSide,
     /// From a time of A to that of B beside it, unless steps tell.
     pub offset: Picos,
 }
 
-impl Link {
+impl ViewLink {
     /// Locks otherwise.
-    pub fn set(&mut self, lock: Lock) {
-        if self.lock != Lock::Free {
+    pub fn set(&mut self, lock: ViewLock) {
+        if self.lock != ViewLock::Free {
             self.before = self.lock;
         }
         self.lock = lock;
@@ -120,15 +120,15 @@ impl Link {
 
     /// Free, or as it was before.
     pub fn toggle(&mut self) {
-        self.set(if self.lock == Lock::Free { self.before } else { Lock::Free });
+        self.set(if self.lock == ViewLock::Free { self.before } else { ViewLock::Free });
     }
 
     /// What to add to times of `side` in a view of it; `None` where views are free.
-    pub fn shift(&self, side: Side, view: &Viewport, alignment: &Alignment) -> Option<Picos> {
+    pub fn shift(&self, side: TraceSide, view: &Viewport, alignment: &StepAlignment) -> Option<Picos> {
         match self.lock {
-            Lock::Free => None,
-            Lock::Step => alignment.shift(side, view),
-            Lock::Op | Lock::Offset => Some(if side == Side::A { self.offset } else { -self.offset }),
+            ViewLock::Free => None,
+            ViewLock::Step => alignment.shift(side, view),
+            ViewLock::Op | ViewLock::Offset => Some(if side == TraceSide::A { self.offset } else { -self.offset }),
         }
     }
 
@@ -136,12 +136,12 @@ impl Link {
     /// `view`; steps tell wherever there are some, even where views are free.
     pub fn counterpart(
         &self,
-        side: Side,
+        side: TraceSide,
         view: &Viewport,
         range: TimeRange,
-        alignment: &Alignment,
+        alignment: &StepAlignment,
     ) -> Option<TimeRange> {
-        let by_steps = !alignment.is_empty() && matches!(self.lock, Lock::Step | Lock::Free);
+        let by_steps = !alignment.is_empty() && matches!(self.lock, ViewLock::Step | ViewLock::Free);
         let (start, end) = if by_steps {
             (alignment.map(side, range.start)?, alignment.map(side, range.end)?)
         } else {
@@ -159,31 +159,31 @@ pub const CANCELLED: &str = "stopped";
 const REPORTS: [&str; 8] = ["steps", "step_parts", "ops", "utilization", "overlap", "collectives", "compile", "memory"];
 
 /// Steps that correspond, as far as steps alone tell: known long before all else.
-pub fn steps_of_both(a: &OpenTrace, b: &OpenTrace) -> Result<Arc<Alignment>, String> {
+pub fn steps_of_both(a: &OpenTrace, b: &OpenTrace) -> Result<Arc<StepAlignment>, String> {
     let steps = |trace: &OpenTrace| trace.session.report::<Steps>(Scope::WholeTrace).map_err(|error| error.to_string());
     let (a, b) = (steps(a)?, steps(b)?);
     let numbers = |report: &StepsReport| report.counted().map(|step| step.number).collect::<Vec<_>>();
     let pairs: Vec<(u32, u32)> = numbers(&a).into_iter().zip(numbers(&b)).collect();
-    Ok(Arc::new(Alignment::new(&pairs, &a, &b)))
+    Ok(Arc::new(StepAlignment::new(&pairs, &a, &b)))
 }
 
 /// Everything that is found out about two traces.
-pub struct Compared {
+pub struct TraceCorrespondence {
     /// The reports' comparison.
     pub comparison: Comparison,
     /// The same as tables.
     pub tables: Vec<Table>,
     /// Steps that correspond.
-    pub alignment: Arc<Alignment>,
+    pub alignment: Arc<StepAlignment>,
     /// Ops that correspond.
-    pub partners: Partners,
+    pub partners: MatchingOps,
     /// By how much each part of them changed.
     pub parts: PartChanges,
     /// Why steps are not aligned.
     pub why_not: Option<String>,
 }
 
-impl Compared {
+impl TraceCorrespondence {
     /// Compares two traces; takes as long as their reports, which `progress` counts. The
     /// error is a sentence, or [`CANCELLED`].
     pub fn new(a: &OpenTrace, b: &OpenTrace, progress: &Progress) -> Result<Self, String> {
@@ -200,7 +200,7 @@ impl Compared {
             }
         }
         let mut summaries = Vec::with_capacity(2);
-        for (trace, side) in [(a, Side::A), (b, Side::B)] {
+        for (trace, side) in [(a, TraceSide::A), (b, TraceSide::B)] {
             let summary = Summary::of(&trace.session.context(Scope::WholeTrace));
             summaries.push(summary.map_err(|error| format!("{} has no numbers to compare: {error}", side.name()))?);
             done(1)?;
@@ -209,9 +209,9 @@ impl Compared {
         let steps = [a, b].map(|trace| trace.session.report::<Steps>(Scope::WholeTrace).ok());
         let (alignment, why_not) = match &steps {
             [Some(a), Some(b)] => aligned(&comparison, a, b),
-            _ => (Alignment::default(), Some("steps are not known on both sides".to_owned())),
+            _ => (StepAlignment::default(), Some("steps are not known on both sides".to_owned())),
         };
-        let partners = Partners::new(&comparison, [a, b]);
+        let partners = MatchingOps::new(&comparison, [a, b]);
         let divided = [a, b].map(|trace| trace.session.report::<StepParts>(Scope::WholeTrace).ok());
         let parts = PartChanges::new(&alignment, divided.each_ref().map(Option::as_deref));
         let tables = comparison.tables().into_iter().map(arranged).collect();
@@ -250,12 +250,12 @@ fn arranged(mut table: Table) -> Table {
 }
 
 /// The steps of the comparison, or where it has none the k-th steady one of either side.
-fn aligned(comparison: &Comparison, a: &StepsReport, b: &StepsReport) -> (Alignment, Option<String>) {
-    for (report, side) in [(a, Side::A), (b, Side::B)] {
+fn aligned(comparison: &Comparison, a: &StepsReport, b: &StepsReport) -> (StepAlignment, Option<String>) {
+    for (report, side) in [(a, TraceSide::A), (b, TraceSide::B)] {
         if !report.has_steps() || report.steps.is_empty() {
             let why =
                 format!("{} has no steps, so the timelines move freely; type an offset to align them", side.name());
-            return (Alignment::default(), Some(why));
+            return (StepAlignment::default(), Some(why));
         }
     }
     let numbers = |report: &StepsReport| report.counted().map(|step| step.number).collect::<Vec<_>>();
@@ -264,7 +264,7 @@ fn aligned(comparison: &Comparison, a: &StepsReport, b: &StepsReport) -> (Alignm
     } else {
         comparison.aligned_steps.clone()
     };
-    (Alignment::new(&pairs, a, b), None)
+    (StepAlignment::new(&pairs, a, b), None)
 }
 
 #[cfg(test)]

@@ -7,13 +7,13 @@ use analysis::OpGroup;
 use analysis::compare::{ChangeVerdict, Comparison, OpChange};
 use trace_model::{LabelId, SliceId, TimeRange, TraceModel, TrackId, without_number};
 
-use super::{Alignment, Places, Side};
+use super::{MatchingTracks, StepAlignment, TraceSide};
 use crate::view::palette::ColorKey;
 use crate::view::timeline::trace::OpenTrace;
 
 /// Which labels are which op of a comparison.
 #[derive(Clone, Debug, Default)]
-pub struct Partners {
+pub struct MatchingOps {
     /// By side and label: the row of [`Comparison::ops`].
     rows: [Vec<Option<u32>>; 2],
     /// By row: labels on either side.
@@ -24,11 +24,11 @@ pub struct Partners {
     pub only: [Vec<bool>; 2],
 }
 
-impl Partners {
+impl MatchingOps {
     /// Finds the labels of the ops of a comparison.
     pub fn new(comparison: &Comparison, traces: [&OpenTrace; 2]) -> Self {
         let mut partners = Self { labels: vec![Default::default(); comparison.ops.len()], ..Self::default() };
-        for side in Side::BOTH {
+        for side in TraceSide::BOTH {
             let model = &traces[side.index()].model;
             let rows = rows_of(comparison, side, model);
             for (label, row) in model.label_ids().zip(&rows) {
@@ -48,18 +48,18 @@ impl Partners {
     }
 
     /// The row of [`Comparison::ops`] that a label belongs to.
-    pub fn row(&self, side: Side, label: LabelId) -> Option<usize> {
+    pub fn row(&self, side: TraceSide, label: LabelId) -> Option<usize> {
         self.rows[side.index()].get(label.index()).copied().flatten().map(|row| row as usize)
     }
 
     /// Labels of a row on one side.
-    pub fn labels(&self, row: usize, side: Side) -> BTreeSet<LabelId> {
+    pub fn labels(&self, row: usize, side: TraceSide) -> BTreeSet<LabelId> {
         self.labels.get(row).map(|labels| labels[side.index()].clone()).unwrap_or_default()
     }
 
     /// Labels of the other side that correspond to a label: of the op that it was matched
     /// with, else of the same name.
-    pub fn across(&self, from: Side, label: LabelId, traces: [&OpenTrace; 2]) -> BTreeSet<LabelId> {
+    pub fn across(&self, from: TraceSide, label: LabelId, traces: [&OpenTrace; 2]) -> BTreeSet<LabelId> {
         let (own, other) = (traces[from.index()], traces[from.other().index()]);
         let name = || own.model.str(own.model.label(label).name);
         self.row(from, label)
@@ -71,11 +71,11 @@ impl Partners {
     /// same number on the same track, else the longest.
     pub fn partner(
         &self,
-        from: Side,
+        from: TraceSide,
         slice: SliceId,
         traces: [&OpenTrace; 2],
-        alignment: &Alignment,
-        places: &Places,
+        alignment: &StepAlignment,
+        places: &MatchingTracks,
     ) -> Option<SliceId> {
         let to = from.other();
         let (own, other) = (traces[from.index()], traces[to.index()]);
@@ -123,11 +123,11 @@ fn executions_before(
 
 /// By label: the row of its op. Where programs are called otherwise on the two sides,
 /// the name of the op has to do.
-fn rows_of(comparison: &Comparison, side: Side, model: &TraceModel) -> Vec<Option<u32>> {
+fn rows_of(comparison: &Comparison, side: TraceSide, model: &TraceModel) -> Vec<Option<u32>> {
     let mut exact: BTreeMap<(&str, &str), u32> = BTreeMap::new();
     let mut by_name: BTreeMap<&str, u32> = BTreeMap::new();
     for (row, op) in comparison.ops.iter().enumerate() {
-        let name = if side == Side::A { &op.base_name } else { &op.cand_name };
+        let name = if side == TraceSide::A { &op.base_name } else { &op.cand_name };
         if let Some(name) = name {
             exact.entry((name, &op.program)).or_insert(row as u32);
             by_name.entry(name).or_insert(row as u32);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use analysis::reports::steps::step_parts::{DividedStep, StepPart, StepPartsReport};
 
-use super::Alignment;
+use super::StepAlignment;
 
 /// How many parts there are.
 const PARTS: usize = StepPart::ALL.len();
@@ -20,7 +20,7 @@ pub struct PartChanges {
 
 impl PartChanges {
     /// Of the cores that took longest.
-    pub fn new(alignment: &Alignment, divided: [Option<&StepPartsReport>; 2]) -> Self {
+    pub fn new(alignment: &StepAlignment, divided: [Option<&StepPartsReport>; 2]) -> Self {
         let by_number = divided.map(|report| -> BTreeMap<u32, &DividedStep> {
             report.map_or(&[][..], |report| &report.steps).iter().map(|step| (step.step, step)).collect()
         });

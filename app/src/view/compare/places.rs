@@ -5,18 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use trace_model::{GroupId, TraceModel, TrackId};
 
-use super::Side;
-use crate::view::state::Item;
+use super::TraceSide;
+use crate::view::state::TreeItem;
 use crate::view::state::{Panel, ViewCommand};
 
 /// What corresponds, from A to B and back.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Places {
+pub struct MatchingTracks {
     groups: [BTreeMap<GroupId, GroupId>; 2],
     tracks: [BTreeMap<TrackId, TrackId>; 2],
 }
 
-impl Places {
+impl MatchingTracks {
     /// Of two traces. Children of groups that correspond do so by name, and what is
     /// left by kind: the same program seldom runs on hosts of the same name.
     pub fn new(a: &TraceModel, b: &TraceModel) -> Self {
@@ -54,31 +54,31 @@ impl Places {
     }
 
     /// The track of the other side.
-    pub fn track(&self, from: Side, track: TrackId) -> Option<TrackId> {
+    pub fn track(&self, from: TraceSide, track: TrackId) -> Option<TrackId> {
         self.tracks[from.index()].get(&track).copied()
     }
 
-    fn group(&self, from: Side, group: GroupId) -> Option<GroupId> {
+    fn group(&self, from: TraceSide, group: GroupId) -> Option<GroupId> {
         self.groups[from.index()].get(&group).copied()
     }
 
     /// The group or track of the other side.
-    pub(super) fn item(&self, from: Side, item: Item) -> Option<Item> {
+    pub(super) fn item(&self, from: TraceSide, item: TreeItem) -> Option<TreeItem> {
         Some(match item {
-            Item::Group(group) => Item::Group(self.group(from, group)?),
-            Item::Track(track) => Item::Track(self.track(from, track)?),
+            TreeItem::Group(group) => TreeItem::Group(self.group(from, group)?),
+            TreeItem::Track(track) => TreeItem::Track(self.track(from, track)?),
         })
     }
 
     /// Tracks of the other side.
-    pub fn tracks(&self, from: Side, tracks: &BTreeSet<TrackId>) -> BTreeSet<TrackId> {
+    pub fn tracks(&self, from: TraceSide, tracks: &BTreeSet<TrackId>) -> BTreeSet<TrackId> {
         tracks.iter().filter_map(|&track| self.track(from, track)).collect()
     }
 
     /// What a command about the arrangement of tracks, or about what is looked for,
     /// means on the other side; `None` where it means nothing there. Commands about
     /// times are not known here.
-    pub fn mirrored(&self, from: Side, command: &ViewCommand) -> Option<ViewCommand> {
+    pub fn mirrored(&self, from: TraceSide, command: &ViewCommand) -> Option<ViewCommand> {
         use ViewCommand as C;
         Some(match command {
             C::FoldGroup(group, fold) => C::FoldGroup(self.group(from, *group)?, *fold),

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use trace_model::{GroupKind, Picos, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackKind};
 
 use super::*;
-use crate::view::state::Item;
+use crate::view::state::TreeItem;
 use crate::view::state::ViewCommand;
 use crate::view::time_format::TimeFormat;
 
@@ -17,7 +17,7 @@ fn range(start: i64, end: i64) -> TimeRange {
 }
 
 /// Steps of A take 10 from 0 on, those of B so long from 1000 on, one after the other.
-fn alignment(times: &[i64]) -> Alignment {
+fn alignment(times: &[i64]) -> StepAlignment {
     let mut begin = 1000;
     let mut steps = Vec::new();
     for (i, &time) in (0_i64..).zip(times) {
@@ -26,16 +26,17 @@ fn alignment(times: &[i64]) -> Alignment {
         steps.push(AlignedStep { numbers: [i as u32; 2], titles, ranges, times_ps: [10, time] });
         begin += time;
     }
-    Alignment::of(steps)
+    StepAlignment::of(steps)
 }
 
 #[test]
 fn times_of_steps_correspond_from_their_begin_on() {
     let aligned = alignment(&[12, 8, 10]);
     let mut picture = String::new();
-    for (side, times) in
-        [(Side::A, [-5, 0, 9, 10, 19, 20, 29, 35]), (Side::B, [995, 1000, 1011, 1012, 1019, 1020, 1029, 1035])]
-    {
+    for (side, times) in [
+        (TraceSide::A, [-5, 0, 9, 10, 19, 20, 29, 35]),
+        (TraceSide::B, [995, 1000, 1011, 1012, 1019, 1020, 1029, 1035]),
+    ] {
         let mapped: Vec<String> =
             times.iter().map(|&ps| format!("{ps}:{}", aligned.map(side, at(ps)).unwrap().ps())).collect();
         writeln!(picture, "{} {}", side.name(), mapped.join(" ")).unwrap();
@@ -46,19 +47,19 @@ fn times_of_steps_correspond_from_their_begin_on() {
         "A -5:995 0:1000 9:1009 10:1012 19:1020 20:1020 29:1029 35:1035\n\
          B 995:-5 1000:0 1011:10 1012:10 1019:17 1020:20 1029:29 1035:35\n"
     );
-    assert_eq!(Alignment::default().map(Side::A, at(3)), None);
+    assert_eq!(StepAlignment::default().map(TraceSide::A, at(3)), None);
 }
 
 #[test]
 fn views_meet_at_the_first_step_that_begins_in_their_left_half() {
     let aligned = alignment(&[12, 8, 10]);
-    let shift = |start: i64, end: i64| aligned.shift(Side::A, &Viewport::of(range(start, end))).unwrap().ps();
+    let shift = |start: i64, end: i64| aligned.shift(TraceSide::A, &Viewport::of(range(start, end))).unwrap().ps();
     assert_eq!(shift(-2, 40), 1000, "all steps: the first");
     assert_eq!(shift(8, 22), 1002, "the second begins at the left");
     assert_eq!(shift(12, 18), 1002, "inside of the second");
     assert_eq!(shift(12, 21), 1002, "the third begins at the very right");
     assert_eq!(shift(100, 110), 1000, "after all steps: the last");
-    let back = aligned.shift(Side::B, &Viewport::of(range(1010, 1024))).unwrap().ps();
+    let back = aligned.shift(TraceSide::B, &Viewport::of(range(1010, 1024))).unwrap().ps();
     assert_eq!(back, -1002, "the way back is the same");
 }
 
@@ -94,7 +95,7 @@ fn changes_are_shapes_from_step_to_step() {
         "(0, 2) (0.0, 7.0) (0.0, 7.0) 0 s (+0.0 %) Noise\n\
          (2, 1) (7.0, 10.5) (7.0, 10.5) 0 s (+0.0 %) Noise\n"
     );
-    assert!(deltas(&Alignment::default(), [&views[0], &views[1]], 40.0).is_empty());
+    assert!(deltas(&StepAlignment::default(), [&views[0], &views[1]], 40.0).is_empty());
 }
 
 #[test]
@@ -110,21 +111,21 @@ fn only_steps_in_sight_are_drawn_and_many_share_a_shape() {
 #[test]
 fn locks_say_how_one_view_follows_the_other() {
     let aligned = alignment(&[12, 8, 10]);
-    let mut link = Link { offset: Picos::from_ps(500), ..Link::default() };
+    let mut link = ViewLink { offset: Picos::from_ps(500), ..ViewLink::default() };
     let view = Viewport::of(range(8, 22));
-    let shifts = |link: &Link| Side::BOTH.map(|side| link.shift(side, &view, &aligned).map(Picos::ps));
-    assert_eq!(link.shift(Side::A, &view, &aligned).map(Picos::ps), Some(1002));
-    link.set(Lock::Offset);
+    let shifts = |link: &ViewLink| TraceSide::BOTH.map(|side| link.shift(side, &view, &aligned).map(Picos::ps));
+    assert_eq!(link.shift(TraceSide::A, &view, &aligned).map(Picos::ps), Some(1002));
+    link.set(ViewLock::Offset);
     assert_eq!(shifts(&link), [Some(500), Some(-500)]);
-    let mark = |link: &Link| link.counterpart(Side::A, &view, range(9, 15), &aligned);
+    let mark = |link: &ViewLink| link.counterpart(TraceSide::A, &view, range(9, 15), &aligned);
     assert_eq!(mark(&link), Some(range(509, 515)));
     link.toggle();
-    assert_eq!((link.lock, shifts(&link)), (Lock::Free, [None, None]));
+    assert_eq!((link.lock, shifts(&link)), (ViewLock::Free, [None, None]));
     assert_eq!(mark(&link), Some(range(1009, 1017)), "steps still tell");
     link.toggle();
-    assert_eq!(link.lock, Lock::Offset);
-    link.set(Lock::Free);
-    assert_eq!(link.counterpart(Side::A, &view, range(9, 15), &Alignment::default()), None);
+    assert_eq!(link.lock, ViewLock::Offset);
+    link.set(ViewLock::Free);
+    assert_eq!(link.counterpart(TraceSide::A, &view, range(9, 15), &StepAlignment::default()), None);
 }
 
 /// Hosts, each with devices, each with tracks.
@@ -148,27 +149,27 @@ fn tracks_correspond_by_name_and_hosts_by_kind() {
     let ops = ("XLA Ops", TrackKind::Ops);
     let a = trace("vm-1", &[0, 1], &[("Steps", TrackKind::Steps), ops]);
     let b = trace("vm-7", &[1, 2], &[ops]);
-    let places = Places::new(&a, &b);
+    let places = MatchingTracks::new(&a, &b);
     let title = |model: &TraceModel, track: trace_model::TrackId| {
         let own = model.track(track);
         format!("{} {}", model.str(model.group(own.group).name), model.str(own.name))
     };
     let pairs: Vec<String> = a
         .track_ids()
-        .filter_map(|track| Some(format!("{} ↔ {}", title(&a, track), title(&b, places.track(Side::A, track)?))))
+        .filter_map(|track| Some(format!("{} ↔ {}", title(&a, track), title(&b, places.track(TraceSide::A, track)?))))
         .collect();
     assert_eq!(pairs, ["/device:TPU:1 XLA Ops ↔ /device:TPU:1 XLA Ops"]);
 
-    let of_a = a.track_ids().find(|&track| places.track(Side::A, track).is_some()).unwrap();
+    let of_a = a.track_ids().find(|&track| places.track(TraceSide::A, track).is_some()).unwrap();
     let of_b = b.track_ids().next().unwrap();
-    let mirrored = places.mirrored(Side::A, &ViewCommand::Pin(of_a, true));
+    let mirrored = places.mirrored(TraceSide::A, &ViewCommand::Pin(of_a, true));
     assert_eq!(mirrored, Some(ViewCommand::Pin(of_b, true)));
-    let hidden = places.mirrored(Side::B, &ViewCommand::Hide(Item::Track(of_b), true));
-    assert_eq!(hidden, Some(ViewCommand::Hide(Item::Track(of_a), true)));
+    let hidden = places.mirrored(TraceSide::B, &ViewCommand::Hide(TreeItem::Track(of_b), true));
+    assert_eq!(hidden, Some(ViewCommand::Hide(TreeItem::Track(of_a), true)));
     let lone = a.track_ids().next().unwrap();
-    assert_eq!(places.mirrored(Side::A, &ViewCommand::FoldTrack(lone, true)), None, "B has no such track");
-    assert_eq!(places.mirrored(Side::A, &ViewCommand::Pan(0.1)), None, "times are not its business");
-    assert_eq!(places.tracks(Side::A, &BTreeSet::from([lone, of_a])), BTreeSet::from([of_b]));
+    assert_eq!(places.mirrored(TraceSide::A, &ViewCommand::FoldTrack(lone, true)), None, "B has no such track");
+    assert_eq!(places.mirrored(TraceSide::A, &ViewCommand::Pan(0.1)), None, "times are not its business");
+    assert_eq!(places.tracks(TraceSide::A, &BTreeSet::from([lone, of_a])), BTreeSet::from([of_b]));
 }
 
 #[test]
@@ -178,7 +179,7 @@ fn times_of_many_steps_are_those_of_each_together() {
     {
         assert_eq!(aligned.times_ps(from, count), times, "{count} from {from}");
     }
-    assert_eq!(Alignment::default().times_ps(0, 1), [0, 0]);
+    assert_eq!(StepAlignment::default().times_ps(0, 1), [0, 0]);
     // Too many to tell apart are one shape, and each of them is looked at once.
     let many = alignment(&vec![11; 200_000]);
     let (a, b) = (Viewport::of(range(0, 2_000_000)), Viewport::of(range(1000, 2_201_000)));
@@ -198,7 +199,7 @@ fn a_comparison_counts_what_it_has_done_and_can_be_stopped() {
     };
     let (a, b) = (trace(), trace());
     let progress = Progress::new();
-    let compared = Compared::new(&a, &b, &progress).unwrap();
+    let compared = TraceCorrespondence::new(&a, &b, &progress).unwrap();
     assert_eq!(progress.fraction(), Some(1.0), "all of it is counted");
     assert_eq!(steps_of_both(&a, &b).unwrap(), compared.alignment, "steps alone tell the same");
     // What takes longer in B is what takes longer in its parts.
@@ -208,7 +209,7 @@ fn a_comparison_counts_what_it_has_done_and_can_be_stopped() {
         "slower".into(),
         crate::session::Session::from_model(sample_traces::text_trace(&slower), analysis::Options::default()),
     );
-    let changed = Compared::new(&a, &slower, &Progress::new()).unwrap();
+    let changed = TraceCorrespondence::new(&a, &slower, &Progress::new()).unwrap();
     let [was, is] = changed.alignment.times_ps(0, 2);
     let parts = changed.parts.of(0, 2).expect("steps of both are divided");
     assert!(is > was && parts.iter().map(|(_, ps)| ps).sum::<i64>() == is - was, "{parts:?}");
@@ -216,5 +217,5 @@ fn a_comparison_counts_what_it_has_done_and_can_be_stopped() {
     assert_eq!(compared.parts.of(0, 4), Some(Vec::new()), "nothing changed");
     let stopped = Progress::new();
     stopped.cancel();
-    assert_eq!(Compared::new(&a, &b, &stopped).err().as_deref(), Some(CANCELLED));
+    assert_eq!(TraceCorrespondence::new(&a, &b, &stopped).err().as_deref(), Some(CANCELLED));
 }

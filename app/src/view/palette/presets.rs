@@ -41,7 +41,7 @@ pub enum Preset {
 }
 
 /// What a preset is made of.
-pub(super) struct Row {
+pub(super) struct PresetColors {
     preset: Preset,
     title: &'static str,
     /// Colours of [`WORK`].
@@ -50,14 +50,14 @@ pub(super) struct Row {
     pub names: Lch,
 }
 
-const fn row(preset: Preset, title: &'static str, work: [Lch; 8], names: Lch) -> Row {
-    Row { preset, title, work, names }
+const fn row(preset: Preset, title: &'static str, work: [Lch; 8], names: Lch) -> PresetColors {
+    PresetColors { preset, title, work, names }
 }
 
 /// Where a preset has a model, its hues were measured and given to what they suit;
 /// lightness is ours where a text would not be readable.
 #[rustfmt::skip]
-static ROWS: [Row; 7] = [
+static ROWS: [PresetColors; 7] = [
     row(Preset::Systole, "Systole",
         [(0.62, 0.15, 255.0), (0.66, 0.11, 175.0), (0.62, 0.15, 300.0), (0.70, 0.11, 215.0),
          (0.76, 0.13, 90.0), (0.68, 0.16, 48.0), (0.58, 0.16, 15.0), (0.60, 0.08, 65.0)],
@@ -99,7 +99,7 @@ impl Preset {
         ROWS.iter().position(|row| row.preset == self).unwrap_or(0)
     }
 
-    pub(super) fn row(self) -> &'static Row {
+    pub(super) fn row(self) -> &'static PresetColors {
         &ROWS[self.index()]
     }
 }

@@ -16,11 +16,11 @@ use analysis::{OpClasses, Table, Unit};
 use importers::Progress;
 use trace_model::{LabelId, Picos, SliceRef, TimeRange, TraceModel, TrackId, TrackKind};
 
-use crate::view::timeline::bands::{Band, step_at};
+use crate::view::timeline::bands::{StepBand, step_at};
 
 /// What rows stand for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Pivot {
+pub enum AreaGrouping {
     /// Names.
     #[default]
     Name,
@@ -34,7 +34,7 @@ pub enum Pivot {
     Track,
 }
 
-impl Pivot {
+impl AreaGrouping {
     /// All, with a word for each.
     pub const ALL: [(Self, &'static str); 5] = [
         (Self::Name, "name"),
@@ -58,20 +58,20 @@ impl Pivot {
 
 /// An area, and how it is to be summed up.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Area {
+pub struct MarkedArea {
     /// When.
     pub range: TimeRange,
     /// Where; everywhere where empty.
     pub tracks: Arc<BTreeSet<TrackId>>,
     /// What rows stand for.
-    pub pivot: Pivot,
+    pub pivot: AreaGrouping,
 }
 
 /// The answer.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Summary {
+pub struct AreaSummary {
     /// What was asked.
-    pub area: Area,
+    pub area: MarkedArea,
     /// Slices that touch the area.
     pub slices: usize,
     /// Tracks that have some of them.
@@ -85,7 +85,7 @@ pub struct Summary {
 }
 
 #[derive(Default)]
-struct Sum {
+struct AreaSum {
     slices: usize,
     total_ps: i64,
     self_ps: i64,
@@ -95,7 +95,7 @@ struct Sum {
     labels: BTreeSet<LabelId>,
 }
 
-impl Sum {
+impl AreaSum {
     fn add(&mut self, slice: SliceRef<'_>, inside: TimeRange, area: TimeRange) {
         self.slices += 1;
         self.total_ps = self.total_ps.saturating_add(inside.dur().ps());
@@ -131,11 +131,11 @@ fn kind_title(kind: TrackKind) -> &'static str {
 pub fn summarise(
     model: &TraceModel,
     classes: &OpClasses,
-    steps: &[Band],
-    area: &Area,
+    steps: &[StepBand],
+    area: &MarkedArea,
     progress: &Progress,
-) -> Result<Summary, String> {
-    let mut sums: BTreeMap<(String, &'static str), Sum> = BTreeMap::new();
+) -> Result<AreaSummary, String> {
+    let mut sums: BTreeMap<(String, &'static str), AreaSum> = BTreeMap::new();
     let mut all = Vec::new();
     let (mut slices, mut tracks) = (0, BTreeSet::new());
     for track in model.track_ids().filter(|track| area.tracks.is_empty() || area.tracks.contains(track)) {
@@ -162,7 +162,7 @@ pub fn summarise(
         let whole = of_kinds.entry(*kind).or_default();
         *whole = whole.saturating_add(sum.self_ps);
     }
-    let mut sums: Vec<((String, &'static str), Sum)> = sums.into_iter().collect();
+    let mut sums: Vec<((String, &'static str), AreaSum)> = sums.into_iter().collect();
     sums.sort_by(|a, b| b.1.self_ps.cmp(&a.1.self_ps).then_with(|| a.0.cmp(&b.0)));
     let times: Vec<_> = sums.iter_mut().map(|(_, sum)| of_times(&mut sum.whole)).collect();
     let unions: Vec<i64> = sums.iter_mut().map(|(_, sum)| union(&mut sum.ranges)).collect();
@@ -195,20 +195,26 @@ pub fn summarise(
         )
         .build();
     let labels = sums.into_iter().map(|(_, sum)| sum.labels).collect();
-    Ok(Summary { area: area.clone(), slices, tracks: tracks.len(), union_ps, table, labels })
+    Ok(AreaSummary { area: area.clone(), slices, tracks: tracks.len(), union_ps, table, labels })
 }
 
-fn key(model: &TraceModel, classes: &OpClasses, steps: &[Band], slice: SliceRef<'_>, pivot: Pivot) -> String {
+fn key(
+    model: &TraceModel,
+    classes: &OpClasses,
+    steps: &[StepBand],
+    slice: SliceRef<'_>,
+    pivot: AreaGrouping,
+) -> String {
     const NONE: &str = "(no op)";
     match pivot {
-        Pivot::Name => slice.name().to_owned(),
-        Pivot::Category => slice.op().map_or(NONE, |op| classes.category(op)).to_owned(),
-        Pivot::Module => {
+        AreaGrouping::Name => slice.name().to_owned(),
+        AreaGrouping::Category => slice.op().map_or(NONE, |op| classes.category(op)).to_owned(),
+        AreaGrouping::Module => {
             let program = slice.op().and_then(|op| model.op(op).program);
             program.map_or_else(|| NONE.to_owned(), |program| model.program_title(program))
         }
-        Pivot::Step => step_at(steps, slice.start()).map_or_else(|| "(no step)".to_owned(), Band::name),
-        Pivot::Track => {
+        AreaGrouping::Step => step_at(steps, slice.start()).map_or_else(|| "(no step)".to_owned(), StepBand::name),
+        AreaGrouping::Track => {
             let track = model.track(slice.track());
             format!("{} · {}", model.str(model.group(track.group).name), model.str(track.name))
         }
@@ -276,7 +282,7 @@ mod tests {
     }
 
     /// Name, count, total, union, self.
-    fn rows(summary: &Summary) -> Vec<(String, i64, i64, i64, i64)> {
+    fn rows(summary: &AreaSummary) -> Vec<(String, i64, i64, i64, i64)> {
         let int = |cell: &Cell| if let Cell::Int(value) = cell { *value } else { -1 };
         let name = |cell: &Cell| if let Cell::Text(text) = cell { text.clone() } else { String::new() };
         summary.table.rows.iter().map(|r| (name(&r[0]), int(&r[2]), int(&r[3]), int(&r[4]), int(&r[5]))).collect()
@@ -286,7 +292,7 @@ mod tests {
     fn time_is_cut_at_the_edges_and_shared_time_counts_once() {
         let model = model();
         let classes = OpClasses::new(&model);
-        let band = |number, title: &str, start, end| Band {
+        let band = |number, title: &str, start, end| StepBand {
             range: range(start, end),
             time: Picos::from_ps(end - start),
             number,
@@ -295,7 +301,7 @@ mod tests {
             is_odd: false,
         };
         let steps = [band(7, "jit_f", 0, 15), band(8, "8", 15, 65)];
-        let mut area = Area { range: range(0, 30), tracks: Arc::default(), pivot: Pivot::Name };
+        let mut area = MarkedArea { range: range(0, 30), tracks: Arc::default(), pivot: AreaGrouping::Name };
         let summary = summarise(&model, &classes, &steps, &area, &Progress::new()).unwrap();
         let expected = [("x".to_owned(), 2, 30, 20, 30), ("outer".to_owned(), 1, 30, 30, 10)];
         assert_eq!(rows(&summary), expected);
@@ -306,11 +312,11 @@ mod tests {
         let summary = summarise(&model, &classes, &steps, &area, &Progress::new()).unwrap();
         assert_eq!(rows(&summary), [("x".to_owned(), 1, 40, 40, 40), ("y".to_owned(), 1, 20, 20, 20)]);
         assert_eq!(summary.union_ps, 60);
-        area.pivot = Pivot::Track;
+        area.pivot = AreaGrouping::Track;
         area.tracks = Arc::default();
         let summary = summarise(&model, &classes, &steps, &area, &Progress::new()).unwrap();
         assert_eq!(rows(&summary)[0], ("host · track 0".to_owned(), 2, 130, 100, 100));
-        area.pivot = Pivot::Step;
+        area.pivot = AreaGrouping::Step;
         let summary = summarise(&model, &classes, &steps, &area, &Progress::new()).unwrap();
         let names: Vec<String> = rows(&summary).into_iter().map(|row| row.0).collect();
         assert_eq!(names, ["7 jit_f", "8", "(no step)"], "{:?}", rows(&summary));
@@ -329,7 +335,7 @@ mod tests {
         }
         let model = builder.finish();
         let classes = OpClasses::new(&model);
-        let area = Area { range: range(0, 1_000), tracks: Arc::default(), pivot: Pivot::Name };
+        let area = MarkedArea { range: range(0, 1_000), tracks: Arc::default(), pivot: AreaGrouping::Name };
         let summary = summarise(&model, &classes, &[], &area, &Progress::new()).unwrap();
         let expected = [("a".to_owned(), 1, 100, 100, 100), ("b".to_owned(), 1, 20, 20, 20)];
         assert_eq!(rows(&summary), expected, "self time is no longer than the slice");
@@ -350,7 +356,7 @@ mod tests {
             builder.add_slice(track, SliceSpec::new(range(start, end), label));
         }
         let model = builder.finish();
-        let area = Area { range: range(0, 100), tracks: Arc::default(), pivot: Pivot::Name };
+        let area = MarkedArea { range: range(0, 100), tracks: Arc::default(), pivot: AreaGrouping::Name };
         let summary = summarise(&model, &OpClasses::new(&model), &[], &area, &Progress::new()).unwrap();
         let shares: Vec<[&Cell; 3]> = summary.table.rows.iter().map(|row| [&row[0], &row[1], &row[6]]).collect();
         let expected = [
@@ -367,7 +373,7 @@ mod tests {
     #[test]
     fn means_are_of_slices_that_lie_in_the_area_as_a_whole() {
         let model = model();
-        let area = Area { range: range(15, 65), tracks: Arc::default(), pivot: Pivot::Name };
+        let area = MarkedArea { range: range(15, 65), tracks: Arc::default(), pivot: AreaGrouping::Name };
         let summary = summarise(&model, &OpClasses::new(&model), &[], &area, &Progress::new()).unwrap();
         let means: Vec<[&Cell; 2]> = summary.table.rows.iter().map(|row| [&row[0], &row[7]]).collect();
         // `x` begins before the area once, and lies in it once; `outer` is larger than the area.

@@ -8,14 +8,14 @@ use crate::view::timeline::trace::OpenTrace;
 
 /// What stands beside the colours.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Legend {
+pub struct ColorLegend {
     /// Colours that mean something, and what.
     pub swatches: Vec<(ColorKey, String)>,
     /// What to know of them.
     pub text: &'static str,
 }
 
-impl Legend {
+impl ColorLegend {
     /// Of a trace; colours of change mean something beside another one only.
     pub fn of(trace: &OpenTrace, by: ColorBy, comparing: bool) -> Self {
         let text = |text| Self { text, swatches: Vec::new() };

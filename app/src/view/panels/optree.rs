@@ -8,7 +8,7 @@ use trace_model::{OpId, Picos};
 
 /// What branches stand for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Branch {
+pub enum TreeGrouping {
     /// Programs, then categories.
     Program,
     /// Categories.
@@ -19,7 +19,7 @@ pub enum Branch {
     Scope,
 }
 
-impl Branch {
+impl TreeGrouping {
     /// All, with a word for each.
     pub const ALL: [(Self, &'static str); 4] = [
         (Self::Program, "by program"),
@@ -151,8 +151,8 @@ impl OpNode {
 }
 
 /// The tree; its root stands for all ops.
-pub fn tree(rows: &OpRows, by: Branch) -> OpNode {
-    let mut root = Builder::default();
+pub fn tree(rows: &OpRows, by: TreeGrouping) -> OpNode {
+    let mut root = OpTreeBuilder::default();
     for row in rows.iter().filter(|row| row.group() != OpGroup::Idle) {
         let mut at = &mut root;
         for part in path(row, by) {
@@ -166,12 +166,12 @@ pub fn tree(rows: &OpRows, by: Branch) -> OpNode {
 }
 
 #[derive(Default)]
-struct Builder {
-    branches: BTreeMap<String, Builder>,
+struct OpTreeBuilder {
+    branches: BTreeMap<String, OpTreeBuilder>,
     leaves: Vec<OpNode>,
 }
 
-impl Builder {
+impl OpTreeBuilder {
     fn finish(self, title: String) -> OpNode {
         let branches = self.branches.into_iter().map(|(title, branch)| branch.finish(title));
         let children = branches.chain(self.leaves).collect();
@@ -180,21 +180,21 @@ impl Builder {
 }
 
 /// The branches around an op, outermost first.
-fn path(row: OpRow<'_>, by: Branch) -> Vec<String> {
+fn path(row: OpRow<'_>, by: TreeGrouping) -> Vec<String> {
     /// Deeper names of frameworks are of no use to anybody.
     const DEEPEST: usize = 8;
     let none = |what: &str| vec![format!("(no {what})")];
     match by {
-        Branch::Program => vec![row.program().to_owned(), row.category().to_owned()],
-        Branch::Category => vec![row.category().to_owned()],
-        Branch::Source => match row.source() {
+        TreeGrouping::Program => vec![row.program().to_owned(), row.category().to_owned()],
+        TreeGrouping::Category => vec![row.category().to_owned()],
+        TreeGrouping::Source => match row.source() {
             None | Some("") => none("source"),
             Some(source) => match source.rsplit_once(':') {
                 Some((file, line)) => vec![file.to_owned(), format!("line {line}")],
                 None => vec![source.to_owned()],
             },
         },
-        Branch::Scope => match row.framework_name() {
+        TreeGrouping::Scope => match row.framework_name() {
             None | Some("") => none("framework name"),
             Some(name) => {
                 let parts: Vec<&str> = name.split('/').filter(|part| !part.is_empty()).collect();
@@ -230,13 +230,13 @@ mod tests {
         let session = Session::from_model(trace, Options::default());
         let report = session.report::<Ops>(Scope::WholeTrace).unwrap();
         let whole: i64 = report.rows.iter().map(OpRow::self_time_ps).sum();
-        for (by, _) in Branch::ALL {
+        for (by, _) in TreeGrouping::ALL {
             let tree = tree(&report.rows, by);
             assert_eq!(tree.self_time_ps, whole, "{by:?}");
             assert_eq!(tree.ops.len(), report.rows.iter().filter(|row| row.op().is_some()).count());
             assert!(tree.children.is_sorted_by(|a, b| a.self_time_ps >= b.self_time_ps));
         }
-        let by_category = tree(&report.rows, Branch::Category);
+        let by_category = tree(&report.rows, TreeGrouping::Category);
         let matmul = by_category.children.iter().find(|node| node.title == "convolution fusion").unwrap();
         assert_eq!((matmul.self_time_ps, matmul.group), (3_000_000, OpGroup::MatMul));
         assert_eq!(matmul.efficiency_percent(), None, "this device has no peaks");
@@ -266,7 +266,7 @@ mod tests {
         );
         let session = Session::from_model(trace, Options::default());
         let report = session.report::<Ops>(Scope::WholeTrace).unwrap();
-        let by_program = tree(&report.rows, Branch::Program);
+        let by_program = tree(&report.rows, TreeGrouping::Program);
         let program = &by_program.children[0];
         let near = |node: &OpNode, percent: f64| (node.efficiency_percent().unwrap() - percent).abs() < 1e-9;
         assert!(near(&by_program, 8.0) && near(program, 8.0), "{program:?}");

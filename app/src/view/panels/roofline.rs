@@ -14,26 +14,26 @@ pub const ABOUT_ICI: &str = "Dashed: FLOP/s that links between chips allow, per 
     The axis counts bytes of HBM, which links do not limit: compare no op with these lines.";
 
 /// A place, in decades: operations per byte, operations per second.
-pub type Place = (f64, f64);
+pub type PlotPlace = (f64, f64);
 
 /// Where a point lies; `None` without work, traffic or time.
-pub fn place(point: &RooflinePoint) -> Option<Place> {
+pub fn place(point: &RooflinePoint) -> Option<PlotPlace> {
     let log = |value: Option<f64>| value.filter(|value| *value > 0.0).map(f64::log10);
     Some((log(point.flops_per_hbm_byte)?, log(point.flops_per_second)?))
 }
 
 /// What is in sight, in decades.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Range {
+pub struct PlotRange {
     /// Operations per byte.
     pub x: (f64, f64),
     /// Operations per second.
     pub y: (f64, f64),
 }
 
-impl Range {
+impl PlotRange {
     /// All of `places` but the farthest, and where the roof bends.
-    pub fn of(report: &RooflineReport, places: impl Iterator<Item = Place> + Clone) -> Self {
+    pub fn of(report: &RooflineReport, places: impl Iterator<Item = PlotPlace> + Clone) -> Self {
         let ridge = report.ridges.iter().map(|ridge| ridge.flops_per_byte.log10()).fold(2.0, f64::max);
         let peak = report.peaks.flops.map_or(14.0, |peak| peak.per_second.log10());
         // Ops of next to no work would push all others into a corner.
@@ -46,7 +46,7 @@ impl Range {
 
 /// What limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Roof {
+pub enum RooflineRoof {
     /// The matrix units.
     Compute,
     /// HBM, whose bytes the axis counts.
@@ -59,36 +59,36 @@ pub enum Roof {
 
 /// What something allows: a line.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ceiling {
+pub struct RooflineCeiling {
     /// With its rate.
     pub name: String,
     /// Where it begins, at the left.
-    pub from: Place,
+    pub from: PlotPlace,
     /// Where it ends.
-    pub to: Place,
+    pub to: PlotPlace,
     /// What limits.
-    pub roof: Roof,
+    pub roof: RooflineRoof,
 }
 
-impl Ceiling {
+impl RooflineCeiling {
     /// Where its name begins, below the line, which leaves it to the right; `None` for the
     /// flat one, whose name ends with it. Slopes come together at the top, so names stand
     /// where they begin, and a little up, to be inside of the plot.
-    pub fn name_at(&self) -> Option<Place> {
-        (self.roof != Roof::Compute).then_some((self.from.0 + 0.25, self.from.1 + 0.25))
+    pub fn name_at(&self) -> Option<PlotPlace> {
+        (self.roof != RooflineRoof::Compute).then_some((self.from.0 + 0.25, self.from.1 + 0.25))
     }
 }
 
 /// The roof of each memory and of links: a slope up to the flat roof of compute, which
 /// comes first.
-pub fn ceilings(report: &RooflineReport, range: Range) -> Vec<Ceiling> {
+pub fn ceilings(report: &RooflineReport, range: PlotRange) -> Vec<RooflineCeiling> {
     let mut all = Vec::new();
     let flat = report.peaks.flops.map(|peak| peak.per_second.log10());
     if let (Some(flat), Some(peak)) = (flat, report.peaks.flops) {
         let ridge = report.ridges.iter().find(|ridge| ridge.memory == BoundBy::Hbm);
         let from = ridge.map_or(range.x.0, |ridge| ridge.flops_per_byte.log10());
         let name = format!("{} peak", value(peak.per_second, Unit::FlopPerSecond));
-        all.push(Ceiling { name, from: (from, flat), to: (range.x.1, flat), roof: Roof::Compute });
+        all.push(RooflineCeiling { name, from: (from, flat), to: (range.x.1, flat), roof: RooflineRoof::Compute });
     }
     let top = flat.unwrap_or(range.y.1);
     let begin = |slope: f64| range.x.0.max(range.y.0 - slope);
@@ -100,16 +100,21 @@ pub fn ceilings(report: &RooflineReport, range: Range) -> Vec<Ceiling> {
         // Reading and writing lie near each other.
         let is_write = matches!(limit, BoundBy::VmemWrite | BoundBy::CmemWrite);
         let from = if is_write { from + (top - slope - from) * 0.25 } else { from };
-        let roof = if limit == BoundBy::Hbm { Roof::Hbm } else { Roof::Memory };
+        let roof = if limit == BoundBy::Hbm { RooflineRoof::Hbm } else { RooflineRoof::Memory };
         let name = format!("{} {}", limit.title(), value(peak.per_second, Unit::BytesPerSecond));
-        all.push(Ceiling { name, from: (from, slope + from), to: (top - slope, top), roof });
+        all.push(RooflineCeiling { name, from: (from, slope + from), to: (top - slope, top), roof });
     }
     // Links have bytes of their own too, those that leave the device, and few of HBM's do.
     for (title, peak) in report.ici.iter().flat_map(IciRoof::ceilings) {
         let slope = peak.log10();
         let (from, end) = (begin(slope), (top - slope).min(range.x.1));
         let name = format!("{title} {}", value(peak, Unit::BytesPerSecond));
-        all.push(Ceiling { name, from: (from, slope + from), to: (end, slope + end), roof: Roof::Links });
+        all.push(RooflineCeiling {
+            name,
+            from: (from, slope + from),
+            to: (end, slope + end),
+            roof: RooflineRoof::Links,
+        });
     }
     all
 }

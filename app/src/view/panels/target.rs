@@ -26,7 +26,7 @@ const AROUND_MOMENT: i64 = 1_000;
 
 /// What a row is about.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Target {
+pub enum RowTarget {
     /// A time.
     Range(TimeRange),
     /// All slices of some labels.
@@ -40,7 +40,7 @@ pub enum Target {
     },
 }
 
-impl Target {
+impl RowTarget {
     /// Of a row; `None` where the timeline has nothing of it.
     pub fn of_row(trace: &OpenTrace, steps: Option<&StepsReport>, table: &Table, row: &[Cell]) -> Option<Self> {
         let cell = |id: &str| table.columns.iter().position(|column| column.id == id).and_then(|at| row.get(at));
@@ -130,19 +130,19 @@ mod tests {
         OpenTrace::new("trace".into(), Session::from_model(builder.finish(), Options::default()))
     }
 
-    fn target(columns: &[&'static str], row: &[Cell]) -> Option<Target> {
+    fn target(columns: &[&'static str], row: &[Cell]) -> Option<RowTarget> {
         let mut table = Table::of("t", "", [row]);
         for (at, id) in columns.iter().enumerate() {
             table = table.measured(id, id, Unit::None, move |row| row[at].clone());
         }
-        Target::of_row(&trace(), None, &table.build(), row)
+        RowTarget::of_row(&trace(), None, &table.build(), row)
     }
 
     #[test]
     fn rows_lead_to_times_and_names() {
         let found = target(&["function", "start_ps", "wall_ps"], &[Cell::text("f"), Cell::Int(20), Cell::Int(30)]);
         let range = TimeRange::new(Timestamp::from_ps(20), Timestamp::from_ps(50));
-        assert_eq!(found, Some(Target::Range(range)));
+        assert_eq!(found, Some(RowTarget::Range(range)));
         let found = target(&["time_ps", "op"], &[Cell::Int(3), Cell::text("compile")]).unwrap();
         let commands = found.commands(&trace());
         assert!(
@@ -150,7 +150,7 @@ mod tests {
         );
         assert_eq!(target(&["op"], &[Cell::text("unknown")]), None);
         let found = target(&["start_ps", "instruction"], &[Cell::Int(20), Cell::text("compile")]);
-        assert!(matches!(found, Some(Target::Slices(_))), "a begin without a length is no time: {found:?}");
+        assert!(matches!(found, Some(RowTarget::Slices(_))), "a begin without a length is no time: {found:?}");
         assert_eq!(target(&["step"], &[Cell::Int(1)]), None, "no steps are known");
     }
 
@@ -158,7 +158,7 @@ mod tests {
     fn rows_about_a_moment_or_a_place_lead_there() {
         let found = target(&["memory", "peak_at_ps"], &[Cell::text("HBM"), Cell::Int(20)]);
         let range = TimeRange::new(Timestamp::from_ps(19), Timestamp::from_ps(21));
-        assert_eq!(found, Some(Target::Range(range)), "with a little around it");
+        assert_eq!(found, Some(RowTarget::Range(range)), "with a little around it");
 
         let trace = trace();
         let found = target(&["core", "host"], &[Cell::text("no such core"), Cell::text("host")]).unwrap();

@@ -25,14 +25,14 @@ const CHECK_EVERY: usize = 1 << 16;
 
 /// What is looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum SearchFor {
     /// By a query.
     Text(String),
     /// By labels.
     Labels(Arc<BTreeSet<LabelId>>),
 }
 
-impl Wanted {
+impl SearchFor {
     /// What the state asks for: what is highlighted, else what is typed.
     pub fn of(state: &ViewState) -> Option<Self> {
         match &state.highlighted {
@@ -45,7 +45,7 @@ impl Wanted {
 
 /// What a search has found.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct SearchResults {
     /// Matching slices by time, at most as many as are listed.
     pub slices: Vec<SliceId>,
     /// The same by id.
@@ -56,7 +56,7 @@ pub struct Found {
     pub total: usize,
 }
 
-impl Found {
+impl SearchResults {
     /// The listed slice after (or before) `from`, going round at the ends, with
     /// its number counted from 1.
     pub fn next(&self, from: Option<SliceId>, forth: bool) -> Option<(usize, SliceId)> {
@@ -84,9 +84,9 @@ impl Found {
 }
 
 /// All slices that are wanted. The error is a sentence.
-pub fn search(model: &TraceModel, wanted: &Wanted, progress: &Progress) -> Result<Found, String> {
+pub fn search(model: &TraceModel, wanted: &SearchFor, progress: &Progress) -> Result<SearchResults, String> {
     match wanted {
-        Wanted::Labels(labels) => {
+        SearchFor::Labels(labels) => {
             let mut is_wanted = vec![false; model.labels().len()];
             for label in labels.iter() {
                 if let Some(wanted) = is_wanted.get_mut(label.index()) {
@@ -95,7 +95,7 @@ pub fn search(model: &TraceModel, wanted: &Wanted, progress: &Progress) -> Resul
             }
             collect(model, progress, |slice| is_wanted[slice.label_id().index()])
         }
-        Wanted::Text(text) => {
+        SearchFor::Text(text) => {
             let query = Query::read(text)?;
             let labels: Vec<bool> = model.labels().iter().map(|label| query.has_label(model, *label)).collect();
             let tracks: Vec<bool> = model.track_ids().map(|track| query.has_track(model, track)).collect();
@@ -108,7 +108,11 @@ pub fn search(model: &TraceModel, wanted: &Wanted, progress: &Progress) -> Resul
     }
 }
 
-fn collect(model: &TraceModel, progress: &Progress, is_wanted: impl Fn(SliceRef<'_>) -> bool) -> Result<Found, String> {
+fn collect(
+    model: &TraceModel,
+    progress: &Progress,
+    is_wanted: impl Fn(SliceRef<'_>) -> bool,
+) -> Result<SearchResults, String> {
     let (mut ids, mut total) = (Vec::new(), 0);
     for (i, slice) in model.all_slices().enumerate() {
         if i % CHECK_EVERY == 0 {
@@ -128,7 +132,7 @@ fn collect(model: &TraceModel, progress: &Progress, is_wanted: impl Fn(SliceRef<
         places[at as usize] = place as u32;
     }
     let slices = order.iter().map(|&at| ids[at as usize]).collect();
-    Ok(Found { slices, highlighted: Highlighted::new(model, ids), places, total })
+    Ok(SearchResults { slices, highlighted: Highlighted::new(model, ids), places, total })
 }
 
 #[cfg(test)]
@@ -157,7 +161,7 @@ mod tests {
     }
 
     fn names(model: &TraceModel, text: &str) -> Vec<String> {
-        let found = search(model, &Wanted::Text(text.to_owned()), &Progress::new()).unwrap();
+        let found = search(model, &SearchFor::Text(text.to_owned()), &Progress::new()).unwrap();
         found.slices.iter().map(|&slice| model.slice(slice).name().to_owned()).collect()
     }
 
@@ -165,7 +169,7 @@ mod tests {
     fn names_and_categories_are_searched_and_results_go_round() {
         let model = model();
         assert_eq!(names(&model, "all-REDUCE"), ["All-Reduce.1", "psum.3"]);
-        let found = search(&model, &Wanted::Text("reduce".to_owned()), &Progress::new()).unwrap();
+        let found = search(&model, &SearchFor::Text("reduce".to_owned()), &Progress::new()).unwrap();
         assert_eq!(found.total, 2);
         let first = found.next(None, true).unwrap();
         assert_eq!(first, (1, found.slices[0]));
@@ -173,7 +177,7 @@ mod tests {
         assert_eq!(found.next(Some(found.slices[1]), true), Some(first));
         assert_eq!(found.number(Some(found.slices[1])), Some(2));
         assert!(found.highlighted.ids().is_sorted());
-        let nothing = search(&model, &Wanted::Text("nothing".to_owned()), &Progress::new()).unwrap();
+        let nothing = search(&model, &SearchFor::Text("nothing".to_owned()), &Progress::new()).unwrap();
         assert_eq!(nothing.next(None, true), None);
     }
 
@@ -189,7 +193,7 @@ mod tests {
         assert_eq!(names(&model, "track:python"), ["All-Reduce.1"]);
         assert_eq!(names(&model, "track:tpu -name:fusion"), ["psum.3"]);
         let fusion = model.all_slices().find(|s| s.name() == "fusion").unwrap().label_id();
-        let labels = Wanted::Labels(Arc::new(BTreeSet::from([fusion])));
+        let labels = SearchFor::Labels(Arc::new(BTreeSet::from([fusion])));
         assert_eq!(search(&model, &labels, &Progress::new()).unwrap().total, 1);
     }
 }

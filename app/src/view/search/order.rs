@@ -4,8 +4,8 @@ use analysis::measured_range;
 use importers::Progress;
 use trace_model::TraceModel;
 
-use super::Found;
-use crate::view::{state::Item, timeline::tree::TrackTree};
+use super::SearchResults;
+use crate::view::{state::TreeItem, timeline::tree::TrackTree};
 
 /// What decides about the order; times decide among equals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,11 +21,11 @@ pub enum OrderBy {
     Track,
 }
 
-/// Places in [`Found::slices`] in order. The error is a sentence.
+/// Places in [`SearchResults::slices`] in order. The error is a sentence.
 pub fn order(
     model: &TraceModel,
     tree: &TrackTree,
-    found: &Found,
+    found: &SearchResults,
     by: OrderBy,
     descending: bool,
     progress: &Progress,
@@ -34,7 +34,7 @@ pub fn order(
     let names = if by == OrderBy::Name { ranks_of_names(model) } else { Vec::new() };
     let mut tracks = vec![usize::MAX; if by == OrderBy::Track { model.tracks().len() } else { 0 }];
     for (rank, node) in tree.nodes().iter().enumerate() {
-        if let Item::Track(track) = node.item
+        if let TreeItem::Track(track) = node.item
             && let Some(slot) = tracks.get_mut(track.index())
         {
             *slot = rank;
@@ -83,7 +83,7 @@ fn ranks_of_names(model: &TraceModel) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::search::{Wanted, search};
+    use crate::view::search::{SearchFor, search};
     use trace_model::{GroupKind, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind};
 
     #[test]
@@ -98,7 +98,7 @@ mod tests {
         }
         let model = builder.finish();
         let tree = TrackTree::new(&model);
-        let found = search(&model, &Wanted::Text("dur>0ps".to_owned()), &Progress::new()).unwrap();
+        let found = search(&model, &SearchFor::Text("dur>0ps".to_owned()), &Progress::new()).unwrap();
         let order = |by, descending| {
             let order = order(&model, &tree, &found, by, descending, &Progress::new()).unwrap();
             order.iter().map(|&at| model.slice(found.slices[at as usize]).start().ps()).collect::<Vec<_>>()

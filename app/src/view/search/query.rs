@@ -27,26 +27,26 @@ pub const FIELDS: [(&str, &[&str], &str); 7] = [
 /// A query, read.
 #[derive(Debug, Default)]
 pub struct Query {
-    terms: Vec<Term>,
+    terms: Vec<QueryTerm>,
     least: Option<Picos>,
     most: Option<Picos>,
 }
 
 #[derive(Debug)]
-struct Term {
+struct QueryTerm {
     field: Option<&'static str>,
-    pattern: Pattern,
+    pattern: TextPattern,
     negated: bool,
 }
 
 #[derive(Debug)]
-enum Pattern {
+enum TextPattern {
     /// In small letters.
     Text(String),
     Regex(Regex),
 }
 
-impl Pattern {
+impl TextPattern {
     fn is_in(&self, text: &str) -> bool {
         match self {
             Self::Text(wanted) => text.to_lowercase().contains(wanted),
@@ -89,11 +89,11 @@ impl Query {
         let pattern = match value.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')) {
             Some(regex) if !regex.is_empty() => {
                 let regex = RegexBuilder::new(regex).case_insensitive(true).size_limit(1 << 20).build();
-                Pattern::Regex(regex.map_err(|error| format!("this is no regular expression: {error}"))?)
+                TextPattern::Regex(regex.map_err(|error| format!("this is no regular expression: {error}"))?)
             }
-            _ => Pattern::Text(value.trim_matches('"').to_lowercase()),
+            _ => TextPattern::Text(value.trim_matches('"').to_lowercase()),
         };
-        self.terms.push(Term { field, pattern, negated });
+        self.terms.push(QueryTerm { field, pattern, negated });
         Ok(())
     }
 
@@ -132,7 +132,7 @@ fn is_track_field(field: Option<&str>) -> bool {
     matches!(field, Some("track" | "core"))
 }
 
-impl Term {
+impl QueryTerm {
     fn has_label(&self, model: &TraceModel, label: Label) -> bool {
         let has = |id| self.pattern.is_in(model.str(id));
         let wants = |field| self.field.is_none() || self.field == Some(field);
@@ -157,8 +157,8 @@ impl Term {
                 (Some("core"), GroupKind::TensorCore { ordinal } | GroupKind::Gpu { ordinal }) => {
                     match &self.pattern {
                         // 1 is not 12.
-                        Pattern::Text(wanted) => ordinal.to_string() == *wanted,
-                        Pattern::Regex(regex) => regex.is_match(&ordinal.to_string()),
+                        TextPattern::Text(wanted) => ordinal.to_string() == *wanted,
+                        TextPattern::Regex(regex) => regex.is_match(&ordinal.to_string()),
                     }
                 }
                 (Some("core"), _) => false,

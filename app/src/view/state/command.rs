@@ -8,7 +8,7 @@ use trace_model::{GroupId, LabelId, SliceId, TimeRange, TrackId};
 
 use super::{ReportScope, ViewState};
 use crate::view::palette::Preset;
-use crate::view::state::Item;
+use crate::view::state::TreeItem;
 use crate::view::viewport::Viewport;
 
 /// What colours of slices mean.
@@ -72,7 +72,7 @@ pub enum Panel {
 
 /// Something that is drawn besides the tracks, and can be left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Layer {
+pub enum TimelineLayer {
     /// Lines at the ruler's marks.
     Grid,
     /// The whole trace above the ruler.
@@ -83,7 +83,7 @@ pub enum Layer {
     Arrows,
 }
 
-impl Layer {
+impl TimelineLayer {
     /// All, with a word for each.
     pub const ALL: [(Self, &'static str); 4] =
         [(Self::Grid, "Grid"), (Self::Minimap, "Minimap"), (Self::Steps, "Steps"), (Self::Arrows, "Arrows")];
@@ -198,11 +198,11 @@ pub enum ViewCommand {
     /// Keep a track in sight, above the others.
     Pin(TrackId, bool),
     /// Leave a track or group out.
-    Hide(Item, bool),
+    Hide(TreeItem, bool),
     /// Leave nothing out.
     ShowAllTracks,
     /// Move a track or group by so many places among its siblings.
-    Move(Item, i32),
+    Move(TreeItem, i32),
     /// Show only tracks whose name, or that of a group around them, holds this.
     FilterTracks(String),
     /// Show or hide a part of the window.
@@ -223,7 +223,7 @@ pub enum ViewCommand {
     /// Give reports most of the window, or a column.
     WideReports(bool),
     /// Draw or leave out.
-    ShowLayer(Layer, bool),
+    ShowLayer(TimelineLayer, bool),
     /// Choose what dragging does.
     Mouse(MouseMode),
     /// Choose what colours mean.

@@ -1,44 +1,44 @@
 //! Places that were looked at, for undo and redo of the view.
 //!
 //! A jump is one entry. A gesture (many small pans, zooms and scrolls) is one
-//! entry too, from its first movement to [`History::end_gesture`].
+//! entry too, from its first movement to [`ViewHistory::end_gesture`].
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use trace_model::TrackId;
 
-use crate::view::state::Place;
+use crate::view::state::ViewPlace;
 
 /// How many places are kept.
 const KEPT: usize = 100;
 
 /// Everything that undo brings back.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Seen {
+pub struct HistoryEntry {
     /// Where.
-    pub place: Place,
+    pub place: ViewPlace,
     /// Tracks of its mark; shared, since a view is copied with all that it remembers.
     pub mark_tracks: Arc<BTreeSet<TrackId>>,
 }
 
 /// Where the view was, and where it was before it went back.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct History {
-    past: Vec<Seen>,
-    future: Vec<Seen>,
+pub struct ViewHistory {
+    past: Vec<HistoryEntry>,
+    future: Vec<HistoryEntry>,
     in_gesture: bool,
 }
 
-impl History {
+impl ViewHistory {
     /// A jump away from `from`.
-    pub fn jump(&mut self, from: Seen) {
+    pub fn jump(&mut self, from: HistoryEntry) {
         self.in_gesture = false;
         self.push(from);
     }
 
     /// A small movement away from `from`.
-    pub fn gesture(&mut self, from: Seen) {
+    pub fn gesture(&mut self, from: HistoryEntry) {
         if !self.in_gesture {
             self.push(from);
             self.in_gesture = true;
@@ -66,7 +66,7 @@ impl History {
     }
 
     /// Leaves `from` for the place before.
-    pub fn undo(&mut self, from: Seen) -> Option<Seen> {
+    pub fn undo(&mut self, from: HistoryEntry) -> Option<HistoryEntry> {
         self.in_gesture = false;
         let place = self.past.pop()?;
         self.future.push(from);
@@ -74,14 +74,14 @@ impl History {
     }
 
     /// Leaves `from` for the place that undo came from.
-    pub fn redo(&mut self, from: Seen) -> Option<Seen> {
+    pub fn redo(&mut self, from: HistoryEntry) -> Option<HistoryEntry> {
         self.in_gesture = false;
         let place = self.future.pop()?;
         self.past.push(from);
         Some(place)
     }
 
-    fn push(&mut self, place: Seen) {
+    fn push(&mut self, place: HistoryEntry) {
         self.future.clear();
         if self.past.last() == Some(&place) {
             return;
@@ -101,9 +101,9 @@ mod tests {
     #[test]
     fn a_copy_shares_the_tracks_of_marks() {
         let mark_tracks = Arc::new(BTreeSet::new());
-        let mut history = History::default();
-        let place = Place { time: Viewport::default(), scroll: 0.0, selection: None, mark: None };
-        history.jump(Seen { place, mark_tracks: Arc::clone(&mark_tracks) });
+        let mut history = ViewHistory::default();
+        let place = ViewPlace { time: Viewport::default(), scroll: 0.0, selection: None, mark: None };
+        history.jump(HistoryEntry { place, mark_tracks: Arc::clone(&mark_tracks) });
         let copy = history.clone();
         assert_eq!(Arc::strong_count(&mark_tracks), 3);
         assert_eq!(copy, history);

@@ -17,25 +17,25 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use trace_model::{GroupId, SliceId, TimeRange, TraceModel, TrackId};
 
-pub use command::{ColorBy, HighlightedLabels, Layer, MouseMode, Neighbour, Note, Panel, ViewCommand};
-pub use item::Item;
-pub use restore::Shape;
+pub use command::{ColorBy, HighlightedLabels, MouseMode, Neighbour, Note, Panel, TimelineLayer, ViewCommand};
+pub use item::TreeItem;
+pub use restore::TraceShape;
 pub use scope::ReportScope;
 
 use crate::view::palette::Preset;
-use crate::view::state::history::{History, Seen};
+use crate::view::state::history::{HistoryEntry, ViewHistory};
 use crate::view::viewport::Viewport;
 use navigate::focused;
 
 /// Keeps a place in the history.
-type Push = fn(&mut History, Seen);
+type HistoryPush = fn(&mut ViewHistory, HistoryEntry);
 
 /// How much of the view a slice takes when one navigates to it.
 const FOCUS_SPAN: f64 = 2.5;
 
 /// Where one looks: what undo brings back.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Place {
+pub struct ViewPlace {
     /// Visible part of the time axis.
     pub time: Viewport,
     /// Points above the top of the tracks.
@@ -51,9 +51,9 @@ pub struct Place {
 pub struct ViewState {
     /// Of which trace; `None` where it is not known.
     #[serde(default)]
-    shape: Option<Shape>,
+    shape: Option<TraceShape>,
     /// Where.
-    pub place: Place,
+    pub place: ViewPlace,
     /// Tracks of the marked range; all where empty.
     #[serde(default, with = "shared")]
     pub mark_tracks: Arc<BTreeSet<TrackId>>,
@@ -96,7 +96,7 @@ pub struct ViewState {
     #[serde(default)]
     pub wide_reports: bool,
     /// What is drawn besides the tracks.
-    pub layers: BTreeSet<Layer>,
+    pub layers: BTreeSet<TimelineLayer>,
     /// What dragging does.
     #[serde(default)]
     pub mouse: MouseMode,
@@ -125,15 +125,15 @@ pub struct ViewState {
     #[serde(skip)]
     pub reveal: Option<SliceId>,
     #[serde(skip)]
-    history: History,
+    history: ViewHistory,
 }
 
 impl ViewState {
     /// The whole trace in sight, nothing selected.
     pub fn new(model: &TraceModel) -> Self {
-        let place = Place { time: Viewport::fit(model.extent()), scroll: 0.0, selection: None, mark: None };
+        let place = ViewPlace { time: Viewport::fit(model.extent()), scroll: 0.0, selection: None, mark: None };
         Self {
-            shape: Some(Shape::of(model)),
+            shape: Some(TraceShape::of(model)),
             place,
             mark_tracks: Arc::default(),
             folded_groups: BTreeSet::new(),
@@ -150,7 +150,7 @@ impl ViewState {
             below: Vec::new(),
             open_below: String::new(),
             wide_reports: false,
-            layers: Layer::ALL.into_iter().map(|(layer, _)| layer).collect(),
+            layers: TimelineLayer::ALL.into_iter().map(|(layer, _)| layer).collect(),
             mouse: MouseMode::default(),
             color_by: ColorBy::default(),
             colors: Preset::default(),
@@ -161,7 +161,7 @@ impl ViewState {
             notes: Vec::new(),
             flow: 0,
             reveal: None,
-            history: History::default(),
+            history: ViewHistory::default(),
         }
     }
 
@@ -171,7 +171,7 @@ impl ViewState {
     }
 
     /// Whether something is drawn.
-    pub fn draws(&self, layer: Layer) -> bool {
+    pub fn draws(&self, layer: TimelineLayer) -> bool {
         self.layers.contains(&layer)
     }
 
@@ -202,18 +202,18 @@ impl ViewState {
     }
 
     /// Whether a track or group is left out.
-    pub fn hides(&self, item: Item) -> bool {
+    pub fn hides(&self, item: TreeItem) -> bool {
         match item {
-            Item::Group(group) => self.hidden_groups.contains(&group),
-            Item::Track(track) => self.hidden_tracks.contains(&track),
+            TreeItem::Group(group) => self.hidden_groups.contains(&group),
+            TreeItem::Track(track) => self.hidden_tracks.contains(&track),
         }
     }
 
     /// By how many places a track or group was moved.
-    pub fn moved(&self, item: Item) -> i32 {
+    pub fn moved(&self, item: TreeItem) -> i32 {
         match item {
-            Item::Group(group) => self.moved_groups.get(&group),
-            Item::Track(track) => self.moved_tracks.get(&track),
+            TreeItem::Group(group) => self.moved_groups.get(&group),
+            TreeItem::Track(track) => self.moved_tracks.get(&track),
         }
         .copied()
         .unwrap_or(0)
@@ -235,11 +235,11 @@ impl ViewState {
         use ViewCommand as C;
         let remembered = match command {
             C::Pan(_) | C::Zoom { .. } | C::ScrollTo(_) | C::Look { in_gesture: true, .. } => {
-                Some(History::gesture as Push)
+                Some(ViewHistory::gesture as HistoryPush)
             }
             C::Show(_) | C::ShowAround(_) | C::Look { .. } | C::Fit | C::Focus | C::GoTo(_) | C::FollowFlow(_) => {
                 self.history.end_gesture();
-                Some(History::jump as Push)
+                Some(ViewHistory::jump as HistoryPush)
             }
             _ => None,
         };
@@ -258,8 +258,8 @@ impl ViewState {
         }
     }
 
-    fn seen(&self) -> Seen {
-        Seen { place: self.place, mark_tracks: Arc::clone(&self.mark_tracks) }
+    fn seen(&self) -> HistoryEntry {
+        HistoryEntry { place: self.place, mark_tracks: Arc::clone(&self.mark_tracks) }
     }
 
     /// Commands about where one looks; false for others.
@@ -320,7 +320,7 @@ impl ViewState {
             C::Undo | C::Redo => {
                 let seen = self.seen();
                 let other = if *command == C::Undo { self.history.undo(seen) } else { self.history.redo(seen) };
-                if let Some(Seen { place, mark_tracks }) = other {
+                if let Some(HistoryEntry { place, mark_tracks }) = other {
                     (self.place, self.mark_tracks) = (place, mark_tracks);
                     self.reveal = None;
                 }
@@ -344,15 +344,15 @@ impl ViewState {
                     self.pinned.push(*track);
                 }
             }
-            C::Hide(Item::Group(group), hide) => set(&mut self.hidden_groups, *group, *hide),
-            C::Hide(Item::Track(track), hide) => set(&mut self.hidden_tracks, *track, *hide),
+            C::Hide(TreeItem::Group(group), hide) => set(&mut self.hidden_groups, *group, *hide),
+            C::Hide(TreeItem::Track(track), hide) => set(&mut self.hidden_tracks, *track, *hide),
             C::ShowAllTracks => {
                 self.hidden_groups.clear();
                 self.hidden_tracks.clear();
                 self.track_filter.clear();
             }
-            C::Move(Item::Group(group), by) => *self.moved_groups.entry(*group).or_default() += by,
-            C::Move(Item::Track(track), by) => *self.moved_tracks.entry(*track).or_default() += by,
+            C::Move(TreeItem::Group(group), by) => *self.moved_groups.entry(*group).or_default() += by,
+            C::Move(TreeItem::Track(track), by) => *self.moved_tracks.entry(*track).or_default() += by,
             C::FilterTracks(text) => self.track_filter.clone_from(text),
             C::ShowPanel(panel, show) => {
                 set(&mut self.panels, *panel, *show);

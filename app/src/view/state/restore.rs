@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 use trace_model::{TimeRange, TraceModel};
 
 use super::{Panel, ViewState};
-use crate::view::state::history::History;
+use crate::view::state::history::ViewHistory;
 
 /// What a trace is known by: where this differs, tracks and slices of the same number
 /// are others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shape {
+pub struct TraceShape {
     slices: usize,
     tracks: usize,
     groups: usize,
     extent: TimeRange,
 }
 
-impl Shape {
+impl TraceShape {
     /// Of a trace.
     pub fn of(model: &TraceModel) -> Self {
         Self {
@@ -33,7 +33,7 @@ impl Shape {
 impl ViewState {
     /// Whether it may be a view of this trace. Old sessions do not say of which it is.
     pub fn may_be_of(&self, model: &TraceModel) -> bool {
-        self.shape.is_none_or(|shape| shape == Shape::of(model))
+        self.shape.is_none_or(|shape| shape == TraceShape::of(model))
     }
 
     /// The same without anything that the trace does not have: of another trace what is
@@ -65,7 +65,7 @@ impl ViewState {
     fn within(&self, model: &TraceModel) -> Self {
         let mut state = self.clone();
         let (tracks, groups, slices) = (model.tracks().len(), model.groups().len(), model.slice_count());
-        state.shape = Some(Shape::of(model));
+        state.shape = Some(TraceShape::of(model));
         state.place.time = state.place.time.clamped(model.extent());
         if !state.place.scroll.is_finite() {
             state.place.scroll = 0.0;
@@ -84,7 +84,7 @@ impl ViewState {
         state.hidden_groups.retain(|group| group.index() < groups);
         state.moved_tracks.retain(|track, _| track.index() < tracks);
         state.moved_groups.retain(|group, _| group.index() < groups);
-        (state.history, state.reveal, state.flow) = (History::default(), None, 0);
+        (state.history, state.reveal, state.flow) = (ViewHistory::default(), None, 0);
         state
     }
 }

@@ -9,7 +9,7 @@ use trace_model::{Picos, TimeRange, Timestamp};
 
 /// One step.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Band {
+pub struct StepBand {
     /// From its first begin to its last end.
     pub range: TimeRange,
     /// How long it took on the slowest core, by the clock that timed its ops.
@@ -24,7 +24,7 @@ pub struct Band {
     pub is_odd: bool,
 }
 
-impl Band {
+impl StepBand {
     /// Its number, and what was recorded where that is another name.
     pub fn name(&self) -> String {
         let number = self.number.to_string();
@@ -33,13 +33,13 @@ impl Band {
 }
 
 /// All steps in the order of time; none where the whole capture stands for one.
-pub fn bands(report: &StepsReport) -> Vec<Band> {
+pub fn bands(report: &StepsReport) -> Vec<StepBand> {
     if !report.has_steps() {
         return Vec::new();
     }
     let bands = report.steps.iter().enumerate().filter_map(|(i, step)| {
         let range = step.range()?;
-        Some(Band {
+        Some(StepBand {
             range,
             time: Picos::from_ps(step.time_ps),
             number: step.number,
@@ -48,13 +48,13 @@ pub fn bands(report: &StepsReport) -> Vec<Band> {
             is_odd: i % 2 == 1,
         })
     });
-    let mut bands: Vec<Band> = bands.collect();
+    let mut bands: Vec<StepBand> = bands.collect();
     bands.sort_by_key(|band| band.range.start);
     bands
 }
 
 /// Those that touch a range; `bands` are in the order of time.
-pub fn in_sight(bands: &[Band], range: TimeRange) -> &[Band] {
+pub fn in_sight(bands: &[StepBand], range: TimeRange) -> &[StepBand] {
     let end = bands.partition_point(|band| band.range.start < range.end);
     // Steps overlap by little: cores do not begin together.
     let start = bands[..end].iter().rposition(|band| band.range.end <= range.start).map_or(0, |at| at + 1);
@@ -62,7 +62,7 @@ pub fn in_sight(bands: &[Band], range: TimeRange) -> &[Band] {
 }
 
 /// The step that runs at a time; of two, the one that begins later.
-pub fn step_at(bands: &[Band], at: Timestamp) -> Option<&Band> {
+pub fn step_at(bands: &[StepBand], at: Timestamp) -> Option<&StepBand> {
     let end = bands.partition_point(|band| band.range.start <= at);
     // Steps overlap by little: cores do not begin together.
     bands[..end].iter().rev().take(2).find(|band| at < band.range.end)
@@ -86,7 +86,7 @@ pub fn group_of(part: StepPart) -> OpGroup {
 
 /// A step as a bar: how high, and of what.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Bar {
+pub struct StepBar {
     /// Its number.
     pub number: u32,
     /// Picoseconds.
@@ -102,9 +102,9 @@ const MOST_BARS: usize = 400;
 
 /// Steps as bars.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Bars {
+pub struct StepBars {
     /// In the order of time.
-    pub bars: Vec<Bar>,
+    pub bars: Vec<StepBar>,
     /// The height at which they are cut: a step that compiles for seconds must not
     /// flatten all others.
     pub cut_ps: i64,
@@ -112,7 +112,7 @@ pub struct Bars {
     pub each: usize,
 }
 
-impl Bars {
+impl StepBars {
     /// Of all steps, by the parts of those that are divided.
     pub fn new(steps: &StepsReport, divided: Option<&StepPartsReport>) -> Self {
         let divided = divided.map_or(&[][..], |report| &report.steps);
@@ -123,8 +123,8 @@ impl Bars {
         };
         let each = steps.steps.len().div_ceil(MOST_BARS).max(1);
         let longest = steps.steps.chunks(each).filter_map(|chunk| chunk.iter().max_by_key(|step| step.time_ps));
-        let bars: Vec<Bar> = longest
-            .map(|step| Bar {
+        let bars: Vec<StepBar> = longest
+            .map(|step| StepBar {
                 number: step.number,
                 time_ps: step.time_ps,
                 parts: parts_of(step.number).unwrap_or_default(),
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn bands_in_sight_are_found() {
-        let band = |start: i64, end: i64| Band {
+        let band = |start: i64, end: i64| StepBand {
             range: TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(end - start)),
             time: Picos::from_ps(end - start),
             number: start as u32,

@@ -2,13 +2,13 @@
 
 use trace_model::CounterSeries;
 
-use crate::view::timeline::peaks::Peaks;
+use crate::view::timeline::peaks::MaximumIndex;
 
 /// The values of a counter, and where the largest of any range is.
 #[derive(Clone, Debug, Default)]
 pub struct CounterPeaks {
     values: Vec<f64>,
-    peaks: Peaks,
+    peaks: MaximumIndex,
 }
 
 /// Counters of fewer samples are drawn sample by sample.
@@ -21,7 +21,7 @@ impl CounterPeaks {
             return None;
         }
         let values: Vec<f64> = series.samples().map(|(_, value)| value).collect();
-        let peaks = Peaks::new(values.len(), |i| values.get(i).copied());
+        let peaks = MaximumIndex::new(values.len(), |i| values.get(i).copied());
         Some(Self { values, peaks })
     }
 

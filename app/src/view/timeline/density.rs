@@ -2,29 +2,29 @@
 
 use trace_model::{LodIndex, LodSlice, Picos, TimeRange, TraceModel, TrackKind};
 
-use crate::view::{state::Item, timeline::tree::TrackTree};
+use crate::view::{state::TreeItem, timeline::tree::TrackTree};
 
 /// Pieces that the trace is cut into.
 const COLUMNS: usize = 1024;
 
 /// The covered share of each piece of the trace.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Density {
+pub struct MinimapDensity {
     /// Mean over the ops of all devices; empty without devices.
     pub devices: Vec<f32>,
     /// Mean over all other tracks with slices.
     pub others: Vec<f32>,
 }
 
-impl Density {
+impl MinimapDensity {
     /// Of a whole trace. Looks at the top lanes only, through their pyramids.
     pub fn new(model: &TraceModel, lod: &LodIndex, tree: &TrackTree) -> Self {
         let extent = model.extent();
         let resolution = Picos::from_ps((extent.dur().ps() / COLUMNS as i64).max(1));
-        let (mut devices, mut others) = (Sum::default(), Sum::default());
+        let (mut devices, mut others) = (DensitySum::default(), DensitySum::default());
         let mut found: Vec<LodSlice> = Vec::new();
         for node in tree.nodes() {
-            let Item::Track(track) = node.item else { continue };
+            let TreeItem::Track(track) = node.item else { continue };
             let (Some(lane), true) = (model.all_lanes().get(node.lanes.0), node.lanes.1 > 0) else { continue };
             let sum = match model.track(track).kind {
                 TrackKind::Ops | TrackKind::Stream => &mut devices,
@@ -41,12 +41,12 @@ impl Density {
 }
 
 #[derive(Default)]
-struct Sum {
+struct DensitySum {
     tracks: u32,
     columns: Vec<f32>,
 }
 
-impl Sum {
+impl DensitySum {
     fn add(&mut self, found: &[LodSlice], extent: TimeRange) {
         self.tracks += 1;
         self.columns.resize(COLUMNS, 0.0);
@@ -85,7 +85,7 @@ mod tests {
             builder.add_slice(track, SliceSpec::new(range, label));
         }
         let model = builder.finish();
-        let density = Density::new(&model, &LodIndex::build(&model), &TrackTree::new(&model));
+        let density = MinimapDensity::new(&model, &LodIndex::build(&model), &TrackTree::new(&model));
         assert!((density.devices[100] - 0.5).abs() < 1e-3 && (density.devices[900] - 1.0).abs() < 1e-3);
         assert!(density.others.is_empty());
     }

@@ -15,16 +15,16 @@ mod highlighted;
 
 use trace_model::{LabelId, SliceId, Timestamp, TraceModel, TrackKind};
 
-pub use counters::{CounterBox, Step, counter_y};
+pub use counters::{CounterBox, CounterStep, counter_y};
 pub use highlighted::Highlighted;
 
 use counters::counter_box;
 use highlighted::highlighted_boxes;
 
-use crate::view::state::Item;
-use crate::view::timeline::scene::Scene;
-use crate::view::timeline::tiles::{MAX_LEVEL, Piece, Tiles};
-use crate::view::timeline::tree::{GAP, LANE, Row, Rows};
+use crate::view::state::TreeItem;
+use crate::view::timeline::scene::DrawnTrace;
+use crate::view::timeline::tiles::{LaneTiles, MAX_LEVEL, TilePiece};
+use crate::view::timeline::tree::{GAP, LANE, TrackRow, VisibleRows};
 use crate::view::viewport::Viewport;
 
 /// Width below which slices share a box, and the narrowest box.
@@ -36,11 +36,11 @@ const MAX_ARROWS: usize = 64;
 
 /// What of it is in sight.
 #[derive(Clone, Copy)]
-pub struct Window<'a> {
+pub struct LayoutWindow<'a> {
     /// The visible times.
     pub time: Viewport,
     /// All rows.
-    pub rows: &'a Rows,
+    pub rows: &'a VisibleRows,
     /// Points above the top.
     pub scroll: f32,
     /// Size of the canvas in points.
@@ -82,7 +82,7 @@ pub struct SliceBox {
 
 /// An arrow between two slices, from right end to left end.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Arrow {
+pub struct FlowArrow {
     /// Where it leaves.
     pub from: (f32, f32),
     /// Where it arrives.
@@ -95,9 +95,9 @@ pub struct Arrow {
 
 /// What is drawn of the rows that scroll, or of those that stay.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Part {
+pub struct DrawnRows {
     /// Rows in sight, tops relative to the canvas.
-    pub rows: Vec<Row>,
+    pub rows: Vec<TrackRow>,
     /// Boxes, row by row, lane by lane, left to right.
     pub boxes: Vec<SliceBox>,
     /// Boxes of slices that are highlighted.
@@ -106,7 +106,7 @@ pub struct Part {
     pub counters: Vec<CounterBox>,
 }
 
-impl Part {
+impl DrawnRows {
     fn clear(&mut self) {
         self.rows.clear();
         self.boxes.clear();
@@ -125,9 +125,9 @@ impl Part {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DrawList {
     /// Rows that scroll; they lie below [`Self::pinned_height`].
-    pub scrolled: Part,
+    pub scrolled: DrawnRows,
     /// Rows that stay at the top.
-    pub pinned: Part,
+    pub pinned: DrawnRows,
     /// Where the rows that stay end.
     pub pinned_height: f32,
     /// Whether everything but what is highlighted is dim.
@@ -135,15 +135,15 @@ pub struct DrawList {
     /// Where the selected slice lies: left, right, top.
     pub selected: Option<(f32, f32, f32)>,
     /// Arrows of the selected slice.
-    pub arrows: Vec<Arrow>,
+    pub arrows: Vec<FlowArrow>,
     /// Kept to save allocations.
-    pieces: Vec<Piece>,
+    pieces: Vec<TilePiece>,
 }
 
 impl DrawList {
     /// Lays out `scene` as seen through `window`, reusing the memory and the tiles
     /// of before.
-    pub fn fill(&mut self, scene: Scene<'_>, window: &Window<'_>, tiles: &mut Tiles) {
+    pub fn fill(&mut self, scene: DrawnTrace<'_>, window: &LayoutWindow<'_>, tiles: &mut LaneTiles) {
         self.scrolled.clear();
         self.pinned.clear();
         self.arrows.clear();
@@ -151,7 +151,7 @@ impl DrawList {
         self.pinned_height = window.rows.pinned_height();
         let first = window.rows.scrolled.partition_point(|row| row.y + row.height <= window.scroll);
         for row in &window.rows.scrolled[first..] {
-            let row = Row { y: row.y - window.scroll + self.pinned_height, ..*row };
+            let row = TrackRow { y: row.y - window.scroll + self.pinned_height, ..*row };
             if row.y >= window.height {
                 break;
             }
@@ -175,7 +175,7 @@ impl DrawList {
     }
 
     /// The row at a height of the canvas.
-    pub fn row_at(&self, y: f32) -> Option<&Row> {
+    pub fn row_at(&self, y: f32) -> Option<&TrackRow> {
         let part = if y < self.pinned_height { &self.pinned } else { &self.scrolled };
         part.rows.iter().find(|row| row.y <= y && y < row.y + row.height)
     }
@@ -194,12 +194,19 @@ impl DrawList {
     }
 
     /// All rows in sight that a range of heights touches.
-    pub fn rows_in(&self, top: f32, bottom: f32) -> impl Iterator<Item = &Row> {
+    pub fn rows_in(&self, top: f32, bottom: f32) -> impl Iterator<Item = &TrackRow> {
         let scrolled = self.scrolled.rows.iter().filter(move |row| row.y + row.height > self.pinned_height);
         self.pinned.rows.iter().chain(scrolled).filter(move |row| row.y < bottom && row.y + row.height > top)
     }
 
-    fn add_row(&mut self, scene: Scene<'_>, window: &Window<'_>, tiles: &mut Tiles, row: Row, stays: bool) {
+    fn add_row(
+        &mut self,
+        scene: DrawnTrace<'_>,
+        window: &LayoutWindow<'_>,
+        tiles: &mut LaneTiles,
+        row: TrackRow,
+        stays: bool,
+    ) {
         let Self { scrolled, pinned, pieces, .. } = self;
         let part = if stays { pinned } else { scrolled };
         part.rows.push(row);
@@ -220,13 +227,13 @@ impl DrawList {
                 }
             }
         }
-        if matches!(node.item, Item::Track(track) if scene.model.track(track).kind == TrackKind::AsyncOps) {
+        if matches!(node.item, TreeItem::Track(track) if scene.model.track(track).kind == TrackKind::AsyncOps) {
             let new = part.boxes[before.0..].iter_mut().chain(&mut part.highlighted[before.1..]);
             new.for_each(|drawn| drawn.beside_work = true);
         }
     }
 
-    fn add_arrows(&mut self, scene: Scene<'_>, window: &Window<'_>, slice: SliceId) {
+    fn add_arrows(&mut self, scene: DrawnTrace<'_>, window: &LayoutWindow<'_>, slice: SliceId) {
         let (leaving, arriving) = (scene.model.flows_from(slice), scene.model.flows_to(slice).count());
         let is_chosen = |i: usize, of: usize| of > 1 && window.flow % of == i;
         let outgoing =
@@ -241,13 +248,13 @@ impl DrawList {
             let middle = LANE / 2.0;
             // A launch may still run when what it launched begins: leave where both exist.
             let leaves = if a.1 <= b.0 { a.1 } else { a.0 };
-            self.arrows.push(Arrow { from: (leaves, a.2 + middle), to: (b.0, b.2 + middle), outgoing, is_chosen });
+            self.arrows.push(FlowArrow { from: (leaves, a.2 + middle), to: (b.0, b.2 + middle), outgoing, is_chosen });
         }
     }
 }
 
 /// The box of some slices of a lane; `None` outside of the canvas.
-fn boxed(window: &Window<'_>, piece: &Piece, top: f32) -> Option<SliceBox> {
+fn boxed(window: &LayoutWindow<'_>, piece: &TilePiece, top: f32) -> Option<SliceBox> {
     let width = f64::from(window.width);
     let left = window.time.fraction(piece.range.start) * width;
     let right = window.time.fraction(piece.range.end) * width;
@@ -279,13 +286,13 @@ fn boxed(window: &Window<'_>, piece: &Piece, top: f32) -> Option<SliceBox> {
 
 /// Picoseconds per bucket as a power of two, so that it changes rarely while one
 /// zooms: wide enough for the narrowest box.
-fn level(window: &Window<'_>) -> u32 {
+fn level(window: &LayoutWindow<'_>) -> u32 {
     let ps = window.time.span_ps() * f64::from(MIN_WIDTH) / f64::from(window.width.max(1.0));
     if ps <= 1.0 { 0 } else { (ps.log2().ceil() as u32).min(MAX_LEVEL) }
 }
 
 /// Left, right and top of a slice's box; `None` where its row is folded away.
-pub fn place_of(scene: Scene<'_>, window: &Window<'_>, slice: SliceId) -> Option<(f32, f32, f32)> {
+pub fn place_of(scene: DrawnTrace<'_>, window: &LayoutWindow<'_>, slice: SliceId) -> Option<(f32, f32, f32)> {
     let slice = scene.model.slice(slice);
     let (row, stays) = scene.tree.row_of(window.rows, slice.track(), window.scroll)?;
     let lane = (slice.depth() as usize).min(row.lanes.saturating_sub(1));

@@ -12,11 +12,11 @@ const FOLD: usize = 16;
 
 /// Indices of maxima. The values are kept elsewhere.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Peaks {
+pub struct MaximumIndex {
     levels: Vec<Vec<u32>>,
 }
 
-impl Peaks {
+impl MaximumIndex {
     /// Of `count` values, at most 4,294,967,295.
     pub fn new<T: PartialOrd>(count: usize, value: impl Fn(usize) -> T) -> Self {
         let mut levels: Vec<Vec<u32>> = Vec::new();
@@ -87,7 +87,7 @@ mod tests {
             })
             .collect();
         for count in [0, 1, 15, 16, 17, 255, 256, 257, 5_000] {
-            let peaks = Peaks::new(count, |i| values[i]);
+            let peaks = MaximumIndex::new(count, |i| values[i]);
             for start in (0..=count).step_by(37) {
                 for end in (start..=count).step_by(41).chain([count]) {
                     let expected = (start..end).max_by_key(|&i| (values[i], std::cmp::Reverse(i)));

@@ -6,7 +6,7 @@ use crate::view::timeline::tree::TrackTree;
 
 /// What there is to draw from.
 #[derive(Clone, Copy)]
-pub struct Scene<'a> {
+pub struct DrawnTrace<'a> {
     /// The trace.
     pub model: &'a TraceModel,
     /// Its pyramids.

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use trace_model::{LabelId, LodSlice, Picos, SliceId, TimeRange, Timestamp};
 
-use crate::view::timeline::scene::Scene;
+use crate::view::timeline::scene::DrawnTrace;
 
 /// Buckets of a tile.
 const TILE_BUCKETS: i64 = 256;
@@ -23,7 +23,7 @@ const KEPT_FRAMES: u64 = 128;
 
 /// One or several slices, ready to be placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct TilePiece {
     /// From the start of the first to the end of the last.
     pub range: TimeRange,
     /// The slice, or the longest of several.
@@ -38,28 +38,28 @@ pub struct Piece {
 
 /// Tiles of one lane at one resolution.
 #[derive(Debug, Default)]
-struct Strip {
-    tiles: HashMap<i64, Box<[Piece]>>,
+struct TileStrip {
+    tiles: HashMap<i64, Box<[TilePiece]>>,
     used: u64,
 }
 
 /// All tiles of a trace.
 #[derive(Debug)]
-pub struct Tiles {
-    strips: HashMap<(usize, u32), Strip>,
+pub struct LaneTiles {
+    strips: HashMap<(usize, u32), TileStrip>,
     frame: u64,
     budget: usize,
     is_incomplete: bool,
     found: Vec<LodSlice>,
 }
 
-impl Default for Tiles {
+impl Default for LaneTiles {
     fn default() -> Self {
         Self { strips: HashMap::new(), frame: 0, budget: usize::MAX, is_incomplete: false, found: Vec::new() }
     }
 }
 
-impl Tiles {
+impl LaneTiles {
     /// Begins a frame that may compute `budget` new tiles.
     pub fn begin_frame(&mut self, budget: usize) {
         self.frame += 1;
@@ -77,7 +77,14 @@ impl Tiles {
     }
 
     /// Appends to `out` what to draw of `range` of a lane in buckets of 2^`level` ps.
-    pub fn pieces(&mut self, scene: Scene<'_>, lane: usize, range: TimeRange, level: u32, out: &mut Vec<Piece>) {
+    pub fn pieces(
+        &mut self,
+        scene: DrawnTrace<'_>,
+        lane: usize,
+        range: TimeRange,
+        level: u32,
+        out: &mut Vec<TilePiece>,
+    ) {
         let span = TILE_BUCKETS << level.min(MAX_LEVEL);
         let first = range.start.ps().div_euclid(span);
         let last = range.end.ps().saturating_sub(1).div_euclid(span).max(first);
@@ -108,12 +115,12 @@ impl Tiles {
         self.strips.insert((lane, level), strip);
     }
 
-    fn compute(&mut self, scene: Scene<'_>, lane: usize, tile: TimeRange, level: u32) -> Box<[Piece]> {
+    fn compute(&mut self, scene: DrawnTrace<'_>, lane: usize, tile: TimeRange, level: u32) -> Box<[TilePiece]> {
         let Some(model_lane) = scene.model.all_lanes().get(lane) else { return Box::default() };
         self.found.clear();
         let resolution = Picos::from_ps(1 << level.min(MAX_LEVEL));
         scene.lod.lane(lane).query(scene.model, model_lane, tile, resolution, &mut self.found);
-        let piece = |found: &LodSlice| Piece {
+        let piece = |found: &LodSlice| TilePiece {
             range: found.range,
             slice: found.representative,
             label: scene.model.slice(found.representative).label_id(),
@@ -124,7 +131,7 @@ impl Tiles {
     }
 
     /// What is known of `tile` at the nearest other resolution.
-    fn stand_in(&mut self, lane: usize, level: u32, tile: TimeRange, out: &mut Vec<Piece>) {
+    fn stand_in(&mut self, lane: usize, level: u32, tile: TimeRange, out: &mut Vec<TilePiece>) {
         let near = [level + 1, level.wrapping_sub(1), level + 2, level.wrapping_sub(2), level + 3];
         let Some(level) = near.into_iter().find(|&near| self.strips.contains_key(&(lane, near))) else { return };
         let Some(strip) = self.strips.get_mut(&(lane, level)) else { return };
@@ -164,10 +171,10 @@ mod tests {
     fn tiles_together_are_what_the_pyramid_says() {
         let model = model();
         let (lod, tree) = (LodIndex::build(&model), TrackTree::new(&model));
-        let scene = Scene { model: &model, lod: &lod, tree: &tree };
+        let scene = DrawnTrace { model: &model, lod: &lod, tree: &tree };
         for level in [0, 2, 5, 9] {
             for view in [range(0, 105_000), range(3_000, 9_000), range(50_003, 50_400)] {
-                let (mut tiles, mut pieces) = (Tiles::default(), Vec::new());
+                let (mut tiles, mut pieces) = (LaneTiles::default(), Vec::new());
                 for _ in 0..2 {
                     pieces.clear();
                     tiles.pieces(scene, 0, view, level, &mut pieces);
@@ -186,9 +193,9 @@ mod tests {
     fn a_frame_without_time_shows_another_resolution_meanwhile() {
         let model = model();
         let (lod, tree) = (LodIndex::build(&model), TrackTree::new(&model));
-        let scene = Scene { model: &model, lod: &lod, tree: &tree };
+        let scene = DrawnTrace { model: &model, lod: &lod, tree: &tree };
         let view = range(0, 105_000);
-        let (mut tiles, mut pieces) = (Tiles::default(), Vec::new());
+        let (mut tiles, mut pieces) = (LaneTiles::default(), Vec::new());
         tiles.begin_frame(usize::MAX);
         tiles.pieces(scene, 0, view, 9, &mut pieces);
         assert!(!tiles.is_incomplete());
@@ -197,7 +204,7 @@ mod tests {
         tiles.pieces(scene, 0, view, 8, &mut pieces);
         assert!(tiles.is_incomplete() && !pieces.is_empty());
         let wanted = {
-            let (mut fresh, mut pieces) = (Tiles::default(), Vec::new());
+            let (mut fresh, mut pieces) = (LaneTiles::default(), Vec::new());
             fresh.pieces(scene, 0, view, 8, &mut pieces);
             pieces
         };

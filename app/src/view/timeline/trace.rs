@@ -14,12 +14,12 @@ use trace_model::{Label, LabelId, LodIndex, OpId, SliceId, StringId, TraceModel,
 
 use crate::session::Session;
 use crate::view::palette::ColorKey;
-use crate::view::timeline::density::Density;
-use crate::view::timeline::scene::Scene;
+use crate::view::timeline::density::MinimapDensity;
+use crate::view::timeline::scene::DrawnTrace;
 use crate::view::timeline::tree::TrackTree;
 
 /// Opens a file; runs on a thread of its own. The error is a sentence.
-pub type Loader = Arc<dyn Fn(&Path, &Progress) -> Result<OpenTrace, String> + Send + Sync>;
+pub type TraceLoader = Arc<dyn Fn(&Path, &Progress) -> Result<OpenTrace, String> + Send + Sync>;
 
 /// An open trace.
 #[derive(Clone)]
@@ -45,7 +45,7 @@ pub struct OpenTrace {
     /// Colours of labels by program.
     pub by_module: Arc<[ColorKey]>,
     /// How full the trace is, for its minimap.
-    pub density: Arc<Density>,
+    pub density: Arc<MinimapDensity>,
     /// Labels by their name.
     labels: Arc<HashMap<StringId, Vec<LabelId>>>,
     /// By label its longest slice, once somebody has asked.
@@ -81,7 +81,7 @@ impl OpenTrace {
         for (id, label) in model.label_ids().zip(model.labels()) {
             labels.entry(label.name).or_default().push(id);
         }
-        let density = Arc::new(Density::new(&model, &lod, &tree));
+        let density = Arc::new(MinimapDensity::new(&model, &lod, &tree));
         let (labels, longest) = (Arc::new(labels), Arc::default());
         Self {
             path,
@@ -138,8 +138,8 @@ impl OpenTrace {
     }
 
     /// What the timeline draws from.
-    pub fn scene(&self) -> Scene<'_> {
-        Scene { model: &self.model, lod: &self.lod, tree: &self.tree }
+    pub fn scene(&self) -> DrawnTrace<'_> {
+        DrawnTrace { model: &self.model, lod: &self.lod, tree: &self.tree }
     }
 
     /// File name, after what made it where nothing was measured.

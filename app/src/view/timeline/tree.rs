@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use trace_model::{GroupId, GroupKind, TraceModel, TrackId, TrackKind};
 
 use crate::number::counted;
-use crate::view::state::{Item, ViewState};
+use crate::view::state::{TreeItem, ViewState};
 use crate::view::timeline::counter_peaks::CounterPeaks;
 
 /// Height of a lane of slices, without the gap below.
@@ -27,9 +27,9 @@ pub const TRACK_PAD: f32 = 4.0;
 
 /// One group or track.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Node {
+pub struct TrackNode {
     /// Which.
-    pub item: Item,
+    pub item: TreeItem,
     /// How deep it is indented.
     pub indent: u8,
     /// Name for people.
@@ -50,7 +50,7 @@ pub struct Node {
 /// All groups and tracks that have something to show.
 #[derive(Clone, Debug, Default)]
 pub struct TrackTree {
-    nodes: Vec<Node>,
+    nodes: Vec<TrackNode>,
     /// Index of the node of track `i`.
     of_track: Vec<Option<usize>>,
     /// Of counters with many samples.
@@ -59,7 +59,7 @@ pub struct TrackTree {
 
 /// Where one node lies on the canvas.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Row {
+pub struct TrackRow {
     /// Index of the node.
     pub node: usize,
     /// Top, from the top of the part of the list that it is in.
@@ -76,11 +76,11 @@ pub struct Row {
 
 /// All rows: those that stay in sight, and below them those that scroll.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Rows {
+pub struct VisibleRows {
     /// Rows that scroll.
-    pub scrolled: Vec<Row>,
+    pub scrolled: Vec<TrackRow>,
     /// Rows that stay, from the top of the canvas.
-    pub pinned: Vec<Row>,
+    pub pinned: Vec<TrackRow>,
     /// Where both parts end, where that is not where their last row does.
     ends: Option<(f32, f32)>,
     /// Where each node is: below [`PINNED`] an index into `scrolled`, from there on into `pinned`.
@@ -92,7 +92,7 @@ const NOWHERE: u32 = u32::MAX;
 /// From here on places are those of pinned rows.
 const PINNED: u32 = 1 << 31;
 
-impl Rows {
+impl VisibleRows {
     /// Height of all rows that scroll.
     pub fn height(&self) -> f32 {
         self.ends.map_or_else(|| end(&self.scrolled), |(scrolled, _)| scrolled)
@@ -105,7 +105,7 @@ impl Rows {
 
     /// Rows that lie where something else decided, among rows of others; each part is in the
     /// order in which it lies. `ends` are where both parts end.
-    pub fn placed(scrolled: Vec<Row>, pinned: Vec<Row>, ends: (f32, f32), tree: &TrackTree) -> Self {
+    pub fn placed(scrolled: Vec<TrackRow>, pinned: Vec<TrackRow>, ends: (f32, f32), tree: &TrackTree) -> Self {
         let mut place = vec![NOWHERE; tree.nodes.len()];
         for (rows, offset) in [(&scrolled, 0), (&pinned, PINNED)] {
             for (at, row) in rows.iter().enumerate() {
@@ -122,7 +122,7 @@ impl Rows {
     }
 
     /// The row of a node with its top on the canvas, and whether it stays there.
-    fn on_canvas(&self, node: usize, scroll: f32) -> Option<(Row, bool)> {
+    fn on_canvas(&self, node: usize, scroll: f32) -> Option<(TrackRow, bool)> {
         let place = *self.place.get(node)?;
         if place == NOWHERE {
             None
@@ -130,12 +130,12 @@ impl Rows {
             self.pinned.get((place - PINNED) as usize).map(|&row| (row, true))
         } else {
             let row = *self.scrolled.get(place as usize)?;
-            Some((Row { y: row.y - scroll + self.pinned_height(), ..row }, false))
+            Some((TrackRow { y: row.y - scroll + self.pinned_height(), ..row }, false))
         }
     }
 }
 
-fn end(rows: &[Row]) -> f32 {
+fn end(rows: &[TrackRow]) -> f32 {
     rows.last().map_or(0.0, |row| row.y + row.height)
 }
 
@@ -155,12 +155,12 @@ impl TrackTree {
     }
 
     /// One node.
-    pub fn node(&self, index: usize) -> &Node {
+    pub fn node(&self, index: usize) -> &TrackNode {
         &self.nodes[index]
     }
 
     /// Every node, parents first.
-    pub fn nodes(&self) -> &[Node] {
+    pub fn nodes(&self) -> &[TrackNode] {
         &self.nodes
     }
 
@@ -170,8 +170,8 @@ impl TrackTree {
     }
 
     /// All rows, as arranged by `state`.
-    pub fn rows(&self, state: &ViewState) -> Rows {
-        let mut rows = Rows { place: vec![NOWHERE; self.nodes.len()], ..Rows::default() };
+    pub fn rows(&self, state: &ViewState) -> VisibleRows {
+        let mut rows = VisibleRows { place: vec![NOWHERE; self.nodes.len()], ..VisibleRows::default() };
         for &track in &state.pinned {
             if let Some(&Some(node)) = self.of_track.get(track.index()) {
                 rows.place[node] = PINNED | rows.pinned.len() as u32;
@@ -184,7 +184,7 @@ impl TrackTree {
     }
 
     /// Adds the rows of siblings and what is in them.
-    fn walk(&self, nodes: std::ops::Range<usize>, state: &ViewState, filter: &str, rows: &mut Rows) {
+    fn walk(&self, nodes: std::ops::Range<usize>, state: &ViewState, filter: &str, rows: &mut VisibleRows) {
         let mut siblings = Vec::new();
         let mut next = nodes.start;
         while next < nodes.end {
@@ -198,7 +198,7 @@ impl TrackTree {
                 continue;
             }
             let matches = filter.is_empty() || node.lowercase.contains(filter);
-            let Item::Group(group) = node.item else {
+            let TreeItem::Group(group) = node.item else {
                 if matches {
                     rows.place[index] = rows.scrolled.len() as u32;
                     push(&mut rows.scrolled, self.row(index, state));
@@ -221,18 +221,18 @@ impl TrackTree {
     }
 
     /// The row of a node, at the top.
-    fn row(&self, index: usize, state: &ViewState) -> Row {
+    fn row(&self, index: usize, state: &ViewState) -> TrackRow {
         let node = &self.nodes[index];
         let (height, lanes, folded) = match node.item {
-            Item::Group(group) => (HEADER, 0, state.folded_groups.contains(&group)),
-            Item::Track(_) if node.counter.is_some() => (COUNTER + TRACK_PAD, 0, false),
-            Item::Track(track) => {
+            TreeItem::Group(group) => (HEADER, 0, state.folded_groups.contains(&group)),
+            TreeItem::Track(_) if node.counter.is_some() => (COUNTER + TRACK_PAD, 0, false),
+            TreeItem::Track(track) => {
                 let folded = node.lanes.1 > 1 && state.folded_tracks.contains(&track);
                 let lanes = if folded { 1 } else { node.lanes.1 };
                 (lanes as f32 * (LANE + GAP) + TRACK_PAD, lanes, folded)
             }
         };
-        Row { node: index, y: 0.0, height, lanes, folded, is_joined: false }
+        TrackRow { node: index, y: 0.0, height, lanes, folded, is_joined: false }
     }
 
     /// The folded groups around a track: what must be unfolded to see it.
@@ -254,15 +254,15 @@ impl TrackTree {
     }
 
     /// The row that shows `track` with its top on the canvas, and whether it stays there.
-    pub fn row_of(&self, rows: &Rows, track: TrackId, scroll: f32) -> Option<(Row, bool)> {
+    pub fn row_of(&self, rows: &VisibleRows, track: TrackId, scroll: f32) -> Option<(TrackRow, bool)> {
         rows.on_canvas((*self.of_track.get(track.index())?)?, scroll)
     }
 
     fn add_group(&mut self, model: &TraceModel, group: GroupId, indent: u8) {
         let index = self.nodes.len();
         let (title, note) = describe_group(model, group);
-        self.nodes.push(Node {
-            item: Item::Group(group),
+        self.nodes.push(TrackNode {
+            item: TreeItem::Group(group),
             indent,
             lowercase: title.to_lowercase(),
             title,
@@ -312,8 +312,8 @@ impl TrackTree {
         let index = self.nodes.len();
         self.of_track[track.index()] = Some(index);
         let lanes = (model.first_lane_index(track), lanes.len());
-        self.nodes.push(Node {
-            item: Item::Track(track),
+        self.nodes.push(TrackNode {
+            item: TreeItem::Track(track),
             indent,
             lowercase: title.to_lowercase(),
             title,
@@ -341,9 +341,9 @@ fn rank(kind: TrackKind) -> u8 {
 }
 
 /// Appends below the last.
-fn push(rows: &mut Vec<Row>, row: Row) {
+fn push(rows: &mut Vec<TrackRow>, row: TrackRow) {
     let y = rows.last().map_or(0.0, |last| last.y + last.height);
-    rows.push(Row { y, ..row });
+    rows.push(TrackRow { y, ..row });
 }
 
 /// Moves each by as many places as wanted, first those that move least.

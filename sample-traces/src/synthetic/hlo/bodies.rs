@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use super::writer::{Computation, Instruction};
-use super::{Builder, Inner, SyntheticOp};
+use super::writer::{WrittenComputation, WrittenInstruction};
+use super::{HloBuilder, InnerOp, SyntheticOp};
 
-impl Builder<'_> {
+impl HloBuilder<'_> {
     /// The computations that op `index` calls.
     pub(super) fn called(&mut self, index: usize) -> Vec<u64> {
         let op = &self.program.schedule.ops[index];
         match op.inner {
-            Inner::Nothing if op.attributes.contains("to_apply=") => vec![self.add()],
-            Inner::Nothing => Vec::new(),
-            Inner::Product | Inner::Elementwise | Inner::Update => vec![self.fused(op)],
-            Inner::Loop { .. } => self.loop_of(index),
+            InnerOp::Nothing if op.attributes.contains("to_apply=") => vec![self.add()],
+            InnerOp::Nothing => Vec::new(),
+            InnerOp::Product | InnerOp::Elementwise | InnerOp::Update => vec![self.fused(op)],
+            InnerOp::Loop { .. } => self.loop_of(index),
         }
     }
 
@@ -22,9 +22,10 @@ impl Builder<'_> {
         if let Some(add) = self.add {
             return add;
         }
-        let mut out = Computation::new("add");
+        let mut out = WrittenComputation::new("add");
         let operands = (0..2).map(|i| self.writer.parameter(&mut out, &format!("add.arg.{i}"), "bf16[]", i)).collect();
-        let sum = Instruction { name: "add.sum", opcode: "add", shape: "bf16[]", operands, ..Default::default() };
+        let sum =
+            WrittenInstruction { name: "add.sum", opcode: "add", shape: "bf16[]", operands, ..Default::default() };
         let root = self.writer.add(&mut out, &sum, |_| {});
         let id = self.writer.end(out, root, false);
         self.add = Some(id);
@@ -33,19 +34,19 @@ impl Builder<'_> {
 
     fn fused(&mut self, op: &SyntheticOp) -> u64 {
         let number = op.number();
-        let mut out = Computation::new(&format!("fused_computation.{number}"));
+        let mut out = WrittenComputation::new(&format!("fused_computation.{number}"));
         let mut operands = Vec::new();
         for (i, (shape, _)) in op.operands.iter().enumerate() {
             let name = format!("param_{i}.{number}");
             operands.push(self.writer.parameter(&mut out, &name, shape, i as u64));
         }
         let (opcode, name) = match op.inner {
-            Inner::Product => ("convolution", format!("convolution.{number}")),
-            Inner::Update => ("dynamic-update-slice", format!("dynamic-update-slice.{number}")),
+            InnerOp::Product => ("convolution", format!("convolution.{number}")),
+            InnerOp::Update => ("dynamic-update-slice", format!("dynamic-update-slice.{number}")),
             _ => ("tanh", format!("tanh.{number}")),
         };
-        let instruction = Instruction { name: &name, opcode, shape: &op.shape, operands, ..Default::default() };
-        let is_product = op.inner == Inner::Product;
+        let instruction = WrittenInstruction { name: &name, opcode, shape: &op.shape, operands, ..Default::default() };
+        let is_product = op.inner == InnerOp::Product;
         let root = self.writer.add(&mut out, &instruction, |out| {
             if is_product {
                 // bf_io->bf: rows × inner by inner × columns.
@@ -69,7 +70,7 @@ impl Builder<'_> {
             (0..program.schedule.ops.len()).filter(|&at| program.schedule.ops[at].inside == Some(index)).collect();
         let called: Vec<Vec<u64>> = inner.iter().map(|&at| self.called(at)).collect();
 
-        let mut body = Computation::new(&format!("body.{number}"));
+        let mut body = WrittenComputation::new(&format!("body.{number}"));
         let state = self.writer.parameter(&mut body, &format!("body.state.{number}"), &outer.shape, 0);
         let mut known = BTreeMap::new();
         let mut results = Vec::new();
@@ -79,7 +80,7 @@ impl Builder<'_> {
             for (shape, name) in &op.operands {
                 if !known.contains_key(name) {
                     parts += 1;
-                    let part = Instruction {
+                    let part = WrittenInstruction {
                         name,
                         opcode: "get-tuple-element",
                         shape,
@@ -92,15 +93,20 @@ impl Builder<'_> {
             results.push(self.op(&mut body, op, called, &mut known));
         }
         let name = format!("body.result.{number}");
-        let tuple =
-            Instruction { name: &name, opcode: "tuple", shape: &outer.shape, operands: results, ..Default::default() };
+        let tuple = WrittenInstruction {
+            name: &name,
+            opcode: "tuple",
+            shape: &outer.shape,
+            operands: results,
+            ..Default::default()
+        };
         let root = self.writer.add(&mut body, &tuple, |_| {});
         let body = self.writer.end(body, root, false);
 
-        let mut condition = Computation::new(&format!("condition.{number}"));
+        let mut condition = WrittenComputation::new(&format!("condition.{number}"));
         let state = self.writer.parameter(&mut condition, &format!("condition.state.{number}"), &outer.shape, 0);
         let name = format!("condition.compare.{number}");
-        let compare = Instruction {
+        let compare = WrittenInstruction {
             name: &name,
             opcode: "compare",
             shape: "pred[]",

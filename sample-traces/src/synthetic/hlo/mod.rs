@@ -14,10 +14,10 @@ mod writer;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::op::{Groups, Inner, SyntheticOp};
-use super::program::Program;
-use crate::write::wire::Message;
-use writer::{Computation, Instruction, Writer};
+use super::op::{InnerOp, ReplicaGroupPattern, SyntheticOp};
+use super::program::SyntheticProgram;
+use crate::write::wire::ProtoMessage;
+use writer::{HloWriter, WrittenComputation, WrittenInstruction};
 
 /// The imaginary source.
 const FILE: &str = "train.py";
@@ -25,10 +25,10 @@ const FILE: &str = "train.py";
 const CALLER: u64 = 80;
 
 /// The serialized program.
-pub(super) fn proto(program: &Program) -> Vec<u8> {
-    let mut builder = Builder { program, writer: Writer::default(), add: None };
+pub(super) fn proto(program: &SyntheticProgram) -> Vec<u8> {
+    let mut builder = HloBuilder { program, writer: HloWriter::default(), add: None };
     let (entry, order) = builder.entry();
-    let mut out = Message::default();
+    let mut out = ProtoMessage::default();
     out.message(1, |module| {
         module.text(1, program.name);
         module.text(2, "main");
@@ -56,13 +56,13 @@ pub(super) fn proto(program: &Program) -> Vec<u8> {
 }
 
 /// Source lines of the program, each once.
-fn lines(program: &Program) -> Vec<u64> {
+fn lines(program: &SyntheticProgram) -> Vec<u64> {
     let lines = program.schedule.ops.iter().map(|op| u64::from(op.source_line)).filter(|&line| line > 0);
     lines.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// Frame 1 is the caller, frame `i + 2` line `i` of the step.
-fn stack_frames(lines: &[u64], out: &mut Message) {
+fn stack_frames(lines: &[u64], out: &mut ProtoMessage) {
     out.text(1, FILE);
     out.text(2, "main");
     out.text(2, "train_step");
@@ -81,20 +81,20 @@ fn stack_frames(lines: &[u64], out: &mut Message) {
     }
 }
 
-struct Builder<'a> {
-    program: &'a Program,
-    writer: Writer,
+struct HloBuilder<'a> {
+    program: &'a SyntheticProgram,
+    writer: HloWriter,
     /// The function that reductions call.
     add: Option<u64>,
 }
 
-impl Builder<'_> {
+impl HloBuilder<'_> {
     /// The entry computation and the order of its instructions.
     fn entry(&mut self) -> (u64, Vec<u64>) {
         let ops = &self.program.schedule.ops;
         // Callees come before their callers.
         let called: Vec<Vec<u64>> = (0..ops.len()).map(|index| self.called(index)).collect();
-        let mut main = Computation::new("main");
+        let mut main = WrittenComputation::new("main");
         let mut known = BTreeMap::new();
         let mut parameters = 0;
         for op in ops.iter().filter(|op| op.inside.is_none()) {
@@ -117,13 +117,13 @@ impl Builder<'_> {
     /// Adds an op whose operands are known by name.
     fn op(
         &mut self,
-        computation: &mut Computation,
+        computation: &mut WrittenComputation,
         op: &SyntheticOp,
         called: Vec<u64>,
         known: &mut BTreeMap<String, u64>,
     ) -> u64 {
         let operands = op.operands.iter().filter_map(|(_, name)| known.get(name).copied()).collect();
-        let instruction = Instruction { name: &op.name, opcode: op.opcode, shape: &op.shape, operands, called };
+        let instruction = WrittenInstruction { name: &op.name, opcode: op.opcode, shape: &op.shape, operands, called };
         let frame = lines(self.program).iter().position(|&line| line == u64::from(op.source_line));
         let id = self.writer.add(computation, &instruction, |out| {
             out.message(7, |metadata| {
@@ -142,16 +142,16 @@ impl Builder<'_> {
 }
 
 /// What only some instructions have.
-fn write_facts(op: &SyntheticOp, out: &mut Message) {
+fn write_facts(op: &SyntheticOp, out: &mut ProtoMessage) {
     match op.category {
         "convolution fusion" => out.text(11, "kOutput"),
         "loop fusion" => out.text(11, "kLoop"),
         _ => {}
     }
-    if let Inner::Loop { times } = op.inner {
+    if let InnerOp::Loop { times } = op.inner {
         out.text(43, &format!("{{\"known_trip_count\":{{\"n\":\"{times}\"}}}}"));
     }
-    if let Some(Groups { channel, count, size, dims, permutation }) = &op.groups {
+    if let Some(ReplicaGroupPattern { channel, count, size, dims, permutation }) = &op.groups {
         out.uint(26, u64::from(*channel));
         out.uint(71, 1);
         out.message(92, |groups| {

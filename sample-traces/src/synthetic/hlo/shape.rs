@@ -1,13 +1,13 @@
 //! Shapes as text to shapes as messages.
 
-use crate::write::wire::Message;
+use crate::write::wire::ProtoMessage;
 
 /// Numbers of `xla.PrimitiveType`.
 const TYPES: [(&str, u64); 5] = [("pred", 1), ("s32", 4), ("u32", 8), ("f32", 11), ("bf16", 16)];
 const TUPLE: u64 = 13;
 
 /// Writes `bf16[8,128]{1,0:T(8,128)(2,1)S(1)}`, or a tuple of such.
-pub(super) fn write(text: &str, out: &mut Message) {
+pub(super) fn write(text: &str, out: &mut ProtoMessage) {
     if let Some(parts) = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')) {
         out.uint(2, TUPLE);
         for part in parts.split(", ") {
@@ -29,7 +29,7 @@ fn numbers(list: &str) -> impl Iterator<Item = u64> {
 }
 
 /// `1,0:T(8,128)(2,1)S(1)`.
-fn write_layout(layout: &str, out: &mut Message) {
+fn write_layout(layout: &str, out: &mut ProtoMessage) {
     let (order, rest) = layout.split_once(':').unwrap_or((layout, ""));
     out.packed(1, numbers(order));
     let mut space = 0;

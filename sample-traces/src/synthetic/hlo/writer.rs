@@ -1,11 +1,11 @@
 //! A program message that grows: computations of instructions.
 
 use super::shape;
-use crate::write::wire::Message;
+use crate::write::wire::ProtoMessage;
 
 /// An instruction before it has a number.
 #[derive(Default)]
-pub(super) struct Instruction<'a> {
+pub(super) struct WrittenInstruction<'a> {
     pub(super) name: &'a str,
     pub(super) opcode: &'a str,
     pub(super) shape: &'a str,
@@ -15,32 +15,32 @@ pub(super) struct Instruction<'a> {
 
 /// Numbers instructions and computations, and collects the latter.
 #[derive(Default)]
-pub(super) struct Writer {
-    computations: Vec<Message>,
+pub(super) struct HloWriter {
+    computations: Vec<ProtoMessage>,
     instructions: u64,
 }
 
 /// A computation that grows.
-pub(super) struct Computation {
-    out: Message,
+pub(super) struct WrittenComputation {
+    out: ProtoMessage,
     pub(super) instructions: Vec<u64>,
 }
 
-impl Computation {
+impl WrittenComputation {
     pub(super) fn new(name: &str) -> Self {
-        let mut out = Message::default();
+        let mut out = ProtoMessage::default();
         out.text(1, name);
         Self { out, instructions: Vec::new() }
     }
 }
 
-impl Writer {
+impl HloWriter {
     /// Adds an instruction; returns its number.
     pub(super) fn add(
         &mut self,
-        computation: &mut Computation,
-        instruction: &Instruction<'_>,
-        more: impl FnOnce(&mut Message),
+        computation: &mut WrittenComputation,
+        instruction: &WrittenInstruction<'_>,
+        more: impl FnOnce(&mut ProtoMessage),
     ) -> u64 {
         self.instructions += 1;
         let id = self.instructions;
@@ -58,13 +58,19 @@ impl Writer {
     }
 
     /// Adds a parameter; returns its number.
-    pub(super) fn parameter(&mut self, computation: &mut Computation, name: &str, shape: &str, number: u64) -> u64 {
-        let instruction = Instruction { name, opcode: "parameter", shape, ..Instruction::default() };
+    pub(super) fn parameter(
+        &mut self,
+        computation: &mut WrittenComputation,
+        name: &str,
+        shape: &str,
+        number: u64,
+    ) -> u64 {
+        let instruction = WrittenInstruction { name, opcode: "parameter", shape, ..WrittenInstruction::default() };
         self.add(computation, &instruction, |out| out.uint(9, number))
     }
 
     /// Ends a computation; returns its number.
-    pub(super) fn end(&mut self, computation: Computation, root: u64, is_fusion: bool) -> u64 {
+    pub(super) fn end(&mut self, computation: WrittenComputation, root: u64, is_fusion: bool) -> u64 {
         let mut out = computation.out;
         let id = self.computations.len() as u64 + 1;
         out.uint(5, id);
@@ -74,7 +80,7 @@ impl Writer {
         id
     }
 
-    pub(super) fn into_computations(self) -> Vec<Message> {
+    pub(super) fn into_computations(self) -> Vec<ProtoMessage> {
         self.computations
     }
 }

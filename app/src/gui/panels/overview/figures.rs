@@ -7,7 +7,7 @@ use trace_model::Picos;
 
 /// A figure that is no utilization.
 #[derive(Debug, PartialEq)]
-pub struct Figure {
+pub struct KeyFigure {
     /// Name for people.
     pub title: &'static str,
     /// The number.
@@ -21,9 +21,9 @@ pub struct Figure {
 }
 
 /// The median step; `None` without complete steps.
-pub fn step(report: &StepsReport) -> Option<Figure> {
+pub fn step(report: &StepsReport) -> Option<KeyFigure> {
     let time = report.time.as_ref().filter(|_| report.has_steps())?;
-    Some(Figure {
+    Some(KeyFigure {
         title: "Step, median",
         value: time.median,
         unit: Unit::Picoseconds,
@@ -33,10 +33,10 @@ pub fn step(report: &StepsReport) -> Option<Figure> {
 }
 
 /// The mean over devices of communication that nothing hides; `None` without communication.
-pub fn exposed(report: &OverlapReport) -> Option<Figure> {
+pub fn exposed(report: &OverlapReport) -> Option<KeyFigure> {
     let (all, exposed) = (report.summary.comm_mean_ps?, report.summary.exposed_mean_ps?);
     let of = format!("{} of communication on each device (mean)", Picos::from_ps(all));
-    Some(Figure {
+    Some(KeyFigure {
         title: "Exposed communication",
         value: exposed as f64,
         unit: Unit::Picoseconds,

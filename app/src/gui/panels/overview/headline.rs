@@ -8,7 +8,7 @@ use analysis::reports::summary::verdict::Verdict;
 use analysis::{Metric, Provenance, Unit};
 use egui::{Frame, Margin, RichText, Sense, Ui, vec2};
 
-use super::figures::{self, Figure};
+use super::figures::{self, KeyFigure};
 use super::section_ui;
 use crate::gui::panels::copy::text_menu;
 use crate::gui::panels::dock::{PanelContext, computing_ui};
@@ -50,7 +50,7 @@ pub fn figures_ui(ui: &mut Ui, sight: PanelContext<'_>) {
     let step = sight.reports.get::<Steps>().ok().flatten().and_then(figures::step);
     let exposed = sight.reports.get::<Overlap>().ok().flatten().and_then(figures::exposed);
     let times = [step, exposed];
-    let times: Vec<Card<'_>> = times.iter().flatten().map(Card::of_figure).collect();
+    let times: Vec<TargetCard<'_>> = times.iter().flatten().map(TargetCard::of_figure).collect();
     match sight.reports.get::<Utilization>() {
         Ok(Some(report)) => {
             section_ui(ui, "Key figures", "point at one to see what it is of; a mark is a target");
@@ -61,10 +61,10 @@ pub fn figures_ui(ui: &mut Ui, sight: PanelContext<'_>) {
                 |metric: &Metric| JUDGED.iter().find(|(id, _)| *id == metric.id).and_then(|&(_, id)| target(id));
             let more = MORE.iter().filter_map(|id| report.metric(id)).map(|metric| (metric.title, metric));
             let metrics = utilization(report, true).into_iter().chain(more);
-            let metrics = metrics.map(|(title, metric)| Card::of_metric(title, metric, judge(metric)));
+            let metrics = metrics.map(|(title, metric)| TargetCard::of_metric(title, metric, judge(metric)));
             // What no utilization stands for.
             let is_judged = |target: &&Target| JUDGED.iter().any(|(_, id)| *id == target.id);
-            let others = targets.iter().filter(|target| !is_judged(target)).map(Card::of_target);
+            let others = targets.iter().filter(|target| !is_judged(target)).map(TargetCard::of_target);
             cards_ui(ui, &times.into_iter().chain(metrics).chain(others).collect::<Vec<_>>());
         }
         Ok(None) => {
@@ -80,7 +80,7 @@ pub fn figures_ui(ui: &mut Ui, sight: PanelContext<'_>) {
     }
 }
 
-fn cards_ui(ui: &mut Ui, cards: &[Card<'_>]) {
+fn cards_ui(ui: &mut Ui, cards: &[TargetCard<'_>]) {
     let columns = if ui.available_width() > 520.0 { 3 } else { 2 };
     let gap = 6.0;
     let width = (ui.available_width() - gap * (columns - 1) as f32) / columns as f32;
@@ -95,7 +95,7 @@ fn cards_ui(ui: &mut Ui, cards: &[Card<'_>]) {
 }
 
 /// One number and what it is of.
-struct Card<'a> {
+struct TargetCard<'a> {
     title: &'static str,
     value: Option<f64>,
     unit: Unit,
@@ -105,9 +105,9 @@ struct Card<'a> {
     target: Option<&'a Target>,
 }
 
-impl<'a> Card<'a> {
-    fn of_figure(figure: &'a Figure) -> Self {
-        let Figure { title, value, unit, ref of, provenance } = *figure;
+impl<'a> TargetCard<'a> {
+    fn of_figure(figure: &'a KeyFigure) -> Self {
+        let KeyFigure { title, value, unit, ref of, provenance } = *figure;
         Self { title, value: Some(value), unit, of, provenance, note: None, target: None }
     }
 

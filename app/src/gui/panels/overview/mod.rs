@@ -11,7 +11,7 @@ mod top_ops;
 use egui::{RichText, Ui};
 
 use super::dock::PanelContext;
-use super::follow::Follow;
+use super::follow::ScrollToSelection;
 use super::steps;
 use crate::gui::theme::Theme;
 use crate::view::state::ViewCommand;
@@ -19,13 +19,13 @@ use crate::view::timeline::tree::group_digits;
 
 /// What it remembers between frames.
 #[derive(Default)]
-pub struct Made {
-    steps: steps::Made,
-    ops: Follow,
+pub struct OverviewState {
+    steps: steps::StepsState,
+    ops: ScrollToSelection,
 }
 
 /// The panel.
-pub fn overview_ui(ui: &mut Ui, sight: PanelContext<'_>, made: &mut Made, out: &mut Vec<ViewCommand>) {
+pub fn overview_ui(ui: &mut Ui, sight: PanelContext<'_>, made: &mut OverviewState, out: &mut Vec<ViewCommand>) {
     ui.add_space(6.0);
     headline::verdict_ui(ui, sight);
     environment::health_ui(ui, sight, out);

@@ -8,7 +8,7 @@ use trace_model::Picos;
 use super::section_ui;
 use crate::gui::panels::copy::row_menu;
 use crate::gui::panels::dock::PanelContext;
-use crate::gui::panels::follow::Follow;
+use crate::gui::panels::follow::ScrollToSelection;
 use crate::gui::panels::number::{fitting, number};
 use crate::gui::theme::{Theme, small_font};
 use crate::gui::timeline::paint::elided_middle;
@@ -23,7 +23,7 @@ const ROW: f32 = 20.0;
 const IN_SIGHT: usize = 12;
 
 /// A column of numbers.
-struct Column {
+struct TopOpsColumn {
     title: &'static str,
     about: &'static str,
     width: f32,
@@ -31,26 +31,26 @@ struct Column {
 }
 
 /// From the right.
-static COLUMNS: [Column; 4] = [
-    Column {
+static COLUMNS: [TopOpsColumn; 4] = [
+    TopOpsColumn {
         title: "of limit",
         about: "Least time that the tightest known limit allows, as a share of the time taken",
         width: 62.0,
         text: |row| percent(row.rates().efficiency_percent),
     },
-    Column {
+    TopOpsColumn {
         title: "of op time",
         about: "Self time as a share of all ops' self time, idle time left out",
         width: 72.0,
         text: |row| percent(row.self_of_op_time_percent()),
     },
-    Column {
+    TopOpsColumn {
         title: "self time",
         about: "Time of all executions without ops inside",
         width: 78.0,
         text: |row| times::time(Picos::from_ps(row.self_time_ps())),
     },
-    Column {
+    TopOpsColumn {
         title: "runs",
         about: "Executions",
         width: 50.0,
@@ -64,7 +64,7 @@ const RUNS: usize = 3;
 
 /// The columns that a table of this width has room for, with their right edges, and how
 /// wide all are.
-fn columns(room: f32) -> (Vec<(f32, &'static Column)>, f32) {
+fn columns(room: f32) -> (Vec<(f32, &'static TopOpsColumn)>, f32) {
     let mut widths = COLUMNS.each_ref().map(|column| column.width);
     widths[TIME] += times::more_room();
     let (placed, width) = fitting(room, widths, [RUNS, LIMIT]);
@@ -76,7 +76,7 @@ fn percent(value: Option<f64>) -> String {
 }
 
 /// A table; a click goes to the longest execution.
-pub fn top_ops_ui(ui: &mut Ui, sight: PanelContext<'_>, follow: &mut Follow, out: &mut Vec<ViewCommand>) {
+pub fn top_ops_ui(ui: &mut Ui, sight: PanelContext<'_>, follow: &mut ScrollToSelection, out: &mut Vec<ViewCommand>) {
     let Ok(Some(report)) = sight.reports.get::<Ops>() else { return };
     let trace = sight.trace;
     if report.rows.is_empty() {
@@ -128,7 +128,7 @@ fn table_row<'a>(sight: PanelContext<'a>, row: OpRow<'_>) -> Option<(&'a Table, 
 fn heading_ui(ui: &mut Ui) {
     let theme = Theme::current(ui);
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), ROW - 4.0), Sense::hover());
-    for (offset, Column { title, about, .. }) in columns(rect.width()).0 {
+    for (offset, TopOpsColumn { title, about, .. }) in columns(rect.width()).0 {
         let at = rect.right_center() - vec2(offset + 6.0, 0.0);
         let drawn = ui.painter().text(at, egui::Align2::RIGHT_CENTER, title, small_font(), theme.text_weak);
         ui.interact(drawn, ui.scope_id().with(("top ops heading", title)), Sense::hover()).on_hover_text(*about);

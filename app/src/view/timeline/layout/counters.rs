@@ -2,15 +2,15 @@
 
 use trace_model::{CounterSeries, Picos, TimeRange};
 
-use super::{MIN_WIDTH, Window};
-use crate::view::state::Item;
+use super::{LayoutWindow, MIN_WIDTH};
+use crate::view::state::TreeItem;
 use crate::view::timeline::counter_peaks::CounterPeaks;
-use crate::view::timeline::scene::Scene;
-use crate::view::timeline::tree::{COUNTER, Row};
+use crate::view::timeline::scene::DrawnTrace;
+use crate::view::timeline::tree::{COUNTER, TrackRow};
 
 /// A constant piece of a counter.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Step {
+pub struct CounterStep {
     /// Left edge.
     pub left: f32,
     /// Right edge.
@@ -29,7 +29,7 @@ pub struct CounterBox {
     /// Top edge.
     pub top: f32,
     /// Its pieces.
-    pub steps: Vec<Step>,
+    pub steps: Vec<CounterStep>,
     /// Value at full height.
     pub max: f64,
     /// Value at the bottom.
@@ -37,20 +37,20 @@ pub struct CounterBox {
 }
 
 pub(super) fn counter_box(
-    scene: Scene<'_>,
-    window: &Window<'_>,
-    row: Row,
+    scene: DrawnTrace<'_>,
+    window: &LayoutWindow<'_>,
+    row: TrackRow,
     (min, max): (f64, f64),
 ) -> Option<CounterBox> {
-    let Item::Track(track) = scene.tree.node(row.node).item else { return None };
+    let TreeItem::Track(track) = scene.tree.node(row.node).item else { return None };
     let series = scene.model.counter(track)?;
     let height = if max > min { max - min } else { 1.0 };
-    let mut steps: Vec<Step> = Vec::new();
+    let mut steps: Vec<CounterStep> = Vec::new();
     let mut add = |range: TimeRange, value: f64| {
         let width = f64::from(window.width);
         let left = (window.time.fraction(range.start) * width).max(-4.0) as f32;
         let right = (window.time.fraction(range.end) * width).min(width + 4.0) as f32;
-        let step = Step { left, right, level: ((value - min) / height) as f32, value };
+        let step = CounterStep { left, right, level: ((value - min) / height) as f32, value };
         match steps.last_mut() {
             // Pieces too narrow to see keep the largest, so that peaks stay.
             Some(last) if right - last.left < MIN_WIDTH => {

@@ -2,10 +2,10 @@
 
 use trace_model::{SliceId, TraceModel};
 
-use super::{MIN_WIDTH, SliceBox, Window, boxed};
-use crate::view::timeline::peaks::Peaks;
-use crate::view::timeline::scene::Scene;
-use crate::view::timeline::tiles::Piece;
+use super::{LayoutWindow, MIN_WIDTH, SliceBox, boxed};
+use crate::view::timeline::peaks::MaximumIndex;
+use crate::view::timeline::scene::DrawnTrace;
+use crate::view::timeline::tiles::TilePiece;
 
 /// Slices that are highlighted, prepared so that a frame looks at as many as there are boxes
 /// and not at each.
@@ -15,7 +15,7 @@ pub struct Highlighted {
     ids: Vec<SliceId>,
     /// Before each how long all before it take together, in picoseconds.
     sums: Vec<i64>,
-    longest: Peaks,
+    longest: MaximumIndex,
 }
 
 impl Highlighted {
@@ -27,7 +27,7 @@ impl Highlighted {
         for &slice in &ids {
             sums.push(sums.last().copied().unwrap_or(0).saturating_add(dur(slice)));
         }
-        let longest = Peaks::new(ids.len(), |i| ids.get(i).map(|&slice| dur(slice)));
+        let longest = MaximumIndex::new(ids.len(), |i| ids.get(i).map(|&slice| dur(slice)));
         Self { ids, sums, longest }
     }
 
@@ -40,8 +40,8 @@ impl Highlighted {
 /// Boxes of the slices of a lane that are highlighted, neighbours joined as far as pixels demand. Exact
 /// where the pyramid is not: it knows only the longest slice of a bucket.
 pub(super) fn highlighted_boxes(
-    scene: Scene<'_>,
-    window: &Window<'_>,
+    scene: DrawnTrace<'_>,
+    window: &LayoutWindow<'_>,
     highlighted: &Highlighted,
     lane: usize,
     top: f32,
@@ -76,7 +76,7 @@ pub(super) fn highlighted_boxes(
         let whole = trace_model::TimeRange::new(begin, range(next - 1).end);
         let occupied = trace_model::Picos::from_ps(highlighted.sums[next] - highlighted.sums[at]);
         let (id, label, count) = (slice.id(), slice.label_id(), (next - at) as u32);
-        let piece = Piece { range: whole, slice: id, label, count, occupied };
+        let piece = TilePiece { range: whole, slice: id, label, count, occupied };
         out.extend(boxed(window, &piece, top));
         at = next;
     }

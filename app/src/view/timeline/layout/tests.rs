@@ -19,7 +19,7 @@ fn picture(model: &TraceModel, time: TimeRange, change: impl Fn(&mut ViewState))
     let mut state = ViewState::new(model);
     change(&mut state);
     let rows = tree.rows(&state);
-    let window = Window {
+    let window = LayoutWindow {
         time: Viewport::of(time),
         rows: &rows,
         scroll: state.place.scroll,
@@ -31,7 +31,7 @@ fn picture(model: &TraceModel, time: TimeRange, change: impl Fn(&mut ViewState))
         flow: state.flow,
     };
     let mut list = DrawList::default();
-    list.fill(Scene { model, lod: &lod, tree: &tree }, &window, &mut Tiles::default());
+    list.fill(DrawnTrace { model, lod: &lod, tree: &tree }, &window, &mut LaneTiles::default());
     show(&list, model, &tree)
 }
 
@@ -231,7 +231,7 @@ fn the_box_below_the_pointer_is_found() {
     let rows = tree.rows(&ViewState::new(&model));
     let time = Viewport::of(range(0, 100));
     let (width, height) = (100.0, 200.0);
-    let window = Window {
+    let window = LayoutWindow {
         time,
         rows: &rows,
         scroll: 0.0,
@@ -243,7 +243,7 @@ fn the_box_below_the_pointer_is_found() {
         flow: 0,
     };
     let mut list = DrawList::default();
-    list.fill(Scene { model: &model, lod: &lod, tree: &tree }, &window, &mut Tiles::default());
+    list.fill(DrawnTrace { model: &model, lod: &lod, tree: &tree }, &window, &mut LaneTiles::default());
     let name = |x, y| list.hit(x, y).map(|b| model.slice(b.slice).name());
     assert_eq!(name(20.0, 40.0), Some("outer"));
     assert_eq!(name(20.0, 60.0), Some("inner"));
@@ -262,7 +262,7 @@ fn slices_that_are_lit_are_found_in_any_crowd() {
     let highlighted = Highlighted::new(&model, highlighted);
     for pinned in [false, true] {
         let rows = if pinned { tree.rows(&state) } else { tree.rows(&ViewState::new(&model)) };
-        let window = Window {
+        let window = LayoutWindow {
             time: Viewport::of(range(0, 10_000)),
             rows: &rows,
             scroll: 0.0,
@@ -274,7 +274,7 @@ fn slices_that_are_lit_are_found_in_any_crowd() {
             flow: 0,
         };
         let mut list = DrawList::default();
-        list.fill(Scene { model: &model, lod: &lod, tree: &tree }, &window, &mut Tiles::default());
+        list.fill(DrawnTrace { model: &model, lod: &lod, tree: &tree }, &window, &mut LaneTiles::default());
         let part = if pinned { &list.pinned } else { &list.scrolled };
         let shown: Vec<_> = part.highlighted.iter().map(|b| (b.left.round(), b.right.round(), b.count)).collect();
         assert_eq!(shown, [(1.0, 3.0, 2), (60.0, 90.0, 1)]);

@@ -20,7 +20,7 @@ fn model() -> TraceModel {
     builder.finish()
 }
 
-fn picture(tree: &TrackTree, rows: &Rows) -> Vec<String> {
+fn picture(tree: &TrackTree, rows: &VisibleRows) -> Vec<String> {
     rows.scrolled
         .iter()
         .map(|row| {
@@ -88,7 +88,7 @@ fn pinned_rows_stay_and_hidden_filtered_and_moved_ones_go_their_way() {
 
     state.pinned.clear();
     state.track_filter = "MAIN".to_owned();
-    let titles = |rows: &Rows| rows.scrolled.iter().map(|r| tree.node(r.node).title.clone()).collect::<Vec<_>>();
+    let titles = |rows: &VisibleRows| rows.scrolled.iter().map(|r| tree.node(r.node).title.clone()).collect::<Vec<_>>();
     assert_eq!(titles(&tree.rows(&state)), ["worker-0", "Host threads", "main"]);
     state.track_filter = "tpu".to_owned();
     assert_eq!(titles(&tree.rows(&state)), ["worker-0", "TPU:0", "XLA Ops"]);
