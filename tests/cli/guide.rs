@@ -226,6 +226,22 @@ fn the_command_line_reference_is_what_the_program_says() {
     assert!(written == text, "docs/commands.md is stale, write it with UPDATE_GOLDEN=1: {differing:?}");
 }
 
+/// ARCHITECTURE.md names files by the end of their path.
+#[test]
+fn the_architecture_names_files_that_exist() {
+    let root = repository();
+    let listed = Command::new("git").args(["ls-files"]).current_dir(&root).output();
+    let Some(listed) = listed.ok().filter(|git| git.status.success()) else { return };
+    let files: Vec<String> = String::from_utf8(listed.stdout).unwrap().lines().map(|line| format!("/{line}")).collect();
+    let text = fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap();
+    let name = Regex::new(r"`([a-z_][a-z_/-]*\.(?:rs|toml))`").unwrap();
+    let named: BTreeSet<&str> = name.captures_iter(&text).map(|found| found.get(1).unwrap().as_str()).collect();
+    assert!(named.len() > 15, "{named:?}");
+    let missing: Vec<_> =
+        named.iter().filter(|name| !files.iter().any(|file| file.ends_with(&format!("/{name}")))).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
 /// Command lines of `systole` in the documents, in blocks or spans of code.
 fn examples(text: &str) -> Vec<String> {
     let span = Regex::new("`(systole [^`]+)`").unwrap();

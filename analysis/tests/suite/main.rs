@@ -4,6 +4,9 @@
 
 mod agreement_table;
 mod compare_corpus;
+mod example_analysis;
+mod example_chip;
+mod example_rule;
 mod gaps_corpus;
 mod gate_noise;
 mod hlo;

@@ -4,6 +4,7 @@
 
 mod both_formats;
 mod common;
+mod example_format;
 mod json_corpus;
 mod perfetto_suite;
 mod simulator_corpus;
