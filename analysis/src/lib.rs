@@ -31,12 +31,11 @@ pub mod what_if;
 pub use engine::number;
 pub use engine::{
     Analysis, AnalysisEntry, AnalysisError, Cell, Column, Context, Fact, HintOptions, Metric, Options, Percent,
-    Provenance, Report, ReportCache, ReportCost, Scope, SharedName, Suppression, Table, Tabular, Threshold, beginning,
-    counted, entry, glob, json_text, shortened,
+    Provenance, Report, ReportCache, ReportCost, Scope, Suppression, Table, Tabular, Threshold, beginning, counted,
+    entry, glob, json_text, shortened,
 };
 pub use facts::TraceFacts;
 pub use facts::category::{AsyncRole, CollectiveKind, OpClass, OpClasses, OpGroup};
-pub use facts::shared_slice::SharedSlice;
 pub use facts::window::{TimeWindow, measured_range};
 pub use math::unit::Unit;
 pub use registry::ANALYSES;

@@ -280,16 +280,16 @@ fn values(cx: &Context<'_>, steps: &StepsReport, why_none: Option<&str>) -> Vec<
         push("input_wait_percent", "Waiting for input", Unit::Percent, lower, Some(percent), &of, Provenance::Inferred);
     }
     if let Ok(ops) = cx.report::<Ops>() {
-        let mut share = |id: &str, title: &str, provenance, wanted: fn(OpRow<'_>) -> bool| {
-            let time: Picos = ops.rows.iter().filter(|row| wanted(*row)).map(OpRow::self_time_ps).sum();
+        let mut share = |id: &str, title: &str, provenance, wanted: fn(&OpRow) -> bool| {
+            let time: Picos = ops.rows.iter().filter(|row| wanted(row)).map(|row| row.self_time_ps).sum();
             let share = percent(time.ps(), ops.op_time_ps);
             push(id, title, Unit::Percent, lower, share, "time of ops, all devices", provenance);
         };
         share("host_offload_wait_percent", "Waiting for copies to and from the host", measured, |row| {
-            row.waits_for_host()
+            row.waits_for_host
         });
         let title = "Computed a second time to save memory";
-        share("recompute_percent", title, Provenance::Inferred, |row| row.is_remat() && row.is_leaf());
+        share("recompute_percent", title, Provenance::Inferred, |row| row.is_remat && row.is_leaf);
     }
     if let Ok(matmuls) = cx.report::<Matmuls>() {
         let waste = matmuls.padding_efficiency_percent.map(|useful| 100.0 - useful);
@@ -313,7 +313,7 @@ fn input_wait(cx: &Context<'_>, steps: &StepsReport) -> Option<(String, f64)> {
     let known = input.devices.iter().filter(|wait| has_host || wait.infeed_ps.is_some_and(|time| time > 0));
     let known = known.filter_map(|wait| Some((&wait.name, wait.percent?)));
     let most = known.reduce(|most, wait| if wait.1 > most.1 { wait } else { most })?;
-    Some((most.0.to_string(), most.1))
+    Some((most.0.clone(), most.1))
 }
 
 /// The direction of a utilization metric, by its name.
@@ -386,7 +386,7 @@ fn op_times(model: &TraceModel, classes: &OpClasses, sum: &OpSum, steps: f64) ->
         shape: None,
         source: None,
         framework: None,
-        place: sum.place,
+        place: sum.place.unwrap_or_default(),
         runs: sum.runs as f64 / steps,
         middle_ps: sum.middle as f64 / steps,
         values: sum.values.clone(),

@@ -39,7 +39,7 @@ pub(super) struct OpSum {
     pub label: LabelId,
     pub part: StepPart,
     /// Rank by its first execution in the median step.
-    pub place: u32,
+    pub place: Option<u32>,
     pub runs: u64,
     /// Mean over the steps of the middle half, ps.
     pub middle: i64,
@@ -238,15 +238,15 @@ impl RowSums {
             if at == self.ops.len() {
                 let (label, part) = (piece.label, piece.part);
                 let values = vec![0.0; self.samples];
-                self.ops.push(OpSum { label, part, place: u32::MAX, runs: 0, middle: 0, values });
+                self.ops.push(OpSum { label, part, place: None, runs: 0, middle: 0, values });
             }
             let Some(op) = self.ops.get_mut(at) else { continue };
             if is_middle {
                 op.middle += own;
                 op.runs += u64::from(piece.begins);
             }
-            if self.reference == Some(step) && op.place == u32::MAX {
-                op.place = self.places;
+            if self.reference == Some(step) && op.place.is_none() {
+                op.place = Some(self.places);
                 self.places += 1;
             }
             if let Some(value) = sample.and_then(|sample| op.values.get_mut(sample)) {
@@ -259,8 +259,8 @@ impl RowSums {
 
     /// Ops that the reference step does not have come last, in input order.
     fn finish(mut self) -> Vec<OpSum> {
-        for op in self.ops.iter_mut().filter(|op| op.place == u32::MAX) {
-            op.place = self.places;
+        for op in self.ops.iter_mut().filter(|op| op.place.is_none()) {
+            op.place = Some(self.places);
             self.places += 1;
         }
         self.ops

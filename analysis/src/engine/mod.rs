@@ -24,7 +24,7 @@ pub use counted::counted;
 pub use fact::Fact;
 pub(crate) use fact::OnceMap;
 pub use glob::glob;
-pub use name::{SharedName, beginning, shortened};
+pub use name::{beginning, shortened};
 pub use options::{HintOptions, Options, Suppression, Threshold};
 pub use percent::Percent;
 pub use report::{Metric, Provenance, Report, Tabular};

@@ -1,41 +1,6 @@
-//! Names that many rows share, and shortened names.
+//! Shortened names.
 
-use std::ops::Deref;
-use std::sync::Arc;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
-
-use serde::Serialize;
-
-/// A text that many rows share. It takes one word in each, where an `Arc<str>` takes two:
-/// some reports have several for each step and device.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
-pub struct SharedName(Arc<Box<str>>);
-
-impl From<&str> for SharedName {
-    fn from(text: &str) -> Self {
-        Self(Arc::new(text.into()))
-    }
-}
-
-impl From<String> for SharedName {
-    fn from(text: String) -> Self {
-        Self(Arc::new(text.into()))
-    }
-}
-
-impl Deref for SharedName {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.0
-    }
-}
-
-impl std::fmt::Display for SharedName {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self)
-    }
-}
 
 /// A name shortened to at most `width` terminal columns. Names of ops differ at both ends, so the middle is cut.
 pub fn shortened(text: &str, width: usize) -> String {

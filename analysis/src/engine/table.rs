@@ -1,9 +1,9 @@
 //! Tables: typed columns over the rows of a report.
 
 use serde::Serialize;
+use std::sync::Arc;
 use trace_model::Picos;
 
-use crate::engine::name::SharedName;
 use crate::engine::report::Provenance;
 use crate::math::unit::Unit;
 
@@ -80,8 +80,7 @@ cells! {
     String: text => Self::Text(text);
     &String: text => Self::text(text);
     &str: text => Self::text(text);
-    &SharedName: text => Self::text(&**text);
-    &Box<str>: text => Self::text(&**text);
+    &Arc<str>: text => Self::text(&**text);
     i64: value => Self::Int(value);
     u32: value => Self::Int(value.into());
     u64: count => Self::count(count);

@@ -10,7 +10,6 @@ pub mod core_time;
 pub mod framework;
 pub mod host_class;
 mod programs;
-pub mod shared_slice;
 mod spans;
 pub mod steps;
 pub mod time_use;

@@ -115,16 +115,16 @@ fn merged(
 }
 
 /// The row of each op, for names and times.
-type RowByOp<'a> = BTreeMap<OpId, OpRow<'a>>;
+type RowByOp<'a> = BTreeMap<OpId, &'a OpRow>;
 
 fn rows_by_op<'a>(facts: &'a HintFacts<'_>) -> RowByOp<'a> {
     let rows = facts.ops().into_iter().flat_map(|ops| ops.rows.iter());
-    rows.filter_map(|row| Some((row.op()?, row))).collect()
+    rows.filter_map(|row| Some((row.op?, row))).collect()
 }
 
 fn suppressed(facts: &HintFacts<'_>, rule: &Rule, finding: &Finding, rows: &RowByOp<'_>) -> Option<String> {
     let ops: Vec<(&str, Option<&str>)> =
-        finding.ops.iter().filter_map(|op| rows.get(op)).map(|row| (row.name(), row.source())).collect();
+        finding.ops.iter().filter_map(|op| rows.get(op)).map(|row| (&*row.name, row.source.as_deref())).collect();
     let by = facts.cx.options.hints.suppressions.iter().find(|suppression| suppression.covers(rule.id, &ops))?;
     Some(by.reason.clone())
 }
@@ -218,10 +218,10 @@ fn hint_of(
     let saving_percent = saving.and_then(percent);
     let ops = finding.ops.iter().filter_map(|op| rows.get(op).map(|row| (op, row)));
     let ops = ops.take(OPS_LISTED).map(|(&op, row)| HintOp {
-        name: row.name().to_owned(),
-        program: row.program().to_owned(),
-        source: row.source().map(str::to_owned),
-        self_time_ps: row.self_time_ps(),
+        name: row.name.to_string(),
+        program: row.program.to_string(),
+        source: row.source.as_deref().map(str::to_owned),
+        self_time_ps: row.self_time_ps,
         op,
     });
     Hint {

@@ -135,11 +135,11 @@ impl<'a> HintFacts<'a> {
     /// # Errors
     ///
     /// The trace has no ops in this scope.
-    pub fn select(&self, wanted: impl Fn(OpRow<'_>) -> bool) -> Result<OpSelection<'_>, AnalysisError> {
+    pub fn select(&self, wanted: impl Fn(&OpRow) -> bool) -> Result<OpSelection<'_>, AnalysisError> {
         let ops = self.ops()?;
-        let mut rows: Vec<OpRow<'_>> = ops.rows.iter().filter(|row| row.self_time_ps() > 0 && wanted(*row)).collect();
-        rows.sort_by_key(|row| std::cmp::Reverse(row.self_time_ps()));
-        let self_ps = rows.iter().map(|row| row.self_time_ps()).sum::<Picos>().ps();
+        let mut rows: Vec<&OpRow> = ops.rows.iter().filter(|row| row.self_time_ps > 0 && wanted(row)).collect();
+        rows.sort_by_key(|row| std::cmp::Reverse(row.self_time_ps));
+        let self_ps = rows.iter().map(|row| row.self_time_ps).sum::<Picos>().ps();
         Ok(OpSelection { rows, self_ps, total_ps: ops.total_time_ps })
     }
 
@@ -151,7 +151,7 @@ impl<'a> HintFacts<'a> {
     pub fn heavy(
         &self,
         limit: &Threshold,
-        wanted: impl Fn(OpRow<'_>) -> bool,
+        wanted: impl Fn(&OpRow) -> bool,
     ) -> Result<Option<OpSelection<'_>>, AnalysisError> {
         let selection = self.select(wanted)?;
         let enough = !selection.rows.is_empty() && selection.percent() >= self.limit(limit);
@@ -159,8 +159,8 @@ impl<'a> HintFacts<'a> {
     }
 
     /// Self time of an op, percent of device time.
-    pub fn share(&self, row: OpRow<'_>) -> f64 {
-        row.self_of_total_percent().unwrap_or(0.0)
+    pub fn share(&self, row: &OpRow) -> f64 {
+        row.self_of_total_percent.unwrap_or(0.0)
     }
 }
 
@@ -178,7 +178,7 @@ fn each(steps: &StepsReport) -> Option<(f64, usize)> {
 /// Some ops and their share of the device time.
 pub struct OpSelection<'r> {
     /// Most self time first.
-    pub rows: Vec<OpRow<'r>>,
+    pub rows: Vec<&'r OpRow>,
     /// Σ self time, over all devices.
     pub self_ps: i64,
     /// Device time: the windows of all devices added up.
@@ -193,15 +193,15 @@ impl OpSelection<'_> {
 
     /// Their ids.
     pub fn ops(&self) -> Vec<OpId> {
-        self.rows.iter().filter_map(|row| row.op()).collect()
+        self.rows.iter().filter_map(|row| row.op).collect()
     }
 
     /// Each with what is left of its time when it could take `ideal` instead, where
     /// that is known and less.
-    pub fn shrink(&self, ideal: impl Fn(OpRow<'_>) -> Option<Picos>) -> Vec<(OpId, f64)> {
-        let factor = |row: &OpRow<'_>| {
-            let (time, ideal) = (row.total_time_ps(), ideal(*row)?.ps());
-            (time > 0 && ideal < time).then(|| Some((row.op()?, (ideal.max(0)) as f64 / time as f64))).flatten()
+    pub fn shrink(&self, ideal: impl Fn(&OpRow) -> Option<Picos>) -> Vec<(OpId, f64)> {
+        let factor = |row: &&OpRow| {
+            let (time, ideal) = (row.total_time_ps, ideal(row)?.ps());
+            (time > 0 && ideal < time).then(|| Some((row.op?, (ideal.max(0)) as f64 / time as f64))).flatten()
         };
         self.rows.iter().filter_map(factor).collect()
     }
@@ -209,7 +209,7 @@ impl OpSelection<'_> {
     /// Names of the first ops, for a sentence.
     pub fn names(&self) -> String {
         const SHOWN: usize = 3;
-        let names: Vec<&str> = self.rows.iter().take(SHOWN).map(|row| row.name()).collect();
+        let names: Vec<&str> = self.rows.iter().take(SHOWN).map(|row| &*row.name).collect();
         match self.rows.len().saturating_sub(SHOWN) {
             0 => names.join(", "),
             more => format!("{} and {more} more", names.join(", ")),

@@ -101,10 +101,10 @@ pub struct Instruction {
     /// Where it belongs.
     pub computation: ComputationId,
     /// Its operands, in order.
-    pub operands: Box<[InstructionId]>,
+    pub operands: Vec<InstructionId>,
     /// Computations that it calls: the body of a fusion, condition and body of a loop
     /// (see [`HloModule::loop_body`]), the function of a reduction.
-    pub called: Box<[ComputationId]>,
+    pub called: Vec<ComputationId>,
     /// Of `parameter`.
     pub parameter_number: Option<u32>,
     /// Provenance in the framework (`jit(f)/dot_general`); empty if not recorded.
@@ -124,8 +124,8 @@ impl Instruction {
             opcode: Arc::clone(empty),
             shape: None,
             computation,
-            operands: Box::default(),
-            called: Box::default(),
+            operands: Vec::new(),
+            called: Vec::new(),
             parameter_number: None,
             op_name: Arc::clone(empty),
             source_file: Arc::clone(empty),
@@ -176,7 +176,7 @@ pub struct BufferAlias {
 impl HloModule {
     /// The instruction with a name (without `%`), the first of several.
     pub fn find(&self, name: &str) -> Option<InstructionId> {
-        self.index.named(&self.instructions, name)
+        self.index.named(name)
     }
 
     /// The last instruction; `None` of an empty program.

@@ -38,7 +38,7 @@ impl HloModule {
 
     /// Computations without content for the names that the text calls, in the order
     /// of the serialized form.
-    fn add_called(&mut self, hlo: &HloText<'_>) -> Box<[ComputationId]> {
+    fn add_called(&mut self, hlo: &HloText<'_>) -> Vec<ComputationId> {
         let mut called = Vec::new();
         for name in ["calls", "to_apply", "body", "condition"].into_iter().filter_map(|key| hlo.computation(key)) {
             called.push(ComputationId(self.computations.len() as u32));
@@ -46,7 +46,7 @@ impl HloModule {
             let is_fusion = hlo.opcode == "fusion";
             self.computations.push(Computation { name, is_fusion, ..Computation::default() });
         }
-        called.into_boxed_slice()
+        called
     }
 }
 

@@ -220,10 +220,10 @@ fn chip(cx: &Context<'_>, flops: f64, hbm: f64, out: &mut ReplayChanges<'_>) -> 
     };
     let mut factors = vec![None; cx.model.ops().len()];
     let (mut known, mut unknown) = (Picos::ZERO, Picos::ZERO);
-    for row in ops.rows.iter().filter(|row| row.is_leaf() && !row.is_async() && row.collective().is_none()) {
+    for row in ops.rows.iter().filter(|row| row.is_leaf && !row.is_async && row.collective.is_none()) {
         let factor = slowdown(&row.work(), peaks, &faster);
-        *(if factor.is_some() { &mut known } else { &mut unknown }) += Picos::from_ps(row.self_time_ps());
-        if let Some(slot) = row.op().and_then(|op| factors.get_mut(op.index())) {
+        *(if factor.is_some() { &mut known } else { &mut unknown }) += Picos::from_ps(row.self_time_ps);
+        if let Some(slot) = row.op.and_then(|op| factors.get_mut(op.index())) {
             *slot = factor;
         }
     }

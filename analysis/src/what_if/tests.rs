@@ -16,7 +16,7 @@ fn ops(model: &TraceModel, name: &str, factor: f64) -> Scenario {
     let (options, reports) = (Options::default(), ReportCache::default());
     let cx = Context { model, scope: Scope::WholeTrace, options: &options, reports: &reports };
     let rows = &cx.report::<Ops>().unwrap().rows;
-    let factors = rows.iter().filter(|row| row.name() == name).filter_map(|row| Some((row.op()?, factor))).collect();
+    let factors = rows.iter().filter(|row| &*row.name == name).filter_map(|row| Some((row.op?, factor))).collect();
     Scenario::Ops { what: name.to_owned(), factors }
 }
 

@@ -172,22 +172,22 @@ fn ops(section: &mut Section, capture: &Capture) {
     for row in &theirs.rows {
         let program = format!("({})", theirs.text(row, "program_id"));
         let name = theirs.text(row, "hlo_op_name");
-        let ours = report.rows.iter().find(|ours| ours.name() == name && ours.program().ends_with(&program)).unwrap();
-        let (theirs_us, ours_us) = (theirs.number(row, "total_self_time"), ours.self_time_ps() as f64 / 1e6);
+        let ours = report.rows.iter().find(|ours| &*ours.name == name && ours.program.ends_with(&program)).unwrap();
+        let (theirs_us, ours_us) = (theirs.number(row, "total_self_time"), ours.self_time_ps as f64 / 1e6);
         self_time_equal += usize::from((theirs_us - ours_us).abs() < 1e-6 * theirs_us.max(1.0));
         top.push((theirs_us, ours_us, name.to_owned()));
-        if !ours.is_async() {
+        if !ours.is_async {
             rates.0 += 1;
             let close = |ours: Option<f64>, column: &str, unit: f64| {
                 let (a, b) = (ours.unwrap_or(0.0) / unit, theirs.number(row, column));
                 (a - b).abs() <= CLOSE * a.abs().max(b.abs())
             };
-            let same = close(ours.rates().flops_per_second, "normalized_flop_rate", 1e9)
-                && close(ours.rates().hbm_bytes_per_second, "hbm_bw", GIB)
-                && close(ours.rates().bytes_per_second, "measured_memory_bw", GIB)
+            let same = close(ours.rates.flops_per_second, "normalized_flop_rate", 1e9)
+                && close(ours.rates.hbm_bytes_per_second, "hbm_bw", GIB)
+                && close(ours.rates.bytes_per_second, "measured_memory_bw", GIB)
                 // Collectives are bound by links or waiting, which XProf does not know.
-                && (ours.collective().is_some()
-                    || ours.rates().bound_by.map(BoundBy::title) == Some(theirs.text(row, "bound_by")));
+                && (ours.collective.is_some()
+                    || ours.rates.bound_by.map(BoundBy::title) == Some(theirs.text(row, "bound_by")));
             rates.1 += usize::from(same);
         }
     }

@@ -234,7 +234,7 @@ fn matmuls_of_a_served_model_follow_from_shapes_and_operations() {
     with_context(&model, |cx| {
         let report = cx.report::<Matmuls>().unwrap();
         assert_eq!((report.rows.len(), report.missing.len()), (257, 0));
-        let down = report.rows.iter().find(|row| row.name == "fusion.6").unwrap();
+        let down = report.rows.iter().find(|row| &*row.name == "fusion.6").unwrap();
         assert_eq!(down.sizes, Some(MatmulSizes { batch: 1, m: 1024, k: 13824, n: 5120 }));
         for row in &report.rows {
             let (own, recorded) = (row.flops.unwrap() as f64, row.recorded_flops.unwrap() as f64);

@@ -45,8 +45,7 @@ impl Capture {
     /// All ops of a group take so much of their time.
     fn group(&self, group: OpGroup, factor: f64) -> Scenario {
         let rows = &self.context().report::<Ops>().unwrap().rows;
-        let factors =
-            rows.iter().filter(|row| row.group() == group).filter_map(|row| Some((row.op()?, factor))).collect();
+        let factors = rows.iter().filter(|row| row.group == group).filter_map(|row| Some((row.op?, factor))).collect();
         Scenario::Ops { what: group.title().to_owned(), factors }
     }
 }

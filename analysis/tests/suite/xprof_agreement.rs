@@ -6,7 +6,7 @@
 
 use analysis::hardware::limits::{BoundBy, OpWork};
 use analysis::reports::ops::op_stats::{OpRow, Ops, OpsReport};
-use analysis::reports::ops::roofline::{Roofline, StepWork};
+use analysis::reports::ops::roofline::Roofline;
 use analysis::reports::summary::utilization::Utilization;
 use analysis::{CollectiveKind, Context, Options, ReportCache, Scope};
 use importers::{ImportOptions, Progress};
@@ -21,9 +21,9 @@ fn ops_report(model: &TraceModel) -> std::sync::Arc<OpsReport> {
 }
 
 /// The row of an op of `XProf`'s table: it names programs by id only.
-fn row_of<'a>(report: &'a OpsReport, program_id: &str, name: &str) -> OpRow<'a> {
+fn row_of<'a>(report: &'a OpsReport, program_id: &str, name: &str) -> &'a OpRow {
     let suffix = format!("({program_id})");
-    let mut found = report.rows.iter().filter(|row| row.name() == name && row.program().ends_with(&suffix));
+    let mut found = report.rows.iter().filter(|row| &*row.name == name && row.program.ends_with(&suffix));
     let row = found.next().unwrap_or_else(|| panic!("no row {name} of program {program_id}"));
     assert!(found.next().is_none(), "two rows {name} of program {program_id}");
     row
@@ -51,15 +51,15 @@ fn every_op_agrees_with_the_hlo_stats() {
             let name = theirs.text(row, "hlo_op_name");
             let ours = row_of(&report, theirs.text(row, "program_id"), name);
             let what = |column: &str| format!("{capture} {name} {column}");
-            assert_eq!(ours.occurrences() as f64, theirs.number(row, "occurrences"), "{}", what("occurrences"));
-            assert_eq!(ours.total_time_ps(), ps(theirs.number(row, "total_time")), "{}", what("total time"));
-            assert_eq!(ours.self_time_ps(), ps(theirs.number(row, "total_self_time")), "{}", what("self time"));
-            assert_eq!(ours.category(), theirs.text(row, "category"), "{}", what("category"));
-            let share = ours.self_of_total_percent().unwrap();
+            assert_eq!(ours.occurrences as f64, theirs.number(row, "occurrences"), "{}", what("occurrences"));
+            assert_eq!(ours.total_time_ps, ps(theirs.number(row, "total_time")), "{}", what("total time"));
+            assert_eq!(ours.self_time_ps, ps(theirs.number(row, "total_self_time")), "{}", what("self time"));
+            assert_eq!(&*ours.category, theirs.text(row, "category"), "{}", what("category"));
+            let share = ours.self_of_total_percent.unwrap();
             near(share, theirs.number(row, "total_self_time_percent"), CLOCKS, &what("share of total time"));
-            if ours.is_async() {
+            if ours.is_async {
                 assert!(
-                    ours.rates().hbm_bytes_per_second.is_none() && ours.rates().bound_by.is_none(),
+                    ours.rates.hbm_bytes_per_second.is_none() && ours.rates.bound_by.is_none(),
                     "{}",
                     what("no rates")
                 );
@@ -68,15 +68,15 @@ fn every_op_agrees_with_the_hlo_stats() {
             let rate = |value: Option<f64>, unit: f64, column: &str| {
                 near(value.unwrap_or(0.0) / unit, theirs.number(row, column), 1e-9, &what(column));
             };
-            rate(ours.rates().flops_per_second, 1e9, "normalized_flop_rate");
-            rate(ours.rates().model_flops_per_second, 1e9, "model_flop_rate");
-            rate(ours.rates().bytes_per_second, GIB, "measured_memory_bw");
-            rate(ours.rates().hbm_bytes_per_second, GIB, "hbm_bw");
-            rate(ours.rates().flops_per_byte, 1.0, "operational_intensity");
+            rate(ours.rates.flops_per_second, 1e9, "normalized_flop_rate");
+            rate(ours.rates.model_flops_per_second, 1e9, "model_flop_rate");
+            rate(ours.rates.bytes_per_second, GIB, "measured_memory_bw");
+            rate(ours.rates.hbm_bytes_per_second, GIB, "hbm_bw");
+            rate(ours.rates.flops_per_byte, 1.0, "operational_intensity");
             // XProf knows no links.
-            let is_collective = ours.collective().is_some();
+            let is_collective = ours.collective.is_some();
             let bound = if is_collective { BoundBy::LinksOrWaiting.title() } else { theirs.text(row, "bound_by") };
-            assert_eq!(ours.rates().bound_by.map(BoundBy::title), Some(bound), "{}", what("bound"));
+            assert_eq!(ours.rates.bound_by.map(BoundBy::title), Some(bound), "{}", what("bound"));
         }
     }
 }
@@ -95,10 +95,10 @@ fn idle_time_and_totals_agree_with_the_op_profile() {
         near(report.idle_ps as f64, time(idle) as f64, 10.0 * CLOCKS, capture);
         for category in children.iter().filter(|node| node["name"] != "IDLE") {
             let name = category["name"].as_str().unwrap();
-            let rows = || report.rows.iter().filter(|row| row.category() == name);
-            assert_eq!(rows().map(OpRow::self_time_ps).sum::<i64>(), time(category), "{capture} {name}");
+            let rows = || report.rows.iter().filter(|row| &*row.category == name);
+            assert_eq!(rows().map(|row| row.self_time_ps).sum::<i64>(), time(category), "{capture} {name}");
             let hbm = category["metrics"]["rawBytesAccessedArray"][0].as_f64().unwrap();
-            let ours: u64 = rows().filter_map(|row| row.costs().memory).map(|memory| memory.hbm_bytes).sum();
+            let ours: u64 = rows().filter_map(|row| row.costs.memory).map(|memory| memory.hbm_bytes).sum();
             near(ours as f64, hbm, 1e-9, &format!("{capture} {name} HBM bytes"));
         }
     }
@@ -127,8 +127,8 @@ fn steps_do_the_same_work() {
     for row in programs.filter(|row| theirs.text(row, "step") != "Total") {
         let step = theirs.text(row, "step");
         let point = match step {
-            "Average" => ours.average_step.clone().unwrap(),
-            step => ours.steps.iter().map(StepWork::point).find(|point| point.name == format!("Step {step}")).unwrap(),
+            "Average" => ours.average_step.as_ref().unwrap(),
+            step => ours.steps.iter().find(|point| *point.name == *format!("Step {step}")).unwrap(),
         };
         // Microseconds × rates: bytes and operations of one step.
         let time = theirs.number(row, "total_time") / 1e6;
@@ -158,7 +158,7 @@ fn the_roofline_agrees_point_by_point() {
             let point = match name {
                 "Program" => &ours.program,
                 _ if is_async => continue,
-                _ => ours.ops.iter().find(|point| point.name == name).unwrap(),
+                _ => ours.ops.iter().find(|point| *point.name == *name).unwrap(),
             };
             let what = |column: &str| format!("{capture} {name} {column}");
             let check = |value: Option<f64>, unit: f64, column: &str| {
@@ -209,8 +209,8 @@ fn hbm_utilization_of_v6e_is_that_of_the_roofline_not_of_the_overview() {
     assert!((percent("duty_cycle_xprof_percent") - duty).abs() < 0.05, "duty cycle {duty}");
     let ops = ops_report(&model);
     assert_eq!(ops.cores.len(), 4);
-    let all_reduces = ops.rows.iter().filter(|row| row.collective() == Some(CollectiveKind::AllReduce));
-    assert_eq!(all_reduces.map(OpRow::occurrences).sum::<u64>(), 12);
+    let all_reduces = ops.rows.iter().filter(|row| row.collective == Some(CollectiveKind::AllReduce));
+    assert_eq!(all_reduces.map(|row| row.occurrences).sum::<u64>(), 12);
 }
 
 #[test]
@@ -218,9 +218,9 @@ fn one_matmul_of_v5e_reaches_what_was_worked_out_by_hand() {
     let Some(model) = open("v5e_matmul.xplane.pb") else { return };
     let ops = ops_report(&model);
     let fusion = ops.rows.first().unwrap();
-    assert_eq!((fusion.name(), fusion.occurrences()), ("fusion", 10));
+    assert_eq!((&*fusion.name, fusion.occurrences), ("fusion", 10));
     // The execution of exactly 3.43 µs.
-    let op = fusion.op().unwrap();
+    let op = fusion.op.unwrap();
     let slice = model.all_slices().find(|slice| slice.op() == Some(op) && slice.measured_dur().ps() == 3_430_000);
     let seconds = slice.unwrap().measured_dur().as_secs_f64();
     let work = fusion.work();
@@ -230,7 +230,7 @@ fn one_matmul_of_v5e_reaches_what_was_worked_out_by_hand() {
     near(work.hbm_bytes.unwrap() / seconds, 305.7e9, 1e-4, "HBM");
     near(work.percent_of(BoundBy::Compute, seconds, &ops.peaks).unwrap(), 38.61, 2e-4, "of peak");
     near(work.percent_of(BoundBy::Hbm, seconds, &ops.peaks).unwrap(), 37.32, 2e-4, "of HBM");
-    assert_eq!(fusion.rates().bound_by, Some(BoundBy::Compute));
+    assert_eq!(fusion.rates.bound_by, Some(BoundBy::Compute));
     // The hardware counter covers the session, as does ours over its whole length.
     let report = report::<Utilization>(&model, &Options::default());
     let percent = |id: &str| report.metric(id).unwrap().value.unwrap();
@@ -245,24 +245,24 @@ fn both_formats_of_one_session_give_the_same_table() {
     assert_eq!((pb.total_time_ps, pb.op_time_ps, pb.idle_ps), (json.total_time_ps, json.op_time_ps, json.idle_ps));
     assert_eq!(pb.rows.len(), json.rows.len());
     for (a, b) in pb.rows.iter().zip(json.rows.iter()) {
-        let facts = |row: OpRow<'_>| {
-            [row.program().to_owned(), row.name().to_owned(), row.category().to_owned(), row.group().title().to_owned()]
+        let facts = |row: &OpRow| {
+            [row.program.to_string(), row.name.to_string(), row.category.to_string(), row.group.title().to_owned()]
         };
-        let times = |row: OpRow<'_>| (row.occurrences(), row.total_time_ps(), row.self_time_ps(), row.min_time_ps());
+        let times = |row: &OpRow| (row.occurrences, row.total_time_ps, row.self_time_ps, row.min_time_ps);
         assert_eq!(facts(a), facts(b));
-        assert_eq!(times(a), times(b), "{}", a.name());
+        assert_eq!(times(a), times(b), "{}", a.name);
         assert_eq!(
-            (a.costs().bytes, a.costs().model_flops),
-            (b.costs().bytes, b.costs().model_flops.or(Some(0))),
+            (a.costs.bytes, a.costs.model_flops),
+            (b.costs.bytes, b.costs.model_flops.or(Some(0))),
             "{}",
-            a.name()
+            a.name
         );
-        assert_eq!((&a.source(), &a.framework_name()), (&b.source(), &b.framework_name()), "{}", a.name());
-        assert!(b.costs().flops.is_none() && b.costs().memory.is_none(), "{}: the format loses these", a.name());
-        assert!(b.rates().flops_percent.is_none() && b.rates().bound_by.is_none(), "{}: no peak is guessed", a.name());
+        assert_eq!((&a.source, &a.framework_name), (&b.source, &b.framework_name), "{}", a.name);
+        assert!(b.costs.flops.is_none() && b.costs.memory.is_none(), "{}: the format loses these", a.name);
+        assert!(b.rates.flops_percent.is_none() && b.rates.bound_by.is_none(), "{}: no peak is guessed", a.name);
         // Concluded from shapes, and right.
-        let recorded = a.costs().memory.map(|memory| memory.hbm_bytes);
-        assert_eq!(b.costs().hbm_estimate_bytes, recorded, "{}", a.name());
+        let recorded = a.costs.memory.map(|memory| memory.hbm_bytes);
+        assert_eq!(b.costs.hbm_estimate_bytes, recorded, "{}", a.name);
     }
     assert!(pb.peaks.flops.is_some() && json.peaks.flops.is_none());
 }
@@ -274,12 +274,12 @@ fn a_named_chip_gives_exported_json_a_verdict() {
     let report = report::<Ops>(&json, &options);
     let fusion = report.rows.first().unwrap();
     near(
-        fusion.rates().flops_percent.unwrap(),
+        fusion.rates.flops_percent.unwrap(),
         100.0 * 2_684_354_560.0 / 34.88e-6 / 197e12,
         1e-9,
         "of the published peak",
     );
-    assert_eq!(fusion.rates().bound_by, Some(BoundBy::Compute));
+    assert_eq!(fusion.rates.bound_by, Some(BoundBy::Compute));
 }
 
 #[test]
@@ -309,9 +309,10 @@ fn framework_ops_add_up_to_the_framework_op_stats() {
         for row in &theirs.rows {
             let name = theirs.text(row, "operation");
             // Without provenance the op's own name stands in; programs do not show.
-            let provenance = |row: OpRow<'_>| row.framework_name().map(|name| name.trim_end_matches(':').to_owned());
-            let members = report.rows.iter().filter(|row| provenance(*row).as_deref().unwrap_or(row.name()) == name);
-            let own: i64 = members.map(OpRow::self_time_ps).sum();
+            let provenance =
+                |row: &OpRow| row.framework_name.as_deref().map(|name| name.trim_end_matches(':').to_owned());
+            let members = report.rows.iter().filter(|row| provenance(row).as_deref().unwrap_or(&row.name) == name);
+            let own: i64 = members.map(|row| row.self_time_ps).sum();
             assert_eq!(own, ps(theirs.number(row, "total_self_time")), "{capture} {name}");
             compared += 1;
         }
@@ -327,7 +328,7 @@ fn steps_last_as_long_as_the_devices_clock_says() {
         let scope = Scope::Steps { first: step, last: step };
         let cx = Context { model: &model, scope, options: &options, reports: &reports };
         let ops = cx.report::<Ops>().unwrap();
-        assert_eq!((ops.cores.len(), ops.rows.iter().map(OpRow::occurrences).sum::<u64>()), (4, 60), "step {step}");
+        assert_eq!((ops.cores.len(), ops.rows.iter().map(|row| row.occurrences).sum::<u64>()), (4, 60), "step {step}");
         for core in &ops.cores {
             // Every step copies the same; on the timeline it seems to take 676 to 982 ms.
             let ms = core.total_time_ps as f64 / 1e9;

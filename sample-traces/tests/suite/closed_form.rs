@@ -88,23 +88,23 @@ fn op_times_and_work_are_exact() {
 }
 
 fn check_op_table(expected: &ExpectedNumbers, report: &OpsReport) {
-    let rows: BTreeMap<_, _> = report.rows.iter().map(|row| ((row.program(), row.name()), row)).collect();
+    let rows: BTreeMap<_, _> = report.rows.iter().map(|row| ((&*row.program, &*row.name), row)).collect();
     assert_eq!(rows.len(), expected.ops.len());
     for op in &expected.ops {
         let program = format!("jit_train_step({})", op.program);
         let row = rows[&(program.as_str(), op.name.as_str())];
-        assert_eq!(row.category(), op.category);
-        assert_eq!(row.occurrences(), op.occurrences, "{}", op.name);
-        assert_eq!((row.total_time_ps(), row.self_time_ps()), (op.total_ps, op.self_ps), "{}", op.name);
-        assert_eq!((row.costs().flops, row.costs().model_flops), (Some(op.flops), Some(op.flops)), "{}", op.name);
-        assert_eq!(row.costs().bytes, Some(op.bytes), "{}", op.name);
-        assert_eq!(row.is_leaf(), op.role != SyntheticRole::Loop, "{}", op.name);
-        if let Some(memory) = row.costs().memory {
+        assert_eq!(&*row.category, op.category);
+        assert_eq!(row.occurrences, op.occurrences, "{}", op.name);
+        assert_eq!((row.total_time_ps, row.self_time_ps), (op.total_ps, op.self_ps), "{}", op.name);
+        assert_eq!((row.costs.flops, row.costs.model_flops), (Some(op.flops), Some(op.flops)), "{}", op.name);
+        assert_eq!(row.costs.bytes, Some(op.bytes), "{}", op.name);
+        assert_eq!(row.is_leaf, op.role != SyntheticRole::Loop, "{}", op.name);
+        if let Some(memory) = row.costs.memory {
             assert_eq!((memory.hbm_bytes, memory.total()), (op.hbm_bytes, op.bytes), "{}", op.name);
         }
         if op.role == SyntheticRole::Matmul {
             let rate = op.flops as f64 / (op.total_ps as f64 / 1e12);
-            assert!(close(row.rates().flops_per_second.unwrap(), rate));
+            assert!(close(row.rates.flops_per_second.unwrap(), rate));
         }
     }
 }
@@ -187,17 +187,17 @@ fn both_formats_give_the_same_op_table() {
         let (protobuf, json) = (report!(Ops, &open_protobuf(&run)), report!(Ops, &open_json(&run)));
         assert_eq!(protobuf.rows.len(), json.rows.len());
         for (a, b) in protobuf.rows.iter().zip(json.rows.iter()) {
-            let name = format!("{} {}", run.spec.name, a.name());
-            assert_eq!((&a.program(), &a.name(), &a.category()), (&b.program(), &b.name(), &b.category()), "{name}");
+            let name = format!("{} {}", run.spec.name, a.name);
+            assert_eq!((&a.program, &a.name, &a.category), (&b.program, &b.name, &b.category), "{name}");
             assert_eq!(
-                (a.occurrences(), a.total_time_ps(), a.self_time_ps()),
-                (b.occurrences(), b.total_time_ps(), b.self_time_ps()),
+                (a.occurrences, a.total_time_ps, a.self_time_ps),
+                (b.occurrences, b.total_time_ps, b.self_time_ps),
                 "{name}"
             );
             // No operations of the algorithm means "as many as flops", which the export drops.
             assert_eq!(
-                (a.costs().model_flops.filter(|&flops| flops > 0), a.costs().bytes),
-                (b.costs().model_flops, b.costs().bytes),
+                (a.costs.model_flops.filter(|&flops| flops > 0), a.costs.bytes),
+                (b.costs.model_flops, b.costs.bytes),
                 "{name}"
             );
         }

@@ -15,7 +15,7 @@
 mod collective;
 mod fusion;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
@@ -194,9 +194,8 @@ impl OpClass {
 #[derive(Clone, Debug, Default)]
 pub struct OpClasses {
     classes: Vec<OpClass>,
-    /// By op: which of `names` is its category. There are few.
-    categories: Vec<u32>,
-    names: Vec<String>,
+    /// By op; each name once, because there are few.
+    categories: Vec<Arc<str>>,
 }
 
 impl OpClasses {
@@ -207,18 +206,16 @@ impl OpClasses {
 
     /// The same with programs that are already parsed or cached.
     pub(crate) fn with_programs(model: &TraceModel, hlo: impl Fn(ProgramId) -> Option<Arc<HloModule>>) -> Self {
-        let (mut places, mut names) = (HashMap::new(), Vec::new());
-        let mut place = |name: String| {
-            *places.entry(name).or_insert_with_key(|name: &String| {
-                names.push(name.clone());
-                names.len() as u32 - 1
-            })
+        let mut names: BTreeMap<String, Arc<str>> = BTreeMap::new();
+        let mut shared = |name: String| {
+            let text = name.as_str().into();
+            Arc::clone(names.entry(name).or_insert(text))
         };
         let mut found = parallel::map(model.ops(), model.ops().len(), |op| classify(model, op));
         fusion::look_inside(model, &mut found, hlo);
         fusion::pair_up(model, &mut found);
-        let (classes, categories) = found.into_iter().map(|(class, name)| (class, place(name))).unzip();
-        Self { classes, categories, names }
+        let (classes, categories) = found.into_iter().map(|(class, name)| (class, shared(name))).unzip();
+        Self { classes, categories }
     }
 
     /// The class of an op.
@@ -233,8 +230,12 @@ impl OpClasses {
 
     /// The category, recorded or inferred.
     pub fn category(&self, op: OpId) -> &str {
-        let name = self.categories.get(op.index()).and_then(|&place| self.names.get(place as usize));
-        name.map_or("", String::as_str)
+        self.categories.get(op.index()).map_or("", |name| name)
+    }
+
+    /// The same for a row that keeps it.
+    pub(crate) fn shared_category(&self, op: Option<OpId>) -> Arc<str> {
+        op.and_then(|op| self.categories.get(op.index())).cloned().unwrap_or_default()
     }
 }
 

@@ -13,6 +13,7 @@ mod host;
 mod programs;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::Serialize;
 use trace_model::{GroupId, GroupKind, Picos, TimeRange, TraceModel};
@@ -24,9 +25,7 @@ use super::compile_events::compiling;
 
 use crate::engine::Context;
 use crate::engine::Fact;
-use crate::engine::SharedName;
 use crate::facts::TraceFacts as _;
-use crate::facts::shared_slice::SharedSlice;
 use crate::facts::window::shifted;
 use crate::math::intervals::IntervalSet;
 use crate::math::stats::{OUTLIER_Z, SPREAD_FLOOR, Stats, modified_z};
@@ -37,7 +36,7 @@ pub struct Step {
     /// Its number, by which `--steps` selects it.
     pub number: u32,
     /// Its recorded name.
-    pub label: Box<str>,
+    pub label: String,
     /// Begin on the first core, on the timeline.
     pub start_ps: i64,
     /// Longest span over the cores, by the clock that timed their ops.
@@ -45,7 +44,7 @@ pub struct Step {
     /// From the start to the start of the next step, on the slowest core, by the same clock; `None` for the last.
     pub interval_ps: Option<i64>,
     /// The core (or host) with the longest span, if there are several.
-    pub slowest: Option<SharedName>,
+    pub slowest: Option<Arc<str>>,
     /// Time of compilation on the host during the step.
     pub compile_ps: i64,
     /// Whether it is only partly in the capture, and so excluded from the statistics.
@@ -53,7 +52,7 @@ pub struct Step {
     /// Whether it is a warm-up step, by the options or because it is slow and compiles. Excluded from the statistics.
     pub is_warmup: bool,
     /// Reason why the statistics exclude it.
-    pub left_out: Option<Box<str>>,
+    pub left_out: Option<String>,
     /// Its class: an index of the report's classes.
     pub class: usize,
     /// Whether it is unusually slow: modified z above 3.5 and more than 1.3 × the median of its class.
@@ -62,7 +61,7 @@ pub struct Step {
     /// three steps.
     pub z: Option<f64>,
     /// Its span on each core or host, in the order of these.
-    pub spans: Box<[StepSpan]>,
+    pub spans: Vec<StepSpan>,
 }
 
 /// A step on one core or host.
@@ -104,8 +103,7 @@ pub struct StepsReport {
     /// Why better sources were not used, then why this one was.
     pub why: Vec<String>,
     /// All steps in time order.
-    #[schemars(with = "Vec<Step>")]
-    pub steps: SharedSlice<Step>,
+    pub steps: Vec<Step>,
     /// Of `time_ps` over complete steps after warm-up.
     pub time: Option<Stats>,
     /// Of `interval_ps` over the same steps.
@@ -243,10 +241,10 @@ fn leave_out(steps: &mut [Step], warmup_steps: u32) {
         let compiles = step.is_outlier && step.mostly_compiles();
         if asked_for > 0 {
             asked_for -= 1;
-            step.left_out = Some(format!("warm-up: among the first {warmup_steps}, as asked for").into());
+            step.left_out = Some(format!("warm-up: among the first {warmup_steps}, as asked for"));
         } else if compiles && compiles_still {
             let (part, whole) = (Picos::from_ps(step.compile_ps), Picos::from_ps(step.time_ps));
-            step.left_out = Some(format!("warm-up: compiles for {part} of {whole}").into());
+            step.left_out = Some(format!("warm-up: compiles for {part} of {whole}"));
         }
         step.is_warmup = step.left_out.is_some();
         compiles_still &= step.is_warmup;
@@ -282,7 +280,7 @@ fn found(cx: &Context<'_>) -> StepsReport {
         source: found.source,
         marker: found.marker,
         why: found.why,
-        steps: steps.into(),
+        steps,
         time: None,
         interval: None,
         left_out: 0,
@@ -298,12 +296,12 @@ fn step(
     next: Option<&detection::RawStep>,
     number: u32,
     compiling: &IntervalSet,
-    names: &mut BTreeMap<GroupId, SharedName>,
+    names: &mut BTreeMap<GroupId, Arc<str>>,
 ) -> Step {
     let model = cx.model;
     let span =
         |&(group, range): &(GroupId, TimeRange)| StepSpan { group, range, measured: shifted(cx.model, group, range) };
-    let mut spans: Box<[StepSpan]> = raw.spans.iter().map(span).collect();
+    let mut spans: Vec<StepSpan> = raw.spans.iter().map(span).collect();
     spans.sort_by_key(|span| span.group);
     let slowest = spans.iter().min_by_key(|span| std::cmp::Reverse(span.measured.dur())).copied();
     let interval = slowest.and_then(|slowest| {
@@ -326,7 +324,7 @@ fn step(
         compile_ps: on_host.map_or(0, |range| compiling.measure_in(range).ps()),
         is_partial: raw.partial.is_some(),
         is_warmup: false,
-        left_out: raw.partial.as_ref().map(|why| format!("partial: {why}").into()),
+        left_out: raw.partial.as_ref().map(|why| format!("partial: {why}")),
         class: 0,
         is_outlier: false,
         z: None,

@@ -86,7 +86,7 @@ pub struct Chip {
     /// Bytes/s between host and chip, where published.
     pub pcie_bandwidth: Option<f64>,
     /// All of the above with their sources.
-    pub facts: Box<[ChipFact]>,
+    pub facts: Vec<ChipFact>,
 }
 
 /// Every generation, oldest first.

@@ -94,7 +94,7 @@ fn chip(id: String, links: &DeviceLinks) -> Chip {
         sparse_cores: None,
         dcn_bandwidth: None,
         pcie_bandwidth: None,
-        facts: Box::default(),
+        facts: Vec::new(),
     }
 }
 

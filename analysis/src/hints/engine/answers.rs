@@ -32,8 +32,8 @@ fn is_answered<'f>(
         return true;
     }
     let ops: BTreeSet<OpId> = hints.flat_map(|finding| finding.ops.iter().copied()).collect();
-    let of_group = ops.iter().filter_map(|op| rows.get(op)).filter(|row| TimeUse::from(row.group()) == named.id);
-    let time = of_group.map(|row| row.self_time_ps()).fold(0, i64::saturating_add);
+    let of_group = ops.iter().filter_map(|op| rows.get(op)).filter(|row| TimeUse::from(row.group) == named.id);
+    let time = of_group.map(|row| row.self_time_ps).fold(0, i64::saturating_add);
     time > 0 && time as f64 >= MOST * named.time_ps as f64
 }
 
@@ -49,7 +49,7 @@ pub(super) fn keep_answers(
     for named in verdict.named().filter(|named| !named.id.is_work()) {
         while !is_answered(named, priced.iter().map(|hint| &hint.finding), rows) {
             let is_about = |hint: &PricedFinding| {
-                let of_group = |op: &OpId| rows.get(op).is_some_and(|row| TimeUse::from(row.group()) == named.id);
+                let of_group = |op: &OpId| rows.get(op).is_some_and(|row| TimeUse::from(row.group) == named.id);
                 hint.finding.about.contains(&named.id) || hint.finding.ops.iter().any(of_group)
             };
             let Some(place) = small.iter().position(is_about) else { break };

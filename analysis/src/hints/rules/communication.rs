@@ -168,7 +168,7 @@ fn exposed(facts: &HintFacts<'_>) -> RuleResult {
         return Ok(None);
     };
     let free = free_compute(facts, worst)?;
-    let collectives = facts.select(|row| row.collective().is_some())?;
+    let collectives = facts.select(|row| row.collective.is_some())?;
     let hidden = worst.overlap_ratio_percent.map_or_else(
         || "how much is hidden is not recorded".to_owned(),
         |part| format!("compute hides {:.1} of all communication", Percent(part)),
@@ -190,9 +190,9 @@ fn exposed(facts: &HintFacts<'_>) -> RuleResult {
 }
 
 /// Collectives between devices that stand alone on the op track.
-fn is_synchronous(facts: &HintFacts<'_>, row: OpRow<'_>) -> bool {
-    let fused = row.op().is_some_and(|op| facts.classes.class(op).is_fused_collective());
-    row.collective().is_some() && !row.is_async() && !fused
+fn is_synchronous(facts: &HintFacts<'_>, row: &OpRow) -> bool {
+    let fused = row.op.is_some_and(|op| facts.classes.class(op).is_fused_collective());
+    row.collective.is_some() && !row.is_async && !fused
 }
 
 fn synchronous(facts: &HintFacts<'_>) -> RuleResult {
@@ -213,7 +213,7 @@ fn synchronous(facts: &HintFacts<'_>) -> RuleResult {
 fn ops_of(facts: &HintFacts<'_>, rows: &[&CollectiveRow]) -> Result<Vec<OpId>, AnalysisError> {
     let names: BTreeSet<(&str, &str)> =
         rows.iter().map(|row| (row.program.as_deref().unwrap_or_default(), row.op.as_str())).collect();
-    Ok(facts.select(|row| names.contains(&(row.program(), row.name())))?.ops())
+    Ok(facts.select(|row| names.contains(&(&*row.program, &*row.name)))?.ops())
 }
 
 fn slow_links(facts: &HintFacts<'_>) -> RuleResult {
@@ -311,7 +311,7 @@ fn dominated(facts: &HintFacts<'_>) -> RuleResult {
             HintEvidence::percent("exposed communication", share, format!("window of {}", worst.core), Some(limit)),
             HintEvidence::number("communication", more, "compute of the same device", Some(1.0)),
         ],
-        ops: facts.select(|row| row.collective().is_some())?.ops(),
+        ops: facts.select(|row| row.collective.is_some())?.ops(),
         ..Finding::default()
     }))
 }
@@ -332,7 +332,7 @@ fn exchange(facts: &HintFacts<'_>) -> RuleResult {
     if exposed == Picos::ZERO || share < limit {
         return Ok(None);
     }
-    let found = facts.select(|row| row.collective().is_some_and(|kind| kinds.contains(&kind)))?;
+    let found = facts.select(|row| row.collective.is_some_and(|kind| kinds.contains(&kind)))?;
     Ok(Some(Finding {
         statement: format!(
             "all-to-all exchanges are exposed for {share:.1} of device time ({})",
@@ -355,24 +355,24 @@ type SentData<'a> = (&'a str, CollectiveKind, Vec<&'a str>, [&'a str; 3]);
 const REPEATABLE: [CollectiveKind; 3] =
     [CollectiveKind::AllGather, CollectiveKind::AllReduce, CollectiveKind::ReduceScatter];
 
-fn sent<'a>(facts: &'a HintFacts<'_>, row: OpRow<'a>) -> Option<SentData<'a>> {
+fn sent<'a>(facts: &'a HintFacts<'_>, row: &'a OpRow) -> Option<SentData<'a>> {
     let model = facts.cx.model;
-    let text = model.str(model.op(row.op()?).hlo_text?);
+    let text = model.str(model.op(row.op?).hlo_text?);
     let hlo = HloText::parse(text).filter(|hlo| !hlo.opcode.ends_with("-done"))?;
     let operands: Vec<&str> = hlo.operand_list().iter().map(|operand| operand.name).collect();
     // A program that is computed a second time to save memory sends twice on purpose (K24).
-    let is_whole = !operands.is_empty() && operands.iter().all(|name| !name.is_empty()) && !row.is_remat();
+    let is_whole = !operands.is_empty() && operands.iter().all(|name| !name.is_empty()) && !row.is_remat;
     let attribute = |name: &str| hlo.attribute(name).unwrap_or_default();
     let how = [hlo.shape, attribute("replica_groups"), attribute("to_apply")];
-    let kind = row.collective().filter(|kind| REPEATABLE.contains(kind))?;
-    is_whole.then_some((row.program(), kind, operands, how))
+    let kind = row.collective.filter(|kind| REPEATABLE.contains(kind))?;
+    is_whole.then_some((&row.program, kind, operands, how))
 }
 
 fn twice(facts: &HintFacts<'_>) -> RuleResult {
-    let collectives = facts.select(|row| row.collective().is_some_and(|kind| REPEATABLE.contains(&kind)))?;
-    let mut same: BTreeMap<SentData<'_>, Vec<OpRow<'_>>> = BTreeMap::new();
+    let collectives = facts.select(|row| row.collective.is_some_and(|kind| REPEATABLE.contains(&kind)))?;
+    let mut same: BTreeMap<SentData<'_>, Vec<&OpRow>> = BTreeMap::new();
     for row in &collectives.rows {
-        if let Some(key) = sent(facts, *row) {
+        if let Some(key) = sent(facts, row) {
             same.entry(key).or_default().push(*row);
         }
     }
@@ -380,24 +380,24 @@ fn twice(facts: &HintFacts<'_>) -> RuleResult {
         return Err(AnalysisError::NotApplicable("no collective says what it sends (text of its HLO)".to_owned()));
     }
     let ledger = facts.report::<Collectives>()?;
-    let exposed = |row: OpRow<'_>| {
+    let exposed = |row: &OpRow| {
         let own = |other: &&CollectiveRow| {
-            other.op == row.name() && row.program().starts_with(other.program.as_deref().unwrap_or_default())
+            *other.op == *row.name && row.program.starts_with(other.program.as_deref().unwrap_or_default())
         };
         ledger.rows.iter().find(own).map_or(0, |row| row.exposed_ps)
     };
     // One of each stays.
-    let extra: Vec<OpRow<'_>> = same.values().flat_map(|rows| rows.iter().skip(1).copied()).collect();
-    let time = extra.iter().map(|row| exposed(*row)).sum::<Picos>().ps();
+    let extra: Vec<&OpRow> = same.values().flat_map(|rows| rows.iter().skip(1).copied()).collect();
+    let time = extra.iter().map(|row| exposed(row)).sum::<Picos>().ps();
     let (total, limit) = (facts.ops()?.total_time_ps, facts.limit(&TWICE));
     let share = if total > 0 { 100.0 * time as f64 / total as f64 } else { 0.0 };
     let longest = same
         .iter()
         .filter(|(_, rows)| rows.len() > 1)
-        .max_by_key(|(_, rows)| rows.iter().map(|row| exposed(*row)).sum::<Picos>());
+        .max_by_key(|(_, rows)| rows.iter().map(|row| exposed(row)).sum::<Picos>());
     let Some((key, rows)) = longest.filter(|_| share >= limit) else { return Ok(None) };
-    let names: Vec<&str> = rows.iter().take(3).map(|row| row.name()).collect();
-    let ops: Vec<OpId> = extra.iter().filter_map(|row| row.op()).collect();
+    let names: Vec<&str> = rows.iter().take(3).map(|row| &*row.name).collect();
+    let ops: Vec<OpId> = extra.iter().filter_map(|row| row.op).collect();
     Ok(Some(Finding {
         statement: format!(
             "{} send the same (%{}): what is sent again is exposed for {share:.1} of device time",
@@ -453,9 +453,8 @@ fn dcn_bound(facts: &HintFacts<'_>) -> RuleResult {
         let what = "bytes that a host sends in a collective per second of the time that it has";
         evidence.push(HintEvidence::number(what, rate / 1e9, "GB/s", Some(speed_limit / 1e9)).by(Provenance::Derived));
     }
-    let is_dcn = |row: OpRow<'_>| {
-        matches!(row.category().trim_start_matches("host "), "send" | "send-done" | "recv" | "recv-done")
-    };
+    let is_dcn =
+        |row: &OpRow| matches!(row.category.trim_start_matches("host "), "send" | "send-done" | "recv" | "recv-done");
     let ops = facts.select(is_dcn)?;
     let each = Picos::from_ps(worst.stall_ps / facts.step()?.count.max(1) as i64);
     let changes =

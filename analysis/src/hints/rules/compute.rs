@@ -170,18 +170,18 @@ static MEGACORE_SHARE: Threshold = Threshold {
 
 const PS_PER_US: f64 = 1e6;
 
-fn is_plain(row: OpRow<'_>) -> bool {
-    row.is_leaf() && !row.is_async() && row.collective().is_none()
+fn is_plain(row: &OpRow) -> bool {
+    row.is_leaf && !row.is_async && row.collective.is_none()
 }
 
 /// What the limits of the chip allow.
-fn ideal(row: OpRow<'_>) -> Option<Picos> {
-    row.rates().ideal_time_ps.map(|ps| Picos::from_ps(ps.round() as i64))
+fn ideal(row: &OpRow) -> Option<Picos> {
+    row.rates.ideal_time_ps.map(|ps| Picos::from_ps(ps.round() as i64))
 }
 
 /// Without peaks and costs nothing can be said about distances from the roofline.
 fn needs_costs(facts: &HintFacts<'_>) -> Result<(), AnalysisError> {
-    if facts.ops()?.rows.iter().any(|row| is_plain(row) && row.rates().efficiency_percent.is_some()) {
+    if facts.ops()?.rows.iter().any(|row| is_plain(row) && row.rates.efficiency_percent.is_some()) {
         return Ok(());
     }
     let why = "no op has both costs and a peak to compare with; exported JSON needs --device-spec, and a newer export \
@@ -198,9 +198,9 @@ fn slow_matmuls(facts: &HintFacts<'_>) -> RuleResult {
     needs_costs(facts)?;
     let (share, limit) = (facts.limit(&MATMUL_SHARE), facts.limit(&MATMUL_EFFICIENCY));
     let found = facts.select(|row| {
-        let compute_bound = row.rates().bound_by == Some(BoundBy::Compute);
-        let slow = row.rates().flops_percent.is_some_and(|percent| percent < limit);
-        row.group() == OpGroup::MatMul && is_plain(row) && compute_bound && slow && facts.share(row) >= share
+        let compute_bound = row.rates.bound_by == Some(BoundBy::Compute);
+        let slow = row.rates.flops_percent.is_some_and(|percent| percent < limit);
+        row.group == OpGroup::MatMul && is_plain(row) && compute_bound && slow && facts.share(row) >= share
     })?;
     let saving = PossibleSaving::ops("matmuls", found.shrink(ideal));
     Ok(of_ops(&found, &format!("matmuls below {limit} % of the peak"), share, saving))
@@ -210,8 +210,8 @@ fn memory_bound(facts: &HintFacts<'_>) -> RuleResult {
     needs_costs(facts)?;
     let (share, limit) = (facts.limit(&MEMORY_BOUND_SHARE), facts.limit(&MEMORY_BOUND_USE));
     let found = facts.select(|row| {
-        let at_roof = row.rates().hbm_percent.is_some_and(|percent| percent >= limit);
-        is_plain(row) && row.rates().bound_by == Some(BoundBy::Hbm) && at_roof && facts.share(row) >= share
+        let at_roof = row.rates.hbm_percent.is_some_and(|percent| percent >= limit);
+        is_plain(row) && row.rates.bound_by == Some(BoundBy::Hbm) && at_roof && facts.share(row) >= share
     })?;
     Ok(of_ops(&found, &format!("ops at {limit} % or more of the HBM bandwidth"), share, PossibleSaving::Unknown))
 }
@@ -221,9 +221,9 @@ fn slow_ops(facts: &HintFacts<'_>) -> RuleResult {
     let (share, limit) = (facts.limit(&SLOW_SHARE), facts.limit(&SLOW_EFFICIENCY));
     let least_ps = facts.limit(&SLOW_LENGTH) * PS_PER_US;
     let found = facts.select(|row| {
-        let own_kind = !matches!(row.group(), OpGroup::MatMul | OpGroup::CustomKernel | OpGroup::HostIo);
-        let slow = row.rates().efficiency_percent.is_some_and(|percent| percent < limit);
-        is_plain(row) && own_kind && slow && row.mean_time_ps() >= least_ps && facts.share(row) >= share
+        let own_kind = !matches!(row.group, OpGroup::MatMul | OpGroup::CustomKernel | OpGroup::HostIo);
+        let slow = row.rates.efficiency_percent.is_some_and(|percent| percent < limit);
+        is_plain(row) && own_kind && slow && row.mean_time_ps >= least_ps && facts.share(row) >= share
     })?;
     let saving = PossibleSaving::ops("slow ops", found.shrink(ideal));
     Ok(of_ops(&found, &format!("ops below {limit} % of their roofline"), share, saving))
@@ -231,7 +231,7 @@ fn slow_ops(facts: &HintFacts<'_>) -> RuleResult {
 
 fn tiny_ops(facts: &HintFacts<'_>) -> RuleResult {
     let most_ps = facts.limit(&TINY_LENGTH) * PS_PER_US;
-    let wanted = |row: OpRow<'_>| is_plain(row) && row.mean_time_ps() < most_ps;
+    let wanted = |row: &OpRow| is_plain(row) && row.mean_time_ps < most_ps;
     let Some(found) = facts.heavy(&TINY_SHARE, wanted)? else { return Ok(None) };
     // Fused, they still do their work: half is a guess, which is why confidence is low.
     let saving = PossibleSaving::ops("tiny ops", found.ops().into_iter().map(|op| (op, 0.5)));
@@ -250,7 +250,7 @@ fn loops_hold_their_bodies(facts: &HintFacts<'_>) -> Result<(), AnalysisError> {
 
 fn loops(facts: &HintFacts<'_>) -> RuleResult {
     loops_hold_their_bodies(facts)?;
-    let own = |row: OpRow<'_>| matches!(row.category(), "while" | "conditional" | "call");
+    let own = |row: &OpRow| matches!(&*row.category, "while" | "conditional" | "call");
     let Some(found) = facts.heavy(&LOOP_SHARE, own)? else { return Ok(None) };
     let saving = PossibleSaving::ops("loops", found.vanish());
     Ok(Some(found.finding("loops, branches and calls themselves", facts.limit(&LOOP_SHARE), saving)))
@@ -274,7 +274,7 @@ fn short_loops(facts: &HintFacts<'_>) -> RuleResult {
     let short: Vec<&LoopRow> = report.rows.iter().filter(is_short).collect();
     let ops: BTreeSet<OpId> = short.iter().filter_map(|row| row.op).collect();
     let limit = facts.limit(&SHORT_LOOP_SHARE);
-    let Some(found) = facts.heavy(&SHORT_LOOP_SHARE, |row| row.op().is_some_and(|op| ops.contains(&op)))? else {
+    let Some(found) = facts.heavy(&SHORT_LOOP_SHARE, |row| row.op.is_some_and(|op| ops.contains(&op)))? else {
         return Ok(None);
     };
     let Some(first) = short.iter().find(|row| row.op == found.ops().first().copied()) else { return Ok(None) };
@@ -306,9 +306,9 @@ fn short_loops(facts: &HintFacts<'_>) -> RuleResult {
 }
 
 fn kernels_without_costs(facts: &HintFacts<'_>) -> RuleResult {
-    let silent = |row: OpRow<'_>| {
+    let silent = |row: &OpRow| {
         let none = |amount: Option<u64>| amount.is_none_or(|amount| amount == 0);
-        row.group() == OpGroup::CustomKernel && is_plain(row) && (none(row.costs().flops) || none(row.costs().bytes))
+        row.group == OpGroup::CustomKernel && is_plain(row) && (none(row.costs.flops) || none(row.costs.bytes))
     };
     let Some(found) = facts.heavy(&KERNEL_SHARE, silent)? else { return Ok(None) };
     let limit = facts.limit(&KERNEL_SHARE);
@@ -344,7 +344,7 @@ fn kernel_names(report: &KernelsReport) -> Option<String> {
 }
 
 fn megacore(facts: &HintFacts<'_>) -> RuleResult {
-    let Some(found) = facts.heavy(&MEGACORE_SHARE, |row| row.category() == "megacore fusion")? else { return Ok(None) };
+    let Some(found) = facts.heavy(&MEGACORE_SHARE, |row| &*row.category == "megacore fusion")? else { return Ok(None) };
     let saving = PossibleSaving::ops("megacore fusions", found.vanish());
     Ok(Some(found.finding("megacore fusions, inner ops left out,", facts.limit(&MEGACORE_SHARE), saving)))
 }

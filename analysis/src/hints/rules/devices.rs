@@ -112,7 +112,7 @@ fn skew(facts: &HintFacts<'_>) -> RuleResult {
         return Ok(None);
     }
     let steps = facts.step()?.count.max(1) as f64;
-    let collectives = facts.select(|row| row.collective().is_some())?;
+    let collectives = facts.select(|row| row.collective.is_some())?;
     let mut evidence = vec![
         HintEvidence::percent("waiting for the last", percent, format!("window of {}", device.core), Some(limit))
             .by(Provenance::Derived),
@@ -142,7 +142,7 @@ fn skew(facts: &HintFacts<'_>) -> RuleResult {
 
 /// The collectives in which the others wait for a device that works longer.
 fn awaited_in(facts: &HintFacts<'_>) -> Vec<OpId> {
-    facts.select(|row| row.collective().is_some() && !row.is_async()).map(|found| found.ops()).unwrap_or_default()
+    facts.select(|row| row.collective.is_some() && !row.is_async).map(|found| found.ops()).unwrap_or_default()
 }
 
 fn imbalance(facts: &HintFacts<'_>) -> RuleResult {

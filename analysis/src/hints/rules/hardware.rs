@@ -96,12 +96,12 @@ static SKIPPED: Threshold = Threshold {
 const AT_CLOCK: f64 = 0.99;
 
 /// Rows of ops named by program and instruction.
-fn named<'f>(facts: &'f HintFacts<'_>, names: &BTreeSet<(&str, &str)>) -> Result<Vec<OpRow<'f>>, AnalysisError> {
-    Ok(facts.select(|row| names.contains(&(row.program(), row.name())))?.rows)
+fn named<'f>(facts: &'f HintFacts<'_>, names: &BTreeSet<(&str, &str)>) -> Result<Vec<&'f OpRow>, AnalysisError> {
+    Ok(facts.select(|row| names.contains(&(&*row.program, &*row.name)))?.rows)
 }
 
-fn ids(rows: &[OpRow<'_>]) -> Vec<OpId> {
-    rows.iter().filter_map(|row| row.op()).collect()
+fn ids(rows: &[&OpRow]) -> Vec<OpId> {
+    rows.iter().filter_map(|row| row.op).collect()
 }
 
 fn sparse_wait(facts: &HintFacts<'_>) -> RuleResult {
@@ -133,9 +133,8 @@ fn sparse_wait(facts: &HintFacts<'_>) -> RuleResult {
 
 /// What is left of an op that no longer waits for so much of its time: its copies
 /// must still be made.
-fn without_wait(row: OpRow<'_>, percent: f64) -> f64 {
-    let floor =
-        row.rates().ideal_time_ps.filter(|_| row.total_time_ps() > 0).map(|ideal| ideal / row.total_time_ps() as f64);
+fn without_wait(row: &OpRow, percent: f64) -> f64 {
+    let floor = row.rates.ideal_time_ps.filter(|_| row.total_time_ps > 0).map(|ideal| ideal / row.total_time_ps as f64);
     (1.0 - percent / 100.0).max(floor.unwrap_or(0.0)).clamp(0.0, 1.0)
 }
 
@@ -143,17 +142,17 @@ fn dma_stall(facts: &HintFacts<'_>) -> RuleResult {
     let kernels = facts.report::<Kernels>().ok();
     let waiting = kernels.as_deref().and_then(|kernels| waiting_kernel(facts, kernels));
     let has_pipelines = kernels.iter().flat_map(|report| &report.kernels).any(|kernel| kernel.pipeline.is_some());
-    let stalled = facts.select(|row| row.is_leaf() && row.dma_stall_ps().is_some())?;
+    let stalled = facts.select(|row| row.is_leaf && row.dma_stall_ps.is_some())?;
     if stalled.rows.is_empty() && !has_pipelines {
         let why = "no op recorded stalls on DMA and no kernel its stages: see `systole analyze --only kernels` for how";
         return Err(AnalysisError::NotApplicable(why.to_owned()));
     }
     let limit = facts.limit(&DMA_STALL);
-    let sum = stalled.rows.iter().filter_map(|row| row.dma_stall_ps()).sum::<Picos>().ps();
+    let sum = stalled.rows.iter().filter_map(|row| row.dma_stall_ps).sum::<Picos>().ps();
     let busy = facts.ops()?.op_time_ps;
     let share = if busy > 0 { 100.0 * sum as f64 / busy as f64 } else { 0.0 };
     if share >= limit {
-        let factor = |row: &OpRow<'_>| Some((row.op()?, without_wait(*row, row.dma_stall_percent()?)));
+        let factor = |row: &&OpRow| Some((row.op?, without_wait(row, row.dma_stall_percent?)));
         let factors: Vec<_> = stalled.rows.iter().filter_map(factor).filter(|(_, factor)| *factor < 1.0).collect();
         return Ok(Some(Finding {
             statement: format!(
@@ -175,9 +174,9 @@ fn dma_stall(facts: &HintFacts<'_>) -> RuleResult {
     let Some((kernel, percent)) = waiting else { return Ok(None) };
     let report = kernels.as_deref();
     let own = report.iter().flat_map(|report| &report.ops).filter(|op| op.kernel == kernel.kernel);
-    let names = own.map(|op| (op.program.as_str(), op.op.as_str())).collect();
+    let names = own.map(|op| (&*op.program, &*op.op)).collect();
     let rows = named(facts, &names)?;
-    let factors = rows.iter().filter_map(|row| Some((row.op()?, without_wait(*row, percent))));
+    let factors = rows.iter().filter_map(|row| Some((row.op?, without_wait(row, percent))));
     let saving = PossibleSaving::ops("kernels that wait for DMA", factors.collect::<Vec<_>>());
     Ok(Some(Finding {
         statement: format!(
@@ -230,7 +229,7 @@ fn spills(facts: &HintFacts<'_>) -> RuleResult {
     let more = found.count();
     let others = if more > 0 { format!(" and {more} more") } else { String::new() };
     let own = report.ops.iter().filter(|op| op.kernel == kernel.kernel);
-    let names = own.map(|op| (op.program.as_str(), op.op.as_str())).collect();
+    let names = own.map(|op| (&*op.program, &*op.op)).collect();
     let number = |what: &str, value: f64| {
         HintEvidence::number(what, value, "mean over samples", Some(0.0)).by(Provenance::StaticCost)
     };
@@ -243,11 +242,11 @@ fn spills(facts: &HintFacts<'_>) -> RuleResult {
 }
 
 fn throttled(facts: &HintFacts<'_>) -> RuleResult {
-    let ratio = |row: OpRow<'_>| {
-        let at_default = row.time_at_default_clock_ps()?;
-        (row.total_time_ps() > 0).then(|| at_default / row.total_time_ps() as f64)
+    let ratio = |row: &OpRow| {
+        let at_default = row.time_at_default_clock_ps?;
+        (row.total_time_ps > 0).then(|| at_default / row.total_time_ps as f64)
     };
-    let slow = facts.select(|row| row.is_leaf() && ratio(row).is_some_and(|ratio| ratio < AT_CLOCK))?;
+    let slow = facts.select(|row| row.is_leaf && ratio(row).is_some_and(|ratio| ratio < AT_CLOCK))?;
     let recorded = facts.select(|row| ratio(row).is_some())?;
     let skipped = skipped(facts);
     if recorded.rows.is_empty() && skipped.is_none() {
@@ -256,7 +255,7 @@ fn throttled(facts: &HintFacts<'_>) -> RuleResult {
     }
     let (limit, most) = (facts.limit(&THROTTLED), facts.limit(&SKIPPED));
     if !slow.rows.is_empty() && slow.percent() >= limit {
-        let factors: Vec<(OpId, f64)> = slow.rows.iter().filter_map(|row| Some((row.op()?, ratio(*row)?))).collect();
+        let factors: Vec<(OpId, f64)> = slow.rows.iter().filter_map(|row| Some((row.op?, ratio(row)?))).collect();
         let lowest = factors.iter().map(|(_, ratio)| *ratio).fold(1.0, f64::min);
         return Ok(Some(Finding {
             statement: format!(

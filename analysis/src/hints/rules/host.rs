@@ -290,7 +290,7 @@ fn input_bound(facts: &HintFacts<'_>) -> RuleResult {
     let events = waiting.as_ref().map(|waiting| waiting.events(&[IdleCause::Input]));
     // Ops that wait show themselves.
     let waiting = waiting.filter(|waiting| waiting.time_ps >= device.infeed_ps.unwrap_or(0));
-    let infeed = facts.select(|row| row.category() == "infeed")?;
+    let infeed = facts.select(|row| &*row.category == "infeed")?;
     let time = device.gap_ps.saturating_add(device.infeed_ps.unwrap_or(0));
     let of = format!("{} from its first program to its last", device.name);
     Ok(Some(Finding {
@@ -342,13 +342,13 @@ const CALLBACKS: [&str; 6] =
 fn callbacks(facts: &HintFacts<'_>) -> RuleResult {
     let is_call = |name: &str| CALLBACKS.iter().any(|call| name.contains(call));
     let has_slices = facts.report::<Dcn>().is_ok_and(|report| !report.collectives.is_empty());
-    let wanted = |row: OpRow<'_>| {
+    let wanted = |row: &OpRow| {
         let exchange = row
-            .category()
+            .category
             .strip_prefix("host ")
             .is_some_and(|kind| matches!(kind, "send" | "send-done" | "recv" | "recv-done"));
-        let named = is_call(row.name()) || row.framework_name().is_some_and(is_call);
-        row.is_leaf() && (named || exchange && !has_slices)
+        let named = is_call(&row.name) || row.framework_name.as_deref().is_some_and(is_call);
+        row.is_leaf && (named || exchange && !has_slices)
     };
     let Some(found) = facts.heavy(&CALLBACK, wanted)? else { return Ok(None) };
     let saving = PossibleSaving::ops("calls to the host", found.vanish());

@@ -175,7 +175,7 @@ fn passes(facts: &HintFacts<'_>) -> RuleResult {
 
 /// Rows of each op, to look up what the table of matmuls does not hold.
 fn bound(facts: &HintFacts<'_>, row: &MatmulRow) -> Option<BoundBy> {
-    facts.ops().ok()?.rows.iter().find(|own| own.op() == row.op)?.rates().bound_by
+    facts.ops().ok()?.rows.iter().find(|own| own.op == row.op)?.rates.bound_by
 }
 
 /// Of operations to bytes from which a matmul of so many rows is no longer bound by

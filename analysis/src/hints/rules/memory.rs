@@ -122,13 +122,13 @@ static FULL: Threshold = Threshold {
 };
 
 /// What the op is by its category, or for a fusion by the name that XLA gave it.
-fn is_kind(row: OpRow<'_>, kinds: &[&str]) -> bool {
+fn is_kind(row: &OpRow, kinds: &[&str]) -> bool {
     let by_name = || {
-        let stem = row.name().trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+        let stem = row.name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
         let first = stem.trim_end_matches("_fusion");
         stem.ends_with("_fusion") && kinds.iter().any(|kind| first == *kind || first == kind.replace('-', "_"))
     };
-    !row.is_async() && row.is_leaf() && (kinds.contains(&row.category().trim_end_matches(" fusion")) || by_name())
+    !row.is_async && row.is_leaf && (kinds.contains(&row.category.trim_end_matches(" fusion")) || by_name())
 }
 
 fn layout(facts: &HintFacts<'_>) -> RuleResult {
@@ -142,7 +142,7 @@ fn slices(facts: &HintFacts<'_>) -> RuleResult {
     const KINDS: [&str; 2] = ["dynamic-slice", "dynamic-update-slice"];
     let Some(found) = facts.heavy(&SLICES, |row| is_kind(row, &KINDS))? else { return Ok(None) };
     // What is read and written must be moved; without recorded bytes the bound is all of it.
-    let least = |row: OpRow<'_>| Some(Picos::from_ps(row.rates().ideal_time_ps.unwrap_or(0.0) as i64));
+    let least = |row: &OpRow| Some(Picos::from_ps(row.rates.ideal_time_ps.unwrap_or(0.0) as i64));
     let saving = PossibleSaving::ops("slices", found.shrink(least));
     Ok(Some(found.finding("dynamic slices and their updates", facts.limit(&SLICES), saving)))
 }
@@ -156,7 +156,7 @@ fn gather(facts: &HintFacts<'_>) -> RuleResult {
 }
 
 fn remat(facts: &HintFacts<'_>) -> RuleResult {
-    let Some(found) = facts.heavy(&REMAT, |row| row.is_remat() && row.is_leaf())? else { return Ok(None) };
+    let Some(found) = facts.heavy(&REMAT, |row| row.is_remat && row.is_leaf)? else { return Ok(None) };
     let saving = PossibleSaving::ops("rematerialised ops", found.vanish());
     let mut finding = found.finding("ops computed a second time to save memory", facts.limit(&REMAT), saving);
     let full = facts.limit(&REMAT_FULL);
@@ -176,14 +176,14 @@ fn remat(facts: &HintFacts<'_>) -> RuleResult {
 
 /// Those of the host have another fix and another limit (K26).
 fn copy_wait(facts: &HintFacts<'_>) -> RuleResult {
-    let wanted = |row: OpRow<'_>| row.group() == OpGroup::AsyncWait && !row.waits_for_host();
+    let wanted = |row: &OpRow| row.group == OpGroup::AsyncWait && !row.waits_for_host;
     let Some(found) = facts.heavy(&COPY_WAIT, wanted)? else { return Ok(None) };
     let saving = PossibleSaving::ops("copies", found.vanish());
     Ok(Some(found.finding("waits for copies within the device", facts.limit(&COPY_WAIT), saving)))
 }
 
 fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
-    let wanted = |row: OpRow<'_>| row.waits_for_host();
+    let wanted = |row: &OpRow| row.waits_for_host;
     let Some(found) = facts.heavy(&OFFLOAD, wanted)? else { return Ok(None) };
     let what = "waits for copies to and from the host";
     let mut finding = found.finding(what, facts.limit(&OFFLOAD), PossibleSaving::Unknown);

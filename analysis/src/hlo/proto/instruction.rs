@@ -132,12 +132,12 @@ impl<'a> ProtoReader<'a> {
 }
 
 /// Everything in as much room as it takes.
-fn all<T>(items: impl ExactSizeIterator<Item = Result<T, HloDamage>>) -> Result<Box<[T]>, HloDamage> {
+fn all<T>(items: impl ExactSizeIterator<Item = Result<T, HloDamage>>) -> Result<Vec<T>, HloDamage> {
     let mut out = Vec::with_capacity(items.len());
     for item in items {
         out.push(item?);
     }
-    Ok(out.into_boxed_slice())
+    Ok(out)
 }
 
 fn read_facts(

@@ -82,7 +82,7 @@ impl<'a> TextReader<'a> {
         let id = InstructionId(self.module.instructions.len() as u32);
         let operands = hlo.operand_names().filter_map(|name| open.local.get(name).copied()).collect();
         let names = ["calls", "to_apply", "body", "condition"].into_iter().filter_map(|key| hlo.computation(key));
-        let called: Box<[ComputationId]> = names
+        let called: Vec<ComputationId> = names
             .filter_map(|name| self.computations.get(name).copied())
             .filter(|id| id.index() < parent as usize)
             .collect();

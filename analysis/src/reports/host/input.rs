@@ -39,7 +39,7 @@ pub struct InputReport {
     /// Every device that ran a program; without a TPU, every host that marks steps.
     pub devices: Vec<InputWait>,
     /// Every step, mean over the devices; `name` is its number.
-    pub steps: Box<[InputWait]>,
+    pub steps: Vec<InputWait>,
     /// By direction, host to device first.
     pub transfers: Vec<Transfers>,
 }
@@ -48,7 +48,7 @@ pub struct InputReport {
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct InputWait {
     /// Of what: a device or a step.
-    pub name: Box<str>,
+    pub name: String,
     /// The denominator: a step, or from the first program to the end of the last.
     pub length_ps: i64,
     /// Ops that wait for the host's queue; `None` without ops.
@@ -59,7 +59,7 @@ pub struct InputWait {
     pub percent: Option<f64>,
     /// The host event that waits most, where the host was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub event: Option<Box<str>>,
+    pub event: Option<String>,
 }
 
 /// Transfers in one direction.
@@ -93,7 +93,7 @@ impl Analysis for Input {
             Ok(gaps) => gaps,
             Err(no_device) => {
                 let found = hosts::waits(cx, no_device)?;
-                return Ok(InputReport { devices: found.hosts, steps: found.steps.into(), transfers: transfers(cx) });
+                return Ok(InputReport { devices: found.hosts, steps: found.steps, transfers: transfers(cx) });
             }
         };
         let classes = cx.classes();
@@ -124,7 +124,7 @@ fn between(device: &DeviceGaps) -> i64 {
     device.between.iter().filter(|part| part.cause == IdleCause::Input).map(|part| part.time_ps).sum::<Picos>().ps()
 }
 
-fn wait(name: impl Into<Box<str>>, length_ps: i64, infeed_ps: Option<i64>, gap_ps: i64) -> InputWait {
+fn wait(name: impl Into<String>, length_ps: i64, infeed_ps: Option<i64>, gap_ps: i64) -> InputWait {
     let percent = percent(infeed_ps.unwrap_or(0).saturating_add(gap_ps), length_ps);
     InputWait { name: name.into(), length_ps, infeed_ps, gap_ps, percent, event: None }
 }

@@ -9,6 +9,7 @@
 //! and work that a smaller tile would not need.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::Serialize;
 use trace_model::{Bundles, OpId, Picos};
@@ -36,9 +37,9 @@ pub struct CodeRow {
     #[serde(skip)]
     pub op: Option<OpId>,
     /// Program, with its id.
-    pub program: String,
+    pub program: Arc<str>,
     /// Instruction name.
-    pub name: String,
+    pub name: Arc<str>,
     /// Self time of all executions.
     pub self_time_ps: i64,
     /// The same of the windows of all cores.
@@ -77,7 +78,7 @@ impl Analysis for Code {
             return Err(AnalysisError::NotApplicable(what.to_owned()));
         }
         let ops = cx.report::<Ops>()?;
-        let described = |row: OpRow<'_>| Some((row.op()?, cx.model.op(row.op()?).bundles.as_deref()?));
+        let described = |row: &OpRow| Some((row.op?, cx.model.op(row.op?).bundles.as_deref()?));
         let rows: Vec<CodeRow> = ops
             .rows
             .iter()
@@ -96,7 +97,7 @@ impl Analysis for Code {
             ));
         }
         let spilling: Vec<&str> =
-            rows.iter().filter(|row| row.spills.max(row.fills) > Some(0)).map(|row| row.name.as_str()).collect();
+            rows.iter().filter(|row| row.spills.max(row.fills) > Some(0)).map(|row| &*row.name).collect();
         if !spilling.is_empty() {
             let more = if spilling.len() > SHOWN { " …" } else { "" };
             notes.push(format!(
@@ -113,7 +114,7 @@ impl Analysis for Code {
 /// Names that a note lists.
 const SHOWN: usize = 5;
 
-fn code_row(cx: &Context<'_>, row: OpRow<'_>, op: OpId, bundles: &Bundles) -> CodeRow {
+fn code_row(cx: &Context<'_>, row: &OpRow, op: OpId, bundles: &Bundles) -> CodeRow {
     let name = |unit: &trace_model::UnitSlots| cx.model.str(unit.unit).to_owned();
     let percents = bundles.units.iter().filter_map(|unit| Some((name(unit), unit.percent(bundles.count)?)));
     let slots_percent: BTreeMap<String, f64> = percents.collect();
@@ -122,12 +123,12 @@ fn code_row(cx: &Context<'_>, row: OpRow<'_>, op: OpId, bundles: &Bundles) -> Co
     let busiest = whole.max_by(|(_, a), (_, b)| a.total_cmp(b));
     let used = |wanted: &str| bundles.units.iter().find(|unit| cx.model.str(unit.unit) == wanted).map(|unit| unit.used);
     CodeRow {
-        op: row.op(),
-        program: row.program().to_owned(),
-        name: row.name().to_owned(),
-        self_time_ps: row.self_time_ps(),
-        self_of_total_percent: row.self_of_total_percent(),
-        occurrences: row.occurrences(),
+        op: row.op,
+        program: Arc::clone(&row.program),
+        name: Arc::clone(&row.name),
+        self_time_ps: row.self_time_ps,
+        self_of_total_percent: row.self_of_total_percent,
+        occurrences: row.occurrences,
         bundles: bundles.count,
         busiest: busiest.map(|(unit, _)| unit.clone()),
         busiest_percent: busiest.map(|(_, percent)| *percent),
@@ -228,7 +229,7 @@ mod tests {
                 .unwrap();
         let row = |at: usize| {
             let row: &CodeRow = &report.rows[at];
-            (row.name.as_str(), row.busiest.as_deref(), row.busiest_percent, row.spills, row.fills)
+            (&*row.name, row.busiest.as_deref(), row.busiest_percent, row.spills, row.fills)
         };
         assert_eq!(row(0), ("add", Some("VSTORE"), Some(60.0), Some(0), None));
         // Spilling stores are stores: 5 of 10 slots, and all of them for lack of registers.

@@ -7,6 +7,7 @@
 //! Time of the loop itself is its time without the ops inside: condition, control and gaps between ops.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::Serialize;
 use trace_model::{OpId, Picos, ProgramId, SliceRef, TrackKind};
@@ -37,9 +38,9 @@ pub struct LoopRow {
     #[serde(skip)]
     pub op: Option<OpId>,
     /// Program, with its id.
-    pub program: String,
+    pub program: Arc<str>,
     /// Instruction name.
-    pub name: String,
+    pub name: Arc<str>,
     /// Executions of the loop.
     pub occurrences: u64,
     /// Time of all executions.
@@ -65,9 +66,9 @@ pub struct LoopRow {
     /// Its share of the time of the loop.
     pub longest_op_percent: Option<f64>,
     /// `file:line`.
-    pub source: Option<String>,
+    pub source: Option<Arc<str>>,
     /// Provenance in the framework.
-    pub framework_name: Option<String>,
+    pub framework_name: Option<Arc<str>>,
 }
 
 /// What ran inside a loop.
@@ -90,11 +91,11 @@ impl Analysis for Loops {
         let ops = cx.report::<Ops>()?;
         let classes = cx.classes();
         let is_loop = |op: OpId| classes.category(op) == "while";
-        let mut rows: Vec<OpRow<'_>> = ops.rows.iter().filter(|row| row.op().is_some_and(is_loop)).collect();
+        let mut rows: Vec<&OpRow> = ops.rows.iter().filter(|row| row.op.is_some_and(is_loop)).collect();
         if rows.is_empty() {
             return Err(AnalysisError::NotApplicable("no loop ran: the capture has no while op".to_owned()));
         }
-        rows.sort_by_key(|row| std::cmp::Reverse(row.total_time_ps()));
+        rows.sort_by_key(|row| std::cmp::Reverse(row.total_time_ps));
         let inside = inside_of_loops(cx, is_loop)?;
         let rows: Vec<LoopRow> = rows.into_iter().map(|row| loop_row(cx, row, &inside)).collect();
         let notes = notes(&rows);
@@ -164,34 +165,34 @@ fn iterations(
     ops_by_count.into_iter().max_by_key(|&(count, ops)| (ops, std::cmp::Reverse(count))).map(|(count, _)| count)
 }
 
-fn loop_row(cx: &Context<'_>, row: OpRow<'_>, inside: &BTreeMap<OpId, LoopBody>) -> LoopRow {
-    let inside = row.op().and_then(|op| inside.get(&op));
+fn loop_row(cx: &Context<'_>, row: &OpRow, inside: &BTreeMap<OpId, LoopBody>) -> LoopRow {
+    let inside = row.op.and_then(|op| inside.get(&op));
     let iterations = inside.map(|inside| &inside.iterations).filter(|iterations| !iterations.is_empty());
     let sum: Option<u64> = iterations.map(|iterations| iterations.iter().sum());
     let mean = |whole: f64| Some(whole / sum.filter(|&sum| sum > 0)? as f64);
     // Executions without a single op inside tell no iterations and belong to no mean.
-    let complete = iterations.is_some_and(|iterations| iterations.len() as u64 == row.occurrences());
+    let complete = iterations.is_some_and(|iterations| iterations.len() as u64 == row.occurrences);
     let per_iteration = |time: i64| mean(time as f64).filter(|_| complete);
     let longest = inside.and_then(|inside| inside.time.iter().max_by_key(|&(_, &time)| time));
-    let own = crate::reports::ops::op_stats::percent(row.self_time_ps(), row.total_time_ps());
+    let own = crate::reports::ops::op_stats::percent(row.self_time_ps, row.total_time_ps);
     LoopRow {
-        op: row.op(),
-        program: row.program().to_owned(),
-        name: row.name().to_owned(),
-        occurrences: row.occurrences(),
-        total_time_ps: row.total_time_ps(),
-        known_trip_count: row.op().and_then(|op| cx.instruction(op)).and_then(|it| it.attributes().trip_count),
+        op: row.op,
+        program: Arc::clone(&row.program),
+        name: Arc::clone(&row.name),
+        occurrences: row.occurrences,
+        total_time_ps: row.total_time_ps,
+        known_trip_count: row.op.and_then(|op| cx.instruction(op)).and_then(|it| it.attributes().trip_count),
         measured_trip_count: iterations.and_then(|all| Some(sum? as f64 / all.len() as f64)),
         measured_range: iterations.and_then(|all| Some((*all.iter().min()?, *all.iter().max()?))),
         ops_per_iteration: inside.and_then(|inside| mean(inside.ops as f64)),
-        iteration_time_ps: per_iteration(row.total_time_ps()),
-        iteration_own_time_ps: per_iteration(row.self_time_ps()),
+        iteration_time_ps: per_iteration(row.total_time_ps),
+        iteration_own_time_ps: per_iteration(row.self_time_ps),
         own_of_iteration_percent: own,
         longest_op: longest.map(|(&op, _)| cx.model.str(cx.model.op(op).name).to_owned()),
         longest_op_percent: longest
-            .and_then(|(_, &time)| crate::reports::ops::op_stats::percent(time.ps(), row.total_time_ps())),
-        source: row.source().map(str::to_owned),
-        framework_name: row.framework_name().map(str::to_owned),
+            .and_then(|(_, &time)| crate::reports::ops::op_stats::percent(time.ps(), row.total_time_ps)),
+        source: row.source.clone(),
+        framework_name: row.framework_name.clone(),
     }
 }
 

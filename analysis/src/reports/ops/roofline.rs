@@ -14,7 +14,7 @@ mod point;
 
 use serde::Serialize;
 
-pub use point::{MemoryPoint, RooflinePoint, StepWork};
+pub use point::{MemoryPoint, RooflinePoint};
 
 use trace_model::Picos;
 
@@ -50,7 +50,7 @@ pub struct RooflineReport {
     pub average_step: Option<RooflinePoint>,
     /// Each step, where a trace has few.
     #[schemars(with = "Vec<RooflinePoint>")]
-    pub steps: Box<[StepWork]>,
+    pub steps: Vec<RooflinePoint>,
     /// Each device over its window.
     pub devices: Vec<RooflinePoint>,
     /// Ops by self time, the largest first.
@@ -139,8 +139,8 @@ impl Analysis for Roofline {
 const MAX_STEP_ROWS: usize = 200_000;
 
 /// The average step and each step; none outside the whole trace and where the steps are not the devices'.
-fn steps(cx: &Context<'_>) -> Result<(Option<RooflinePoint>, Box<[StepWork]>), AnalysisError> {
-    let none = Ok((None, Box::default()));
+fn steps(cx: &Context<'_>) -> Result<(Option<RooflinePoint>, Vec<RooflinePoint>), AnalysisError> {
+    let none = Ok((None, Vec::new()));
     let Ok(report) = cx.report::<Steps>() else { return none };
     if cx.scope != Scope::WholeTrace {
         return none;
@@ -150,7 +150,7 @@ fn steps(cx: &Context<'_>) -> Result<(Option<RooflinePoint>, Box<[StepWork]>), A
     let over = |name: &str, first: u32, last: u32, count: u32| {
         let cores = op_stats::cores_without_duty(&cx.scoped(Scope::Steps { first, last }))?;
         let cores: Vec<CoreWork> = cores.iter().map(CoreOps::core_work).collect();
-        Ok::<_, AnalysisError>(StepWork::of_cores(name, &cores, 0, count))
+        Ok::<_, AnalysisError>(RooflinePoint::of_cores(name, &cores, 0, count))
     };
     // Steps of the host may lie where no device runs.
     let Ok(average) =
@@ -161,32 +161,29 @@ fn steps(cx: &Context<'_>) -> Result<(Option<RooflinePoint>, Box<[StepWork]>), A
     let rows = (cx.model.ops().len() + cx.model.labels().len()) * cx.tensor_cores().len();
     let few = rows.saturating_mul(report.steps.len()) <= MAX_STEP_ROWS;
     let each = report.steps.iter().filter(|_| few);
-    let each = each.filter_map(|step| {
-        let own = over(&format!("Step {}", step.label), step.number, step.number, 1).ok()?;
-        Some(own.beside(&average))
-    });
+    let each = each.filter_map(|step| over(&format!("Step {}", step.label), step.number, step.number, 1).ok());
     let each = each.collect();
-    Ok((Some(average.point()), each))
+    Ok((Some(average), each))
 }
 
 fn roofline(ops: &OpsReport) -> RooflineReport {
     let peaks = &ops.peaks;
     let cores: Vec<CoreWork> = ops.cores.iter().map(CoreOps::core_work).collect();
-    let host_io = ops.rows.iter().filter(|row| matches!(row.category(), "infeed" | "outfeed"));
-    let host_io = host_io.map(OpRow::self_time_ps).sum::<Picos>().ps();
-    let points = ops.rows.iter().filter(|row| !row.is_async() && has_work(*row));
+    let host_io = ops.rows.iter().filter(|row| matches!(&*row.category, "infeed" | "outfeed"));
+    let host_io = host_io.map(|row| row.self_time_ps).sum::<Picos>().ps();
+    let points = ops.rows.iter().filter(|row| !row.is_async && has_work(row));
     let ridges = BoundBy::ALL.into_iter().filter(|&limit| limit != BoundBy::Compute).filter_map(|memory| {
         let flops_per_byte = peaks.flops?.per_second / memory.peak(peaks)?.per_second;
         Some(RooflineRidge { memory, flops_per_byte })
     });
     RooflineReport {
         ridges: ridges.collect(),
-        program: RooflinePoint::of_cores("Program", &cores, 0),
+        program: RooflinePoint::of_cores("Program", &cores, 0, 1),
         program_without_host_io: (host_io > 0)
-            .then(|| RooflinePoint::of_cores("Program without infeed and outfeed", &cores, host_io)),
+            .then(|| RooflinePoint::of_cores("Program without infeed and outfeed", &cores, host_io, 1)),
         ici: None,
         average_step: None,
-        steps: Box::default(),
+        steps: Vec::new(),
         devices: ops
             .cores
             .iter()
@@ -202,7 +199,7 @@ fn roofline(ops: &OpsReport) -> RooflineReport {
 }
 
 /// An op about which nothing but time is known has no place in the plot.
-fn has_work(row: OpRow<'_>) -> bool {
+fn has_work(row: &OpRow) -> bool {
     let work = row.work();
     BoundBy::ALL.into_iter().any(|limit| limit.amount(&work).is_some_and(|amount| amount > 0.0))
 }
@@ -219,8 +216,7 @@ impl Tabular for RooflineReport {
         let points = whole.chain(&self.devices).chain(&self.ops);
         let mut tables = vec![self.table("roofline", "Roofline", points).notes(notes).build()];
         if !self.steps.is_empty() {
-            let points: Vec<RooflinePoint> = self.steps.iter().map(StepWork::point).collect();
-            tables.push(self.table("roofline_steps", "Roofline of each step", &points).build());
+            tables.push(self.table("roofline_steps", "Roofline of each step", &self.steps).build());
         }
         tables
     }
@@ -314,7 +310,7 @@ mod tests {
         let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
         let report = Roofline::run(&cx).unwrap();
         let bound = |name: &str| {
-            let point = report.ops.iter().find(|point| point.name == name).unwrap();
+            let point = report.ops.iter().find(|point| *point.name == *name).unwrap();
             (point.bound_by, point.efficiency_percent.is_some())
         };
         assert_eq!(bound("all-reduce.1"), (Some(BoundBy::LinksOrWaiting), false));
@@ -343,8 +339,8 @@ mod tests {
         near(&report.program, 300_000, 100.0 * 80.0 / 300.0);
         near(report.program_without_host_io.as_ref().unwrap(), 160_000, 50.0);
         near(report.average_step.as_ref().unwrap(), 150_000, 100.0 * 40.0 / 150.0);
-        near(&report.steps[0].point(), 100_000, 40.0);
-        near(&report.steps[1].point(), 200_000, 20.0);
+        near(&report.steps[0], 100_000, 40.0);
+        near(&report.steps[1], 200_000, 20.0);
         let memory = report.program.memories[0];
         assert_eq!((memory.memory, report.program.memories.len()), (BoundBy::Hbm, 1));
         assert!((memory.flops_per_byte.unwrap() - 20.0).abs() < 1e-9);

@@ -279,10 +279,9 @@ fn names_of(ops: &OpsReport, group: OpGroup) -> String {
     const SHOWN: usize = 3;
     const LONGEST: usize = 40;
     let mut names: Vec<&str> = Vec::new();
-    for row in ops.rows.iter().filter(|row| row.group() == group) {
-        let number =
-            row.name().rfind('.').filter(|&dot| row.name()[dot + 1..].bytes().all(|byte| byte.is_ascii_digit()));
-        let name = number.map_or(row.name(), |dot| &row.name()[..dot]);
+    for row in ops.rows.iter().filter(|row| row.group == group) {
+        let number = row.name.rfind('.').filter(|&dot| row.name[dot + 1..].bytes().all(|byte| byte.is_ascii_digit()));
+        let name = number.map_or(&*row.name, |dot| &row.name[..dot]);
         if !names.contains(&name) {
             names.push(name);
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use analysis::reports::ops::op_stats::{OpRows, Ops};
+use analysis::reports::ops::op_stats::{OpRow, Ops};
 use analysis::what_if::{Replay, Scenario};
 use analysis::{AnalysisError, Report, glob};
 use clap::Args;
@@ -126,14 +126,14 @@ fn of_ops(pattern: &str, factor: f64, session: &Session, args: &WhatifArgs) -> R
         None => chosen(&ops.rows, factor, |name| glob(pattern, name)),
     };
     if factors.is_empty() {
-        let some: Vec<&str> = ops.rows.iter().take(3).map(analysis::reports::ops::op_stats::OpRow::name).collect();
+        let some: Vec<&str> = ops.rows.iter().take(3).map(|row| &*row.name).collect();
         return Err(wrong(format!("no op has such a name; the first are {}", some.join(", "))));
     }
     Ok(Scenario::Ops { what: pattern.to_owned(), factors })
 }
 
-fn chosen(rows: &OpRows, factor: f64, wanted: impl Fn(&str) -> bool) -> BTreeMap<trace_model::OpId, f64> {
-    rows.iter().filter(|row| wanted(row.name())).filter_map(|row| Some((row.op()?, factor))).collect()
+fn chosen(rows: &[OpRow], factor: f64, wanted: impl Fn(&str) -> bool) -> BTreeMap<trace_model::OpId, f64> {
+    rows.iter().filter(|row| wanted(&row.name)).filter_map(|row| Some((row.op?, factor))).collect()
 }
 
 #[cfg(test)]

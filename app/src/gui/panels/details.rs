@@ -256,7 +256,7 @@ fn op_ui(ui: &mut Ui, sight: PanelContext<'_>, slice: SliceRef<'_>) {
 /// True where there was something to say.
 fn limits_ui(ui: &mut Ui, sight: PanelContext<'_>, slice: SliceRef<'_>, op: OpId) -> bool {
     let ops = sight.reports.get::<Ops>().ok().flatten();
-    let ops = ops.and_then(|report| Some((report, report.rows.iter().find(|row| row.op() == Some(op))?)));
+    let ops = ops.and_then(|report| Some((report, report.rows.iter().find(|row| row.op == Some(op))?)));
     let overlap = sight.reports.get::<Overlap>().ok().flatten();
     let transfer = overlap.and_then(|report| transfer_of(&sight.trace.model, report, slice));
     if ops.is_none() && transfer.is_none() {
@@ -266,7 +266,7 @@ fn limits_ui(ui: &mut Ui, sight: PanelContext<'_>, slice: SliceRef<'_>, op: OpId
     Grid::new("limits").num_columns(2).spacing([14.0, 3.0]).show(ui, |ui| {
         if let Some((report, of_op)) = ops {
             let (flops, hbm) = (report.peaks.flops_text(), report.peaks.hbm_text());
-            if let Some(bound) = of_op.rates().bound_by {
+            if let Some(bound) = of_op.rates.bound_by {
                 row(
                     ui,
                     "Bound by",
@@ -274,24 +274,24 @@ fn limits_ui(ui: &mut Ui, sight: PanelContext<'_>, slice: SliceRef<'_>, op: OpId
                     &format!("The limit that it comes nearest to. Peaks: {flops}; {hbm}"),
                 );
             }
-            if let Some((limit, at)) = of_op.rates().beyond_peak {
+            if let Some((limit, at)) = of_op.rates.beyond_peak {
                 let text = format!("{} of {}", number(at, Unit::Percent), limit.title());
                 row(ui, "Impossible rate", &text, "Its costs, or the peak, are wrong: systole doctor says more.");
             }
             // An execution without length says nothing of its speed.
             let dur = Some(slice.measured_dur().ps()).filter(|&ps| ps > 0);
-            if let Some((all, dur)) = of_op.rates().efficiency_percent.zip(dur) {
-                let own = all * of_op.mean_time_ps() / dur as f64;
+            if let Some((all, dur)) = of_op.rates.efficiency_percent.zip(dur) {
+                let own = all * of_op.mean_time_ps / dur as f64;
                 let about = format!(
                     "Least time that the tightest known limit allows for its work (by the compiler's cost model), of \
                      the time of this execution; of all {} executions: {}",
-                    of_op.occurrences(),
+                    of_op.occurrences,
                     number(all, Unit::Percent),
                 );
                 row(ui, "  of that limit", &number(own, Unit::Percent), &about);
             }
-            if let Some(share) = of_op.self_of_op_time_percent() {
-                let about = format!("Self time of all {} executions, of that of all ops", of_op.occurrences());
+            if let Some(share) = of_op.self_of_op_time_percent {
+                let about = format!("Self time of all {} executions, of that of all ops", of_op.occurrences);
                 row(ui, "All of it", &format!("{} of op time", number(share, Unit::Percent)), &about);
             }
         }

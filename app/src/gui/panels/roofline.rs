@@ -115,7 +115,7 @@ fn own_of<'a>(sight: PanelContext<'_>, report: &'a RooflineReport) -> Option<Pla
     let op = model.op(model.slice(sight.state.place.selection?).op()?);
     let program = op.program.map(|program| model.program_title(program)).unwrap_or_default();
     let name = model.str(op.name);
-    report.ops.iter().find(|point| point.name == name && point.program == program).and_then(PlacedPoint::of)
+    report.ops.iter().find(|point| *point.name == *name && *point.program == *program).and_then(PlacedPoint::of)
 }
 
 fn head_ui(ui: &mut Ui, report: &RooflineReport, memory: &mut RooflinePlot) {
@@ -235,7 +235,7 @@ fn decade(exponent: f64, unit: &str) -> String {
 }
 
 fn point_ui(ui: &mut Ui, point: &RooflinePoint) {
-    ui.label(RichText::new(&point.name).strong());
+    ui.label(RichText::new(&*point.name).strong());
     if !point.program.is_empty() {
         ui.weak(format!("{} · {}", point.group.title(), point.program));
     }

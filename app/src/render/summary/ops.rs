@@ -2,7 +2,7 @@
 
 use analysis::hardware::limits::BoundBy;
 use analysis::hardware::peaks::Peaks;
-use analysis::reports::ops::op_stats::{OpRow, OpRows, Ops, OpsReport};
+use analysis::reports::ops::op_stats::{OpRow, Ops, OpsReport};
 use analysis::{Cell, Column, Provenance, Table, Unit};
 use trace_model::{Picos, without_number};
 
@@ -18,7 +18,7 @@ const ROWS: usize = 8;
 /// are one only if they are called in one place: unnamed ones share their name.
 struct OpFamily<'a> {
     name: &'a str,
-    rows: Vec<OpRow<'a>>,
+    rows: Vec<&'a OpRow>,
     self_time_ps: i64,
 }
 
@@ -56,18 +56,18 @@ pub fn top(document: &Document, layout: &TextLayout) -> String {
 }
 
 /// Most self time first; `rows` come in that order, so ties keep it.
-fn families(rows: &OpRows) -> Vec<OpFamily<'_>> {
+fn families(rows: &[OpRow]) -> Vec<OpFamily<'_>> {
     let mut index = std::collections::BTreeMap::new();
     let mut families: Vec<OpFamily<'_>> = Vec::new();
     for row in rows.iter() {
-        let name = without_number(row.name());
-        let place = row.is_custom_call().then(|| row.source()).flatten();
-        let at = *index.entry((name, row.category(), place)).or_insert_with(|| {
+        let name = without_number(&row.name);
+        let place = row.is_custom_call.then(|| row.source.as_deref()).flatten();
+        let at = *index.entry((name, &*row.category, place)).or_insert_with(|| {
             families.push(OpFamily { name, rows: Vec::new(), self_time_ps: 0 });
             families.len() - 1
         });
         families[at].rows.push(row);
-        families[at].self_time_ps = families[at].self_time_ps.saturating_add(row.self_time_ps());
+        families[at].self_time_ps = families[at].self_time_ps.saturating_add(row.self_time_ps);
     }
     families.sort_by_key(|family| std::cmp::Reverse(family.self_time_ps));
     families
@@ -77,17 +77,17 @@ fn row(family: &OpFamily<'_>, report: &OpsReport) -> Vec<Cell> {
     let total_time_ps = report.total_time_ps;
     let text = |text: Option<String>| text.filter(|text| !text.is_empty()).map_or(Cell::Missing, Cell::Text);
     let first = family.rows[0];
-    let name = if family.rows.len() == 1 { first.name() } else { family.name };
+    let name = if family.rows.len() == 1 { &first.name } else { family.name };
     let share = (total_time_ps > 0).then(|| 100.0 * family.self_time_ps as f64 / total_time_ps as f64);
     vec![
         Cell::text(name),
-        text(Some(first.category().to_owned())),
+        text(Some(first.category.to_string())),
         Cell::count(family.rows.len() as u64),
-        Cell::count(family.rows.iter().map(|row| row.occurrences()).sum()),
+        Cell::count(family.rows.iter().map(|row| row.occurrences).sum()),
         Cell::Int(family.self_time_ps),
         Cell::maybe(share),
         text(limit(family, &report.peaks)),
-        text(first.source().as_ref().map(|source| source.rsplit('/').next().unwrap_or(source).to_owned())),
+        text(first.source.as_ref().map(|source| source.rsplit('/').next().unwrap_or(source).to_owned())),
     ]
 }
 
@@ -97,15 +97,15 @@ fn row(family: &OpFamily<'_>, report: &OpsReport) -> Vec<Cell> {
 fn limit(family: &OpFamily<'_>, peaks: &Peaks) -> Option<String> {
     peaks.flops.or(peaks.hbm)?;
     let percent = |value| number::value(value, Unit::Percent);
-    if family.rows.iter().any(|row| row.rates().beyond_peak.is_some()) {
+    if family.rows.iter().any(|row| row.rates.beyond_peak.is_some()) {
         return Some("impossible".to_owned());
     }
-    if family.rows[0].rates().bound_by == Some(BoundBy::LinksOrWaiting) {
+    if family.rows[0].rates.bound_by == Some(BoundBy::LinksOrWaiting) {
         return Some("links/wait".to_owned());
     }
-    let ideal: f64 = family.rows.iter().map(|row| row.rates().ideal_time_ps).sum::<Option<f64>>()?;
-    let total: f64 = family.rows.iter().map(|row| row.total_time_ps() as f64).sum();
-    let limit = family.rows[0].rates().bound_by?;
+    let ideal: f64 = family.rows.iter().map(|row| row.rates.ideal_time_ps).sum::<Option<f64>>()?;
+    let total: f64 = family.rows.iter().map(|row| row.total_time_ps as f64).sum();
+    let limit = family.rows[0].rates.bound_by?;
     (total > 0.0).then(|| format!("{} {}", percent((100.0 * ideal / total).min(100.0)), limit.title()))
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analysis::reports::ops::op_stats::{OpRow, OpRows};
+use analysis::reports::ops::op_stats::OpRow;
 use analysis::{OpGroup, Table, Unit};
 use trace_model::{OpId, Picos};
 
@@ -116,17 +116,17 @@ impl OpNode {
         }
     }
 
-    fn leaf(row: OpRow<'_>) -> Self {
-        let known = row.rates().efficiency_percent.filter(|percent| percent.is_finite());
+    fn leaf(row: &OpRow) -> Self {
+        let known = row.rates.efficiency_percent.filter(|percent| percent.is_finite());
         Self {
-            self_time_ps: row.self_time_ps(),
-            occurrences: row.occurrences(),
-            ideal_ps: known.map_or(0.0, |percent| row.self_time_ps() as f64 * percent / 100.0),
-            known_ps: known.map_or(0, |_| row.self_time_ps()),
-            wait_ps: if row.is_async() || row.collective().is_some() { row.self_time_ps() } else { 0 },
-            ops: row.op().into_iter().collect(),
-            group: row.group(),
-            ..Self::branch(row.name().to_owned())
+            self_time_ps: row.self_time_ps,
+            occurrences: row.occurrences,
+            ideal_ps: known.map_or(0.0, |percent| row.self_time_ps as f64 * percent / 100.0),
+            known_ps: known.map_or(0, |_| row.self_time_ps),
+            wait_ps: if row.is_async || row.collective.is_some() { row.self_time_ps } else { 0 },
+            ops: row.op.into_iter().collect(),
+            group: row.group,
+            ..Self::branch(row.name.to_string())
         }
     }
 
@@ -151,9 +151,9 @@ impl OpNode {
 }
 
 /// The tree; its root stands for all ops.
-pub fn tree(rows: &OpRows, by: TreeGrouping) -> OpNode {
+pub fn tree(rows: &[OpRow], by: TreeGrouping) -> OpNode {
     let mut root = OpTreeBuilder::default();
-    for row in rows.iter().filter(|row| row.group() != OpGroup::Idle) {
+    for row in rows.iter().filter(|row| row.group != OpGroup::Idle) {
         let mut at = &mut root;
         for part in path(row, by) {
             at = at.branches.entry(part).or_default();
@@ -180,21 +180,21 @@ impl OpTreeBuilder {
 }
 
 /// The branches around an op, outermost first.
-fn path(row: OpRow<'_>, by: TreeGrouping) -> Vec<String> {
+fn path(row: &OpRow, by: TreeGrouping) -> Vec<String> {
     /// Deeper names of frameworks are of no use to anybody.
     const DEEPEST: usize = 8;
     let none = |what: &str| vec![format!("(no {what})")];
     match by {
-        TreeGrouping::Program => vec![row.program().to_owned(), row.category().to_owned()],
-        TreeGrouping::Category => vec![row.category().to_owned()],
-        TreeGrouping::Source => match row.source() {
+        TreeGrouping::Program => vec![row.program.to_string(), row.category.to_string()],
+        TreeGrouping::Category => vec![row.category.to_string()],
+        TreeGrouping::Source => match row.source.as_deref() {
             None | Some("") => none("source"),
             Some(source) => match source.rsplit_once(':') {
                 Some((file, line)) => vec![file.to_owned(), format!("line {line}")],
                 None => vec![source.to_owned()],
             },
         },
-        TreeGrouping::Scope => match row.framework_name() {
+        TreeGrouping::Scope => match row.framework_name.as_deref() {
             None | Some("") => none("framework name"),
             Some(name) => {
                 let parts: Vec<&str> = name.split('/').filter(|part| !part.is_empty()).collect();
@@ -229,11 +229,11 @@ mod tests {
         );
         let session = Session::from_model(trace, Options::default());
         let report = session.report::<Ops>(Scope::WholeTrace).unwrap();
-        let whole: i64 = report.rows.iter().map(OpRow::self_time_ps).sum();
+        let whole: i64 = report.rows.iter().map(|row| row.self_time_ps).sum();
         for (by, _) in TreeGrouping::ALL {
             let tree = tree(&report.rows, by);
             assert_eq!(tree.self_time_ps, whole, "{by:?}");
-            assert_eq!(tree.ops.len(), report.rows.iter().filter(|row| row.op().is_some()).count());
+            assert_eq!(tree.ops.len(), report.rows.iter().filter(|row| row.op.is_some()).count());
             assert!(tree.children.is_sorted_by(|a, b| a.self_time_ps >= b.self_time_ps));
         }
         let by_category = tree(&report.rows, TreeGrouping::Category);

@@ -104,7 +104,7 @@ impl OpenTrace {
     pub fn by_efficiency(&self, report: &OpsReport) -> Vec<ColorKey> {
         let mut by_op = vec![None; self.model.ops().len()];
         for row in report.rows.iter() {
-            if let (Some(op), Some(percent)) = (row.op(), row.rates().efficiency_percent)
+            if let (Some(op), Some(percent)) = (row.op, row.rates.efficiency_percent)
                 && let Some(slot) = by_op.get_mut(op.index())
             {
                 *slot = Some(percent);

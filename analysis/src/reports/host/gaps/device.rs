@@ -117,9 +117,9 @@ impl<'a> GapCollector<'a> {
             programs: ran as u64,
             idle_ps: idle.iter().map(|gap| gap.range.dur().ps()).fold(0, i64::saturating_add),
             count: idle.iter().filter(|gap| gap.place() == GapPlace::Between).count() as u64,
-            before: Box::default(),
-            between: Box::default(),
-            after: Box::default(),
+            before: Vec::new(),
+            between: Vec::new(),
+            after: Vec::new(),
             gaps: Vec::with_capacity(listed.len()),
             steps: Vec::new(),
             inside: None,
@@ -219,7 +219,7 @@ impl<'a> GapCollector<'a> {
         }
         let is_listed = self.listed.last() == Some(&self.idle.len());
         let place = gap.place();
-        let causes = if is_listed || place != GapPlace::Between { self.own.causes(names) } else { Box::default() };
+        let causes = if is_listed || place != GapPlace::Between { self.own.causes(names) } else { Vec::new() };
         if is_listed {
             self.listed.pop();
             let mut name = |program: Option<SliceId>| Some(names.of(self.model.slice(program?).label_id()));

@@ -23,6 +23,7 @@ mod tally;
 mod tests;
 
 use serde::{Serialize, Serializer};
+use std::sync::Arc;
 use trace_model::{GroupId, Picos, SourceId, TimeRange, Timestamp};
 
 pub(crate) use activity::HostEventKinds;
@@ -32,7 +33,6 @@ pub use inside::InsidePrograms;
 use device::GapCollector;
 use tally::ReportNames;
 
-use crate::engine::SharedName;
 use crate::engine::{Analysis, AnalysisError, Context, Percent, counted};
 use crate::engine::{Metric, Provenance};
 use crate::facts::host_class::host_threads;
@@ -104,7 +104,7 @@ impl CauseTime {
 /// Time of host events of one name.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct EventTime {
-    pub name: SharedName,
+    pub name: Arc<str>,
     pub time_ps: i64,
 }
 
@@ -157,11 +157,11 @@ pub struct DeviceGaps {
     /// Gaps between programs.
     pub count: u64,
     /// Idle time before the first program, by cause.
-    pub before: Box<[CauseTime]>,
+    pub before: Vec<CauseTime>,
     /// Idle time between programs, by cause.
-    pub between: Box<[CauseTime]>,
+    pub between: Vec<CauseTime>,
     /// Idle time after the last program, by cause.
-    pub after: Box<[CauseTime]>,
+    pub after: Vec<CauseTime>,
     /// The longest gaps, the longest first; at most 100.
     pub gaps: Vec<Gap>,
     /// Idle time within each step.
@@ -185,11 +185,11 @@ pub struct Gap {
     /// The step that it starts in.
     pub step: Option<u32>,
     /// The program before it.
-    pub after: Option<SharedName>,
+    pub after: Option<Arc<str>>,
     /// The program after it.
-    pub before: Option<SharedName>,
+    pub before: Option<Arc<str>>,
     /// What the host did meanwhile; adds up to the length.
-    pub causes: Box<[CauseTime]>,
+    pub causes: Vec<CauseTime>,
 }
 
 impl Gap {
@@ -208,7 +208,7 @@ pub struct StepGaps {
     /// Its length on the clock of the host: the denominator.
     pub length_ps: i64,
     /// Idle time by cause.
-    pub causes: Box<[CauseTime]>,
+    pub causes: Vec<CauseTime>,
 }
 
 impl StepGaps {

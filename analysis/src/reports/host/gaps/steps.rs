@@ -29,7 +29,7 @@ impl StepSums {
 
     fn of(spans: Vec<(u32, TimeRange)>) -> Self {
         let empty =
-            |&(step, range): &(u32, TimeRange)| StepGaps { step, length_ps: range.dur().ps(), causes: Box::default() };
+            |&(step, range): &(u32, TimeRange)| StepGaps { step, length_ps: range.dur().ps(), causes: Vec::new() };
         let mut coming: Vec<usize> = (0..spans.len()).collect();
         coming.sort_unstable_by_key(|&at| std::cmp::Reverse(spans[at].1.start));
         let mut latest = Timestamp::from_ps(i64::MIN);

@@ -2,17 +2,17 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use trace_model::{LabelId, Picos, StringId, TraceModel};
 
 use super::cause::IdleCause;
 use super::{CauseTime, EventTime};
-use crate::engine::SharedName;
 
 /// Names for reports, each of them once.
 pub(super) struct ReportNames<'a> {
     model: &'a TraceModel,
-    known: BTreeMap<StringId, SharedName>,
+    known: BTreeMap<StringId, Arc<str>>,
 }
 
 impl<'a> ReportNames<'a> {
@@ -20,7 +20,7 @@ impl<'a> ReportNames<'a> {
         Self { model, known: BTreeMap::new() }
     }
 
-    pub fn of(&mut self, label: LabelId) -> SharedName {
+    pub fn of(&mut self, label: LabelId) -> Arc<str> {
         let name = self.model.label(label).name;
         self.known.entry(name).or_insert_with(|| self.model.str(name).into()).clone()
     }
@@ -46,7 +46,7 @@ impl CauseTimes {
     }
 
     /// Causes in their order.
-    pub fn causes(&self, names: &mut ReportNames<'_>) -> Box<[CauseTime]> {
+    pub fn causes(&self, names: &mut ReportNames<'_>) -> Vec<CauseTime> {
         let cause = |cause: IdleCause| {
             let parts = || self.0.range((cause, None)..).take_while(move |((of, _), _)| *of == cause);
             let time: Picos = parts().map(|(_, &time)| time).sum();

@@ -71,11 +71,11 @@ pub(super) struct Waits {
 struct HostSum {
     length_ps: i64,
     gap_ps: i64,
-    events: BTreeMap<Box<str>, i64>,
+    events: BTreeMap<String, i64>,
 }
 
 impl HostSum {
-    fn add(&mut self, range: TimeRange, gap_ps: i64, events: BTreeMap<Box<str>, i64>) {
+    fn add(&mut self, range: TimeRange, gap_ps: i64, events: BTreeMap<String, i64>) {
         self.length_ps = self.length_ps.saturating_add(range.dur().ps());
         self.gap_ps = self.gap_ps.saturating_add(gap_ps);
         for (name, time) in events {
@@ -87,7 +87,7 @@ impl HostSum {
 
 struct InputWaits {
     spans: IntervalSet,
-    events: BTreeMap<Box<str>, i64>,
+    events: BTreeMap<String, i64>,
 }
 
 struct InputWatch<'a> {
@@ -113,7 +113,7 @@ impl InputWatch<'_> {
     fn within(&self, step: &Step, range: TimeRange) -> InputWaits {
         let model = self.cx.model;
         let source = step.spans.first().map(|span| model.group(span.group).source);
-        let (mut spans, mut events) = (Vec::new(), BTreeMap::<Box<str>, i64>::new());
+        let (mut spans, mut events) = (Vec::new(), BTreeMap::<String, i64>::new());
         for &track in self.threads.iter().filter(|&&track| Some(model.group(model.track(track).group).source) == source)
         {
             let slices = || model.lanes(track).iter().flat_map(|lane| model.slices_in(lane, range));

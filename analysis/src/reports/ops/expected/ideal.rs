@@ -11,7 +11,7 @@ use crate::hardware::chips::Chip;
 use crate::hardware::ici::{LinkRate, Topology, expected_time};
 use crate::hardware::limits::BoundBy;
 use crate::hardware::peaks::Peaks;
-use crate::reports::ops::op_stats::{OpRow, OpRows};
+use crate::reports::ops::op_stats::OpRow;
 use trace_model::hlo_text::{HloText, Shape};
 
 /// What keeps an op from being faster.
@@ -124,10 +124,10 @@ impl<'a> PeakRates<'a> {
         chip: Option<&'a Chip>,
         topology: Option<&'a Topology>,
         devices: u64,
-        rows: &'a OpRows,
+        rows: &'a [OpRow],
     ) -> Self {
-        let starts = rows.iter().filter(|row| row.is_async()).map(|row| {
-            let key = (row.program(), row.name());
+        let starts = rows.iter().filter(|row| row.is_async).map(|row| {
+            let key = (&*row.program, &*row.name);
             (key, text_of(model, row))
         });
         let starts = starts.collect();
@@ -135,25 +135,25 @@ impl<'a> PeakRates<'a> {
     }
 
     /// The least time of all executions of `row`, which must be a leaf.
-    pub fn ideal(&self, row: OpRow<'_>) -> IdealTime {
+    pub fn ideal(&self, row: &OpRow) -> IdealTime {
         let text = text_of(self.model, row);
         let hlo = HloText::parse(text).unwrap_or_default();
-        if row.is_async() {
+        if row.is_async {
             // A start only issues, also one that is called after the other half.
             return if is_wait(row, &hlo) { self.awaited(row, &hlo) } else { issue() };
         }
         let mut ideal = self.work(row);
-        if row.collective().is_some() {
+        if row.collective.is_some() {
             self.add_links(row, &hlo, &mut ideal);
         }
-        if row.group() == OpGroup::HostIo {
+        if row.group == OpGroup::HostIo {
             ideal.without.push("host link");
         }
         ideal
     }
 
     /// Of an op that works itself.
-    fn work(&self, row: OpRow<'_>) -> IdealTime {
+    fn work(&self, row: &OpRow) -> IdealTime {
         let work = row.work();
         let mut ideal = IdealTime::default();
         let (mut unrated, mut known) = (false, false);
@@ -172,11 +172,11 @@ impl<'a> PeakRates<'a> {
             ideal.without.push("HBM bytes");
         }
         let none = ideal.longest().is_none_or(|(_, seconds)| seconds <= 0.0);
-        let stays_on_chip = row.costs().memory.is_none() && row.costs().bytes.is_some_and(|bytes| bytes > 0);
+        let stays_on_chip = row.costs.memory.is_none() && row.costs.bytes.is_some_and(|bytes| bytes > 0);
         if !none {
             return ideal;
         }
-        let why = if row.is_custom_call() {
+        let why = if row.is_custom_call {
             "the kernel declares neither operations nor bytes"
         } else if !known {
             "the capture records no work of it"
@@ -191,8 +191,8 @@ impl<'a> PeakRates<'a> {
     }
 
     /// Minimum time of the transfer that an op awaits, without contention.
-    fn awaited(&self, row: OpRow<'_>, hlo: &HloText<'_>) -> IdealTime {
-        if row.collective().is_some() {
+    fn awaited(&self, row: &OpRow, hlo: &HloText<'_>) -> IdealTime {
+        if row.collective.is_some() {
             let mut ideal = IdealTime::default();
             self.add_links(row, hlo, &mut ideal);
             return ideal;
@@ -204,10 +204,10 @@ impl<'a> PeakRates<'a> {
     }
 
     /// Of an asynchronous copy or slice, from the shapes that its end names.
-    fn copy(&self, row: OpRow<'_>, hlo: &HloText<'_>) -> Option<IdealTime> {
+    fn copy(&self, row: &OpRow, hlo: &HloText<'_>) -> Option<IdealTime> {
         let result = hlo.result()?;
         let destination = result.arrays().first()?.memory_space;
-        let bytes = result.bytes()? as f64 * row.occurrences() as f64;
+        let bytes = result.bytes()? as f64 * row.occurrences as f64;
         let operands = hlo.operand_list();
         let context = operands.first()?.shape.as_ref()?;
         // (destination, source, context), or sources in a tuple of their own.
@@ -232,9 +232,9 @@ impl<'a> PeakRates<'a> {
     }
 
     /// Adds the time on the links between chips.
-    fn add_links(&self, row: OpRow<'_>, hlo: &HloText<'_>, ideal: &mut IdealTime) {
+    fn add_links(&self, row: &OpRow, hlo: &HloText<'_>, ideal: &mut IdealTime) {
         match self.link_seconds(row, hlo) {
-            Ok(seconds) => ideal.add(TimeLimit::Ici, seconds * row.occurrences() as f64),
+            Ok(seconds) => ideal.add(TimeLimit::Ici, seconds * row.occurrences as f64),
             Err(why) => {
                 ideal.without.push(ICI);
                 ideal.note = Some(why);
@@ -242,12 +242,12 @@ impl<'a> PeakRates<'a> {
         }
     }
 
-    fn link_seconds(&self, row: OpRow<'_>, hlo: &HloText<'_>) -> Result<f64, &'static str> {
+    fn link_seconds(&self, row: &OpRow, hlo: &HloText<'_>) -> Result<f64, &'static str> {
         let chip = self.chip.ok_or("the speed of the links is not known: name the chip with --device-spec")?;
-        let kind = row.collective().ok_or("no collective")?;
+        let kind = row.collective.ok_or("no collective")?;
         // The end of an asynchronous one names its start, which names the groups.
-        let operands = if row.is_async() { hlo.operand_list() } else { Vec::new() };
-        let start = operands.first().and_then(|start| self.starts.get(&(row.program(), start.name)));
+        let operands = if row.is_async { hlo.operand_list() } else { Vec::new() };
+        let start = operands.first().and_then(|start| self.starts.get(&(&*row.program, start.name)));
         let text = start.copied().unwrap_or_else(|| text_of(self.model, row));
         let mut message =
             CollectiveTraffic::of_text(text, kind, self.devices as usize).ok_or("it has no text of its instruction")?;
@@ -269,11 +269,11 @@ fn issue() -> IdealTime {
 }
 
 /// Whether it is a waiting op: by its group, or for collectives by opcode or name.
-fn is_wait(row: OpRow<'_>, hlo: &HloText<'_>) -> bool {
-    let stem = if hlo.opcode.is_empty() { row.category() } else { hlo.opcode };
-    row.group() == OpGroup::AsyncWait || stem.ends_with("-done") || row.category().ends_with("-done")
+fn is_wait(row: &OpRow, hlo: &HloText<'_>) -> bool {
+    let stem = if hlo.opcode.is_empty() { &row.category } else { hlo.opcode };
+    row.group == OpGroup::AsyncWait || stem.ends_with("-done") || row.category.ends_with("-done")
 }
 
-fn text_of<'a>(model: &'a TraceModel, row: OpRow<'_>) -> &'a str {
-    row.op().and_then(|op| model.op(op).hlo_text).map(|text| model.str(text)).unwrap_or_default()
+fn text_of<'a>(model: &'a TraceModel, row: &OpRow) -> &'a str {
+    row.op.and_then(|op| model.op(op).hlo_text).map(|text| model.str(text)).unwrap_or_default()
 }

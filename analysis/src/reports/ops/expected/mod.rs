@@ -24,6 +24,7 @@ mod table;
 mod tests;
 
 use serde::Serialize;
+use std::sync::Arc;
 
 use crate::engine::{Analysis, AnalysisError, Context};
 use crate::facts::category::OpGroup;
@@ -65,9 +66,9 @@ pub struct ExpectedReport {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct ExpectedRow {
     /// Instruction name.
-    pub name: String,
+    pub name: Arc<str>,
     /// Program.
-    pub program: String,
+    pub program: Arc<str>,
     /// Kind of op.
     pub group: OpGroup,
     /// Executions.
@@ -98,7 +99,7 @@ pub struct ExpectedRow {
     /// Bytes to and from HBM.
     pub hbm_bytes: Option<f64>,
     /// `file:line`.
-    pub source: Option<String>,
+    pub source: Option<Arc<str>>,
 }
 
 /// One kind of op.
@@ -170,9 +171,9 @@ fn report(cx: &Context<'_>, ops: &OpsReport) -> ExpectedReport {
     let mut limits = [0.0; TimeLimit::ALL.len()];
     let mut groups: Vec<GroupSums> = Vec::new();
     let mut rows = Vec::new();
-    for op in ops.rows.iter() {
-        if !op.is_leaf() {
-            totals.container_ps = totals.container_ps.saturating_add(op.self_time_ps());
+    for op in &ops.rows {
+        if !op.is_leaf {
+            totals.container_ps = totals.container_ps.saturating_add(op.self_time_ps);
             continue;
         }
         let ideal = rates.ideal(op);
@@ -205,36 +206,36 @@ fn report(cx: &Context<'_>, ops: &OpsReport) -> ExpectedReport {
     }
 }
 
-fn row(op: OpRow<'_>, ideal: &IdealTime, op_time_ps: i64) -> ExpectedRow {
+fn row(op: &OpRow, ideal: &IdealTime, op_time_ps: i64) -> ExpectedRow {
     let longest = ideal.longest();
     // What is inside an op is in a row of its own.
-    let share = if op.total_time_ps() > 0 { op.self_time_ps() as f64 / op.total_time_ps() as f64 } else { 1.0 };
-    let is_wait = op.is_async() && !ideal.is_issue;
+    let share = if op.total_time_ps > 0 { op.self_time_ps as f64 / op.total_time_ps as f64 } else { 1.0 };
+    let is_wait = op.is_async && !ideal.is_issue;
     let least_ps = longest.map(|(_, seconds)| seconds * 1e12 * share);
-    let hidden = is_wait && least_ps.is_some_and(|least| least > op.self_time_ps() as f64);
-    let expected_ps = if hidden { Some(op.self_time_ps() as f64) } else { least_ps };
-    let above_ps = expected_ps.map(|expected| op.self_time_ps() as f64 - expected);
+    let hidden = is_wait && least_ps.is_some_and(|least| least > op.self_time_ps as f64);
+    let expected_ps = if hidden { Some(op.self_time_ps as f64) } else { least_ps };
+    let above_ps = expected_ps.map(|expected| op.self_time_ps as f64 - expected);
     let work = op.work();
     ExpectedRow {
-        name: op.name().to_owned(),
-        program: op.program().to_owned(),
-        group: op.group(),
-        occurrences: op.occurrences(),
-        actual_ps: op.self_time_ps(),
+        name: Arc::clone(&op.name),
+        program: Arc::clone(&op.program),
+        group: op.group,
+        occurrences: op.occurrences,
+        actual_ps: op.self_time_ps,
         expected_ps,
         above_ps,
         above_of_op_time_percent: above_ps.filter(|_| op_time_ps > 0).map(|above| 100.0 * above / op_time_ps as f64),
         efficiency_percent: expected_ps
-            .filter(|&expected| op.self_time_ps() > 0 && expected > 0.0 && !hidden)
-            .map(|expected| 100.0 * expected / op.self_time_ps() as f64),
+            .filter(|&expected| op.self_time_ps > 0 && expected > 0.0 && !hidden)
+            .map(|expected| 100.0 * expected / op.self_time_ps as f64),
         bound_by: longest.filter(|&(_, seconds)| seconds > 0.0).map(|(limit, _)| limit),
         is_wait,
         without: ideal.without.clone(),
         note: ideal.note.or(hidden.then_some("ran beside other work")).or_else(|| why_faster(op, expected_ps)),
         flops: work.flops,
-        bytes: op.costs().bytes,
+        bytes: op.costs.bytes,
         hbm_bytes: work.hbm_bytes,
-        source: op.source().map(str::to_owned),
+        source: op.source.clone(),
     }
 }
 
@@ -242,11 +243,11 @@ fn row(op: OpRow<'_>, ideal: &IdealTime, op_time_ps: i64) -> ExpectedRow {
 const FASTER: f64 = 1.01;
 
 /// Why an op beats its roofline.
-fn why_faster(op: OpRow<'_>, expected_ps: Option<f64>) -> Option<&'static str> {
-    let is_faster = expected_ps? > FASTER * op.self_time_ps() as f64;
-    is_faster.then_some(if op.costs().hbm_estimate_bytes.is_some() {
+fn why_faster(op: &OpRow, expected_ps: Option<f64>) -> Option<&'static str> {
+    let is_faster = expected_ps? > FASTER * op.self_time_ps as f64;
+    is_faster.then_some(if op.costs.hbm_estimate_bytes.is_some() {
         "faster than its roofline: bytes are estimated from shapes"
-    } else if op.is_custom_call() {
+    } else if op.is_custom_call {
         "faster than its roofline: the kernel declares more work than it does"
     } else {
         "faster than its roofline: the compiler counts work that was not done, or bytes that stayed on the chip"
@@ -261,11 +262,11 @@ fn order(a: &ExpectedRow, b: &ExpectedRow) -> std::cmp::Ordering {
 
 /// Limits of the device that an op exceeds. Halves of asynchronous ops are not measured
 /// by their own time.
-fn beyond_peaks(op: OpRow<'_>, peaks: &Peaks) -> Vec<BoundBy> {
-    if op.is_async() {
+fn beyond_peaks(op: &OpRow, peaks: &Peaks) -> Vec<BoundBy> {
+    if op.is_async {
         return Vec::new();
     }
-    op.costs().beyond_peaks(op.total_time_ps() as f64 * 1e-12, peaks).collect()
+    op.costs.beyond_peaks(op.total_time_ps as f64 * 1e-12, peaks).collect()
 }
 
 /// Adds what an op asks of each limit that it does not exceed.

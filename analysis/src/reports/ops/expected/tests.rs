@@ -54,7 +54,7 @@ fn expected(model: &TraceModel, options: &Options) -> ExpectedReport {
 }
 
 fn row<'a>(report: &'a ExpectedReport, name: &str) -> &'a ExpectedRow {
-    report.rows.iter().find(|row| row.name == name).unwrap()
+    report.rows.iter().find(|row| *row.name == *name).unwrap()
 }
 
 fn near(value: Option<f64>, expected: f64) {
@@ -74,7 +74,7 @@ fn ops_are_ranked_by_the_time_above_the_slowest_limit() {
         "",
     );
     let report = expected(&model, &Options::default());
-    let names: Vec<&str> = report.rows.iter().map(|row| row.name.as_str()).collect();
+    let names: Vec<&str> = report.rows.iter().map(|row| &*row.name).collect();
     assert_eq!(names, ["waste", "compute", "vmem"]);
     near(row(&report, "waste").above_ps, 490_000.0);
     near(row(&report, "compute").expected_ps, 50_000.0);
@@ -112,7 +112,7 @@ fn unknown_times_are_reported_and_not_zero() {
     assert_eq!((report.totals.unknown_ps, report.totals.known_ps), (300_000, 120_000));
     near(report.totals.unknown_percent(), 100.0 * 300.0 / 420.0);
     // Unknown ones come last, however long.
-    assert_eq!(report.rows.last().unwrap().name, "silent");
+    assert_eq!(report.rows.last().unwrap().name.as_ref(), "silent");
     let notes = report.tables()[0].notes.join("\n");
     assert!(notes.contains("unknown: 300.0 ns (71.4 % of it)"), "{notes}");
 }

@@ -53,8 +53,8 @@ const NEAR: f64 = 0.1;
 
 /// Operations of one execution of the product that its shapes suggest; `None` if they are not the shapes of a product,
 /// or if they agree with the declared `flops` of one execution.
-pub(super) fn needed(cx: &Context<'_>, row: OpRow<'_>, name: &str, flops: u64, steps: Option<f64>) -> Option<u64> {
-    let product = matmuls::plain_product(&cx.instruction(row.op()?)?)?;
+pub(super) fn needed(cx: &Context<'_>, row: &OpRow, name: &str, flops: u64, steps: Option<f64>) -> Option<u64> {
+    let product = matmuls::plain_product(&cx.instruction(row.op?)?)?;
     let (needed, results) = (product.flops()?, product.batch.checked_mul(product.m)?.checked_mul(product.n)?);
     let factor = needed as f64 / flops as f64;
     let named = || NAMES.iter().any(|part| name.to_ascii_lowercase().contains(part));

@@ -21,6 +21,7 @@ mod tables;
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -64,9 +65,9 @@ pub struct Kernel {
     /// Written in Pallas or Mosaic.
     pub is_pallas: bool,
     /// Program, with its id.
-    pub program: String,
+    pub program: Arc<str>,
     /// `file:line` of its longest op.
-    pub source: Option<String>,
+    pub source: Option<Arc<str>>,
     /// Ops that run it.
     pub ops: u64,
     /// Executions.
@@ -161,11 +162,11 @@ pub struct KernelEstimate {
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct KernelOp {
     /// Instruction.
-    pub op: String,
+    pub op: Arc<str>,
     /// The kernel.
     pub kernel: String,
     /// Program, with its id.
-    pub program: String,
+    pub program: Arc<str>,
     /// Executions.
     pub occurrences: u64,
     /// Time of all executions.
@@ -179,7 +180,7 @@ pub struct KernelOp {
     /// Waiting for DMA, of the time of executions with scopes.
     pub dma_wait_percent: Option<f64>,
     /// `file:line`.
-    pub source: Option<String>,
+    pub source: Option<Arc<str>>,
 }
 
 /// Waiting for DMA from which a kernel is bound by memory.
@@ -202,14 +203,14 @@ impl Analysis for Kernels {
 
     fn run(cx: &Context<'_>) -> Result<KernelsReport, AnalysisError> {
         let report = cx.report::<Ops>()?;
-        let rows: Vec<OpRow<'_>> = report.rows.iter().filter(|row| row.is_custom_call()).collect();
+        let rows: Vec<&OpRow> = report.rows.iter().filter(|row| row.is_custom_call).collect();
         if rows.is_empty() {
             return Err(AnalysisError::NotApplicable(
                 "no custom call ran: kernels written in Pallas or Mosaic would show as HLO ops of category custom-call"
                     .to_owned(),
             ));
         }
-        let wanted: BTreeSet<_> = rows.iter().filter_map(|row| row.op()).collect();
+        let wanted: BTreeSet<_> = rows.iter().filter_map(|row| row.op).collect();
         let inside = inside::collect(cx, &wanted)?;
         Ok(KernelsReport::new(cx, &report, &rows, &inside))
     }
@@ -218,7 +219,7 @@ impl Analysis for Kernels {
 /// Rows of one kernel on their way into the report.
 #[derive(Default)]
 struct KernelRows<'a> {
-    rows: Vec<OpRow<'a>>,
+    rows: Vec<&'a OpRow>,
     target: Option<String>,
     is_pallas: bool,
     inside: KernelInside,
@@ -228,21 +229,26 @@ impl KernelsReport {
     fn new(
         cx: &Context<'_>,
         report: &OpsReport,
-        rows: &[OpRow<'_>],
+        rows: &[&OpRow],
         inside: &BTreeMap<trace_model::OpId, KernelInside>,
     ) -> Self {
         let mut groups: BTreeMap<(String, &str), KernelRows<'_>> = BTreeMap::new();
         let mut ops = Vec::with_capacity(rows.len());
         for row in rows {
-            let text = row.op().and_then(|op| cx.model.op(op).hlo_text).map(|text| cx.model.str(text));
+            let text = row.op.and_then(|op| cx.model.op(op).hlo_text).map(|text| cx.model.str(text));
             let target = text.and_then(call_target);
-            let name = kernel_name(row.name(), row.framework_name().unwrap_or_default(), row.source(), target);
-            let inside = row.op().and_then(|op| inside.get(&op));
-            ops.push(kernel_op(*row, &name, inside));
-            let group = groups.entry((name, row.program())).or_default();
-            group.is_pallas |= target == Some("tpu_custom_call") || is_pallas_call(*row);
+            let name = kernel_name(
+                &row.name,
+                row.framework_name.as_deref().unwrap_or_default(),
+                row.source.as_deref(),
+                target,
+            );
+            let inside = row.op.and_then(|op| inside.get(&op));
+            ops.push(kernel_op(row, &name, inside));
+            let group = groups.entry((name, &*row.program)).or_default();
+            group.is_pallas |= target == Some("tpu_custom_call") || is_pallas_call(row);
             group.target = group.target.take().or(target.map(str::to_owned));
-            group.rows.push(*row);
+            group.rows.push(row);
             group.inside.merge(inside.unwrap_or(&KernelInside::default()));
         }
         let mut kernels: Vec<Kernel> =
@@ -260,16 +266,16 @@ impl KernelsReport {
 impl KernelRows<'_> {
     fn kernel(&self, cx: &Context<'_>, name: &str, program: &str, report: &OpsReport) -> Kernel {
         let rows = &self.rows;
-        let time_ps = rows.iter().map(|row| row.total_time_ps()).sum::<Picos>().ps();
-        let occurrences: u64 = rows.iter().map(|row| row.occurrences()).sum();
-        let flops = |row: &OpRow<'_>| row.costs().flops.or(row.costs().model_flops);
+        let time_ps = rows.iter().map(|row| row.total_time_ps).sum::<Picos>().ps();
+        let occurrences: u64 = rows.iter().map(|row| row.occurrences).sum();
+        let flops = |row: &OpRow| row.costs.flops.or(row.costs.model_flops);
         let declaring = rows.iter().filter(|row| flops(row).is_some()).count();
-        let all = |of: &dyn Fn(&OpRow<'_>) -> Option<u64>| {
-            rows.iter().map(of).try_fold(0_u64, |sum, value| Some(sum.saturating_add(value?)))
+        let all = |of: &dyn Fn(&OpRow) -> Option<u64>| {
+            rows.iter().map(|row| of(row)).try_fold(0_u64, |sum, value| Some(sum.saturating_add(value?)))
         };
         let flops = all(&flops);
-        let bytes = all(&|row| row.costs().bytes);
-        let hbm = all(&|row| row.costs().memory.as_ref().map(|memory| memory.hbm_bytes));
+        let bytes = all(&|row| row.costs.bytes);
+        let hbm = all(&|row| row.costs.memory.as_ref().map(|memory| memory.hbm_bytes));
         let float = |value: Option<u64>| value.map(|value| value as f64);
         let seconds = time_ps as f64 / 1e12;
         let work = OpWork { flops: float(flops), hbm_bytes: float(hbm), ..OpWork::default() };
@@ -285,23 +291,20 @@ impl KernelRows<'_> {
             _ if needed.is_some() => DeclaredCosts::TooFew,
             _ => DeclaredCosts::Yes,
         };
-        let stalls = rows.iter().filter_map(|row| row.dma_stall_ps()).reduce(i64::saturating_add);
-        let longest = rows.iter().max_by_key(|row| row.total_time_ps());
+        let stalls = rows.iter().filter_map(|row| row.dma_stall_ps).reduce(i64::saturating_add);
+        let longest = rows.iter().max_by_key(|row| row.total_time_ps);
         Kernel {
             kernel: name.to_owned(),
             target: self.target.clone(),
             is_pallas: self.is_pallas,
-            program: program.to_owned(),
-            source: longest.and_then(|row| row.source()).map(str::to_owned),
+            program: program.into(),
+            source: longest.and_then(|row| row.source.clone()),
             ops: rows.len() as u64,
             occurrences,
             time_ps,
-            of_op_time_percent: percent(
-                rows.iter().map(|row| row.self_time_ps()).sum::<Picos>().ps(),
-                report.op_time_ps,
-            ),
+            of_op_time_percent: percent(rows.iter().map(|row| row.self_time_ps).sum::<Picos>().ps(), report.op_time_ps),
             mean_time_ps: time_ps as f64 / occurrences.max(1) as f64,
-            min_time_ps: rows.iter().filter_map(|row| row.min_time_ps()).min(),
+            min_time_ps: rows.iter().filter_map(|row| row.min_time_ps).min(),
             declared,
             flops,
             bytes,
@@ -329,29 +332,29 @@ impl KernelRows<'_> {
         let steps = pipeline.and_then(|pipeline| pipeline.grid_steps);
         let (mut sum, mut is_less) = (0_u64, false);
         for row in &self.rows {
-            let declared = row.costs().model_flops.or(row.costs().flops)?;
-            let one = declared.checked_div(row.occurrences())?;
-            let needed = declared::needed(cx, *row, name, one, steps);
+            let declared = row.costs.model_flops.or(row.costs.flops)?;
+            let one = declared.checked_div(row.occurrences)?;
+            let needed = declared::needed(cx, row, name, one, steps);
             is_less |= needed.is_some();
-            let all = needed.map_or(declared, |needed| needed.saturating_mul(row.occurrences()));
+            let all = needed.map_or(declared, |needed| needed.saturating_mul(row.occurrences));
             sum = sum.saturating_add(all);
         }
         is_less.then_some(sum)
     }
 }
 
-fn kernel_op(row: OpRow<'_>, kernel: &str, inside: Option<&KernelInside>) -> KernelOp {
+fn kernel_op(row: &OpRow, kernel: &str, inside: Option<&KernelInside>) -> KernelOp {
     KernelOp {
-        op: row.name().to_owned(),
+        op: Arc::clone(&row.name),
         kernel: kernel.to_owned(),
-        program: row.program().to_owned(),
-        occurrences: row.occurrences(),
-        time_ps: row.total_time_ps(),
-        mean_time_ps: row.mean_time_ps(),
-        min_time_ps: row.min_time_ps(),
-        flops: row.costs().flops.or(row.costs().model_flops),
+        program: Arc::clone(&row.program),
+        occurrences: row.occurrences,
+        time_ps: row.total_time_ps,
+        mean_time_ps: row.mean_time_ps,
+        min_time_ps: row.min_time_ps,
+        flops: row.costs.flops.or(row.costs.model_flops),
         dma_wait_percent: inside.and_then(pipeline).and_then(|pipeline| pipeline.dma_wait_percent),
-        source: row.source().map(str::to_owned),
+        source: row.source.clone(),
     }
 }
 
@@ -401,8 +404,8 @@ fn call_target(text: &str) -> Option<&str> {
     Some(HloText::parse(text)?.attribute("custom_call_target")?.trim_matches('"'))
 }
 
-fn is_pallas_call(row: OpRow<'_>) -> bool {
-    row.framework_name().is_some_and(|name| name.contains("pallas_call"))
+fn is_pallas_call(row: &OpRow) -> bool {
+    row.framework_name.as_deref().is_some_and(|name| name.contains("pallas_call"))
 }
 
 /// What JAX calls the function that it makes of any kernel.

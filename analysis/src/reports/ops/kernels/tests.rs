@@ -77,7 +77,7 @@ fn stages_nest_and_add_up_to_the_kernel() {
     let report = report_of(&text_trace(NESTED)).unwrap();
     let gmm = kernel(&report, "gmm");
     assert_eq!((gmm.target.as_deref(), gmm.is_pallas, gmm.ops, gmm.occurrences), (Some("tpu_custom_call"), true, 2, 2));
-    assert_eq!((gmm.source.as_deref(), gmm.program.as_str(), gmm.time_ps), (Some("k.py:7"), "jit_f(1)", 30_000));
+    assert_eq!((gmm.source.as_deref(), &*gmm.program, gmm.time_ps), (Some("k.py:7"), "jit_f(1)", 30_000));
     assert_eq!((gmm.dma_stall_ps, gmm.declared), (Some(5_000), DeclaredCosts::No));
     let pipeline = gmm.pipeline.unwrap();
     let stage = |name: &str| pipeline.stages.iter().find(|stage| stage.stage == name).unwrap();
@@ -88,7 +88,7 @@ fn stages_nest_and_add_up_to_the_kernel() {
     let sum: i64 = pipeline.stages.iter().map(|stage| stage.self_ps).sum();
     assert_eq!((sum + pipeline.outside_ps, pipeline.outside_ps), (pipeline.time_ps, 4_000));
     assert_eq!(pipeline.grid_steps, Some(1.5));
-    assert_eq!(report.ops.iter().map(|op| op.op.as_str()).collect::<Vec<_>>(), ["gmm.3", "gmm.4"]);
+    assert_eq!(report.ops.iter().map(|op| &*op.op).collect::<Vec<_>>(), ["gmm.3", "gmm.4"]);
     assert!((report.ops[0].dma_wait_percent.unwrap() - 30.0).abs() < 1e-9);
     let titles: Vec<_> = report.tables().iter().map(|table| table.id).collect();
     assert_eq!(titles, ["kernels", "kernel_stages", "kernel_ops"]);

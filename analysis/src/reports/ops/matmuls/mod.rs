@@ -65,11 +65,11 @@ impl Analysis for Matmuls {
         let ops = cx.report::<Ops>()?;
         let tile = tile(cx, &ops.peaks);
         let mut rows = Vec::new();
-        for row in ops.rows.iter().filter(|row| row.is_leaf() && !row.is_async() && row.collective().is_none()) {
-            let is_matmul = row.group() == OpGroup::MatMul;
+        for row in ops.rows.iter().filter(|row| row.is_leaf && !row.is_async && row.collective.is_none()) {
+            let is_matmul = row.group == OpGroup::MatMul;
             // Text shows nothing of what is in other fusions.
             let find = if is_matmul { TraceFacts::instruction } else { TraceFacts::instruction_of_program };
-            let Some(instruction) = row.op().and_then(|op| find(cx, op)) else { continue };
+            let Some(instruction) = row.op.and_then(|op| find(cx, op)) else { continue };
             if let Some(row) = MatmulRow::new(row, &instruction, tile, is_matmul) {
                 rows.push(row);
             }

@@ -1,6 +1,7 @@
 //! One op that multiplies matrices.
 
 use serde::Serialize;
+use std::sync::Arc;
 use trace_model::OpId;
 
 use super::from_shapes;
@@ -56,9 +57,9 @@ pub struct MatmulRow {
     #[serde(skip)]
     pub op: Option<OpId>,
     /// Program, with its id.
-    pub program: String,
+    pub program: Arc<str>,
     /// Instruction name.
-    pub name: String,
+    pub name: Arc<str>,
     /// Sizes of the product; of the largest where the op does several.
     pub sizes: Option<MatmulSizes>,
     /// Where they come from.
@@ -99,19 +100,14 @@ pub struct MatmulRow {
     /// The same of the peak.
     pub flops_percent: Option<f64>,
     /// `file:line`.
-    pub source: Option<String>,
+    pub source: Option<Arc<str>>,
     /// Provenance in the framework.
-    pub framework_name: Option<String>,
+    pub framework_name: Option<Arc<str>>,
 }
 
 impl MatmulRow {
     /// The row of an op; `None` if the program shows that it multiplies nothing.
-    pub(super) fn new(
-        row: OpRow<'_>,
-        instruction: &InstructionRef,
-        tile: Option<u64>,
-        is_matmul: bool,
-    ) -> Option<Self> {
+    pub(super) fn new(row: &OpRow, instruction: &InstructionRef, tile: Option<u64>, is_matmul: bool) -> Option<Self> {
         let mut out = Self::times(row);
         match instruction.module().products(instruction) {
             Ok(products) => {
@@ -130,17 +126,17 @@ impl MatmulRow {
         }
         let bits = out.types.as_deref().and_then(|types| crate::hlo::element_bits(types.split(' ').next()?));
         if let (Some(sizes), Some(tile), Some(bits)) = (out.sizes, tile, bits) {
-            out.pad([sizes.m, sizes.k, sizes.n], tile, padding::sublanes(bits), row.rates().bound_by);
+            out.pad([sizes.m, sizes.k, sizes.n], tile, padding::sublanes(bits), row.rates.bound_by);
         }
         Some(out)
     }
 
-    fn times(row: OpRow<'_>) -> Self {
-        let per_execution = |sum: u64| sum.checked_div(row.occurrences()).filter(|&flops| flops > 0);
+    fn times(row: &OpRow) -> Self {
+        let per_execution = |sum: u64| sum.checked_div(row.occurrences).filter(|&flops| flops > 0);
         Self {
-            op: row.op(),
-            program: row.program().to_owned(),
-            name: row.name().to_owned(),
+            op: row.op,
+            program: Arc::clone(&row.program),
+            name: Arc::clone(&row.name),
             sizes: None,
             sizes_from: None,
             missing: None,
@@ -149,19 +145,19 @@ impl MatmulRow {
             types: None,
             passes: None,
             flops: None,
-            recorded_flops: row.costs().model_flops.or(row.costs().flops).and_then(per_execution),
+            recorded_flops: row.costs.model_flops.or(row.costs.flops).and_then(per_execution),
             padding_efficiency_percent: None,
             pad_first: None,
             padding_gain_percent: None,
             padding_loss_ps: None,
-            occurrences: row.occurrences(),
-            total_time_ps: row.total_time_ps(),
-            self_time_ps: row.self_time_ps(),
-            self_of_op_time_percent: row.self_of_op_time_percent(),
-            flops_per_second: row.rates().model_flops_per_second.or(row.rates().flops_per_second),
-            flops_percent: row.rates().flops_percent.and_then(possible),
-            source: row.source().map(str::to_owned),
-            framework_name: row.framework_name().map(str::to_owned),
+            occurrences: row.occurrences,
+            total_time_ps: row.total_time_ps,
+            self_time_ps: row.self_time_ps,
+            self_of_op_time_percent: row.self_of_op_time_percent,
+            flops_per_second: row.rates.model_flops_per_second.or(row.rates.flops_per_second),
+            flops_percent: row.rates.flops_percent.and_then(possible),
+            source: row.source.clone(),
+            framework_name: row.framework_name.clone(),
         }
     }
 

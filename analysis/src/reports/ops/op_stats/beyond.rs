@@ -4,6 +4,8 @@
 
 use serde::Serialize;
 
+use trace_model::{Picos, TraceModel};
+
 use super::{CoreOps, OpRow};
 use crate::facts::category::OpGroup;
 use crate::hardware::limits::BoundBy;
@@ -40,18 +42,18 @@ impl BeyondPeak {
 }
 
 /// Why an op can seem to exceed a limit, as a clause.
-pub(crate) fn cause(row: OpRow<'_>, limit: BoundBy, peaks: &Peaks) -> &'static str {
-    if row.is_computed() {
+pub(crate) fn cause(model: &TraceModel, row: &OpRow, limit: BoundBy, peaks: &Peaks) -> &'static str {
+    if model.sources().iter().any(|source| source.simulator.is_some()) {
         return "its time is computed, not measured";
     }
     let assumed = limit.peak(peaks).is_some_and(|peak| peak.source != PeakSource::Recorded);
-    if limit != BoundBy::Compute && row.costs().hbm_estimate_bytes.is_some() {
+    if limit != BoundBy::Compute && row.costs.hbm_estimate_bytes.is_some() {
         "its bytes are estimated from shapes: it read a part of them, or they stayed on the chip"
     } else if assumed {
         "the peak is assumed: is it the right chip? Else the costs are too high"
-    } else if row.is_custom_call() {
+    } else if row.is_custom_call {
         "its author declares more work than it does, such as blocks that a mask skips"
-    } else if limit == BoundBy::Compute && row.group() == OpGroup::MatMul {
+    } else if limit == BoundBy::Compute && row.group == OpGroup::MatMul {
         "the compiler counts work that was not done, or its operands are narrower than bf16"
     } else {
         "the compiler counts work that was not done, or bytes that stayed on the chip"
@@ -67,7 +69,7 @@ pub(super) fn notes(cores: &[CoreOps]) -> Vec<String> {
         let ops = all.iter().filter_map(of_core).max().unwrap_or_default();
         let (ops, verb) = if ops == 1 { ("1 op".to_owned(), "is") } else { (format!("{ops} ops"), "are") };
         let what = if limit == BoundBy::Compute { "operations" } else { "bytes" };
-        let time = trace_model::Picos::from_ps(BeyondPeak::time_of(&all, limit));
+        let time = Picos::from_ps(BeyondPeak::time_of(&all, limit));
         format!(
             "{ops} of {time} {verb} above the peak ({}), which is impossible: their {what} are left out of sums",
             limit.title()

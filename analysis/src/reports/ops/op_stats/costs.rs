@@ -145,7 +145,7 @@ pub(crate) struct OpCostModel {
     /// By op.
     texts: Vec<TextCosts>,
     /// By program.
-    titles: Vec<String>,
+    titles: Vec<Arc<str>>,
 }
 
 impl Fact for Arc<OpCostModel> {
@@ -166,22 +166,22 @@ impl OpCostModel {
         let rule = MemoryRule::of(model);
         let ops: Vec<OpId> = model.op_ids().collect();
         let texts = parallel::map(&ops, ops.len(), |&op| TextCosts::new(model, model.op(op), classes.class(op), rule));
-        let titles = model.program_ids().map(|program| model.program_title(program)).collect();
+        let titles = model.program_ids().map(|program| model.program_title(program).into()).collect();
         Self { model: model.clone(), classes: Arc::clone(classes), rule, texts, titles }
     }
 
     /// Of the instruction, or what slices without one are called.
-    pub(super) fn name(&self, subject: OpKey) -> &str {
-        match subject {
-            OpKey::Op(op) => self.model.str(self.model.op(op).name),
-            OpKey::Label(label) => self.model.str(self.model.label(label).name),
-        }
+    pub(super) fn name(&self, key: OpKey) -> &str {
+        self.model.str(match key {
+            OpKey::Op(op) => self.model.op(op).name,
+            OpKey::Label(label) => self.model.label(label).name,
+        })
     }
 
     /// See [`trace_model::Columns::program_title`]; empty without a program.
-    pub(super) fn program_title(&self, subject: OpKey) -> &str {
-        let program = subject.op().and_then(|op| self.model.op(op).program);
-        program.and_then(|program| self.titles.get(program.index())).map_or("", String::as_str)
+    pub(super) fn program_title(&self, op: Option<OpId>) -> Arc<str> {
+        let program = op.and_then(|op| self.model.op(op).program);
+        program.and_then(|program| self.titles.get(program.index())).cloned().unwrap_or_default()
     }
 
     /// Costs of these executions. Static costs are per execution. Custom calls add
@@ -192,12 +192,11 @@ impl OpCostModel {
         let times = |cost: Option<u64>| cost.map(|cost| cost.saturating_mul(sums.occurrences));
         let memory = MemoryBytes::of(op, sums.occurrences);
         let mut costs = if class.is_custom_call() {
-            let told = sums.event_stats();
             let declared = |fixed, events| plus(times(fixed), events).filter(|&cost: &u64| cost > 0);
             OpCosts {
-                flops: declared(op.flops, told.flops),
-                model_flops: declared(op.model_flops, told.model_flops),
-                bytes: declared(op.bytes_accessed, told.bytes),
+                flops: declared(op.flops, sums.stats.flops),
+                model_flops: declared(op.model_flops, sums.stats.model_flops),
+                bytes: declared(op.bytes_accessed, sums.stats.bytes),
                 memory: memory.filter(|memory| memory.total() > 0),
                 ..OpCosts::default()
             }

@@ -25,7 +25,6 @@ mod sums;
 mod tables;
 #[cfg(test)]
 mod tests;
-mod written;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -46,7 +45,6 @@ pub(crate) use costs::OpCostModel;
 pub use costs::OpCosts;
 pub use row::{CoreOpTime, MemoryBytes, OpRates, OpRow};
 use rows::MergedRows;
-pub use rows::OpRows;
 use sums::{CoreSums, is_leaf};
 
 /// The analysis `ops`.
@@ -57,7 +55,7 @@ pub struct Ops;
 pub struct OpsReport {
     /// By self time, the largest first; ties by name, then program. Idle time is
     /// not among them.
-    pub rows: OpRows,
+    pub rows: Vec<OpRow>,
     /// The same by group, the largest first; groups without time are left out.
     pub groups: Vec<GroupRow>,
     /// Each core by itself, in the order of the trace.
@@ -262,14 +260,14 @@ fn why_no_ops(cx: &Context<'_>) -> String {
     reason.to_owned()
 }
 
-fn report(basis: &Arc<OpCostModel>, cores: Vec<CoreOps>, merged: MergedRows) -> OpsReport {
+fn report(basis: &OpCostModel, cores: Vec<CoreOps>, merged: MergedRows<'_>) -> OpsReport {
     let sum = |time: fn(&CoreOps) -> i64| cores.iter().map(time).fold(0, i64::saturating_add);
     let (total_time_ps, op_time_ps) = (sum(|core| core.total_time_ps), sum(|core| core.op_time_ps));
     let peaks = cores.iter().map(|core| core.peaks.clone()).reduce(|all, one| all.common(&one)).unwrap_or_default();
     let idle_ps = sum(|core| core.idle_ps);
-    let rows = merged.finish(Arc::clone(basis), peaks.clone(), total_time_ps, op_time_ps);
+    let rows = merged.finish(basis, &peaks, total_time_ps, op_time_ps);
     let groups = group_rows(&rows, total_time_ps, op_time_ps);
-    let hbm_is_estimated = rows.iter().any(|row| row.costs().hbm_estimate_bytes.is_some());
+    let hbm_is_estimated = rows.iter().any(|row| row.costs.hbm_estimate_bytes.is_some());
     let mut notes = notes(&rows, basis.rule);
     if cores.iter().any(|core| core.peaks.flops != peaks.flops || core.peaks.hbm != peaks.hbm) {
         notes.push(DIFFERENT_PEAKS.to_owned());
@@ -319,7 +317,7 @@ fn core_report(cx: &Context<'_>, basis: &OpCostModel, core: &CoreSums) -> CoreOp
             out.wait_ps = out.wait_ps.saturating_add(self_ps);
         }
         if let Some(op) = op.filter(|_| is_leaf(class, sums)) {
-            if let Some((scaled, time)) = sums.event_stats().scaled {
+            if let Some((scaled, time)) = sums.stats.scaled {
                 out.scaled_time_ps = Some(out.scaled_time_ps.unwrap_or(0.0) + scaled);
                 out.scale_recorded_ps = out.scale_recorded_ps.saturating_add(time.ps());
             }
@@ -366,13 +364,13 @@ fn add_float(sum: &mut Option<f64>, value: Option<f64>) {
     }
 }
 
-fn group_rows(rows: &OpRows, total_time_ps: i64, op_time_ps: i64) -> Vec<GroupRow> {
+fn group_rows(rows: &[OpRow], total_time_ps: i64, op_time_ps: i64) -> Vec<GroupRow> {
     let mut sums = [(0_u64, 0_u64, 0_i64); OpGroup::ALL.len()];
-    for row in rows.iter() {
-        let (ops, occurrences, self_time_ps) = &mut sums[row.group().index()];
+    for row in rows {
+        let (ops, occurrences, self_time_ps) = &mut sums[row.group.index()];
         *ops += 1;
-        *occurrences += row.occurrences();
-        *self_time_ps = self_time_ps.saturating_add(row.self_time_ps());
+        *occurrences += row.occurrences;
+        *self_time_ps = self_time_ps.saturating_add(row.self_time_ps);
     }
     let found = OpGroup::ALL.into_iter().map(|group| (group, sums[group.index()])).filter(|&(_, (ops, ..))| ops > 0);
     let mut groups: Vec<GroupRow> = found
@@ -394,26 +392,26 @@ pub(crate) fn percent(part: i64, whole: i64) -> Option<f64> {
     (whole > 0).then(|| 100.0 * part as f64 / whole as f64)
 }
 
-fn notes(rows: &OpRows, rule: MemoryRule) -> Vec<String> {
+fn notes(rows: &[OpRow], rule: MemoryRule) -> Vec<String> {
     let mut notes = Vec::new();
-    let leaves = || rows.iter().filter(|row| row.is_leaf() && !row.is_async());
-    if leaves().all(|row| row.costs().flops.is_none()) && leaves().any(|row| row.costs().model_flops.is_some()) {
+    let leaves = || rows.iter().filter(|row| row.is_leaf && !row.is_async);
+    if leaves().all(|row| row.costs.flops.is_none()) && leaves().any(|row| row.costs.model_flops.is_some()) {
         notes.push(
             "this capture does not record operations at the bf16 rate: compute utilization is from model FLOPs"
                 .to_owned(),
         );
     }
-    if rule == MemoryRule::AllIsHbm && rows.iter().any(|row| row.costs().memory.is_some()) {
+    if rule == MemoryRule::AllIsHbm && rows.iter().any(|row| row.costs.memory.is_some()) {
         notes.push("this capture does not split bytes by memory: all of them are taken as HBM traffic".to_owned());
-    } else if rows.iter().any(|row| row.costs().hbm_estimate_bytes.is_some()) {
+    } else if rows.iter().any(|row| row.costs.hbm_estimate_bytes.is_some()) {
         notes.push(
             "this capture does not split bytes by memory: HBM traffic is estimated from the shapes of operands"
                 .to_owned(),
         );
-    } else if rows.iter().all(|row| row.costs().memory.is_none()) {
+    } else if rows.iter().all(|row| row.costs.memory.is_none()) {
         notes.push("this capture does not split bytes by memory: HBM traffic is unknown".to_owned());
     }
-    let silent = rows.iter().filter(|row| row.is_custom_call() && row.costs().flops.is_none()).count();
+    let silent = rows.iter().filter(|row| row.is_custom_call && row.costs.flops.is_none()).count();
     if silent > 0 {
         let (verb, whose) = if silent == 1 { ("declares", "its") } else { ("declare", "their") };
         let calls = counted(silent, "custom call");

@@ -1,14 +1,15 @@
-//! One row of the op table. Thousands of ops run, and few of them are asked about: a
-//! row is a look at the sums of an op, and computes what it is asked for.
+//! One row of the op table.
 
-use trace_model::{Op, OpId, Picos, TraceModel};
+use std::sync::Arc;
 
-use super::costs::OpCosts;
+use trace_model::{Op, OpId, Picos};
+
+use super::costs::{OpCostModel, OpCosts};
 use super::percent;
-use super::rows::{CoreShare, OpRows, OpTotal};
-use super::sums::is_leaf;
-use crate::facts::category::{CollectiveKind, OpClass, OpGroup};
+use super::sums::{OpKey, OpSums, is_leaf};
+use crate::facts::category::{CollectiveKind, OpGroup};
 use crate::hardware::limits::{BoundBy, OpWork, possible, ratio};
+use crate::hardware::peaks::Peaks;
 
 /// Bytes by memory and direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
@@ -44,7 +45,7 @@ impl MemoryBytes {
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct CoreOpTime {
     /// Name of the core.
-    pub core: String,
+    pub core: Arc<str>,
     /// Executions.
     pub occurrences: u64,
     /// Their time.
@@ -53,12 +54,71 @@ pub struct CoreOpTime {
     pub self_time_ps: i64,
 }
 
-/// One op of one program, on all cores. Work is of all executions together;
-/// missing is "this capture does not say".
-#[derive(Clone, Copy)]
-pub struct OpRow<'a> {
-    pub(super) rows: &'a OpRows,
-    pub(super) total: &'a OpTotal,
+/// One op of one program, on all cores. OpWork is of all executions together; missing is
+/// "this capture does not say".
+#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that do not exclude each other")]
+pub struct OpRow {
+    /// The op; absent for slices that belong to none.
+    #[serde(skip)]
+    pub op: Option<OpId>,
+    /// Name of the program, with its id: `jit_matmul(123)`.
+    pub program: Arc<str>,
+    /// Name of the instruction.
+    pub name: Arc<str>,
+    /// HLO category, recorded or concluded.
+    pub category: Arc<str>,
+    /// Kind of work.
+    pub group: OpGroup,
+    /// Kind of collective, of collectives.
+    pub collective: Option<CollectiveKind>,
+    /// A half of an asynchronous op: it starts or awaits something that runs beside other
+    /// ops. It has no rates and no utilization.
+    pub is_async: bool,
+    /// Time and work are its own, not those of ops inside.
+    pub is_leaf: bool,
+    /// A kernel that XLA did not write.
+    pub is_custom_call: bool,
+    /// Computed again to save memory.
+    pub is_remat: bool,
+    /// Waits for a copy from or to the memory of the host, which shapes mark as memory space 5.
+    #[serde(skip)]
+    pub waits_for_host: bool,
+    /// Executions.
+    pub occurrences: u64,
+    /// Their time.
+    pub total_time_ps: i64,
+    /// The same without ops inside.
+    pub self_time_ps: i64,
+    /// Mean time of an execution.
+    pub mean_time_ps: f64,
+    /// Time of the shortest execution.
+    pub min_time_ps: Option<i64>,
+    /// Self time of `total_time_ps` of the report: with idle time.
+    pub self_of_total_percent: Option<f64>,
+    /// Self time of `op_time_ps` of the report: without idle time.
+    pub self_of_op_time_percent: Option<f64>,
+    /// What all executions cost.
+    #[serde(flatten)]
+    pub costs: OpCosts,
+    /// Rates and utilizations over total time.
+    #[serde(flatten)]
+    pub rates: OpRates,
+    /// The limit that it would have gone beyond: its costs or its times are wrong.
+    pub beyond_peak_of: Option<BoundBy>,
+    /// Time that it would have taken at the default clock, where the capture records
+    /// the ratio of clocks (`Time Scale Multiplier`).
+    pub time_at_default_clock_ps: Option<f64>,
+    /// Time stalled on DMA, if recorded.
+    pub dma_stall_ps: Option<i64>,
+    /// The same of total time.
+    pub dma_stall_percent: Option<f64>,
+    /// Name in the framework.
+    pub framework_name: Option<Arc<str>>,
+    /// `file:line`.
+    pub source: Option<Arc<str>>,
+    /// Executions on each core.
+    pub per_core: Vec<CoreOpTime>,
 }
 
 /// How fast an op worked over its total time, and how near that is to the limits.
@@ -97,172 +157,67 @@ pub struct OpRates {
     pub ideal_time_ps: Option<f64>,
 }
 
-impl<'a> OpRow<'a> {
-    /// The op; absent for slices that belong to none.
-    pub fn op(self) -> Option<OpId> {
-        self.total.subject.op()
-    }
-
-    /// Whether its times are those of a simulator or a cost model.
-    pub(super) fn is_computed(self) -> bool {
-        self.model().sources().iter().any(|source| source.simulator.is_some())
-    }
-
-    fn model(self) -> &'a TraceModel {
-        &self.rows.basis.model
-    }
-
-    fn facts(self) -> Option<&'a Op> {
-        self.op().map(|op| self.model().op(op))
-    }
-
-    fn class(self) -> OpClass {
-        self.rows.basis.classes.class_of(self.op())
-    }
-
-    /// Program, with its id: `jit_matmul(123)`.
-    pub fn program(self) -> &'a str {
-        self.rows.basis.program_title(self.total.subject)
-    }
-
-    /// Instruction name.
-    pub fn name(self) -> &'a str {
-        self.rows.basis.name(self.total.subject)
-    }
-
-    /// HLO category, recorded or concluded.
-    pub fn category(self) -> &'a str {
-        self.op().map_or("", |op| self.rows.basis.classes.category(op))
-    }
-
-    /// Normalised group.
-    pub fn group(self) -> OpGroup {
-        self.class().group
-    }
-
-    /// Pattern, for communication between devices.
-    pub fn collective(self) -> Option<CollectiveKind> {
-        self.class().collective
-    }
-
-    /// A half of an asynchronous op: no rates, no utilization.
-    pub fn is_async(self) -> bool {
-        self.class().is_async()
-    }
-
-    /// Time and work are its own, not those of ops inside.
-    pub fn is_leaf(self) -> bool {
-        is_leaf(self.class(), &self.total.sums)
-    }
-
-    /// A kernel that XLA did not write.
-    pub fn is_custom_call(self) -> bool {
-        self.class().is_custom_call()
-    }
-
-    /// Computed a second time to save memory.
-    pub fn is_remat(self) -> bool {
-        self.class().is_remat()
-    }
-
-    /// Waits for a copy from or to the memory of the host, which shapes mark as memory space 5.
-    pub fn waits_for_host(self) -> bool {
-        let text = self.facts().and_then(|op| op.hlo_text).map(|text| self.model().str(text));
-        self.group() == OpGroup::AsyncWait && text.is_some_and(|text| text.contains("S(5)"))
-    }
-
-    /// Executions.
-    pub fn occurrences(self) -> u64 {
-        self.total.sums.occurrences
-    }
-
-    /// Time of all executions.
-    pub fn total_time_ps(self) -> i64 {
-        self.total.sums.total.ps()
-    }
-
-    /// The same without ops inside.
-    pub fn self_time_ps(self) -> i64 {
-        self.total.sums.self_time.ps()
-    }
-
-    /// Of an execution.
-    pub fn mean_time_ps(self) -> f64 {
-        self.total_time_ps() as f64 / self.occurrences().max(1) as f64
-    }
-
-    /// Shortest execution.
-    pub fn min_time_ps(self) -> Option<i64> {
-        self.total.sums.min().map(Picos::ps)
-    }
-
-    /// Self time of `total_time_ps` of the report: with idle time.
-    pub fn self_of_total_percent(self) -> Option<f64> {
-        percent(self.self_time_ps(), self.rows.total_time_ps)
-    }
-
-    /// Self time of `op_time_ps` of the report: without idle time.
-    pub fn self_of_op_time_percent(self) -> Option<f64> {
-        percent(self.self_time_ps(), self.rows.op_time_ps)
-    }
-
-    /// What all executions cost.
-    pub fn costs(self) -> OpCosts {
-        let costs = |op| self.rows.basis.costs(op, &self.total.sums, &self.rows.peaks);
-        self.op().map(costs).unwrap_or_default()
-    }
-
-    /// Time that it would have taken at the default clock, where the capture records
-    /// the ratio of clocks (`Time Scale Multiplier`).
-    pub fn time_at_default_clock_ps(self) -> Option<f64> {
-        let sums = &self.total.sums;
-        // Executions that do not record it ran at the clock that is default.
-        sums.event_stats().scaled.map(|(scaled, time)| scaled + (sums.total - time).ps() as f64)
-    }
-
-    /// Time stalled on DMA, if recorded.
-    pub fn dma_stall_ps(self) -> Option<i64> {
-        self.total.sums.event_stats().dma_stall.map(Picos::ps)
-    }
-
-    /// The same of total time.
-    pub fn dma_stall_percent(self) -> Option<f64> {
-        percent(self.dma_stall_ps()?, self.total_time_ps())
-    }
-
-    /// Provenance in the framework.
-    pub fn framework_name(self) -> Option<&'a str> {
-        Some(self.model().str(self.facts()?.framework_name?))
-    }
-
-    /// `file:line`.
-    pub fn source(self) -> Option<&'a str> {
-        Some(self.model().str(self.facts()?.source?))
-    }
-
-    /// On each core by itself.
-    pub fn per_core(self) -> Vec<CoreOpTime> {
-        let time = |share: CoreShare| CoreOpTime {
-            core: self.model().device_name(share.core),
-            occurrences: share.occurrences,
-            total_time_ps: share.total.ps(),
-            self_time_ps: share.own.ps(),
+impl OpRow {
+    /// The row of an op whose executions on all cores are `sums`. Shares are missing: they need the sums of all rows.
+    pub(super) fn new(
+        basis: &OpCostModel,
+        peaks: &Peaks,
+        key: OpKey,
+        sums: &OpSums,
+        per_core: Vec<CoreOpTime>,
+    ) -> Self {
+        let (model, op) = (&basis.model, key.op());
+        let (class, facts) = (basis.classes.class_of(op), op.map(|op| model.op(op)));
+        let costs = op.map(|op| basis.costs(op, sums, peaks)).unwrap_or_default();
+        let text_of = |text| Arc::from(model.str(text));
+        let stats = &sums.stats;
+        let dma_stall_ps = stats.dma_stall.map(Picos::ps);
+        let total_time_ps = sums.total.ps();
+        let is_host_copy = |facts: &Op| facts.hlo_text.is_some_and(|text| model.str(text).contains("S(5)"));
+        let mut row = Self {
+            op,
+            program: basis.program_title(op),
+            name: basis.name(key).into(),
+            category: basis.classes.shared_category(op),
+            group: class.group,
+            collective: class.collective,
+            is_async: class.is_async(),
+            is_leaf: is_leaf(class, sums),
+            is_custom_call: class.is_custom_call(),
+            is_remat: class.is_remat(),
+            waits_for_host: class.group == OpGroup::AsyncWait && facts.is_some_and(is_host_copy),
+            occurrences: sums.occurrences,
+            total_time_ps,
+            self_time_ps: sums.self_time.ps(),
+            mean_time_ps: total_time_ps as f64 / sums.occurrences.max(1) as f64,
+            min_time_ps: sums.min.map(Picos::ps),
+            self_of_total_percent: None,
+            self_of_op_time_percent: None,
+            costs,
+            rates: OpRates::default(),
+            beyond_peak_of: None,
+            // Executions that do not record it ran at the clock that is default.
+            time_at_default_clock_ps: stats.scaled.map(|(scaled, time)| scaled + (sums.total - time).ps() as f64),
+            dma_stall_ps,
+            dma_stall_percent: dma_stall_ps.and_then(|stall| percent(stall, total_time_ps)),
+            framework_name: facts.and_then(|facts| facts.framework_name).map(text_of),
+            source: facts.and_then(|facts| facts.source).map(text_of),
+            per_core,
         };
-        self.rows.shares_of(self.total).into_iter().map(time).collect()
+        if op.is_some() && !row.is_async {
+            row.rates = row.rates_by(peaks);
+            row.beyond_peak_of = row.rates.beyond_peak.map(|(limit, _)| limit);
+        }
+        row
     }
 
     /// The work of all executions, as limits see it.
-    pub fn work(self) -> OpWork {
-        self.costs().work()
+    pub fn work(&self) -> OpWork {
+        self.costs.work()
     }
 
-    /// Rates and utilizations over total time; halves of asynchronous ops have none.
-    pub fn rates(self) -> OpRates {
-        if self.is_async() || self.op().is_none() { OpRates::default() } else { self.rates_of(&self.costs()) }
-    }
-
-    fn rates_of(self, costs: &OpCosts) -> OpRates {
-        let (seconds, peaks) = (self.total.sums.total.as_secs_f64(), &self.rows.peaks);
+    fn rates_by(&self, peaks: &Peaks) -> OpRates {
+        let (costs, seconds) = (&self.costs, Picos::from_ps(self.total_time_ps).as_secs_f64());
         let float = |value: Option<u64>| value.map(|value| value as f64);
         let (work, bytes) = (costs.work(), float(costs.bytes));
         let per_second = |amount: Option<f64>| ratio(amount, Some(seconds));
@@ -270,8 +225,8 @@ impl<'a> OpRow<'a> {
         // The compiler lists only buffers that it placed in VMEM: none is not "none used".
         let listed = |percent: Option<f64>| percent.filter(|&percent| percent > 0.0);
         let flops_percent = percent_of(BoundBy::Compute);
-        let speed_up = ratio(Some(self.mean_time_ps()), self.min_time_ps().map(|min| min as f64));
-        let is_collective = self.collective().is_some();
+        let speed_up = ratio(Some(self.mean_time_ps), self.min_time_ps.map(|min| min as f64));
+        let is_collective = self.collective.is_some();
         let bound = work.bound(seconds, peaks).filter(|_| !is_collective);
         OpRates {
             flops_per_second: per_second(float(costs.flops)),
@@ -292,15 +247,5 @@ impl<'a> OpRow<'a> {
             beyond_peak: work.beyond_peak(seconds, peaks),
             ideal_time_ps: work.ideal_seconds(peaks).map(|seconds| seconds * 1e12),
         }
-    }
-}
-
-impl std::fmt::Debug for OpRow<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("OpRow")
-            .field("name", &self.name())
-            .field("program", &self.program())
-            .field("self_time_ps", &self.self_time_ps())
-            .finish_non_exhaustive()
     }
 }

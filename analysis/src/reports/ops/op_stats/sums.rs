@@ -37,25 +37,18 @@ impl OpKey {
     }
 }
 
-/// Executions of one op on one core. There are many of these, so what few ops have is
-/// kept apart.
-#[derive(Clone, Debug)]
+/// Executions of one op.
+#[derive(Clone, Debug, Default)]
 pub(super) struct OpSums {
     pub occurrences: u64,
     pub total: Picos,
     pub self_time: Picos,
-    /// Shortest execution; [`Picos::MAX`] as long as none is known.
-    min: Picos,
+    /// Shortest execution, if known.
+    pub min: Option<Picos>,
     /// Any execution had another op inside.
     pub has_children: bool,
-    told: Option<Box<EventStats>>,
-}
-
-impl Default for OpSums {
-    fn default() -> Self {
-        let zero = Picos::ZERO;
-        Self { occurrences: 0, total: zero, self_time: zero, min: Picos::MAX, has_children: false, told: None }
-    }
+    /// What executions say of themselves.
+    pub stats: EventStats,
 }
 
 /// What executions say of themselves, added up.
@@ -156,18 +149,16 @@ impl CoreSums {
 
 /// Sums of a part of the trace, in which few of all ops may run.
 pub(super) struct SumsByOp {
-    /// By number of the op, then of the label: its place in `found`, or [`NOWHERE`].
-    places: Vec<u32>,
+    /// By number of the op, then of the label: its place in `found`.
+    places: Vec<Option<u32>>,
     ops: usize,
     found: Vec<(OpKey, OpSums)>,
 }
 
-const NOWHERE: u32 = u32::MAX;
-
 impl SumsByOp {
     pub fn new(model: &TraceModel) -> Self {
         let ops = model.ops().len();
-        Self { places: vec![NOWHERE; ops + model.labels().len()], ops, found: Vec::new() }
+        Self { places: vec![None; ops + model.labels().len()], ops, found: Vec::new() }
     }
 
     /// In the order in which they were found.
@@ -175,17 +166,16 @@ impl SumsByOp {
         self.found
     }
 
-    /// The sums of `subject`, and which row of [`Self::into_found`] they are.
-    pub fn at(&mut self, subject: OpKey) -> (usize, &mut OpSums) {
-        let place = &mut self.places[match subject {
+    /// The sums of `key`, and which row of [`Self::into_found`] they are.
+    pub fn at(&mut self, key: OpKey) -> (usize, &mut OpSums) {
+        let place = &mut self.places[match key {
             OpKey::Op(op) => op.index(),
             OpKey::Label(label) => self.ops + label.index(),
         }];
-        if *place == NOWHERE {
-            *place = self.found.len() as u32;
-            self.found.push((subject, OpSums::default()));
+        let row = *place.get_or_insert(self.found.len() as u32) as usize;
+        if row == self.found.len() {
+            self.found.push((key, OpSums::default()));
         }
-        let row = *place as usize;
         (row, &mut self.found[row].1)
     }
 }
@@ -253,8 +243,12 @@ fn add_aggregates(model: &TraceModel, core: GroupId, sums: &mut SumsByOp) {
         sum.occurrences += aggregate.occurrences;
         sum.total += aggregate.total;
         sum.self_time += aggregate.self_time.unwrap_or(aggregate.total);
-        sum.min = sum.min.min(aggregate.min.unwrap_or(Picos::MAX));
+        sum.min = least(sum.min, aggregate.min);
     }
+}
+
+fn least(a: Option<Picos>, b: Option<Picos>) -> Option<Picos> {
+    a.into_iter().chain(b).min()
 }
 
 pub(super) fn plus(sum: Option<u64>, value: Option<u64>) -> Option<u64> {
@@ -271,37 +265,27 @@ impl OpSums {
         self.occurrences += 1;
         self.total += dur;
         self.self_time += (dur - slice.children_dur()).clamped();
-        self.min = self.min.min(dur);
-    }
-
-    /// Shortest execution.
-    pub fn min(&self) -> Option<Picos> {
-        Some(self.min).filter(|&min| min < Picos::MAX)
-    }
-
-    /// What executions say of themselves.
-    pub fn event_stats(&self) -> EventStats {
-        self.told.as_deref().copied().unwrap_or_default()
+        self.min = least(self.min, Some(dur));
     }
 
     /// Adds what an execution says of itself.
     fn add_fact(&mut self, slice: SliceRef<'_>, fact: SliceAttr, value: i64) {
-        let told = self.told.get_or_insert_default();
+        let stats = &mut self.stats;
         let amount = u64::try_from(value).ok();
         match fact {
             SliceAttr::DmaStallPs => {
-                told.dma_stall = Some(told.dma_stall.unwrap_or_default() + Picos::from_ps(value));
+                stats.dma_stall = Some(stats.dma_stall.unwrap_or_default() + Picos::from_ps(value));
             }
             SliceAttr::TimeScaleBits => {
                 let (scale, dur) = (f64::from_bits(value as u64), slice.measured_dur());
                 if scale > 0.0 && scale < 1e3 {
-                    let (scaled, time) = told.scaled.unwrap_or_default();
-                    told.scaled = Some((scaled + scale * dur.ps() as f64, time + dur));
+                    let (scaled, time) = stats.scaled.unwrap_or_default();
+                    stats.scaled = Some((scaled + scale * dur.ps() as f64, time + dur));
                 }
             }
-            SliceAttr::Flops => told.flops = plus(told.flops, amount),
-            SliceAttr::ModelFlops => told.model_flops = plus(told.model_flops, amount),
-            SliceAttr::Bytes => told.bytes = plus(told.bytes, amount),
+            SliceAttr::Flops => stats.flops = plus(stats.flops, amount),
+            SliceAttr::ModelFlops => stats.model_flops = plus(stats.model_flops, amount),
+            SliceAttr::Bytes => stats.bytes = plus(stats.bytes, amount),
             _ => {}
         }
     }
@@ -311,11 +295,9 @@ impl OpSums {
         self.occurrences += other.occurrences;
         self.total += other.total;
         self.self_time += other.self_time;
-        self.min = self.min.min(other.min);
+        self.min = least(self.min, other.min);
         self.has_children |= other.has_children;
-        if let Some(other) = other.told.as_deref() {
-            self.told.get_or_insert_default().merge(other);
-        }
+        self.stats.merge(&other.stats);
     }
 }
 

@@ -52,32 +52,27 @@ impl OpsReport {
             "rates divide the compiler's costs by total time; halves of asynchronous ops have none".to_owned(),
         ];
         notes.extend(self.notes.iter().cloned());
-        let rows = self.rows.iter().map(|row| (row, row.rates()));
-        let mut table = Table::of("ops", "Ops by self time", rows)
-            .measured("name", "Op", Unit::None, |(row, _)| row.name())
-            .measured("self_time_ps", "Self time", Unit::Picoseconds, |(row, _)| row.self_time_ps())
-            .measured("self_of_total_percent", "of window", Unit::Percent, |(row, _)| row.self_of_total_percent())
-            .measured("occurrences", "Runs", Unit::Count, |(row, _)| row.occurrences())
-            .column("flops_percent", "of FLOP/s", Unit::Percent, rate_provenance, |(_, rates)| rates.flops_percent)
-            .column("hbm_percent", "of HBM", Unit::Percent, bound_provenance, |(_, rates)| rates.hbm_percent)
-            .column("bound_by", "Bound by", Unit::None, bound_provenance, |(_, rates)| {
-                rates.bound_by.map(BoundBy::title)
+        let mut table = Table::of("ops", "Ops by self time", &self.rows)
+            .measured("name", "Op", Unit::None, |row| &*row.name)
+            .measured("self_time_ps", "Self time", Unit::Picoseconds, |row| row.self_time_ps)
+            .measured("self_of_total_percent", "of window", Unit::Percent, |row| row.self_of_total_percent)
+            .measured("occurrences", "Runs", Unit::Count, |row| row.occurrences)
+            .column("flops_percent", "of FLOP/s", Unit::Percent, rate_provenance, |row| row.rates.flops_percent)
+            .column("hbm_percent", "of HBM", Unit::Percent, bound_provenance, |row| row.rates.hbm_percent)
+            .column("bound_by", "Bound by", Unit::None, bound_provenance, |row| row.rates.bound_by.map(BoundBy::title))
+            .measured("category", "Category", Unit::None, |row| Cell::said(&row.category))
+            .measured("self_of_op_time_percent", "of op time", Unit::Percent, |row| row.self_of_op_time_percent)
+            .measured("mean_time_ps", "Mean", Unit::Picoseconds, |row| row.mean_time_ps)
+            .measured("min_time_ps", "Least", Unit::Picoseconds, |row| row.min_time_ps)
+            .measured("total_time_ps", "Total time", Unit::Picoseconds, |row| row.total_time_ps)
+            .derived("flops_per_second", "FLOP/s", Unit::FlopPerSecond, |row| row.rates.flops_per_second)
+            .column("hbm_bytes_per_second", "HBM", Unit::BytesPerSecond, hbm_rate, |row| row.rates.hbm_bytes_per_second)
+            .column("efficiency_percent", "of roofline", Unit::Percent, bound_provenance, |row| {
+                row.rates.efficiency_percent
             })
-            .measured("category", "Category", Unit::None, |(row, _)| Cell::said(row.category()))
-            .measured("self_of_op_time_percent", "of op time", Unit::Percent, |(row, _)| row.self_of_op_time_percent())
-            .measured("mean_time_ps", "Mean", Unit::Picoseconds, |(row, _)| row.mean_time_ps())
-            .measured("min_time_ps", "Least", Unit::Picoseconds, |(row, _)| row.min_time_ps())
-            .measured("total_time_ps", "Total time", Unit::Picoseconds, |(row, _)| row.total_time_ps())
-            .derived("flops_per_second", "FLOP/s", Unit::FlopPerSecond, |(_, rates)| rates.flops_per_second)
-            .column("hbm_bytes_per_second", "HBM", Unit::BytesPerSecond, hbm_rate, |(_, rates)| {
-                rates.hbm_bytes_per_second
-            })
-            .column("efficiency_percent", "of roofline", Unit::Percent, bound_provenance, |(_, rates)| {
-                rates.efficiency_percent
-            })
-            .measured("program", "Program", Unit::None, |(row, _)| Cell::said(row.program()))
-            .recorded("source", "Source", Unit::None, |(row, _)| row.source().map(Cell::said))
-            .recorded("framework_name", "Framework op", Unit::None, |(row, _)| row.framework_name().map(Cell::said))
+            .measured("program", "Program", Unit::None, |row| Cell::said(&row.program))
+            .recorded("source", "Source", Unit::None, |row| row.source.as_deref().map(Cell::said))
+            .recorded("framework_name", "Framework op", Unit::None, |row| row.framework_name.as_deref().map(Cell::said))
             .notes(notes)
             .build();
         let idle_cell = |column: &Column| match column.id {
@@ -88,44 +83,44 @@ impl OpsReport {
             _ => Cell::Missing,
         };
         let idle = table.columns.iter().map(idle_cell).collect();
-        table.rows.insert(self.rows.at_least(self.idle_ps), idle);
+        let place = self.rows.partition_point(|row| row.self_time_ps >= self.idle_ps);
+        table.rows.insert(place, idle);
         table
     }
 
     /// What the compiler says each op does.
     fn work_table(&self) -> Table {
-        let rows: Vec<_> = self.rows.iter().map(|row| (row, row.costs(), row.rates())).collect();
         let memory = |costs: &OpCosts, get: fn(&super::MemoryBytes) -> u64| costs.memory.as_ref().map(get);
-        Table::of("op_costs", "Work of each op, all executions", &rows)
-            .measured("name", "Op", Unit::None, |(row, ..)| row.name())
-            .compiler("flops", "Operations", Unit::Flop, |(_, costs, _)| costs.flops)
-            .compiler("model_flops", "Model operations", Unit::Flop, |(_, costs, _)| costs.model_flops)
-            .compiler("bytes", "Bytes", Unit::Bytes, |(_, costs, _)| costs.bytes)
-            .compiler("hbm_read_bytes", "HBM read", Unit::Bytes, |(_, costs, _)| {
-                memory(costs, |memory| memory.hbm_read_bytes)
+        Table::of("op_costs", "Work of each op, all executions", &self.rows)
+            .measured("name", "Op", Unit::None, |row| &*row.name)
+            .compiler("flops", "Operations", Unit::Flop, |row| row.costs.flops)
+            .compiler("model_flops", "Model operations", Unit::Flop, |row| row.costs.model_flops)
+            .compiler("bytes", "Bytes", Unit::Bytes, |row| row.costs.bytes)
+            .compiler("hbm_read_bytes", "HBM read", Unit::Bytes, |row| {
+                memory(&row.costs, |memory| memory.hbm_read_bytes)
             })
-            .compiler("hbm_write_bytes", "HBM written", Unit::Bytes, |(_, costs, _)| {
-                memory(costs, |memory| memory.hbm_write_bytes)
+            .compiler("hbm_write_bytes", "HBM written", Unit::Bytes, |row| {
+                memory(&row.costs, |memory| memory.hbm_write_bytes)
             })
-            .compiler("vmem_read_bytes", "VMEM read", Unit::Bytes, |(_, costs, _)| {
-                memory(costs, |memory| memory.vmem_read_bytes)
+            .compiler("vmem_read_bytes", "VMEM read", Unit::Bytes, |row| {
+                memory(&row.costs, |memory| memory.vmem_read_bytes)
             })
-            .compiler("vmem_write_bytes", "VMEM written", Unit::Bytes, |(_, costs, _)| {
-                memory(costs, |memory| memory.vmem_write_bytes)
+            .compiler("vmem_write_bytes", "VMEM written", Unit::Bytes, |row| {
+                memory(&row.costs, |memory| memory.vmem_write_bytes)
             })
-            .compiler("cmem_read_bytes", "CMEM read", Unit::Bytes, |(_, costs, _)| {
-                memory(costs, |memory| memory.cmem_read_bytes)
+            .compiler("cmem_read_bytes", "CMEM read", Unit::Bytes, |row| {
+                memory(&row.costs, |memory| memory.cmem_read_bytes)
             })
-            .compiler("cmem_write_bytes", "CMEM written", Unit::Bytes, |(_, costs, _)| {
-                memory(costs, |memory| memory.cmem_write_bytes)
+            .compiler("cmem_write_bytes", "CMEM written", Unit::Bytes, |row| {
+                memory(&row.costs, |memory| memory.cmem_write_bytes)
             })
-            .compiler("flops_per_byte", "Intensity", Unit::FlopPerByte, |(.., rates)| rates.flops_per_byte)
-            .compiler("flops_per_hbm_byte", "HBM intensity", Unit::FlopPerByte, |(.., rates)| rates.flops_per_hbm_byte)
-            .derived("bytes_per_second", "Bandwidth", Unit::BytesPerSecond, |(.., rates)| rates.bytes_per_second)
-            .derived("vmem_read_percent", "of peak VMEM read", Unit::Percent, |(.., rates)| rates.vmem_read_percent)
-            .derived("vmem_write_percent", "of peak VMEM write", Unit::Percent, |(.., rates)| rates.vmem_write_percent)
-            .measured("dma_stall_ps", "DMA stall", Unit::Picoseconds, |(row, ..)| row.dma_stall_ps())
-            .measured("program", "Program", Unit::None, |(row, ..)| Cell::said(row.program()))
+            .compiler("flops_per_byte", "Intensity", Unit::FlopPerByte, |row| row.rates.flops_per_byte)
+            .compiler("flops_per_hbm_byte", "HBM intensity", Unit::FlopPerByte, |row| row.rates.flops_per_hbm_byte)
+            .derived("bytes_per_second", "Bandwidth", Unit::BytesPerSecond, |row| row.rates.bytes_per_second)
+            .derived("vmem_read_percent", "of peak VMEM read", Unit::Percent, |row| row.rates.vmem_read_percent)
+            .derived("vmem_write_percent", "of peak VMEM write", Unit::Percent, |row| row.rates.vmem_write_percent)
+            .measured("dma_stall_ps", "DMA stall", Unit::Picoseconds, |row| row.dma_stall_ps)
+            .measured("program", "Program", Unit::None, |row| Cell::said(&row.program))
             .build()
     }
 

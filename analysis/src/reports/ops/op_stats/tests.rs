@@ -84,18 +84,18 @@ fn the_reference_matmul_is_bound_by_compute() {
     let report = ops_of(&rig.builder.finish());
     let row = report.rows.first().unwrap();
     let near = |value: Option<f64>, expected: f64| assert!((value.unwrap() - expected).abs() < 0.005, "{value:?}");
-    near(row.rates().flops_per_second.map(|rate| rate / 1e12), 78.26);
-    near(row.rates().flops_percent, 38.61);
-    near(row.rates().hbm_bytes_per_second.map(|rate| rate / 1e12), 0.3057);
-    near(row.rates().hbm_percent, 37.32);
-    near(row.rates().vmem_read_percent, 0.83);
-    near(row.rates().flops_per_byte, 170.67);
-    near(row.rates().flops_per_hbm_byte, 256.0);
-    near(row.rates().efficiency_percent, 38.61);
-    assert_eq!(row.rates().bound_by, Some(BoundBy::Compute));
-    assert_eq!(row.costs().model_flops, row.costs().flops, "unsaid model operations are the same");
-    assert_eq!(row.costs().memory.unwrap().total(), 1_572_864);
-    assert_eq!((row.program(), row.group()), ("jit_f(7)", OpGroup::MatMul));
+    near(row.rates.flops_per_second.map(|rate| rate / 1e12), 78.26);
+    near(row.rates.flops_percent, 38.61);
+    near(row.rates.hbm_bytes_per_second.map(|rate| rate / 1e12), 0.3057);
+    near(row.rates.hbm_percent, 37.32);
+    near(row.rates.vmem_read_percent, 0.83);
+    near(row.rates.flops_per_byte, 170.67);
+    near(row.rates.flops_per_hbm_byte, 256.0);
+    near(row.rates.efficiency_percent, 38.61);
+    assert_eq!(row.rates.bound_by, Some(BoundBy::Compute));
+    assert_eq!(row.costs.model_flops, row.costs.flops, "unsaid model operations are the same");
+    assert_eq!(row.costs.memory.unwrap().total(), 1_572_864);
+    assert_eq!((&*row.program, row.group), ("jit_f(7)", OpGroup::MatMul));
 }
 
 #[test]
@@ -109,11 +109,11 @@ fn self_time_is_that_of_nobody_inside() {
         rig.add(ops, label, start, end);
     }
     let report = ops_of(&rig.builder.finish());
-    let own = |name: &str| report.rows.iter().find(|row| row.name() == name).unwrap().self_time_ps();
+    let own = |name: &str| report.rows.iter().find(|row| &*row.name == name).unwrap().self_time_ps;
     assert_eq!([own("while"), own("a"), own("b"), own("c")], [30, 30, 35, 5]);
     assert_eq!((report.op_time_ps, report.total_time_ps, report.idle_ps), (100, 100, 0));
     // Equal self time: by name. Containers have no leaf time.
-    assert_eq!(report.rows.iter().map(OpRow::name).collect::<Vec<_>>(), ["b", "a", "while", "c"]);
+    assert_eq!(report.rows.iter().map(|row| &*row.name).collect::<Vec<_>>(), ["b", "a", "while", "c"]);
     assert_eq!(report.cores[0].busy_ps, 70);
 }
 
@@ -129,10 +129,10 @@ fn the_device_clock_times_ops_and_idle_time() {
     let report = ops_of(&rig.builder.finish());
     assert_eq!((report.op_time_ps, report.total_time_ps, report.idle_ps), (100, 160, 60));
     assert_eq!(
-        (report.rows.first().unwrap().min_time_ps(), report.rows.first().unwrap().mean_time_ps() as i64),
+        (report.rows.first().unwrap().min_time_ps, report.rows.first().unwrap().mean_time_ps as i64),
         (Some(40), 50)
     );
-    assert_eq!(report.rows.first().unwrap().self_of_total_percent(), Some(62.5));
+    assert_eq!(report.rows.first().unwrap().self_of_total_percent, Some(62.5));
 }
 
 #[test]
@@ -147,9 +147,9 @@ fn custom_calls_add_up_what_each_execution_declares() {
         rig.add(ops, silent, at + 5, at + 10);
     }
     let report = ops_of(&rig.builder.finish());
-    let row = |name: &str| report.rows.iter().find(|row| row.name() == name).unwrap();
-    assert_eq!(row("kernel").costs().flops, Some(350));
-    assert_eq!(row("silent").costs().flops, None, "0 is not declared");
+    let row = |name: &str| report.rows.iter().find(|row| &*row.name == name).unwrap();
+    assert_eq!(row("kernel").costs.flops, Some(350));
+    assert_eq!(row("silent").costs.flops, None, "0 is not declared");
     assert!(report.notes.iter().any(|note| note.starts_with("1 custom call declares no operations")));
 }
 
@@ -165,12 +165,12 @@ fn halves_of_asynchronous_ops_have_no_utilization() {
     let report = ops_of(&rig.builder.finish());
     let row = report.rows.first().unwrap();
     assert!(
-        row.is_async()
-            && row.rates().hbm_percent.is_none()
-            && row.rates().bound_by.is_none()
-            && row.rates().hbm_bytes_per_second.is_none()
+        row.is_async
+            && row.rates.hbm_percent.is_none()
+            && row.rates.bound_by.is_none()
+            && row.rates.hbm_bytes_per_second.is_none()
     );
-    assert_eq!(row.costs().memory.unwrap().hbm_bytes, 1_048_576, "what it moves is known all the same");
+    assert_eq!(row.costs.memory.unwrap().hbm_bytes, 1_048_576, "what it moves is known all the same");
 }
 
 #[test]
@@ -185,13 +185,13 @@ fn cores_add_up_and_can_be_chosen() {
     let report = ops_of(&model);
     assert_eq!((report.total_time_ps, report.op_time_ps, report.idle_ps), (120, 110, 10));
     let row = report.rows.first().unwrap();
-    assert_eq!((row.occurrences(), row.total_time_ps(), row.costs().bytes), (3, 110, Some(30)));
-    let per_core: Vec<_> = row.per_core().into_iter().map(|core| (core.core, core.total_time_ps)).collect();
-    assert_eq!(per_core, [("/device:TPU:0".to_owned(), 40), ("/device:TPU:1".to_owned(), 70)]);
+    assert_eq!((row.occurrences, row.total_time_ps, row.costs.bytes), (3, 110, Some(30)));
+    let per_core: Vec<_> = row.per_core.iter().map(|core| (&*core.core, core.total_time_ps)).collect();
+    assert_eq!(per_core, [("/device:TPU:0", 40), ("/device:TPU:1", 70)]);
     let options = Options { devices: vec![1], ..Options::default() };
     assert_eq!(report_of(&model, Scope::WholeTrace, &options).unwrap().op_time_ps, 70);
     // No capture splits bytes and the format could have: they are HBM traffic.
-    assert_eq!(row.costs().memory.unwrap().hbm_bytes, 30);
+    assert_eq!(row.costs.memory.unwrap().hbm_bytes, 30);
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn a_range_counts_what_begins_inside() {
         rig.add(ops, copy, start, start + 50);
     }
     let report = report_of(&rig.builder.finish(), Scope::Range(range(100, 200)), &Options::default()).unwrap();
-    assert_eq!((report.rows.first().unwrap().occurrences(), report.op_time_ps, report.total_time_ps), (1, 50, 100));
+    assert_eq!((report.rows.first().unwrap().occurrences, report.op_time_ps, report.total_time_ps), (1, 50, 100));
 }
 
 #[test]
@@ -222,10 +222,7 @@ fn aggregated_ops_count_with_their_sums() {
     });
     let report = ops_of(&rig.builder.finish());
     let row = report.rows.first().unwrap();
-    assert_eq!(
-        (row.occurrences(), row.total_time_ps(), row.self_time_ps(), row.min_time_ps()),
-        (10, 950, 850, Some(20))
-    );
+    assert_eq!((row.occurrences, row.total_time_ps, row.self_time_ps, row.min_time_ps), (10, 950, 850, Some(20)));
 }
 
 #[test]
@@ -292,7 +289,7 @@ fn an_op_on_chips_of_two_kinds_has_no_share_of_a_peak() {
         };
         rig.builder.set_device(core, device);
         let report = ops_of(&rig.builder.finish());
-        (report.rows.iter().next().unwrap().rates().flops_percent.is_some(), report.notes.join(" "))
+        (report.rows.first().unwrap().rates.flops_percent.is_some(), report.notes.join(" "))
     };
     let (same, differing) = (shares("TPU v5 Lite"), shares("TPU v6 Lite"));
     assert!(same.0 && !same.1.contains("differ"), "{same:?}");

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use trace_model::Picos;
 
@@ -28,9 +28,9 @@ pub struct MemoryPoint {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct RooflinePoint {
     /// Op, device, or `Program`.
-    pub name: String,
+    pub name: Arc<str>,
     /// Program of an op.
-    pub program: String,
+    pub program: Arc<str>,
     /// Group of an op.
     pub group: OpGroup,
     /// Time that rates divide by.
@@ -52,7 +52,7 @@ pub struct RooflinePoint {
     /// Operations per byte of HBM traffic.
     pub flops_per_hbm_byte: Option<f64>,
     /// Each memory that it uses.
-    pub memories: Box<[MemoryPoint]>,
+    pub memories: Vec<MemoryPoint>,
     /// Operations per byte of the memory that binds; HBM where compute binds.
     pub flops_per_bottleneck_byte: Option<f64>,
     /// Of peak.
@@ -93,7 +93,7 @@ impl RooflinePoint {
             })
         });
         Self {
-            name: name.to_owned(),
+            name: name.into(),
             time_ps,
             work,
             memories: memories.collect(),
@@ -122,22 +122,28 @@ impl RooflinePoint {
         }
     }
 
-    /// All cores of a report together.
-    pub(super) fn of_cores(name: &str, cores: &[CoreWork], off_ps: i64) -> Self {
-        StepWork::of_cores(name, cores, off_ps, 1).point()
+    /// All cores of a report together, of `steps` steps the average.
+    pub(super) fn of_cores(name: &str, cores: &[CoreWork], off_ps: i64, steps: u32) -> Self {
+        let total = cores.iter().fold(OpWork::default(), |sum, core| sum.plus(&core.work));
+        let bytes = cores.iter().filter_map(|core| core.bytes).reduce(|a, b| a + b);
+        let share = 1.0 / f64::from(steps.max(1));
+        let time = cores.iter().map(|core| core.time_ps).sum::<Picos>();
+        let time_ps = ((time - Picos::from_ps(off_ps)).ps() as f64 * share).round() as i64;
+        let peaks = cores.first().map(|core| core.peaks.clone()).unwrap_or_default();
+        Self::new(name, total.times(share), time_ps, &peaks).with_bytes(bytes.map(|bytes| bytes * share))
     }
 
     /// An op. No limit of the device itself binds a collective.
-    pub(super) fn of_op(row: OpRow<'_>, peaks: &Peaks) -> Self {
-        let point = Self::new(row.name(), row.work(), row.total_time_ps(), peaks)
-            .with_bytes(row.costs().bytes.map(|bytes| bytes as f64));
+    pub(super) fn of_op(row: &OpRow, peaks: &Peaks) -> Self {
+        let point = Self::new(&row.name, row.work(), row.total_time_ps, peaks)
+            .with_bytes(row.costs.bytes.map(|bytes| bytes as f64));
         let point = Self {
-            program: row.program().to_owned(),
-            group: row.group(),
-            self_of_op_time_percent: row.self_of_op_time_percent(),
+            program: Arc::clone(&row.program),
+            group: row.group,
+            self_of_op_time_percent: row.self_of_op_time_percent,
             ..point
         };
-        if row.collective().is_none() {
+        if row.collective.is_none() {
             return point;
         }
         Self {
@@ -147,51 +153,5 @@ impl RooflinePoint {
             flops_per_bottleneck_byte: ratio(point.work.flops, point.work.hbm_bytes),
             ..point
         }
-    }
-}
-
-/// What all cores did in a step. A trace has many steps, and of a point most can be
-/// computed: that is done when it is shown.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StepWork {
-    name: Box<str>,
-    work: OpWork,
-    bytes: Option<f64>,
-    time_ps: i64,
-    peaks: Arc<Peaks>,
-}
-
-impl StepWork {
-    /// All cores of a report together, of `steps` steps the average.
-    pub(super) fn of_cores(name: &str, cores: &[CoreWork], off_ps: i64, steps: u32) -> Self {
-        let total = cores.iter().fold(OpWork::default(), |sum, core| sum.plus(&core.work));
-        let bytes = cores.iter().filter_map(|core| core.bytes).reduce(|a, b| a + b);
-        let share = 1.0 / f64::from(steps.max(1));
-        let time = cores.iter().map(|core| core.time_ps).sum::<Picos>();
-        Self {
-            name: name.into(),
-            work: total.times(share),
-            bytes: bytes.map(|bytes| bytes * share),
-            time_ps: ((time - Picos::from_ps(off_ps)).ps() as f64 * share).round() as i64,
-            peaks: Arc::new(cores.first().map(|core| core.peaks.clone()).unwrap_or_default()),
-        }
-    }
-
-    /// Shares the peaks of another one, where they are the same.
-    pub(super) fn beside(self, other: &Self) -> Self {
-        let peaks = if self.peaks == other.peaks { Arc::clone(&other.peaks) } else { self.peaks };
-        Self { peaks, ..self }
-    }
-
-    /// Its point.
-    pub fn point(&self) -> RooflinePoint {
-        RooflinePoint::new(&self.name, self.work, self.time_ps, &self.peaks).with_bytes(self.bytes)
-    }
-}
-
-/// As the point.
-impl Serialize for StepWork {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.point().serialize(serializer)
     }
 }

@@ -17,7 +17,7 @@ pub struct StepLoad {
     /// Number; `None` for the whole window.
     pub step: Option<u32>,
     /// Every device that recorded ops in it.
-    pub cores: Box<[CoreParts]>,
+    pub cores: Vec<CoreParts>,
 }
 
 /// Counted steps; the window as one if none were found on devices.

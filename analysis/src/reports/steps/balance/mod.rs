@@ -22,12 +22,12 @@ mod table;
 pub(crate) mod tests;
 
 use serde::Serialize;
+use std::sync::Arc;
 use trace_model::GroupId;
 
 pub use judge::{BalancedQuantity, ImbalancePattern};
 pub use load::StepLoad;
 
-use crate::engine::SharedName;
 use crate::engine::{Analysis, AnalysisError, Context};
 use crate::reports::steps::devices::Devices;
 
@@ -51,7 +51,7 @@ impl Analysis for Balance {
         let mut hosts = load::hosts(&loads);
         let quantities = judge::quantities(&mut loads);
         let host_quantities = if hosts.len() > 1 { judge::host_quantities(&mut hosts) } else { Vec::new() };
-        let compared: Box<[StepBalance]> = steps.iter().filter_map(StepBalance::of).collect();
+        let compared: Vec<StepBalance> = steps.iter().filter_map(StepBalance::of).collect();
         let pattern = judge::pattern(&compared);
         let statement = judge::statement(&loads, &quantities, &compared, &pattern);
         Ok(BalanceReport { statement, pattern, devices: loads, hosts, quantities, host_quantities, steps: compared })
@@ -74,7 +74,7 @@ pub struct BalanceReport {
     /// Hosts compared by the same; empty with one host.
     pub host_quantities: Vec<BalancedQuantity>,
     /// Each counted step; the whole window as one where no steps were found.
-    pub steps: Box<[StepBalance]>,
+    pub steps: Vec<StepBalance>,
 }
 
 impl BalanceReport {
@@ -168,7 +168,7 @@ pub struct StepBalance {
     /// Its time on the device that took longest.
     pub time_ps: i64,
     /// The device that worked most.
-    pub most: SharedName,
+    pub most: Arc<str>,
     /// Its work.
     pub max_ps: i64,
     /// Work of the middle device.

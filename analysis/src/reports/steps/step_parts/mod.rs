@@ -13,6 +13,7 @@ mod table;
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::Serialize;
 use trace_model::{GroupId, TimeRange};
@@ -24,10 +25,8 @@ pub(crate) use table::sentence;
 
 use explain::StepOpTimes;
 
-use crate::engine::SharedName;
 use crate::engine::{Analysis, AnalysisError, Context, Scope};
 use crate::facts::TraceFacts as _;
-use crate::facts::shared_slice::SharedSlice;
 use crate::facts::steps::{Step, StepClass, StepSource, StepsReport};
 use crate::facts::window::shifted;
 use crate::math::stats::median;
@@ -56,7 +55,7 @@ impl Analysis for StepParts {
         }
         let mut report = cx.scoped(Scope::WholeTrace).report::<Self>()?.as_ref().clone();
         let chosen: BTreeSet<u32> = steps.steps.iter().map(|step| step.number).collect();
-        report.steps = report.steps.part(|step| chosen.contains(&step.step));
+        report.steps.retain(|step| chosen.contains(&step.step));
         report.slow.retain(|slow| chosen.contains(&slow.step));
         report.slow_not_explained = steps.outliers().len().saturating_sub(report.slow.len());
         report.classes = of_classes(&steps, &report.steps);
@@ -68,8 +67,7 @@ impl Analysis for StepParts {
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct StepPartsReport {
     /// Steps in time order; those without ops on any core are absent.
-    #[schemars(with = "Vec<DividedStep>")]
-    pub steps: SharedSlice<DividedStep>,
+    pub steps: Vec<DividedStep>,
     /// Classes of steps in the order of the step analysis, where they have divided steps.
     pub classes: Vec<ClassParts>,
     /// Slow steps, slowest first, at most [`MOST_EXPLAINED`].
@@ -84,13 +82,13 @@ pub struct DividedStep {
     /// Its number.
     pub step: u32,
     /// Its class (`A`, `B` …).
-    pub class: SharedName,
+    pub class: Arc<str>,
     /// The statistics count it.
     pub is_counted: bool,
     /// Index into `cores` of the one that took longest.
     pub critical: usize,
     /// Every core that recorded ops.
-    pub cores: Box<[CoreParts]>,
+    pub cores: Vec<CoreParts>,
 }
 
 /// One step on one core.
@@ -99,7 +97,7 @@ pub struct CoreParts {
     /// Which device.
     pub group: GroupId,
     /// Its name.
-    pub core: SharedName,
+    pub core: Arc<str>,
     /// Length of the step on it, by the clock that timed its ops: the sum of its parts.
     pub time_ps: i64,
     /// What the time goes to.
@@ -161,7 +159,7 @@ fn whole(cx: &Context<'_>, steps: &StepsReport) -> Result<StepPartsReport, Analy
         else {
             continue;
         };
-        let name = SharedName::from(cx.model.device_name(core));
+        let name = Arc::<str>::from(cx.model.device_name(core));
         let spans = spans_on(cx, steps, core);
         let ranges: Vec<TimeRange> = spans.iter().map(|&(_, range)| range).collect();
         let parts = parts::divide(&traffic.time.segments, &traffic.collectives_in_flight(), &ranges);
@@ -172,12 +170,12 @@ fn whole(cx: &Context<'_>, steps: &StepsReport) -> Result<StepPartsReport, Analy
         }
     }
     let counted: BTreeSet<u32> = steps.counted().map(|step| step.number).collect();
-    let letters: Vec<SharedName> = steps.classes.iter().map(|class| class.id.as_str().into()).collect();
+    let letters: Vec<Arc<str>> = steps.classes.iter().map(|class| class.id.as_str().into()).collect();
     let step = |(step, cores): (&Step, Vec<CoreParts>)| {
         let critical = (0..cores.len()).min_by_key(|&i| std::cmp::Reverse(cores[i].time_ps))?;
         let is_counted = counted.contains(&step.number);
         let class = letters.get(step.class).cloned().unwrap_or_default();
-        Some(DividedStep { step: step.number, class, is_counted, critical, cores: cores.into() })
+        Some(DividedStep { step: step.number, class, is_counted, critical, cores })
     };
     let divided: Vec<DividedStep> = steps.steps.iter().zip(divided).filter_map(step).collect();
     let slow = op_times.explain(cx, steps);
@@ -186,7 +184,7 @@ fn whole(cx: &Context<'_>, steps: &StepsReport) -> Result<StepPartsReport, Analy
         return Err(AnalysisError::NotApplicable(why.to_owned()));
     }
     let slow_not_explained = steps.outliers().len().saturating_sub(slow.len());
-    Ok(StepPartsReport { classes: of_classes(steps, &divided), steps: divided.into(), slow, slow_not_explained })
+    Ok(StepPartsReport { classes: of_classes(steps, &divided), steps: divided, slow, slow_not_explained })
 }
 
 /// Where each step lies on a core, by the clock of its ops. Where steps come from

@@ -21,7 +21,7 @@ impl Analysis for Steps {
             return Ok(cx.steps().clone());
         }
         let mut report = cx.steps().clone();
-        report.steps = report.steps.part(|step| match cx.scope {
+        report.steps.retain(|step| match cx.scope {
             Scope::WholeTrace => true,
             Scope::Range(range) => step.range().is_some_and(|own| range.contains(own.start)),
             Scope::Steps { first, last } => (first..=last).contains(&step.number),

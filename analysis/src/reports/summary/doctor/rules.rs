@@ -349,14 +349,14 @@ const NAMED: usize = 3;
 /// Work over time above a peak: the work, or the peak, is wrong.
 fn impossible_rates(cx: &Context<'_>) -> Option<CaptureFinding> {
     let ops = cx.report::<Ops>().ok()?;
-    let rows: Vec<_> = ops.rows.iter().filter_map(|row| Some((row, row.rates().beyond_peak?))).collect();
-    let time_ps = rows.iter().map(|(row, _)| row.self_time_ps()).fold(0, i64::saturating_add);
+    let rows: Vec<_> = ops.rows.iter().filter_map(|row| Some((row, row.rates.beyond_peak?))).collect();
+    let time_ps = rows.iter().map(|(row, _)| row.self_time_ps).fold(0, i64::saturating_add);
     let share = crate::reports::ops::op_stats::percent(time_ps, ops.op_time_ps)?;
     let named: Vec<String> = rows
         .iter()
         .take(NAMED)
         .map(|&(row, (limit, percent))| {
-            let (name, why) = (crate::engine::shortened(row.name(), 48), cause(row, limit, &ops.peaks));
+            let (name, why) = (crate::engine::shortened(&row.name, 48), cause(cx.model, row, limit, &ops.peaks));
             format!("{name} at {percent:.1} of peak ({}): {why}", limit.title(), percent = Percent(percent))
         })
         .collect();

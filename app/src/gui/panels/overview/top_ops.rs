@@ -27,7 +27,7 @@ struct TopOpsColumn {
     title: &'static str,
     about: &'static str,
     width: f32,
-    text: fn(OpRow<'_>) -> String,
+    text: fn(&OpRow) -> String,
 }
 
 /// From the right.
@@ -36,25 +36,25 @@ static COLUMNS: [TopOpsColumn; 4] = [
         title: "of limit",
         about: "Least time that the tightest known limit allows, as a share of the time taken",
         width: 62.0,
-        text: |row| percent(row.rates().efficiency_percent),
+        text: |row| percent(row.rates.efficiency_percent),
     },
     TopOpsColumn {
         title: "of op time",
         about: "Self time as a share of all ops' self time, idle time left out",
         width: 72.0,
-        text: |row| percent(row.self_of_op_time_percent()),
+        text: |row| percent(row.self_of_op_time_percent),
     },
     TopOpsColumn {
         title: "self time",
         about: "Time of all executions without ops inside",
         width: 78.0,
-        text: |row| times::time(Picos::from_ps(row.self_time_ps())),
+        text: |row| times::time(Picos::from_ps(row.self_time_ps)),
     },
     TopOpsColumn {
         title: "runs",
         about: "Executions",
         width: 50.0,
-        text: |row| number(row.occurrences() as f64, Unit::Count),
+        text: |row| number(row.occurrences as f64, Unit::Count),
     },
 ];
 /// Places in the table.
@@ -87,7 +87,7 @@ pub fn top_ops_ui(ui: &mut Ui, sight: PanelContext<'_>, follow: &mut ScrollToSel
     let width = ui.available_width();
     let selected = sight.state.place.selection;
     let own = selected.and_then(|slice| trace.model.slice(slice).op());
-    let row_of = |_| report.rows.iter().position(|row| own.is_some() && row.op() == own);
+    let row_of = |_| report.rows.iter().position(|row| own.is_some() && row.op == own);
     let mut area = ScrollArea::vertical();
     if let Some(offset) = follow.offset(selected, row_of, ROW) {
         area = area.vertical_scroll_offset(offset);
@@ -99,15 +99,15 @@ pub fn top_ops_ui(ui: &mut Ui, sight: PanelContext<'_>, follow: &mut ScrollToSel
         area.show_rows(ui, ROW, report.rows.len(), |ui, range| {
             follow.saw(&range, ui.max_rect().top(), ui.clip_rect(), ROW);
             for row in range.filter_map(|row| report.rows.get(row)) {
-                let response = row_ui(ui, row, width, own.is_some() && row.op() == own);
+                let response = row_ui(ui, row, width, own.is_some() && row.op == own);
                 row_menu(&response, || table_row(sight, row));
                 let response = response.on_hover_ui(|ui| hover_ui(ui, row, report));
                 if response.clicked()
-                    && let Some(op) = row.op()
+                    && let Some(op) = row.op
                 {
                     let labels = trace.labels_of(&BTreeSet::from([op]));
                     out.extend(trace.longest(&labels).map(ViewCommand::GoTo));
-                    out.push(ViewCommand::Highlight(Some(HighlightedLabels::new(row.name(), labels))));
+                    out.push(ViewCommand::Highlight(Some(HighlightedLabels::new(&*row.name, labels))));
                 }
             }
         })
@@ -115,13 +115,12 @@ pub fn top_ops_ui(ui: &mut Ui, sight: PanelContext<'_>, follow: &mut ScrollToSel
 }
 
 /// The row about an op in the table of ops.
-fn table_row<'a>(sight: PanelContext<'a>, row: OpRow<'_>) -> Option<(&'a Table, &'a [Cell])> {
+fn table_row<'a>(sight: PanelContext<'a>, row: &OpRow) -> Option<(&'a Table, &'a [Cell])> {
     let table = sight.reports.by_id(Ops::ID).ok()??.tables.iter().find(|table| table.id == "ops")?;
     let column = |id: &str| table.columns.iter().position(|column| column.id == id);
     let (name, program) = (column("name")?, column("program")?);
     let is = |cell: Option<&Cell>, text: &str| matches!(cell, Some(Cell::Text(own)) if own == text);
-    let cells =
-        table.rows.iter().find(|cells| is(cells.get(name), row.name()) && is(cells.get(program), row.program()));
+    let cells = table.rows.iter().find(|cells| is(cells.get(name), &row.name) && is(cells.get(program), &row.program));
     Some((table, cells?))
 }
 
@@ -136,10 +135,10 @@ fn heading_ui(ui: &mut Ui) {
 }
 
 /// One op.
-fn row_ui(ui: &mut Ui, row: OpRow<'_>, width: f32, is_own: bool) -> Response {
+fn row_ui(ui: &mut Ui, row: &OpRow, width: f32, is_own: bool) -> Response {
     let theme = Theme::current(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(width, ROW), Sense::click());
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Op {}", row.name())));
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Op {}", &row.name)));
     let painter = ui.painter_at(rect);
     if is_own {
         painter.rect_filled(rect, 2.0, theme.accent.gamma_multiply(0.22));
@@ -147,11 +146,11 @@ fn row_ui(ui: &mut Ui, row: OpRow<'_>, width: f32, is_own: bool) -> Response {
         painter.rect_filled(rect, 2.0, theme.raised);
     }
     let swatch = egui::Rect::from_center_size(rect.left_center() + vec2(8.0, 0.0), vec2(9.0, 9.0));
-    painter.rect_filled(swatch, 2.0, theme.group(row.group()));
+    painter.rect_filled(swatch, 2.0, theme.group(row.group));
     let font = egui::FontId::proportional(12.0);
     let (columns, numbers) = columns(rect.width());
     let room = rect.width() - numbers - 18.0;
-    elided_middle(&painter, rect.left_center() + vec2(18.0, 0.0), row.name(), room, &font, theme.text);
+    elided_middle(&painter, rect.left_center() + vec2(18.0, 0.0), &row.name, room, &font, theme.text);
     for (offset, column) in columns {
         let at = rect.right_center() - vec2(offset + 6.0, 0.0);
         painter.text(at, egui::Align2::RIGHT_CENTER, (column.text)(row), font.clone(), theme.text);
@@ -159,42 +158,40 @@ fn row_ui(ui: &mut Ui, row: OpRow<'_>, width: f32, is_own: bool) -> Response {
     response.on_hover_cursor(egui::CursorIcon::PointingHand)
 }
 
-fn hover_ui(ui: &mut Ui, row: OpRow<'_>, report: &OpsReport) {
-    ui.label(RichText::new(row.name()).strong());
-    ui.weak(format!("{} · {}", row.category(), row.program()));
+fn hover_ui(ui: &mut Ui, row: &OpRow, report: &OpsReport) {
+    ui.label(RichText::new(&*row.name).strong());
+    ui.weak(format!("{} · {}", row.category, &row.program));
     ui.label(format!(
         "{}, {} each on average",
-        counted(row.occurrences(), "execution"),
-        times::time(Picos::from_ps(row.mean_time_ps() as i64))
+        counted(row.occurrences, "execution"),
+        times::time(Picos::from_ps(row.mean_time_ps as i64))
     ));
     for (title, value, unit) in [
-        ("achieved", row.rates().flops_per_second, Unit::FlopPerSecond),
-        ("of peak operations", row.rates().flops_percent, Unit::Percent),
-        ("HBM", row.rates().hbm_bytes_per_second, Unit::BytesPerSecond),
-        ("of peak HBM bandwidth", row.rates().hbm_percent, Unit::Percent),
+        ("achieved", row.rates.flops_per_second, Unit::FlopPerSecond),
+        ("of peak operations", row.rates.flops_percent, Unit::Percent),
+        ("HBM", row.rates.hbm_bytes_per_second, Unit::BytesPerSecond),
+        ("of peak HBM bandwidth", row.rates.hbm_percent, Unit::Percent),
     ] {
         if let Some(value) = value {
             ui.label(format!("{title}: {}", number(value, unit)));
         }
     }
-    if let Some(bound) = row.rates().bound_by {
+    if let Some(bound) = row.rates.bound_by {
         ui.label(format!("bound by {}", bound.title()));
     }
-    if let Some((limit, at)) = row.rates().beyond_peak {
+    if let Some((limit, at)) = row.rates.beyond_peak {
         let at = number(at, Unit::Percent);
         ui.label(format!("{at} of the peak ({}) is impossible: its costs, or the peak, are wrong", limit.title()));
     }
-    for (column, share) in
-        [("of op time", row.self_of_op_time_percent()), ("of the window", row.self_of_total_percent())]
-    {
+    for (column, share) in [("of op time", row.self_of_op_time_percent), ("of the window", row.self_of_total_percent)] {
         if let Some(share) = share {
             ui.label(format!("self time: {} {column}", number(share, Unit::Percent)));
         }
     }
     let (flops, hbm) = (report.peaks.flops_text(), report.peaks.hbm_text());
     ui.weak(format!("Times: measured. Work: by the compiler's cost model. Peaks: {flops}; {hbm}."));
-    for text in [row.framework_name(), row.source()].into_iter().flatten() {
-        ui.weak(text);
+    for text in [&row.framework_name, &row.source].into_iter().flatten() {
+        ui.weak(&**text);
     }
 }
 
