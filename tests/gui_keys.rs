@@ -29,22 +29,22 @@ fn key(window: &mut Harness<'static, App>, modifiers: Modifiers, key: Key) {
 fn a_key_is_assigned_by_pressing_it() {
     let mut window = opened();
     want(&mut window, ViewCommand::ShowPanel(Panel::Keys, true));
-    window.get_by_label("Remove 0: Show the whole trace");
+    window.get_by_label("Remove 0: Show what the devices do, or the whole trace");
     let home = time(&window);
     want(&mut window, ViewCommand::Zoom { factor: 4.0, anchor: 0.5 });
     let near = time(&window);
 
-    window.get_by_label("Add a key: Show the whole trace").click();
+    window.get_by_label("Add a key: Show what the devices do, or the whole trace").click();
     settle(&mut window);
     window.get_by_label("Press a key");
     key(&mut window, Modifiers::COMMAND, Key::E);
     assert_eq!(time(&window), near, "the key was taken, not done");
-    window.get_by_label("Remove Ctrl+E: Show the whole trace");
+    window.get_by_label("Remove Ctrl+E: Show what the devices do, or the whole trace");
     key(&mut window, Modifiers::COMMAND, Key::E);
     assert_eq!(time(&window), home);
 
     // A held key moves nothing either while it is being assigned.
-    window.get_by_label("Add a key: Show the whole trace").click();
+    window.get_by_label("Add a key: Show what the devices do, or the whole trace").click();
     settle(&mut window);
     key(&mut window, Modifiers::NONE, Key::W);
     assert_eq!(time(&window), home);
@@ -239,7 +239,7 @@ fn help_and_tooltips_say_the_keys_that_there_are() {
     window.get_by_label("0  Z  Ctrl+J");
     press(&mut window, Modifiers::NONE, Key::Escape);
     window.get_by_label("Fit").hover();
-    let hint = "Show the whole trace (0, Z, Ctrl+J)";
+    let hint = "Show what the devices do; again: the whole trace (0, Z, Ctrl+J)";
     until(&mut window, hint, |window| window.query_by_label(hint).is_some());
 }
 

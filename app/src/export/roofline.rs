@@ -9,7 +9,7 @@ use super::drawing::{Anchor, Drawing, width_of};
 use crate::number::value;
 use crate::view::palette::{Palette, Rgb};
 use crate::view::panels::roofline::{
-    ABOUT_ICI, OF_ICI, PlotPlace, PlotRange, RooflineCeiling, RooflineRoof, ceilings, place,
+    ABOUT_ICI, OF_ICI, PlotPlace, PlotRange, RooflineCeiling, RooflineRoof, ceilings, name_places, place,
 };
 use crate::view::timeline::trace::OpenTrace;
 
@@ -125,14 +125,16 @@ fn draw_ceilings(drawing: &mut Drawing, ceilings: &[RooflineCeiling], axes: &Roo
             RooflineRoof::Compute | RooflineRoof::Hbm => drawing.line(at(*from), at(*to), color(*roof), 2.0),
         }
     }
-    for ceiling in ceilings {
+    let decade = (axes.width / (axes.x.1 - axes.x.0) as f32, axes.height / (axes.y.1 - axes.y.0) as f32);
+    let size = |name: &str| (f64::from((width_of(name, 11.0) + 8.0) / decade.0), f64::from(18.0 / decade.1));
+    for (ceiling, place) in ceilings.iter().zip(name_places(ceilings, size)) {
         let (name, color) = (ceiling.name.as_str(), color(ceiling.roof));
-        if let Some((x, y)) = ceiling.name_at().map(at) {
+        let Some((x, y)) = place.map(at) else { continue };
+        if ceiling.roof != RooflineRoof::Compute {
             // The next slope may run below it.
             drawing.rect(x + 2.0, y + 2.0, width_of(name, 11.0) + 4.0, 14.0, palette.canvas, "");
             drawing.text(x + 4.0, y + 9.0, Anchor::Start, 11.0, color, name);
         } else {
-            let (x, y) = at(ceiling.to);
             drawing.text(x - 6.0, y - 9.0, Anchor::End, 11.0, color, name);
         }
     }

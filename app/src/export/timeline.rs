@@ -152,7 +152,7 @@ impl TimelinePicture<'_> {
                 drawing.rect(from, self.top, to - from, self.height, self.palette.grid, "");
             }
             let color = if band.is_outlier { self.palette.warning } else { self.palette.text_weak };
-            drawing.rect(from + 0.5, TITLE, to - from - 1.0, 3.0, color, &format!("Step {}", band.title));
+            drawing.rect(from + 0.5, TITLE, to - from - 1.0, 3.0, color, &band.name());
         }
     }
 

@@ -16,6 +16,7 @@ use crate::cli::common::{checks, loading, output};
 use crate::export::{self, PictureFormat, PicturePanel, PictureStyle};
 use crate::view::state::{ColorBy, ViewCommand, ViewState};
 use crate::view::timeline::trace::OpenTrace;
+use crate::view::viewport::Viewport;
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Picture")]
@@ -97,9 +98,10 @@ pub fn run(args: &RenderArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure
     checks::check_scope(&session, &args.input, &args.scope)?;
     let trace = OpenTrace::new(args.input.path.clone(), session);
     let mut state = ViewState::new(&trace.model);
-    if let Some(range) = range(&trace, args) {
-        state.apply(&ViewCommand::Show(range), &trace.model);
-    }
+    // A picture is of everything unless it is told otherwise.
+    let extent = trace.model.extent();
+    state.place.time =
+        range(&trace, args).map_or_else(|| Viewport::fit(extent), |range| Viewport::of(range).clamped(extent));
     if args.by_name {
         state.apply(&ViewCommand::Color(ColorBy::Name), &trace.model);
     }

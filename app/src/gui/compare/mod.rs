@@ -23,8 +23,7 @@ use crate::view::compare::{
     MatchingTracks, StepAlignment, TraceCorrespondence, TraceSide, ViewLink, ViewLock, steps_of_both,
 };
 use crate::view::state::tabs::COMPARE;
-use crate::view::state::{HighlightedLabels, ViewCommand};
-use crate::view::viewport::Viewport;
+use crate::view::state::{HighlightedLabels, ViewCommand, first_view};
 
 /// A wish about two linked traces.
 #[derive(Clone, Debug, PartialEq)]
@@ -400,7 +399,7 @@ impl TraceComparison {
         if self.is_restored {
             return self.follow(first, self.link.leader, false);
         }
-        let whole = |own: &Workspace| own.state.place.time == Viewport::fit(own.trace.model.extent());
+        let whole = |own: &Workspace| own.state.place.time == first_view(&own.trace.model);
         if whole(first) && whole(&self.second) {
             self.show_steps(first, 0, self.alignment().steps().len());
         } else {

@@ -66,7 +66,7 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
         held("scroll-up", "Scroll the tracks up", &["Up"]),
         held("scroll-down", "Scroll the tracks down", &["Down"]),
         action("focus", "Zoom to the selection; again: fill the view", &["F"], |_| ViewCommand::Focus.into()),
-        action("fit", "Show the whole trace", &["0", "Z"], |_| ViewCommand::Fit.into()),
+        action("fit", "Show what the devices do, or the whole trace", &["0", "Z"], |_| ViewCommand::Fit.into()),
         action("undo", "Back to where the view was", &["Alt+Left", "Backspace"], |_| ViewCommand::Undo.into()),
         action("redo", "Forth again", &["Alt+Right"], |_| ViewCommand::Redo.into()),
     ]),

@@ -201,7 +201,11 @@ fn timing_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, steps: &[StepB
             row(ui, "Step", &step.to_string(), "as the program numbered it");
         } else if let Some(step) = step_at(steps, slice.start()) {
             ui.label(RichText::new("Step").color(Theme::current(ui).text_weak));
-            if ui.link(step.name()).on_hover_text("It begins while this step runs. Click to show the step").clicked() {
+            if ui
+                .link(step.name())
+                .on_hover_text(format!("{}: the slice begins while it runs. Click to show the step", step.title))
+                .clicked()
+            {
                 out.push(ViewCommand::Show(step.range));
             }
             ui.end_row();

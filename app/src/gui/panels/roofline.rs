@@ -4,13 +4,15 @@
 use analysis::hardware::limits::BoundBy;
 use analysis::reports::ops::roofline::{Roofline, RooflinePoint, RooflineReport};
 use analysis::{OpGroup, Unit};
-use egui::{Align2, Color32, RichText, Ui, Vec2b};
-use egui_plot::{Line, LineStyle, MarkerShape, PlotPoint, Points, Text};
+use egui::{Align2, Color32, Rangef, RichText, Ui, Vec2b};
+use egui_plot::{AxisHints, Line, LineStyle, MarkerShape, PlotPoint, Points, Text};
 
 use super::dock::{PanelContext, computing_ui};
 use super::number::number;
-use crate::gui::theme::Theme;
-use crate::view::panels::roofline::{ABOUT_ICI, OF_ICI, PlotRange, RooflineCeiling, RooflineRoof, ceilings, place};
+use crate::gui::theme::{Theme, small_font};
+use crate::view::panels::roofline::{
+    ABOUT_ICI, OF_ICI, PlotRange, RooflineCeiling, RooflineRoof, ceilings, name_places, place,
+};
 use crate::view::panels::target::RowTarget;
 use crate::view::state::ViewCommand;
 
@@ -45,9 +47,14 @@ pub fn roofline_ui(ui: &mut Ui, sight: PanelContext<'_>, memory: &mut RooflinePl
     let plot = egui_plot::Plot::new("roofline")
         .height(height)
         .allow_scroll(false)
-        .x_axis_label("FLOP per byte of HBM traffic")
+        .custom_x_axes(vec![
+            AxisHints::new_x()
+                .label("FLOP per byte of HBM traffic")
+                .formatter(|mark, _| decade(mark.value, ""))
+                // A decade is narrow, and so is its number.
+                .label_spacing(Rangef::new(14.0, 20.0)),
+        ])
         .y_axis_label("FLOP/s of one device")
-        .x_axis_formatter(|mark, _| decade(mark.value, ""))
         .y_axis_formatter(|mark, _| decade(mark.value, "FLOP/s"))
         .show_grid(false)
         .x_grid_spacer(decades)
@@ -188,11 +195,20 @@ fn draw_ceilings(plot: &mut egui_plot::PlotUi<'_>, report: &RooflineReport, rang
         let line = Line::new("", vec![[from.0, from.1], [to.0, to.1]]).color(color(*roof)).style(style).width(2.0);
         plot.line(line.allow_hover(false));
     }
-    for ceiling in ceilings {
-        let (at, anchor, ground) = match ceiling.name_at() {
+    let decade = plot.transform().dpos_dvalue();
+    let size = |name: &str| {
+        let width =
+            plot.ctx().fonts_mut(|fonts| name.chars().map(|c| fonts.glyph_width(&small_font(), c)).sum::<f32>());
+        (f64::from(width + 6.0) / decade[0].abs(), 16.0 / decade[1].abs())
+    };
+    let places = name_places(&ceilings, size);
+    for (ceiling, at) in ceilings.into_iter().zip(places) {
+        let Some(at) = at else { continue };
+        let (anchor, ground) = if ceiling.roof == RooflineRoof::Compute {
+            (Align2::RIGHT_BOTTOM, Color32::TRANSPARENT)
+        } else {
             // The next slope may run below it.
-            Some(at) => (at, Align2::LEFT_TOP, theme.canvas),
-            None => (ceiling.to, Align2::RIGHT_BOTTOM, Color32::TRANSPARENT),
+            (Align2::LEFT_TOP, theme.canvas)
         };
         let text = RichText::new(ceiling.name).small().color(color(ceiling.roof)).background_color(ground);
         plot.text(Text::new("", PlotPoint::new(at.0, at.1), text).anchor(anchor));

@@ -178,7 +178,7 @@ fn view_ui(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<Ap
     for (label, command, enabled, about, id) in [
         ("Back", ViewCommand::Undo, state.can_undo(), "To where the view was", "undo"),
         ("Forth", ViewCommand::Redo, state.can_redo(), "Forth again", "redo"),
-        ("Fit", ViewCommand::Fit, true, "Show the whole trace", "fit"),
+        ("Fit", ViewCommand::Fit, true, "Show what the devices do; again: the whole trace", "fit"),
     ] {
         if ui.add_enabled(enabled, Button::new(label)).on_hover_text(hint(ui.ctx(), about, id)).clicked() {
             out.push(command.into());

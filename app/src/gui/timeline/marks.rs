@@ -18,9 +18,6 @@ use crate::view::viewport::Viewport;
 /// A band narrower than this is not shaded: it would only be noise.
 const MIN_BAND: f32 = 6.0;
 
-/// Narrowest room for a name.
-const MIN_NAME: f32 = 10.0;
-
 /// Every other step shaded, behind the tracks.
 pub fn bands(painter: &Painter, canvas: Rect, bands: &[StepBand], x_of: impl Fn(Timestamp) -> f32, theme: &Theme) {
     for band in bands {
@@ -57,10 +54,9 @@ pub fn band_names(painter: &Painter, ruler: Rect, bands: &[StepBand], x_of: impl
             painter.fonts_mut(|fonts| text.chars().map(|c| fonts.glyph_width(&font, c)).sum::<f32>())
         };
         // A number that is cut off is another number.
-        let is_number = band.title.chars().all(|c| c.is_ascii_digit());
-        let long = format!("Step {}", band.title);
-        let text = if is_number && width(&long) <= room { &long } else { &band.title };
-        if at.x >= free && room > MIN_NAME && (!is_number || width(text) <= room) {
+        let (long, short) = (band.name(), band.short_name());
+        let fits = [long.as_str(), &short].into_iter().find(|text| width(text) <= room);
+        if let Some(text) = fits.filter(|_| at.x >= free) {
             free = at.x + elided(painter, at, Align2::LEFT_CENTER, text, room, &small_font(), color).x + 4.0;
         }
     }

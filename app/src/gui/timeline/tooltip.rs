@@ -51,7 +51,10 @@ pub fn counter_ui(ui: &Ui, trace: &OpenTrace, row: &TrackRow, at: Timestamp) {
 /// The step below the pointer.
 pub fn step_ui(ui: &Ui, band: &StepBand) {
     show(ui, "step", |ui| {
-        ui.label(RichText::new(format!("Step {}", band.title)).strong());
+        ui.label(RichText::new(band.name()).strong());
+        if band.title != band.short_name() {
+            ui.weak(&band.title);
+        }
         ui.label(time(band.time));
         if time(band.range.dur()) != time(band.time) {
             ui.weak(format!("of the core that took longest; all cores, on the timeline: {}", time(band.range.dur())));

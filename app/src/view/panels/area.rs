@@ -319,7 +319,7 @@ mod tests {
         area.pivot = AreaGrouping::Step;
         let summary = summarise(&model, &classes, &steps, &area, &Progress::new()).unwrap();
         let names: Vec<String> = rows(&summary).into_iter().map(|row| row.0).collect();
-        assert_eq!(names, ["7 jit_f", "8", "(no step)"], "{:?}", rows(&summary));
+        assert_eq!(names, ["Step 7", "Step 8", "(no step)"], "{:?}", rows(&summary));
     }
 
     #[test]

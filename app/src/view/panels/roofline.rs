@@ -70,13 +70,38 @@ pub struct RooflineCeiling {
     pub roof: RooflineRoof,
 }
 
-impl RooflineCeiling {
-    /// Where its name begins, below the line, which leaves it to the right; `None` for the
-    /// flat one, whose name ends with it. Slopes come together at the top, so names stand
-    /// where they begin, and a little up, to be inside of the plot.
-    pub fn name_at(&self) -> Option<PlotPlace> {
-        (self.roof != RooflineRoof::Compute).then_some((self.from.0 + 0.25, self.from.1 + 0.25))
-    }
+/// Where the names of ceilings stand: that of the flat one ends above its end, the others begin below their slopes, as far
+/// to the left as no other name is in the way. `None` where there is no such place. `size` is that of a name, in decades.
+///
+/// Slopes come together at the top, so names stand near their beginning, and a little up, to be inside of the plot.
+pub fn name_places(ceilings: &[RooflineCeiling], size: impl Fn(&str) -> PlotPlace) -> Vec<Option<PlotPlace>> {
+    const STEP: f64 = 0.125;
+    let mut taken: Vec<[f64; 4]> = Vec::new();
+    let place = |ceiling: &RooflineCeiling| {
+        let ((width, height), (from, to)) = (size(&ceiling.name), (ceiling.from, ceiling.to));
+        let candidates: Vec<(PlotPlace, [f64; 4])> = if ceiling.roof == RooflineRoof::Compute {
+            vec![(to, [to.0 - width, to.1, to.0, to.1 + height])]
+        } else {
+            // A slope of one: a decade up for each to the right.
+            let steps = ((to.0 - from.0) / STEP).clamp(2.0, 200.0) as u32;
+            let along = (2..=steps).map(|step| from.0 + f64::from(step) * STEP);
+            along
+                .map(|x| {
+                    let y = from.1 + x - from.0;
+                    ((x, y), [x, y - height, x + width, y])
+                })
+                .collect()
+        };
+        let is_free = |own: &[f64; 4]| {
+            taken
+                .iter()
+                .all(|other| own[2] <= other[0] || other[2] <= own[0] || own[3] <= other[1] || other[3] <= own[1])
+        };
+        let (at, own) = candidates.into_iter().find(|(_, own)| is_free(own))?;
+        taken.push(own);
+        Some(at)
+    };
+    ceilings.iter().map(place).collect()
 }
 
 /// The roof of each memory and of links: a slope up to the flat roof of compute, which
@@ -117,4 +142,30 @@ pub fn ceilings(report: &RooflineReport, range: PlotRange) -> Vec<RooflineCeilin
         });
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_ceilings_do_not_lie_on_each_other() {
+        let ceiling = |name: &str, x: f64, roof| RooflineCeiling {
+            name: name.to_owned(),
+            from: (x, 10.0),
+            to: (x + 4.0, 14.0),
+            roof,
+        };
+        let all = [
+            ceiling("read", 0.0, RooflineRoof::Memory),
+            ceiling("write", 0.1, RooflineRoof::Memory),
+            ceiling("peak", 0.0, RooflineRoof::Compute),
+        ];
+        let places = name_places(&all, |_| (1.0, 0.3));
+        let [Some(read), Some(write), Some(peak)] = places[..] else { panic!("{places:?}") };
+        assert_eq!((read, peak), ((0.25, 10.25), (4.0, 14.0)));
+        assert!(write.0 >= read.0 + 1.0 || write.1 >= read.1 + 0.3, "{write:?}");
+        // No room for a second one.
+        assert_eq!(name_places(&all[..2], |_| (9.0, 9.0))[1], None);
+    }
 }

@@ -159,7 +159,7 @@ pub enum ViewCommand {
     },
     /// Show this with its surroundings.
     ShowAround(TimeRange),
-    /// Show the whole trace.
+    /// Show what the devices do; the whole trace where that is what is shown, or next to all of it.
     Fit,
     /// Show the mark; else the selection with its surroundings, and again: only it;
     /// without either: all.

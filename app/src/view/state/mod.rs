@@ -25,6 +25,7 @@ pub use scope::ReportScope;
 use crate::view::palette::Preset;
 use crate::view::state::history::{HistoryEntry, ViewHistory};
 use crate::view::viewport::Viewport;
+pub use navigate::first_view;
 use navigate::focused;
 
 /// Keeps a place in the history.
@@ -129,9 +130,9 @@ pub struct ViewState {
 }
 
 impl ViewState {
-    /// The whole trace in sight, nothing selected.
+    /// The [first view](first_view) in sight, nothing selected.
     pub fn new(model: &TraceModel) -> Self {
-        let place = ViewPlace { time: Viewport::fit(model.extent()), scroll: 0.0, selection: None, mark: None };
+        let place = ViewPlace { time: first_view(model), scroll: 0.0, selection: None, mark: None };
         Self {
             shape: Some(TraceShape::of(model)),
             place,
@@ -274,7 +275,10 @@ impl ViewState {
             C::ShowAround(range) => {
                 self.place.time = Viewport::of(*range).zoomed(1.0 / FOCUS_SPAN, 0.5).clamped(extent);
             }
-            C::Fit => self.place.time = Viewport::fit(extent),
+            C::Fit => {
+                let first = first_view(model);
+                self.place.time = if self.place.time == first { Viewport::fit(extent) } else { first };
+            }
             C::Focus => self.focus(model),
             C::ScrollTo(points) => self.place.scroll = points.max(0.0),
             C::Revealed(points) => {

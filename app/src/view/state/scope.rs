@@ -76,10 +76,11 @@ mod tests {
         let report = session.report::<Steps>(Scope::WholeTrace).unwrap();
         let numbers: Vec<u32> = report.steps.iter().map(|step| step.number).collect();
         assert_eq!(numbers.len(), 4, "{numbers:?}");
+        assert!(report.steps[3].is_partial);
         assert_eq!(
             ReportScope::steady(&report),
-            Some(ReportScope::Steps { first: numbers[1], last: numbers[3] }),
-            "without the warm-up"
+            Some(ReportScope::Steps { first: numbers[1], last: numbers[2] }),
+            "without the warm-up, and without the last one, whose end is not in the capture"
         );
         assert_eq!(ReportScope::slowest(&report), Some(ReportScope::step(numbers[1])));
     }

@@ -259,3 +259,19 @@ fn closing_the_search_ends_it() {
     state.apply(&ViewCommand::ShowPanel(Panel::Search, false), &model);
     assert!(!state.is_searching() && !state.isolate);
 }
+
+#[test]
+fn what_devices_do_is_seen_first_and_then_the_whole_trace() {
+    let model = sample_traces::text_trace("@column 1us\nops: ........AA..\nhost python: PPPPPPPPPPPPPPPPPPPPPP\n");
+    let mut state = ViewState::new(&model);
+    let shown = |state: &ViewState| (state.place.time.start().since_origin().ps(), state.place.time.span_ps());
+    let (start, span) = shown(&state);
+    assert!((7_000_000..8_000_000).contains(&start) && (2e6..3e6).contains(&span), "{start} {span}");
+    state.apply(&ViewCommand::Fit, &model);
+    assert_eq!(state.place.time, Viewport::fit(model.extent()));
+    state.apply(&ViewCommand::Fit, &model);
+    assert_eq!(shown(&state), (start, span));
+    // Devices that are busy most of the time are seen with the rest.
+    let model = sample_traces::text_trace("@column 1us\nops: AAAAAAAA\nhost python: PPPPPPPPPP\n");
+    assert_eq!(ViewState::new(&model).place.time, Viewport::fit(model.extent()));
+}

@@ -1,5 +1,6 @@
 //! Steps as bands across all tracks.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use analysis::OpGroup;
@@ -25,10 +26,16 @@ pub struct StepBand {
 }
 
 impl StepBand {
-    /// Its number, and what was recorded where that is another name.
+    /// What it is called: by its number, as recorded where that is a number. The name of a program with its fingerprint
+    /// would tell no step from another.
     pub fn name(&self) -> String {
-        let number = self.number.to_string();
-        if self.title == number { number } else { format!("{number} {}", self.title) }
+        format!("Step {}", self.short_name())
+    }
+
+    /// The same where there is little room.
+    pub fn short_name(&self) -> Cow<'_, str> {
+        let is_number = !self.title.is_empty() && self.title.chars().all(|c| c.is_ascii_digit());
+        if is_number { Cow::Borrowed(&self.title) } else { Cow::Owned(self.number.to_string()) }
     }
 }
 
