@@ -162,7 +162,7 @@ fn combine(
     for hint in priced {
         match &hint.finding.saving {
             PossibleSaving::Replay { changes: own, .. } if hint.by == SavingBy::Replay => {
-                changes.extend(own.iter().cloned())
+                changes.extend(own.iter().cloned());
             }
             PossibleSaving::Replay { .. } | PossibleSaving::PerStep(_) => report.not_combined.push(hint.rule.id),
             PossibleSaving::Once(_) | PossibleSaving::Unknown => {}

@@ -1,30 +1,15 @@
 //! Comparisons of real captures.
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test says what is wrong by failing")]
+#![expect(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
 
-use std::path::PathBuf;
-
+use analysis::Scope;
 use analysis::compare::{ChangeVerdict, CompareOptions, Comparison, MatchedBy, Summary, Weight, compare};
 use analysis::reports::steps::step_parts::{StepPart, StepParts};
-use analysis::{Context, Options, ReportCache, Scope};
-use importers::{ImportOptions, Progress};
 
-/// The real captures, or `None`, said once, where this machine has none.
-fn corpus() -> Option<PathBuf> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
-    if path.is_dir() {
-        return Some(path);
-    }
-    let is_required = std::env::var_os("SYSTOLE_REQUIRE_CORPUS").is_some_and(|value| value == "1");
-    assert!(!is_required, "{} is required but absent", path.display());
-    println!("skipped: {} is absent", path.display());
-    None
-}
+use crate::capture::open;
 
 fn summary(name: &str) -> Option<Summary> {
-    let path = corpus()?.join(name);
-    let model = importers::import_path(&path, &ImportOptions::default(), &Progress::default()).unwrap();
-    let (options, reports) = (Options::default(), ReportCache::default());
-    let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+    let capture = open(name)?;
+    let cx = capture.cx(Scope::WholeTrace);
     let summary = Summary::of(&cx).unwrap();
     if let Ok(parts) = cx.report::<StepParts>() {
         agrees_with_parts(name, &summary, &parts);

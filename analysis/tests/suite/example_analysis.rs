@@ -1,7 +1,6 @@
 //! How to add an analysis, from its report to a registry: the worked example of ARCHITECTURE.md.
 //!
 //! In the crate, the file is `src/reports/<room>/program_runs.rs`, and the registry is `ANALYSES`.
-#![expect(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
 
 use analysis::{
     Analysis, AnalysisEntry, AnalysisError, Cell, Context, Options, ReportCache, Scope, Table, Tabular,

@@ -1,7 +1,6 @@
 //! How to add a chip: the worked example of ARCHITECTURE.md.
 //!
 //! In the crate, the entry is in `src/hardware/chips/chips.toml`; a user writes the same into a file for `--device-spec`.
-#![expect(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
 
 use std::sync::Arc;
 

@@ -2,7 +2,6 @@
 //!
 //! In the crate, rule and threshold are in the file of their theme, `src/hints/rules/<theme>.rs`, the list is its
 //! `RULES`, and the page is `docs/hints/<id>.md`.
-#![expect(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
 
 use analysis::hints::{Confidence, Finding, HintEvidence, HintFacts, Page, PossibleSaving, Rule, RuleResult, SECTIONS};
 use analysis::reports::ops::loops::Loops;

@@ -1,7 +1,5 @@
 //! Gaps of real captures, against what was read off their raw events.
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test says what is wrong by failing")]
-
-use std::path::PathBuf;
+#![expect(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
 
 use analysis::facts::clock_alignment::{ClockBase, ClockSync};
 use analysis::reports::host::clocks::Clocks;
@@ -10,22 +8,8 @@ use analysis::reports::host::dispatch::Dispatch;
 use analysis::reports::host::gaps::{DeviceGaps, GapPlace, Gaps, GapsReport, IdleCause};
 use analysis::reports::host::input::Input;
 use analysis::{Context, Options, ReportCache, Scope};
-use importers::{ImportOptions, Progress};
-use trace_model::TraceModel;
 
-/// A real capture, or `None`, said once, where this machine has none.
-fn open(name: &str) -> Option<TraceModel> {
-    let corpus = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
-    if corpus.is_dir() {
-        return Some(
-            importers::import_path(&corpus.join(name), &ImportOptions::default(), &Progress::default()).unwrap(),
-        );
-    }
-    let is_required = std::env::var_os("SYSTOLE_REQUIRE_CORPUS").is_some_and(|value| value == "1");
-    assert!(!is_required, "{} is required but absent", corpus.display());
-    println!("skipped: {} is absent", corpus.display());
-    None
-}
+use crate::capture::open_model;
 
 macro_rules! report {
     ($analysis:ty, $model:expr) => {{
@@ -67,7 +51,7 @@ fn compiler_ms(device: &DeviceGaps) -> f64 {
 #[test]
 fn the_v5e_session_waits_for_compilation() {
     for name in ["tpu/v5e_matmul.xplane.pb", "tpu/v5e_matmul.trace.json.gz"] {
-        let Some(model) = open(name) else { return };
+        let Some(model) = open_model(name) else { return };
         let report = report!(Gaps, &model);
         sums_are_exact(&report);
         let device = &report.devices[0];
@@ -85,7 +69,7 @@ fn the_v5e_session_waits_for_compilation() {
 #[test]
 fn the_v6e_loop_is_queued_ahead() {
     for name in ["tpu/v6e_x4_host_offload.xplane.pb", "tpu/v6e_x4_host_offload_steps_added.xplane.pb"] {
-        let Some(model) = open(name) else { return };
+        let Some(model) = open_model(name) else { return };
         let clocks = report!(Clocks, &model);
         for shift in &clocks.devices {
             assert_eq!(shift.base, ClockBase::DeviceClock, "the timeline is out of order");
@@ -114,7 +98,7 @@ fn the_v6e_loop_is_queued_ahead() {
 #[test]
 fn serving_waits_for_requests() {
     for name in ["tpu/v7x_vllm_tp2_a.trace.json.gz", "tpu/v7x_vllm_tp2_b.trace.json.gz"] {
-        let Some(model) = open(name) else { return };
+        let Some(model) = open_model(name) else { return };
         let clocks = report!(Clocks, &model);
         assert_eq!(clocks.devices.len(), 2);
         // Launches have run ids, completions do not.
@@ -131,11 +115,11 @@ fn serving_waits_for_requests() {
 
 #[test]
 fn hosts_are_ahead_or_not() {
-    let Some(model) = open("tpu/v5e_matmul.xplane.pb") else { return };
+    let Some(model) = open_model("tpu/v5e_matmul.xplane.pb") else { return };
     let device = report!(Dispatch, &model).devices[0].clone();
     assert_eq!((device.launches, device.ahead_max, device.dry_percent), (20, 0, Some(100.0)));
     assert!(device.is_dispatch_bound, "3 µs of work every 60 to 300 µs: {device:?}");
-    let Some(model) = open("tpu/v6e_x4_host_offload.xplane.pb") else { return };
+    let Some(model) = open_model("tpu/v6e_x4_host_offload.xplane.pb") else { return };
     for device in &report!(Dispatch, &model).devices {
         // A program waits for a free place among 32.
         assert_eq!((device.ahead_median, device.is_dispatch_bound), (31.0, false), "{device:?}");
@@ -145,7 +129,7 @@ fn hosts_are_ahead_or_not() {
 /// Thirteen arrays of 5 GB to the devices and sixteen back; every size is recorded twice.
 #[test]
 fn transfers_of_the_offload_capture_count_once() {
-    let Some(model) = open("tpu/v6e_x4_host_offload.xplane.pb") else { return };
+    let Some(model) = open_model("tpu/v6e_x4_host_offload.xplane.pb") else { return };
     let report = report!(Input, &model);
     let [to, from] = &report.transfers[..] else { panic!("{:?}", report.transfers) };
     assert_eq!((to.direction, to.count, to.bytes), ("host to device", 13, 64_424_509_952));

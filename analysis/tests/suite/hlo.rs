@@ -1,7 +1,6 @@
 //! Programs of real and synthetic captures, and damaged ones.
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test says what is wrong by failing")]
+#![expect(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use analysis::hardware::padding::Dimension;
@@ -9,22 +8,12 @@ use analysis::hlo::{HeapEventKind, HloError, HloModule, HloOrigin, Instruction};
 use analysis::reports::ops::loops::Loops;
 use analysis::reports::ops::matmuls::{MatmulSizes, Matmuls, SizesFrom};
 use analysis::{Context, Options, ReportCache, Scope, TraceFacts as _};
-use importers::{ImportOptions, Progress};
+use importers::Progress;
 use proptest::prelude::*;
 use sample_traces::synthetic::{DecodeSpec, SyntheticRun, TrainingSpec};
 use trace_model::{OpId, ProgramBytes, TraceModel};
 
-/// A real capture, or `None`, said once, where this machine has none.
-fn open(name: &str) -> Option<TraceModel> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus").join(name);
-    if !path.is_file() {
-        let required = std::env::var_os("SYSTOLE_REQUIRE_CORPUS").is_some_and(|value| value == "1");
-        assert!(!required, "{} is required but absent", path.display());
-        println!("skipped: {} is absent", path.display());
-        return None;
-    }
-    Some(importers::import_path(&path, &ImportOptions::default(), &Progress::default()).unwrap())
-}
+use crate::capture::open_model;
 
 fn with_context<R>(model: &TraceModel, ask: impl FnOnce(&Context<'_>) -> R) -> R {
     let (options, reports) = (Options::default(), ReportCache::default());
@@ -48,7 +37,7 @@ fn synthetic_programs() -> Vec<Vec<u8>> {
 
 #[test]
 fn the_matmul_of_v5e_is_a_convolution_inside_a_fusion() {
-    let Some(model) = open("tpu/v5e_matmul.xplane.pb") else { return };
+    let Some(model) = open_model("tpu/v5e_matmul.xplane.pb") else { return };
     with_context(&model, |cx| {
         let fusion = cx.instruction(op_named(&model, "fusion")).unwrap();
         let module = fusion.module();
@@ -74,7 +63,7 @@ fn the_matmul_of_v5e_is_a_convolution_inside_a_fusion() {
 
 #[test]
 fn buffers_of_the_v5e_matmul() {
-    let Some(model) = open("tpu/v5e_matmul.xplane.pb") else { return };
+    let Some(model) = open_model("tpu/v5e_matmul.xplane.pb") else { return };
     with_context(&model, |cx| {
         let module = cx.instruction(op_named(&model, "fusion")).unwrap().module().clone();
         let buffers = module.buffer_assignment("jit_matmul").unwrap().unwrap();
@@ -95,7 +84,7 @@ fn buffers_of_the_v5e_matmul() {
 
 #[test]
 fn every_op_of_the_v6e_capture_is_an_instruction_of_its_program() {
-    let Some(model) = open("tpu/v6e_x4_host_offload.xplane.pb") else { return };
+    let Some(model) = open_model("tpu/v6e_x4_host_offload.xplane.pb") else { return };
     with_context(&model, |cx| {
         let ops: Vec<_> = model.op_ids().filter(|&op| model.op(op).program.is_some()).collect();
         assert_eq!(ops.len(), 17);
@@ -109,7 +98,7 @@ fn every_op_of_the_v6e_capture_is_an_instruction_of_its_program() {
 
 #[test]
 fn exported_json_has_the_text_only() {
-    let Some(model) = open("tpu/v5e_matmul.trace.json.gz") else { return };
+    let Some(model) = open_model("tpu/v5e_matmul.trace.json.gz") else { return };
     with_context(&model, |cx| {
         let op = op_named(&model, "fusion");
         let program = model.op(op).program.unwrap();
@@ -215,7 +204,7 @@ fn padding_costs_time_where_compute_limits() {
 #[test]
 fn the_matmul_of_v5e_has_its_size_in_both_formats() {
     for (name, from) in [("xplane.pb", SizesFrom::Program), ("trace.json.gz", SizesFrom::Shapes)] {
-        let Some(model) = open(&format!("tpu/v5e_matmul.{name}")) else { return };
+        let Some(model) = open_model(&format!("tpu/v5e_matmul.{name}")) else { return };
         with_context(&model, |cx| {
             let report = cx.report::<Matmuls>().unwrap();
             let [row] = report.rows.as_slice() else { panic!("{} rows", report.rows.len()) };
@@ -230,7 +219,7 @@ fn the_matmul_of_v5e_has_its_size_in_both_formats() {
 
 #[test]
 fn matmuls_of_a_served_model_follow_from_shapes_and_operations() {
-    let Some(model) = open("tpu/v7x_vllm_tp2_a.trace.json.gz") else { return };
+    let Some(model) = open_model("tpu/v7x_vllm_tp2_a.trace.json.gz") else { return };
     with_context(&model, |cx| {
         let report = cx.report::<Matmuls>().unwrap();
         assert_eq!((report.rows.len(), report.missing.len()), (257, 0));

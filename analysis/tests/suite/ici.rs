@@ -1,8 +1,6 @@
 //! Communication whose truth is known: rings in closed form, the tables of a model of
 //! one, what a simulator says of its own runs, and a real capture counted by hand.
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test says what is wrong by failing")]
-
-use std::path::PathBuf;
+#![expect(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
 
 use analysis::reports::communication::collectives::{CollectiveRow, Collectives, CollectivesReport};
 use analysis::reports::communication::overlap::Overlap;
@@ -13,22 +11,7 @@ use sample_traces::ring::{CHUNK_BYTES, REDUCE_BYTES, RingSpec};
 use sample_traces::write::xspace_bytes;
 use trace_model::TraceModel;
 
-/// The corpus, or `None`, said once, where this machine has none.
-fn corpus() -> Option<PathBuf> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
-    if path.is_dir() {
-        return Some(path);
-    }
-    let is_required = std::env::var_os("SYSTOLE_REQUIRE_CORPUS").is_some_and(|value| value == "1");
-    assert!(!is_required, "{} is required but absent", path.display());
-    println!("skipped: {} is absent", path.display());
-    None
-}
-
-fn open(name: &str) -> Option<TraceModel> {
-    let path = corpus()?.join(name);
-    Some(importers::import_path(&path, &ImportOptions::default(), &Progress::default()).unwrap())
-}
+use crate::capture::{corpus, model_at, open_model};
 
 fn with<T>(model: &TraceModel, options: &Options, ask: impl FnOnce(&Context<'_>) -> T) -> T {
     let reports = ReportCache::default();
@@ -112,7 +95,7 @@ fn traces_of_a_modelled_ring_show_the_exposed_time_of_the_model() {
         ("matmul_rs_serial", 4.137, 69.3),
         ("matmul_rs_overlap", 0.090, 99.0),
     ] {
-        let Some(model) = open(&format!("simulators/lab11_model/trace_{case}.json")) else { return };
+        let Some(model) = open_model(&format!("simulators/lab11_model/trace_{case}.json")) else { return };
         with(&model, &Options::default(), |cx| {
             let (overlap, devices) = (cx.report::<Overlap>().unwrap(), cx.report::<Devices>().unwrap());
             assert_eq!(overlap.cores.len(), 4);
@@ -132,7 +115,7 @@ fn simulated_runs_divide_as_their_simulator_says() {
     let Some(corpus) = corpus() else { return };
     let mut runs = 0;
     for out in std::fs::read_dir(corpus.join("simulators/astra-sim/out")).unwrap().map(|entry| entry.unwrap().path()) {
-        let model = importers::import_path(&out, &ImportOptions::default(), &Progress::default()).unwrap();
+        let model = model_at(&out);
         assert_eq!(model.import_log().counts(), [], "{}", out.display());
         let said = std::fs::read_to_string(out.join("stdout.txt")).unwrap();
         let overlap = with(&model, &Options::default(), |cx| cx.report::<Overlap>().unwrap());
@@ -160,7 +143,7 @@ fn simulated_runs_divide_as_their_simulator_says() {
 /// of which four were captured: 5.37 GB in 121.7 ms are 44.1 GB/s.
 #[test]
 fn the_all_reduces_of_a_real_capture_are_as_counted_by_hand() {
-    let Some(model) = open("tpu/v6e_x4_host_offload.xplane.pb") else { return };
+    let Some(model) = open_model("tpu/v6e_x4_host_offload.xplane.pb") else { return };
     let report = collectives(&model, None);
     let [row] = &report.rows[..] else { panic!("{:?}", report.rows) };
     let bytes = 5 * 1024 * 1024 * 256 * 4_u64;

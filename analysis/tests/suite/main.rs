@@ -3,6 +3,7 @@
 //! One program, so that it links once: `cargo test -p analysis --test suite NAME`.
 
 mod agreement_table;
+mod capture;
 mod compare_corpus;
 mod example_analysis;
 mod example_chip;

@@ -1,31 +1,13 @@
 //! Memory of real captures, against what `XProf` says of them.
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test says what is wrong by failing")]
-
-use std::path::PathBuf;
+#![expect(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
 
 use analysis::reports::memory::buffers::{Buffers, HBM, Purpose};
 use analysis::reports::memory::hbm::{Memory, MemoryReport};
 use analysis::{Context, Options, ReportCache, Scope};
-use importers::{ImportOptions, Progress};
 use serde_json::Value;
 use trace_model::TraceModel;
 
-/// The real captures, or `None`, said once, where this machine has none.
-fn corpus() -> Option<PathBuf> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
-    if path.is_dir() {
-        return Some(path);
-    }
-    let is_required = std::env::var_os("SYSTOLE_REQUIRE_CORPUS").is_some_and(|value| value == "1");
-    assert!(!is_required, "{} is required but absent", path.display());
-    println!("skipped: {} is absent", path.display());
-    None
-}
-
-fn open(name: &str) -> Option<TraceModel> {
-    let path = corpus()?.join(name);
-    Some(importers::import_path(&path, &ImportOptions::default(), &Progress::default()).unwrap())
-}
+use crate::capture::{corpus, open_model};
 
 fn memory(model: &TraceModel) -> Result<MemoryReport, analysis::AnalysisError> {
     let (options, reports) = (Options::default(), ReportCache::default());
@@ -51,7 +33,7 @@ fn number(value: &Value) -> f64 {
 }
 
 fn agrees(name: &str, answer: &str, title: impl Fn(&str) -> String) {
-    let (Some(model), Some(expected)) = (open(name), xprof(answer)) else { return };
+    let (Some(model), Some(expected)) = (open_model(name), xprof(answer)) else { return };
     let report = memory(&model).unwrap();
     assert_eq!(report.memories.len(), expected.len());
     for (memory, expected) in expected {
@@ -84,7 +66,7 @@ fn peaks_of_named_allocators_are_those_of_xprof() {
 
 #[test]
 fn allocations_of_a_tpu_are_all_matched() {
-    let Some(model) = open("tpu/v6e_x4_host_offload.xplane.pb") else { return };
+    let Some(model) = open_model("tpu/v6e_x4_host_offload.xplane.pb") else { return };
     let report = memory(&model).unwrap();
     let counts: Vec<_> = report
         .memories
@@ -103,14 +85,14 @@ fn allocations_of_a_tpu_are_all_matched() {
 
 #[test]
 fn captures_without_allocations_say_what_to_open() {
-    let Some(model) = open("tpu/v5e_matmul.trace.json.gz") else { return };
+    let Some(model) = open_model("tpu/v5e_matmul.trace.json.gz") else { return };
     let error = memory(&model).unwrap_err().to_string();
     assert!(error.contains("open the *.xplane.pb"), "{error}");
 }
 
 /// What `XProf` says each program needs of HBM, MiB, and the largest buffers of it.
 fn planned(name: &str, answer: &str) -> Option<TraceModel> {
-    let (model, text) = (open(name)?, std::fs::read_to_string(corpus()?.join(answer)).unwrap());
+    let (model, text) = (open_model(name)?, std::fs::read_to_string(corpus()?.join(answer)).unwrap());
     let answer: Value = serde_json::from_str(&text).unwrap();
     let (options, reports) = (Options::default(), ReportCache::default());
     let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };

@@ -1,44 +1,25 @@
 //! What no public capture shows: sessions written from the facts of the format,
 //! imported like any file, with answers that follow by hand.
-#![expect(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
 
-use std::sync::Arc;
-
+use analysis::Scope;
 use analysis::hints::{Hint, Hints};
 use analysis::reports::communication::dcn::Dcn;
 use analysis::reports::communication::sparse_cores::SparseCores;
 use analysis::reports::ops::kernels::{DeclaredCosts, Kernels};
 use analysis::reports::summary::hardware_counters::{CounterGeneration, HardwareCounters};
-use analysis::{Analysis, AnalysisError, Context, Options, ReportCache, Scope};
-use importers::{InputSource, Progress};
 use sample_traces::rare::{CounterName, CounterSamples, MegascaleSample, PallasKernel, SparseOffload};
 use sample_traces::session::SampleSession;
 use sample_traces::write::{trace_json, xspace_bytes};
-use trace_model::{IssueKind, TraceModel};
+use trace_model::IssueKind;
 
-struct Capture {
-    model: TraceModel,
-    options: Options,
-    reports: ReportCache,
-}
+use crate::capture::Capture;
 
 impl Capture {
-    fn of(name: &str, bytes: Vec<u8>) -> Self {
-        let model = importers::import(&InputSource::from_bytes(name, bytes).unwrap(), &Progress::default()).unwrap();
-        Self { model, options: Options::default(), reports: ReportCache::default() }
-    }
     fn xplane(session: &SampleSession) -> Self {
         Self::of("rare.xplane.pb", xspace_bytes(session))
     }
     fn json(session: &SampleSession) -> Self {
         Self::of("rare.trace.json", trace_json(session).into_bytes())
-    }
-    fn try_report<A: Analysis>(&self) -> Result<Arc<A::Report>, AnalysisError> {
-        let Self { model, options, reports } = self;
-        Context { model, scope: Scope::WholeTrace, options, reports }.report::<A>()
-    }
-    fn report<A: Analysis>(&self) -> Arc<A::Report> {
-        self.try_report::<A>().unwrap()
     }
 }
 
@@ -132,7 +113,7 @@ fn counters_of_other_chips_are_listed_and_not_interpreted() {
     let report = Capture::xplane(&samples.session()).report::<HardwareCounters>();
     assert_eq!((report.devices[0].generation, report.devices[0].metrics.len()), (None, 0));
     assert!(report.devices[0].counts.iter().all(|count| !count.is_known && count.value > 0.0));
-    let none = Capture::xplane(&PallasKernel::default().session()).try_report::<HardwareCounters>();
+    let none = Capture::xplane(&PallasKernel::default().session()).scoped::<HardwareCounters>(Scope::WholeTrace);
     assert!(none.is_err_and(|why| why.to_string().contains("tpu_enable_periodic_counter_sampling")));
 }
 

@@ -1,50 +1,32 @@
 //! Predictions against runs that were made with the changed durations, and against
 //! real captures played again without a change.
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test says what is wrong by failing")]
-
-use std::path::PathBuf;
+#![expect(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
 
 use analysis::reports::ops::op_stats::Ops;
 use analysis::reports::steps::step_times::Steps;
 use analysis::what_if::{Prediction, Replay, Scenario};
-use analysis::{Context, OpGroup, Options, ReportCache, Scope};
-use importers::{ImportOptions, InputSource, Progress};
+use analysis::{OpGroup, Scope};
 use sample_traces::synthetic::{SyntheticRun, TrainingSpec};
 use sample_traces::write::xspace_bytes;
-use trace_model::TraceModel;
 
-struct Capture {
-    model: TraceModel,
-    options: Options,
-    reports: ReportCache,
-}
+use crate::capture::{Capture, open};
 
 impl Capture {
-    fn new(model: TraceModel) -> Self {
-        Self { model, options: Options::default(), reports: ReportCache::default() }
-    }
-
     fn synthetic(spec: TrainingSpec) -> Self {
-        let source =
-            InputSource::from_bytes("run.xplane.pb", xspace_bytes(&SyntheticRun::new(spec).session())).unwrap();
-        Self::new(importers::import(&source, &Progress::default()).unwrap())
-    }
-
-    fn context(&self) -> Context<'_> {
-        Context { model: &self.model, scope: Scope::WholeTrace, options: &self.options, reports: &self.reports }
+        Self::of("run.xplane.pb", xspace_bytes(&SyntheticRun::new(spec).session()))
     }
 
     fn predict(&self, changes: &[Scenario]) -> Prediction {
-        Replay::new(&self.context()).unwrap().with(&self.context(), changes).unwrap()
+        Replay::new(&self.cx(Scope::WholeTrace)).unwrap().with(&self.cx(Scope::WholeTrace), changes).unwrap()
     }
 
     fn step_ps(&self) -> f64 {
-        self.context().report::<Steps>().unwrap().time.unwrap().median
+        self.cx(Scope::WholeTrace).report::<Steps>().unwrap().time.unwrap().median
     }
 
     /// All ops of a group take so much of their time.
     fn group(&self, group: OpGroup, factor: f64) -> Scenario {
-        let rows = &self.context().report::<Ops>().unwrap().rows;
+        let rows = &self.cx(Scope::WholeTrace).report::<Ops>().unwrap().rows;
         let factors = rows.iter().filter(|row| row.group == group).filter_map(|row| Some((row.op?, factor))).collect();
         Scenario::Ops { what: group.title().to_owned(), factors }
     }
@@ -103,21 +85,8 @@ fn idle_time_of_a_stall_is_taken_out() {
     assert_eq!(prediction.window_ps - prediction.predicted_ps, idle.recorded_ps);
 }
 
-/// The real captures, or `None`, said once, where this machine has none.
-fn corpus() -> Option<PathBuf> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
-    if path.is_dir() {
-        return Some(path);
-    }
-    let is_required = std::env::var_os("SYSTOLE_REQUIRE_CORPUS").is_some_and(|value| value == "1");
-    assert!(!is_required, "{} is required but absent", path.display());
-    println!("skipped: {} is absent", path.display());
-    None
-}
-
 #[test]
 fn real_captures_played_without_a_change_stay_as_they_were() {
-    let Some(corpus) = corpus() else { return };
     for name in [
         "tpu/v5e_matmul.xplane.pb",
         "tpu/v5e_matmul.trace.json.gz",
@@ -126,8 +95,7 @@ fn real_captures_played_without_a_change_stay_as_they_were() {
         "tpu/v7x_vllm_tp2_a.trace.json.gz",
         "tpu/v7x_vllm_tp2_b.trace.json.gz",
     ] {
-        let model = importers::import_path(&corpus.join(name), &ImportOptions::default(), &Progress::default());
-        let capture = Capture::new(model.unwrap());
+        let Some(capture) = open(name) else { return };
         let prediction = capture.predict(&[]);
         assert_eq!(prediction.predicted_ps, prediction.window_ps, "{name}: {prediction:?}");
         assert_eq!(prediction.predicted_at_most_ps, prediction.window_ps, "{name}");

@@ -1,59 +1,39 @@
 //! What must hold of every report in every scope: nothing is negative, windows are
 //! those of the scope, and all steps together are a scope like any other.
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test says what is wrong by failing")]
+#![expect(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
 use analysis::hints::Hints;
 use analysis::reports::host::compile::Compile;
 use analysis::reports::host::gaps::Gaps;
 use analysis::reports::steps::devices::Devices;
 use analysis::reports::steps::step_times::Steps;
-use analysis::{ANALYSES, Analysis, AnalysisError, Context, Options, ReportCache, Scope, TraceFacts as _};
-use importers::{ImportOptions, Progress};
+use analysis::{ANALYSES, Scope, TraceFacts as _};
 use serde_json::Value;
-use trace_model::{Picos, TimeRange, TraceModel};
+use trace_model::{Picos, TimeRange};
+
+use crate::capture::{Capture, corpus, model_at};
 
 fn samples() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../assets/samples")
 }
 
-struct Capture {
-    model: TraceModel,
-    options: Options,
-    reports: ReportCache,
-}
-
-fn open(path: &Path) -> Capture {
-    let model = importers::import_path(path, &ImportOptions::default(), &Progress::default()).unwrap();
-    Capture { model, options: Options::default(), reports: ReportCache::default() }
-}
-
-impl Capture {
-    fn cx(&self, scope: Scope) -> Context<'_> {
-        Context { model: &self.model, scope, options: &self.options, reports: &self.reports }
-    }
-    fn report<A: Analysis>(&self, scope: Scope) -> Result<Arc<A::Report>, AnalysisError> {
-        self.cx(scope).report::<A>()
-    }
-}
-
 /// A step in which the loop compiles is one in whatever scope it is looked at.
 #[test]
 fn a_loop_that_compiles_is_seen_in_a_part_of_its_steps() {
-    let capture = open(&samples().join("synthetic_v5e_8chip_recompile.xplane.pb"));
-    let first_hint = |scope| capture.report::<Hints>(scope).unwrap().hints[0].id;
+    let capture = Capture::new(model_at(&samples().join("synthetic_v5e_8chip_recompile.xplane.pb")));
+    let first_hint = |scope| capture.scoped::<Hints>(scope).unwrap().hints[0].id;
     let steps = Scope::Steps { first: 1, last: 3 };
     assert_eq!((first_hint(Scope::WholeTrace), first_hint(steps)), ("K36", "K36"));
-    let compile = capture.report::<Compile>(steps).unwrap();
-    let of_steps = capture.report::<Steps>(steps).unwrap().range_of(1, 3).unwrap();
+    let compile = capture.scoped::<Compile>(steps).unwrap();
+    let of_steps = capture.scoped::<Steps>(steps).unwrap().range_of(1, 3).unwrap();
     assert_eq!((compile.compilations, compile.window_ps), (1, of_steps.dur().ps()));
     // Step 2 compiles, step 1 does not.
-    let wall = |step| capture.report::<Compile>(Scope::Steps { first: step, last: step }).unwrap().wall_ps;
+    let wall = |step| capture.scoped::<Compile>(Scope::Steps { first: step, last: step }).unwrap().wall_ps;
     assert_eq!((wall(1), wall(2)), (None, compile.wall_ps));
     // What does not exist is said to be absent, not empty.
-    assert!(capture.report::<Compile>(Scope::Steps { first: 7, last: 9 }).is_err());
+    assert!(capture.scoped::<Compile>(Scope::Steps { first: 7, last: 9 }).is_err());
 }
 
 /// Captures that are read in a moment: all samples, and what is small of the corpus.
@@ -61,13 +41,8 @@ fn captures() -> Vec<PathBuf> {
     /// Larger files would make this test slow, and say nothing more.
     const LARGEST_BYTES: u64 = 1_000_000;
     let mut folders = vec![samples()];
-    let corpus = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
-    if corpus.is_dir() {
+    if let Some(corpus) = corpus() {
         folders.extend(["tpu", "host", "gpu", "regressions"].map(|name| corpus.join(name)));
-    } else {
-        let is_required = std::env::var_os("SYSTOLE_REQUIRE_CORPUS").is_some_and(|value| value == "1");
-        assert!(!is_required, "{} is required but absent", corpus.display());
-        println!("skipped: {} is absent", corpus.display());
     }
     let files = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
     let is_small = |path: &PathBuf| {
@@ -87,7 +62,7 @@ fn scopes(capture: &Capture) -> Vec<Scope> {
     let extent = capture.model.extent();
     let third = Picos::from_ps(extent.dur().ps() / 3);
     let mut scopes = vec![Scope::WholeTrace, Scope::Range(TimeRange::new(extent.start + third, extent.end - third))];
-    if let Ok(steps) = capture.report::<Steps>(Scope::WholeTrace) {
+    if let Ok(steps) = capture.scoped::<Steps>(Scope::WholeTrace) {
         let numbers: Vec<u32> = steps.steps.iter().map(|step| step.number).collect();
         if let (Some(&first), Some(&last)) = (numbers.first(), numbers.last()) {
             let middle = numbers[numbers.len() / 2];
@@ -150,7 +125,7 @@ fn is_possible(name: &str, number: f64, scope: Scope) -> bool {
 fn no_length_is_negative_and_no_share_exceeds_its_whole() {
     let mut bad = std::collections::BTreeSet::new();
     for path in captures() {
-        let capture = open(&path);
+        let capture = Capture::new(model_at(&path));
         for scope in scopes(&capture) {
             let entries: Vec<_> = ANALYSES.iter().collect();
             for (entry, report) in ANALYSES.iter().zip(capture.cx(scope).reports_of(&entries)) {
@@ -173,32 +148,32 @@ fn no_length_is_negative_and_no_share_exceeds_its_whole() {
 fn all_steps_as_a_scope_are_the_window_of_the_steps() {
     let mut checked = 0;
     for path in captures() {
-        let capture = open(&path);
-        let Some(steps) = capture.report::<Steps>(Scope::WholeTrace).ok().filter(|steps| steps.has_steps()) else {
+        let capture = Capture::new(model_at(&path));
+        let Some(steps) = capture.scoped::<Steps>(Scope::WholeTrace).ok().filter(|steps| steps.has_steps()) else {
             continue;
         };
         let numbers: Vec<u32> = steps.steps.iter().map(|step| step.number).collect();
         let (first, last) = (numbers[0], numbers[numbers.len() - 1]);
         let all = Scope::Steps { first, last };
         let cx = capture.cx(all);
-        assert_eq!(capture.report::<Steps>(all).unwrap().time, steps.time, "{}", path.display());
+        assert_eq!(capture.scoped::<Steps>(all).unwrap().time, steps.time, "{}", path.display());
         let on_host = cx.host_window().unwrap();
         for number in [first, last] {
             let one = capture.cx(Scope::Steps { first: number, last: number }).host_window().unwrap();
             assert!(on_host.encloses(one), "{}: step {number}", path.display());
         }
-        if let Ok(compile) = capture.report::<Compile>(all) {
+        if let Ok(compile) = capture.scoped::<Compile>(all) {
             assert_eq!(compile.window_ps, on_host.dur().ps(), "{}", path.display());
         }
         for core in cx.tensor_cores() {
             let Some(window) = cx.window(core).unwrap() else { continue };
             let Some(range) = steps.range_on(&capture.model, core, first, last) else { continue };
-            let gaps = capture.report::<Gaps>(all).unwrap();
+            let gaps = capture.scoped::<Gaps>(all).unwrap();
             let own = gaps.devices.iter().find(|device| device.group == core);
             assert!(own.is_none_or(|own| own.window_ps == cx.to_host(core, window.range).dur().ps()));
             let as_range = Scope::Range(range);
             assert_eq!(capture.cx(as_range).window(core).unwrap(), Some(window), "{}", path.display());
-            let devices = [all, as_range].map(|scope| capture.report::<Devices>(scope).unwrap());
+            let devices = [all, as_range].map(|scope| capture.scoped::<Devices>(scope).unwrap());
             let [by_steps, by_range] = devices.each_ref().map(|devices| {
                 serde_json::to_value(devices.cores.iter().find(|device| device.group == core).unwrap()).unwrap()
             });

@@ -1,46 +1,10 @@
 //! Parts and classes of the steps of real captures.
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test says what is wrong by failing")]
-
-use std::path::PathBuf;
-use std::sync::Arc;
 
 use analysis::reports::steps::step_parts::{HostPhase, StepPart, StepParts};
 use analysis::reports::steps::step_times::Steps;
-use analysis::{Analysis, Context, Options, ReportCache, Scope};
-use importers::{ImportOptions, Progress};
 use serde_json::Value;
-use trace_model::TraceModel;
 
-/// The real captures, or `None`, said once, where this machine has none.
-fn corpus() -> Option<PathBuf> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
-    if path.is_dir() {
-        return Some(path);
-    }
-    let is_required = std::env::var_os("SYSTOLE_REQUIRE_CORPUS").is_some_and(|value| value == "1");
-    assert!(!is_required, "{} is required but absent", path.display());
-    println!("skipped: {} is absent", path.display());
-    None
-}
-
-struct Capture {
-    model: TraceModel,
-    options: Options,
-    reports: ReportCache,
-}
-
-fn open(name: &str) -> Option<Capture> {
-    let path = corpus()?.join(name);
-    let model = importers::import_path(&path, &ImportOptions::default(), &Progress::default()).unwrap();
-    Some(Capture { model, options: Options::default(), reports: ReportCache::default() })
-}
-
-impl Capture {
-    fn report<A: Analysis>(&self) -> Arc<A::Report> {
-        let scope = Scope::WholeTrace;
-        Context { model: &self.model, scope, options: &self.options, reports: &self.reports }.report::<A>().unwrap()
-    }
-}
+use crate::capture::{corpus, open};
 
 const TPUS: [&str; 6] = [
     "tpu/v5e_matmul.xplane.pb",

@@ -1,9 +1,5 @@
 //! Steps, device time, communication, compilation and health of real captures,
 //! against what `XProf` says of them and what is known of how they were made.
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test says what is wrong by failing")]
-
-use std::path::PathBuf;
-use std::sync::Arc;
 
 use analysis::facts::clock_alignment::ClockSync;
 use analysis::facts::steps::StepSource;
@@ -15,42 +11,12 @@ use analysis::reports::ops::op_stats::{OpRow, Ops};
 use analysis::reports::steps::devices::Devices;
 use analysis::reports::steps::step_times::Steps;
 use analysis::reports::summary::doctor::Doctor;
-use analysis::{Analysis, AnalysisError, Context, OpGroup, Options, ReportCache, Scope};
-use importers::{ImportOptions, Progress};
+use analysis::{OpGroup, Scope};
 use serde_json::Value;
-use trace_model::TraceModel;
 
-/// The real captures, or `None`, said once, where this machine has none.
-fn corpus() -> Option<PathBuf> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
-    if path.is_dir() {
-        return Some(path);
-    }
-    let is_required = std::env::var_os("SYSTOLE_REQUIRE_CORPUS").is_some_and(|value| value == "1");
-    assert!(!is_required, "{} is required but absent", path.display());
-    println!("skipped: {} is absent", path.display());
-    None
-}
-
-struct Capture {
-    model: TraceModel,
-    options: Options,
-    reports: ReportCache,
-}
-
-fn open(name: &str) -> Option<Capture> {
-    let path = corpus()?.join(name);
-    let model = importers::import_path(&path, &ImportOptions::default(), &Progress::default()).unwrap();
-    Some(Capture { model, options: Options::default(), reports: ReportCache::default() })
-}
+use crate::capture::{Capture, corpus, open};
 
 impl Capture {
-    fn scoped<A: Analysis>(&self, scope: Scope) -> Result<Arc<A::Report>, AnalysisError> {
-        Context { model: &self.model, scope, options: &self.options, reports: &self.reports }.report::<A>()
-    }
-    fn report<A: Analysis>(&self) -> Arc<A::Report> {
-        self.scoped::<A>(Scope::WholeTrace).unwrap()
-    }
     fn findings(&self) -> Vec<&'static str> {
         self.report::<Doctor>().findings.iter().map(|finding| finding.id).collect()
     }

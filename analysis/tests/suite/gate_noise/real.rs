@@ -1,10 +1,9 @@
 //! Real captures against themselves: windows of their steps, pairwise.
 
-use std::path::PathBuf;
-
+use analysis::Scope;
 use analysis::compare::{Comparison, Summary};
-use analysis::{Context, Options, ReportCache, Scope};
-use importers::{ImportOptions, Progress};
+
+use crate::capture::open;
 
 /// Captures with enough steps of one kind. Loops that compile on purpose are left out.
 const CAPTURES: [&str; 3] = [
@@ -15,19 +14,7 @@ const CAPTURES: [&str; 3] = [
 
 /// Those that this machine has, with their names.
 pub fn runs() -> Vec<(&'static str, Summary)> {
-    let corpus = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
-    if !corpus.is_dir() {
-        let is_required = std::env::var_os("SYSTOLE_REQUIRE_CORPUS").is_some_and(|value| value == "1");
-        assert!(!is_required, "{} is required but absent", corpus.display());
-        println!("skipped: {} is absent", corpus.display());
-        return Vec::new();
-    }
-    let run = |name: &'static str| {
-        let model = importers::import_path(&corpus.join(name), &ImportOptions::default(), &Progress::default()).ok()?;
-        let (options, reports) = (Options::default(), ReportCache::default());
-        let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
-        Some((name, Summary::of(&cx).ok()?))
-    };
+    let run = |name: &'static str| Some((name, Summary::of(&open(name)?.cx(Scope::WholeTrace)).ok()?));
     CAPTURES.into_iter().filter_map(run).collect()
 }
 

@@ -1,34 +1,24 @@
 //! What the comparisons with `XProf` share: the captures, its answers, closeness.
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests may fail loudly too")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
 use std::path::PathBuf;
 
 use analysis::{Context, Options, ReportCache, Scope};
-use importers::{ImportOptions, Progress};
 use serde_json::Value;
 use trace_model::TraceModel;
+
+use crate::capture::open_model;
 
 /// Bytes per second of one GiB/s, as `XProf` shows bandwidths.
 pub const GIB: f64 = 1_073_741_824.0;
 
 /// The real captures, or `None`, said once, where this machine has none.
 pub fn corpus() -> Option<PathBuf> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus/tpu");
-    if path.is_dir() {
-        return Some(path);
-    }
-    assert!(
-        std::env::var_os("SYSTOLE_REQUIRE_CORPUS").is_none_or(|value| value != "1"),
-        "{} is required but absent",
-        path.display()
-    );
-    println!("skipped: {} is absent", path.display());
-    None
+    Some(crate::capture::corpus()?.join("tpu"))
 }
 
 pub fn open(name: &str) -> Option<TraceModel> {
-    let path = corpus()?.join(name);
-    Some(importers::import_path(&path, &ImportOptions::default(), &Progress::default()).unwrap())
+    open_model(&format!("tpu/{name}"))
 }
 
 /// One answer of `XProf`: the rows of a table, by column id.

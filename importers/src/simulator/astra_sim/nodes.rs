@@ -79,7 +79,7 @@ impl AstraSimRuns {
                 npu.statistics.push((name.to_owned(), value.to_owned()));
             }
             AstraSimLine::Broken => {
-                out.log(IssueKind::MalformedEvent, || "a line about a node that cannot be read".to_owned())
+                out.log(IssueKind::MalformedEvent, || "a line about a node that cannot be read".to_owned());
             }
         }
         Ok(())

@@ -54,7 +54,7 @@ pub struct CoreOpTime {
     pub self_time_ps: i64,
 }
 
-/// One op of one program, on all cores. OpWork is of all executions together; missing is
+/// One op of one program, on all cores. Work is of all executions together; missing is
 /// "this capture does not say".
 #[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that do not exclude each other")]
