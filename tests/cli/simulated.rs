@@ -68,7 +68,7 @@ fn every_output_of_a_prediction_is_marked() {
     run(&["compare", measured, PREDICTED, "--output", &format!("html={}", page.display())]);
     let page = fs::read_to_string(page).unwrap().replace("&#39;", "'");
     let (header, _) = page.split_once("</header>").unwrap();
-    assert!(header.contains(&format!("cand <b class=warn>{BADGE}")) && !header.contains("base <b"), "{header}");
+    assert!(header.contains(&format!("cand <b class=\"warn\">{BADGE}")) && !header.contains("base <b"), "{header}");
     let measured =
         text(&["analyze", concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/samples/jax_cpu_small.xplane.pb")]);
     assert!(!measured.contains("nothing here was measured"), "{measured}");

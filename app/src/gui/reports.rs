@@ -1,11 +1,13 @@
 //! Reports of an open trace, each computed in the background when first looked at.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use analysis::{ANALYSES, Analysis, Report, Scope, Table};
 
 use crate::gui::jobs::{JobAnswer, WakeUi, Worker};
+use crate::render::overview::{Overview, ReportSource};
 use crate::session::Session;
 
 /// A report and its tables.
@@ -25,12 +27,13 @@ pub struct ReportJobs {
     scope: Scope,
     wake: WakeUi,
     slots: BTreeMap<&'static str, Worker<Scope, ShownReport>>,
+    overview: OnceCell<Overview>,
 }
 
 impl ReportJobs {
     /// None yet; about the whole trace.
     pub fn new(session: Session, wake: WakeUi) -> Self {
-        Self { session, scope: Scope::WholeTrace, wake, slots: BTreeMap::new() }
+        Self { session, scope: Scope::WholeTrace, wake, slots: BTreeMap::new(), overview: OnceCell::new() }
     }
 
     /// Chooses another part of the trace. Answers about the part before stay in sight until the new ones are there.
@@ -42,6 +45,7 @@ impl ReportJobs {
             self.session.forget(self.scope);
         }
         self.scope = scope;
+        self.overview.take();
         if scope == Scope::WholeTrace {
             self.slots.clear();
         }
@@ -68,12 +72,20 @@ impl ReportJobs {
         for worker in self.slots.values_mut() {
             any |= worker.poll();
         }
+        if any {
+            self.overview.take();
+        }
         any
     }
 
     /// Whether nothing is being computed.
     pub fn is_settled(&self) -> bool {
         self.slots.values().all(|worker| !worker.memo().is_running())
+    }
+
+    /// The first screen, as far as its reports are there.
+    pub fn overview(&self) -> &Overview {
+        self.overview.get_or_init(|| Overview::of(self, self.scope == Scope::WholeTrace))
     }
 
     /// A report by its id.
@@ -89,6 +101,12 @@ impl ReportJobs {
     pub fn get<A: Analysis>(&self) -> ReportState<'_, A::Report> {
         let answer = self.by_id(A::ID)?;
         Ok(answer.and_then(|answer| answer.report.as_any().downcast_ref()))
+    }
+}
+
+impl ReportSource for ReportJobs {
+    fn with<A: Analysis, T>(&self, make: impl FnOnce(&A::Report) -> T) -> Option<T> {
+        self.get::<A>().ok().flatten().map(make)
     }
 }
 

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::render::json::{FOLLOWING, ToolVersion, end, generator, parted};
-use crate::render::table::{table, wrapped};
+use crate::render::table::table;
 use crate::render::verdict_md::VerdictParts;
 use crate::render::{NamedTable, TextLayout, gates, md, verdict_md};
 
@@ -41,10 +41,7 @@ pub fn text(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
         text.push_str(&gates::lines(gates, None, layout));
         text.push('\n');
     }
-    for line in wrapped(&capitalised(&comparison.statement), layout.width) {
-        text.push_str(&layout.style.bold(&line));
-        text.push('\n');
-    }
+    text.push_str(&layout.lines(0, &capitalised(&comparison.statement), |line| layout.style.bold(line)));
     text.push('\n');
     text.push_str(&differences(comparison, layout));
     // The first table is that of the differences.
@@ -57,14 +54,11 @@ pub fn text(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
 
 /// In sentences: as a table they would have to be cut.
 fn differences(comparison: &Comparison, layout: &TextLayout) -> String {
-    const INDENT: &str = "    ";
     let mut text = format!("{}\n", layout.style.bold("What the runs differ in"));
     for (name, side) in [("base", &comparison.base), ("cand", &comparison.cand)] {
         let steps = if side.steps == 1 { "step" } else { "steps" };
         let line = format!("{name}: {}, {} steady {steps}", side.runs.join(", "), side.steps);
-        for line in wrapped(&line, layout.width.saturating_sub(INDENT.len())) {
-            let _ = writeln!(text, "  {line}");
-        }
+        text.push_str(&layout.lines(2, &line, str::to_owned));
     }
     for found in &comparison.differences {
         let weight = match found.weight {
@@ -74,12 +68,8 @@ fn differences(comparison: &Comparison, layout: &TextLayout) -> String {
         };
         let _ = writeln!(text, "  {}: {weight}", found.title);
         let sides = format!("{} ↔ {}", found.base, found.cand);
-        for line in wrapped(&sides, layout.width.saturating_sub(INDENT.len())) {
-            let _ = writeln!(text, "{INDENT}{line}");
-        }
-        for line in wrapped(found.why, layout.width.saturating_sub(INDENT.len())) {
-            let _ = writeln!(text, "{INDENT}{}", layout.style.dim(&line));
-        }
+        text.push_str(&layout.lines(4, &sides, str::to_owned));
+        text.push_str(&layout.lines(4, found.why, |line| layout.style.dim(line)));
     }
     if comparison.differences.is_empty() {
         text.push_str("  nothing: devices, programs, shapes, steps and formats agree\n");

@@ -1,13 +1,10 @@
 //! Gates at the top of a screen: what failed first.
 
-use std::fmt::Write as _;
-
 use analysis::compare::Comparison;
 use analysis::gates::{Gate, GateLevel, GatesReport, Status};
 
 use crate::render::TextLayout;
 use crate::render::comparison::capitalised;
-use crate::render::table::wrapped;
 
 /// Column in which messages begin.
 const INDENT: usize = 16;
@@ -34,19 +31,12 @@ pub fn lines(report: &GatesReport, comparison: Option<&Comparison>, layout: &Tex
             Status::Pass => layout.style.dim(&word),
             _ => layout.style.warn(&word),
         };
-        for (at, line) in wrapped(&message, layout.width.saturating_sub(INDENT)).iter().enumerate() {
-            let head = if at == 0 { word.clone() } else { " ".repeat(INDENT - 2) };
-            let _ = writeln!(text, "  {head}{line}");
-        }
+        text.push_str(&layout.beside(&format!("  {word}"), INDENT, &message));
     }
     if let Some(comparison) = comparison {
-        for line in wrapped(&capitalised(&comparison.statement), layout.width.saturating_sub(2)) {
-            let _ = writeln!(text, "  {line}");
-        }
+        text.push_str(&layout.lines(2, &capitalised(&comparison.statement), str::to_owned));
         let runs = format!("Beside {}", comparison.base.runs.join(", "));
-        for line in wrapped(&runs, layout.width.saturating_sub(2)) {
-            let _ = writeln!(text, "  {}", layout.style.dim(&line));
-        }
+        text.push_str(&layout.lines(2, &runs, |line| layout.style.dim(line)));
     }
     text
 }

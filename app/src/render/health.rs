@@ -9,7 +9,7 @@ use trace_model::Severity;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::number;
-use crate::render::table::{padded, shortened, table, wrapped};
+use crate::render::table::{padded, shortened, table};
 use crate::render::{AnsiStyle, Document, TextLayout};
 
 /// Column in which sentences begin.
@@ -42,28 +42,22 @@ fn findings(report: &DoctorReport, layout: &TextLayout) -> String {
         text.push_str("  nothing limits this capture\n");
     }
     for CaptureFinding { id, severity, message, evidence, cure, .. } in &report.findings {
-        let mut lines = wrapped(&format!("{message} ({id})"), layout.width.saturating_sub(INDENT)).into_iter();
-        let first = lines.next().unwrap_or_default();
-        let _ = writeln!(text, "  {}{first}", word(*severity, layout.style));
-        for line in lines {
-            let _ = writeln!(text, "{}{line}", " ".repeat(INDENT));
-        }
+        text.push_str(&layout.beside(&word(*severity, layout.style), INDENT, &format!("{message} ({id})")));
         for (what, sentence) in [("seen: ", evidence.as_str()), ("fix: ", cure)] {
-            for line in wrapped(&format!("{what}{sentence}"), layout.width.saturating_sub(INDENT)) {
-                let _ = writeln!(text, "{}{}", " ".repeat(INDENT), layout.style.dim(&line));
-            }
+            text.push_str(&layout.lines(INDENT, &format!("{what}{sentence}"), |line| layout.style.dim(line)));
         }
     }
     text
 }
 
-/// As wide as the indent, less the two in front of it.
+/// As wide as the indent.
 fn word(severity: Severity, style: AnsiStyle) -> String {
-    match severity {
+    let word = match severity {
         Severity::Loss => style.bad("loss    "),
         Severity::Warning => style.warn("warning "),
         Severity::Info => style.dim("info    "),
-    }
+    };
+    format!("  {word}")
 }
 
 fn import_log(document: &Document, layout: &TextLayout) -> String {
@@ -74,12 +68,8 @@ fn import_log(document: &Document, layout: &TextLayout) -> String {
     }
     for issue in counts {
         let count = number::value(issue.count as f64, Unit::Count);
-        let severity = word(issue.kind.severity(), layout.style);
         let sentence = format!("{} ({count}×, {})", issue.kind.explain(), issue.kind.id());
-        for (at, line) in wrapped(&sentence, layout.width.saturating_sub(INDENT)).iter().enumerate() {
-            let head = if at == 0 { severity.clone() } else { " ".repeat(INDENT - 2) };
-            let _ = writeln!(text, "  {head}{line}");
-        }
+        text.push_str(&layout.beside(&word(issue.kind.severity(), layout.style), INDENT, &sentence));
         for example in &issue.examples {
             let line = shortened(example, layout.width.saturating_sub(INDENT));
             let _ = writeln!(text, "{}{}", " ".repeat(INDENT), layout.style.dim(&line));
@@ -104,18 +94,17 @@ fn facts(report: &DoctorReport, layout: &TextLayout) -> Option<String> {
         let width = same.iter().map(|fact| name(fact).width()).max().unwrap_or(0);
         let indent = FACT + width + 2;
         for fact in same {
-            let value = wrapped(&fact.value, layout.width.saturating_sub(indent));
-            let lines = if value.is_empty() { vec![number::MISSING.to_owned()] } else { value };
-            for (at, line) in lines.iter().enumerate() {
-                let name = if at == 0 { name(fact) } else { String::new() };
-                let _ = writeln!(text, "{}{}  {line}", " ".repeat(FACT), layout.style.dim(&padded(&name, width)));
-            }
+            let value = if fact.value.chars().all(|c| c.is_whitespace() || c.is_control()) {
+                number::MISSING
+            } else {
+                &fact.value
+            };
+            let name = layout.style.dim(&padded(&name(fact), width));
+            text.push_str(&layout.beside(&format!("{}{name}  ", " ".repeat(FACT)), indent, value));
         }
     }
     if let Some(line) = report.facts_note() {
-        for line in wrapped(&line, layout.width.saturating_sub(2)) {
-            let _ = writeln!(text, "  {}", layout.style.dim(&line));
-        }
+        text.push_str(&layout.lines(2, &line, |line| layout.style.dim(line)));
     }
     (!report.facts.is_empty()).then_some(text)
 }
@@ -147,9 +136,5 @@ fn unknown(document: &Document, layout: &TextLayout) -> Vec<String> {
 }
 
 fn paragraph(heading: &str, text: &str, layout: &TextLayout) -> String {
-    let mut lines = format!("{}\n", layout.style.bold(heading));
-    for line in wrapped(text, layout.width.saturating_sub(2)) {
-        let _ = writeln!(lines, "  {line}");
-    }
-    lines
+    format!("{}\n{}", layout.style.bold(heading), layout.lines(2, text, str::to_owned))
 }

@@ -1,17 +1,15 @@
 //! Hints as cards: what is the matter, what it is worth, what to do.
 
-use std::fmt::Write as _;
-
 use analysis::hints::{Confidence, Hint, HintSeverity, HintsReport, SavingBy};
 use analysis::{Percent, counted};
 use trace_model::Picos;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::render::TextLayout;
-use crate::render::table::{shortened, wrapped};
+use crate::render::table::shortened;
 
-/// Before the lines of a card.
-const INDENT: &str = "     ";
+/// Columns before the lines of a card.
+const INDENT: usize = 5;
 /// Of the step: less is not worth a card on the first screen.
 const LEAST_PERCENT: f64 = 0.5;
 /// Above the cards.
@@ -81,7 +79,7 @@ pub fn short(report: &HintsReport, cards: usize, layout: &TextLayout) -> String 
         let shared: Vec<&str> = hint.overlaps_with.iter().copied().filter(|id| before.contains(id)).collect();
         head(&mut text, hint, report, Some(&shared), layout);
         if place == 0 {
-            let room = layout.width.saturating_sub(INDENT.len());
+            let room = layout.width.saturating_sub(INDENT);
             lines(&mut text, "", &shortened(&sentence(&hint.statement), room), layout);
             lines(&mut text, "", &hint.action, layout);
         }
@@ -160,18 +158,14 @@ fn head(text: &mut String, hint: &Hint, report: &HintsReport, shared: Option<&[&
 
 /// `K25  The core waits for copies`
 fn title(text: &mut String, hint: &Hint, layout: &TextLayout) {
-    for (at, line) in wrapped(hint.title, layout.width.saturating_sub(INDENT.len())).iter().enumerate() {
-        let id = if at == 0 { hint.id } else { "" };
-        let _ = writeln!(text, "{}{}", layout.style.bold(&format!("{id:<5}")), layout.style.bold(line));
-    }
+    let lines = layout.lines(INDENT, hint.title, |line| layout.style.bold(line));
+    let id = layout.style.bold(&format!("{:<INDENT$}", hint.id));
+    text.extend(lines.get(INDENT..).map(|lines| id + lines));
 }
 
 fn lines(text: &mut String, label: &str, body: &str, layout: &TextLayout) {
-    let width = layout.width.saturating_sub(INDENT.len() + label.len());
-    for (index, line) in wrapped(body, width).iter().enumerate() {
-        let label = if index == 0 { layout.style.dim(label) } else { " ".repeat(label.len()) };
-        let _ = writeln!(text, "{INDENT}{label}{line}");
-    }
+    let head = format!("{}{}", " ".repeat(INDENT), layout.style.dim(label));
+    text.push_str(&layout.beside(&head, INDENT + label.len(), body));
 }
 
 /// With a capital and a full stop.

@@ -5,7 +5,6 @@
 pub mod comparison;
 pub mod csv;
 mod document;
-pub(crate) mod figures;
 mod gates;
 mod health;
 pub(crate) mod hints;
@@ -14,6 +13,7 @@ pub mod json;
 pub mod junit;
 pub mod md;
 pub mod ndjson;
+pub(crate) mod overview;
 pub mod sarif;
 mod style;
 mod summary;
@@ -36,4 +36,18 @@ pub struct TextLayout {
     pub entries: usize,
     /// Colours, or none.
     pub style: AnsiStyle,
+}
+
+impl TextLayout {
+    /// A text in lines of the terminal, each painted and behind `indent` spaces.
+    fn lines(&self, indent: usize, text: &str, paint: impl Fn(&str) -> String) -> String {
+        let lines = table::wrapped(text, self.width.saturating_sub(indent)).into_iter();
+        lines.map(|line| format!("{}{}\n", " ".repeat(indent), paint(&line))).collect()
+    }
+
+    /// A text beside a head of `indent` columns, and below it.
+    fn beside(&self, head: &str, indent: usize, text: &str) -> String {
+        let lines = self.lines(indent, text, str::to_owned);
+        lines.get(indent..).map_or_else(String::new, |lines| format!("{head}{lines}"))
+    }
 }

@@ -20,19 +20,14 @@ const MIN_LINE: usize = 8;
 
 /// A table, its notes below.
 pub fn table(table: &Table, layout: &TextLayout) -> String {
-    let mut text = String::new();
-    for line in wrapped(&table.title, layout.width) {
-        let _ = writeln!(text, "{}", layout.style.bold(&line));
-    }
+    let mut text = layout.lines(0, &table.title, |line| layout.style.bold(line));
     if table.rows.is_empty() {
         text.push_str("  (no rows)\n");
     } else {
         text.push_str(&body(table, layout));
     }
     for note in table.mark().into_iter().chain(table.notes.iter().map(String::as_str)) {
-        for line in wrapped(note, layout.width.saturating_sub(2)) {
-            let _ = writeln!(text, "  {}", layout.style.dim(&line));
-        }
+        text.push_str(&layout.lines(2, note, |line| layout.style.dim(line)));
     }
     text
 }
@@ -57,9 +52,7 @@ pub fn body(table: &Table, layout: &TextLayout) -> String {
     }
     if !dropped.is_empty() {
         let more = format!("columns that do not fit: {}; --format csv has all", dropped.join(", "));
-        for line in wrapped(&more, layout.width.saturating_sub(2)) {
-            let _ = writeln!(text, "  {}", layout.style.dim(&line));
-        }
+        text.push_str(&layout.lines(2, &more, |line| layout.style.dim(line)));
     }
     text
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::number;
 use crate::render::document::scope_in_words;
-use crate::render::table::{shortened, table, wrapped};
+use crate::render::table::{shortened, table};
 use crate::render::{Document, DocumentView, TextLayout, gates, health, hints, summary};
 use crate::session::devices_in_words;
 use analysis::hints::HintsReport;
@@ -43,17 +43,13 @@ fn header(document: &Document, layout: &TextLayout) -> String {
         let _ = writeln!(text, "… {} more files · {}", model.sources().len() - SHOWN, bytes(rest));
     }
     if let Some(badge) = model.badge() {
-        for line in wrapped(&format!("{badge}: nothing here was measured"), layout.width) {
-            let _ = writeln!(text, "{}", layout.style.bold(&line));
-        }
+        text.push_str(&layout.lines(0, &format!("{badge}: nothing here was measured"), |line| layout.style.bold(line)));
     }
     let slices = number::counted(model.slice_count() as u64, "slice");
     let mut facts = vec![format!("{} captured", model.extent().dur()), slices];
     facts.extend(devices_in_words(model));
     facts.push(scope_in_words(document.scope));
-    for line in wrapped(&facts.join(" · "), layout.width) {
-        let _ = writeln!(text, "{line}");
-    }
+    text.push_str(&layout.lines(0, &facts.join(" · "), str::to_owned));
     text.push('\n');
     text
 }
@@ -76,9 +72,7 @@ fn sections(document: &Document, layout: &TextLayout) -> String {
             }
             Err(why) => {
                 let _ = writeln!(text, "{}", layout.style.bold(section.title));
-                for line in wrapped(&format!("not applicable: {why}"), layout.width.saturating_sub(2)) {
-                    let _ = writeln!(text, "  {line}");
-                }
+                text.push_str(&layout.lines(2, &format!("not applicable: {why}"), str::to_owned));
                 text.push('\n');
             }
         }

@@ -4,11 +4,14 @@ use clap::Args;
 use std::fmt::Write as _;
 
 use analysis::hints::{rule, rules};
+use analysis::{Table, Unit};
 use serde_json::json;
 
 use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::output;
 use crate::cli::common::values::OutputFormat;
+use crate::render::csv;
+
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
@@ -68,13 +71,17 @@ fn list(format: OutputFormat) -> String {
             let lines = rules().iter().map(|rule| json!({"id": rule.id, "title": rule.title}).to_string() + "\n");
             return lines.collect();
         }
-        OutputFormat::Csv => "id,title\n".to_owned(),
+        OutputFormat::Csv => {
+            let list = Table::of("rules", "", rules().iter().copied());
+            let list =
+                list.derived("id", "", Unit::None, |rule| rule.id).derived("title", "", Unit::None, |rule| rule.title);
+            return csv::csv(&list.build(), 0);
+        }
         OutputFormat::Md => "| id | what |\n|---|---|\n".to_owned(),
         OutputFormat::Text => String::new(),
     };
     for rule in rules() {
         let _ = match format {
-            OutputFormat::Csv => writeln!(text, "{},{}", rule.id, crate::render::csv::quoted(rule.title)),
             OutputFormat::Md => writeln!(text, "| {} | {} |", rule.id, rule.title),
             _ => writeln!(text, "{}  {}", rule.id, rule.title),
         };

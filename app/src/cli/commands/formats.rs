@@ -3,12 +3,15 @@
 use clap::Args;
 use std::fmt::Write as _;
 
+use analysis::{Table, Unit};
 use importers::IMPORTERS;
 use serde_json::json;
 
 use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::output;
 use crate::cli::common::values::OutputFormat;
+use crate::render::csv;
+
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct FormatsArgs {
@@ -45,11 +48,12 @@ fn formats_text(format: OutputFormat) -> String {
             }
         }
         OutputFormat::Csv => {
-            text.push_str("id,title,extensions,about\n");
-            for f in formats {
-                let cells = [f.id, f.title, &f.extensions.join(" "), f.about].map(crate::render::csv::quoted);
-                let _ = writeln!(text, "{}", cells.join(","));
-            }
+            let table = Table::of("formats", "", formats)
+                .derived("id", "", Unit::None, |f| f.id)
+                .derived("title", "", Unit::None, |f| f.title)
+                .derived("extensions", "", Unit::None, |f| f.extensions.join(" "))
+                .derived("about", "", Unit::None, |f| f.about);
+            text = csv::csv(&table.build(), 0);
         }
         OutputFormat::Md => {
             text.push_str("| id | format | endings | about |\n|---|---|---|---|\n");

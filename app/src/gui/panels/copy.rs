@@ -4,7 +4,7 @@ use analysis::{Cell, Table};
 use egui::{Response, ScrollArea, Ui};
 
 use crate::gui::{AppCommand, TextToSave};
-use crate::render::csv::csv;
+use crate::render::csv::{csv, exact};
 
 /// A menu that copies what is said of something.
 pub fn text_menu(response: &Response, text: impl FnOnce() -> String) {
@@ -37,12 +37,6 @@ pub fn made_row_menu(response: &Response, table: impl FnOnce() -> Table) {
 }
 
 fn row_ui(ui: &mut Ui, table: &Table, row: &[Cell]) {
-    let exact = |cell: &Cell| match cell {
-        Cell::Missing => String::new(),
-        Cell::Text(text) => text.clone(),
-        Cell::Int(number) => number.to_string(),
-        Cell::Float(number) => number.to_string(),
-    };
     if ui.button("Copy row").clicked() {
         ui.ctx().copy_text(row.iter().map(exact).collect::<Vec<_>>().join("\t"));
         ui.close();
@@ -62,7 +56,7 @@ fn row_ui(ui: &mut Ui, table: &Table, row: &[Cell]) {
 /// Buttons for all rows of a table, which is made when it is wanted; from the right.
 pub fn csv_ui(ui: &mut Ui, name: &str, table: impl Fn() -> Option<Table>, out: &mut Vec<AppCommand>) {
     let text = || table().map(|table| csv(&table, 0));
-    if ui.small_button("Save CSV…").on_hover_text("All rows, exact values").clicked()
+    if ui.small_button("TextToSave CSV…").on_hover_text("All rows, exact values").clicked()
         && let Some(text) = text()
     {
         out.push(AppCommand::Save(TextToSave { name: format!("{name}.csv"), text }));

@@ -1,18 +1,16 @@
 //! One page about two runs: what changed, whether that is more than noise, where the
 //! time went. No script, no network, as the page of one run.
 
-use std::fmt::Write as _;
-
 use analysis::compare::{
-    Attribution, ChangeVerdict, Comparison, ComparisonSide, MetricChange, OpChange, SeriesChange, ShiftEstimate,
-    Summary, Weight, matched_classes, signed,
+    Attribution, ChangeVerdict, Comparison, ComparisonSide, MetricChange, OpChange, ShiftEstimate, Summary, Weight,
+    matched_classes, signed,
 };
 use analysis::{Percent, Tabular as _, Unit};
+use maud::{Markup, PreEscaped, html};
 
-use super::super::comparison::{ComparedRuns, capitalised};
-use super::super::junit::escaped;
-use super::{failures, gates_section, html_table, marked, pictures, section, source_cell, style};
+use super::{failures, gates_section, html_table, marked, pictures, section, source_cell, whole};
 use crate::number;
+use crate::render::comparison::{ComparedRuns, capitalised};
 
 /// Rows of the attribution and of the ops.
 const ROWS: usize = 25;
@@ -20,55 +18,35 @@ const ROWS: usize = 25;
 /// The page.
 pub fn page(compared: &ComparedRuns<'_>) -> String {
     let comparison = compared.comparison;
-    let names = [&comparison.base, &comparison.cand].map(|side| side.runs.join(", "));
-    let mut page = style::head();
-    let _ = writeln!(
-        page,
-        "<title>{0} → {1} · Systole</title></head>\n<body><main>\n<header><p class=dim>base {0}{2}<br>cand {1}{3}</p>",
-        escaped(&names[0]),
-        escaped(&names[1]),
-        escaped(&facts(&comparison.base, compared.base)),
-        escaped(&facts(&comparison.cand, compared.cand)),
-    );
-    if let Some(gates) = compared.gates {
-        failures(&mut page, gates);
-    }
-    for (side, runs) in [("base ", compared.base), ("cand ", compared.cand)] {
-        marked(&mut page, side, runs.iter().find_map(|run| run.facts.badge()));
-    }
-    let _ = writeln!(page, "<h1>{}</h1>\n</header>", escaped(&capitalised(&comparison.statement)));
-    if let Some(gates) = compared.gates {
-        gates_section(&mut page, gates);
-    }
-    differences(&mut page, comparison);
-    if comparison.is_comparable {
-        // What a model is off is said of the steps of most time.
-        let others = comparison.classes.iter().filter(|_| comparison.prediction.is_none());
-        let all = std::iter::once(comparison).chain(others);
-        for (at, (one, sides)) in all.zip(matched_classes(compared.base, compared.cand)).enumerate() {
-            if at > 0 {
-                let statement = format!("<p>{}</p>\n", escaped(&capitalised(&one.statement)));
-                section(&mut page, &format!("Steps of {}", one.class_title()), &statement);
+    let [base, cand] = [&comparison.base, &comparison.cand].map(|side| side.runs.join(", "));
+    // What a model is off is said of the steps of most time.
+    let others = comparison.classes.iter().filter(|_| comparison.prediction.is_none());
+    let classes = std::iter::once(comparison).chain(others).zip(matched_classes(compared.base, compared.cand));
+    let body = html! {
+        header {
+            p.dim {
+                "base " (base) (facts(&comparison.base, compared.base))
+                br;
+                "cand " (cand) (facts(&comparison.cand, compared.cand))
             }
-            class(&mut page, one, &sides.base, &sides.cand);
+            @if let Some(gates) = compared.gates { (failures(gates)) }
+            @for (side, runs) in [("base ", compared.base), ("cand ", compared.cand)] {
+                (marked(side, runs.iter().find_map(|run| run.facts.badge())))
+            }
+            h1 { (capitalised(&comparison.statement)) }
         }
-        let values = comparison.tables().into_iter().filter(|table| table.id.starts_with("run_"));
-        let values: Vec<String> =
-            values.map(|table| format!("<h3>{}</h3>{}", escaped(&table.title), html_table(&table))).collect();
-        if !values.is_empty() {
-            let body = format!(
-                "<details><summary>One number of each run: nothing says how steady they are</summary>{}</details>\n",
-                values.concat()
-            );
-            section(&mut page, "Whole runs", &body);
+        @if let Some(gates) = compared.gates { (gates_section(gates)) }
+        (section("What the runs differ in", &differences(comparison)))
+        @if comparison.is_comparable {
+            @for (at, (one, sides)) in classes.enumerate() {
+                @if at > 0 { (section(&format!("Steps of {}", one.class_title()), &html! { p { (capitalised(&one.statement)) } })) }
+                (class(one, &sides.base, &sides.cand))
+            }
+            (section("Whole runs", &values(comparison)))
         }
-    }
-    health(&mut page, compared);
-    let version = env!("CARGO_PKG_VERSION");
-    let _ =
-        writeln!(page, "<footer class=dim>Systole {version}. Every number: systole compare --format json.</footer>");
-    page.push_str("</main></body></html>\n");
-    page
+        (section("How far to trust this", &health(compared)))
+    };
+    whole(&format!("{base} → {cand}"), "compare", &body)
 }
 
 fn facts(side: &ComparisonSide, runs: &[Summary]) -> String {
@@ -83,86 +61,97 @@ fn facts(side: &ComparisonSide, runs: &[Summary]) -> String {
     format!("{devices} · {steps}")
 }
 
-fn differences(page: &mut String, comparison: &Comparison) {
-    let mut body = String::new();
-    for found in &comparison.differences {
-        let class = match found.weight {
-            Weight::Bars => "fail",
-            Weight::Care => "warn",
-            Weight::Note => "dim",
-        };
-        let _ = writeln!(
-            body,
-            "<details><summary>{} <b class={class}>{}</b> <span class=dim>{} ↔ {}</span></summary><p>{}</p></details>",
-            escaped(found.title),
-            escaped(found.weight.title()),
-            escaped(&found.base),
-            escaped(&found.cand),
-            escaped(&capitalised(found.why)),
-        );
+fn differences(comparison: &Comparison) -> Markup {
+    let class = |weight| match weight {
+        Weight::Bars => "fail",
+        Weight::Care => "warn",
+        Weight::Note => "dim",
+    };
+    html! {
+        @for found in &comparison.differences {
+            details {
+                summary {
+                    (found.title) " " b class=(class(found.weight)) { (found.weight.title()) } " "
+                    span.dim { (found.base) " ↔ " (found.cand) }
+                }
+                p { (capitalised(found.why)) }
+            }
+        }
+        @if comparison.differences.is_empty() { p { "Nothing: devices, programs, shapes, steps and formats agree." } }
     }
-    if comparison.differences.is_empty() {
-        body.push_str("<p>Nothing: devices, programs, shapes, steps and formats agree.</p>\n");
-    }
-    section(page, "What the runs differ in", &body);
 }
 
 /// What there is to say of the steps of one class.
-fn class(page: &mut String, comparison: &Comparison, base: &[Summary], cand: &[Summary]) {
+fn class(comparison: &Comparison, base: &[Summary], cand: &[Summary]) -> Markup {
     if let Some(prediction) = &comparison.prediction {
         // A model is off; nothing became slower.
-        for table in prediction.tables() {
-            section(page, &table.title, &html_table(&table));
+        return html! {
+            @for table in prediction.tables() { (section(&table.title, &html_table(&table))) }
+            (notes(comparison))
+        };
+    }
+    let steps = html! {
+        @if !comparison.steps.is_empty() { (pictures::both(base, cand)) (numbers(comparison)) }
+    };
+    html! {
+        (section("Steps", &steps))
+        @if let Some(attribution) = &comparison.attribution {
+            (section("Where the change is", &waterfall(attribution)))
         }
-        let notes = comparison.notes.iter().map(|note| format!("<p class=dim>{}</p>\n", escaped(&capitalised(note))));
-        page.push_str(&notes.collect::<String>());
-        return;
+        (section("Ops", &ops(&comparison.ops)))
     }
-    section(page, "Steps", &steps(comparison, base, cand));
-    if let Some(attribution) = &comparison.attribution {
-        section(page, "Where the change is", &waterfall(attribution));
-    }
-    section(page, "Ops", &ops(&comparison.ops));
 }
 
-fn steps(comparison: &Comparison, base: &[Summary], cand: &[Summary]) -> String {
-    if comparison.steps.is_empty() {
-        return String::new();
+fn values(comparison: &Comparison) -> Markup {
+    let tables: Vec<_> = comparison.tables().into_iter().filter(|table| table.id.starts_with("run_")).collect();
+    html! {
+        @if !tables.is_empty() {
+            details {
+                summary { "One number of each run: nothing says how steady they are" }
+                @for table in tables { h3 { (table.title) } (html_table(&table)) }
+            }
+        }
     }
-    pictures::both(base, cand) + &numbers(comparison)
+}
+
+fn notes(comparison: &Comparison) -> Markup {
+    html! { @for note in &comparison.notes { p.dim { (capitalised(note)) } } }
 }
 
 /// Step time, its parts and its shares with their ranges.
-pub fn numbers(comparison: &Comparison) -> String {
-    let mut body = String::from(
-        "<div class=scroll><table><tr><th>What<th class=\"n wide\">Base<th class=n>Cand<th class=n>Change<th class=\"n wide\">with 95 %, from … to<th class=\"n wide\">Of base<th>Verdict</tr>\n",
-    );
-    for row in &comparison.steps {
-        let (unit, change) = (row.unit, &row.change);
-        let range =
-            change.range.map_or(String::new(), |(low, high)| format!("{} … {}", more(low, unit), more(high, unit)));
-        let _ = writeln!(
-            body,
-            "<tr><td>{}<td class=\"n wide\">{}<td class=n>{}<td class=n>{}<td class=\"n dim wide\">{range}<td class=\"n wide\">{}<td class=v>{}</tr>",
-            escaped(&row.title),
-            estimate(change.base, unit),
-            estimate(change.cand, unit),
-            change.change.map_or(number::MISSING.to_owned(), |change| more(change, unit)),
-            percent(change),
-            verdict(row),
-        );
+pub fn numbers(comparison: &Comparison) -> Markup {
+    html! {
+        div.scroll {
+            table {
+                tr {
+                    th { "What" }
+                    th.n.wide { "Base" }
+                    th.n { "Cand" }
+                    th.n { "Change" }
+                    th.n.wide { "with 95 %, from … to" }
+                    th.n.wide { "Of base" }
+                    th { "Verdict" }
+                }
+                @for row in &comparison.steps {
+                    @let (unit, change) = (row.unit, &row.change);
+                    tr {
+                        td { (row.title) }
+                        td.n.wide { (estimate(change.base, unit)) }
+                        td.n { (estimate(change.cand, unit)) }
+                        td.n { (change.change.map_or(number::MISSING.to_owned(), |change| more(change, unit))) }
+                        td.n.dim.wide { @if let Some((low, high)) = change.range { (more(low, unit)) " … " (more(high, unit)) } }
+                        td.n.wide { (percent(change)) }
+                        td.v { (verdict(&row.verdict())) }
+                    }
+                }
+            }
+        }
+        (notes(comparison))
+        p.dim {
+            "Medians over steady steps on the slowest device; ± is half of where a median lies with 95 % confidence. ~ is no \
+             more than noise (rank sum test at " (100.0 * comparison.options.test.alpha) " %, and more than equal steps differ by)."
+        }
     }
-    body.push_str("</table></div>\n");
-    for note in &comparison.notes {
-        let _ = writeln!(body, "<p class=dim>{}</p>", escaped(&capitalised(note)));
-    }
-    let _ = writeln!(
-        body,
-        "<p class=dim>Medians over steady steps on the slowest device; ± is half of where a median lies with 95 % confidence. \
-         ~ is no more than noise (rank sum test at {} %, and more than equal steps differ by).</p>",
-        100.0 * comparison.options.test.alpha
-    );
-    body
 }
 
 /// With its sign and unit; percentages of the step differ by points.
@@ -174,13 +163,13 @@ fn more(value: f64, unit: Unit) -> String {
     }
 }
 
-fn estimate(estimate: Option<ShiftEstimate>, unit: Unit) -> String {
-    let Some(estimate) = estimate else { return number::MISSING.to_owned() };
-    let spread = estimate.low.zip(estimate.high).filter(|_| estimate.median > 0.0);
-    let spread = spread.map_or(String::new(), |(low, high)| {
-        format!(" <span class=\"dim wide\">±{:.2}</span>", Percent(50.0 * (high - low) / estimate.median))
-    });
-    format!("{}{spread}", number::value(estimate.median, unit))
+fn estimate(estimate: Option<ShiftEstimate>, unit: Unit) -> Markup {
+    let Some(ShiftEstimate { median, low, high, .. }) = estimate else { return html! { (number::MISSING) } };
+    let spread = low.zip(high).filter(|_| median > 0.0).map(|(low, high)| Percent(50.0 * (high - low) / median));
+    html! {
+        (number::value(median, unit))
+        @if let Some(spread) = spread { " " span.dim.wide { "±" (format_args!("{spread:.2}")) } }
+    }
 }
 
 fn percent(change: &MetricChange) -> String {
@@ -199,22 +188,22 @@ fn two_digits(value: f64) -> String {
 }
 
 /// Never by colour alone.
-fn verdict(row: &SeriesChange) -> String {
-    let word = row.verdict();
-    let is_worse = ["slower", "worse"].contains(&word.as_str());
-    let is_better = ["faster", "better"].contains(&word.as_str());
-    match (is_worse, is_better) {
-        (true, _) => format!("<b class=fail>▲ {word}</b>"),
-        (_, true) => format!("<b class=pass>▼ {word}</b>"),
-        _ => escaped(&word),
+fn verdict(word: &str) -> Markup {
+    html! {
+        @match word {
+            "slower" | "worse" => b.fail { "▲ " (word) },
+            "faster" | "better" => b.pass { "▼ " (word) },
+            _ => (word),
+        }
     }
 }
 
 /// The change, kind of op by kind of op: each bar begins where the one above it ends,
 /// and the last one ends at the whole change.
-pub fn waterfall(attribution: &Attribution) -> String {
-    let shown: Vec<_> = attribution.families.iter().filter(|family| family.change_ps.abs() >= 1.0).take(ROWS).collect();
-    let mut rows: Vec<(String, &str, f64, String)> = shown
+pub fn waterfall(attribution: &Attribution) -> Markup {
+    let changed: Vec<_> = attribution.families.iter().filter(|family| family.change_ps.abs() >= 1.0).collect();
+    let shown = &changed[..changed.len().min(ROWS)];
+    let mut rows: Vec<(String, &str, f64, &str)> = shown
         .iter()
         .map(|family| {
             let count = family.base_ops.max(family.cand_ops);
@@ -228,15 +217,15 @@ pub fn waterfall(attribution: &Attribution) -> String {
                 (Some(ChangeVerdict::Noise), ..) => "~",
                 (Some(_), ..) => "?",
             };
-            (format!("{}{count}", family.name), family.part.title(), family.change_ps, what.to_owned())
+            (format!("{}{count}", family.name), family.part.title(), family.change_ps, what)
         })
         .collect();
     let rest = attribution.change_ps - shown.iter().map(|family| family.change_ps).sum::<f64>();
     if rest.abs() >= 1.0 {
-        rows.push(("all else".to_owned(), "", rest, String::new()));
+        rows.push(("all else".to_owned(), "", rest, ""));
     }
     if rows.is_empty() {
-        return "<p>Nothing changed.</p>\n".to_owned();
+        return html! { p { "Nothing changed." } };
     }
     let ends: Vec<f64> = rows
         .iter()
@@ -245,113 +234,109 @@ pub fn waterfall(attribution: &Attribution) -> String {
             Some(*sum)
         })
         .collect();
+    let begins = std::iter::once(0.0).chain(ends.iter().copied());
     let (low, high) = ends.iter().fold((0.0_f64, 0.0_f64), |(low, high), &end| (low.min(end), high.max(end)));
     let place = |value: f64| if high > low { 100.0 * (value - low) / (high - low) } else { 0.0 };
-    let bar = |from: f64, to: f64, class: &str| {
+    let bar = |from: f64, to: f64| {
         let (left, right) = (place(from.min(to)), place(from.max(to)));
-        format!("<span class=\"bar {class}\" style=\"left:{left:.2}%;width:{:.2}%\"></span>", (right - left).max(0.3))
+        let place = format!("left:{left:.2}%;width:{:.2}%", (right - left).max(0.3));
+        html! { span class={ "bar " (if to > from { "up" } else { "down" }) } style=(place) {} }
     };
-    let mut body = String::from(
-        "<div class=scroll><table class=fall><tr><th>Ops<th class=n>Change<th class=wide>Verdict<th>Adding up</tr>\n",
-    );
-    let mut from = 0.0;
-    for ((name, part, change, what), end) in rows.iter().zip(ends) {
-        let class = if *change > 0.0 { "up" } else { "down" };
-        let _ = writeln!(
-            body,
-            "<tr><td>{} <span class=dim>{}</span><td class=n>{}<td class=\"v wide\">{what}<td class=track>{}</tr>",
-            escaped(name),
-            escaped(part),
-            signed(*change),
-            bar(from, end, class)
-        );
-        from = end;
+    html! {
+        div.scroll {
+            table.fall {
+                tr { th { "Ops" } th.n { "Change" } th.wide { "Verdict" } th { "Adding up" } }
+                @for ((begin, end), (name, part, change, what)) in begins.zip(&ends).zip(&rows) {
+                    tr {
+                        td { (name) " " span.dim { (part) } }
+                        td.n { (signed(*change)) }
+                        td.v.wide { (what) }
+                        td.track { (bar(begin, *end)) }
+                    }
+                }
+                tr {
+                    td { b { "mean step of the middle half" } }
+                    td.n { b { (signed(attribution.change_ps)) } }
+                    td.wide {}
+                    td.track { (bar(0.0, attribution.change_ps)) }
+                }
+            }
+        }
+        @if changed.len() > ROWS { p.dim { (changed.len() - ROWS) " more kinds of ops are in “all else”." } }
     }
-    let _ = writeln!(
-        body,
-        "<tr><td><b>mean step of the middle half</b><td class=n><b>{}</b><td class=wide><td class=track>{}</tr></table></div>",
-        signed(attribution.change_ps),
-        bar(0.0, attribution.change_ps, if attribution.change_ps > 0.0 { "up" } else { "down" })
-    );
-    let left = attribution.families.iter().filter(|family| family.change_ps.abs() >= 1.0).count() - shown.len();
-    if left > 0 {
-        let _ = writeln!(body, "<p class=dim>{left} more kinds of ops are in “all else”.</p>");
-    }
-    body
 }
 
-fn ops(ops: &[OpChange]) -> String {
+fn ops(ops: &[OpChange]) -> Markup {
     if ops.is_empty() {
-        return String::new();
+        return PreEscaped::default();
     }
-    let mut body = String::from(
-        "<div class=scroll><table><tr><th>Op<th class=\"n wide\">Base<th class=\"n wide\">Cand<th class=n>Change<th class=n>Of base<th>Verdict<th class=\"n wide\">p<th class=wide>Matched<th class=wide>Source</tr>\n",
-    );
-    for op in ops.iter().take(ROWS) {
-        let time = |estimate: Option<ShiftEstimate>, there: bool| {
-            estimate
-                .filter(|_| there)
-                .map_or(number::MISSING.to_owned(), |estimate| number::value(estimate.median, Unit::Picoseconds))
-        };
-        let word = op.verdict();
-        let word = match word.as_str() {
-            "slower" => "<b class=fail>▲ slower</b>".to_owned(),
-            "faster" => "<b class=pass>▼ faster</b>".to_owned(),
-            _ => escaped(&word),
-        };
-        let tells = matches!(op.change.finding, ChangeVerdict::Changed | ChangeVerdict::Noise) && op.how.is_some();
-        let matched = match (op.how, op.confidence) {
-            (Some(how), Some(sure)) => {
-                format!("{} <span class=dim>{:.0}</span>", escaped(how.title()), Percent(100.0 * sure))
-            }
-            _ => number::MISSING.to_owned(),
-        };
-        let _ = writeln!(
-            body,
-            "<tr><td>{}<td class=\"n wide\">{}<td class=\"n wide\">{}<td class=n>{}<td class=n>{}<td class=v>{word}<td class=\"n wide\">{}<td class=\"v wide\">{matched}{}</tr>",
-            escaped(&op.name()),
-            time(op.change.base, op.base_name.is_some()),
-            time(op.change.cand, op.cand_name.is_some()),
-            op.change.change.map_or(number::MISSING.to_owned(), signed),
-            if op.how.is_some() { percent(&op.change) } else { number::MISSING.to_owned() },
-            op.change.p.filter(|_| tells).map_or(String::new(), shown_p),
-            source_cell(op.source.as_deref()),
-        );
-    }
-    body.push_str("</table></div>\n");
     let changed = ops.iter().filter(|op| op.change.is_real()).count();
-    let _ = writeln!(
-        body,
-        "<p class=dim>{changed} of {} ops changed by more than noise{}. Medians of the time in a step; a collective counts \
-         with what nothing hides. p is after Holm's correction over all ops; the percentage says how sure it is that two ops are one.</p>",
-        ops.len(),
-        if ops.len() > ROWS {
-            format!("; the {ROWS} with the largest change of the mean step are shown")
-        } else {
-            String::new()
-        },
-    );
-    body
+    html! {
+        div.scroll {
+            table {
+                tr {
+                    th { "Op" }
+                    th.n.wide { "Base" }
+                    th.n.wide { "Cand" }
+                    th.n { "Change" }
+                    th.n { "Of base" }
+                    th { "Verdict" }
+                    th.n.wide { "p" }
+                    th.wide { "Matched" }
+                    th.wide { "Source" }
+                }
+                @for op in ops.iter().take(ROWS) { (op_row(op)) }
+            }
+        }
+        p.dim {
+            (changed) " of " (ops.len()) " ops changed by more than noise"
+            @if ops.len() > ROWS { "; the " (ROWS) " with the largest change of the mean step are shown" }
+            ". Medians of the time in a step; a collective counts with what nothing hides. p is after Holm's correction over \
+             all ops; the percentage says how sure it is that two ops are one."
+        }
+    }
+}
+
+fn op_row(op: &OpChange) -> Markup {
+    let time = |estimate: Option<ShiftEstimate>, name: &Option<String>| {
+        let estimate = estimate.filter(|_| name.is_some());
+        estimate.map_or(number::MISSING.to_owned(), |estimate| number::value(estimate.median, Unit::Picoseconds))
+    };
+    let tells = matches!(op.change.finding, ChangeVerdict::Changed | ChangeVerdict::Noise) && op.how.is_some();
+    html! {
+        tr {
+            td { (op.name()) }
+            td.n.wide { (time(op.change.base, &op.base_name)) }
+            td.n.wide { (time(op.change.cand, &op.cand_name)) }
+            td.n { (op.change.change.map_or(number::MISSING.to_owned(), signed)) }
+            td.n { @if op.how.is_some() { (percent(&op.change)) } @else { (number::MISSING) } }
+            td.v { (verdict(&op.verdict())) }
+            td.n.wide { @if let Some(p) = op.change.p.filter(|_| tells) { (shown_p(p)) } }
+            td.v.wide {
+                @if let (Some(how), Some(sure)) = (op.how, op.confidence) {
+                    (how.title()) " " span.dim { (format_args!("{:.0}", Percent(100.0 * sure))) }
+                } @else {
+                    (number::MISSING)
+                }
+            }
+            (source_cell(op.source.as_deref()))
+        }
+    }
 }
 
 /// Smaller ones say nothing more.
 fn shown_p(p: f64) -> String {
-    if p < 0.001 { "&lt;0.001".to_owned() } else { format!("{p:.3}") }
+    if p < 0.001 { "<0.001".to_owned() } else { format!("{p:.3}") }
 }
 
-fn health(page: &mut String, compared: &ComparedRuns<'_>) {
-    let mut body = String::new();
-    for (side, runs) in [("base", compared.base), ("cand", compared.cand)] {
-        for fact in runs.iter().flat_map(|run| &run.facts.health) {
-            let _ = writeln!(
-                body,
-                "<p>{side}: {} <span class=dim>({})</span></p>",
-                escaped(&fact.message),
-                escaped(&fact.id)
-            );
+fn health(compared: &ComparedRuns<'_>) -> Markup {
+    html! {
+        @for (side, runs) in [("base", compared.base), ("cand", compared.cand)] {
+            @for fact in runs.iter().flat_map(|run| &run.facts.health) {
+                p { (side) ": " (fact.message) " " span.dim { "(" (fact.id) ")" } }
+            }
         }
     }
-    section(page, "How far to trust this", &body);
 }
 
 #[cfg(test)]
@@ -406,7 +391,7 @@ mod tests {
         }
         for wrong in ["http://", "https://", "src=", "@import", "url("] {
             // A cell shows the last part of a path only.
-            let shown = page.replace(&escaped(HOSTILE), "").replace("&lt;img src=x", "");
+            let shown = page.replace(&html! { (HOSTILE) }.into_string(), "").replace("&lt;img src=x", "");
             assert!(!shown.contains(wrong), "{wrong}");
         }
     }
@@ -436,6 +421,6 @@ mod tests {
         let mut other = run(100.0, &["a.1"]);
         other.facts.devices = 4;
         let page = page_of(&[run(100.0, &["a.1"])], &[other]);
-        assert!(page.contains("Not comparable") && !page.contains("class=fall>"), "{page}");
+        assert!(page.contains("Not comparable") && !page.contains("class=\"fall\">"), "{page}");
     }
 }

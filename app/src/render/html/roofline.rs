@@ -1,15 +1,14 @@
 //! The roofline as inline SVG: operations per second over operations per byte of HBM.
 
-use std::fmt::Write as _;
-
 use analysis::reports::ops::roofline::{Roofline, RooflinePoint};
 use analysis::{OpGroup, Unit};
+use maud::{Markup, PreEscaped, html};
 use unicode_width::UnicodeWidthStr as _;
 
-use super::super::Document;
-use super::super::junit::escaped;
+use super::pictures::Fixed;
 use super::style::color_of;
 use crate::number;
+use crate::render::Document;
 use crate::view::panels::roofline::{PlotPlace, PlotRange, RooflineCeiling, RooflineRoof, ceilings, place};
 
 /// Units of the picture, and of its margins.
@@ -30,64 +29,73 @@ const LETTER: f64 = 7.5;
 const LINE: f64 = 16.0;
 
 /// Ops, the roofs above them, axes and a legend. Nothing where no op has work, traffic and time.
-pub fn roofline(document: &Document) -> String {
-    let Ok(report) = document.session.report::<Roofline>(document.scope) else { return String::new() };
+pub fn roofline(document: &Document) -> Markup {
+    let Ok(report) = document.session.report::<Roofline>(document.scope) else { return PreEscaped::default() };
     let points: Vec<(&RooflinePoint, PlotPlace)> =
         report.ops.iter().filter_map(|point| Some((point, place(point)?))).take(MOST).collect();
     if points.is_empty() {
-        return String::new();
+        return PreEscaped::default();
     }
     let range = PlotRange::of(&report, points.iter().map(|point| point.1));
-    let mut svg = format!(
-        "<div class=scroll><svg class=plot viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"Roofline\">"
-    );
-    axes(&mut svg, range);
     let ceilings = ceilings(&report, range);
-    for ceiling in &ceilings {
-        roof(&mut svg, range, ceiling);
-    }
-    // The largest lie below the others.
-    let mut named = Vec::new();
-    for (at, (point, spot)) in points.iter().enumerate() {
-        let share = point.self_of_op_time_percent;
-        let radius = 2.0 + share.unwrap_or(1.0).clamp(0.0, 40.0).sqrt() * 1.8;
-        let title = format!(
-            "{}: {} at {}, {} of op time",
-            point.name,
-            number::value(point.flops_per_second.unwrap_or(f64::NAN), Unit::FlopPerSecond),
-            number::value(point.flops_per_hbm_byte.unwrap_or(f64::NAN), Unit::FlopPerByte),
-            share.map_or_else(|| "an unknown share".to_owned(), |share| number::value(share, Unit::Percent))
-        );
-        let (x, y) = (x_of(range, spot.0), y_of(range, spot.1));
-        let _ = write!(
-            svg,
-            "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius:.1}\" fill=\"var(--p{})\" fill-opacity=\".75\" stroke=\"var(--bg)\"><title>{}</title></circle>",
-            color_of(point.group),
-            escaped(&title)
-        );
-        if at < NAMED {
-            named.push((x, y, radius, &*point.name));
+    let circles: Vec<OpCircle<'_>> = points.iter().map(|&(point, spot)| OpCircle::of(point, spot, range)).collect();
+    let groups = OpGroup::ALL.into_iter().filter(|group| points.iter().any(|(point, _)| point.group == *group));
+    html! {
+        div.scroll {
+            svg.plot viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label="Roofline" {
+                (axes(range))
+                @for ceiling in &ceilings { (roof(range, ceiling)) }
+                // The largest lie below the others.
+                @for circle in &circles { (circle.drawn()) }
+                (names(range, &ceilings, &circles[..circles.len().min(NAMED)]))
+            }
+        }
+        ul.key {
+            @for group in groups {
+                li { i.round style={ "background:var(--p" (color_of(group)) ")" } {} (group.title()) }
+            }
+        }
+        p.cap {
+            "One device. Both axes are logarithmic; the area of a circle grows with its share of op time. Dashed: what links \
+             between chips allow per byte that goes over them, which no op here is to be compared with."
+            @match report.ops.len() - points.len() {
+                0 => {}
+                1 => { " 1 op is not shown: it has no known work or traffic, or takes the least time." }
+                n => { " " (n) " ops are not shown: they have no known work or traffic, or take the least time." }
+            }
         }
     }
-    names(&mut svg, range, &ceilings, &named);
-    svg.push_str("</svg></div>\n<ul class=key>");
-    for group in OpGroup::ALL.into_iter().filter(|group| points.iter().any(|(point, _)| point.group == *group)) {
-        let color = color_of(group);
-        let _ =
-            write!(svg, "<li><i class=round style=\"background:var(--p{color})\"></i>{}</li>", escaped(group.title()));
+}
+
+/// An op, where it is drawn.
+struct OpCircle<'a> {
+    point: &'a RooflinePoint,
+    x: f64,
+    y: f64,
+    radius: f64,
+}
+
+impl<'a> OpCircle<'a> {
+    fn of(point: &'a RooflinePoint, spot: PlotPlace, range: PlotRange) -> Self {
+        let radius = 2.0 + point.self_of_op_time_percent.unwrap_or(1.0).clamp(0.0, 40.0).sqrt() * 1.8;
+        Self { point, x: x_of(range, spot.0), y: y_of(range, spot.1), radius }
     }
-    let left_out = report.ops.len() - points.len();
-    let left_out = match left_out {
-        0 => String::new(),
-        1 => " 1 op is not shown: it has no known work or traffic, or takes the least time.".to_owned(),
-        n => format!(" {n} ops are not shown: they have no known work or traffic, or take the least time."),
-    };
-    let _ = writeln!(
-        svg,
-        "</ul>\n<p class=cap>One device. Both axes are logarithmic; the area of a circle grows with its share of op time. \
-         Dashed: what links between chips allow per byte that goes over them, which no op here is to be compared with.{left_out}</p>"
-    );
-    svg
+
+    fn drawn(&self) -> Markup {
+        let point = self.point;
+        let value = |value: Option<f64>, unit| number::value(value.unwrap_or(f64::NAN), unit);
+        let share = point.self_of_op_time_percent;
+        let share = share.map_or_else(|| "an unknown share".to_owned(), |share| number::value(share, Unit::Percent));
+        html! {
+            circle cx=(Fixed(self.x, 1)) cy=(Fixed(self.y, 1)) r=(Fixed(self.radius, 1))
+                fill={ "var(--p" (color_of(point.group)) ")" } fill-opacity=".75" stroke="var(--bg)" {
+                title {
+                    (*point.name) ": " (value(point.flops_per_second, Unit::FlopPerSecond)) " at "
+                    (value(point.flops_per_hbm_byte, Unit::FlopPerByte)) ", " (share) " of op time"
+                }
+            }
+        }
+    }
 }
 
 fn x_of(range: PlotRange, decade: f64) -> f64 {
@@ -107,55 +115,48 @@ fn power_of_ten(decade: i32, unit: Unit) -> String {
 }
 
 /// A line and a number at each power of ten, and what they are of.
-fn axes(svg: &mut String, range: PlotRange) {
+fn axes(range: PlotRange) -> Markup {
     let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
-    for decade in range.x.0.ceil() as i32..=range.x.1.floor() as i32 {
-        let x = x_of(range, f64::from(decade));
-        let text = power_of_ten(decade, Unit::None);
-        let _ = write!(
-            svg,
-            "<line class=axis x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{bottom}\"/><text class=dim x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{text}</text>",
-            bottom + 15.0
-        );
+    let decades = |(from, to): (f64, f64)| from.ceil() as i32..=to.floor() as i32;
+    html! {
+        @for decade in decades(range.x) {
+            @let x = Fixed(x_of(range, f64::from(decade)), 1);
+            line.axis x1=(x) x2=(x) y1=(TOP) y2=(bottom) {}
+            text.dim x=(x) y=(Fixed(bottom + 15.0, 1)) text-anchor="middle" { (power_of_ten(decade, Unit::None)) }
+        }
+        @for decade in decades(range.y) {
+            @let y = y_of(range, f64::from(decade));
+            line.axis x1=(LEFT) x2=(right) y1=(Fixed(y, 1)) y2=(Fixed(y, 1)) {}
+            text.dim x=(Fixed(LEFT - 6.0, 1)) y=(Fixed(y + 4.0, 1)) text-anchor="end" {
+                (power_of_ten(decade, Unit::FlopPerSecond))
+            }
+        }
+        text x=(Fixed(f64::midpoint(LEFT, right), 1)) y=(Fixed(HEIGHT - 8.0, 1)) text-anchor="middle" {
+            "FLOP per byte of HBM traffic"
+        }
     }
-    for decade in range.y.0.ceil() as i32..=range.y.1.floor() as i32 {
-        let y = y_of(range, f64::from(decade));
-        let text = power_of_ten(decade, Unit::FlopPerSecond);
-        let _ = write!(
-            svg,
-            "<line class=axis x1=\"{LEFT}\" x2=\"{right}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/><text class=dim x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{text}</text>",
-            LEFT - 6.0,
-            y + 4.0
-        );
-    }
-    let _ = write!(
-        svg,
-        "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">FLOP per byte of HBM traffic</text>",
-        f64::midpoint(LEFT, right),
-        HEIGHT - 8.0
-    );
 }
 
-fn roof(svg: &mut String, range: PlotRange, RooflineCeiling { name, from, to, roof }: &RooflineCeiling) {
-    let (x1, y1, x2, y2) = (x_of(range, from.0), y_of(range, from.1), x_of(range, to.0), y_of(range, to.1));
+fn roof(range: PlotRange, RooflineCeiling { name, from, to, roof }: &RooflineCeiling) -> Markup {
     let (color, width, dashes) = match roof {
-        RooflineRoof::Compute | RooflineRoof::Hbm => ("var(--fg)".to_owned(), 2.0, ""),
-        RooflineRoof::Memory => ("var(--dim)".to_owned(), 1.0, ""),
-        RooflineRoof::Links => (format!("var(--p{})", color_of(OpGroup::Collective)), 1.2, " stroke-dasharray=\"6 4\""),
+        RooflineRoof::Compute | RooflineRoof::Hbm => ("var(--fg)".to_owned(), 2.0, None),
+        RooflineRoof::Memory => ("var(--dim)".to_owned(), 1.0, None),
+        RooflineRoof::Links => (format!("var(--p{})", color_of(OpGroup::Collective)), 1.2, Some("6 4")),
     };
-    let _ = write!(
-        svg,
-        "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" style=\"stroke:{color};stroke-width:{width}\"{dashes}><title>{}</title></line>",
-        escaped(name)
-    );
+    html! {
+        line x1=(Fixed(x_of(range, from.0), 1)) y1=(Fixed(y_of(range, from.1), 1)) x2=(Fixed(x_of(range, to.0), 1))
+            y2=(Fixed(y_of(range, to.1), 1)) style={ "stroke:" (color) ";stroke-width:" (width) } stroke-dasharray=[dashes] {
+            title { (name) }
+        }
+    }
 }
 
-/// Names of the roofs, then of ops, from the largest on: `x`, `y`, radius, name. One that would cover another is left out.
-fn names(svg: &mut String, range: PlotRange, ceilings: &[RooflineCeiling], ops: &[(f64, f64, f64, &str)]) {
+/// PlacedNames of the roofs, then of ops, from the largest on. One that would cover another is left out.
+fn names(range: PlotRange, ceilings: &[RooflineCeiling], ops: &[OpCircle<'_>]) -> Markup {
     const TRIES: u32 = 16;
-    let circles = ops.iter().map(|&(x, y, radius, _)| [x - radius, y - radius, x + radius, y + radius]);
+    let circles = ops.iter().map(|&OpCircle { x, y, radius, .. }| [x - radius, y - radius, x + radius, y + radius]);
     let mut names = PlacedNames { taken: circles.collect() };
-    for RooflineCeiling { name, from, to, roof } in ceilings {
+    let roofs = ceilings.iter().map(|RooflineCeiling { name, from, to, roof }| {
         let ((x1, y1), (x2, y2)) = ((x_of(range, from.0), y_of(range, from.1)), (x_of(range, to.0), y_of(range, to.1)));
         // A slope is named below where it begins, which it rises away from; the flat roof where it ends.
         let places = (0..=TRIES).map(|step| f64::from(step) / f64::from(TRIES)).map(|share| match roof {
@@ -164,9 +165,9 @@ fn names(svg: &mut String, range: PlotRange, ceilings: &[RooflineCeiling], ops: 
                 (x1 + 6.0 + share * (x2 - x1), y1 + 14.0 + share * (y2 - y1), "start")
             }
         });
-        names.write(svg, "halo dim", name, places);
-    }
-    for &(x, y, radius, name) in ops {
+        ("halo dim", name.clone(), places.collect::<Vec<_>>())
+    });
+    let ops = ops.iter().map(|&OpCircle { x, y, radius, point }| {
         let places = [
             (x + radius + 4.0, y + 4.0, "start"),
             (x - radius - 4.0, y + 4.0, "end"),
@@ -175,8 +176,9 @@ fn names(svg: &mut String, range: PlotRange, ceilings: &[RooflineCeiling], ops: 
             (x, y - radius - 6.0, "end"),
             (x, y + radius + LINE, "end"),
         ];
-        names.write(svg, "halo", &shortened(name), places);
-    }
+        ("halo", shortened(&point.name), places.to_vec())
+    });
+    html! { @for (class, name, places) in roofs.chain(ops) { (names.write(class, &name, places)) } }
 }
 
 /// Where names stand: left, top, right and bottom of each.
@@ -186,13 +188,7 @@ struct PlacedNames {
 
 impl PlacedNames {
     /// Writes `text` at the first of `places` that is free and inside of the plot.
-    fn write(
-        &mut self,
-        svg: &mut String,
-        class: &str,
-        text: &str,
-        places: impl IntoIterator<Item = (f64, f64, &'static str)>,
-    ) {
+    fn write(&mut self, class: &str, text: &str, places: impl IntoIterator<Item = (f64, f64, &'static str)>) -> Markup {
         let width = text.width() as f64 * LETTER;
         let is_free = |[left, top, right, bottom]: [f64; 4]| {
             let is_inside = left >= LEFT && right <= WIDTH - RIGHT && top >= TOP && bottom <= HEIGHT - BOTTOM;
@@ -204,13 +200,11 @@ impl PlacedNames {
             let area = [left, y - 0.75 * LINE, left + width, y + 0.25 * LINE];
             is_free(area).then_some((x, y, anchor, area))
         });
-        if let Some((x, y, anchor, area)) = found {
-            self.taken.push(area);
-            let _ = write!(
-                svg,
-                "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>",
-                escaped(text)
-            );
+        self.taken.extend(found.map(|(.., area)| area));
+        html! {
+            @if let Some((x, y, anchor, _)) = found {
+                text class=(class) x=(Fixed(x, 1)) y=(Fixed(y, 1)) text-anchor=(anchor) { (text) }
+            }
         }
     }
 }
@@ -234,13 +228,15 @@ mod tests {
 
     #[test]
     fn names_cover_neither_each_other_nor_the_margins() {
-        let mut svg = String::new();
         let mut names = PlacedNames { taken: Vec::new() };
         let at = |x: f64, y: f64| [(x, y, "start"), (x, y, "end"), (x, y + LINE, "start")];
-        names.write(&mut svg, "halo", "first", at(200.0, 100.0));
-        names.write(&mut svg, "halo", "second", at(205.0, 101.0));
-        names.write(&mut svg, "halo", "third", at(WIDTH - 12.0, 100.0));
-        names.write(&mut svg, "halo", &shortened(&"long".repeat(50)), [(WIDTH / 2.0, HEIGHT, "start")]);
+        let svg = [
+            names.write("halo", "first", at(200.0, 100.0)),
+            names.write("halo", "second", at(205.0, 101.0)),
+            names.write("halo", "third", at(WIDTH - 12.0, 100.0)),
+            names.write("halo", &shortened(&"long".repeat(50)), [(WIDTH / 2.0, HEIGHT, "start")]),
+        ];
+        let svg = svg.map(PreEscaped::into_string).concat();
         let places: Vec<&str> = svg.split("<text ").skip(1).map(|text| text.split('>').next().unwrap()).collect();
         assert_eq!(
             places,

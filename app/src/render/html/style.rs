@@ -4,20 +4,24 @@ use std::fmt::Write as _;
 
 use analysis::OpGroup;
 use analysis::reports::steps::step_parts::StepPart;
+use maud::{Markup, PreEscaped, html};
 
 use crate::view::palette::{Palette, Preset, Rgb};
 use crate::view::timeline::bands::group_of;
 
-/// The beginning of a page, up to its title.
-pub fn head() -> String {
-    let (light, dark) = (colors(false), colors(true));
-    format!(
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
-         <style>\n:root{{color-scheme:light dark;--pass:#19713a;{light}}}\n\
-         @media(prefers-color-scheme:dark){{:root{{--pass:#6fcf8e;{dark}}}}}\n{RULES}</style>\n"
-    )
+/// What the head of a page says besides its title.
+pub fn head() -> Markup {
+    const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
+    html! {
+        meta charset="utf-8";
+        meta name="viewport" content="width=device-width, initial-scale=1";
+        meta http-equiv="Content-Security-Policy" content=(POLICY);
+        style {
+            ":root{color-scheme:light dark;--pass:#19713a;" (colors(false)) "}\n"
+            "@media(prefers-color-scheme:dark){:root{--pass:#6fcf8e;" (colors(true)) "}}\n"
+            (PreEscaped(RULES))
+        }
+    }
 }
 
 /// Number of the colour of a part of the step: `--p0` to `--p9`.

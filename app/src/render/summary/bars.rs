@@ -3,18 +3,18 @@
 use std::fmt::Write as _;
 
 use analysis::facts::category::OpGroup;
-use analysis::reports::ops::op_stats::{CoreOps, Ops};
-use analysis::reports::steps::balance::{Balance, BalanceReport};
 use analysis::reports::summary::utilization::Utilization;
-use analysis::{Percent, Scope, Unit};
+use analysis::{Scope, Unit};
 use trace_model::Picos;
 use unicode_width::UnicodeWidthStr as _;
 
-use super::super::table::{padded, shortened, wrapped};
-use super::super::{Document, TextLayout};
-use super::INDENT;
 use crate::number;
+use crate::render::overview::{DeviceBar, DeviceTime, share, sum};
+use crate::render::table::{padded, shortened};
+use crate::render::{Document, TextLayout};
 
+/// Before each line.
+const INDENT: usize = 2;
 const NAME: usize = 14;
 /// Room for the length of the window and a remark.
 const AFTER: usize = 25;
@@ -40,43 +40,24 @@ fn fill(group: OpGroup) -> (char, usize) {
 }
 
 /// The bars and their legend; nothing without devices.
-pub fn breakdown(document: &Document, layout: &TextLayout) -> String {
-    let Ok(report) = document.session.report::<Ops>(document.scope) else { return String::new() };
-    let cores: Vec<&CoreOps> = report.cores.iter().filter(|core| core.total_time_ps > 0).collect();
-    if cores.is_empty() {
-        return String::new();
-    }
-    let balance = document.session.report::<Balance>(document.scope).ok();
-    let heading = wrapped(&heading(document), layout.width).into_iter();
-    let mut text: String = heading.map(|line| layout.style.bold(&line) + "\n").collect();
-    for (name, cores) in rows(&cores) {
-        let parts = parts(&cores);
+pub fn breakdown(document: &Document, time: &DeviceTime, layout: &TextLayout) -> String {
+    let devices: Vec<&DeviceBar> = time.devices.iter().filter(|device| device.window_ps > 0).collect();
+    let mut text = layout.lines(0, &heading(document), |line| layout.style.bold(line));
+    for (name, devices) in rows(&devices) {
         let width = layout.width.saturating_sub(INDENT + NAME + AFTER).min(MAX_BAR);
-        let bar = bar(&parts, width, layout);
-        let mean = cores.iter().map(|core| core.total_time_ps).sum::<Picos>().ps() / cores.len() as i64;
-        let remark = match (&cores[..], &balance) {
-            ([core], Some(balance)) => remark(&core.name, balance),
-            _ => "",
-        };
+        let bar = bar(&sum(devices.iter().copied()), width, layout);
+        let mean = devices.iter().map(|device| device.window_ps).sum::<Picos>().ps() / devices.len().max(1) as i64;
+        let remark = if let [device] = devices[..] { device.remark } else { None };
         let _ = writeln!(
             text,
-            "  {}{bar}  {}{remark}",
+            "  {}{bar}  {}{}",
             padded(&shortened(&name, NAME - 1), NAME),
-            layout.style.dim(&Picos::from_ps(mean).to_string())
+            layout.style.dim(&Picos::from_ps(mean).to_string()),
+            remark.map_or_else(String::new, |remark| format!("  {remark}")),
         );
     }
-    text.push_str(&legend(&parts(&cores), layout));
+    text.push_str(&legend(&time.parts, layout));
     text
-}
-
-/// What stands out of a device, behind its bar.
-fn remark(name: &str, balance: &BalanceReport) -> &'static str {
-    let device = balance.devices.iter().find(|device| device.core == name);
-    match device {
-        Some(device) if device.is_straggler => "  straggler",
-        Some(device) if device.is_unused => "  hardly used",
-        _ => "",
-    }
 }
 
 /// What the bars are of, and how much of the capture that is.
@@ -93,45 +74,19 @@ fn heading(document: &Document) -> String {
     }
 }
 
-fn rows<'a>(cores: &[&'a CoreOps]) -> Vec<(String, Vec<&'a CoreOps>)> {
-    if cores.len() <= MAX_DEVICES {
-        return cores.iter().map(|&core| (name(core), vec![core])).collect();
+fn rows<'a>(devices: &[&'a DeviceBar]) -> Vec<(String, Vec<&'a DeviceBar>)> {
+    // Without `/device:` where that does not fit.
+    let name = |device: &DeviceBar| {
+        if device.name.chars().count() < NAME { device.name.clone() } else { device.short_name().to_owned() }
+    };
+    if devices.len() <= MAX_DEVICES {
+        return devices.iter().map(|&device| (name(device), vec![device])).collect();
     }
     // Collectives make all of them equally busy: work tells them apart.
-    let by_work = |core: &&&CoreOps| (work(core), std::cmp::Reverse(core.ordinal));
-    let mut rows = vec![(format!("mean of {}", cores.len()), cores.to_vec())];
-    for core in [cores.iter().max_by_key(by_work), cores.iter().min_by_key(by_work)].into_iter().flatten() {
-        rows.push((name(core), vec![core]));
-    }
-    rows
-}
-
-/// Time in ops that neither communicate nor wait.
-fn work(core: &CoreOps) -> i64 {
-    let waits = [OpGroup::Collective, OpGroup::AsyncWait, OpGroup::HostIo];
-    let waiting = waits.map(|group| core.group_self(group).ps()).into_iter().fold(0, i64::saturating_add);
-    core.busy_ps.saturating_sub(waiting)
-}
-
-/// Without `/device:` where that does not fit.
-fn name(core: &CoreOps) -> String {
-    let short = core.name.strip_prefix("/device:").filter(|_| core.name.chars().count() >= NAME);
-    short.unwrap_or(&core.name).to_owned()
-}
-
-/// Time of each group and of idling.
-fn parts(cores: &[&CoreOps]) -> Vec<(OpGroup, i64)> {
-    OpGroup::ALL
-        .into_iter()
-        .map(|group| {
-            let time = match group {
-                OpGroup::Idle => cores.iter().map(|core| core.idle_ps).sum::<Picos>(),
-                group => cores.iter().map(|core| core.group_self(group)).sum(),
-            };
-            (group, time.ps())
-        })
-        .filter(|&(_, time)| time > 0)
-        .collect()
+    let by_work = |device: &&&DeviceBar| (device.work_ps, std::cmp::Reverse(device.ordinal));
+    let ends = [devices.iter().max_by_key(by_work), devices.iter().min_by_key(by_work)].into_iter().flatten();
+    let ends = ends.map(|&device| (name(device), vec![device]));
+    std::iter::once((format!("mean of {}", devices.len()), devices.to_vec())).chain(ends).collect()
 }
 
 /// Cells by largest remainder: what is there but tiny may show no cell, and all
@@ -158,15 +113,11 @@ fn bar(parts: &[(OpGroup, i64)], width: usize, layout: &TextLayout) -> String {
 
 fn legend(parts: &[(OpGroup, i64)], layout: &TextLayout) -> String {
     let total = parts.iter().map(|&(_, time)| time).sum::<Picos>().ps();
-    let mut sorted = parts.to_vec();
-    sorted.sort_by_key(|&(group, time)| (std::cmp::Reverse(time), group));
     let mut text = String::new();
     let mut used = layout.width;
-    for (group, time) in sorted {
+    for &(group, time) in parts {
         let (glyph, color) = fill(group);
-        let percent = 100.0 * time as f64 / total.max(1) as f64;
-        let share = if percent < 0.05 { "<0.1 %".to_owned() } else { format!("{:.1}", Percent(percent)) };
-        let words = format!("{} {share}", group.title());
+        let words = format!("{} {}", group.title(), share(time, total));
         let len = words.width() + 5;
         if used + len > layout.width {
             text.push_str(if text.is_empty() { " " } else { "\n " });
@@ -197,8 +148,8 @@ mod tests {
     }
 
     #[test]
-    fn the_legend_is_sorted_and_never_rounds_something_to_nothing() {
-        let parts = [(OpGroup::MatMul, 1), (OpGroup::AsyncWait, 9_999)];
+    fn the_legend_never_rounds_something_to_nothing() {
+        let parts = [(OpGroup::AsyncWait, 9_999), (OpGroup::MatMul, 1)];
         assert_eq!(legend(&parts, &LAYOUT), "  ~ Copy wait 99.99 %   █ Matmul / convolution <0.1 %\n");
     }
 }

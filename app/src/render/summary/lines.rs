@@ -8,16 +8,15 @@ use analysis::reports::communication::overlap::{Overlap, OverlapReport};
 use analysis::reports::host::compile::{Compile, CompileReport};
 use analysis::reports::ops::op_stats::{CoreOps, Ops};
 use analysis::reports::steps::step_times::Steps;
-use analysis::reports::summary::doctor::Doctor;
-use analysis::reports::summary::targets::{TargetColor, Targets, TargetsReport};
+use analysis::reports::summary::targets::{TargetColor, TargetsReport};
 use analysis::reports::summary::utilization::Utilization;
-use analysis::{AnalysisError, Metric, Provenance, Scope, Unit, counted};
-use trace_model::{Caveat, Picos, Severity};
+use analysis::{AnalysisError, Provenance, Unit, counted};
+use trace_model::{Picos, Severity};
 
-use super::super::table::{shortened, wrapped};
-use super::super::{Document, TextLayout, figures};
-use super::entry;
 use crate::number;
+use crate::render::overview::{KeyFigure, Overview};
+use crate::render::table::shortened;
+use crate::render::{Document, TextLayout};
 
 /// The window of a device, which titles name: beside them there is no room for it.
 const WINDOW: &str = "first op to last";
@@ -29,38 +28,33 @@ const VALUE: usize = 11;
 const LEAST_REMARK: usize = 24;
 
 /// Steps, utilization and compilation.
-pub fn headlines(document: &Document, layout: &TextLayout) -> String {
+pub fn headlines(document: &Document, overview: &Overview, layout: &TextLayout) -> String {
     let session = &document.session;
-    let (style, width) = (layout.style, layout.width);
     let mut text = String::new();
-    if session.model().has_caveat(Caveat::PlaceholderTimes) {
-        return text;
-    }
     if let Ok(steps) = session.report::<Steps>(document.scope) {
-        text.push_str(&entry("Steps", &steps_line(&steps), style, width));
+        text.push_str(&entry("Steps", &steps_line(&steps), layout));
     }
     if let Ok(overlap) = session.report::<Overlap>(document.scope)
         && let Some(line) = communication(&overlap)
     {
-        text.push_str(&entry("Comm", &line, style, width));
+        text.push_str(&entry("Comm", &line, layout));
     }
     // That nothing was compiled stands with the targets.
     if let Ok(compile) = session.report::<Compile>(document.scope)
         && compile.wall_ps.is_some()
     {
-        text.push_str(&entry("Compile", &compile_line(&compile), style, width));
+        text.push_str(&entry("Compile", &compile_line(&compile), layout));
     }
-    if let Ok(report) = session.report::<Targets>(document.scope) {
-        text.push_str(&entry("Targets", &targets(&report), style, width));
+    if let Some(report) = &overview.targets {
+        text.push_str(&entry("Targets", &targets(report), layout));
     }
     match session.report::<Utilization>(document.scope) {
-        Ok(report) => {
-            let shown = figures::utilization(&report, document.scope == Scope::WholeTrace);
+        Ok(_) => {
             let ops = session.report::<Ops>(document.scope).ok();
             let cores = ops.as_ref().map(|ops| ops.cores.as_slice()).unwrap_or_default();
-            text.push_str(&metrics(shown.into_iter(), &peaks(cores), layout));
+            text.push_str(&utilization(&overview.utilization, &peaks(cores), layout));
         }
-        Err(AnalysisError::NotApplicable(why)) => text.push_str(&entry("Devices", &why, style, width)),
+        Err(AnalysisError::NotApplicable(why)) => text.push_str(&entry("Devices", &why, layout)),
         Err(_) => {}
     }
     text
@@ -171,37 +165,32 @@ fn steps_line(report: &StepsReport) -> String {
 
 /// Aligned: title, value, denominator, provenance. Metrics that are missing for the
 /// same reason share a line. Peaks are the same for all and said once, below.
-fn metrics<'a>(
-    metrics: impl Iterator<Item = (&'static str, &'a Metric)>,
-    peaks: &[(Peaks, usize)],
-    layout: &TextLayout,
-) -> String {
+fn utilization(figures: &[KeyFigure], peaks: &[(Peaks, usize)], layout: &TextLayout) -> String {
     let first = peaks.first().map(|(peaks, _)| peaks.clone()).unwrap_or_default();
     let (flops, hbm) = (first.flops_text(), first.hbm_text());
     let mut text = String::new();
     let mut missing: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (title, metric) in metrics {
-        let Some(value) = metric.value else {
-            let why = metric.note.as_deref().unwrap_or("not recorded in this capture");
+    for figure in figures {
+        let title = figure.title;
+        let Some(value) = figure.value else {
+            let why = figure.note.as_deref().unwrap_or("not recorded in this capture");
             match missing.iter_mut().find(|(reason, _)| *reason == why) {
                 Some((_, titles)) => titles.push(title),
                 None => missing.push((why, vec![title])),
             }
             continue;
         };
-        let value = number::value(value, metric.unit);
-        let of = metric.of.replace(&flops, "peak FLOP/s").replace(&hbm, "peak HBM");
+        let value = number::value(value, figure.unit);
+        let of = figure.of.replace(&flops, "peak FLOP/s").replace(&hbm, "peak HBM");
         let of = if title.ends_with(WINDOW) { of.replacen(WINDOW, "window", 1) } else { of };
-        let remark = format!("of {of} [{}]", provenance(metric.provenance));
+        let remark = format!("of {of} [{}]", provenance(figure.provenance));
         let room = layout.width.saturating_sub(TITLE + VALUE + 2);
         if room >= LEAST_REMARK {
             let remark = shortened(&remark, room);
             let _ = writeln!(text, "{title:<TITLE$}{value:>VALUE$}  {}", layout.style.dim(&remark));
         } else {
             let _ = writeln!(text, "{title:<TITLE$}{value:>VALUE$}");
-            for line in wrapped(&remark, layout.width.saturating_sub(2)) {
-                let _ = writeln!(text, "  {}", layout.style.dim(&line));
-            }
+            text.push_str(&layout.lines(2, &remark, |line| layout.style.dim(line)));
         }
     }
     let mut below = String::new();
@@ -211,11 +200,11 @@ fn metrics<'a>(
             let kind = own.device_type.as_deref().unwrap_or("TPU");
             line = format!("{devices} × {kind}: {line}");
         }
-        below.push_str(&entry("Peaks", &line, layout.style, layout.width));
+        below.push_str(&entry("Peaks", &line, layout));
     }
     for (why, titles) in missing {
         let line = format!("{} {}: {why}", number::MISSING, titles.join(", "));
-        below.push_str(&entry("Missing", &line, layout.style, layout.width));
+        below.push_str(&entry("Missing", &line, layout));
     }
     text + &below
 }
@@ -238,18 +227,11 @@ fn provenance(provenance: Provenance) -> &'static str {
 }
 
 /// What must be known before these numbers are believed; the rest is the doctor's.
-pub fn health(document: &Document, layout: &TextLayout) -> String {
-    let (style, width) = (layout.style, layout.width);
+pub fn health(document: &Document, overview: &Overview, layout: &TextLayout) -> String {
     let mut text = String::new();
-    if let Ok(report) = document.session.report::<Doctor>(Scope::WholeTrace) {
-        for finding in &report.findings {
-            let line = format!("{} ({})", finding.message, finding.id);
-            match finding.severity {
-                Severity::Loss => text.push_str(&entry("Lost", &line, style, width)),
-                Severity::Warning => text.push_str(&entry("Beware", &line, style, width)),
-                Severity::Info => {}
-            }
-        }
+    for finding in &overview.health {
+        let heading = if finding.severity == Severity::Loss { "Lost" } else { "Beware" };
+        text.push_str(&entry(heading, &format!("{} ({})", finding.message, finding.id), layout));
     }
     let sources = document.session.model().sources();
     let mut cannot: Vec<&str> = sources.iter().flat_map(|source| source.cannot_know.iter().copied()).collect();
@@ -257,7 +239,14 @@ pub fn health(document: &Document, layout: &TextLayout) -> String {
     cannot.dedup();
     if !cannot.is_empty() {
         let line = format!("this format does not record {}", cannot.join(", "));
-        text.push_str(&entry("Unknown", &line, style, width));
+        text.push_str(&entry("Unknown", &line, layout));
     }
     text
+}
+
+/// A heading and the lines beside and below it.
+fn entry(heading: &str, body: &str, layout: &TextLayout) -> String {
+    const HEADING: usize = 10;
+    let pad = " ".repeat(HEADING.saturating_sub(heading.len()));
+    layout.beside(&format!("{}{pad}", layout.style.bold(heading)), HEADING, body)
 }

@@ -2,13 +2,13 @@
 
 use analysis::hardware::limits::BoundBy;
 use analysis::hardware::peaks::Peaks;
-use analysis::reports::ops::op_stats::{OpRow, Ops, OpsReport};
-use analysis::{Cell, Column, Provenance, Table, Unit};
+use analysis::reports::ops::op_stats::{OpRow, Ops};
+use analysis::{Cell, Table, Unit};
 use trace_model::{Picos, without_number};
 
-use super::super::table::table;
-use super::super::{Document, TextLayout};
 use crate::number;
+use crate::render::table::table;
+use crate::render::{Document, TextLayout};
 
 /// One screen has room for these.
 const ROWS: usize = 8;
@@ -28,31 +28,38 @@ pub fn top(document: &Document, layout: &TextLayout) -> String {
     let families = families(&report.rows);
     let top = if layout.top == 0 { ROWS } else { layout.top.min(ROWS) };
     let (shown, rest) = families.split_at(families.len().min(top));
-    let mut notes = Vec::new();
-    if !rest.is_empty() {
+    let note = (!rest.is_empty()).then(|| {
         let count: usize = rest.iter().map(|family| family.rows.len()).sum();
         let time = rest.iter().map(|family| family.self_time_ps).sum::<Picos>();
         let others = if count == 1 { "1 more op takes".to_owned() } else { format!("{count} more ops take") };
-        notes.push(format!("{others} {time}; each op by itself: --only ops"));
-    }
-    let column = |id, title, unit| Column { id, title, unit, provenance: Provenance::Derived };
-    let columns = vec![
-        column("name", "Op", Unit::None),
-        column("category", "Category", Unit::None),
-        column("ops", "Ops", Unit::Count),
-        column("runs", "Runs", Unit::Count),
-        column("self_time_ps", "Self time", Unit::Picoseconds),
-        column("share", "of device", Unit::Percent),
-        column("limit", "Limit reached", Unit::None),
-        column("source", "Source", Unit::None),
-    ];
-    let rows: Vec<Vec<Cell>> = shown.iter().map(|family| row(family, &report)).collect();
+        format!("{others} {time}; each op by itself: --only ops")
+    });
     let title = match report.cores.len() {
         1 => "Top ops by self time".to_owned(),
         n => format!("Top ops by self time, {n} devices together"),
     };
-    let top_ops = without_empty_columns(Table { id: "top_ops", title, columns, rows, notes });
-    table(&top_ops, &TextLayout { top: 0, ..*layout })
+    let share = |time: i64| (report.total_time_ps > 0).then(|| 100.0 * time as f64 / report.total_time_ps as f64);
+    let file = |source: &str| source.rsplit('/').next().unwrap_or(source).to_owned();
+    let said = |text: Option<String>| text.filter(|text| !text.is_empty());
+    let top_ops = Table::of("top_ops", title, shown)
+        .derived("name", "Op", Unit::None, OpFamily::title)
+        .derived("category", "Category", Unit::None, |family| Cell::said(&family.rows[0].category))
+        .derived("ops", "Ops", Unit::Count, |family| family.rows.len())
+        .derived("runs", "Runs", Unit::Count, |family| family.rows.iter().map(|row| row.occurrences).sum::<u64>())
+        .derived("self_time_ps", "Self time", Unit::Picoseconds, |family| family.self_time_ps)
+        .derived("share", "of device", Unit::Percent, |family| share(family.self_time_ps))
+        .derived("limit", "Limit reached", Unit::None, |family| limit(family, &report.peaks))
+        .derived("source", "Source", Unit::None, |family| said(family.rows[0].source.as_deref().map(file)))
+        .notes(note)
+        .build();
+    table(&without_empty_columns(top_ops), &TextLayout { top: 0, ..*layout })
+}
+
+impl OpFamily<'_> {
+    /// What its ops are called.
+    fn title(&self) -> &str {
+        if let [only] = &self.rows[..] { &only.name } else { self.name }
+    }
 }
 
 /// Most self time first; `rows` come in that order, so ties keep it.
@@ -71,24 +78,6 @@ fn families(rows: &[OpRow]) -> Vec<OpFamily<'_>> {
     }
     families.sort_by_key(|family| std::cmp::Reverse(family.self_time_ps));
     families
-}
-
-fn row(family: &OpFamily<'_>, report: &OpsReport) -> Vec<Cell> {
-    let total_time_ps = report.total_time_ps;
-    let text = |text: Option<String>| text.filter(|text| !text.is_empty()).map_or(Cell::Missing, Cell::Text);
-    let first = family.rows[0];
-    let name = if family.rows.len() == 1 { &first.name } else { family.name };
-    let share = (total_time_ps > 0).then(|| 100.0 * family.self_time_ps as f64 / total_time_ps as f64);
-    vec![
-        Cell::text(name),
-        text(Some(first.category.to_string())),
-        Cell::count(family.rows.len() as u64),
-        Cell::count(family.rows.iter().map(|row| row.occurrences).sum()),
-        Cell::Int(family.self_time_ps),
-        Cell::maybe(share),
-        text(limit(family, &report.peaks)),
-        text(first.source.as_ref().map(|source| source.rsplit('/').next().unwrap_or(source).to_owned())),
-    ]
 }
 
 /// `38.61 % Compute`: least time that the limits of the device allow, of the time

@@ -2,7 +2,6 @@
 
 use analysis::Unit;
 use analysis::hardware::peaks::PeakSource;
-use analysis::hints::Hints;
 use analysis::reports::ops::op_stats::Ops;
 use analysis::reports::summary::doctor::Doctor;
 use egui::{CollapsingHeader, Grid, RichText, Role, Ui, WidgetInfo};
@@ -22,11 +21,11 @@ const HINTS: usize = 3;
 
 /// One line: whether the capture is complete enough to be believed.
 pub fn health_ui(ui: &mut Ui, sight: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
-    let Ok(Some(doctor)) = sight.whole.get::<Doctor>() else { return };
+    let Ok(Some(_)) = sight.whole.get::<Doctor>() else { return };
     let theme = Theme::current(ui);
-    let worst = doctor.findings.first().filter(|finding| finding.severity != Severity::Info);
+    let health = &sight.whole.overview().health;
     ui.horizontal(|ui| {
-        let (word, color, text) = match worst {
+        let (word, color, text) = match health.first() {
             None => ("capture is sound", theme.accent, "nothing was lost that matters".to_owned()),
             Some(finding) if finding.severity == Severity::Loss => {
                 ("capture has losses", theme.error, finding.message.clone())
@@ -34,8 +33,7 @@ pub fn health_ui(ui: &mut Ui, sight: PanelContext<'_>, out: &mut Vec<ViewCommand
             Some(finding) => ("beware", theme.warning, finding.message.clone()),
         };
         badge(ui, word, color);
-        let more = doctor.findings.iter().filter(|finding| finding.severity != Severity::Info).count();
-        let text = if more > 1 { format!("{text} (and {} more)", more - 1) } else { text };
+        let text = if health.len() > 1 { format!("{text} (and {} more)", health.len() - 1) } else { text };
         let label = egui::Label::new(RichText::new(&text).small().color(theme.text_weak)).truncate();
         if ui.add(label.sense(egui::Sense::click())).on_hover_text(&text).clicked() {
             out.push(ViewCommand::ShowTab("health".to_owned()));
@@ -45,7 +43,7 @@ pub fn health_ui(ui: &mut Ui, sight: PanelContext<'_>, out: &mut Vec<ViewCommand
 
 /// The first hints in a line each.
 pub fn hints_ui(ui: &mut Ui, sight: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
-    let Ok(Some(report)) = sight.reports.get::<Hints>() else { return };
+    let Some(report) = &sight.reports.overview().hints else { return };
     let (hints, more) = first(report, HINTS);
     if hints.is_empty() {
         return;

@@ -4,7 +4,6 @@
 
 mod breakdown;
 mod environment;
-mod figures;
 mod headline;
 mod top_ops;
 
