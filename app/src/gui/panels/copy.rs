@@ -56,7 +56,7 @@ fn row_ui(ui: &mut Ui, table: &Table, row: &[Cell]) {
 /// Buttons for all rows of a table, which is made when it is wanted; from the right.
 pub fn csv_ui(ui: &mut Ui, name: &str, table: impl Fn() -> Option<Table>, out: &mut Vec<AppCommand>) {
     let text = || table().map(|table| csv(&table, 0));
-    if ui.small_button("TextToSave CSV…").on_hover_text("All rows, exact values").clicked()
+    if ui.small_button("Save CSV…").on_hover_text("All rows, exact values").clicked()
         && let Some(text) = text()
     {
         out.push(AppCommand::Save(TextToSave { name: format!("{name}.csv"), text }));

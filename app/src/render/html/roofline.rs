@@ -151,7 +151,7 @@ fn roof(range: PlotRange, RooflineCeiling { name, from, to, roof }: &RooflineCei
     }
 }
 
-/// PlacedNames of the roofs, then of ops, from the largest on. One that would cover another is left out.
+/// Names of the roofs, then of ops, from the largest on. One that would cover another is left out.
 fn names(range: PlotRange, ceilings: &[RooflineCeiling], ops: &[OpCircle<'_>]) -> Markup {
     const TRIES: u32 = 16;
     let circles = ops.iter().map(|&OpCircle { x, y, radius, .. }| [x - radius, y - radius, x + radius, y + radius]);
