@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
+use trace_model::Picos;
+
 use crate::export;
-use crate::gui::compare::ComparisonCommand;
-use crate::gui::keys::Remap;
-use crate::gui::saving::TextToSave;
+use crate::gui::keys::Chord;
 use crate::gui::settings::ThemeChoice;
-use crate::view::compare::TraceSide;
+use crate::view::compare::{TraceSide, ViewLock};
 use crate::view::palette::Preset;
 use crate::view::state::ViewCommand;
 use crate::view::time_format::TimeFormat;
@@ -72,6 +72,59 @@ pub enum AppCommand {
     On(TraceSide, ViewCommand),
     /// Change how two traces are linked.
     Comparison(ComparisonCommand),
+}
+
+/// A wish about two linked traces.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ComparisonCommand {
+    /// Keys and panels are about this side.
+    Focus(TraceSide),
+    /// Keys and panels are about the other side.
+    SwapFocus,
+    /// A becomes B.
+    Swap,
+    /// How the views are linked.
+    Lock(ViewLock),
+    /// Free, or as before.
+    ToggleLock,
+    /// B is so much later, counted from the beginnings of the traces.
+    Offset(Picos),
+    /// Tracks of both in one list, each of B below that of A; or one timeline above the other.
+    Interleave,
+    /// The timeline of A takes this share of the height.
+    Split(f32),
+    /// Show steps from this on, so many.
+    ShowSteps(usize, usize),
+    /// Show ops of these rows of the comparison on both sides, and highlight them.
+    ShowOps(Vec<usize>),
+    /// Compare no further.
+    Stop,
+    /// Compare after all.
+    Resume,
+    /// Close the other side.
+    Keep(TraceSide),
+}
+
+/// A wish to change keys.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Remap {
+    /// One more key for an action, taken from any other action that has it.
+    Assign(&'static str, Chord),
+    /// One key less.
+    Remove(&'static str, Chord),
+    /// The usual keys of an action, taken from any other action that has them.
+    Reset(&'static str),
+    /// The usual keys of all actions.
+    ResetAll,
+}
+
+/// A text to be written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TextToSave {
+    /// Proposed name of the file.
+    pub name: String,
+    /// What to write.
+    pub text: String,
 }
 
 impl From<ComparisonCommand> for AppCommand {

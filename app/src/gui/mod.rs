@@ -30,10 +30,8 @@ use std::sync::Arc;
 use analysis::Options;
 use importers::{IMPORTERS, ImportError, ImportOptions};
 
-pub use self::command::AppCommand;
-pub use self::compare::ComparisonCommand;
-pub use self::keys::{Chord, Remap};
-pub use self::saving::TextToSave;
+pub use self::command::{AppCommand, ComparisonCommand, Remap, TextToSave};
+pub use self::keys::Chord;
 pub use self::screenshot::{Screenshot, ScreenshotArgs};
 use self::sessions::SavedSecondTrace;
 pub use self::sessions::SessionStore;

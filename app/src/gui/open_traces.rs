@@ -6,7 +6,8 @@ use egui::{Align2, Ui, Window};
 use importers::Progress;
 
 use crate::gui::AppCommand;
-use crate::gui::compare::{ComparisonCommand, TraceComparison};
+use crate::gui::command::ComparisonCommand;
+use crate::gui::compare::TraceComparison;
 use crate::gui::jobs::WakeUi;
 use crate::gui::keys::Keys;
 use crate::gui::sessions::SavedSecondTrace;

@@ -6,17 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use egui::{Context, ViewportCommand};
 
 use crate::files::write_file;
+use crate::gui::command::TextToSave;
 use crate::gui::jobs::{JobAnswer, WakeUi, Worker};
 use crate::gui::screenshot::write_png;
-
-/// A text to be written.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TextToSave {
-    /// Proposed name of the file.
-    pub name: String,
-    /// What to write.
-    pub text: String,
-}
 
 /// Makes what is written, on a thread of its own; the error is a sentence.
 type ContentMaker = Box<dyn FnOnce() -> Result<Vec<u8>, String> + Send>;

@@ -15,7 +15,8 @@ use trace_model::{Arg, LabelId, SliceId, Timestamp, TrackId};
 use crate::gui::AppCommand;
 use crate::gui::jobs::{JobAnswer, WakeUi, Worker};
 use crate::gui::keys::Keys;
-use crate::gui::panels::dock::{self, ComparisonTab, DrawTab, PanelContext, PanelState};
+use crate::gui::panels::context::PanelContext;
+use crate::gui::panels::dock::{self, ComparisonTab, DrawTab, PanelState};
 use crate::gui::panels::found::{self as found_panel, ResultList, ResultOrder};
 use crate::gui::panels::{
     area as area_panel, details, help, keys as keys_panel, legend, notes, palette, search as search_panel, welcome,

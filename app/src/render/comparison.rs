@@ -13,7 +13,8 @@ use serde::Serialize;
 use crate::render::json::{FOLLOWING, ToolVersion, end, generator, parted};
 use crate::render::table::table;
 use crate::render::verdict_md::VerdictParts;
-use crate::render::{NamedTable, TextLayout, gates, md, verdict_md};
+use crate::render::words::capitalised;
+use crate::render::{NamedTable, TextLayout, gates, markdown, verdict_md};
 
 /// Fields may be added under the same number, never changed or removed.
 pub const SCHEMA: &str = "systole.comparison/2";
@@ -83,10 +84,10 @@ pub fn markdown(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
     if let Some(gates) = compared.gates {
         verdict_md::gates_table(&mut text, gates);
     }
-    let _ = writeln!(text, "**{}**", md::escaped(&capitalised(&compared.comparison.statement)));
+    let _ = writeln!(text, "**{}**", markdown::escaped(&capitalised(&compared.comparison.statement)));
     let tables = compared.comparison.tables();
-    let parts = tables.iter().map(|table| (table.title.clone(), md::markdown(table, layout.top)));
-    md::within(&mut text, parts, verdict_md::MOST_BYTES);
+    let parts = tables.iter().map(|table| (table.title.clone(), markdown::markdown(table, layout.top)));
+    markdown::within(&mut text, parts, markdown::MOST_BYTES);
     text
 }
 
@@ -94,7 +95,7 @@ pub fn markdown(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
 pub fn verdict(compared: &ComparedRuns<'_>) -> String {
     let Some(run) = compared.cand.first() else { return String::new() };
     let (gates, comparison) = (compared.gates, Some(compared.comparison));
-    verdict_md::verdict(&VerdictParts { run, gates, comparison, hints: None }, verdict_md::MOST_BYTES)
+    verdict_md::verdict(&VerdictParts { run, gates, comparison, hints: None }, markdown::MOST_BYTES)
 }
 
 /// All tables, for spreadsheets.
@@ -149,10 +150,4 @@ pub fn schema() -> serde_json::Result<String> {
     whole["$id"] = "urn:systole:comparison/2".into();
     whole["properties"]["schema"] = serde_json::json!({ "const": SCHEMA });
     Ok(serde_json::to_string_pretty(&whole)? + "\n")
-}
-
-/// With a capital letter.
-pub fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }

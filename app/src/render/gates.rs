@@ -4,7 +4,7 @@ use analysis::compare::Comparison;
 use analysis::gates::{Gate, GateLevel, GatesReport, Status};
 
 use crate::render::TextLayout;
-use crate::render::comparison::capitalised;
+use crate::render::words::capitalised;
 
 /// Column in which messages begin.
 const INDENT: usize = 16;

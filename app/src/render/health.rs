@@ -9,7 +9,8 @@ use trace_model::Severity;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::number;
-use crate::render::table::{padded, shortened, table};
+use crate::render::layout::padded;
+use crate::render::table::{shortened, table};
 use crate::render::{AnsiStyle, Document, TextLayout};
 
 /// Column in which sentences begin.

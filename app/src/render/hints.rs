@@ -7,6 +7,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use crate::render::TextLayout;
 use crate::render::table::shortened;
+use crate::render::words::sentence;
 
 /// Columns before the lines of a card.
 const INDENT: usize = 5;
@@ -166,13 +167,6 @@ fn title(text: &mut String, hint: &Hint, layout: &TextLayout) {
 fn lines(text: &mut String, label: &str, body: &str, layout: &TextLayout) {
     let head = format!("{}{}", " ".repeat(INDENT), layout.style.dim(label));
     text.push_str(&layout.beside(&head, INDENT + label.len(), body));
-}
-
-/// With a capital and a full stop.
-pub(crate) fn sentence(clause: &str) -> String {
-    let mut letters = clause.chars();
-    let first: String = letters.next().map(|first| first.to_uppercase().collect()).unwrap_or_default();
-    format!("{first}{}.", letters.as_str().trim_end_matches('.'))
 }
 
 fn footer(report: &HintsReport, layout: &TextLayout) -> String {

@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 pub use analysis::shortened;
-use analysis::{Cell, Table, Unit, beginning};
+use analysis::{Cell, Table, Unit};
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::number;
-use crate::render::TextLayout;
+use crate::render::layout::{TextLayout, padded};
 
 /// Between columns.
 const GAP: usize = 2;
@@ -15,9 +15,6 @@ const GAP: usize = 2;
 const MIN_TEXT: usize = 16;
 /// The same where there is no room at all.
 const LEAST_TEXT: usize = 6;
-/// Narrower lines hold no word.
-const MIN_LINE: usize = 8;
-
 /// A table, its notes below.
 pub fn table(table: &Table, layout: &TextLayout) -> String {
     let mut text = layout.lines(0, &table.title, |line| layout.style.bold(line));
@@ -137,42 +134,6 @@ fn line(columns: &[TextColumn], cells: &[String]) -> String {
     text
 }
 
-/// With spaces behind it, as wide as `width` columns of a terminal.
-pub fn padded(text: &str, width: usize) -> String {
-    format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
-}
-
-/// Lines of at most `width` columns, broken at spaces and without control characters:
-/// names come from files, and must not steer a terminal. A word that is wider than that is broken, too.
-pub fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    let is_between = |c: char| c.is_whitespace() || c.is_control();
-    for mut word in text.split(is_between).filter(|word| !word.is_empty()) {
-        match lines.last_mut() {
-            Some(line) if line.width() + 1 + word.width() <= width => {
-                line.push(' ');
-                line.push_str(word);
-                continue;
-            }
-            _ => {}
-        }
-        while word.width() > width.max(MIN_LINE) {
-            let (first, rest) = word.split_at(break_of(word, width.max(MIN_LINE)));
-            lines.push(first.to_owned());
-            word = rest;
-        }
-        lines.push(word.to_owned());
-    }
-    lines
-}
-
-/// Where to break a word that is wider than a line: behind a sign between parts, if there is one in its second half.
-fn break_of(word: &str, width: usize) -> usize {
-    let all = beginning(word, width);
-    let sign = all.rfind(['/', '-', '_', '.', ',', '=', ':']).map(|at| at + 1);
-    sign.filter(|&at| at > all.len() / 2).unwrap_or(all.len()).max(word.chars().next().map_or(1, char::len_utf8))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -241,21 +202,5 @@ Ops
         let text = super::table(&table, &TextLayout { width: 44, top: 0, entries: 0, style: AnsiStyle::PLAIN });
         let ends: Vec<_> = text.lines().skip(1).take(2).map(unicode_width::UnicodeWidthStr::width).collect();
         assert_eq!(ends[0], ends[1], "{text}");
-    }
-
-    #[test]
-    fn words_wider_than_a_line_are_broken() {
-        assert_eq!(
-            wrapped("a --xla_tpu_enable_async_collective_fusion=true", 20),
-            ["a", "--xla_tpu_enable_", "async_collective_", "fusion=true"]
-        );
-        assert_eq!(wrapped(&"x".repeat(20), 8), ["xxxxxxxx", "xxxxxxxx", "xxxx"]);
-    }
-
-    #[test]
-    fn words_wrap() {
-        assert_eq!(wrapped("one two  three", 7), ["one two", "three"]);
-        assert!(wrapped("", 10).is_empty());
-        assert_eq!(wrapped("a\u{1b}[31mb\u{9b}2J\u{7}", 20), ["a [31mb 2J"]);
     }
 }

@@ -9,12 +9,8 @@ use analysis::gates::{GatesReport, Status};
 use analysis::hints::HintsReport;
 use trace_model::Picos;
 
-use crate::render::comparison::capitalised;
-use crate::render::md::{escaped, markdown};
-
-/// GitHub refuses step summaries above 1 MiB, and comments above 64 Ki characters:
-/// what fits the comment fits both.
-pub const MOST_BYTES: usize = 60_000;
+use crate::render::markdown::{escaped, markdown, shorten};
+use crate::render::words::capitalised;
 
 /// What there is to show.
 pub struct VerdictParts<'a> {
@@ -132,29 +128,4 @@ fn health(text: &mut String, run: &Summary) {
 /// Text inside of an HTML element.
 fn escaped_html(text: &str) -> String {
     super::junit::escaped(text)
-}
-
-/// Cuts what does not fit, and says so.
-pub fn shorten(text: &mut String, most: usize) {
-    const END: &str = "\n\n*(cut here: more than fits)*\n";
-    if text.len() > most {
-        let mut end = most.saturating_sub(END.len());
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        text.truncate(end);
-        text.push_str(END);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_verdict_fits_whatever_it_is_about() {
-        let mut cut = "é".repeat(100_000);
-        shorten(&mut cut, MOST_BYTES);
-        assert!(cut.len() <= MOST_BYTES && cut.ends_with("fits)*\n"));
-    }
 }

@@ -12,7 +12,7 @@ use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::values::OutputFormat;
 use crate::cli::common::{output, terminal};
 use crate::number;
-use crate::render::{AnsiStyle, NamedTable, TextLayout, csv, md, ndjson, table};
+use crate::render::{AnsiStyle, NamedTable, TextLayout, csv, markdown, ndjson, table};
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
@@ -46,7 +46,7 @@ pub fn run(args: &ChipsArgs) -> Result<CommandOutcome, Failure> {
             let facts = NamedTable { report: "chips", table: facts_table(&chips) };
             ndjson::lines(&[&facts], &[], 0)
         }
-        OutputFormat::Md => md::markdown(&overview(&chips), 0) + &md::markdown(&facts_table(&chips), 0),
+        OutputFormat::Md => markdown::markdown(&overview(&chips), 0) + &markdown::markdown(&facts_table(&chips), 0),
         OutputFormat::Text => text(&chips, args.chip.is_some()),
     };
     if args.format == OutputFormat::Text {

@@ -5,7 +5,7 @@ use crate::cli::common::history_file::HistoryLine;
 use crate::cli::common::stderr::Stderr;
 use crate::cli::common::values::OutputFormat;
 use crate::cli::common::{history_file, output, terminal};
-use crate::render::{AnsiStyle, NamedTable, TextLayout, csv, md, ndjson, table};
+use crate::render::{AnsiStyle, NamedTable, TextLayout, csv, markdown, ndjson, table};
 use analysis::compare::LOOP_COMPILATIONS;
 use analysis::{Table, Unit};
 use clap::Args;
@@ -51,7 +51,7 @@ pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome, Failur
         }
         OutputFormat::Ndjson => ndjson::lines(&[&NamedTable { report: "history", table: trend }], &[], 0),
         OutputFormat::Csv => csv::csv(&trend, 0),
-        OutputFormat::Md => md::markdown(&trend, 0),
+        OutputFormat::Md => markdown::markdown(&trend, 0),
     })?;
     Ok(CommandOutcome::Done)
 }

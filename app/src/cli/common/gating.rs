@@ -14,6 +14,7 @@ use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::stderr::Stderr;
 use crate::cli::common::values::{FileFormat, OutputFormat};
 use crate::cli::common::{history_file, settings, summaries};
+use crate::render::markdown::MOST_BYTES;
 use crate::render::verdict_md::{self, VerdictParts};
 use crate::render::{Document, GatedDocument};
 use crate::session::Session;
@@ -135,7 +136,7 @@ fn verdict(document: &Document, gated: &GatedDocument) -> String {
         comparison: gated.comparison.as_ref(),
         hints: hints.as_deref(),
     };
-    verdict_md::verdict(&parts, verdict_md::MOST_BYTES)
+    verdict_md::verdict(&parts, MOST_BYTES)
 }
 
 fn append(path: &Path, text: &str) -> std::io::Result<()> {

@@ -3,14 +3,14 @@
 use egui::{Align, Button, DragValue, Layout, Panel as EguiPanel, ProgressBar, RichText, Role, Ui, WidgetInfo};
 use trace_model::Picos;
 
-use super::{ComparisonCommand, TraceComparison, second_later};
-use crate::gui::AppCommand;
+use super::{TraceComparison, second_later};
+use crate::gui::command::{AppCommand, ComparisonCommand};
 use crate::gui::jobs::JobAnswer;
 use crate::gui::keys::hint;
 use crate::gui::theme::Theme;
 use crate::gui::times;
 use crate::gui::workspace::Workspace;
-use crate::render::comparison::capitalised;
+use crate::render::words::capitalised;
 use crate::view::compare::{CANCELLED, TraceSide, ViewLock};
 use crate::view::time_format;
 

@@ -8,14 +8,14 @@ use egui::{
 };
 use trace_model::Picos;
 
-use super::{AppCommand, ComparisonCommand};
+use crate::gui::command::{AppCommand, ComparisonCommand};
 use crate::gui::jobs::JobAnswer;
 use crate::gui::keys::hint;
 use crate::gui::theme::{Theme, readable_on, small_font};
 use crate::gui::timeline::{canvas_x, paint::elided};
 use crate::gui::times;
 use crate::gui::workspace::Workspace;
-use crate::render::comparison::capitalised;
+use crate::render::words::capitalised;
 use crate::view::compare::{DeltaTone, StepAlignment, TimeDelta, TraceCorrespondence, TraceSide, deltas, tone_of};
 
 /// Height of the lane.

@@ -5,56 +5,22 @@ mod lane;
 mod show;
 mod tab;
 mod timelines;
+mod ui;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use egui::Ui;
 use importers::Progress;
 use trace_model::{Picos, SliceId, Timestamp};
 
-use crate::gui::AppCommand;
+use crate::gui::command::ComparisonCommand;
 use crate::gui::jobs::{JobAnswer, WakeUi, Worker};
-use crate::gui::keys::Keys;
 use crate::gui::sessions::SavedSecondTrace;
-use crate::gui::settings::Settings;
-use crate::gui::workspace::{Companion, Workspace};
+use crate::gui::workspace::Workspace;
 use crate::view::compare::{
     MatchingTracks, StepAlignment, TraceCorrespondence, TraceSide, ViewLink, ViewLock, steps_of_both,
 };
 use crate::view::state::tabs::COMPARE;
 use crate::view::state::{HighlightedLabels, ViewCommand, first_view};
-
-/// A wish about two linked traces.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ComparisonCommand {
-    /// Keys and panels are about this side.
-    Focus(TraceSide),
-    /// Keys and panels are about the other side.
-    SwapFocus,
-    /// A becomes B.
-    Swap,
-    /// How the views are linked.
-    Lock(ViewLock),
-    /// Free, or as before.
-    ToggleLock,
-    /// B is so much later, counted from the beginnings of the traces.
-    Offset(Picos),
-    /// Tracks of both in one list, each of B below that of A; or one timeline above the other.
-    Interleave,
-    /// The timeline of A takes this share of the height.
-    Split(f32),
-    /// Show steps from this on, so many.
-    ShowSteps(usize, usize),
-    /// Show ops of these rows of the comparison on both sides, and highlight them.
-    ShowOps(Vec<usize>),
-    /// Compare no further.
-    Stop,
-    /// Compare after all.
-    Resume,
-    /// Close the other side.
-    Keep(TraceSide),
-}
 
 /// The second trace, and how it is linked to the first.
 pub struct TraceComparison {
@@ -417,32 +383,6 @@ impl TraceComparison {
             TraceSide::A => first,
             TraceSide::B => &mut self.second,
         }
-    }
-
-    /// Draws everything below the toolbar.
-    pub fn ui(
-        &mut self,
-        ui: &mut Ui,
-        first: &mut Workspace,
-        settings: &Settings,
-        keys: &Keys,
-        loading: Option<(&PathBuf, &Progress)>,
-        out: &mut Vec<AppCommand>,
-    ) {
-        bar::bar_ui(ui, self, first, out);
-        let focus = self.link.focus;
-        let focused = if focus == TraceSide::A { &*first } else { &self.second };
-        let (about, selected) = (self.about(focused), focused.selected_name());
-        let Self { second, compared, tables, .. } = self;
-        let mut tab = |ui: &mut Ui, out: &mut Vec<AppCommand>| {
-            tables.ui(ui, compared.memo(), selected.as_deref(), out);
-        };
-        let companion = Companion { tab: &mut tab, about };
-        let focused = if focus == TraceSide::A { &mut *first } else { second };
-        focused.panels_ui(ui, settings, keys, Some(companion), loading, out);
-        egui::CentralPanel::default().frame(egui::Frame::NONE).show(ui, |ui| {
-            self.timelines_ui(ui, first, settings, keys, out);
-        });
     }
 }
 

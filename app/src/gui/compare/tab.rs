@@ -6,14 +6,13 @@ use analysis::compare::Comparison;
 use analysis::{Cell, Table};
 use egui::{RichText, Ui};
 
-use super::ComparisonCommand;
-use crate::gui::AppCommand;
+use crate::gui::command::{AppCommand, ComparisonCommand};
 use crate::gui::jobs::JobAnswer;
-use crate::gui::panels::dock::computing_ui;
+use crate::gui::panels::context::computing_ui;
 use crate::gui::panels::table::{SortedTable, TableRows};
 use crate::gui::panels::tables::one_table_ui;
 use crate::gui::theme::Theme;
-use crate::render::comparison::capitalised;
+use crate::render::words::capitalised;
 use crate::view::compare::{TraceCorrespondence, family_rows};
 
 /// The table that is opened first: where the change is.

@@ -4,7 +4,8 @@
 use egui::{Pos2, Rect, Ui};
 use trace_model::TimeRange;
 
-use super::{AppCommand, TraceComparison, lane};
+use super::{TraceComparison, lane};
+use crate::gui::command::AppCommand;
 use crate::gui::keys::Keys;
 use crate::gui::settings::Settings;
 use crate::gui::timeline::{InterleavedTracks, OtherTrace, head_height};

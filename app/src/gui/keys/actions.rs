@@ -1,13 +1,11 @@
 //! The table of actions.
 
-use super::Keys;
 use crate::export::{PictureFormat, PicturePanel as Picture};
-use crate::gui::AppCommand;
-use crate::gui::compare::ComparisonCommand;
+use crate::gui::command::{AppCommand, ComparisonCommand};
 use crate::gui::settings::ThemeChoice;
 use crate::view::compare::{TraceSide, ViewLock};
 use crate::view::palette::Preset;
-use crate::view::state::tabs::{self, TABS};
+use crate::view::state::tabs;
 use crate::view::state::{ColorBy, MouseMode, Neighbour, Panel, TimelineLayer, ViewCommand, ViewState};
 use crate::view::time_format::TimeFormat;
 
@@ -48,7 +46,7 @@ fn toggle_layer(state: &ViewState, layer: TimelineLayer) -> AppCommand {
 pub const LEAVE: &str = "leave";
 
 /// Theme of the actions that mean nothing while only one trace is open.
-const COMPARE: &str = "Compare two runs";
+pub(super) const COMPARE: &str = "Compare two runs";
 
 /// How much of a zoom one press is.
 const STEP: f64 = 1.5;
@@ -175,20 +173,4 @@ fn leave(state: &ViewState) -> AppCommand {
         }
     }
     ViewCommand::Deselect.into()
-}
-
-/// Everything for the command palette: title, keys, and what it does; of one open trace or two.
-pub fn palette(keys: &Keys, state: &ViewState, comparing: bool) -> Vec<(String, String, AppCommand)> {
-    let themes = ACTIONS.iter().filter(|(theme, _)| comparing || *theme != COMPARE);
-    let actions = themes.flat_map(|(_, actions)| *actions);
-    let mut all: Vec<_> = actions
-        // Below the pointer lies the palette.
-        .filter(|action| !["palette", "pin", LEAVE].contains(&action.id))
-        .filter_map(|action| Some((action.title.to_owned(), keys.shown(action.id), action.run?(state))))
-        .collect();
-    for tab in &TABS {
-        let command = ViewCommand::ShowTab(tab.id.to_owned()).into();
-        all.push((format!("Reports: {}", tab.title), String::new(), command));
-    }
-    all
 }

@@ -12,12 +12,14 @@ use std::sync::Arc;
 
 use egui::{Context, Event, Id, InputState, Key, Modifiers};
 
-pub use actions::{ACTIONS, Action, LEAVE, MOUSE, palette};
+pub use actions::{ACTIONS, Action, LEAVE, MOUSE};
 pub use chord::Chord;
-pub use remap::{Remap, remapped};
+pub use remap::remapped;
 
-use crate::gui::AppCommand;
+use crate::gui::command::AppCommand;
+use crate::view::state::tabs::TABS;
 use crate::view::state::{Panel, ViewCommand, ViewState};
+use actions::COMPARE;
 
 /// Which keys do what.
 #[derive(Clone, Debug, PartialEq)]
@@ -135,6 +137,22 @@ pub fn hint(ctx: &Context, about: &str, id: &str) -> String {
         Some(shown) if !shown.is_empty() => format!("{about} ({shown})"),
         _ => about.to_owned(),
     }
+}
+
+/// Everything for the command palette: title, keys, and what it does; of one open trace or two.
+pub fn palette(keys: &Keys, state: &ViewState, comparing: bool) -> Vec<(String, String, AppCommand)> {
+    let themes = ACTIONS.iter().filter(|(theme, _)| comparing || *theme != COMPARE);
+    let actions = themes.flat_map(|(_, actions)| *actions);
+    let mut all: Vec<_> = actions
+        // Below the pointer lies the palette.
+        .filter(|action| !["palette", "pin", LEAVE].contains(&action.id))
+        .filter_map(|action| Some((action.title.to_owned(), keys.shown(action.id), action.run?(state))))
+        .collect();
+    for tab in &TABS {
+        let command = ViewCommand::ShowTab(tab.id.to_owned()).into();
+        all.push((format!("Reports: {}", tab.title), String::new(), command));
+    }
+    all
 }
 
 /// Keys of an action where nothing else is set.

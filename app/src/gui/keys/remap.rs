@@ -3,19 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Chord, Keys, action_of};
-
-/// A wish to change keys.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Remap {
-    /// One more key for an action, taken from any other action that has it.
-    Assign(&'static str, Chord),
-    /// One key less.
-    Remove(&'static str, Chord),
-    /// The usual keys of an action, taken from any other action that has them.
-    Reset(&'static str),
-    /// The usual keys of all actions.
-    ResetAll,
-}
+use crate::gui::command::Remap;
 
 /// Keys that replace the usual ones, after a change of those that do. What is kept
 /// for actions that this version does not know stays.

@@ -3,8 +3,8 @@
 use analysis::Percent;
 use egui::{RichText, Ui};
 
+use super::context::computing_ui;
 use super::copy::csv_ui;
-use super::dock::computing_ui;
 use super::table::{SortedTable, TableRows, table_ui};
 use crate::gui::AppCommand;
 use crate::gui::jobs::JobAnswer;

@@ -7,7 +7,8 @@ use analysis::{Analysis as _, Unit, measured_range};
 use egui::{Grid, RichText, Role, ScrollArea, Ui, WidgetInfo};
 use trace_model::{Arg, OpId, Picos, SliceId, SliceRef, TraceModel};
 
-use super::dock::{PanelContext, PanelState};
+use super::context::PanelContext;
+use super::dock::PanelState;
 use super::hints::badge;
 use super::histogram::histogram_ui;
 use super::number::number;

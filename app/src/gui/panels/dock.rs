@@ -8,14 +8,13 @@ use egui::{
 use analysis::Analysis as _;
 use analysis::reports::ops::op_stats::Ops;
 
+use super::context::PanelContext;
 use super::tables::{TableBrowser, tables_ui};
 use super::{hints, optree, overview, roofline, scope, steps};
 use crate::gui::AppCommand;
-use crate::gui::reports::ReportJobs;
 use crate::gui::theme::Theme;
+use crate::view::state::ViewCommand;
 use crate::view::state::tabs::{COMPARE, FOUND, MORE, TABS, follows_scope, others, reports_of};
-use crate::view::state::{ViewCommand, ViewState};
-use crate::view::timeline::trace::OpenTrace;
 
 /// What panels remember between frames; nothing that a saved view needs.
 #[derive(Default)]
@@ -40,21 +39,6 @@ impl PanelState {
         self.tables.find(Ops::ID, Ops::ID, name);
         self.trees.leave();
     }
-}
-
-/// Everything that a panel may look at.
-#[derive(Clone, Copy)]
-pub struct PanelContext<'a> {
-    /// The trace.
-    pub trace: &'a OpenTrace,
-    /// What is seen of it.
-    pub state: &'a ViewState,
-    /// What is known of the part of it that is chosen.
-    pub reports: &'a ReportJobs,
-    /// What is known of all of it.
-    pub whole: &'a ReportJobs,
-    /// The open tab, of the two sides that of the one that is drawn.
-    pub tab: &'a str,
 }
 
 /// Draws a tab that is no report of one trace.
@@ -191,12 +175,4 @@ pub fn dock_ui(
         _ => tables_ui(ui, sight, &mut memory.tables, out, &mut view),
     }
     out.extend(view.into_iter().map(AppCommand::from));
-}
-
-/// What is said while a report is on its way.
-pub fn computing_ui(ui: &mut Ui) {
-    ui.horizontal(|ui| {
-        ui.spinner();
-        ui.weak("Computing …");
-    });
 }

@@ -10,11 +10,12 @@ use analysis::hints::{
 use egui::{Color32, Frame, Margin, RichText, Ui};
 use trace_model::{OpId, Picos};
 
-use super::dock::{PanelContext, computing_ui};
+use super::context::{PanelContext, computing_ui};
 use super::number::number;
 use crate::gui::theme::{Theme, readable_on};
 use crate::gui::times::time;
-use crate::render::hints::{doubt, sentence, worth};
+use crate::render::hints::{doubt, worth};
+use crate::render::words::sentence;
 use crate::view::state::{HighlightedLabels, ViewCommand};
 use crate::view::timeline::trace::OpenTrace;
 

@@ -5,8 +5,8 @@ use egui::{
     Window,
 };
 
-use crate::gui::AppCommand;
-use crate::gui::keys::{ACTIONS, Action, Chord, Keys, LEAVE, Remap, can_mean};
+use crate::gui::command::{AppCommand, Remap};
+use crate::gui::keys::{ACTIONS, Action, Chord, Keys, LEAVE, can_mean};
 use crate::gui::settings::Settings;
 use crate::gui::theme::Theme;
 use crate::view::state::{Panel, ViewCommand};

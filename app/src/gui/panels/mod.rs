@@ -2,6 +2,7 @@
 //! widgets; what the user does in it comes back as commands.
 
 pub mod area;
+pub mod context;
 pub mod copy;
 pub mod details;
 pub mod dock;

@@ -4,8 +4,8 @@ use analysis::reports::ops::op_stats::{Ops, OpsReport};
 use egui::{Align2, CursorIcon, FontId, Id, Response, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 use trace_model::{OpId, Picos};
 
+use super::context::{PanelContext, computing_ui};
 use super::copy::{csv_ui, made_row_menu};
-use super::dock::{PanelContext, computing_ui};
 use super::follow::ScrollToSelection;
 use super::number::{fitting, number};
 use crate::gui::AppCommand;

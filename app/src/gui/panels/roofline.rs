@@ -7,7 +7,7 @@ use analysis::{OpGroup, Unit};
 use egui::{Align2, Color32, Rangef, RichText, Ui, Vec2b};
 use egui_plot::{AxisHints, Line, LineStyle, MarkerShape, PlotPoint, Points, Text};
 
-use super::dock::{PanelContext, computing_ui};
+use super::context::{PanelContext, computing_ui};
 use super::number::number;
 use crate::gui::theme::{Theme, small_font};
 use crate::view::panels::roofline::{

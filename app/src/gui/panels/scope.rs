@@ -4,7 +4,7 @@ use analysis::facts::steps::StepsReport;
 use analysis::reports::steps::step_times::Steps;
 use egui::{Button, RichText, Role, Ui, WidgetInfo};
 
-use super::dock::PanelContext;
+use super::context::PanelContext;
 use crate::gui::theme::Theme;
 use crate::gui::times::time;
 use crate::view::state::tabs::{COMPARE, FOUND, follows_scope};

@@ -8,9 +8,9 @@ use egui::{Align2, RichText, Ui};
 use egui_plot::{Bar as PlotBar, BarChart, HLine, LineStyle, Plot, PlotPoint, Text};
 use trace_model::Picos;
 
-use super::dock::{PanelContext, computing_ui};
+use super::context::section_ui;
+use super::context::{PanelContext, computing_ui};
 use super::legend::swatch_ui;
-use super::overview::section_ui;
 use crate::gui::theme::Theme;
 use crate::gui::times::{self, time};
 use crate::view::state::{ReportScope, ViewCommand};

@@ -7,8 +7,8 @@ use analysis::reports::steps::step_times::Steps;
 use analysis::{Cell, Table};
 use egui::{RichText, Ui};
 
+use super::context::{PanelContext, computing_ui};
 use super::copy::csv_ui;
-use super::dock::{PanelContext, computing_ui};
 use super::table::{SortedTable, TableRows, table_ui};
 use crate::gui::AppCommand;
 use crate::gui::reports::title_of;

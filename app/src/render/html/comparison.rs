@@ -8,9 +8,11 @@ use analysis::compare::{
 use analysis::{Percent, Tabular as _, Unit};
 use maud::{Markup, PreEscaped, html};
 
-use super::{failures, gates_section, html_table, marked, pictures, section, source_cell, whole};
+use super::parts::{failures, gates_section, html_table, marked, section, source_cell, whole};
+use super::pictures;
 use crate::number;
-use crate::render::comparison::{ComparedRuns, capitalised};
+use crate::render::comparison::ComparedRuns;
+use crate::render::words::capitalised;
 
 /// Rows of the attribution and of the ops.
 const ROWS: usize = 25;

@@ -2,6 +2,7 @@
 //! Every text that comes from a trace is escaped.
 
 pub mod comparison;
+mod parts;
 mod pictures;
 mod roofline;
 mod style;
@@ -9,20 +10,18 @@ mod style;
 use std::collections::BTreeMap;
 
 use analysis::compare::Summary;
-use analysis::gates::{GateLevel, GatesReport, Status};
 use analysis::reports::summary::targets::TargetColor;
-use analysis::{Cell, Percent, Scope, Table, Unit};
+use analysis::{Percent, Scope, Unit};
 use maud::{Markup, PreEscaped, html};
 use trace_model::{Caveat, Picos, without_number};
 
+use self::parts::{ROWS, failures, gates_section, marked, section, source_cell, whole};
 use crate::number;
-use crate::render::comparison::capitalised;
 use crate::render::hints::worth;
 use crate::render::overview::{KeyFigure, Overview};
+use crate::render::words::capitalised;
 use crate::render::{Document, GatedDocument};
 
-/// Rows of a table of the page.
-const ROWS: usize = 15;
 /// Hints of the page.
 const HINTS: usize = 8;
 
@@ -60,28 +59,6 @@ pub fn page(document: &Document, gated: &GatedDocument) -> String {
     whole(&name, "analyze", &body)
 }
 
-/// A page with its title, and the `command` that has every number.
-fn whole(title: &str, command: &str, body: &Markup) -> String {
-    let page = html! {
-        (PreEscaped("<!doctype html>\n"))
-        html lang="en" {
-            head { (style::head()) title { (title) " · Systole" } }
-            body {
-                main {
-                    (body)
-                    footer.dim { "Systole " (env!("CARGO_PKG_VERSION")) ". Every number: systole " (command) " --format json." }
-                }
-            }
-        }
-    };
-    page.into_string()
-}
-
-/// That times of a side were not measured, where they were not.
-fn marked(side: &str, badge: Option<String>) -> Markup {
-    html! { @if let Some(badge) = badge { p { (side) b.warn { (badge) } ": nothing here was measured" } } }
-}
-
 fn facts(run: &Summary) -> String {
     let device = run.facts.device_type.clone().unwrap_or_else(|| "device".to_owned());
     let steps = run.steps.counted;
@@ -90,49 +67,6 @@ fn facts(run: &Summary) -> String {
         0 => steps,
         devices => format!("{devices} × {device} · {steps}"),
     }
-}
-
-/// Nothing, if there is nothing to show.
-fn section(title: &str, body: &Markup) -> Markup {
-    html! { @if !body.0.is_empty() { "\n" section { h2 { (title) } (body) } } }
-}
-
-/// What failed, above everything else.
-fn failures(report: &GatesReport) -> Markup {
-    let failed: Vec<_> = report.failed().collect();
-    let title = if let [only] = failed[..] { only.name() } else { format!("{} gates", failed.len()) };
-    html! {
-        @if !failed.is_empty() { h1.fail { "✗ Failed: " (title) } }
-        // A message begins with the id of a metric.
-        @for gate in failed { p.fail { (gate.message) } }
-    }
-}
-
-fn gates_section(report: &GatesReport) -> Markup {
-    let word = |status, level| match (status, level) {
-        (Status::Pass, _) => ("pass", "✓ pass"),
-        (Status::Fail, GateLevel::Error) => ("fail", "✗ fail"),
-        (Status::Fail, _) => ("warn", "! warning"),
-        (Status::Inconclusive, _) => ("warn", "? inconclusive"),
-    };
-    let cell = |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.3}"));
-    let rows = report.gates.iter().map(|gate| (gate, word(gate.status, gate.level)));
-    let body = html! {
-        div.scroll {
-            table {
-                tr { th { "Gate" } th.n.wide { "Actual" } th.n.wide { "Baseline" } th { "What" } }
-                @for (gate, (class, word)) in rows {
-                    tr {
-                        td { b class=(class) { (word) } " " (gate.name()) }
-                        td.n.wide { (cell(gate.actual)) }
-                        td.n.wide { (cell(gate.base)) }
-                        td { (gate.message) }
-                    }
-                }
-            }
-        }
-    };
-    section(&capitalised(&report.statement), &body)
 }
 
 fn beside_baseline(gated: &GatedDocument) -> Markup {
@@ -151,29 +85,6 @@ fn beside_baseline(gated: &GatedDocument) -> Markup {
         }
     };
     section("Beside the baseline", &body)
-}
-
-/// Numbers as people read them; what does not fit the width scrolls.
-fn html_table(table: &Table) -> Markup {
-    let is_number = |row: &Vec<Cell>, at| matches!(row.get(at), Some(Cell::Int(_) | Cell::Float(_)));
-    let are_numbers = |at, unit| unit != Unit::None || table.rows.iter().any(|row| is_number(row, at));
-    let columns = table.columns.iter().enumerate();
-    let classes: Vec<_> = columns.map(|(at, column)| are_numbers(at, column.unit).then_some("n")).collect();
-    html! {
-        div.scroll {
-            table {
-                tr { @for (column, class) in table.columns.iter().zip(&classes) { th class=[class] { (column.title) } } }
-                @for row in table.rows.iter().take(ROWS) {
-                    tr {
-                        @for ((cell, column), class) in row.iter().zip(&table.columns).zip(&classes) {
-                            td class=[class] { (number::in_column(cell, column)) }
-                        }
-                    }
-                }
-            }
-        }
-        @if table.rows.len() > ROWS { p.dim { "… " (table.rows.len() - ROWS) " more rows" } }
-    }
 }
 
 /// Headline numbers, and whether they are as they should be, in a word: colour alone says nothing to some readers.
@@ -241,12 +152,6 @@ fn hints(overview: &Overview) -> Markup {
     }
 }
 
-/// The file and line; the whole path where it is pointed at.
-fn source_cell(source: Option<&str>) -> Markup {
-    let source = source.unwrap_or_default();
-    html! { td.dim.wide title=(source) { (source.rsplit(['/', '\\']).next().unwrap_or_default()) } }
-}
-
 /// Ops that differ in their number only.
 struct OpFamily<'a> {
     name: &'a str,
@@ -298,6 +203,7 @@ fn health(overview: &Overview) -> Markup {
 #[cfg(test)]
 mod tests {
     use analysis::compare::{StepFacts, StepSeries};
+    use analysis::gates::GatesReport;
     use analysis::{Options, Scope};
     use trace_model::{GroupKind, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind};
 

@@ -9,8 +9,9 @@ use trace_model::Picos;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::number;
+use crate::render::layout::padded;
 use crate::render::overview::{DeviceBar, DeviceTime, share, sum};
-use crate::render::table::{padded, shortened};
+use crate::render::table::shortened;
 use crate::render::{Document, TextLayout};
 
 /// Before each line.

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use trace_model::{GroupId, LabelId, SliceId, TimeRange, TrackId};
 
-use super::{ReportScope, ViewState};
+use super::ViewState;
+use super::place::Neighbour;
+use super::scope::ReportScope;
 use crate::view::palette::Preset;
 use crate::view::state::TreeItem;
 use crate::view::viewport::Viewport;
@@ -36,19 +38,6 @@ impl ColorBy {
         (Self::Efficiency, "roofline"),
         (Self::Change, "change"),
     ];
-}
-
-/// A neighbour of a slice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Neighbour {
-    /// The one before in its lane.
-    Previous,
-    /// The one after in its lane.
-    Next,
-    /// The one around it.
-    Parent,
-    /// The first one inside it.
-    Child,
 }
 
 /// A part of the window that can be hidden.

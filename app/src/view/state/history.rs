@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use trace_model::TrackId;
 
-use crate::view::state::ViewPlace;
+use super::place::ViewPlace;
 
 /// How many places are kept.
 const KEPT: usize = 100;

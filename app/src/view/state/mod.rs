@@ -7,6 +7,7 @@ mod docks;
 mod history;
 mod item;
 mod navigate;
+mod place;
 mod restore;
 mod scope;
 pub mod tabs;
@@ -15,37 +16,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use trace_model::{GroupId, SliceId, TimeRange, TraceModel, TrackId};
+use trace_model::{GroupId, SliceId, TraceModel, TrackId};
 
-pub use command::{ColorBy, HighlightedLabels, MouseMode, Neighbour, Note, Panel, TimelineLayer, ViewCommand};
+pub use command::{ColorBy, HighlightedLabels, MouseMode, Note, Panel, TimelineLayer, ViewCommand};
 pub use item::TreeItem;
+pub use place::{Neighbour, ViewPlace};
 pub use restore::TraceShape;
 pub use scope::ReportScope;
 
 use crate::view::palette::Preset;
 use crate::view::state::history::{HistoryEntry, ViewHistory};
 use crate::view::viewport::Viewport;
-pub use navigate::first_view;
-use navigate::focused;
+pub use place::first_view;
+use place::focused;
 
 /// Keeps a place in the history.
 type HistoryPush = fn(&mut ViewHistory, HistoryEntry);
 
 /// How much of the view a slice takes when one navigates to it.
 const FOCUS_SPAN: f64 = 2.5;
-
-/// Where one looks: what undo brings back.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ViewPlace {
-    /// Visible part of the time axis.
-    pub time: Viewport,
-    /// Points above the top of the tracks.
-    pub scroll: f32,
-    /// The selected slice.
-    pub selection: Option<SliceId>,
-    /// The marked range.
-    pub mark: Option<TimeRange>,
-}
 
 /// What the user looks at in one trace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,9 +1,10 @@
 //! Where keys and rows lead.
 
-use trace_model::{Picos, SliceId, SliceRef, TimeRange, Timestamp, TraceModel, TrackKind};
+use trace_model::{SliceId, SliceRef, Timestamp, TraceModel};
 
 use std::sync::Arc;
 
+use super::place::focused;
 use super::{FOCUS_SPAN, Neighbour, Note, Panel, ReportScope, ViewCommand, ViewState};
 use crate::view::viewport::Viewport;
 
@@ -84,39 +85,6 @@ impl ViewState {
             self.show_selected(slice, model);
         }
     }
-}
-
-/// The times to show first: those in which devices run ops, where the rest of the trace would leave them little room;
-/// else all of it.
-pub fn first_view(model: &TraceModel) -> Viewport {
-    /// Share of the trace.
-    const LITTLE: f64 = 0.5;
-    let extent = model.extent();
-    let of_devices = device_activity(model).filter(|own| own.dur().ps() as f64 <= LITTLE * extent.dur().ps() as f64);
-    Viewport::fit(of_devices.unwrap_or(extent))
-}
-
-/// From the first op to the end of the last one, on any device.
-fn device_activity(model: &TraceModel) -> Option<TimeRange> {
-    let tracks = model.track_ids().filter(|&track| model.track(track).kind == TrackKind::Ops);
-    // Slices of a lane follow each other.
-    let ranges = tracks.filter_map(|track| {
-        let rows = model.lane_rows(model.lanes(track).first()?);
-        let range = |row| model.slice(SliceId::from_index(row)).range();
-        Some(TimeRange::new(range(rows.start).start, range(rows.end.checked_sub(1)?).end))
-    });
-    ranges.reduce(|a, b| TimeRange::new(a.start.min(b.start), a.end.max(b.end))).filter(|range| !range.is_empty())
-}
-
-/// The slice in the middle of `span` times its own length.
-pub(super) fn focused(model: &TraceModel, slice: SliceId, span: f64) -> Viewport {
-    let range = model.slice(slice).range();
-    if range.is_empty() {
-        // An instant has no length of its own: 1 µs of its surroundings.
-        let half = Picos::from_ps(500_000);
-        return Viewport::of(TimeRange::new(range.start - half, range.start + half));
-    }
-    Viewport::of(range).zoomed(1.0 / span, 0.5)
 }
 
 fn neighbour_of(model: &TraceModel, selected: SliceId, neighbour: Neighbour) -> Option<SliceId> {

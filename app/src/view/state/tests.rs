@@ -1,8 +1,7 @@
 //! Habits, without a window.
 
 use super::*;
-use trace_model::Timestamp;
-use trace_model::{GroupKind, SliceSpec, TraceBuilder, TrackKind};
+use trace_model::{GroupKind, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind};
 
 /// One track: `a` 0..1000 holds `b` 100..200 and `c` 300..400; then `d` 2000..2000.
 fn model() -> TraceModel {

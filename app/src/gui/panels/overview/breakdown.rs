@@ -6,9 +6,9 @@ use analysis::{OpGroup, counted};
 use egui::{Rect, RichText, Sense, Ui, pos2, vec2};
 use trace_model::Picos;
 
-use super::section_ui;
+use crate::gui::panels::context::PanelContext;
+use crate::gui::panels::context::section_ui;
 use crate::gui::panels::copy::text_menu;
-use crate::gui::panels::dock::PanelContext;
 use crate::gui::theme::Theme;
 use crate::gui::times;
 use crate::render::overview::{DeviceBar, share};

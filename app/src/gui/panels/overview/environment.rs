@@ -7,8 +7,8 @@ use analysis::reports::summary::doctor::Doctor;
 use egui::{CollapsingHeader, Grid, RichText, Role, Ui, WidgetInfo};
 use trace_model::{Picos, Severity};
 
-use super::section_ui;
-use crate::gui::panels::dock::PanelContext;
+use crate::gui::panels::context::PanelContext;
+use crate::gui::panels::context::section_ui;
 use crate::gui::panels::hints::{badge, severity_color};
 use crate::gui::panels::number::number;
 use crate::gui::theme::Theme;

@@ -5,9 +5,9 @@ use analysis::reports::summary::targets::{Target, TargetColor};
 use analysis::reports::summary::utilization::Utilization;
 use egui::{Frame, Margin, RichText, Sense, Ui, vec2};
 
-use super::section_ui;
+use crate::gui::panels::context::section_ui;
+use crate::gui::panels::context::{PanelContext, computing_ui};
 use crate::gui::panels::copy::text_menu;
-use crate::gui::panels::dock::{PanelContext, computing_ui};
 use crate::gui::panels::number::number;
 use crate::gui::theme::Theme;
 use crate::gui::timeline::paint::elided;

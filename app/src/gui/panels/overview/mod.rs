@@ -9,7 +9,7 @@ mod top_ops;
 
 use egui::{RichText, Ui};
 
-use super::dock::PanelContext;
+use super::context::{PanelContext, section_ui};
 use super::follow::ScrollToSelection;
 use super::steps;
 use crate::gui::theme::Theme;
@@ -35,17 +35,6 @@ pub fn overview_ui(ui: &mut Ui, sight: PanelContext<'_>, made: &mut OverviewStat
     top_ops::top_ops_ui(ui, sight, &mut made.ops, out);
     environment::environment_ui(ui, sight);
     issues_ui(ui, sight);
-}
-
-/// A heading with the space that it needs, and what is known about it beside it.
-pub fn section_ui(ui: &mut Ui, title: &str, note: &str) {
-    ui.add_space(12.0);
-    ui.horizontal(|ui| {
-        ui.label(RichText::new(title).size(14.0).strong());
-        if !note.is_empty() {
-            ui.add(egui::Label::new(RichText::new(note).small().weak()).truncate());
-        }
-    });
 }
 
 fn issues_ui(ui: &mut Ui, sight: PanelContext<'_>) {

@@ -5,9 +5,9 @@ use analysis::{Analysis as _, Cell, Table, Unit, counted};
 use egui::{Response, RichText, ScrollArea, Sense, Ui, vec2};
 use trace_model::Picos;
 
-use super::section_ui;
+use crate::gui::panels::context::PanelContext;
+use crate::gui::panels::context::section_ui;
 use crate::gui::panels::copy::row_menu;
-use crate::gui::panels::dock::PanelContext;
 use crate::gui::panels::follow::ScrollToSelection;
 use crate::gui::panels::number::{fitting, number};
 use crate::gui::theme::{Theme, small_font};

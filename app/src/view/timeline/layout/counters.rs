@@ -2,7 +2,7 @@
 
 use trace_model::{CounterSeries, Picos, TimeRange};
 
-use super::{LayoutWindow, MIN_WIDTH};
+use super::boxes::{LayoutWindow, MIN_WIDTH};
 use crate::view::state::TreeItem;
 use crate::view::timeline::counter_peaks::CounterPeaks;
 use crate::view::timeline::scene::DrawnTrace;

@@ -7,6 +7,7 @@ use trace_model::LodIndex;
 use super::*;
 use crate::view::state::{ViewCommand, ViewState};
 use crate::view::timeline::tree::TrackTree;
+use crate::view::viewport::Viewport;
 use trace_model::{FlowEnd, GroupKind, Picos, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind};
 
 fn range(start: i64, end: i64) -> TimeRange {

@@ -1,0 +1,93 @@
+//! Text in lines of a terminal.
+
+use analysis::beginning;
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::render::AnsiStyle;
+
+/// Narrower lines hold no word.
+const MIN_LINE: usize = 8;
+
+/// How text is laid out.
+#[derive(Clone, Copy, Debug)]
+pub struct TextLayout {
+    /// Columns of the terminal.
+    pub width: usize,
+    /// Rows of each table; 0 for all.
+    pub top: usize,
+    /// Entries of each list of JSON; 0 for all.
+    pub entries: usize,
+    /// Colours, or none.
+    pub style: AnsiStyle,
+}
+
+impl TextLayout {
+    /// A text in lines of the terminal, each painted and behind `indent` spaces.
+    pub fn lines(&self, indent: usize, text: &str, paint: impl Fn(&str) -> String) -> String {
+        let lines = wrapped(text, self.width.saturating_sub(indent)).into_iter();
+        lines.map(|line| format!("{}{}\n", " ".repeat(indent), paint(&line))).collect()
+    }
+
+    /// A text beside a head of `indent` columns, and below it.
+    pub fn beside(&self, head: &str, indent: usize, text: &str) -> String {
+        let lines = self.lines(indent, text, str::to_owned);
+        lines.get(indent..).map_or_else(String::new, |lines| format!("{head}{lines}"))
+    }
+}
+
+/// With spaces behind it, as wide as `width` columns of a terminal.
+pub fn padded(text: &str, width: usize) -> String {
+    format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
+}
+
+/// Lines of at most `width` columns, broken at spaces and without control characters:
+/// names come from files, and must not steer a terminal. A word that is wider than that is broken, too.
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let is_between = |c: char| c.is_whitespace() || c.is_control();
+    for mut word in text.split(is_between).filter(|word| !word.is_empty()) {
+        match lines.last_mut() {
+            Some(line) if line.width() + 1 + word.width() <= width => {
+                line.push(' ');
+                line.push_str(word);
+                continue;
+            }
+            _ => {}
+        }
+        while word.width() > width.max(MIN_LINE) {
+            let (first, rest) = word.split_at(break_of(word, width.max(MIN_LINE)));
+            lines.push(first.to_owned());
+            word = rest;
+        }
+        lines.push(word.to_owned());
+    }
+    lines
+}
+
+/// Where to break a word that is wider than a line: behind a sign between parts, if there is one in its second half.
+fn break_of(word: &str, width: usize) -> usize {
+    let all = beginning(word, width);
+    let sign = all.rfind(['/', '-', '_', '.', ',', '=', ':']).map(|at| at + 1);
+    sign.filter(|&at| at > all.len() / 2).unwrap_or(all.len()).max(word.chars().next().map_or(1, char::len_utf8))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_wider_than_a_line_are_broken() {
+        assert_eq!(
+            wrapped("a --xla_tpu_enable_async_collective_fusion=true", 20),
+            ["a", "--xla_tpu_enable_", "async_collective_", "fusion=true"]
+        );
+        assert_eq!(wrapped(&"x".repeat(20), 8), ["xxxxxxxx", "xxxxxxxx", "xxxx"]);
+    }
+
+    #[test]
+    fn words_wrap() {
+        assert_eq!(wrapped("one two  three", 7), ["one two", "three"]);
+        assert!(wrapped("", 10).is_empty());
+        assert_eq!(wrapped("a\u{1b}[31mb\u{9b}2J\u{7}", 20), ["a [31mb 2J"]);
+    }
+}

@@ -1,0 +1,137 @@
+//! Tables and texts as GitHub-flavoured Markdown.
+
+use std::fmt::Write as _;
+
+use analysis::{Table, Unit};
+
+use crate::number;
+
+/// GitHub refuses step summaries above 1 MiB, and comments above 64 Ki characters:
+/// what fits the comment fits both.
+pub const MOST_BYTES: usize = 60_000;
+
+/// Adds parts with their titles as long as they fit; names those that do not.
+pub fn within(text: &mut String, parts: impl Iterator<Item = (String, String)>, most: usize) {
+    /// For the names of what does not fit.
+    const ROOM: usize = 2_000;
+    let mut left_out: Vec<String> = Vec::new();
+    for (title, part) in parts {
+        if left_out.is_empty() && text.len() + part.len() + ROOM <= most {
+            text.push_str(&part);
+        } else {
+            left_out.push(title);
+        }
+    }
+    if !left_out.is_empty() {
+        let named: Vec<String> = left_out.iter().take(20).map(|title| escaped(title)).collect();
+        let more = if left_out.len() > named.len() { " …" } else { "" };
+        let _ = write!(
+            text,
+            "\n*{} fit here (comments end at 64 KiB): {}{more}. `--format json` and `-o html=` have all.*\n",
+            match left_out.len() {
+                1 => "1 more table does not".to_owned(),
+                n => format!("{n} more tables do not"),
+            },
+            named.join(", ")
+        );
+    }
+    shorten(text, most);
+}
+
+/// One table with its title.
+pub fn markdown(table: &Table, top: usize) -> String {
+    let shown = if top == 0 { table.rows.len() } else { table.rows.len().min(top) };
+    let mut text = format!("\n## {}\n\n", escaped(&table.title));
+    let titles: Vec<_> = table.columns.iter().map(|column| escaped(&column.heading())).collect();
+    let rules: Vec<_> =
+        table.columns.iter().map(|column| if column.unit == Unit::None { "---" } else { "---:" }).collect();
+    let _ = write!(text, "| {} |\n|{}|\n", titles.join(" | "), rules.join("|"));
+    for row in &table.rows[..shown] {
+        let cells: Vec<_> =
+            row.iter().zip(&table.columns).map(|(cell, column)| escaped(&number::in_column(cell, column))).collect();
+        let _ = writeln!(text, "| {} |", cells.join(" | "));
+    }
+    if shown < table.rows.len() {
+        let _ = writeln!(text, "\n… {} more rows", table.rows.len() - shown);
+    }
+    for note in table.mark().into_iter().chain(table.notes.iter().map(String::as_str)) {
+        let _ = writeln!(text, "\n*{}*", escaped(note));
+    }
+    text
+}
+
+/// Text that stays text, and in one row. What stands between two backticks stays code.
+pub fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, code, after)) = code_span(rest) {
+        escape(&mut out, before);
+        out.push('`');
+        out.push_str(code);
+        out.push('`');
+        rest = after;
+    }
+    escape(&mut out, rest);
+    out
+}
+
+/// The first span of code: what is before it, its text, what comes after. A span is
+/// literal, so that nothing in it can be markup, except for `|`, which ends a cell of a table.
+fn code_span(text: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = text.split_once('`')?;
+    let (code, after) = rest.split_once('`')?;
+    let is_plain = !code.trim().is_empty() && !code.contains(['|', '\n', '\r']) && !before.ends_with('\\');
+    // Two backticks in a row would open another kind of span.
+    (is_plain && !after.starts_with('`')).then_some((before, code, after))
+}
+
+fn escape(out: &mut String, text: &str) {
+    for c in text.chars() {
+        match c {
+            '\n' | '\r' => out.push(' '),
+            '|' | '*' | '_' | '`' | '<' | '[' | '\\' | '#' => {
+                out.push('\\');
+                out.push(c);
+            }
+            _ => out.push(c),
+        }
+    }
+}
+
+/// Cuts what does not fit, and says so.
+pub fn shorten(text: &mut String, most: usize) {
+    const END: &str = "\n\n*(cut here: more than fits)*\n";
+    if text.len() > most {
+        let mut end = most.saturating_sub(END.len());
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        text.truncate(end);
+        text.push_str(END);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_break_the_table() {
+        assert_eq!(escaped("a|b\n<img>"), "a\\|b \\<img>");
+        assert_eq!(escaped("``a`"), "\\`\\`a\\`");
+        assert_eq!(escaped("`a|b` `c"), "\\`a\\|b\\` \\`c");
+    }
+
+    #[test]
+    fn code_stays_code() {
+        assert_eq!(escaped("set `--xla_flag=x*y` or _b_"), "set `--xla_flag=x*y` or \\_b\\_");
+        assert_eq!(escaped("`a` and `<b>`"), "`a` and `<b>`");
+    }
+
+    #[test]
+    fn a_verdict_fits_whatever_it_is_about() {
+        let mut cut = "é".repeat(100_000);
+        shorten(&mut cut, MOST_BYTES);
+        assert!(cut.len() <= MOST_BYTES && cut.ends_with("fits)*\n"));
+    }
+}
