@@ -119,6 +119,11 @@ impl SliceBatch {
         !self.device_starts.is_empty()
     }
 
+    /// Whether no slice lacks the device clock while others have it.
+    pub(crate) fn is_all_clocked(&self) -> bool {
+        self.unclocked.is_empty()
+    }
+
     /// Sets the spans on the device clock, if they become known after the slices; `spans` must have the same length.
     pub fn set_device_clock(&mut self, spans: &[Option<TimeRange>]) {
         if spans.len() != self.len() {
@@ -143,18 +148,20 @@ impl SliceBatch {
     /// Where some slices have the device clock and others do not, places the others by
     /// that clock: as far from the slice before (after, if there is none before) as on
     /// the timeline, and as long, but not into the next slice. One track has one clock, or
-    /// its sums would mix two. `order` is the indices in order of time. Returns the slices
-    /// that were placed.
+    /// its sums would mix two. `order` is the indices in order of time, if that is not their own order. Returns the
+    /// slices that were placed.
     ///
     /// ```text
     /// timeline [a  ]   [b]  [c   ]        b has no clock
     /// device      [a ]   [b][c   ]        as far from a as on the timeline, not into c
     /// ```
-    pub(crate) fn complete_device_clock(&mut self, order: &[u32]) -> Vec<u32> {
+    pub(crate) fn complete_device_clock(&mut self, order: Option<&[u32]>) -> Vec<u32> {
         let unclocked = std::mem::take(&mut self.unclocked);
         if unclocked.is_empty() {
             return Vec::new();
         }
+        let as_they_are: Vec<u32> = if order.is_none() { (0..self.len() as u32).collect() } else { Vec::new() };
+        let order = order.unwrap_or(&as_they_are);
         let is_clocked = |index: u32| {
             let at = unclocked.partition_point(|range| range.end <= index);
             unclocked.get(at).is_none_or(|range| index < range.start)

@@ -40,12 +40,42 @@ impl CompactColumn {
         Self { blocks: Vec::with_capacity(rows / BLOCK), ..Self::default() }
     }
 
+    #[inline]
     pub(crate) fn push(&mut self, value: i64) {
         self.tail.push(value);
         self.len += 1;
         if self.tail.len() == BLOCK {
             self.seal();
         }
+    }
+
+    /// Adds all of `values`.
+    pub(crate) fn extend_from_slice(&mut self, values: &[i64]) {
+        let (first, rest) = values.split_at(values.len().min((BLOCK - self.tail.len()) % BLOCK));
+        first.iter().for_each(|&value| self.push(value));
+        let blocks = rest.chunks_exact(BLOCK);
+        self.tail.extend_from_slice(blocks.remainder());
+        self.len += rest.len();
+        blocks.for_each(|block| self.pack(block));
+    }
+
+    /// All values.
+    pub(crate) fn to_vec(&self) -> Vec<i64> {
+        let mut out = Vec::with_capacity(self.len);
+        for (index, block) in self.blocks.iter().enumerate() {
+            let rows = BLOCK.min(self.len - index * BLOCK);
+            let width = (block.place & 15) as usize;
+            let from = (block.place >> 4) as usize;
+            let bytes = &self.bytes[from..from + rows * width + PADDING];
+            let mask = mask(width);
+            out.extend((0..rows).map(|row| {
+                let mut eight = [0; 8];
+                eight.copy_from_slice(&bytes[row * width..row * width + 8]);
+                block.base.wrapping_add((u64::from_le_bytes(eight) & mask) as i64)
+            }));
+        }
+        out.extend_from_slice(&self.tail);
+        out
     }
 
     pub(crate) fn get(&self, row: usize) -> i64 {
@@ -63,11 +93,33 @@ impl CompactColumn {
         self.len
     }
 
-    /// Adds all of `other`.
+    /// Adds all of `other`. Blocks move as they are if the last block is full.
     pub(crate) fn extend(&mut self, other: &Self) {
-        for row in 0..other.len() {
-            self.push(other.get(row));
+        let whole = other.blocks.len() * BLOCK <= other.len;
+        if !self.tail.is_empty() || !self.len.is_multiple_of(BLOCK) || !whole {
+            self.extend_from_slice(&other.to_vec());
+            return;
         }
+        if !other.blocks.is_empty() {
+            self.bytes.truncate(self.bytes.len().saturating_sub(PADDING));
+            let offset = (self.bytes.len() as u64) << 4;
+            self.blocks
+                .extend(other.blocks.iter().map(|block| PackedBlock { base: block.base, place: block.place + offset }));
+            self.bytes.extend_from_slice(&other.bytes);
+        }
+        self.tail.extend_from_slice(&other.tail);
+        self.len += other.len;
+    }
+
+    /// The smallest and the largest value, or bounds of them. Of no values, the bounds of nothing.
+    pub(crate) fn bounds(&self) -> (i64, i64) {
+        let blocks = self.blocks.iter().map(|block| {
+            let width = (block.place & 15) as usize;
+            let most = i64::try_from(mask(width)).map_or(i64::MAX, |spread| block.base.saturating_add(spread));
+            (block.base, most)
+        });
+        let tail = self.tail.iter().map(|&value| (value, value));
+        blocks.chain(tail).fold((i64::MAX, i64::MIN), |(a, b), (least, most)| (a.min(least), b.max(most)))
     }
 
     /// Adds `value` until there are `len` rows.
@@ -93,18 +145,28 @@ impl CompactColumn {
 
     /// Moves the tail into a block.
     fn seal(&mut self) {
-        let (least, most) = self.tail.iter().fold((i64::MAX, i64::MIN), |(a, b), &v| (a.min(v), b.max(v)));
+        let mut tail = std::mem::take(&mut self.tail);
+        self.pack(&tail);
+        tail.clear();
+        self.tail = tail;
+    }
+
+    /// Adds a block of these values.
+    fn pack(&mut self, values: &[i64]) {
+        let (least, most) = values.iter().fold((i64::MAX, i64::MIN), |(a, b), &v| (a.min(v), b.max(v)));
         // Exact for any two i64: the difference is taken modulo 2^64 and is never negative.
         let spread = most.wrapping_sub(least) as u64;
         let width = (u64::BITS - spread.leading_zeros()).div_ceil(8) as usize;
-        self.bytes.truncate(self.bytes.len().saturating_sub(PADDING));
-        self.blocks.push(PackedBlock { base: least, place: ((self.bytes.len() as u64) << 4) | width as u64 });
-        for &value in &self.tail {
-            let difference = (value.wrapping_sub(least) as u64).to_le_bytes();
-            self.bytes.extend_from_slice(&difference[..width]);
+        let from = self.bytes.len().saturating_sub(PADDING);
+        self.blocks.push(PackedBlock { base: least, place: ((from as u64) << 4) | width as u64 });
+        self.bytes.resize(from + values.len() * width + PADDING, 0);
+        if width > 0 {
+            // Each value is written as eight bytes; the next one overwrites those that it does not need, which are zero.
+            let bytes = &mut self.bytes[from..];
+            for (row, value) in values.iter().enumerate() {
+                bytes[row * width..row * width + 8].copy_from_slice(&value.wrapping_sub(least).to_le_bytes());
+            }
         }
-        self.bytes.resize(self.bytes.len() + PADDING, 0);
-        self.tail.clear();
     }
 }
 
@@ -165,5 +227,29 @@ mod tests {
         both.freeze();
         assert_eq!(both.len(), 402);
         assert_eq!((both.get(199), both.get(200), both.get(399), both.get(401)), (199, 1_000, 1_199, -1));
+    }
+
+    #[test]
+    fn columns_of_any_length_join_whether_blocks_can_move_or_not() {
+        let lens = [0_i64, 1, 127, 128, 129, 255, 256, 300];
+        for (first, second, frozen) in lens.iter().flat_map(|&a| lens.map(|b| (a, b, (a + b) % 2 == 0))) {
+            let value = |i: i64| i * i * if i % 5 == 0 { -1 } else { 1_000_003 };
+            let expected: Vec<i64> = (0..first + second).map(value).collect();
+            let mut other = column((first..first + second).map(value));
+            if frozen {
+                other.freeze();
+            }
+            let mut blocks = column((0..first).map(value));
+            blocks.extend(&other);
+            let mut slices = column((0..first).map(value));
+            slices.extend_from_slice(&other.to_vec());
+            for mut joined in [blocks, slices] {
+                joined.extend_from_slice(&[7]);
+                assert_eq!(joined.len(), expected.len() + 1);
+                joined.freeze();
+                assert_eq!(joined.to_vec().split_last(), Some((&7, &expected[..])), "{first} and {second}");
+                assert!((0..expected.len()).all(|row| joined.get(row) == expected[row]));
+            }
+        }
     }
 }

@@ -108,7 +108,7 @@ pub struct Columns {
     /// Sorted by `from`.
     pub(crate) flows: Vec<Flow>,
     /// Indices into `flows`, sorted by `to`.
-    pub(crate) flows_by_end: Vec<u32>,
+    pub(crate) flows_by_end: OnceLock<Vec<u32>>,
     pub(crate) arg_sources: Vec<Arc<dyn ArgSource>>,
     /// Argument source of track `i`.
     pub(crate) track_args: Vec<Option<u16>>,
@@ -418,8 +418,15 @@ impl Columns {
     }
     /// Flows that end at a slice.
     pub fn flows_to(&self, slice: SliceId) -> impl Iterator<Item = Flow> {
-        let from = self.flows_by_end.partition_point(|&i| self.flows[i as usize].to < slice);
-        self.flows_by_end[from..].iter().map(|&i| self.flows[i as usize]).take_while(move |flow| flow.to == slice)
+        let by_end = self.flows_by_end.get_or_init(|| {
+            // Flows are sorted by their beginning: with equal ends, by their position.
+            let ends = (0_u64..).zip(&self.flows).map(|(position, flow)| u64::from(flow.to.0) << 32 | position);
+            let mut ends: Vec<u64> = ends.collect();
+            ends.sort_unstable();
+            ends.into_iter().map(|end| end as u32).collect()
+        });
+        let from = by_end.partition_point(|&i| self.flows[i as usize].to < slice);
+        by_end[from..].iter().map(|&i| self.flows[i as usize]).take_while(move |flow| flow.to == slice)
     }
 
     /// Memory use by part.

@@ -132,35 +132,60 @@ impl FreeLanes {
     }
 }
 
-/// Parents on another clock, as positions in `order`.
+/// Parents on another clock, as positions.
 ///
 /// Real captures map a few device spans badly onto the timeline (on v6e by 200 ms, so that serial ops seem to overlap),
 /// but the device clock keeps them apart. Lanes follow the timeline, which is what is drawn; parents, and with them
 /// self time, follow the clock that timed the ops.
-pub(crate) fn parents_by(order: &[u32], span: impl Fn(usize) -> (i64, i64)) -> Vec<u32> {
-    let span_at = |position: u32| span(order[position as usize] as usize);
+pub(crate) fn parents_by(starts: &[i64], durs: &[i64]) -> Vec<u32> {
+    let span = |position: usize| (starts[position], starts[position].saturating_add(durs[position]));
     let key = |&position: &u32| {
-        let (start, end) = span_at(position);
+        let (start, end) = span(position as usize);
         (start, std::cmp::Reverse(end), position)
     };
-    let mut sorted: Vec<u32> = (0..order.len() as u32).collect();
-    if !sorted.is_sorted_by_key(key) {
-        sorted.sort_unstable_by_key(key);
+    let in_order = (1..starts.len()).all(|i| {
+        let ((start, end), (next_start, next_end)) = (span(i - 1), span(i));
+        start < next_start || (start == next_start && end >= next_end)
+    });
+    if in_order {
+        return parents_in_order((0..starts.len()).map(span));
     }
-    let nesting = nest(sorted.iter().map(|&position| span_at(position)), false);
-    let mut parents = vec![NO_PARENT; order.len()];
-    for (at, &parent) in nesting.parents.iter().enumerate() {
+    let mut sorted: Vec<u32> = (0..starts.len() as u32).collect();
+    sorted.sort_unstable_by_key(key);
+    let by_rank = parents_in_order(sorted.iter().map(|&position| span(position as usize)));
+    let mut parents = vec![NO_PARENT; starts.len()];
+    for (&position, &parent) in sorted.iter().zip(&by_rank) {
         if parent != NO_PARENT {
-            parents[sorted[at] as usize] = sorted[parent as usize];
+            parents[position as usize] = sorted[parent as usize];
         }
     }
     parents
+}
+
+/// The parents that [`nest`] finds, without lanes.
+fn parents_in_order(spans: impl Iterator<Item = (i64, i64)>) -> Vec<u32> {
+    let mut open: Vec<(i64, u32)> = Vec::new();
+    let parent = |(position, (start, end)): (u32, (i64, i64))| {
+        while open.last().is_some_and(|&(open_end, _)| open_end <= start) {
+            open.pop();
+        }
+        let parent = open.last().filter(|&&(open_end, _)| end <= open_end).map_or(NO_PARENT, |&(_, inner)| inner);
+        open.push((end, position));
+        parent
+    };
+    (0..).zip(spans).map(parent).collect()
 }
 
 /// The rows of a track's slices in the slice table.
 pub(crate) struct TrackRows {
     /// Slices of each depth.
     pub(crate) lane_lens: Vec<u32>,
+    /// Where rows are not positions: there are several lanes.
+    pub(crate) moved: Option<Moved>,
+}
+
+/// Rows that are not positions.
+pub(crate) struct Moved {
     /// Row of each position.
     pub(crate) row_of: Vec<u32>,
     /// Position of each row.
@@ -173,6 +198,9 @@ pub(crate) fn rows_by_depth(depths: &[u32]) -> TrackRows {
     let mut lane_lens = vec![0_u32; lanes];
     for &depth in depths {
         lane_lens[depth as usize] += 1;
+    }
+    if lanes <= 1 {
+        return TrackRows { lane_lens, moved: None };
     }
     let mut next = Vec::with_capacity(lanes);
     let mut first = 0;
@@ -188,17 +216,14 @@ pub(crate) fn rows_by_depth(depths: &[u32]) -> TrackRows {
         row
     });
     let row_of = row_of.collect();
-    TrackRows { lane_lens, row_of, by_row }
+    TrackRows { lane_lens, moved: Some(Moved { row_of, by_row }) }
 }
 
-/// `(parent, child)` of every slice that has a parent, as sorted rows.
-pub(crate) fn children_in_rows(parents: &[u32], row_of: &[u32]) -> Vec<(u32, u32)> {
-    let mut pairs: Vec<_> = parents
-        .iter()
-        .zip(row_of)
-        .filter(|&(&parent, _)| parent != NO_PARENT)
-        .map(|(&parent, &row)| (row_of[parent as usize], row))
-        .collect();
+/// `(parent, child)` of every slice that has a parent, as sorted rows. `row_of` is missing if rows are positions.
+pub(crate) fn children_in_rows(parents: &[u32], row_of: Option<&[u32]>) -> Vec<(u32, u32)> {
+    let row = |position: u32| row_of.map_or(position, |rows| rows[position as usize]);
+    let with_parent = (0..).zip(parents).filter(|&(_, &parent)| parent != NO_PARENT);
+    let mut pairs: Vec<_> = with_parent.map(|(position, &parent)| (row(parent), row(position))).collect();
     pairs.sort_unstable();
     pairs
 }
@@ -244,13 +269,11 @@ mod tests {
         let (timeline, device) = ([(0, 100), (50, 120), (60, 70)], [(0, 50), (50, 120), (60, 70)]);
         let lanes = nest(timeline.into_iter(), false);
         assert_eq!((lanes.depths, lanes.parents), (vec![0, 1, 2], vec![NO_PARENT, NO_PARENT, 1]));
-        let order = [0, 1, 2];
-        assert_eq!(parents_by(&order, |i| device[i]), [NO_PARENT, NO_PARENT, 1]);
-        let inside = [(0, 50), (10, 20), (60, 70)];
-        assert_eq!(parents_by(&order, |i| inside[i]), [NO_PARENT, 0, NO_PARENT]);
+        let by_device = |spans: [(i64, i64); 3]| parents_by(&spans.map(|(a, _)| a), &spans.map(|(a, b)| b - a));
+        assert_eq!(by_device(device), [NO_PARENT, NO_PARENT, 1]);
+        assert_eq!(by_device([(0, 50), (10, 20), (60, 70)]), [NO_PARENT, 0, NO_PARENT]);
         // The device's order need not be that of the timeline.
-        let swapped = [(10, 20), (0, 50), (60, 70)];
-        assert_eq!(parents_by(&order, |i| swapped[i]), [1, NO_PARENT, NO_PARENT]);
+        assert_eq!(by_device([(10, 20), (0, 50), (60, 70)]), [1, NO_PARENT, NO_PARENT]);
     }
 
     #[test]

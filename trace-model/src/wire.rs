@@ -28,19 +28,49 @@ pub struct BrokenMessage {
     pub why: &'static str,
 }
 
+/// Tags, as [`WireCursor::tag`] returns them.
+pub mod tag {
+    /// Tag of the field `number` if its value is a varint.
+    pub const fn varint(number: u64) -> u64 {
+        number << 3
+    }
+
+    /// Tag of the field `number` if its value takes eight bytes.
+    pub const fn fixed64(number: u64) -> u64 {
+        number << 3 | 1
+    }
+
+    /// Tag of the field `number` if its value is a string, a byte array or a message.
+    pub const fn bytes(number: u64) -> u64 {
+        number << 3 | 2
+    }
+}
+
+/// The number of the field that has this tag, which begins at `at`.
+#[inline]
+fn field_number(tag: u64, at: usize) -> Result<u32, BrokenMessage> {
+    match u32::try_from(tag >> 3) {
+        Ok(number) if number != 0 && number < 1 << 29 => Ok(number),
+        _ => Err(BrokenMessage { at, why: "a field number out of range" }),
+    }
+}
+
 /// Walks the fields of one message.
 #[derive(Clone, Debug)]
 pub struct WireCursor<'a> {
-    /// The file up to the end of the message.
-    bytes: &'a [u8],
+    /// The whole file: what follows the message lets its last numbers be read as a word, too.
+    file: &'a [u8],
     at: usize,
+    /// End of the message, within the file.
+    end: usize,
 }
 
 impl<'a> WireCursor<'a> {
     /// The message at `range` of `file`; a range outside the file is empty.
+    #[inline]
     pub fn new(file: &'a [u8], range: Range<usize>) -> Self {
-        let bytes = file.get(..range.end).unwrap_or_default();
-        Self { bytes, at: range.start.min(bytes.len()) }
+        let end = if range.end <= file.len() { range.end } else { 0 };
+        Self { file, at: range.start.min(end), end }
     }
 
     /// Offset of the next field.
@@ -56,16 +86,48 @@ impl<'a> WireCursor<'a> {
     #[inline]
     #[expect(clippy::should_implement_trait, reason = "no iterator: after damage there is nothing more to read")]
     pub fn next(&mut self) -> Result<Option<(u32, WireValue)>, BrokenMessage> {
-        if self.at >= self.bytes.len() {
-            return Ok(None);
-        }
-        let tag_at = self.at;
-        let tag = self.varint()?;
-        let number = u32::try_from(tag >> 3).unwrap_or(0);
-        if number == 0 || number >= 1 << 29 {
-            return Err(BrokenMessage { at: tag_at, why: "a field number out of range" });
-        }
-        let value = match tag & 7 {
+        let at = self.at;
+        let Some(tag) = self.tag()? else { return Ok(None) };
+        self.field(tag, at).map(Some)
+    }
+
+    /// The next tag: eight times the number of the field, plus the wire type of its value. `None` at the end of the
+    /// message.
+    ///
+    /// Readers of the many small messages of a line compare tags with [`tag`] constants, and leave all others to
+    /// [`Self::skip_value`]: a third of the instructions of [`Self::next`].
+    ///
+    /// # Errors
+    ///
+    /// The tag is cut off.
+    #[inline]
+    pub fn tag(&mut self) -> Result<Option<u64>, BrokenMessage> {
+        if self.at >= self.end { Ok(None) } else { self.varint().map(Some) }
+    }
+
+    /// Skips the value of a field that has this `tag`, which begins at `tag_at`.
+    ///
+    /// # Errors
+    ///
+    /// The tag or the value is damaged or cut off.
+    #[inline(never)]
+    pub fn skip_value(&mut self, tag: u64, tag_at: usize) -> Result<(), BrokenMessage> {
+        self.field(tag, tag_at).map(|_| ())
+    }
+
+    /// Number and value of the field that has this `tag`, which begins at `tag_at`.
+    ///
+    /// # Errors
+    ///
+    /// The tag or the value is damaged or cut off.
+    #[inline]
+    pub fn field(&mut self, tag: u64, tag_at: usize) -> Result<(u32, WireValue), BrokenMessage> {
+        Ok((field_number(tag, tag_at)?, self.value(tag, tag_at)?))
+    }
+
+    #[inline]
+    fn value(&mut self, tag: u64, tag_at: usize) -> Result<WireValue, BrokenMessage> {
+        Ok(match tag & 7 {
             0 => WireValue::Varint(self.varint()?),
             1 => WireValue::Fixed64(self.fixed64()?),
             2 => WireValue::Bytes(self.length_delimited()?),
@@ -74,8 +136,7 @@ impl<'a> WireCursor<'a> {
                 WireValue::Fixed32
             }
             _ => return Err(BrokenMessage { at: tag_at, why: "a field of no known type" }),
-        };
-        Ok(Some((number, value)))
+        })
     }
 
     /// A base-128 varint.
@@ -85,8 +146,8 @@ impl<'a> WireCursor<'a> {
     /// The number is cut off, or longer than ten bytes.
     #[inline]
     pub fn varint(&mut self) -> Result<u64, BrokenMessage> {
-        match self.bytes.get(self.at) {
-            Some(&byte) if byte < 0x80 => {
+        match self.file.get(self.at) {
+            Some(&byte) if byte < 0x80 && self.at < self.end => {
                 self.at += 1;
                 Ok(u64::from(byte))
             }
@@ -94,9 +155,32 @@ impl<'a> WireCursor<'a> {
         }
     }
 
+    /// Numbers of up to eight bytes, all but a few, are read as one word: the first byte without its top bit ends the
+    /// number, and three steps push the groups of seven bits together.
+    #[inline]
     fn long_varint(&mut self) -> Result<u64, BrokenMessage> {
+        const TOP_BITS: u64 = 0x8080_8080_8080_8080;
+        let Some(word) = self.file.get(self.at..).and_then(|rest| rest.first_chunk::<8>()) else {
+            return self.any_varint();
+        };
+        let word = u64::from_le_bytes(*word);
+        let ends = !word & TOP_BITS;
+        let bits = ends.trailing_zeros() + 1;
+        if ends == 0 || self.at + bits as usize / 8 > self.end {
+            return self.any_varint();
+        }
+        let word = word & (u64::MAX >> (64 - bits)) & !TOP_BITS;
+        let word = (word & 0x007f_007f_007f_007f) | ((word & 0x7f00_7f00_7f00_7f00) >> 1);
+        let word = (word & 0x0000_3fff_0000_3fff) | ((word & 0x3fff_0000_3fff_0000) >> 2);
+        let word = (word & 0x0fff_ffff) | ((word & 0x0fff_ffff_0000_0000) >> 4);
+        self.at += bits as usize / 8;
+        Ok(word)
+    }
+
+    #[cold]
+    fn any_varint(&mut self) -> Result<u64, BrokenMessage> {
         let mut value = 0_u64;
-        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let rest = self.file.get(self.at..self.end).unwrap_or_default();
         for (i, &byte) in rest.iter().take(10).enumerate() {
             value |= u64::from(byte & 0x7f) << (7 * i);
             if byte < 0x80 {
@@ -107,6 +191,19 @@ impl<'a> WireCursor<'a> {
         let why =
             if rest.len() < 10 { "the file or a message ends inside a number" } else { "a number that never ends" };
         Err(BrokenMessage { at: self.at, why })
+    }
+
+    /// Eight bytes: a double.
+    ///
+    /// # Errors
+    ///
+    /// The message ends before them.
+    #[inline]
+    pub fn fixed64(&mut self) -> Result<u64, BrokenMessage> {
+        let at = self.at;
+        self.skip(8)?;
+        let bytes = self.file.get(at..).and_then(|rest| rest.first_chunk::<8>());
+        Ok(bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes)))
     }
 
     /// The range of a length-delimited string, byte array or message.
@@ -120,7 +217,7 @@ impl<'a> WireCursor<'a> {
         let len = self.varint()?;
         let start = self.at;
         let end = usize::try_from(len).ok().and_then(|len| start.checked_add(len));
-        match end.filter(|&end| end <= self.bytes.len()) {
+        match end.filter(|&end| end <= self.end) {
             Some(end) => {
                 self.at = end;
                 Ok(start..end)
@@ -129,15 +226,8 @@ impl<'a> WireCursor<'a> {
         }
     }
 
-    fn fixed64(&mut self) -> Result<u64, BrokenMessage> {
-        let at = self.at;
-        self.skip(8)?;
-        let bytes = self.bytes.get(at..).and_then(|rest| rest.first_chunk::<8>());
-        Ok(bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes)))
-    }
-
     fn skip(&mut self, len: usize) -> Result<(), BrokenMessage> {
-        match self.at.checked_add(len).filter(|&end| end <= self.bytes.len()) {
+        match self.at.checked_add(len).filter(|&end| end <= self.end) {
             Some(end) => {
                 self.at = end;
                 Ok(())
@@ -177,6 +267,62 @@ mod tests {
         bytes.extend([0xff; 9]);
         bytes.push(1);
         assert_eq!(all(&bytes).unwrap(), [(1, WireValue::Varint(u64::MAX))]);
+        for shift in 0..64 {
+            for value in [1_u64 << shift, (1 << shift) - 1, u64::MAX >> shift, 0x5555_5555_5555_5555 >> shift] {
+                let mut bytes = vec![0x08];
+                let mut rest = value;
+                while rest >= 0x80 {
+                    bytes.push(rest as u8 | 0x80);
+                    rest >>= 7;
+                }
+                bytes.push(rest as u8);
+                // Near the end of the file numbers are read byte by byte, elsewhere as a word.
+                assert_eq!(all(&bytes).unwrap(), [(1, WireValue::Varint(value))]);
+                bytes.extend([0x10; 10]);
+                assert_eq!(all(&bytes).unwrap()[0], (1, WireValue::Varint(value)));
+            }
+        }
+        // Longer than it needs to be, which is allowed.
+        let padded = [0x08, 0x81, 0x80, 0x80, 0x00, 0x10, 1, 0x10, 1, 0x10, 1];
+        assert_eq!(all(&padded).unwrap()[0], (1, WireValue::Varint(1)));
+    }
+
+    #[test]
+    fn nothing_is_read_behind_a_message() {
+        let file = [0x08, 0x96, 0x81, 0x01, 0x21, 1, 2, 3, 4, 5, 6, 7, 8, 0x12, 2, b'h', b'i', 0, 0, 0, 0];
+        let last = |end: usize| {
+            let mut cursor = WireCursor::new(&file, 0..end);
+            loop {
+                match cursor.next() {
+                    Ok(Some(_)) => {}
+                    Ok(None) => return None,
+                    Err(broken) => return Some(broken.at),
+                }
+            }
+        };
+        let found: Vec<_> = (0..=17).map(last).collect();
+        let (whole, number, double, text) = (None, Some(1), Some(5), Some(14));
+        let mut expected = vec![whole, number, number, number, whole];
+        expected.extend([double; 8]);
+        expected.extend([whole, text, text, text, whole]);
+        assert_eq!(found, expected);
+        assert_eq!(last(99), None);
+    }
+
+    #[test]
+    fn tags_tell_number_and_type() {
+        let mut bytes = vec![0x08, 0x96, 0x01, 0x12, 2, b'h', b'i', 0x1d, 1, 2, 3, 4, 0x21];
+        bytes.extend(1.5_f64.to_le_bytes());
+        bytes.extend([0x0b]);
+        let mut cursor = WireCursor::new(&bytes, 0..bytes.len());
+        assert_eq!((cursor.tag(), cursor.varint()), (Ok(Some(tag::varint(1))), Ok(150)));
+        assert_eq!((cursor.tag(), cursor.length_delimited()), (Ok(Some(tag::bytes(2))), Ok(5..7)));
+        assert_eq!((cursor.tag(), cursor.skip_value(0x1d, 7)), (Ok(Some(0x1d)), Ok(())));
+        assert_eq!((cursor.tag(), cursor.fixed64()), (Ok(Some(tag::fixed64(4))), Ok(1.5_f64.to_bits())));
+        assert_eq!(cursor.tag(), Ok(Some(0x0b)));
+        assert_eq!(cursor.skip_value(0x0b, 21).unwrap_err().at, 21);
+        assert_eq!(cursor.tag(), Ok(None));
+        assert_eq!(cursor.skip_value(0, 3).unwrap_err(), BrokenMessage { at: 3, why: "a field number out of range" });
     }
 
     #[test]

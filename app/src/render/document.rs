@@ -155,7 +155,7 @@ impl InputFile {
 fn fingerprint(path: &Path) -> io::Result<String> {
     let mut file = File::open(path)?;
     let mut hash = Sha256::new();
-    let mut buffer = vec![0; 1 << 20];
+    let mut buffer = vec![0; 128 << 10];
     loop {
         match file.read(&mut buffer)? {
             0 => break,

@@ -98,7 +98,7 @@ pub fn document(document: &Document, top: usize) -> serde_json::Result<String> {
     let written = WrittenReport {
         schema: SCHEMA,
         tool: ToolVersion::THIS,
-        input: document.inputs(),
+        input: inputs(document),
         scope: document.scope,
         options: document.session.options(),
         trace: TraceSize {
@@ -138,6 +138,16 @@ pub fn document(document: &Document, top: usize) -> serde_json::Result<String> {
     };
     cuts.sort_by_key(place);
     end(text, &cuts, after)
+}
+
+/// The files of a document. Their fingerprints are computed beside its reports, which are needed next.
+fn inputs(document: &Document) -> Vec<InputFile> {
+    std::thread::scope(|scope| {
+        let name = "fingerprints".to_owned();
+        let inputs = std::thread::Builder::new().name(name).spawn_scoped(scope, || document.inputs());
+        document.sections();
+        inputs.ok().and_then(|inputs| inputs.join().ok()).unwrap_or_else(|| document.inputs())
+    })
 }
 
 /// What follows the name of the field that says whether lists were cut, where nothing is known of it yet.

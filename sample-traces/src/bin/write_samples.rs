@@ -4,13 +4,22 @@
 //! cargo run -p sample-traces --bin write_samples                     the checked-in samples
 //! cargo run -p sample-traces --bin write_samples -- DIRECTORY        the same, elsewhere
 //! cargo run --release -p sample-traces --bin write_samples -- --big SLICES TRACKS FILE.xplane.pb
+//! cargo run --release -p sample-traces --bin write_samples -- --capture EVENTS FILE.xplane.pb
 //! ```
+//!
+//! `--big` writes plain slices, `--capture` a training run with the compiler's facts of its ops and its programs; it
+//! needs little memory, however many events there are.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs, io};
 
 use sample_traces::big::{BigSpec, big_xspace};
+use sample_traces::synthetic::{SyntheticRun, TrainingSpec};
+use sample_traces::write::write_xspace;
+
+const USAGE: &str =
+    "usage: write_samples [DIRECTORY | --big SLICES TRACKS FILE.xplane.pb | --capture EVENTS FILE.xplane.pb]";
 
 fn main() -> ExitCode {
     let args: Vec<String> = env::args().skip(1).collect();
@@ -18,7 +27,8 @@ fn main() -> ExitCode {
         [] => write_samples(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/samples")),
         [directory] if !directory.starts_with('-') => write_samples(Path::new(directory)),
         ["--big", slices, tracks, file] => write_big(slices, tracks, file),
-        _ => Err(io::Error::other("usage: write_samples [DIRECTORY | --big SLICES TRACKS FILE.xplane.pb]")),
+        ["--capture", events, file] => write_capture(events, file),
+        _ => Err(io::Error::other(USAGE)),
     };
     match outcome {
         Ok(written) => {
@@ -51,6 +61,14 @@ fn write_big(slices: &str, tracks: &str, file: &str) -> io::Result<Vec<(PathBuf,
     let bytes = big_xspace(BigSpec { slices, tracks });
     fs::write(file, &bytes)?;
     Ok(vec![(PathBuf::from(file), bytes.len())])
+}
+
+fn write_capture(events: &str, file: &str) -> io::Result<Vec<(PathBuf, usize)>> {
+    let spec = TrainingSpec::of_device_events(events.parse().map_err(io::Error::other)?);
+    let mut out = io::BufWriter::new(fs::File::create(file)?);
+    write_xspace("synthetic", SyntheticRun::new(spec).planes(), &mut out)?;
+    let written = out.into_inner().map_err(io::IntoInnerError::into_error)?.metadata()?.len();
+    Ok(vec![(PathBuf::from(file), written as usize)])
 }
 
 #[expect(clippy::print_stdout, reason = "a command-line tool talks to its user")]

@@ -26,7 +26,7 @@ pub use program::SyntheticProgram;
 pub use schedule::{ScheduleSums, ScheduledExecution, ScheduledTransfer, SyntheticSchedule};
 pub use spec::{AsyncLine, TrainingSpec};
 
-use crate::session::SampleSession;
+use crate::session::{SamplePlane, SampleSession};
 
 /// Said in every place that has room for it.
 const REMARK: &str = "synthetic: computed by sample-traces, not measured";
@@ -75,12 +75,16 @@ impl SyntheticRun {
         self.steps.last().map_or(0, |last| last.end) + TAIL_PS
     }
 
+    /// The planes of the capture, made one at a time: those of a large run do not fit into memory together.
+    pub fn planes(&self) -> impl Iterator<Item = SamplePlane> {
+        let devices = (0..self.spec.devices()).map(|ordinal| device::device_plane(self, ordinal));
+        devices
+            .chain([host::metadata_plane, host::host_plane, host::environment_plane].into_iter().map(|make| make(self)))
+    }
+
     /// The capture of the run.
     pub fn session(&self) -> SampleSession {
-        let mut planes: Vec<_> = (0..self.spec.devices()).map(|ordinal| device::device_plane(self, ordinal)).collect();
-        planes.push(host::metadata_plane(self));
-        planes.push(host::host_plane(self));
-        planes.push(host::environment_plane(self));
+        let planes = self.planes().collect();
         SampleSession { host: "synthetic".to_owned(), remark: REMARK.to_owned(), planes }
     }
 }

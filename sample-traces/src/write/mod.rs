@@ -7,7 +7,7 @@ mod xspace;
 use std::io::Write as _;
 
 pub use trace_json::trace_json;
-pub use xspace::xspace_bytes;
+pub use xspace::{write_xspace, xspace_bytes};
 
 /// `bytes` packed with gzip, without a date.
 ///

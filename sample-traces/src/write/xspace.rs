@@ -4,6 +4,7 @@
 //! <https://github.com/google/tsl/blob/main/tsl/profiler/protobuf/xplane.proto>.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
 
 use super::wire::ProtoMessage;
 use crate::session::{SampleLine, SamplePlane, SampleSession, SampleStat, SampleValue};
@@ -16,6 +17,23 @@ pub fn xspace_bytes(session: &SampleSession) -> Vec<u8> {
     }
     space.text(4, &session.host);
     space.into_bytes()
+}
+
+/// Writes an `*.xplane.pb` file of any size, holding one plane at a time.
+///
+/// # Errors
+///
+/// `out` cannot be written.
+pub fn write_xspace(host: &str, planes: impl Iterator<Item = SamplePlane>, out: &mut impl Write) -> io::Result<()> {
+    for plane in planes {
+        let mut space = ProtoMessage::default();
+        space.message(1, |out| write_plane(&plane, out));
+        drop(plane);
+        out.write_all(&space.into_bytes())?;
+    }
+    let mut end = ProtoMessage::default();
+    end.text(4, host);
+    out.write_all(&end.into_bytes())
 }
 
 /// Numbers of the stat names (and shared strings) of one plane.

@@ -9,7 +9,7 @@ use std::path::Path;
 use sample_traces::big::{BigSpec, big_model, big_xspace};
 use sample_traces::session::{SampleSession, SampleValue};
 use sample_traces::synthetic::{SyntheticRun, TrainingSpec};
-use sample_traces::write::{gzip, trace_json, xspace_bytes};
+use sample_traces::write::{gzip, trace_json, write_xspace, xspace_bytes};
 use sample_traces::{sample_files, sample_specs};
 use trace_model::{IssueKind, TraceModel};
 
@@ -230,4 +230,20 @@ fn a_large_trace_is_the_same_by_way_of_a_file() {
     assert_eq!(read.len(), direct.len());
     let differs = read.iter().zip(&direct).find(|(a, b)| a != b);
     assert_eq!(differs, None);
+}
+
+#[test]
+fn a_large_capture_is_written_plane_by_plane_and_has_the_events_that_were_asked_for() {
+    for wanted in [2_000, 600_000] {
+        let run = SyntheticRun::new(TrainingSpec::of_device_events(wanted));
+        let mut bytes = Vec::new();
+        write_xspace("synthetic", run.planes(), &mut bytes).unwrap();
+        let source = importers::InputSource::from_bytes("big.xplane.pb", bytes).unwrap();
+        let model = importers::import(&source, &importers::Progress::new()).unwrap();
+        let cores = model.tensor_cores();
+        let on_devices = |track: &trace_model::TrackId| cores.contains(&model.track(*track).group);
+        let events: usize = model.track_ids().filter(on_devices).map(|track| model.slices_on(track).count()).sum();
+        assert!(events as f64 > 0.8 * wanted as f64 && (events as f64) < 1.3 * wanted as f64, "{events} of {wanted}");
+        assert!(model.ops().len() > 100 && model.programs().iter().all(|program| program.hlo.is_some()));
+    }
 }

@@ -1,5 +1,7 @@
 //! Converts flows of the builder to rows of the model.
 
+use rayon::slice::ParallelSliceMut as _;
+
 use super::track::NO_ROW;
 use crate::builder::{FlowEnd, PendingFlows, SliceKey};
 use crate::flow::Flow;
@@ -27,13 +29,11 @@ pub(super) fn link(model: &mut Columns, flows: PendingFlows, rows_of: RowsOf, sh
     }
     drop(rows_of);
     model.log = log;
-    linked.sort_unstable();
+    // One comparison of a word decides nearly always.
+    linked.par_sort_unstable_by_key(|flow| (u64::from(flow.from.0) << 32 | u64::from(flow.to.0), flow.id));
     linked.dedup();
     linked.shrink_to_fit();
-    let mut by_end: Vec<u32> = (0..linked.len() as u32).collect();
-    by_end.sort_unstable_by_key(|&i| (linked[i as usize].to, linked[i as usize].from, i));
     model.flows = linked;
-    model.flows_by_end = by_end;
 }
 
 fn pair(from: Option<SliceId>, to: Option<SliceId>, id: u64, log: &mut ImportLog) -> Option<Flow> {

@@ -79,14 +79,14 @@ impl MergedTracks {
         self.track_args.push(track.arg_source);
 
         let table = &mut self.table;
-        table.durs.extend(&track.durs);
-        table.child_durs.extend(&track.child_durs);
+        table.durs.extend_from_slice(&track.durs);
+        table.child_durs.extend_from_slice(&track.child_durs);
         table.starts.extend_from_slice(&track.starts);
         table.labels.extend_from_slice(&track.labels);
         table.parents.extend(track.parents.iter().map(|&p| if p == NO_PARENT { p } else { p + base }));
-        if track.args.len() > 0 {
+        if !track.args.is_empty() {
             table.args.resize(base as usize, NO_ARGS);
-            table.args.extend(&track.args);
+            table.args.extend_from_slice(&track.args);
         }
         if let Some((clock_base, start_minus_base, dur_minus_timeline)) = track.device {
             let rows = base..base + n as u32;

@@ -6,6 +6,7 @@
 
 mod flows;
 mod merge;
+mod ordered;
 mod plausible;
 mod track;
 
@@ -60,7 +61,7 @@ pub(crate) fn finish(mut builder: TraceBuilder) -> TraceModel {
         counters,
         aggregates: builder.aggregates,
         flows: Vec::new(),
-        flows_by_end: Vec::new(),
+        flows_by_end: OnceLock::new(),
         arg_sources: builder.arg_sources,
         track_args,
         log: builder.log,
@@ -85,19 +86,24 @@ fn finish_tracks(builder: &mut TraceBuilder, shifts: &[i64], plausible: &[TimeRa
     });
 
     let mut merged = MergedTracks::with_capacity(rows, has_args);
+    let mut finished: Vec<FinishedTrack> = Vec::new();
     loop {
         let wave = next_wave(&mut jobs);
-        if wave.is_empty() {
+        if wave.is_empty() && finished.is_empty() {
             return merged;
         }
-        let finished: Vec<FinishedTrack> = wave.into_par_iter().map(|(batch, job)| finish_track(batch, &job)).collect();
-        for track in finished {
-            let id = TrackId(merged.track_lanes.len() as u32);
-            merged.append(id, track, &mut builder.log, |row_label| {
-                let label = builder.labels.get(row_label as usize).copied();
-                label.map_or("", |label| builder.strings.get(label.name)).to_owned()
-            });
-        }
+        // While some tracks are finished, those before them move into the table.
+        let finish = || wave.into_par_iter().map(|(batch, job)| finish_track(batch, &job)).collect();
+        let merge = || {
+            for track in finished {
+                let id = TrackId(merged.track_lanes.len() as u32);
+                merged.append(id, track, &mut builder.log, |row_label| {
+                    let label = builder.labels.get(row_label as usize).copied();
+                    label.map_or("", |label| builder.strings.get(label.name)).to_owned()
+                });
+            }
+        };
+        (finished, ()) = rayon::join(finish, merge);
     }
 }
 

@@ -11,6 +11,7 @@
 
 use crate::batch::SliceBatch;
 use crate::builder::{CounterBuilder, TraceBuilder};
+use crate::compact::CompactColumn;
 use crate::import_log::{ImportLog, IssueKind};
 use crate::time::{PS_PER_S, Picos, TimeRange, Timestamp};
 
@@ -53,11 +54,26 @@ fn around_median(mut starts: Vec<i64>) -> Option<TimeRange> {
 pub(super) fn impossible(batch: &SliceBatch, plausible: TimeRange) -> Vec<u32> {
     let sample = (0..batch.len() as u32).step_by(batch.len() / SAMPLED + 1);
     let timed = around_median(sample.filter_map(|i| Some(batch.device_range(i)?.start.ps())).collect());
+    if all_plausible(batch, plausible, timed) {
+        return Vec::new();
+    }
     let is_impossible = |&i: &u32| {
         let by_device = timed.zip(batch.device_range(i)).is_some_and(|(timed, range)| !timed.encloses(range));
         by_device || !plausible.encloses(batch.range(i))
     };
     (0..batch.len() as u32).filter(is_impossible).collect()
+}
+
+/// Whether no slice is impossible, as told by the extremes of all times: `false` where that is not certain.
+fn all_plausible(batch: &SliceBatch, plausible: TimeRange, timed: Option<TimeRange>) -> bool {
+    let fits = |starts: &[i64], durs: &CompactColumn, within: TimeRange| {
+        let (least, most) = starts.iter().fold((i64::MAX, i64::MIN), |(a, b), &v| (a.min(v), b.max(v)));
+        let (shortest, longest) = durs.bounds();
+        let end = Timestamp::from_ps(most.saturating_add(longest));
+        starts.is_empty() || (shortest >= 0 && within.start.ps() <= least && end <= within.end)
+    };
+    fits(&batch.starts, &batch.durs, plausible)
+        && timed.is_none_or(|timed| fits(&batch.device_starts, &batch.device_durs, timed) && batch.is_all_clocked())
 }
 
 /// The counter without samples at implausible times.

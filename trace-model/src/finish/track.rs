@@ -1,16 +1,14 @@
 //! Finishes one track: sorts its slices into rows, with parents and self times.
 
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::attrs::SliceAttr;
-use crate::batch::SliceBatch;
 use crate::builder::TrackBuilder;
 use crate::compact::CompactColumn;
-use crate::nesting::{NO_PARENT, Nesting, TrackRows, children_in_rows, nest, parents_by, rows_by_depth};
-use crate::slices::NO_ARGS;
+use crate::nesting::{Moved, NO_PARENT, Nesting, TrackRows, children_in_rows, nest, parents_by, rows_by_depth};
 use crate::time::TimeRange;
 
+use super::ordered::{Ordered, gathered};
 use super::plausible;
 
 /// Stands for the row of a slice that was dropped.
@@ -32,11 +30,12 @@ pub(super) struct TrackJob {
 #[derive(Default)]
 pub(super) struct FinishedTrack {
     pub(super) starts: Vec<i64>,
-    pub(super) durs: CompactColumn,
-    pub(super) child_durs: CompactColumn,
+    pub(super) durs: Vec<i64>,
+    pub(super) child_durs: Vec<i64>,
     pub(super) labels: Vec<u32>,
     pub(super) parents: Vec<u32>,
-    pub(super) args: CompactColumn,
+    /// Empty if no slice has arguments.
+    pub(super) args: Vec<i64>,
     pub(super) device: Option<(i64, CompactColumn, CompactColumn)>,
     pub(super) attrs: BTreeMap<SliceAttr, Vec<(u32, i64)>>,
     /// Slices of each depth.
@@ -72,125 +71,79 @@ pub(super) fn finish_track(mut track: TrackBuilder, job: &TrackJob) -> FinishedT
             *start = start.saturating_add(job.shift);
         }
     }
-    let order = time_order(&batch, &impossible);
-    let placed_by_device = batch.complete_device_clock(&order);
-    let placed_by_device = placed_by_device.iter().map(|&i| (batch.labels[i as usize], batch.starts[i as usize]));
-    let placed_by_device = placed_by_device.collect();
-    let end = |i: usize| batch.starts[i].saturating_add(batch.durs.get(i));
-    let Nesting { depths, parents, spilled } =
-        nest(order.iter().map(|&i| (batch.starts[i as usize], end(i as usize))), job.free);
-    let TrackRows { lane_lens, row_of, by_row } = rows_by_depth(&depths);
+    let slices = Ordered::new(&mut batch, &impossible);
+    let placed = slices.placed.iter().map(|&i| (slices.labels[i as usize], slices.starts[i as usize])).collect();
+    let Nesting { depths, parents, spilled } = nest(slices.spans(), job.free);
+    let TrackRows { lane_lens, moved } = rows_by_depth(&depths);
     drop(depths);
-    let (parents, reparented) = device_parents(&batch, &order, parents, &row_of, job.free);
+    let (parents, reparented) = device_parents(&slices, parents, moved.as_ref(), job.free);
 
+    let row_of = moved.as_ref().map(|moved| &moved.row_of[..]);
     let rows_of =
-        if job.keep_rows || !batch.attrs.is_empty() { rows_by_index(&batch, &order, &row_of) } else { Vec::new() };
-    let placed = PlacedSlice { order: &order, row_of: &row_of, by_row: &by_row, parents: &parents };
-    let mut out = placed.columns(&batch);
-    out.spilled = spilled.iter().map(|&position| row_of[position as usize]).collect();
-    out.attrs = attrs_by_row(batch.attrs, &rows_of);
-    if job.keep_rows {
-        out.rows_of = rows_of;
+        if job.keep_rows || !batch.attrs.is_empty() { slices.rows_by_index(row_of, NO_ROW) } else { Vec::new() };
+    let spilled = spilled.into_iter().map(|position| row(row_of, position)).collect();
+    let attrs = attrs_by_row(batch.attrs, &rows_of);
+    let rows_of = if job.keep_rows { rows_of } else { Vec::new() };
+    let columns = columns(slices, parents, moved.as_ref());
+    FinishedTrack {
+        attrs,
+        lane_lens,
+        rows_of,
+        spilled,
+        reparented,
+        unterminated,
+        placed,
+        left_out,
+        arg_source,
+        ..columns
     }
-    FinishedTrack { lane_lens, reparented, unterminated, placed: placed_by_device, left_out, arg_source, ..out }
 }
 
-/// Indices by start, longer slices first, ties in input order; without those in `impossible`.
-fn time_order(batch: &SliceBatch, impossible: &[u32]) -> Vec<u32> {
-    let key = |&i: &u32| {
-        let (start, dur) = (batch.starts[i as usize], batch.durs.get(i as usize));
-        (start, Reverse(start.saturating_add(dur)), i)
-    };
-    let mut order: Vec<u32> = (0..batch.len() as u32).collect();
-    if !impossible.is_empty() {
-        order.retain(|i| impossible.binary_search(i).is_err());
-    }
-    if !order.is_sorted_by_key(key) {
-        order.sort_unstable_by_key(key);
-    }
-    order
+/// The row of a position; `row_of` is missing if they are the same.
+fn row(row_of: Option<&[u32]>, position: u32) -> u32 {
+    row_of.map_or(position, |rows| rows[position as usize])
 }
 
 /// Parents on the device clock where slices have one, and the children whose parent differs from the one on the
 /// timeline.
 fn device_parents(
-    batch: &SliceBatch,
-    order: &[u32],
+    slices: &Ordered,
     parents: Vec<u32>,
-    row_of: &[u32],
+    moved: Option<&Moved>,
     free: bool,
 ) -> (Vec<u32>, Vec<(u32, u32)>) {
-    if free || !batch.has_device_clock() {
-        return (parents, Vec::new());
-    }
-    let (starts, durs) = (&batch.device_starts, &batch.device_durs);
-    let by_device = parents_by(order, |i| (starts[i], starts[i].saturating_add(durs.get(i))));
+    let Some((starts, durs)) = slices.device.as_ref().filter(|_| !free) else { return (parents, Vec::new()) };
+    let by_device = parents_by(starts, durs);
+    let row_of = moved.map(|moved| &moved.row_of[..]);
     let reparented = if by_device == parents { Vec::new() } else { children_in_rows(&by_device, row_of) };
     (by_device, reparented)
 }
 
-/// The row of each index of the batch; [`NO_ROW`] for dropped slices.
-fn rows_by_index(batch: &SliceBatch, order: &[u32], row_of: &[u32]) -> Vec<u32> {
-    let mut rows_of = vec![NO_ROW; batch.len()];
-    for (position, &i) in order.iter().enumerate() {
-        rows_of[i as usize] = row_of[position];
+/// The columns of a track in order of rows. `parents` are positions.
+fn columns(slices: Ordered, mut parents: Vec<u32>, moved: Option<&Moved>) -> FinishedTrack {
+    let measured = slices.device.as_ref().map_or(&slices.durs, |(_, durs)| durs);
+    let mut child_durs = vec![0_i64; slices.len()];
+    for (&parent, &dur) in parents.iter().zip(measured) {
+        if parent != NO_PARENT {
+            let sum = &mut child_durs[parent as usize];
+            *sum = sum.saturating_add(dur);
+        }
     }
-    rows_of
-}
-
-/// Row and parent of each slice. A position is a rank in time order, an index is one in the batch.
-struct PlacedSlice<'a> {
-    /// Index of each position.
-    order: &'a [u32],
-    /// Row of each position.
-    row_of: &'a [u32],
-    /// Position of each row.
-    by_row: &'a [u32],
-    /// Position of the parent of each position.
-    parents: &'a [u32],
-}
-
-impl PlacedSlice<'_> {
-    /// The columns of the batch in order of rows.
-    fn columns(&self, batch: &SliceBatch) -> FinishedTrack {
-        let n = self.order.len();
-        let has_device = batch.has_device_clock();
-        let measured = |i: usize| if has_device { batch.device_durs.get(i) } else { batch.durs.get(i) };
-        let mut children = vec![0_i64; n];
-        for (position, &parent) in self.parents.iter().enumerate() {
-            if parent != NO_PARENT {
-                let sum = &mut children[parent as usize];
-                *sum = sum.saturating_add(measured(self.order[position] as usize));
-            }
+    let Ordered { mut starts, mut durs, mut labels, mut args, mut device, .. } = slices;
+    if let Some(Moved { row_of, by_row }) = moved {
+        for parent in parents.iter_mut().filter(|parent| **parent != NO_PARENT) {
+            *parent = row_of[*parent as usize];
         }
-        let has_args = batch.args.len() > 0;
-        let mut out = FinishedTrack {
-            starts: Vec::with_capacity(n),
-            durs: CompactColumn::with_capacity(n),
-            child_durs: CompactColumn::with_capacity(n),
-            labels: Vec::with_capacity(n),
-            parents: Vec::with_capacity(n),
-            args: CompactColumn::with_capacity(if has_args { n } else { 0 }),
-            ..FinishedTrack::default()
-        };
-        for &position in self.by_row {
-            let i = self.order[position as usize] as usize;
-            out.starts.push(batch.starts[i]);
-            out.durs.push(batch.durs.get(i));
-            out.child_durs.push(children[position as usize]);
-            out.labels.push(batch.labels[i]);
-            let parent = self.parents[position as usize];
-            out.parents.push(if parent == NO_PARENT { NO_PARENT } else { self.row_of[parent as usize] });
-            if has_args {
-                out.args.push(if i < batch.args.len() { batch.args.get(i) } else { NO_ARGS });
-            }
-        }
-        if has_device {
-            let in_rows = self.by_row.iter().map(|&position| self.order[position as usize] as usize);
-            out.device = Some(device_clock(in_rows, batch));
-        }
-        out
+        parents = gathered(&parents, by_row);
+        child_durs = gathered(&child_durs, by_row);
+        starts = gathered(&starts, by_row);
+        durs = gathered(&durs, by_row);
+        labels = gathered(&labels, by_row);
+        args = if args.is_empty() { args } else { gathered(&args, by_row) };
+        device = device.map(|(starts, durs)| (gathered(&starts, by_row), gathered(&durs, by_row)));
     }
+    let device = device.map(|(device_starts, device_durs)| device_clock(&device_starts, &device_durs, &starts, &durs));
+    FinishedTrack { starts, durs, child_durs, labels, parents, args, device, ..FinishedTrack::default() }
 }
 
 /// Facts by kind and row; the last value of a row wins.
@@ -230,19 +183,24 @@ fn close_open(track: &mut TrackBuilder, impossible: &[u32]) -> Vec<u32> {
     open.into_iter().map(|open| open.label.0).collect()
 }
 
-/// The device clock as differences from the timeline.
+/// The device clock as differences from the timeline, all in order of rows.
 fn device_clock(
-    in_rows: impl Iterator<Item = usize> + Clone,
-    batch: &SliceBatch,
+    device_starts: &[i64],
+    device_durs: &[i64],
+    starts: &[i64],
+    durs: &[i64],
 ) -> (i64, CompactColumn, CompactColumn) {
-    let start = |i: usize| batch.device_starts[i].saturating_sub(batch.starts[i]);
-    let base = in_rows.clone().next().map_or(0, start);
-    let (mut start_column, mut dur_column) = (CompactColumn::default(), CompactColumn::default());
-    for i in in_rows {
-        start_column.push(start(i).saturating_sub(base));
-        dur_column.push(batch.device_durs.get(i).saturating_sub(batch.durs.get(i)));
-    }
-    start_column.freeze();
-    dur_column.freeze();
-    (base, start_column, dur_column)
+    let packed = |differences: Vec<i64>| {
+        let mut column = CompactColumn::with_capacity(differences.len());
+        column.extend_from_slice(&differences);
+        column.freeze();
+        column
+    };
+    let differences = |device: &[i64], timeline: &[i64]| -> Vec<i64> {
+        device.iter().zip(timeline).map(|(device, timeline)| device.saturating_sub(*timeline)).collect()
+    };
+    let mut start_differences = differences(device_starts, starts);
+    let base = start_differences.first().copied().unwrap_or(0);
+    start_differences.iter_mut().for_each(|difference| *difference = difference.saturating_sub(base));
+    (base, packed(start_differences), packed(differences(device_durs, durs)))
 }

@@ -1,6 +1,6 @@
 //! One file to import: its bytes, unpacked.
 //!
-//! Files up to [`READ_LIMIT`] are read into memory, larger ones are mapped. Gzip is recognised by its magic number.
+//! Small files are read into memory, those above [`MAP_FROM`] are mapped. Gzip is recognised by its magic number.
 //! Importers that need everything at once call [`InputSource::content`]; those that can work piece by piece call
 //! [`InputSource::feed`], which inflates on a separate thread meanwhile.
 
@@ -25,8 +25,12 @@ pub(crate) use feed::NOT_GZIP;
 /// How much of the unpacked content importers see to recognise it.
 pub(crate) const HEAD_BYTES: usize = 4096;
 
-/// Larger files are mapped instead of read: their pages can be dropped again.
-const READ_LIMIT: u64 = 256 << 20;
+/// Files of this size and more are mapped instead of read: nothing is copied, and their pages can be dropped again.
+/// Below it copying costs less than a millisecond or two, and a file that changes meanwhile does no harm (see [`map`]).
+const MAP_FROM: u64 = 8 << 20;
+
+/// A stream cannot be mapped, and is read up to this size.
+const STREAM_LIMIT: u64 = 256 << 20;
 
 /// Bytes that may be shared with readers of arguments.
 pub type SharedBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
@@ -277,13 +281,17 @@ fn version_of(metadata: &fs::Metadata) -> (u64, Option<SystemTime>) {
 }
 
 fn read_or_map(mut file: File, metadata: &fs::Metadata) -> Result<PackedBytes, ImportError> {
-    if metadata.is_file() && metadata.len() > READ_LIMIT {
-        return Ok(PackedBytes::Mapped(map(&file)?));
+    if metadata.is_file() && metadata.len() >= MAP_FROM {
+        // Some file systems cannot map.
+        if let Ok(map) = map(&file) {
+            return Ok(PackedBytes::Mapped(map));
+        }
     }
+    let limit = if metadata.is_file() { u64::MAX - 1 } else { STREAM_LIMIT };
     let mut bytes = Vec::with_capacity(metadata.len() as usize + 1);
     // A pipe has no length of its own.
-    file.by_ref().take(READ_LIMIT + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > READ_LIMIT {
+    file.by_ref().take(limit + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit {
         let what = "a stream of more than 256 MiB cannot be mapped; save it as a file and open that".into();
         return Err(ImportError::TooLarge { what });
     }

@@ -4,7 +4,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use rayon::prelude::{IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
+use rayon::prelude::{
+    IndexedParallelIterator as _, IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _,
+};
 use trace_model::{
     AggregatedOp, ArgSourceId, FormatContents, GroupId, GroupKind, IssueKind, LabelId, SliceBatch, TraceBuilder,
     TrackId, TrackKind,
@@ -31,12 +33,25 @@ struct DecodedJob<'a> {
     lines: Vec<Vec<LineOutline>>,
 }
 
-/// A line to be decoded onto its track.
+/// A line, or a piece of one, to be decoded onto its track.
 struct LineJob {
     plane: usize,
     track: TrackId,
     kind: TrackKind,
     parts: Vec<LineOutline>,
+}
+
+impl LineJob {
+    /// The same work in pieces of similar size.
+    fn split(self) -> Vec<Self> {
+        let Self { plane, track, kind, parts } = self;
+        // Pairs of asynchronous events are found in whole lines.
+        if kind == TrackKind::AsyncOps {
+            return vec![Self { plane, track, kind, parts }];
+        }
+        let pieces = parts.into_iter().flat_map(LineOutline::split);
+        pieces.map(|piece| Self { plane, track, kind, parts: vec![piece] }).collect()
+    }
 }
 
 /// Adds everything in `space` to `out`.
@@ -247,8 +262,10 @@ fn decode_lines(
     out: &mut TraceBuilder,
 ) -> Result<(), ImportError> {
     let unknown = out.label("(unknown event)", None);
+    let jobs: Vec<LineJob> = jobs.into_iter().flat_map(LineJob::split).collect();
     let decoded: Vec<(LineJob, DecodedLine)> = jobs
         .into_par_iter()
+        .with_max_len(1)
         .filter_map(|job| {
             let tables = &planes.get(job.plane)?.tables;
             let labels = labels.get(job.plane)?;
@@ -284,7 +301,7 @@ fn decode_lines(
             log_drop_markers(&batch, out);
         }
         let first = out.append(job.track, batch);
-        // Two lines of one id and name share a track: indices move up.
+        // Pieces of a line, and lines of one id and name, share a track: indices move up.
         decoded.flow_points.iter_mut().for_each(|point| point.move_up(first));
         if !decoded.flow_points.is_empty() {
             points.push((job.track, decoded.flow_points));

@@ -72,54 +72,79 @@ impl XFlow {
     }
 }
 
+/// An end of a flow, with the number of its line.
+struct End {
+    id: u64,
+    class: u16,
+    line: u32,
+    index: u32,
+}
+
+impl End {
+    fn key(&self) -> (u64, u16) {
+        (self.id, self.class)
+    }
+}
+
 /// Draws the flows between the slices of all lines. Where several producers share an id, a consumer belongs to the
 /// latest one before it.
-pub(super) fn link(builder: &mut TraceBuilder, mut lines: Vec<(TrackId, Vec<FlowPoint>)>) {
-    struct FlowProducer {
-        id: u64,
-        class: u16,
-        line: u32,
-        index: u32,
-    }
-    let total = lines.iter().flat_map(|(_, points)| points).filter(|point| point.role == FlowRole::Out).count();
-    let mut producers = Vec::with_capacity(total);
-    for (line, (_, points)) in lines.iter_mut().enumerate() {
-        let outs = points.iter().filter(|point| point.role == FlowRole::Out);
-        producers.extend(outs.map(|p| FlowProducer { id: p.id, class: p.class, line: line as u32, index: p.index }));
-        points.retain(|point| point.role == FlowRole::In);
-        points.shrink_to_fit();
-    }
+pub(super) fn link(builder: &mut TraceBuilder, lines: Vec<(TrackId, Vec<FlowPoint>)>) {
     let tracks: Vec<TrackId> = lines.iter().map(|&(track, _)| track).collect();
-    let start = |builder: &TraceBuilder, producer: &FlowProducer| {
-        builder.batch(tracks[producer.line as usize]).range(producer.index).start
+    let is_modules: Vec<bool> =
+        tracks.iter().map(|&track| builder.track_ref(track).kind == TrackKind::Modules).collect();
+    let (mut producers, consumers) = sorted_ends(lines);
+    let start = |builder: &TraceBuilder, end: &End| -> Timestamp {
+        builder.batch(tracks[end.line as usize]).range(end.index).start
     };
-    producers.sort_unstable_by(|a, b| {
-        let key = |p: &FlowProducer| (p.id, p.class);
-        let time = |p: &FlowProducer| (start(builder, p), p.line, p.index);
-        key(a).cmp(&key(b)).then_with(|| time(a).cmp(&time(b)))
-    });
     let mut linked_modules = HashSet::new();
-    for (track, points) in lines {
-        let is_modules = builder.track_mut(track).kind == TrackKind::Modules;
-        for point in points {
-            let now: Timestamp = builder.batch(track).range(point.index).start;
-            let key = (point.id, point.class);
-            let first = producers.partition_point(|p| (p.id, p.class) < key);
-            let same = producers[first..].partition_point(|p| (p.id, p.class) == key);
-            let group = &producers[first..first + same];
-            let before = group.partition_point(|p| start(builder, p) <= now);
-            let Some(producer) = group.get(before.saturating_sub(1)) else { continue };
-            let from = SliceKey::new(tracks[producer.line as usize], producer.index);
-            let to = SliceKey::new(track, point.index);
+    // Both are sorted by key: the groups of equal keys meet.
+    let mut rest = &mut producers[..];
+    for consumers in consumers.chunk_by(|a, b| a.key() == b.key()) {
+        let Some(key) = consumers.first().map(End::key) else { continue };
+        let skipped = rest.iter().take_while(|end| end.key() < key).count();
+        let same = rest[skipped..].iter().take_while(|end| end.key() == key).count();
+        let (group, behind) = rest.split_at_mut(skipped + same);
+        rest = behind;
+        let group = &mut group[skipped..];
+        if group.len() > 1 {
+            group.sort_unstable_by_key(|end| (start(builder, end), end.line, end.index));
+        }
+        for consumer in consumers {
+            let before = match group.len() {
+                0 | 1 => 0,
+                _ => {
+                    let now = start(builder, consumer);
+                    group.partition_point(|producer| start(builder, producer) <= now).saturating_sub(1)
+                }
+            };
+            let Some(producer) = group.get(before) else { continue };
+            let key = |end: &End| SliceKey::new(tracks[end.line as usize], end.index);
+            let (from, to) = (key(producer), key(consumer));
             if from != to {
-                builder.add_flow(FlowEnd::Slice(from), FlowEnd::Slice(to), point.id);
-                if is_modules {
+                builder.add_flow(FlowEnd::Slice(from), FlowEnd::Slice(to), consumer.id);
+                if is_modules[consumer.line as usize] {
                     linked_modules.insert(to);
                 }
             }
         }
     }
     link_runs(builder, &linked_modules);
+}
+
+/// Producers and consumers of all lines, each sorted by key. The sort is stable, because the ids of a line mostly
+/// ascend: it then only merges the lines.
+fn sorted_ends(lines: Vec<(TrackId, Vec<FlowPoint>)>) -> (Vec<End>, Vec<End>) {
+    let outs = lines.iter().flat_map(|(_, points)| points).filter(|point| point.role == FlowRole::Out).count();
+    let all: usize = lines.iter().map(|(_, points)| points.len()).sum();
+    let (mut producers, mut consumers) = (Vec::with_capacity(outs), Vec::with_capacity(all - outs));
+    for (line, (_, points)) in (0..).zip(lines) {
+        for FlowPoint { id, index, class, role } in points {
+            let ends = if role == FlowRole::Out { &mut producers } else { &mut consumers };
+            ends.push(End { id, class, line, index });
+        }
+    }
+    rayon::join(|| producers.sort_by_key(End::key), || consumers.sort_by_key(End::key));
+    (producers, consumers)
 }
 
 /// If no flow links a program execution to the host, equal run ids are used: from the host's enqueue to the module of

@@ -30,6 +30,11 @@ impl IdMap {
         map
     }
 
+    /// Rows of the small ids, by id; a number that is no row where there is none.
+    pub(super) fn dense(&self) -> &[u32] {
+        &self.dense
+    }
+
     /// The row of `id`.
     #[inline]
     pub(super) fn get(&self, id: u64) -> Option<usize> {

@@ -16,11 +16,18 @@ use super::flows::{FlowPoint, FlowRole, XFlow};
 use super::known::Known;
 use super::tables::{PlaneMetadata, StatValue, stat};
 use crate::input::{ImportError, Progress};
-use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
+use trace_model::wire::{BrokenMessage, WireCursor, WireValue, tag};
 
 /// A line timestamp above this is nanoseconds of the Unix epoch (three years of
 /// session time otherwise) and has to be brought near zero.
 pub(super) const EPOCH_LIKE_NS: i64 = 100_000_000_000_000_000;
+
+/// Events of a line that are decoded together: longer lines are split among threads. A multiple of the block size of
+/// packed columns, so that pieces join without being packed again.
+const PIECE: usize = 1 << 16;
+
+/// Tag of the events of a line.
+const EVENTS: u64 = tag::bytes(4);
 
 /// Everything about a line but its events.
 #[derive(Clone, Debug, Default)]
@@ -31,6 +38,8 @@ pub(super) struct LineOutline {
     pub(super) events: usize,
     /// The whole line.
     pub(super) range: Range<usize>,
+    /// Where every [`PIECE`]th event begins, without the first.
+    pieces: Vec<usize>,
     display_id: i64,
     display_name: Range<usize>,
 }
@@ -40,9 +49,19 @@ impl LineOutline {
     pub(super) fn read(file: &[u8], range: Range<usize>) -> Self {
         let mut line = Self { range: range.clone(), ..Self::default() };
         let mut cursor = WireCursor::new(file, range);
-        while let Ok(Some(field)) = cursor.next() {
+        loop {
+            let at = cursor.position();
+            let Ok(Some(tag)) = cursor.tag() else { return line };
+            if tag == EVENTS {
+                let Ok(_) = cursor.length_delimited() else { return line };
+                if line.events > 0 && line.events.is_multiple_of(PIECE) {
+                    line.pieces.push(at);
+                }
+                line.events += 1;
+                continue;
+            }
+            let Ok(field) = cursor.field(tag, at) else { return line };
             match field {
-                (4, WireValue::Bytes(_)) => line.events += 1,
                 (1, WireValue::Varint(v)) => line.id = v as i64,
                 (2, WireValue::Bytes(range)) => line.name = range,
                 (3, WireValue::Varint(v)) => line.timestamp_ns = v as i64,
@@ -51,7 +70,6 @@ impl LineOutline {
                 _ => {}
             }
         }
-        line
     }
 
     /// The id to show.
@@ -62,6 +80,19 @@ impl LineOutline {
     /// Where the name to show lies.
     pub(super) fn shown_name(&self) -> Range<usize> {
         if self.display_name.is_empty() { self.name.clone() } else { self.display_name.clone() }
+    }
+
+    /// The same line in pieces of at most [`PIECE`] events.
+    pub(super) fn split(self) -> impl Iterator<Item = Self> {
+        let starts = std::iter::once(self.range.start).chain(self.pieces.iter().copied());
+        let ends = self.pieces.iter().copied().chain(std::iter::once(self.range.end));
+        let ranges: Vec<_> = starts.zip(ends).map(|(start, end)| start..end).collect();
+        let last = ranges.len() - 1;
+        let whole = Self { pieces: Vec::new(), ..self };
+        ranges.into_iter().enumerate().map(move |(at, range)| {
+            let events = if at < last { PIECE } else { whole.events - at * PIECE };
+            Self { range, events, ..whole.clone() }
+        })
     }
 
     /// Time of offset 0, with `epoch_ns` as zero for lines that count from 1970.
@@ -141,13 +172,13 @@ pub(super) fn decode(context: &LineContext<'_>, parts: &[LineOutline]) -> Result
                 context.progress.check()?;
             }
             let at = cursor.position();
-            match cursor.next() {
-                Ok(None) => break,
-                Ok(Some((4, WireValue::Bytes(range)))) => match event(context, range, &mut attrs) {
+            match next_event(&mut cursor, at) {
+                Ok(Next::End) => break,
+                Ok(Next::Event(range)) => match event(context, file, range, &mut attrs) {
                     Ok(event) => out.add(context, base_ps, &event, &mut attrs, at),
                     Err(broken) => out.log_broken(IssueKind::MalformedEvent, broken),
                 },
-                Ok(Some(_)) => {}
+                Ok(Next::Other) => {}
                 Err(broken) => {
                     // The end of a truncated file was counted when the outline was read.
                     if part.range.end < file.len() {
@@ -161,42 +192,71 @@ pub(super) fn decode(context: &LineContext<'_>, parts: &[LineOutline]) -> Result
     Ok(out)
 }
 
-/// Reads one event; its sparse facts go to `attrs`.
+/// A field of a line.
+enum Next {
+    Event(Range<usize>),
+    Other,
+    End,
+}
+
+#[inline]
+fn next_event(cursor: &mut WireCursor<'_>, at: usize) -> Result<Next, BrokenMessage> {
+    match cursor.tag()? {
+        Some(EVENTS) => cursor.length_delimited().map(Next::Event),
+        Some(tag) => cursor.skip_value(tag, at).map(|()| Next::Other),
+        None => Ok(Next::End),
+    }
+}
+
+/// Reads one event of the file; its sparse facts go to `attrs`.
+#[inline]
 fn event(
     context: &LineContext<'_>,
+    file: &[u8],
     range: Range<usize>,
     attrs: &mut Vec<(SliceAttr, i64)>,
 ) -> Result<XPlaneEvent, BrokenMessage> {
+    const METADATA: u64 = tag::varint(1);
+    const OFFSET: u64 = tag::varint(2);
+    const DURATION: u64 = tag::varint(3);
+    const STATS: u64 = tag::bytes(4);
+    const OCCURRENCES: u64 = tag::varint(5);
+
     attrs.clear();
     let mut event = XPlaneEvent::default();
-    let mut cursor = WireCursor::new(context.tables.bytes(), range);
-    while let Some(field) = cursor.next()? {
-        match field {
-            (1, WireValue::Varint(v)) => event.metadata = v,
-            (2, WireValue::Varint(v)) => event.offset_ps = v as i64,
-            (3, WireValue::Varint(v)) => event.dur_ps = v as i64,
-            (4, WireValue::Bytes(range)) => event_stat(context, range, &mut event, attrs)?,
-            (5, WireValue::Varint(v)) => event.occurrences = Some(v),
-            _ => {}
+    let mut cursor = WireCursor::new(file, range);
+    loop {
+        let at = cursor.position();
+        let Some(tag) = cursor.tag()? else { return Ok(event) };
+        match tag {
+            METADATA => event.metadata = cursor.varint()?,
+            OFFSET => event.offset_ps = cursor.varint()? as i64,
+            DURATION => event.dur_ps = cursor.varint()? as i64,
+            STATS => {
+                let (id, value) = stat(file, cursor.length_delimited()?)?;
+                let known = context.tables.known(id);
+                if known != Known::Other {
+                    event_stat(context, known, value, &mut event, attrs);
+                }
+            }
+            OCCURRENCES => event.occurrences = Some(cursor.varint()?),
+            _ => cursor.skip_value(tag, at)?,
         }
     }
-    Ok(event)
 }
 
 fn event_stat(
     context: &LineContext<'_>,
-    range: Range<usize>,
+    known: Known,
+    value: StatValue,
     event: &mut XPlaneEvent,
     attrs: &mut Vec<(SliceAttr, i64)>,
-) -> Result<(), BrokenMessage> {
+) {
     let tables = context.tables;
-    let (id, value) = stat(tables.bytes(), range)?;
-    let known = tables.known(id);
     let attr = match known {
-        Known::Other => return Ok(()),
         Known::HloOp => {
             event.done_op = (context.kind == TrackKind::AsyncOps).then_some(value);
-            return Ok(());
+            return;
         }
         Known::TimeScale | Known::Fragmentation | Known::CounterValue => {
             let attr = match known {
@@ -205,11 +265,11 @@ fn event_stat(
                 _ => SliceAttr::CounterValueBits,
             };
             attrs.extend(tables.float(&value).map(|number| (attr, number.to_bits() as i64)));
-            return Ok(());
+            return;
         }
         Known::Allocator => {
             event.allocator = Some(value);
-            return Ok(());
+            return;
         }
         Known::Flops => SliceAttr::Flops,
         Known::ModelFlops => SliceAttr::ModelFlops,
@@ -238,13 +298,12 @@ fn event_stat(
             if let Some(number) = tables.int(&value) {
                 event.set(known, number);
             }
-            return Ok(());
+            return;
         }
     };
     // Most memories reserve nothing; zero is not stored.
     let is_needless = |number: i64| attr == SliceAttr::MemoryReserved && number == 0;
     attrs.extend(tables.int(&value).filter(|&number| !is_needless(number)).map(|number| (attr, number)));
-    Ok(())
 }
 
 /// A counter's number can be the same for all events of its metadata, or be the

@@ -8,7 +8,7 @@ use trace_model::ArgValue;
 
 use super::ids::IdMap;
 use super::known::Known;
-use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
+use trace_model::wire::{BrokenMessage, WireCursor, WireValue, tag};
 
 /// The unpacked file.
 pub(super) type FileBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
@@ -22,6 +22,8 @@ pub(super) struct MetadataIndex {
     stats: IdMap,
     stat_names: Vec<Box<str>>,
     known: Vec<Known>,
+    /// The same by id, for the small ids: events have millions of stats.
+    known_by_id: Vec<Known>,
 }
 
 impl MetadataIndex {
@@ -98,9 +100,11 @@ impl PlaneMetadata {
         let (stats, _, stat_messages) = read(stat_entries);
         let names =
             || stat_messages.iter().map(|message| bytes.get(name_of(bytes, message.clone())).unwrap_or_default());
-        let known = names().map(Known::from_name).collect();
+        let known: Vec<Known> = names().map(Known::from_name).collect();
+        let row_known = |row: u32| known.get(row as usize).copied().unwrap_or(Known::Other);
+        let known_by_id = stats.dense().iter().map(|&row| row_known(row)).collect();
         let stat_names = names().map(|name| String::from_utf8_lossy(name).into()).collect();
-        let index = MetadataIndex { events, event_keys, event_messages, stats, stat_names, known };
+        let index = MetadataIndex { events, event_keys, event_messages, stats, stat_names, known, known_by_id };
         Self { file, index: Arc::new(index) }
     }
 
@@ -148,6 +152,14 @@ impl PlaneMetadata {
     /// What a stat is, if it is one that the importer reads.
     #[inline]
     pub(super) fn known(&self, stat: u64) -> Known {
+        // A small id is in no other place.
+        match usize::try_from(stat).ok().and_then(|id| self.index.known_by_id.get(id)) {
+            Some(&known) => known,
+            None => self.known_by_row(stat),
+        }
+    }
+
+    fn known_by_row(&self, stat: u64) -> Known {
         let row = self.index.stats.get(stat);
         row.and_then(|row| self.index.known.get(row)).copied().unwrap_or(Known::Other)
     }
@@ -203,22 +215,32 @@ pub(super) enum StatValue {
 }
 
 /// Reads an `XStat`: the id of its name, and its value.
+#[inline]
 pub(super) fn stat(file: &[u8], range: Range<usize>) -> Result<(u64, StatValue), BrokenMessage> {
+    const ID: u64 = tag::varint(1);
+    const DOUBLE: u64 = tag::fixed64(2);
+    const UINT: u64 = tag::varint(3);
+    const INT: u64 = tag::varint(4);
+    const TEXT: u64 = tag::bytes(5);
+    const BYTES: u64 = tag::bytes(6);
+    const REF: u64 = tag::varint(7);
+
     let mut cursor = WireCursor::new(file, range);
     let (mut id, mut value) = (0, StatValue::None);
-    while let Some(field) = cursor.next()? {
-        match field {
-            (1, WireValue::Varint(v)) => id = v,
-            (2, WireValue::Fixed64(bits)) => value = StatValue::Double(f64::from_bits(bits)),
-            (3, WireValue::Varint(v)) => value = StatValue::Uint(v),
-            (4, WireValue::Varint(v)) => value = StatValue::Int(v as i64),
-            (5, WireValue::Bytes(range)) => value = StatValue::Text(range),
-            (6, WireValue::Bytes(range)) => value = StatValue::Bytes(range),
-            (7, WireValue::Varint(v)) => value = StatValue::Ref(v),
-            _ => {}
+    loop {
+        let at = cursor.position();
+        let Some(tag) = cursor.tag()? else { return Ok((id, value)) };
+        match tag {
+            ID => id = cursor.varint()?,
+            DOUBLE => value = StatValue::Double(f64::from_bits(cursor.fixed64()?)),
+            UINT => value = StatValue::Uint(cursor.varint()?),
+            INT => value = StatValue::Int(cursor.varint()? as i64),
+            TEXT => value = StatValue::Text(cursor.length_delimited()?),
+            BYTES => value = StatValue::Bytes(cursor.length_delimited()?),
+            REF => value = StatValue::Ref(cursor.varint()?),
+            _ => cursor.skip_value(tag, at)?,
         }
     }
-    Ok((id, value))
 }
 
 /// Key and value of a map entry. The key may be absent, which means 0; the id inside the message is redundant and often

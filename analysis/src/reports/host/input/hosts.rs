@@ -12,7 +12,7 @@
 
 use std::collections::BTreeMap;
 
-use trace_model::{GroupId, SliceRef, TimeRange, TrackId};
+use trace_model::{GroupId, LabelId, SliceRef, TimeRange, TrackId};
 
 use super::{InputWait, wait};
 use crate::engine::{AnalysisError, Context};
@@ -30,7 +30,7 @@ pub(super) fn waits(cx: &Context<'_>, no_device: AnalysisError) -> Result<Waits,
     let by_host = |steps: &StepsReport| steps.source == StepSource::HostAnnotations && cx.tensor_cores().is_empty();
     let Some(steps) = steps.filter(|steps| by_host(steps)) else { return Err(no_device) };
     let threads: Vec<TrackId> = host_threads(model).collect();
-    let watch = InputWatch { cx, threads };
+    let watch = InputWatch::new(cx, threads);
     if !watch.has_input() {
         return Err(AnalysisError::NotApplicable(
             "no event of an input pipeline was recorded on a host, and no TPU device".to_owned(),
@@ -93,15 +93,23 @@ struct InputWaits {
 struct InputWatch<'a> {
     cx: &'a Context<'a>,
     threads: Vec<TrackId>,
+    /// Whether slices of each label belong to an input pipeline. Names are compared once per label, not per slice.
+    input_labels: Vec<bool>,
 }
 
-impl InputWatch<'_> {
-    fn is_input(&self, slice: SliceRef<'_>) -> bool {
-        match self.cx.host_classes().class(slice.label_id()) {
+impl<'a> InputWatch<'a> {
+    fn new(cx: &'a Context<'a>, threads: Vec<TrackId>) -> Self {
+        let (model, classes) = (cx.model, cx.host_classes());
+        let is_input = |label: LabelId| match classes.class(label) {
             HostClass::Infeed => true,
-            HostClass::User => is_input_loader(slice.name()),
+            HostClass::User => classes.knows(label) && is_input_loader(model.str(model.label(label).name)),
             _ => false,
-        }
+        };
+        Self { cx, threads, input_labels: model.label_ids().map(is_input).collect() }
+    }
+
+    fn is_input(&self, slice: SliceRef<'_>) -> bool {
+        self.input_labels.get(slice.label_id().index()).copied().unwrap_or(false)
     }
 
     fn has_input(&self) -> bool {
