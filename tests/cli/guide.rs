@@ -1,6 +1,8 @@
 //! The user guide in `docs`: its links lead somewhere, everything that the program knows has its page, and pages name
 //! nothing that the program does not know. `docs/commands.md` is written by a test, see below.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
@@ -213,7 +215,7 @@ fn commands() -> Vec<String> {
 #[test]
 fn the_command_line_reference_is_what_the_program_says() {
     let mut text = "# Command line\n\nThis page is the output of `--help`.\n\n## systole\n\n```text\n".to_owned();
-    let _ = write!(text, "{}```\n", help(&[]));
+    let _ = writeln!(text, "{}```", help(&[]));
     for command in commands() {
         let _ = write!(text, "\n## systole {command}\n\n```text\n{}```\n", help(&[&command]));
     }
@@ -296,7 +298,9 @@ fn documents_name_commands_options_reports_and_hints_that_exist() {
             .map(|found| found.get(1).unwrap().as_str())
             .filter(|id| !hints.contains(id))
             .collect();
-        unknown.iter().for_each(|id| report(format!("no hint {id}")));
+        for id in unknown {
+            report(format!("no hint {id}"));
+        }
     }
     assert!(seen > 50, "only {seen} examples found");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

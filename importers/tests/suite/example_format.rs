@@ -8,7 +8,6 @@
 //!
 //! A simulator of one device writes a line for each op: name, first cycle, cycles. In the crate, the file is
 //! `src/simulator/tinysim.rs`, the registry is `IMPORTERS`, and logs are read line by line with `input/lines.rs`.
-#![expect(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
 
 use importers::{
     DetectionConfidence, ImportError, ImportOptions, Importer, InputSource, Progress, TraceFormat, detect,
