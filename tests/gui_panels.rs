@@ -209,3 +209,28 @@ fn a_pinned_track_says_whose_it_is_and_groups_stay_in_sight() {
     let top = window.get_by_label("Fold TPU:0").rect().top();
     assert!((top - window.get_by_label("Timeline").rect().top()).abs() < 1.0);
 }
+
+#[test]
+fn a_path_is_typed_completed_and_opened_where_there_is_no_file_dialog() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("trace")).unwrap();
+    std::fs::write(folder.path().join("a.xplane.pb"), "").unwrap();
+    let mut window = empty_window();
+    press(&mut window, Modifiers::COMMAND, Key::O);
+    window.get_by_label("Open: a profile, a run, or a log directory");
+    press(&mut window, Modifiers::COMMAND, Key::A);
+    window.event(Event::Text(format!("{}/", folder.path().display())));
+    settle(&mut window);
+    window.get_by_label("a.xplane.pb");
+    window.event(Event::Text("tr".to_owned()));
+    settle(&mut window);
+    assert!(window.query_by_label("a.xplane.pb").is_none(), "it begins otherwise");
+    press(&mut window, Modifiers::NONE, Key::Tab);
+    window.get_by_label("Nothing here begins like this.");
+    press(&mut window, Modifiers::NONE, Key::Enter);
+    assert_eq!(window.state().trace().unwrap().path, folder.path().join("trace/"));
+
+    press(&mut window, Modifiers::COMMAND, Key::O);
+    press(&mut window, Modifiers::NONE, Key::Escape);
+    assert!(window.query_by_label("Browse…").is_none());
+}

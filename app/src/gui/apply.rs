@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::export::{self, Drawing, OtherTraceColors, PictureFormat, PictureStyle};
 use crate::gui::panels::notice::PassingNotice;
+use crate::gui::panels::open_path::OpenPath;
 use crate::gui::panels::search;
 use crate::gui::panels::welcome::FailedToOpen;
 use crate::gui::{
@@ -46,9 +47,10 @@ impl App {
                 ctx.memory_mut(|memory| memory.request_focus(timeline::filter_id(name)));
             }
             AppCommand::WheelZooms(zooms) => self.settings.set_wheel_zooms(zooms),
-            AppCommand::OpenDialog => self.ask_for_file(false),
+            AppCommand::OpenDialog => self.ask_for_path(false),
             AppCommand::Compare(path) => self.compare(&path),
-            AppCommand::CompareDialog => self.ask_for_file(true),
+            AppCommand::CompareDialog => self.ask_for_path(true),
+            AppCommand::Browse { beside } => self.ask_for_file(beside),
             AppCommand::Dropped(paths) => self.take_dropped(paths),
             AppCommand::CancelLoad => {
                 self.loading.clear();
@@ -139,6 +141,13 @@ impl App {
             export::encoded(&whole.ok_or("nothing is open")?, format, scale)
         };
         self.saving.file(name, Box::new(make));
+    }
+
+    fn ask_for_path(&mut self, beside: bool) {
+        let recent =
+            self.trace().map(|trace| trace.path.as_path()).or(self.settings.recent.first().map(PathBuf::as_path));
+        let folder = recent.and_then(Path::parent).filter(|folder| folder.is_dir());
+        self.open_path = Some(OpenPath::new(folder, beside, &self.wake));
     }
 
     fn ask_for_file(&mut self, beside: bool) {

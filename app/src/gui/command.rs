@@ -23,6 +23,11 @@ pub enum AppCommand {
     Compare(PathBuf),
     /// Ask for a file to compare with.
     CompareDialog,
+    /// Ask for a file in the system's own dialog.
+    Browse {
+        /// To compare with.
+        beside: bool,
+    },
     /// These were dropped on the window; nothing any more where there are none.
     Dropped(Vec<PathBuf>),
     /// Stop opening.

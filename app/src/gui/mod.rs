@@ -40,6 +40,7 @@ pub use self::settings::{Settings, ThemeChoice};
 use self::jobs::{JobAnswer, WakeUi, Worker};
 use self::open_traces::OpenTraces;
 use self::panels::notice::PassingNotice;
+use self::panels::open_path::OpenPath;
 use self::panels::welcome::FailedToOpen;
 use self::workspace::Workspace;
 use crate::session::Session;
@@ -186,6 +187,8 @@ pub struct App {
     dropped: Vec<PathBuf>,
     dialog: Worker<(u32, bool), Option<PathBuf>>,
     dialogs_opened: u32,
+    /// Where a path is typed to be opened.
+    open_path: Option<OpenPath>,
     saving: saving::SaveJob,
     sessions: SessionStore,
     /// What to take over when the trace is there that is being opened.
@@ -221,6 +224,7 @@ impl App {
             dropped: Vec::new(),
             dialog: Worker::new("file dialog", Arc::clone(&wake)),
             dialogs_opened: 0,
+            open_path: None,
             saving: saving::SaveJob::new(Arc::clone(&wake)),
             sessions: SessionStore::default(),
             restore: None,
@@ -277,6 +281,7 @@ impl App {
     pub fn is_settled(&self) -> bool {
         !self.loading.memo().is_running()
             && self.next.is_none()
+            && self.open_path.as_ref().is_none_or(OpenPath::is_settled)
             && self.open_traces.as_ref().is_none_or(OpenTraces::is_settled)
     }
 
@@ -299,6 +304,9 @@ impl App {
                 JobAnswer::Failed { error, .. } => self.error = Some(FailedToOpen::open(error)),
                 _ => {}
             }
+        }
+        if let Some(dialog) = &mut self.open_path {
+            dialog.poll();
         }
         if let Some(Err(error)) = self.saving.poll() {
             self.error = Some(FailedToOpen::save(error));
@@ -424,6 +432,9 @@ impl eframe::App for App {
             }
         }
         self.saving.step(ui.ctx());
+        if self.open_path.as_mut().is_some_and(|dialog| dialog.ui(ui.ctx(), &mut out)) {
+            self.open_path = None;
+        }
         panels::welcome::drop_hint_ui(ui);
         open_traces::dropped_ui(ui, &self.dropped, &mut out);
         if self.open_traces.is_some() && self.settings.asks_for_wheel() {

@@ -16,6 +16,7 @@ pub mod legend;
 pub mod notes;
 pub mod notice;
 pub mod number;
+pub mod open_path;
 pub mod optree;
 pub mod overview;
 pub mod palette;
