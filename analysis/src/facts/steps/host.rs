@@ -7,10 +7,10 @@ use trace_model::{GroupId, Picos, SliceAttr, SliceRef, TimeRange, TraceModel, Tr
 
 use super::detection::{CUT_OFF, MarkedSteps, StepMark, join, step_number};
 
-/// `train`, `test 7`, `TraceContext`, `StepMarker`: names that mark steps if no attribute does.
+/// `train`, `test 7`, `TraceContext`, `StepMarker`, `ProfilerStep#7` (of PyTorch): names that mark steps if no attribute
+/// does.
 fn is_step_name(name: &str) -> bool {
-    let word = name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end();
-    matches!(word, "train" | "test" | "TraceContext" | "StepMarker")
+    matches!(annotation_of(name), "train" | "test" | "TraceContext" | "StepMarker" | "ProfilerStep")
 }
 
 /// Slices of host threads that are marked as steps, else those with the name of a step.
@@ -57,8 +57,10 @@ pub(super) fn find(model: &TraceModel) -> Result<MarkedSteps, String> {
     Ok(MarkedSteps { marker: name.to_owned(), steps, why })
 }
 
+/// The name without the number of the step.
 fn annotation_of(name: &str) -> &str {
-    name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end()
+    let word = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    word.strip_suffix('#').unwrap_or(word).trim_end()
 }
 
 /// Annotations span their step; a `StepMarker` only starts one.

@@ -10,7 +10,7 @@ use analysis::reports::ops::op_stats::Ops;
 
 use super::context::PanelContext;
 use super::tables::{TableBrowser, tables_ui};
-use super::{hints, optree, overview, roofline, scope, steps};
+use super::{health, hints, optree, overview, roofline, scope, steps};
 use crate::gui::AppCommand;
 use crate::gui::theme::Theme;
 use crate::view::state::ViewCommand;
@@ -163,6 +163,12 @@ pub fn dock_ui(
         }
         "roofline" => {
             roofline::roofline_ui(ui, sight, &mut memory.roofline, &mut view);
+            tables_ui(ui, sight, &mut memory.tables, out, &mut view);
+        }
+        "health" => {
+            let room = ui.available_height() * 0.5;
+            let list = ScrollArea::vertical().id_salt("findings").auto_shrink([false, true]).max_height(room);
+            list.show(ui, |ui| health::health_ui(ui, sight));
             tables_ui(ui, sight, &mut memory.tables, out, &mut view);
         }
         "steps" => {

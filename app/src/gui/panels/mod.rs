@@ -8,6 +8,7 @@ pub mod details;
 pub mod dock;
 pub mod follow;
 pub mod found;
+pub mod health;
 pub mod help;
 pub mod hints;
 pub mod histogram;

@@ -397,6 +397,8 @@ fn describe_group(model: &TraceModel, id: GroupId) -> (String, String) {
         GroupKind::TensorCore { .. } => {
             group.device.as_ref().and_then(|device| device.type_name.clone()).unwrap_or_default()
         }
+        // Where the file has a text for a number, the number says nothing.
+        GroupKind::Process { pid } if pid < 0 => String::new(),
         GroupKind::Process { pid } => format!("pid {pid}"),
         _ => String::new(),
     };

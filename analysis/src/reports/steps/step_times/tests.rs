@@ -174,6 +174,13 @@ fn a_scope_selects_steps() {
 }
 
 #[test]
+fn steps_that_pytorch_names_are_steps() {
+    let report = whole(&text_trace("host main: aaaabbbb\na = ProfilerStep#1\nb = ProfilerStep#2"));
+    assert_eq!((report.source, report.marker.as_str()), (StepSource::HostAnnotations, "ProfilerStep"));
+    assert_eq!(times(&report), [4, 4]);
+}
+
+#[test]
 fn a_host_without_annotations_is_one_pseudo_step() {
     let report = whole(&text_trace("host main: aaaa.bb"));
     assert_eq!((report.source, times(&report), report.has_steps()), (StepSource::WholeCapture, vec![7], false));

@@ -5,7 +5,7 @@ use analysis::hardware::peaks::PeakSource;
 use analysis::reports::ops::op_stats::Ops;
 use analysis::reports::summary::doctor::Doctor;
 use egui::{CollapsingHeader, Grid, RichText, Role, Ui, WidgetInfo};
-use trace_model::{Picos, Severity};
+use trace_model::{Picos, Severity, TraceModel};
 
 use crate::gui::panels::context::PanelContext;
 use crate::gui::panels::context::section_ui;
@@ -27,8 +27,11 @@ pub fn health_ui(ui: &mut Ui, sight: PanelContext<'_>, out: &mut Vec<ViewCommand
     ui.horizontal(|ui| {
         let (word, color, text) = match health.first() {
             None => ("capture is sound", theme.accent, "nothing was lost that matters".to_owned()),
-            Some(finding) if finding.severity == Severity::Loss => {
+            Some(finding) if finding.severity == Severity::Loss && is_much_lost(&sight.trace.model) => {
                 ("capture has losses", theme.error, finding.message.clone())
+            }
+            Some(finding) if finding.severity == Severity::Loss => {
+                ("small losses", theme.warning, finding.message.clone())
             }
             Some(finding) => ("beware", theme.warning, finding.message.clone()),
         };
@@ -39,6 +42,16 @@ pub fn health_ui(ui: &mut Ui, sight: PanelContext<'_>, out: &mut Vec<ViewCommand
             out.push(ViewCommand::ShowTab("health".to_owned()));
         }
     });
+}
+
+/// Whether more was lost on import than a figure could hide: one in a thousand of what is there.
+fn is_much_lost(model: &TraceModel) -> bool {
+    const ONE_IN: u64 = 1000;
+    let counts = model.import_log().counts();
+    let lost: u64 =
+        counts.iter().filter(|issue| issue.kind.severity() == Severity::Loss).map(|issue| issue.count).sum();
+    // Losses that no count tells of are of the profiler: nobody knows how much.
+    lost == 0 || lost.saturating_mul(ONE_IN) > model.slice_count() as u64
 }
 
 /// The first hints in a line each.
