@@ -4,7 +4,7 @@ use analysis::reports::summary::doctor::Doctor;
 use egui::{RichText, Ui};
 use trace_model::Severity;
 
-use super::dock::PanelContext;
+use super::context::PanelContext;
 use super::hints::badge;
 use crate::gui::theme::Theme;
 
