@@ -48,6 +48,29 @@ pub fn figures_ui(ui: &mut Ui, sight: PanelContext<'_>) {
 }
 
 fn cards_ui(ui: &mut Ui, figures: &[&KeyFigure]) {
+    let (known, unknown): (Vec<&KeyFigure>, Vec<&KeyFigure>) =
+        figures.iter().partition(|figure| figure.value.is_some());
+    known_ui(ui, &known);
+    if !unknown.is_empty() {
+        unknown_ui(ui, &unknown);
+    }
+}
+
+/// What has no number, in one line; why not, below the pointer.
+fn unknown_ui(ui: &mut Ui, figures: &[&KeyFigure]) {
+    let titles: Vec<&str> = figures.iter().map(|figure| figure.title).collect();
+    let text = format!("Not known: {}", titles.join(", "));
+    let label = egui::Label::new(RichText::new(text).small().weak()).wrap().sense(Sense::click());
+    let response = ui.add(label);
+    response.on_hover_ui(|ui| {
+        for figure in figures {
+            ui.label(RichText::new(figure.title).strong());
+            about(figure).iter().for_each(|line| drop(ui.label(line)));
+        }
+    });
+}
+
+fn known_ui(ui: &mut Ui, figures: &[&KeyFigure]) {
     let columns = if ui.available_width() > 520.0 { 3 } else { 2 };
     let gap = 6.0;
     let width = (ui.available_width() - gap * (columns - 1) as f32) / columns as f32;
