@@ -1,10 +1,11 @@
-//! The folders of each crate import each other in one direction only.
+//! The folders of each crate import each other in one direction only, and few files import each other in a circle.
 //!
 //! A source file is taken apart without a parser: comments, texts and tests are removed, then every path that begins
 //! with `crate::` or `super::` is found, in `use` trees as elsewhere, and made absolute.
 
 #![expect(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -60,6 +61,49 @@ const CRATES: [Rooms; 3] = [
         ],
     },
 ];
+
+/// Folders of sources, and how many circles of files there are in each: there may be fewer, not more.
+const CIRCLES: [(&str, usize); 5] =
+    [("trace-model/src", 3), ("importers/src", 6), ("analysis/src", 23), ("app/src", 0), ("sample-traces/src", 1)];
+
+#[test]
+fn no_more_files_import_each_other_in_a_circle() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut wrong = Vec::new();
+    for (name, most) in CIRCLES {
+        let folder = root.join(name);
+        let mut paths = Vec::new();
+        sources(&folder, &mut paths);
+        let read = |path: &PathBuf| (module_of(path.strip_prefix(&folder).unwrap()), fs::read_to_string(path).unwrap());
+        let found = circles(&paths.iter().map(read).collect());
+        if found.len() > most {
+            let found: Vec<String> = found.iter().map(|circle| circle.join(", ")).collect();
+            wrong.push(format!("{name}: {} circles of files, at most {most}\n{}", found.len(), found.join("\n")));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_circle_is_found_through_what_a_module_hands_on() {
+    let of = |files: &[(&str, &str)]| {
+        let module = |name: &str| name.split("::").map(str::to_owned).collect::<Vec<_>>();
+        circles(&files.iter().map(|(name, text)| (module(name), (*text).to_owned())).collect()).len()
+    };
+    assert_eq!(of(&[("a", "use crate::b::B;"), ("b", "use crate::a::A;")]), 1);
+    assert_eq!(of(&[("a", "use crate::b::B;"), ("b", "// crate::a::A"), ("c", "use crate::a::A;")]), 0);
+    let parent = |text| ("p", text);
+    assert_eq!(
+        of(&[parent("mod x; pub use x::X;"), ("p::x", "use super::y::Y;"), ("p::y", "")]),
+        0,
+        "it only hands on"
+    );
+    assert_eq!(
+        of(&[parent("mod x; mod y; pub use x::X;"), ("p::x", "use super::y::Y;"), ("p::y", "use super::X;")]),
+        1
+    );
+    assert_eq!(of(&[parent("mod x; fn f() { x::g() }"), ("p::x", "use super::Own;")]), 1, "a child by its name");
+}
 
 #[test]
 fn rooms_import_downwards_only() {
@@ -172,6 +216,78 @@ fn absolute(module: &[String], path: &[String]) -> Vec<String> {
     let mut target = module[..module.len().saturating_sub(ups)].to_vec();
     target.extend_from_slice(&path[ups..]);
     target
+}
+
+/// Modules that reach each other by imports, in groups. What a module only hands on (`pub use`) is imported from where
+/// it is.
+fn circles(files: &BTreeMap<Vec<String>, String>) -> Vec<Vec<String>> {
+    let files: BTreeMap<&Vec<String>, (Vec<Vec<String>>, Vec<Vec<String>>)> =
+        files.iter().map(|(module, text)| (module, imports(module, &plain(text)))).collect();
+    let handed_on: BTreeMap<Vec<String>, &Vec<String>> = files
+        .iter()
+        .flat_map(|(module, (_, on))| on.iter().map(|path| ([&module[..], &path[path.len() - 1..]].concat(), path)))
+        .collect();
+    let place = |path: &Vec<String>| {
+        let mut path = path.clone();
+        for _ in 0..8 {
+            let known = (1..=path.len()).rev().find(|&length| files.contains_key(&path[..length].to_vec()));
+            let length = known.unwrap_or(0);
+            match path.get(..=length).and_then(|name| handed_on.get(name)) {
+                Some(target) if path[..=length] != target[..] => path = [target, &path[length + 1..]].concat(),
+                _ => return known.map(|length| path[..length].to_vec()),
+            }
+        }
+        None
+    };
+    let edges: BTreeMap<&Vec<String>, BTreeSet<Vec<String>>> =
+        files.iter().map(|(module, (used, _))| (*module, used.iter().filter_map(place).collect())).collect();
+    let reach = |from: &Vec<String>| {
+        let (mut seen, mut open) = (BTreeSet::new(), vec![from.clone()]);
+        while let Some(module) = open.pop() {
+            open.extend(edges[&module].iter().filter(|&next| *next != module && seen.insert(next.clone())).cloned());
+        }
+        seen
+    };
+    let reached: BTreeMap<&Vec<String>, BTreeSet<Vec<String>>> =
+        files.keys().map(|&from| (from, reach(from))).collect();
+    let mut circles: BTreeSet<Vec<String>> = BTreeSet::new();
+    for (from, to) in &reached {
+        if to.contains(*from) {
+            circles.insert(to.iter().filter(|&other| reached[other].contains(*from)).map(|m| m.join("::")).collect());
+        }
+    }
+    circles.into_iter().collect()
+}
+
+/// What a module uses, by `crate`, `super` or the name of a child, and what it only hands on; from the root of the crate.
+fn imports(module: &[String], text: &str) -> (Vec<Vec<String>>, Vec<Vec<String>>) {
+    let tokens = tokens(text);
+    let children: BTreeSet<&str> =
+        tokens.windows(3).filter(|three| three[0] == "mod" && three[2] == ";").map(|three| three[1]).collect();
+    let (mut used, mut on, mut at) = (Vec::new(), Vec::new(), 0);
+    let mut hands_on = false;
+    while at < tokens.len() {
+        let is_first = at == 0 || tokens[at - 1] != "::";
+        match tokens[at] {
+            "use" => hands_on = at > 0 && matches!(tokens[at - 1], "pub" | ")"),
+            ";" => hands_on = false,
+            name if is_first && tokens.get(at + 1) == Some(&"::") => {
+                let is_own = name == "self" || children.contains(name);
+                if is_own || matches!(name, "crate" | "super") {
+                    let mut paths = Vec::new();
+                    at = tree(&tokens, at, &[], &mut paths);
+                    let whole = |path: &Vec<String>| {
+                        if is_own { [module, path].concat() } else { absolute(module, path) }
+                    };
+                    (if hands_on { &mut on } else { &mut used }).extend(paths.iter().map(whole));
+                    continue;
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    (used, on)
 }
 
 /// The text without comments, texts, characters and what is for tests alone.
