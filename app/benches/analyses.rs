@@ -47,7 +47,7 @@ impl Run {
         analyze(&session);
         let (analyses, analyses_cpu) = (began.elapsed(), cpu.elapsed());
         // Once more, one after the other: who waits for another does not work.
-        let session = session.with_options(Options::default());
+        let session = Session::from_model(session.model().clone(), Options::default());
         for entry in ANALYSES {
             // An analysis that does not apply has a cost as well.
             let _ = session.report_by_id(entry.id, Scope::WholeTrace);

@@ -47,11 +47,6 @@ impl Session {
         self.sha256.as_deref()
     }
 
-    /// The same trace under other assumptions; no report is taken over.
-    pub fn with_options(&self, options: Options) -> Self {
-        Self { options: Arc::new(options), reports: Arc::default(), ..self.clone() }
-    }
-
     /// What the user asked to open.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
@@ -117,9 +112,8 @@ mod tests {
         fn shared<T: Send + Sync + 'static>(_: &T) {}
         let session = Session::from_model(TraceBuilder::new().finish(), Options::default());
         shared(&session);
-        let other = session.clone().with_options(Options { warmup_steps: 3, ..Options::default() });
+        let other = session.clone();
         assert!(std::ptr::eq(&raw const **session.model(), &raw const **other.model()));
-        assert_eq!(other.options().warmup_steps, 3);
     }
 
     #[test]

@@ -79,8 +79,12 @@ fn there_are(tables: &[NamedTable]) -> String {
 }
 
 /// One table, at most `rows` rows of it; all where that is 0.
+///
+/// # Panics
+///
+/// Never: nothing that is written to memory fails, and all of it is text.
 pub fn csv(table: &Table, rows: usize) -> String {
-    const IN_MEMORY: &str = "memory takes what is written, and all of it is text";
+    const IN_MEMORY: &str = "nothing that is written to memory fails, and all of it is text";
     let mut out = WriterBuilder::new().flexible(true).from_writer(Vec::new());
     out.write_record(table.columns.iter().map(|column| column.id)).expect(IN_MEMORY);
     for row in table.rows.iter().take(if rows == 0 { usize::MAX } else { rows }) {

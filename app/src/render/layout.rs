@@ -1,5 +1,7 @@
 //! Text in lines of a terminal.
 
+use std::fmt::Write as _;
+
 use analysis::beginning;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -24,8 +26,11 @@ pub struct TextLayout {
 impl TextLayout {
     /// A text in lines of the terminal, each painted and behind `indent` spaces.
     pub fn lines(&self, indent: usize, text: &str, paint: impl Fn(&str) -> String) -> String {
-        let lines = wrapped(text, self.width.saturating_sub(indent)).into_iter();
-        lines.map(|line| format!("{}{}\n", " ".repeat(indent), paint(&line))).collect()
+        let mut out = String::new();
+        for line in wrapped(text, self.width.saturating_sub(indent)) {
+            let _ = writeln!(out, "{:indent$}{}", "", paint(&line));
+        }
+        out
     }
 
     /// A text beside a head of `indent` columns, and below it.

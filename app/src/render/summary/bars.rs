@@ -57,7 +57,7 @@ pub fn breakdown(document: &Document, time: &DeviceTime, layout: &TextLayout) ->
             remark.map_or_else(String::new, |remark| format!("  {remark}")),
         );
     }
-    text.push_str(&legend(&time.parts, layout));
+    text.push_str(&legend(&time.parts, time.total_ps, layout));
     text
 }
 
@@ -112,13 +112,12 @@ fn bar(parts: &[(OpGroup, i64)], width: usize, layout: &TextLayout) -> String {
     painted.collect()
 }
 
-fn legend(parts: &[(OpGroup, i64)], layout: &TextLayout) -> String {
-    let total = parts.iter().map(|&(_, time)| time).sum::<Picos>().ps();
+fn legend(parts: &[(OpGroup, i64)], total_ps: i64, layout: &TextLayout) -> String {
     let mut text = String::new();
     let mut used = layout.width;
     for &(group, time) in parts {
         let (glyph, color) = fill(group);
-        let words = format!("{} {}", group.title(), share(time, total));
+        let words = format!("{} {}", group.title(), share(time, total_ps));
         let len = words.width() + 5;
         if used + len > layout.width {
             text.push_str(if text.is_empty() { " " } else { "\n " });
@@ -151,6 +150,6 @@ mod tests {
     #[test]
     fn the_legend_never_rounds_something_to_nothing() {
         let parts = [(OpGroup::AsyncWait, 9_999), (OpGroup::MatMul, 1)];
-        assert_eq!(legend(&parts, &LAYOUT), "  ~ Copy wait 99.99 %   █ Matmul / convolution <0.1 %\n");
+        assert_eq!(legend(&parts, 10_000, &LAYOUT), "  ~ Copy wait 99.99 %   █ Matmul / convolution <0.1 %\n");
     }
 }

@@ -66,9 +66,9 @@ impl OpFamily<'_> {
 fn families(rows: &[OpRow]) -> Vec<OpFamily<'_>> {
     let mut index = std::collections::BTreeMap::new();
     let mut families: Vec<OpFamily<'_>> = Vec::new();
-    for row in rows.iter() {
+    for row in rows {
         let name = without_number(&row.name);
-        let place = row.is_custom_call.then(|| row.source.as_deref()).flatten();
+        let place = row.source.as_deref().filter(|_| row.is_custom_call);
         let at = *index.entry((name, &*row.category, place)).or_insert_with(|| {
             families.push(OpFamily { name, rows: Vec::new(), self_time_ps: 0 });
             families.len() - 1
