@@ -28,7 +28,7 @@ use highlighted_boxes::highlighted_boxes;
 use crate::view::state::TreeItem;
 use crate::view::timeline::scene::DrawnTrace;
 use crate::view::timeline::tiles::{LaneTiles, MAX_LEVEL, TilePiece};
-use crate::view::timeline::tree::{GAP, LANE, TrackRow};
+use crate::view::timeline::tree::{GAP, HEADER, LANE, TrackRow};
 
 /// Most arrows drawn for a selection.
 const MAX_ARROWS: usize = 64;
@@ -169,9 +169,10 @@ impl DrawList {
             part.counters.extend(counter_box(scene, window, row, bounds));
         }
         for lane in 0..row.lanes {
-            let top = row.y + lane as f32 * (LANE + GAP);
+            let inset = if node.summary.is_some() { (HEADER - LANE) / 2.0 } else { 0.0 };
+            let top = row.y + inset + lane as f32 * (LANE + GAP);
             if top + LANE > 0.0 && top < window.height {
-                let lane = node.lanes.0 + lane;
+                let lane = node.first_lane() + lane;
                 pieces.clear();
                 tiles.pieces(scene, lane, window.time.range(), level(window), pieces);
                 part.boxes.extend(pieces.iter().filter_map(|piece| boxed(window, piece, top)));

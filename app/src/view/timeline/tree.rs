@@ -42,6 +42,8 @@ pub struct TrackNode {
     end: usize,
     /// Index of its first lane in the model, and their number; 0 for counters.
     pub lanes: (usize, usize),
+    /// Index of the lane that stands for a group while it is folded.
+    pub summary: Option<usize>,
     /// Lowest and highest sample, zero included unless all are equal, where it shows samples instead of
     /// slices.
     pub counter: Option<(f64, f64)>,
@@ -139,6 +141,21 @@ fn end(rows: &[TrackRow]) -> f32 {
     rows.last().map_or(0.0, |row| row.y + row.height)
 }
 
+impl TrackNode {
+    /// Index in the model of the first lane that is drawn in its row.
+    pub fn first_lane(&self) -> usize {
+        self.summary.unwrap_or(self.lanes.0)
+    }
+}
+
+/// What a folded group shows of its tracks: the ops of a core, else what most happens on.
+fn summary_lane(model: &TraceModel, tracks: &[TrackId]) -> Option<usize> {
+    let first = |&track: &TrackId| Some((track, model.lanes(track).first()?.len()));
+    let lanes = tracks.iter().filter_map(first);
+    let most = lanes.max_by_key(|&(track, slices)| (model.track(track).kind == TrackKind::Ops, slices));
+    most.map(|(track, _)| model.first_lane_index(track))
+}
+
 impl TrackTree {
     /// The tree of `model`.
     pub fn new(model: &TraceModel) -> Self {
@@ -224,7 +241,10 @@ impl TrackTree {
     fn row(&self, index: usize, state: &ViewState) -> TrackRow {
         let node = &self.nodes[index];
         let (height, lanes, folded) = match node.item {
-            TreeItem::Group(group) => (HEADER, 0, state.folded_groups.contains(&group)),
+            TreeItem::Group(group) => {
+                let folded = state.folded_groups.contains(&group);
+                (HEADER, usize::from(folded && node.summary.is_some()), folded)
+            }
             TreeItem::Track(_) if node.counter.is_some() => (COUNTER + TRACK_PAD, 0, false),
             TreeItem::Track(track) => {
                 let folded = node.lanes.1 > 1 && state.folded_tracks.contains(&track);
@@ -269,9 +289,11 @@ impl TrackTree {
             note,
             end: 0,
             lanes: (0, 0),
+            summary: None,
             counter: None,
         });
         let mut tracks = model.tracks_of(group);
+        self.nodes[index].summary = summary_lane(model, &tracks);
         tracks.sort_by_key(|&track| rank(model.track(track).kind));
         for track in tracks {
             self.add_track(model, track, indent + 1);
@@ -320,6 +342,7 @@ impl TrackTree {
             note,
             end: index + 1,
             lanes,
+            summary: None,
             counter,
         });
     }

@@ -98,7 +98,7 @@ fn folding_leaves_the_top_lane_and_headings() {
     assert_eq!(folded, "row 0 host\nrow 28 ops\n  0..80 at 28 outer text\n");
     let host = model.group_ids().next().unwrap();
     let folded = picture(&model, range(0, 100), |state| state.apply(&ViewCommand::FoldGroup(host, true), &model));
-    assert_eq!(folded, "row 0 host\n");
+    assert_eq!(folded, "row 0 host\n  0..80 at 2.5 outer text\n");
 }
 
 #[test]
@@ -282,4 +282,15 @@ fn slices_that_are_lit_are_found_in_any_crowd() {
         let y = part.boxes[0].top + 1.0;
         assert_eq!(list.hit(1.5, y).map(|b| model.slice(b.slice).name()), Some("c"));
     }
+}
+
+#[test]
+fn a_folded_device_shows_its_ops_in_its_heading() {
+    let model = sample_traces::text_trace("@column 1ps\nmodules: MMMMMMMM\nops: AAAA..BB\n   : .cc.....\n");
+    let core = model.tensor_cores()[0];
+    let folded = picture(&model, range(0, 10), |state| state.apply(&ViewCommand::FoldGroup(core, true), &model));
+    let heading = folded.split("row ").find(|row| row.contains("TPU:0")).unwrap();
+    assert_eq!(heading, "28 TPU:0\n  0..40 at 30.5 A text\n  60..80 at 30.5 B\n", "{folded}");
+    let open = picture(&model, range(0, 10), |_| {});
+    assert!(open.contains("TPU:0\nrow "), "an open one shows its tracks: {open}");
 }

@@ -62,7 +62,7 @@ fn folding_hides_lanes_and_children() {
     let rows = tree.rows(&state);
     assert_eq!(
         picture(&tree, &rows),
-        ["0 worker-0 (0 lanes)", "28   TPU:0 (0 lanes)", "56     +XLA Ops (1 lanes)", "84   +Host threads (0 lanes)"]
+        ["0 worker-0 (0 lanes)", "28   TPU:0 (0 lanes)", "56     +XLA Ops (1 lanes)", "84   +Host threads (1 lanes)"]
     );
     assert_eq!(tree.row_of(&rows, ops, 0.0).unwrap().0.lanes, 1);
     state.folded_groups.insert(host);
