@@ -30,7 +30,7 @@ const REWRITTEN: f64 = 0.25;
 
 impl Attribution {
     /// Whether most ops have no partner; the parts of the step are then more informative than ops.
-    pub fn is_rewritten(&self) -> bool {
+    pub(crate) fn is_rewritten(&self) -> bool {
         let alone = self.families.iter().filter(|family| family.finding.is_some());
         let (mut gone, mut new) = (0.0, 0.0);
         for family in alone {

@@ -85,7 +85,7 @@ pub const ENOUGH_RUNS: usize = 4;
 
 impl MetricChange {
     /// Of two single numbers.
-    pub fn of_values(base: Option<f64>, cand: Option<f64>) -> Self {
+    pub(crate) fn of_values(base: Option<f64>, cand: Option<f64>) -> Self {
         let estimate = |value: f64| ShiftEstimate { median: value, low: None, high: None, count: 1 };
         let finding = if base.is_some() && cand.is_some() { ChangeVerdict::Untested } else { ChangeVerdict::OneSided };
         Self::between(base.map(estimate), cand.map(estimate), finding)

@@ -114,7 +114,7 @@ fn time_of(run: &Summary, at: usize) -> f64 {
 impl Summary {
     /// The run with the steps of one class only: 0 is the main class, 1 the first of the others. Numbers of the whole
     /// run are kept.
-    pub fn of_class(&self, class: usize) -> Self {
+    pub(crate) fn of_class(&self, class: usize) -> Self {
         match class.checked_sub(1) {
             None => Self { classes: Vec::new(), ..self.clone() },
             Some(at) => {
@@ -130,7 +130,7 @@ impl Summary {
 
     /// The class whose steps run this program. Numbers of the whole run are kept only for the main class, because they
     /// mostly describe it.
-    pub fn of_module(&self, module: &str) -> Option<Cow<'_, Self>> {
+    pub(crate) fn of_module(&self, module: &str) -> Option<Cow<'_, Self>> {
         let is_of = |programs: &[super::ProgramFacts]| programs.first().is_some_and(|program| program.name == module);
         if is_of(&self.facts.programs) {
             return Some(Cow::Borrowed(self));
@@ -140,7 +140,7 @@ impl Summary {
     }
 
     /// Names of the main programs of all classes.
-    pub fn modules(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn modules(&self) -> impl Iterator<Item = &str> {
         let classes = self.classes.iter().map(|class| class.programs.first());
         std::iter::once(self.facts.programs.first()).chain(classes).flatten().map(|program| program.name.as_str())
     }

@@ -68,7 +68,7 @@ const OTHER_SHAPES_PERCENT: f64 = 5.0;
 const FEWER_STEPS: f64 = 0.5;
 
 /// The differences between two runs, most important first. Names in `require` prevent a comparison.
-pub fn differences(base: &Summary, cand: &Summary, require: &[String]) -> Vec<Difference> {
+pub(crate) fn differences(base: &Summary, cand: &Summary, require: &[String]) -> Vec<Difference> {
     let mut found = KnownDifferences { require, out: Vec::new() };
     hardware(base, cand, &mut found);
     programs(base, cand, &mut found);

@@ -61,7 +61,7 @@ impl MatchedBy {
     }
 
     /// Confidence, at most 1; lower if several ops are alike and their counts differ.
-    pub fn confidence(self) -> f64 {
+    pub(crate) fn confidence(self) -> f64 {
         match self {
             Self::SameProgram => 1.0,
             Self::Same => 0.98,

@@ -26,7 +26,7 @@ pub(super) struct PooledOp<'a> {
 
 impl<'a> PooledRuns<'a> {
     /// `steps` is the maximum number of values per run.
-    pub fn of(runs: &'a [Summary], steps: usize) -> Self {
+    pub(crate) fn of(runs: &'a [Summary], steps: usize) -> Self {
         let lengths: Vec<usize> = runs.iter().map(|run| sampled_steps(run).min(steps)).collect();
         let share = 1.0 / runs.len().max(1) as f64;
         let mut merged = Summary::default();
@@ -59,33 +59,33 @@ impl<'a> PooledRuns<'a> {
     }
 
     /// A number of each step of each run.
-    pub fn series(&self, id: &str, steps: usize) -> Vec<Vec<f64>> {
+    pub(crate) fn series(&self, id: &str, steps: usize) -> Vec<Vec<f64>> {
         let values = |run: &Summary| Some(super::summary::thinned(&run.step_values(id)?, steps));
         self.runs.iter().filter_map(values).filter(|values| !values.is_empty()).collect()
     }
 
     /// The description of a series, from the first run that has it.
-    pub fn series_facts(&self, id: &str) -> Option<&'a StepSeries> {
+    pub(crate) fn series_facts(&self, id: &str) -> Option<&'a StepSeries> {
         self.runs.iter().find_map(|run| run.series(id))
     }
 
     /// Interquartile mean step, averaged over the runs.
-    pub fn middle_ps(&self) -> f64 {
+    pub(crate) fn middle_ps(&self) -> f64 {
         mean(self.runs.iter().map(|run| run.steps.middle_ps))
     }
 
     /// Ops that are only known as a sum.
-    pub fn not_listed(&self) -> usize {
+    pub(crate) fn not_listed(&self) -> usize {
         self.runs.iter().map(|run| run.ops_not_listed).sum()
     }
 
     /// Ops below this time may be missing; 0 if all are listed.
-    pub fn listed_from_ps(&self) -> f64 {
+    pub(crate) fn listed_from_ps(&self) -> f64 {
         self.runs.iter().map(Summary::listed_from_ps).fold(0.0, f64::max)
     }
 
     /// Time of a part that no listed op has.
-    pub fn rest_ps(&self, part: crate::reports::steps::step_parts::StepPart) -> f64 {
+    pub(crate) fn rest_ps(&self, part: crate::reports::steps::step_parts::StepPart) -> f64 {
         let of_run = |run: &Summary| -> f64 {
             run.rest.iter().filter(|rest| rest.part == part).map(|rest| rest.middle_ps).sum()
         };
@@ -93,7 +93,7 @@ impl<'a> PooledRuns<'a> {
     }
 
     /// Median step time, for sizes of effects.
-    pub fn step_ps(&self) -> f64 {
+    pub(crate) fn step_ps(&self) -> f64 {
         let all: Vec<f64> = self.series("step.time_ps", usize::MAX).concat();
         crate::math::stats::median(&all).unwrap_or(0.0)
     }

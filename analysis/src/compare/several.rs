@@ -78,13 +78,13 @@ impl Summary {
     }
 
     /// Names of the ops of all classes of steps, as far as they are listed.
-    pub fn op_names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn op_names(&self) -> impl Iterator<Item = &str> {
         let others = self.classes.iter().flat_map(|class| &class.ops);
         self.ops.iter().chain(others).map(|op| op.name.as_str())
     }
 
     /// Whether ops or classes of steps are left out.
-    pub fn is_cut(&self) -> bool {
+    pub(crate) fn is_cut(&self) -> bool {
         self.ops_not_listed > 0
             || self.classes_not_listed > 0
             || self.classes.iter().any(|class| class.ops_not_listed > 0)

@@ -323,7 +323,7 @@ const MOST_CLASSES: usize = 64;
 
 impl Summary {
     /// Whether a file that starts like this is a summary.
-    pub fn is_meant(head: &[u8]) -> bool {
+    pub(crate) fn is_meant(head: &[u8]) -> bool {
         let text = String::from_utf8_lossy(head);
         text.trim_start().starts_with('{') && text.contains("\"systole.summary/")
     }
@@ -407,7 +407,7 @@ impl Summary {
     }
 
     /// Whether its steps were divided into ops, so that missing parts are zero.
-    pub fn is_divided(&self) -> bool {
+    pub(crate) fn is_divided(&self) -> bool {
         self.series("step.idle_percent").is_some()
     }
 
@@ -422,7 +422,7 @@ impl Summary {
     }
 
     /// Ops of this time and less may be missing; 0 if all are listed.
-    pub fn listed_from_ps(&self) -> f64 {
+    pub(crate) fn listed_from_ps(&self) -> f64 {
         self.ops.last().filter(|_| self.ops_not_listed > 0).map_or(0.0, |op| op.middle_ps)
     }
 
@@ -432,7 +432,7 @@ impl Summary {
     }
 
     /// Whether steps were found; otherwise the whole capture counts as one.
-    pub fn has_steps(&self) -> bool {
+    pub(crate) fn has_steps(&self) -> bool {
         self.steps.source != "whole-capture"
     }
 

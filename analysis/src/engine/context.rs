@@ -37,7 +37,7 @@ impl<'a> Context<'a> {
     }
 
     /// A fact of the whole trace.
-    pub fn fact<F: Fact>(&self) -> &'a F {
+    pub(crate) fn fact<F: Fact>(&self) -> &'a F {
         self.reports.facts.get(self)
     }
 
@@ -73,12 +73,12 @@ impl<'a> Context<'a> {
     }
 
     /// The same context with another scope.
-    pub fn scoped(&self, scope: Scope) -> Context<'a> {
+    pub(crate) fn scoped(&self, scope: Scope) -> Context<'a> {
         Context { scope, ..*self }
     }
 
     /// The peaks to use for a core.
-    pub fn peaks(&self, core: GroupId) -> Peaks {
+    pub(crate) fn peaks(&self, core: GroupId) -> Peaks {
         let mut peaks = Peaks::choose(self.model.group(core).device.as_ref(), self.options.chip());
         if self.model.simulator().is_some() {
             peaks.are_configured();
@@ -87,7 +87,7 @@ impl<'a> Context<'a> {
     }
 
     /// The links between the devices.
-    pub fn network(&self) -> Option<Network> {
+    pub(crate) fn network(&self) -> Option<Network> {
         let cores = self.tensor_cores();
         let devices = cores.iter().filter_map(|&core| self.model.group(core).device.as_ref());
         Network::of(devices, self.options.chip(), self.options.topology.clone())

@@ -10,7 +10,7 @@ use elsa::sync::FrozenMap;
 
 use crate::engine::{Context, Scope};
 
-/// Data that several reports need. It is computed for the whole trace on first use ([`Context::fact`]) and kept as long
+/// Data that several reports need. It is computed for the whole trace on first use (`Context::fact`) and kept as long
 /// as the reports.
 ///
 /// Facts may use other facts, but not in a cycle, and never a report.
@@ -28,7 +28,7 @@ pub(super) struct FactCache {
 }
 
 impl FactCache {
-    pub fn get<F: Fact>(&self, cx: &Context<'_>) -> &F {
+    pub(crate) fn get<F: Fact>(&self, cx: &Context<'_>) -> &F {
         let id = TypeId::of::<F>();
         let slot = self.slots.get(&id).unwrap_or_else(|| self.slots.insert(id, Box::default()));
         let fact = slot.get_or_init(|| Box::new(F::find(&cx.scoped(Scope::WholeTrace))));
@@ -55,13 +55,13 @@ impl<K, V> Default for OnceMap<K, V> {
 
 impl<K: Eq + Hash, V: Clone> OnceMap<K, V> {
     /// The value for `key`, computed by `find` on first use.
-    pub fn get(&self, key: K, find: impl FnOnce() -> V) -> V {
+    pub(crate) fn get(&self, key: K, find: impl FnOnce() -> V) -> V {
         let slot = Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default());
         slot.get_or_init(find).clone()
     }
 
     /// The value for `key`, if it has been computed.
-    pub fn known(&self, key: &K) -> Option<V> {
+    pub(crate) fn known(&self, key: &K) -> Option<V> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(key)?.get().cloned()
     }
 }

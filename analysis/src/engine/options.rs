@@ -95,7 +95,7 @@ pub struct Threshold {
 
 impl Threshold {
     /// The user's value, or the default.
-    pub fn of(&self, options: &Options) -> f64 {
+    pub(crate) fn of(&self, options: &Options) -> f64 {
         options.hints.thresholds.get(self.id).copied().unwrap_or(self.value)
     }
 }

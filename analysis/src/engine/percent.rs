@@ -15,7 +15,7 @@ const ROUNDING: f64 = 1e-9;
 impl Percent {
     /// Number of decimals to print, at least `least`: more if rounding would print 0 or 100 for another value; `None`
     /// if no reasonable number of decimals suffices.
-    pub fn decimals(self, least: usize) -> Option<usize> {
+    pub(crate) fn decimals(self, least: usize) -> Option<usize> {
         let value = self.0.abs();
         if !value.is_finite() || value == 0.0 || (value - 100.0).abs() < ROUNDING {
             return Some(least);

@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 use std::sync::Arc;
-use trace_model::Picos;
 
 use crate::engine::report::Provenance;
 use crate::math::unit::Unit;
@@ -48,12 +47,8 @@ impl Cell {
         Self::Text(text.into())
     }
     /// A string, or [`Cell::Missing`] if it is empty.
-    pub fn said(text: &str) -> Self {
+    pub(crate) fn said(text: &str) -> Self {
         if text.is_empty() { Self::Missing } else { Self::text(text) }
-    }
-    /// A length of time.
-    pub fn time(time: Picos) -> Self {
-        Self::Int(time.ps())
     }
     /// A count.
     pub fn count(count: u64) -> Self {
@@ -172,7 +167,7 @@ macro_rules! columns_by_provenance {
 
 impl<'a, R: Copy> TableBuilder<'a, R> {
     /// Adds a column of any provenance.
-    pub fn column<C: Into<Cell>>(
+    pub(crate) fn column<C: Into<Cell>>(
         mut self,
         id: &'static str,
         title: &'static str,
@@ -200,7 +195,7 @@ impl<'a, R: Copy> TableBuilder<'a, R> {
     }
 
     /// Adds notes for the reader.
-    pub fn notes(mut self, notes: impl IntoIterator<Item = String>) -> Self {
+    pub(crate) fn notes(mut self, notes: impl IntoIterator<Item = String>) -> Self {
         self.notes.extend(notes);
         self
     }

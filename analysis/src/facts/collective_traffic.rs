@@ -48,7 +48,7 @@ impl CollectiveTraffic {
     /// It comes from the HLO text of the op, and from the program, if recorded, for facts that the text does not have:
     /// the inside of fusions and wrappers, and the devices. For fusions the program is used first, because their text
     /// has no groups.
-    pub fn of(cx: &Context<'_>, op: Option<OpId>, kind: CollectiveKind, captured: usize) -> Self {
+    pub(crate) fn of(cx: &Context<'_>, op: Option<OpId>, kind: CollectiveKind, captured: usize) -> Self {
         let Some(id) = op else { return Self::estimated(captured) };
         let op = cx.model.op(id);
         let program = op.program.and_then(|program| cx.hlo(program).ok());
@@ -74,14 +74,14 @@ impl CollectiveTraffic {
     }
 
     /// The same from HLO text; `None` for any other text.
-    pub fn of_text(text: &str, kind: CollectiveKind, captured: usize) -> Option<Self> {
+    pub(crate) fn of_text(text: &str, kind: CollectiveKind, captured: usize) -> Option<Self> {
         let module = HloModule::from_text(text)?;
         let op = module.instructions.last()?;
         Some(Self::of_instruction(&module, op, None, kind, captured))
     }
 
     /// Every way in which the participants can lie on the grid of chips.
-    pub fn layouts(&self, chip: &Chip, topology: Option<&Topology>) -> Vec<GroupLayout> {
+    pub(crate) fn layouts(&self, chip: &Chip, topology: Option<&Topology>) -> Vec<GroupLayout> {
         match (&self.groups, self.participants) {
             (Some(groups), _) => placed(groups, self.groups_are_devices, chip, topology),
             (None, Some(n)) => layouts(n, chip, topology),
@@ -271,7 +271,7 @@ fn message_bytes(module: &HloModule, op: &Instruction, kind: CollectiveKind) -> 
 }
 
 /// Bus bandwidth divided by algorithm bandwidth, for `n` participants; 0 for a single one.
-pub fn bus_factor(kind: CollectiveKind, n: u64) -> f64 {
+pub(crate) fn bus_factor(kind: CollectiveKind, n: u64) -> f64 {
     if n < 2 {
         return 0.0;
     }
@@ -287,13 +287,8 @@ pub fn bus_factor(kind: CollectiveKind, n: u64) -> f64 {
 }
 
 /// Bytes that each participant must send, by the best ring algorithm.
-pub fn sent_bytes(kind: CollectiveKind, bytes: u64, n: u64) -> f64 {
+pub(crate) fn sent_bytes(kind: CollectiveKind, bytes: u64, n: u64) -> f64 {
     bytes as f64 * bus_factor(kind, n)
-}
-
-/// Bus bandwidth in bytes per second; `None` without time.
-pub fn bus_bandwidth(kind: CollectiveKind, bytes: u64, n: u64, seconds: f64) -> Option<f64> {
-    (seconds > 0.0).then(|| sent_bytes(kind, bytes, n) / seconds)
 }
 
 #[cfg(test)]
@@ -309,12 +304,11 @@ mod tests {
     #[test]
     fn bus_bandwidth_follows_the_reference_convention() {
         const MIB_256: u64 = 256 << 20;
-        let busbw = |kind| bus_bandwidth(kind, MIB_256, 8, 5e-3).unwrap() / 1e9;
+        let busbw = |kind| sent_bytes(kind, MIB_256, 8) / 5e-3 / 1e9;
         assert!((MIB_256 as f64 / 5e-3 / 1e9 - 53.687).abs() < 5e-4);
         assert!((busbw(CollectiveKind::AllReduce) - 93.952).abs() < 5e-4);
         assert!((busbw(CollectiveKind::AllGather) - 46.976).abs() < 5e-4);
         assert!(bus_factor(CollectiveKind::AllReduce, 1).abs() < f64::EPSILON);
-        assert_eq!(bus_bandwidth(CollectiveKind::AllReduce, 1, 2, 0.0), None);
     }
 
     #[test]

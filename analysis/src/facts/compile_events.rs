@@ -63,7 +63,7 @@ pub(crate) struct CompileEvents<'a> {
 
 impl<'a> CompileEvents<'a> {
     /// Collects from all host threads.
-    pub fn collect(cx: &Context<'a>, window: TimeRange) -> Self {
+    pub(crate) fn collect(cx: &Context<'a>, window: TimeRange) -> Self {
         let (model, classes) = (cx.model, cx.host_classes());
         let role = |label: LabelId| {
             let name = || model.str(model.label(label).name);
@@ -114,12 +114,12 @@ impl<'a> CompileEvents<'a> {
     }
 
     /// When any phase was active, on any thread.
-    pub fn all(&self) -> IntervalSet {
+    pub(crate) fn all(&self) -> IntervalSet {
         self.phases.iter().map(|event| event.range).collect()
     }
 
     /// When one phase was active, on any thread.
-    pub fn when(&self, class: HostClass) -> impl Iterator<Item = TimeRange> {
+    pub(crate) fn when(&self, class: HostClass) -> impl Iterator<Item = TimeRange> {
         self.phases.iter().filter(move |event| event.class == class).map(|event| event.range)
     }
 }

@@ -104,27 +104,27 @@ impl CoreTime {
     }
 
     /// When an op of the wanted kind was the innermost one.
-    pub fn when(&self, wanted: impl Fn(&OpClass) -> bool) -> IntervalSet {
-        self.segments.iter().filter(|segment| wanted(&segment.class)).map(|segment| segment.range).collect()
+    pub(crate) fn when(&self, wanted: impl Fn(OpClass) -> bool) -> IntervalSet {
+        self.segments.iter().filter(|segment| wanted(segment.class)).map(|segment| segment.range).collect()
     }
 
     /// Time in which an op of the wanted kind was the innermost one.
-    pub fn time(&self, wanted: impl Fn(&OpClass) -> bool) -> Picos {
-        self.segments.iter().filter(|segment| wanted(&segment.class)).map(|segment| segment.range.dur()).sum()
+    pub(crate) fn time(&self, wanted: impl Fn(OpClass) -> bool) -> Picos {
+        self.segments.iter().filter(|segment| wanted(segment.class)).map(|segment| segment.range.dur()).sum()
     }
 
     /// When any op ran.
-    pub fn busy(&self) -> IntervalSet {
+    pub(crate) fn busy(&self) -> IntervalSet {
         self.when(|_| true)
     }
 
     /// Time in which any op ran.
-    pub fn busy_time(&self) -> Picos {
+    pub(crate) fn busy_time(&self) -> Picos {
         self.time(|_| true)
     }
 
     /// When no op ran.
-    pub fn idle(&self) -> IntervalSet {
+    pub(crate) fn idle(&self) -> IntervalSet {
         self.busy().complement(self.window.measured)
     }
 }

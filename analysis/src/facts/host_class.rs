@@ -219,7 +219,7 @@ const RULES: &[(HostClass, &[NameTest])] = &[
 ];
 
 /// Strips decorations from a name: a leading `[3] `, a trailing `#k=v,k=v#`.
-pub fn stripped(name: &str) -> &str {
+pub(crate) fn stripped(name: &str) -> &str {
     let name = match name.strip_prefix('[').and_then(|rest| rest.split_once("] ")) {
         Some((ordinal, rest)) if ordinal.bytes().all(|byte| byte.is_ascii_digit()) => rest,
         _ => name,
@@ -242,7 +242,7 @@ pub fn classify(name: &str) -> HostClass {
 
 /// Whether an event of [`HostClass::User`] is a data loader of the program: Python
 /// frames that take the next element of an iterator, and names of common loaders.
-pub fn is_input_loader(name: &str) -> bool {
+pub(crate) fn is_input_loader(name: &str) -> bool {
     const FUNCTIONS: [&str; 6] = ["__next__", "next", "get_next", "next_batch", "get_batch", "load_batch"];
     const PARTS: [&str; 6] =
         ["dataloader", "data_loader", "load_batch", "next_batch", "iterator_ops.py", "input_pipeline"];
@@ -254,14 +254,14 @@ pub fn is_input_loader(name: &str) -> bool {
 }
 
 /// Whether an event is a Python frame that waits for another thread or process.
-pub fn is_python_wait(name: &str) -> bool {
+pub(crate) fn is_python_wait(name: &str) -> bool {
     const FUNCTIONS: [&str; 4] = ["acquire", "wait", "poll", "select"];
     let function = name.strip_prefix('$').and_then(|frame| frame.rsplit(' ').next());
     function.is_some_and(|function| FUNCTIONS.contains(&function))
 }
 
 /// `f` of `PjitFunction(f)`.
-pub fn pjit_function(name: &str) -> Option<&str> {
+pub(crate) fn pjit_function(name: &str) -> Option<&str> {
     stripped(name).strip_prefix("PjitFunction(")?.strip_suffix(')')
 }
 
@@ -279,7 +279,7 @@ impl Fact for HostClasses {
 
 impl HostClasses {
     /// Classifies the labels of `model`.
-    pub fn new(model: &TraceModel) -> Self {
+    pub(crate) fn new(model: &TraceModel) -> Self {
         let mut classes = vec![None; model.labels().len()];
         for slice in host_threads(model).flat_map(|track| model.slices_on(track)) {
             let label = slice.label_id();
@@ -291,19 +291,19 @@ impl HostClasses {
     }
 
     /// The class of a label; [`HostClass::User`] for those that are not on a host thread.
-    pub fn class(&self, label: LabelId) -> HostClass {
+    pub(crate) fn class(&self, label: LabelId) -> HostClass {
         self.classes.get(label.index()).copied().flatten().unwrap_or(User)
     }
 
     /// Whether a runtime that compiles programs (JAX, XLA, `PyTorch`/XLA) recorded events; without them it is unknown
     /// whether anything was compiled.
-    pub fn has_compiling_runtime(&self) -> bool {
+    pub(crate) fn has_compiling_runtime(&self) -> bool {
         let of_runtime = |class: &HostClass| matches!(class, Trace | Lower | Compile | Cache | Load | Dispatch | Lazy);
         self.classes.iter().flatten().any(of_runtime)
     }
 
     /// Whether a label occurs on a host thread.
-    pub fn knows(&self, label: LabelId) -> bool {
+    pub(crate) fn knows(&self, label: LabelId) -> bool {
         self.classes.get(label.index()).is_some_and(Option::is_some)
     }
 }

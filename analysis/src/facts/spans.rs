@@ -42,7 +42,7 @@ pub(crate) fn spans(cx: &Context<'_>, track: TrackId) -> TrackExtent {
 
 impl TrackExtent {
     /// The span of both.
-    pub fn hull(self, other: Self) -> Self {
+    pub(crate) fn hull(self, other: Self) -> Self {
         Self {
             range: hull(self.range, other.range),
             timed: hull(self.timed, other.timed),

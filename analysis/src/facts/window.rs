@@ -21,18 +21,13 @@ pub struct TimeWindow {
 }
 
 impl TimeWindow {
-    /// A window of one clock.
-    pub fn of(range: TimeRange) -> Self {
-        Self { range, measured: range }
-    }
-
     /// Duration: the denominator of every share.
-    pub fn dur(&self) -> Picos {
+    pub(crate) fn dur(&self) -> Picos {
         self.measured.dur()
     }
 
     /// Whether the slice belongs to it.
-    pub fn contains(&self, slice: SliceRef<'_>) -> bool {
+    pub(crate) fn contains(&self, slice: SliceRef<'_>) -> bool {
         self.range.contains(slice.start())
     }
 }

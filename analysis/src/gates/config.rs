@@ -22,7 +22,7 @@ pub enum GateLevel {
 
 impl GateLevel {
     /// In a word.
-    pub fn title(self) -> &'static str {
+    pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Off => "off",
             Self::Warn => "warn",
@@ -232,7 +232,7 @@ pub struct GateConfigError(String);
 
 impl GateConfig {
     /// The regression gates: those of the user, else the [`preset`] for these runs.
-    pub fn regressions(&self, baseline: Option<&[Summary]>, runs: &[Summary]) -> Vec<Regression> {
+    pub(crate) fn regressions(&self, baseline: Option<&[Summary]>, runs: &[Summary]) -> Vec<Regression> {
         match baseline {
             Some(base) if self.regression.is_empty() => {
                 let all: Vec<&Summary> = base.iter().chain(runs).collect();

@@ -89,7 +89,7 @@ pub(super) struct MetricOfBoth {
 impl MetricOfBoth {
     /// Ops smaller than those that a shortened summary lists count on neither side, because the other side would seem
     /// to have more. An op listed on one side only may have up to that time on the other.
-    pub fn of(base: &[Summary], cand: &[Summary], name: &str, op: Option<&str>) -> Result<Self, String> {
+    pub(crate) fn of(base: &[Summary], cand: &[Summary], name: &str, op: Option<&str>) -> Result<Self, String> {
         let wanted = metrics::find(name)?;
         if wanted.metric.per != MetricScope::Op {
             return Ok(Self {
@@ -118,7 +118,7 @@ impl MetricRuns {
     /// # Errors
     ///
     /// The metric is unknown, or a run does not have it; the text says which.
-    pub fn of(runs: &[Summary], name: &str, op: Option<&str>) -> Result<Self, String> {
+    pub(crate) fn of(runs: &[Summary], name: &str, op: Option<&str>) -> Result<Self, String> {
         let wanted = metrics::find(name)?;
         let (id, scale) = (wanted.id.as_str(), wanted.scale);
         if wanted.metric.per == MetricScope::Op {
@@ -157,7 +157,7 @@ impl MetricRuns {
     }
 
     /// All steps of all runs as one number.
-    pub fn aggregate(&self, how: StepAggregate) -> Option<f64> {
+    pub(crate) fn aggregate(&self, how: StepAggregate) -> Option<f64> {
         how.statistic().of(&mut self.runs.concat())
     }
 
@@ -168,7 +168,7 @@ impl MetricRuns {
     }
 
     /// How many numbers there are.
-    pub fn steps(&self) -> usize {
+    pub(crate) fn steps(&self) -> usize {
         self.runs.iter().map(Vec::len).sum()
     }
 

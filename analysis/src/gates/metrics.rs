@@ -221,7 +221,7 @@ fn wanted(metric: &'static GateMetric, name: &str) -> Option<WantedMetric> {
 
 impl WantedMetric {
     /// It is a time.
-    pub fn is_time(&self) -> bool {
+    pub(crate) fn is_time(&self) -> bool {
         self.metric.unit == Unit::Picoseconds
     }
 }

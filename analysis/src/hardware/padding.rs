@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 /// Rows that a register packs: more for narrower elements.
-pub fn sublanes(element_bits: u64) -> u64 {
+pub(crate) fn sublanes(element_bits: u64) -> u64 {
     match element_bits {
         0..=8 => 32,
         9..=16 => 16,
@@ -17,7 +17,7 @@ pub fn sublanes(element_bits: u64) -> u64 {
 /// Useful share of the work of an `m × k × n` product on `tile`-sized matrix units
 /// with `rows` rows per register, 0 to 1; `None` for empty products:
 /// `m·k·n / (⌈m/rows⌉·rows · ⌈k/tile⌉·tile · ⌈n/tile⌉·tile)`.
-pub fn efficiency(m: u64, k: u64, n: u64, tile: u64, rows: u64) -> Option<f64> {
+pub(crate) fn efficiency(m: u64, k: u64, n: u64, tile: u64, rows: u64) -> Option<f64> {
     if [m, k, n, tile, rows].contains(&0) {
         return None;
     }
@@ -38,7 +38,7 @@ pub enum Dimension {
 
 impl Dimension {
     /// For people, a letter.
-    pub fn title(self) -> &'static str {
+    pub(crate) fn title(self) -> &'static str {
         match self {
             Self::M => "M",
             Self::K => "K",
@@ -60,7 +60,7 @@ pub struct Padding {
 
 /// Padding of an `m × k × n` product, in the better of both roles that the compiler may give `m` and `n`: a warning
 /// about padding should not be a false alarm. `None` for empty products.
-pub fn best([m, k, n]: [u64; 3], tile: u64, rows: u64) -> Option<Padding> {
+pub(crate) fn best([m, k, n]: [u64; 3], tile: u64, rows: u64) -> Option<Padding> {
     let (as_is, swapped) = (efficiency(m, k, n, tile, rows)?, efficiency(n, k, m, tile, rows)?);
     let best = as_is.max(swapped);
     let (m_unit, n_unit) = if swapped > as_is { (tile, rows) } else { (rows, tile) };

@@ -73,7 +73,7 @@ pub struct Peaks {
 
 impl Peaks {
     /// The choice, from what the capture records and the chip that the user names.
-    pub fn choose(device: Option<&DeviceInfo>, named: Option<&Chip>) -> Self {
+    pub(crate) fn choose(device: Option<&DeviceInfo>, named: Option<&Chip>) -> Self {
         let unknown = DeviceInfo::default();
         let device = device.unwrap_or(&unknown);
         let named = named.map(|chip| (chip, PeakSource::Assumed));
@@ -141,7 +141,7 @@ impl Peaks {
     }
 
     /// The published facts of the chip that the capture names.
-    pub fn published(&self) -> Option<&'static Chip> {
+    pub(crate) fn published(&self) -> Option<&'static Chip> {
         Chip::named(self.chip.as_deref()?)
     }
 

@@ -67,7 +67,7 @@ impl<'a> HintFacts<'a> {
     /// # Errors
     ///
     /// No device recorded ops, or a scenario needs what the capture does not record.
-    pub fn saving(&self, changes: &[Scenario]) -> Result<Picos, AnalysisError> {
+    pub(crate) fn saving(&self, changes: &[Scenario]) -> Result<Picos, AnalysisError> {
         // A rule may ask what is asked again when its finding gets a price.
         let known = self.savings.borrow().iter().find(|(asked, _)| asked == changes).map(|&(_, saving)| saving);
         if let Some(saving) = known {
@@ -86,7 +86,7 @@ impl<'a> HintFacts<'a> {
     /// # Errors
     ///
     /// No device recorded anything in this scope.
-    pub fn step(&self) -> Result<StepTime, AnalysisError> {
+    pub(crate) fn step(&self) -> Result<StepTime, AnalysisError> {
         if let Some((ps, count)) = self.steps().and_then(|steps| each(&steps)) {
             let of = if count == 1 { "one step".to_owned() } else { format!("mean of {count} steps") };
             return Ok(StepTime { ps, count, of });
@@ -104,7 +104,7 @@ impl<'a> HintFacts<'a> {
     /// # Errors
     ///
     /// That analysis does not apply to the steady steps.
-    pub fn steady<A: Analysis>(&self) -> Result<Arc<A::Report>, AnalysisError> {
+    pub(crate) fn steady<A: Analysis>(&self) -> Result<Arc<A::Report>, AnalysisError> {
         let Some(steps) = self.steps().filter(|steps| steps.left_out > 0) else { return self.report::<A>() };
         let numbers = || steps.counted().map(|step| step.number);
         match (numbers().min(), numbers().max()) {
@@ -114,7 +114,7 @@ impl<'a> HintFacts<'a> {
     }
 
     /// Steps, unless the whole capture was taken for one.
-    pub fn steps(&self) -> Option<Arc<StepsReport>> {
+    pub(crate) fn steps(&self) -> Option<Arc<StepsReport>> {
         self.report::<Steps>().ok().filter(|steps| steps.has_steps())
     }
 
@@ -123,7 +123,7 @@ impl<'a> HintFacts<'a> {
     /// # Errors
     ///
     /// The trace has no ops in this scope.
-    pub fn ops(&self) -> Result<&OpsReport, AnalysisError> {
+    pub(crate) fn ops(&self) -> Result<&OpsReport, AnalysisError> {
         match self.ops.get_or_init(|| self.report::<Ops>()) {
             Ok(ops) => Ok(ops),
             Err(error) => Err(error.clone()),
@@ -135,7 +135,7 @@ impl<'a> HintFacts<'a> {
     /// # Errors
     ///
     /// The trace has no ops in this scope.
-    pub fn select(&self, wanted: impl Fn(&OpRow) -> bool) -> Result<OpSelection<'_>, AnalysisError> {
+    pub(crate) fn select(&self, wanted: impl Fn(&OpRow) -> bool) -> Result<OpSelection<'_>, AnalysisError> {
         let ops = self.ops()?;
         let mut rows: Vec<&OpRow> = ops.rows.iter().filter(|row| row.self_time_ps > 0 && wanted(row)).collect();
         rows.sort_by_key(|row| std::cmp::Reverse(row.self_time_ps));
@@ -148,7 +148,7 @@ impl<'a> HintFacts<'a> {
     /// # Errors
     ///
     /// The trace has no ops in this scope.
-    pub fn heavy(
+    pub(crate) fn heavy(
         &self,
         limit: &Threshold,
         wanted: impl Fn(&OpRow) -> bool,
@@ -156,11 +156,6 @@ impl<'a> HintFacts<'a> {
         let selection = self.select(wanted)?;
         let enough = !selection.rows.is_empty() && selection.percent() >= self.limit(limit);
         Ok(enough.then_some(selection))
-    }
-
-    /// Self time of an op, percent of device time.
-    pub fn share(&self, row: &OpRow) -> f64 {
-        row.self_of_total_percent.unwrap_or(0.0)
     }
 }
 
@@ -187,18 +182,18 @@ pub struct OpSelection<'r> {
 
 impl OpSelection<'_> {
     /// Σ self time ÷ device time, percent; 0 without device time.
-    pub fn percent(&self) -> f64 {
+    pub(crate) fn percent(&self) -> f64 {
         if self.total_ps > 0 { 100.0 * self.self_ps as f64 / self.total_ps as f64 } else { 0.0 }
     }
 
     /// Their ids.
-    pub fn ops(&self) -> Vec<OpId> {
+    pub(crate) fn ops(&self) -> Vec<OpId> {
         self.rows.iter().filter_map(|row| row.op).collect()
     }
 
     /// Each with what is left of its time when it could take `ideal` instead, where
     /// that is known and less.
-    pub fn shrink(&self, ideal: impl Fn(&OpRow) -> Option<Picos>) -> Vec<(OpId, f64)> {
+    pub(crate) fn shrink(&self, ideal: impl Fn(&OpRow) -> Option<Picos>) -> Vec<(OpId, f64)> {
         let factor = |row: &&OpRow| {
             let (time, ideal) = (row.total_time_ps, ideal(row)?.ps());
             (time > 0 && ideal < time).then(|| Some((row.op?, (ideal.max(0)) as f64 / time as f64))).flatten()
@@ -207,7 +202,7 @@ impl OpSelection<'_> {
     }
 
     /// Names of the first ops, for a sentence.
-    pub fn names(&self) -> String {
+    pub(crate) fn names(&self) -> String {
         const SHOWN: usize = 3;
         let names: Vec<&str> = self.rows.iter().take(SHOWN).map(|row| &*row.name).collect();
         match self.rows.len().saturating_sub(SHOWN) {
@@ -217,7 +212,7 @@ impl OpSelection<'_> {
     }
 
     /// What most rules about ops say: `what` takes so much of the device time.
-    pub fn finding(&self, what: &str, limit: f64, saving: PossibleSaving) -> Finding {
+    pub(crate) fn finding(&self, what: &str, limit: f64, saving: PossibleSaving) -> Finding {
         let share = self.percent();
         Finding {
             statement: format!("{what} take {share:.1} of device time ({})", self.names(), share = Percent(share)),
@@ -229,7 +224,7 @@ impl OpSelection<'_> {
     }
 
     /// Each takes no time.
-    pub fn vanish(&self) -> Vec<(OpId, f64)> {
+    pub(crate) fn vanish(&self) -> Vec<(OpId, f64)> {
         self.ops().into_iter().map(|op| (op, 0.0)).collect()
     }
 }

@@ -45,7 +45,7 @@ impl Page {
 
     /// What to do, in the words of a framework: its section, else the general one.
     /// One paragraph.
-    pub fn action(&self, framework: Framework) -> String {
+    pub(crate) fn action(&self, framework: Framework) -> String {
         let own = self.section(framework.title());
         let text = own.or_else(|| self.section("Fix")).unwrap_or_default();
         let paragraph = text.split("\n\n").next().unwrap_or_default();

@@ -27,7 +27,7 @@ pub enum HintSeverity {
 
 impl HintSeverity {
     /// Of a saving in percent of the step.
-    pub fn of(percent: Option<f64>) -> Self {
+    pub(crate) fn of(percent: Option<f64>) -> Self {
         match percent {
             Some(percent) if percent >= 15.0 => Self::Critical,
             Some(percent) if percent >= 5.0 => Self::High,
@@ -37,7 +37,7 @@ impl HintSeverity {
     }
 
     /// At most high where the reason is only a pattern that can have other reasons.
-    pub fn believed(self, confidence: Confidence) -> Self {
+    pub(crate) fn believed(self, confidence: Confidence) -> Self {
         if confidence == Confidence::Low { self.min(Self::High) } else { self }
     }
 

@@ -26,7 +26,7 @@ pub enum Confidence {
 
 impl Confidence {
     /// What a saving counts in the ranking.
-    pub fn weight(self) -> f64 {
+    pub(crate) fn weight(self) -> f64 {
         match self {
             Self::Low => 0.4,
             Self::Medium => 0.7,
@@ -53,7 +53,7 @@ pub struct Rule {
 
 impl Rule {
     /// It is about the capture, not about the program.
-    pub fn is_health(&self) -> bool {
+    pub(crate) fn is_health(&self) -> bool {
         self.id.starts_with('Q')
     }
 }
@@ -118,7 +118,7 @@ pub struct FindingPlace {
 
 impl FindingPlace {
     /// A span that is not a slice.
-    pub fn span(name: impl Into<String>, range: TimeRange) -> Self {
+    pub(crate) fn span(name: impl Into<String>, range: TimeRange) -> Self {
         Self { name: name.into(), start_ps: range.start.ps(), length_ps: range.dur().ps(), slice: None }
     }
 
@@ -154,12 +154,12 @@ pub struct HintEvidence {
 
 impl HintEvidence {
     /// A share of something, in percent.
-    pub fn percent(what: impl Into<String>, value: f64, of: impl Into<String>, threshold: Option<f64>) -> Self {
+    pub(crate) fn percent(what: impl Into<String>, value: f64, of: impl Into<String>, threshold: Option<f64>) -> Self {
         Self { unit: Unit::Percent, ..Self::number(what, value, of, threshold) }
     }
 
     /// A length of time.
-    pub fn time(what: impl Into<String>, ps: f64, of: impl Into<String>) -> Self {
+    pub(crate) fn time(what: impl Into<String>, ps: f64, of: impl Into<String>) -> Self {
         Self { unit: Unit::Picoseconds, ..Self::number(what, ps, of, None) }
     }
 
@@ -169,20 +169,20 @@ impl HintEvidence {
     }
 
     /// A number without unit; measured unless said otherwise.
-    pub fn number(what: impl Into<String>, value: f64, of: impl Into<String>, threshold: Option<f64>) -> Self {
+    pub(crate) fn number(what: impl Into<String>, value: f64, of: impl Into<String>, threshold: Option<f64>) -> Self {
         let (what, of) = (what.into(), of.into());
         Self { what, value, unit: Unit::None, of, threshold, provenance: Provenance::Measured }
     }
 
     /// The same from another source.
-    pub fn by(self, provenance: Provenance) -> Self {
+    pub(crate) fn by(self, provenance: Provenance) -> Self {
         Self { provenance, ..self }
     }
 }
 
 impl PossibleSaving {
     /// Played again with these changes.
-    pub fn replay(changes: impl IntoIterator<Item = Scenario>) -> Self {
+    pub(crate) fn replay(changes: impl IntoIterator<Item = Scenario>) -> Self {
         Self::Replay { changes: changes.into_iter().collect(), at_most: None }
     }
 

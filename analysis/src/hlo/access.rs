@@ -5,37 +5,26 @@ use std::sync::Arc;
 
 use trace_model::{ProgramId, TraceModel};
 
-use super::{Computation, ComputationId, HloError, HloModule, Instruction, InstructionId};
+use super::{HloError, HloModule, Instruction, InstructionId};
 
 /// An instruction and the program around it. Dereferences to the [`Instruction`].
 #[derive(Clone, Debug)]
 pub struct InstructionRef {
     module: Arc<HloModule>,
     id: InstructionId,
-    computation: ComputationId,
 }
 
 impl InstructionRef {
     /// One instruction of a program; `None` for an id of another one.
-    pub fn new(module: Arc<HloModule>, id: InstructionId) -> Option<Self> {
-        let computation = module.instruction(id)?.computation;
-        Some(Self { module, id, computation })
+    pub(crate) fn new(module: Arc<HloModule>, id: InstructionId) -> Option<Self> {
+        module.instruction(id)?;
+        Some(Self { module, id })
     }
 
     /// The program: the whole one, or made from a line of text (see
     /// [`HloModule::origin`]).
     pub fn module(&self) -> &Arc<HloModule> {
         &self.module
-    }
-
-    /// Which instruction of it.
-    pub fn id(&self) -> InstructionId {
-        self.id
-    }
-
-    /// The computation that it belongs to.
-    pub fn parent(&self) -> Option<&Computation> {
-        self.module.computation(self.computation)
     }
 
     /// Its operands, in order.

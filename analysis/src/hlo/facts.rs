@@ -21,8 +21,6 @@ pub struct Attributes {
     pub custom_call_target: Option<String>,
     /// How often a `while` repeats, where the compiler knows.
     pub trip_count: Option<u64>,
-    /// Key and value, by key.
-    pub frontend_attributes: Vec<(String, String)>,
     /// `send` and `recv` to and from the host.
     pub is_host_transfer: bool,
     /// Sizes that a `dynamic-slice` takes.
@@ -41,16 +39,10 @@ impl Attributes {
         collective: None,
         custom_call_target: None,
         trip_count: None,
-        frontend_attributes: Vec::new(),
         is_host_transfer: false,
         slice_sizes: Vec::new(),
         backend_config: None,
     };
-
-    /// A frontend attribute.
-    pub fn frontend_attribute(&self, key: &str) -> Option<&str> {
-        self.frontend_attributes.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
-    }
 }
 
 /// How the compiler emits a fusion.
@@ -68,7 +60,7 @@ pub enum FusionKind {
 
 impl FusionKind {
     /// Reads `kLoop`, `kInput`, `kOutput`, `kCustom`.
-    pub fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         Some(match text {
             "kLoop" => Self::Loop,
             "kInput" => Self::Input,
@@ -210,7 +202,7 @@ impl CollectiveAttributes {
     /// What the ids number. `all-reduce`, `all-gather` and `reduce-scatter` with a
     /// channel name replicas and mean all partitions of them; `all-to-all` and
     /// permutes with a channel name partitions.
-    pub fn group_mode(&self, opcode: &str) -> GroupMode {
+    pub(crate) fn group_mode(&self, opcode: &str) -> GroupMode {
         let by_partition = ["all-to-all", "ragged-all-to-all", "collective-permute", "collective-broadcast"];
         match (self.channel_id, self.uses_global_ids) {
             (Some(_), true) => GroupMode::Devices,

@@ -20,14 +20,14 @@ pub struct InstructionId(pub(super) u32);
 
 impl ComputationId {
     /// Position in [`HloModule::computations`].
-    pub fn index(self) -> usize {
+    pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 impl InstructionId {
     /// Position in [`HloModule::instructions`].
-    pub fn index(self) -> usize {
+    pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
 }
@@ -61,8 +61,6 @@ pub struct HloModule {
     pub aliases: Vec<BufferAlias>,
     /// Parameters whose memory any result may take over: number and place in its tuple.
     pub donors: Vec<(u64, Vec<u64>)>,
-    /// Key and value, by key.
-    pub frontend_attributes: Vec<(String, String)>,
     pub(super) frames: StackFrames,
     pub(super) index: HloIndex,
     /// Where its plan of memory lies in the serialized program.
@@ -175,7 +173,7 @@ pub struct BufferAlias {
 
 impl HloModule {
     /// The instruction with a name (without `%`), the first of several.
-    pub fn find(&self, name: &str) -> Option<InstructionId> {
+    pub(crate) fn find(&self, name: &str) -> Option<InstructionId> {
         self.index.named(name)
     }
 
@@ -201,7 +199,7 @@ impl HloModule {
     }
 
     /// Instructions of a computation, operands before their users.
-    pub fn instructions_of(&self, computation: ComputationId) -> &[Instruction] {
+    pub(crate) fn instructions_of(&self, computation: ComputationId) -> &[Instruction] {
         let range = self.computation(computation).map(|computation| computation.instructions.clone());
         range.and_then(|range| self.instructions.get(range)).unwrap_or_default()
     }
@@ -212,7 +210,7 @@ impl HloModule {
     }
 
     /// Operands, in order.
-    pub fn operands<'a>(&'a self, instruction: &'a Instruction) -> impl Iterator<Item = &'a Instruction> {
+    pub(crate) fn operands<'a>(&'a self, instruction: &'a Instruction) -> impl Iterator<Item = &'a Instruction> {
         instruction.operands.iter().filter_map(|&id| self.instruction(id))
     }
 

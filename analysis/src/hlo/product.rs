@@ -36,7 +36,7 @@ pub struct MatrixProduct {
 
 impl MatrixProduct {
     /// Operations: two a multiplication. `None` if that cannot be counted.
-    pub fn flops(&self) -> Option<u64> {
+    pub(crate) fn flops(&self) -> Option<u64> {
         self.multiplications.checked_mul(2)
     }
 }
@@ -68,7 +68,7 @@ impl HloModule {
     /// # Errors
     ///
     /// A shape or a list of dimensions is missing; the error says which.
-    pub fn products(&self, instruction: &Instruction) -> Result<Vec<MatrixProduct>, NoProduct> {
+    pub(crate) fn products(&self, instruction: &Instruction) -> Result<Vec<MatrixProduct>, NoProduct> {
         let mut found = Vec::new();
         let mut seen = BTreeSet::new();
         let mut todo = vec![instruction];
@@ -98,7 +98,7 @@ impl HloModule {
     /// # Errors
     ///
     /// A shape or a list of dimensions is missing; the error says which.
-    pub fn product(&self, instruction: &Instruction) -> Result<MatrixProduct, NoProduct> {
+    pub(crate) fn product(&self, instruction: &Instruction) -> Result<MatrixProduct, NoProduct> {
         let attributes = instruction.attributes();
         let is_dot = matches!(&*instruction.opcode, "dot" | "ragged-dot");
         if !is_dot && &*instruction.opcode != "convolution" {

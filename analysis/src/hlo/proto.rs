@@ -144,7 +144,6 @@ impl ProtoReader<'_> {
                 15 => self.module.devices = Some(device_assignment(bytes, &value)?),
                 17 => self.module.frames = stack_frames(bytes, &value)?,
                 18 => self.read_donors(&value)?,
-                19 => self.module.frontend_attributes = string_map(bytes, &value)?,
                 _ => {}
             }
             Ok(())
@@ -324,28 +323,5 @@ fn first_numbers<const N: usize>(
         }
         Ok(())
     })?;
-    Ok(out)
-}
-
-/// `xla.FrontendAttributes`: a map in field 1.
-fn string_map(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<Vec<(String, String)>, HloDamage> {
-    const ATTRIBUTES: &str = "FrontendAttributes";
-    let mut out = Vec::new();
-    bytes.walk(range(message), ATTRIBUTES, |field, entry| {
-        let (mut key, mut text) = (String::new(), String::new());
-        bytes.walk(range(&entry), ATTRIBUTES, |field, value| {
-            match field {
-                1 => key = bytes.text(&value),
-                2 => text = bytes.text(&value),
-                _ => {}
-            }
-            Ok(())
-        })?;
-        if field == 1 {
-            out.push((key, text));
-        }
-        Ok(())
-    })?;
-    out.sort();
     Ok(out)
 }

@@ -9,7 +9,7 @@ use super::config;
 use super::facts::{Attributes, CollectiveAttributes, DotDimensions, FusionKind, PrecisionConfig, ProductPrecision};
 use super::index::HloIndex;
 use super::module::{Computation, ComputationId, HloModule, HloOrigin, Instruction, InstructionId};
-use trace_model::hlo_text::{HloText, ReplicaGroups, Shape, pairs};
+use trace_model::hlo_text::{HloText, ReplicaGroups, Shape};
 
 impl HloModule {
     /// What one line of HLO text tells; `None` for any other text.
@@ -98,7 +98,6 @@ fn attributes(hlo: &HloText<'_>) -> Attributes {
         collective: (collective != CollectiveAttributes::default()).then(|| Box::new(collective)),
         custom_call_target: hlo.custom_call_target().map(str::to_owned),
         trip_count: if hlo.opcode == "while" { trip_count() } else { None },
-        frontend_attributes: hlo.attribute("frontend_attributes").map(owned_pairs).unwrap_or_default(),
         is_host_transfer: hlo.attribute("is_host_transfer") == Some("true"),
         slice_sizes: dims("dynamic_slice_sizes"),
         ..Attributes::default()
@@ -123,10 +122,6 @@ fn list(text: &str) -> Option<Vec<u64>> {
         return Some(Vec::new());
     }
     inner.split(',').map(|number| number.trim().parse().ok()).collect()
-}
-
-fn owned_pairs(braces: &str) -> Vec<(String, String)> {
-    pairs(braces).map(|(key, value)| (key.to_owned(), value.into_owned())).collect()
 }
 
 #[cfg(test)]
@@ -160,10 +155,9 @@ mod tests {
     fn wrappers_loops_and_kernels() {
         let (module, start) = one(concat!(
             "%s = ((bf16[8]{0}), bf16[32]{0}, u32[]{:S(2)}) async-start(bf16[8]{0} %p), ",
-            "calls=%all-gather.7, frontend_attributes={_scheduling=\"x,y\",b=\"1\"}"
+            "calls=%all-gather.7"
         ));
         assert_eq!(module.computation(module.body(&start).unwrap()).unwrap().name, "all-gather.7");
-        assert_eq!(start.attributes().frontend_attribute("_scheduling"), Some("x,y"));
         let (module, outer) = one(concat!(
             "%while.1 = (s32[], f32[8]) while((s32[], f32[8]) %t), condition=%cond, body=%body, ",
             "backend_config={\"known_trip_count\":{\"n\":\"12\"}}"

@@ -23,43 +23,37 @@ pub struct IntervalSet {
 
 impl IntervalSet {
     /// The empty set.
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self { ranges: Vec::new() }
     }
 
     /// The range as a set.
-    pub fn of(range: TimeRange) -> Self {
+    pub(crate) fn of(range: TimeRange) -> Self {
         std::iter::once(range).collect()
     }
 
     /// The ranges, sorted and disjoint.
-    pub fn ranges(&self) -> &[TimeRange] {
+    pub(crate) fn ranges(&self) -> &[TimeRange] {
         &self.ranges
     }
 
     /// Whether the set is empty.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
     /// Total length of all ranges.
-    pub fn measure(&self) -> Picos {
+    pub(crate) fn measure(&self) -> Picos {
         self.ranges.iter().map(|range| range.dur()).sum()
     }
 
     /// The smallest range around everything; `None` if empty.
-    pub fn hull(&self) -> Option<TimeRange> {
+    pub(crate) fn hull(&self) -> Option<TimeRange> {
         Some(TimeRange::new(self.ranges.first()?.start, self.ranges.last()?.end))
     }
 
-    /// Whether `at` is a member.
-    pub fn contains(&self, at: Timestamp) -> bool {
-        let after = self.ranges.partition_point(|range| range.end <= at);
-        self.ranges.get(after).is_some_and(|range| range.contains(at))
-    }
-
     /// Length of the part of `range` in the set: a binary search, then a scan over the overlapping ranges.
-    pub fn measure_in(&self, range: TimeRange) -> Picos {
+    pub(crate) fn measure_in(&self, range: TimeRange) -> Picos {
         let from = self.ranges.partition_point(|r| r.end <= range.start);
         self.ranges[from..]
             .iter()
@@ -70,14 +64,14 @@ impl IntervalSet {
     }
 
     /// The intersection with `range`.
-    pub fn clip(&self, range: TimeRange) -> Self {
+    pub(crate) fn clip(&self, range: TimeRange) -> Self {
         let from = self.ranges.partition_point(|r| r.end <= range.start);
         let inside = self.ranges[from..].iter().take_while(|r| r.start < range.end);
         Self { ranges: inside.filter_map(|r| r.intersect(range)).filter(|part| !part.is_empty()).collect() }
     }
 
     /// Instants in either set.
-    pub fn union(&self, other: &Self) -> Self {
+    pub(crate) fn union(&self, other: &Self) -> Self {
         let (mut a, mut b) = (self.ranges.iter().peekable(), other.ranges.iter().peekable());
         let mut out = Self::new();
         loop {
@@ -92,7 +86,7 @@ impl IntervalSet {
     }
 
     /// Instants in both sets.
-    pub fn intersect(&self, other: &Self) -> Self {
+    pub(crate) fn intersect(&self, other: &Self) -> Self {
         let (mut a, mut b) = (self.ranges.iter().peekable(), other.ranges.iter().peekable());
         let mut out = Self::new();
         while let (Some(&&x), Some(&&y)) = (a.peek(), b.peek()) {
@@ -108,7 +102,7 @@ impl IntervalSet {
     }
 
     /// Instants in this set but not in `other`.
-    pub fn subtract(&self, other: &Self) -> Self {
+    pub(crate) fn subtract(&self, other: &Self) -> Self {
         let mut out = Self::new();
         let mut holes = other.ranges.iter().peekable();
         for &range in &self.ranges {
@@ -128,7 +122,7 @@ impl IntervalSet {
     }
 
     /// The part of `range` outside the set.
-    pub fn complement(&self, range: TimeRange) -> Self {
+    pub(crate) fn complement(&self, range: TimeRange) -> Self {
         Self::of(range).subtract(self)
     }
 
@@ -154,7 +148,7 @@ pub struct MeasureIndex {
 
 impl MeasureIndex {
     /// Prepares a set.
-    pub fn new(set: IntervalSet) -> Self {
+    pub(crate) fn new(set: IntervalSet) -> Self {
         let mut sum = Picos::ZERO;
         let mut add = |range: &TimeRange| {
             let before = sum;
@@ -166,12 +160,12 @@ impl MeasureIndex {
     }
 
     /// The set.
-    pub fn set(&self) -> &IntervalSet {
+    pub(crate) fn set(&self) -> &IntervalSet {
         &self.set
     }
 
     /// The same as [`IntervalSet::measure_in`].
-    pub fn measure_in(&self, range: TimeRange) -> Picos {
+    pub(crate) fn measure_in(&self, range: TimeRange) -> Picos {
         if range.is_empty() { Picos::ZERO } else { self.until(range.end) - self.until(range.start) }
     }
 
@@ -265,7 +259,9 @@ mod tests {
     }
 
     fn bits_of(set: &IntervalSet) -> u64 {
-        (0..64).filter(|&i| set.contains(Timestamp::from_ps(i))).fold(0, |bits, i| bits | 1 << i)
+        (0..64)
+            .filter(|&i| set.ranges.iter().any(|range| range.contains(Timestamp::from_ps(i))))
+            .fold(0, |bits, i| bits | 1 << i)
     }
 
     fn is_canonical(set: &IntervalSet) -> bool {

@@ -19,13 +19,13 @@ pub const FEWEST: usize = 6;
 pub type StepRuns = [Vec<f64>];
 
 /// 95 % confidence interval of the median of such runs.
-pub fn median_range(runs: &StepRuns) -> Option<(f64, f64)> {
+pub(crate) fn median_range(runs: &StepRuns) -> Option<(f64, f64)> {
     let mut draws = BootstrapDraws::of(runs)?;
     middle_95(draws.medians())
 }
 
 /// The same for the difference of the medians of two sides, second minus first.
-pub fn change_range(base: &StepRuns, cand: &StepRuns) -> Option<(f64, f64)> {
+pub(crate) fn change_range(base: &StepRuns, cand: &StepRuns) -> Option<(f64, f64)> {
     let (mut base, mut cand) = (BootstrapDraws::of(base)?, BootstrapDraws::of(cand)?);
     // Another seed: the two sides are drawn from independently.
     cand.state = SEED.rotate_left(17);
@@ -44,7 +44,7 @@ pub enum Statistic {
 
 impl Statistic {
     /// The statistic of `values`, which are reordered; `None` if there are none.
-    pub fn of(self, values: &mut [f64]) -> Option<f64> {
+    pub(crate) fn of(self, values: &mut [f64]) -> Option<f64> {
         match self {
             Self::Mean => (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64),
             Self::Quantile(at) => quantile_in_place(values, at),
@@ -54,12 +54,12 @@ impl Statistic {
 
 /// The difference of medians that equal runs stay below with 95 % probability. This is the A/A comparison that one run
 /// can make with itself.
-pub fn noise(runs: &StepRuns) -> Option<f64> {
+pub(crate) fn noise(runs: &StepRuns) -> Option<f64> {
     noise_of(runs, Statistic::Quantile(0.5), 0.95)
 }
 
 /// The same for any statistic and any share of the differences.
-pub fn noise_of(runs: &StepRuns, statistic: Statistic, share: f64) -> Option<f64> {
+pub(crate) fn noise_of(runs: &StepRuns, statistic: Statistic, share: f64) -> Option<f64> {
     let (mut first, mut second) = (BootstrapDraws::of(runs)?, BootstrapDraws::of(runs)?);
     second.state = SEED.rotate_left(31);
     let (first, second) = (first.statistics(statistic), second.statistics(statistic));
@@ -69,7 +69,7 @@ pub fn noise_of(runs: &StepRuns, statistic: Statistic, share: f64) -> Option<f64
 }
 
 /// Block length for `n` numbers whose neighbours correlate by `rho`.
-pub fn block_length(n: usize, rho: f64) -> usize {
+pub(crate) fn block_length(n: usize, rho: f64) -> usize {
     let rho = rho.clamp(0.0, 0.97);
     let length = (6.0_f64.sqrt() * rho / (1.0 - rho * rho)).powf(2.0 / 3.0) * (n as f64).cbrt();
     (length.round() as usize).clamp(1, (n / 3).max(1))

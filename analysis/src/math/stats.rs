@@ -44,7 +44,7 @@ pub struct Stats {
 
 impl Stats {
     /// Statistics of `values`; `None` if there are none.
-    pub fn of(values: &[f64]) -> Option<Self> {
+    pub(crate) fn of(values: &[f64]) -> Option<Self> {
         let sorted = sorted(values);
         let median = quantile_of_sorted(&sorted, 0.5)?;
         let at_least = |n: usize, at: f64| quantile_of_sorted(&sorted, at).filter(|_| sorted.len() >= n);
@@ -79,7 +79,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
 }
 
 /// The quantile `at` of the values, with linear interpolation.
-pub fn quantile(values: &[f64], at: f64) -> Option<f64> {
+pub(crate) fn quantile(values: &[f64], at: f64) -> Option<f64> {
     quantile_of_sorted(&sorted(values), at)
 }
 
@@ -121,7 +121,7 @@ fn quantile_of_sorted(sorted: &[f64], at: f64) -> Option<f64> {
 /// `0.6745 · (x − median) / max(MAD, floor)` of every value: its distance from the median in robust standard
 /// deviations. MAD is the median distance from the median; `floor` prevents nearly equal values from having a large z.
 /// Above 3.5 a value is commonly called an outlier.
-pub fn modified_z(values: &[f64], floor: f64) -> Vec<f64> {
+pub(crate) fn modified_z(values: &[f64], floor: f64) -> Vec<f64> {
     let Some(middle) = median(values) else { return Vec::new() };
     let distances: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
     let spread = median(&distances).unwrap_or_default().max(floor);
@@ -131,7 +131,7 @@ pub fn modified_z(values: &[f64], floor: f64) -> Vec<f64> {
 /// Modified z beyond which a value is an outlier.
 pub const OUTLIER_Z: f64 = 3.5;
 
-/// Minimum spread for [`modified_z`], as a share of the median. Steps and devices of a healthy run can be nearly equal
+/// Minimum spread for `modified_z`, as a share of the median. Steps and devices of a healthy run can be nearly equal
 /// (v6e: 784.1 to 784.4 ms, a MAD of 0.01 %), and then every value that differs at all would be an outlier. With this
 /// floor nothing within 2.6 % of the median is one.
 pub const SPREAD_FLOOR: f64 = 0.005;

@@ -66,7 +66,7 @@ impl Scenario {
 
     /// Combines changes into one run: of several changes of the same thing only the one that saves the most, because
     /// they save the same time.
-    pub fn merged(changes: &[Self]) -> Vec<Self> {
+    pub(crate) fn merged(changes: &[Self]) -> Vec<Self> {
         let mut ops: BTreeMap<OpId, f64> = BTreeMap::new();
         let mut others: Vec<Self> = Vec::new();
         let least = |slot: &mut f64, factor: f64| *slot = slot.min(factor);
@@ -124,17 +124,17 @@ enum GapChange {
 
 impl ReplayChanges<'_> {
     /// Whether pieces without a transfer, and gaps, keep their recorded time.
-    pub fn keeps_work(&self) -> bool {
+    pub(crate) fn keeps_work(&self) -> bool {
         self.work.is_empty() && self.gaps.is_empty()
     }
 
     /// Whether transfers keep their recorded time.
-    pub fn keeps_transfers(&self) -> bool {
+    pub(crate) fn keeps_transfers(&self) -> bool {
         self.transfers.is_empty()
     }
 
     /// New self time of a piece whose recorded self time is `recorded`.
-    pub fn work(&self, model: &TraceModel, piece: &SelfTimeSegment, recorded: Picos) -> Picos {
+    pub(crate) fn work(&self, model: &TraceModel, piece: &SelfTimeSegment, recorded: Picos) -> Picos {
         if !self.groups[piece.class.group.index()] {
             return recorded;
         }
@@ -145,7 +145,7 @@ impl ReplayChanges<'_> {
     }
 
     /// New length of a gap of length `recorded` before a piece, or after the last one for the row after it.
-    pub fn gap(&self, core: usize, row: usize, recorded: Picos) -> Picos {
+    pub(crate) fn gap(&self, core: usize, row: usize, recorded: Picos) -> Picos {
         self.gaps.iter().fold(recorded, |gap, change| match change {
             GapChange::Times(factor) => scaled(gap, *factor),
             GapChange::Less(cores) => {
@@ -157,7 +157,7 @@ impl ReplayChanges<'_> {
     }
 
     /// New time of a transfer whose recorded time is `recorded`.
-    pub fn transfer(&self, model: &TraceModel, core: &CoreSchedule, flight: Flight, recorded: Picos) -> Picos {
+    pub(crate) fn transfer(&self, model: &TraceModel, core: &CoreSchedule, flight: Flight, recorded: Picos) -> Picos {
         let factor = |change: &TransferChange<'_>| match change {
             TransferChange::Kind { collective, factor } => {
                 (core.piece(flight.issues).class.is_collective() == *collective).then_some(*factor)

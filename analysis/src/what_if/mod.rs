@@ -64,7 +64,7 @@ impl Replay {
     /// # Errors
     ///
     /// A scenario needs what the capture does not record.
-    pub fn saving(&self, cx: &Context<'_>, changes: &[Scenario]) -> Result<Picos, AnalysisError> {
+    pub(crate) fn saving(&self, cx: &Context<'_>, changes: &[Scenario]) -> Result<Picos, AnalysisError> {
         Ok(predict::saving(cx, self, &self.changed(cx, changes)?.0))
     }
 

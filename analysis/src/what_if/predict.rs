@@ -70,19 +70,6 @@ pub struct PredictedPart {
     pub predicted_ps: i64,
 }
 
-impl Prediction {
-    /// Time that the changes save at most: of a step and what follows it where there
-    /// are steps (a mean, so that it can be compared with sums over the run), else of
-    /// the window.
-    pub fn saving(&self) -> Picos {
-        let ps = match self.step {
-            Some(step) => (step.each_ps - step.predicted_each_ps).round() as i64,
-            None => self.window_ps.saturating_sub(self.predicted_ps),
-        };
-        Picos::from_ps(ps)
-    }
-}
-
 /// The steps that statistics count, on the cores of the schedule.
 pub(super) fn steps(cx: &Context<'_>, schedule: &ReplaySchedule) -> Vec<StepOnCores> {
     let Ok(report) = cx.report::<Steps>() else { return Vec::new() };
@@ -107,7 +94,7 @@ pub(super) struct ReplayedRun {
 }
 
 impl ReplayedRun {
-    pub fn of(steps: &[StepOnCores]) -> Self {
+    pub(crate) fn of(steps: &[StepOnCores]) -> Self {
         let mut spans: BTreeMap<usize, TimeRange> = BTreeMap::new();
         for &(core, span) in steps.iter().flatten() {
             spans.entry(core).and_modify(|all| *all = all.hull(span)).or_insert(span);

@@ -25,7 +25,7 @@ pub(super) struct Flight {
 }
 
 impl Flight {
-    pub fn is_sync(self) -> bool {
+    pub(crate) fn is_sync(self) -> bool {
         self.issues == self.awaits
     }
 }
@@ -46,40 +46,40 @@ pub(super) struct CoreSchedule {
 }
 
 impl CoreSchedule {
-    pub fn pieces(&self) -> &[SelfTimeSegment] {
+    pub(crate) fn pieces(&self) -> &[SelfTimeSegment] {
         &self.time.segments
     }
 
     /// A piece that a flight names.
-    pub fn piece(&self, row: u32) -> &SelfTimeSegment {
+    pub(crate) fn piece(&self, row: u32) -> &SelfTimeSegment {
         &self.pieces()[row as usize]
     }
 
     /// End of what comes before a piece.
-    pub fn before(&self, row: usize) -> Timestamp {
+    pub(crate) fn before(&self, row: usize) -> Timestamp {
         let piece = row.checked_sub(1).and_then(|row| self.pieces().get(row));
         piece.map_or(self.window.start, |piece| piece.range.end)
     }
 
     /// Idle time before a piece; after the last one for the row behind it.
-    pub fn gap(&self, row: usize) -> Picos {
+    pub(crate) fn gap(&self, row: usize) -> Picos {
         let until = self.pieces().get(row).map_or(self.window.end, |piece| piece.range.start);
         (until - self.before(row)).clamped()
     }
 
     /// The op of a piece that a flight names.
-    pub fn label(&self, model: &TraceModel, row: u32) -> LabelId {
+    pub(crate) fn label(&self, model: &TraceModel, row: u32) -> LabelId {
         model.slice(self.piece(row).slice).label_id()
     }
 
     /// When the flight had arrived; `None` if the core was still busy then.
-    pub fn arrived(&self, flight: Flight) -> Option<Timestamp> {
+    pub(crate) fn arrived(&self, flight: Flight) -> Option<Timestamp> {
         let done = self.piece(flight.awaits).range;
         (flight.is_sync() || done.dur() > DONE_TAKES).then_some(done.end)
     }
 
     /// How long the flight took after the wait for others: as seen, or else at most.
-    pub fn took(&self, flight: Flight, wait: Picos) -> TransferTime {
+    pub(crate) fn took(&self, flight: Flight, wait: Picos) -> TransferTime {
         let after = |end: Timestamp| (end - self.piece(flight.issues).range.start - wait).clamped();
         match self.arrived(flight) {
             Some(arrived) => TransferTime::Seen(after(arrived)),
@@ -140,7 +140,12 @@ pub(super) enum HiddenTransferBound {
 
 impl ReplaySchedule {
     /// What to believe of a transfer that an op of this label issues.
-    pub fn believed(&self, took: TransferTime, belief: HiddenTransferBound, label: impl FnOnce() -> LabelId) -> Picos {
+    pub(crate) fn believed(
+        &self,
+        took: TransferTime,
+        belief: HiddenTransferBound,
+        label: impl FnOnce() -> LabelId,
+    ) -> Picos {
         match (took, belief) {
             (TransferTime::Seen(took), _) | (TransferTime::AtMost(took), HiddenTransferBound::Longest) => took,
             (TransferTime::AtMost(most), HiddenTransferBound::Shortest) => {

@@ -58,7 +58,7 @@ pub(crate) enum TimeUnit {
 impl TimeUnit {
     /// Picoseconds of a time that was read as microseconds.
     #[inline]
-    pub fn scaled(self, picos: i128) -> i128 {
+    pub(crate) fn scaled(self, picos: i128) -> i128 {
         match self {
             Self::Us => picos,
             Self::Ps => picos / 1_000_000,
@@ -111,7 +111,7 @@ pub(crate) enum RoleKind {
 }
 
 impl RoleKind {
-    pub fn kind(self) -> TrackKind {
+    pub(crate) fn kind(self) -> TrackKind {
         match self {
             Self::Ops => TrackKind::Ops,
             Self::InFlight => TrackKind::AsyncOps,

@@ -31,7 +31,7 @@ impl Importer for Toy {
         let group = out.group(None, GroupKind::Host, source.name());
         let track = out.track(group, TrackKind::Other, 0, self.format.id);
         let label = out.label("slice", None);
-        let bytes = source.bytes(progress)?;
+        let bytes = source.content(progress)?.bytes;
         let text = String::from_utf8_lossy(&(*bytes).as_ref()[self.prefix.len()..]).into_owned();
         let range = TimeRange::new(Timestamp::ZERO, Timestamp::from_ps(text.trim_end_matches('!').parse().unwrap()));
         out.add_slice(track, SliceSpec::new(range, label));

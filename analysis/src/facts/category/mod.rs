@@ -78,7 +78,7 @@ impl OpGroup {
     ];
 
     /// Its place in a table of all groups, which has as many places as [`Self::ALL`].
-    pub fn index(self) -> usize {
+    pub(crate) fn index(self) -> usize {
         self as usize
     }
 
@@ -139,53 +139,53 @@ pub struct OpClass {
 
 impl OpClass {
     /// A class of which only the group is known.
-    pub fn of_group(group: OpGroup) -> Self {
+    pub(crate) fn of_group(group: OpGroup) -> Self {
         Self { group, ..Self::default() }
     }
     /// Starts an asynchronous op.
-    pub fn is_start(&self) -> bool {
+    pub(crate) fn is_start(self) -> bool {
         self.role == Some(AsyncRole::Start)
     }
     /// Awaits an asynchronous op.
-    pub fn is_done(&self) -> bool {
+    pub(crate) fn is_done(self) -> bool {
         self.role == Some(AsyncRole::Done)
     }
     /// A collective fused with other work, so that the two cannot be told apart.
-    pub fn is_fused_collective(&self) -> bool {
+    pub(crate) fn is_fused_collective(self) -> bool {
         self.traits.contains(OpFlags::FUSED_COLLECTIVE)
     }
     /// Whether the core is off duty by `XProf`'s list: infeed, outfeed, host transfers, `async-done`, megacore fusion.
-    pub fn is_off_duty(&self) -> bool {
+    pub(crate) fn is_off_duty(self) -> bool {
         self.traits.contains(OpFlags::OFF_DUTY)
     }
     /// Whether its time and costs include those of other ops on the same track (`while`, `conditional`, `call`,
     /// megacore fusion).
-    pub fn may_have_inner_ops(&self) -> bool {
+    pub(crate) fn may_have_inner_ops(self) -> bool {
         self.traits.contains(OpFlags::MAY_HAVE_INNER_OPS)
     }
     /// Whether it is recomputed to save memory.
-    pub fn is_remat(&self) -> bool {
+    pub(crate) fn is_remat(self) -> bool {
         self.traits.contains(OpFlags::REMAT)
     }
     /// Whether the category is exactly `custom-call`: costs are then per execution.
-    pub fn is_custom_call(&self) -> bool {
+    pub(crate) fn is_custom_call(self) -> bool {
         self.traits.contains(OpFlags::CUSTOM_CALL)
     }
     /// Whether the category was recorded, not inferred from text or name.
-    pub fn category_recorded(&self) -> bool {
+    pub(crate) fn category_recorded(self) -> bool {
         self.traits.contains(OpFlags::CATEGORY_RECORDED)
     }
     /// Whether it is part of an asynchronous op: its time on the op track is then not the time of the work.
-    pub fn is_async(&self) -> bool {
+    pub(crate) fn is_async(self) -> bool {
         self.role.is_some()
     }
     /// Communication between devices.
-    pub fn is_collective(&self) -> bool {
+    pub(crate) fn is_collective(self) -> bool {
         self.collective.is_some()
     }
     /// Useful work of the core itself: no communication, no half of an
     /// asynchronous pair, no host transfer, no container.
-    pub fn is_compute(&self) -> bool {
+    pub(crate) fn is_compute(self) -> bool {
         !self.is_collective() && !self.is_async() && !self.may_have_inner_ops() && self.group != OpGroup::HostIo
     }
 }
@@ -256,7 +256,7 @@ fn classify(model: &TraceModel, op: &Op) -> (OpClass, String) {
 }
 
 /// Classifies by category, HLO text (may be empty) and name.
-pub fn classify_texts(category: Option<&str>, text: &str, name: &str) -> (OpClass, String) {
+pub(crate) fn classify_texts(category: Option<&str>, text: &str, name: &str) -> (OpClass, String) {
     let hlo = HloText::parse(text).unwrap_or_default();
     let concluded = || conclude_category(&hlo, name);
     let category_text = category.map_or_else(concluded, str::to_owned);

@@ -26,19 +26,19 @@ pub struct ShiftInterval {
 
 impl ShiftInterval {
     /// Of all pairs; `None` without launches.
-    pub fn of(lower: &[ShiftBound], upper: &[ShiftBound]) -> Option<Self> {
+    pub(crate) fn of(lower: &[ShiftBound], upper: &[ShiftBound]) -> Option<Self> {
         let at_least_ps = lower.iter().map(|bound| bound.shift_ps).max()?;
         Some(Self { at_least_ps, at_most_ps: upper.iter().map(|bound| bound.shift_ps).min() })
     }
 
     /// Whether no shift satisfies it.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.at_most_ps.is_some_and(|at_most| at_most < self.at_least_ps)
     }
 
     /// The smallest correction: none if possible, else the bound closest to zero. If the bounds contradict each other,
     /// the lower one, because an effect before its cause is worse than a late notice.
-    pub fn choice_ps(&self) -> i64 {
+    pub(crate) fn choice_ps(&self) -> i64 {
         if self.is_empty() {
             return self.at_least_ps;
         }
@@ -66,7 +66,7 @@ const MAX_DRIFT_PPM: f64 = 1_000.0;
 const ROUNDS: usize = 100;
 
 /// A line between lower and upper bounds, as far from both as possible; `None` if there is none with a credible slope.
-pub fn line(lower: &[ShiftBound], upper: &[ShiftBound]) -> Option<ShiftLine> {
+pub(crate) fn line(lower: &[ShiftBound], upper: &[ShiftBound]) -> Option<ShiftLine> {
     let at_ps = lower.get(lower.len() / 2)?.at_ps;
     // The distance between the bounds is a concave function of the slope: it has one maximum.
     let room = |ppm: f64| {
@@ -96,7 +96,7 @@ pub fn line(lower: &[ShiftBound], upper: &[ShiftBound]) -> Option<ShiftLine> {
 }
 
 /// The first and the last third of the bounds by time.
-pub fn thirds(bounds: &[ShiftBound]) -> (&[ShiftBound], &[ShiftBound]) {
+pub(crate) fn thirds(bounds: &[ShiftBound]) -> (&[ShiftBound], &[ShiftBound]) {
     let third = bounds.len() / 3;
     (&bounds[..third], &bounds[bounds.len() - third..])
 }

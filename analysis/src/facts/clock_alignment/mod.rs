@@ -74,7 +74,7 @@ pub enum ClockSync {
 
 impl ClockSync {
     /// Display name.
-    pub fn title(self) -> &'static str {
+    pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Aligned => "aligned",
             Self::Shifted => "constant shift",
@@ -97,7 +97,7 @@ pub enum ClockBase {
 
 impl ClockBase {
     /// Display name.
-    pub fn title(self) -> &'static str {
+    pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Timeline => "timeline",
             Self::DeviceClock => "device clock",
@@ -141,7 +141,7 @@ pub struct ClockShift {
 
 impl ClockShift {
     /// The correction as a [`DeviceToHostClock`].
-    pub fn clock(&self) -> DeviceToHostClock {
+    pub(crate) fn clock(&self) -> DeviceToHostClock {
         let constant = ShiftLine { shift_ps: self.shift_ps, at_ps: 0, drift_ppm: 0.0, slack_ps: 0 };
         let line = self.drift.unwrap_or(constant);
         DeviceToHostClock {
@@ -165,7 +165,7 @@ pub struct DeviceToHostClock {
 
 impl DeviceToHostClock {
     /// A time in its base on the host's clock.
-    pub fn to_host(self, at: Timestamp) -> Timestamp {
+    pub(crate) fn to_host(self, at: Timestamp) -> Timestamp {
         let drift = Picos::from_ps((self.drift_ppm * 1e-6 * (at - self.at).ps() as f64) as i64);
         at + self.shift + drift
     }
@@ -197,12 +197,12 @@ pub(super) fn device_shift(cx: &Context<'_>, core: GroupId) -> Picos {
 
 impl ClocksReport {
     /// The shift of one device; `None` if nothing pairs its programs with the host.
-    pub fn of(&self, core: GroupId) -> Option<&ClockShift> {
+    pub(crate) fn of(&self, core: GroupId) -> Option<&ClockShift> {
         self.devices.get(*self.places.get(&core)?)
     }
 
     /// Host events of the executions of one device.
-    pub fn launches_of(&self, core: GroupId) -> Option<&LaunchPairs> {
+    pub(crate) fn launches_of(&self, core: GroupId) -> Option<&LaunchPairs> {
         self.launches.get(*self.launch_places.get(&core)?)
     }
 }

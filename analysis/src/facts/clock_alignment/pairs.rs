@@ -24,7 +24,7 @@ pub enum PairedBy {
 
 impl PairedBy {
     /// Display name.
-    pub fn title(self) -> &'static str {
+    pub(crate) fn title(self) -> &'static str {
         match self {
             Self::RunId => "run id",
             Self::Flows => "flows",

@@ -82,7 +82,7 @@ impl Step {
     }
 
     /// Its span on a core or host.
-    pub fn span_on(&self, group: GroupId) -> Option<&StepSpan> {
+    pub(crate) fn span_on(&self, group: GroupId) -> Option<&StepSpan> {
         let at = self.spans.partition_point(|span| span.group < group);
         self.spans.get(at).filter(|span| span.group == group)
     }
@@ -169,7 +169,7 @@ impl StepsReport {
 
     /// The longest run of steady steps, the first of equally long ones: complete, after warm-up, without outliers.
     /// Metrics over them describe the program, and not other work in the capture. `None` if no steps were found.
-    pub fn steady(&self) -> Option<&[Step]> {
+    pub(crate) fn steady(&self) -> Option<&[Step]> {
         let is_steady = |step: &Step| !(step.is_partial || step.is_warmup || step.is_outlier);
         let follows = |a: &Step, b: &Step| a.number.checked_add(1) == Some(b.number);
         let runs = self.steps.chunk_by(|a, b| is_steady(a) == is_steady(b) && follows(a, b));
@@ -185,13 +185,13 @@ impl StepsReport {
     }
 
     /// The class of a step.
-    pub fn class_of(&self, step: &Step) -> Option<&StepClass> {
+    pub(crate) fn class_of(&self, step: &Step) -> Option<&StepClass> {
         self.classes.get(step.class)
     }
 
     /// The step with the median time of a class (the shorter of two), as the reference for others: unlike a mean or
     /// median time, a step has parts.
-    pub fn median_step(&self, class: usize) -> Option<&Step> {
+    pub(crate) fn median_step(&self, class: usize) -> Option<&Step> {
         let mut members: Vec<&Step> = self.counted().filter(|step| step.class == class).collect();
         members.sort_by_key(|step| (step.time_ps, step.number));
         members.get(members.len().checked_sub(1)? / 2).copied()

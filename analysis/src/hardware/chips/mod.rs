@@ -4,7 +4,7 @@
 //! describes a chip of the user. They are used only where a capture does not record
 //! its own, and then are always named as assumed ([`crate::hardware::peaks`]). What one
 //! `/device:TPU:N` of a trace is differs: a core on v2, v3 and v7x, a whole chip on
-//! most others; [`Chip::per_device`] scales.
+//! most others; `Chip::per_device` scales.
 
 mod facts;
 #[cfg(test)]
@@ -119,7 +119,7 @@ fn published(text: &str) -> Result<(BTreeMap<String, String>, Vec<Chip>), ChipEr
 
 impl Chip {
     /// A per-chip number per device of a trace.
-    pub fn per_device(&self, per_chip: f64) -> f64 {
+    pub(crate) fn per_device(&self, per_chip: f64) -> f64 {
         per_chip / f64::from(self.devices)
     }
 

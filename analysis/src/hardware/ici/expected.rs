@@ -40,7 +40,7 @@ pub struct LinkRate {
 
 impl LinkRate {
     /// Of a generation; `None` if not published.
-    pub fn of(chip: &Chip) -> Option<Self> {
+    pub(crate) fn of(chip: &Chip) -> Option<Self> {
         let links = chip.links?;
         let hop_seconds = links.hop_latency_s.unwrap_or(HOP_SECONDS);
         Some(Self { peak: links.peak_bytes, achievable: links.achievable_bytes, hop_seconds })

@@ -30,7 +30,7 @@ pub enum CollectiveKind {
 
 impl CollectiveKind {
     /// The HLO opcode (`all-reduce`).
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::AllReduce => "all-reduce",
             Self::AllGather => "all-gather",
@@ -46,7 +46,7 @@ impl CollectiveKind {
     }
 
     /// The kind of an opcode without `-start` or `-done`.
-    pub fn from_opcode(opcode: &str) -> Option<Self> {
+    pub(crate) fn from_opcode(opcode: &str) -> Option<Self> {
         Some(match opcode {
             "all-reduce" => Self::AllReduce,
             "all-gather" => Self::AllGather,

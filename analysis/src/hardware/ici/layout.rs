@@ -21,22 +21,22 @@ pub struct GroupLayout {
 
 impl GroupLayout {
     /// Chips in the group.
-    pub fn chips(&self) -> u64 {
+    pub(crate) fn chips(&self) -> u64 {
         self.axes.iter().map(|axis| axis.len).product()
     }
 
     /// Links over which the worst placed chip receives.
-    pub fn links(&self) -> f64 {
+    pub(crate) fn links(&self) -> f64 {
         self.axes.iter().map(|axis| if axis.wraps { 2.0 } else { 1.0 }).sum()
     }
 
     /// Groups over which the speed of a link is divided.
-    pub fn groups_per_link(&self) -> u64 {
+    pub(crate) fn groups_per_link(&self) -> u64 {
         self.groups_per_chip * self.spacing
     }
 
     /// Hops to the farthest chip.
-    pub fn hops(&self) -> u64 {
+    pub(crate) fn hops(&self) -> u64 {
         let along = |axis: &Axis| if axis.wraps { axis.len.div_ceil(2) } else { axis.len - 1 };
         self.axes.iter().map(along).sum::<u64>() * self.spacing
     }

@@ -5,7 +5,7 @@
 //! carries, and from them a time ([`expected_time`]). What a capture does not tell is not guessed: every arrangement of
 //! the participants that the generation allows is a [`GroupLayout`], and the answer is the range over all of them. What
 //! moves is in [`crate::facts::collective_traffic`], whose
-//! [`CollectiveTraffic::layouts`](crate::facts::collective_traffic::CollectiveTraffic::layouts) finds them.
+//! `CollectiveTraffic::layouts` finds them.
 
 mod expected;
 mod kind;

@@ -28,7 +28,7 @@ enum AxisWrap {
 }
 
 /// Lengths of the axes, as `2x2x4`. By default axes wrap as the generation builds
-/// them ([`Topology::axes`]); `4x4:torus` and `4x4:mesh` say so instead.
+/// them (`Topology::axes`); `4x4:torus` and `4x4:mesh` say so instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topology {
     lens: Vec<u64>,
@@ -84,16 +84,11 @@ impl Serialize for Topology {
 }
 
 impl Topology {
-    /// Chips in the grid.
-    pub fn chips(&self) -> u64 {
-        self.lens.iter().product()
-    }
-
     /// The axes that have more than one chip.
     ///
     /// Generations with three axes are wired in cubes: only a slice of whole cubes
     /// wraps. Those with two axes wrap an axis only at the full length of the pod.
-    pub fn axes(&self, chip: &Chip) -> Vec<Axis> {
+    pub(crate) fn axes(&self, chip: &Chip) -> Vec<Axis> {
         let axes = self.lens.iter().zip(self.wraps(chip));
         axes.filter(|&(&len, _)| len > 1).map(|(&len, wraps)| Axis { len, wraps }).collect()
     }

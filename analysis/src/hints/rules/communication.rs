@@ -197,7 +197,7 @@ fn is_synchronous(facts: &HintFacts<'_>, row: &OpRow) -> bool {
 
 fn synchronous(facts: &HintFacts<'_>) -> RuleResult {
     let share = facts.limit(&SYNCHRONOUS);
-    let found = facts.select(|row| is_synchronous(facts, row) && facts.share(row) >= share)?;
+    let found = facts.select(|row| is_synchronous(facts, row) && row.self_of_total_percent >= Some(share))?;
     if found.rows.is_empty() {
         return Ok(None);
     }

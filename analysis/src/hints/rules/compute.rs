@@ -200,7 +200,11 @@ fn slow_matmuls(facts: &HintFacts<'_>) -> RuleResult {
     let found = facts.select(|row| {
         let compute_bound = row.rates.bound_by == Some(BoundBy::Compute);
         let slow = row.rates.flops_percent.is_some_and(|percent| percent < limit);
-        row.group == OpGroup::MatMul && is_plain(row) && compute_bound && slow && facts.share(row) >= share
+        row.group == OpGroup::MatMul
+            && is_plain(row)
+            && compute_bound
+            && slow
+            && row.self_of_total_percent >= Some(share)
     })?;
     let saving = PossibleSaving::ops("matmuls", found.shrink(ideal));
     Ok(of_ops(&found, &format!("matmuls below {limit} % of the peak"), share, saving))
@@ -211,7 +215,7 @@ fn memory_bound(facts: &HintFacts<'_>) -> RuleResult {
     let (share, limit) = (facts.limit(&MEMORY_BOUND_SHARE), facts.limit(&MEMORY_BOUND_USE));
     let found = facts.select(|row| {
         let at_roof = row.rates.hbm_percent.is_some_and(|percent| percent >= limit);
-        is_plain(row) && row.rates.bound_by == Some(BoundBy::Hbm) && at_roof && facts.share(row) >= share
+        is_plain(row) && row.rates.bound_by == Some(BoundBy::Hbm) && at_roof && row.self_of_total_percent >= Some(share)
     })?;
     Ok(of_ops(&found, &format!("ops at {limit} % or more of the HBM bandwidth"), share, PossibleSaving::Unknown))
 }
@@ -223,7 +227,7 @@ fn slow_ops(facts: &HintFacts<'_>) -> RuleResult {
     let found = facts.select(|row| {
         let own_kind = !matches!(row.group, OpGroup::MatMul | OpGroup::CustomKernel | OpGroup::HostIo);
         let slow = row.rates.efficiency_percent.is_some_and(|percent| percent < limit);
-        is_plain(row) && own_kind && slow && row.mean_time_ps >= least_ps && facts.share(row) >= share
+        is_plain(row) && own_kind && slow && row.mean_time_ps >= least_ps && row.self_of_total_percent >= Some(share)
     })?;
     let saving = PossibleSaving::ops("slow ops", found.shrink(ideal));
     Ok(of_ops(&found, &format!("ops below {limit} % of their roofline"), share, saving))

@@ -13,7 +13,7 @@ use super::super::facts::{
 };
 use super::super::module::{ComputationId, Instruction, InstructionId};
 use super::super::wire::{HloDamage, ProgramMessage, number, range};
-use super::{ProtoReader, shape, string_map};
+use super::{ProtoReader, shape};
 use trace_model::hlo_text::Shape;
 use trace_model::hlo_text::{AxisRef, IotaGroups, MeshGroups, ReplicaGroups};
 
@@ -177,7 +177,6 @@ fn read_facts(
             pending.collective.pairs.push(pair);
         }
         58 => pending.convolution.batch_groups = number(value),
-        68 => facts.frontend_attributes = string_map(bytes, value)?,
         71 => pending.collective.uses_global_ids = number(value) != 0,
         87 => device_list(bytes, value, &mut pending.collective)?,
         90 => facts.dot = Some(Box::new(ragged_dimensions(bytes, value)?)),

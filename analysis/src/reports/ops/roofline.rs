@@ -4,7 +4,7 @@
 //! `I` is `min(peak FLOP/s, I × peak bytes/s)`; efficiency is the larger utilization of the limits, which equals least
 //! time / time. Points of ops divide by their total time; the program's by the windows of all devices, idle time
 //! included, and its work is that of leaf ops. The same without infeed and outfeed takes their time off, as `XProf`
-//! does. The average step is that of the steady steps in a row ([`crate::facts::steps::StepsReport::steady`]), from the
+//! does. The average step is that of the steady steps in a row (`StepsReport::steady`), from the
 //! start of the first to the end of the last.
 //!
 //! Halves of asynchronous ops have no point: their time is not that of the work. `XProf` shows them, at up to a million
@@ -79,7 +79,7 @@ impl IciRoof {
     }
 
     /// One way of all links that a device has for itself, bytes/s.
-    pub fn device_bytes_per_second(&self) -> f64 {
+    pub(crate) fn device_bytes_per_second(&self) -> f64 {
         self.link_bytes_per_second * f64::from(self.links) / f64::from(self.devices.max(1))
     }
 

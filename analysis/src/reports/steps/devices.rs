@@ -12,8 +12,8 @@
 use serde::Serialize;
 use trace_model::{GroupId, Picos, SliceRef, TimeRange, TraceModel, TrackKind};
 
-use crate::engine::{Analysis, AnalysisError, Context, counted};
-use crate::engine::{Metric, Provenance, Table, Tabular};
+use crate::engine::{Analysis, AnalysisError, Context};
+use crate::engine::{Table, Tabular};
 use crate::facts::TraceFacts as _;
 use crate::facts::category::OpGroup;
 use crate::facts::core_time::CoreTime;
@@ -112,55 +112,21 @@ impl CoreReport {
 
 impl DevicesReport {
     /// Time of a group over all cores.
-    pub fn time(&self, group: OpGroup) -> Picos {
+    pub(crate) fn time(&self, group: OpGroup) -> Picos {
         self.cores.iter().map(|core| core.time(group)).sum()
     }
     /// Σ windows: core-time.
-    pub fn window(&self) -> Picos {
+    pub(crate) fn window(&self) -> Picos {
         self.cores.iter().map(|core| core.window_ps).sum::<Picos>()
     }
     /// Σ op time over the cores that recorded ops; `None` if none did.
-    pub fn op_time(&self) -> Option<Picos> {
+    pub(crate) fn op_time(&self) -> Option<Picos> {
         self.cores.iter().filter_map(|core| core.op_time_ps).map(Picos::from_ps).reduce(|a, b| a + b)
-    }
-    /// Waiting for transfers that are no collectives, of all op time.
-    pub fn copy_wait_of_op_time_percent(&self) -> Option<f64> {
-        Some(100.0 * self.time(OpGroup::AsyncWait).fraction_of(self.op_time()?)?)
     }
     /// The same of the window, idle time included.
     pub fn copy_wait_of_window_percent(&self) -> Option<f64> {
         self.op_time()?;
         Some(100.0 * self.time(OpGroup::AsyncWait).fraction_of(self.window())?)
-    }
-    /// Time without any op, of the window.
-    pub fn idle_percent(&self) -> Option<f64> {
-        self.op_time()?;
-        Some(100.0 * self.time(OpGroup::Idle).fraction_of(self.window())?)
-    }
-
-    /// The headline numbers.
-    pub fn metrics(&self) -> Vec<Metric> {
-        let cores = self.cores.len();
-        let window = format!("window × {}", counted(cores, "core"));
-        let metric = |id, title, value, of: &str| Metric {
-            id,
-            title,
-            value,
-            unit: Unit::Percent,
-            of: of.to_owned(),
-            provenance: Provenance::Measured,
-            note: None,
-        };
-        vec![
-            metric("copy_wait_of_window_percent", "Waiting for copies", self.copy_wait_of_window_percent(), &window),
-            metric(
-                "copy_wait_of_op_time_percent",
-                "Waiting for copies, of op time",
-                self.copy_wait_of_op_time_percent(),
-                "time with an op on the core, all cores",
-            ),
-            metric("device_idle_percent", "Device idle", self.idle_percent(), &window),
-        ]
     }
 }
 
@@ -309,9 +275,8 @@ mod tests {
         assert_eq!(time(OpGroup::HostIo), 3_000);
         assert_eq!(time(OpGroup::Vector), 2_000);
         assert_eq!(time(OpGroup::DataMovement), 1_000);
-        let percent = report.copy_wait_of_op_time_percent().unwrap();
-        assert!((percent - 700.0 / 18.0).abs() < 1e-9);
-        assert_eq!(report.metrics()[0].value, report.copy_wait_of_window_percent());
+        let percent = report.copy_wait_of_window_percent().unwrap();
+        assert!((percent - 700.0 / 24.0).abs() < 1e-9);
     }
 
     #[test]
@@ -337,7 +302,7 @@ mod tests {
     #[test]
     fn a_capture_without_ops_or_devices_does_not_invent_time() {
         let report_without_ops = report(&text_trace("modules: MM.MM\n M = jit_f(1)"), Scope::WholeTrace).unwrap();
-        assert_eq!((report_without_ops.cores[0].op_time_ps, report_without_ops.idle_percent()), (None, None));
+        assert_eq!((report_without_ops.cores[0].op_time_ps, report_without_ops.cores[0].idle_ps), (None, None));
         assert!(report(&text_trace("host main: aa"), Scope::WholeTrace).is_err());
     }
 }

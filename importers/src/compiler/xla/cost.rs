@@ -57,13 +57,17 @@ impl InstructionFlops {
 }
 
 impl<'p, 'a> CostAnalysis<'p, 'a> {
-    pub fn new(program: &'p ScheduledProgram<'a>) -> Self {
+    pub(crate) fn new(program: &'p ScheduledProgram<'a>) -> Self {
         let (flops, reads, views) = (HashMap::new(), HashMap::new(), HashMap::new());
         Self { program, flops, reads, views, positions: MAX_POSITIONS_IN_ALL, rounded: 0 }
     }
 
     /// Operations of one execution; those of a loop are in its body.
-    pub fn flops(&mut self, computation: &ScheduledComputation<'a>, instruction: &Instruction<'a>) -> InstructionFlops {
+    pub(crate) fn flops(
+        &mut self,
+        computation: &ScheduledComputation<'a>,
+        instruction: &Instruction<'a>,
+    ) -> InstructionFlops {
         self.flops_at(computation, instruction, 0)
     }
 
@@ -116,7 +120,7 @@ impl<'p, 'a> CostAnalysis<'p, 'a> {
     }
 
     /// How many windows were counted roughly, as if they lay inside their operand.
-    pub fn rounded(&self) -> u64 {
+    pub(crate) fn rounded(&self) -> u64 {
         self.rounded
     }
 
@@ -137,7 +141,7 @@ impl<'p, 'a> CostAnalysis<'p, 'a> {
 
     /// Bytes to and from memories in one execution: operands once, the result once,
     /// of an operand that is only sliced the slices.
-    pub fn bytes(
+    pub(crate) fn bytes(
         &mut self,
         computation: &ScheduledComputation<'a>,
         instruction: &Instruction<'a>,

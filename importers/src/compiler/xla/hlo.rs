@@ -67,29 +67,29 @@ impl<'a> ScheduledComputation<'a> {
     }
 
     /// The instruction that awaits a start, and its position.
-    pub fn done(&self, start: &str) -> Option<(usize, &Instruction<'a>)> {
+    pub(crate) fn done(&self, start: &str) -> Option<(usize, &Instruction<'a>)> {
         let index = *self.dones.get(start)?;
         Some((index, self.instructions.get(index)?))
     }
 
-    pub fn find(&self, name: &str) -> Option<&Instruction<'a>> {
+    pub(crate) fn find(&self, name: &str) -> Option<&Instruction<'a>> {
         self.instructions.get(*self.by_name.get(name)?)
     }
 
     /// How large the result of an instruction is.
-    pub fn size(&self, name: &str) -> Option<ShapeSize> {
+    pub(crate) fn size(&self, name: &str) -> Option<ShapeSize> {
         let index = *self.by_name.get(name)?;
         let shape = self.instructions.get(index)?.shape;
         Some(*self.sizes.get(index)?.get_or_init(|| ShapeSize::of(shape)))
     }
 
     /// Position of an instruction.
-    pub fn position(&self, name: &str) -> Option<usize> {
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
         self.by_name.get(name).copied()
     }
 
     /// What the compiler estimates for its own instructions together.
-    pub fn estimated_cycles(&self) -> u64 {
+    pub(crate) fn estimated_cycles(&self) -> u64 {
         *self.estimated_cycles.get_or_init(|| {
             let own = |it: &Instruction<'a>| json_number(it.attributes, "estimated_cycles").unwrap_or(0);
             self.instructions.iter().map(own).fold(0, u64::saturating_add)
@@ -97,7 +97,7 @@ impl<'a> ScheduledComputation<'a> {
     }
 
     /// The instruction that makes its result.
-    pub fn root(&self) -> Option<&Instruction<'a>> {
+    pub(crate) fn root(&self) -> Option<&Instruction<'a>> {
         self.root.map_or_else(|| self.instructions.last(), |root| self.instructions.get(root))
     }
 }
@@ -120,7 +120,7 @@ pub(super) struct ScheduledProgram<'a> {
 
 impl<'a> ScheduledProgram<'a> {
     /// Reads a text; `None` if it is no HLO module at all.
-    pub fn parse(text: &'a str) -> Option<Self> {
+    pub(crate) fn parse(text: &'a str) -> Option<Self> {
         let mut program = Self { len: text.len(), ..Self::default() };
         let read = ProgramText::read(text, |part| match part {
             ProgramPart::Begin { name, is_entry } => program.begin(name, is_entry),
@@ -146,37 +146,37 @@ impl<'a> ScheduledProgram<'a> {
     }
 
     /// Position of a computation.
-    pub fn find(&self, name: &str) -> Option<usize> {
+    pub(crate) fn find(&self, name: &str) -> Option<usize> {
         self.by_name.get(name).copied()
     }
 
-    pub fn computation(&self, index: usize) -> Option<&ScheduledComputation<'a>> {
+    pub(crate) fn computation(&self, index: usize) -> Option<&ScheduledComputation<'a>> {
         self.computations.get(index)
     }
 
     /// Computation inside which the text ends.
-    pub fn cut_in(&self) -> Option<&'a str> {
+    pub(crate) fn cut_in(&self) -> Option<&'a str> {
         self.text.cut_in
     }
 
     /// How many rings there were among the frames of its stacks.
-    pub fn frame_rings(&self) -> u64 {
+    pub(crate) fn frame_rings(&self) -> u64 {
         self.text.frame_rings
     }
 
     /// Whether the instructions are in the order of execution.
-    pub fn is_scheduled(&self) -> bool {
+    pub(crate) fn is_scheduled(&self) -> bool {
         self.text.attribute("is_scheduled") == Some("true")
     }
 
     /// Number of devices that run it together, if recorded.
-    pub fn devices(&self) -> u64 {
+    pub(crate) fn devices(&self) -> u64 {
         let count = |key| self.text.attribute(key).and_then(|count| count.parse::<u64>().ok()).unwrap_or(1);
         count("num_partitions").saturating_mul(count("replica_count")).max(1)
     }
 
     /// The Python stack of an instruction, innermost frame first: file and line.
-    pub fn stack(&self, instruction: &Instruction<'a>) -> Vec<(Cow<'_, str>, u64)> {
+    pub(crate) fn stack(&self, instruction: &Instruction<'a>) -> Vec<(Cow<'_, str>, u64)> {
         let number = |key| instruction.metadata(key).and_then(|number| number.parse().ok());
         // Older compilers write the innermost frame beside each instruction.
         if let Some(file) = instruction.metadata("source_file") {

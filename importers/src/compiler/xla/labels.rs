@@ -28,13 +28,13 @@ const MIN_TEXT: usize = 256;
 const TEXTS_OF_PROGRAM: usize = 8;
 
 impl<'p, 'a> ScheduleLabels<'p, 'a> {
-    pub fn new(program: &'p ScheduledProgram<'a>, id: ProgramId) -> Self {
+    pub(crate) fn new(program: &'p ScheduledProgram<'a>, id: ProgramId) -> Self {
         let room = program.len.saturating_mul(TEXTS_OF_PROGRAM).saturating_add(MAX_TEXT);
         Self { program, id, costs: CostAnalysis::new(program), known: HashMap::new(), room, cut: 0 }
     }
 
     /// The label of an instruction; `None` for one that there is not.
-    pub fn of(&mut self, out: &mut TraceBuilder, place: InstructionIndex) -> Option<LabelId> {
+    pub(crate) fn of(&mut self, out: &mut TraceBuilder, place: InstructionIndex) -> Option<LabelId> {
         if let Some(&known) = self.known.get(&place) {
             return Some(known);
         }
@@ -49,7 +49,7 @@ impl<'p, 'a> ScheduleLabels<'p, 'a> {
     }
 
     /// Logs truncated texts, approximated costs, and cyclic stacks.
-    pub fn log(&self, out: &mut TraceBuilder) {
+    pub(crate) fn log(&self, out: &mut TraceBuilder) {
         let log = out.log_mut();
         let rings = self.program.frame_rings();
         log.add_many(IssueKind::FrameRing, rings, || format!("stack frames of {}", self.program.name));

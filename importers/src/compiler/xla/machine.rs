@@ -50,7 +50,7 @@ pub(super) struct MachineModel {
 impl MachineModel {
     /// Finds the chip by the names of the file and its directories, else by elimination from the program and its clock;
     /// the clock from the user, a schedule, or the chip. The error is a sentence with the fix.
-    pub fn find(
+    pub(crate) fn find(
         program: &ScheduledProgram<'_>,
         path: Option<&Path>,
         clock_mhz: Option<f64>,

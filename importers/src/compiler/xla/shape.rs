@@ -20,12 +20,12 @@ pub(super) const HBM: u32 = 0;
 
 impl ScheduleArray<'_> {
     /// Number of elements.
-    pub fn elements(&self) -> u64 {
+    pub(crate) fn elements(&self) -> u64 {
         self.dims.iter().fold(1, |all, &dim| all.saturating_mul(dim))
     }
 
     /// Bytes without the padding of tiles; 0 of what has no data, or an unknown type.
-    pub fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.elements().saturating_mul(element_bits(self.dtype).unwrap_or(0)).div_ceil(8)
     }
 }
@@ -50,7 +50,7 @@ pub(super) struct ShapeSize {
 }
 
 impl ShapeSize {
-    pub fn of(shape: &str) -> Self {
+    pub(crate) fn of(shape: &str) -> Self {
         array_texts(shape).filter_map(array).fold(Self::default(), |sum, array| Self {
             bytes: sum.bytes.saturating_add(array.bytes()),
             elements: sum.elements.saturating_add(array.elements()),

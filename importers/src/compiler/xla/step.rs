@@ -36,7 +36,7 @@ pub(super) enum InstructionEffect<'a> {
 
 impl<'a> InstructionEffect<'a> {
     /// What `instruction` of `computation` does.
-    pub fn of(
+    pub(crate) fn of(
         program: &ScheduledProgram<'a>,
         computation: &ScheduledComputation<'a>,
         instruction: &Instruction<'a>,

@@ -22,18 +22,18 @@ struct Unpacking {
 }
 
 impl DeferredReader {
-    pub fn new(source: &InputSource) -> Self {
+    pub(crate) fn new(source: &InputSource) -> Self {
         Self { source: source.without_bytes(), unpacking: None }
     }
 
     /// Name of the file.
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         self.source.name()
     }
 
     /// Appends up to `len` bytes from `start` on, with the errors of [`InputSource::open_again`];
     /// of a source that never was a file, from its bytes.
-    pub fn read(&mut self, start: u64, len: u64, into: &mut Vec<u8>) -> Result<(), String> {
+    pub(crate) fn read(&mut self, start: u64, len: u64, into: &mut Vec<u8>) -> Result<(), String> {
         let unpacking = self.unpacking.take();
         let read = if self.source.path.is_none() {
             read_range(self.source.reader(), start, len, into)

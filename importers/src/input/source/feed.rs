@@ -50,7 +50,7 @@ impl InputSource {
     /// # Errors
     ///
     /// The file cannot be read or unpacked, `consume` failed, or the import was cancelled.
-    pub fn feed(
+    pub(crate) fn feed(
         &self,
         progress: &Progress,
         consume: impl FnMut(&[u8], bool) -> Result<usize, ImportError>,

@@ -185,7 +185,7 @@ impl InputSource {
     }
 
     /// The same source without its bytes, if they can be read again from the file.
-    pub fn without_bytes(&self) -> Self {
+    pub(crate) fn without_bytes(&self) -> Self {
         let mut source = self.clone();
         if source.path.is_some() {
             source.packed = Arc::new(PackedBytes::Read(Vec::new()));
@@ -199,7 +199,7 @@ impl InputSource {
     }
 
     /// Its path on disk; `None` for content from a pipe.
-    pub fn path(&self) -> Option<&Path> {
+    pub(crate) fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
@@ -209,7 +209,7 @@ impl InputSource {
     }
 
     /// Whether the content is gzipped.
-    pub fn is_gzip(&self) -> bool {
+    pub(crate) fn is_gzip(&self) -> bool {
         self.gzip
     }
 
@@ -249,19 +249,6 @@ impl InputSource {
             return Err(io::Error::new(io::ErrorKind::InvalidData, what.clone()).into());
         }
         Ok(SourceContent { bytes: Arc::new(unpacked), damage })
-    }
-
-    /// Like [`Self::content`], for formats that cannot use half a file.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::content`], or the gzip stream is damaged.
-    pub fn bytes(&self, progress: &Progress) -> Result<SharedBytes, ImportError> {
-        let SourceContent { bytes, damage } = self.content(progress)?;
-        match damage {
-            None => Ok(bytes),
-            Some(what) => Err(io::Error::new(io::ErrorKind::UnexpectedEof, what).into()),
-        }
     }
 
     fn packed(&self) -> &[u8] {
@@ -324,8 +311,8 @@ mod tests {
         let source = InputSource::from_bytes("two members", packed).unwrap();
         assert!(source.is_gzip());
         assert_eq!(source.head(), b"[{\"ph\":\"X\"}]");
-        let bytes = source.bytes(&Progress::new()).unwrap();
-        assert_eq!((*bytes).as_ref(), b"[{\"ph\":\"X\"}]");
+        let content = source.content(&Progress::new()).unwrap();
+        assert_eq!((*content.bytes).as_ref(), b"[{\"ph\":\"X\"}]");
     }
 
     #[test]
@@ -339,7 +326,6 @@ mod tests {
         let bytes = (*content.bytes).as_ref();
         assert!(!bytes.is_empty() && text.starts_with(bytes));
         assert!(content.damage.is_some());
-        assert!(source.bytes(&Progress::new()).is_err());
     }
 
     #[test]

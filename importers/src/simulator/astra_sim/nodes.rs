@@ -43,12 +43,12 @@ pub(super) struct AstraSimRun {
 }
 
 impl AstraSimRun {
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.npus.values().all(|npu| npu.nodes.is_empty())
     }
 
     /// Whether all NPUs came to their end.
-    pub fn is_finished(&self) -> bool {
+    pub(crate) fn is_finished(&self) -> bool {
         !self.npus.is_empty() && self.npus.values().all(|npu| npu.finished)
     }
 }
@@ -62,7 +62,7 @@ pub(super) struct AstraSimRuns {
 
 impl AstraSimRuns {
     /// Takes a line. The error says why nothing after it can be believed.
-    pub fn add(&mut self, line: AstraSimLine<'_>, out: &mut TraceBuilder) -> Result<(), String> {
+    pub(crate) fn add(&mut self, line: AstraSimLine<'_>, out: &mut TraceBuilder) -> Result<(), String> {
         match line {
             AstraSimLine::Node(event) => return self.add_event(event, out),
             AstraSimLine::Roofline(roofline) => {

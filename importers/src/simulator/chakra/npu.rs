@@ -56,7 +56,7 @@ impl ChakraCollective {
     const ALL: [Self; 4] = [Self::AllReduce, Self::AllGather, Self::AllToAll, Self::ReduceScatter];
 
     /// By the number of `et_def.proto`.
-    pub fn from_number(number: u64) -> Option<Self> {
+    pub(crate) fn from_number(number: u64) -> Option<Self> {
         Some(match number {
             0 => Self::AllReduce,
             2 => Self::AllGather,

@@ -38,7 +38,7 @@ impl OnnximConfig {
     }
 
     /// FLOP/s of all cores.
-    pub fn peak(&self) -> f64 {
+    pub(crate) fn peak(&self) -> f64 {
         let multipliers: f64 = self.arrays.iter().map(|(width, height)| *width as f64 * *height as f64).sum();
         2.0 * multipliers * self.mhz * 1e6
     }

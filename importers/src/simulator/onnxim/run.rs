@@ -139,12 +139,12 @@ impl OnnximModels {
 }
 
 impl OnnximRun {
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.layers.is_empty() && self.tiles.is_empty()
     }
 
     /// Whether all cores stood still, with work left, when the log ended without an end.
-    pub fn is_stuck(&self) -> bool {
+    pub(crate) fn is_stuck(&self) -> bool {
         let idle = |usage: CoreUtilization| usage.array == 0.0 && usage.vector == 0.0;
         let stands =
             |core: &OnnximCore| core.samples.last().is_some_and(|last| last.until == self.now && idle(last.usage));
@@ -154,12 +154,12 @@ impl OnnximRun {
 
     /// As if each of two cores printed a peak, in GFLOP/s.
     #[cfg(test)]
-    pub fn set_peak(&mut self, gflops: Option<f64>) {
+    pub(crate) fn set_peak(&mut self, gflops: Option<f64>) {
         self.cores.extend([0, 1].map(|core| (core, OnnximCore { gflops, ..OnnximCore::default() })));
     }
 
     /// Whether layers of several models may be among these.
-    pub fn has_several_models(&self) -> bool {
+    pub(crate) fn has_several_models(&self) -> bool {
         let first = self.requests.first().map(|request| request.name);
         self.models == OnnximModels::Several || self.requests.iter().any(|request| Some(request.name) != first)
     }
@@ -174,7 +174,7 @@ pub(super) struct OnnximRuns {
 
 impl OnnximRuns {
     /// Takes a line of `file`.
-    pub fn add(&mut self, line: lines::InputLine<'_>, file: &str, out: &mut TraceBuilder) {
+    pub(crate) fn add(&mut self, line: lines::InputLine<'_>, file: &str, out: &mut TraceBuilder) {
         if matches!(line.level, "error" | "critical") {
             out.log(IssueKind::ProfilerError, || format!("line {} of {file}: {}", line.number, line.message));
         }

@@ -69,7 +69,7 @@ type TogSimUpdate = Result<(), (IssueKind, String)>;
 
 impl TogSimRun {
     /// Takes a line of `file`.
-    pub fn add(&mut self, line: lines::InputLine<'_>, file: &str, out: &mut TraceBuilder) {
+    pub(crate) fn add(&mut self, line: lines::InputLine<'_>, file: &str, out: &mut TraceBuilder) {
         if matches!(line.level, "error" | "critical") {
             out.log(IssueKind::ProfilerError, || format!("line {} of {file}: {}", line.number, line.message));
         }

@@ -76,7 +76,7 @@ pub struct CollectivesReport {
 impl CollectivesReport {
     /// Time-weighted share of link speed of all transfers, without transfers so small that hops bound them; `None` if
     /// none is left.
-    pub fn share_of_links(&self) -> Option<CollectiveShare> {
+    pub(crate) fn share_of_links(&self) -> Option<CollectiveShare> {
         let rows = self.rows.iter().filter(|row| !row.remarks.contains(&Remark::LatencyBound));
         CollectiveShare::weighted(rows.filter_map(CollectiveRow::weighted_share))
     }

@@ -116,7 +116,7 @@ pub enum Remark {
 
 impl Remark {
     /// Display name.
-    pub fn text(self) -> &'static str {
+    pub(crate) fn text(self) -> &'static str {
         match self {
             Self::Fused => "fused, may overlap inside",
             Self::Alone => "one participant: nothing is sent",

@@ -23,7 +23,7 @@ pub(super) struct OnHosts {
 }
 
 impl OnHosts {
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.actions.is_empty()
     }
 }

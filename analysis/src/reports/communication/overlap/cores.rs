@@ -45,11 +45,11 @@ pub(super) struct WorkDuringFlight {
 }
 
 impl WorkDuringFlight {
-    pub fn of(core: &CoreTraffic) -> Self {
+    pub(crate) fn of(core: &CoreTraffic) -> Self {
         if core.in_flight.is_empty() {
             return Self::default();
         }
-        let when = |wanted: fn(&OpClass) -> bool| MeasureIndex::new(core.time.when(wanted));
+        let when = |wanted: fn(OpClass) -> bool| MeasureIndex::new(core.time.when(wanted));
         Self { compute: when(OpClass::is_compute), blocked: when(OpClass::is_collective) }
     }
 }
@@ -73,7 +73,7 @@ pub fn partition(compute: &IntervalSet, synchronous: &IntervalSet, in_flight: &I
 }
 
 impl CoreTraffic {
-    pub fn of(cx: &Context<'_>, classes: &OpClasses, core: GroupId) -> Result<Option<Self>, AnalysisError> {
+    pub(crate) fn of(cx: &Context<'_>, classes: &OpClasses, core: GroupId) -> Result<Option<Self>, AnalysisError> {
         let Some(time) = cx.core_time(core)? else { return Ok(None) };
         let in_flight = spans(cx.model, classes, &time);
         let awaits = time.segments.iter().any(|segment| segment.class.is_collective() && segment.class.is_done());
@@ -88,7 +88,7 @@ impl CoreTraffic {
     }
 
     /// When collectives are in flight, those included that only show as waiting.
-    pub fn collectives_in_flight(&self) -> IntervalSet {
+    pub(crate) fn collectives_in_flight(&self) -> IntervalSet {
         let waiting = self.time.when(|class| class.is_collective() && class.is_async());
         // The transfer of a done op whose start is before the capture is in flight at least during the wait.
         self.flight(true).union(&waiting)

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use trace_model::{LabelId, Picos, TimeRange};
 
 use super::cores::CoreTraffic;
-use crate::facts::category::OpClass;
 
 /// Time in which each op ran while something was in flight.
 pub(super) type HidingTime = BTreeMap<LabelId, Picos>;
@@ -23,7 +22,7 @@ pub(super) struct HidingOps<'a> {
 const VISITS: usize = 16;
 
 impl<'a> HidingOps<'a> {
-    pub fn of(
+    pub(crate) fn of(
         core: &'a CoreTraffic,
         label_of: &'a dyn Fn(&crate::facts::core_time::SelfTimeSegment) -> LabelId,
     ) -> Self {
@@ -32,14 +31,14 @@ impl<'a> HidingOps<'a> {
     }
 
     /// Adds what ran in `range`; `false` where that is too much work.
-    pub fn add(&mut self, range: TimeRange, to: &mut HidingTime) -> bool {
+    pub(crate) fn add(&mut self, range: TimeRange, to: &mut HidingTime) -> bool {
         let segments = &self.core.time.segments;
         let from = segments.partition_point(|segment| segment.range.end <= range.start);
         let until = segments.partition_point(|segment| segment.range.start < range.end);
         let inside = segments.get(from..until).unwrap_or_default();
         let Some(left) = self.visits_left.checked_sub(inside.len()) else { return false };
         self.visits_left = left;
-        for segment in inside.iter().filter(|segment| OpClass::is_compute(&segment.class)) {
+        for segment in inside.iter().filter(|segment| segment.class.is_compute()) {
             if let Some(part) = segment.range.intersect(range) {
                 *to.entry((self.label_of)(segment)).or_default() += part.dur();
             }

@@ -128,14 +128,19 @@ impl OverlapRows {
     }
 
     /// Adds what the core of this index did.
-    pub fn add(&mut self, model: &TraceModel, index: usize, core: &CoreTraffic, meanwhile: &WorkDuringFlight) {
+    pub(crate) fn add(&mut self, model: &TraceModel, index: usize, core: &CoreTraffic, meanwhile: &WorkDuringFlight) {
         let dones = add_spans(model, self, index, core, meanwhile);
         add_ops(model, self, &dones, index, core);
     }
 
     /// All rows, most exposed first, and how long cores waited for each other in
     /// synchronous collectives.
-    pub fn finish(mut self, cx: &Context<'_>, classes: &OpClasses, cores: &[String]) -> (Vec<Transfer>, SkewWaits) {
+    pub(crate) fn finish(
+        mut self,
+        cx: &Context<'_>,
+        classes: &OpClasses,
+        cores: &[String],
+    ) -> (Vec<Transfer>, SkewWaits) {
         let mut waits = SkewWaits::default();
         let rows = self.places.into_values().map(|place| std::mem::take(&mut self.rows[place]));
         let mut out: Vec<Transfer> = rows.map(|row| finish(cx, classes, row, cores, &mut waits)).collect();

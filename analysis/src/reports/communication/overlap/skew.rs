@@ -28,7 +28,7 @@ pub(crate) struct CollectiveExecution {
 }
 
 impl CollectiveExecution {
-    pub fn of(slice: SliceRef<'_>, dur: Picos, blocked: Picos) -> Self {
+    pub(crate) fn of(slice: SliceRef<'_>, dur: Picos, blocked: Picos) -> Self {
         let instance = slice.attr(SliceAttr::CollectiveInstance);
         Self { key: slice.id().index() as u32, range: slice.range(), dur, blocked, instance }
     }

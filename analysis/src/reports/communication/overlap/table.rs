@@ -1,40 +1,8 @@
 //! The overlap report as tables.
 
 use super::OverlapReport;
-use crate::engine::counted;
-use crate::engine::{Metric, Provenance, Table, Tabular};
+use crate::engine::{Table, Tabular};
 use crate::math::unit::Unit;
-
-impl OverlapReport {
-    /// The headline numbers.
-    pub fn metrics(&self) -> Vec<Metric> {
-        let summary = &self.summary;
-        let metric = |id, title, value, of: String| Metric {
-            id,
-            title,
-            value,
-            unit: Unit::Percent,
-            of,
-            provenance: Provenance::Measured,
-            note: None,
-        };
-        let slowest = summary.most_exposed.as_deref().unwrap_or("slowest core");
-        vec![
-            metric(
-                "exposed_comm_percent",
-                "Exposed communication",
-                summary.exposed_share_percent,
-                format!("window of {slowest}"),
-            ),
-            metric(
-                "comm_overlap_percent",
-                "Communication hidden by compute",
-                summary.overlap_ratio_percent,
-                format!("time communicating × {}", counted(summary.cores, "core")),
-            ),
-        ]
-    }
-}
 
 impl Tabular for OverlapReport {
     fn tables(&self) -> Vec<Table> {

@@ -30,7 +30,7 @@ pub enum CompileEvidence {
 
 impl CompileEvidence {
     /// Display name.
-    pub fn title(self) -> &'static str {
+    pub(crate) fn title(self) -> &'static str {
         match self {
             Self::CompiledBefore => "compiled before in this capture",
             Self::RanBefore => "ran before in this capture",
@@ -128,7 +128,7 @@ pub(super) fn calls_by_name<'a>(calls: &[SliceRef<'a>]) -> BTreeMap<&'a str, Vec
 
 impl CompilationContext<'_> {
     /// Name of the module of a draft, as far as it is known.
-    pub fn module_of(&self, draft: &EventGroup<'_>) -> Option<String> {
+    pub(crate) fn module_of(&self, draft: &EventGroup<'_>) -> Option<String> {
         draft.module.clone().or_else(|| self.programs.module_of(&draft.function).map(str::to_owned))
     }
 

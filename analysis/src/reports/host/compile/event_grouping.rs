@@ -61,17 +61,17 @@ impl<'a> EventGroup<'a> {
     }
 
     /// When one phase went on.
-    pub fn when(&self, class: HostClass) -> IntervalSet {
+    pub(crate) fn when(&self, class: HostClass) -> IntervalSet {
         self.events.iter().filter(|event| event.class == class).map(|event| event.range).collect()
     }
 
     /// When any phase went on.
-    pub fn all(&self) -> IntervalSet {
+    pub(crate) fn all(&self) -> IntervalSet {
         self.events.iter().map(|event| event.range).collect()
     }
 
     /// From the start of the first phase; of the window if there is none.
-    pub fn start(&self) -> Timestamp {
+    pub(crate) fn start(&self) -> Timestamp {
         self.events.iter().map(|event| event.range.start).min().unwrap_or(self.hull.start)
     }
 }

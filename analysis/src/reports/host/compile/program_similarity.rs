@@ -21,7 +21,7 @@ pub(super) struct ProgramOps {
 
 impl ProgramOps {
     /// Of all programs of the trace.
-    pub fn new(cx: &Context<'_>) -> Self {
+    pub(crate) fn new(cx: &Context<'_>) -> Self {
         let mut by_program: BTreeMap<ProgramId, Vec<OpId>> = BTreeMap::new();
         for id in cx.model.op_ids() {
             if let Some(program) = cx.model.op(id).program {
@@ -32,14 +32,14 @@ impl ProgramOps {
     }
 
     /// Ops of one program that ran.
-    pub fn of(&self, program: ProgramId) -> &[OpId] {
+    pub(crate) fn of(&self, program: ProgramId) -> &[OpId] {
         self.by_program.get(&program).map_or(&[], Vec::as_slice)
     }
 
     /// Share of ops that two programs have in common, 0 to 1: compared by kind and provenance, with multiplicity. It
     /// uses the HLO of the programs if the capture has it, because fusions depend on shapes, else the ops that ran.
     /// `None` if the ops of one program are unknown.
-    pub fn likeness(&self, cx: &Context<'_>, a: ProgramId, b: ProgramId) -> Option<f64> {
+    pub(crate) fn likeness(&self, cx: &Context<'_>, a: ProgramId, b: ProgramId) -> Option<f64> {
         if let (Ok(a), Ok(b)) = (cx.hlo(a), cx.hlo(b)) {
             return jaccard(&instructions(&a), &instructions(&b));
         }

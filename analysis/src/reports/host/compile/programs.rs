@@ -43,7 +43,7 @@ pub(super) struct ProgramTable {
 impl ProgramTable {
     /// From devices, else, if that is worth reading arguments, from the ops of a
     /// host backend.
-    pub fn new(cx: &Context<'_>, ask_host: bool) -> Self {
+    pub(crate) fn new(cx: &Context<'_>, ask_host: bool) -> Self {
         let known: BTreeMap<(&str, Option<u64>), ProgramId> = cx
             .model
             .programs()
@@ -68,14 +68,14 @@ impl ProgramTable {
     }
 
     /// Programs of a module, by their first execution.
-    pub fn of(&self, module: &str) -> &[ProgramRuns] {
+    pub(crate) fn of(&self, module: &str) -> &[ProgramRuns] {
         let from = self.runs.partition_point(|run| run.module.as_str() < module);
         let rest = self.runs.get(from..).unwrap_or_default();
         &rest[..rest.partition_point(|run| run.module == module)]
     }
 
     /// The module that `function` becomes, as far as it ran.
-    pub fn module_of(&self, function: &str) -> Option<&str> {
+    pub(crate) fn module_of(&self, function: &str) -> Option<&str> {
         let wanted = identifier(function);
         let modules: BTreeSet<&str> = self.runs.iter().map(|run| run.module.as_str()).collect();
         let is_wanted = |module: &&str| {
@@ -86,7 +86,7 @@ impl ProgramTable {
     }
 
     /// Names of all modules.
-    pub fn modules(&self) -> BTreeSet<&str> {
+    pub(crate) fn modules(&self) -> BTreeSet<&str> {
         self.runs.iter().map(|run| run.module.as_str()).collect()
     }
 }
@@ -162,22 +162,22 @@ fn program_in_args(slice: SliceRef<'_>) -> Option<(String, Option<u64>)> {
 
 impl ProgramRuns {
     /// For a report.
-    pub fn count(&self) -> ProgramCount {
+    pub(crate) fn count(&self) -> ProgramCount {
         ProgramCount { program: self.title.clone(), executions: self.begins.len() as u64 }
     }
 
     /// Whether it ran before `at`.
-    pub fn ran_before(&self, at: Timestamp) -> bool {
+    pub(crate) fn ran_before(&self, at: Timestamp) -> bool {
         self.begins.first().is_some_and(|&first| first < at)
     }
 
     /// Its first execution from `at` on.
-    pub fn next_run(&self, at: Timestamp) -> Option<Timestamp> {
+    pub(crate) fn next_run(&self, at: Timestamp) -> Option<Timestamp> {
         self.begins.get(self.begins.partition_point(|&begin| begin < at)).copied()
     }
 
     /// Its last execution before `at`.
-    pub fn last_run(&self, at: Timestamp) -> Option<Timestamp> {
+    pub(crate) fn last_run(&self, at: Timestamp) -> Option<Timestamp> {
         let before = self.begins.partition_point(|&begin| begin < at);
         before.checked_sub(1).and_then(|last| self.begins.get(last)).copied()
     }

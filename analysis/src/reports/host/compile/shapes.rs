@@ -30,7 +30,7 @@ pub enum ChangeSource {
 
 impl ChangeSource {
     /// Display name.
-    pub fn title(self) -> &'static str {
+    pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Parameters => "parameters of the programs",
             Self::EventArguments => "arguments of events",

@@ -41,7 +41,7 @@ impl IdleCause {
     ];
 
     /// Display name.
-    pub fn title(self) -> &'static str {
+    pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Compile => "compiling",
             Self::Input => "input",
@@ -56,7 +56,7 @@ impl IdleCause {
     }
 
     /// The host activity as a clause; `None` if unknown.
-    pub fn meanwhile(self) -> Option<&'static str> {
+    pub(crate) fn meanwhile(self) -> Option<&'static str> {
         Some(match self {
             Self::Compile => "while the host compiles",
             Self::Input => "while the host prepares input",

@@ -99,7 +99,11 @@ pub(super) struct GapCollector<'a> {
 
 impl<'a> GapCollector<'a> {
     /// `None` if the device recorded no program in the scope.
-    pub fn new(cx: &Context<'a>, core: GroupId, steps: Option<&StepsReport>) -> Result<Option<Self>, AnalysisError> {
+    pub(crate) fn new(
+        cx: &Context<'a>,
+        core: GroupId,
+        steps: Option<&StepsReport>,
+    ) -> Result<Option<Self>, AnalysisError> {
         let programs = cx.programs_on_host(core);
         let Some(window) = cx.window_on_host(core)? else { return Ok(None) };
         if programs.is_empty() || window.is_empty() {
@@ -162,12 +166,12 @@ impl<'a> GapCollector<'a> {
     }
 
     /// Time from which host activity is needed; `None` after the last gap.
-    pub fn next_gap(&self) -> Option<Timestamp> {
+    pub(crate) fn next_gap(&self) -> Option<Timestamp> {
         self.idle.last().map(|_| self.now)
     }
 
     /// What the host does next.
-    pub fn see(&mut self, doing: &HostActivity, names: &mut ReportNames<'_>) {
+    pub(crate) fn see(&mut self, doing: &HostActivity, names: &mut ReportNames<'_>) {
         while let Some(&gap) = self.idle.last() {
             if doing.range.end <= self.now {
                 return;
@@ -253,7 +257,7 @@ impl<'a> GapCollector<'a> {
     }
 
     /// After the last of what the host did.
-    pub fn finish(mut self, names: &mut ReportNames<'_>) -> DeviceGaps {
+    pub(crate) fn finish(mut self, names: &mut ReportNames<'_>) -> DeviceGaps {
         while let Some(&gap) = self.idle.last() {
             self.close(&gap, names);
         }

@@ -5,7 +5,7 @@ use super::{DeviceGaps, GapsReport, IdleCause};
 impl GapsReport {
     /// Where more than half of the idle time is: within programs, or between them with one cause and the host event
     /// that shows it. `None` if no part is so large.
-    pub fn main_cause(&self) -> Option<String> {
+    pub(crate) fn main_cause(&self) -> Option<String> {
         let within: i64 =
             self.devices.iter().filter_map(|device| Some(device.inside.as_ref()?.idle_ps)).fold(0, i64::saturating_add);
         let between = self.devices.iter().map(DeviceGaps::between_ps).fold(0, i64::saturating_add);

@@ -70,7 +70,7 @@ pub enum GapPlace {
 
 impl GapPlace {
     /// Display name.
-    pub fn title(self) -> &'static str {
+    pub(crate) fn title(self) -> &'static str {
         match self {
             Self::BeforeFirst => "before first",
             Self::Between => "between",
@@ -194,7 +194,7 @@ pub struct Gap {
 
 impl Gap {
     /// On the timeline as recorded.
-    pub fn range(&self) -> TimeRange {
+    pub(crate) fn range(&self) -> TimeRange {
         let end = self.start_ps.saturating_add(self.length_ps);
         TimeRange::new(Timestamp::from_ps(self.start_ps), Timestamp::from_ps(end))
     }
@@ -213,11 +213,11 @@ pub struct StepGaps {
 
 impl StepGaps {
     /// Idle time of the step.
-    pub fn idle_ps(&self) -> i64 {
+    pub(crate) fn idle_ps(&self) -> i64 {
         self.causes.iter().map(|part| part.time_ps).sum::<Picos>().ps()
     }
     /// Of which for one cause.
-    pub fn time_ps(&self, cause: IdleCause) -> i64 {
+    pub(crate) fn time_ps(&self, cause: IdleCause) -> i64 {
         time_of(&self.causes, cause)
     }
 }
@@ -241,7 +241,7 @@ impl DeviceGaps {
         places.map(|place| time_of(self.at(place), cause)).sum::<Picos>().ps()
     }
     /// Idle time between programs.
-    pub fn between_ps(&self) -> i64 {
+    pub(crate) fn between_ps(&self) -> i64 {
         self.between.iter().map(|part| part.time_ps).sum::<Picos>().ps()
     }
 }

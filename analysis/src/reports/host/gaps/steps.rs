@@ -23,7 +23,7 @@ pub(super) struct StepSums {
 }
 
 impl StepSums {
-    pub fn new(cx: &Context<'_>, core: GroupId, steps: Option<&StepsReport>) -> Self {
+    pub(crate) fn new(cx: &Context<'_>, core: GroupId, steps: Option<&StepsReport>) -> Self {
         Self::of(step_spans(cx, core, steps))
     }
 
@@ -42,7 +42,7 @@ impl StepSums {
     }
 
     /// The step that contains an instant; the first of the report where several do.
-    pub fn at(&self, at: Timestamp) -> Option<u32> {
+    pub(crate) fn at(&self, at: Timestamp) -> Option<u32> {
         let begun = self.by_begin.partition_point(|&(span, _)| self.spans[span].1.start <= at);
         // Where the latest end up to a step is past, so are all before it.
         let not_over = self.by_begin[..begun].iter().rev().take_while(|(_, latest)| *latest > at);
@@ -50,7 +50,13 @@ impl StepSums {
         holding.min().map(|span| self.spans[span].0)
     }
 
-    pub fn add(&mut self, part: TimeRange, cause: IdleCause, label: Option<LabelId>, names: &mut ReportNames<'_>) {
+    pub(crate) fn add(
+        &mut self,
+        part: TimeRange,
+        cause: IdleCause,
+        label: Option<LabelId>,
+        names: &mut ReportNames<'_>,
+    ) {
         while let Some(at) = self.coming.pop_if(|at| self.spans[*at].1.start < part.end) {
             self.open.push((at, CauseTimes::default()));
         }
@@ -69,7 +75,7 @@ impl StepSums {
         });
     }
 
-    pub fn finish(mut self, names: &mut ReportNames<'_>) -> Vec<StepGaps> {
+    pub(crate) fn finish(mut self, names: &mut ReportNames<'_>) -> Vec<StepGaps> {
         for (at, tally) in self.open {
             self.out[at].causes = tally.causes(names);
         }

@@ -16,11 +16,11 @@ pub(super) struct ReportNames<'a> {
 }
 
 impl<'a> ReportNames<'a> {
-    pub fn new(model: &'a TraceModel) -> Self {
+    pub(crate) fn new(model: &'a TraceModel) -> Self {
         Self { model, known: BTreeMap::new() }
     }
 
-    pub fn of(&mut self, label: LabelId) -> Arc<str> {
+    pub(crate) fn of(&mut self, label: LabelId) -> Arc<str> {
         let name = self.model.label(label).name;
         self.known.entry(name).or_insert_with(|| self.model.str(name).into()).clone()
     }
@@ -31,22 +31,22 @@ impl<'a> ReportNames<'a> {
 pub(super) struct CauseTimes(BTreeMap<(IdleCause, Option<LabelId>), Picos>);
 
 impl CauseTimes {
-    pub fn add(&mut self, cause: IdleCause, label: Option<LabelId>, time: Picos) {
+    pub(crate) fn add(&mut self, cause: IdleCause, label: Option<LabelId>, time: Picos) {
         *self.0.entry((cause, label)).or_default() += time;
     }
 
-    pub fn add_all(&mut self, other: &Self) {
+    pub(crate) fn add_all(&mut self, other: &Self) {
         for (&(cause, label), &time) in &other.0 {
             self.add(cause, label, time);
         }
     }
 
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.0.clear();
     }
 
     /// Causes in their order.
-    pub fn causes(&self, names: &mut ReportNames<'_>) -> Vec<CauseTime> {
+    pub(crate) fn causes(&self, names: &mut ReportNames<'_>) -> Vec<CauseTime> {
         let cause = |cause: IdleCause| {
             let parts = || self.0.range((cause, None)..).take_while(move |((of, _), _)| *of == cause);
             let time: Picos = parts().map(|(_, &time)| time).sum();

@@ -152,19 +152,14 @@ impl ProgramPlan {
     }
 
     /// Bytes of HBM that it needs.
-    pub fn hbm_bytes(&self) -> u64 {
+    pub(crate) fn hbm_bytes(&self) -> u64 {
         self.plan(HBM).map_or(0, |plan| plan.total_bytes)
     }
 }
 
 impl BuffersReport {
-    /// The plan of a program.
-    pub fn of(&self, id: ProgramId) -> Option<&ProgramPlan> {
-        self.programs.iter().find(|program| program.id == id)
-    }
-
     /// Name of a memory by its number.
-    pub fn memory_name(&self, space: u64) -> String {
+    pub(crate) fn memory_name(&self, space: u64) -> String {
         match space {
             HBM => self.main_memory.to_owned(),
             VMEM => "VMEM".to_owned(),
@@ -174,7 +169,7 @@ impl BuffersReport {
     }
 
     /// The size of a memory, if known.
-    pub fn capacity_of(&self, space: u64) -> Option<u64> {
+    pub(crate) fn capacity_of(&self, space: u64) -> Option<u64> {
         match space {
             HBM => self.capacity.as_ref().map(|capacity| capacity.bytes),
             VMEM => self.vmem_bytes,

@@ -30,7 +30,7 @@ pub enum Purpose {
 
 impl Purpose {
     /// Display name.
-    pub fn title(self) -> &'static str {
+    pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Argument => "argument",
             Self::Donated => "donated argument",
@@ -74,7 +74,7 @@ pub struct PlannedBuffer {
 
 impl PlannedBuffer {
     /// Bytes that hold no element.
-    pub fn padding_bytes(&self) -> u64 {
+    pub(crate) fn padding_bytes(&self) -> u64 {
         self.element_bytes.map_or(0, |elements| self.bytes.saturating_sub(elements))
     }
 }

@@ -43,7 +43,7 @@ pub struct LiveBuffer {
 
 impl LiveBuffer {
     /// Share of its bytes that hold no element; `None` if the shape is unknown.
-    pub fn padding_percent(&self) -> Option<f64> {
+    pub(crate) fn padding_percent(&self) -> Option<f64> {
         let elements = self.element_bytes.filter(|_| self.bytes > 0)?;
         Some(100.0 * (1.0 - elements as f64 / self.bytes as f64).max(0.0))
     }

@@ -98,7 +98,7 @@ pub const NEARLY_FULL_PERCENT: f64 = 90.0;
 
 impl MemoryReport {
     /// Memories of devices whose peak and capacity are both known, with the peak in percent; the fullest first.
-    pub fn device_peaks(&self) -> impl Iterator<Item = (&MemoryTimeline, f64)> {
+    pub(crate) fn device_peaks(&self) -> impl Iterator<Item = (&MemoryTimeline, f64)> {
         let of_devices = self.memories.iter().filter(|memory| memory.is_device);
         of_devices.filter_map(|memory| Some((memory, memory.peak_percent?)))
     }

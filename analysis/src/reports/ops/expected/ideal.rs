@@ -42,7 +42,7 @@ impl TimeLimit {
     ];
 
     /// Display name.
-    pub fn title(self) -> &'static str {
+    pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Device(limit) => limit.title(),
             Self::Ici => "ICI",
@@ -85,7 +85,7 @@ impl IdealTime {
 
     /// The largest term is the limit; the earlier of equal ones. A collective whose time on the links is unknown has no
     /// limit, because it is hardly ever bound by anything else.
-    pub fn longest(&self) -> Option<(TimeLimit, f64)> {
+    pub(crate) fn longest(&self) -> Option<(TimeLimit, f64)> {
         if self.without.contains(&ICI) {
             return None;
         }
@@ -118,7 +118,7 @@ const HBM: u64 = 0;
 const HOST: u64 = 5;
 
 impl<'a> PeakRates<'a> {
-    pub fn new(
+    pub(crate) fn new(
         model: &'a TraceModel,
         peaks: &'a Peaks,
         chip: Option<&'a Chip>,
@@ -135,7 +135,7 @@ impl<'a> PeakRates<'a> {
     }
 
     /// The least time of all executions of `row`, which must be a leaf.
-    pub fn ideal(&self, row: &OpRow) -> IdealTime {
+    pub(crate) fn ideal(&self, row: &OpRow) -> IdealTime {
         let text = text_of(self.model, row);
         let hlo = HloText::parse(text).unwrap_or_default();
         if row.is_async {

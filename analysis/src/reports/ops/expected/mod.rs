@@ -31,7 +31,7 @@ use crate::facts::category::OpGroup;
 use crate::hardware::ici::NetworkFrom;
 use crate::hardware::limits::{BoundBy, possible};
 use crate::hardware::peaks::Peaks;
-use crate::reports::ops::op_stats::{OpRow, Ops, OpsReport, percent};
+use crate::reports::ops::op_stats::{OpRow, Ops, OpsReport};
 pub use ideal::TimeLimit;
 use ideal::{IdealTime, PeakRates};
 
@@ -310,10 +310,5 @@ impl Totals {
             }
             _ => self.unknown_ps = self.unknown_ps.saturating_add(row.actual_ps),
         }
-    }
-
-    /// Self time without a least time, of all.
-    pub fn unknown_percent(&self) -> Option<f64> {
-        percent(self.unknown_ps, self.actual_ps)
     }
 }

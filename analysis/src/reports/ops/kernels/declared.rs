@@ -31,7 +31,7 @@ pub enum DeclaredCosts {
 
 impl DeclaredCosts {
     /// Display name.
-    pub fn title(self) -> &'static str {
+    pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Yes => "declared",
             Self::Partly => "partly",

@@ -201,6 +201,7 @@ fn with_shapes(name: &str, shapes: &str, flops: u64) -> Kernel {
 fn a_cost_of_one_block_is_too_low_for_the_shapes() {
     const PRODUCT: &str = "f32[2048,2048]{1,0} of f32[2048,1024]{1,0} f32[1024,2048]{1,0}";
     const SQUARE: &str = "f32[512,512]{1,0} of f32[512,512]{1,0} f32[512,512]{1,0}";
+    const BATCH: &str = "f32[8,512,512]{2,1,0} of f32[8,512,256]{2,1,0} f32[8,256,512]{2,1,0}";
     let needed = 2 * 2048 * 1024 * 2048;
     // As a real kernel declares it: an eighth.
     let found = with_shapes("kernel", PRODUCT, 1_076_887_552);
@@ -209,7 +210,6 @@ fn a_cost_of_one_block_is_too_low_for_the_shapes() {
     assert!((found.flops_percent.unwrap() - 100.0 * 1_076_887_552.0 / 1e11).abs() < 1e-9, "nothing is replaced");
     assert_eq!(with_shapes("kernel", PRODUCT, needed).declared, DeclaredCosts::Yes);
     // One product of a batch of eight.
-    const BATCH: &str = "f32[8,512,512]{2,1,0} of f32[8,512,256]{2,1,0} f32[8,256,512]{2,1,0}";
     let all = 8 * 2 * 512 * 256 * 512;
     assert_eq!(with_shapes("kernel", BATCH, all / 8).needed_flops, Some(all));
     assert_eq!(with_shapes("kernel", BATCH, all).declared, DeclaredCosts::Yes);

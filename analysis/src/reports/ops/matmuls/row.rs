@@ -28,7 +28,7 @@ pub enum SizesFrom {
 
 impl SizesFrom {
     /// For people, in a word.
-    pub fn title(self) -> &'static str {
+    pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Program => "HLO",
             Self::Text => "text",

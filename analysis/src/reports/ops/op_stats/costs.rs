@@ -36,17 +36,17 @@ pub struct OpCosts {
 
 impl OpCosts {
     /// Operations of the algorithm, as many as take the same time in bf16.
-    pub fn model_flops_as_bf16(&self) -> Option<f64> {
+    pub(crate) fn model_flops_as_bf16(&self) -> Option<f64> {
         self.model_flops.map(|flops| flops as f64 / self.speedup_over_bf16.unwrap_or(1.0))
     }
 
     /// Operations at the bf16 rate; from those of the algorithm where only these are known.
-    pub fn flops_as_bf16(&self) -> Option<f64> {
+    pub(crate) fn flops_as_bf16(&self) -> Option<f64> {
         self.flops.map(|flops| flops as f64).or(self.model_flops_as_bf16())
     }
 
     /// The limits that this work, done in `seconds`, exceeds: its amounts cannot be right.
-    pub fn beyond_peaks(&self, seconds: f64, peaks: &Peaks) -> impl Iterator<Item = BoundBy> {
+    pub(crate) fn beyond_peaks(&self, seconds: f64, peaks: &Peaks) -> impl Iterator<Item = BoundBy> {
         // Operations of narrow types whose speed is unknown can exceed the peak of bf16.
         let model = OpWork { flops: self.model_flops_as_bf16(), ..OpWork::default() };
         let all = [self.work(), model];
@@ -75,13 +75,13 @@ impl OpCosts {
     }
 
     /// HBM traffic as recorded, else as estimated.
-    pub fn hbm_bytes(&self) -> Option<u64> {
+    pub(crate) fn hbm_bytes(&self) -> Option<u64> {
         self.memory.map(|memory| memory.hbm_bytes).or(self.hbm_estimate_bytes)
     }
 
     /// As limits see them. Where operations at the bf16 rate are unknown, those of the
     /// algorithm stand in.
-    pub fn work(&self) -> OpWork {
+    pub(crate) fn work(&self) -> OpWork {
         let memory = |get: fn(&MemoryBytes) -> u64| self.memory.as_ref().map(|memory| get(memory) as f64);
         OpWork {
             flops: self.flops_as_bf16(),
@@ -106,7 +106,7 @@ pub(crate) enum MemoryRule {
 }
 
 impl MemoryRule {
-    pub fn of(model: &TraceModel) -> Self {
+    pub(crate) fn of(model: &TraceModel) -> Self {
         let split = model.ops().iter().any(|op| !op.memory.is_empty());
         let could_split = model.sources().iter().all(|source| source.tells.memory_of_bytes);
         match (split, could_split) {

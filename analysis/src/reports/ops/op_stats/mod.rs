@@ -189,7 +189,7 @@ impl OpsReport {
     }
 
     /// Self time of one group on all cores.
-    pub fn group_self(&self, group: OpGroup) -> Picos {
+    pub(crate) fn group_self(&self, group: OpGroup) -> Picos {
         self.cores.iter().map(|core| core.group_self(group)).sum()
     }
 }

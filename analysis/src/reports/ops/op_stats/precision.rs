@@ -22,7 +22,7 @@ pub(super) enum NarrowType {
 
 impl NarrowType {
     /// Rate over the bf16 rate; `None` if it is the same or not published.
-    pub fn speedup(self, peaks: &Peaks) -> Option<f64> {
+    pub(crate) fn speedup(self, peaks: &Peaks) -> Option<f64> {
         let rate = match self {
             Self::Int8 => peaks.int8_speedup,
             Self::Fp8 => peaks.fp8_speedup,

@@ -29,7 +29,7 @@ impl OpKey {
         op.map_or(Self::Label(label), Self::Op)
     }
 
-    pub fn op(self) -> Option<OpId> {
+    pub(crate) fn op(self) -> Option<OpId> {
         match self {
             Self::Op(op) => Some(op),
             Self::Label(_) => None,
@@ -111,7 +111,12 @@ pub(super) fn op_window(cx: &Context<'_>, core: GroupId) -> Result<Option<TimeWi
 
 impl CoreSums {
     /// Adds up one core over its [`op_window`], with its duty where `classes` are given; `None` if it recorded no ops.
-    pub fn collect(cx: &Context<'_>, core: GroupId, window: TimeWindow, classes: Option<&OpClasses>) -> Option<Self> {
+    pub(crate) fn collect(
+        cx: &Context<'_>,
+        core: GroupId,
+        window: TimeWindow,
+        classes: Option<&OpClasses>,
+    ) -> Option<Self> {
         let track = cx.model.track_of_kind(core, TrackKind::Ops)?;
         let mut sums = SumsByOp::new(cx.model);
         for slice in slices_in(cx, track, window) {
@@ -137,12 +142,12 @@ impl CoreSums {
     }
 
     /// Everything that ran, with its sums; ops first, then labels.
-    pub fn subjects(&self) -> impl Iterator<Item = (OpKey, &OpSums)> {
+    pub(crate) fn subjects(&self) -> impl Iterator<Item = (OpKey, &OpSums)> {
         self.sums.iter().map(|(subject, sums)| (*subject, sums))
     }
 
     /// The same for those who need them no longer.
-    pub fn into_subjects(self) -> impl Iterator<Item = (OpKey, OpSums)> {
+    pub(crate) fn into_subjects(self) -> impl Iterator<Item = (OpKey, OpSums)> {
         self.sums.into_iter()
     }
 }
@@ -156,18 +161,18 @@ pub(super) struct SumsByOp {
 }
 
 impl SumsByOp {
-    pub fn new(model: &TraceModel) -> Self {
+    pub(crate) fn new(model: &TraceModel) -> Self {
         let ops = model.ops().len();
         Self { places: vec![None; ops + model.labels().len()], ops, found: Vec::new() }
     }
 
     /// In the order in which they were found.
-    pub fn into_found(self) -> Vec<(OpKey, OpSums)> {
+    pub(crate) fn into_found(self) -> Vec<(OpKey, OpSums)> {
         self.found
     }
 
     /// The sums of `key`, and which row of [`Self::into_found`] they are.
-    pub fn at(&mut self, key: OpKey) -> (usize, &mut OpSums) {
+    pub(crate) fn at(&mut self, key: OpKey) -> (usize, &mut OpSums) {
         let place = &mut self.places[match key {
             OpKey::Op(op) => op.index(),
             OpKey::Label(label) => self.ops + label.index(),
@@ -291,7 +296,7 @@ impl OpSums {
     }
 
     /// Adds the same op on another core.
-    pub fn merge(&mut self, other: &Self) {
+    pub(crate) fn merge(&mut self, other: &Self) {
         self.occurrences += other.occurrences;
         self.total += other.total;
         self.self_time += other.self_time;

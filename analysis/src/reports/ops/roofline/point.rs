@@ -74,7 +74,7 @@ pub struct RooflinePoint {
 
 impl RooflinePoint {
     /// The point of some work done in some time.
-    pub fn new(name: &str, work: OpWork, time_ps: i64, peaks: &Peaks) -> Self {
+    pub(crate) fn new(name: &str, work: OpWork, time_ps: i64, peaks: &Peaks) -> Self {
         let seconds = time_ps as f64 * 1e-12;
         let bound = work.bound(seconds, peaks);
         let efficiency = bound.map(|(_, percent)| percent);

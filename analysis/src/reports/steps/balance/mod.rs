@@ -80,7 +80,7 @@ pub struct BalanceReport {
 impl BalanceReport {
     /// The device that the others wait for longest in collectives, and its percent of all such waiting; `None` if
     /// nobody waits, or it is not known.
-    pub fn awaited(&self) -> Option<(&DeviceLoad, f64)> {
+    pub(crate) fn awaited(&self) -> Option<(&DeviceLoad, f64)> {
         let known = || self.devices.iter().filter_map(|device| Some((device, device.awaited_ps?)));
         let all: f64 = known().map(|(_, time)| time).sum();
         let (device, time) = known().reduce(|most, next| if next.1 > most.1 { next } else { most })?;
@@ -89,7 +89,7 @@ impl BalanceReport {
 
     /// Time that all devices together wait in collectives for the one that comes last, ps of their windows; `None` if
     /// it is not known.
-    pub fn skew_wait_ps(&self) -> Option<f64> {
+    pub(crate) fn skew_wait_ps(&self) -> Option<f64> {
         let known: Vec<f64> = self.devices.iter().filter_map(|device| device.skew_wait_ps).collect();
         (!known.is_empty()).then(|| known.iter().sum())
     }

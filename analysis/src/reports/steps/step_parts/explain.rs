@@ -86,14 +86,21 @@ struct OnCore {
 
 impl StepOpTimes {
     /// Will collect what is needed to explain the slow steps.
-    pub fn wanted(steps: &StepsReport) -> Self {
+    pub(crate) fn wanted(steps: &StepsReport) -> Self {
         let slow = steps.outliers();
         let pairs = slow.iter().take(MOST_EXPLAINED).flat_map(|step| [Some(*step), steps.median_step(step.class)]);
         Self { steps: pairs.flatten().map(|step| (step.number, None)).collect() }
     }
 
     /// Takes note of a step on a core, if it is wanted and took longest there so far.
-    pub fn collect(&mut self, model: &TraceModel, time: &CoreTime, step: u32, range: TimeRange, parts: &TimeByPart) {
+    pub(crate) fn collect(
+        &mut self,
+        model: &TraceModel,
+        time: &CoreTime,
+        step: u32,
+        range: TimeRange,
+        parts: &TimeByPart,
+    ) {
         let time_ps = range.dur().ps();
         let Some(known) = self.steps.get_mut(&step) else { return };
         if known.as_ref().is_some_and(|known| known.time_ps >= time_ps) {
@@ -115,7 +122,7 @@ impl StepOpTimes {
     }
 
     /// Slow steps, slowest first, beside the median step of their class.
-    pub fn explain(&self, cx: &Context<'_>, steps: &StepsReport) -> Vec<Explanation> {
+    pub(crate) fn explain(&self, cx: &Context<'_>, steps: &StepsReport) -> Vec<Explanation> {
         let host = HostPhases::new(cx);
         let one = |step: &&Step| {
             let median = steps.median_step(step.class).filter(|median| median.number != step.number)?;

@@ -40,7 +40,7 @@ pub enum HostPhase {
 
 impl HostPhase {
     /// Display name.
-    pub fn title(self) -> &'static str {
+    pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Compiling => "compiling",
             Self::Lowering => "lowering",
@@ -90,7 +90,7 @@ pub(super) struct HostPhases<'a> {
 }
 
 impl<'a> HostPhases<'a> {
-    pub fn new(cx: &Context<'a>) -> Self {
+    pub(crate) fn new(cx: &Context<'a>) -> Self {
         let model = cx.model;
         let threads = model.track_ids().filter(|&track| model.track(track).kind == TrackKind::HostThread).collect();
         Self { cx: *cx, classes: cx.host_classes(), threads }
@@ -98,7 +98,7 @@ impl<'a> HostPhases<'a> {
 
     /// The time of each phase in a step, by the host's clock; they add up to its
     /// length there. `None` without host threads.
-    pub fn within(&self, step: &Step) -> Option<Vec<(HostPhase, i64)>> {
+    pub(crate) fn within(&self, step: &Step) -> Option<Vec<(HostPhase, i64)>> {
         let model = self.cx.model;
         let range = on_host(&self.cx, &step.spans)?;
         let mut events: [Vec<TimeRange>; HostPhase::ALL.len()] = Default::default();

@@ -142,7 +142,7 @@ impl DividedStep {
     }
 
     /// Of all cores together.
-    pub fn sum(&self) -> TimeByPart {
+    pub(crate) fn sum(&self) -> TimeByPart {
         self.cores.iter().fold(TimeByPart::default(), |sum, core| sum.plus(&core.parts))
     }
 }

@@ -99,7 +99,7 @@ impl StepPart {
     }
 
     /// The core works for the program: what differs between cores is their load.
-    pub fn is_work(self) -> bool {
+    pub(crate) fn is_work(self) -> bool {
         !matches!(self, Self::ExposedComm | Self::CopyWait | Self::HostIo | Self::Idle)
     }
 
@@ -139,7 +139,7 @@ impl TimeByPart {
     }
 
     /// Of the parts in which the core works, ps.
-    pub fn work(&self) -> i64 {
+    pub(crate) fn work(&self) -> i64 {
         StepPart::ALL.into_iter().filter(|part| part.is_work()).map(|part| self.get(part)).sum::<Picos>().ps()
     }
 
@@ -148,12 +148,12 @@ impl TimeByPart {
     }
 
     /// Part by part; exact.
-    pub fn plus(&self, other: &Self) -> Self {
+    pub(crate) fn plus(&self, other: &Self) -> Self {
         Self(std::array::from_fn(|i| self.0[i].saturating_add(other.0[i])))
     }
 
     /// Part by part; exact.
-    pub fn minus(&self, other: &Self) -> Self {
+    pub(crate) fn minus(&self, other: &Self) -> Self {
         Self(std::array::from_fn(|i| self.0[i].saturating_sub(other.0[i])))
     }
 }

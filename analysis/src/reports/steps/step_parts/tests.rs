@@ -222,7 +222,7 @@ proptest! {
             for ps in range.start.ps()..range.end.ps() {
                 let at = Timestamp::from_ps(ps);
                 let op = traffic.time.segments.iter().find(|segment| segment.range.contains(at));
-                let idle = if flight.contains(at) { StepPart::ExposedComm } else { StepPart::Idle };
+                let idle = if flight.ranges().iter().any(|range| range.contains(at)) { StepPart::ExposedComm } else { StepPart::Idle };
                 expected.add(op.map_or(idle, |op| StepPart::of(&op.class)), 1);
             }
             prop_assert_eq!(divided.cores[0].parts, expected);

@@ -71,7 +71,7 @@ pub(super) struct KnownCounter {
 
 impl KnownCounter {
     /// By name, however it is capitalised, else by number.
-    pub fn find(generation: CounterGeneration, name: &str, id: u64) -> Option<Self> {
+    pub(crate) fn find(generation: CounterGeneration, name: &str, id: u64) -> Option<Self> {
         by_name(name).or_else(|| by_id(generation, id))
     }
 }

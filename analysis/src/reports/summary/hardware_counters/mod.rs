@@ -108,7 +108,7 @@ pub enum CounterUnit {
 
 impl CounterUnit {
     /// Display name.
-    pub fn title(self) -> &'static str {
+    pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Cycles => "cycles",
             Self::Instructions => "instructions",

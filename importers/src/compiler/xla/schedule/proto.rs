@@ -38,7 +38,7 @@ const MAX_DEPTH: usize = 64;
 
 impl<'a> TextProtoMessage<'a> {
     /// Reads a text. If it is truncated, the complete fields are kept.
-    pub fn parse(text: &'a str) -> Result<ParsedTextProto<'a>, TextProtoDamage> {
+    pub(crate) fn parse(text: &'a str) -> Result<ParsedTextProto<'a>, TextProtoDamage> {
         let mut reader = TextProtoReader { text, at: 0, line: 1 };
         let mut open: Vec<(&'a str, TextProtoMessage<'a>)> =
             vec![("", TextProtoMessage { line: 1, ..TextProtoMessage::default() })];
@@ -93,7 +93,7 @@ impl<'a> TextProtoMessage<'a> {
     }
 
     /// The messages of a field.
-    pub fn all(&self, name: &str) -> impl Iterator<Item = &TextProtoMessage<'a>> {
+    pub(crate) fn all(&self, name: &str) -> impl Iterator<Item = &TextProtoMessage<'a>> {
         self.fields.iter().filter_map(move |(field, value)| match value {
             TextProtoValue::Message(message) if *field == name => Some(message),
             _ => None,
@@ -101,12 +101,12 @@ impl<'a> TextProtoMessage<'a> {
     }
 
     /// The first message of a field.
-    pub fn message(&self, name: &str) -> Option<&TextProtoMessage<'a>> {
+    pub(crate) fn message(&self, name: &str) -> Option<&TextProtoMessage<'a>> {
         self.all(name).next()
     }
 
     /// The scalars of a field as written.
-    pub fn scalars(&self, name: &str) -> impl Iterator<Item = &'a str> {
+    pub(crate) fn scalars(&self, name: &str) -> impl Iterator<Item = &'a str> {
         self.fields.iter().filter_map(move |(field, value)| match value {
             TextProtoValue::Scalar(scalar) if *field == name => Some(*scalar),
             _ => None,
@@ -114,7 +114,7 @@ impl<'a> TextProtoMessage<'a> {
     }
 
     /// All scalars, with the names of their fields.
-    pub fn every_scalar(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
+    pub(crate) fn every_scalar(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.fields.iter().filter_map(|(field, value)| match value {
             TextProtoValue::Scalar(scalar) => Some((*field, *scalar)),
             TextProtoValue::Message(_) => None,
@@ -122,17 +122,17 @@ impl<'a> TextProtoMessage<'a> {
     }
 
     /// The first value of a field as number; `None` if it is not there.
-    pub fn number<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
+    pub(crate) fn number<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
         self.scalars(name).next()?.parse().ok()
     }
 
     /// The numbers of a repeated field, those that are none left out.
-    pub fn numbers(&self, name: &str) -> Vec<u64> {
+    pub(crate) fn numbers(&self, name: &str) -> Vec<u64> {
         self.scalars(name).filter_map(|value| value.parse().ok()).collect()
     }
 
     /// The first value of a field as text, without quotes; empty if it is not there.
-    pub fn text(&self, name: &str) -> Cow<'a, str> {
+    pub(crate) fn text(&self, name: &str) -> Cow<'a, str> {
         unquoted(self.scalars(name).next().unwrap_or_default())
     }
 }

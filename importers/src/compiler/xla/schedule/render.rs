@@ -38,7 +38,7 @@ fn is_cut(message: &TextProtoMessage<'_>) -> bool {
 }
 
 impl InstructionNames {
-    pub fn of(module: &TextProtoMessage<'_>) -> Self {
+    pub(crate) fn of(module: &TextProtoMessage<'_>) -> Self {
         let mut names = Self::default();
         for computation in module.all("computations") {
             let all = || std::iter::once(computation).chain(computation.all("instructions"));
@@ -74,7 +74,7 @@ impl InstructionNames {
     }
 
     /// How many names and lists of names are not whole, so far.
-    pub fn cut(&self) -> u64 {
+    pub(crate) fn cut(&self) -> u64 {
         self.cut.get()
     }
 }
