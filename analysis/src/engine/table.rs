@@ -47,7 +47,7 @@ impl Cell {
         Self::Text(text.into())
     }
     /// A string, or [`Cell::Missing`] if it is empty.
-    pub(crate) fn said(text: &str) -> Self {
+    pub fn said(text: &str) -> Self {
         if text.is_empty() { Self::Missing } else { Self::text(text) }
     }
     /// A count.
@@ -167,7 +167,7 @@ macro_rules! columns_by_provenance {
 
 impl<'a, R: Copy> TableBuilder<'a, R> {
     /// Adds a column of any provenance.
-    pub(crate) fn column<C: Into<Cell>>(
+    pub fn column<C: Into<Cell>>(
         mut self,
         id: &'static str,
         title: &'static str,
@@ -195,7 +195,7 @@ impl<'a, R: Copy> TableBuilder<'a, R> {
     }
 
     /// Adds notes for the reader.
-    pub(crate) fn notes(mut self, notes: impl IntoIterator<Item = String>) -> Self {
+    pub fn notes(mut self, notes: impl IntoIterator<Item = String>) -> Self {
         self.notes.extend(notes);
         self
     }
