@@ -1,7 +1,5 @@
 //! Converts flows of the builder to rows of the model.
 
-use rayon::slice::ParallelSliceMut as _;
-
 use super::track::NO_ROW;
 use crate::builder::{FlowEnd, PendingFlows, SliceKey};
 use crate::flow::Flow;
@@ -29,11 +27,44 @@ pub(super) fn link(model: &mut Columns, flows: PendingFlows, rows_of: RowsOf, sh
     }
     drop(rows_of);
     model.log = log;
-    // One comparison of a word decides nearly always.
-    linked.par_sort_unstable_by_key(|flow| (u64::from(flow.from.0) << 32 | u64::from(flow.to.0), flow.id));
+    let mut linked = sorted(linked, model.slices.starts.len());
     linked.dedup();
     linked.shrink_to_fit();
     model.flows = linked;
+}
+
+/// Sorts flows. Their first slices are rows of a table of `rows`: two or three passes of a radix sort put them in
+/// order, a tenth of the instructions of comparing them, and few flows share one.
+fn sorted(mut flows: Vec<Flow>, rows: usize) -> Vec<Flow> {
+    const BITS: u32 = 11;
+    const BUCKETS: usize = 1 << BITS;
+
+    if flows.len() < BUCKETS {
+        flows.sort_unstable();
+        return flows;
+    }
+    let mut sorted = flows.clone();
+    for shift in (0..u32::BITS).step_by(BITS as usize).take_while(|&shift| rows >> shift > 0) {
+        let bucket = |flow: &Flow| (flow.from.0 >> shift) as usize % BUCKETS;
+        let mut next = [0_usize; BUCKETS];
+        for flow in &flows {
+            next[bucket(flow)] += 1;
+        }
+        let mut first = 0;
+        for count in &mut next {
+            first += std::mem::replace(count, first);
+        }
+        for flow in &flows {
+            let place = &mut next[bucket(flow)];
+            sorted[*place] = *flow;
+            *place += 1;
+        }
+        std::mem::swap(&mut flows, &mut sorted);
+    }
+    for same in flows.chunk_by_mut(|a, b| a.from == b.from) {
+        same.sort_unstable();
+    }
+    flows
 }
 
 fn pair(from: Option<SliceId>, to: Option<SliceId>, id: u64, log: &mut ImportLog) -> Option<Flow> {
@@ -64,6 +95,23 @@ fn resolve(model: &Columns, rows_of: &RowsOf, shifts: &[i64], end: FlowEnd) -> O
                 starts.get(next).map(|&start| (start, SliceId(lane.rows.start + next as u32)))
             };
             model.lanes(track).iter().filter_map(next_in_lane).min().map(|(_, id)| id)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flows_are_sorted_however_many_there_are() {
+        for (count, rows) in [(0, 1), (10, 5), (5_000, 3), (20_000, 5_000_000), (9_000, 1 << 22)] {
+            let row = |i: u64, factor: u64| SliceId((i.wrapping_mul(factor) % rows as u64) as u32);
+            let flow = |i: u64| Flow { from: row(i, 2_654_435_761), to: row(i, 40_503), id: i % 7 };
+            let flows: Vec<Flow> = (0..count).map(flow).collect();
+            let mut expected = flows.clone();
+            expected.sort_unstable();
+            assert_eq!(sorted(flows, rows), expected);
         }
     }
 }

@@ -6,9 +6,11 @@
 
 mod deferred_reader;
 mod feed;
+mod mapped;
 
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Read};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -21,12 +23,13 @@ pub(crate) use deferred_reader::DeferredReader;
 pub use feed::FeedResult;
 use feed::Inflater;
 pub(crate) use feed::NOT_GZIP;
+use mapped::MappedFile;
 
 /// How much of the unpacked content importers see to recognise it.
 pub(crate) const HEAD_BYTES: usize = 4096;
 
 /// Files of this size and more are mapped instead of read: nothing is copied, and their pages can be dropped again.
-/// Below it copying costs less than a millisecond or two, and a file that changes meanwhile does no harm (see [`map`]).
+/// Below it copying costs less than a millisecond or two, and a file that changes meanwhile does no harm (see [`mapped`]).
 const MAP_FROM: u64 = 8 << 20;
 
 /// A stream cannot be mapped, and is read up to this size.
@@ -58,14 +61,14 @@ pub struct SourceContent {
 #[derive(Debug)]
 enum PackedBytes {
     Read(Vec<u8>),
-    Mapped(memmap2::Mmap),
+    Mapped(MappedFile),
 }
 
 impl AsRef<[u8]> for PackedBytes {
     fn as_ref(&self) -> &[u8] {
         match self {
             Self::Read(bytes) => bytes,
-            Self::Mapped(map) => map,
+            Self::Mapped(map) => map.as_ref(),
         }
     }
 }
@@ -97,8 +100,11 @@ impl InputSource {
     /// The file cannot be mapped.
     pub fn from_file(name: impl Into<String>, file: &File) -> Result<Self, ImportError> {
         // Nothing can be mapped of an empty file.
-        let packed =
-            if file.metadata()?.len() == 0 { PackedBytes::Read(Vec::new()) } else { PackedBytes::Mapped(map(file)?) };
+        let packed = if file.metadata()?.len() == 0 {
+            PackedBytes::Read(Vec::new())
+        } else {
+            PackedBytes::Mapped(MappedFile::new(file)?)
+        };
         Self::new(name.into(), None, None, packed)
     }
 
@@ -251,6 +257,15 @@ impl InputSource {
         Ok(SourceContent { bytes: Arc::new(unpacked), damage })
     }
 
+    /// Says that the bytes at `range` of a file that is not packed are not needed soon: they need no memory then.
+    pub(crate) fn release_pages(&self, range: Range<usize>) {
+        if let PackedBytes::Mapped(file) = &*self.packed
+            && !self.is_gzip()
+        {
+            file.release(range);
+        }
+    }
+
     fn packed(&self) -> &[u8] {
         (*self.packed).as_ref()
     }
@@ -270,7 +285,7 @@ fn version_of(metadata: &fs::Metadata) -> (u64, Option<SystemTime>) {
 fn read_or_map(mut file: File, metadata: &fs::Metadata) -> Result<PackedBytes, ImportError> {
     if metadata.is_file() && metadata.len() >= MAP_FROM {
         // Some file systems cannot map.
-        if let Ok(map) = map(&file) {
+        if let Ok(map) = MappedFile::new(&file) {
             return Ok(PackedBytes::Mapped(map));
         }
     }
@@ -283,15 +298,6 @@ fn read_or_map(mut file: File, metadata: &fs::Metadata) -> Result<PackedBytes, I
         return Err(ImportError::TooLarge { what });
     }
     Ok(PackedBytes::Read(bytes))
-}
-
-#[allow(unsafe_code)]
-fn map(file: &File) -> io::Result<memmap2::Mmap> {
-    // SAFETY: a map is undefined behaviour where another process truncates or rewrites the file meanwhile. Profiles are
-    // written once; what is read from the map is only ever parsed as bytes, with every bound checked, so that a change
-    // costs wrong values or a bus error, never memory safety of our data. The alternative, reading a 10 GB profile into
-    // memory, fails for everyone.
-    unsafe { memmap2::Mmap::map(file) }
 }
 
 #[cfg(test)]

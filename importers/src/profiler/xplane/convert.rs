@@ -84,7 +84,7 @@ pub(super) fn convert(
     }
     progress.check()?;
 
-    decode_lines(&planes, &labels, jobs, epoch_ns, progress, out)?;
+    decode_lines(&planes, &labels, jobs, epoch_ns, source, progress, out)?;
     for ((plane, group), labels) in planes.iter().zip(&groups).zip(&labels) {
         let Some(group) = *group else { continue };
         let op_track = out.tracks_in(group).find(|(_, track)| track.kind == TrackKind::Ops).map(|(id, _)| id);
@@ -258,6 +258,7 @@ fn decode_lines(
     labels: &[Vec<LabelId>],
     jobs: Vec<LineJob>,
     epoch_ns: i64,
+    source: &InputSource,
     progress: &Progress,
     out: &mut TraceBuilder,
 ) -> Result<(), ImportError> {
@@ -270,7 +271,10 @@ fn decode_lines(
             let tables = &planes.get(job.plane)?.tables;
             let labels = labels.get(job.plane)?;
             let context = LineContext { tables, labels, unknown, epoch_ns, kind: job.kind, progress };
-            Some(lines::decode(&context, &job.parts).map(|decoded| (job, decoded)))
+            let decoded = lines::decode(&context, &job.parts);
+            // Slices take about as much memory as the bytes of their events, which are not needed any more.
+            job.parts.iter().for_each(|part| source.release_pages(part.range.clone()));
+            Some(decoded.map(|decoded| (job, decoded)))
         })
         .collect::<Result<_, _>>()?;
     let (mut points, mut curves) = (Vec::new(), MemoryCurves::default());

@@ -376,7 +376,9 @@ impl DecodedLine {
             }
             self.batch.set_attr(index, attr, value);
         }
-        self.texts.extend(event.allocator.clone().map(|name| (SliceAttr::Allocator, index, name)));
+        if let Some(name) = &event.allocator {
+            self.texts.push((SliceAttr::Allocator, index, name.clone()));
+        }
         self.add_flows(context, event, index);
     }
 
@@ -388,7 +390,9 @@ impl DecodedLine {
             self.flow_points.extend(flow.points(index));
         }
         for ((class, id), role) in [(event.producer, FlowRole::Out), (event.consumer, FlowRole::In)] {
-            self.flow_points.extend(id.map(|id| FlowPoint::new(id, class, role, index)));
+            if let Some(id) = id {
+                self.flow_points.push(FlowPoint::new(id, class, role, index));
+            }
         }
     }
 
