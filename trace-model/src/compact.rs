@@ -52,11 +52,15 @@ impl CompactColumn {
     /// Adds all of `values`.
     pub(crate) fn extend_from_slice(&mut self, values: &[i64]) {
         let (first, rest) = values.split_at(values.len().min((BLOCK - self.tail.len()) % BLOCK));
-        first.iter().for_each(|&value| self.push(value));
+        for &value in first {
+            self.push(value);
+        }
         let blocks = rest.chunks_exact(BLOCK);
         self.tail.extend_from_slice(blocks.remainder());
         self.len += rest.len();
-        blocks.for_each(|block| self.pack(block));
+        for block in blocks {
+            self.pack(block);
+        }
     }
 
     /// All values.

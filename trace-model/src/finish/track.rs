@@ -201,6 +201,8 @@ fn device_clock(
     };
     let mut start_differences = differences(device_starts, starts);
     let base = start_differences.first().copied().unwrap_or(0);
-    start_differences.iter_mut().for_each(|difference| *difference = difference.saturating_sub(base));
+    for difference in &mut start_differences {
+        *difference = difference.saturating_sub(base);
+    }
     (base, packed(start_differences), packed(differences(device_durs, durs)))
 }

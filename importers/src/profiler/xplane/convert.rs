@@ -273,7 +273,9 @@ fn decode_lines(
             let context = LineContext { tables, labels, unknown, epoch_ns, kind: job.kind, progress };
             let decoded = lines::decode(&context, &job.parts);
             // Slices take about as much memory as the bytes of their events, which are not needed any more.
-            job.parts.iter().for_each(|part| source.release_pages(part.range.clone()));
+            for part in &job.parts {
+                source.release_pages(part.range.clone());
+            }
             Some(decoded.map(|decoded| (job, decoded)))
         })
         .collect::<Result<_, _>>()?;

@@ -91,7 +91,7 @@ impl LineOutline {
         let whole = Self { pieces: Vec::new(), ..self };
         ranges.into_iter().enumerate().map(move |(at, range)| {
             let events = if at < last { PIECE } else { whole.events - at * PIECE };
-            Self { range, events, ..whole.clone() }
+            Self { events, range, ..whole.clone() }
         })
     }
 
