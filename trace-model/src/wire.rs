@@ -55,23 +55,6 @@ fn field_number(tag: u64, at: usize) -> Result<u32, BrokenMessage> {
     }
 }
 
-/// Value and length of the number at the beginning of a word: the first byte without its top bit ends it, and three
-/// steps push the groups of seven bits together. Of a number that goes on behind the word, no length is found.
-#[inline]
-fn long_varint(word: u64) -> (u64, usize) {
-    const TOP_BITS: u64 = 0x8080_8080_8080_8080;
-    let ends = !word & TOP_BITS;
-    if ends == 0 {
-        return (0, usize::MAX);
-    }
-    let bits = ends.trailing_zeros() + 1;
-    let word = word & (u64::MAX >> (64 - bits)) & !TOP_BITS;
-    let word = (word & 0x007f_007f_007f_007f) | ((word & 0x7f00_7f00_7f00_7f00) >> 1);
-    let word = (word & 0x0000_3fff_0000_3fff) | ((word & 0x3fff_0000_3fff_0000) >> 2);
-    let word = (word & 0x0fff_ffff) | ((word & 0x0fff_ffff_0000_0000) >> 4);
-    (word, bits as usize / 8)
-}
-
 /// Walks the fields of one message.
 #[derive(Clone, Debug)]
 pub struct WireCursor<'a> {
@@ -158,30 +141,40 @@ impl<'a> WireCursor<'a> {
 
     /// A base-128 varint.
     ///
-    /// Eight bytes are loaded at once, also where fewer belong to the number: all but the last numbers of a file and
-    /// those of nine or ten bytes need nothing else.
-    ///
     /// # Errors
     ///
     /// The number is cut off, or longer than ten bytes.
     #[inline]
     pub fn varint(&mut self) -> Result<u64, BrokenMessage> {
+        match self.file.get(self.at) {
+            Some(&byte) if byte < 0x80 && self.at < self.end => {
+                self.at += 1;
+                Ok(u64::from(byte))
+            }
+            _ => self.long_varint(),
+        }
+    }
+
+    /// Numbers of up to eight bytes, all but a few, are read as one word: the first byte without its top bit ends the
+    /// number, and three steps push the groups of seven bits together.
+    #[inline]
+    fn long_varint(&mut self) -> Result<u64, BrokenMessage> {
+        const TOP_BITS: u64 = 0x8080_8080_8080_8080;
         let Some(word) = self.file.get(self.at..).and_then(|rest| rest.first_chunk::<8>()) else {
             return self.any_varint();
         };
         let word = u64::from_le_bytes(*word);
-        let (value, len) = if word & 0x80 == 0 {
-            (word & 0x7f, 1)
-        } else if word & 0x8000 == 0 {
-            (word & 0x7f | (word >> 1) & 0x3f80, 2)
-        } else {
-            long_varint(word)
-        };
-        if len > self.end - self.at {
+        let ends = !word & TOP_BITS;
+        let bits = ends.trailing_zeros() + 1;
+        if ends == 0 || self.at + bits as usize / 8 > self.end {
             return self.any_varint();
         }
-        self.at += len;
-        Ok(value)
+        let word = word & (u64::MAX >> (64 - bits)) & !TOP_BITS;
+        let word = (word & 0x007f_007f_007f_007f) | ((word & 0x7f00_7f00_7f00_7f00) >> 1);
+        let word = (word & 0x0000_3fff_0000_3fff) | ((word & 0x3fff_0000_3fff_0000) >> 2);
+        let word = (word & 0x0fff_ffff) | ((word & 0x0fff_ffff_0000_0000) >> 4);
+        self.at += bits as usize / 8;
+        Ok(word)
     }
 
     #[cold]

@@ -3,10 +3,7 @@
 //! Two encodings exist. `TraceMe` stats name a producer (`_pt`, `_p`) or a consumer (`_ct`, `_c`) of a context type and
 //! id. The `flow` stat packs both into one number: bits 0–1 direction, bits 2–57 id, bits 58–63 category.
 
-use std::hash::BuildHasher as _;
-
-use hashbrown::hash_table::{Entry, HashTable};
-use hashbrown::{DefaultHashBuilder, HashMap, HashSet};
+use hashbrown::{HashMap, HashSet};
 use trace_model::{FlowEnd, GroupId, GroupKind, SliceAttr, SliceKey, Timestamp, TraceBuilder, TrackId, TrackKind};
 
 /// Host event that puts a program into a device's queue.
@@ -75,84 +72,17 @@ impl XFlow {
     }
 }
 
-/// An end of a flow where it leaves a slice.
-struct FlowProducer {
+/// An end of a flow, with the number of its line.
+struct End {
     id: u64,
     class: u16,
     line: u32,
     index: u32,
-    /// The producer before it in the file that has the same id and class, or [`NONE`].
-    before: u32,
 }
 
-const NONE: u32 = u32::MAX;
-
-/// Where flows leave, by id and class.
-struct FlowProducers {
-    all: Vec<FlowProducer>,
-    /// The last producer of each id and class. A table of numbers: 255,000 producers of a capture take 2.6 MB, and
-    /// finding them costs a fifth of sorting both ends.
-    last: HashTable<u32>,
-    hasher: DefaultHashBuilder,
-    /// All producers of one id and class in order of time, where there are several; made when first asked for.
-    in_order: HashMap<u32, Vec<u32>>,
-}
-
-impl FlowProducers {
-    fn new(lines: &[(TrackId, Vec<FlowPoint>)]) -> Self {
-        let points = (0..).zip(lines).flat_map(|(line, (_, points))| points.iter().map(move |point| (line, *point)));
-        let total = lines.iter().flat_map(|(_, points)| points).filter(|point| point.role == FlowRole::Out).count();
-        let hasher = DefaultHashBuilder::default();
-        let mut all: Vec<FlowProducer> = Vec::with_capacity(total);
-        let mut last: HashTable<u32> = HashTable::with_capacity(total);
-        for (line, point) in points.filter(|(_, point)| point.role == FlowRole::Out) {
-            let (key, number) = ((point.id, point.class), all.len() as u32);
-            let of = |number: &u32| all.get(*number as usize).map(|producer| (producer.id, producer.class));
-            let entry = last.entry(
-                hasher.hash_one(key),
-                |number| of(number) == Some(key),
-                |number| of(number).map_or(0, |key| hasher.hash_one(key)),
-            );
-            let before = match entry {
-                Entry::Occupied(mut entry) => std::mem::replace(entry.get_mut(), number),
-                Entry::Vacant(entry) => {
-                    entry.insert(number);
-                    NONE
-                }
-            };
-            all.push(FlowProducer { id: point.id, class: point.class, line, index: point.index, before });
-        }
-        Self { all, last, hasher, in_order: HashMap::new() }
-    }
-
-    /// The producer that `consumer` belongs to: the latest one before it.
-    fn of(
-        &mut self,
-        consumer: &FlowPoint,
-        start: impl Fn(u32, u32) -> Timestamp,
-        now: Timestamp,
-    ) -> Option<&FlowProducer> {
-        let Self { all, last, hasher, in_order } = self;
-        let key = (consumer.id, consumer.class);
-        let of = |number: u32| all.get(number as usize);
-        let found = last.find(hasher.hash_one(key), |&number| {
-            of(number).is_some_and(|producer| (producer.id, producer.class) == key)
-        });
-        let last = of(*found?)?;
-        if last.before == NONE {
-            return Some(last);
-        }
-        let group = in_order.entry(*found?).or_insert_with(|| {
-            let mut group: Vec<u32> =
-                std::iter::successors(found.copied(), |&number| of(number).map(|producer| producer.before))
-                    .take_while(|&number| number != NONE)
-                    .collect();
-            let time = |&number: &u32| of(number).map(|p| (start(p.line, p.index), p.line, p.index));
-            group.sort_unstable_by_key(time);
-            group
-        });
-        let before = group.partition_point(|&number| of(number).is_some_and(|p| start(p.line, p.index) <= now));
-        group.get(before.saturating_sub(1)).and_then(|&number| of(number))
+impl End {
+    fn key(&self) -> (u64, u16) {
+        (self.id, self.class)
     }
 }
 
@@ -160,25 +90,61 @@ impl FlowProducers {
 /// latest one before it.
 pub(super) fn link(builder: &mut TraceBuilder, lines: Vec<(TrackId, Vec<FlowPoint>)>) {
     let tracks: Vec<TrackId> = lines.iter().map(|&(track, _)| track).collect();
-    let mut producers = FlowProducers::new(&lines);
+    let is_modules: Vec<bool> =
+        tracks.iter().map(|&track| builder.track_ref(track).kind == TrackKind::Modules).collect();
+    let (mut producers, consumers) = sorted_ends(lines);
+    let start = |builder: &TraceBuilder, end: &End| -> Timestamp {
+        builder.batch(tracks[end.line as usize]).range(end.index).start
+    };
     let mut linked_modules = HashSet::new();
-    for (track, points) in lines {
-        let is_modules = builder.track_ref(track).kind == TrackKind::Modules;
-        for point in points.iter().filter(|point| point.role == FlowRole::In) {
-            let start = |line: u32, index: u32| builder.batch(tracks[line as usize]).range(index).start;
-            let now: Timestamp = builder.batch(track).range(point.index).start;
-            let Some(producer) = producers.of(point, start, now) else { continue };
-            let from = SliceKey::new(tracks[producer.line as usize], producer.index);
-            let to = SliceKey::new(track, point.index);
+    // Both are sorted by key: the groups of equal keys meet.
+    let mut rest = &mut producers[..];
+    for consumers in consumers.chunk_by(|a, b| a.key() == b.key()) {
+        let Some(key) = consumers.first().map(End::key) else { continue };
+        let skipped = rest.iter().take_while(|end| end.key() < key).count();
+        let same = rest[skipped..].iter().take_while(|end| end.key() == key).count();
+        let (group, behind) = rest.split_at_mut(skipped + same);
+        rest = behind;
+        let group = &mut group[skipped..];
+        if group.len() > 1 {
+            group.sort_unstable_by_key(|end| (start(builder, end), end.line, end.index));
+        }
+        for consumer in consumers {
+            let before = match group.len() {
+                0 | 1 => 0,
+                _ => {
+                    let now = start(builder, consumer);
+                    group.partition_point(|producer| start(builder, producer) <= now).saturating_sub(1)
+                }
+            };
+            let Some(producer) = group.get(before) else { continue };
+            let key = |end: &End| SliceKey::new(tracks[end.line as usize], end.index);
+            let (from, to) = (key(producer), key(consumer));
             if from != to {
-                builder.add_flow(FlowEnd::Slice(from), FlowEnd::Slice(to), point.id);
-                if is_modules {
+                builder.add_flow(FlowEnd::Slice(from), FlowEnd::Slice(to), consumer.id);
+                if is_modules[consumer.line as usize] {
                     linked_modules.insert(to);
                 }
             }
         }
     }
     link_runs(builder, &linked_modules);
+}
+
+/// Producers and consumers of all lines, each sorted by key. The sort is stable, because the ids of a line mostly
+/// ascend: it then only merges the lines.
+fn sorted_ends(lines: Vec<(TrackId, Vec<FlowPoint>)>) -> (Vec<End>, Vec<End>) {
+    let outs = lines.iter().flat_map(|(_, points)| points).filter(|point| point.role == FlowRole::Out).count();
+    let all: usize = lines.iter().map(|(_, points)| points.len()).sum();
+    let (mut producers, mut consumers) = (Vec::with_capacity(outs), Vec::with_capacity(all - outs));
+    for (line, (_, points)) in (0..).zip(lines) {
+        for FlowPoint { id, index, class, role } in points {
+            let ends = if role == FlowRole::Out { &mut producers } else { &mut consumers };
+            ends.push(End { id, class, line, index });
+        }
+    }
+    rayon::join(|| producers.sort_by_key(End::key), || consumers.sort_by_key(End::key));
+    (producers, consumers)
 }
 
 /// If no flow links a program execution to the host, equal run ids are used: from the host's enqueue to the module of
