@@ -454,7 +454,7 @@ fn commands_are_found_by_name() {
     assert!(state(&window).shows(Panel::Palette));
     window.event(Event::Text("roofline tab".to_owned()));
     settle(&mut window);
-    window.get_by_label("Nothing of that name.");
+    window.get_by_label("No command matches.");
     for _ in 0..4 {
         press(&mut window, Modifiers::NONE, Key::Backspace);
     }

@@ -79,7 +79,7 @@ fn of_json(hint: &Value, of: &str) -> Said {
         (Some(ps), Some(percent), _) => format!("saves at most {ps} of {of} ({:.1})", Percent(percent)),
         (Some(ps), None, _) => format!("saves at most {ps}"),
         (None, _, Some(once)) => format!("saves {once} once, nothing in a warm step"),
-        (None, ..) => "saving not known".to_owned(),
+        (None, ..) => "saving unknown".to_owned(),
     };
     (id, saving)
 }
@@ -96,10 +96,10 @@ fn of_text(text: &str) -> Vec<Said> {
 }
 
 fn of_window(window: &Harness<'_, App>) -> Vec<Said> {
-    let ids = labels(window, &["Show evidence of "]);
-    let savings = labels(window, &["saves ", "saving not known", "about the capture"]);
+    let ids = labels(window, &["Show evidence for "]);
+    let savings = labels(window, &["saves ", "saving unknown", "about the capture"]);
     assert_eq!(ids.len(), savings.len(), "{ids:?} {savings:?}");
-    ids.iter().map(|id| id.replace("Show evidence of ", "")).zip(savings).collect()
+    ids.iter().map(|id| id.replace("Show evidence for ", "")).zip(savings).collect()
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn what_was_found_is_listed_sorted_and_led_to() {
     press(&mut window, Modifiers::NONE, Key::Escape);
     press(&mut window, Modifiers::NONE, Key::Escape);
     want(&mut window, ViewCommand::Search(String::new()));
-    window.get_by_label("Nothing is searched for or highlighted.");
+    window.get_by_label("No search is active and nothing is highlighted.");
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn a_key_is_assigned_by_pressing_it() {
 
     window.get_by_label("Add a key: Show what the devices do, or the whole trace").click();
     settle(&mut window);
-    window.get_by_label("Press a key");
+    window.get_by_label("Press a key to assign");
     key(&mut window, Modifiers::COMMAND, Key::E);
     assert_eq!(time(&window), near, "the key was taken, not done");
     window.get_by_label("Remove Ctrl+E: Show what the devices do, or the whole trace");
@@ -48,10 +48,10 @@ fn a_key_is_assigned_by_pressing_it() {
     settle(&mut window);
     key(&mut window, Modifiers::NONE, Key::W);
     assert_eq!(time(&window), home);
-    window.get_by_label("W is the key of: Zoom in at the pointer");
-    window.get_by_label("Keep it there").click();
+    window.get_by_label("W is already used for: Zoom in at the pointer");
+    window.get_by_label("Leave it there").click();
     settle(&mut window);
-    assert!(window.query_by_label_contains("is the key of").is_none());
+    assert!(window.query_by_label_contains("is already used for").is_none());
 }
 
 #[test]
@@ -107,13 +107,13 @@ fn the_first_trace_asks_what_the_wheel_does_and_remembers() {
             .with_size(vec2(1400.0, 800.0))
             .build_eframe(move |cc| App::new(&cc.egui_ctx, settings, loader()));
         settle(&mut window);
-        assert!(window.query_by_label_contains("the wheel should").is_none(), "there is nothing to scroll yet");
+        assert!(window.query_by_label_contains("wheel should").is_none(), "there is nothing to scroll yet");
         open(&mut window, "trace");
-        assert_eq!(window.query_by_label_contains("the wheel should").is_some(), asks);
+        assert_eq!(window.query_by_label_contains("wheel should").is_some(), asks);
         if asks {
             window.get_by_label("zoom").click();
             settle(&mut window);
-            assert!(window.query_by_label_contains("the wheel should").is_none());
+            assert!(window.query_by_label_contains("wheel should").is_none());
         }
     }
     assert_eq!(Settings::load_from(&file).wheel_zooms, Some(true));
@@ -126,7 +126,7 @@ fn what_is_held_takes_no_key_with_ctrl() {
     window.get_by_label("Add a key: Zoom in at the pointer").click();
     settle(&mut window);
     key(&mut window, Modifiers::COMMAND, Key::E);
-    window.get_by_label("Press a key");
+    window.get_by_label("Press a key to assign");
     key(&mut window, Modifiers::NONE, Key::E);
     window.get_by_label("Remove E: Zoom in at the pointer");
     assert!(window.query_by_label("Remove Ctrl+E: Zoom in at the pointer").is_none());
@@ -142,8 +142,8 @@ fn a_key_that_means_something_is_taken_over_and_given_back() {
     window.get_by_label("Add a key: Notes").click();
     settle(&mut window);
     key(&mut window, Modifiers::NONE, Key::G);
-    window.get_by_label("G is the key of: Grid");
-    window.get_by_label("Take it over").click();
+    window.get_by_label("G is already used for: Grid");
+    window.get_by_label("Move it here").click();
     settle(&mut window);
     window.get_by_label("Remove G: Notes");
     assert!(window.query_by_label("Remove G: Grid").is_none());
@@ -219,7 +219,7 @@ fn escape_assigns_nothing_and_the_filter_finds_actions_and_keys() {
     window.get_by_label("Add a key: Notes").click();
     settle(&mut window);
     key(&mut window, Modifiers::NONE, Key::Escape);
-    assert!(window.query_by_label("Press a key").is_none());
+    assert!(window.query_by_label("Press a key to assign").is_none());
     assert!(state(&window).shows(Panel::Keys), "it only left the choice");
     key(&mut window, Modifiers::NONE, Key::Escape);
     assert!(!state(&window).shows(Panel::Keys));
@@ -263,7 +263,7 @@ fn a_track_behind_a_window_is_not_pinned() {
     let row = window.get_by_label("Fold XLA Ops").rect();
     let canvas = window.get_by_label("Timeline").rect();
     press(&mut window, Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
-    let palette = window.get_by_label("What do you want to do?").rect();
+    let palette = window.get_by_label("Search commands").rect();
     assert!(window.query_by_label_contains("Pin the track").is_none(), "the pointer is at the palette");
     let at = Pos2::new(palette.left() + 10.0, row.center().y);
     assert!(canvas.contains(at) && at.y > palette.bottom());

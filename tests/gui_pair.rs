@@ -175,7 +175,7 @@ fn an_op_leads_to_the_op_that_it_was_matched_with() {
     let lone = execution(&window, TraceSide::B, "reduce.9", 3);
     want(&mut window, AppCommand::On(TraceSide::B, ViewCommand::Select(lone)));
     assert_eq!(both_selected(&window), [None, Some("reduce.9".to_owned())], "A has no such op");
-    window.get_by_label("Only in B: A has no op that corresponds.");
+    window.get_by_label("Only in B: A has no matching op.");
 }
 
 #[test]
@@ -319,7 +319,7 @@ fn colours_by_change_are_offered_while_two_are_open() {
     window.get_by_label("twice or more");
     window.get_by_label("Close").click();
     settle(&mut window);
-    window.get_by_label("Close A, go on with B").click();
+    window.get_by_label("Close A and continue with B").click();
     settle(&mut window);
     assert!(window.state().link().is_none());
     assert_eq!(window.state().trace().unwrap().name(), "b");

@@ -90,18 +90,18 @@ fn lists_of_ops_follow_the_timeline() {
 fn what_cannot_be_kept_is_not_said_to_be_unreadable() {
     let mut window = opened();
     window.state_mut().push(AppCommand::SaveSession("mine".to_owned()));
-    let notice = "Cannot save this.";
+    let notice = "This file cannot be saved.";
     until(&mut window, notice, |window| window.query_by_label(notice).is_some());
     click(&mut window, "Dismiss");
     open(&mut window, "/tmp/notes.txt");
-    window.get_by_label("Cannot open this.");
+    window.get_by_label("This file cannot be opened.");
 }
 
 #[test]
 fn every_picture_in_the_menu_can_be_made_of_what_is_open() {
     let mut window = opened();
-    click(&mut window, "Keep");
-    window.get_by_label("Name of the session");
+    click(&mut window, "Save");
+    window.get_by_label("Session name");
     window.get_by_label("Window as PNG…");
     let options = Options { device_spec: Some("v5e".to_owned()), ..Options::default() };
     let trace = OpenTrace::new("a trace".into(), Session::from_model(text_trace(PICTURE), options));

@@ -28,14 +28,14 @@ fn verdict_and_tables_are_about_the_chosen_step() {
     let mut window = opened();
     let of_all = verdict(&window, Scope::WholeTrace);
     assert!(says(&window, &of_all));
-    window.get_by_label("Reports are about: whole capture").click();
+    window.get_by_label("Reports cover: whole capture").click();
     settle(&mut window);
     window.get_by_label_contains("Slowest: step").click();
     settle(&mut window);
     let scope = state(&window).scope;
     let ReportScope::Steps { first, last } = scope else { panic!("{scope:?}") };
     assert_eq!(first, last);
-    assert_eq!(window.query_all_by_label_contains(&format!("Reports are about: step {first}")).count(), 1);
+    assert_eq!(window.query_all_by_label_contains(&format!("Reports cover: step {first}")).count(), 1);
 
     want(&mut window, ViewCommand::Scope(ReportScope::step(1)));
     let of_step = verdict(&window, Scope::Steps { first: 1, last: 1 });
@@ -44,7 +44,7 @@ fn verdict_and_tables_are_about_the_chosen_step() {
     show_tab(&mut window, "ops");
     assert!(window.query_by_label("Row fusion.1").is_none());
     show_tab(&mut window, "steps");
-    assert!(says(&window, "this tab is always about the whole capture"));
+    assert!(says(&window, "this tab always covers the whole capture"));
 
     window.get_by_label("Whole capture").click();
     settle(&mut window);
@@ -69,5 +69,5 @@ fn reports_follow_a_range_that_is_dragged_until_it_is_unmarked() {
     press(&mut window, Modifiers::NONE, Key::Escape);
     settle(&mut window);
     assert_eq!(state(&window).scope, ReportScope::Capture);
-    window.get_by_label("Reports are about: whole capture");
+    window.get_by_label("Reports cover: whole capture");
 }

@@ -38,7 +38,7 @@ fn the_second_run_of_a_host_leaves_the_session_of_the_first() {
         open(&mut window, path);
         note(&mut window, path);
         press(&mut window, Modifiers::COMMAND, Key::S);
-        window.get_by_label_contains(&format!("Kept as “{kept}”"));
+        window.get_by_label_contains(&format!("Saved as “{kept}”"));
     }
     want(&mut window, AppCommand::OpenSession("host.xplane.pb".to_owned()));
     settle(&mut window);
@@ -56,11 +56,11 @@ fn what_was_opened_as_a_session_is_kept_as_that_session() {
     settle(&mut window);
     note(&mut window, "more");
     press(&mut window, Modifiers::COMMAND, Key::S);
-    window.get_by_label("Kept as “night”");
+    window.get_by_label("Saved as “night”");
     assert_eq!(SessionStore::in_folder(folder.path()).names(), ["night"]);
     window.get_by_label("Dismiss").click();
     settle(&mut window);
-    assert!(window.query_by_label_contains("Kept as").is_none());
+    assert!(window.query_by_label_contains("Saved as").is_none());
     // Another trace is no part of it.
     open(&mut window, "/other/host.xplane.pb");
     press(&mut window, Modifiers::COMMAND, Key::S);
@@ -88,6 +88,6 @@ fn a_trace_that_has_changed_comes_back_with_its_notes_and_says_so() {
         assert_eq!((notes(&window), state(&window).search.as_str()), (vec!["look here".to_owned()], "PP"));
         assert!(window.query_all_by_value("PP").count() >= 1, "it is in the box");
         assert_eq!(state(&window).pinned.len(), usize::from(!is_changed));
-        assert_eq!(window.query_by_label_contains("is not as it was").is_some(), is_changed);
+        assert_eq!(window.query_by_label_contains("has changed since").is_some(), is_changed);
     }
 }

@@ -25,7 +25,7 @@ fn sample(name: &str) -> String {
 fn assert_marked(window: &Harness<'_, App>, width: f32, when: &str) {
     let badge = window.query_by_label(BADGE).unwrap_or_else(|| panic!("no badge: {when}")).rect();
     assert!(badge.left() >= 0.0 && badge.right() <= width && badge.width() > 100.0, "{when}: {badge:?}");
-    for button in ["Open…", "Keep", "Search", "Notes", "Reports", "Details", "Help"] {
+    for button in ["Open…", "Save", "Search", "Notes", "Reports", "Details", "Help"] {
         // A button and a dialog or tab may have one name.
         for other in window.query_all_by_label(button) {
             let other = other.rect();

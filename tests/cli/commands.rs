@@ -84,7 +84,7 @@ fn wrong_usage_is_code_2() {
     }
     let (_dir, path) = small_trace();
     for (args, word) in [
-        (["--only", "no-such-analysis"], "there are "),
+        (["--only", "no-such-analysis"], "the analyses are "),
         (["--device", "7"], "no TPU devices"),
         (["--device-spec", "h100"], "v5e"),
         (["--steps", "40..50"], "steps 0 to 0"),

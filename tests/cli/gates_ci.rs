@@ -193,7 +193,7 @@ fn warm_up_that_leaves_nothing_is_inconclusive() {
     for (more, code) in [(&[][..], 0), (&["--strict"], 11)] {
         let output = judged("30", more);
         assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
-        assert!(stderr(&output).contains("the first 30 are left out as warm-up"), "{}", stderr(&output));
+        assert!(stderr(&output).contains("the first 30 are excluded as warm-up"), "{}", stderr(&output));
     }
     place.write("budget.toml", b"[defaults]\nwarmup_steps = 30\n[[budget]]\nmetric = \"step.time_ms\"\nmax = 1\n");
     assert_eq!(place.code(&["analyze", "base.pb", "--budget", "budget.toml", "--strict"]), 11);

@@ -84,7 +84,7 @@ fn without_a_display_there_is_help_instead_of_a_window() {
 fn help_is_short_or_has_examples() {
     let (short, long) = (printed(&["analyze", "-h"]), printed(&["analyze", "--help"]));
     assert!(short.lines().count() < 50 && !short.contains("Examples"), "{short}");
-    for wanted in ["Examples:", "Output:", "What to assume:", "Part of the trace:", "Gates:", "json=-"] {
+    for wanted in ["Examples:", "Output:", "Assumptions:", "Part of the trace:", "Gates:", "json=-"] {
         assert!(long.contains(wanted), "{wanted}: {long}");
     }
     for format in ["text", "json", "ndjson", "csv", "md", "junit", "sarif", "html"] {

@@ -83,7 +83,7 @@ fn no_loop(cx: &Context<'_>, steps: &StepsReport) -> Option<String> {
     let warmup = cx.options.warmup_steps;
     (warmup > 0 && steps.is_all_warmup()).then(|| {
         let count = steps.steps.len();
-        format!("the run has {count} steps, and the first {warmup} are left out as warm-up: no steady step is left")
+        format!("the run has {count} steps, and the first {warmup} are excluded as warm-up: no steady step remains")
     })
 }
 

@@ -74,7 +74,7 @@ pub(crate) fn differences(base: &Summary, cand: &Summary, require: &[String]) ->
     programs(base, cand, &mut found);
     steps(base, cand, &mut found);
     let formats = |run: &Summary| run.facts.formats.join(", ");
-    let why = "formats differ in what they record: a number that only one has is shown as missing";
+    let why = "formats record different things: a number that only one run has is shown as missing";
     found.differ("format", "Format", [formats(base), formats(cand)], Weight::Note, why);
     let health = |run: &Summary| {
         let ids: Vec<&str> = run.facts.health.iter().map(|fact| fact.id.as_str()).collect();
@@ -82,7 +82,7 @@ pub(crate) fn differences(base: &Summary, cand: &Summary, require: &[String]) ->
         if ids.is_empty() && lost.is_empty() { "clean".to_owned() } else { format!("{lost}{}", ids.join(" ")) }
     };
     let weight = if base.facts.lost > 0 || cand.facts.lost > 0 { Weight::Care } else { Weight::Note };
-    let why = "what is wrong with one capture only may look like a change: systole doctor explains each";
+    let why = "a defect of one capture can look like a change; systole doctor explains each";
     found.differ("health", "Trace health", [health(base), health(cand)], weight, why);
     let mut out = found.out;
     out.sort_by_key(|difference| std::cmp::Reverse(difference.weight));
@@ -117,11 +117,11 @@ impl KnownDifferences<'_> {
 
 fn hardware(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
     let (a, b) = (&base.facts, &cand.facts);
-    let why = "another chip takes another time for the same work";
+    let why = "a different chip takes a different time for the same work";
     found.facts("device_type", "Device", [a.device_type.as_deref(), b.device_type.as_deref()], why);
     let why = "more devices share the work: a step of one is not a step of the other";
     found.differ("device_count", "Devices", [a.devices, b.devices].map(|n| n.to_string()), Weight::Bars, why);
-    let why = "collectives take other ways";
+    let why = "collectives take different routes";
     let topologies = [a.topology.as_deref(), b.topology.as_deref()];
     found.facts("topology", "Topology", topologies, why);
     let why = "a part of the hosts says less about waiting for the others";
@@ -131,13 +131,14 @@ fn hardware(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
 fn programs(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
     let main = |run: &Summary| run.facts.programs.first().cloned();
     if let (Some(a), Some(b)) = (main(base), main(cand)) {
-        let why = "the programs of most time have other names: is it the same workload?";
+        let why = "the programs with the most time have different names: is it the same workload?";
         found.differ("program", "Program", [a.name.clone(), b.name.clone()], Weight::Care, why);
         let fingerprint = |program: &ProgramFacts| {
             let id = program.id.as_deref().unwrap_or(UNKNOWN);
             format!("{id}, {} ops", program.ops)
         };
-        let why = "it was compiled from other code, or by another compiler: ops are matched by what they are";
+        let why =
+            "it was compiled from different code or by a different compiler, so ops are matched by their properties";
         found.differ(
             "module_fingerprint",
             "Program fingerprint",
@@ -151,9 +152,10 @@ fn programs(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
         && first.max(second) >= OTHER_SHAPES_PERCENT
     {
         let text = |percent: f64| {
-            format!("{percent:.0} of op time in shapes that the other does not have", percent = Percent(percent))
+            format!("{percent:.0} of op time in shapes that the other run does not have", percent = Percent(percent))
         };
-        let why = "other shapes can be other work (batch size, sequence length) or the same work done otherwise";
+        let why =
+            "different shapes can mean different work (batch size, sequence length) or the same work done differently";
         found.note("shapes", "Shapes", [text(first), text(second)], Weight::Care, why);
     }
 }
@@ -178,7 +180,7 @@ fn steps(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
     let both = base.has_steps() == cand.has_steps();
     let weight = if both { Weight::Care } else { Weight::Bars };
     let why = if both {
-        "steps are found by other evidence: they may begin and end elsewhere"
+        "steps were detected from a different source, so they may begin and end elsewhere"
     } else {
         "one run has steps, the other is a whole capture"
     };
@@ -186,7 +188,7 @@ fn steps(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
     let few = a.counted.min(b.counted) as f64;
     let uneven = few < FEWER_STEPS * a.counted.max(b.counted) as f64;
     let weight = if uneven { Weight::Care } else { Weight::Note };
-    let why = "medians do not depend on how many steps there are, their certainty does";
+    let why = "the number of steps affects the confidence in a median, not the median itself";
     found.differ("steps", "Steady steps", [a.counted, b.counted].map(|n| n.to_string()), weight, why);
 }
 

@@ -53,7 +53,7 @@ impl MatchedBy {
             Self::Renumbered => "renumbered",
             Self::Renamed => "renamed",
             Self::Reshaped => "other shape",
-            Self::Retuned => "other numbers in name",
+            Self::Retuned => "different numbers in name",
             Self::SameName => "by name",
             Self::SameOrigin => "by origin",
             Self::Neighbours => "by neighbours",
@@ -192,9 +192,9 @@ pub fn match_ops(base: &Summary, cand: &Summary) -> Matching {
         }
         let before = pairs.len();
         for (first, second) in groups.values() {
-            let sure = if first.len() == second.len() { 1.0 } else { 0.8 };
+            let certainty = if first.len() == second.len() { 1.0 } else { 0.8 };
             let aligned = align(first, second, &base_subjects, &cand_subjects);
-            let confidence = how.confidence() * sure;
+            let confidence = how.confidence() * certainty;
             pairs.extend(aligned.into_iter().map(|(base, cand)| OpPair { base, cand, how: *how, confidence }));
         }
         let mut done = (vec![false; base_subjects.len()], vec![false; cand_subjects.len()]);

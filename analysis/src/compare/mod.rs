@@ -325,33 +325,30 @@ fn notes(out: &Comparison, base: &PooledRuns<'_>, cand: &PooledRuns<'_>) -> Vec<
     let needed = out.options.test.min_steps;
     if fewest < needed {
         let fewest = if fewest == 1 { "one steady step".to_owned() } else { format!("{fewest} steady steps") };
-        notes.push(format!(
-            "{fewest} on a side: changes are shown, but whether they are more than noise cannot be told \
-             (from {needed} on)"
-        ));
+        notes.push(format!("{fewest} per side: changes are shown, but telling them from noise needs {needed}"));
     }
     let runs = (out.base.runs.len(), out.cand.runs.len());
     if runs.0.min(runs.1) >= ENOUGH_RUNS {
-        notes.push(format!("{} against {} runs: tests are over the medians of runs", runs.0, runs.1));
+        notes.push(format!("{} against {} runs: tests use the medians of runs", runs.0, runs.1));
     } else if fewest >= needed {
         notes.push(
-            "tests are over the steps of these runs; another run of the same program may differ by more: give several \
-             with --base and --cand"
+            "tests use the steps of these runs; repeated runs of the same program may differ more: give several with --base and --cand"
                 .to_owned(),
         );
     }
     let too_few = out.ops.iter().filter(|op| op.change.finding == ChangeVerdict::TooFew).count();
     if fewest >= needed && too_few > 0 {
         notes.push(format!(
-            "too few {} for {} asked about: no change, however large, could be told from what chance shows among so many \
-             ops (?)",
+            "too few {} for {} tested: among this many ops, no change could be told from chance (?)",
             if runs.0.min(runs.1) >= ENOUGH_RUNS { "runs" } else { "steps" },
             crate::engine::counted(too_few, "op")
         ));
     }
     let unlisted = base.not_listed() + cand.not_listed();
     if unlisted > 0 {
-        notes.push(format!("{unlisted} small ops are known as a sum only, because a saved summary lists the largest"));
+        notes.push(format!(
+            "{unlisted} small ops are known only as a sum, because a saved summary lists only the largest ops"
+        ));
     }
     notes
 }

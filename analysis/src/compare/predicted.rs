@@ -252,7 +252,7 @@ impl PredictionError {
             how: None,
         };
         let notes = vec![
-            "Medians of the time in a step; a collective counts with what nothing hides. Ratio is measured ÷ predicted, \
+            "Median times per step; of a collective only the exposed time counts. Ratio is measured ÷ predicted, \
              missed is measured less predicted, and its share is of the measured step."
                 .to_owned(),
             format!(

@@ -302,7 +302,7 @@ pub struct RestTimes {
 #[derive(Debug, thiserror::Error)]
 pub enum SummaryError {
     /// Not JSON, or other fields.
-    #[error("this is no summary of a run: {0}")]
+    #[error("this is not a summary of a run: {0}")]
     Json(#[from] serde_json::Error),
     /// Of another version.
     #[error("this is {0:?}, and this program reads {SCHEMA:?}")]
@@ -339,7 +339,7 @@ impl Summary {
             return Err(SummaryError::Schema(summary.schema));
         }
         if summary.classes.len() > MOST_CLASSES {
-            return Err(SummaryError::Broken("a list or a count is out of all bounds"));
+            return Err(SummaryError::Broken("a list or a count is out of range"));
         }
         for class in 1..=summary.classes.len() {
             summary.of_class(class).check()?;
@@ -368,13 +368,13 @@ impl Summary {
             || summary.ops.len() > MOST_OPS
             || counts.into_iter().any(|count| u32::try_from(count).is_err())
         {
-            return Err(SummaryError::Broken("a list or a count is out of all bounds"));
+            return Err(SummaryError::Broken("a list or a count is out of range"));
         }
         if !times().chain(series()).chain([&summary.steps.middle_ps]).all(finite) {
-            return Err(SummaryError::Broken("a number is out of all bounds"));
+            return Err(SummaryError::Broken("a number is out of range"));
         }
         if !summary.rest.iter().all(|rest| finite(&rest.middle_ps)) {
-            return Err(SummaryError::Broken("a number is out of all bounds"));
+            return Err(SummaryError::Broken("a number is out of range"));
         }
         Ok(())
     }

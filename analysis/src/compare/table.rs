@@ -54,13 +54,13 @@ fn headline(step: &MetricChange) -> String {
     let direction = if change > 0.0 { "slower" } else { "faster" };
     match step.finding {
         ChangeVerdict::Changed => format!("steps are {direction}: {} ({times}{percent})", signed(change)),
-        _ if change == 0.0 => format!("steps take the same time: {}", ps(base.median)),
+        _ if change == 0.0 => format!("step time is unchanged: {}", ps(base.median)),
         ChangeVerdict::Noise => {
             format!("step time did not change by more than noise: {} ({times}{percent})", signed(change))
         }
         _ => {
             let steps = base.count.min(cand.count);
-            let few = if steps == 1 { "one step on a side is" } else { "so few steps on a side are" };
+            let few = if steps == 1 { "one step per side is" } else { "this few steps per side are" };
             let few = format!("{few} too few to tell this from noise");
             format!("steps are {direction} by {} ({times}{percent}), but {few}", ps(change.abs()))
         }
@@ -110,7 +110,7 @@ fn by_parts(attribution: &Attribution) -> String {
         parts.iter().map(|(part, change)| format!("{} {}", part.title().to_lowercase(), signed(*change))).collect();
     let left = attribution.change_ps - parts.iter().map(|(_, change)| change).sum::<f64>();
     let left = if left.abs().round() >= 1.0 { format!(", all else {}", signed(left)) } else { String::new() };
-    format!("most ops are other ones; mean step {}: {}{left}", signed(attribution.change_ps), clauses.join(", "))
+    format!("most ops differ; mean step {}: {}{left}", signed(attribution.change_ps), clauses.join(", "))
 }
 
 impl SeriesChange {
@@ -246,7 +246,7 @@ impl Comparison {
         if self.differences.is_empty() {
             notes.push("the runs agree in devices, programs, shapes, steps and formats".to_owned());
         }
-        Table::of("differences", "What the runs differ in", &self.differences)
+        Table::of("differences", "Differences between the runs", &self.differences)
             .derived("what", "What", Unit::None, |found| found.title)
             .derived("base", "Base", Unit::None, |found| &found.base)
             .derived("cand", "Cand", Unit::None, |found| &found.cand)
@@ -259,8 +259,8 @@ impl Comparison {
     fn steps_tables(&self) -> Vec<Table> {
         let of_unit = |unit: Unit| self.steps.iter().filter(move |series| series.unit == unit);
         let mut notes = vec![format!(
-            "Medians over steady steps on the slowest device; ± is half of where the median lies with 95 % confidence. \
-             ~ is no more than noise (rank sum test at {} %, and more than equal steps differ by).",
+            "Medians over steady steps on the slowest device; ± is half the 95 % confidence interval of the median. \
+             ~: within noise (rank-sum test at {} %, and the spread between equal steps).",
             100.0 * self.options.test.alpha
         )];
         notes.extend(self.notes.iter().cloned());
@@ -272,7 +272,7 @@ impl Comparison {
 
     fn ops_table(&self) -> Table {
         let notes = vec![
-            "Medians of the time in a step; a collective counts with what nothing hides. Largest change of the mean \
+            "Median times per step; of a collective only the exposed time counts. Largest change of the mean \
              step first. p is after Holm's correction over all ops."
                 .to_owned(),
         ];
@@ -409,7 +409,7 @@ struct ShareRow<'a> {
 impl<'a> ShareRow<'a> {
     fn whole(of: &Attribution) -> Self {
         let &Attribution { base_ps, cand_ps, change_ps, .. } = of;
-        let name = "mean step of the middle half";
+        let name = "interquartile mean step";
         Self { name, part: "", ops: [0, 0], base_ps, cand_ps, change_ps, finding: None, p: None }
     }
 
@@ -441,7 +441,7 @@ fn attribution_table(attribution: &Attribution) -> Table {
     let whole = attribution.base_ps;
     let tells = |row: &ShareRow<'_>| matches!(row.finding, Some(ChangeVerdict::Changed | ChangeVerdict::Noise));
     let families = attribution.families.iter().map(ShareRow::family);
-    Table::of("attribution", "Where the change is", [ShareRow::whole(attribution)].into_iter().chain(families))
+    Table::of("attribution", "Where the time changed", [ShareRow::whole(attribution)].into_iter().chain(families))
         .derived("ops", "Ops", Unit::None, |row| row.name)
         .derived("part", "Part", Unit::None, |row| row.part)
         .derived("base_ops", "Base", Unit::Count, |row| row.count(0))
@@ -455,8 +455,7 @@ fn attribution_table(attribution: &Attribution) -> Table {
         .derived("verdict", "Verdict", Unit::None, ShareRow::verdict)
         .derived("p", "p", Unit::None, |row| row.p.filter(|_| tells(&row)))
         .note(
-            "Rows add up to the first. Ops that differ in their number only are one row; matched ops count under the \
-             name that they have in cand.",
+            "Rows add up to the first one. Ops whose names differ only in their number share a row; matched ops appear under their name in cand.",
         )
         .build()
 }

@@ -104,7 +104,7 @@ fn a_run_compared_with_itself_or_its_saved_summary_did_not_change() {
         let attribution = compared.attribution.unwrap();
         assert!(attribution.families.iter().all(|family| family.change_ps == 0.0), "{:?}", attribution.families);
         assert_eq!(sentence(&attribution), None);
-        assert!(compared.statement.starts_with("steps take the same time"), "{}", compared.statement);
+        assert!(compared.statement.starts_with("step time is unchanged"), "{}", compared.statement);
     }
 }
 

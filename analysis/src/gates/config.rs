@@ -280,7 +280,7 @@ impl GateConfig {
             }
             finite(metric, [("max", budget.max), ("min", budget.min)])?;
             if budget.max.zip(budget.min).is_some_and(|(max, min)| min > max) {
-                return wrong(format!("the budget of {metric:?}: nothing is at least min and at most max"));
+                return wrong(format!("the budget of {metric:?}: max is below min"));
             }
         }
         for regression in &self.regression {

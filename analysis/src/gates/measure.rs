@@ -58,7 +58,7 @@ pub(super) fn check_op(pattern: &str, runs: &[&Summary]) -> Result<(), String> {
     }
     let bare = pattern.trim_start_matches("re:").trim_start_matches('^').trim_end_matches(['*', '$', '.']);
     let nearest = nearest::of(bare, ops().map(without_number)).map(|name| format!("; did you mean \"{name}*\"?"));
-    Err(format!("no op of the run is called {pattern:?}{}", nearest.unwrap_or_default()))
+    Err(format!("no op of the run matches {pattern:?}{}", nearest.unwrap_or_default()))
 }
 
 /// The numbers of a metric, in the unit of its name.
@@ -231,7 +231,7 @@ fn no_op(pattern: &str, floor: f64) -> String {
     } else {
         String::new()
     };
-    format!("no op is called {pattern:?}{above}")
+    format!("no op matches {pattern:?}{above}")
 }
 
 /// Whether it can stand for several ops.

@@ -188,7 +188,7 @@ pub(super) fn find(name: &str) -> Result<WantedMetric, String> {
     METRICS.iter().find_map(|metric| wanted(metric, name)).ok_or_else(|| {
         let names = METRICS.iter().flat_map(|metric| metric.aliases.iter().copied().chain([metric.name, metric.id]));
         let nearest = nearest::of(name, names).map(|name| format!("; did you mean {name:?}?")).unwrap_or_default();
-        format!("no metric is called {name:?}{nearest} (`systole metrics` lists them)")
+        format!("there is no metric {name:?}{nearest} (`systole metrics` lists them)")
     })
 }
 

@@ -337,7 +337,7 @@ fn compared(
         && change.abs() + unlisted.0.max(unlisted.1) >= effect
     {
         let unlisted = unlisted.0.max(unlisted.1);
-        let _ = write!(message, ", but a side lists its largest ops only and may have {} more", number(unlisted));
+        let _ = write!(message, ", but one side lists only its largest ops and may have {} more", number(unlisted));
         return Ok((Status::Inconclusive, after, before, message));
     }
     if !exceeds || change.abs() < effect {
@@ -347,7 +347,7 @@ fn compared(
     let status = match found {
         NoiseVerdict::Real => Status::Fail,
         NoiseVerdict::Noise => {
-            message.push_str("; not more than noise");
+            message.push_str("; within noise");
             Status::Pass
         }
         NoiseVerdict::TooFew => {
@@ -355,7 +355,7 @@ fn compared(
             Status::Inconclusive
         }
         NoiseVerdict::Untested => {
-            message.push_str("; one number of each side does not say how steady it is: give several runs");
+            message.push_str("; a single value per side does not show its variation: give several runs");
             Status::Inconclusive
         }
     };

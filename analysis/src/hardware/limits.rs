@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::hardware::peaks::{Peak, Peaks};
 
-/// Amounts of work; `None` if not known.
+/// Amounts of work; `None` if unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct OpWork {
     /// Operations at the bf16 rate.
@@ -45,12 +45,12 @@ pub enum BoundBy {
     VmemRead,
     /// VMEM write bandwidth.
     VmemWrite,
-    /// The links of a collective, or the other participants that it waits for: nothing
-    /// that the device itself does faster. Which of the two, [`crate::reports::communication::collectives`] says.
+    /// The links of a collective, or waiting for its other participants; [`crate::reports::communication::collectives`]
+    /// tells which.
     LinksOrWaiting,
 }
 
-/// How much above its peak a rate can be because times are rounded.
+/// Tolerance above the peak for rounded times, in percent.
 const ROUNDING_PERCENT: f64 = 0.5;
 
 /// Whether a rate, in percent of its peak, is impossible.
@@ -63,7 +63,7 @@ pub(crate) fn possible(percent: f64) -> Option<f64> {
     Some(without_rounding(percent)).filter(|&percent| !is_beyond_peak(percent))
 }
 
-/// A rate in percent of its peak: what only rounding lifts above the peak is the peak.
+/// A rate in percent of its peak; values within the rounding tolerance above the peak become the peak.
 pub(crate) fn without_rounding(percent: f64) -> f64 {
     if is_beyond_peak(percent) { percent } else { percent.min(100.0) }
 }
@@ -73,7 +73,7 @@ impl BoundBy {
     pub const ALL: [Self; 6] =
         [Self::Compute, Self::Hbm, Self::CmemRead, Self::CmemWrite, Self::VmemRead, Self::VmemWrite];
 
-    /// Name for people, as `XProf` writes it.
+    /// Display name, as in `XProf`.
     pub fn title(self) -> &'static str {
         match self {
             Self::Compute => "Compute",
@@ -114,7 +114,7 @@ impl BoundBy {
 }
 
 impl OpWork {
-    /// Whether there is work against a limit that no time at all, `seconds`, can hold.
+    /// Whether there is work against a limit although `seconds` is zero.
     pub(crate) fn takes_no_time(&self, limit: BoundBy, seconds: f64, peaks: &Peaks) -> bool {
         seconds <= 0.0 && limit.amount(self) > Some(0.0) && limit.peak(peaks).is_some()
     }

@@ -30,7 +30,7 @@ pub(crate) fn efficiency(m: u64, k: u64, n: u64, tile: u64, rows: u64) -> Option
 pub enum Dimension {
     /// Rows of the left operand.
     M,
-    /// What is summed over.
+    /// The contracted dimension.
     K,
     /// Columns of the right operand.
     N,
@@ -52,9 +52,9 @@ impl Dimension {
 pub struct Padding {
     /// Useful share of the work, 0 to 1.
     pub efficiency: f64,
-    /// The size whose rounding costs most; none if nothing is padded.
+    /// The dimension whose rounding costs most; `None` if nothing is padded.
     pub worst: Option<Dimension>,
-    /// The useful share if that size were a multiple of its unit.
+    /// The useful share if that dimension were a multiple of its unit.
     pub without_worst: f64,
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn best([m, k, n]: [u64; 3], tile: u64, rows: u64) -> Option<Padding>
     })
 }
 
-/// Useful share of a size that is rounded up to a unit.
+/// Useful share of a dimension that is rounded up to a unit.
 fn fill(size: u64, unit: u64) -> f64 {
     size as f64 / (size.div_ceil(unit) as f64 * unit as f64)
 }

@@ -15,7 +15,7 @@ use crate::hardware::chips::Chip;
 pub enum PeakSource {
     /// Recorded in the capture.
     Recorded,
-    /// Of the device that a simulator was configured to be.
+    /// Of the device that the simulator was configured for.
     Configured,
     /// Published, for the chip that the user named.
     Assumed,
@@ -23,7 +23,7 @@ pub enum PeakSource {
     Published,
 }
 
-/// One peak per second, and why to believe it.
+/// A peak rate and its source.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Peak {
     /// FLOP/s or bytes/s of one device.
@@ -105,7 +105,7 @@ impl Peaks {
         }
     }
 
-    /// The peaks in which two devices agree.
+    /// The peaks that are equal for two devices.
     pub(crate) fn common(&self, other: &Self) -> Self {
         fn same<T: Clone + PartialEq>(a: Option<&T>, b: Option<&T>) -> Option<T> {
             a.filter(|_| a == b).cloned()
@@ -169,7 +169,7 @@ impl Peaks {
     }
 }
 
-/// What to say where peaks are missing.
+/// The note for missing peaks.
 pub const NO_PEAK: &str = "the capture records no peak for this device: name the chip with --device-spec";
 
 /// Why rows of several devices have no share of a peak.

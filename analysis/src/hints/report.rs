@@ -130,7 +130,7 @@ pub struct Unanswered {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SavingBy {
-    /// The recorded run was played again without the cause.
+    /// From a replay of the recorded run without the cause.
     Replay,
     /// By a formula.
     Formula,
@@ -219,13 +219,13 @@ impl HintsReport {
         let mut notes = Vec::new();
         if self.hints.is_empty() {
             let looked = self.quiet.len();
-            notes.push(format!("None of {looked} rules that could look at this capture found anything."));
+            notes.push(format!("None of the {looked} rules that could be applied to this capture found anything."));
         } else {
-            notes.push(format!("Savings are upper bounds per step ({}) and do not add up.", self.of));
+            notes.push(format!("Savings are upper bounds per step ({}) and cannot be added up.", self.of));
         }
         if let (Some(ps), Some(percent)) = (self.combined_saving_ps, self.combined_saving_percent) {
             notes.push(format!(
-                "All of them together save at most {} ({} of the step).",
+                "All of them together save at most {} ({} of the step), from one replay with all changes.",
                 Picos::from_ps(ps),
                 percent_of(percent)
             ));
@@ -249,7 +249,7 @@ impl HintsReport {
             .derived("statement", "Seen", Unit::None, |hint| &hint.statement)
             .derived("action", "Do", Unit::None, |hint| &hint.action)
             .derived("overlaps_with", "Overlaps with", Unit::None, |hint| hint.overlaps_with.join(", "))
-            .derived("also", "The same time", Unit::None, |hint| {
+            .derived("also", "Same time", Unit::None, |hint| {
                 hint.also.iter().map(|other| format!("{} {}", other.id, other.title)).collect::<Vec<_>>().join("; ")
             })
             .notes(notes)
@@ -261,7 +261,7 @@ impl HintsReport {
             std::iter::once((hint.id, &hint.evidence)).chain(hint.also.iter().map(|other| (other.id, &other.evidence)))
         });
         let rows = all.flat_map(|(id, evidence)| evidence.iter().map(move |seen| (id, seen)));
-        Table::of("hint_evidence", "What the hints rest on", rows)
+        Table::of("hint_evidence", "Evidence of the hints", rows)
             .derived("hint", "Hint", Unit::None, |(id, _)| id)
             .derived("what", "What", Unit::None, |(_, seen)| &seen.what)
             .derived("value", "Value", Unit::None, |(_, seen)| number::value(seen.value, seen.unit))
@@ -273,7 +273,7 @@ impl HintsReport {
 
     fn op_table(&self) -> Table {
         let rows = self.hints.iter().flat_map(|hint| hint.ops.iter().map(move |op| (hint, op)));
-        Table::of("hint_ops", "Ops that the hints are about", rows)
+        Table::of("hint_ops", "Ops that the hints concern", rows)
             .derived("hint", "Hint", Unit::None, |(hint, _)| hint.id)
             .derived("op", "Op", Unit::None, |(_, op)| &op.name)
             .derived("program", "Program", Unit::None, |(_, op)| &op.program)
@@ -287,7 +287,7 @@ impl HintsReport {
         let suppressed = self.suppressed.iter().map(|it| (it.id, it.title, format!("suppressed: {}", it.reason)));
         let cannot = self.cannot_tell.iter().map(|rule| (rule.id, rule.title, rule.reason.clone()));
         let rows: Vec<_> = suppressed.chain(cannot).collect();
-        Table::of("hints_silent", "Rules that cannot tell, and suppressed hints", &rows)
+        Table::of("hints_silent", "Rules that could not be applied, and suppressed hints", &rows)
             .derived("hint", "Hint", Unit::None, |&(id, ..)| id)
             .derived("title", "Looks for", Unit::None, |&(_, title, _)| title)
             .derived("reason", "Why silent", Unit::None, |(.., reason)| reason)

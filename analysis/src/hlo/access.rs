@@ -1,4 +1,4 @@
-//! From a trace to its programs.
+//! Access to the programs of a trace.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ impl Deref for InstructionRef {
 }
 
 impl HloModule {
-    /// Parses the program as the capture holds it.
+    /// Parses the program stored in the capture.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Where the values of a program lie in memory.
+//! The memory plan of a program.
 
 use std::ops::Range;
 
@@ -8,17 +8,16 @@ use super::wire::{HloDamage, ProgramMessage, number, range};
 
 const MESSAGE: &str = "BufferAssignmentProto";
 
-/// Where the values of a program lie in memory, by the compiler's plan.
+/// The compiler's plan of where the values of a program are stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BufferAssignment {
-    /// Values, and parts of values that are tuples, by id.
+    /// Values, and parts of tuple values, by id.
     pub buffers: Vec<LogicalBuffer>,
     /// Pieces of memory.
     pub allocations: Vec<Allocation>,
-    /// How the heaps came to be: replay the events for the curve of live bytes.
+    /// Events of the heaps; replaying them gives the curve of live bytes.
     pub heap_traces: Vec<HeapTrace>,
-    /// Other places that the same buffer is seen at: buffer, the compiler's id of the
-    /// instruction, place in its tuple.
+    /// Other names of a buffer: buffer, the compiler's id of the instruction, position in its tuple.
     pub aliases: Vec<(u64, u64, Vec<u64>)>,
 }
 
@@ -34,7 +33,7 @@ pub struct LogicalBuffer {
     pub instruction_id: u64,
     /// Name of that instruction, from compilers that still write it.
     pub instruction_name: String,
-    /// Place in the tuple that the instruction makes.
+    /// Position in the tuple that the instruction produces.
     pub shape_index: Vec<u64>,
     /// Memory space: 0 is HBM, 1 VMEM, others special.
     pub color: u64,
@@ -52,21 +51,21 @@ pub struct Allocation {
     pub color: u64,
     /// Holds a parameter of the program, with this number.
     pub parameter: Option<u64>,
-    /// Place in the tuple of that parameter.
+    /// Position in the tuple of that parameter.
     pub parameter_index: Vec<u64>,
     /// May hold a result of the program.
     pub maybe_live_out: bool,
-    /// Holds only the addresses of the parts of a tuple.
+    /// Whether it holds only the addresses of the parts of a tuple.
     pub is_tuple: bool,
     /// Holds a constant.
     pub is_constant: bool,
     /// Used inside reductions and the like; not in main memory.
     pub is_thread_local: bool,
-    /// What lies in it.
+    /// Buffers stored in it.
     pub slots: Vec<BufferSlot>,
 }
 
-/// A buffer's place in its allocation.
+/// The position of a buffer in its allocation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BufferSlot {
     /// The buffer's id.
@@ -77,7 +76,7 @@ pub struct BufferSlot {
     pub size: u64,
 }
 
-/// How one heap (an allocation that many buffers share over time) was filled.
+/// The events of one heap (an allocation that many buffers share over time).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeapTrace {
     /// In order of execution.
@@ -101,13 +100,13 @@ pub struct HeapEvent {
     pub shares_with: u64,
 }
 
-/// What happens to a buffer.
+/// An event of a buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HeapEventKind {
     /// It gets memory.
     #[default]
     Alloc,
-    /// Its memory is free again.
+    /// Its memory is released.
     Free,
     /// It shares the memory of another one, which lives as long as both.
     ShareWith,

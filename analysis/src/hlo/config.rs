@@ -1,10 +1,10 @@
-//! The backend's own configuration of an instruction, as far as it matters here.
+//! The backend configuration of an instruction, as far as it is needed.
 
 use serde_json::Value as Json;
 use trace_model::wire::{WireCursor, WireValue};
 
-/// How often a loop repeats, by the compiler's analysis: in JSON
-/// (`{"known_trip_count":{"n":"12"}}`), or as message `xla.WhileLoopBackendConfig`.
+/// The trip count of a loop from the compiler's analysis: in JSON (`{"known_trip_count":{"n":"12"}}`), or as the
+/// message `xla.WhileLoopBackendConfig`.
 pub(super) fn trip_count(config: &[u8]) -> Option<u64> {
     if config.first() == Some(&b'{') {
         let config: Json = serde_json::from_slice(config).ok()?;

@@ -1,10 +1,10 @@
-//! What only some instructions have: dimension numbers, groups, targets.
+//! Attributes that only some instructions have: dimension numbers, groups, targets.
 
 use std::ops::Range;
 
 use super::ReplicaGroups;
 
-/// What only some instructions have. Everything is absent unless the compiler says so.
+/// Attributes that only some instructions have; absent unless the compiler records them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attributes {
     /// Of `fusion`.
@@ -19,18 +19,18 @@ pub struct Attributes {
     pub collective: Option<Box<CollectiveAttributes>>,
     /// The kernel that a `custom-call` runs.
     pub custom_call_target: Option<String>,
-    /// How often a `while` repeats, where the compiler knows.
+    /// Trip count of a `while`, if the compiler knows it.
     pub trip_count: Option<u64>,
     /// `send` and `recv` to and from the host.
     pub is_host_transfer: bool,
-    /// Sizes that a `dynamic-slice` takes.
+    /// Slice sizes of a `dynamic-slice`.
     pub slice_sizes: Vec<u64>,
-    /// Where the backend's own configuration lies in the serialized program.
+    /// Position of the backend configuration in the serialized program.
     pub(super) backend_config: Option<Range<usize>>,
 }
 
 impl Attributes {
-    /// Of instructions without any.
+    /// No attributes.
     pub(super) const NONE: Self = Self {
         fusion_kind: None,
         dot: None,
@@ -71,50 +71,49 @@ impl FusionKind {
     }
 }
 
-/// Which dimensions of a `dot` are summed over, and which go through.
+/// The contracting and batch dimensions of a `dot`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DotDimensions {
-    /// Of the left operand, summed over.
+    /// Contracting dimensions of the left operand.
     pub lhs_contracting: Vec<u64>,
-    /// Of the right operand, summed over.
+    /// Contracting dimensions of the right operand.
     pub rhs_contracting: Vec<u64>,
-    /// Of the left operand, one product for each.
+    /// Batch dimensions of the left operand.
     pub lhs_batch: Vec<u64>,
-    /// Of the right operand, one product for each.
+    /// Batch dimensions of the right operand.
     pub rhs_batch: Vec<u64>,
-    /// Of the left operand of a `ragged-dot`: cut into groups of different sizes.
+    /// Ragged dimensions of the left operand of a `ragged-dot`: split into groups of different sizes.
     pub lhs_ragged: Vec<u64>,
-    /// Of the right operand of a `ragged-dot`: one part a group.
+    /// Group dimensions of the right operand of a `ragged-dot`: one part per group.
     pub rhs_group: Vec<u64>,
 }
 
-/// Dimension numbers and window of a `convolution`: on TPUs mostly a matrix
-/// multiplication in disguise.
+/// Dimension numbers and window of a `convolution`; on TPUs it mostly computes a matrix product.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Convolution {
     /// A window dimension for each spatial dimension.
     pub window: Vec<WindowDimension>,
-    /// Dimension of the left operand that is the batch.
+    /// Batch dimension of the left operand.
     pub input_batch: u64,
-    /// Dimension of the left operand that is summed over.
+    /// Contracting (feature) dimension of the left operand.
     pub input_feature: u64,
     /// Spatial dimensions of the left operand.
     pub input_spatial: Vec<u64>,
-    /// Dimension of the right operand that is summed over.
+    /// Contracting (feature) dimension of the right operand.
     pub kernel_input_feature: u64,
-    /// Dimension of the right operand that goes to the result.
+    /// Output feature dimension of the right operand.
     pub kernel_output_feature: u64,
     /// Spatial dimensions of the right operand.
     pub kernel_spatial: Vec<u64>,
-    /// Dimension of the result that is the batch.
+    /// Batch dimension of the result.
     pub output_batch: u64,
-    /// Dimension of the result that comes from the right operand.
+    /// Feature dimension of the result.
     pub output_feature: u64,
     /// Spatial dimensions of the result.
     pub output_spatial: Vec<u64>,
-    /// Input features are cut into this many groups; at least 1.
+    /// Number of groups of the input features; at least 1.
     pub feature_groups: u64,
-    /// The batch is cut into this many groups; at least 1.
+    /// Number of groups of the batch; at least 1.
     pub batch_groups: u64,
 }
 
@@ -125,7 +124,7 @@ pub struct WindowDimension {
     pub size: u64,
     /// Distance of neighbouring windows.
     pub stride: u64,
-    /// Elements added before; negative where elements are cut off.
+    /// Elements added at the start; negative if elements are removed.
     pub padding_low: i64,
     /// Elements added after.
     pub padding_high: i64,
@@ -133,7 +132,7 @@ pub struct WindowDimension {
     pub window_dilation: u64,
     /// Distance of neighbouring elements of the input.
     pub base_dilation: u64,
-    /// Whether the window is read backwards.
+    /// Whether the kernel is reversed along this dimension.
     pub is_reversed: bool,
 }
 
@@ -151,48 +150,48 @@ impl Default for WindowDimension {
     }
 }
 
-/// How exactly a product must be computed.
+/// The required precision of a product.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PrecisionConfig {
-    /// Of each operand; empty if the default holds.
+    /// Precision of each operand; empty for the default.
     pub operands: Vec<ProductPrecision>,
     /// `xla.PrecisionConfig.Algorithm`; 0 if none is prescribed.
     pub algorithm: u64,
 }
 
-/// How exactly an operand must be treated.
+/// The required precision of an operand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ProductPrecision {
-    /// As fast as possible: one pass of bf16 on TPUs.
+    /// Fastest: one bf16 pass on TPUs.
     #[default]
     Default,
-    /// Better: three passes of bf16.
+    /// Higher: three bf16 passes.
     High,
-    /// As exact as the type: six passes of bf16.
+    /// Highest: six bf16 passes, as precise as the type.
     Highest,
 }
 
-/// What an op that communicates between devices says about who talks to whom.
+/// Participants of an op that communicates between devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CollectiveAttributes {
-    /// Who communicates; absent for point-to-point ops and forms that are not known.
+    /// The groups of participants; absent for point-to-point ops and unknown forms.
     pub groups: Option<ReplicaGroups>,
-    /// From whom to whom, for permutes.
+    /// Source and target of each transfer, for permutes.
     pub pairs: Vec<(u64, u64)>,
     /// Identity across devices.
     pub channel_id: Option<u64>,
-    /// The ids in the groups number devices, not replicas.
+    /// Whether the ids in the groups are global device numbers.
     pub uses_global_ids: bool,
 }
 
-/// What the ids in replica groups number.
+/// The meaning of ids in replica groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupMode {
-    /// Replicas, for each partition by itself.
+    /// Replicas, separately for each partition.
     Replicas,
     /// Replicas (of all-reduce and the like), with all partitions of each.
     ReplicasAndPartitions,
-    /// Partitions, for each replica by itself.
+    /// Partitions, separately for each replica.
     Partitions,
     /// Devices: `replica × number of partitions + partition`.
     Devices,

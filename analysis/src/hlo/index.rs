@@ -1,4 +1,4 @@
-//! Finding instructions of a program by name and by the compiler's number.
+//! Index of the instructions of a program by name and by the compiler's id.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,12 +9,12 @@ use super::module::{Instruction, InstructionId};
 #[derive(Debug, Default)]
 pub(super) struct HloIndex {
     names: HashMap<Arc<str>, InstructionId>,
-    /// By the compiler's number; `None` if two share it.
+    /// By the compiler's id; `None` if two share it.
     numbers: HashMap<u64, Option<InstructionId>>,
 }
 
 impl HloIndex {
-    /// Of all that have a name; `numbers` are the compiler's, where it has any.
+    /// From all instructions with a name; `numbers` are the compiler's ids, if there are any.
     pub(super) fn new(instructions: &[Instruction], numbers: Vec<(u64, InstructionId)>) -> Self {
         let mut index = Self::default();
         for (id, instruction) in (0..).map(InstructionId).zip(instructions) {
@@ -33,7 +33,7 @@ impl HloIndex {
         self.names.get(name).copied()
     }
 
-    /// The instruction with a number; `None` if two share it.
+    /// The instruction with this id; `None` if two share it.
     pub(super) fn numbered(&self, number: u64) -> Option<InstructionId> {
         self.numbers.get(&number).copied().flatten()
     }

@@ -53,23 +53,23 @@ pub use trace_model::hlo_text::{
     parse_replica_groups,
 };
 
-/// Why there is no HLO of a program.
+/// Why the HLO of a program is not available.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HloError {
     /// The capture does not hold it.
     #[error("the capture holds no HLO of {0}: exported JSON never does, and a profiler can be told to leave it out")]
     NotRecorded(String),
-    /// It holds something else, or only a part.
+    /// The capture holds something else, or only a part.
     #[error("the HLO of {program} is damaged: {why} in {message}, byte {at} of {len}")]
     Damaged {
         /// The program.
         program: String,
         /// What is wrong.
         why: &'static str,
-        /// Innermost message that is damaged (`HloInstructionProto`).
+        /// The innermost damaged message (`HloInstructionProto`).
         message: &'static str,
-        /// Where, from the beginning of the serialized program.
+        /// Byte position in the serialized program.
         at: usize,
         /// Its length.
         len: usize,

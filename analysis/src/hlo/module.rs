@@ -10,11 +10,11 @@ use super::index::HloIndex;
 use trace_model::hlo_text::Shape;
 use trace_model::hlo_text::StackFrames;
 
-/// A computation of one module; meaningless in another.
+/// Index of a computation in its module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ComputationId(pub(super) u32);
 
-/// An instruction of one module; meaningless in another.
+/// Index of an instruction in its module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InstructionId(pub(super) u32);
 
@@ -32,7 +32,7 @@ impl InstructionId {
     }
 }
 
-/// Where the facts come from.
+/// The source of a module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HloOrigin {
     /// The whole program, as serialized or printed by the compiler.
@@ -47,7 +47,7 @@ pub enum HloOrigin {
 pub struct HloModule {
     /// Name without the id.
     pub name: String,
-    /// Where the facts come from.
+    /// The source of the module.
     pub origin: HloOrigin,
     /// All computations.
     pub computations: Vec<Computation>,
@@ -55,17 +55,17 @@ pub struct HloModule {
     pub instructions: Vec<Instruction>,
     /// Where execution starts.
     pub entry: Option<ComputationId>,
-    /// On which devices it runs, if recorded.
+    /// The devices it runs on, if recorded.
     pub devices: Option<DeviceAssignment>,
-    /// Results that share the memory of a parameter (donated buffers).
+    /// Results that reuse the memory of a parameter (donated buffers).
     pub aliases: Vec<BufferAlias>,
-    /// Parameters whose memory any result may take over: number and place in its tuple.
+    /// Parameters whose memory results may reuse: number and position in its tuple.
     pub donors: Vec<(u64, Vec<u64>)>,
     pub(super) frames: StackFrames,
     pub(super) index: HloIndex,
-    /// Where its plan of memory lies in the serialized program.
+    /// Position of the memory plan in the serialized program.
     pub(super) buffers: Option<Range<usize>>,
-    /// The serialized program, for what is kept there.
+    /// The serialized program.
     pub(super) blob: Option<ProgramBytes>,
 }
 
@@ -76,11 +76,11 @@ pub struct Computation {
     pub name: String,
     /// Its instructions: a part of [`HloModule::instructions`].
     pub instructions: Range<usize>,
-    /// The instruction that makes its result.
+    /// The root instruction.
     pub root: Option<InstructionId>,
-    /// Body of a fusion: its instructions do not run by themselves.
+    /// Whether it is the body of a fusion, whose instructions do not run by themselves.
     pub is_fusion: bool,
-    /// Thread that it runs on; empty for the main one.
+    /// Thread that runs it; empty for the main one.
     pub thread: String,
     /// Order of execution, if recorded.
     pub schedule: Vec<InstructionId>,
@@ -105,17 +105,17 @@ pub struct Instruction {
     pub called: Vec<ComputationId>,
     /// Of `parameter`.
     pub parameter_number: Option<u32>,
-    /// Provenance in the framework (`jit(f)/dot_general`); empty if not recorded.
+    /// Framework name (`jit(f)/dot_general`); empty if not recorded.
     pub op_name: Arc<str>,
     pub(super) source_file: Arc<str>,
     pub(super) source_line: u32,
-    /// Number of the innermost frame, from 1; 0 for none.
+    /// Index of the innermost stack frame, from 1; 0 for none.
     pub(super) stack_frame: u32,
     pub(super) attributes: Option<Box<Attributes>>,
 }
 
 impl Instruction {
-    /// Nothing is known of it yet; `empty` is the empty text.
+    /// An instruction without any information; `empty` is the shared empty string.
     pub(super) fn blank(empty: &Arc<str>, computation: ComputationId) -> Self {
         Self {
             name: Arc::clone(empty),
@@ -133,21 +133,21 @@ impl Instruction {
         }
     }
 
-    /// What only some instructions have.
+    /// Attributes that only some instructions have.
     pub fn attributes(&self) -> &Attributes {
         static NONE: Attributes = Attributes::NONE;
         self.attributes.as_deref().unwrap_or(&NONE)
     }
 }
 
-/// On which devices a program runs.
+/// The devices that a program runs on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceAssignment {
-    /// Copies that work on different data.
+    /// Number of replicas, which work on different data.
     pub replicas: u64,
-    /// Parts that one copy is cut into.
+    /// Number of partitions of a replica.
     pub partitions: u64,
-    /// Device of each partition, and in it of each replica.
+    /// Device ids by partition and replica.
     pub devices: Vec<Vec<u64>>,
 }
 
@@ -158,16 +158,16 @@ impl DeviceAssignment {
     }
 }
 
-/// A result that lies in the memory of a parameter.
+/// A result that reuses the memory of a parameter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BufferAlias {
-    /// Place in the tuple of results.
+    /// Position in the tuple of results.
     pub output_index: Vec<u64>,
     /// Number of the parameter.
     pub parameter: u64,
-    /// Place in the tuple of that parameter.
+    /// Position in the tuple of that parameter.
     pub parameter_index: Vec<u64>,
-    /// The memory must be shared, not only may be.
+    /// Whether the memory must be shared.
     pub is_required: bool,
 }
 
@@ -187,8 +187,8 @@ impl HloModule {
         self.instructions.get(id.index())
     }
 
-    /// The instruction with the compiler's own id, as buffer assignments name it; `None` if there is none, or where two
-    /// have the same.
+    /// The instruction with the compiler's id, which buffer assignments use; `None` if there is none, or if two have
+    /// this id.
     pub fn instruction_by_compiler_id(&self, id: u64) -> Option<InstructionId> {
         self.index.numbered(id)
     }
@@ -204,7 +204,7 @@ impl HloModule {
         range.and_then(|range| self.instructions.get(range)).unwrap_or_default()
     }
 
-    /// The instruction that makes the result of a computation.
+    /// The root instruction of a computation.
     pub fn root(&self, computation: ComputationId) -> Option<&Instruction> {
         self.instruction(self.computation(computation)?.root?)
     }
@@ -239,8 +239,8 @@ impl HloModule {
         parameters
     }
 
-    /// The backend's own configuration of an instruction: JSON text or a message whose meaning depends on the compiler;
-    /// for a Mosaic kernel the kernel itself. Empty if there is none, and for text.
+    /// The backend configuration of an instruction: JSON text, or a message whose meaning depends on the compiler; for
+    /// a Mosaic kernel the kernel itself. Empty if there is none, and for modules from text.
     pub fn backend_config(&self, instruction: &Instruction) -> &[u8] {
         let range = instruction.attributes().backend_config.clone().unwrap_or_default();
         self.blob.as_ref().and_then(|blob| blob.bytes().get(range)).unwrap_or_default()

@@ -16,21 +16,21 @@ pub struct MatrixProduct {
     pub batch: u64,
     /// Rows of the left operand and of the result.
     pub m: u64,
-    /// What is summed over.
+    /// The contracted dimension.
     pub k: u64,
     /// Columns of the right operand and of the result.
     pub n: u64,
-    /// Multiplications; less than `batch·m·k·n` for a window that reaches over the edge.
+    /// Multiplications; fewer than `batch·m·k·n` for a window that extends beyond the edge.
     pub multiplications: u64,
     /// Type of the left operand.
     pub lhs: &'static str,
     /// Type of the right operand.
     pub rhs: &'static str,
-    /// Type of the sum.
+    /// Type of the accumulated sum.
     pub sum: &'static str,
-    /// Passes through the matrix unit for each product.
+    /// Number of passes through the matrix unit per product.
     pub passes: Option<u32>,
-    /// A window slides over the operand: not only a matrix multiplication.
+    /// Whether a window slides over the operand, so that it is more than a matrix product.
     pub is_convolution: bool,
 }
 
@@ -41,13 +41,13 @@ impl MatrixProduct {
     }
 }
 
-/// Why the sizes of a product are not known.
+/// Why the dimensions of a product are unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoProduct {
     /// Nothing in the op multiplies matrices.
     #[error("no matrix multiplication in it")]
     NotThere,
-    /// What is in a fusion is not known: its line of text does not tell.
+    /// The content of a fusion is unknown, because only its line of text is recorded.
     #[error("the capture does not show what the fusion multiplies")]
     NotShown,
     /// A shape or dimension number is missing.
@@ -56,14 +56,14 @@ pub enum NoProduct {
     /// Dimension numbers and shapes contradict each other.
     #[error("dimension numbers do not fit the shapes")]
     Contradiction,
-    /// More combinations than are worth counting.
+    /// Counting the positions of the window would take too long.
     #[error("a window too large to be counted")]
     TooLarge,
 }
 
 impl HloModule {
-    /// All matrix multiplications that an instruction does, those in fusions inside fusions too. Loops and conditionals
-    /// have none of their own.
+    /// All matrix products of an instruction, including those in nested fusions. Loops and conditionals have none of
+    /// their own.
     ///
     /// # Errors
     ///
@@ -93,7 +93,7 @@ impl HloModule {
         }
     }
 
-    /// What one `dot`, `ragged-dot` or `convolution` multiplies.
+    /// The product that one `dot`, `ragged-dot` or `convolution` computes.
     ///
     /// # Errors
     ///
@@ -145,12 +145,12 @@ fn size(dims: &[u64], number: u64) -> Option<u64> {
     dims.get(usize::try_from(number).ok()?).copied()
 }
 
-/// The sizes of some dimensions, multiplied.
+/// Product of the sizes of some dimensions.
 fn product_of(dims: &[u64], numbers: &[u64]) -> Option<u64> {
     numbers.iter().try_fold(1u64, |product, &number| product.checked_mul(size(dims, number)?))
 }
 
-/// The sizes of all other dimensions, multiplied.
+/// Product of the sizes of all other dimensions.
 fn product_without(dims: &[u64], numbers: [&[u64]; 2]) -> Option<u64> {
     let free = (0..dims.len() as u64).filter(|number| !numbers.iter().any(|list| list.contains(number)));
     product_of(dims, &free.collect::<Vec<_>>())
@@ -221,8 +221,8 @@ fn convolution_sizes(
     Ok(ProductSizes { bmkn: sizes, multiplications, is_convolution })
 }
 
-/// Passes of bf16 through the matrix unit. An `f32` operand is rounded to bf16, or
-/// split into parts that are multiplied one by one; narrower types need one pass.
+/// Number of bf16 passes through the matrix unit. An `f32` operand is rounded to bf16, or split into parts that are
+/// multiplied separately; narrower types need one pass.
 fn passes(config: &PrecisionConfig, lhs: &str, rhs: &str) -> Option<u32> {
     // `xla.PrecisionConfig.Algorithm`: types of at most 16 bits, bf16 × 3, 6 and 9.
     match config.algorithm {

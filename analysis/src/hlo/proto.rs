@@ -21,7 +21,7 @@ use trace_model::hlo_text::StackFrames;
 
 const COMPUTATION: &str = "HloComputationProto";
 
-/// Strings that many instructions share are stored once.
+/// A pool of strings, because many instructions share them.
 #[derive(Default)]
 struct StringPool<'a>(HashMap<&'a [u8], Arc<str>>);
 
@@ -31,11 +31,11 @@ impl<'a> StringPool<'a> {
     }
 }
 
-/// What is being read.
+/// State of the parser.
 struct ProtoReader<'a> {
     bytes: ProgramMessage<'a>,
     texts: StringPool<'a>,
-    /// Shapes by how they are written.
+    /// Parsed shapes by their bytes.
     shapes: HashMap<&'a [u8], Arc<Shape<'static>>>,
     module: HloModule,
     /// Computations by the compiler's id.
@@ -62,8 +62,8 @@ impl HloModule {
         Ok(module)
     }
 
-    /// Where its values lie in memory, if recorded: read anew each time, because it is large and asked for once.
-    /// `program` is the name for the error.
+    /// The memory plan, if recorded. Parsed on every call, because it is large and rarely needed. `program` is the name
+    /// for the error.
     ///
     /// # Errors
     ///
@@ -106,7 +106,7 @@ fn read(bytes: ProgramMessage<'_>) -> Result<HloModule, HloDamage> {
     Ok(reader.module)
 }
 
-/// How many a computation has, damage aside: that shows when they are read.
+/// Number of instructions of a computation, ignoring damage, which is found when they are read.
 fn instructions_in(bytes: ProgramMessage<'_>, computation: &WireValue) -> usize {
     let mut count = 0;
     let _ = bytes.walk(range(computation), COMPUTATION, |field, _| {

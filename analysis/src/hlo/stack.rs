@@ -1,11 +1,11 @@
-//! Where in the user's program an instruction comes from.
+//! Source positions of instructions.
 
 use super::module::HloModule;
 use super::{Frame, Instruction};
 
 impl HloModule {
-    /// The stack that made an instruction, innermost frame first; a single frame where only a file and line are
-    /// recorded, none if nothing is.
+    /// The stack of an instruction, innermost frame first; a single frame if only a file and line are recorded, empty
+    /// if nothing is.
     pub fn stack<'a>(&'a self, instruction: &'a Instruction) -> Vec<Frame<'a>> {
         let mut frames: Vec<Frame<'_>> = self.frames.stack(u64::from(instruction.stack_frame)).collect();
         if frames.is_empty() && !instruction.source_file.is_empty() {

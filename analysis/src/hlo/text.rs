@@ -1,4 +1,4 @@
-//! A module from text: of one instruction from its line, or a whole one.
+//! Builds a module from text: of one instruction from its line, or of a whole program.
 
 mod convolution;
 mod whole;
@@ -12,7 +12,8 @@ use super::module::{Computation, ComputationId, HloModule, HloOrigin, Instructio
 use trace_model::hlo_text::{HloText, ReplicaGroups, Shape};
 
 impl HloModule {
-    /// What one line of HLO text tells; `None` for any other text.
+    /// A module from one line of HLO text; `None` for other text. The instruction comes last, after its operands, of
+    /// which at most name and shape are known. Called computations have a name and no content.
     ///
     /// The instruction comes last; before it are its operands, of which only name and
     /// shape are known, if that. Computations that it calls have a name and no content.
@@ -36,8 +37,7 @@ impl HloModule {
         Some(module)
     }
 
-    /// Computations without content for the names that the text calls, in the order
-    /// of the serialized form.
+    /// Adds empty computations for the names that the text calls, in the order of the serialized form.
     fn add_called(&mut self, hlo: &HloText<'_>) -> Vec<ComputationId> {
         let mut called = Vec::new();
         for name in ["calls", "to_apply", "body", "condition"].into_iter().filter_map(|key| hlo.computation(key)) {
@@ -50,13 +50,13 @@ impl HloModule {
     }
 }
 
-/// An instruction of which only name and operation are known.
+/// An instruction of which only name and opcode are known.
 fn blank(name: &str, opcode: &str) -> Instruction {
     let empty = Arc::from("");
     Instruction { name: Arc::from(name), opcode: Arc::from(opcode), ..Instruction::blank(&empty, ComputationId(0)) }
 }
 
-/// Everything that a line tells but for what it refers to: operands and computations.
+/// An instruction from its line, without references to operands and computations.
 fn instruction(hlo: &HloText<'_>) -> Instruction {
     let text = |key| Arc::from(&*hlo.metadata(key).unwrap_or_default());
     let number = |key| hlo.metadata(key).and_then(|number| number.parse().ok()).unwrap_or(0);

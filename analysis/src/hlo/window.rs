@@ -1,35 +1,35 @@
-//! What a spatial dimension of a convolution is to a matrix multiplication.
+//! The role of a spatial dimension of a convolution in a matrix product.
 
 use super::WindowDimension;
 
-/// Most positions of a window that are counted one by one.
+/// Maximum number of window positions that are counted.
 const MAX_COUNTED: u64 = 1 << 16;
 
-/// What a spatial dimension is.
+/// The role of a spatial dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SpatialRole {
     /// Each position of the input meets one position of the kernel: independent products.
     Batch,
     /// The kernel has one position: more rows.
     Rows,
-    /// Every position of the input meets its own of the kernel, in one result: summed over.
+    /// Each input position meets its own kernel position, in one result: contracted.
     Summed,
-    /// The input has one position, which meets each of the kernel: more columns.
+    /// The input has one position, which meets every kernel position: more columns.
     Columns,
-    /// A window that slides.
+    /// A sliding window.
     Window,
 }
 
-/// A spatial dimension, understood.
+/// The analysis of a spatial dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SpatialWindow {
     pub(super) role: SpatialRole,
-    /// Pairs of positions of result and kernel that meet an element of the input: what
-    /// this dimension multiplies the work by.
+    /// Number of pairs of result and kernel positions that meet an input element: the factor of the work of this
+    /// dimension.
     pub(super) multiplications: u64,
 }
 
-/// Understands a spatial dimension of `from` elements, whose result has `to`; `None` if that would take too long.
+/// Analyses a spatial dimension with `from` input and `to` result elements; `None` if that would take too long.
 pub(super) fn spatial(window: WindowDimension, from: u64, to: u64) -> Option<SpatialWindow> {
     let size = window.size;
     let whole = WindowDimension { size, is_reversed: window.is_reversed, ..WindowDimension::default() };
@@ -49,7 +49,7 @@ pub(super) fn spatial(window: WindowDimension, from: u64, to: u64) -> Option<Spa
     count(window, from, to)
 }
 
-/// Goes through all positions.
+/// Counts all positions.
 fn count(window: WindowDimension, from: u64, to: u64) -> Option<SpatialWindow> {
     if window.size.checked_mul(to)? > MAX_COUNTED {
         return None;

@@ -1,10 +1,10 @@
-//! Walking the messages of a program.
+//! Reads the messages of a program.
 
 use std::ops::Range;
 
 use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
 
-/// Damage, and in which message.
+/// Damage, and the message that contains it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct HloDamage {
     pub(super) message: &'static str,
@@ -17,7 +17,7 @@ pub(super) struct HloDamage {
 pub(super) struct ProgramMessage<'a>(pub(super) &'a [u8]);
 
 impl<'a> ProgramMessage<'a> {
-    /// Hands each field of the message at `range` to `field`.
+    /// Passes each field of the message at `range` to `field`.
     pub(super) fn walk(
         self,
         range: Range<usize>,
@@ -32,12 +32,12 @@ impl<'a> ProgramMessage<'a> {
         Ok(())
     }
 
-    /// A text; what is not UTF-8 is replaced.
+    /// A string; invalid UTF-8 is replaced.
     pub(super) fn text(self, value: &WireValue) -> String {
         String::from_utf8_lossy(self.slice(value)).into_owned()
     }
 
-    /// The bytes of a text or message; none for a number.
+    /// The bytes of a string or message; empty for numbers.
     pub(super) fn slice(self, value: &WireValue) -> &'a [u8] {
         match value {
             WireValue::Bytes(range) => self.0.get(range.clone()).unwrap_or_default(),
@@ -72,7 +72,7 @@ pub(super) fn number(value: &WireValue) -> u64 {
     }
 }
 
-/// Where a message lies; nowhere for numbers.
+/// Position of a message; empty for numbers.
 pub(super) fn range(value: &WireValue) -> Range<usize> {
     match value {
         WireValue::Bytes(range) => range.clone(),

@@ -26,7 +26,9 @@ pub(super) fn build(cx: &Context<'_>) -> Result<ReplaySchedule, AnalysisError> {
         schedule.cores.push(CoreSchedule { group, window, time, flights, members: Vec::new(), alone: Vec::new() });
     }
     if schedule.cores.is_empty() {
-        return Err(AnalysisError::NotApplicable("no TPU device recorded ops here: there is nothing to replay".into()));
+        return Err(AnalysisError::NotApplicable(
+            "no TPU device recorded ops here, so there is nothing to replay".into(),
+        ));
     }
     join(cx, &mut schedule);
     schedule.cores.iter_mut().for_each(set_apart);

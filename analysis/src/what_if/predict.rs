@@ -255,13 +255,21 @@ impl Tabular for Prediction {
         if let Some(step) = self.step {
             rows.push((format!("step, median of {}", step.steps).into(), step.median_ps, step.predicted_ps));
             if step.predicted_at_most_ps > step.predicted_ps {
-                rows.push(("step, if hidden transfers are slow".into(), step.median_ps, step.predicted_at_most_ps));
+                rows.push((
+                    "step, if hidden transfers are as slow as possible".into(),
+                    step.median_ps,
+                    step.predicted_at_most_ps,
+                ));
             }
         }
         let window = self.window_ps as f64;
         rows.push(("whole window".into(), window, self.predicted_ps as f64));
         if self.predicted_at_most_ps > self.predicted_ps {
-            rows.push(("whole window, if hidden transfers are slow".into(), window, self.predicted_at_most_ps as f64));
+            rows.push((
+                "whole window, if hidden transfers are as slow as possible".into(),
+                window,
+                self.predicted_at_most_ps as f64,
+            ));
         }
         let mut notes = vec![format!("What if {}.", self.changes.join(", and "))];
         notes.extend(self.notes.iter().map(|note| format!("{note}.")));

@@ -1,4 +1,4 @@
-//! The command line as typed: the program and its commands.
+//! The definition of the command line: the program and its commands.
 
 use clap::{Parser, Subcommand};
 
@@ -48,28 +48,28 @@ pub enum CliCommand {
     Compare(CompareArgs),
     /// Write a commented systole.toml whose limits are those of a good run
     Init(InitArgs),
-    /// Check a file of settings and gates
+    /// Check a configuration file (systole.toml)
     Config(ConfigArgs),
     /// The metrics that gates can ask for, with unit and meaning
     Metrics(MetricsArgs),
-    /// The runs that `--history` kept, one row each
+    /// The runs recorded with `--history`, one row each
     History(HistoryArgs),
     /// JSON Schemas of what other programs read and write
     Schema(SchemaArgs),
-    /// Keep what a comparison needs of a run: small JSON to commit as a baseline
+    /// Save what a comparison needs of a run: small JSON to commit as a baseline
     #[command(after_help = help::MORE, after_long_help = help::SUMMARIZE)]
     Summarize(SummarizeArgs),
-    /// How far this trace can be trusted: what is missing, what was mended, where memory goes
+    /// Data quality of a trace: what is missing, what was repaired, where memory goes
     #[command(after_help = help::MORE, after_long_help = help::DOCTOR)]
     Doctor(DoctorArgs),
-    /// What the run would have taken with faster links, hidden copies, cheaper ops
+    /// How long the run would take with faster links, hidden copies or cheaper ops
     #[command(after_help = help::MORE, after_long_help = help::WHATIF)]
     Whatif(WhatifArgs),
     /// What a hint means, how to check it and what to do
     Explain(ExplainArgs),
     /// The formats that can be read
     Formats(FormatsArgs),
-    /// What is assumed of each TPU generation, and who says so
+    /// Assumed facts of each TPU generation, with their sources
     Chips(ChipsArgs),
     /// A picture of the timeline, the roofline or the steps as SVG, without a window
     #[command(after_help = help::MORE, after_long_help = help::RENDER)]

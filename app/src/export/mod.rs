@@ -52,7 +52,7 @@ impl PictureStyle {
     }
 }
 
-/// What there are pictures of.
+/// The available pictures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PicturePanel {
     /// The tracks.
@@ -60,7 +60,7 @@ pub enum PicturePanel {
     Timeline,
     /// Ops below their roof.
     Roofline,
-    /// Step times by what they go to.
+    /// Step times by part.
     Steps,
 }
 

@@ -1,4 +1,4 @@
-//! What the user wants, done.
+//! Carries out the commands that widgets, keys and dialogs asked for.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::view::compare::TraceSide;
 use crate::view::state::{Panel, ViewCommand};
 
 impl App {
-    /// Does what is wanted so far.
+    /// Carries out the commands collected so far.
     pub(super) fn apply_commands(&mut self, ctx: &egui::Context) {
         for command in std::mem::take(&mut self.commands) {
             self.apply(command, ctx);
@@ -160,15 +160,15 @@ impl App {
         }
     }
 
-    /// Opens a file beside the open one; alone where there is none.
+    /// Opens a file next to the open trace for comparison, or alone if nothing is open.
     pub(super) fn compare(&mut self, path: &Path) {
         self.dropped.clear();
         let path = self.sessions.find(path).map_or_else(|| path.to_owned(), |saved| saved.trace);
         self.load(&path, self.open_traces.is_some());
     }
 
-    /// Two files are opened side by side, one into an empty window; else it is asked
-    /// what it is for.
+    /// Handles dropped files. Two files, or one file dropped on an empty window, are opened at once; otherwise the user
+    /// is asked what to do with the file.
     fn take_dropped(&mut self, paths: Vec<PathBuf>) {
         match &paths[..] {
             [first, second, ..] => {
@@ -180,8 +180,8 @@ impl App {
         }
     }
 
-    /// Loads the trace of a session; what it names is no session again, or two could
-    /// name each other.
+    /// Loads the trace of a session. The trace named there is never itself looked up as a session, because two sessions
+    /// could name each other.
     fn open_saved(&mut self, saved: sessions::SavedSession) {
         self.load(&saved.trace, false);
         self.restore = Some(SavedView::First(saved.name, Box::new(saved.view)));
@@ -198,9 +198,9 @@ impl App {
         let name = self.sessions.free_name(&wanted, &first.trace.path, chosen.is_some());
         let second = open_traces.comparison().map(compare::TraceComparison::saved);
         match self.sessions.save(&name, &first.trace.path, &first.state, second) {
-            Ok(()) if name == wanted => self.notice = Some(PassingNotice::passing(format!("Kept as “{name}”"))),
+            Ok(()) if name == wanted => self.notice = Some(PassingNotice::passing(format!("Saved as “{name}”"))),
             Ok(()) => {
-                let text = format!("Kept as “{name}”: “{wanted}” is another session");
+                let text = format!("Saved as “{name}”: “{wanted}” is another session");
                 self.notice = Some(PassingNotice::passing(text));
             }
             Err(error) => self.error = Some(FailedToOpen::save(error)),

@@ -1,4 +1,4 @@
-//! What the user can want of the app.
+//! The commands of the app.
 
 use std::path::PathBuf;
 
@@ -12,95 +12,96 @@ use crate::view::palette::Preset;
 use crate::view::state::ViewCommand;
 use crate::view::time_format::TimeFormat;
 
-/// Something that the user wants.
+/// One command of the user.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AppCommand {
     /// Open this file or directory.
     Open(PathBuf),
-    /// Ask for a file to open.
+    /// Show the dialog that opens a file.
     OpenDialog,
-    /// Open this file beside the open one.
+    /// Open this file next to the open trace and compare them.
     Compare(PathBuf),
-    /// Ask for a file to compare with.
+    /// Show the dialog that opens a file to compare with.
     CompareDialog,
     /// Ask for a file in the system's own dialog.
     Browse {
         /// To compare with.
         beside: bool,
     },
-    /// These were dropped on the window; nothing any more where there are none.
+    /// These files were dropped on the window; an empty list cancels the question what to do with them.
     Dropped(Vec<PathBuf>),
-    /// Stop opening.
+    /// Cancel opening.
     CancelLoad,
-    /// Do not show the error any more.
+    /// Dismiss the error message.
     DismissError,
-    /// Nor what was said last.
+    /// Dismiss the notice.
     DismissNotice,
-    /// Leave this file out of the list of recent ones.
+    /// Remove this file from the list of recent files.
     ForgetRecent(PathBuf),
-    /// Open a trace that comes with the app.
+    /// Open a sample trace that ships with the app, by index.
     OpenSample(usize),
-    /// Open what is kept under this name, and its trace.
+    /// Open the session of this name and its trace.
     OpenSession(String),
-    /// Keep the view under this name; where it is empty under the one that it was opened
-    /// or kept under, or else the trace's.
+    /// Save the view as a session of this name. An empty name means the name of the open session, or else the name of
+    /// the trace.
     SaveSession(String),
-    /// Give the session of this name another one.
+    /// Rename a session: from, to.
     RenameSession(String, String),
-    /// Forget the session of this name for good.
+    /// Delete the session of this name.
     DeleteSession(String),
-    /// Ask where to, and write a text there.
+    /// Ask for a file and save a text there.
     Save(TextToSave),
     /// Save a picture of the timeline or a plot.
     SavePicture(export::PicturePanel, export::PictureFormat),
-    /// Save the window as it is seen.
+    /// Save the window as a PNG.
     SaveWindow,
-    /// Type into the filter of tracks.
+    /// Move the keyboard focus to the track filter.
     FilterTracks,
-    /// What the wheel does.
+    /// Set whether the wheel zooms.
     WheelZooms(bool),
-    /// Dark or light.
+    /// Set the theme.
     Theme(ThemeChoice),
-    /// How times are written.
+    /// Set the format of times.
     Times(TimeFormat),
-    /// Which colours slices have, here and in what is opened from now on.
+    /// Set the colour preset of slices, here and for traces opened later.
     Colors(Preset),
-    /// The way after the one that times are written in.
+    /// Switch to the next format of times.
     NextTimes,
-    /// Change which keys do what.
+    /// Change the key bindings.
     Remap(Remap),
-    /// Pin the track below the pointer, or do so no more.
+    /// Pin the track below the pointer, or unpin it.
     PinHovered,
-    /// Change what is seen of the open trace, of two the one in focus.
+    /// Change the view of the open trace; of two, the focused one.
     View(ViewCommand),
-    /// Change what is seen of one of two traces.
+    /// Change the view of one of two traces.
     On(TraceSide, ViewCommand),
-    /// Change how two traces are linked.
+    /// Change how two traces are compared and linked.
     Comparison(ComparisonCommand),
 }
 
-/// A wish about two linked traces.
+/// A command about two linked traces.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ComparisonCommand {
-    /// Keys and panels are about this side.
+    /// Give this side the focus: keys and panels apply to it.
     Focus(TraceSide),
-    /// Keys and panels are about the other side.
+    /// Give the other side the focus.
     SwapFocus,
     /// A becomes B.
     Swap,
-    /// How the views are linked.
+    /// Set how the views are linked.
     Lock(ViewLock),
     /// Free, or as before.
     ToggleLock,
-    /// B is so much later, counted from the beginnings of the traces.
+    /// Set the offset of B, counted from the beginnings of the traces.
     Offset(Picos),
-    /// Tracks of both in one list, each of B below that of A; or one timeline above the other.
+    /// Show the tracks of both in one list, each track of B below its counterpart in A, or one timeline above the
+    /// other.
     Interleave,
-    /// The timeline of A takes this share of the height.
+    /// Set the share of the height that the timeline of A takes.
     Split(f32),
-    /// Show steps from this on, so many.
+    /// Show steps: the first one, and how many.
     ShowSteps(usize, usize),
-    /// Show ops of these rows of the comparison on both sides, and highlight them.
+    /// Select the ops of these rows of the comparison on both sides and highlight them.
     ShowOps(Vec<usize>),
     /// Compare no further.
     Stop,
@@ -110,23 +111,23 @@ pub enum ComparisonCommand {
     Keep(TraceSide),
 }
 
-/// A wish to change keys.
+/// A change of the key bindings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Remap {
-    /// One more key for an action, taken from any other action that has it.
+    /// Add a key to an action and take it from every other action.
     Assign(&'static str, Chord),
     /// One key less.
     Remove(&'static str, Chord),
-    /// The usual keys of an action, taken from any other action that has them.
+    /// Restore the default keys of an action and take them from every other action.
     Reset(&'static str),
-    /// The usual keys of all actions.
+    /// Restore the default keys of all actions.
     ResetAll,
 }
 
-/// A text to be written.
+/// A text to save.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextToSave {
-    /// Proposed name of the file.
+    /// Proposed file name.
     pub name: String,
     /// What to write.
     pub text: String,

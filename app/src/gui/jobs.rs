@@ -1,5 +1,5 @@
-//! Work that takes longer than a frame: named threads, one answer each, the
-//! newest question wins. Nothing here knows egui; waking the window is a closure.
+//! Work that takes longer than a frame: named threads, one result each, the newest request wins. Nothing here depends
+//! on egui; waking the window is a closure.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
@@ -7,33 +7,33 @@ use std::thread::Builder;
 
 use importers::Progress;
 
-/// Called on a worker thread when there is something to [`Worker::poll`] for.
+/// Called on a worker thread when [`Worker::poll`] has something to take.
 pub type WakeUi = Arc<dyn Fn() + Send + Sync>;
 
-/// An answer that may still be on its way.
+/// A result that may still be missing.
 #[derive(Debug, Default)]
 pub enum JobAnswer<T> {
-    /// Nobody has asked.
+    /// Nothing was requested.
     #[default]
     Empty,
-    /// Being computed; `previous` is the answer to an older question.
+    /// Being computed; `previous` is the result of an older request.
     Running {
-        /// What to show meanwhile.
+        /// Shown until the new result arrives.
         previous: Option<T>,
     },
-    /// Here it is.
+    /// The result.
     Ready(T),
-    /// There is none.
+    /// The computation failed.
     Failed {
-        /// Why, as a sentence.
+        /// The reason, as a sentence.
         error: String,
-        /// What there was before.
+        /// The result of an older request.
         previous: Option<T>,
     },
 }
 
 impl<T> JobAnswer<T> {
-    /// The answer, or the one before.
+    /// The result, or the previous one.
     pub fn latest(&self) -> Option<&T> {
         match self {
             Self::Empty => None,
@@ -42,7 +42,7 @@ impl<T> JobAnswer<T> {
         }
     }
 
-    /// Whether an answer is on its way.
+    /// Whether a result is being computed.
     pub fn is_running(&self) -> bool {
         matches!(self, Self::Running { .. })
     }
@@ -64,26 +64,26 @@ struct Running<K, T> {
     answer: Receiver<Result<T, String>>,
 }
 
-/// Answers one kind of question, one at a time.
+/// Computes one kind of result, one at a time.
 pub struct Worker<K, T> {
     name: &'static str,
     wake: WakeUi,
     running: Option<Running<K, T>>,
-    /// Asked while another was running, which has been told to stop.
+    /// A request that waits until the running one, which was cancelled, ends.
     next: Option<(K, Task<T>)>,
-    /// What [`Self::memo`] is the answer to.
+    /// The request that [`Self::memo`] answers.
     key: Option<K>,
     memo: JobAnswer<T>,
 }
 
 impl<K: PartialEq + Clone, T: Send + 'static> Worker<K, T> {
-    /// A worker whose threads are called `name`.
+    /// A worker; `name` is the name of its threads.
     pub fn new(name: &'static str, wake: WakeUi) -> Self {
         Self { name, wake, running: None, next: None, key: None, memo: JobAnswer::Empty }
     }
 
-    /// Asks `key`, unless that is what was asked last. An older question that is
-    /// still being computed is cancelled; only the newest waits for its place.
+    /// Requests `key`, unless it was the last request. An older request that is still running is cancelled; only the
+    /// newest one waits.
     pub fn ask(&mut self, key: K, task: impl FnOnce(&Progress) -> Result<T, String> + Send + 'static) {
         if self.key.as_ref() == Some(&key) {
             return;
@@ -97,7 +97,7 @@ impl<K: PartialEq + Clone, T: Send + 'static> Worker<K, T> {
         }
     }
 
-    /// Forgets question and answer.
+    /// Forgets the request and its result.
     pub fn clear(&mut self) {
         if let Some(running) = &self.running {
             running.progress.cancel();
@@ -107,14 +107,14 @@ impl<K: PartialEq + Clone, T: Send + 'static> Worker<K, T> {
         self.memo = JobAnswer::Empty;
     }
 
-    /// Tells what is running to stop; what it answers then is its answer.
+    /// Cancels the running task; whatever it returns then is the result.
     pub fn cancel(&self) {
         if let Some(running) = &self.running {
             running.progress.cancel();
         }
     }
 
-    /// Takes in what has arrived; true where that changed [`Self::memo`].
+    /// Takes a finished result over; returns whether [`Self::memo`] changed.
     pub fn poll(&mut self) -> bool {
         let Some(running) = &self.running else { return false };
         let answer = match running.answer.try_recv() {
@@ -136,12 +136,12 @@ impl<K: PartialEq + Clone, T: Send + 'static> Worker<K, T> {
         wanted
     }
 
-    /// The answer as far as it is known.
+    /// The current result.
     pub fn memo(&self) -> &JobAnswer<T> {
         &self.memo
     }
 
-    /// Takes the answer out, leaving nothing.
+    /// Takes the result out and leaves nothing.
     pub fn take(&mut self) -> JobAnswer<T> {
         if !self.memo.is_running() {
             self.key = None;
@@ -149,12 +149,12 @@ impl<K: PartialEq + Clone, T: Send + 'static> Worker<K, T> {
         std::mem::take(&mut self.memo)
     }
 
-    /// What is being or has been answered.
+    /// The current request.
     pub fn key(&self) -> Option<&K> {
         self.key.as_ref()
     }
 
-    /// How far the computation is.
+    /// Progress of the computation.
     pub fn progress(&self) -> Option<&Progress> {
         self.running.as_ref().map(|running| &*running.progress)
     }

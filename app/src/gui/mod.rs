@@ -1,9 +1,8 @@
 //! The desktop app.
 //!
-//! Each frame, [`App::logic`](eframe::App::logic) takes in what background jobs
-//! have finished and applies the commands of the frame before;
-//! [`App::ui`](eframe::App::ui) draws and collects new commands. Widgets see the
-//! trace and the state, and change neither.
+//! In each frame, [`App::logic`](eframe::App::logic) takes over finished background jobs and applies the commands of
+//! the previous frame; [`App::ui`](eframe::App::ui) draws and collects new commands. Widgets read the trace and the
+//! state and change neither.
 
 mod apply;
 mod command;
@@ -48,42 +47,41 @@ use crate::view::compare::{TraceSide, ViewLink};
 use crate::view::state::{Panel, ViewCommand, ViewState};
 use crate::view::timeline::trace::{OpenTrace, TraceLoader};
 
-/// Assumptions of the analyses, read anew for every trace; the error is a sentence.
+/// Reads the analysis options for each newly opened trace; the error is a sentence.
 pub type StartOptions = Arc<dyn Fn() -> Result<Options, String> + Send + Sync>;
 
 /// How to start.
 #[derive(Clone)]
 pub struct WindowOptions {
-    /// What to open at once.
+    /// What to open first.
     pub path: Option<PathBuf>,
-    /// What to compare it with.
+    /// A second trace to compare with.
     pub second: Option<PathBuf>,
-    /// How to find and read it.
+    /// How to find and read the files.
     pub import: ImportOptions,
-    /// Assumptions of the analyses.
+    /// Reads the analysis options.
     pub options: StartOptions,
     /// Take a picture and quit.
     pub screenshot: Option<Screenshot>,
 }
 
-/// Lets the memory of one frame serve the next.
+/// Keeps freed memory for the next frame.
 ///
-/// A frame's triangles are megabytes that glibc returns to the system as soon as
-/// they are freed; getting them back page by page cost three quarters of a frame
-/// (measured by `benches/timeline.rs`). glibc raises both of its thresholds to the
-/// size of the largest mapped block that was freed, up to 32 MiB: so one is freed.
-/// Elsewhere this does nothing.
+/// The triangles of a frame take megabytes that glibc returns to the system when they are freed; getting them back page
+/// by page cost three quarters of a frame (measured by `benches/timeline.rs`). glibc raises its thresholds to the size
+/// of the largest mapped block that was freed, up to 32 MiB, so one such block is freed here. On other systems this
+/// does nothing.
 pub fn keep_freed_memory() {
     const LARGEST: usize = (32 << 20) - (64 << 10);
     drop(std::hint::black_box(Vec::<u8>::with_capacity(LARGEST)));
 }
 
-/// The system opens no window: why.
+/// The system cannot open a window.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot open a window: {0}")]
 pub struct NoWindow(pub String);
 
-/// Opens the window, and returns when it is closed.
+/// Opens the window; returns when it is closed.
 pub fn launch(launch: WindowOptions) -> anyhow::Result<()> {
     keep_freed_memory();
     let (width, height) = launch.screenshot.as_ref().map_or((1440.0, 900.0), |shot| shot.size);
@@ -121,7 +119,7 @@ pub fn launch(launch: WindowOptions) -> anyhow::Result<()> {
     screenshot::result(&shot_sink)
 }
 
-/// Opens files of every format that there is an importer for.
+/// A loader for every supported format.
 pub fn file_loader(import: ImportOptions, options: StartOptions) -> TraceLoader {
     Arc::new(move |path, progress| match Session::open(path, &import, options()?, progress) {
         Ok(session) => Ok(OpenTrace::new(path.to_owned(), session)),
@@ -130,33 +128,33 @@ pub fn file_loader(import: ImportOptions, options: StartOptions) -> TraceLoader 
     })
 }
 
-/// What a loader says when it was told to stop; not shown.
+/// The error of a cancelled loader; not shown.
 const CANCELLED: &str = "cancelled";
 
-/// What is being opened.
+/// A trace that is being opened.
 #[derive(Clone, PartialEq)]
 struct TraceToOpen {
     path: PathBuf,
-    /// To be compared with the open one, rather than to take its place.
+    /// Whether to compare it with the open trace instead of replacing that.
     beside: bool,
 }
 
-/// A trace to be opened after another one, beside it.
+/// A second trace to open after the first.
 struct QueuedTrace {
     path: PathBuf,
-    /// How it was kept in a session.
+    /// Its state in a session.
     saved: Option<Box<SavedSecondTrace>>,
 }
 
-/// What was kept of a trace that is being opened.
+/// The saved view of a trace that is being opened.
 enum SavedView {
-    /// The first or only one, of the session of that name.
+    /// The first or only trace, with the name of its session.
     First(String, Box<ViewState>),
-    /// The one beside it.
+    /// The second trace.
     Second(Box<SavedSecondTrace>),
 }
 
-/// Which windows are open while no trace is.
+/// The windows that are open while no trace is.
 #[derive(Default)]
 struct StartWindows(BTreeSet<Panel>);
 
@@ -181,9 +179,9 @@ pub struct App {
     settings: Settings,
     loader: TraceLoader,
     loading: Worker<TraceToOpen, OpenTrace>,
-    /// To be compared with what is being opened.
+    /// The trace to compare with the one that is being opened.
     next: Option<QueuedTrace>,
-    /// Dropped, and nobody has said yet what for.
+    /// Dropped files about which the user has not decided.
     dropped: Vec<PathBuf>,
     dialog: Worker<(u32, bool), Option<PathBuf>>,
     dialogs_opened: u32,
@@ -191,15 +189,15 @@ pub struct App {
     open_path: Option<OpenPath>,
     saving: saving::SaveJob,
     sessions: SessionStore,
-    /// What to take over when the trace is there that is being opened.
+    /// The saved view to restore once the trace is open.
     restore: Option<SavedView>,
     keys: Arc<keys::Keys>,
     open_traces: Option<OpenTraces>,
     error: Option<FailedToOpen>,
-    /// Which windows are open while no trace is.
+    /// The windows that are open while no trace is.
     lobby: StartWindows,
     changing: panels::keys::KeyEdit,
-    /// What there is to say that is no error.
+    /// The notice to show.
     notice: Option<PassingNotice>,
     title: String,
     screenshot: Option<screenshot::Photographer>,
@@ -241,28 +239,28 @@ impl App {
         }
     }
 
-    /// The same with the sessions of a folder.
+    /// The same with the sessions of a given folder.
     #[must_use]
     pub fn with_sessions(self, sessions: SessionStore) -> Self {
         Self { sessions, ..self }
     }
 
-    /// Wants something, as if the user did.
+    /// Queues a command, as if the user had given it.
     pub fn push(&mut self, command: impl Into<AppCommand>) {
         self.commands.push(command.into());
     }
 
-    /// What is seen of the open trace.
+    /// The view state of the open trace.
     pub fn state(&self) -> Option<&ViewState> {
         self.open_traces.as_ref().map(|open_traces| &open_traces.focused().state)
     }
 
-    /// The open trace, of two the one in focus.
+    /// The open trace; of two, the focused one.
     pub fn trace(&self) -> Option<&OpenTrace> {
         self.open_traces.as_ref().map(|open_traces| &open_traces.focused().trace)
     }
 
-    /// What is seen of one of two traces.
+    /// The view state of one of two traces.
     pub fn state_of(&self, side: TraceSide) -> Option<&ViewState> {
         self.open_traces.as_ref()?.side(side).map(|workspace| &workspace.state)
     }
@@ -277,7 +275,7 @@ impl App {
         self.open_traces.as_ref()?.comparison().map(|comparison| &comparison.link)
     }
 
-    /// Whether everything that was asked for in the background is there.
+    /// Whether all background jobs have finished.
     pub fn is_settled(&self) -> bool {
         !self.loading.memo().is_running()
             && self.next.is_none()
@@ -352,13 +350,12 @@ impl App {
         }
     }
 
-    /// What is kept of a trace may not be of what is found in its place.
+    /// Warns if a session was saved for another version of the trace file.
     fn tell_unless_same(&mut self, view: &ViewState, trace: &OpenTrace) {
         if !view.may_be_of(&trace.model) {
             let name = trace.name();
             let text = format!(
-                "{name} is not as it was when this session was kept: notes and search are here, \
-                 what was pinned, folded, selected and marked is not"
+                "{name} has changed since this session was saved: notes and search are restored, but not pins, folds, selection and marks"
             );
             self.notice = Some(PassingNotice::lasting(text));
         }
@@ -455,12 +452,12 @@ impl eframe::App for App {
     }
 }
 
-/// What is wanted of a file that was chosen.
+/// The command for a file that the user chose.
 fn chosen(path: PathBuf, beside: bool) -> AppCommand {
     if beside { AppCommand::Compare(path) } else { AppCommand::Open(path) }
 }
 
-/// Asks the user for a file; blocks until there is an answer.
+/// Shows the file dialog; blocks until it is closed.
 fn pick_file() -> Option<PathBuf> {
     let mut extensions: Vec<&str> =
         IMPORTERS.iter().flat_map(|importer| importer.format().extensions).copied().collect();

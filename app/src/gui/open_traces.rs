@@ -1,4 +1,4 @@
-//! What is open: one trace, or two side by side.
+//! The open traces: one, or two side by side.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ use crate::gui::workspace::Workspace;
 use crate::view::compare::TraceSide;
 use crate::view::state::ViewCommand;
 
-/// One or two traces. Keys and panels are about the one in focus.
+/// One trace or two. Keys and panels apply to the focused one.
 pub struct OpenTraces {
     first: Workspace,
     comparison: Option<TraceComparison>,
@@ -29,8 +29,7 @@ impl OpenTraces {
         Self { first, comparison: None, wake: WakeUi::clone(wake) }
     }
 
-    /// Puts a second trace beside the first; it takes the place of one that was
-    /// there. `saved` is how it was kept in a session.
+    /// Adds or replaces the second trace. `saved` is its state in a session.
     pub fn compare_with(&mut self, second: Workspace, saved: Option<SavedSecondTrace>) {
         let mut comparison = TraceComparison::new(&mut self.first, second, &self.wake);
         if let Some(saved) = saved {
@@ -44,12 +43,12 @@ impl OpenTraces {
         self.comparison.as_ref()
     }
 
-    /// The side that keys and panels are about.
+    /// The focused side.
     pub fn focus(&self) -> TraceSide {
         self.comparison.as_ref().map_or(TraceSide::A, |comparison| comparison.link.focus)
     }
 
-    /// One of the traces; `None` for a second one that is not there.
+    /// One of the traces; `None` if there is no second trace.
     pub fn side(&self, side: TraceSide) -> Option<&Workspace> {
         match side {
             TraceSide::A => Some(&self.first),
@@ -57,12 +56,12 @@ impl OpenTraces {
         }
     }
 
-    /// The trace that keys and panels are about.
+    /// The focused trace.
     pub fn focused(&self) -> &Workspace {
         self.side(self.focus()).unwrap_or(&self.first)
     }
 
-    /// Changes what is seen of one side, and of the other what is linked to it.
+    /// Changes the view of one side and the linked parts of the other.
     pub fn apply(&mut self, side: TraceSide, command: &ViewCommand) {
         match &mut self.comparison {
             Some(comparison) => comparison.apply(&mut self.first, side, command),
@@ -70,7 +69,7 @@ impl OpenTraces {
         }
     }
 
-    /// Pins the track below the pointer, or does so no more.
+    /// Pins the track below the pointer, or unpins it.
     pub fn pin_hovered(&mut self) {
         for side in TraceSide::BOTH {
             let Some(own) = self.side(side) else { continue };
@@ -81,7 +80,7 @@ impl OpenTraces {
         }
     }
 
-    /// Changes how two traces are linked; means nothing to one.
+    /// Carries out a command about two traces; does nothing with one.
     pub fn link(&mut self, command: &ComparisonCommand) {
         match command {
             ComparisonCommand::Keep(side) => self.keep(*side),
@@ -98,7 +97,7 @@ impl OpenTraces {
         }
     }
 
-    /// Goes on with one of two.
+    /// Closes the other side.
     fn keep(&mut self, side: TraceSide) {
         let Some(comparison) = self.comparison.take() else { return };
         let window = if comparison.link.focus == TraceSide::A {
@@ -113,7 +112,7 @@ impl OpenTraces {
         self.first.alone();
     }
 
-    /// Takes in what has been computed.
+    /// Takes finished results over.
     pub fn poll_jobs(&mut self) {
         self.first.poll_jobs();
         if let Some(comparison) = &mut self.comparison {
@@ -121,7 +120,7 @@ impl OpenTraces {
         }
     }
 
-    /// Asks for what is needed; what has been asked before costs nothing.
+    /// Starts the jobs whose results are needed; jobs already started cost nothing.
     pub fn ask_jobs(&mut self) {
         self.first.ask_jobs();
         if let Some(comparison) = &mut self.comparison {
@@ -150,7 +149,7 @@ impl OpenTraces {
     }
 }
 
-/// A file was dropped while one is open: what it is for.
+/// Asks what to do with a file that was dropped while a trace is open.
 pub fn dropped_ui(ui: &Ui, paths: &[PathBuf], out: &mut Vec<AppCommand>) {
     let [path, ..] = paths else { return };
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();

@@ -18,10 +18,10 @@ pub struct ShownReport {
     pub tables: Vec<Table>,
 }
 
-/// A report that is ready, one that is not yet, or why there is none.
+/// A report: ready, not ready yet (`None`), or the reason why there is none.
 pub type ReportState<'a, T> = Result<Option<&'a T>, &'a str>;
 
-/// The reports about one part of the trace.
+/// The reports about one scope.
 pub struct ReportJobs {
     session: Session,
     scope: Scope,
@@ -31,12 +31,12 @@ pub struct ReportJobs {
 }
 
 impl ReportJobs {
-    /// None yet; about the whole trace.
+    /// No reports yet; the scope is the whole trace.
     pub fn new(session: Session, wake: WakeUi) -> Self {
         Self { session, scope: Scope::WholeTrace, wake, slots: BTreeMap::new(), overview: OnceCell::new() }
     }
 
-    /// Chooses another part of the trace. Answers about the part before stay in sight until the new ones are there.
+    /// Changes the scope. Old reports stay visible until the new ones are ready.
     pub fn set_scope(&mut self, scope: Scope) {
         if scope == self.scope {
             return;
@@ -51,7 +51,7 @@ impl ReportJobs {
         }
     }
 
-    /// Asks for a report; what was asked before costs nothing.
+    /// Requests a report; repeated requests cost nothing.
     pub fn want(&mut self, id: &'static str) {
         let wake = &self.wake;
         let worker = self.slots.entry(id).or_insert_with(|| Worker::new(id, Arc::clone(wake)));
@@ -66,7 +66,7 @@ impl ReportJobs {
         }
     }
 
-    /// Takes in what has been computed; true where there was something.
+    /// Takes finished reports over; returns whether there were any.
     pub fn poll(&mut self) -> bool {
         let mut any = false;
         for worker in self.slots.values_mut() {
@@ -110,7 +110,7 @@ impl ReportSource for ReportJobs {
     }
 }
 
-/// Name of an analysis for people.
+/// Display name of an analysis.
 pub fn title_of(id: &str) -> &'static str {
     ANALYSES.iter().find(|entry| entry.id == id).map_or("Report", |entry| entry.title)
 }

@@ -1,4 +1,4 @@
-//! Traces that come with the app, to try it without one.
+//! Sample traces that ship with the app.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use crate::files::write_file;
 use crate::gui::settings::config_dir;
 
-/// A trace inside the program.
+/// A trace embedded in the program.
 pub struct SampleTrace {
-    /// What it shows.
+    /// Display name.
     pub title: &'static str,
     file: &'static str,
     bytes: &'static [u8],
 }
 
-/// All of them.
+/// All sample traces.
 pub const SAMPLES: &[SampleTrace] = &[
     SampleTrace {
         title: "Training on 8 × TPU v5e: collectives overlap with compute",
@@ -34,8 +34,7 @@ pub const SAMPLES: &[SampleTrace] = &[
 ];
 
 impl SampleTrace {
-    /// Writes it where it can be opened from, among what the app keeps for this user. The
-    /// error is a sentence.
+    /// Writes the trace to the user's data directory, so that it can be opened. The error is a sentence.
     pub fn unpack(&self) -> Result<PathBuf, String> {
         let own = config_dir().map_or_else(|| std::env::temp_dir().join("systole-samples"), |dir| dir.join("systole"));
         self.unpack_in(&own.join("samples"))

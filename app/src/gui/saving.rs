@@ -1,4 +1,4 @@
-//! Writing what the user wants to keep: asks where to, and writes there.
+//! Saving texts and pictures: asks for a file and writes it.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,10 +10,10 @@ use crate::gui::command::TextToSave;
 use crate::gui::jobs::{JobAnswer, WakeUi, Worker};
 use crate::gui::screenshot::write_png;
 
-/// Makes what is written, on a thread of its own; the error is a sentence.
+/// Produces the content on a separate thread; the error is a sentence.
 type ContentMaker = Box<dyn FnOnce() -> Result<Vec<u8>, String> + Send>;
 
-/// What is being saved.
+/// The current save operation.
 pub struct SaveJob {
     asked: u32,
     text: Worker<u32, ()>,
@@ -23,18 +23,18 @@ pub struct SaveJob {
 }
 
 impl SaveJob {
-    /// Nothing yet.
+    /// No save operation.
     pub fn new(wake: WakeUi) -> Self {
         let place = Worker::new("save dialog", Arc::clone(&wake));
         Self { asked: 0, text: Worker::new("save", wake), place, picture: None, outcome: Arc::default() }
     }
 
-    /// Asks where to, and writes a text there.
+    /// Asks for a file and writes a text there.
     pub fn text(&mut self, save: TextToSave) {
         self.file(save.name, Box::new(move || Ok(save.text.into_bytes())));
     }
 
-    /// Asks where to, and writes there what is made then.
+    /// Asks for a file, then produces the content and writes it.
     pub fn file(&mut self, name: String, make: ContentMaker) {
         self.asked += 1;
         self.text.ask(self.asked, move |_| match pick(&name) {
@@ -46,13 +46,13 @@ impl SaveJob {
         });
     }
 
-    /// Asks where to, and writes a picture of the window there.
+    /// Asks for a file and writes a picture of the window there.
     pub fn window(&mut self) {
         self.asked += 1;
         self.place.ask(self.asked, |_| Ok(pick("systole.png")));
     }
 
-    /// What has become of it, once.
+    /// The outcome of the operation, once.
     pub fn poll(&mut self) -> Option<Result<(), String>> {
         if self.place.poll()
             && let JobAnswer::Ready(Some(path)) = self.place.take()
@@ -67,7 +67,7 @@ impl SaveJob {
         self.outcome.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Takes the picture, where one is wanted.
+    /// Requests the screenshot from egui, if one is wanted.
     pub fn step(&mut self, ctx: &Context) {
         let Some(path) = self.picture.take() else { return };
         let (outcome, again) = (Arc::clone(&self.outcome), ctx.clone());

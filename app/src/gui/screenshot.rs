@@ -19,7 +19,7 @@ use crate::view::timeline::trace::OpenTrace;
 
 /// Frames to wait for before the picture: layout settles, fonts load.
 const FRAMES: u32 = 6;
-/// Frames after which a trace that does not settle is taken as it is.
+/// Number of frames after which the picture is taken even if the trace is still loading.
 const PATIENCE: u32 = 20_000;
 
 /// What picture to take.
@@ -43,7 +43,7 @@ pub struct Screenshot {
     pub search: Option<String>,
     /// Mark the range instead of showing it.
     pub mark: Option<(Picos, Picos)>,
-    /// Actions to do, by the names under which keys are kept.
+    /// Actions to perform, by their ids.
     pub actions: Vec<String>,
 }
 
@@ -77,7 +77,7 @@ pub struct ScreenshotArgs {
     /// Mark this part of the trace, in times as on its ruler
     #[arg(long, hide = true, value_name = "A..B", value_parser = range, allow_hyphen_values = true)]
     mark: Option<(Picos, Picos)>,
-    /// Do this, by the name under which its keys are kept
+    /// Perform this action, by its id
     #[arg(long = "do", hide = true, value_name = "ACTION")]
     actions: Vec<String>,
 }
@@ -102,10 +102,10 @@ fn range(text: &str) -> Result<(Picos, Picos), String> {
     Ok((parse(start)?, parse(end)?))
 }
 
-/// How it went: `None` while no picture was taken.
+/// The outcome; `None` while no picture was taken.
 pub type ScreenshotOutcome = Arc<Mutex<Option<Result<(), String>>>>;
 
-/// Waits for the right moment.
+/// Takes the picture when the window is ready.
 pub struct Photographer {
     shot: Screenshot,
     outcome: ScreenshotOutcome,
@@ -116,12 +116,12 @@ pub struct Photographer {
 }
 
 impl Photographer {
-    /// Will take `shot` and say in `outcome` how it went.
+    /// Takes `shot` and stores the outcome in `outcome`.
     pub fn new(shot: Screenshot, outcome: ScreenshotOutcome) -> Self {
         Self { shot, outcome, frames: 0, prepared: false, settled: 0, taken: false }
     }
 
-    /// One frame; returns what to change before the picture.
+    /// Handles one frame; returns the commands to apply before the picture is taken.
     pub fn step(&mut self, ctx: &Context, settled: bool, open: Option<(&OpenTrace, &ViewState)>) -> Vec<AppCommand> {
         self.frames += 1;
         if !self.taken {
@@ -199,7 +199,7 @@ impl Photographer {
     }
 }
 
-/// Whether the picture was taken; fine where none was asked for.
+/// The outcome; an error if no picture was taken although one was requested.
 pub fn result(outcome: &ScreenshotOutcome) -> anyhow::Result<()> {
     match outcome.lock().unwrap_or_else(PoisonError::into_inner).take() {
         Some(Err(error)) => Err(anyhow::anyhow!(error)),

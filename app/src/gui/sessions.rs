@@ -1,5 +1,5 @@
-//! Sessions: the view of a trace with its notes, kept under a name. A small file of
-//! JSON in the user's configuration directory, to be read, copied and sent.
+//! Sessions: the view of a trace with its notes, saved under a name as a small JSON file in the user's configuration
+//! directory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,23 +10,23 @@ use crate::files::write_file;
 use crate::view::compare::ViewLink;
 use crate::view::state::ViewState;
 
-/// Says what the file is, and changes when it does.
+/// Name and version of the file format.
 const SCHEMA: &str = "systole.session/1";
-/// Most sessions that are told apart by a number.
+/// Largest number appended to a name to make it unique.
 const NUMBERED: u32 = 1_000;
 
-/// What is kept.
+/// The content of a session file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SavedSession {
     schema: String,
-    /// What it is called: as its file.
+    /// Name of the session; the file has the same name.
     #[serde(skip)]
     pub name: String,
     /// The trace.
     pub trace: PathBuf,
-    /// What was seen of it.
+    /// The view.
     pub view: ViewState,
-    /// What it was compared with.
+    /// The second trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub second: Option<Box<SavedSecondTrace>>,
 }
@@ -36,7 +36,7 @@ pub struct SavedSession {
 pub struct SavedSecondTrace {
     /// The trace.
     pub trace: PathBuf,
-    /// What was seen of it.
+    /// The view.
     pub view: ViewState,
     /// How the views follow each other.
     pub link: ViewLink,
@@ -47,46 +47,45 @@ pub struct SavedSecondTrace {
     pub interleaved: bool,
 }
 
-/// Where sessions are kept.
+/// The directory of sessions.
 #[derive(Clone, Debug, Default)]
 pub struct SessionStore {
     folder: Option<PathBuf>,
-    /// Read when the app starts and after every change, not for every frame.
+    /// Names; read at start and after every change, not in every frame.
     names: Vec<String>,
-    /// What is open was opened or kept last under this name.
+    /// Name of the session that was opened or saved last.
     open: Option<String>,
 }
 
 impl SessionStore {
-    /// Those of the user.
+    /// The sessions of the user.
     pub fn of_user() -> Self {
         super::settings::config_dir()
             .map_or_else(Self::default, |dir| Self::in_folder(&dir.join("systole").join("sessions")))
     }
 
-    /// Those of a folder.
+    /// The sessions in a folder.
     pub fn in_folder(folder: &Path) -> Self {
         Self { folder: Some(folder.to_owned()), names: names_in(folder), open: None }
     }
 
-    /// Names of all, in alphabetical order.
+    /// All names, sorted.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// What is open was opened or kept last under this name.
+    /// Name of the session that was opened or saved last.
     pub fn open_name(&self) -> Option<&str> {
         self.open.as_deref()
     }
 
-    /// Something else is open now.
+    /// Sets the name of the open session.
     pub fn set_open(&mut self, name: Option<String>) {
         self.open = name;
     }
 
-    /// The name under which a view of `trace` can be kept without taking the place of
-    /// another: the same, or with a number. What was kept of that trace under a name that
-    /// was chosen is what changes.
+    /// A name under which a view of `trace` can be saved without overwriting another session: `name`, or `name` with a
+    /// number. A session of the same trace is overwritten if the user chose the name.
     pub fn free_name(&self, name: &str, trace: &Path, is_chosen: bool) -> String {
         let name = name.trim();
         let is_free = |name: &String| {
@@ -97,7 +96,7 @@ impl SessionStore {
         std::iter::once(name.to_owned()).chain(numbered).find(is_free).unwrap_or_else(|| name.to_owned())
     }
 
-    /// Keeps a view under a name, and goes on under it. The error is a sentence.
+    /// Saves a view under a name, which becomes the open session. The error is a sentence.
     pub fn save(
         &mut self,
         name: &str,
@@ -120,12 +119,12 @@ impl SessionStore {
             write_file(&file, &serde_json::to_vec_pretty(&saved)?)?;
             Ok(names_in(folder))
         };
-        self.names = write().map_err(|error| format!("cannot keep this session: {error}: {}", file.display()))?;
+        self.names = write().map_err(|error| format!("cannot save this session: {error}: {}", file.display()))?;
         self.open = Some(name.trim().to_owned());
         Ok(())
     }
 
-    /// Forgets a session for good. The error is a sentence.
+    /// Deletes a session. The error is a sentence.
     pub fn delete(&mut self, name: &str) -> Result<(), String> {
         let file = self.file(name)?;
         fs::remove_file(&file).map_err(|error| format!("cannot delete this session: {error}: {}", file.display()))?;
@@ -134,7 +133,7 @@ impl SessionStore {
         Ok(())
     }
 
-    /// Gives a session another name, which none has. The error is a sentence.
+    /// Renames a session; the new name must be free. The error is a sentence.
     pub fn rename(&mut self, from: &str, to: &str) -> Result<(), String> {
         let (old, new) = (self.file(from)?, self.file(to)?);
         if new.exists() {
@@ -148,12 +147,12 @@ impl SessionStore {
         Ok(())
     }
 
-    /// What is kept under a name. The error is a sentence.
+    /// Reads the session of this name. The error is a sentence.
     pub fn load(&self, name: &str) -> Result<SavedSession, String> {
         Self::read(&self.file(name)?)
     }
 
-    /// The session that a path or a name means, if any.
+    /// The session that a path or name refers to, if any.
     pub fn find(&self, path: &Path) -> Option<SavedSession> {
         if path.extension().is_some_and(|extension| extension == "json") && path.is_file() {
             return Self::read(path).ok();
@@ -165,11 +164,11 @@ impl SessionStore {
         // Sessions are small; another file of JSON need not be.
         let long = fs::metadata(file).is_ok_and(|data| data.len() > 8 << 20);
         if long {
-            return Err(format!("this is no session: {}", file.display()));
+            return Err(format!("this is not a session: {}", file.display()));
         }
         let text = fs::read(file).map_err(|error| format!("cannot read this session: {error}: {}", file.display()))?;
         let mut saved: SavedSession = serde_json::from_slice(&text)
-            .map_err(|error| format!("this is no session ({error}): {}", file.display()))?;
+            .map_err(|error| format!("this is not a session ({error}): {}", file.display()))?;
         if saved.schema == SCHEMA {
             saved.name = named(file);
             Ok(saved)
@@ -179,7 +178,7 @@ impl SessionStore {
     }
 
     fn file(&self, name: &str) -> Result<PathBuf, String> {
-        let folder = self.folder.as_ref().ok_or("there is no configuration directory to keep sessions in")?;
+        let folder = self.folder.as_ref().ok_or("there is no configuration directory to save sessions in")?;
         let name = name.trim();
         if name.chars().all(|c| c == '.') {
             return Err("a session needs a name".to_owned());
@@ -188,7 +187,7 @@ impl SessionStore {
     }
 }
 
-/// Names of the sessions in a folder, in alphabetical order.
+/// Names of the sessions in a folder, sorted.
 fn names_in(folder: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let mut names: Vec<String> = entries
@@ -206,8 +205,8 @@ fn whole(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
-/// A name as that of a file: what not every system allows there is `%` and its number, so
-/// that no two names are the same file.
+/// A name as a file name: characters that some systems forbid become `%` and their code, so that different names never
+/// share a file.
 fn escaped(name: &str) -> String {
     let is_safe = |at: usize, c: char| {
         !c.is_ascii() || c.is_ascii_alphanumeric() || "_-".contains(c) || (" .".contains(c) && at > 0)

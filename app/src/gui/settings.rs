@@ -1,9 +1,7 @@
-//! What the app remembers between two runs: recent files, theme, keys, as JSON in the
-//! user's configuration directory. Failing to read or write it is no error worth a word:
-//! the app works without. What cannot be understood is left alone, so that neither a slip
-//! of the pen nor another version of the app costs more than the entry itself; and only
-//! what changed is written, into what is in the file then and by one window at a time, so
-//! that two windows do not undo each other's changes.
+//! Persistent settings: recent files, theme, keys, as JSON in the user's configuration directory. The app works without
+//! the file, so failures to read or write it are not reported. Entries that cannot be parsed are left alone, so that a
+//! typo or another version of the app costs only that entry. Only changed entries are written, into the current content
+//! of the file and by one window at a time, so that two windows do not overwrite each other's changes.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -19,16 +17,16 @@ use crate::files::write_file;
 use crate::view::palette::Preset;
 use crate::view::time_format::TimeFormat;
 
-/// How many recent files are kept.
+/// Number of recent files.
 const RECENT: usize = 12;
-/// How often another window may be found writing; it takes a moment only.
+/// How often to retry while another window is writing.
 const LOCK_TRIES: usize = 100;
 
 /// Dark or light.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ThemeChoice {
-    /// As the system does.
+    /// Follows the system.
     System,
     /// Dark.
     #[default]
@@ -47,33 +45,33 @@ impl ThemeChoice {
     }
 }
 
-/// What is remembered.
+/// The settings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Settings {
     /// Files opened before, the latest first.
     pub recent: Vec<PathBuf>,
     /// Dark or light.
     pub theme: ThemeChoice,
-    /// The wheel zooms, and scrolls only with Ctrl; `None` while nobody has said so.
+    /// Whether the wheel zooms (and Ctrl and the wheel scroll); `None` until the user has chosen.
     pub wheel_zooms: Option<bool>,
     /// How times are written.
     pub times: TimeFormat,
     /// Which colours slices have.
     pub colors: Preset,
-    /// Keys of actions, in place of the usual ones.
+    /// Keys of actions that differ from the defaults.
     pub keys: BTreeMap<String, Vec<String>>,
-    /// Where it is kept; nowhere where `None`.
+    /// The file; `None` to store nothing.
     #[serde(skip)]
     file: Option<PathBuf>,
 }
 
 impl Settings {
-    /// What was remembered last time, or the defaults.
+    /// The stored settings, or the defaults.
     pub fn load() -> Self {
         config_dir().map_or_else(Self::default, |dir| Self::load_from(&dir.join("systole").join("gui.json")))
     }
 
-    /// What was remembered in a file, or the defaults.
+    /// The settings in a file, or the defaults.
     pub fn load_from(file: &Path) -> Self {
         let mut settings = Self { file: Some(file.to_owned()), ..Self::default() };
         let Some(mut stored) = stored(file) else { return settings };
@@ -98,12 +96,12 @@ impl Settings {
         });
     }
 
-    /// Takes a file off the recent ones.
+    /// Removes a file from the recent ones.
     pub fn forget(&mut self, path: &Path) {
         self.change_recent(|recent| recent.retain(|other| other != path));
     }
 
-    /// Changes the recent ones, among them what other windows have opened meanwhile.
+    /// Changes the recent files, starting from the stored list, because other windows may have changed it.
     fn change_recent(&mut self, change: impl FnOnce(&mut Vec<PathBuf>)) {
         let mut recent = std::mem::take(&mut self.recent);
         self.change(|stored| {
@@ -125,12 +123,12 @@ impl Settings {
         }
     }
 
-    /// Whether to ask what the wheel does: once, and only where the answer is remembered.
+    /// Whether to ask what the wheel should do: only once, and only if the answer can be stored.
     pub fn asks_for_wheel(&self) -> bool {
         self.wheel_zooms.is_none() && self.file.is_some()
     }
 
-    /// Chooses what the wheel does.
+    /// Sets whether the wheel zooms.
     pub fn set_wheel_zooms(&mut self, zooms: bool) {
         self.wheel_zooms = Some(zooms);
         self.save("wheel_zooms");
@@ -148,7 +146,7 @@ impl Settings {
         self.save("colors");
     }
 
-    /// Replaces the keys that replace the usual ones.
+    /// Sets the keys that differ from the defaults.
     pub fn set_keys(&mut self, keys: BTreeMap<String, Vec<String>>) {
         let before = std::mem::replace(&mut self.keys, keys);
         self.change(|stored| {
@@ -163,7 +161,7 @@ impl Settings {
         });
     }
 
-    /// Writes one entry; the others stay as they are in the file.
+    /// Writes one entry and leaves the others in the file unchanged.
     fn save(&self, entry: &str) {
         self.change(|stored| {
             if let Some(value) = self.entries().remove(entry) {
@@ -179,7 +177,7 @@ impl Settings {
         }
     }
 
-    /// Changes what the file says now, which another window may have written.
+    /// Changes the current content of the file, which another window may have written.
     fn change(&self, change: impl FnOnce(&mut Map<String, Value>)) {
         let Some(file) = &self.file else { return change(&mut Map::new()) };
         // See the module's comment for why failures are dropped here.
@@ -194,9 +192,8 @@ impl Settings {
     }
 }
 
-/// Keeps other windows from writing until it is dropped; it ends with the process at the
-/// latest. `None` where files cannot be locked, or somebody holds it for too long: a window
-/// must not stand still for what it remembers.
+/// Prevents other windows from writing until it is dropped. `None` if files cannot be locked or another window holds
+/// the lock for too long, because the UI must not block.
 fn locked(file: &Path) -> Option<File> {
     let lock = OpenOptions::new().create(true).append(true).open(file).ok()?;
     for _ in 0..LOCK_TRIES {
@@ -209,7 +206,7 @@ fn locked(file: &Path) -> Option<File> {
     None
 }
 
-/// Everything in the file; `None` where there is none or it is damaged.
+/// The content of the file; `None` if it is missing or damaged.
 fn stored(file: &Path) -> Option<Map<String, Value>> {
     let bytes = fs::read(file).ok()?;
     let stored = serde_json::from_slice(&bytes).ok();
@@ -220,7 +217,7 @@ fn stored(file: &Path) -> Option<Map<String, Value>> {
     stored
 }
 
-/// An entry, if it is what it should be.
+/// An entry, if it is valid.
 fn taken<T: DeserializeOwned>(stored: &mut Map<String, Value>, name: &str) -> Option<T> {
     serde_json::from_value(stored.remove(name)?).ok()
 }

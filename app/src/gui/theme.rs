@@ -1,4 +1,4 @@
-//! The palette as egui wants it, and its widgets in these colours.
+//! The palette as egui colours, and the style of egui's widgets.
 
 use std::cell::Cell;
 use std::sync::LazyLock;
@@ -21,18 +21,18 @@ thread_local! {
     static PRESET: Cell<Preset> = const { Cell::new(Preset::Systole) };
 }
 
-/// Slices have these colours from now on. As with times, the window has one choice; who
-/// draws need not be told.
+/// Sets the colour preset of slices. The window has one preset, stored per thread, so that it need not be passed to
+/// everything that draws.
 pub fn paint_in(preset: Preset) {
     PRESET.set(preset);
 }
 
-/// The dark or the light one, with the colours of slices that are chosen.
+/// The dark or light theme with the chosen preset.
 pub fn theme_of(dark: bool) -> &'static Theme {
     theme_in(dark, PRESET.get())
 }
 
-/// The dark or the light one, with slices of a preset.
+/// The dark or light theme with a given preset.
 pub fn theme_in(dark: bool, preset: Preset) -> &'static Theme {
     static ALL: LazyLock<Vec<[Theme; 2]>> = LazyLock::new(|| {
         Preset::all().map(|(preset, _)| [false, true].map(|dark| Palette::of(dark, preset).map(color32))).collect()
@@ -41,7 +41,7 @@ pub fn theme_in(dark: bool, preset: Preset) -> &'static Theme {
 }
 
 impl Theme {
-    /// The one that is in use.
+    /// The current theme.
     pub fn current(ui: &egui::Ui) -> &'static Self {
         theme_of(ui.visuals().dark_mode)
     }
@@ -57,7 +57,7 @@ pub fn small_font() -> FontId {
     FontId::new(11.5, FontFamily::Proportional)
 }
 
-/// Makes egui's own widgets look the part, in both themes.
+/// Styles egui's widgets, in both themes.
 pub fn install(ctx: &egui::Context) {
     ctx.set_fonts(fonts());
     for dark in [true, false] {
@@ -66,8 +66,8 @@ pub fn install(ctx: &egui::Context) {
     }
 }
 
-/// The fonts of egui. Reports contain arrows and blocks, which only the one of equal widths has; a system without
-/// fonts of its own would draw boxes for them.
+/// The fonts of egui. Reports contain arrows and block characters, which only the monospace font has; without fallback
+/// fonts a system would draw boxes.
 fn fonts() -> FontDefinitions {
     let mut fonts = FontDefinitions::default();
     let monospace = fonts.families.get(&FontFamily::Monospace).cloned().unwrap_or_default();

@@ -1,7 +1,5 @@
-//! Times as the user wants them written, wherever the window writes one. Sentences of
-//! reports keep four digits: they are the same as on the command line. The window has one
-//! format; who draws need not be told, so it is known to the thread that draws, set anew
-//! for every frame.
+//! Times in the format that the user chose. Sentences of reports keep four digits, as on the command line. The format
+//! is stored per thread and set for every frame, so that it need not be passed to everything that draws.
 
 use std::cell::Cell;
 
@@ -14,22 +12,22 @@ thread_local! {
     static FORMAT: Cell<TimeFormat> = const { Cell::new(TimeFormat::Digits) };
 }
 
-/// Writes times so from now on.
+/// Sets the format of times.
 pub fn write_as(format: TimeFormat) {
     FORMAT.set(format);
 }
 
-/// How times are written.
+/// The format of times.
 pub fn format() -> TimeFormat {
     FORMAT.get()
 }
 
-/// A time for people.
+/// A time as text.
 pub fn time(time: Picos) -> String {
     format().text(time)
 }
 
-/// What the longest times of a column take more than one of four digits, in points.
+/// Additional width, in points, of the longest times of a column, compared with four digits.
 pub fn more_room() -> f32 {
     match format() {
         TimeFormat::Digits => 0.0,
@@ -39,7 +37,7 @@ pub fn more_room() -> f32 {
     }
 }
 
-/// By how much a time changed, in picoseconds, with its sign; and its share.
+/// A change in picoseconds, with its sign and percentage.
 pub fn change(ps: f64, percent: Option<f64>) -> String {
     change_text(format(), ps, percent)
 }

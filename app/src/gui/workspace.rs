@@ -1,5 +1,4 @@
-//! One open trace in the window: its state, its timeline, its panels, and the
-//! work that goes on for them in the background.
+//! One open trace in the window: its state, timeline, panels and background jobs.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -37,7 +36,7 @@ use crate::view::viewport::Viewport;
 
 /// What the panels show of a comparison with another trace.
 pub struct Companion<'a> {
-    /// Draws its tab.
+    /// Draws the comparison tab.
     pub tab: DrawTab<'a>,
     /// A sentence about the selected op.
     pub about: Option<String>,
@@ -47,12 +46,12 @@ pub struct Companion<'a> {
 pub struct Workspace {
     /// The trace.
     pub trace: OpenTrace,
-    /// What is seen of it.
+    /// The state of the view.
     pub state: ViewState,
     timeline: Timeline,
-    /// About the whole trace.
+    /// Reports about the whole trace.
     reports: ReportJobs,
-    /// About the part of it that is chosen.
+    /// Reports about the selected scope.
     scoped: ReportJobs,
     args: Worker<SliceId, Vec<Arg>>,
     search: Worker<SearchFor, Arc<SearchResults>>,
@@ -60,7 +59,7 @@ pub struct Workspace {
     list: ResultList,
     area: Worker<MarkedArea, AreaSummary>,
     durations: Worker<LabelId, Histogram>,
-    /// Finds out what the first click on a name would wait for.
+    /// Precomputes the longest slice of each name, which the first click on a name needs.
     _longest: Worker<(), ()>,
     choice: area_panel::AreaPanelState,
     memory: PanelState,
@@ -72,7 +71,7 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// A fresh view of `trace`.
+    /// A new view of `trace`.
     pub fn new(trace: OpenTrace, wake: &WakeUi) -> Self {
         let state = ViewState::new(&trace.model);
         let (mut longest, own) = (Worker::new("longest slices", Arc::clone(wake)), trace.clone());
@@ -103,7 +102,7 @@ impl Workspace {
         }
     }
 
-    /// Changes what is seen.
+    /// Changes the view.
     pub fn apply(&mut self, command: &ViewCommand) {
         if let ViewCommand::Search(text) = command
             && self.typed.trim() != text
@@ -122,7 +121,7 @@ impl Workspace {
         }
     }
 
-    /// Takes in what has been computed.
+    /// Takes finished results over.
     pub fn poll_jobs(&mut self) {
         if self.reports.poll() {
             if self.bands.is_none() {
@@ -142,7 +141,7 @@ impl Workspace {
         self.durations.poll();
     }
 
-    /// Asks for what the state needs; what has been asked before costs nothing.
+    /// Starts the jobs that the state needs; jobs already started cost nothing.
     pub fn ask_jobs(&mut self) {
         if self.state.shows(Panel::Reports) {
             let tabs = [Some(self.state.tab.as_str()), self.state.tab_below()];
@@ -192,7 +191,7 @@ impl Workspace {
         self.ask_order();
     }
 
-    /// What was found is put in order where it is listed.
+    /// Sorts the search results if they are listed.
     fn ask_order(&mut self) {
         let listed = self.state.shows_tab(FOUND) && self.state.is_searching();
         match self.search.memo() {
@@ -333,17 +332,17 @@ impl Workspace {
         self.timeline.hovered()
     }
 
-    /// The track below the pointer, or whose name is.
+    /// The track whose row or name is below the pointer.
     pub fn hovered_track(&self) -> Option<TrackId> {
         self.timeline.hovered_track()
     }
 
-    /// Whether one of its rows lies so far below the top of its tracks.
+    /// Whether one of its rows is at this height below the top of its tracks.
     pub fn has_row_at(&self, y: f32) -> bool {
         self.timeline.drawn().row_at(y).is_some()
     }
 
-    /// The times that were drawn last.
+    /// The visible times in the last frame.
     pub fn shown_time(&self) -> Viewport {
         self.timeline.shown().unwrap_or(self.state.place.time)
     }
@@ -353,7 +352,7 @@ impl Workspace {
         self.state.place.selection.map(|slice| self.trace.model.slice(slice).name().to_owned())
     }
 
-    /// There is no trace to compare with any more.
+    /// Called when there is no second trace any more.
     pub fn alone(&mut self) {
         self.state.leave_comparison();
         if self.state.color_by == ColorBy::Change {

@@ -1,4 +1,4 @@
-//! Two runs side by side, in every format.
+//! A comparison of two runs, in every format.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -16,25 +16,25 @@ use crate::render::verdict_md::VerdictParts;
 use crate::render::words::capitalised;
 use crate::render::{NamedTable, TextLayout, gates, markdown, verdict_md};
 
-/// Fields may be added under the same number, never changed or removed.
+/// Fields may be added to this version, but never changed or removed.
 pub const SCHEMA: &str = "systole.comparison/2";
 
-/// Two sides, what became of it, and what gates say of the second.
+/// Everything to show about a comparison.
 #[derive(Clone, Copy)]
 pub struct ComparedRuns<'a> {
-    /// Runs of the first side.
+    /// Runs of the base.
     pub base: &'a [Summary],
-    /// Of the second.
+    /// Runs of the candidate.
     pub cand: &'a [Summary],
-    /// Side by side.
+    /// The comparison.
     pub comparison: &'a Comparison,
-    /// Where some are set.
+    /// The gates, if any.
     pub gates: Option<&'a GatesReport>,
-    /// The second side as the user names it.
+    /// The candidate as named by the user.
     pub trace: &'a Path,
 }
 
-/// For a terminal.
+/// As text for a terminal.
 pub fn text(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
     let comparison = compared.comparison;
     let mut text = String::new();
@@ -53,9 +53,9 @@ pub fn text(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
     text
 }
 
-/// In sentences: as a table they would have to be cut.
+/// Differences as sentences; in a table they would be truncated.
 fn differences(comparison: &Comparison, layout: &TextLayout) -> String {
-    let mut text = format!("{}\n", layout.style.bold("What the runs differ in"));
+    let mut text = format!("{}\n", layout.style.bold("Differences between the runs"));
     for (name, side) in [("base", &comparison.base), ("cand", &comparison.cand)] {
         let steps = if side.steps == 1 { "step" } else { "steps" };
         let line = format!("{name}: {}, {} steady {steps}", side.runs.join(", "), side.steps);
@@ -73,12 +73,12 @@ fn differences(comparison: &Comparison, layout: &TextLayout) -> String {
         text.push_str(&layout.lines(4, found.why, |line| layout.style.dim(line)));
     }
     if comparison.differences.is_empty() {
-        text.push_str("  nothing: devices, programs, shapes, steps and formats agree\n");
+        text.push_str("  none: devices, programs, shapes, steps and formats agree\n");
     }
     text
 }
 
-/// For pull requests.
+/// As Markdown for pull requests.
 pub fn markdown(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
     let mut text = "# Comparison\n\n".to_owned();
     if let Some(gates) = compared.gates {
@@ -91,41 +91,41 @@ pub fn markdown(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
     text
 }
 
-/// For the summary of a step of CI: what fits there.
+/// As Markdown for the step summary of CI, shortened to its size limit.
 pub fn verdict(compared: &ComparedRuns<'_>) -> String {
     let Some(run) = compared.cand.first() else { return String::new() };
     let (gates, comparison) = (compared.gates, Some(compared.comparison));
     verdict_md::verdict(&VerdictParts { run, gates, comparison, hints: None }, markdown::MOST_BYTES)
 }
 
-/// All tables, for spreadsheets.
+/// All tables, for CSV.
 pub fn tables(compared: &ComparedRuns<'_>) -> Vec<NamedTable> {
     let compare = compared.comparison.tables().into_iter().map(|table| NamedTable { report: "compare", table });
     let gates = compared.gates.iter().flat_map(|gates| gates.tables());
     compare.chain(gates.map(|table| NamedTable { report: "gates", table })).collect()
 }
 
-/// Two runs side by side. A number's name ends in its unit, or the number stands beside a field `unit`; numbers
-/// without unit are counts and ratios.
+/// A comparison of two runs. The name of a number ends with its unit, or a field `unit` stands beside it; numbers
+/// without a unit are counts and ratios.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "ComparisonDocument")]
 struct WrittenComparison<'a> {
     /// Name and number of this format.
     schema: &'static str,
-    /// What wrote it.
+    /// The program that wrote it.
     tool: ToolVersion,
     #[serde(flatten)]
     comparison: &'a Comparison,
-    /// What gates say, where there are some.
+    /// The result of the gates, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     gates: Option<&'a GatesReport>,
-    /// Some lists are shorter than they were: `--top` says how long they may be.
+    /// Whether lists were truncated; `--top` sets their maximum length.
     truncated: bool,
-    /// Which, and how long they were.
+    /// The truncated lists with their original lengths.
     truncated_lists: Vec<TruncatedList>,
 }
 
-/// For programs; lists have at most `top` entries, all where it is 0.
+/// As JSON; lists have at most `top` entries, or all if it is 0.
 pub fn json(compared: &ComparedRuns<'_>, top: usize) -> serde_json::Result<String> {
     let &ComparedRuns { comparison, gates, .. } = compared;
     let truncated_lists = Vec::new();
@@ -144,7 +144,7 @@ pub fn json(compared: &ComparedRuns<'_>, top: usize) -> serde_json::Result<Strin
     end(before.to_owned(), &cuts, after)
 }
 
-/// The JSON Schema of [`json`], from the types that are written.
+/// The JSON Schema of [`json`], generated from the types.
 pub fn schema() -> serde_json::Result<String> {
     let mut whole = generator().into_root_schema_for::<WrittenComparison<'_>>().to_value();
     whole["$id"] = "urn:systole:comparison/2".into();

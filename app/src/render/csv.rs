@@ -1,5 +1,5 @@
-//! Tables as comma-separated values (RFC 4180), exact and unscaled, units in the
-//! column names. A file is one table: that is what programs read.
+//! Tables as comma-separated values (RFC 4180): exact and unscaled, with units in the column names. A file contains one
+//! table, as most programs expect.
 
 use ::csv::WriterBuilder;
 use analysis::{Cell, Column, Provenance, Table, Tabular as _, Unit};
@@ -45,23 +45,23 @@ pub fn tables(document: &Document) -> Vec<NamedTable> {
     found
 }
 
-/// Says in every row that nothing was measured.
+/// Adds a column that says in every row that times were not measured.
 fn add_badge(table: &mut Table, badge: &str) {
     let (id, title) = ("times_from", "Times from");
     table.columns.push(Column { id, title, unit: Unit::None, provenance: Provenance::Derived });
     table.rows.iter_mut().for_each(|row| row.push(Cell::text(badge)));
 }
 
-/// The tables that are called so, by their own name or with that of their report; all where none is asked for.
+/// The tables with this name, alone or with the name of the report; all if there is no name.
 pub fn chosen<'a>(tables: &'a [NamedTable], wanted: Option<&str>) -> Result<Vec<&'a NamedTable>, String> {
     let found: Vec<_> = tables.iter().filter(|one| wanted.is_none_or(|wanted| one.is_called(wanted))).collect();
     match wanted {
-        Some(wanted) if found.is_empty() => Err(format!("no table is called {wanted:?}; {}", there_are(tables))),
+        Some(wanted) if found.is_empty() => Err(format!("there is no table {wanted:?}; {}", there_are(tables))),
         _ => Ok(found),
     }
 }
 
-/// The one table that CSV can hold.
+/// The one table for a CSV file.
 pub fn one<'a>(tables: &'a [NamedTable], wanted: Option<&str>) -> Result<&'a NamedTable, String> {
     match chosen(tables, wanted)?[..] {
         [only] => Ok(only),
@@ -78,7 +78,7 @@ fn there_are(tables: &[NamedTable]) -> String {
     format!("there are {}", names.join(", "))
 }
 
-/// One table, at most `rows` rows of it; all where that is 0.
+/// One table with at most `rows` rows, or all if that is 0.
 ///
 /// # Panics
 ///

@@ -1,5 +1,4 @@
-//! Everything that is known about one run of the program, before it is written
-//! in some format.
+//! Everything about one run, before it is rendered in a format.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -14,14 +13,14 @@ use sha2::{Digest as _, Sha256};
 
 use crate::session::Session;
 
-/// Which text a document becomes; the other formats always hold everything.
+/// What the text format shows; other formats contain everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DocumentView {
     /// One screen.
     Summary,
     /// Every table of every section.
     Tables,
-    /// Health, import log, memory.
+    /// Data quality, import log, memory.
     Doctor,
 }
 
@@ -29,33 +28,33 @@ pub enum DocumentView {
 pub struct Document {
     /// The trace.
     pub session: Session,
-    /// Which part of it.
+    /// The scope of the reports.
     pub scope: Scope,
-    /// What its text shows.
+    /// What the text format shows.
     pub view: DocumentView,
-    /// Its gates, where they are asked for.
+    /// The gates, if requested.
     pub gated: Option<GatedDocument>,
     entries: Vec<&'static AnalysisEntry>,
     sections: OnceLock<Vec<ReportSection>>,
 }
 
-/// A run that was judged.
+/// The gates of a run.
 pub struct GatedDocument {
-    /// There are gates, rather than only a format that could show some.
+    /// Whether gates are set; false if only a format requires this section.
     pub are_set: bool,
-    /// What gates say.
+    /// The result of the gates.
     pub report: GatesReport,
-    /// What they looked at.
+    /// The judged run.
     pub run: Summary,
-    /// Beside the baseline.
+    /// The comparison with the baseline.
     pub comparison: Option<Comparison>,
 }
 
-/// One report, or why there is none.
+/// A report, or the reason why there is none.
 pub struct ReportSection {
     /// Id of the analysis.
     pub id: &'static str,
-    /// Name for people.
+    /// Display name.
     pub title: &'static str,
     /// The report.
     pub result: Result<Arc<dyn Report>, AnalysisError>,
@@ -66,16 +65,16 @@ pub struct ReportSection {
 pub struct InputFile {
     /// Name without directories.
     pub name: String,
-    /// As it was opened, with directories.
+    /// Path as it was opened.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// What it was read as.
+    /// The detected format.
     pub format: &'static str,
-    /// Who wrote it, where known.
+    /// The host that wrote it, if known.
     pub host: Option<String>,
-    /// On disk.
+    /// Size on disk.
     pub bytes: u64,
-    /// Of the bytes on disk; `None` where the file can no longer be read.
+    /// Hash of the file; `None` if it cannot be read any more.
     pub sha256: Option<String>,
     /// Facts that this format does not record.
     pub cannot_know: Vec<&'static str>,
@@ -88,13 +87,13 @@ impl Document {
         Self { session: session.clone(), scope, view, gated: None, entries, sections: OnceLock::new() }
     }
 
-    /// A document of one report that is in no list.
+    /// A document of one report that is not in the list of analyses.
     pub fn of(session: &Session, scope: Scope, section: ReportSection) -> Self {
         let sections = OnceLock::from(vec![section]);
         Self { session: session.clone(), scope, view: DocumentView::Tables, gated: None, entries: Vec::new(), sections }
     }
 
-    /// The reports. Computed when first asked for: a screen needs only some of them.
+    /// The reports; computed on first use, because a screen needs only some of them.
     pub fn sections(&self) -> &[ReportSection] {
         self.sections.get_or_init(|| {
             let results = self.session.context(self.scope).reports_of(&self.entries);
@@ -115,8 +114,8 @@ impl Document {
         asked.iter().find_map(|section| section.result.as_ref().err().map(|why| format!("{}: {why}", section.id)))
     }
 
-    /// What a file is called at the head of a report: with its path where the user named a
-    /// directory or a pattern, which does not say which run was read.
+    /// Name of a file in the header: with its path if the user named a directory or pattern, because that does not show
+    /// which run was read.
     pub fn name_of(&self, source: &trace_model::Source) -> String {
         let named = |path: &Path| self.session.path().is_none_or(|asked| asked == path);
         match &source.path {
@@ -165,7 +164,7 @@ fn fingerprint(path: &Path) -> io::Result<String> {
     Ok(hex(hash))
 }
 
-/// A finished hash in hexadecimal digits.
+/// A hash in hexadecimal digits.
 pub fn hex(hash: Sha256) -> String {
     let mut text = String::new();
     for byte in hash.finalize() {
@@ -174,7 +173,7 @@ pub fn hex(hash: Sha256) -> String {
     text
 }
 
-/// A scope in words.
+/// A scope as text.
 pub fn scope_in_words(scope: Scope) -> String {
     match scope {
         Scope::WholeTrace => "whole trace".to_owned(),

@@ -1,4 +1,4 @@
-//! Gates at the top of a screen: what failed first.
+//! Gates at the top of a screen, failed ones first.
 
 use analysis::compare::Comparison;
 use analysis::gates::{Gate, GateLevel, GatesReport, Status};
@@ -6,7 +6,7 @@ use analysis::gates::{Gate, GateLevel, GatesReport, Status};
 use crate::render::TextLayout;
 use crate::render::words::capitalised;
 
-/// Column in which messages begin.
+/// Column where messages begin.
 const INDENT: usize = 16;
 
 /// The verdict, each gate, and what changed.

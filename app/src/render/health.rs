@@ -1,5 +1,4 @@
-//! The screen that `doctor` prints: findings in sentences, the import log, clocks,
-//! memory, and facts that the format does not record.
+//! The screen of `doctor`: findings, import log, clocks, memory, and facts that the format does not record.
 
 use std::fmt::Write as _;
 
@@ -13,11 +12,11 @@ use crate::render::layout::padded;
 use crate::render::table::{shortened, table};
 use crate::render::{AnsiStyle, Document, TextLayout};
 
-/// Column in which sentences begin.
+/// Column where sentences begin.
 const INDENT: usize = 10;
-/// Column in which names of facts begin.
+/// Column where names of facts begin.
 const FACT: usize = 4;
-/// Letters of the name of a fact.
+/// Width of the name of a fact.
 const NAME: usize = 40;
 
 /// The screen, without the header.
@@ -65,7 +64,7 @@ fn import_log(document: &Document, layout: &TextLayout) -> String {
     let mut text = format!("{}\n", layout.style.bold("Import log"));
     let counts = document.session.model().import_log().counts();
     if counts.is_empty() {
-        text.push_str("  nothing lost, nothing mended\n");
+        text.push_str("  nothing lost, nothing repaired\n");
     }
     for issue in counts {
         let count = number::value(issue.count as f64, Unit::Count);
@@ -85,7 +84,7 @@ fn clocks(report: &DoctorReport, layout: &TextLayout) -> Option<String> {
     (!found.rows.is_empty()).then(|| table(&found, layout))
 }
 
-/// What files and devices say of themselves; nothing where they say nothing.
+/// Recorded facts of files and devices; nothing if there are none.
 fn facts(report: &DoctorReport, layout: &TextLayout) -> Option<String> {
     let mut text = format!("{}\n", layout.style.bold("Facts"));
     for same in report.facts.chunk_by(|one, other| one.of_whom() == other.of_whom()) {

@@ -1,4 +1,4 @@
-//! Hints as cards: what is the matter, what it is worth, what to do.
+//! Hints as cards: the finding, the saving, the remedy.
 
 use analysis::hints::{Confidence, Hint, HintSeverity, HintsReport, SavingBy};
 use analysis::{Percent, counted};
@@ -11,15 +11,15 @@ use crate::render::words::sentence;
 
 /// Columns before the lines of a card.
 const INDENT: usize = 5;
-/// Of the step: less is not worth a card on the first screen.
+/// Minimum saving of a card on the first screen, as a percentage of the step.
 const LEAST_PERCENT: f64 = 0.5;
-/// Above the cards.
+/// Heading of the cards.
 const TITLE: &str = "What to do";
-/// Ops named on a card.
+/// Number of ops named on a card.
 const OPS_SHOWN: usize = 3;
 
-/// The hints of a first screen, at most so many, and how many more there are. What is to be known of the capture
-/// stands elsewhere on such a screen; what saves next to nothing is there only to answer the verdict.
+/// At most `most` hints for a first screen, and how many more there are. Leaves out findings about data quality, which
+/// such a screen shows elsewhere, and hints with tiny savings that only answer the verdict.
 pub(crate) fn first(report: &HintsReport, most: usize) -> (Vec<&Hint>, usize) {
     let hints = report.hints.iter().filter(|hint| hint.severity != HintSeverity::Health);
     let is_worth_a_card = |hint: &&Hint| hint.saving_percent.is_none_or(|percent| percent >= LEAST_PERCENT);
@@ -29,12 +29,12 @@ pub(crate) fn first(report: &HintsReport, most: usize) -> (Vec<&Hint>, usize) {
     (shown, more)
 }
 
-/// What savings are of: a step, or the window where there are no steps.
+/// The denominator of savings: a step, or the window without steps.
 fn unit(report: &HintsReport) -> &'static str {
     if report.of == "whole window" { "the window" } else { "a step" }
 }
 
-/// What the cure of a hint saves, with times written by `time`.
+/// The saving of a hint; `time` formats times.
 pub(crate) fn worth(hint: &Hint, report: &HintsReport, time: impl Fn(Picos) -> String) -> String {
     if hint.severity == HintSeverity::Health {
         return "about the capture".to_owned();
@@ -46,13 +46,13 @@ pub(crate) fn worth(hint: &Hint, report: &HintsReport, time: impl Fn(Picos) -> S
         }
         (Some(ps), None) => format!("saves at most {}", written(ps)),
         (None, _) => match hint.once_ps {
-            Some(once) => format!("saves {} once, nothing in a warm step", written(once)),
-            None => "saving not known".to_owned(),
+            Some(once) => format!("saves {} once, nothing per warm step", written(once)),
+            None => "saving unknown".to_owned(),
         },
     }
 }
 
-/// How sure a hint is, where it is not entirely.
+/// The confidence of a hint, unless it is high.
 pub(crate) fn doubt(hint: &Hint) -> Option<&'static str> {
     match hint.confidence {
         Confidence::Low => Some("low confidence"),
@@ -61,15 +61,14 @@ pub(crate) fn doubt(hint: &Hint) -> Option<&'static str> {
     }
 }
 
-/// The first cards in two lines each, and of the very first what was seen and what to do;
-/// nothing where there are none.
+/// The first cards in two lines each, the very first with its evidence and remedy; nothing without hints.
 pub fn short(report: &HintsReport, cards: usize, layout: &TextLayout) -> String {
     let (shown, more) = first(report, cards);
     if shown.is_empty() {
         return String::new();
     }
     let more = if more > 0 { format!(", {more} more: --only hints") } else { String::new() };
-    let note = format!("savings do not add up; why and how: systole explain ID{more}");
+    let note = format!("savings cannot be added up; explanation: systole explain ID{more}");
     let mut text = format!("{}  {}\n", layout.style.bold(TITLE), layout.style.dim(&note));
     if TITLE.len() + 2 + note.width() > layout.width {
         text = format!("{}\n", layout.style.bold(TITLE));
@@ -90,7 +89,7 @@ pub fn short(report: &HintsReport, cards: usize, layout: &TextLayout) -> String 
     text
 }
 
-/// Other rules about the same time, in full or by their names.
+/// Other rules about the same time, in full or by name.
 fn also(text: &mut String, hint: &Hint, in_full: bool, layout: &TextLayout) {
     for other in &hint.also {
         lines(text, "also  ", &format!("{} {}: the same time", other.id, other.title), layout);
@@ -101,12 +100,12 @@ fn also(text: &mut String, hint: &Hint, in_full: bool, layout: &TextLayout) {
     }
 }
 
-/// Every card in full, and why other rules are silent.
+/// Every card in full, and why other rules gave no hint.
 pub fn full(report: &HintsReport, layout: &TextLayout) -> String {
     let mut text = format!("{}\n", layout.style.bold(TITLE));
     if report.hints.is_empty() {
         let looked = counted(report.quiet.len(), "rule");
-        lines(&mut text, "", &format!("Nothing: {looked} looked and none found anything."), layout);
+        lines(&mut text, "", &format!("Nothing found by the {looked} that could be applied."), layout);
     }
     for hint in &report.hints {
         head(&mut text, hint, report, None, layout);
@@ -179,7 +178,7 @@ fn footer(report: &HintsReport, layout: &TextLayout) -> String {
             ids => format!(", {} not counted", ids.join(", ")),
         };
         let all = format!(
-            "All together save at most {} ({:.1}){rest}: played again at once, not added up.",
+            "All together save at most {} ({:.1}){rest}: from one replay with all changes, not a sum.",
             Picos::from_ps(ps),
             Percent(percent)
         );
@@ -195,7 +194,7 @@ fn footer(report: &HintsReport, layout: &TextLayout) -> String {
     if !report.cannot_tell.is_empty() {
         let ids: Vec<_> = report.cannot_tell.iter().map(|rule| rule.id).collect();
         let why = format!(
-            "{} cannot tell from this capture: {}. --format json says why.",
+            "{} could not be applied to this capture: {}. The reasons are in --format json.",
             counted(ids.len(), "rule"),
             ids.join(", ")
         );

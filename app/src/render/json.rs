@@ -1,4 +1,4 @@
-//! Documents as JSON: everything, exactly, and the same on every run.
+//! Documents as JSON: complete, exact and deterministic.
 
 use std::collections::BTreeMap;
 
@@ -14,45 +14,45 @@ use trace_model::{ImportLog, MemoryUse};
 
 use crate::render::{Document, InputFile};
 
-/// Fields may be added under the same number, never changed or removed.
+/// Fields may be added to this version, but never changed or removed.
 pub const SCHEMA: &str = "systole.report/2";
 
-/// What `systole analyze` found. A number's name ends in its unit (`_ps`, `_bytes`, `_percent`, `_per_second` …) or the
-/// number stands beside a field `unit`; numbers without unit are counts, ordinals and ratios. null is "cannot be known
-/// from this capture".
+/// The result of `systole analyze`. The name of a number ends with its unit (`_ps`, `_bytes`, `_percent`, `_per_second`
+/// …), or a field `unit` stands beside it; numbers without a unit are counts, ordinals and ratios. null means "not
+/// recorded in this capture".
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Report")]
 struct WrittenReport<'a> {
     /// Name and number of this format.
     schema: &'static str,
-    /// What wrote it.
+    /// The program that wrote it.
     tool: ToolVersion,
     /// The files that were read.
     input: Vec<InputFile>,
-    /// Which part of the trace the reports are about.
+    /// The scope of the reports.
     scope: Scope,
-    /// Under which assumptions.
+    /// The assumptions.
     options: &'a Options,
-    /// How large the trace is.
+    /// The size of the trace.
     trace: TraceSize,
-    /// What reading the files lost or mended.
+    /// What was lost or repaired on import.
     import: ImportFacts<'a>,
     /// The reports by the id of their analysis.
     reports: serde_json::Map<String, Value>,
-    /// What gates say, where there are some.
+    /// The result of the gates, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     gates: Option<&'a GatesReport>,
-    /// Beside the baseline, where there is one.
+    /// The comparison with the baseline, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Comparison>")]
     comparison: Option<()>,
-    /// Some lists are shorter than they were: `--top` says how long they may be.
+    /// Whether lists were truncated; `--top` sets their maximum length.
     truncated: bool,
-    /// Which, and how long they were.
+    /// The truncated lists with their original lengths.
     truncated_lists: Vec<TruncatedList>,
 }
 
-/// What wrote a document.
+/// The program that wrote a document.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ToolVersion {
     /// Name of the program.
@@ -66,10 +66,10 @@ impl ToolVersion {
     pub(super) const THIS: Self = Self { name: "systole", version: env!("CARGO_PKG_VERSION") };
 }
 
-/// How large a trace is.
+/// The size of a trace.
 #[derive(Serialize, JsonSchema)]
 struct TraceSize {
-    /// What made its times, where nothing was measured: `SIMULATED by ASTRA-sim`.
+    /// What produced its times, if they were not measured: `SIMULATED by ASTRA-sim`.
     badge: Option<String>,
     /// Slices of all tracks.
     slices: u64,
@@ -77,11 +77,11 @@ struct TraceSize {
     tracks: usize,
     /// From the first event to the end of the last.
     duration_ps: i64,
-    /// What it takes in memory.
+    /// Memory use of the model.
     memory: MemoryUse,
 }
 
-/// What reading files lost or mended.
+/// What was lost or repaired on import.
 #[derive(Serialize, JsonSchema)]
 struct ImportFacts<'a> {
     /// Events or files that were lost.
@@ -90,7 +90,7 @@ struct ImportFacts<'a> {
     issues: &'a ImportLog,
 }
 
-/// The JSON of a document; lists have at most `top` entries, all where it is 0.
+/// The JSON of a document; lists have at most `top` entries, or all if it is 0.
 pub fn document(document: &Document, top: usize) -> serde_json::Result<String> {
     let model = document.session.model();
     let gated = document.gated.as_ref().filter(|gated| gated.are_set);
@@ -150,18 +150,18 @@ fn inputs(document: &Document) -> Vec<InputFile> {
     })
 }
 
-/// What follows the name of the field that says whether lists were cut, where nothing is known of it yet.
+/// The placeholder after the name of the field `truncated`, written before it is known whether lists were truncated.
 pub(super) const FOLLOWING: &str = "false,\n  \"truncated_lists\": []";
 
-/// The text before and after the value of a field of the outermost object: names inside are indented further, and a
-/// text holds no line break.
+/// The text before and after the value of a top-level field: nested names are indented further, and a string contains
+/// no line break.
 pub(super) fn parted<'a>(text: &'a str, name: &str, value: &str) -> (&'a str, &'a str) {
     let before = format!("\n  \"{name}\": ");
     text.split_once(&format!("{before}{value}"))
         .map_or((text, ""), |(start, rest)| (text.get(..start.len() + before.len()).unwrap_or(text), rest))
 }
 
-/// Says which lists were cut, and ends a document.
+/// Fills in which lists were truncated and ends the document.
 pub(super) fn end(mut text: String, cuts: &[TruncatedList], after: &str) -> serde_json::Result<String> {
     text.push_str(if cuts.is_empty() { "false" } else { "true" });
     text.push_str(",\n  \"truncated_lists\": ");
@@ -192,7 +192,7 @@ fn sections(document: &Document, out: &mut JsonText) -> serde_json::Result<()> {
     Ok(())
 }
 
-/// The JSON Schema of [`document`], from the types that are written.
+/// The JSON Schema of [`document`], generated from the types.
 pub fn schema() -> serde_json::Result<String> {
     let mut generator = generator();
     let sections: serde_json::Map<String, Value> = ANALYSES
@@ -231,7 +231,7 @@ pub fn schema() -> serde_json::Result<String> {
     Ok(serde_json::to_string_pretty(&whole)? + "\n")
 }
 
-/// As types are written, not as they are read.
+/// A generator of schemas for serialization, not deserialization.
 pub(super) fn generator() -> SchemaGenerator {
     SchemaSettings::draft2020_12().for_serialize().into_generator()
 }

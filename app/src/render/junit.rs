@@ -1,8 +1,6 @@
-//! Gates as `JUnit` XML, which every CI shows: a suite for the run, a test case for each
-//! gate. Failed ones are failures (of level `warn`: passed, with a note), those that
-//! cannot tell are skipped. Properties hold the runs and the metrics. Elements and
-//! attributes are those that Jenkins' schema knows (`junit-10.xsd`): it has no count of
-//! skipped cases on `testsuites`.
+//! Gates as `JUnit` XML: a suite for the run, a test case for each gate. Failed gates are failures (at level `warn`:
+//! passed, with a note), inconclusive ones are skipped. Properties contain the runs and the metrics. Only elements and
+//! attributes of Jenkins' schema (`junit-10.xsd`) are used, which has no count of skipped cases on `testsuites`.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -50,7 +48,7 @@ fn case(xml: &mut String, gate: &Gate) {
     };
 }
 
-/// Medians of several runs are over all their steps, or over the runs.
+/// Properties of the suite. With several runs, medians are over all their steps, or over the runs.
 fn properties(runs: &[Summary], comparison: Option<&Comparison>) -> Vec<(String, String)> {
     let mut out = Vec::new();
     let Some(first) = runs.first() else { return out };
@@ -71,7 +69,7 @@ fn properties(runs: &[Summary], comparison: Option<&Comparison>) -> Vec<(String,
     out
 }
 
-/// Text in XML 1.0: markup escaped, characters that XML does not have replaced.
+/// Text for XML 1.0: markup is escaped, invalid characters are replaced.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -7,10 +7,10 @@ use unicode_width::UnicodeWidthStr as _;
 
 use crate::render::AnsiStyle;
 
-/// Narrower lines hold no word.
+/// Minimum width of wrapped lines.
 const MIN_LINE: usize = 8;
 
-/// How text is laid out.
+/// Limits and style of the output.
 #[derive(Clone, Copy, Debug)]
 pub struct TextLayout {
     /// Columns of the terminal.
@@ -40,13 +40,13 @@ impl TextLayout {
     }
 }
 
-/// With spaces behind it, as wide as `width` columns of a terminal.
+/// The text padded to `width` terminal columns.
 pub fn padded(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
 }
 
-/// Lines of at most `width` columns, broken at spaces and without control characters:
-/// names come from files, and must not steer a terminal. A word that is wider than that is broken, too.
+/// The text in lines of at most `width` columns, broken at spaces, without control characters, because names come from
+/// files. A longer word is broken too.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let is_between = |c: char| c.is_whitespace() || c.is_control();
@@ -69,7 +69,7 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Where to break a word that is wider than a line: behind a sign between parts, if there is one in its second half.
+/// Where to break a word that is wider than a line: after punctuation in its second half, if there is some.
 fn break_of(word: &str, width: usize) -> usize {
     let all = beginning(word, width);
     let sign = all.rfind(['/', '-', '_', '.', ',', '=', ':']).map(|at| at + 1);

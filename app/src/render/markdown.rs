@@ -6,13 +6,12 @@ use analysis::{Table, Unit};
 
 use crate::number;
 
-/// GitHub refuses step summaries above 1 MiB, and comments above 64 Ki characters:
-/// what fits the comment fits both.
+/// Limit of the text: GitHub rejects step summaries above 1 MiB and comments above 64 Ki characters.
 pub const MOST_BYTES: usize = 60_000;
 
-/// Adds parts with their titles as long as they fit; names those that do not.
+/// Adds sections with their titles while they fit, and names those that do not.
 pub fn within(text: &mut String, parts: impl Iterator<Item = (String, String)>, most: usize) {
-    /// For the names of what does not fit.
+    /// Room for the names of sections that do not fit.
     const ROOM: usize = 2_000;
     let mut left_out: Vec<String> = Vec::new();
     for (title, part) in parts {
@@ -60,7 +59,7 @@ pub fn markdown(table: &Table, top: usize) -> String {
     text
 }
 
-/// Text that stays text, and in one row. What stands between two backticks stays code.
+/// Escapes text for a table row. Text between two backticks stays code.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -75,8 +74,8 @@ pub fn escaped(text: &str) -> String {
     out
 }
 
-/// The first span of code: what is before it, its text, what comes after. A span is
-/// literal, so that nothing in it can be markup, except for `|`, which ends a cell of a table.
+/// The first code span: the text before it, its content, the text after it. Inside a span nothing is markup except `|`,
+/// which ends a table cell.
 fn code_span(text: &str) -> Option<(&str, &str, &str)> {
     let (before, rest) = text.split_once('`')?;
     let (code, after) = rest.split_once('`')?;
@@ -98,9 +97,9 @@ fn escape(out: &mut String, text: &str) {
     }
 }
 
-/// Cuts what does not fit, and says so.
+/// Truncates the text and says so.
 pub fn shorten(text: &mut String, most: usize) {
-    const END: &str = "\n\n*(cut here: more than fits)*\n";
+    const END: &str = "\n\n*(truncated)*\n";
     if text.len() > most {
         let mut end = most.saturating_sub(END.len());
         while !text.is_char_boundary(end) {
@@ -132,6 +131,6 @@ mod tests {
     fn a_verdict_fits_whatever_it_is_about() {
         let mut cut = "é".repeat(100_000);
         shorten(&mut cut, MOST_BYTES);
-        assert!(cut.len() <= MOST_BYTES && cut.ends_with("fits)*\n"));
+        assert!(cut.len() <= MOST_BYTES && cut.ends_with("(truncated)*\n"));
     }
 }

@@ -16,7 +16,7 @@ pub fn document(document: &Document, layout: &TextLayout) -> String {
     let mut text = format!("# {}\n\n{}\n\n", names.join(", "), scope_in_words(document.scope));
     let is_said = document.gated.as_ref().is_some_and(|gated| gated.are_set);
     if let Some(badge) = document.session.model().badge().filter(|_| !is_said) {
-        let _ = write!(text, "**{}: nothing here was measured**\n\n", escaped(&badge));
+        let _ = write!(text, "**{}: no time here was measured**\n\n", escaped(&badge));
     }
     if let Some(gated) = document.gated.as_ref().filter(|gated| gated.are_set) {
         let hints = document.session.report::<Hints>(document.scope).ok();

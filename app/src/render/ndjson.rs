@@ -1,4 +1,4 @@
-//! Tables as lines of JSON: one object a row, exact and unscaled, units in the names of fields.
+//! Tables as lines of JSON: one object per row, exact and unscaled, with units in the field names.
 
 use serde_json::{Map, Value, json};
 
@@ -6,8 +6,8 @@ use analysis::Cell;
 
 use crate::render::NamedTable;
 
-/// Every row of some tables with the names of its report and table, at most `rows` rows of each (all where that is 0);
-/// what is left out is counted in a line of its own. Reports without an answer are lines, too.
+/// Every row of the tables with the names of its report and table, at most `rows` rows of each (or all if that is 0); a
+/// separate line counts the rows left out. Reports without an answer also have a line.
 pub fn lines(tables: &[&NamedTable], not_applicable: &[(&str, String)], rows: usize) -> String {
     let mut text = String::new();
     let mut push = |line: Value| {
@@ -34,7 +34,7 @@ pub fn lines(tables: &[&NamedTable], not_applicable: &[(&str, String)], rows: us
     text
 }
 
-/// Missing is null.
+/// A cell as JSON; a missing one is null.
 fn value(cell: &Cell) -> Value {
     match cell {
         Cell::Missing => Value::Null,

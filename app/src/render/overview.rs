@@ -28,13 +28,13 @@ const UTILIZATION: [(&str, &str); 7] = [
     ("hbm_util_window_percent", "HBM, first op to last"),
     ("device_idle_percent", "Idle, first op to last"),
 ];
-/// Few captures have these: worth a place only where they are known.
+/// Metrics that few captures have; shown only if known.
 const OPTIONAL: [&str; 3] = ["mfu_steady_percent", "mxu_hw_percent", "hbm_util_steady_percent"];
 /// Metrics that only some screens have room for, by their own titles.
 const MORE: [&str; 2] = ["wait_percent", "window_of_capture_percent"];
 /// The metric that has the value of a target, and the target.
 const JUDGED: (&str, &str) = ("mxu_util_on_mxu_ops_percent", "mxu");
-/// The window of a device at the end of a title.
+/// Suffix of titles that name the window of a device.
 const OF_WINDOW: &str = ", first op to last";
 
 /// The first screen. Parts without a report are empty.
@@ -184,7 +184,7 @@ fn step(report: &StepsReport) -> Option<KeyFigure> {
     Some(KeyFigure::time("Step, median", time.median, counted(time.count, "step")))
 }
 
-/// The mean over devices of communication that nothing hides; `None` without communication.
+/// The mean over devices of exposed communication; `None` without communication.
 fn exposed(report: &OverlapReport) -> Option<KeyFigure> {
     let (all, exposed) = (report.summary.comm_mean_ps?, report.summary.exposed_mean_ps?);
     let of = format!("{} of communication on each device (mean)", Picos::from_ps(all));
@@ -206,7 +206,7 @@ impl DeviceBar {
     fn of(core: &CoreOps, load: Option<&DeviceLoad>) -> Self {
         let remark = load.and_then(|load| match (load.is_straggler, load.is_unused) {
             (true, _) => Some("straggler"),
-            (_, true) => Some("hardly used"),
+            (_, true) => Some("nearly unused"),
             _ => None,
         });
         let time = |group| if group == OpGroup::Idle { core.idle_ps } else { core.group_self(group).ps() };

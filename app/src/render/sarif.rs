@@ -1,8 +1,7 @@
 //! Hints and failed gates as SARIF 2.1.0, which code hosts show beside the source.
 //!
-//! A location is the line of source that the compiler recorded for the first op of a
-//! hint, where the working directory has such a file: paths are relative to it, as code
-//! hosts want them, and never absolute. Results without one are located at the trace.
+//! A location is the source line that the compiler recorded for the first op of a hint, if the working directory has
+//! that file; paths are relative to it, never absolute. Other results are located at the trace.
 
 use analysis::Percent;
 use std::collections::BTreeMap;
@@ -17,12 +16,12 @@ use serde_json::{Value, json};
 use crate::render::Document;
 use crate::render::comparison::ComparedRuns;
 
-/// The rule of ops in a comparison.
+/// The rule for slower ops in a comparison.
 const SLOWER: &str = "op-slower";
-/// GitHub keeps so many results of a run; what is left out is counted.
+/// GitHub's limit of results per run; the results left out are counted.
 const MOST_RESULTS: usize = 5_000;
 
-/// Of a document: its hints, and its gates where some are set.
+/// SARIF of a document: its hints, and its failed gates.
 pub fn of(document: &Document) -> serde_json::Result<String> {
     let hints = document.session.report::<Hints>(document.scope).ok();
     let gates = document.gated.as_ref().filter(|gated| gated.are_set).map(|gated| &gated.report);
@@ -37,18 +36,18 @@ pub fn of(document: &Document) -> serde_json::Result<String> {
     sarif(hints.as_deref(), gates, &runs, &trace_in(trace, below.as_deref()), below.as_deref())
 }
 
-/// Which runs the results are about, with their paths.
+/// The runs that the results are about, with their paths.
 #[derive(Default)]
 pub struct JudgedRuns {
-    /// What was judged.
+    /// The judged runs.
     pub run: Vec<String>,
-    /// Beside what.
+    /// The runs they are compared with.
     pub base: Vec<String>,
-    /// What made the times of what was judged, where nothing measured them.
+    /// What produced the times of the judged runs, if they were not measured.
     pub badge: Option<String>,
 }
 
-/// Of a comparison: failed gates where some are set, and ops that became slower.
+/// SARIF of a comparison: failed gates, and slower ops.
 pub fn of_comparison(compared: &ComparedRuns<'_>) -> serde_json::Result<String> {
     let below = std::env::current_dir().ok();
     let file = compared.cand.first().and_then(|run| run.inputs.first()?.path.as_deref());
@@ -65,7 +64,7 @@ pub fn of_comparison(compared: &ComparedRuns<'_>) -> serde_json::Result<String> 
     log(results, &JudgedRuns { run: cand.runs.clone(), base: base.runs.clone(), badge })
 }
 
-/// The JSON. `trace` is the file that results without a source are about.
+/// The SARIF document. `trace` is the location of results without a source.
 pub fn sarif(
     hints: Option<&HintsReport>,
     gates: Option<&GatesReport>,
@@ -111,7 +110,7 @@ fn log(mut results: Vec<Value>, runs: &JudgedRuns) -> serde_json::Result<String>
     Ok(serde_json::to_string_pretty(&log)? + "\n")
 }
 
-/// Rules that have results, in the order of their ids.
+/// The rules that have results, by id.
 fn rules_of(results: &[Value]) -> Vec<Value> {
     let ids: std::collections::BTreeSet<&str> = results.iter().filter_map(|result| result["ruleId"].as_str()).collect();
     let rule = |id: &str| {
@@ -120,7 +119,9 @@ fn rules_of(results: &[Value]) -> Vec<Value> {
             "regression" => {
                 ("A number is worse than the baseline's", "Regressions are set in systole.toml.".to_owned())
             }
-            SLOWER => ("An op became slower", "By more than noise, beside the baseline: systole compare.".to_owned()),
+            SLOWER => {
+                ("An op became slower", "By more than noise, compared with the baseline: systole compare.".to_owned())
+            }
             id => (
                 rules().iter().find(|rule| rule.id == id).map_or("A hint", |rule| rule.title),
                 format!("Why and how: systole explain {id}"),
@@ -164,7 +165,7 @@ fn hint_result(hint: &Hint, trace: &str, below: Option<&Path>) -> Value {
     })
 }
 
-/// An op of a comparison.
+/// A slower op of a comparison.
 fn op_result(op: &OpChange, trace: &str, below: Option<&Path>) -> Value {
     let percent = op
         .change
@@ -199,7 +200,7 @@ fn location(uri: &str, line: Option<u32>) -> Value {
     json!({ "physicalLocation": physical })
 }
 
-/// `a/model.py` and 12 of `a/model.py:12`; with a column, too.
+/// File and line of `a/model.py:12`, also with a column.
 fn file_and_line(source: &str) -> Option<(&str, u32)> {
     let (head, last) = source.rsplit_once(':')?;
     let last = last.parse::<u32>().ok()?;
@@ -209,8 +210,7 @@ fn file_and_line(source: &str) -> Option<(&str, u32)> {
     }
 }
 
-/// Text that stays text: braces would be placeholders and brackets links (SARIF 2.1.0,
-/// 3.11.5 and 3.11.6).
+/// Escapes a message: braces would be placeholders and brackets links (SARIF 2.1.0, 3.11.5 and 3.11.6).
 pub(super) fn message(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -223,7 +223,7 @@ pub(super) fn message(text: &str) -> String {
     out
 }
 
-/// The trace by its path below the working directory, else by its name alone.
+/// The trace as a path below the working directory, else its name.
 pub(super) fn trace_in(trace: &str, below: Option<&Path>) -> String {
     let path = Path::new(trace);
     let inside = below.and_then(|root| path.strip_prefix(root).ok()).unwrap_or(path);
@@ -232,11 +232,11 @@ pub(super) fn trace_in(trace: &str, below: Option<&Path>) -> String {
     shown.and_then(Path::to_str).filter(|path| !path.is_empty()).unwrap_or("trace").to_owned()
 }
 
-/// A longer path is none of a project.
+/// Longer paths are not looked up.
 const MOST_PARTS: usize = 64;
 
-/// Where the file of source lies below `root`: the program ran elsewhere, perhaps, so the
-/// longest end of its path that is there counts. Other files are none of the project.
+/// The path of a source file below `root`. The program may have run elsewhere, so the longest suffix of the recorded
+/// path that exists is used; other files are not part of the project.
 pub(super) fn source_in(file: &str, root: &Path) -> Option<String> {
     let mut parts: Vec<&OsStr> = Vec::new();
     for part in Path::new(file).components() {
@@ -258,7 +258,7 @@ pub(super) fn source_in(file: &str, root: &Path) -> Option<String> {
     })
 }
 
-/// A relative path as a URI reference: RFC 3986 allows few characters.
+/// A relative path as a URI reference (RFC 3986).
 pub(super) fn uri_of(path: &str) -> String {
     use std::fmt::Write as _;
     let mut uri = String::new();

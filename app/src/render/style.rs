@@ -1,4 +1,4 @@
-//! Colour on terminals. Colour never says anything that the text does not.
+//! Terminal colours. They never carry information that the text does not.
 
 /// Which escape codes to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,15 +16,15 @@ impl AnsiStyle {
     pub fn bold(self, text: &str) -> String {
         self.wrap("1", text)
     }
-    /// What is there for completeness.
+    /// Secondary text.
     pub fn dim(self, text: &str) -> String {
         self.wrap("2", text)
     }
-    /// Something is lost.
+    /// A loss or failure.
     pub fn bad(self, text: &str) -> String {
         self.wrap("31", text)
     }
-    /// Beware.
+    /// A warning.
     pub fn warn(self, text: &str) -> String {
         self.wrap("33", text)
     }

@@ -9,11 +9,11 @@ use unicode_width::UnicodeWidthStr as _;
 use crate::number;
 use crate::render::layout::{TextLayout, padded};
 
-/// Between columns.
+/// Space between columns.
 const GAP: usize = 2;
-/// Shorter texts say nothing.
+/// Minimum width of texts.
 const MIN_TEXT: usize = 16;
-/// The same where there is no room at all.
+/// Minimum width of texts if there is very little room.
 const LEAST_TEXT: usize = 6;
 /// A table, its notes below.
 pub fn table(table: &Table, layout: &TextLayout) -> String {
@@ -48,7 +48,7 @@ pub fn body(table: &Table, layout: &TextLayout) -> String {
         let _ = writeln!(text, "  {}", layout.style.dim(&format!("… {more}; --top 0 shows all")));
     }
     if !dropped.is_empty() {
-        let more = format!("columns that do not fit: {}; --format csv has all", dropped.join(", "));
+        let more = format!("columns that do not fit: {}; see --format csv", dropped.join(", "));
         text.push_str(&layout.lines(2, &more, |line| layout.style.dim(line)));
     }
     text
@@ -59,11 +59,11 @@ struct TextColumn {
     cells: Vec<String>,
     right: bool,
     width: usize,
-    /// Not narrower than this.
+    /// Minimum width.
     min: usize,
-    /// All rows shown are missing, empty or zero.
+    /// Whether all shown rows are missing, empty or zero.
     is_void: bool,
-    /// Number of the column in its table.
+    /// Index of the column in its table.
     place: usize,
 }
 
@@ -89,9 +89,8 @@ impl TextColumn {
     }
 }
 
-/// Drops columns until the rest fits with its texts shortened, those first that say
-/// nothing and then from the right; then shortens the widest texts. Returns the
-/// headings of what was dropped.
+/// Drops columns until the rest fits with shortened texts: first columns without content, then from the right. Then
+/// shortens the widest texts. Returns the headings of the dropped columns.
 fn fit(columns: &mut Vec<TextColumn>, width: usize) -> Vec<String> {
     let sum = |columns: &[TextColumn], of: fn(&TextColumn) -> usize| {
         columns.iter().map(|column| of(column) + GAP).sum::<usize>().saturating_sub(GAP)

@@ -43,7 +43,7 @@ fn header(document: &Document, layout: &TextLayout) -> String {
         let _ = writeln!(text, "… {} more files · {}", model.sources().len() - SHOWN, bytes(rest));
     }
     if let Some(badge) = model.badge() {
-        text.push_str(&layout.lines(0, &format!("{badge}: nothing here was measured"), |line| layout.style.bold(line)));
+        text.push_str(&layout.lines(0, &format!("{badge}: no time here was measured"), |line| layout.style.bold(line)));
     }
     let slices = number::counted(model.slice_count() as u64, "slice");
     let mut facts = vec![format!("{} captured", model.extent().dur()), slices];

@@ -1,5 +1,5 @@
-//! What a pull request shows of a run: the verdict first, gates, what changed, what to
-//! do, and how far to trust it; long parts folded.
+//! Summary of a run for a pull request: the verdict first, then gates, changes, hints and data quality; long parts are
+//! folded.
 
 use std::fmt::Write as _;
 
@@ -12,15 +12,15 @@ use trace_model::Picos;
 use crate::render::markdown::{escaped, markdown, shorten};
 use crate::render::words::capitalised;
 
-/// What there is to show.
+/// Content of the summary.
 pub struct VerdictParts<'a> {
-    /// The run.
+    /// The judged run.
     pub run: &'a Summary,
     /// Its gates.
     pub gates: Option<&'a GatesReport>,
-    /// Beside the baseline.
+    /// The comparison with the baseline.
     pub comparison: Option<&'a Comparison>,
-    /// What to do.
+    /// The hints.
     pub hints: Option<&'a HintsReport>,
 }
 
@@ -28,7 +28,7 @@ pub struct VerdictParts<'a> {
 pub fn verdict(parts: &VerdictParts<'_>, most: usize) -> String {
     let mut text = String::new();
     if let Some(badge) = parts.run.facts.badge() {
-        let _ = write!(text, "**{}: nothing here was measured**\n\n", escaped(&badge));
+        let _ = write!(text, "**{}: no time here was measured**\n\n", escaped(&badge));
     }
     if let Some(gates) = parts.gates {
         gates_table(&mut text, gates);
@@ -47,7 +47,7 @@ pub fn verdict(parts: &VerdictParts<'_>, most: usize) -> String {
             let title = escaped_html(&table.title);
             let folded = format!("<details><summary>{title}</summary>\n\n{body}\n</details>\n\n");
             if text.len() + folded.len() > most {
-                text.push_str("*More than fits here: the other tables are in the full report.*\n");
+                text.push_str("*Truncated: the other tables are in the full report.*\n");
                 break;
             }
             text.push_str(&folded);
@@ -57,7 +57,7 @@ pub fn verdict(parts: &VerdictParts<'_>, most: usize) -> String {
     text
 }
 
-/// Which run this is about, and beside which.
+/// The run, and what it is compared with.
 fn which_runs(text: &mut String, parts: &VerdictParts<'_>) {
     let _ = writeln!(text, "- Run: {}", code(&parts.run.title()));
     for base in parts.comparison.iter().flat_map(|comparison| &comparison.base.runs) {
@@ -66,12 +66,12 @@ fn which_runs(text: &mut String, parts: &VerdictParts<'_>) {
     text.push('\n');
 }
 
-/// As code, where it can be.
+/// The text as code, if possible.
 fn code(text: &str) -> String {
     if text.contains(['`', '\n', '\r', '|']) { escaped(text) } else { format!("`{text}`") }
 }
 
-/// The verdict, and a row for each gate.
+/// The verdict, and one row per gate.
 pub fn gates_table(text: &mut String, gates: &GatesReport) {
     let (failed, unclear) = (gates.failed().count(), gates.inconclusive().count());
     let word = match (failed, unclear) {
@@ -118,14 +118,14 @@ fn health(text: &mut String, run: &Summary) {
     if run.facts.health.is_empty() {
         return;
     }
-    text.push_str("**Beware**\n\n");
+    text.push_str("**Caution**\n\n");
     for fact in &run.facts.health {
         let _ = writeln!(text, "- {} ({})", escaped(&fact.message), escaped(&fact.id));
     }
     text.push('\n');
 }
 
-/// Text inside of an HTML element.
+/// Text escaped for HTML.
 fn escaped_html(text: &str) -> String {
     super::junit::escaped(text)
 }

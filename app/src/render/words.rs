@@ -1,6 +1,6 @@
 //! Sentences from the clauses of reports.
 
-/// With a capital and a full stop.
+/// The text with a capital first letter and a full stop.
 pub fn sentence(clause: &str) -> String {
     let mut letters = clause.chars();
     let first: String = letters.next().map(|first| first.to_uppercase().collect()).unwrap_or_default();

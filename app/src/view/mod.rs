@@ -1,6 +1,5 @@
-//! What is looked at of a trace, and what there is to draw of it: state, layout,
-//! colours. Knows neither widgets nor screens, so that the window and pictures made
-//! without one are the same, and every habit can be tested without either.
+//! The view of a trace and what to draw of it: state, layout, colours. Independent of widgets and screens, so that
+//! exported pictures match the window, and the behaviour can be tested without either.
 //!
 //! The modules build on each other from the bottom of this list to its top, never the other way:
 //!

@@ -1,9 +1,8 @@
-//! Every colour of the app, and nothing else that decides. Without widgets, so that
-//! pictures made without a window have the same.
+//! All colours of the app.
 //!
-//! Colours of slices are given in Oklch (lightness, chroma, hue): equal lightness
-//! there is equal lightness to the eye, so no category shouts by accident. Texts on
-//! slices are black or white, whichever contrasts more (tested).
+//! Independent of widgets, so that exported pictures have the same colours. Colours of slices are given in Oklch
+//! (lightness, chroma, hue), where equal lightness looks equally bright, so no category dominates. Text on slices is
+//! black or white, whichever contrasts more (tested).
 
 mod presets;
 
@@ -15,17 +14,17 @@ use analysis::OpGroup;
 pub use presets::Preset;
 use presets::WORK;
 
-/// How many colours names are spread over.
+/// Number of colours for names.
 pub const NAME_COLORS: usize = 24;
-/// How many colours a scale from bad to good has.
+/// Number of colours of the scale from bad to good.
 pub const SCALE_COLORS: usize = 10;
 
-/// A colour of the screen, opaque.
+/// An opaque sRGB colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rgb(pub [u8; 3]);
 
 impl Rgb {
-    /// So far on the way to another: 0 is here, 1 there.
+    /// Interpolates towards another colour: 0 is this one, 1 the other.
     #[must_use]
     pub fn towards(self, other: Self, share: f32) -> Self {
         let mix = |i: usize| {
@@ -44,43 +43,42 @@ impl fmt::Display for Rgb {
     }
 }
 
-/// Which colour a slice gets: an index into the theme's palette.
+/// The colour of a slice, as an index into the palette of the theme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColorKey(u8);
 
 impl ColorKey {
-    /// The colour of a collective that goes on beside other work.
+    /// Collectives in flight beside other work.
     pub const IN_FLIGHT: Self = Self((OpGroup::ALL.len() + NAME_COLORS + SCALE_COLORS) as u8);
-    /// The colour of compiling on the host.
+    /// Compilation on the host.
     pub const COMPILATION: Self = Self(Self::IN_FLIGHT.0 + 1);
 
-    /// The same for what is on a track of what goes on beside other work.
+    /// The variant for tracks with work in flight.
     #[must_use]
     pub fn beside_work(self) -> Self {
         if self == Self::of_group(OpGroup::Collective) { Self::IN_FLIGHT } else { self }
     }
 
-    /// The colour of a kind of work.
+    /// The colour of a category.
     pub fn of_group(group: OpGroup) -> Self {
         let index = OpGroup::ALL.iter().position(|&g| g == group).unwrap_or(0);
         Self(index as u8)
     }
 
-    /// The colour of a share of what is possible: 0 % to 100 %.
+    /// The colour of a utilization from 0 % to 100 %.
     pub fn of_share(percent: f64) -> Self {
         let step = (percent / 100.0 * SCALE_COLORS as f64).clamp(0.0, SCALE_COLORS as f64 - 1.0);
         Self((OpGroup::ALL.len() + NAME_COLORS + step as usize) as u8)
     }
 
-    /// The colour of a time that is `ratio` of what it was: orange for twice as long and
-    /// more, blue for half and less, paler between.
+    /// The colour of a time that changed by `ratio`: orange for twice as long or more, blue for half or less, paler
+    /// between.
     pub fn of_change(ratio: f64) -> Self {
         let doublings = if ratio > 0.0 { ratio.log2().clamp(-1.0, 1.0) } else { -1.0 };
         Self::of_share(50.0 - 50.0 * doublings)
     }
 
-    /// The colour of a name, whose trailing numbers do not count: `fusion.12` and
-    /// `fusion.99` look alike.
+    /// The colour of a name without its trailing number: `fusion.12` and `fusion.99` look alike.
     pub fn of_name(name: &str) -> Self {
         let stem =
             name.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '_' | '-' | '(' | ')' | ' '));
@@ -96,16 +94,16 @@ impl ColorKey {
     }
 }
 
-/// A fill and the text colour that reads on it.
+/// A fill colour and the text colour that contrasts with it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SliceColor<C> {
-    /// Of the box.
+    /// The box.
     pub fill: C,
-    /// Of the text in it.
+    /// The text in it.
     pub text: C,
 }
 
-/// One set of colours.
+/// A colour theme.
 #[derive(Clone, Debug)]
 pub struct Palette<C> {
     /// Behind the tracks.
@@ -116,7 +114,7 @@ pub struct Palette<C> {
     pub heading: C,
     /// Behind panels.
     pub panel: C,
-    /// Behind cards and fields on panels.
+    /// Behind cards and input fields on panels.
     pub raised: C,
     /// Between panels, around cards.
     pub edge: C,
@@ -124,29 +122,29 @@ pub struct Palette<C> {
     pub grid: C,
     /// Text.
     pub text: C,
-    /// Text that matters less.
+    /// Secondary text.
     pub text_weak: C,
     /// Headings and numbers.
     pub text_strong: C,
-    /// What can be pressed, what is going on.
+    /// Buttons and activity.
     pub accent: C,
     /// The selected slice.
     pub selection: C,
-    /// Beware.
+    /// Warnings.
     pub warning: C,
-    /// It went wrong.
+    /// Errors.
     pub error: C,
     /// Lines of counters and plots.
     pub counter: C,
-    /// Arrows that arrive.
+    /// Incoming flow arrows.
     pub flow_in: C,
-    /// Arrows that leave.
+    /// Outgoing flow arrows.
     pub flow_out: C,
     slices: Vec<SliceColor<C>>,
 }
 
 impl<C: Copy> Palette<C> {
-    /// The same in another type of colours.
+    /// The same palette with another colour type.
     pub fn map<D>(&self, to: impl Fn(C) -> D) -> Palette<D> {
         Palette {
             canvas: to(self.canvas),
@@ -175,19 +173,19 @@ impl<C: Copy> Palette<C> {
         self.slices[usize::from(key.0)]
     }
 
-    /// Colours of the kinds of work, without those that are none.
+    /// Colours of the categories that are work.
     pub fn work(&self) -> impl Iterator<Item = C> {
         WORK.into_iter().map(|group| self.group(group))
     }
 
-    /// Colour of a kind of work, for legends and bars.
+    /// Colour of a category, for legends and bars.
     pub fn group(&self, group: OpGroup) -> C {
         self.slice(ColorKey::of_group(group)).fill
     }
 }
 
 impl Palette<Rgb> {
-    /// The dark or the light one, with slices of a preset.
+    /// The dark or light theme, with the slice colours of a preset.
     pub fn of(dark: bool, preset: Preset) -> &'static Self {
         static ALL: LazyLock<Vec<[Palette<Rgb>; 2]>> = LazyLock::new(|| {
             Preset::all().map(|(preset, _)| [Palette::light(preset), Palette::dark(preset)]).collect()
@@ -244,9 +242,8 @@ impl Palette<Rgb> {
     }
 }
 
-/// Colours of all [`ColorKey`]s. On a light ground those of the kinds of work are lighter,
-/// but never so light that they vanish; names have little chroma in most presets, so that
-/// they stay behind them; `grays` are the lightness of what is no work.
+/// Colours of all [`ColorKey`]s. In the light theme, categories are lighter, but not too light to see. Names have
+/// little chroma in most presets, so that they stay in the background. `grays` are the lightness of what is not work.
 fn slices(preset: Preset, dark: bool, grays: [f32; 3]) -> Vec<SliceColor<Rgb>> {
     let row = preset.row();
     let lift = if dark { 0.0 } else { 0.08 };
@@ -302,7 +299,7 @@ pub fn contrast(a: Rgb, b: Rgb) -> f32 {
     (a.max(b) + 0.05) / (a.min(b) + 0.05)
 }
 
-/// Oklch to sRGB, clipped to what screens can show.
+/// Oklch to sRGB, clipped to the gamut.
 #[expect(clippy::many_single_char_names, reason = "the names of the colour spaces' axes")]
 fn oklch(lightness: f32, chroma: f32, hue_degrees: f32) -> Rgb {
     let (sin, cos) = hue_degrees.to_radians().sin_cos();

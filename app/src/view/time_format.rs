@@ -1,5 +1,4 @@
-//! How times are written: short, exact, or all in one unit. What is copied is exact
-//! whatever is shown.
+//! Formats of times: short, exact, or all in one unit. Copied values are always exact.
 
 use std::fmt::Write as _;
 
@@ -12,14 +11,14 @@ use crate::view::viewport::tick_label;
 /// Units, the largest first.
 const UNITS: [(i64, &str); 5] = [(PS_PER_S, "s"), (PS_PER_MS, "ms"), (PS_PER_US, "µs"), (PS_PER_NS, "ns"), (1, "ps")];
 
-/// A way to write times.
+/// A format of times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TimeFormat {
-    /// `1.235 ms`: four digits that count, in the unit that suits them.
+    /// `1.235 ms`: four significant digits in a suitable unit.
     #[default]
     Digits,
-    /// `1 ms 234 µs 567 ns`: to the picosecond.
+    /// `1 ms 234 µs 567 ns`: exact to the picosecond.
     Exact,
     /// `0.001234567 s`
     Seconds,
@@ -32,7 +31,7 @@ pub enum TimeFormat {
 }
 
 impl TimeFormat {
-    /// All, with a word for each.
+    /// All formats with their names.
     pub const ALL: [(Self, &'static str); 6] = [
         (Self::Digits, "four digits"),
         (Self::Exact, "exact"),
@@ -42,14 +41,14 @@ impl TimeFormat {
         (Self::Nanoseconds, "ns"),
     ];
 
-    /// The one after it.
+    /// The next format.
     #[must_use]
     pub fn next(self) -> Self {
         let at = Self::ALL.iter().position(|(format, _)| *format == self).unwrap_or(0);
         Self::ALL[(at + 1) % Self::ALL.len()].0
     }
 
-    /// A time for people.
+    /// A time as text.
     pub fn text(self, time: Picos) -> String {
         match self.unit() {
             Some(unit) => in_unit(time, unit, decimals_of(time, unit)),
@@ -58,8 +57,7 @@ impl TimeFormat {
         }
     }
 
-    /// A mark of a ruler whose marks are `step` apart: with the digits that tell
-    /// neighbours apart.
+    /// The label of a ruler mark, with enough digits to distinguish marks that are `step` apart.
     pub fn tick(self, at: Picos, step: Picos) -> String {
         match self.unit() {
             _ if at == Picos::ZERO => "0".to_owned(),
@@ -76,7 +74,7 @@ impl TimeFormat {
         }
     }
 
-    /// Points between marks of a ruler, so that texts do not meet.
+    /// Minimum distance between labelled ruler marks, in points.
     pub fn tick_distance(self) -> f32 {
         match self {
             Self::Digits => 96.0,
@@ -95,7 +93,7 @@ impl TimeFormat {
     }
 }
 
-/// A time as any of these ways writes it, and as [`Picos`] reads it.
+/// Parses a time in any of these formats, and as [`Picos`] parses it.
 pub fn read(text: &str) -> Option<Picos> {
     if let Ok(time) = text.parse() {
         return Some(time);
@@ -111,13 +109,13 @@ pub fn read(text: &str) -> Option<Picos> {
     (!words.is_empty()).then_some(Picos::from_ps(sign * sum))
 }
 
-/// To the nanosecond, and to the picosecond where less would be lost entirely.
+/// Number of decimals: to the nanosecond, or to the picosecond if the time would become zero.
 fn decimals_of(time: Picos, (unit, _): (i64, &str)) -> usize {
     let all = unit.ilog10() as usize;
     if time.ps().unsigned_abs() < PS_PER_NS as u64 { all } else { all.saturating_sub(3).max(3) }
 }
 
-/// In whole numbers: floating point knows no picoseconds of hours.
+/// Exact integer formatting, because floating-point numbers cannot hold hours in picoseconds.
 fn in_unit(time: Picos, (unit, name): (i64, &str), decimals: usize) -> String {
     if time == Picos::ZERO {
         return format!("0 {name}");

@@ -68,34 +68,34 @@ struct AsyncPair {
     cut: Option<Timestamp>,
 }
 
-/// Whether an op starts or ends something asynchronous.
+/// The start or the end of an asynchronous op.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum AsyncHalf {
     Start,
     Done,
 }
 
-/// What pairing needs to know of one label.
+/// What pairing needs to know about a label.
 struct HalfRole {
     half: AsyncHalf,
-    /// What it starts or ends (`copy`, `all-gather`), for pairing in order.
+    /// The opcode without `-start` or `-done` (`copy`, `all-gather`), for pairing in order.
     family: StringId,
     /// Op name.
     name: StringId,
     /// Names of starts that this end may belong to, best first.
     starts: Vec<StringId>,
-    /// Nothing names the start: ends of a family come in the order of its starts.
+    /// Whether nothing names the start, so that ends of a family are paired in the order of its starts.
     in_order: bool,
-    /// More than a name beside an opcode that says nothing.
+    /// Whether more than the op's name says that it starts or ends something.
     certain: bool,
 }
 
-/// Starts whose end has not come yet.
+/// Starts without an end so far.
 #[derive(Default)]
 struct PendingStarts {
     by_name: HashMap<StringId, Vec<u32>>,
     by_family: HashMap<StringId, VecDeque<u32>>,
-    /// All of them in time order, with whether the role is certain.
+    /// All of them in time order, with [`HalfRole::certain`].
     all: Vec<(u32, bool)>,
     taken: HashSet<u32>,
 }
@@ -107,8 +107,7 @@ impl PendingStarts {
         self.all.push((index, role.certain));
     }
 
-    /// The start that `role` ends: by name the latest, as a loop repeats names;
-    /// in order of the family the first.
+    /// The start that `role` ends: the latest of that name, because loops repeat names; by family, the first.
     fn take(&mut self, role: &HalfRole) -> Option<u32> {
         let Self { by_name, by_family, taken, .. } = self;
         for name in &role.starts {
@@ -183,7 +182,7 @@ fn cut_off(pending: &mut PendingStarts, at: Timestamp, pairs: &mut Vec<AsyncPair
     pairs.extend(open.map(|&(index, _)| AsyncPair { start: Some(index), done: None, cut: Some(at) }));
 }
 
-/// The roles of all labels on a track that have one.
+/// The roles of all labels on a track that start or end an asynchronous op.
 fn roles(builder: &mut TraceBuilder, track: TrackId) -> HashMap<LabelId, HalfRole> {
     let batch = builder.batch(track);
     let mut labels: Vec<LabelId> = (0..batch.len() as u32).map(|i| batch.label(i)).collect();
@@ -224,7 +223,7 @@ fn role(builder: &mut TraceBuilder, label: LabelId) -> Option<HalfRole> {
     Some(HalfRole { half, family: builder.intern(&family), name: name_id, starts, in_order, certain })
 }
 
-/// Which half an opcode, category or name is, and of what.
+/// Parses an opcode, category or name as the start or end of an asynchronous op, with its family.
 fn half(word: &str) -> Option<(AsyncHalf, &str)> {
     let word = word.strip_prefix("host ").unwrap_or(word);
     if let Some(family) = word.strip_suffix("-start") {
@@ -241,7 +240,7 @@ fn without_suffix(name: &str) -> &str {
     name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.')
 }
 
-/// The parts of `%name = shape opcode(operands), attributes` that pairing reads.
+/// The opcode and operands of `%name = shape opcode(operands), attributes`.
 struct OpcodeAndOperands<'a> {
     opcode: &'a str,
     operands: &'a str,
@@ -266,7 +265,7 @@ impl<'a> OpcodeAndOperands<'a> {
     }
 }
 
-/// Where the parenthesis at the beginning of `text` is closed.
+/// Position after the parenthesis that closes the one at the beginning of `text`.
 fn balanced(text: &str) -> Option<usize> {
     let mut open = 0_usize;
     for (i, byte) in text.bytes().enumerate() {
@@ -339,8 +338,8 @@ fn op_name(builder: &TraceBuilder, label: LabelId) -> StringId {
     label.op.map_or(label.name, |op| builder.op_ref(op).name)
 }
 
-/// Recorded spans lack the device clock that their two ops have. It is taken over by every span that starts with a
-/// start op of the same name.
+/// Adds the device clock to recorded spans that lack it, from the start and done ops: every span gets that of the start
+/// op with its name.
 fn add_device_clock(builder: &mut TraceBuilder, core: &CoreTracks, track: TrackId, pairs: &[AsyncPair]) {
     let (ops, recorded) = (builder.batch(core.ops), builder.batch(track));
     let mut by_start: HashMap<(OpId, Timestamp), TimeRange> = HashMap::new();
@@ -361,7 +360,7 @@ fn add_device_clock(builder: &mut TraceBuilder, core: &CoreTracks, track: TrackI
     builder.batch_mut(track).set_device_clock(&clock);
 }
 
-/// A flow from every start to its end.
+/// Adds a flow from every start to its end.
 fn link(builder: &mut TraceBuilder, core: &CoreTracks, pairs: &[AsyncPair]) {
     for (id, pair) in pairs.iter().enumerate() {
         if let (Some(start), Some(done)) = (pair.start, pair.done) {

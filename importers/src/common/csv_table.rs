@@ -1,4 +1,4 @@
-//! CSV tables of simulators: columns by name, values with the place that they stand at.
+//! CSV tables of simulators: columns by name, values with their position for error messages.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use trace_model::{Arg, ArgSource, ArgValue, IssueKind, TraceBuilder};
 
 use crate::input::{ImportError, InputSource, Progress};
 
-/// Tables of simulators have a row an op or a layer.
+/// Limit of the rows; simulators write one row per op or layer.
 const MAX_ROWS: usize = 1_000_000;
-/// Whole numbers below are exact as floating point numbers.
+/// Integers below this are exact as floating-point numbers.
 const MAX_WHOLE: f64 = 9_007_199_254_740_992.0;
 
 /// A whole table; damaged rows are left out.
@@ -68,7 +68,7 @@ impl CsvTable {
         }
     }
 
-    /// Where each of these columns is; an error that lists all that are missing.
+    /// Indices of these columns; the error lists all that are missing.
     pub(crate) fn columns<const N: usize>(&self, names: [&str; N]) -> Result<[usize; N], ImportError> {
         let found = names.map(|name| self.column(name));
         let missing: Vec<&str> = names.into_iter().filter(|name| self.column(name).is_none()).collect();
@@ -80,7 +80,7 @@ impl CsvTable {
         Err(self.malformed(format!("{} line 1: no column \"{missing}\": {what}", self.file)))
     }
 
-    /// Where this column is.
+    /// Index of a column.
     pub(crate) fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column == name)
     }
@@ -123,7 +123,7 @@ impl<'a> CsvRow<'a> {
         line(self.record)
     }
 
-    /// `REPORT.csv line 3: ` and what is wrong there.
+    /// An error message about a row: `REPORT.csv line 3: ` and `what`.
     pub(crate) fn wrong(self, what: &str) -> String {
         format!("{} line {}: {what}", self.table.file, self.line())
     }
@@ -157,29 +157,29 @@ impl<'a> CsvRow<'a> {
         })
     }
 
-    /// Its values for whoever asks for them later.
+    /// The values of the row as arguments, created later.
     pub(crate) fn args(self) -> RowArgs {
         RowArgs { columns: Arc::clone(&self.table.columns), record: Arc::clone(self.record), without: None }
     }
 }
 
-/// The values of one row as arguments. They are made on first use: names of columns with every value would be many
-/// times the file.
+/// The values of one row as arguments. They are created on first use, because column names with every value would be
+/// much larger than the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct RowArgs {
     columns: Arc<[String]>,
     record: Arc<StringRecord>,
-    /// A column that is left out.
+    /// A column to leave out.
     without: Option<usize>,
 }
 
 impl RowArgs {
-    /// All but a column that another row says, too.
+    /// Leaves out a column whose value another row also has.
     pub(crate) fn without(self, column: usize) -> Self {
         Self { without: Some(column), ..self }
     }
 
-    /// Every value under the name of its column, zeros and empty ones left out.
+    /// Every value with the name of its column; zeros and empty values are left out.
     pub(crate) fn args(&self) -> impl Iterator<Item = Arg> {
         let pairs = self.columns.iter().zip(&*self.record).enumerate();
         let shown = pairs.filter(|(at, (_, text))| Some(*at) != self.without && !matches!(*text, "" | "0" | "0.0"));
@@ -194,13 +194,12 @@ fn value_of(text: &str) -> ArgValue {
     text.parse().map_or_else(|_| ArgValue::Text(text.to_owned()), ArgValue::Float)
 }
 
-/// Rows of tables that describe one slice each, with what else is known of it; handles
-/// count from 0.
+/// Table rows that describe one slice each, with additional arguments; handles count from 0.
 #[derive(Debug, Default)]
 pub(crate) struct KeptArgs(Vec<(Vec<RowArgs>, Vec<Arg>)>);
 
 impl KeptArgs {
-    /// Keeps rows and more, and returns their handle.
+    /// Stores rows and additional arguments, and returns their handle.
     pub(crate) fn keep(&mut self, rows: Vec<RowArgs>, more: Vec<Arg>) -> u64 {
         self.0.push((rows, more));
         self.0.len() as u64 - 1

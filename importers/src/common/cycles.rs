@@ -1,14 +1,14 @@
-//! Cycles of a simulator on the timeline.
+//! Converts cycles of a simulator to times.
 
 use trace_model::{IssueKind, TimeRange, Timestamp, TraceBuilder};
 
 /// The latest time on the timeline.
 const MAX_PS: f64 = (i64::MAX / 2) as f64;
 
-/// How long a cycle is.
+/// Length of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct CycleClock {
-    /// Cycles of a microsecond.
+    /// Cycles per microsecond.
     pub(crate) mhz: f64,
 }
 
@@ -22,13 +22,13 @@ impl CycleClock {
         (ps.abs() <= MAX_PS).then(|| Timestamp::from_ps(ps as i64))
     }
 
-    /// From one cycle to another, which may not be before it.
+    /// The range between two cycles in order.
     pub(crate) fn range(self, begin: i64, end: i64) -> Option<TimeRange> {
         let (begin, end) = (self.at(begin)?, self.at(end.max(begin))?);
         Some(TimeRange::new(begin, end))
     }
 
-    /// The same, where `what` is left out and logged beyond what the timeline can hold.
+    /// The same; if it does not fit the timeline, `what` is logged as left out.
     pub(crate) fn range_of(self, what: &str, begin: i64, end: i64, out: &mut TraceBuilder) -> Option<TimeRange> {
         let range = self.range(begin, end);
         if range.is_none() {

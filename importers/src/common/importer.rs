@@ -1,4 +1,4 @@
-//! What an importer is.
+//! The interface of an importer.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,40 +9,39 @@ use crate::input::{ImportError, InputSource, Progress};
 
 use super::roles::TrackRoles;
 
-/// What a format is called and which files usually hold it.
+/// Description of a format.
 #[derive(Debug)]
 pub struct TraceFormat {
     /// Stable name, used in reports and on the command line.
     pub id: &'static str,
-    /// Name for people.
+    /// Display name.
     pub title: &'static str,
-    /// Usual endings, for file dialogs only.
+    /// Usual file extensions, used only by file dialogs.
     pub extensions: &'static [&'static str],
     /// Files whose presence makes a directory one trace of this format, best first,
     /// relative to it. The importer is given the first that exists; of a pattern, the one
     /// file that matches.
     pub markers: &'static [&'static str],
-    /// One sentence: who writes it, what is read.
+    /// One sentence: who writes the format and what is read.
     pub about: &'static str,
 }
 
-/// How sure an importer is that it can read a file.
+/// How certain an importer is that it can read a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DetectionConfidence {
-    /// It is something else.
+    /// Not this format.
     No,
-    /// It could be.
+    /// Possibly this format.
     Possible,
-    /// It is.
+    /// Certainly this format.
     Certain,
 }
 
 /// Reads one format.
 pub trait Importer: Sync {
-    /// What it reads.
+    /// The format.
     fn format(&self) -> &'static TraceFormat;
-    /// Whether `head`, the first bytes of the unpacked content (at most 4 KiB;
-    /// shorter only where the file is), begin such a file.
+    /// Examines the first bytes of the unpacked content (at most 4 KiB; fewer only if the content is shorter).
     fn detect(&self, head: &[u8]) -> DetectionConfidence;
     /// Whether file names carry information that the content does not, so that two files with the same content differ.
     fn name_tells(&self) -> bool {
@@ -70,7 +69,7 @@ pub struct ImportOptions {
     /// Clock of the device in MHz, for formats that count cycles and do not say how
     /// long one takes.
     pub clock_mhz: Option<f64>,
-    /// What the tracks of a Chrome trace are, for writers that are not known.
+    /// Roles of the tracks of a Chrome trace, for unknown writers.
     pub roles: Option<Arc<TrackRoles>>,
     /// Directory of a dump of the TPU compiler; if `None`, Systole looks for one next to programs.
     pub llo: Option<PathBuf>,

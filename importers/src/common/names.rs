@@ -1,5 +1,4 @@
-//! What XProf's planes and lines are, by their names: neither of its formats has
-//! any other mark.
+//! Classifies XProf's planes and lines by their names, because its formats have no other identification.
 
 use hashbrown::HashSet;
 use trace_model::{GroupKind, TrackKind};
@@ -7,15 +6,15 @@ use trace_model::{GroupKind, TrackKind};
 /// Ids of lines that post-processing adds, seen as unsigned 32 bits.
 const DERIVED_LINE_IDS: std::ops::Range<u32> = 0xDEAD_BEEF..0xDEAD_BEEF + 300;
 
-/// What an event without a name is called.
+/// Name of events without a name.
 pub(crate) const NO_NAME: &str = "(no name)";
 
-/// Whether a string is the text that C prints for a null string.
+/// Whether a string is what C prints for a null string.
 pub(crate) fn is_null(text: &str) -> bool {
     text == "(null)"
 }
 
-/// What a plane stands for.
+/// The kind of a plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PlaneKind {
     /// Host threads.
@@ -40,7 +39,7 @@ pub(crate) enum PlaneKind {
     Other,
 }
 
-/// What the plane `name` stands for.
+/// The kind of the plane `name`.
 pub(crate) fn plane_kind(name: &str) -> PlaneKind {
     if let Some(rest) = name.strip_prefix("/device:TPU:") {
         return tpu(rest).unwrap_or(PlaneKind::Other);
@@ -77,7 +76,7 @@ fn number(text: &str) -> Option<u32> {
     text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
-/// Whether a plane of this name can exist, to tell planes from noise.
+/// Whether a plane can have this name, to distinguish planes from damaged data.
 pub(crate) fn is_plane_name(name: &[u8]) -> bool {
     const BEGINNINGS: &[&[u8]] = &[
         b"/host:",
@@ -108,7 +107,7 @@ impl PlaneKind {
         }
     }
 
-    /// Order among planes.
+    /// Display order of planes.
     pub(crate) fn sort(self) -> i64 {
         match self {
             Self::TensorCore { ordinal } | Self::Gpu { ordinal } | Self::SparseCore { ordinal, .. } => {
@@ -216,7 +215,7 @@ pub(crate) fn op_name(text: &str) -> Option<&str> {
     (!name.is_empty() && !name.contains(' ')).then_some(name)
 }
 
-/// A text that grows up to a limit and then ends in `…`.
+/// A text that is cut at a limit and then ends in `…`.
 pub(crate) struct BoundedNames {
     text: String,
     most: usize,
@@ -224,12 +223,12 @@ pub(crate) struct BoundedNames {
 }
 
 impl BoundedNames {
-    /// Nothing yet, and never more than about `most` bytes.
+    /// An empty text of at most about `most` bytes.
     pub(crate) fn new(most: usize) -> Self {
         Self { text: String::new(), most, is_cut: false }
     }
 
-    /// Adds strings, as far as there is room for them.
+    /// Appends strings while there is room.
     pub(crate) fn push_all(&mut self, texts: &[&str]) {
         for text in texts {
             let room = self.most.saturating_sub(self.text.len());
@@ -243,7 +242,7 @@ impl BoundedNames {
         }
     }
 
-    /// Whether something did not fit.
+    /// Whether something was cut.
     pub(crate) fn is_full(&self) -> bool {
         self.is_cut
     }
@@ -257,7 +256,7 @@ impl BoundedNames {
     }
 }
 
-/// Names that are taken, to tell rows of one name apart: analyses know ops by their names.
+/// Makes names unique, because analyses identify ops by their names.
 #[derive(Debug, Default)]
 pub(crate) struct TakenNames(HashSet<String>);
 

@@ -26,7 +26,7 @@ use trace_model::{Label, Op, TraceBuilder, TrackId, TrackKind};
 
 use crate::input::glob;
 
-/// Which tracks are what; see the source of this module for the form of the file.
+/// Roles of the tracks of a trace; the module documentation describes the file format.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrackRoles {
@@ -34,7 +34,7 @@ pub struct TrackRoles {
     #[serde(default)]
     time_unit: TimeUnit,
     pub(crate) when: Option<WriterMark>,
-    /// Names of processes and threads without one: `stage {}` with their number.
+    /// Names of processes and threads that have none: `stage {}` with their number.
     process_names: Option<String>,
     thread_names: Option<String>,
     #[serde(default, rename = "track")]
@@ -69,7 +69,7 @@ impl TimeUnit {
     }
 }
 
-/// How a writer is known: by a member of the document, or by strings that all stand in its beginning.
+/// How a writer is recognized: by a member of the document, or by strings that all occur at its beginning.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub(crate) enum WriterMark {
@@ -131,12 +131,12 @@ impl TrackRoles {
         toml::from_str(text).map_err(|error| error.to_string())
     }
 
-    /// The name of a process that has none.
+    /// The name for a process without one.
     pub(crate) fn process_name(&self, pid: i64) -> Option<String> {
         self.process_names.as_ref().map(|name| name.replace("{}", &pid.to_string()))
     }
 
-    /// The name of a thread that has none.
+    /// The name for a thread without one.
     pub(crate) fn thread_name(&self, id: &str) -> Option<String> {
         self.thread_names.as_ref().map(|name| name.replace("{}", id))
     }
@@ -166,7 +166,7 @@ impl TrackRoles {
         self.ops.iter().find(fits).map(|op| op.category.as_str())
     }
 
-    /// Gives the slices of a device's line ops with their categories.
+    /// Sets the categories of the ops on a device track.
     pub(crate) fn categorise(&self, builder: &mut TraceBuilder, track: TrackId, kind: TrackKind) {
         for index in 0..builder.batch(track).len() as u32 {
             let label = builder.batch(track).label(index);

@@ -1,11 +1,11 @@
-//! Waiting that a device does not record.
+//! Derives waiting times that a device does not record.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use trace_model::{LabelId, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackId};
 
-/// While nothing computes, the device waits for the transfer in flight that ends first.
+/// Adds waits: while nothing computes, the device waits for the transfer in flight that ends first.
 pub(crate) fn add_waits(
     busy: &mut [TimeRange],
     mut in_flight: Vec<(TimeRange, LabelId)>,

@@ -1,4 +1,4 @@
-//! What the compiler dumps: scheduled programs, and the code of their ops.
+//! Output of the compiler: scheduled programs, and the code of ops.
 
 pub(crate) mod llo;
 pub(crate) mod xla;

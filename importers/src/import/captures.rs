@@ -15,9 +15,9 @@ use std::time::SystemTime;
 
 use crate::import::file_names::host_and_rank;
 
-/// Folders of different hosts this near to each other are one capture.
+/// Runs of different hosts within this many seconds are one capture.
 const ONE_CAPTURE_S: i64 = 15;
-/// Up to here they may be.
+/// Runs within this many seconds may be one capture.
 const NEARBY_S: i64 = 120;
 
 /// One folder of a log directory.
@@ -29,30 +29,30 @@ pub(crate) struct CaptureRun {
 }
 
 impl CaptureRun {
-    /// Whether its last name is this one.
+    /// Whether the last part of its name is `wanted`.
     pub(crate) fn is_called(&self, wanted: &str) -> bool {
         self.place().1 == wanted
     }
 
-    /// The log directory, and the name in it.
+    /// The log directory, and the name inside it.
     fn place(&self) -> (&str, &str) {
         self.name.rsplit_once('/').unwrap_or(("", &self.name))
     }
 
-    /// `2026_01_31_12_00_00`, as profilers name runs.
+    /// The timestamp in its name: `2026_01_31_12_00_00`.
     pub(crate) fn date(&self) -> Option<&str> {
         let last = self.place().1;
         seconds(last).map(|_| last)
     }
 
-    /// Distance in time and place; `None` for other log directories and names without a date.
+    /// Distance in seconds; `None` for other log directories and names without a date.
     fn seconds_from(&self, other: &Self) -> Option<i64> {
         let ((log, name), (other_log, other_name)) = (self.place(), other.place());
         (log == other_log).then_some(())?;
         seconds(name)?.checked_sub(seconds(other_name)?).map(i64::abs)
     }
 
-    /// Names of its hosts; `None` if a file names none.
+    /// Names of its hosts; `None` if a file does not name its host.
     fn hosts(&self) -> Option<BTreeSet<String>> {
         let host = |file: &PathBuf| host_and_rank(file).map(|(host, _)| host).filter(|host| !host.is_empty());
         self.files.iter().map(host).collect()
@@ -63,7 +63,7 @@ impl CaptureRun {
     }
 }
 
-/// Seconds of `2026_01_31_12_00_00`, counted from some day.
+/// Seconds of `2026_01_31_12_00_00` since an arbitrary day.
 fn seconds(name: &str) -> Option<i64> {
     let name = name.get(..19)?;
     let parts: Vec<i64> = name
@@ -100,7 +100,7 @@ impl CaptureFolder {
 }
 
 /// Groups runs, newest first, into captures: runs close in time without common hosts. If a host is in two of them, it
-/// is unclear which run the others belong to.
+/// is unclear to which run the others belong, so none are joined.
 pub(crate) fn of(runs: Vec<CaptureRun>) -> Vec<CaptureFolder> {
     let mut captures = Vec::new();
     let mut left = std::collections::VecDeque::from(runs);

@@ -1,8 +1,8 @@
-//! What the names of the files of a run say.
+//! Hosts and formats in the file names of a run.
 
 use std::path::Path;
 
-/// Endings of profiles in a run directory, richest first.
+/// File endings of profiles in a run directory, richest format first.
 const ENDINGS: &[&str] = &[
     ".xplane.pb",
     ".xspace.pb",

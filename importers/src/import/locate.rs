@@ -21,10 +21,10 @@ use crate::registry::IMPORTERS;
 pub struct LocatedRun {
     /// One entry per host, in the order of their names.
     pub hosts: Vec<HostFiles>,
-    /// Name of the run, where the path led to a run of a log directory.
+    /// Name of the run, if the path led to a log directory.
     pub run: Option<String>,
-    /// Runs whose hosts are of the same capture and were joined with it: each host names
-    /// the folder after its own clock.
+    /// Runs of other hosts of the same capture that were joined, because each host names its folder after its own
+    /// clock.
     pub joined_runs: Vec<String>,
     /// Runs of other hosts from about the same time, which may belong to the capture.
     pub nearby_runs: Vec<String>,
@@ -146,7 +146,7 @@ fn is_graph(host: &HostFiles) -> bool {
     host.files.iter().all(|file| file.extension().is_some_and(|ending| ending == "et"))
 }
 
-/// Of a directory that a simulator wrote, the file to read first.
+/// The file to read first in a directory that a simulator wrote.
 fn marker_in(directory: &Path) -> Option<PathBuf> {
     let markers = IMPORTERS.iter().flat_map(|importer| importer.format().markers);
     let file = |marker: &&str| {
@@ -161,11 +161,11 @@ fn marker_in(directory: &Path) -> Option<PathBuf> {
     markers.into_iter().find_map(file)
 }
 
-/// Files of a directory that are looked into.
+/// Maximum number of files examined in a directory.
 const MAX_LOOKED_INTO: usize = 256;
 
-/// Simulators name their files after models and chips: in a directory without profiles, the only file that an importer
-/// recognizes with certainty. If there are several, the user must choose.
+/// In a directory without profiles: the only file that an importer recognizes with certainty, because simulators name
+/// files after models and chips. If there are several, the user must choose.
 fn by_content(directories: &[PathBuf]) -> Result<Option<LocatedRun>, ImportError> {
     let is_named = |path: &PathBuf| {
         IMPORTERS.iter().any(|importer| {
@@ -215,10 +215,10 @@ fn by_content(directories: &[PathBuf]) -> Result<Option<LocatedRun>, ImportError
     }
 }
 
-/// How `NeuSim` names the tables of the phases of a run.
+/// File names of the phases of a `NeuSim` run.
 const PHASES: [&str; 2] = ["_prefill.csv", "_decode.csv"];
 
-/// Names that a message lists.
+/// Maximum number of names in a message.
 const SHOWN: usize = 8;
 
 fn markers() -> String {
@@ -235,8 +235,7 @@ fn names(runs: &[CaptureRun]) -> String {
     names.join(", ")
 }
 
-/// The date in the name decides, since copying changes the dates of files; where
-/// a run has no such name, the dates of the files decide for all.
+/// Sorts by the date in the names, because copying changes file dates; if a name has no date, by the file dates.
 fn sort_newest_first(runs: &mut [CaptureRun]) {
     if runs.iter().all(|run| run.date().is_some()) {
         runs.sort_by(|a, b| b.date().cmp(&a.date()).then_with(|| a.name.cmp(&b.name)));
@@ -283,7 +282,7 @@ fn add_runs(profile: &Path, prefix: &str, runs: &mut Vec<CaptureRun>) {
     }
 }
 
-/// Visible subdirectories by name. Links are not followed: they can form rings.
+/// Visible subdirectories by name. Symbolic links are skipped, because they can form cycles.
 fn subdirectories(directory: &Path) -> Vec<(String, PathBuf)> {
     let mut found: Vec<_> = fs::read_dir(directory)
         .into_iter()
@@ -297,7 +296,7 @@ fn subdirectories(directory: &Path) -> Vec<(String, PathBuf)> {
     found
 }
 
-/// Files directly in a directory that are called like profiles.
+/// Files directly in a directory that have names of profiles.
 fn files_of(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok);
     let mut files: Vec<_> = entries.map(|entry| entry.path()).filter(|path| path.is_file()).collect();
@@ -306,8 +305,8 @@ fn files_of(directory: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Groups files by host. A file without a host holds the events of one of the
-/// others, so it counts only where it is alone.
+/// Groups files by host. A file without a host name contains the events of one of the others, so it is used only if it
+/// is alone.
 fn hosts_of(files: Vec<PathBuf>) -> Vec<HostFiles> {
     let mut hosts: BTreeMap<String, Vec<(usize, PathBuf)>> = BTreeMap::new();
     for file in files {

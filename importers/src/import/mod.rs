@@ -1,4 +1,4 @@
-//! From a path, or bytes, to a model: recognise, import, merge.
+//! From a path or bytes to a model: detection, import, merging.
 
 mod captures;
 mod file_names;
@@ -32,8 +32,8 @@ pub fn import_path(path: &Path, options: &ImportOptions, progress: &Progress) ->
     Ok(model)
 }
 
-/// Hosts of one session start within seconds of each other. Files in a user's own directory may be unrelated; on one
-/// timeline they would be meaningless.
+/// Rejects files of different sessions: hosts of one session start within seconds of each other, and unrelated files on
+/// one timeline would be meaningless.
 fn refuse_different_sessions(model: &TraceModel) -> Result<(), ImportError> {
     let starts = model.sources().iter().filter_map(trace_model::Source::zero_unix_ns);
     let (Some(first), Some(last)) = (starts.clone().min(), starts.max()) else { return Ok(()) };
@@ -93,12 +93,12 @@ pub fn detect<'a>(head: &[u8], importers: &[&'a dyn Importer]) -> Result<&'a dyn
     })
 }
 
-/// A file that an importer claims.
+/// A file with the importer that recognized it.
 struct OpenedFile<'a> {
     host: Option<&'a str>,
     source: InputSource,
     importer: &'a dyn Importer,
-    /// The same events in other formats, tried where this file fails.
+    /// The same events in other formats, used if this file fails.
     others: &'a [PathBuf],
 }
 
@@ -163,8 +163,8 @@ fn import_located(
     Err(ImportError::NothingFound { what: format!("no file could be read: {}", skipped.join("; ")) })
 }
 
-/// Opens the first of `files` that an importer claims. If none is, all reasons are in `skipped`, and the first is
-/// returned.
+/// Opens the first of `files` that an importer recognizes. If there is none, returns the first reason; all reasons are
+/// in `skipped`.
 fn open_first<'a>(
     host: Option<&'a str>,
     files: &'a [PathBuf],
@@ -233,7 +233,7 @@ fn shown(source: &InputSource) -> String {
     folder.map_or_else(|| source.name().to_owned(), |folder| format!("{folder}/{}", source.name()))
 }
 
-/// Which runs were joined, which may belong to them, and which files were copies.
+/// Records which runs were joined, which may belong to them, and which files were copies.
 fn note_runs(builder: &mut TraceBuilder, located: &LocatedRun, same: &[String]) {
     if let (Some(run), false) = (&located.run, located.joined_runs.is_empty()) {
         builder.log(IssueKind::RunsJoined, || format!("{run} with {}", located.joined_runs.join(", ")));

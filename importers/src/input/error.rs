@@ -8,48 +8,48 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {
-    /// No importer knows the bytes.
+    /// No importer recognizes the content.
     #[error("not a profile that this program reads ({found}); it reads {readable}")]
     UnknownFormat {
-        /// What the bytes look like.
+        /// Description of the content.
         found: String,
         /// Titles of all formats.
         readable: String,
     },
-    /// The format is clear, but the content is not readable as that.
+    /// The format was recognized, but the content is damaged.
     #[error("damaged {format} at byte {offset}: {what}")]
     Malformed {
         /// Title of the format.
         format: &'static str,
-        /// Where, in the unpacked content.
+        /// Byte position in the unpacked content.
         offset: u64,
-        /// What is wrong, and the fix.
+        /// The defect and the remedy.
         what: String,
     },
-    /// The content is intact, but does not suffice for a timeline.
+    /// The content is intact, but not sufficient for a timeline.
     #[error("cannot use this {format}: {what}")]
     Unusable {
         /// Title of the format.
         format: &'static str,
-        /// What it lacks, and the fix.
+        /// What is missing, and the remedy.
         what: String,
     },
-    /// Reading on would take more memory or time than allowed.
+    /// Reading would take more memory or time than allowed.
     #[error("too large: {what}")]
     TooLarge {
-        /// What is too large, the limit, and the fix.
+        /// What is too large, the limit, and the remedy.
         what: String,
     },
-    /// A directory or pattern holds no profile.
+    /// A directory or pattern contains no profile.
     #[error("no profile found: {what}")]
     NothingFound {
-        /// What was looked for, and where.
+        /// What was searched, and where.
         what: String,
     },
-    /// The user gave up waiting.
+    /// The import was cancelled.
     #[error("cancelled")]
     Cancelled,
-    /// The operating system said no.
+    /// An error of the operating system.
     #[error("{0}")]
     Io(#[from] io::Error),
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// More matches than anybody names on purpose; stops a pattern like `/*/*/*/*`.
+/// Maximum number of matches; stops patterns like `/*/*/*/*`.
 const MAX_MATCHES: usize = 10_000;
 
 /// Whether a path contains wildcards.

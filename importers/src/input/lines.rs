@@ -4,26 +4,26 @@ use trace_model::{IssueKind, TraceBuilder};
 
 use crate::input::{ImportError, InputSource, Progress};
 
-/// No line of a log is longer; longer ones are passed over.
+/// Maximum length of a line; longer ones are skipped.
 const MAX_LINE: usize = 1 << 20;
 
 /// One line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InputLine<'a> {
-    /// From 1.
+    /// Line number, from 1.
     pub(crate) number: u64,
     /// The line without the prefix of a logger and the line end.
     pub(crate) message: &'a str,
-    /// `info`, `debug` … where the logger says so.
+    /// Log level: `info`, `debug` … if the logger writes one.
     pub(crate) level: &'a str,
 }
 
-/// What became of a text that was read.
+/// Problems found while reading a text.
 #[derive(Debug, Default)]
 pub(crate) struct LinesSummary {
     /// Why the end is missing, if a gzip stream is truncated.
     pub(crate) damage: Option<String>,
-    /// Lines that were passed over because no line of a log is that long.
+    /// Number of lines that were skipped because they are too long.
     pub(crate) too_long: u64,
     /// The number of a last line without a line end, which is skipped: these writers end every line, so a number in it
     /// may be truncated.
@@ -31,7 +31,7 @@ pub(crate) struct LinesSummary {
 }
 
 impl LinesSummary {
-    /// Logs what of `file` is missing.
+    /// Logs the problems of `file`.
     pub(crate) fn log(&self, file: &str, out: &mut TraceBuilder) {
         if let Some(damage) = &self.damage {
             out.log(IssueKind::TruncatedFile, || format!("{file}: {damage}"));
@@ -43,13 +43,13 @@ impl LinesSummary {
     }
 }
 
-/// Logs that the last line of `file` was passed over.
+/// Logs that the last line of `file` was skipped.
 pub(crate) fn log_unended(file: &str, line: u64, out: &mut TraceBuilder) {
     let what = || format!("{file}: line {line} has no end, so it may be cut: it was passed over");
     out.log(IssueKind::TruncatedFile, what);
 }
 
-/// Shows every line of a text to `take`, but for one without an end.
+/// Passes every complete line of a text to `take`.
 pub(crate) fn read(
     source: &InputSource,
     progress: &Progress,

@@ -1,10 +1,10 @@
-//! How far an import is, and whether it is still wanted.
+//! Progress and cancellation of an import.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::input::ImportError;
 
-/// Shared between the thread that imports and the one that shows a bar.
+/// Shared between the importing thread and the one that shows the progress.
 #[derive(Debug, Default)]
 pub struct Progress {
     done: AtomicU64,
@@ -13,17 +13,17 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Nothing done, nothing known.
+    /// No progress yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds to the bytes that there are to read (bytes on disk).
+    /// Adds to the number of bytes to read (on disk).
     pub fn add_total(&self, bytes: u64) {
         self.total.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Adds to the bytes read (bytes on disk).
+    /// Adds to the number of bytes read (on disk).
     pub fn add_done(&self, bytes: u64) {
         self.done.fetch_add(bytes, Ordering::Relaxed);
     }

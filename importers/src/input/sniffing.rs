@@ -1,6 +1,6 @@
 //! Describes unrecognized content, for a helpful error message.
 
-/// Beginnings that identify a kind of file.
+/// Magic bytes of file types.
 const MAGIC: &[(&[u8], &str)] = &[
     (b"\x7fELF", "an ELF executable or library"),
     (b"MZ", "a Windows executable"),
@@ -70,7 +70,7 @@ fn is_pickle(head: &[u8]) -> bool {
     matches!(head, [0x80, 2..=5, 0x95 | b'}' | b']' | b'c' | b'(' | b'K' | b'X', ..])
 }
 
-/// `head` as text, up to a character that its end may have cut.
+/// `head` as text, ignoring a character that is cut off at its end.
 fn as_text(head: &[u8]) -> Option<&str> {
     let text = match std::str::from_utf8(head) {
         Ok(text) => text,

@@ -1,4 +1,4 @@
-//! Recordings of profilers.
+//! Formats of profilers.
 
 pub(crate) mod trace_event;
 pub(crate) mod xplane;

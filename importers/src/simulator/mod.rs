@@ -1,4 +1,4 @@
-//! What simulators and cost models write.
+//! Formats of simulators and cost models.
 
 pub(crate) mod astra_sim;
 pub(crate) mod chakra;

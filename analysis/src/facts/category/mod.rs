@@ -85,11 +85,11 @@ impl OpGroup {
     /// Display name.
     pub fn title(self) -> &'static str {
         match self {
-            Self::MatMul => "Matmul / convolution",
+            Self::MatMul => "Matmul",
             Self::Collective => "Collective",
             Self::AsyncWait => "Copy wait",
             Self::DataMovement => "Data movement",
-            Self::Vector => "Vector / elementwise",
+            Self::Vector => "Vector",
             Self::CustomKernel => "Custom kernel",
             Self::HostIo => "Host I/O",
             Self::Control => "Control flow",

@@ -80,7 +80,7 @@ fn judge<'a>(
     if spread >= MAX_SPREAD {
         let spread = 100.0 * spread;
         return Err(format!(
-            "executions of {marker} differ too much to be steps (middle half spreads {spread:.0})",
+            "executions of {marker} differ too much to be steps (interquartile range {spread:.0})",
             spread = Percent(spread)
         ));
     }

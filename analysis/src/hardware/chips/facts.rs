@@ -10,7 +10,7 @@ use toml::{Table, Value};
 
 use crate::math::unit::Unit;
 
-/// Something that can be said of a chip.
+/// A quantity of a chip.
 #[derive(Clone, Copy, Debug)]
 pub struct ChipQuantity {
     /// The key in files, unit included.
@@ -19,11 +19,11 @@ pub struct ChipQuantity {
     pub title: &'static str,
     /// Of the value.
     pub unit: Unit,
-    /// Least and largest value that is not a mistake.
+    /// Plausible range of values.
     range: (f64, f64),
-    /// A count: no fractions.
+    /// Whether it is an integer.
     whole: bool,
-    /// Without it a chip cannot be used.
+    /// Whether every chip must have it.
     required: bool,
 }
 
@@ -79,7 +79,7 @@ pub static QUANTITIES: &[ChipQuantity] = &[
     rate("pcie_bandwidth", "Host link, a chip", Unit::BytesPerSecond),
 ];
 
-/// One value, and why to believe it.
+/// A value with its source.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct ChipFact {
     /// Which of [`QUANTITIES`].
@@ -88,14 +88,14 @@ pub struct ChipFact {
     pub values: Vec<f64>,
     /// Source of the number: a name in the file's `sources`, or the file itself.
     pub source: String,
-    /// What other sources say.
+    /// Values from other sources.
     pub others: BTreeMap<String, f64>,
-    /// Why this value was chosen.
+    /// Why this value was chosen over the others.
     pub ruling: Option<String>,
 }
 
 impl ChipFact {
-    /// What it is about.
+    /// The quantity.
     pub fn quantity(&self) -> Option<&'static ChipQuantity> {
         QUANTITIES.iter().find(|quantity| quantity.key == self.key)
     }
@@ -104,7 +104,7 @@ impl ChipFact {
 /// Facts of one chip by key.
 pub(super) type ChipFacts = BTreeMap<&'static str, ChipFact>;
 
-/// Why a chip file is refused; says what to do.
+/// Why a chip file is rejected, with a remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ChipError(pub(super) String);
@@ -126,7 +126,7 @@ pub(super) fn read(table: &Table, not_facts: &[&str], default_source: &str) -> R
     Ok(facts)
 }
 
-/// What is required and not there.
+/// Required quantities that are missing.
 pub(super) fn missing(facts: &ChipFacts) -> Vec<&'static str> {
     let lacks = |quantity: &&ChipQuantity| quantity.required && !facts.contains_key(quantity.key);
     QUANTITIES.iter().filter(lacks).map(|quantity| quantity.key).collect()

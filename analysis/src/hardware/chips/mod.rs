@@ -23,30 +23,30 @@ pub use facts::{ChipError, ChipFact, ChipQuantity, QUANTITIES};
 pub struct ChipLinks {
     /// Links per chip.
     pub per_chip: u32,
-    /// One way of one link, bytes/s, as published.
+    /// Published bandwidth of one direction of one link, bytes/s.
     pub peak_bytes: f64,
-    /// One way of one link, bytes/s, as programs achieve it.
+    /// Achievable bandwidth of one direction of one link, bytes/s.
     pub achievable_bytes: f64,
     /// Dimensions of the torus.
     pub torus_dims: u32,
     /// Chips in the largest pod.
     pub max_chips: u32,
-    /// A side of a slice is a ring where its length is a multiple of this, else a line; `None` if not published.
+    /// Axes of a slice wrap around if their length is a multiple of this; `None` if not published.
     pub wrap_multiple: Option<u32>,
-    /// Seconds from chip to neighbour, where published.
+    /// Latency of a hop in seconds, if published.
     pub hop_latency_s: Option<f64>,
 }
 
 /// One generation. Rates are per second and per chip.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chip {
-    /// Short name, as the option `--device-spec` takes it.
+    /// Short name, as used by `--device-spec`.
     pub id: String,
     /// Other spellings, without `TPU`, in lower case.
     pub aliases: Vec<String>,
     /// `TensorCores`.
     pub cores: u32,
-    /// Devices of a trace.
+    /// Number of devices in a trace per chip.
     pub devices: u32,
     /// Matrix units of a core.
     pub mxus_per_core: u32,
@@ -54,7 +54,7 @@ pub struct Chip {
     pub mxu_dim: u32,
     /// Rows that a matrix unit takes each cycle, where published or implied.
     pub rows_per_cycle: Option<u32>,
-    /// Clock that the peak implies, Hz.
+    /// Clock implied by the peak, Hz.
     pub clock_hz: Option<f64>,
     /// FLOP/s in bf16.
     pub bf16_flops: f64,
@@ -94,7 +94,7 @@ pub fn chips() -> &'static [Chip] {
     &PUBLISHED.1
 }
 
-/// What the names of sources mean.
+/// Descriptions of the sources.
 pub fn sources() -> &'static BTreeMap<String, String> {
     &PUBLISHED.0
 }
@@ -102,7 +102,7 @@ pub fn sources() -> &'static BTreeMap<String, String> {
 static PUBLISHED: LazyLock<(BTreeMap<String, String>, Vec<Chip>)> =
     LazyLock::new(|| published(include_str!("chips.toml")).expect("chips.toml is read by the tests"));
 
-/// Keys of a chip that are no facts.
+/// Keys of a chip that are not facts.
 const NAMES: [&str; 3] = ["id", "aliases", "base"];
 
 /// Sources come first, then one chip after the other: each is read by itself, because
@@ -128,8 +128,8 @@ impl Chip {
         self.bf16_flops / self.hbm_bandwidth
     }
 
-    /// The published chip that a device type (`TPU v5 Lite`), version text or option
-    /// names; `None` for anything that is not plainly a known one.
+    /// The published chip of a device type (`TPU v5 Lite`), version text or option; `None` if it is not clearly a known
+    /// one.
     pub fn named(text: &str) -> Option<&'static Self> {
         let lower = text.to_lowercase();
         let words = lower.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -139,8 +139,8 @@ impl Chip {
         chips().iter().find(|chip| chip.id == wanted || chip.aliases.iter().any(|alias| alias == wanted))
     }
 
-    /// The chip that a file of the user describes: the keys of [`QUANTITIES`], `id`,
-    /// and `base`, the published chip that says what the file does not.
+    /// The chip described by a file: the keys of [`QUANTITIES`], `id`, and `base`, the published chip that provides all
+    /// missing values.
     ///
     /// # Errors
     ///
@@ -181,7 +181,7 @@ impl Chip {
         Ok(Self::from_facts(id, texts("aliases")?, facts))
     }
 
-    /// Facts that are required were checked to be there.
+    /// Builds a chip; required facts were checked before.
     fn from_facts(id: String, aliases: Vec<String>, mut facts: ChipFacts) -> Self {
         let value = |key: &str| facts.get(key).and_then(|fact| fact.values.first().copied());
         let whole = |key: &str| value(key).map(|value| value as u32);

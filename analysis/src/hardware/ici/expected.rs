@@ -22,19 +22,19 @@ use serde::Serialize;
 use super::{CollectiveKind, GroupLayout};
 use crate::hardware::chips::Chip;
 
-/// Time of one hop if none is published: about a microsecond, by the scaling book.
+/// Latency of one hop if none is published: about a microsecond, by the scaling book.
 pub const HOP_SECONDS: f64 = 1e-6;
 
-/// Speed of the links: one way of one link, bytes/s.
+/// Speed of the links: one direction of one link.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct LinkRate {
-    /// Recorded, else as the cloud provider publishes it.
+    /// Recorded, or else published by the cloud provider, bytes/s.
     #[serde(rename = "peak_bytes_per_second")]
     pub peak: f64,
-    /// As programs achieve it.
+    /// Achievable by programs, bytes/s.
     #[serde(rename = "achievable_bytes_per_second")]
     pub achievable: f64,
-    /// From chip to chip.
+    /// Latency of a hop, seconds.
     pub hop_seconds: f64,
 }
 
@@ -47,14 +47,14 @@ impl LinkRate {
     }
 }
 
-/// Between which times a collective should end.
+/// The expected range of a collective's duration.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct ExpectedTime {
-    /// On the best layout at the published speed of the links.
+    /// On the best layout at the published speed.
     pub least_seconds: f64,
     /// On the worst layout at the achievable speed.
     pub usual_seconds: f64,
-    /// Hops take longer than bytes, on every layout or (`false`) on none; `None` if it depends.
+    /// Whether hop latency dominates, on every layout or (`false`) on none; `None` if it depends on the layout.
     pub latency_bound: Option<bool>,
 }
 

@@ -6,25 +6,25 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CollectiveKind {
-    /// Everybody gets the reduction of all.
+    /// Every device receives the reduction of all inputs.
     AllReduce,
     /// Everybody gets everything.
     AllGather,
-    /// Everybody gets one part of the reduction.
+    /// Every device receives one part of the reduction.
     ReduceScatter,
-    /// Everybody sends a part to everyone.
+    /// Every device sends a part to every other one.
     AllToAll,
     /// The same with parts of different sizes.
     RaggedAllToAll,
     /// Pairs of devices exchange.
     CollectivePermute,
-    /// One sends to all.
+    /// One device sends to all others.
     CollectiveBroadcast,
     /// To one other device.
     Send,
     /// From one other device.
     Recv,
-    /// Fused so that its pattern does not show.
+    /// Fused, so that the pattern is unknown.
     Unknown,
 }
 

@@ -5,12 +5,12 @@ use serde::Serialize;
 use super::topology::{Axis, Topology, chip_dims, may_wrap};
 use crate::hardware::chips::Chip;
 
-/// One way in which the devices of a replica group can lie.
+/// A possible layout of the devices of a replica group.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct GroupLayout {
-    /// The axes that they fill.
+    /// The axes that the group fills.
     pub axes: Vec<Axis>,
-    /// Devices of one chip that are in the same group.
+    /// Devices of the group per chip.
     pub devices_per_chip: u64,
     /// Groups that share the links of one chip.
     pub groups_per_chip: u64,
@@ -134,7 +134,7 @@ fn orders(numbers: &[u64]) -> Vec<Vec<u64>> {
     out
 }
 
-/// Where the members of a group lie: evenly spaced along each axis, or nowhere.
+/// The layout of the members of a group if they are evenly spaced along each axis.
 fn on_chips_of(group: &[u64], grid: &[(u64, bool)], devices: u64) -> Option<GroupLayout> {
     let mut chips: Vec<u64> = group.iter().map(|id| id / devices).collect();
     chips.sort_unstable();
@@ -187,7 +187,7 @@ fn on_grid(n: u64, axes: &[Axis]) -> Vec<Vec<Axis>> {
     whole
 }
 
-/// All factorisations, without wrapping and with as much of it as can be.
+/// All factorisations, without wrapping and with as much wrapping as possible.
 fn anywhere(n: u64, chip: &Chip) -> Vec<Vec<Axis>> {
     let is_pod = |len: u64| chip_dims(chip) < 3 && may_wrap(chip, len);
     let mut out = Vec::new();

@@ -5,10 +5,10 @@ use trace_model::{DeviceInfo, DeviceLinks};
 use super::Topology;
 use crate::hardware::chips::{Chip, ChipLinks};
 
-/// Why to believe it.
+/// Source of the network data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NetworkFrom {
-    /// Recorded in the capture, as by simulators.
+    /// Recorded in the capture, as simulators do.
     Recorded,
     /// The user named the chip.
     Named,
@@ -19,11 +19,11 @@ pub enum NetworkFrom {
 /// Links of the devices, and their grid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
-    /// Whose links. Of a recorded network nothing else of it is known.
+    /// The chip that the links belong to; of a recorded network only the links are known.
     pub chip: Chip,
-    /// Why to believe it.
+    /// Source of the data.
     pub from: NetworkFrom,
-    /// The grid, as the user gives it, else as recorded.
+    /// The grid as given by the user, else as recorded.
     pub topology: Option<Topology>,
 }
 

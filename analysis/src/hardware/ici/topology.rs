@@ -11,17 +11,17 @@ use crate::hardware::chips::Chip;
 pub struct Axis {
     /// Chips along it.
     pub len: u64,
-    /// The last is linked with the first.
+    /// Whether the last chip is linked to the first.
     pub wraps: bool,
 }
 
 /// Whether axes wrap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum AxisWrap {
-    /// As the generation builds them.
+    /// The default of the generation.
     #[default]
     ByRule,
-    /// All that are longer than two.
+    /// All axes longer than two.
     Torus,
     /// None.
     Mesh,
@@ -35,14 +35,14 @@ pub struct Topology {
     wrap: AxisWrap,
 }
 
-/// Why a text is no topology.
+/// Why a topology is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "write the chips along each axis, one to four numbers: 4x4 or 2x2x4, with :torus or :mesh to say whether all axes wrap; not {0:?}"
 )]
 pub struct TopologyError(String);
 
-/// Chips of the largest grid that is accepted: far beyond any pod.
+/// Maximum number of chips of a topology.
 const MAX_CHIPS: u64 = 1 << 20;
 
 impl FromStr for Topology {

@@ -87,7 +87,7 @@ static EXPOSED: Threshold = Threshold {
     id: "K01.exposed_percent",
     value: 10.0,
     unit: Unit::Percent,
-    why: "below a tenth of the step, other things are worth more",
+    why: "below 10 % of the step, other causes matter more",
 };
 static SYNCHRONOUS: Threshold = Threshold {
     id: "K02.op_percent",
@@ -141,7 +141,7 @@ static DOMINATED: Threshold = Threshold {
     id: "K44.exposed_percent",
     value: 10.0,
     unit: Unit::Percent,
-    why: "below a tenth of the step, other things are worth more",
+    why: "below 10 % of the step, other causes matter more",
 };
 static EXCHANGE: Threshold = Threshold {
     id: "K47.exposed_percent",

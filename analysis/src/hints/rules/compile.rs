@@ -94,12 +94,8 @@ static AGAIN: Threshold = Threshold {
     unit: Unit::Count,
     why: "a function is compiled once for each set of shapes; one more in a short capture is many in a run",
 };
-static COLD: Threshold = Threshold {
-    id: "K38.compile_s",
-    value: 10.0,
-    unit: Unit::None,
-    why: "less is not worth a directory to look after",
-};
+static COLD: Threshold =
+    Threshold { id: "K38.compile_s", value: 10.0, unit: Unit::None, why: "below this a cache is not worth the effort" };
 static SYNC_TIME: Threshold = Threshold {
     id: "K39.sync_s",
     value: 30.0,

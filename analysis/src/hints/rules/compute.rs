@@ -85,7 +85,7 @@ static MATMUL_SHARE: Threshold = Threshold {
     id: "K12.op_percent",
     value: 2.0,
     unit: Unit::Percent,
-    why: "an op below a fiftieth of the time is not worth a look",
+    why: "ops below 2 % of the time are not worth examining",
 };
 static MATMUL_EFFICIENCY: Threshold = Threshold {
     id: "K12.peak_percent",
@@ -103,13 +103,13 @@ static MEMORY_BOUND_USE: Threshold = Threshold {
     id: "K13.hbm_percent",
     value: 70.0,
     unit: Unit::Percent,
-    why: "from here on the op is at its roof: only fewer bytes help",
+    why: "from here on the op is at its limit: only fewer bytes help",
 };
 static SLOW_SHARE: Threshold = Threshold {
     id: "K14.op_percent",
     value: 2.0,
     unit: Unit::Percent,
-    why: "an op below a fiftieth of the time is not worth a look",
+    why: "ops below 2 % of the time are not worth examining",
 };
 static SLOW_EFFICIENCY: Threshold = Threshold {
     id: "K14.roofline_percent",
@@ -154,7 +154,7 @@ static SHORT_LOOP_BODY: Threshold = Threshold {
     why: "an iteration costs about a microsecond of its own: a twentieth of this",
 };
 static SHORT_LOOP_SHARE: Threshold =
-    Threshold { id: "K23.own_percent", value: 0.5, unit: Unit::Percent, why: "below this no hint is worth its place" };
+    Threshold { id: "K23.own_percent", value: 0.5, unit: Unit::Percent, why: "below this a hint is not worth showing" };
 static KERNEL_SHARE: Threshold = Threshold {
     id: "K29.kernel_percent",
     value: 5.0,
@@ -248,7 +248,7 @@ fn loops_hold_their_bodies(facts: &HintFacts<'_>) -> Result<(), AnalysisError> {
     if !facts.cx.model.has_caveat(Caveat::LoopsApart) {
         return Ok(());
     }
-    let why = "the bodies of loops are drawn apart: what a loop costs besides its body is not known";
+    let why = "loop bodies appear as separate ops: the cost of a loop besides its body is unknown";
     Err(AnalysisError::NotApplicable(why.to_owned()))
 }
 

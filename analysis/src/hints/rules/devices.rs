@@ -193,7 +193,7 @@ fn straggler(facts: &HintFacts<'_>) -> RuleResult {
     let balance = facts.report::<Balance>()?;
     if balance.hosts.len() < LEAST_HOSTS {
         let why = format!(
-            "{} recorded: who lags behind shows from {LEAST_HOSTS} on",
+            "{} recorded: finding a slow host needs {LEAST_HOSTS}",
             counted(balance.hosts.len().max(1), "host")
         );
         return Err(AnalysisError::NotApplicable(why));
@@ -267,7 +267,7 @@ fn unused(facts: &HintFacts<'_>) -> RuleResult {
     };
     Ok(Some(Finding {
         statement: format!(
-            "{} of {} hardly run anything while others work ({})",
+            "{} of {} are nearly idle while others work ({})",
             idle.len(),
             counted(balance.devices.len(), "device"),
             names.join(", ")
@@ -300,13 +300,13 @@ fn outliers(facts: &HintFacts<'_>, steps: &StepsReport) -> Option<Finding> {
     let others = if slow.len() > 1 { format!(", and {} more", slow.len() - 1) } else { String::new() };
     Some(Finding {
         statement: format!(
-            "step {} takes {}, others of its kind {}{others}",
+            "step {} takes {}, others of its class {}{others}",
             first.number,
             Picos::from_ps(first.time_ps),
             Picos::from_ps(usual as i64)
         ),
         evidence: vec![HintEvidence::time(
-            "slow steps beyond the median of their kind",
+            "time of slow steps beyond the median of their class",
             excess,
             format!("{} steps", slow.len()),
         )],
@@ -328,7 +328,7 @@ fn spread(facts: &HintFacts<'_>, steps: &StepsReport) -> RuleResult {
     let needed = facts.limit(&JITTER_STEPS);
     if (time.count as f64) < needed {
         return Err(AnalysisError::NotApplicable(format!(
-            "only {} complete steps of one kind that do not compile: a spread needs {needed}",
+            "only {} complete steps of one class without compilation: a spread needs {needed}",
             time.count
         )));
     }
@@ -342,7 +342,7 @@ fn spread(facts: &HintFacts<'_>, steps: &StepsReport) -> RuleResult {
     let what = if time.p10.is_some() { "tenth percentile" } else { "fastest step" };
     Ok(Some(Finding {
         statement: format!(
-            "steps of one kind deviate by {spread:.1} from their mean: {} to {}{slowest}",
+            "steps of one class deviate by {spread:.1} from their mean: {} to {}{slowest}",
             Picos::from_ps(time.min as i64),
             Picos::from_ps(time.max as i64),
             spread = Percent(spread)

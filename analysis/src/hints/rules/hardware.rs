@@ -83,13 +83,13 @@ static THROTTLED: Threshold = Threshold {
     id: "K43.ops_percent",
     value: 5.0,
     unit: Unit::Percent,
-    why: "single ops below the clock are its regulation at work",
+    why: "single ops below the clock are normal regulation",
 };
 static SKIPPED: Threshold = Threshold {
     id: "K43.skipped_percent",
     value: 5.0,
     unit: Unit::Percent,
-    why: "single skipped cycles are the regulation of power at work",
+    why: "single skipped cycles are normal power regulation",
 };
 
 /// An op within a hundredth of the default clock runs at it.

@@ -86,7 +86,7 @@ static DISPATCH: Threshold = Threshold {
     id: "K32.dispatch_percent",
     value: 50.0,
     unit: Unit::Percent,
-    why: "where launching is not the larger part of the gaps, another cause is the one to cure",
+    why: "where launching is not most of the gap time, fix the other cause first",
 };
 static SYNC: Threshold = Threshold {
     id: "K33.wait_percent",

@@ -52,7 +52,7 @@ static PADDING_SHARE: Threshold = Threshold {
     id: "K11.op_percent",
     value: 1.0,
     unit: Unit::Percent,
-    why: "an op below a hundredth of the time is not worth a look",
+    why: "ops below 1 % of the time are not worth examining",
 };
 static PADDING_EFFICIENCY: Threshold = Threshold {
     id: "K11.useful_percent",
@@ -64,7 +64,7 @@ static PASSES_SHARE: Threshold = Threshold {
     id: "K17.op_percent",
     value: 1.0,
     unit: Unit::Percent,
-    why: "an op below a hundredth of the time is not worth a look",
+    why: "ops below 1 % of the time are not worth examining",
 };
 
 static SMALL_BATCH: Threshold = Threshold {
@@ -83,7 +83,7 @@ static NARROW_PEAK: Threshold = Threshold {
     id: "K18.peak_percent",
     value: 50.0,
     unit: Unit::Percent,
-    why: "a matmul far below the peak has another reason, which a narrower type does not mend (K12)",
+    why: "a matmul far below the peak has another cause, which a narrower type does not fix (K12)",
 };
 
 /// Some matmuls, most time first, with what would be left of each, and their share

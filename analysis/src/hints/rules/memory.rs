@@ -97,13 +97,13 @@ static REMAT: Threshold = Threshold {
     id: "K24.remat_percent",
     value: 5.0,
     unit: Unit::Percent,
-    why: "cheap elementwise work computed twice is a good bargain",
+    why: "recomputing cheap elementwise work is worthwhile",
 };
 static REMAT_FULL: Threshold = Threshold {
     id: "K24.memory_percent",
     value: 80.0,
     unit: Unit::Percent,
-    why: "what is kept instead of computed again needs room: in a memory this full there is none",
+    why: "storing values instead of recomputing them needs free memory, and there is none",
 };
 static COPY_WAIT: Threshold = Threshold {
     id: "K25.wait_percent",
@@ -118,7 +118,7 @@ static FULL: Threshold = Threshold {
     id: "K50.peak_percent",
     value: NEARLY_FULL_PERCENT,
     unit: Unit::Percent,
-    why: "what is left is lost to fragmentation first: a slightly longer input or larger batch no longer fits",
+    why: "fragmentation takes the rest: a slightly longer input or larger batch no longer fits",
 };
 
 /// What the op is by its category, or for a fusion by the name that XLA gave it.
@@ -164,7 +164,7 @@ fn remat(facts: &HintFacts<'_>) -> RuleResult {
         finding.evidence.push(HintEvidence::percent("peak of the fullest memory", peak, "its capacity", Some(full)));
         if peak >= full {
             finding.statement = format!(
-                "{}; memory is {peak:.0} full at its peak: there is no room to keep more",
+                "{}; memory is {peak:.0} full at its peak, so there is no room to store more",
                 finding.statement,
                 peak = Percent(peak)
             );
@@ -226,7 +226,7 @@ fn full_memory(facts: &HintFacts<'_>) -> RuleResult {
     let memory = facts.report::<Memory>()?;
     let limit = facts.limit(&FULL);
     if memory.device_peaks().next().is_none() {
-        let why = "of no device memory both use and capacity are recorded";
+        let why = "no device memory has both its use and its capacity recorded";
         return Err(AnalysisError::NotApplicable(why.to_owned()));
     }
     let full = |(_, percent): &(_, f64)| *percent >= limit;

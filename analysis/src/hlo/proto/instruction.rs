@@ -19,7 +19,7 @@ use trace_model::hlo_text::{AxisRef, IotaGroups, MeshGroups, ReplicaGroups};
 
 const INSTRUCTION: &str = "HloInstructionProto";
 
-/// What must be known before it can be resolved.
+/// References that are resolved after the whole instruction is read.
 #[derive(Default)]
 struct UnresolvedInstruction {
     id: u64,
@@ -31,7 +31,7 @@ struct UnresolvedInstruction {
 }
 
 impl<'a> ProtoReader<'a> {
-    /// An instruction and the compiler's id of it.
+    /// Reads an instruction with the compiler's id.
     pub(super) fn read_instruction(
         &mut self,
         message: &WireValue,
@@ -92,7 +92,7 @@ impl<'a> ProtoReader<'a> {
         Ok(())
     }
 
-    /// Shapes repeat: each is read and kept once.
+    /// Reads a shape; repeated ones are shared.
     fn read_shape(&mut self, message: &WireValue) -> Result<Arc<Shape<'static>>, HloDamage> {
         let bytes: ProgramMessage<'a> = self.bytes;
         let known = match self.shapes.entry(bytes.slice(message)) {
@@ -116,7 +116,7 @@ impl<'a> ProtoReader<'a> {
         })
     }
 
-    /// `xla.Payload`: the bytes themselves, or their number in the module's list.
+    /// `xla.Payload`: the bytes, or an index into the module's list.
     fn payload(&self, message: &WireValue) -> Result<Option<std::ops::Range<usize>>, HloDamage> {
         let mut out = None;
         self.bytes.walk(range(message), "Payload", |field, value| {
@@ -131,7 +131,7 @@ impl<'a> ProtoReader<'a> {
     }
 }
 
-/// Everything in as much room as it takes.
+/// Collects items without spare capacity.
 fn all<T>(items: impl ExactSizeIterator<Item = Result<T, HloDamage>>) -> Result<Vec<T>, HloDamage> {
     let mut out = Vec::with_capacity(items.len());
     for item in items {
@@ -187,7 +187,7 @@ fn read_facts(
     Ok(())
 }
 
-/// What depends on several fields at once.
+/// Sets what depends on several fields.
 fn finish(bytes: ProgramMessage<'_>, out: &Instruction, pending: UnresolvedInstruction, facts: &mut Attributes) {
     if pending.is_convolution {
         let mut convolution = pending.convolution;
@@ -331,7 +331,7 @@ fn push_group(bytes: ProgramMessage<'_>, message: &WireValue, out: &mut Collecti
     Ok(())
 }
 
-/// `xla.CollectiveDeviceListProto`: takes the place of the older list of groups.
+/// `xla.CollectiveDeviceListProto`, which replaces the older list of groups.
 fn device_list(
     bytes: ProgramMessage<'_>,
     message: &WireValue,

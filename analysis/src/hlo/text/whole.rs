@@ -1,4 +1,4 @@
-//! A whole program from its text: `HloModule …`, tables of sources, computations.
+//! Builds a module from the text of a whole program: `HloModule …`, source tables, computations.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::hlo::module::{Computation, ComputationId, DeviceAssignment, HloModule
 use crate::hlo::{HloError, Instruction};
 use trace_model::hlo_text::{BEGIN, HloText, ProgramPart, ProgramText};
 
-/// A computation that is being read, and the instructions of it by name.
+/// The current computation, and its instructions by name.
 struct OpenComputation<'a> {
     computation: Computation,
     is_entry: bool,
@@ -25,12 +25,13 @@ struct TextReader<'a> {
 }
 
 impl HloModule {
-    /// Whether a program is kept as text.
+    /// Whether a program is stored as text.
     pub(in crate::hlo) fn is_text(blob: &ProgramBytes) -> bool {
         blob.bytes().starts_with(BEGIN.as_bytes())
     }
 
-    /// Reads a whole text. `program` is its name for the error.
+    /// Parses the text of a program. `program` is its name for the error. Operands that come after their user and
+    /// computations that come after their caller are skipped, so that the result is acyclic.
     ///
     /// An operand that comes after its user and a computation that comes after its
     /// caller are left out: programs are acyclic, and so is what is returned.

@@ -47,7 +47,7 @@ pub struct InputReport {
 /// Waiting for input.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct InputWait {
-    /// Of what: a device or a step.
+    /// Format to describe: a device or a step.
     pub name: String,
     /// The denominator: a step, or from the first program to the end of the last.
     pub length_ps: i64,

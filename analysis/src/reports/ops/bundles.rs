@@ -101,7 +101,7 @@ impl Analysis for Code {
         if !spilling.is_empty() {
             let more = if spilling.len() > SHOWN { " …" } else { "" };
             notes.push(format!(
-                "registers do not suffice in {} of {} ({}{more}): spills and fills are stores and loads for nothing else",
+                "{} of {} ({}{more}) run out of registers: their spills and fills are extra stores and loads",
                 spilling.len(),
                 crate::engine::counted(rows.len(), "op"),
                 spilling[..spilling.len().min(SHOWN)].join(", ")
@@ -163,7 +163,7 @@ impl Tabular for CodeReport {
             let others: Vec<&str> = others.into_iter().map(String::as_str).collect();
             notes.push(format!("units without a column (the JSON has them): {}", others.join(", ")));
         }
-        let table = Table::of("bundles", "Code of ops, by their time", &self.rows)
+        let table = Table::of("bundles", "Code of ops, by time", &self.rows)
             .measured("name", "Op", Unit::None, |row| &row.name)
             .measured("self_time_ps", "Self time", Unit::Picoseconds, |row| row.self_time_ps)
             .measured("self_of_total_percent", "of window", Unit::Percent, |row| row.self_of_total_percent)
@@ -237,7 +237,11 @@ mod tests {
         assert_eq!(report.rows[0].shares_code_of.as_deref(), Some("dot"));
         assert_eq!((report.rows[1].shares_code_of.as_deref(), report.rows.len()), (None, 2));
         assert!(report.notes.iter().any(|note| note.contains("90.0 %")), "{:?}", report.notes);
-        assert!(report.notes.iter().any(|note| note.contains("in 1 of 2 ops (dot)")), "{:?}", report.notes);
+        assert!(
+            report.notes.iter().any(|note| note.contains("1 of 2 ops (dot) run out of registers")),
+            "{:?}",
+            report.notes
+        );
     }
 
     #[test]

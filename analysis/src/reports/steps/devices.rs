@@ -1,4 +1,4 @@
-//! What each device spent its time on, and when it did nothing.
+//! The time of each device by category, and its idle time.
 //!
 //! Every picosecond of a core's window belongs to the group of the innermost op
 //! that ran, or to idle; the groups add up to the window. Waiting shows as such:
@@ -41,14 +41,14 @@ impl Analysis for Devices {
     }
 }
 
-/// What devices spent their time on.
+/// The time of devices by category.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct DevicesReport {
     /// Every `TensorCore` that recorded something in the scope.
     pub cores: Vec<CoreReport>,
 }
 
-/// What one core spent its time on.
+/// The time of one core by category.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct CoreReport {
     /// Name of the device.
@@ -95,7 +95,7 @@ pub struct IdleGaps {
     pub median_ps: i64,
     /// The longest.
     pub largest_ps: i64,
-    /// Where the longest starts.
+    /// Start of the longest gap.
     pub largest_start_ps: i64,
     /// The program before the longest.
     pub largest_after: String,
@@ -211,7 +211,7 @@ impl Tabular for DevicesReport {
             .measured("op_time_ps", "Ops", Unit::Picoseconds, |core| core.op_time_ps)
             .measured("op_percent", "Ops", Unit::Percent, |core| percent(core, core.op_time_ps))
             .measured("idle_percent", "Idle", Unit::Percent, |core| percent(core, core.idle_ps))
-            .measured("copy_wait_percent", "Waiting for copies", Unit::Percent, |core| {
+            .measured("copy_wait_percent", "Copy wait", Unit::Percent, |core| {
                 percent(core, core.op_time_ps.map(|_| core.time(OpGroup::AsyncWait).ps()))
             })
             .measured("programs", "Programs", Unit::Count, |core| core.programs)

@@ -1,4 +1,4 @@
-//! Where does the time of a step go, and which device takes longer?
+//! Step times, their parts, and differences between devices.
 
 pub mod balance;
 pub mod devices;

@@ -127,7 +127,7 @@ static HBM: TargetDefinition = TargetDefinition {
     title: "HBM bandwidth while busy",
     is_at_least: true,
     green: limit("targets.hbm_green_percent", 70.0, "streaming ops reach 70 to 90 % of the peak"),
-    red: limit("targets.hbm_red_percent", 40.0, "below this neither roof is near"),
+    red: limit("targets.hbm_red_percent", 40.0, "below this, ops are near neither limit"),
 };
 static COMPILE: TargetDefinition = TargetDefinition {
     id: "compile",
@@ -181,7 +181,7 @@ impl TargetDefinition {
         match found {
             Err(why) => target.note = Some(why),
             Ok((value, ..)) if self.is_at_least && is_beyond_peak(value) => {
-                target.note = Some(format!("{value:.1} comes out, which is impossible", value = Percent(value)));
+                target.note = Some(format!("the result is {value:.1}, which is impossible", value = Percent(value)));
             }
             Ok((value, of, provenance)) => {
                 (target.value_percent, target.of, target.provenance) = (Some(value), of, provenance);
@@ -214,7 +214,7 @@ impl Analysis for Targets {
         one_roof(cx, &mut targets);
         leave_modelled(cx, &mut targets);
         if targets.iter().all(|target| target.light == TargetColor::Unknown) && cx.tensor_cores().is_empty() {
-            let why = "nothing that has a target is recorded: neither what TPUs do nor what a runtime compiles";
+            let why = "nothing with a target is recorded: no TPU activity and no compilations";
             return Err(AnalysisError::NotApplicable(why.to_owned()));
         }
         Ok(TargetsReport { statement: statement(&targets), targets })
@@ -261,7 +261,7 @@ fn one_roof(cx: &Context<'_>, targets: &mut [Target]) {
     for (one, other, near) in [("mxu", "hbm", "matrix ops are near their peak"), ("hbm", "mxu", "HBM is near its peak")]
     {
         if light(targets, one) == Some(TargetColor::Green) && light(targets, other) != Some(TargetColor::Green) {
-            return skip(targets, other, &format!("{near}: that is enough"));
+            return skip(targets, other, &format!("{near}, which is enough"));
         }
     }
     let Ok(expected) = cx.report::<Expected>() else { return };
@@ -271,14 +271,14 @@ fn one_roof(cx: &Context<'_>, targets: &mut [Target]) {
     let (compute, hbm) = (least(BoundBy::Compute), least(BoundBy::Hbm));
     let of_host = expected.limits.iter().filter(|row| matches!(row.limit, TimeLimit::HostRead | TimeLimit::HostWrite));
     if of_host.map(|row| row.least_ps).any(|link| link > compute.max(hbm)) {
-        let why = "the work asks most of the link to the host";
+        let why = "the link to the host is the tightest limit of the work";
         skip(targets, "mxu", why);
         return skip(targets, "hbm", why);
     }
     if compute > hbm {
-        skip(targets, "hbm", "the work asks more of compute than of HBM");
+        skip(targets, "hbm", "the work needs more compute than HBM bandwidth");
     } else if hbm > compute {
-        skip(targets, "mxu", "the work asks more of HBM than of compute");
+        skip(targets, "mxu", "the work needs more HBM bandwidth than compute");
     }
 }
 
@@ -310,11 +310,11 @@ fn compiling(cx: &Context<'_>) -> MeasuredShare {
 
 fn input(cx: &Context<'_>) -> MeasuredShare {
     if host_threads(cx.model).next().is_none() {
-        return Err("the host was not recorded: what devices wait for is not known".to_owned());
+        return Err("the host was not recorded, so it is unknown what devices wait for".to_owned());
     }
     let report = cx.report::<Input>().map_err(|why| why.to_string())?;
     let known = report.devices.iter().filter_map(|device| Some((device.percent?, &device.name)));
-    let (percent, name) = known.max_by(|a, b| a.0.total_cmp(&b.0)).ok_or("no device has both steps and a length")?;
+    let (percent, name) = known.max_by(|a, b| a.0.total_cmp(&b.0)).ok_or("no device has both steps and a duration")?;
     let of = if cx.tensor_cores().is_empty() {
         format!("steps of {name}")
     } else {
@@ -328,7 +328,7 @@ fn links(cx: &Context<'_>) -> MeasuredShare {
     if report.kinds.last().is_none_or(|kind| kind.share.is_none()) {
         return Err("the speed of the links, or the size of the messages, is not known".to_owned());
     }
-    let small = "all messages are so small that hops take longer than bytes";
+    let small = "all messages are so small that hop latency dominates";
     let share = report.share_of_links().ok_or(small)?;
     let is_small = |row: &CollectiveRow| row.remarks.contains(&Remark::LatencyBound);
     let rest = if report.rows.iter().any(is_small) { ", small messages left out" } else { "" };

@@ -84,8 +84,8 @@ const WORTH_SAYING_PERCENT: f64 = 10.0;
 const MOSTLY_IDLE_PERCENT: f64 = 50.0;
 
 /// What there is to say where no length is known.
-const PLACEHOLDERS: &str = "Times are placeholders: the file says in which order nodes can run, not how long they \
-                            take, so no share of time is judged";
+const PLACEHOLDERS: &str =
+    "Times are placeholders: the file gives the order of nodes, not their durations, so no share of time is judged";
 
 impl Analysis for Verdict {
     type Report = VerdictReport;
@@ -147,7 +147,9 @@ fn statement(has_devices: bool, steps: Option<&StepsReport>, findings: &[Verdict
             text = match steps.and_then(|steps| steps.time.filter(|_| steps.has_steps())) {
                 Some(time) if time.count == 1 => format!("one step, {}", length(time.median)),
                 Some(time) => format!("{} steps, median {}", time.count, length(time.median)),
-                None => return "No TPU ops, steps or compilations are recorded here: nothing to judge".to_owned(),
+                None => {
+                    return "No TPU ops, steps or compilations are recorded, so there is nothing to judge".to_owned();
+                }
             };
         }
         text.push_str("; no TPU ops in this trace, so device metrics do not apply");
@@ -242,11 +244,7 @@ fn activity(ops: &OpsReport, group: OpGroup, known: &VerdictReports) -> String {
     match group {
         OpGroup::AsyncWait => {
             let time = ops.group_self(group).ps();
-            format!(
-                "waits for copies ({}), {} of the time that ops take",
-                names(),
-                shown(percent(time, ops.op_time_ps))
-            )
+            format!("waits for copies ({}), {} of op time", names(), shown(percent(time, ops.op_time_ps)))
         }
         OpGroup::Collective => {
             let hidden = known.overlap.as_ref().and_then(|report| report.summary.overlap_ratio_percent);
@@ -266,11 +264,11 @@ fn activity(ops: &OpsReport, group: OpGroup, known: &VerdictReports) -> String {
         OpGroup::CustomKernel => format!("runs custom kernels ({})", names()),
         OpGroup::HostIo => format!("exchanges data with the host ({})", names()),
         OpGroup::Control if known.has_loops_apart => {
-            format!("is in loops, whose bodies are drawn apart ({})", names())
+            format!("is in loops, whose bodies appear as separate ops ({})", names())
         }
         OpGroup::Control => "is overhead of loops, branches and calls".to_owned(),
         OpGroup::SparseCore => "is work for SparseCores".to_owned(),
-        OpGroup::Other | OpGroup::Idle => format!("is in ops of no known kind ({})", names()),
+        OpGroup::Other | OpGroup::Idle => format!("is in ops of unknown category ({})", names()),
     }
 }
 

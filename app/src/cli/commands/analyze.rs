@@ -24,14 +24,14 @@ pub struct AnalyzeArgs {
     /// Only these analyses, all of their tables (a wrong name lists them all)
     #[arg(long, value_name = "ID,…", value_delimiter = ',', help_heading = "Output")]
     pub only: Vec<String>,
-    /// Exit with 10 where a hint is as severe as this, or more
+    /// Exit with 10 if a hint is at least this severe
     #[arg(long, value_enum, value_name = "SEVERITY", help_heading = "Gates")]
     pub fail_on: Option<SeverityArg>,
     #[command(flatten)]
     pub gates: GateArgs,
 }
 
-/// A severity of hints.
+/// A minimum severity of hints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SeverityArg {
     /// Any hint.
@@ -83,20 +83,19 @@ pub fn run(args: &AnalyzeArgs, stderr: &Stderr) -> Result<CommandOutcome, Failur
     })
 }
 
-/// Says that warm-up as asked for leaves no step.
+/// Warns if the requested warm-up leaves no step.
 fn say_all_warmup(session: &Session, stderr: &Stderr) {
     let warmup = session.options().warmup_steps;
     let Ok(steps) = session.report::<Steps>(Scope::WholeTrace) else { return };
     if warmup > 0 && steps.is_all_warmup() {
         let count = steps.steps.len();
         stderr.warn(&format!(
-            "the run has {count} steps, and the first {warmup} are left out as warm-up: reports are over all of them, \
-             and gates of steps are inconclusive"
+            "the run has {count} steps, and the first {warmup} are excluded as warm-up: reports cover all steps, and gates on steps are inconclusive"
         ));
     }
 }
 
-/// Hints that `--fail-on` does not allow.
+/// The hints that are at least as severe as `--fail-on`.
 fn too_severe(session: &Session, args: &AnalyzeArgs) -> Option<String> {
     let least = HintSeverity::from(args.fail_on?);
     let report = session.report::<Hints>(args.scope.scope()).ok()?;
@@ -109,5 +108,5 @@ fn check_names(only: &[String]) -> Result<(), Failure> {
     let unknown = only.iter().find(|only| ANALYSES.iter().all(|entry| entry.id != only.as_str()));
     let Some(unknown) = unknown else { return Ok(()) };
     let known: Vec<_> = ANALYSES.iter().map(|entry| entry.id).collect();
-    Err(Failure::Usage(format!("no analysis is called {unknown:?}; there are {}", known.join(", "))))
+    Err(Failure::Usage(format!("there is no analysis {unknown:?}; the analyses are {}", known.join(", "))))
 }

@@ -1,4 +1,4 @@
-//! `systole chips`: what is assumed of each TPU generation, and who says so.
+//! `systole chips`: the assumed facts of each TPU generation, with their sources.
 
 use clap::Args;
 use std::fmt::Write as _;
@@ -57,7 +57,7 @@ pub fn run(args: &ChipsArgs) -> Result<CommandOutcome, Failure> {
     Ok(CommandOutcome::Done)
 }
 
-/// One row per chip, with the most wanted numbers.
+/// One row per chip, with the most important numbers.
 fn overview(chips: &[&Chip]) -> Table {
     let links = |chip: &Chip| Some(chip.links?.peak_bytes * f64::from(chip.links?.per_chip));
     Table::of("chips", "TPU generations, per chip", chips.iter().copied())
@@ -93,7 +93,7 @@ fn text(chips: &[&Chip], in_full: bool) -> String {
     if !in_full {
         let layout = TextLayout { width: terminal::width(), top: 0, entries: 0, style: AnsiStyle::PLAIN };
         let table = table::table(&overview(chips), &layout);
-        return table + "\n`systole chips CHIP` says everything about one, and who says so.\n";
+        return table + "\n`systole chips CHIP` lists all facts of one chip with their sources.\n";
     }
     let mut text = String::new();
     for chip in chips {

@@ -1,4 +1,4 @@
-//! `systole compare`: two runs side by side.
+//! `systole compare`: compares two runs.
 
 use std::path::{Path, PathBuf};
 
@@ -43,23 +43,23 @@ pub struct CompareArgs {
     pub judge: JudgeArgs,
 }
 
-/// When a difference counts.
+/// Options of the significance test.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "When a difference counts")]
+#[command(next_help_heading = "Significance")]
 pub struct TestArgs {
-    /// Chance of calling noise a change
+    /// Significance level: the chance of calling noise a change
     #[arg(long, value_name = "P", default_value_t = 0.05)]
     pub alpha: f64,
-    /// Changes below this part of the step do not matter
+    /// Ignore changes below this percentage of the step
     #[arg(long, value_name = "PERCENT", default_value_t = 0.1)]
     pub min_effect: f64,
-    /// Compare also what is not comparable
+    /// Compare even if the runs are not comparable
     #[arg(long)]
     pub force: bool,
 }
 
 impl TestArgs {
-    /// What they mean.
+    /// The options of the comparison.
     pub fn options(&self) -> Result<CompareOptions, Failure> {
         if !(self.alpha > 0.0 && self.alpha < 1.0) {
             return Err(Failure::Usage("--alpha: write a probability between 0 and 1: 0.05".to_owned()));
@@ -113,7 +113,7 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome, Failur
     })
 }
 
-/// A file of gates says which differences bar and how many steps tell anything.
+/// Takes over the settings of a gate file that concern comparisons.
 fn set_by(options: &mut CompareOptions, config: &GateConfig) {
     let CompareOptions { test, require, .. } = gates::compare_options(config);
     (options.test.min_steps, options.require) = (test.min_steps, require);
@@ -144,16 +144,16 @@ impl output::Writable for ComparedRuns<'_> {
     }
 }
 
-/// Why nothing can be concluded, if so.
+/// Why the comparison is inconclusive, if it is.
 fn doubt(compared: &Comparison) -> Option<String> {
     if !compared.is_comparable {
         return Some(compared.statement.clone());
     }
     let (steps, needed) = (compared.base.steps.min(compared.cand.steps), compared.options.test.min_steps);
-    (steps < needed).then(|| format!("{steps} steady steps on a side, and a conclusion needs {needed}"))
+    (steps < needed).then(|| format!("{steps} steady steps per side, but a conclusion needs {needed}"))
 }
 
-/// `BASE CAND`, more of each by name; one path alone is the side that no name gives.
+/// The runs of both sides, from `BASE CAND` and the options. A single positional path is the side that has no option.
 fn sides(args: &CompareArgs) -> Result<(Vec<RequestedInput<'_>>, Vec<RequestedInput<'_>>), Failure> {
     let mut base: Vec<RequestedInput<'_>> = args.base.iter().map(|path| (path.as_path(), true)).collect();
     let mut cand: Vec<RequestedInput<'_>> = args.cand.iter().map(|path| (path.as_path(), true)).collect();
@@ -167,7 +167,7 @@ fn sides(args: &CompareArgs) -> Result<(Vec<RequestedInput<'_>>, Vec<RequestedIn
         (None, _) => {}
     }
     if base.is_empty() || cand.is_empty() {
-        return Err(Failure::Usage("name a run of each side: systole compare BASE CAND".to_owned()));
+        return Err(Failure::Usage("name one run per side: systole compare BASE CAND".to_owned()));
     }
     Ok((base, cand))
 }

@@ -1,4 +1,4 @@
-//! `systole completions`: what a shell needs to complete commands and options.
+//! `systole completions`: shell completions.
 
 use clap::Args;
 use clap_complete::Shell;
@@ -8,7 +8,7 @@ use crate::cli::common::output;
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct CompletionsArgs {
-    /// For which shell; `systole completions bash > /etc/bash_completion.d/systole` installs them
+    /// Shell to write completions for; `systole completions bash > /etc/bash_completion.d/systole` installs them
     #[arg(value_enum)]
     pub shell: Shell,
 }

@@ -1,4 +1,4 @@
-//! `systole config`: checks a file of settings and gates.
+//! `systole config`: checks a configuration file.
 
 use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::stderr::Stderr;
@@ -13,10 +13,10 @@ pub struct ConfigArgs {
     pub command: ConfigCommand,
 }
 
-/// What to do with a file of settings.
+/// What to do with a configuration file.
 #[derive(Debug, Subcommand)]
 pub enum ConfigCommand {
-    /// Says what is wrong with a file of settings, or what it holds
+    /// Report errors in a configuration file, or what it contains
     Check {
         /// The file; systole.toml in the working directory by default
         #[arg(value_name = "FILE")]

@@ -1,4 +1,4 @@
-//! `systole doctor`: how far this trace can be trusted.
+//! `systole doctor`: the data quality of a trace.
 
 use analysis::Scope;
 use clap::Args;
@@ -9,7 +9,7 @@ use crate::cli::common::stderr::Stderr;
 use crate::cli::common::{checks, loading, output};
 use crate::render::{Document, DocumentView};
 
-/// The analysis behind the command.
+/// Id of the analysis.
 const DOCTOR: &str = "doctor";
 
 /// Arguments of the command.

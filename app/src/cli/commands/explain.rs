@@ -49,7 +49,7 @@ pub fn run(args: &ExplainArgs) -> Result<CommandOutcome, Failure> {
             }
             None => {
                 let known: Vec<_> = rules().iter().map(|rule| rule.id).collect();
-                return Err(Failure::Usage(format!("no hint is called {id:?}; there are {}", known.join(", "))));
+                return Err(Failure::Usage(format!("there is no hint {id:?}; the hints are {}", known.join(", "))));
             }
         },
     };
@@ -87,7 +87,7 @@ fn list(format: OutputFormat) -> String {
         };
     }
     if format == OutputFormat::Text {
-        text.push_str("\nsystole explain ID tells more.\n");
+        text.push_str("\nSee systole explain ID for details.\n");
     }
     text
 }

@@ -1,4 +1,4 @@
-//! `systole formats`: what can be read.
+//! `systole formats`: the supported formats.
 
 use clap::Args;
 use std::fmt::Write as _;
@@ -67,7 +67,9 @@ fn formats_text(format: OutputFormat) -> String {
                 let _ = writeln!(text, "    {}", f.about);
                 let _ = writeln!(text, "    usually called *.{}", f.extensions.join(", *."));
             }
-            text.push_str("\nGzip is unpacked on the way. The bytes decide what a file is, not its name.\n");
+            text.push_str(
+                "\nGzip files are unpacked automatically. Formats are detected from the content, not from the name.\n",
+            );
         }
     }
     text

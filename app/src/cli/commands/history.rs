@@ -1,4 +1,4 @@
-//! `systole history`: the runs that were kept, one row each.
+//! `systole history`: the recorded runs, one row each.
 
 use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::history_file::HistoryLine;
@@ -56,7 +56,7 @@ pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome, Failur
     Ok(CommandOutcome::Done)
 }
 
-/// One row a run, the oldest first.
+/// One row per run, the oldest first.
 fn trend(lines: &[HistoryLine]) -> Table {
     let mut before = None;
     let changes: Vec<Option<f64>> = lines
@@ -83,6 +83,6 @@ fn trend(lines: &[HistoryLine]) -> Table {
         .derived("mfu_percent", "MFU", Unit::Percent, number("mfu_steady_percent"))
         .derived("memory_peak_bytes", "Memory", Unit::Bytes, number("memory.peak_bytes"))
         .derived("run", "Run", Unit::None, |(line, _)| line.run())
-        .note("numbers of steps are medians; change is of the step, against the run before")
+        .note("step times are medians; the change is of the step time, against the previous run")
         .build()
 }

@@ -1,4 +1,4 @@
-//! `systole init`: a commented systole.toml from a run that is good enough.
+//! `systole init`: writes a commented systole.toml from a good run.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -44,13 +44,13 @@ pub fn run(args: &InitArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> 
     Ok(CommandOutcome::Done)
 }
 
-/// Room that a budget leaves above what was seen.
+/// Factor between a measured value and its budget.
 const ROOM: f64 = 1.1;
 
 fn config_of(runs: &[Summary]) -> String {
     let mut text = String::from(
-        "# What a run must keep. Judged by: systole analyze RUN --budget systole.toml --baseline base.json\n\
-         # `systole metrics` lists what can be asked, `systole config check` checks this file.\n\
+        "# Limits of a run. Checked by: systole analyze RUN --budget systole.toml --baseline base.json\n\
+         # `systole metrics` lists the metrics, `systole config check` checks this file.\n\
          # Units follow the name: _ms, _us, _pct, _gib …\n\
          version = 1\n\n\
          [defaults]\n\
@@ -91,7 +91,7 @@ fn config_of(runs: &[Summary]) -> String {
     text
 }
 
-/// Why a run has too few steps for such a gate; `None` for numbers of the whole run.
+/// Why the runs have too few steps for a gate; `None` for metrics of the whole run.
 fn too_few(runs: &[Summary], aggregate: Option<StepAggregate>) -> Option<String> {
     let run = runs.iter().min_by_key(|run| run.steps.counted)?;
     let aggregate = aggregate.unwrap_or_default();
@@ -107,7 +107,7 @@ fn too_few(runs: &[Summary], aggregate: Option<StepAggregate>) -> Option<String>
         .then(|| format!("the {} needs {needed} steady steps, {}", aggregate.title(), why()))
 }
 
-/// Of the run with most of it.
+/// Budgets, from the run with the largest value.
 fn budgets(text: &mut String, runs: &[Summary], left_out: &mut Vec<String>) {
     let most = |of: &dyn Fn(&Summary) -> Option<f64>| runs.iter().filter_map(of).reduce(f64::max);
     let mut of_steps = |text: &mut String, id: &str, metric: &str, aggregate: StepAggregate| {
@@ -161,7 +161,7 @@ fn regression(text: &mut String, gate: &Regression) {
     }
 }
 
-/// Of the ops with most communication that nothing hides.
+/// A regression of the ops with the most exposed communication.
 fn op_regression(text: &mut String, runs: &[Summary]) {
     if too_few(runs, None).is_some() {
         return;
@@ -180,7 +180,7 @@ fn op_regression(text: &mut String, runs: &[Summary]) {
     }
 }
 
-/// Up to three digits, so that the file reads well.
+/// Rounds up to three significant digits.
 fn round_up(value: f64) -> f64 {
     if value <= 0.0 || !value.is_finite() {
         return 0.0;

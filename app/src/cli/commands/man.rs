@@ -8,7 +8,7 @@ use crate::cli::common::output;
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct ManArgs {
-    /// Of this command; of the program without it. `systole man analyze | man -l -` shows it
+    /// Command to describe; by default the program. `systole man analyze | man -l -` shows it
     pub command: Option<String>,
 }
 
@@ -20,7 +20,7 @@ pub fn run(args: &ManArgs, mut program: clap::Command) -> Result<CommandOutcome,
         None => program,
         Some(name) => program.find_subcommand(name).cloned().ok_or_else(|| {
             let known: Vec<_> = program.get_subcommands().map(clap::Command::get_name).collect();
-            Failure::Usage(format!("no command is called {name:?}; there are {}", known.join(", ")))
+            Failure::Usage(format!("there is no command {name:?}; the commands are {}", known.join(", ")))
         })?,
     };
     let mut text = Vec::new();

@@ -1,4 +1,4 @@
-//! `systole metrics`: every metric that gates can ask for.
+//! `systole metrics`: every metric for gates.
 
 use std::fmt::Write as _;
 
@@ -31,7 +31,7 @@ pub fn run(args: &MetricsArgs) -> Result<CommandOutcome, Failure> {
 
 fn text() -> String {
     let width = METRICS.iter().map(|metric| metric.name.len()).max().unwrap_or(0);
-    let mut text = String::from("Metrics of budgets and regressions in systole.toml\n");
+    let mut text = String::from("Metrics for budgets and regressions in systole.toml\n");
     let mut per = None;
     for metric in METRICS {
         if per != Some(metric.per) {
@@ -40,7 +40,7 @@ fn text() -> String {
         }
         let _ = writeln!(text, "  {:<width$}  {}{}", metric.name, metric.meaning, also(metric));
     }
-    text.push_str("\nOther units are named by the ending: ");
+    text.push_str("\nOther units are selected by the suffix: ");
     let endings = [("time", analysis::Unit::Picoseconds), ("bytes", analysis::Unit::Bytes)];
     let endings = endings.map(|(of, unit)| format!("{of} {}", suffixes(unit).collect::<Vec<_>>().join(" ")));
     let _ = writeln!(text, "{}; shares _pct _share.", endings.join("; "));
@@ -76,7 +76,7 @@ fn comma_separated() -> String {
     text
 }
 
-/// The table of docs/compare.md.
+/// The table in docs/compare.md.
 fn markdown() -> String {
     let mut text = String::from("| metric | one per | meaning |\n|---|---|---|\n");
     for metric in METRICS {
@@ -94,7 +94,7 @@ fn markdown() -> String {
 mod tests {
     use super::*;
 
-    /// Where this test fails, copy what `systole metrics --format md` prints into the docs.
+    /// If this test fails, copy the output of `systole metrics --format md` to the docs.
     #[test]
     fn the_docs_list_the_same_metrics() {
         let docs = include_str!("../../../../docs/compare.md").replace("\r\n", "\n");

@@ -1,4 +1,4 @@
-//! One file a command: its arguments, and what it does.
+//! The commands: one file each, with its arguments and its implementation.
 
 pub(super) mod analyze;
 pub(super) mod chips;

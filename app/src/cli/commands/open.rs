@@ -12,7 +12,7 @@ use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::loading;
 use crate::cli::common::stderr::Stderr;
 
-/// Whether a window could be shown: this build has one, and the system says where.
+/// Whether a window can be opened: this build has one, and the system has a display.
 pub fn has_display() -> bool {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let needs_display = cfg!(all(unix, not(target_os = "macos")));
@@ -25,7 +25,7 @@ pub fn has_display() -> bool {
 pub struct OpenArgs {
     /// A profile, a session by its name, a run or log directory, or a pattern in quotes
     pub path: Option<PathBuf>,
-    /// A second one, to be shown below the first and compared with it
+    /// A second profile, shown below the first and compared with it
     #[arg(value_name = "OTHER")]
     pub second: Option<PathBuf>,
     /// Run of a log directory; the newest by default

@@ -1,4 +1,4 @@
-//! `systole render`: a picture, without a window, a display or a GPU.
+//! `systole render`: writes a picture without a window, display or GPU.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -30,13 +30,13 @@ pub struct RenderArgs {
     /// Size in pixels; a timeline is only as high as its tracks need
     #[arg(long, value_name = "WxH", default_value = "1200x700")]
     pub size: SizeArg,
-    /// Points of a PNG for each pixel, to be sharp on screens with many
+    /// Scale factor of a PNG, for high-density screens
     #[arg(long, value_name = "N", default_value = "1")]
     pub scale: ScaleArg,
-    /// Light on dark
+    /// Use the dark theme
     #[arg(long)]
     pub dark: bool,
-    /// Colours tell names apart, not kinds of work
+    /// Colour by name instead of by category
     #[arg(long)]
     pub by_name: bool,
     #[command(flatten)]
@@ -45,18 +45,18 @@ pub struct RenderArgs {
     pub scope: ScopeArgs,
 }
 
-/// What there are pictures of.
+/// The available pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PictureArg {
     /// The tracks.
     Timeline,
-    /// Ops below their roof.
+    /// Ops in a roofline plot.
     Roofline,
-    /// Step times by what they go to.
+    /// Step times by part.
     Steps,
 }
 
-/// `1200x700`
+/// A size: `1200x700`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SizeArg {
     pub width: f32,
@@ -76,7 +76,7 @@ impl FromStr for SizeArg {
     }
 }
 
-/// `2`
+/// A scale factor: `2`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ScaleArg(pub f32);
 
@@ -125,7 +125,7 @@ pub fn run(args: &RenderArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure
     Ok(CommandOutcome::Done)
 }
 
-/// What part of the trace is wanted; all where `None`.
+/// The requested part of the trace; `None` for all of it.
 fn range(trace: &OpenTrace, args: &RenderArgs) -> Option<TimeRange> {
     match (args.scope.steps, args.scope.scope()) {
         (Some(StepsArg { first, last }), _) => {

@@ -1,4 +1,4 @@
-//! `systole schema`: what the JSON that other programs read looks like.
+//! `systole schema`: JSON Schemas of the published formats.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use crate::render::{comparison, json};
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct SchemaArgs {
-    /// Of what
+    /// Format to describe
     #[arg(value_enum)]
     pub what: SchemaArg,
 }
@@ -48,7 +48,7 @@ impl SchemaArg {
     }
 }
 
-/// A line of the history holds a summary: its schema is the one of summaries.
+/// The schema of a line of the history, which contains a summary.
 fn history() -> serde_json::Result<String> {
     let mut schema: Value = serde_json::from_str(include_str!("../../../schemas/history.schema.json"))?;
     schema["properties"]["summary"] = serde_json::from_str(include_str!("../../../schemas/summary.schema.json"))?;

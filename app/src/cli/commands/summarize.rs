@@ -1,4 +1,4 @@
-//! `systole summarize`: what a comparison needs of a run, as a file to commit.
+//! `systole summarize`: saves what a comparison needs of a run.
 
 use std::path::PathBuf;
 
@@ -24,10 +24,10 @@ pub struct SummarizeArgs {
     /// Write it to this file instead of stdout (`json=base.json` is the same as `base.json`)
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
-    /// Ops to list, those of most time; the others are added up
+    /// Number of ops to list, the most expensive first; the others are summed
     #[arg(long, value_name = "N", default_value_t = 200)]
     pub ops: usize,
-    /// Steps in which the time of each op is kept, evenly spread
+    /// Number of steps in which the time of each op is stored, evenly spaced
     #[arg(long, value_name = "N", default_value_t = 40)]
     pub op_steps: usize,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `systole whatif`: the recorded run with other durations.
+//! `systole whatif`: replays the recorded run with changed durations.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -19,7 +19,7 @@ use crate::session::Session;
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "What to change")]
+#[command(next_help_heading = "Changes")]
 #[expect(clippy::struct_excessive_bools, reason = "flags")]
 pub struct WhatifArgs {
     /// Collectives take no time
@@ -28,19 +28,19 @@ pub struct WhatifArgs {
     /// Asynchronous copies take no time
     #[arg(long)]
     pub hide_copies: bool,
-    /// Links between chips are so much faster: 2x
+    /// Links between chips are faster by this factor: 2x
     #[arg(long, value_name = "SPEED")]
     pub ici: Option<Times>,
-    /// Asynchronous copies are so much faster
+    /// Asynchronous copies are faster by this factor
     #[arg(long, value_name = "SPEED")]
     pub copies: Option<Times>,
-    /// HBM is so much faster; every op keeps its distance from the roofline
+    /// HBM is faster by this factor; every op keeps its distance from the roofline
     #[arg(long, value_name = "SPEED")]
     pub hbm: Option<Times>,
-    /// Matrix units are so much faster; every op keeps its distance from the roofline
+    /// Matrix units are faster by this factor; every op keeps its distance from the roofline
     #[arg(long, value_name = "SPEED")]
     pub flops: Option<Times>,
-    /// Ops of this name take so much of their time: 'fusion.*' 0.5x; a pattern with * or re:REGEX
+    /// Ops of this name take this factor of their time: 'fusion.*' 0.5x; a pattern with * or re:REGEX
     #[arg(long, num_args = 2, value_names = ["PATTERN", "TIME"], action = clap::ArgAction::Append)]
     pub op: Vec<String>,
     /// The device does not wait while the host compiles
@@ -57,7 +57,7 @@ pub struct WhatifArgs {
     pub scope: ScopeArgs,
 }
 
-/// `2x`, `0.5`.
+/// A factor: `2x`, `0.5`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Times(f64);
 
@@ -80,7 +80,9 @@ pub fn run(args: &WhatifArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure
     let scope = args.scope.scope();
     let changes = changes(args, &session)?;
     if changes.is_empty() {
-        return Err(Failure::Usage("say what should change: --hide-collectives, --ici 2x, --op PATTERN 0.5x …".into()));
+        return Err(Failure::Usage(
+            "name at least one change: --hide-collectives, --ici 2x, --op PATTERN 0.5x …".into(),
+        ));
     }
     let cx = session.context(scope);
     let result = Replay::new(&cx).and_then(|replay| replay.with(&cx, &changes));
@@ -127,7 +129,7 @@ fn of_ops(pattern: &str, factor: f64, session: &Session, args: &WhatifArgs) -> R
     };
     if factors.is_empty() {
         let some: Vec<&str> = ops.rows.iter().take(3).map(|row| &*row.name).collect();
-        return Err(wrong(format!("no op has such a name; the first are {}", some.join(", "))));
+        return Err(wrong(format!("no op has this name; the first names are {}", some.join(", "))));
     }
     Ok(Scenario::Ops { what: pattern.to_owned(), factors })
 }

@@ -1,4 +1,4 @@
-//! Arguments as typed, and what they mean.
+//! Arguments shared by several commands.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use crate::cli::common::values::{ClockArg, OutputFile, OutputFormat, RangeArg, R
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Messages")]
 pub struct MessageArgs {
-    /// Say nothing but errors on stderr
+    /// Print only errors on stderr
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
-    /// Say more on stderr: files read, times taken, every import issue
+    /// Print details on stderr: files read, times taken, every import issue
     #[arg(short, long, global = true, hide_short_help = true)]
     pub verbose: bool,
-    /// No colour, also with the environment variable `NO_COLOR`
+    /// No colour; also set by the environment variable `NO_COLOR`
     #[arg(long, global = true, hide_short_help = true)]
     pub no_color: bool,
     /// Threads to use; all cores by default
@@ -38,17 +38,17 @@ pub struct InputArgs {
     pub assume: AssumeArgs,
 }
 
-/// What holds for all inputs and all reports.
+/// Assumptions for all inputs and reports.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "What to assume")]
+#[command(next_help_heading = "Assumptions")]
 pub struct AssumeArgs {
     /// Clock of the device, for simulators that count cycles: 940MHz, 1.75GHz, or a number in MHz
     #[arg(long, hide_short_help = true, value_name = "CLOCK")]
     pub clock: Option<ClockArg>,
-    /// What the tracks of a simulator's Chrome trace are, as described in docs/simulators.md
+    /// Roles of the tracks in a simulator's Chrome trace, as described in docs/simulators.md
     #[arg(long, hide_short_help = true, value_name = "FILE.toml")]
     pub roles: Option<RolesArg>,
-    /// Where the TPU compiler dumped the code of ops (`--xla_jf_dump_to`); beside a program it is found
+    /// Directory of the TPU compiler's dump of op code (`--xla_jf_dump_to`); found automatically next to a program
     #[arg(long, hide_short_help = true, value_name = "DIR")]
     pub llo: Option<PathBuf>,
     /// Only these devices, by ordinal
@@ -57,10 +57,10 @@ pub struct AssumeArgs {
     /// Peaks of this chip where the profile records none: v5e, v6e … (`systole chips`), or a file of its facts
     #[arg(long, value_name = "CHIP")]
     pub device_spec: Option<ChipArg>,
-    /// Chips along each axis of the slice, as 4x4 or 2x2x4: how fast collectives can be
+    /// Chips along each axis of the slice, as 4x4 or 2x2x4, for the expected times of collectives
     #[arg(long, hide_short_help = true, value_name = "AxBxC")]
     pub topology: Option<Topology>,
-    /// Leave out the first N steps, besides partial ones
+    /// Exclude the first N steps as warm-up, in addition to partial ones
     #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 0)]
     pub warmup: u32,
     /// Thresholds and suppressions of hints; systole.toml in the working directory by default
@@ -69,13 +69,13 @@ pub struct AssumeArgs {
 }
 
 impl AssumeArgs {
-    /// What to import of a path.
+    /// The import options.
     pub fn import(&self, run: Option<String>) -> ImportOptions {
         let roles = self.roles.as_ref().map(|roles| Arc::clone(&roles.0));
         ImportOptions { run, clock_mhz: self.clock.map(|clock| clock.0), roles, llo: self.llo.clone() }
     }
 
-    /// Assumptions of all reports.
+    /// The analysis options.
     pub fn options(&self) -> Options {
         let mut options = Options {
             topology: self.topology.clone(),
@@ -111,7 +111,7 @@ pub struct OutputArgs {
     /// all rows by default.
     #[arg(long, value_name = "N")]
     pub top: Option<usize>,
-    /// Exit with 11 where the trace is too incomplete for a conclusion
+    /// Exit with 11 if the trace is too incomplete for a conclusion
     #[arg(long, hide_short_help = true)]
     pub strict: bool,
 }
@@ -138,37 +138,37 @@ impl ScopeArgs {
     }
 }
 
-/// What may fail a run.
+/// Arguments that can make a run fail.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Gates")]
 pub struct GateArgs {
-    /// Compare with this run or saved summary, and fail where it is worse; may be repeated
+    /// Compare with this run or saved summary, and fail if the run is worse; may be repeated
     #[arg(long, value_name = "PATH")]
     pub baseline: Vec<PathBuf>,
     #[command(flatten)]
     pub judge: JudgeArgs,
 }
 
-/// By what is judged, and what follows.
+/// Gates and what follows from them.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Gates")]
 pub struct JudgeArgs {
     /// Judge by the budgets and regressions of this file (`systole init` writes one)
     #[arg(long, value_name = "FILE")]
     pub budget: Option<PathBuf>,
-    /// Append the numbers and the verdict to this file, a line of JSON a run
+    /// Append the numbers and the verdict to this file, one line of JSON per run
     #[arg(long, hide_short_help = true, value_name = "FILE")]
     pub history: Option<PathBuf>,
-    /// Exit code where a gate fails
+    /// Exit code if a gate fails
     #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 10)]
     pub exit_code_on_fail: u8,
-    /// Exit with 0 also where a gate fails: report only
+    /// Exit with 0 even if a gate fails: report only
     #[arg(long, hide_short_help = true)]
     pub exit_zero: bool,
 }
 
 impl GateArgs {
-    /// Whether anything is to be judged.
+    /// Whether there is anything to judge.
     pub fn are_set(&self) -> bool {
         self.judge.budget.is_some() || !self.baseline.is_empty()
     }

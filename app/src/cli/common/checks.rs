@@ -1,4 +1,4 @@
-//! Refuses parts of a trace that it does not have.
+//! Rejects steps, times and devices that the trace does not have.
 
 use crate::cli::common::args::{InputArgs, ScopeArgs};
 use crate::cli::common::failure::Failure;
@@ -9,7 +9,7 @@ use analysis::reports::steps::step_times::Steps;
 use std::collections::BTreeSet;
 use trace_model::GroupKind;
 
-/// Refuses steps, times and devices that the trace does not have.
+/// Rejects steps, times and devices that the trace does not have.
 pub fn check_scope(session: &Session, input: &InputArgs, scope: &ScopeArgs) -> Result<(), Failure> {
     check_devices(session, &input.assume.device)?;
     if let Some(RangeArg(range)) = scope.range
@@ -17,12 +17,12 @@ pub fn check_scope(session: &Session, input: &InputArgs, scope: &ScopeArgs) -> R
     {
         let extent = session.model().extent();
         let [from, to] = [extent.start, extent.end].map(trace_model::Timestamp::since_origin);
-        return Err(Failure::Usage(format!("--range: nothing was captured then; the capture is from {from} to {to}")));
+        return Err(Failure::Usage(format!("--range is outside the capture, which is from {from} to {to}")));
     }
     scope.steps.map_or(Ok(()), |steps| check_steps(session, steps))
 }
 
-/// Refuses steps that the trace does not have.
+/// Rejects steps that the trace does not have.
 pub fn check_steps(session: &Session, StepsArg { first, last }: StepsArg) -> Result<(), Failure> {
     let Ok(steps) = session.report::<Steps>(Scope::WholeTrace) else { return Ok(()) };
     if steps.steps.iter().any(|step| (first..=last).contains(&step.number)) {
@@ -34,7 +34,7 @@ pub fn check_steps(session: &Session, StepsArg { first, last }: StepsArg) -> Res
     Err(Failure::Usage(format!("--steps: the trace has {there}")))
 }
 
-/// Refuses devices that the trace does not have.
+/// Rejects devices that the trace does not have.
 pub fn check_devices(session: &Session, wanted: &[u32]) -> Result<(), Failure> {
     let model = session.model();
     let ordinals: BTreeSet<u32> = model

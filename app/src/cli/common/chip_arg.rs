@@ -8,20 +8,20 @@ use std::sync::Arc;
 use analysis::Options;
 use analysis::hardware::chips::{Chip, known};
 
-/// A chip's facts are a few kilobytes; anything longer is another file.
+/// A chip file has a few kilobytes; anything longer is another file.
 const MAX_FILE: u64 = 1 << 20;
 
-/// What the user names.
+/// The chip named by the user.
 #[derive(Clone, Debug)]
 pub enum ChipArg {
-    /// One of the published table.
+    /// A published chip.
     Published(&'static Chip),
     /// Read from a file.
     Own(Arc<Chip>),
 }
 
 impl ChipArg {
-    /// Its facts.
+    /// The facts of the chip.
     pub fn chip(&self) -> &Chip {
         match self {
             Self::Published(chip) => chip,
@@ -29,7 +29,7 @@ impl ChipArg {
         }
     }
 
-    /// Makes it the chip of devices that record no peaks.
+    /// Sets it as the chip of devices that record no peaks.
     pub fn assume(&self, options: &mut Options) {
         options.device_spec = Some(self.chip().id.clone());
         options.own_chip = match self {

@@ -1,26 +1,26 @@
-//! Why a command ends, as exit codes.
+//! Outcomes and failures of commands, with their exit codes.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use importers::ImportError;
 
-/// How a command that did its work ends.
+/// The outcome of a command that completed.
 pub enum CommandOutcome {
-    /// Done.
+    /// Success.
     Done,
-    /// Done, but `--strict` asks for more than the trace can tell.
+    /// The trace is too incomplete for a conclusion, and `--strict` was given.
     Inconclusive(String),
-    /// Done, and what was found is worse than `--fail-on` or a gate allows.
+    /// A result exceeds `--fail-on` or a gate.
     Failed {
-        /// What was found.
+        /// The reason.
         why: String,
-        /// To exit with.
+        /// The exit code.
         code: u8,
     },
 }
 
-/// Why a command cannot do its work.
+/// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The arguments contradict the trace or each other.
@@ -29,36 +29,36 @@ pub enum Failure {
     /// The input cannot be opened.
     #[error("{error}: {}", path.display())]
     Import {
-        /// Why.
+        /// The cause.
         error: ImportError,
-        /// As the user named it.
+        /// The path as given by the user.
         path: PathBuf,
     },
     /// An output file cannot be written.
     #[error("cannot write: {error}: {}", path.display())]
     Write {
-        /// Why.
+        /// The cause.
         error: io::Error,
-        /// Which.
+        /// The file.
         path: PathBuf,
     },
-    /// Stdout is gone for another reason than a closed pipe.
+    /// Stdout failed for another reason than a closed pipe.
     #[error("cannot write to stdout: {0}")]
     Stdout(io::Error),
     /// A saved summary cannot be used.
     #[error("{why}: {}", path.display())]
     Summary {
-        /// Why.
+        /// The reason.
         why: String,
-        /// Which.
+        /// The file.
         path: PathBuf,
     },
-    /// The file of settings cannot be used.
+    /// The configuration file cannot be used.
     #[error("{why}: {}", path.display())]
     Config {
-        /// Why.
+        /// The reason.
         why: String,
-        /// Which.
+        /// The file.
         path: PathBuf,
     },
     /// There is no display for a window.
@@ -72,7 +72,7 @@ pub enum Failure {
          systole --help                            all commands"
     )]
     Display(String),
-    /// A mistake of this program.
+    /// A bug in this program.
     #[error("internal error: {0}")]
     Internal(String),
 }
@@ -83,7 +83,7 @@ impl Failure {
         Self::Import { error, path: path.to_owned() }
     }
 
-    /// As documented in the help.
+    /// The exit code, as documented in the help.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_) | Self::Config { .. } => 2,

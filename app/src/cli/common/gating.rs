@@ -1,4 +1,4 @@
-//! Gates of `systole analyze` and `systole compare`: judged, told to people and to CI.
+//! Gates of `systole analyze` and `systole compare`: evaluation, messages, CI output.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -19,7 +19,7 @@ use crate::render::verdict_md::{self, VerdictParts};
 use crate::render::{Document, GatedDocument};
 use crate::session::Session;
 
-/// Judges the run; `None` where nobody asks.
+/// Evaluates the gates; `None` if none were requested.
 pub fn judge(
     session: &Session,
     scope: Scope,
@@ -53,7 +53,7 @@ pub fn judge(
     Ok(Some(GatedDocument { are_set: args.are_set(), report, run, comparison }))
 }
 
-/// Tells CI, keeps history, and decides how `analyze` ends.
+/// Reports to CI, appends the history, and determines the outcome of `analyze`.
 pub fn conclude(
     document: &Document,
     args: &JudgeArgs,
@@ -69,13 +69,13 @@ pub fn conclude(
     Ok(outcome(&gated.report, args, strict, stderr))
 }
 
-/// Appends a line where the user wants one.
+/// Appends a line to the history, if one is requested.
 pub fn keep_history(args: &JudgeArgs, run: &Summary, report: &GatesReport) -> Result<(), Failure> {
     let Some(path) = &args.history else { return Ok(()) };
     append(path, &history_file::line(run, report)?).map_err(|error| Failure::Write { error, path: path.clone() })
 }
 
-/// How a command ends whose gates say this; tells people and CI.
+/// The outcome of a command with these gates; also prints messages and CI annotations.
 pub fn outcome(report: &GatesReport, args: &JudgeArgs, strict: bool, stderr: &Stderr) -> Option<CommandOutcome> {
     tell(report, stderr);
     let failed: Vec<&str> = report.failed().map(|gate| gate.message.as_str()).collect();
@@ -94,7 +94,7 @@ pub fn outcome(report: &GatesReport, args: &JudgeArgs, strict: bool, stderr: &St
     None
 }
 
-/// Warnings on stderr; as annotations where GitHub reads them.
+/// Prints warnings on stderr, as annotations on GitHub.
 fn tell(report: &GatesReport, stderr: &Stderr) {
     let annotate = std::env::var("GITHUB_ACTIONS").is_ok_and(|value| value == "true");
     for gate in report.warned() {
@@ -110,17 +110,17 @@ fn tell(report: &GatesReport, stderr: &Stderr) {
     }
 }
 
-/// Text of a workflow command.
+/// Escapes the text of a workflow command.
 fn data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// Value of a property of a workflow command.
+/// Escapes a property of a workflow command.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }
 
-/// Appends the verdict to the summary of the step, where there is one.
+/// Appends the verdict to the step summary of GitHub, if there is one.
 pub fn step_summary(verdict: impl FnOnce() -> String) -> Result<(), Failure> {
     let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()).map(PathBuf::from) else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What `--help` says below the options.
+//! Help texts below the options.
 
 /// Below `-h`.
 pub const MORE: &str = "More options and examples: --help";

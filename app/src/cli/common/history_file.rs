@@ -1,5 +1,4 @@
-//! The file of `--history`: a line of JSON a run, with its numbers, its verdict, and what a later
-//! comparison needs of it.
+//! The file of `--history`: one line of JSON per run, with its numbers, its verdict, and what later comparisons need.
 
 use crate::cli::common::failure::Failure;
 use analysis::compare::{Summary, SummaryInput};
@@ -9,18 +8,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
-/// Fields may be added under the same number, never changed or removed.
+/// Fields may be added to this version, but never changed or removed.
 const SCHEMA: &str = "systole.history/1";
-/// Runs that make a baseline.
+/// Number of runs in a baseline.
 pub const BASELINE_RUNS: usize = 5;
-/// What is kept of a run: its largest ops, in so many of its steps; and of its series.
+/// How much of a run is stored: its largest ops, the steps per op, and the length of series.
 const OPS: usize = 20;
 const OP_STEPS: usize = 12;
 const SERIES: usize = 200;
 /// Largest history that is read.
 const MAX_FILE: u64 = 256 << 20;
 
-/// A run, as a line of the file. The order of the fields is that of the line.
+/// A run, as a line of the file; the fields are in the order of the line.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct HistoryLine {
     pub schema: String,
@@ -37,7 +36,7 @@ pub struct HistoryLine {
     pub summary: Option<Value>,
 }
 
-/// The line of a run: no times, so that the same run gives the same bytes; the commit is CI's.
+/// The line of a run. It contains no timestamps, so the same run gives the same bytes; the commit is taken from CI.
 pub fn line(run: &Summary, report: &GatesReport) -> Result<String, Failure> {
     let internal = |error: serde_json::Error| Failure::Internal(error.to_string());
     let mut metrics = Map::new();
@@ -76,13 +75,13 @@ pub fn read(path: &Path) -> Result<Vec<HistoryLine>, Failure> {
     let wrong = |why: String| Failure::Summary { why, path: path.to_owned() };
     let length = std::fs::metadata(path).map_err(|error| Failure::import(error.into(), path))?.len();
     if length > MAX_FILE {
-        return Err(wrong("longer than any history: keep its last lines".to_owned()));
+        return Err(wrong("too long for a history: keep only its last lines".to_owned()));
     }
     let text = std::fs::read_to_string(path).map_err(|error| Failure::import(error.into(), path))?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let lines = lines.map(|(at, line)| {
         let line: HistoryLine = serde_json::from_str(line)
-            .map_err(|error| wrong(format!("line {} is no line of a history: {error}", at + 1)))?;
+            .map_err(|error| wrong(format!("line {} is not a line of a history: {error}", at + 1)))?;
         if line.schema == SCHEMA {
             Ok(line)
         } else {
@@ -105,7 +104,7 @@ impl HistoryLine {
         self.has(Status::Fail, Some(GateLevel::Error))
     }
 
-    /// What its gates say together.
+    /// The combined verdict of its gates.
     pub fn verdict(&self) -> &'static str {
         if self.gates.is_empty() {
             "not judged"
@@ -125,13 +124,13 @@ impl HistoryLine {
         self.metrics.get(id)?.as_f64()
     }
 
-    /// What the run is called.
+    /// Name of the run.
     pub fn run(&self) -> String {
         Summary { inputs: self.inputs.clone(), ..Summary::default() }.title()
     }
 }
 
-/// The last runs that did not fail, as a baseline: the newest last.
+/// The last runs that did not fail, as a baseline; the newest last.
 pub fn baseline(path: &Path) -> Result<Vec<Summary>, Failure> {
     let wrong = |why: String| Failure::Summary { why, path: path.to_owned() };
     let mut runs = Vec::new();
@@ -146,7 +145,7 @@ pub fn baseline(path: &Path) -> Result<Vec<Summary>, Failure> {
     }
     runs.reverse();
     if runs.is_empty() {
-        return Err(wrong("no run of this history passed and kept what a comparison needs".to_owned()));
+        return Err(wrong("no run of this history passed and contains what a comparison needs".to_owned()));
     }
     Ok(runs)
 }

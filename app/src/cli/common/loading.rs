@@ -1,4 +1,4 @@
-//! Opens the input, with a bar on a terminal where it takes long.
+//! Opens inputs, with a progress bar on a terminal if it takes long.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
@@ -18,17 +18,17 @@ use crate::cli::common::values::{OutputFormat, STANDARD};
 use crate::cli::common::{settings, stdin};
 use crate::session::Session;
 
-/// Short imports flash no bar.
+/// Delay before the bar appears.
 const BAR_AFTER: Duration = Duration::from_millis(500);
 const REDRAW_EVERY: Duration = Duration::from_millis(100);
 const BAR_CELLS: usize = 30;
 
-/// Opens what the user named and says on stderr what happened.
+/// Opens the input and reports details on stderr.
 pub fn open(input: &InputArgs, format: OutputFormat, stderr: &Stderr) -> Result<Session, Failure> {
     open_path(&input.path, input.run.clone(), &input.assume, format, stderr)
 }
 
-/// What both the command line and the window assume: the arguments, and the file of settings.
+/// The assumptions of the command line and the window: arguments and configuration file.
 pub fn assumptions(assume: &AssumeArgs, stderr: &Stderr) -> Result<Options, Failure> {
     let mut options = Options { hints: settings::hints(assume.config.as_deref(), stderr)?, ..assume.options() };
     if options.warmup_steps == 0 {
@@ -93,7 +93,7 @@ fn say_what_was_read(session: &Session, stderr: &Stderr, elapsed: Duration) {
     }
 }
 
-/// What was read is not just what was named: no format says so on its first screen.
+/// Reports which files were read if that does not follow from the given path, because not every format prints them.
 fn say_which_files(session: &Session, stderr: &Stderr) {
     let about = [IssueKind::RunsJoined, IssueKind::RunNearby, IssueKind::SessionsApart, IssueKind::SameContent];
     for issue in session.model().import_log().counts().iter().filter(|issue| about.contains(&issue.kind)) {
@@ -109,17 +109,17 @@ fn warn_of_losses(session: &Session, stderr: &Stderr) {
     }
 }
 
-/// Whether it is a pipe or a device, which can make its reader wait for ever.
+/// Whether the path is a pipe or device, which can block the reader.
 fn is_stream(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir())
 }
 
-/// A thread that says, after a while, that a pipe has nothing to read.
+/// A thread that reports, after a while, that a pipe delivers no data.
 struct PipeNotice(ProgressLine);
 
 impl PipeNotice {
     fn start(path: &Path) -> Option<Self> {
-        let text = format!("waiting for the other end of {}; Ctrl+C stops", path.display());
+        let text = format!("waiting for data from {}; Ctrl+C stops", path.display());
         let (stop, stopped) = sync_channel(1);
         let say = move || {
             if stopped.recv_timeout(BAR_AFTER) == Err(RecvTimeoutError::Timeout) {
@@ -135,14 +135,14 @@ impl PipeNotice {
     }
 }
 
-/// A thread that draws until told to stop.
+/// A thread that draws the progress bar until stopped.
 struct ProgressLine {
     stop: std::sync::mpsc::SyncSender<()>,
     thread: thread::JoinHandle<()>,
 }
 
 impl ProgressLine {
-    /// `None` where the system has no thread left: then there is no bar.
+    /// `None` if no thread can be started; then there is no bar.
     fn start(progress: Arc<Progress>) -> Option<Self> {
         let (stop, stopped) = sync_channel(1);
         let draw = move || {

@@ -1,4 +1,4 @@
-//! What commands share: groups of arguments and their values, loading, output, messages, failures, gates.
+//! Shared by commands: argument groups and values, loading, output, messages, failures, gates.
 
 pub(super) mod args;
 pub(super) mod checks;

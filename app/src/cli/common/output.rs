@@ -11,7 +11,7 @@ use crate::cli::common::values::{FileFormat, STANDARD};
 use crate::files::{directory_of, write_file};
 use crate::render::{self, AnsiStyle, Document, NamedTable, TextLayout, csv, ndjson};
 
-/// Refuses outputs that cannot be, before an hour of work.
+/// Rejects impossible outputs before the work starts.
 pub fn check(output: &OutputArgs) -> Result<(), Failure> {
     if output.output.iter().filter(|file| file.is_stdout()).count() > 1 {
         return Err(Failure::Usage("-o: only one format can go to standard output".to_owned()));
@@ -29,7 +29,7 @@ pub fn check(output: &OutputArgs) -> Result<(), Failure> {
     })
 }
 
-/// Refuses a file that cannot be written; `-` can.
+/// Rejects a file that cannot be written; `-` is accepted.
 pub fn check_file(path: &Path) -> Result<(), Failure> {
     let refused = |kind, why| Err(Failure::Write { error: io::Error::new(kind, why), path: path.to_owned() });
     if path.as_os_str() == STANDARD {
@@ -44,7 +44,7 @@ pub fn check_file(path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Meant as a directory: it is one, or ends like one.
+/// Whether a path means a directory: it is one, or ends with a separator.
 fn is_directory(path: &Path) -> bool {
     path.is_dir() || path.as_os_str().to_string_lossy().ends_with(['/', std::path::MAIN_SEPARATOR])
 }
@@ -53,17 +53,17 @@ fn without_slash(path: &Path) -> std::path::PathBuf {
     path.components().collect()
 }
 
-/// What can be written in each format.
+/// Content that can be written in every format.
 pub trait Writable {
-    /// As text of a format other than CSV and NDJSON.
+    /// Renders it in a format other than CSV and NDJSON.
     fn rendered(&self, format: FileFormat, layout: &TextLayout) -> Result<String, Failure>;
     /// All tables, each with the id of its report.
     fn tables(&self) -> Vec<NamedTable>;
-    /// Reports that say nothing, and why.
+    /// Reports without an answer, with the reasons.
     fn not_applicable(&self) -> Vec<(&str, String)>;
 }
 
-/// Writes the files first, so that a closed pipe does not cost them.
+/// Writes the files before stdout, so that a closed pipe does not prevent them.
 pub fn write(document: &impl Writable, output: &OutputArgs, stderr: &Stderr) -> Result<(), Failure> {
     for file in output.output.iter().filter(|file| !file.is_stdout()) {
         let layout = layout_of(output, terminal::DEFAULT_WIDTH, AnsiStyle::PLAIN);
@@ -82,18 +82,18 @@ pub fn write(document: &impl Writable, output: &OutputArgs, stderr: &Stderr) -> 
     print(&if format == FileFormat::Text { shown(&text) } else { text })
 }
 
-/// Text for people on a terminal.
+/// Prepares text for the terminal.
 fn shown(text: &str) -> String {
     let text = without_orders(text);
     if terminal::has_unicode() { text } else { terminal::ascii(&text) }
 }
 
-/// Prints text that a command makes itself, for people.
+/// Prints text composed by a command.
 pub fn print_text(text: &str) -> Result<(), Failure> {
     print(&shown(text))
 }
 
-/// People see the first rows; programs get everything that a program can be expected to take.
+/// The layout: text shows the first rows, other formats have high limits.
 fn layout_of(output: &OutputArgs, width: usize, style: AnsiStyle) -> TextLayout {
     const ROWS: usize = 10;
     const ENTRIES: usize = 10_000;
@@ -122,7 +122,7 @@ fn text_of(
     }
 }
 
-/// Every table as a file of its own.
+/// Writes every table as a separate file.
 fn write_tables(document: &impl Writable, output: &OutputArgs, directory: &Path) -> Result<(), Failure> {
     let failed = |error| Failure::Write { error, path: directory.to_owned() };
     if !directory.is_dir() {
@@ -175,12 +175,12 @@ impl Writable for Document {
     }
 }
 
-/// Some formats are about what only two commands know.
+/// The error for a format that only some commands support.
 fn only_judged(format: &str) -> Failure {
     Failure::Usage(format!("{format} is written by systole analyze and systole compare"))
 }
 
-/// Prints data. A reader that has seen enough (`| head`) is success.
+/// Prints data. A reader that closes the pipe (`| head`) is not an error.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {

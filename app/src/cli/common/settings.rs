@@ -28,7 +28,7 @@ use crate::cli::common::failure::Failure;
 use crate::cli::common::stderr::Stderr;
 /// Looked for in the working directory.
 pub const FILE_NAME: &str = "systole.toml";
-/// Nobody writes more than this by hand.
+/// Maximum size of a configuration file.
 const MAX_FILE: u64 = 1 << 20;
 
 #[derive(Debug, Default, Deserialize)]
@@ -60,7 +60,7 @@ struct SuppressEntry {
     reason: String,
 }
 
-/// The file that the user names, or the one in the working directory, or nothing.
+/// The hint options from the named file, or from the one in the working directory, or the defaults.
 pub fn hints(named: Option<&Path>, stderr: &Stderr) -> Result<HintOptions, Failure> {
     let path = match named {
         Some(path) => path.to_owned(),
@@ -75,13 +75,13 @@ pub fn hints(named: Option<&Path>, stderr: &Stderr) -> Result<HintOptions, Failu
     Ok(options)
 }
 
-/// The gates of a file.
+/// The gates in a file.
 pub fn gates(path: &Path) -> Result<GateConfig, Failure> {
     let wrong = |why: String| Failure::Config { why, path: path.to_owned() };
     gates_of(&read(path).map_err(|error| wrong(error.to_string()))?).map_err(wrong)
 }
 
-/// Says that gates of the file that holds the settings are not looked at.
+/// Warns that the gates in the configuration file are not evaluated.
 pub fn say_ignored(named: Option<&Path>, stderr: &Stderr) {
     let path = named.unwrap_or(Path::new(FILE_NAME));
     // A file that cannot be used is reported where hints are read.
@@ -95,7 +95,7 @@ pub fn say_ignored(named: Option<&Path>, stderr: &Stderr) {
     }
 }
 
-/// The gates of the text of a file.
+/// The gates in the text of a file.
 pub fn gates_of(text: &str) -> Result<GateConfig, String> {
     let ConfigFile { defaults, budget, regression, comparable, .. } = config_of(text)?;
     let gates = GateConfig { defaults, budget, regression, comparable };
@@ -111,7 +111,7 @@ fn config_of(text: &str) -> Result<ConfigFile, String> {
     }
 }
 
-/// What the parser says of an unknown key or word, with the nearest that it knows.
+/// A parser error, with the nearest known key or word.
 fn with_nearest(message: &str) -> String {
     let unknown = message.rfind("unknown field `").or_else(|| message.rfind("unknown variant `"));
     let Some(said) = unknown.and_then(|at| message.get(at..)) else { return message.to_owned() };
@@ -121,25 +121,24 @@ fn with_nearest(message: &str) -> String {
     nearest.map_or_else(|| message.to_owned(), |nearest| format!("{message}; did you mean `{nearest}`?"))
 }
 
-/// Steps to leave out at the begin, where the file that the user names or the one in
-/// the working directory says so.
+/// The number of warm-up steps set in the configuration file.
 pub fn warmup_steps(named: Option<&Path>) -> Option<u32> {
     let path = named.unwrap_or(Path::new(FILE_NAME));
     // A file that cannot be used is reported where hints are read.
     config_of(&read(path).ok()?).ok()?.defaults.warmup_steps
 }
 
-/// The text of a file of settings.
+/// The text of a configuration file.
 pub fn read(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     std::fs::File::open(path)?.take(MAX_FILE + 1).read_to_string(&mut text)?;
     if text.len() as u64 > MAX_FILE {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "longer than a megabyte: this is another file"));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "longer than 1 MB: this is not a configuration file"));
     }
     Ok(text)
 }
 
-/// What the file says on the day `today`, and the hints whose suppression is over.
+/// The hint options in effect on the day `today`, and the hints whose suppression has expired.
 pub fn parse(text: &str, today: Date) -> Result<(HintOptions, Vec<String>), String> {
     let config = config_of(text)?;
     let of_rules = || rules().iter().flat_map(|rule| rule.thresholds).copied();
@@ -147,7 +146,7 @@ pub fn parse(text: &str, today: Date) -> Result<(HintOptions, Vec<String>), Stri
     if let Some(id) = config.thresholds.keys().find(|id| !known(id)) {
         let ids: Vec<&str> = of_rules().chain(targets::thresholds()).map(|threshold| threshold.id).collect();
         let nearest = nearest::of(id, ids).map(|id| format!("; did you mean {id:?}?")).unwrap_or_default();
-        return Err(format!("no threshold is called {id:?}{nearest} (`systole explain ID` lists those of a hint)"));
+        return Err(format!("there is no threshold {id:?}{nearest} (`systole explain ID` lists those of a hint)"));
     }
     if let Some((id, _)) = config.thresholds.iter().find(|(_, value)| !value.is_finite()) {
         return Err(format!("the threshold {id:?} must be a number"));
@@ -156,10 +155,10 @@ pub fn parse(text: &str, today: Date) -> Result<(HintOptions, Vec<String>), Stri
     let mut expired = Vec::new();
     for SuppressEntry { hint, op, source, until, reason } in config.suppress {
         let Some(rule) = rule(&hint) else {
-            return Err(format!("no hint is called {hint:?}; `systole explain` lists them"));
+            return Err(format!("there is no hint {hint:?}; `systole explain` lists them"));
         };
         if reason.trim().is_empty() {
-            return Err(format!("say why {hint} is suppressed: reason = \"…\""));
+            return Err(format!("{hint} is suppressed without a reason: add reason = \"…\""));
         }
         let until = match until {
             Some(until) => Some(until.date.ok_or_else(|| format!("{hint}: until = 2027-03-01 is a date"))?),
@@ -183,8 +182,8 @@ pub fn today() -> Date {
     date_of((seconds / 86_400) as i64)
 }
 
-/// The Gregorian date so many days after 1970-01-01, by counting 400-year eras that
-/// begin in March, so that leap days come last.
+/// The Gregorian date of a number of days after 1970-01-01, by counting 400-year eras that begin in March, so that leap
+/// days come last.
 fn date_of(days: i64) -> Date {
     let days = days + 719_468;
     let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
@@ -253,7 +252,7 @@ mod tests {
             ("[defaults]\naggregate = \"p9\"", "did you mean `p90`?"),
             ("[[budget]]\nmetric = \"step.tiem_ms\"\nmax = 1", "did you mean \"step.time_ms\"?"),
             ("[[budget]]\nmetric = \"step.time_ms\"\nmax = nan", "max"),
-            ("[[budget]]\nmetric = \"step.time_ms\"\nmax = 1\nmin = 2", "at most max"),
+            ("[[budget]]\nmetric = \"step.time_ms\"\nmax = 1\nmin = 2", "max is below min"),
             ("[[regression]]\nmetric = \"step.time_ms\"\nmax_increase_pct = inf", "max_increase_pct"),
         ] {
             let error = gates_of(text).unwrap_err();

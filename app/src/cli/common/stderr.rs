@@ -11,18 +11,18 @@ enum Verbosity {
     Verbose,
 }
 
-/// What is said on stderr.
+/// Writes messages to stderr.
 #[derive(Clone)]
 pub struct Stderr {
     level: Verbosity,
-    /// Colour on stderr.
+    /// Whether to use colour on stderr.
     color: bool,
-    /// Colour on stdout.
+    /// Whether to use colour on stdout.
     color_out: bool,
 }
 
 impl Stderr {
-    /// As the user asked for it.
+    /// Configured by the arguments.
     pub fn new(args: &MessageArgs) -> Self {
         let wanted = !args.no_color && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let wanted = wanted && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
@@ -38,37 +38,37 @@ impl Stderr {
         }
     }
 
-    /// Whether stdout takes colours, too.
+    /// Whether to use colour on stdout.
     pub fn colors_stdout(&self) -> bool {
         self.color_out
     }
 
-    /// Whether anything but errors is said.
+    /// Whether warnings are printed.
     pub fn warns(&self) -> bool {
         self.level > Verbosity::Quiet
     }
 
-    /// Something that the user asked to hear with `-v`.
+    /// Prints a detail, only with `-v`.
     pub fn detail(&self, text: &str) {
         if self.level == Verbosity::Verbose {
             self.say("", "2", text);
         }
     }
 
-    /// Something that the user should hear.
+    /// Prints a warning.
     pub fn warn(&self, text: &str) {
         if self.warns() {
             self.say("warning: ", "33", text);
         }
     }
 
-    /// A line for the CI that runs this, whatever the user wants to hear.
+    /// Prints a line for CI, regardless of the verbosity.
     #[expect(clippy::print_stderr, reason = "the one place that writes messages")]
     pub fn command(line: &str) {
         eprintln!("{line}");
     }
 
-    /// Why the program fails.
+    /// Prints an error.
     pub fn error(&self, text: &str) {
         self.say("error: ", "31", text);
     }
@@ -80,14 +80,13 @@ impl Stderr {
     }
 }
 
-/// What a file calls things must neither steer a terminal nor give orders to a CI
-/// runner: GitHub's takes `::command` from the begin of a line, behind spaces as well,
-/// and `##[command]` from anywhere.
+/// Makes text from files safe to print: it must neither control the terminal nor give commands to a CI runner. GitHub's
+/// runner takes `::command` at the start of a line, also after spaces, and `##[command]` anywhere.
 pub fn harmless(text: &str) -> String {
     without_orders(&text.replace(|c: char| c.is_control() && c != '\n', " "))
 }
 
-/// The latter alone, for text that has colours.
+/// Only the latter, for text that contains colours.
 pub fn without_orders(text: &str) -> String {
     let text = text.replace("##[", "# #[");
     let line = |line: &str| if line.trim_start().starts_with("::") { format!("· {line}") } else { line.to_owned() };

@@ -1,5 +1,5 @@
-//! A profile on standard input: kept in a file without a name until it is analyzed, because importers look at files
-//! twice. Memory is that of a file of the same size, and nothing stays behind, however the program ends.
+//! A profile on standard input. It is stored in an unnamed temporary file, because importers read files twice. It needs
+//! no more memory than a file, and nothing remains when the program ends.
 
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
@@ -12,10 +12,10 @@ use sha2::{Digest as _, Sha256};
 use crate::cli::common::failure::Failure;
 use crate::render::hex;
 
-/// What standard input is called in messages and reports.
+/// Name of standard input in messages and reports.
 pub const NAME: &str = "standard input";
 
-/// What was read.
+/// The content of standard input.
 #[derive(Debug)]
 pub struct Spooled {
     /// The profile.
@@ -25,12 +25,12 @@ pub struct Spooled {
 }
 
 impl Spooled {
-    /// Reads all of it. Nothing reads it twice.
+    /// Reads standard input to the end; it can be read only once.
     pub fn read() -> Result<Self, Failure> {
         static IS_READ: AtomicBool = AtomicBool::new(false);
         let refused = |why: &str| Err(Failure::Usage(why.to_owned()));
         if IS_READ.swap(true, Ordering::Relaxed) {
-            return refused("standard input can be read once only: name a file for the other run");
+            return refused("standard input can be read only once: name a file for the other run");
         }
         if io::stdin().is_terminal() {
             return refused("standard input is a terminal: send a profile through a pipe");

@@ -1,4 +1,4 @@
-//! Summaries of runs: read where saved, computed where a trace is given.
+//! Summaries of runs: read if saved, else computed from a trace.
 
 use crate::cli::common::args::AssumeArgs;
 use crate::cli::common::failure::Failure;
@@ -17,7 +17,7 @@ use std::path::Path;
 /// An input, and whether all runs of a log directory count.
 pub type RequestedInput<'a> = (&'a Path, bool);
 
-/// Largest summary that is read: ten thousand ops in as many steps as are kept.
+/// Maximum size of a summary: ten thousand ops in as many steps as are stored.
 const MAX_SUMMARY: u64 = 256 << 20;
 
 /// Every run of a side.
@@ -32,7 +32,7 @@ pub fn summaries(
     for &(path, all_runs) in paths {
         if let Some(saved) = saved(path)? {
             if steps.is_some() {
-                let why = "--steps needs the trace: a saved summary is about the steps that it was made of";
+                let why = "--steps needs the trace: a saved summary has only the steps it was made from";
                 return Err(Failure::Usage(format!("{why}: {}", path.display())));
             }
             out.extend(saved);
@@ -53,7 +53,7 @@ pub fn summaries(
     Ok(out)
 }
 
-/// The runs of a log directory; otherwise the path as it is.
+/// The runs of a log directory; otherwise just the path.
 fn runs(path: &Path, all: bool) -> Vec<Option<String>> {
     let located = if all && path.is_dir() { importers::locate(path, &ImportOptions::default()).ok() } else { None };
     match located {
@@ -66,8 +66,7 @@ fn runs(path: &Path, all: bool) -> Vec<Option<String>> {
     }
 }
 
-/// Saved runs, if the file is meant to hold some: a summary, several, or a history, of
-/// which the last runs that did not fail count.
+/// Saved runs, if the file contains some: a summary, several, or the last runs of a history that did not fail.
 pub fn saved(path: &Path) -> Result<Option<Vec<Summary>>, Failure> {
     const HEAD: u64 = 4096;
     let mut head = Vec::new();
@@ -98,7 +97,7 @@ fn plain_summary(session: &Session, scope: Scope) -> Result<Summary, Failure> {
     Summary::of(&session.context(scope)).map_err(|error| Failure::Internal(error.to_string()))
 }
 
-/// The same with the fingerprints of its files, which means to read all of them again.
+/// The same with fingerprints of the input files, which requires reading them again.
 pub fn summary_of(session: &Session, scope: Scope) -> Result<Summary, Failure> {
     let mut summary = plain_summary(session, scope)?;
     let input = |file: InputFile| SummaryInput {

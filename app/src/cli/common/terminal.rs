@@ -1,14 +1,14 @@
-//! What the terminal can show: how many columns, and which characters.
+//! Width and character set of the terminal.
 
 use std::env;
 
 use unicode_width::UnicodeWidthChar as _;
 
-/// Width of text where nothing says how wide the terminal is.
+/// Width if it is unknown.
 pub const DEFAULT_WIDTH: usize = 100;
-/// Narrower than this, lines break in the middle of words.
+/// With less, lines would break inside words.
 const MIN_WIDTH: usize = 40;
-/// Wider tables are harder to read, not easier.
+/// Wider tables are harder to read.
 const MAX_WIDTH: usize = 140;
 
 /// Columns of text on stdout: `COLUMNS`, else those of the terminal.
@@ -18,8 +18,7 @@ pub fn width() -> usize {
     told.or_else(seen).unwrap_or(DEFAULT_WIDTH).clamp(MIN_WIDTH, MAX_WIDTH)
 }
 
-/// Whether the locale has other characters than those of ASCII. Where no variable names a locale, as in most
-/// containers, it has.
+/// Whether the locale supports non-ASCII characters. If no variable names a locale, as in most containers, it does.
 pub fn has_unicode() -> bool {
     let named = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(|name| env::var(name).ok());
     is_unicode(named.into_iter().find(|locale| !locale.is_empty()).as_deref())
@@ -33,7 +32,7 @@ fn is_unicode(locale: Option<&str>) -> bool {
     cfg!(any(windows, target_os = "macos")) || locale.is_none_or(is_utf8)
 }
 
-/// The same in ASCII, as wide as it was: what there is no letter for becomes `?`.
+/// The text in ASCII, with the same width; unknown characters become `?`.
 pub fn ascii(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii() { c.to_string() } else { ascii_of(c) }).collect()
 }

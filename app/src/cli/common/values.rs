@@ -8,10 +8,10 @@ use clap::ValueEnum;
 use importers::TrackRoles;
 use trace_model::{Picos, TimeRange, Timestamp};
 
-/// Stands for standard input or standard output where a path is asked for.
+/// Stands for standard input or output in place of a path.
 pub const STANDARD: &str = "-";
 
-/// What a report is written as.
+/// Output format on stdout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum OutputFormat {
     /// For reading on a terminal.
@@ -26,7 +26,7 @@ pub enum OutputFormat {
     Md,
 }
 
-/// What a file is written as.
+/// Output format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FileFormat {
     /// For reading on a terminal.
@@ -67,7 +67,7 @@ pub struct OutputFile {
 }
 
 impl OutputFile {
-    /// Whether it is printed.
+    /// Whether it goes to stdout.
     pub fn is_stdout(&self) -> bool {
         self.path.as_os_str() == STANDARD
     }
@@ -111,7 +111,7 @@ impl FromStr for ClockArg {
     }
 }
 
-/// A file that says which tracks are what.
+/// A file with the roles of tracks.
 #[derive(Clone, Debug)]
 pub struct RolesArg(pub Arc<TrackRoles>);
 

@@ -1,4 +1,4 @@
-//! What was found, and how the two timelines are linked.
+//! The bar that shows the result of a comparison and how the two timelines are linked.
 
 use egui::{Align, Button, DragValue, Layout, Panel as EguiPanel, ProgressBar, RichText, Role, Ui, WidgetInfo};
 use trace_model::Picos;
@@ -39,7 +39,7 @@ fn locks_ui(ui: &mut Ui, comparison: &TraceComparison, first: &Workspace, out: &
         let enabled = lock != ViewLock::Step || has_steps;
         let button = ui.add_enabled(enabled, Button::selectable(is_on, title));
         button.widget_info(|| WidgetInfo::selected(Role::Button, enabled, is_on, format!("Lock: {title}")));
-        let button = button.on_disabled_hover_text("No steps of the two correspond");
+        let button = button.on_disabled_hover_text("The traces have no matching steps");
         if button.on_hover_text(hint(ui.ctx(), &format!("{about}. Lock, unlock"), "lock")).clicked() {
             out.push(ComparisonCommand::Lock(lock).into());
         }
@@ -63,20 +63,20 @@ fn locks_ui(ui: &mut Ui, comparison: &TraceComparison, first: &Workspace, out: &
 fn ends_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppCommand>) {
     ui.menu_button("Close", |ui| {
         for side in TraceSide::BOTH {
-            let label = format!("Close {}, go on with {}", side.other().name(), side.name());
+            let label = format!("Close {} and continue with {}", side.other().name(), side.name());
             if ui.button(label).clicked() {
                 out.push(ComparisonCommand::Keep(side).into());
                 ui.close();
             }
         }
     });
-    if ui.button("Swap A and B").on_hover_text(hint(ui.ctx(), "What is compared with what", "swap")).clicked() {
+    if ui.button("Swap A and B").on_hover_text(hint(ui.ctx(), "Swap which run is the base", "swap")).clicked() {
         out.push(ComparisonCommand::Swap.into());
     }
     let is_on = comparison.tracks_are_interleaved();
     let button = ui.add(Button::selectable(is_on, "Interleave"));
     button.widget_info(|| WidgetInfo::selected(Role::Button, true, is_on, "Interleave tracks"));
-    let about = hint(ui.ctx(), "Each track of B right below that of A, in one list", "interleave");
+    let about = hint(ui.ctx(), "Show each track of B directly below the matching track of A", "interleave");
     if button.on_hover_text(about).clicked() {
         out.push(ComparisonCommand::Interleave.into());
     }
@@ -96,19 +96,19 @@ fn statement_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppComm
         }
         JobAnswer::Failed { error, .. } if error == CANCELLED => {
             ui.weak("The comparison was stopped.");
-            if ui.button("Compare after all").clicked() {
+            if ui.button("Resume comparing").clicked() {
                 out.push(ComparisonCommand::Resume.into());
             }
         }
         JobAnswer::Failed { error, .. } => {
-            let text = format!("The two cannot be compared: {error}. The timelines move freely.");
+            let text = format!("The traces cannot be compared: {error}. The timelines are not linked.");
             ui.add(egui::Label::new(RichText::new(&text).color(theme.warning)).truncate()).on_hover_text(&text);
         }
         _ => progress_ui(ui, comparison, out),
     }
 }
 
-/// How far the comparison is, and the way to be without it.
+/// Progress of the comparison, with a button to stop it.
 fn progress_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppCommand>) {
     let Some(progress) = comparison.progress() else { return drop(ui.weak("Comparing …")) };
     if progress.check().is_err() {
@@ -119,7 +119,7 @@ fn progress_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppComma
     let bar =
         ProgressBar::new(progress.fraction().unwrap_or(0.0)).text(format!("Comparing: {done} of {total} reports"));
     ui.add(bar.desired_width(260.0));
-    if ui.button("Stop").on_hover_text("Look at both without comparing them").clicked() {
+    if ui.button("Stop").on_hover_text("Show both traces without comparing them").clicked() {
         out.push(ComparisonCommand::Stop.into());
     }
 }

@@ -1,5 +1,4 @@
-//! Between the two timelines: by how much each step changed, and headings that say
-//! which timeline is which.
+//! The lane between the two timelines: the change of each step, and headings that name the timelines.
 
 use analysis::Percent;
 use analysis::compare::ChangeVerdict;
@@ -20,27 +19,27 @@ use crate::view::compare::{DeltaTone, StepAlignment, TimeDelta, TraceCorresponde
 
 /// Height of the lane.
 const LANE: f32 = 38.0;
-/// A shape that has more room than this tells of its parts.
+/// Shapes wider than this also show the changes of step parts.
 const TWO_LINES: f32 = 150.0;
 /// Height of a heading.
 const HEAD: f32 = 22.0;
 
-/// Where everything lies.
+/// Layout of the compared timelines.
 pub struct ComparisonAreas {
     /// Headings of A and B.
     pub heads: [Rect; 2],
-    /// Timelines of A and B; only what is above their tracks where these are in one list.
+    /// Timelines of A and B. If their tracks are interleaved: only the parts above the tracks.
     pub timelines: [Rect; 2],
-    /// Where the tracks of both are in one list, if they are.
+    /// The area of the tracks of both, if they are interleaved.
     pub body: Option<Rect>,
-    /// Between them.
+    /// The lane between the timelines.
     lane: Rect,
-    /// All of it.
+    /// The whole area.
     whole: Rect,
 }
 
 impl ComparisonAreas {
-    /// Of a rectangle of which A takes the share `split`.
+    /// Divides a rectangle; A gets the share `split` of its height.
     pub fn of(rect: Rect, split: f32) -> Self {
         let room = (rect.height() - LANE - 2.0 * HEAD).max(0.0);
         let at = |y: f32, height: f32| Rect::from_x_y_ranges(rect.x_range(), y..=y + height);
@@ -56,7 +55,7 @@ impl ComparisonAreas {
         }
     }
 
-    /// Of a rectangle with one list of tracks below two rulers, each so high with its minimap.
+    /// Divides a rectangle for interleaved tracks below two rulers; `ruler` is the height of a ruler with its minimap.
     pub fn interleaved(rect: Rect, ruler: f32) -> Self {
         let mut top = rect.top();
         let mut next = |height: f32| {
@@ -70,7 +69,7 @@ impl ComparisonAreas {
     }
 }
 
-/// Which of the two a timeline is; a click makes keys and panels be about it.
+/// The heading of a timeline. A click gives it the focus.
 pub fn head_ui(
     ui: &Ui,
     rect: Rect,
@@ -121,14 +120,14 @@ pub fn head_ui(
     let response = ui.interact(rect, ui.scope_id().with(("head", side.name())), Sense::click());
     let label = || format!("{}: {}", side.name(), own.trace.title());
     response.widget_info(|| WidgetInfo::selected(Role::Button, true, has_focus, label()));
-    let about = hint(ui.ctx(), "Keys and panels are about this one after a click", "swap-focus");
+    let about = hint(ui.ctx(), "Click to direct keys and panels to this trace", "swap-focus");
     let hint = format!("{}\n{about}", own.trace.path.display());
     if response.on_hover_text(hint).on_hover_cursor(CursorIcon::PointingHand).clicked() {
         out.push(ComparisonCommand::Focus(side).into());
     }
 }
 
-/// The lane: a click on a step shows it in both timelines, dragging moves the lane.
+/// The lane. A click on a step shows it in both timelines; dragging moves the lane.
 pub fn lane_ui(
     ui: &Ui,
     areas: &ComparisonAreas,
@@ -163,9 +162,9 @@ pub fn lane_ui(
     }
     if alignment.is_empty() {
         let why = match compared {
-            Some(compared) => compared.why_not.as_deref().unwrap_or("no steps of the two correspond"),
+            Some(compared) => compared.why_not.as_deref().unwrap_or("the traces have no matching steps"),
             None if memo.is_running() => "comparing …",
-            None => "the two are not compared",
+            None => "the traces are not compared",
         };
         painter.text(canvas.center(), Align2::CENTER_CENTER, capitalised(why), small_font(), theme.text_weak);
         return;
@@ -195,7 +194,7 @@ pub fn lane_ui(
     }
 }
 
-/// The change of all steps, beside the lane.
+/// The change of the median step time, left of the lane.
 fn names_ui(painter: &Painter, rect: Rect, compared: &TraceCorrespondence, theme: &Theme) {
     let font = small_font();
     let x = rect.left() + 10.0;
@@ -203,7 +202,7 @@ fn names_ui(painter: &Painter, rect: Rect, compared: &TraceCorrespondence, theme
     let line = |y: f32, text: &str, color| {
         elided(painter, pos2(x, y), Align2::LEFT_CENTER, text, room, &font, color);
     };
-    line(rect.center().y - 7.5, "Step: B less A, median", theme.text_weak);
+    line(rect.center().y - 7.5, "Step time, B − A (median)", theme.text_weak);
     let steps = compared.comparison.steps.iter().find(|row| row.id == "step.time_ps");
     let Some((steps, change)) = steps.and_then(|steps| Some((&steps.change, steps.change.change?))) else {
         let why = if compared.comparison.is_comparable { "not known on both sides" } else { "not comparable" };
@@ -218,13 +217,13 @@ fn names_ui(painter: &Painter, rect: Rect, compared: &TraceCorrespondence, theme
     line(rect.center().y + 7.5, &text, theme.text_strong);
 }
 
-/// By how much parts of the steps of a shape changed, the largest first.
+/// The changes of the step parts of a shape, the largest first.
 fn parts_of(compared: Option<&TraceCorrespondence>, delta: &TimeDelta) -> Vec<String> {
     let parts = compared.and_then(|compared| compared.parts.of(delta.steps.0, delta.steps.1)).unwrap_or_default();
     parts.iter().map(|(part, ps)| format!("{} {}", part.title(), times::change(*ps as f64, None))).collect()
 }
 
-/// A shape with its change, and below it where there is room those of its parts.
+/// A shape with its change and, if there is room, the changes of its parts below.
 fn delta_ui(
     painter: &Painter,
     canvas: Rect,
@@ -277,14 +276,14 @@ fn delta_ui(
     }
 }
 
-/// A triangle that points up for more, down for less.
+/// A triangle that points up for an increase and down for a decrease.
 fn sign_mark(painter: &Painter, center: egui::Pos2, up: bool, color: Color32) {
     let r = if up { -4.0 } else { 4.0 };
     let points = vec![center + vec2(-4.0, -r * 0.7), center + vec2(4.0, -r * 0.7), center + vec2(0.0, r * 0.7)];
     painter.add(Shape::convex_polygon(points, color, Stroke::NONE));
 }
 
-/// From the selected slice above to the one below.
+/// Draws a line from the selected slice above to the selected slice below.
 fn selection_ui(painter: &Painter, canvas: Rect, sides: [&Workspace; 2], theme: &Theme) {
     let x_of = |own: &Workspace| {
         let range = own.trace.model.slice(own.state.place.selection?).range();
@@ -306,7 +305,7 @@ fn holds(delta: &TimeDelta, canvas: Rect, at: egui::Pos2) -> bool {
     canvas.contains(at) && edge(delta.top.0, delta.bottom.0) <= x && x < edge(delta.top.1, delta.bottom.1)
 }
 
-/// Where the times of steps come from.
+/// How the step times of the lane are measured.
 const MEASURED: &str = "Measured: each step on the device that took longest. Shares: of the time in A.";
 
 fn about(
@@ -322,7 +321,7 @@ fn about(
     let verdict = match tone {
         Some(DeltaTone::Slower) => format!("{change}, longer in B"),
         Some(DeltaTone::Faster) => format!("{change}, shorter in B"),
-        Some(DeltaTone::Noise) => format!("{change}, not more than noise"),
+        Some(DeltaTone::Noise) => format!("{change}, within noise"),
         None if compared.is_some() => "The runs are not comparable.".to_owned(),
         None => "Not compared yet.".to_owned(),
     };

@@ -24,25 +24,25 @@ use crate::view::state::{HighlightedLabels, ViewCommand, first_view};
 
 /// The second trace, and how it is linked to the first.
 pub struct TraceComparison {
-    /// Below.
+    /// Trace B, shown below A.
     pub second: Workspace,
-    /// How.
+    /// Set how the views are linked.
     pub link: ViewLink,
-    /// What is found out about both.
+    /// Computes the comparison.
     compared: Worker<(), TraceCorrespondence>,
-    /// Steps that correspond, before all else is found out.
+    /// Computes the matching steps, which are ready before the rest.
     steps: Worker<(), Arc<StepAlignment>>,
-    /// The views are as they were kept: nothing moves the one that leads but the user.
+    /// The views were restored from a session, so only the user moves the leading one.
     is_restored: bool,
     places: MatchingTracks,
     tables: tab::ComparisonTables,
     /// Share of the height that A takes.
     split: f32,
-    /// Tracks of both are in one list.
+    /// Whether the tracks of both are in one list.
     is_interleaved: bool,
     /// Where the pointer was in the last frame.
     pointer: Option<(TraceSide, Timestamp)>,
-    /// Which side the mouse is for while it is over tracks of both.
+    /// The side that receives mouse input while the pointer is over interleaved tracks.
     mouse: TraceSide,
 }
 
@@ -66,7 +66,7 @@ impl TraceComparison {
         }
     }
 
-    /// What is kept of it in a session.
+    /// The state to save in a session.
     pub fn saved(&self) -> SavedSecondTrace {
         SavedSecondTrace {
             trace: self.second.trace.path.clone(),
@@ -77,12 +77,12 @@ impl TraceComparison {
         }
     }
 
-    /// Whether tracks of both are in one list.
+    /// Whether the tracks of both are in one list.
     pub fn tracks_are_interleaved(&self) -> bool {
         self.is_interleaved
     }
 
-    /// Takes over how it was kept.
+    /// Restores the state saved in a session.
     pub fn restore(&mut self, first: &mut Workspace, saved: SavedSecondTrace) {
         self.second.apply(&ViewCommand::Restore(Box::new(saved.view)));
         first.state.share_window(&self.second.state);
@@ -95,17 +95,17 @@ impl TraceComparison {
         self.follow(first, self.link.leader, false);
     }
 
-    /// How far the comparison is.
+    /// Progress of the comparison.
     pub fn progress(&self) -> Option<&Progress> {
         self.compared.progress()
     }
 
-    /// What is found out about both, so far.
+    /// The comparison, as far as it is computed.
     pub fn compared(&self) -> &JobAnswer<TraceCorrespondence> {
         self.compared.memo()
     }
 
-    /// Takes in what has been computed.
+    /// Takes finished results over.
     pub fn poll_jobs(&mut self, first: &mut Workspace) {
         self.second.poll_jobs();
         if self.steps.poll() && self.compared.memo().latest().is_none() {
@@ -127,7 +127,7 @@ impl TraceComparison {
         }
     }
 
-    /// Asks for what is needed.
+    /// Starts the jobs whose results are needed.
     pub fn ask_jobs(&mut self, first: &Workspace) {
         self.second.ask_jobs();
         if self.compared.key().is_some() {
@@ -146,8 +146,7 @@ impl TraceComparison {
         self.second.is_settled() && !self.compared.memo().is_running() && !self.steps.memo().is_running()
     }
 
-    /// A becomes B. The comparison is made anew: changes turn round, and so do the
-    /// steps that they are parts of.
+    /// Exchanges A and B and compares again: the signs of all changes flip.
     pub fn swap(&mut self, first: &mut Workspace, wake: &WakeUi) {
         std::mem::swap(first, &mut self.second);
         self.places = MatchingTracks::new(&first.trace.model, &self.second.trace.model);
@@ -160,7 +159,7 @@ impl TraceComparison {
         self.split = 1.0 - self.split;
     }
 
-    /// Changes how the two are linked.
+    /// Carries out a command about the two traces.
     pub fn link(&mut self, first: &mut Workspace, command: &ComparisonCommand) {
         match command {
             ComparisonCommand::Focus(side) => self.link.focus = *side,
@@ -193,7 +192,7 @@ impl TraceComparison {
         }
     }
 
-    /// Locking keeps what stands side by side, unless steps say what belongs there.
+    /// Locks the views at their current relative position, unless steps define how they align.
     fn lock(&mut self, first: &mut Workspace, lock: ViewLock) {
         // Without steps, what stands side by side is all that there is to lock.
         let lock = if lock == ViewLock::Step && self.alignment().is_empty() { ViewLock::Offset } else { lock };
@@ -205,7 +204,7 @@ impl TraceComparison {
         self.follow(first, self.link.focus, false);
     }
 
-    /// Changes what is seen of one side, and what is linked to it of the other.
+    /// Changes the view of one side, and the linked parts of the other.
     pub fn apply(&mut self, first: &mut Workspace, side: TraceSide, command: &ViewCommand) {
         if *command == ViewCommand::EndGesture && self.link.lock != ViewLock::Free && side != self.link.leader {
             // It only follows, as long as the hand is on the other one.
@@ -264,7 +263,7 @@ impl TraceComparison {
         self.scroll_as_one(first, side);
     }
 
-    /// One list has one place: that of `side`, whose wish to see a slice goes before.
+    /// Interleaved tracks share one scroll position: that of `side`, unless it has to reveal a slice.
     fn scroll_as_one(&mut self, first: &mut Workspace, side: TraceSide) {
         if self.is_interleaved {
             let own = &self.of(first, side).state;
@@ -275,7 +274,7 @@ impl TraceComparison {
         }
     }
 
-    /// Marks on the other side what is marked on this one.
+    /// Marks on the other side the range that corresponds to the mark on this side.
     fn mark_counterpart(&mut self, first: &mut Workspace, side: TraceSide) {
         let alignment = self.alignment();
         if self.link.lock == ViewLock::Free && alignment.is_empty() {
@@ -296,7 +295,7 @@ impl TraceComparison {
         }
     }
 
-    /// The same ops on the other side.
+    /// Highlights the matching ops on the other side.
     fn highlight(&mut self, first: &mut Workspace, side: TraceSide, highlighted: &HighlightedLabels) {
         let Some(compared) = self.compared.memo().latest() else {
             // What was highlighted there before has nothing to do with it.
@@ -308,8 +307,7 @@ impl TraceComparison {
         self.of(first, side.other()).apply(&ViewCommand::Highlight(Some(counterparts)));
     }
 
-    /// Who goes to an op wants to see it on both sides: where steps lie so that its
-    /// partner is out of sight, ops are what is locked from now on.
+    /// Keeps the partner of a selected op visible: if locked steps put it outside the view, the lock switches to ops.
     fn keep_in_sight(&mut self, first: &mut Workspace, side: TraceSide) {
         let start = |own: &Workspace| Some(own.trace.model.slice(own.state.place.selection?).range());
         let other = if side == TraceSide::A { &self.second } else { &*first };
@@ -325,7 +323,7 @@ impl TraceComparison {
         }
     }
 
-    /// Selects what corresponds to a slice; true where the views are to meet there.
+    /// Selects the counterpart of a slice; returns true if the views should align there.
     fn select_partner(&mut self, first: &mut Workspace, side: TraceSide, slice: SliceId) -> bool {
         let Some(compared) = self.compared.memo().latest() else { return false };
         let traces = [&first.trace, &self.second.trace];
@@ -346,7 +344,7 @@ impl TraceComparison {
         true
     }
 
-    /// Moves the other side to where it belongs beside `leader`.
+    /// Moves the other side to the position that corresponds to the view of `leader`.
     fn follow(&mut self, first: &mut Workspace, leader: TraceSide, in_gesture: bool) {
         self.link.leader = leader;
         let view = self.of(first, leader).state.place.time;
@@ -359,8 +357,8 @@ impl TraceComparison {
         }
     }
 
-    /// Shows all steps that correspond, as soon as they are known, unless the user looks
-    /// at something already. Where it was kept what is looked at, only one follows the other.
+    /// Shows all matching steps once they are known, unless the user has moved the view. After restoring a session,
+    /// only the side without the focus follows.
     fn meet(&mut self, first: &mut Workspace) {
         if self.is_restored {
             return self.follow(first, self.link.leader, false);
@@ -386,7 +384,7 @@ impl TraceComparison {
     }
 }
 
-/// From a time of A to the time as long after the beginning of B.
+/// The time of B that is as far from the beginning of B as a time of A is from the beginning of A.
 fn second_later(first: &Workspace, second: &Workspace) -> Picos {
     second.trace.model.extent().start - first.trace.model.extent().start
 }

@@ -1,4 +1,4 @@
-//! Showing steps and ops in both of two traces, and what there is to say about one.
+//! Shows steps and ops in both traces, and describes the selected op.
 
 use std::collections::BTreeSet;
 
@@ -58,7 +58,7 @@ impl TraceComparison {
         }
     }
 
-    /// What there is to say about the selected op, in a sentence.
+    /// A sentence about the selected op and its match on the other side.
     pub(super) fn about(&self, focused: &Workspace) -> Option<String> {
         let compared = self.compared.memo().latest()?;
         let slice = focused.trace.model.slice(focused.state.place.selection?);
@@ -68,8 +68,8 @@ impl TraceComparison {
             estimate.map(|estimate| times::time(Picos::from_ps(estimate.median.round() as i64)))
         };
         Some(match (&op.base_name, &op.cand_name) {
-            (Some(_), None) => "Only in A: B has no op that corresponds.".to_owned(),
-            (None, Some(_)) => "Only in B: A has no op that corresponds.".to_owned(),
+            (Some(_), None) => "Only in A: B has no matching op.".to_owned(),
+            (None, Some(_)) => "Only in B: A has no matching op.".to_owned(),
             _ => {
                 let (a, b) = (time(op.change.base)?, time(op.change.cand)?);
                 let change = times::change(op.change.change?, op.change.change_percent);

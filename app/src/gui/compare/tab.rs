@@ -1,4 +1,4 @@
-//! The comparison as sentence and tables, among the reports.
+//! The tab with the statement and the tables of a comparison.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::gui::theme::Theme;
 use crate::render::words::capitalised;
 use crate::view::compare::{TraceCorrespondence, family_rows};
 
-/// The table that is opened first: where the change is.
+/// The table shown first: where the time changed.
 const FIRST: &str = "attribution";
 
 /// Which table is open, and how tables are sorted.
@@ -26,12 +26,12 @@ pub struct ComparisonTables {
 }
 
 impl ComparisonTables {
-    /// Other tables take their places.
+    /// Forgets the state of all tables, because they are replaced.
     pub fn forget(&mut self) {
         self.sorted.values_mut().for_each(SortedTable::forget);
     }
 
-    /// Draws them; rows about the op `selected` are marked.
+    /// Draws the tab; rows about the op `selected` are marked.
     pub fn ui(
         &mut self,
         ui: &mut Ui,
@@ -43,7 +43,7 @@ impl ComparisonTables {
         let compared = match memo {
             JobAnswer::Ready(compared) => compared,
             JobAnswer::Failed { error, .. } => {
-                ui.label(RichText::new("The two cannot be compared").strong());
+                ui.label(RichText::new("The traces cannot be compared").strong());
                 ui.label(RichText::new(capitalised(error)).color(theme.text_weak));
                 return;
             }
@@ -78,12 +78,12 @@ impl ComparisonTables {
     }
 }
 
-/// Whether a cell names an op: alone, or as `before → after`.
+/// Whether a cell names an op, alone or as `before → after`.
 fn is_named(text: &str, op: &str) -> bool {
     text == op || text.split(" → ").any(|name| name == op)
 }
 
-/// The ops that a row is about.
+/// The rows of the comparison that a table row is about.
 fn ops_of(comparison: &Comparison, table: &Table, row: usize) -> Vec<usize> {
     match table.id {
         "ops" => vec![row],

@@ -1,5 +1,4 @@
-//! The two timelines with what is between them: one above the other, or their tracks in
-//! one list.
+//! Draws the two timelines: one above the other, or with interleaved tracks.
 
 use egui::{Pos2, Rect, Ui};
 use trace_model::TimeRange;
@@ -76,8 +75,8 @@ impl TraceComparison {
         }
     }
 
-    /// The side below the pointer. Of one list, the side whose track is there; it stays while
-    /// a button or a key is down, or what these began would end at the next track.
+    /// The side below the pointer. With interleaved tracks it is the side of the track below the pointer; it does not
+    /// change while a button or key is held, so that a drag does not end at the next track.
     fn over(&mut self, ui: &Ui, first: &Workspace, areas: &lane::ComparisonAreas) -> Option<TraceSide> {
         let at = ui.input(|i| i.pointer.hover_pos())?;
         let above = TraceSide::BOTH.into_iter().find(|side| areas.timelines[side.index()].contains(at));

@@ -9,15 +9,15 @@ use crate::view::state::tabs;
 use crate::view::state::{ColorBy, MouseMode, Neighbour, Panel, TimelineLayer, ViewCommand, ViewState};
 use crate::view::time_format::TimeFormat;
 
-/// Something that can be done.
+/// An action of the user, by key, palette or button.
 pub struct Action {
-    /// Stable name, by which keys are remapped in the settings.
+    /// Stable name, used in settings.
     pub id: &'static str,
-    /// For people.
+    /// Display name.
     pub title: &'static str,
-    /// Keys where nothing else is set.
+    /// Default keys.
     pub keys: &'static [&'static str],
-    /// What it wants; `None` for what lasts as long as a key is held.
+    /// The command it sends; `None` for actions that last while a key is held.
     pub run: Option<fn(&ViewState) -> AppCommand>,
 }
 
@@ -42,47 +42,47 @@ fn toggle_layer(state: &ViewState, layer: TimelineLayer) -> AppCommand {
     ViewCommand::ShowLayer(layer, !state.draws(layer)).into()
 }
 
-/// The action that Escape always means: no key may take it away.
+/// The action of Escape, whose key cannot be changed.
 pub const LEAVE: &str = "leave";
 
-/// Theme of the actions that mean nothing while only one trace is open.
+/// Title of the group of actions that need two open traces.
 pub(super) const COMPARE: &str = "Compare two runs";
 
-/// How much of a zoom one press is.
+/// Zoom factor of one key press.
 const STEP: f64 = 1.5;
 
-/// All actions by theme, in the order of the help.
+/// All actions by group, in the order of the help.
 #[rustfmt::skip]
 pub const ACTIONS: &[(&str, &[Action])] = &[
     ("Move", &[
         held("zoom-in", "Zoom in at the pointer", &["W", "Plus", "Equals"]),
         held("zoom-out", "Zoom out at the pointer", &["S", "Minus"]),
-        action("zoom-in-once", "Zoom in a little, around the middle", &["Ctrl+Equals", "Ctrl+Plus"], |_| ViewCommand::Zoom { factor: STEP, anchor: 0.5 }.into()),
-        action("zoom-out-once", "Zoom out a little, around the middle", &["Ctrl+Minus"], |_| ViewCommand::Zoom { factor: 1.0 / STEP, anchor: 0.5 }.into()),
+        action("zoom-in-once", "Zoom in one step, around the center", &["Ctrl+Equals", "Ctrl+Plus"], |_| ViewCommand::Zoom { factor: STEP, anchor: 0.5 }.into()),
+        action("zoom-out-once", "Zoom out one step, around the center", &["Ctrl+Minus"], |_| ViewCommand::Zoom { factor: 1.0 / STEP, anchor: 0.5 }.into()),
         held("pan-left", "Pan left (Shift: faster, Alt: finer)", &["A"]),
         held("pan-right", "Pan right", &["D"]),
         held("scroll-up", "Scroll the tracks up", &["Up"]),
         held("scroll-down", "Scroll the tracks down", &["Down"]),
         action("focus", "Zoom to the selection; again: fill the view", &["F"], |_| ViewCommand::Focus.into()),
         action("fit", "Show what the devices do, or the whole trace", &["0", "Z"], |_| ViewCommand::Fit.into()),
-        action("undo", "Back to where the view was", &["Alt+Left", "Backspace"], |_| ViewCommand::Undo.into()),
-        action("redo", "Forth again", &["Alt+Right"], |_| ViewCommand::Redo.into()),
+        action("undo", "Back to the previous view", &["Alt+Left", "Backspace"], |_| ViewCommand::Undo.into()),
+        action("redo", "Forward again", &["Alt+Right"], |_| ViewCommand::Redo.into()),
     ]),
     ("Select", &[
         action("previous", "Previous slice of the lane", &["Left", "Comma"], |_| ViewCommand::Step(Neighbour::Previous).into()),
         action("next", "Next slice of the lane", &["Right", "Period"], |_| ViewCommand::Step(Neighbour::Next).into()),
-        action("parent", "Slice around", &["Ctrl+Up"], |_| ViewCommand::Step(Neighbour::Parent).into()),
-        action("child", "Slice inside", &["Ctrl+Down"], |_| ViewCommand::Step(Neighbour::Child).into()),
-        action("follow", "Follow an arrow", &["CloseBracket"], |_| ViewCommand::FollowFlow(true).into()),
-        action("follow-back", "Follow an arrow back", &["OpenBracket"], |_| ViewCommand::FollowFlow(false).into()),
-        action("cycle-flow", "Choose the next arrow", &["Ctrl+CloseBracket"], |_| ViewCommand::CycleFlow(true).into()),
-        action("cycle-flow-back", "Choose the previous arrow", &["Ctrl+OpenBracket"], |_| ViewCommand::CycleFlow(false).into()),
+        action("parent", "Parent slice", &["Ctrl+Up"], |_| ViewCommand::Step(Neighbour::Parent).into()),
+        action("child", "Child slice", &["Ctrl+Down"], |_| ViewCommand::Step(Neighbour::Child).into()),
+        action("follow", "Follow a flow", &["CloseBracket"], |_| ViewCommand::FollowFlow(true).into()),
+        action("follow-back", "Follow a flow back", &["OpenBracket"], |_| ViewCommand::FollowFlow(false).into()),
+        action("cycle-flow", "Choose the next flow", &["Ctrl+CloseBracket"], |_| ViewCommand::CycleFlow(true).into()),
+        action("cycle-flow-back", "Choose the previous flow", &["Ctrl+OpenBracket"], |_| ViewCommand::CycleFlow(false).into()),
         action("mark", "Mark the time of the selection", &["M", "R"], |_| ViewCommand::MarkSelection(false).into()),
-        action("keep-mark", "Keep the marked time as a note", &["Shift+M"], |_| ViewCommand::MarkSelection(true).into()),
+        action("keep-mark", "Save the marked time as a note", &["Shift+M"], |_| ViewCommand::MarkSelection(true).into()),
         action("mark-all", "Mark the whole trace", &["Ctrl+A"], |_| ViewCommand::MarkAll.into()),
         action("pin", "Pin the track below the pointer to the top", &["P"], |_| AppCommand::PinHovered),
-        action("isolate", "Draw only what was found, or all", &["I"], |state| ViewCommand::Isolate(!state.isolate).into()),
-        action(LEAVE, "Close the box, or select nothing", &["Escape"], leave),
+        action("isolate", "Show only search results, or everything", &["I"], |state| ViewCommand::Isolate(!state.isolate).into()),
+        action(LEAVE, "Close the open box, or clear the selection", &["Escape"], leave),
     ]),
     ("Mouse", &[
         action("mouse-select", "Dragging marks an area of tracks", &["1"], |_| ViewCommand::Mouse(MouseMode::Select).into()),
@@ -92,12 +92,12 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
     ]),
     ("Window", &[
         action("search", "Search; Enter / Shift+Enter: next / previous", &["Slash", "Ctrl+F"], |_| ViewCommand::ShowPanel(Panel::Search, true).into()),
-        action("found-list", "List what was found", &["L"], |_| ViewCommand::ShowTab(tabs::FOUND.to_owned()).into()),
-        action("palette", "Everything that can be done", &["Ctrl+Shift+P", "F1"], |state| toggle(state, Panel::Palette)),
+        action("found-list", "List search results", &["L"], |_| ViewCommand::ShowTab(tabs::FOUND.to_owned()).into()),
+        action("palette", "Command palette", &["Ctrl+Shift+P", "F1"], |state| toggle(state, Panel::Palette)),
         action("filter-tracks", "Filter tracks by name", &["Ctrl+P", "Shift+T"], |_| AppCommand::FilterTracks),
         action("details", "Details", &["Q"], |state| toggle(state, Panel::Details)),
         action("reports", "Reports", &["Ctrl+B"], |state| toggle(state, Panel::Reports)),
-        action("wide", "Reports: most of the window, or a column", &["Ctrl+Shift+B"], |state| ViewCommand::WideReports(!state.wide_reports).into()),
+        action("wide", "Reports: wide or one column", &["Ctrl+Shift+B"], |state| ViewCommand::WideReports(!state.wide_reports).into()),
         action("move-tab", "Reports: move the open tab below the timeline", &[], |state| ViewCommand::MoveTab { tab: state.tab.clone(), below: true }.into()),
         action("notes", "Notes", &["N"], |state| toggle(state, Panel::Notes)),
         action("grid", "Grid", &["G"], |state| toggle_layer(state, TimelineLayer::Grid)),
@@ -111,10 +111,10 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
         action("save-png", "Save the window as PNG", &[], |_| AppCommand::SaveWindow),
     ]),
     (COMPARE, &[
-        action("swap-focus", "Compare: keys and panels are about the other run", &["C"], |_| ComparisonCommand::SwapFocus.into()),
+        action("swap-focus", "Compare: switch keys and panels to the other run", &["C"], |_| ComparisonCommand::SwapFocus.into()),
         action("lock", "Compare: lock or unlock the two timelines", &["Shift+C"], |_| ComparisonCommand::ToggleLock.into()),
         action("swap", "Compare: swap A and B", &["X"], |_| ComparisonCommand::Swap.into()),
-        action("interleave", "Compare: tracks of both in one list, or one run above the other", &["Shift+X"], |_| ComparisonCommand::Interleave.into()),
+        action("interleave", "Compare: interleave the tracks of both runs, or stack the runs", &["Shift+X"], |_| ComparisonCommand::Interleave.into()),
         action("lock-steps", "Compare: lock by steps", &[], |_| ComparisonCommand::Lock(ViewLock::Step).into()),
         action("lock-ops", "Compare: lock by ops", &[], |_| ComparisonCommand::Lock(ViewLock::Op).into()),
         action("lock-offset", "Compare: lock by an offset", &[], |_| ComparisonCommand::Lock(ViewLock::Offset).into()),
@@ -128,16 +128,16 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
         action("unfold-all", "Unfold all tracks", &[], |_| ViewCommand::FoldAll(false).into()),
         action("show-all", "Show all hidden tracks", &[], |_| ViewCommand::ShowAllTracks.into()),
         action("minimap", "Minimap", &[], |state| toggle_layer(state, TimelineLayer::Minimap)),
-        action("steps", "Bands of steps", &[], |state| toggle_layer(state, TimelineLayer::Steps)),
-        action("arrows", "Arrows of the selected slice", &[], |state| toggle_layer(state, TimelineLayer::Arrows)),
-        action("times", "Times: the next way to write them", &["T"], |_| AppCommand::NextTimes),
+        action("steps", "Step bands", &[], |state| toggle_layer(state, TimelineLayer::Steps)),
+        action("arrows", "Flow arrows of the selected slice", &[], |state| toggle_layer(state, TimelineLayer::Arrows)),
+        action("times", "Times: next format", &["T"], |_| AppCommand::NextTimes),
         action("times-digits", "Times: four digits", &[], |_| AppCommand::Times(TimeFormat::Digits)),
         action("times-exact", "Times: exact", &[], |_| AppCommand::Times(TimeFormat::Exact)),
         action("times-s", "Times: in seconds", &[], |_| AppCommand::Times(TimeFormat::Seconds)),
         action("times-ms", "Times: in milliseconds", &[], |_| AppCommand::Times(TimeFormat::Milliseconds)),
         action("times-us", "Times: in microseconds", &[], |_| AppCommand::Times(TimeFormat::Microseconds)),
         action("times-ns", "Times: in nanoseconds", &[], |_| AppCommand::Times(TimeFormat::Nanoseconds)),
-        action("color-category", "Colour by kind of work", &[], |_| ViewCommand::Color(ColorBy::Category).into()),
+        action("color-category", "Colour by category", &[], |_| ViewCommand::Color(ColorBy::Category).into()),
         action("color-name", "Colour by name", &[], |_| ViewCommand::Color(ColorBy::Name).into()),
         action("color-module", "Colour by program", &[], |_| ViewCommand::Color(ColorBy::Module).into()),
         action("color-efficiency", "Colour by roofline efficiency", &[], |_| ViewCommand::Color(ColorBy::Efficiency).into()),
@@ -150,22 +150,22 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
         action("colors-monokai", "Colours: Monokai", &[], |_| AppCommand::Colors(Preset::Monokai)),
         action("dark", "Dark theme", &[], |_| AppCommand::Theme(ThemeChoice::Dark)),
         action("light", "Light theme", &[], |_| AppCommand::Theme(ThemeChoice::Light)),
-        action("system", "Theme of the system", &[], |_| AppCommand::Theme(ThemeChoice::System)),
+        action("system", "System theme", &[], |_| AppCommand::Theme(ThemeChoice::System)),
     ]),
 ];
 
-/// What the mouse does, for the help.
+/// Mouse actions, for the help.
 pub const MOUSE: &[(&str, &str)] = &[
-    ("Wheel", "Scroll the tracks; with Ctrl: zoom, or the other way round; with Shift: pan"),
-    ("Click", "Select; twice: select and zoom"),
+    ("Wheel", "Scroll the tracks; Ctrl: zoom (or the reverse, see Help); Shift: pan"),
+    ("Click", "Select; double-click: select and zoom"),
     ("Ctrl+click", "Highlight all slices of this name too; again: stop highlighting them"),
-    ("Drag", "Mark an area and sum it up; its edges can be dragged (Alt: do not snap)"),
+    ("Drag", "Mark an area and show its sums; drag its edges to change it (Alt: no snapping)"),
     ("Drag on the ruler", "Mark a time on all tracks"),
     ("Shift, Space, middle or right drag", "Pan"),
     ("Right-click on the name of a track", "Pin, fold, hide or move it"),
 ];
 
-/// Escape: the innermost thing that is open.
+/// Escape closes the innermost open thing.
 fn leave(state: &ViewState) -> AppCommand {
     for panel in [Panel::Palette, Panel::Keys, Panel::Help, Panel::Search] {
         if state.shows(panel) {

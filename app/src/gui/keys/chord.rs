@@ -1,4 +1,4 @@
-//! A key with its modifiers, as it is pressed, written and shown.
+//! A key with its modifiers: parsing, matching and display.
 
 use egui::{Key, Modifiers};
 
@@ -12,7 +12,7 @@ pub struct Chord {
 }
 
 impl Chord {
-    /// `Ctrl+Shift+P` as typed; `None` where it is no key.
+    /// Parses `Ctrl+Shift+P`; `None` if it is not a key.
     pub fn read(text: &str) -> Option<Self> {
         let mut parts: Vec<&str> = text.split('+').map(str::trim).collect();
         let key = Key::from_name(parts.pop()?)?;
@@ -28,13 +28,12 @@ impl Chord {
         Some(chord)
     }
 
-    /// As settings keep it.
+    /// The form used in the settings file.
     pub fn text(self) -> String {
         format!("{}{}", self.modifiers(), self.key.name())
     }
 
-    /// What was pressed, to be an action's key; `None` for keys that move between
-    /// widgets, press them or leave them.
+    /// The pressed key as a binding; `None` for keys that move the focus or operate widgets.
     pub fn to_assign(key: Key, physical: Key, modifiers: Modifiers) -> Option<Self> {
         let chord = Self::pressed(key, physical, modifiers);
         let is_taken = matches!(chord.key, Key::Escape | Key::Tab | Key::Enter | Key::Space);
@@ -43,7 +42,7 @@ impl Chord {
         (!is_taken).then_some(Self { shift, ..chord })
     }
 
-    /// What was pressed.
+    /// The key that was pressed.
     pub fn pressed(key: Key, physical: Key, modifiers: Modifiers) -> Self {
         let key = match (key, physical) {
             // Where the two letters have changed places, Z is what says Z: no finger rests on it.
@@ -56,13 +55,13 @@ impl Chord {
         Self { key, command: modifiers.command, shift: modifiers.shift, alt: modifiers.alt }
     }
 
-    /// Whether it is the same; Shift counts only where it does not make another sign.
+    /// Whether both are the same key. Shift matters only if it does not select another character.
     pub fn is(self, other: Self) -> bool {
         let shift = self.shift == other.shift || !(is_letter(self.key) || is_arrow(self.key));
         self.key == other.key && self.command == other.command && self.alt == other.alt && shift
     }
 
-    /// For people.
+    /// Display name.
     pub fn shown(self) -> String {
         let name = self.key.symbol_or_name();
         // Not every font has the other signs.

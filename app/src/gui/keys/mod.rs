@@ -1,7 +1,5 @@
-//! Everything that can be done without a mouse: one table, from which keys, help,
-//! tooltips, the command palette and the dialog to change keys are made. Letters are
-//! physical keys, so that WASD lie together on every keyboard; signs are what the
-//! keyboard says they are.
+//! Keyboard actions. One table defines keys, help, tooltips, the command palette and the key dialog. Letters are
+//! physical keys, so that WASD lie together on every keyboard; other characters follow the keyboard layout.
 
 mod actions;
 mod chord;
@@ -21,7 +19,7 @@ use crate::view::state::tabs::TABS;
 use crate::view::state::{Panel, ViewCommand, ViewState};
 use actions::COMPARE;
 
-/// Which keys do what.
+/// The current key bindings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Keys {
     chords: Vec<(Chord, &'static str)>,
@@ -34,8 +32,8 @@ impl Default for Keys {
 }
 
 impl Keys {
-    /// The usual ones, with those of some actions replaced. What is no key or cannot be
-    /// one of the action counts for nothing; what replaces goes before what is usual.
+    /// The default bindings with those of some actions replaced. Invalid keys and keys that an action cannot have are
+    /// ignored; replacements take precedence over defaults.
     pub fn new(replaced: &BTreeMap<String, Vec<String>>) -> Self {
         let actions = || ACTIONS.iter().flat_map(|(_, actions)| *actions);
         let own_of = |action: &'static Action| -> Option<Vec<(Chord, &'static str)>> {
@@ -50,12 +48,12 @@ impl Keys {
         Self { chords: actions().flat_map(|action| own_of(action).unwrap_or_else(|| usual(action))).collect() }
     }
 
-    /// Keys of an action, for people.
+    /// Keys of an action, for display.
     pub fn shown(&self, id: &str) -> String {
         self.of(id).map(Chord::shown).collect::<Vec<_>>().join("  ")
     }
 
-    /// The action that lasts as long as this key is held.
+    /// The held action of this key.
     pub fn held(&self, key: Key, physical: Key) -> Option<&'static str> {
         // Whatever Shift and Alt are: they change the pace.
         let chord = Chord::pressed(key, physical, Modifiers::NONE);
@@ -68,13 +66,12 @@ impl Keys {
         self.chords.iter().filter(move |(_, other)| *other == id).map(|&(chord, _)| chord)
     }
 
-    /// Whether an action has the keys that it has where nothing is set: neither others nor
-    /// fewer, because another action took one.
+    /// Whether an action has its default keys: not changed, and none taken by another action.
     pub fn are_usual(&self, action: &'static Action) -> bool {
         self.of(action.id).eq(usual(action))
     }
 
-    /// Other actions that a key means, were it a key of `id`.
+    /// Other actions that would share a key if it were assigned to `id`.
     pub fn clashes(&self, id: &str, chord: Chord) -> Vec<&'static Action> {
         let mut others: Vec<&'static str> = Vec::new();
         for &(own, other) in &self.chords {
@@ -85,13 +82,12 @@ impl Keys {
         others.into_iter().filter_map(action_of).collect()
     }
 
-    /// Tells everything that draws which keys there are.
+    /// Makes the bindings available to everything that draws.
     pub fn install(self: &Arc<Self>, ctx: &Context) {
         ctx.data_mut(|data| data.insert_temp(Id::unique("keys"), Arc::clone(self)));
     }
 
-    /// Commands of the keys that went down in this frame. Not to be called while a
-    /// text is being typed.
+    /// Commands of the keys pressed in this frame. Must not be called while the user types text.
     pub fn pressed(&self, input: &InputState, state: Option<&ViewState>) -> Vec<AppCommand> {
         let events = input.events.iter().filter_map(|event| match event {
             Event::Key { key, physical_key, pressed: true, repeat, modifiers, .. } => {
@@ -114,7 +110,7 @@ impl Keys {
     }
 }
 
-/// What an action means before a trace is open.
+/// The command of an action while no trace is open.
 fn without_trace(id: &str) -> Option<AppCommand> {
     match id {
         "open" => Some(AppCommand::OpenDialog),
@@ -125,12 +121,12 @@ fn without_trace(id: &str) -> Option<AppCommand> {
     }
 }
 
-/// The action of a name.
+/// The action with this name.
 pub fn action_of(id: &str) -> Option<&'static Action> {
     ACTIONS.iter().flat_map(|(_, actions)| *actions).find(|action| action.id == id)
 }
 
-/// What a button does, with the keys that do the same.
+/// The description of a button with its keys.
 pub fn hint(ctx: &Context, about: &str, id: &str) -> String {
     let keys = ctx.data(|data| data.get_temp::<Arc<Keys>>(Id::unique("keys")));
     match keys.map(|keys| keys.of(id).map(Chord::shown).collect::<Vec<_>>().join(", ")) {
@@ -139,7 +135,7 @@ pub fn hint(ctx: &Context, about: &str, id: &str) -> String {
     }
 }
 
-/// Everything for the command palette: title, keys, and what it does; of one open trace or two.
+/// Entries of the command palette: title, keys and command, for one open trace or two.
 pub fn palette(keys: &Keys, state: &ViewState, comparing: bool) -> Vec<(String, String, AppCommand)> {
     let themes = ACTIONS.iter().filter(|(theme, _)| comparing || *theme != COMPARE);
     let actions = themes.flat_map(|(_, actions)| *actions);
@@ -155,24 +151,23 @@ pub fn palette(keys: &Keys, state: &ViewState, comparing: bool) -> Vec<(String, 
     all
 }
 
-/// Keys of an action where nothing else is set.
+/// Default keys of an action.
 fn usual(action: &'static Action) -> impl Iterator<Item = Chord> {
     action.keys.iter().filter_map(|text| Chord::read(text))
 }
 
-/// Whether a key can be one of an action: Escape always leaves, and what is held is not
-/// heard while Ctrl is down.
+/// Whether a key can be assigned to an action: Escape is reserved, and held keys are ignored while Ctrl is down.
 pub fn can_mean(chord: Chord, action: &Action) -> bool {
     chord.key != Key::Escape && !(chord.command && action.run.is_none())
 }
 
-/// Whether an action lasts as long as its key is held.
+/// Whether an action lasts while its key is held.
 fn lasts(id: &str) -> bool {
     action_of(id).is_some_and(|action| action.run.is_none())
 }
 
-/// Whether one press can mean two actions. What is held takes its key with Shift and Alt,
-/// which change its pace.
+/// Whether one key press could mean two actions. Held actions also use their key with Shift and Alt, which change the
+/// speed.
 fn clash(a: (Chord, &str), b: (Chord, &str)) -> bool {
     let takes = |held: (Chord, &str), other: Chord| {
         lasts(held.1) && held.0.key == other.key && !held.0.command && !other.command

@@ -1,12 +1,11 @@
-//! Changing keys: from one set of replacements to the next.
+//! Changes of key bindings.
 
 use std::collections::BTreeMap;
 
 use super::{Chord, Keys, action_of};
 use crate::gui::command::Remap;
 
-/// Keys that replace the usual ones, after a change of those that do. What is kept
-/// for actions that this version does not know stays.
+/// The replacements of default keys after a change. Entries of actions that this version does not know are kept.
 pub fn remapped(replaced: &BTreeMap<String, Vec<String>>, wish: Remap) -> BTreeMap<String, Vec<String>> {
     let mut next = replaced.clone();
     match wish {
@@ -40,7 +39,7 @@ fn take(replaced: &mut BTreeMap<String, Vec<String>>, id: &str, chord: Chord) {
     }
 }
 
-/// The usual keys need not be kept.
+/// Stores the keys of an action; default keys are not stored.
 fn set(replaced: &mut BTreeMap<String, Vec<String>>, id: &str, chords: Vec<Chord>) {
     let usual: Vec<Chord> = action_of(id).into_iter().flat_map(super::usual).collect();
     if chords == usual {

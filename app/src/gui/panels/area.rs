@@ -1,4 +1,4 @@
-//! What happens in the marked area, in exact numbers.
+//! Exact sums of the slices in the marked area.
 
 use analysis::Percent;
 use egui::{RichText, Ui};
@@ -14,10 +14,10 @@ use crate::number::counted;
 use crate::view::panels::area::{AreaGrouping, AreaSummary};
 use crate::view::state::{HighlightedLabels, ViewCommand, ViewState};
 
-/// How the area is summed up.
+/// State of the area panel.
 #[derive(Default)]
 pub struct AreaPanelState {
-    /// What rows stand for.
+    /// How slices are grouped into rows.
     pub pivot: AreaGrouping,
     sorted: SortedTable,
     shown: Option<crate::view::panels::area::MarkedArea>,
@@ -56,7 +56,8 @@ pub fn area_ui(
                 counted(summary.tracks as u64, "track"),
                 share = Percent(share)
             );
-            ui.label(text).on_hover_text("Union: time that several slices share counts once");
+            ui.label(text)
+                .on_hover_text("Busy: time during which at least one slice runs; overlapping slices count once");
         }
     });
     ui.separator();
@@ -71,13 +72,13 @@ pub fn area_ui(
 
 fn buttons_ui(ui: &mut Ui, summary: &JobAnswer<AreaSummary>, out: &mut Vec<AppCommand>) {
     ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-        if ui.button("Close").on_hover_text(hint(ui.ctx(), "Mark nothing", LEAVE)).clicked() {
+        if ui.button("Close").on_hover_text(hint(ui.ctx(), "Clear the mark", LEAVE)).clicked() {
             out.push(ViewCommand::Deselect.into());
         }
         if ui.button("Zoom to it").on_hover_text(hint(ui.ctx(), "Fill the view", "focus")).clicked() {
             out.push(ViewCommand::Focus.into());
         }
-        if ui.button("Note").on_hover_text(hint(ui.ctx(), "Keep it", "keep-mark")).clicked() {
+        if ui.button("Note").on_hover_text(hint(ui.ctx(), "Save it as a note", "keep-mark")).clicked() {
             out.push(ViewCommand::MarkSelection(true).into());
         }
         if let Some(summary) = summary.latest() {

@@ -6,22 +6,22 @@ use crate::gui::reports::ReportJobs;
 use crate::view::state::ViewState;
 use crate::view::timeline::trace::OpenTrace;
 
-/// Everything that a panel may look at.
+/// Everything that a panel can read.
 #[derive(Clone, Copy)]
 pub struct PanelContext<'a> {
     /// The trace.
     pub trace: &'a OpenTrace,
-    /// What is seen of it.
+    /// The state of the view.
     pub state: &'a ViewState,
-    /// What is known of the part of it that is chosen.
+    /// Reports about the selected scope.
     pub reports: &'a ReportJobs,
-    /// What is known of all of it.
+    /// Reports about the whole trace.
     pub whole: &'a ReportJobs,
-    /// The open tab, of the two sides that of the one that is drawn.
+    /// The open tab of the side that is drawn.
     pub tab: &'a str,
 }
 
-/// A heading with the space that it needs, and what is known about it beside it.
+/// A heading with its spacing and a remark beside it.
 pub fn section_ui(ui: &mut Ui, title: &str, note: &str) {
     ui.add_space(12.0);
     ui.horizontal(|ui| {
@@ -32,7 +32,7 @@ pub fn section_ui(ui: &mut Ui, title: &str, note: &str) {
     });
 }
 
-/// What is said while a report is on its way.
+/// Shown while a report is being computed.
 pub fn computing_ui(ui: &mut Ui) {
     ui.horizontal(|ui| {
         ui.spinner();

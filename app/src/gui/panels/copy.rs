@@ -1,4 +1,4 @@
-//! What is drawn, taken elsewhere as text.
+//! Copies displayed content as text.
 
 use analysis::{Cell, Table};
 use egui::{Response, ScrollArea, Ui};
@@ -6,7 +6,7 @@ use egui::{Response, ScrollArea, Ui};
 use crate::gui::{AppCommand, TextToSave};
 use crate::render::csv::{csv, exact};
 
-/// A menu that copies what is said of something.
+/// A context menu that copies a text.
 pub fn text_menu(response: &Response, text: impl FnOnce() -> String) {
     response.context_menu(|ui| {
         if ui.button("Copy").clicked() {
@@ -16,8 +16,8 @@ pub fn text_menu(response: &Response, text: impl FnOnce() -> String) {
     });
 }
 
-/// A menu that copies a row of a table as it is, or one of its values, exact; the row is
-/// looked for where the menu is open.
+/// A context menu that copies a table row or one of its values, unrounded. The row is looked up only when the menu
+/// opens.
 pub fn row_menu<'a>(response: &Response, row: impl FnOnce() -> Option<(&'a Table, &'a [Cell])>) {
     response.context_menu(|ui| {
         if let Some((table, row)) = row() {
@@ -26,7 +26,7 @@ pub fn row_menu<'a>(response: &Response, row: impl FnOnce() -> Option<(&'a Table
     });
 }
 
-/// The same of what would be the only row of a table, which is made where the menu is open.
+/// The same for a row that is not part of a displayed table; the table is made only when the menu opens.
 pub fn made_row_menu(response: &Response, table: impl FnOnce() -> Table) {
     response.context_menu(|ui| {
         let table = table();
@@ -53,7 +53,7 @@ fn row_ui(ui: &mut Ui, table: &Table, row: &[Cell]) {
     });
 }
 
-/// Buttons for all rows of a table, which is made when it is wanted; from the right.
+/// Buttons that save or copy all rows of a table as CSV, from the right; the table is made only on a click.
 pub fn csv_ui(ui: &mut Ui, name: &str, table: impl Fn() -> Option<Table>, out: &mut Vec<AppCommand>) {
     let text = || table().map(|table| csv(&table, 0));
     if ui.small_button("Save CSV…").on_hover_text("All rows, exact values").clicked()

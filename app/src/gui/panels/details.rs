@@ -1,5 +1,5 @@
-//! The selected slice: what it is, when, how long, what it costs by the
-//! compiler's account, and what the file says about it.
+//! Details of the selected slice: what it is, its times, its cost by the compiler's estimate, and its recorded
+//! arguments.
 
 use analysis::reports::communication::overlap::{Overlap, OverlapReport, Transfer};
 use analysis::reports::ops::op_stats::Ops;
@@ -21,7 +21,7 @@ use crate::view::state::{HighlightedLabels, ViewCommand};
 use crate::view::timeline::bands::{StepBand, step_at};
 use crate::view::timeline::trace::OpenTrace;
 
-/// Longest text of an argument that is shown in its line.
+/// Arguments longer than this are truncated.
 const LONG: usize = 300;
 const STATIC: &str = "static: by the compiler's cost model, for one execution";
 const ACHIEVED: &str = "static amount divided by the measured duration of this execution";
@@ -32,15 +32,15 @@ const SLOTS: &str =
 /// What was read and computed about the selected slice.
 #[derive(Clone, Copy)]
 pub struct DetailsContext<'a> {
-    /// What the file says.
+    /// The recorded arguments.
     pub args: &'a JobAnswer<Vec<Arg>>,
-    /// How long slices of its name take.
+    /// The durations of all slices of the same name.
     pub durations: &'a JobAnswer<Histogram>,
-    /// All steps, in the order of time.
+    /// All steps in time order.
     pub steps: &'a [StepBand],
 }
 
-/// Ids of the reports that are looked into.
+/// Ids of the reports that the details use.
 pub const WANTED: [&str; 2] = [Ops::ID, Overlap::ID];
 
 /// The drawer at the bottom.
@@ -93,19 +93,19 @@ pub fn details_ui(
     });
 }
 
-/// Least width of a column of facts.
+/// Minimum width of a column.
 const COLUMN: f32 = 290.0;
 
-/// What there is to say of a slice, in columns beside each other where there is room.
+/// The sections of the details, side by side if there is room.
 #[derive(Clone, Copy, PartialEq)]
 enum Part {
-    /// When, how long, and where.
+    /// Times and place.
     Timing,
-    /// What it costs, and how near it comes to its limits.
+    /// Costs, and how close the op comes to its limits.
     Op,
-    /// All slices of its name, and what flows connect with it.
+    /// All slices of the same name, and flows.
     Occurrences,
-    /// What the file says about it.
+    /// The recorded arguments.
     Args,
 }
 
@@ -131,7 +131,7 @@ fn heading_ui(
     });
 }
 
-/// Less room than this, and the buttons stand below the name.
+/// In less room than this, the buttons go below the name.
 const BESIDE: f32 = 760.0;
 
 fn buttons_ui(
@@ -144,7 +144,7 @@ fn buttons_ui(
     if ui.button("Close").on_hover_text(hint(ui.ctx(), "Close the details", "details")).clicked() {
         out.push(ViewCommand::ShowPanel(crate::view::state::Panel::Details, false));
     }
-    if ui.button("Zoom to it").on_hover_text(hint(ui.ctx(), "Twice: it alone", "focus")).clicked() {
+    if ui.button("Zoom to it").on_hover_text(hint(ui.ctx(), "Click twice to show only this slice", "focus")).clicked() {
         out.push(ViewCommand::Focus);
     }
     if ui.button("Longest of this name").clicked()
@@ -156,10 +156,10 @@ fn buttons_ui(
         slice.name(),
         trace.labels_named(slice.name()).iter().copied(),
     )));
-    if ui.button("All of this name").on_hover_text("Light them up; then step through them").clicked() {
+    if ui.button("All of this name").on_hover_text("Highlight them, then step through them").clicked() {
         out.push(highlighted);
     }
-    if slice.op().is_some() && ui.button("In Ops").on_hover_text("Its row in the table of ops").clicked() {
+    if slice.op().is_some() && ui.button("In Ops").on_hover_text("Show its row in the table of ops").clicked() {
         let name = slice.op().map_or(slice.name(), |op| trace.model.str(trace.model.op(op).name));
         memory.find_op(name);
         out.push(ViewCommand::ShowTab(Ops::ID.to_owned()));
@@ -199,7 +199,7 @@ fn timing_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, steps: &[StepB
             row(ui, "Inside", parent.name(), parent.name());
         }
         if let Some(step) = slice.attr(trace_model::SliceAttr::StepNum) {
-            row(ui, "Step", &step.to_string(), "as the program numbered it");
+            row(ui, "Step", &step.to_string(), "number that the program gave the step");
         } else if let Some(step) = step_at(steps, slice.start()) {
             ui.label(RichText::new("Step").color(Theme::current(ui).text_weak));
             if ui
@@ -257,8 +257,7 @@ fn op_ui(ui: &mut Ui, sight: PanelContext<'_>, slice: SliceRef<'_>) {
     });
 }
 
-/// How near the op comes to what the hardware allows, and what of it nothing hides.
-/// True where there was something to say.
+/// How close the op comes to the hardware limits, and its exposed time. Returns whether anything was shown.
 fn limits_ui(ui: &mut Ui, sight: PanelContext<'_>, slice: SliceRef<'_>, op: OpId) -> bool {
     let ops = sight.reports.get::<Ops>().ok().flatten();
     let ops = ops.and_then(|report| Some((report, report.rows.iter().find(|row| row.op == Some(op))?)));
@@ -276,12 +275,12 @@ fn limits_ui(ui: &mut Ui, sight: PanelContext<'_>, slice: SliceRef<'_>, op: OpId
                     ui,
                     "Bound by",
                     bound.title(),
-                    &format!("The limit that it comes nearest to. Peaks: {flops}; {hbm}"),
+                    &format!("The limit that the op comes closest to. Peaks: {flops}; {hbm}"),
                 );
             }
             if let Some((limit, at)) = of_op.rates.beyond_peak {
                 let text = format!("{} of {}", number(at, Unit::Percent), limit.title());
-                row(ui, "Impossible rate", &text, "Its costs, or the peak, are wrong: systole doctor says more.");
+                row(ui, "Impossible rate", &text, "The costs of the op or the peak are wrong; see systole doctor.");
             }
             // An execution without length says nothing of its speed.
             let dur = Some(slice.measured_dur().ps()).filter(|&ps| ps > 0);
@@ -296,8 +295,11 @@ fn limits_ui(ui: &mut Ui, sight: PanelContext<'_>, slice: SliceRef<'_>, op: OpId
                 row(ui, "  of that limit", &number(own, Unit::Percent), &about);
             }
             if let Some(share) = of_op.self_of_op_time_percent {
-                let about = format!("Self time of all {} executions, of that of all ops", of_op.occurrences);
-                row(ui, "All of it", &format!("{} of op time", number(share, Unit::Percent)), &about);
+                let about = format!(
+                    "Self time of all {} executions, as a share of the self time of all ops",
+                    of_op.occurrences
+                );
+                row(ui, "Share of op time", &number(share, Unit::Percent).to_string(), &about);
             }
         }
         if let Some(transfer) = transfer {
@@ -313,7 +315,7 @@ fn limits_ui(ui: &mut Ui, sight: PanelContext<'_>, slice: SliceRef<'_>, op: OpId
     true
 }
 
-/// The communication or copy that a slice is, or is the end of.
+/// The communication or copy that a slice performs or ends.
 fn transfer_of<'a>(model: &TraceModel, report: &'a OverlapReport, slice: SliceRef<'_>) -> Option<&'a Transfer> {
     let begins = model.flows_to(slice.id()).map(|flow| model.slice(flow.from));
     let mut parts = std::iter::once(slice).chain(begins).filter_map(|slice| Some(model.op(slice.op()?)));
@@ -324,7 +326,7 @@ fn transfer_of<'a>(model: &TraceModel, report: &'a OverlapReport, slice: SliceRe
     })
 }
 
-/// What arrows lead to and come from.
+/// The slices at the other ends of its flows.
 fn flows_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, out: &mut Vec<ViewCommand>) {
     let model = &trace.model;
     let incoming: Vec<SliceId> = model.flows_to(slice.id()).map(|flow| flow.from).take(8).collect();
@@ -352,10 +354,10 @@ fn flows_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, out: &mut Vec<V
 
 fn args_ui(ui: &mut Ui, args: &JobAnswer<Vec<Arg>>) {
     ui.horizontal(|ui| {
-        section(ui, "Recorded with it");
+        section(ui, "Recorded arguments");
         if let JobAnswer::Ready(args) = args
             && !args.is_empty()
-            && ui.small_button("Copy").on_hover_text("All of it, a line each").clicked()
+            && ui.small_button("Copy").on_hover_text("All arguments, one per line").clicked()
         {
             let lines: Vec<String> = args.iter().map(|arg| format!("{}\t{}", arg.name, arg.value)).collect();
             ui.ctx().copy_text(lines.join("\n"));
@@ -377,7 +379,7 @@ fn args_ui(ui: &mut Ui, args: &JobAnswer<Vec<Arg>>) {
     }
 }
 
-/// A time as it is written, and to be copied as it is.
+/// A time that can be copied in picoseconds.
 fn time_row(ui: &mut Ui, title: &str, value: Picos) {
     ui.label(RichText::new(title).color(Theme::current(ui).text_weak));
     let label = ui.add(egui::Label::new(time(value)).selectable(true).extend());

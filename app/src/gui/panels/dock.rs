@@ -1,4 +1,4 @@
-//! Reports beside the timeline, in tabs.
+//! The tabs with reports beside the timeline.
 
 use egui::{
     Button, CollapsingHeader, DragAndDrop, Response, RichText, Role, ScrollArea, Sense, Stroke, StrokeKind, Ui,
@@ -16,7 +16,7 @@ use crate::gui::theme::Theme;
 use crate::view::state::ViewCommand;
 use crate::view::state::tabs::{COMPARE, FOUND, MORE, TABS, follows_scope, others, reports_of};
 
-/// What panels remember between frames; nothing that a saved view needs.
+/// State of the panels between frames; not part of a saved view.
 #[derive(Default)]
 pub struct PanelState {
     tables: TableBrowser,
@@ -28,7 +28,7 @@ pub struct PanelState {
 }
 
 impl PanelState {
-    /// Other answers take the place of those before.
+    /// Forgets everything derived from reports, because new reports replace them.
     pub fn forget_made(&mut self) {
         self.tables.forget_made();
         self.trees.forget_made();
@@ -41,20 +41,20 @@ impl PanelState {
     }
 }
 
-/// Draws a tab that is no report of one trace.
+/// Draws a tab that is not a report of one trace.
 pub type DrawTab<'a> = &'a mut dyn FnMut(&mut Ui, &mut Vec<AppCommand>);
 
-/// A tab that is no report of one trace.
+/// A tab that is not a report of one trace.
 pub struct ComparisonTab<'a> {
     /// Name of the tab.
     pub id: &'static str,
-    /// For people.
+    /// Display name.
     pub title: String,
     /// Draws it.
     pub draw: DrawTab<'a>,
 }
 
-/// Ids of the reports that the open tab needs, about the part of the trace that is chosen.
+/// Ids of the reports that the open tab needs for the selected scope.
 pub fn wanted(tab: &str) -> Vec<&'static str> {
     match tab {
         "overview" => {
@@ -64,7 +64,7 @@ pub fn wanted(tab: &str) -> Vec<&'static str> {
     }
 }
 
-/// Ids of the reports that the open tab needs, about the whole trace.
+/// Ids of the reports that the open tab needs for the whole trace.
 pub fn wanted_of_whole(tab: &str) -> &'static [&'static str] {
     match tab {
         "overview" => &["doctor", "steps", "step_parts"],
@@ -72,7 +72,7 @@ pub fn wanted_of_whole(tab: &str) -> &'static [&'static str] {
     }
 }
 
-/// A tab on its way to the other side.
+/// A tab that is being dragged to the other side.
 struct DraggedTab(&'static str);
 
 /// Whether a tab is being dragged.
@@ -80,7 +80,7 @@ pub fn is_dragging(ui: &Ui) -> bool {
     DragAndDrop::has_payload_of_type::<DraggedTab>(ui.ctx())
 }
 
-/// Takes the tab that is dropped on `onto`.
+/// Moves the tab that is dropped on `onto`.
 pub fn drop_ui(ui: &Ui, onto: &Response, below: bool, out: &mut Vec<AppCommand>) {
     if onto.dnd_hover_payload::<DraggedTab>().is_some() {
         let stroke = Stroke::new(2.0, Theme::current(ui).accent);
@@ -91,7 +91,7 @@ pub fn drop_ui(ui: &Ui, onto: &Response, below: bool, out: &mut Vec<AppCommand>)
     }
 }
 
-/// A tab; a click opens it, dragging moves it.
+/// A tab: a click opens it, dragging moves it.
 fn tab_ui(ui: &mut Ui, id: &'static str, title: &str, is_open: bool, below: bool, view: &mut Vec<ViewCommand>) {
     let button = ui.add(Button::selectable(is_open, title).sense(Sense::click_and_drag()));
     button.widget_info(|| WidgetInfo::selected(Role::Button, true, is_open, title));
@@ -108,7 +108,7 @@ fn tab_ui(ui: &mut Ui, id: &'static str, title: &str, is_open: bool, below: bool
     });
 }
 
-/// Tabs of one side and what the open one shows; `extras` come before reports.
+/// The tabs of one side and the content of the open one; `extras` come before the reports.
 pub fn dock_ui(
     ui: &mut Ui,
     sight: PanelContext<'_>,
@@ -133,7 +133,7 @@ pub fn dock_ui(
         }
         let wide = sight.state.wide_reports;
         let label = RichText::new(if wide { "Narrow" } else { "Wide" }).weak();
-        if ui.button(label).on_hover_text("Give reports most of the window, or a column").clicked() {
+        if ui.button(label).on_hover_text("Give the reports most of the window, or one column").clicked() {
             view.push(ViewCommand::WideReports(!wide));
         }
     });

@@ -1,11 +1,11 @@
-//! Keeps what is selected elsewhere in sight of a list.
+//! Scrolls a list so that the selected slice stays visible.
 
 use std::ops::Range;
 
 use egui::Rect;
 use trace_model::SliceId;
 
-/// What a list knows of the frame before.
+/// State of a list between frames.
 #[derive(Default)]
 pub struct ScrollToSelection {
     selected: Option<SliceId>,
@@ -13,8 +13,8 @@ pub struct ScrollToSelection {
 }
 
 impl ScrollToSelection {
-    /// Where to scroll to, so that the row of what was selected elsewhere meanwhile is in the
-    /// middle; `None` where nothing was, or it is in sight or has no row.
+    /// The scroll offset that centres the row of a slice that was selected elsewhere; `None` if there is none, or if
+    /// its row is already visible.
     pub fn offset(
         &mut self,
         selected: Option<SliceId>,
@@ -29,12 +29,12 @@ impl ScrollToSelection {
         (!self.in_sight.contains(&row)).then_some((middle * height).max(0.0))
     }
 
-    /// Whether another slice is selected than in the frame before.
+    /// Whether the selection changed since the previous frame.
     pub fn is_new(&mut self, selected: Option<SliceId>) -> bool {
         std::mem::replace(&mut self.selected, selected) != selected
     }
 
-    /// These rows were drawn, the first of them at `top`: those that nothing is cut off of are in sight.
+    /// Records which rows are entirely visible; `rows` were drawn, the first at `top`.
     pub fn saw(&mut self, rows: &Range<usize>, top: f32, clip: Rect, height: f32) {
         let rows_to = |y: f32| ((y - top) / height).max(0.0);
         let (first, end) = (rows_to(clip.top()).ceil() as usize, rows_to(clip.bottom()).floor() as usize);

@@ -1,4 +1,4 @@
-//! Everything that was found, as a list: only rows in sight are laid out.
+//! The list of search results; only visible rows are laid out.
 
 use std::sync::Arc;
 
@@ -25,14 +25,14 @@ const ROW: f32 = 20.0;
 /// Space beside a text.
 const PAD: f32 = 6.0;
 
-/// Which order of which slices.
+/// A request to sort search results.
 #[derive(Clone)]
 pub struct ResultOrder {
-    /// Of these.
+    /// The results to sort.
     pub found: Arc<SearchResults>,
-    /// By this.
+    /// The sort key.
     pub by: OrderBy,
-    /// The largest first.
+    /// Whether the largest comes first.
     pub descending: bool,
 }
 
@@ -42,7 +42,7 @@ impl PartialEq for ResultOrder {
     }
 }
 
-/// How the list is sorted, and where it stands.
+/// Sort order and scroll position of the list.
 #[derive(Default)]
 pub struct ResultList {
     by: OrderBy,
@@ -51,7 +51,7 @@ pub struct ResultList {
 }
 
 impl ResultList {
-    /// The order that must be made for it; `None` where it is that of time.
+    /// The sort that has to be computed; `None` for time order.
     pub fn order(&self, found: &Arc<SearchResults>) -> Option<ResultOrder> {
         let made = self.by != OrderBy::Time || self.descending;
         made.then(|| ResultOrder { found: Arc::clone(found), by: self.by, descending: self.descending })
@@ -69,7 +69,7 @@ pub fn found_ui(
     out: &mut Vec<AppCommand>,
 ) {
     let Some(found) = found.latest().filter(|_| state.is_searching()) else {
-        ui.weak("Nothing is searched for or highlighted.");
+        ui.weak("No search is active and nothing is highlighted.");
         return;
     };
     ui.horizontal(|ui| {
@@ -114,7 +114,7 @@ pub fn found_ui(
     });
 }
 
-/// Columns from the left: what they are sorted by, title, width.
+/// Columns from the left: sort key, title, width.
 type ColumnWidths = [(OrderBy, &'static str, f32); 4];
 
 fn widths(room: f32) -> ColumnWidths {
@@ -155,7 +155,7 @@ fn heading_ui(ui: &mut Ui, list: &mut ResultList, widths: &ColumnWidths) {
     }
 }
 
-/// One slice; true where it was clicked.
+/// One slice; returns whether it was clicked.
 fn row_ui(ui: &mut Ui, trace: &OpenTrace, state: &ViewState, slice: SliceId, widths: &ColumnWidths) -> bool {
     let theme = Theme::current(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::click());
@@ -202,7 +202,8 @@ fn short(group: &str) -> &str {
     group.strip_prefix("/device:").unwrap_or(group)
 }
 
-/// When a slice begins, to a millionth of the trace and better: four digits would be alike in row after row.
+/// The start of a slice with a precision of at least a millionth of the trace; with four digits, neighbouring rows
+/// would look the same.
 fn start_text(trace: &OpenTrace, at: Timestamp) -> String {
     let extent = trace.model.extent();
     let at = at.since_origin();

@@ -1,4 +1,4 @@
-//! The list of keys, from the table that they are read by.
+//! The list of keys, from the same table that defines them.
 
 use egui::{Context, Grid, RichText, ScrollArea, Window};
 
@@ -7,7 +7,7 @@ use crate::gui::keys::{ACTIONS, Keys, MOUSE};
 use crate::gui::settings::Settings;
 use crate::view::state::{Panel, ViewCommand};
 
-/// A window with everything that keys and mouse do.
+/// The window with all keys and mouse actions.
 pub fn help_ui(ctx: &Context, keys: &Keys, settings: &Settings, out: &mut Vec<AppCommand>) {
     let mut open = true;
     let window = Window::new("Keys and mouse").open(&mut open).collapsible(false).resizable(false);
@@ -18,7 +18,7 @@ pub fn help_ui(ctx: &Context, keys: &Keys, settings: &Settings, out: &mut Vec<Ap
                 out.push(ViewCommand::ShowPanel(Panel::Keys, true).into());
             }
             let mut zooms = settings.wheel_zooms.unwrap_or_default();
-            if ui.checkbox(&mut zooms, "The wheel zooms, and scrolls only with Ctrl").changed() {
+            if ui.checkbox(&mut zooms, "The wheel zooms; Ctrl and the wheel scroll").changed() {
                 out.push(AppCommand::WheelZooms(zooms));
             }
         });

@@ -1,5 +1,4 @@
-//! What to do next: a card for each hint, the one that saves most first; how far
-//! the capture can be trusted comes before them. A click leads to the evidence.
+//! The hints as cards, the largest saving first, below the findings about data quality. A click shows the evidence.
 
 use analysis::{Percent, counted};
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,14 +39,14 @@ pub fn hints_ui(ui: &mut Ui, sight: PanelContext<'_>, cards: &mut HintCards, out
 fn report_ui(ui: &mut Ui, trace: &OpenTrace, report: &HintsReport, cards: &mut HintCards, out: &mut Vec<ViewCommand>) {
     let theme = Theme::current(ui);
     if report.hints.is_empty() {
-        ui.label(RichText::new("No rule found anything to do.").strong());
+        ui.label(RichText::new("No rule found anything to improve.").strong());
         ui.weak(format!(
-            "{} looked at this capture and found nothing; {} cannot tell.",
+            "{} checked this capture and found nothing; {} could not be applied.",
             counted(report.quiet.len(), "rule"),
             report.cannot_tell.len()
         ));
     } else {
-        let mut text = format!("Savings are upper bounds of a step ({}) and do not add up.", report.of);
+        let mut text = format!("Savings are upper bounds per step ({}) and cannot be added up.", report.of);
         if let (Some(ps), Some(percent), true) =
             (report.combined_saving_ps, report.combined_saving_percent, report.hints.len() > 1)
         {
@@ -90,16 +89,16 @@ fn card_ui(
             let show = egui::Button::new("Show evidence");
             let response = ui.add_enabled(can_show, show);
             response.widget_info(|| {
-                egui::WidgetInfo::labeled(egui::Role::Button, can_show, format!("Show evidence of {}", hint.id))
+                egui::WidgetInfo::labeled(egui::Role::Button, can_show, format!("Show evidence for {}", hint.id))
             });
-            if response.on_hover_text("Zoom the timeline to it and highlight its ops").clicked() {
+            if response.on_hover_text("Zoom to it on the timeline and highlight its ops").clicked() {
                 out.extend(evidence_commands(trace, hint));
             }
-            let label = if *open { "Less" } else { "Why and how" };
+            let label = if *open { "Less" } else { "Explanation" };
             if ui.button(label).clicked() {
                 *open = !*open;
             }
-            if ui.button("Copy").on_hover_text("This hint as text").clicked() {
+            if ui.button("Copy").on_hover_text("Copy this hint as text").clicked() {
                 ui.ctx().copy_text(as_text(hint, report));
             }
         });
@@ -111,7 +110,7 @@ fn card_ui(
     });
 }
 
-/// Other rules about the same time, each with its remedy.
+/// Other rules about the same time, with their remedies.
 fn also_ui(ui: &mut Ui, hint: &Hint) {
     let theme = Theme::current(ui);
     for other in &hint.also {
@@ -139,9 +138,9 @@ fn head_ui(ui: &mut Ui, hint: &Hint, report: &HintsReport) {
             return;
         }
         let how = match hint.saving_by {
-            SavingBy::Replay => "The recorded run was played again without the cause.",
-            SavingBy::Formula => "Computed by a formula from measured times.",
-            SavingBy::Unknown => "Nothing that can be said in time.",
+            SavingBy::Replay => "From a replay of the recorded run without the cause.",
+            SavingBy::Formula => "Computed from measured times.",
+            SavingBy::Unknown => "No saving in time can be stated.",
         };
         ui.label(RichText::new(worth).strong().color(theme.accent)).on_hover_text(how);
         if let Some(doubt) = doubt(hint) {
@@ -244,7 +243,7 @@ fn silent_ui(ui: &mut Ui, report: &HintsReport) {
         return;
     }
     ui.add_space(10.0);
-    let title = format!("{} cannot tell from this capture", counted(report.cannot_tell.len(), "rule"));
+    let title = format!("{} could not be applied to this capture", counted(report.cannot_tell.len(), "rule"));
     egui::CollapsingHeader::new(RichText::new(title).small()).show(ui, |ui| {
         for rule in &report.cannot_tell {
             ui.label(RichText::new(format!("{}  {}", rule.id, rule.title)).small());
@@ -256,7 +255,7 @@ fn silent_ui(ui: &mut Ui, report: &HintsReport) {
     });
 }
 
-/// The ops of a hint, to be highlighted; those of the slices to look at where it names none.
+/// The ops of a hint, to be highlighted; if it names none, the ops of the slices it refers to.
 fn ops_to_highlight(trace: &OpenTrace, hint: &Hint) -> Option<HighlightedLabels> {
     let ops: BTreeSet<OpId> = hint.ops.iter().map(|op| op.op).collect();
     let mut labels = trace.labels_of(&ops);
@@ -305,7 +304,7 @@ fn framed(ui: &mut Ui, color: Color32, content: impl FnOnce(&mut Ui)) {
     ui.painter().rect_filled(rect.with_max_x(rect.left() + 4.0), 2.0, color);
 }
 
-/// Colour of how much a hint matters.
+/// The colour of a severity.
 pub fn severity_color(theme: &Theme, severity: HintSeverity) -> Color32 {
     match severity {
         HintSeverity::Critical => theme.error,
@@ -319,7 +318,7 @@ fn heading(ui: &mut Ui, title: &str) {
     ui.label(RichText::new(title).small().strong().color(Theme::current(ui).text_weak));
 }
 
-/// A word on a coloured ground.
+/// A word on a coloured background.
 pub fn badge(ui: &mut Ui, text: &str, fill: Color32) {
     let color = readable_on(fill);
     Frame::new().fill(fill).corner_radius(3.0).inner_margin(Margin::symmetric(5, 0)).show(ui, |ui| {

@@ -1,4 +1,4 @@
-//! How long slices of a name take, with the selected one marked.
+//! The durations of all slices of a name, with the selected one marked.
 
 use egui::{Rect, RichText, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 use trace_model::Picos;
@@ -17,7 +17,7 @@ const SIZE: egui::Vec2 = vec2(250.0, 74.0);
 pub fn histogram_ui(ui: &mut Ui, histogram: &JobAnswer<Histogram>, selected_ps: i64) {
     let theme = Theme::current(ui);
     let Some(histogram) = histogram.latest().filter(|histogram| histogram.count > 0) else { return };
-    ui.label(RichText::new("How long this takes").small().strong().color(theme.text_weak));
+    ui.label(RichText::new("Distribution of durations").small().strong().color(theme.text_weak));
     let times = |ps: i64| time(Picos::from_ps(ps));
     ui.label(format!("{}, {} together", counted(histogram.count as u64, "slice"), times(histogram.total)));
     if histogram.count < 2 {
@@ -66,7 +66,7 @@ pub fn histogram_ui(ui: &mut Ui, histogram: &JobAnswer<Histogram>, selected_ps: 
     }
 }
 
-/// Every bar in a line: from, to, how many.
+/// The bars as text, one per line: from, to, count.
 fn as_text(histogram: &Histogram) -> String {
     let line = |(bar, count): (usize, &usize)| {
         let (from, to) = histogram.bounds(bar);

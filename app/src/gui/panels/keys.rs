@@ -1,4 +1,4 @@
-//! The dialog to change keys: all actions with their keys, press to assign.
+//! The dialog that changes keys: all actions with their keys; press a key to assign it.
 
 use egui::{
     Align, Button, Context, Event, EventFilter, Id, Layout, RichText, Role, ScrollArea, TextEdit, Ui, WidgetInfo,
@@ -11,33 +11,36 @@ use crate::gui::settings::Settings;
 use crate::gui::theme::Theme;
 use crate::view::state::{Panel, ViewCommand};
 
-/// What the dialog remembers between frames.
+/// State of the dialog between frames.
 #[derive(Default)]
 pub struct KeyEdit {
     filter: String,
     /// The action that waits for a key.
     waiting: Option<&'static str>,
-    /// A key that means something already, and the action that it was pressed for.
+    /// A key that is already assigned, with the action for which it was pressed.
     taken: Option<(&'static str, Chord)>,
-    /// The action whose button lets go of the keyboard in the next frame: in this one, the
-    /// key that was pressed would still mean something to the timeline.
+    /// The action whose button loses the keyboard focus in the next frame: in this one, the timeline would still react
+    /// to the key.
     leaving: Option<&'static str>,
 }
 
-/// The window with all actions by theme.
+/// The window with all actions by group.
 pub fn keys_ui(ctx: &Context, keys: &Keys, settings: &Settings, changing: &mut KeyEdit, out: &mut Vec<AppCommand>) {
     let mut open = true;
     let window = Window::new("Change keys").open(&mut open).collapsible(false).resizable(false);
     window.anchor(egui::Align2::CENTER_CENTER, egui::Vec2::ZERO).show(ctx, |ui| {
         ui.set_width(620.0);
         ui.horizontal(|ui| {
-            let field = TextEdit::singleline(&mut changing.filter).hint_text("Filter: what it does, or its key");
+            let field = TextEdit::singleline(&mut changing.filter).hint_text("Filter by action or key");
             let field = ui.add(field.desired_width(300.0));
             field.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Filter keys"));
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 // What another version knows is not ours to reset.
                 let any = ACTIONS.iter().flat_map(|(_, actions)| *actions).any(|action| !keys.are_usual(action));
-                if ui.add_enabled(any, Button::new("Reset all")).on_hover_text("The usual keys of everything").clicked()
+                if ui
+                    .add_enabled(any, Button::new("Reset all"))
+                    .on_hover_text("Reset all keys to their defaults")
+                    .clicked()
                 {
                     out.push(AppCommand::Remap(Remap::ResetAll));
                 }
@@ -54,7 +57,7 @@ pub fn keys_ui(ctx: &Context, keys: &Keys, settings: &Settings, changing: &mut K
             },
         );
         ui.separator();
-        let about = "Letters are places on the keyboard, wherever a layout has them. Escape always leaves.";
+        let about = "Letters mean positions on the keyboard, whatever the layout. Escape always closes.";
         ui.label(RichText::new(about).small().weak());
     });
     if !open {
@@ -90,7 +93,7 @@ fn theme_ui(
     }
 }
 
-/// What an action does, at the left; its keys and what can be done with them, at the right.
+/// An action on the left; its keys and buttons on the right.
 fn row_ui(
     ui: &mut Ui,
     action: &'static Action,
@@ -110,7 +113,7 @@ fn row_ui(
             if is_changed {
                 let reset = ui.add(Button::new(RichText::new("Reset").small().weak()).frame(false));
                 reset.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Reset keys: {}", action.title)));
-                if reset.on_hover_text("Its usual keys").clicked() {
+                if reset.on_hover_text("Reset to the default keys").clicked() {
                     out.push(AppCommand::Remap(Remap::Reset(action.id)));
                 }
             }
@@ -126,7 +129,7 @@ fn row_ui(
     }
 }
 
-/// A key, with the way to be rid of it.
+/// A key, with a button to remove it.
 fn key_ui(ui: &mut Ui, action: &'static Action, chord: Chord, out: &mut Vec<AppCommand>) {
     let text = RichText::new(chord.shown()).monospace().color(Theme::current(ui).text_strong);
     let button = ui.add(Button::new(text).small());
@@ -137,18 +140,18 @@ fn key_ui(ui: &mut Ui, action: &'static Action, chord: Chord, out: &mut Vec<AppC
     }
 }
 
-/// The button that waits for a key once it is pressed.
+/// The button that waits for a key.
 fn add_ui(ui: &mut Ui, action: &'static Action, keys: &Keys, changing: &mut KeyEdit, out: &mut Vec<AppCommand>) {
     let waits = changing.waiting == Some(action.id);
     let text = if waits {
         let what = if action.run.is_none() { "a key without Ctrl" } else { "a key" };
-        RichText::new(format!("Press {what} (Esc: none)")).color(Theme::current(ui).accent)
+        RichText::new(format!("Press {what} (Esc cancels)")).color(Theme::current(ui).accent)
     } else {
         RichText::new("+").weak()
     };
     let id = Id::unique(("add key", action.id));
     let button = ui.push_id(id, |ui| ui.add(Button::new(text).small())).inner;
-    let label = if waits { "Press a key".to_owned() } else { format!("Add a key: {}", action.title) };
+    let label = if waits { "Press a key to assign".to_owned() } else { format!("Add a key: {}", action.title) };
     button.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
     if changing.leaving == Some(action.id) {
         changing.leaving = None;
@@ -192,7 +195,7 @@ fn add_ui(ui: &mut Ui, action: &'static Action, keys: &Keys, changing: &mut KeyE
     }
 }
 
-/// What the key means already, and the choice to take it all the same.
+/// Shows what a key is already assigned to, and asks whether to reassign it.
 fn taken_ui(
     ui: &mut Ui,
     action: &'static Action,
@@ -204,13 +207,13 @@ fn taken_ui(
     let others: Vec<&str> = keys.clashes(action.id, chord).iter().map(|other| other.title).collect();
     ui.horizontal_wrapped(|ui| {
         ui.add_space(24.0);
-        let text = format!("{} is the key of: {}", chord.shown(), others.join("; "));
+        let text = format!("{} is already used for: {}", chord.shown(), others.join("; "));
         ui.label(RichText::new(text).color(Theme::current(ui).warning));
-        if ui.button("Take it over").clicked() {
+        if ui.button("Move it here").clicked() {
             changing.taken = None;
             out.push(AppCommand::Remap(Remap::Assign(action.id, chord)));
         }
-        if ui.button("Keep it there").clicked() {
+        if ui.button("Leave it there").clicked() {
             changing.taken = None;
         }
     });

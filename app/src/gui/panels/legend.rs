@@ -1,4 +1,4 @@
-//! What colours mean, at the bottom.
+//! The colour legend at the bottom.
 
 use egui::{Align, Color32, Layout, RichText, Sense, Ui, vec2};
 
@@ -7,7 +7,7 @@ use crate::view::panels::legend::{ColorLegend, HATCHED};
 use crate::view::state::{ColorBy, ViewCommand, ViewState};
 use crate::view::timeline::trace::OpenTrace;
 
-/// The kinds of work that occur in the trace, and the choices of how it is drawn.
+/// The categories that occur in the trace, and the colour choices.
 pub fn legend_ui(ui: &mut Ui, trace: &OpenTrace, state: &ViewState, comparing: bool, out: &mut Vec<ViewCommand>) {
     let theme = Theme::current(ui);
     ui.horizontal_centered(|ui| {

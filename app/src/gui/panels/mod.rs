@@ -1,5 +1,5 @@
-//! Everything around the timeline. A panel is a function from what is known to
-//! widgets; what the user does in it comes back as commands.
+//! Everything around the timeline. A panel is a function from the state to widgets; what the user does comes back as
+//! commands.
 
 pub mod area;
 pub mod context;

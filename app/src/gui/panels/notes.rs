@@ -1,4 +1,4 @@
-//! Notes about times, to be found again and handed on with a session.
+//! Notes about time ranges; saved with a session.
 
 use egui::{Context, RichText, ScrollArea, TextEdit, Window};
 
@@ -13,7 +13,7 @@ pub fn notes_ui(ctx: &Context, state: &ViewState, out: &mut Vec<ViewCommand>) {
     window.anchor(egui::Align2::LEFT_BOTTOM, [12.0, -60.0]).show(ctx, |ui| {
         if state.notes.is_empty() {
             ui.label("No notes yet.");
-            ui.weak(hint(ui.ctx(), "Mark a time (drag over the tracks), then keep it", "keep-mark"));
+            ui.weak(hint(ui.ctx(), "Mark a time (drag over the tracks), then save it", "keep-mark"));
         }
         ScrollArea::vertical().max_height(260.0).show(ui, |ui| {
             for (i, note) in state.notes.iter().enumerate() {
@@ -21,7 +21,7 @@ pub fn notes_ui(ctx: &Context, state: &ViewState, out: &mut Vec<ViewCommand>) {
             }
         });
         if let Some(range) = state.place.mark
-            && ui.button("Note the marked time").clicked()
+            && ui.button("Add a note for the marked time").clicked()
         {
             out.push(ViewCommand::AddNote(Note { range, text: String::new() }));
         }
@@ -34,11 +34,11 @@ pub fn notes_ui(ctx: &Context, state: &ViewState, out: &mut Vec<ViewCommand>) {
 fn note_ui(ui: &mut egui::Ui, i: usize, note: &Note, out: &mut Vec<ViewCommand>) {
     ui.horizontal(|ui| {
         let at = note.range.start.since_origin();
-        if ui.link(time(at)).on_hover_text(format!("Show it: {}", time(note.range.dur()))).clicked() {
+        if ui.link(time(at)).on_hover_text(format!("Show {}", time(note.range.dur()))).clicked() {
             out.push(ViewCommand::ShowAround(note.range));
         }
         let mut text = note.text.clone();
-        let field = ui.add(TextEdit::singleline(&mut text).hint_text("what is here").desired_width(190.0));
+        let field = ui.add(TextEdit::singleline(&mut text).hint_text("note text").desired_width(190.0));
         field.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, format!("Note {}", i + 1)));
         if field.changed() {
             out.push(ViewCommand::EditNote(i, text));

@@ -1,11 +1,11 @@
-//! What there is to say that is no error: that something was kept, or what is missing.
+//! Notices: messages that are not errors.
 
 use egui::{Align2, Area, Context, Frame, Id, Order, RichText};
 
 use crate::gui::AppCommand;
 use crate::gui::theme::theme_of;
 
-/// Seconds for which it stays.
+/// Seconds until a passing notice disappears.
 const PASSES: f64 = 6.0;
 
 /// Above the tracks, in the middle.
@@ -17,20 +17,20 @@ fn card(ctx: &Context, id: &str, up: f32, content: impl FnOnce(&mut egui::Ui)) {
     });
 }
 
-/// Asks once what the wheel does: people come with either habit.
+/// Asks once whether the wheel should zoom or scroll.
 pub fn wheel_ui(ctx: &Context, out: &mut Vec<AppCommand>) {
     card(ctx, "wheel", 88.0, |ui| {
-        ui.label("Over the tracks, the wheel should");
+        ui.label("Over the tracks, the mouse wheel should");
         for (zooms, label) in [(false, "scroll"), (true, "zoom")] {
             if ui.button(label).clicked() {
                 out.push(AppCommand::WheelZooms(zooms));
             }
         }
-        ui.weak("Ctrl and the wheel do the other; the help changes it.");
+        ui.weak("Ctrl and the wheel do the other one; you can change this in Help.");
     });
 }
 
-/// A sentence above everything, near the lower edge.
+/// A message at the bottom of the window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PassingNotice {
     text: String,
@@ -40,12 +40,12 @@ pub struct PassingNotice {
 }
 
 impl PassingNotice {
-    /// Goes by itself.
+    /// Disappears after a while.
     pub fn passing(text: String) -> Self {
         Self { text, passes: true, since: None }
     }
 
-    /// Stays until somebody has read it.
+    /// Stays until it is dismissed.
     pub fn lasting(text: String) -> Self {
         Self { text, passes: false, since: None }
     }

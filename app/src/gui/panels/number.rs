@@ -1,11 +1,11 @@
-//! Numbers of reports, written as the command line writes them; times as the user wants them.
+//! Numbers in reports, formatted as on the command line; times in the chosen format.
 
 use analysis::{Cell, Unit};
 use trace_model::Picos;
 
 use crate::gui::times;
 
-/// A cell for people.
+/// A cell as text.
 pub fn shown(cell: &Cell, unit: Unit) -> String {
     match (cell, unit) {
         (Cell::Int(ps), Unit::Picoseconds) => times::time(Picos::from_ps(*ps)),
@@ -22,12 +22,11 @@ pub fn number(value: f64, unit: Unit) -> String {
     }
 }
 
-/// Least space for names beside columns of numbers.
+/// Minimum width of names beside columns of numbers.
 const NAME: f32 = 110.0;
 
-/// Which columns of numbers, so wide each and counted from the right, there is room for
-/// beside names, with their right edges; and how wide they are together. Columns of `spare`
-/// give way in that order.
+/// The columns of numbers that fit beside the names, with their right edges, and their total width. `widths` are
+/// counted from the right; columns of `spare` are dropped first, in that order.
 pub fn fitting<const N: usize>(room: f32, widths: [f32; N], spare: [usize; 2]) -> (Vec<(usize, f32)>, f32) {
     let mut kept: Vec<usize> = (0..N).collect();
     let width = |kept: &[usize]| kept.iter().filter_map(|&at| widths.get(at)).sum::<f32>();

@@ -19,23 +19,23 @@ use analysis::Unit;
 
 /// Height of a row.
 const ROW: f32 = 20.0;
-/// Children of one branch that are shown at first, and so many more each time.
+/// Children of a branch shown at first, and added with each "more".
 const MOST: usize = 200;
-/// Columns of numbers, from the right: width, title, what it is.
+/// Columns of numbers, from the right: width, title, tooltip.
 const COLUMNS: [(f32, &str, &str); 4] = [
-    (64.0, "of limit", "Least time that the limits allow for the work, of all of the time, waiting included"),
+    (64.0, "of limit", "Least time that the limits allow for the work, as a share of the whole time, waiting included"),
     (72.0, "of op time", "Self time as a share of all ops' self time, idle time left out"),
-    (80.0, "self time", "Time of all executions without ops inside"),
+    (80.0, "self time", "Time of all executions, without their child ops"),
     (54.0, "runs", "Executions"),
 ];
 
-/// The columns that there is room for, with their right edges, and how wide all are.
+/// The columns that fit, with their right edges, and their total width.
 fn columns(room: f32) -> (Vec<(usize, f32)>, f32) {
     let [limit, share, time, runs] = COLUMNS.map(|(width, ..)| width);
     fitting(room, [limit, share, time + times::more_room(), runs], [3, 0])
 }
 
-/// What the columns say of an op, `whole` being the self time of all.
+/// The texts of the columns for an op; `whole` is the self time of all ops.
 fn texts_of(node: &OpNode, whole: i64) -> [String; 4] {
     let share = node.self_time_ps as f64 * 100.0 / (whole.max(1) as f64);
     [
@@ -55,18 +55,18 @@ pub struct OpTrees {
 }
 
 impl OpTrees {
-    /// Another report takes the place of the one before.
+    /// Forgets the trees, because a new report replaces the old one.
     pub fn forget_made(&mut self) {
         self.made = None;
     }
 
-    /// Shows the tables.
+    /// Switches back to the tables.
     pub fn leave(&mut self) {
         self.by = None;
     }
 }
 
-/// The choice between table and trees; true where a tree is shown.
+/// The choice between the table and the trees; returns whether a tree is shown.
 pub fn choice_ui(ui: &mut Ui, trees: &mut OpTrees) -> bool {
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 2.0;
@@ -120,14 +120,14 @@ pub fn tree_ui(
     });
 }
 
-/// What is known on the way down a tree.
+/// Context while the tree is drawn from top to bottom.
 struct TreeWalk<'a> {
     sight: PanelContext<'a>,
     /// Self time of all ops.
     whole: i64,
     /// The op of the selected slice.
     own: Option<OpId>,
-    /// It was selected elsewhere just now: its row is brought into sight.
+    /// Whether the selection just changed elsewhere, so that its row must be scrolled into view.
     follows: bool,
     out: &'a mut Vec<ViewCommand>,
 }
@@ -159,7 +159,7 @@ impl TreeWalk<'_> {
         }
     }
 
-    /// What is in a branch: those of most self time, and how much the others come to.
+    /// The children of a branch with the most self time, and the sum of the others.
     fn children_ui(&mut self, ui: &mut Ui, node: &OpNode, depth: usize, around: Id) {
         let more = around.with("more");
         let shown = ui.data(|data| data.get_temp::<usize>(more)).unwrap_or(MOST);

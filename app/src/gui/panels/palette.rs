@@ -1,4 +1,4 @@
-//! Everything that can be done, by its name.
+//! The command palette.
 
 use egui::{Align2, Context, Key, RichText, ScrollArea, TextEdit, Window};
 
@@ -6,14 +6,14 @@ use crate::gui::AppCommand;
 use crate::gui::keys::{self, Keys};
 use crate::view::state::{Panel, ViewCommand, ViewState};
 
-/// What is typed, and which entry is chosen.
+/// The typed text and the chosen entry.
 #[derive(Default)]
 pub struct PaletteInput {
     text: String,
     chosen: usize,
 }
 
-/// A box to type into and what fits.
+/// The input field and the matching commands.
 pub fn palette_ui(
     ctx: &Context,
     keys: &Keys,
@@ -25,7 +25,7 @@ pub fn palette_ui(
     let mut done = false;
     let window = Window::new("Commands").collapsible(false).resizable(false).title_bar(false);
     window.anchor(Align2::CENTER_TOP, [0.0, 80.0]).fixed_size([460.0, 360.0]).show(ctx, |ui| {
-        let label = ui.label(RichText::new("What do you want to do?").small().weak());
+        let label = ui.label(RichText::new("Search commands").small().weak());
         let field = ui.add(TextEdit::singleline(&mut typed.text).desired_width(f32::INFINITY)).labelled_by(label.id);
         field.request_focus();
         if field.changed() {
@@ -44,7 +44,7 @@ pub fn palette_ui(
         done = escape;
         ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
             if found.is_empty() {
-                ui.weak("Nothing of that name.");
+                ui.weak("No command matches.");
             }
             for (i, (title, keys, command)) in found.into_iter().enumerate() {
                 let chosen = i == typed.chosen;

@@ -1,5 +1,5 @@
-//! The roofline as a plot: operations per second against operations per byte of HBM
-//! traffic, both by their logarithm; ceilings of each memory; a point an op.
+//! The roofline plot: operations per second against operations per byte of HBM traffic, both logarithmic; one ceiling
+//! per memory, one point per op.
 
 use analysis::hardware::limits::BoundBy;
 use analysis::reports::ops::roofline::{Roofline, RooflinePoint, RooflineReport};
@@ -16,12 +16,12 @@ use crate::view::panels::roofline::{
 use crate::view::panels::target::RowTarget;
 use crate::view::state::ViewCommand;
 
-/// Ops with less of the op time than this are drawn small.
+/// Ops with a smaller share of op time are drawn small.
 const SMALL_PERCENT: f64 = 1.0;
-/// How near the pointer must be to a point, in points of the screen.
+/// Maximum distance of the pointer to a point, in screen points.
 const REACH: f32 = 14.0;
 
-/// What is shown.
+/// State of the plot.
 #[derive(Default)]
 pub struct RooflinePlot {
     hide_small: bool,
@@ -130,9 +130,9 @@ fn head_ui(ui: &mut Ui, report: &RooflineReport, memory: &mut RooflinePlot) {
         let name = report.peaks.device_type.clone().unwrap_or_else(|| "device".to_owned());
         ui.label(RichText::new(name).strong());
         for ridge in report.ridges.iter().filter(|ridge| ridge.memory == BoundBy::Hbm) {
-            let text = format!("ridge at {}", number(ridge.flops_per_byte, Unit::FlopPerByte));
+            let text = format!("ridge point at {}", number(ridge.flops_per_byte, Unit::FlopPerByte));
             ui.label(RichText::new(text).small().weak())
-                .on_hover_text("Below it HBM bandwidth limits, above it compute");
+                .on_hover_text("Below the ridge point HBM bandwidth is the limit, above it compute");
         }
         ui.checkbox(&mut memory.hide_small, RichText::new("hide ops below 1 % of op time").small());
     });
@@ -153,7 +153,7 @@ fn head_ui(ui: &mut Ui, report: &RooflineReport, memory: &mut RooflinePlot) {
     });
 }
 
-/// A point with a place.
+/// An op and its position in the plot.
 #[derive(Clone, Copy)]
 struct PlacedPoint<'a> {
     point: &'a RooflinePoint,
@@ -170,19 +170,19 @@ impl<'a> PlacedPoint<'a> {
         self.point.self_of_op_time_percent.is_some_and(|share| share < SMALL_PERCENT)
     }
 
-    /// By its share of the time: area, not length.
+    /// The radius; the area is proportional to the share of op time.
     fn radius(&self) -> f32 {
         let share = self.point.self_of_op_time_percent.unwrap_or(10.0).clamp(0.0, 40.0);
         2.0 + (share.sqrt() * 1.6) as f32
     }
 
-    /// What it could reach.
+    /// The limit at its intensity.
     fn roof(&self) -> f64 {
         self.point.attainable_flops_per_second.filter(|roof| *roof > 0.0).map_or(self.y, f64::log10)
     }
 }
 
-/// Ceilings, and over all of them their names.
+/// Draws the ceilings with their names on top.
 fn draw_ceilings(plot: &mut egui_plot::PlotUi<'_>, report: &RooflineReport, range: PlotRange, theme: &Theme) {
     let ceilings = ceilings(report, range);
     let color = |roof| match roof {
@@ -215,7 +215,7 @@ fn draw_ceilings(plot: &mut egui_plot::PlotUi<'_>, report: &RooflineReport, rang
     }
 }
 
-/// Faint lines at the decades: the ceilings are what matters.
+/// Faint lines at the decades.
 fn grid(plot: &mut egui_plot::PlotUi<'_>, range: PlotRange, theme: &Theme) {
     let decades = |(from, to): (f64, f64)| (from.ceil() as i32..=to.ceil() as i32).map(f64::from);
     let vertical = decades(range.x).map(|x| vec![[x, range.y.0], [x, range.y.1]]);

@@ -1,4 +1,4 @@
-//! Which part of the trace the reports are about, and how to choose another one.
+//! The scope of the reports, and how to change it.
 
 use analysis::facts::steps::StepsReport;
 use analysis::reports::steps::step_times::Steps;
@@ -48,22 +48,21 @@ pub fn scope_ui(ui: &mut Ui, sight: PanelContext<'_>, out: &mut Vec<ViewCommand>
                 }
             }
             ui.separator();
-            ui.weak("Drag over the tracks, or click a step, to choose another part.");
+            ui.weak("Drag over the tracks or click a step to choose another part of the trace.");
         });
-        menu.response.widget_info(|| {
-            WidgetInfo::labeled(Role::Button, true, format!("Reports are about: {}", name(shown, steps)))
-        });
-        menu.response.on_hover_text("The part of the trace that verdict, hints and tables are about");
+        menu.response
+            .widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Reports cover: {}", name(shown, steps))));
+        menu.response.on_hover_text("The part of the trace that the verdict, hints and tables cover");
         if scope == ReportScope::Capture {
             return;
         }
         let close = ui.add(Button::new(RichText::new("×").small()).frame(false));
         close.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Whole capture"));
-        if close.on_hover_text("Let reports be about the whole capture").clicked() {
+        if close.on_hover_text("Make the reports cover the whole capture").clicked() {
             out.push(ViewCommand::Scope(ReportScope::Capture));
         }
         if !is_followed {
-            ui.label(RichText::new("this tab is always about the whole capture").small().weak());
+            ui.label(RichText::new("this tab always covers the whole capture").small().weak());
         } else if !sight.reports.is_settled() {
             ui.spinner();
         }
@@ -71,7 +70,7 @@ pub fn scope_ui(ui: &mut Ui, sight: PanelContext<'_>, out: &mut Vec<ViewCommand>
     ui.add_space(2.0);
 }
 
-/// A part of the trace in words.
+/// Name of a scope.
 fn name(scope: ReportScope, steps: Option<&StepsReport>) -> String {
     match scope {
         ReportScope::Capture => "whole capture".to_owned(),

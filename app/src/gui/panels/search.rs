@@ -1,4 +1,4 @@
-//! The search box and its results; also what is highlighted by a table or hint.
+//! The search field and its results; also shows what a table or hint highlighted.
 
 use egui::{Key, RichText, TextEdit, Ui};
 
@@ -14,12 +14,12 @@ use crate::view::state::tabs::FOUND;
 use crate::view::state::{Panel, ViewCommand, ViewState};
 use crate::view::timeline::tree::group_digits;
 
-/// The field to type into; of two traces only that of the one in focus is shown.
+/// Id of the input field; of two traces only the focused one shows it.
 pub fn field_id() -> egui::Id {
     egui::Id::unique("search field")
 }
 
-/// A line to type into, and the way from match to match.
+/// The input field with buttons that go from match to match.
 pub fn search_ui(
     ui: &mut Ui,
     state: &ViewState,
@@ -47,12 +47,12 @@ pub fn search_ui(
             out.push(ViewCommand::GoTo(slice));
         }
         let isolate = ui.selectable_label(state.isolate, "Isolate");
-        if isolate.on_hover_text(hint(ui.ctx(), "Draw only these slices", "isolate")).clicked() {
+        if isolate.on_hover_text(hint(ui.ctx(), "Show only these slices", "isolate")).clicked() {
             out.push(ViewCommand::Isolate(!state.isolate));
         }
         outcome_ui(ui, state, found);
         if found.latest().is_some_and(|found| found.total > 0) && state.is_searching() {
-            let list = ui.button("List").on_hover_text(hint(ui.ctx(), "All of them, to be sorted", "found-list"));
+            let list = ui.button("List").on_hover_text(hint(ui.ctx(), "List all results", "found-list"));
             if list.clicked() {
                 out.push(ViewCommand::ShowTab(FOUND.to_owned()));
             }
@@ -65,7 +65,7 @@ pub fn search_ui(
     ui.add_space(2.0);
 }
 
-/// The field; where to step to, and whether it was left.
+/// The input field; returns the step to make and whether the field lost the focus.
 fn field_ui(ui: &mut Ui, typed: &mut String, out: &mut Vec<ViewCommand>) -> (Option<bool>, bool) {
     let label = ui.label("Search");
     let hint = "name, category, source, cat:copy, dur>100us, core:3, /regex/";
@@ -91,7 +91,7 @@ fn field_ui(ui: &mut Ui, typed: &mut String, out: &mut Vec<ViewCommand>) -> (Opt
             ui.label(format!("{name}:…  (or {})  {about}", others.join(", ")));
         }
         ui.label("dur>100us, dur<=1ms: how long");
-        ui.label("> opens the list of commands");
+        ui.label("> opens the command palette");
     });
     (step, left)
 }
@@ -103,13 +103,13 @@ fn outcome_ui(ui: &mut Ui, state: &ViewState, found: &JobAnswer<Arc<SearchResult
         JobAnswer::Failed { error, .. } => drop(ui.label(RichText::new(error).color(ui.visuals().warn_fg_color))),
         JobAnswer::Empty => {}
         JobAnswer::Ready(found) if found.total == 0 => {
-            ui.label(RichText::new("nothing of that name").color(ui.visuals().warn_fg_color));
+            ui.label(RichText::new("no match").color(ui.visuals().warn_fg_color));
         }
         JobAnswer::Ready(found) => drop(ui.label(count_text(found, state.place.selection))),
     }
 }
 
-/// How many there are, and which of them is selected.
+/// The number of matches, and which of them is selected.
 pub fn count_text(found: &SearchResults, selected: Option<SliceId>) -> String {
     let total = group_digits(found.total as u64);
     let text = match found.number(selected) {

@@ -1,4 +1,4 @@
-//! Keeping views under names, and going back to them.
+//! Saving and opening sessions.
 
 use egui::{Button, Role, TextEdit, Ui, WidgetInfo};
 
@@ -6,7 +6,7 @@ use crate::gui::AppCommand;
 use crate::gui::keys::hint;
 use crate::gui::sessions::SessionStore;
 
-/// Keeps what is seen under a name.
+/// Saves the view as a session.
 pub fn keep_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppCommand>) {
     let id = egui::Id::unique("session name");
     let mut name: String = ui.data(|data| data.get_temp(id)).unwrap_or_default();
@@ -14,14 +14,18 @@ pub fn keep_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppCommand>) 
     ui.horizontal(|ui| {
         let field = TextEdit::singleline(&mut name).desired_width(180.0);
         let field = ui.add(field.hint_text(sessions.open_name().unwrap_or("name of the session")));
-        field.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Name of the session"));
-        if ui.button("Save session").on_hover_text(hint(ui.ctx(), "View, pins and notes", "save-session")).clicked() {
+        field.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Session name"));
+        if ui
+            .button("Save session")
+            .on_hover_text(hint(ui.ctx(), "The view, pinned tracks and notes", "save-session"))
+            .clicked()
+        {
             out.push(AppCommand::SaveSession(name.clone()));
             done = true;
         }
         if let Some(open) = sessions.open_name() {
             let rename = ui.add_enabled(!name.trim().is_empty(), Button::new("Rename"));
-            if rename.on_hover_text(format!("Give “{open}” this name")).clicked() {
+            if rename.on_hover_text(format!("Rename “{open}” to this")).clicked() {
                 out.push(AppCommand::RenameSession(open.to_owned(), name.clone()));
                 done = true;
             }
@@ -34,7 +38,7 @@ pub fn keep_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppCommand>) 
     ui.data_mut(|data| data.insert_temp(id, name));
 }
 
-/// All sessions, to be opened or forgotten.
+/// The list of sessions, to open or delete.
 pub fn sessions_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppCommand>) {
     for name in sessions.names() {
         ui.horizontal(|ui| {
@@ -46,7 +50,7 @@ pub fn sessions_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppComman
                 ui.close();
             }
             let delete = ui.menu_button("×", |ui| {
-                if ui.button(format!("Delete “{name}” for good")).clicked() {
+                if ui.button(format!("Delete “{name}” permanently")).clicked() {
                     out.push(AppCommand::DeleteSession(name.clone()));
                     ui.close();
                 }

@@ -1,4 +1,4 @@
-//! The time of every step, as a plot stacked by what it goes to.
+//! The time of every step as a plot, stacked by part.
 
 use analysis::Percent;
 use analysis::facts::steps::{Step, StepsReport};
@@ -19,15 +19,14 @@ use crate::view::timeline::bands::{StepBar, StepBars, group_of};
 /// Height of the plot.
 const HEIGHT: f32 = 150.0;
 
-/// What was made of the reports.
+/// State derived from the reports.
 #[derive(Default)]
 pub struct StepsState {
     bars: Option<StepBars>,
     is_divided: bool,
 }
 
-/// Step times in the order of the trace; a click shows the step, and lets the
-/// reports be about it.
+/// Step times in trace order; a click shows the step and limits the reports to it.
 pub fn steps_ui(ui: &mut Ui, sight: PanelContext<'_>, made: &mut StepsState, out: &mut Vec<ViewCommand>) {
     let report = match sight.whole.get::<Steps>() {
         Ok(Some(report)) if !report.steps.is_empty() => report,
@@ -80,7 +79,7 @@ fn legend_ui(ui: &mut Ui, bars: &[StepBar]) {
     });
 }
 
-/// Distance of the axis' marks: two or three of them, at round numbers.
+/// Distance between axis marks: two or three marks at round numbers.
 fn mark_step(top: f64) -> f64 {
     let wanted = (top / 3.0).max(1.0);
     let power = 10_f64.powf(wanted.log10().floor());
@@ -147,7 +146,7 @@ fn plot_ui(ui: &mut Ui, report: &StepsReport, made: &StepBars, out: &mut Vec<Vie
     response.on_hover_ui_at_pointer(|ui| step_ui(ui, step, bar));
 }
 
-/// A chart a part, so that each has its colour.
+/// One chart per part, so that each has its colour.
 fn charts(made: &StepBars, theme: &Theme) -> Vec<BarChart> {
     let (cut, width) = (made.cut_ps, 0.86 * made.each as f64);
     let mut by_part: Vec<Vec<PlotBar>> = StepPart::ALL.iter().map(|_| Vec::new()).collect();
@@ -188,7 +187,7 @@ fn step_ui(ui: &mut Ui, step: &Step, bar: Option<&StepBar>) {
         ui.weak(format!("longest on {slowest}"));
     }
     if step.compile_ps > 0 {
-        ui.label(format!("compiling meanwhile: {}", time(Picos::from_ps(step.compile_ps))));
+        ui.label(format!("compiling at the same time: {}", time(Picos::from_ps(step.compile_ps))));
     }
     for (is, text) in [
         (step.is_partial, "not complete in the capture"),

@@ -1,4 +1,4 @@
-//! Any table of any report, virtual: only rows in sight are laid out.
+//! A table of a report; only visible rows are laid out.
 
 use analysis::{Cell, Column, Table, Unit};
 use egui::{Align2, CursorIcon, FontId, Painter, Rect, Response, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
@@ -17,15 +17,15 @@ use crate::view::time_format::TimeFormat;
 const ROW: f32 = 20.0;
 /// Space beside the text of a cell.
 const PAD: f32 = 6.0;
-/// Rows whose texts decide how wide a column is.
+/// Number of rows that determine the width of a column.
 const SAMPLE: usize = 200;
 
 /// How a table is sorted and filtered.
 #[derive(Default)]
 pub struct SortedTable {
-    /// Only rows that hold this are shown.
+    /// Only rows that contain this are shown.
     pub filter: String,
-    /// Column and whether the largest comes first; as the report has it where `None`.
+    /// Sort column, and whether the largest comes first; `None` for the order of the report.
     by: Option<(usize, bool)>,
     chosen: Option<usize>,
     offset_x: f32,
@@ -33,7 +33,7 @@ pub struct SortedTable {
     made: Option<PreparedTable>,
 }
 
-/// What was made of a table, and for what.
+/// Rows, order and widths prepared for a table, with the settings they were prepared for.
 struct PreparedTable {
     filter: String,
     by: Option<(usize, bool)>,
@@ -44,12 +44,12 @@ struct PreparedTable {
 }
 
 impl SortedTable {
-    /// How many rows are shown; unknown before the first frame.
+    /// Number of rows shown; unknown before the first frame.
     pub fn shown(&self) -> Option<usize> {
         self.made.as_ref().map(|made| made.order.len())
     }
 
-    /// Another table takes the place of this one.
+    /// Forgets the prepared rows, because another table replaces this one.
     pub fn forget(&mut self) {
         (self.made, self.chosen) = (None, None);
     }
@@ -78,7 +78,7 @@ impl SortedTable {
     }
 }
 
-/// Numbers of the rows that are shown, in order. Missing cells come last either way.
+/// Indices of the shown rows, sorted. Missing cells always come last.
 fn order(table: &Table, filter: &str, by: Option<(usize, bool)>) -> Vec<u32> {
     let matches = matcher(filter);
     let holds = |row: &[Cell]| {
@@ -124,7 +124,7 @@ fn number_of(cell: &Cell) -> Option<f64> {
     }
 }
 
-/// A text, or a regular expression between slashes; what is none matches as a text.
+/// A text, or a regular expression between slashes; an invalid expression matches as text.
 fn matcher(filter: &str) -> Box<dyn Fn(&str) -> bool> {
     let regex = filter.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')).filter(|regex| !regex.is_empty());
     let regex =
@@ -136,7 +136,7 @@ fn matcher(filter: &str) -> Box<dyn Fn(&str) -> bool> {
     Box::new(move |text| text.to_lowercase().contains(&wanted))
 }
 
-/// What each column needs, from its heading and first rows.
+/// Width of each column, from its heading and first rows.
 fn widths(table: &Table) -> Vec<f32> {
     const LETTER: f32 = 6.4;
     let column_width = |(index, column): (usize, &Column)| {
@@ -153,14 +153,14 @@ fn is_text(column: &Column) -> bool {
     column.unit == Unit::None
 }
 
-/// What rows of a table are.
+/// How rows of a table react to selection and clicks.
 #[derive(Clone, Copy)]
 pub struct TableRows<'a> {
-    /// The selected slice: where it changes, the first row about it is brought into sight.
+    /// The selected slice. When it changes, the first row about it is scrolled into view.
     pub selected: Option<SliceId>,
-    /// Whether a row is about what is selected.
+    /// Whether a row is about the selection.
     pub is_marked: &'a dyn Fn(&[Cell]) -> bool,
-    /// Whether a click on the row of this number leads somewhere.
+    /// Whether a click on this row does something.
     pub leads: &'a dyn Fn(usize) -> bool,
 }
 
@@ -235,7 +235,7 @@ pub fn table_ui(
     clicked
 }
 
-/// The headings; the order that is wanted: another where one was clicked.
+/// The headings; returns the new order after a click.
 fn heading_ui(
     ui: &mut Ui,
     table: &Table,
@@ -280,7 +280,7 @@ fn heading_ui(
     wanted
 }
 
-/// A line at the edge of a heading: below where the largest comes first, else above.
+/// A line at the edge of a heading: at the bottom for descending order, else at the top.
 fn order_mark(painter: &Painter, cell: Rect, descending: bool, color: egui::Color32) {
     let y = if descending { cell.bottom() - 1.0 } else { cell.top() + 1.0 };
     painter.hline(cell.left() + 2.0..=cell.right() - 2.0, y, egui::Stroke::new(2.0, color));
@@ -321,21 +321,21 @@ fn is_change(column: &Column) -> bool {
     column.id.starts_with("change")
 }
 
-/// A cell for people; changes with their sign, also where they are more.
+/// The text of a cell; changes get a sign, also positive ones.
 fn signed(column: &Column, cell: &Cell) -> String {
     let text = shown(cell, column.unit);
     let is_more = is_change(column) && number_of(cell).is_some_and(|number| number > 0.0);
     if is_more { format!("+{text}") } else { text }
 }
 
-/// What is known of a number, and the whole of a text.
+/// Tooltip: details of a number, or the whole of a truncated text.
 fn hover_ui(response: &Response, column: &Column, cell: &Cell, text: &str) {
     response.clone().on_hover_ui(|ui| {
         ui.set_max_width(520.0);
         ui.label(egui::RichText::new(column.title).small().weak());
         ui.label(text);
         match cell {
-            Cell::Missing => drop(ui.weak("cannot be known from this capture")),
+            Cell::Missing => drop(ui.weak("not recorded in this capture")),
             Cell::Text(_) => {}
             Cell::Int(number) => drop(ui.weak(format!("{} = {number}", column.id))),
             Cell::Float(number) => drop(ui.weak(format!("{} = {number}", column.id))),

@@ -1,5 +1,5 @@
-//! Every table of the reports of a tab: one at a time, sortable, filterable,
-//! exportable; a row leads to the timeline.
+//! The tables of the reports of a tab: one at a time, sortable, filterable, exportable; a click on a row goes to the
+//! timeline.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::view::state::ViewCommand;
 use crate::view::state::tabs::reports_of;
 use crate::view::timeline::tree::group_digits;
 
-/// Reports whose first table is a summary: what is opened instead.
+/// Reports whose first table is a summary, with the table to open instead.
 const FIRST: [(&str, usize); 2] = [("ops", 1), ("steps", 1)];
 
 /// Which table of each tab is open, and how tables are sorted.
@@ -32,7 +32,7 @@ pub struct TableBrowser {
 }
 
 impl TableBrowser {
-    /// Other answers take the place of those before; what the user chose stays.
+    /// Forgets prepared tables, because new reports replace them; the user's choices stay.
     pub fn forget_made(&mut self) {
         self.sorted.values_mut().for_each(SortedTable::forget);
     }
@@ -45,19 +45,18 @@ impl TableBrowser {
     }
 }
 
-/// What a tab shows before the user chooses: its first report that is not known to have
-/// no answer, and that one's table of details.
+/// What a tab shows first: the first report that can have an answer, with its detailed table.
 fn first_of(reports: &[&'static str], may_answer: impl Fn(&str) -> bool) -> Option<(&'static str, usize)> {
     let first = reports.iter().find(|id| may_answer(id)).or(reports.first())?;
     Some((first, table_of(first)))
 }
 
-/// The table of a report that is opened.
+/// The table of a report that is opened first.
 fn table_of(report: &str) -> usize {
     FIRST.iter().find(|(id, _)| *id == report).map_or(0, |&(_, number)| number)
 }
 
-/// Room for a table among other things.
+/// Height of a table that shares a tab with other content.
 const AMONG_OTHERS: f32 = 420.0;
 
 /// The tables of the open tab.
@@ -105,8 +104,7 @@ pub fn tables_ui(
     }
 }
 
-/// A table with its filter, its notes and the ways to take it elsewhere; returns the
-/// row that was clicked.
+/// A table with its filter, notes and export buttons; returns the clicked row.
 pub fn one_table_ui(
     ui: &mut Ui,
     table: &Table,
@@ -116,7 +114,7 @@ pub fn one_table_ui(
 ) -> Option<usize> {
     head_ui(ui, table, sorted, out);
     if table.rows.is_empty() {
-        ui.weak("Nothing to list.");
+        ui.weak("No rows.");
     }
     let notes_room = if table.notes.is_empty() { 0.0 } else { 34.0 };
     // Where the surroundings scroll, there is no end of room.
@@ -133,7 +131,7 @@ pub fn one_table_ui(
     clicked
 }
 
-/// Longer titles of tables are cut.
+/// Longer titles of tables are truncated.
 const TITLE_CHARS: usize = 48;
 
 fn chooser_ui(
@@ -163,10 +161,10 @@ fn chooser_ui(
     }
 }
 
-/// A report without an answer says why.
+/// Explains why a report has no answer.
 fn nothing_ui(ui: &mut Ui, id: &str, reason: &str) {
     ui.add_space(10.0);
-    ui.label(RichText::new(format!("{}: nothing to show", title_of(id))).strong());
+    ui.label(RichText::new(format!("{}: no data", title_of(id))).strong());
     let mut letters = reason.chars();
     let first: String = letters.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
     ui.label(RichText::new(format!("{first}{}", letters.as_str())).color(Theme::current(ui).text_weak));

@@ -1,4 +1,4 @@
-//! The bar at the top.
+//! The toolbar.
 
 use egui::{
     Align, Button, Color32, Grid, Layout, Panel as EguiPanel, Rect, RichText, Role, Sense, Ui, WidgetInfo, vec2,
@@ -16,10 +16,10 @@ use crate::view::state::{MouseMode, Panel, TimelineLayer, ViewCommand, ViewState
 use crate::view::time_format::TimeFormat;
 use crate::view::timeline::trace::OpenTrace;
 
-/// Width of the buttons of panels.
+/// Width of the panel buttons.
 const PANELS: f32 = 340.0;
 
-/// Opening, where one is, and what is shown.
+/// The toolbar: opening, navigation, panels.
 pub fn toolbar_ui(
     ui: &mut Ui,
     state: Option<&ViewState>,
@@ -74,7 +74,7 @@ pub fn toolbar_ui(
     });
 }
 
-/// Panels to show and hide, from the right.
+/// Buttons that show and hide panels, from the right.
 fn panels_ui(ui: &mut Ui, state: Option<&ViewState>, settings: &Settings, out: &mut Vec<AppCommand>) {
     theme_ui(ui, settings.theme, out);
     let Some(state) = state else {
@@ -86,7 +86,7 @@ fn panels_ui(ui: &mut Ui, state: Option<&ViewState>, settings: &Settings, out: &
     for (label, panel, about, id) in [
         ("Help", Panel::Help, "Keys and mouse", "help"),
         ("Details", Panel::Details, "The selected slice", "details"),
-        ("Reports", Panel::Reports, "Numbers, plots and tables", "reports"),
+        ("Reports", Panel::Reports, "Reports: numbers, plots and tables", "reports"),
         ("Notes", Panel::Notes, "Notes about times", "notes"),
         ("Search", Panel::Search, "Find slices", "search"),
     ] {
@@ -97,17 +97,17 @@ fn panels_ui(ui: &mut Ui, state: Option<&ViewState>, settings: &Settings, out: &
     }
 }
 
-/// What made the times where nothing was measured, and the name of the file.
+/// The badge of times that were not measured, and the name of the file.
 fn title_ui(ui: &mut Ui, trace: &OpenTrace) {
     if let Some(badge) = trace.model.badge() {
         ui.label(RichText::new(badge).strong().color(ui.visuals().warn_fg_color))
-            .on_hover_text("Nothing here was measured");
+            .on_hover_text("No time here was measured");
     }
     let path = trace.path.display().to_string();
     ui.add(egui::Label::new(RichText::new(trace.name()).strong()).truncate()).on_hover_text(path);
 }
 
-/// Room that a title needs beside the buttons: all of the badge, and the beginning of the name.
+/// Width of the title beside the buttons: the whole badge and the beginning of the name.
 fn width_of_title(ui: &Ui, trace: &OpenTrace) -> f32 {
     const NAME: f32 = 80.0;
     let font = egui::TextStyle::Body.resolve(ui.style());
@@ -115,7 +115,7 @@ fn width_of_title(ui: &Ui, trace: &OpenTrace) -> f32 {
     ui.painter().layout_no_wrap(badge, font, Color32::PLACEHOLDER).size().x + NAME
 }
 
-/// A second file beside the open one.
+/// The menu that opens a second file to compare with.
 fn compare_ui(ui: &mut Ui, settings: &Settings, out: &mut Vec<AppCommand>) {
     let menu = ui.menu_button("Compare with…", |ui| {
         if ui.button("Choose a file…").clicked() {
@@ -151,7 +151,7 @@ fn recent_ui(ui: &mut Ui, settings: &Settings, out: &mut Vec<AppCommand>) {
 
 /// Sessions and pictures.
 fn keep_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppCommand>) {
-    ui.menu_button("Keep", |ui| {
+    ui.menu_button("Save", |ui| {
         sessions::keep_ui(ui, sessions, out);
         sessions::sessions_ui(ui, sessions, out);
         ui.separator();
@@ -176,8 +176,8 @@ fn keep_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppCommand>) {
 fn view_ui(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<AppCommand>) {
     ui.separator();
     for (label, command, enabled, about, id) in [
-        ("Back", ViewCommand::Undo, state.can_undo(), "To where the view was", "undo"),
-        ("Forth", ViewCommand::Redo, state.can_redo(), "Forth again", "redo"),
+        ("Back", ViewCommand::Undo, state.can_undo(), "Back to the previous view", "undo"),
+        ("Forward", ViewCommand::Redo, state.can_redo(), "Forward again", "redo"),
         ("Fit", ViewCommand::Fit, true, "Show what the devices do; again: the whole trace", "fit"),
     ] {
         if ui.add_enabled(enabled, Button::new(label)).on_hover_text(hint(ui.ctx(), about, id)).clicked() {
@@ -224,7 +224,7 @@ fn view_ui(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<Ap
         ui.horizontal(|ui| {
             ui.weak("Theme");
             for (choice, label) in
-                [(ThemeChoice::Dark, "dark"), (ThemeChoice::Light, "light"), (ThemeChoice::System, "as the system")]
+                [(ThemeChoice::Dark, "dark"), (ThemeChoice::Light, "light"), (ThemeChoice::System, "system default")]
             {
                 if ui.radio(settings.theme == choice, label).clicked() {
                     out.push(AppCommand::Theme(choice));
@@ -239,7 +239,7 @@ fn view_ui(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<Ap
     });
 }
 
-/// All presets, each with what it has for kinds of work.
+/// All colour presets with their category colours.
 fn colors_ui(ui: &mut Ui, current: Preset, out: &mut Vec<AppCommand>) {
     let dark = ui.visuals().dark_mode;
     Grid::new("colours").num_columns(2).spacing([14.0, 4.0]).show(ui, |ui| {

@@ -1,4 +1,4 @@
-//! What there is to see without a trace, and while one is on its way.
+//! The screen without a trace, and while one is being opened.
 
 use std::path::Path;
 
@@ -15,10 +15,10 @@ use crate::gui::theme::Theme;
 use crate::view::timeline::trace::OpenTrace;
 use crate::view::timeline::tree::group_digits;
 
-/// Width of the column in the middle.
+/// Width of the centre column.
 const COLUMN: f32 = 520.0;
 
-/// The screen before anything is open.
+/// The welcome screen.
 pub fn welcome_ui(
     ui: &mut Ui,
     settings: &Settings,
@@ -71,7 +71,7 @@ fn start_ui(ui: &mut Ui, settings: &Settings, sessions: &SessionStore, out: &mut
                 ui.add(egui::Label::new(RichText::new(folder).small().color(theme.text_weak)).truncate());
                 let forget = ui.add(egui::Button::new(RichText::new("×").weak()).frame(false));
                 forget.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Forget {name}")));
-                if forget.on_hover_text("Take it off this list").clicked() {
+                if forget.on_hover_text("Remove it from this list").clicked() {
                     out.push(AppCommand::ForgetRecent(path.clone()));
                 }
             });
@@ -90,14 +90,14 @@ fn start_ui(ui: &mut Ui, settings: &Settings, sessions: &SessionStore, out: &mut
         }
     }
     ui.add_space(18.0);
-    ui.label(RichText::new("It reads").strong());
+    ui.label(RichText::new("Supported formats").strong());
     for importer in IMPORTERS {
         ui.label(RichText::new(importer.format().title).color(theme.text));
         ui.label(RichText::new(importer.format().about).small().color(theme.text_weak));
     }
 }
 
-/// How far opening is.
+/// Progress of opening.
 pub fn progress_ui(ui: &mut Ui, path: &Path, progress: &Progress, out: &mut Vec<AppCommand>) {
     ui.add_space(4.0);
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
@@ -122,28 +122,28 @@ fn megabytes(bytes: u64) -> String {
     if bytes < 10_000_000 { format!("{:.1}", bytes as f64 / 1e6) } else { group_digits(bytes / 1_000_000) }
 }
 
-/// Something that the user wanted and cannot have.
+/// A failed attempt to open or save.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FailedToOpen {
-    /// What, as a sentence.
+    /// What failed, as a sentence.
     pub what: &'static str,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
 impl FailedToOpen {
     /// A file cannot be opened.
     pub fn open(why: String) -> Self {
-        Self { what: "Cannot open this.", why }
+        Self { what: "This file cannot be opened.", why }
     }
 
-    /// Something cannot be kept.
+    /// A file cannot be saved.
     pub fn save(why: String) -> Self {
-        Self { what: "Cannot save this.", why }
+        Self { what: "This file cannot be saved.", why }
     }
 }
 
-/// What went wrong, in a bar below the toolbar.
+/// The error message, in a bar below the toolbar.
 pub fn error_ui(ui: &mut Ui, failed: &FailedToOpen, out: &mut Vec<AppCommand>) {
     let theme = Theme::current(ui);
     let frame = Frame::new().fill(theme.raised).inner_margin(8.0);
@@ -158,7 +158,7 @@ pub fn error_ui(ui: &mut Ui, failed: &FailedToOpen, out: &mut Vec<AppCommand>) {
     });
 }
 
-/// A trace without a single slice or sample.
+/// Shown for a trace without slices and counter samples.
 pub fn nothing_inside_ui(ui: &mut Ui, trace: &OpenTrace) {
     ui.vertical_centered(|ui| {
         ui.add_space(60.0);
@@ -170,7 +170,7 @@ pub fn nothing_inside_ui(ui: &mut Ui, trace: &OpenTrace) {
     });
 }
 
-/// Says that a file may be let go of here.
+/// Shown while a file is dragged over the window.
 pub fn drop_hint_ui(ui: &Ui) {
     if ui.input(|i| i.raw.hovered_files.is_empty()) {
         return;

@@ -24,30 +24,30 @@ pub fn head_height(with_minimap: bool) -> f32 {
 /// The parts of the timeline's rectangle.
 #[derive(Clone, Copy)]
 pub struct TimelineAreas {
-    /// Above the names; without minimap it is where the corner is, and only there when needed.
+    /// The filter field above the names; without a minimap it replaces the corner and appears only when needed.
     pub filter: Rect,
-    /// The whole trace; empty where it is not wanted.
+    /// The minimap; empty if it is hidden.
     pub minimap: Rect,
-    /// Beside the ruler.
+    /// Left of the ruler.
     pub corner: Rect,
-    /// Times.
+    /// The ruler.
     pub ruler: Rect,
-    /// Names of tracks.
+    /// The names of tracks.
     pub names: Rect,
-    /// Tracks.
+    /// The tracks.
     pub canvas: Rect,
-    /// Beside the tracks.
+    /// Right of the tracks.
     pub scroll_bar: Rect,
 }
 
 impl TimelineAreas {
-    /// Of a rectangle.
+    /// Divides a rectangle.
     pub fn of(rect: Rect, label_width: f32, with_minimap: bool) -> Self {
         let y = rect.top() + head_height(with_minimap);
         Self::apart(rect, rect.with_min_y(y), label_width, with_minimap)
     }
 
-    /// With the tracks in another place than the ruler: in `body`.
+    /// The same, with the tracks elsewhere: in `body`.
     pub fn apart(rect: Rect, body: Rect, label_width: f32, with_minimap: bool) -> Self {
         let x = rect.left() + label_width.min(rect.width() * 0.5);
         let top = rect.top() + if with_minimap { MINIMAP } else { 0.0 };

@@ -14,62 +14,62 @@ use crate::view::timeline::trace::OpenTrace;
 use crate::view::timeline::tree::LANE;
 use crate::view::viewport::Viewport;
 
-/// A gesture ends when nothing has moved for this long, in seconds.
+/// A gesture ends after this many seconds without movement.
 const REST: f64 = 0.3;
-/// How near, in points, an edge must be to be grabbed or snapped to.
+/// Distance in points within which an edge is grabbed or snapped to.
 const GRAB: f32 = 5.0;
 /// Points per second that a held arrow key scrolls.
 const SCROLL_SPEED: f32 = 900.0;
 
-/// What can be touched, and what is seen there.
+/// What the mouse acts on, and what is drawn there.
 #[derive(Clone, Copy)]
 pub struct InputTarget<'a> {
     /// The tracks.
     pub canvas: &'a Response,
     /// The ruler.
     pub ruler: &'a Response,
-    /// Where the tracks lie.
+    /// The area of the tracks.
     pub rect: Rect,
-    /// Points above the top.
+    /// Scroll position in points.
     pub scroll: f32,
     /// The visible times.
     pub time: Viewport,
     /// What is drawn.
     pub list: &'a DrawList,
-    /// Of which trace.
+    /// The trace.
     pub trace: &'a OpenTrace,
-    /// The wheel zooms, and scrolls only with Ctrl.
+    /// Whether the wheel zooms (and Ctrl and the wheel scroll).
     pub wheel_zooms: bool,
-    /// Which keys do what.
+    /// The key bindings.
     pub keys: &'a Keys,
-    /// Whether held keys are for this timeline.
+    /// Whether held keys apply to this timeline.
     pub hears_keys: bool,
 }
 
-/// What the hands are doing.
+/// State of held keys and drags.
 #[derive(Default)]
 pub struct InputState {
-    /// Actions of keys that are down, with the time when they went down.
+    /// Held actions, with the time at which their key went down.
     held: BTreeMap<&'static str, f64>,
     /// When the view last moved.
     moved: f64,
-    /// How a mark was begun.
+    /// The drag that marks an area.
     marking: Option<MarkInProgress>,
 }
 
-/// A mark on its way.
+/// A drag that marks an area.
 #[derive(Clone, Copy)]
 struct MarkInProgress {
-    /// The end that stays.
+    /// The end that stays fixed.
     from: Timestamp,
     /// Height on the canvas where it began; `None` for all tracks.
     top: Option<f32>,
-    /// It moves an edge of the mark that there was: its tracks stay.
+    /// Whether it moves an edge of the existing mark, which keeps its tracks.
     is_edge: bool,
 }
 
 impl InputState {
-    /// Reads this frame's input and pushes what it means.
+    /// Reads the input of this frame and pushes the resulting commands.
     pub fn read(&mut self, ui: &Ui, touch: &InputTarget<'_>, state: &ViewState, out: &mut Vec<ViewCommand>) {
         let InputTarget { canvas, ruler, rect, .. } = *touch;
         let before = out.len();
@@ -196,7 +196,7 @@ impl InputState {
     }
 }
 
-/// How a drag that began at `at` marks.
+/// Starts a mark at `at`.
 fn begin(touch: &InputTarget<'_>, state: &ViewState, at: Pos2, is_canvas: bool, snap: bool) -> MarkInProgress {
     if let Some(mark) = state.place.mark {
         for (edge, other) in [(mark.start, mark.end), (mark.end, mark.start)] {
@@ -215,7 +215,7 @@ impl InputTarget<'_> {
         self.rect.left() + (self.time.fraction(at) * f64::from(self.rect.width())) as f32
     }
 
-    /// The time at a point; with `snap` the end of a slice that is near.
+    /// The time at a point; with `snap`, the nearest slice edge.
     fn time_near(&self, at: Pos2, snap: bool) -> Timestamp {
         let local = at - self.rect.min;
         let edge = snap.then(|| self.list.snap(&self.trace.model, local.x, local.y, GRAB)).flatten();
@@ -233,8 +233,8 @@ impl InputTarget<'_> {
     }
 }
 
-/// Wheel: scroll; with Ctrl or as a pinch: zoom; sideways or with Shift: pan. Where
-/// the wheel zooms, it is the other way round with Ctrl.
+/// The wheel: scroll; with Ctrl or as a pinch: zoom; sideways or with Shift: pan. If the wheel zooms, Ctrl swaps
+/// zooming and scrolling.
 fn wheel(ui: &Ui, touch: &InputTarget<'_>, anchor: f64, out: &mut Vec<ViewCommand>) {
     let InputTarget { rect, scroll, .. } = *touch;
     let (zoom, delta) = ui.input(|i| (f64::from(i.zoom_delta()), i.smooth_scroll_delta()));

@@ -31,17 +31,17 @@ pub fn row_backgrounds(painter: &Painter, canvas: Rect, list: &DrawList, trace: 
 /// The column of names.
 #[derive(Clone, Copy)]
 pub struct TrackNames<'a> {
-    /// Where.
+    /// The area.
     pub rect: Rect,
     /// The rows beside it.
     pub list: &'a DrawList,
-    /// Points above the top.
+    /// Scroll position in points.
     pub scroll: f32,
-    /// Whose rows these are where rows of another trace lie between them.
+    /// The side of the rows, if the tracks of two traces are interleaved.
     pub side: Option<TraceSide>,
 }
 
-/// Names of the rows in sight; a click folds and unfolds.
+/// Draws the names of the visible rows; a click folds and unfolds.
 pub fn names_ui(ui: &mut Ui, names: TrackNames<'_>, trace: &OpenTrace, state: &ViewState, out: &mut Vec<ViewCommand>) {
     let TrackNames { rect, list, scroll, side } = names;
     let theme = Theme::current(ui);
@@ -96,7 +96,7 @@ fn sticky_heading(list: &DrawList, trace: &OpenTrace) -> Option<TrackRow> {
     })
 }
 
-/// Whose track it is.
+/// The letter of the side that a track belongs to.
 fn badge(painter: &Painter, area: Rect, side: TraceSide, theme: &Theme) {
     let rect = Rect::from_min_size(area.min + vec2(6.0, (LANE - 14.0) / 2.0), vec2(14.0, 14.0));
     let fill = if side == TraceSide::A { theme.edge } else { theme.accent };
@@ -189,7 +189,7 @@ fn name_ui(
     });
 }
 
-/// What can be done with a track or group.
+/// The context menu of a track or group.
 fn menu_ui(ui: &mut Ui, node: &TrackNode, row: &TrackRow, state: &ViewState, out: &mut Vec<ViewCommand>) {
     let mut entry = |ui: &mut Ui, label: &str, command: ViewCommand| {
         if ui.button(label).clicked() {
@@ -223,12 +223,12 @@ fn menu_ui(ui: &mut Ui, node: &TrackNode, row: &TrackRow, state: &ViewState, out
     }
 }
 
-/// The field that narrows the list of tracks; of two timelines the one of that name.
+/// Id of the filter field; of two timelines, the one with this name.
 pub fn filter_id(name: Option<&'static str>) -> egui::Id {
     egui::Id::unique(("filter tracks", name))
 }
 
-/// A field that narrows the list of tracks.
+/// The field that filters the list of tracks.
 pub fn filter_ui(ui: &mut Ui, rect: Rect, state: &ViewState, name: Option<&'static str>, out: &mut Vec<ViewCommand>) {
     let theme = Theme::current(ui);
     ui.painter().rect_filled(rect, 0.0, theme.labels);
@@ -252,7 +252,7 @@ pub fn filter_ui(ui: &mut Ui, rect: Rect, state: &ViewState, name: Option<&'stat
     }
 }
 
-/// In place of tracks, where none is left.
+/// Shown in place of the tracks if none is visible.
 pub fn nothing_left_ui(ui: &mut Ui, canvas: Rect, state: &ViewState, out: &mut Vec<ViewCommand>) {
     let text = if state.track_filter.is_empty() {
         "All tracks are hidden.".to_owned()
@@ -269,7 +269,7 @@ pub fn nothing_left_ui(ui: &mut Ui, canvas: Rect, state: &ViewState, out: &mut V
     }
 }
 
-/// The edge between names and canvas, to be dragged.
+/// The edge between names and canvas, which can be dragged.
 pub fn splitter_ui(ui: &Ui, names: Rect, state: &ViewState, out: &mut Vec<ViewCommand>) {
     let edge = Rect::from_x_y_ranges(names.right() - 3.0..=names.right() + 3.0, names.y_range());
     let response = ui.interact(edge, ui.scope_id().with("splitter"), Sense::drag());

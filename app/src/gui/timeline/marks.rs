@@ -1,5 +1,4 @@
-//! What lies over and under the tracks: steps, the marked area, notes, the ends of
-//! the trace.
+//! Marks over and under the tracks: steps, the marked area, notes, the ends of the trace.
 
 use egui::{Align2, Painter, Rect, Shape, Stroke, Ui, pos2, vec2};
 use trace_model::{TimeRange, Timestamp};
@@ -15,10 +14,10 @@ use crate::view::timeline::layout::DrawList;
 use crate::view::timeline::trace::OpenTrace;
 use crate::view::viewport::Viewport;
 
-/// A band narrower than this is not shaded: it would only be noise.
+/// Narrower bands are not shaded.
 const MIN_BAND: f32 = 6.0;
 
-/// Every other step shaded, behind the tracks.
+/// Shades every other step behind the tracks.
 pub fn bands(painter: &Painter, canvas: Rect, bands: &[StepBand], x_of: impl Fn(Timestamp) -> f32, theme: &Theme) {
     for band in bands {
         let (left, right) = (canvas.left() + x_of(band.range.start), canvas.left() + x_of(band.range.end));
@@ -62,7 +61,7 @@ pub fn band_names(painter: &Painter, ruler: Rect, bands: &[StepBand], x_of: impl
     }
 }
 
-/// The name of the step below a point of the ruler.
+/// The step below a point of the ruler.
 pub fn band_at(bands: &[StepBand], at: Timestamp) -> Option<&StepBand> {
     bands.iter().rev().find(|band| band.range.contains(at))
 }
@@ -115,8 +114,7 @@ pub fn mark(
     }
 }
 
-/// The length of the marked area, at the top of its canvas; where two traces are drawn
-/// there, of this one, below each other.
+/// The length of the marked area, at the top of its canvas; with interleaved traces, one line per trace.
 pub fn mark_length(
     painter: &Painter,
     canvas: Rect,
@@ -136,7 +134,7 @@ pub fn mark_length(
     painter.galley(at, galley, theme.text_strong);
 }
 
-/// Where the pointer is in the other of two timelines.
+/// The pointer position of the other timeline.
 pub fn cursor(ui: &Ui, canvas: Rect, strips: &[Rect], at: Timestamp, time: Viewport, theme: &Theme) {
     let x = canvas.left() + (time.fraction(at) * f64::from(canvas.width())) as f32;
     if canvas.x_range().contains(x) {
@@ -146,7 +144,7 @@ pub fn cursor(ui: &Ui, canvas: Rect, strips: &[Rect], at: Timestamp, time: Viewp
     }
 }
 
-/// Flags on the ruler, and what they say.
+/// Flags of notes on the ruler, with their texts.
 pub fn notes(painter: &Painter, ruler: Rect, state: &ViewState, x_of: impl Fn(Timestamp) -> f32, theme: &Theme) {
     for note in &state.notes {
         let x = ruler.left() + x_of(note.range.start);

@@ -1,4 +1,4 @@
-//! The whole trace in a strip, and which part of it is in view.
+//! The minimap: the whole trace, and which part of it is visible.
 
 use egui::{CursorIcon, Mesh, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2};
 use trace_model::TimeRange;
@@ -9,7 +9,7 @@ use crate::view::timeline::density::MinimapDensity;
 use crate::view::timeline::trace::OpenTrace;
 use crate::view::viewport::Viewport;
 
-/// Draws the strip; a click or drag moves the view there.
+/// Draws the minimap; a click or drag moves the view.
 pub fn minimap_ui(ui: &Ui, rect: Rect, trace: &OpenTrace, state: &ViewState, out: &mut Vec<ViewCommand>) {
     let theme = Theme::current(ui);
     let painter = ui.painter_at(rect);
@@ -53,7 +53,7 @@ pub fn minimap_ui(ui: &Ui, rect: Rect, trace: &OpenTrace, state: &ViewState, out
     }
 }
 
-/// Devices above, everything else below.
+/// Draws the load of devices at the top and of everything else at the bottom.
 fn density(painter: &egui::Painter, rect: Rect, density: &MinimapDensity, theme: &Theme) {
     let both = !density.devices.is_empty() && !density.others.is_empty();
     let middle = if both { rect.top() + rect.height() * 0.62 } else { rect.bottom() };

@@ -1,5 +1,5 @@
-//! The timeline: minimap, ruler, names, tracks. Turns the mouse and held keys into
-//! commands, asks `layout` what is where, and hands that to `paint`.
+//! The timeline: minimap, ruler, names, tracks. Turns mouse and key input into commands, computes the draw list with
+//! `layout`, and draws it with `paint`.
 
 mod areas;
 mod input;
@@ -36,13 +36,13 @@ use crate::view::timeline::trace::OpenTrace;
 use crate::view::timeline::tree::{LANE, TrackRow, VisibleRows};
 use crate::view::viewport::{Viewport, ruler_base, tick_step, ticks};
 
-/// Tiles computed in one frame: some 3 ms where memory is slowest.
+/// Number of tiles computed per frame; takes about 3 ms on slow memory.
 const NEW_TILES: usize = 20;
 
-/// Where nobody says which.
+/// The default bindings, if none are given.
 static USUAL_KEYS: LazyLock<Keys> = LazyLock::new(Keys::default);
 
-/// What the timeline remembers from frame to frame: nothing that matters.
+/// State of the timeline between frames; not part of a saved view.
 #[derive(Default)]
 pub struct Timeline {
     list: DrawList,
@@ -54,61 +54,61 @@ pub struct Timeline {
     shown: Option<Viewport>,
 }
 
-/// What analyses and searches know about the trace that is drawn.
+/// What analyses and searches know about the drawn trace.
 #[derive(Clone, Copy, Default)]
 pub struct TimelineContext<'a> {
     /// Slices that are highlighted.
     pub highlighted: Option<&'a Highlighted>,
     /// Steps.
     pub steps: &'a [StepBand],
-    /// Colours of labels by how near they come to the roofline.
+    /// Colours of labels by roofline efficiency.
     pub efficiency: Option<&'a [ColorKey]>,
-    /// The wheel zooms, and scrolls only with Ctrl.
+    /// Whether the wheel zooms (and Ctrl and the wheel scroll).
     pub wheel_zooms: bool,
-    /// Which keys do what; the usual where `None`.
+    /// The key bindings; the defaults if `None`.
     pub keys: Option<&'a Keys>,
-    /// What else is known where another trace is open beside it.
+    /// What is known about the other trace, if one is open.
     pub other_trace: Option<OtherTrace<'a>>,
 }
 
-/// What a timeline shows of the trace that it is compared with.
+/// What a timeline shows about the trace it is compared with.
 #[derive(Clone, Copy)]
 pub struct OtherTrace<'a> {
-    /// Which of the two this is.
+    /// The side of this timeline.
     pub side: TraceSide,
-    /// By label: the other trace lacks the op.
+    /// By label: whether the other trace lacks the op.
     pub only: &'a [bool],
     /// Colours of labels by how their op changed.
     pub colors: Option<&'a [ColorKey]>,
-    /// Where the pointer is in the other timeline, as a time of this one.
+    /// Pointer position in the other timeline, as a time of this one.
     pub cursor: Option<Timestamp>,
     /// Whether held keys move this timeline.
     pub hears_keys: bool,
-    /// How its tracks lie among those of the other, if they do.
+    /// The tracks, if they are interleaved with those of the other trace.
     pub interleaved: Option<InterleavedTracks<'a>>,
 }
 
-/// Tracks that lie among those of another trace, in the same place.
+/// Tracks that are interleaved with those of another trace.
 #[derive(Clone, Copy)]
 pub struct InterleavedTracks<'a> {
-    /// Its own.
+    /// The rows of this trace.
     pub rows: &'a VisibleRows,
-    /// Where both lie, with their names.
+    /// The area of the tracks and names of both.
     pub body: Rect,
-    /// Whether the mouse is for this one.
+    /// Whether this trace receives mouse input.
     pub has_mouse: bool,
 }
 
-/// Where all but slices is drawn.
+/// The areas drawn behind and over the slices.
 struct Background {
-    /// All of it; rows of another trace lie between them.
+    /// The whole canvas, or only the rows of this trace if tracks are interleaved.
     strips: Vec<Rect>,
-    /// Which of the two this is, if so.
+    /// The side, if tracks are interleaved.
     side: Option<TraceSide>,
 }
 
 impl Timeline {
-    /// Draws `trace` as `state` wants it and collects what the user wants instead.
+    /// Draws `trace` in the state `state` and collects the commands of the user.
     pub fn ui(
         &mut self,
         ui: &mut Ui,
@@ -197,22 +197,22 @@ impl Timeline {
         self.hovered
     }
 
-    /// The track below the pointer, or whose name is.
+    /// The track whose row or name is below the pointer.
     pub fn hovered_track(&self) -> Option<TrackId> {
         self.hovered_track
     }
 
-    /// The times that were drawn last, which lag behind a jump.
+    /// The visible times in the last frame, which lag behind during an animation.
     pub fn shown(&self) -> Option<Viewport> {
         self.shown
     }
 
-    /// What is drawn, for pictures of it.
+    /// What was drawn, for exporting pictures.
     pub fn drawn(&self) -> &DrawList {
         &self.list
     }
 
-    /// Where all but slices is drawn: the canvas, or what rows take of it.
+    /// The areas behind and over the slices: the canvas, or only the rows of this trace.
     fn strips(&self, canvas: Rect, only_rows: bool) -> Vec<Rect> {
         if !only_rows {
             return vec![canvas];
@@ -401,8 +401,7 @@ impl Timeline {
     }
 }
 
-/// All slices of the name of a slice, beside those that are highlighted already; no more those
-/// where they are.
+/// Adds all slices of the same name to the highlighted ones, or removes them if they are all highlighted.
 fn light_up_too(trace: &OpenTrace, state: &ViewState, slice: SliceId) -> ViewCommand {
     let name = trace.model.slice(slice).name();
     let mut highlighted = state.highlighted.clone().unwrap_or_default();
@@ -418,12 +417,12 @@ fn light_up_too(trace: &OpenTrace, state: &ViewState, slice: SliceId) -> ViewCom
     ViewCommand::Highlight((!highlighted.labels.is_empty()).then_some(highlighted))
 }
 
-/// Where the tracks of a timeline in `rect` lie, from left to right.
+/// The horizontal range of the tracks of a timeline in `rect`.
 pub fn canvas_x(rect: Rect, label_width: f32) -> egui::Rangef {
     TimelineAreas::of(rect, label_width, false).canvas.x_range()
 }
 
-/// How much is in view, and what the ruler's texts are relative to.
+/// The length of the visible range, and the time that the ruler counts from.
 fn corner(ui: &Ui, rect: Rect, time: Viewport, base: Option<Picos>, step: Picos) {
     let theme = Theme::current(ui);
     let painter = ui.painter_at(rect);
@@ -440,7 +439,7 @@ fn corner(ui: &Ui, rect: Rect, time: Viewport, base: Option<Picos>, step: Picos)
     paint::elided(&painter, left, Align2::LEFT_CENTER, &text, right.x - left.x - used, &small_font(), theme.text_weak);
 }
 
-/// The bar beside the rows that scroll, which begin below `pinned`.
+/// The scroll bar of the rows that scroll, which begin below `pinned`.
 fn scroll_bar_ui(ui: &Ui, rect: Rect, pinned: f32, scroll: f32, most: f32, theme: &Theme, out: &mut Vec<ViewCommand>) {
     ui.painter().rect_filled(rect, 0.0, theme.canvas);
     let rect = rect.with_min_y((rect.top() + pinned).min(rect.bottom()));

@@ -1,22 +1,22 @@
-//! How the view moves: speeds of held keys, and gliding after a jump. Everything
-//! is a function of time, not of frames, so that it feels alike on every machine.
+//! Movement of the view: speeds of held keys, and animation after a jump. Everything is a function of time, not of
+//! frames, so that the speed does not depend on the machine.
 
 use crate::view::viewport::Viewport;
 
-/// Panning speed at first, in points per second.
+/// Initial panning speed, in points per second.
 const PAN: f64 = 1_000.0;
-/// Zooming speed at first, as the logarithm of the factor per second.
+/// Initial zooming speed, as the logarithm of the factor per second.
 const ZOOM: f64 = 1.5;
-/// Speed grows from here on, in seconds after the key went down …
+/// The speed grows after the key was down for this many seconds …
 const ACCELERATES_AFTER: f64 = 0.1;
-/// … by so many times the first speed per second …
+/// … by this multiple of the initial speed per second …
 const ACCELERATION: f64 = 10.0;
-/// … up to so many times.
+/// … up to this multiple.
 const TOP_SPEED: f64 = 30.0;
-/// How long the view glides after a jump, in seconds.
+/// Length of the animation after a jump, in seconds.
 const ANIMATION_SECONDS: f64 = 0.25;
 
-/// How the speed of a held key is changed by Shift and Alt.
+/// How Shift and Alt change the speed of a held key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MovementSpeed {
     /// Neither.
@@ -38,12 +38,12 @@ impl MovementSpeed {
     }
 }
 
-/// Points to pan in the `dt` seconds before `held` seconds of holding the key.
+/// Points to pan in `dt` seconds, after the key was held for `held` seconds.
 pub fn pan_points(held: f64, dt: f64, pace: MovementSpeed) -> f64 {
     PAN * speed(held) * dt * pace.factor()
 }
 
-/// Factor to zoom by in the `dt` seconds before `held` seconds of holding the key.
+/// Zoom factor for `dt` seconds, after the key was held for `held` seconds.
 pub fn zoom_factor(held: f64, dt: f64, pace: MovementSpeed) -> f64 {
     // Zooming is exponential already: it accelerates far less than panning.
     let speed = speed(held).min(4.0);
@@ -54,7 +54,7 @@ fn speed(held: f64) -> f64 {
     (1.0 + (held - ACCELERATES_AFTER).max(0.0) * ACCELERATION).min(TOP_SPEED)
 }
 
-/// The view on its way from where it was to where it shall be.
+/// Animates the view from one position to the next.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ViewAnimation {
     shown: Option<Viewport>,
@@ -63,8 +63,8 @@ pub struct ViewAnimation {
 }
 
 impl ViewAnimation {
-    /// What to show at `now` (seconds) where `target` is wanted, and whether it is
-    /// still moving. It follows at once where `instantly` is set.
+    /// The view to show at `now` (seconds) on the way to `target`, and whether it is still moving. With `instantly`
+    /// there is no animation.
     pub fn follow(&mut self, target: Viewport, now: f64, instantly: bool) -> (Viewport, bool) {
         if self.target != Some(target) {
             self.from = match self.shown {

@@ -1,5 +1,5 @@
-//! From a [`DrawList`] to egui: colours, one mesh for all boxes, texts. Decides
-//! nothing about what is shown or where.
+//! Draws a [`DrawList`] with egui: colours, one mesh for all boxes, texts. Decides nothing about what is shown or
+//! where.
 
 use egui::{Align2, Color32, FontId, Mesh, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, Vec2, pos2, vec2};
 use trace_model::{Picos, Timestamp, TraceModel};
@@ -14,15 +14,15 @@ use crate::view::viewport::Tick;
 /// Space between the edge of a box and its text.
 const TEXT_PAD: f32 = 4.0;
 
-/// What colours slices by label.
+/// The colours of slices.
 pub struct PaintColors<'a> {
-    /// The colours.
+    /// The theme.
     pub theme: &'static Theme,
-    /// By label.
+    /// The colour of each label.
     pub keys: &'a [ColorKey],
-    /// By label: to be hatched.
+    /// By label: whether to hatch it.
     pub hatched: &'a [bool],
-    /// Whether what is not highlighted is left out rather than dim.
+    /// Whether slices that are not highlighted are hidden instead of dimmed.
     pub isolate: bool,
 }
 
@@ -75,7 +75,7 @@ fn part(painter: &Painter, origin: Pos2, part: &DrawnRows, is_dim: bool, model: 
     }
 }
 
-/// All boxes as one mesh: a shape a box would cost ten times as much.
+/// All boxes as one mesh; one shape per box would cost ten times as much.
 fn boxes_mesh(origin: Pos2, boxes: &[SliceBox], is_dim: bool, colors: &PaintColors<'_>) -> Mesh {
     let mut mesh = Mesh::default();
     mesh.reserve_triangles(boxes.len() * 2);
@@ -97,7 +97,7 @@ fn boxes_mesh(origin: Pos2, boxes: &[SliceBox], is_dim: bool, colors: &PaintColo
     mesh
 }
 
-/// Slanted lines over what is to be hatched, as one mesh.
+/// Hatching as one mesh.
 fn hatches(painter: &Painter, origin: Pos2, boxes: &[SliceBox], is_dim: bool, colors: &PaintColors<'_>) {
     const PITCH: f32 = 7.0;
     const THICK: f32 = 2.0;
@@ -148,8 +148,7 @@ fn texts(
     }
 }
 
-/// Writes as much of `text` as fits into `room` points, and an ellipsis where
-/// that is not all.
+/// Writes as much of `text` as fits into `room` points, with an ellipsis if it is truncated.
 pub fn elided(
     painter: &Painter,
     at: Pos2,
@@ -184,7 +183,7 @@ pub fn elided(
     painter.text(at, align, text, font.clone(), color).size()
 }
 
-/// As [`elided`], but keeps the end too: names of ops differ in their number.
+/// Like [`elided`], but keeps the end as well: names of ops differ in their number.
 pub fn elided_middle(painter: &Painter, at: Pos2, text: &str, room: f32, font: &FontId, color: Color32) {
     let shortened = painter.fonts_mut(|fonts| {
         let mut width = |text: &str| text.chars().map(|c| fonts.glyph_width(font, c)).sum::<f32>();
@@ -233,15 +232,15 @@ fn paint_arrow(painter: &Painter, origin: Pos2, arrow: &FlowArrow, theme: &Theme
     painter.line_segment([to, to + vec2(-6.0, 4.0)], stroke);
 }
 
-/// What the ruler says.
+/// Content of the ruler.
 pub struct RulerTicks {
-    /// Its marks.
+    /// The marks.
     pub ticks: Vec<Tick>,
-    /// Distance of labelled marks.
+    /// Distance between labelled marks.
     pub step: Picos,
-    /// What their texts count from.
+    /// The time that the labels count from.
     pub base: Timestamp,
-    /// Whether that is another time than the beginning of the trace.
+    /// Whether that is not the beginning of the trace.
     pub is_relative: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Brings a slice into sight that the state wants to show.
+//! Scrolls to a slice that the state asks to show.
 
 use crate::view::state::TreeItem;
 use crate::view::state::{ViewCommand, ViewState};
@@ -7,7 +7,7 @@ use crate::view::timeline::trace::OpenTrace;
 use crate::view::timeline::tree;
 use crate::view::timeline::tree::LANE;
 
-/// Scrolls to the slice that `state` wants to see, unfolding and showing what hides it.
+/// Scrolls to the slice that `state` asks for, unfolding groups and showing hidden tracks.
 pub fn reveal(trace: &OpenTrace, state: &ViewState, window: &LayoutWindow<'_>, out: &mut Vec<ViewCommand>) {
     let Some(slice) = state.reveal else { return };
     let slice = trace.model.slice(slice);

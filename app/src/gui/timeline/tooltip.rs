@@ -1,4 +1,4 @@
-//! What is said about the thing below the pointer.
+//! Tooltips of slices, counters and steps.
 
 use analysis::{Percent, measured_range};
 use egui::{Id, PopupAnchor, RichText, Tooltip, Ui};
@@ -11,7 +11,7 @@ use crate::view::timeline::layout::SliceBox;
 use crate::view::timeline::trace::OpenTrace;
 use crate::view::timeline::tree::{TrackRow, group_digits};
 
-/// A slice, or how many are too narrow to tell apart.
+/// A slice, or a summary of several that are too narrow to distinguish.
 pub fn slice_ui(ui: &Ui, trace: &OpenTrace, hit: &SliceBox) {
     let slice = trace.model.slice(hit.slice);
     show(ui, "slice", |ui| {
@@ -66,7 +66,7 @@ pub fn step_ui(ui: &Ui, band: &StepBand) {
     });
 }
 
-/// What the timeline shows, where the clock of the device says otherwise.
+/// The length on the timeline, if the device clock gives another one.
 fn drawn_as_ui(ui: &mut Ui, drawn: Picos, measured: Picos) {
     if time(drawn) != time(measured) {
         ui.weak(format!("by the device's clock; drawn as {}", time(drawn)));

@@ -1,5 +1,5 @@
-//! One page about two runs: what changed, whether that is more than noise, where the
-//! time went. No script, no network, as the page of one run.
+//! HTML page about two runs: what changed, whether it is more than noise, and where the time went. No scripts, no
+//! network access.
 
 use analysis::compare::{
     Attribution, ChangeVerdict, Comparison, ComparisonSide, MetricChange, OpChange, ShiftEstimate, Summary, Weight,
@@ -14,7 +14,7 @@ use crate::number;
 use crate::render::comparison::ComparedRuns;
 use crate::render::words::capitalised;
 
-/// Rows of the attribution and of the ops.
+/// Maximum number of rows of the attribution and of the ops.
 const ROWS: usize = 25;
 
 /// The page.
@@ -38,7 +38,7 @@ pub fn page(compared: &ComparedRuns<'_>) -> String {
             h1 { (capitalised(&comparison.statement)) }
         }
         @if let Some(gates) = compared.gates { (gates_section(gates)) }
-        (section("What the runs differ in", &differences(comparison)))
+        (section("Differences between the runs", &differences(comparison)))
         @if comparison.is_comparable {
             @for (at, (one, sides)) in classes.enumerate() {
                 @if at > 0 { (section(&format!("Steps of {}", one.class_title()), &html! { p { (capitalised(&one.statement)) } })) }
@@ -46,7 +46,7 @@ pub fn page(compared: &ComparedRuns<'_>) -> String {
             }
             (section("Whole runs", &values(comparison)))
         }
-        (section("How far to trust this", &health(compared)))
+        (section("Data quality", &health(compared)))
     };
     whole(&format!("{base} → {cand}"), "compare", &body)
 }
@@ -79,11 +79,11 @@ fn differences(comparison: &Comparison) -> Markup {
                 p { (capitalised(found.why)) }
             }
         }
-        @if comparison.differences.is_empty() { p { "Nothing: devices, programs, shapes, steps and formats agree." } }
+        @if comparison.differences.is_empty() { p { "None: devices, programs, shapes, steps and formats agree." } }
     }
 }
 
-/// What there is to say of the steps of one class.
+/// The section about the steps of one class.
 fn class(comparison: &Comparison, base: &[Summary], cand: &[Summary]) -> Markup {
     if let Some(prediction) = &comparison.prediction {
         // A model is off; nothing became slower.
@@ -98,7 +98,7 @@ fn class(comparison: &Comparison, base: &[Summary], cand: &[Summary]) -> Markup 
     html! {
         (section("Steps", &steps))
         @if let Some(attribution) = &comparison.attribution {
-            (section("Where the change is", &waterfall(attribution)))
+            (section("Where the time changed", &waterfall(attribution)))
         }
         (section("Ops", &ops(&comparison.ops)))
     }
@@ -109,7 +109,7 @@ fn values(comparison: &Comparison) -> Markup {
     html! {
         @if !tables.is_empty() {
             details {
-                summary { "One number of each run: nothing says how steady they are" }
+                summary { "One value per run: their variation is unknown" }
                 @for table in tables { h3 { (table.title) } (html_table(&table)) }
             }
         }
@@ -120,7 +120,7 @@ fn notes(comparison: &Comparison) -> Markup {
     html! { @for note in &comparison.notes { p.dim { (capitalised(note)) } } }
 }
 
-/// Step time, its parts and its shares with their ranges.
+/// Step time, its parts and shares, with confidence intervals.
 pub fn numbers(comparison: &Comparison) -> Markup {
     html! {
         div.scroll {
@@ -150,13 +150,13 @@ pub fn numbers(comparison: &Comparison) -> Markup {
         }
         (notes(comparison))
         p.dim {
-            "Medians over steady steps on the slowest device; ± is half of where a median lies with 95 % confidence. ~ is no \
+            "Medians over steady steps on the slowest device; ± is half the 95 % confidence interval of the median. ~ is no \
              more than noise (rank sum test at " (100.0 * comparison.options.test.alpha) " %, and more than equal steps differ by)."
         }
     }
 }
 
-/// With its sign and unit; percentages of the step differ by points.
+/// A number with sign and unit; percentages of the step change in percentage points.
 fn more(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Picoseconds => signed(value),
@@ -178,7 +178,7 @@ fn percent(change: &MetricChange) -> String {
     change.change_percent.map_or(number::MISSING.to_owned(), |percent| format!("{} %", two_digits(percent)))
 }
 
-/// `+1.23`; what would be shown as nothing has no sign.
+/// `+1.23`; a value that rounds to zero has no sign.
 fn two_digits(value: f64) -> String {
     if value == 0.0 {
         "0".to_owned()
@@ -189,7 +189,7 @@ fn two_digits(value: f64) -> String {
     }
 }
 
-/// Never by colour alone.
+/// The verdict with a symbol, because colour alone is not accessible.
 fn verdict(word: &str) -> Markup {
     html! {
         @match word {
@@ -200,8 +200,8 @@ fn verdict(word: &str) -> Markup {
     }
 }
 
-/// The change, kind of op by kind of op: each bar begins where the one above it ends,
-/// and the last one ends at the whole change.
+/// The change by kind of op as a waterfall: each bar begins where the one above it ends; the last one ends at the total
+/// change.
 pub fn waterfall(attribution: &Attribution) -> Markup {
     let changed: Vec<_> = attribution.families.iter().filter(|family| family.change_ps.abs() >= 1.0).collect();
     let shown = &changed[..changed.len().min(ROWS)];
@@ -257,7 +257,7 @@ pub fn waterfall(attribution: &Attribution) -> Markup {
                     }
                 }
                 tr {
-                    td { b { "mean step of the middle half" } }
+                    td { b { "interquartile mean step" } }
                     td.n { b { (signed(attribution.change_ps)) } }
                     td.wide {}
                     td.track { (bar(0.0, attribution.change_ps)) }
@@ -293,8 +293,8 @@ fn ops(ops: &[OpChange]) -> Markup {
         p.dim {
             (changed) " of " (ops.len()) " ops changed by more than noise"
             @if ops.len() > ROWS { "; the " (ROWS) " with the largest change of the mean step are shown" }
-            ". Medians of the time in a step; a collective counts with what nothing hides. p is after Holm's correction over \
-             all ops; the percentage says how sure it is that two ops are one."
+            ". Median times per step; of a collective only the exposed time counts. p is after Holm's correction over \
+             all ops; the percentage is the confidence that the two ops are the same."
         }
     }
 }
@@ -315,8 +315,8 @@ fn op_row(op: &OpChange) -> Markup {
             td.v { (verdict(&op.verdict())) }
             td.n.wide { @if let Some(p) = op.change.p.filter(|_| tells) { (shown_p(p)) } }
             td.v.wide {
-                @if let (Some(how), Some(sure)) = (op.how, op.confidence) {
-                    (how.title()) " " span.dim { (format_args!("{:.0}", Percent(100.0 * sure))) }
+                @if let (Some(how), Some(confidence)) = (op.how, op.confidence) {
+                    (how.title()) " " span.dim { (format_args!("{:.0}", Percent(100.0 * confidence))) }
                 } @else {
                     (number::MISSING)
                 }
@@ -326,7 +326,7 @@ fn op_row(op: &OpChange) -> Markup {
     }
 }
 
-/// Smaller ones say nothing more.
+/// A p-value; very small ones are shown as a bound.
 fn shown_p(p: f64) -> String {
     if p < 0.001 { "<0.001".to_owned() } else { format!("{p:.3}") }
 }

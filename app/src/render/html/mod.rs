@@ -1,5 +1,5 @@
-//! One page about a run: no script, no network, light and dark, readable on a phone.
-//! Every text that comes from a trace is escaped.
+//! HTML page about one run: no scripts, no network access, light and dark, readable on a phone. All text from the trace
+//! is escaped.
 
 pub mod comparison;
 mod parts;
@@ -46,15 +46,15 @@ pub fn page(document: &Document, gated: &GatedDocument) -> String {
         @if gated.are_set { (gates_section(&gated.report)) }
         (beside_baseline(gated))
         @if are_lengths_known {
-            (section("How well the chip is used", &figures(&overview)))
-            (section("Where the time of a step goes", &pictures::breakdown(&gated.run)))
+            (section("Chip utilization", &figures(&overview)))
+            (section("Step time breakdown", &pictures::breakdown(&gated.run)))
             (section("Steps", &pictures::steps(&gated.run)))
             (section("What to do", &hints(&overview)))
             (section("Top ops of a step", &top_ops(&gated.run)))
         }
         (section("Timeline", &pictures::timeline(document)))
         (section("Roofline", &roofline::roofline(document)))
-        (section("How far to trust this", &health(&overview)))
+        (section("Data quality", &health(&overview)))
     };
     whole(&name, "analyze", &body)
 }
@@ -79,12 +79,12 @@ fn beside_baseline(gated: &GatedDocument) -> Markup {
             h3 { "Step time" }
             (comparison::numbers(found))
             @if let Some(attribution) = &found.attribution {
-                h3 { "Where the change is" }
+                h3 { "Where the time changed" }
                 (comparison::waterfall(attribution))
             }
         }
     };
-    section("Beside the baseline", &body)
+    section("Compared with the baseline", &body)
 }
 
 /// Headline numbers, and whether they are as they should be, in a word: colour alone says nothing to some readers.
@@ -161,7 +161,7 @@ struct OpFamily<'a> {
     source: Option<&'a str>,
 }
 
-/// Ops that differ in their number only are one row.
+/// Top ops; ops that differ only in their number share a row.
 fn top_ops(run: &Summary) -> Markup {
     let mut families: BTreeMap<(&str, &str), OpFamily<'_>> = BTreeMap::new();
     for op in &run.ops {
@@ -191,7 +191,7 @@ fn top_ops(run: &Summary) -> Markup {
                     }
                 }
             }
-            p.dim { "Time in the mean step of the middle half, on the slowest device." }
+            p.dim { "Time in the interquartile mean step, on the slowest device." }
         }
     }
 }

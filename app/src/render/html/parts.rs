@@ -8,7 +8,7 @@ use super::style;
 use crate::number;
 use crate::render::words::capitalised;
 
-/// Rows of a table of the page.
+/// Maximum number of rows of a table.
 pub const ROWS: usize = 15;
 /// A page with its title, and the `command` that has every number.
 pub fn whole(title: &str, command: &str, body: &Markup) -> String {
@@ -27,17 +27,17 @@ pub fn whole(title: &str, command: &str, body: &Markup) -> String {
     page.into_string()
 }
 
-/// That times of a side were not measured, where they were not.
+/// Says that the times of a side were not measured, if so.
 pub fn marked(side: &str, badge: Option<String>) -> Markup {
-    html! { @if let Some(badge) = badge { p { (side) b.warn { (badge) } ": nothing here was measured" } } }
+    html! { @if let Some(badge) = badge { p { (side) b.warn { (badge) } ": no time here was measured" } } }
 }
 
-/// Nothing, if there is nothing to show.
+/// A section; nothing if it is empty.
 pub fn section(title: &str, body: &Markup) -> Markup {
     html! { @if !body.0.is_empty() { "\n" section { h2 { (title) } (body) } } }
 }
 
-/// What failed, above everything else.
+/// Failed gates, at the top of the page.
 pub fn failures(report: &GatesReport) -> Markup {
     let failed: Vec<_> = report.failed().collect();
     let title = if let [only] = failed[..] { only.name() } else { format!("{} gates", failed.len()) };
@@ -75,7 +75,7 @@ pub fn gates_section(report: &GatesReport) -> Markup {
     section(&capitalised(&report.statement), &body)
 }
 
-/// Numbers as people read them; what does not fit the width scrolls.
+/// A table with formatted numbers; a wide one scrolls.
 pub fn html_table(table: &Table) -> Markup {
     let is_number = |row: &Vec<Cell>, at| matches!(row.get(at), Some(Cell::Int(_) | Cell::Float(_)));
     let are_numbers = |at, unit| unit != Unit::None || table.rows.iter().any(|row| is_number(row, at));
@@ -98,7 +98,7 @@ pub fn html_table(table: &Table) -> Markup {
     }
 }
 
-/// The file and line; the whole path where it is pointed at.
+/// File and line; the tooltip has the whole path.
 pub fn source_cell(source: Option<&str>) -> Markup {
     let source = source.unwrap_or_default();
     html! { td.dim.wide title=(source) { (source.rsplit(['/', '\\']).next().unwrap_or_default()) } }

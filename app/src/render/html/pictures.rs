@@ -1,4 +1,4 @@
-//! Pictures as inline SVG, drawn from the numbers of a run.
+//! Charts as inline SVG.
 
 use analysis::compare::{Summary, thinned};
 use analysis::math::stats::median;
@@ -11,7 +11,7 @@ use trace_model::{LaneMipmap, Picos, TimeRange, TrackId, TrackKind};
 use super::style::color;
 use crate::render::Document;
 
-/// Units of a picture from left to right.
+/// Width of a chart in its own units.
 const WIDTH: f64 = 800.0;
 
 /// A number of a picture, with so many decimals.
@@ -33,7 +33,7 @@ fn time(ps: f64) -> Picos {
     Picos::from_ps(ps.round() as i64)
 }
 
-/// The parts of the mean step, which add up to it, as a bar with its numbers below.
+/// The parts of the interquartile mean step as a bar, with the numbers below.
 pub fn breakdown(run: &Summary) -> Markup {
     let parts = run.parts();
     let whole: f64 = parts.iter().map(|(_, time)| time).sum();
@@ -57,7 +57,7 @@ pub fn breakdown(run: &Summary) -> Markup {
         ul.key {
             @for (.., color, text) in &boxes { li { i style={ "background:var(--p" (color) ")" } {} (text) } }
         }
-        p.dim { "Of the mean step of the middle half (" (time(whole)) "), on the slowest device of each step." }
+        p.dim { "Of the interquartile mean step (" (time(whole)) "), on the slowest device of each step." }
     }
 }
 
@@ -166,8 +166,7 @@ fn shown(document: &Document) -> TimeRange {
     chosen.reduce(TimeRange::hull).unwrap_or(whole)
 }
 
-/// The time of each steady step of both sides, as dots and squares, from the first to
-/// the last of each, with their medians.
+/// The time of each steady step of both sides, as dots and squares, with the medians.
 pub fn both(base: &[Summary], cand: &[Summary]) -> Markup {
     const HEIGHT: f64 = 180.0;
     const MOST: usize = 300;

@@ -11,24 +11,24 @@ use crate::number;
 use crate::render::Document;
 use crate::view::panels::roofline::{PlotPlace, PlotRange, RooflineCeiling, RooflineRoof, ceilings, place};
 
-/// Units of the picture, and of its margins.
+/// Size of the chart and its margins, in its own units.
 const WIDTH: f64 = 800.0;
 const HEIGHT: f64 = 380.0;
 const LEFT: f64 = 92.0;
 const RIGHT: f64 = 10.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = 44.0;
-/// Ops that are drawn.
+/// Maximum number of ops drawn.
 const MOST: usize = 200;
-/// Ops of most time that have a name, as far as there is room.
+/// Number of labelled ops, if there is room.
 const NAMED: usize = 3;
-/// Letters of such a name.
+/// Maximum length of a label.
 const LETTERS: usize = 30;
-/// Room of a letter and of a line of names, on a phone.
+/// Size of a character and of a line of text, on a phone.
 const LETTER: f64 = 7.5;
 const LINE: f64 = 16.0;
 
-/// Ops, the roofs above them, axes and a legend. Nothing where no op has work, traffic and time.
+/// Ops, ceilings, axes and legend. Nothing if no op has work, traffic and time.
 pub fn roofline(document: &Document) -> Markup {
     let Ok(report) = document.session.report::<Roofline>(document.scope) else { return PreEscaped::default() };
     let points: Vec<(&RooflinePoint, PlotPlace)> =
@@ -56,8 +56,7 @@ pub fn roofline(document: &Document) -> Markup {
             }
         }
         p.cap {
-            "One device. Both axes are logarithmic; the area of a circle grows with its share of op time. Dashed: what links \
-             between chips allow per byte that goes over them, which no op here is to be compared with."
+            "One device. Both axes are logarithmic; the area of a circle grows with its share of op time. Dashed: what links between chips allow per byte sent over them; do not compare ops with these lines."
             @match report.ops.len() - points.len() {
                 0 => {}
                 1 => { " 1 op is not shown: it has no known work or traffic, or takes the least time." }
@@ -114,7 +113,7 @@ fn power_of_ten(decade: i32, unit: Unit) -> String {
     format!("{digits} {rest}").trim_end().to_owned()
 }
 
-/// A line and a number at each power of ten, and what they are of.
+/// Grid lines and numbers at powers of ten, and the titles of the axes.
 fn axes(range: PlotRange) -> Markup {
     let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
     let decades = |(from, to): (f64, f64)| from.ceil() as i32..=to.floor() as i32;
@@ -181,13 +180,13 @@ fn names(range: PlotRange, ceilings: &[RooflineCeiling], ops: &[OpCircle<'_>]) -
     html! { @for (class, name, places) in roofs.chain(ops) { (names.write(class, &name, places)) } }
 }
 
-/// Where names stand: left, top, right and bottom of each.
+/// Areas of the labels: left, top, right and bottom of each.
 struct PlacedNames {
     taken: Vec<[f64; 4]>,
 }
 
 impl PlacedNames {
-    /// Writes `text` at the first of `places` that is free and inside of the plot.
+    /// Writes `text` at the first of `places` that is free and inside the plot.
     fn write(&mut self, class: &str, text: &str, places: impl IntoIterator<Item = (f64, f64, &'static str)>) -> Markup {
         let width = text.width() as f64 * LETTER;
         let is_free = |[left, top, right, bottom]: [f64; 4]| {
@@ -209,7 +208,7 @@ impl PlacedNames {
     }
 }
 
-/// Its beginning and its end, which tell ops apart.
+/// The beginning and the end of a name; the end distinguishes ops.
 fn shortened(name: &str) -> String {
     let letters: Vec<char> = name.chars().collect();
     match letters.len().checked_sub(LETTERS) {

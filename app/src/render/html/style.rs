@@ -1,4 +1,4 @@
-//! How pages look: the colours of the window, light and dark as the reader's system is.
+//! Style of HTML pages: the colours of the window, light or dark like the reader's system.
 
 use std::fmt::Write as _;
 
@@ -24,12 +24,12 @@ pub fn head() -> Markup {
     }
 }
 
-/// Number of the colour of a part of the step: `--p0` to `--p9`.
+/// Index of the colour of a step part: `--p0` to `--p9`.
 pub fn color(part: StepPart) -> usize {
     StepPart::ALL.iter().position(|&one| one == part).unwrap_or(StepPart::ALL.len() - 1)
 }
 
-/// The same of a kind of work.
+/// The same for a category.
 pub fn color_of(group: OpGroup) -> usize {
     color(StepPart::ALL.into_iter().find(|&part| group_of(part) == group).unwrap_or(StepPart::Other))
 }

@@ -1,4 +1,4 @@
-//! Where the time of each device goes, as bars.
+//! The time of each device by category, as bars.
 
 use std::fmt::Write as _;
 
@@ -17,13 +17,13 @@ use crate::render::{Document, TextLayout};
 /// Before each line.
 const INDENT: usize = 2;
 const NAME: usize = 14;
-/// Room for the length of the window and a remark.
+/// Width reserved for the length of the window and a remark.
 const AFTER: usize = 25;
 const MAX_BAR: usize = 60;
-/// Devices with a bar of their own; of more, the mean and those that work most and least.
+/// Maximum number of devices with a bar each; with more, the mean and the devices with the most and the least work.
 const MAX_DEVICES: usize = 4;
 
-/// A fill for each group: colour alone would say nothing in a pipe.
+/// The fill character of each category, because pipes have no colour.
 fn fill(group: OpGroup) -> (char, usize) {
     match group {
         OpGroup::MatMul => ('█', 0),
@@ -61,7 +61,7 @@ pub fn breakdown(document: &Document, time: &DeviceTime, layout: &TextLayout) ->
     text
 }
 
-/// What the bars are of, and how much of the capture that is.
+/// Heading of the bars, with the share of the capture that they cover.
 fn heading(document: &Document) -> String {
     match document.scope {
         Scope::WholeTrace => {
@@ -90,8 +90,7 @@ fn rows<'a>(devices: &[&'a DeviceBar]) -> Vec<(String, Vec<&'a DeviceBar>)> {
     std::iter::once((format!("mean of {}", devices.len()), devices.to_vec())).chain(ends).collect()
 }
 
-/// Cells by largest remainder: what is there but tiny may show no cell, and all
-/// cells together are the whole.
+/// Number of cells of each part by the largest-remainder method: tiny parts may get none, and the sum is the width.
 fn bar(parts: &[(OpGroup, i64)], width: usize, layout: &TextLayout) -> String {
     let total = parts.iter().map(|&(_, time)| time).sum::<Picos>().ps();
     if total <= 0 {
@@ -150,6 +149,6 @@ mod tests {
     #[test]
     fn the_legend_never_rounds_something_to_nothing() {
         let parts = [(OpGroup::AsyncWait, 9_999), (OpGroup::MatMul, 1)];
-        assert_eq!(legend(&parts, 10_000, &LAYOUT), "  ~ Copy wait 99.99 %   █ Matmul / convolution <0.1 %\n");
+        assert_eq!(legend(&parts, 10_000, &LAYOUT), "  ~ Copy wait 99.99 %   █ Matmul <0.1 %\n");
     }
 }

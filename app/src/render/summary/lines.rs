@@ -1,4 +1,4 @@
-//! Headline numbers: steps, utilization, compilation, health.
+//! Headline numbers: steps, utilization, compilation, data quality.
 
 use std::fmt::Write as _;
 
@@ -18,13 +18,13 @@ use crate::render::overview::{KeyFigure, Overview};
 use crate::render::table::shortened;
 use crate::render::{Document, TextLayout};
 
-/// The window of a device, which titles name: beside them there is no room for it.
+/// The window named in titles; the denominator then says just "window".
 const WINDOW: &str = "first op to last";
 
-/// Columns of the metrics.
+/// Widths of the columns.
 const TITLE: usize = 25;
 const VALUE: usize = 11;
-/// With less room, what a metric is of goes below it.
+/// With less room, the denominator goes to the next line.
 const LEAST_REMARK: usize = 24;
 
 /// Steps, utilization and compilation.
@@ -60,7 +60,7 @@ pub fn headlines(document: &Document, overview: &Overview, layout: &TextLayout) 
     text
 }
 
-/// One clause for each target; those that nothing is known of share one.
+/// One clause per target; targets without data share one.
 fn targets(report: &TargetsReport) -> String {
     let judged =
         report.targets.iter().filter(|target| !matches!(target.light, TargetColor::Unknown | TargetColor::NotJudged));
@@ -79,7 +79,7 @@ fn targets(report: &TargetsReport) -> String {
     clauses.join("; ")
 }
 
-/// How much, and the phases that took part.
+/// Compilation time and its phases.
 fn compile_line(report: &CompileReport) -> String {
     let phases = [
         ("compiler", report.compile_ps),
@@ -95,7 +95,7 @@ fn compile_line(report: &CompileReport) -> String {
     if parts.is_empty() { report.statement.clone() } else { format!("{}: {}", report.statement, parts.join(", ")) }
 }
 
-/// Mean over devices: how much communication, and what of it nothing hides.
+/// Mean over devices: communication, and its exposed part.
 fn communication(report: &OverlapReport) -> Option<String> {
     let summary = &report.summary;
     let length = |ps: i64| Picos::from_ps(ps).to_string();
@@ -112,7 +112,7 @@ fn communication(report: &OverlapReport) -> Option<String> {
     Some(text)
 }
 
-/// `12 all-reduce`, most time first.
+/// `12 all-reduce`, the most time first.
 fn kinds(report: &OverlapReport) -> Vec<String> {
     let mut sums: Vec<(&str, u64, i64)> = Vec::new();
     for row in report.transfers.iter().filter(|row| row.is_collective) {
@@ -163,8 +163,8 @@ fn steps_line(report: &StepsReport) -> String {
     text
 }
 
-/// Aligned: title, value, denominator, provenance. Metrics that are missing for the
-/// same reason share a line. Peaks are the same for all and said once, below.
+/// Aligned columns: title, value, denominator, provenance. Metrics that are missing for the same reason share a line.
+/// Peaks are listed once, below.
 fn utilization(figures: &[KeyFigure], peaks: &[(Peaks, usize)], layout: &TextLayout) -> String {
     let first = peaks.first().map(|(peaks, _)| peaks.clone()).unwrap_or_default();
     let (flops, hbm) = (first.flops_text(), first.hbm_text());
@@ -204,12 +204,12 @@ fn utilization(figures: &[KeyFigure], peaks: &[(Peaks, usize)], layout: &TextLay
     }
     for (why, titles) in missing {
         let line = format!("{} {}: {why}", number::MISSING, titles.join(", "));
-        below.push_str(&entry("Missing", &line, layout));
+        below.push_str(&entry("No data", &line, layout));
     }
     text + &below
 }
 
-/// Peaks of each kind of device, and how many have them.
+/// Peaks of each kind of device, with the number of devices.
 fn peaks(cores: &[CoreOps]) -> Vec<(Peaks, usize)> {
     let mut kinds: Vec<(Peaks, usize)> = Vec::new();
     for core in cores {
@@ -221,16 +221,16 @@ fn peaks(cores: &[CoreOps]) -> Vec<(Peaks, usize)> {
     kinds
 }
 
-/// Shorter than the title where that helps a line.
+/// A short name of the provenance.
 fn provenance(provenance: Provenance) -> &'static str {
     if provenance == Provenance::Profile { "profile" } else { provenance.title() }
 }
 
-/// What must be known before these numbers are believed; the rest is the doctor's.
+/// Warnings about data quality; the details are in `systole doctor`.
 pub fn health(document: &Document, overview: &Overview, layout: &TextLayout) -> String {
     let mut text = String::new();
     for finding in &overview.health {
-        let heading = if finding.severity == Severity::Loss { "Lost" } else { "Beware" };
+        let heading = if finding.severity == Severity::Loss { "Lost" } else { "Caution" };
         text.push_str(&entry(heading, &format!("{} ({})", finding.message, finding.id), layout));
     }
     let sources = document.session.model().sources();
@@ -238,8 +238,8 @@ pub fn health(document: &Document, overview: &Overview, layout: &TextLayout) -> 
     cannot.sort_unstable();
     cannot.dedup();
     if !cannot.is_empty() {
-        let line = format!("this format does not record {}", cannot.join(", "));
-        text.push_str(&entry("Unknown", &line, layout));
+        let line = format!("does not record {}", cannot.join(", "));
+        text.push_str(&entry("Format", &line, layout));
     }
     text
 }

@@ -1,5 +1,5 @@
-//! The screen that `analyze` prints: what an engineer wants to read first. The
-//! only renderer that knows particular analyses; full tables are one `--only` away.
+//! The screen of `systole analyze`. The only renderer that knows particular analyses; full tables are available with
+//! `--only`.
 
 mod bars;
 mod lines;
@@ -19,13 +19,12 @@ use trace_model::Caveat;
 use crate::render::overview::Overview;
 use crate::render::{Document, TextLayout, hints};
 
-/// What the screen is made of, to be computed at once.
+/// Reports of the screen, computed together.
 const REPORTS: [&str; 7] = [Verdict::ID, Hints::ID, Steps::ID, Overlap::ID, Compile::ID, Utilization::ID, Ops::ID];
-/// Hints on the screen; the others are one `--only` away.
+/// Number of hints on the screen; the others are available with `--only`.
 const HINTS_SHOWN: usize = 3;
 /// The last lines.
-const FOOTER: &str =
-    "All numbers: --format json. All tables: --only ID --top 0. How far to trust this: systole doctor.";
+const FOOTER: &str = "All numbers: --format json. All tables: --only ID --top 0. Data quality: systole doctor.";
 
 /// The screen, without the header.
 pub fn screen(document: &Document, layout: &TextLayout) -> String {

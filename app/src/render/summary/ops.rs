@@ -1,4 +1,4 @@
-//! The ops that take most time, alike ones together.
+//! The most expensive ops; ops that differ only in their number share a row.
 
 use analysis::hardware::limits::BoundBy;
 use analysis::hardware::peaks::Peaks;
@@ -10,19 +10,19 @@ use crate::number;
 use crate::render::table::table;
 use crate::render::{Document, TextLayout};
 
-/// One screen has room for these.
+/// Number of rows.
 const ROWS: usize = 8;
 
-/// Ops that differ only in their number, as layers of a model or turns of an
-/// unrolled loop do: `fusion.1`, `fusion.2`, … of one category. Kernels of one name
-/// are one only if they are called in one place: unnamed ones share their name.
+/// Ops that differ only in their number, such as layers of a model or iterations of an unrolled loop: `fusion.1`,
+/// `fusion.2`, … of one category. Kernels are grouped only if they are called at the same source line, because unnamed
+/// ones share their name.
 struct OpFamily<'a> {
     name: &'a str,
     rows: Vec<&'a OpRow>,
     self_time_ps: i64,
 }
 
-/// The top of the op table, with the columns that say what to do about it.
+/// The top of the op table, with the columns that help to decide what to do.
 pub fn top(document: &Document, layout: &TextLayout) -> String {
     let Ok(report) = document.session.report::<Ops>(document.scope) else { return String::new() };
     let families = families(&report.rows);
@@ -62,7 +62,7 @@ impl OpFamily<'_> {
     }
 }
 
-/// Most self time first; `rows` come in that order, so ties keep it.
+/// Families by self time; `rows` come in that order, so ties keep it.
 fn families(rows: &[OpRow]) -> Vec<OpFamily<'_>> {
     let mut index = std::collections::BTreeMap::new();
     let mut families: Vec<OpFamily<'_>> = Vec::new();
@@ -80,9 +80,8 @@ fn families(rows: &[OpRow]) -> Vec<OpFamily<'_>> {
     families
 }
 
-/// `38.61 % Compute`: least time that the limits of the device allow, of the time
-/// taken, and the limit that binds the longest of the ops. Only where that is known
-/// of all. A rate above its peak is called what it is.
+/// `38.61 % Compute`: the least time that the limits of the device allow as a share of the time taken, and the limit of
+/// the longest op. Only if it is known for all ops. A rate above the peak is reported as such.
 fn limit(family: &OpFamily<'_>, peaks: &Peaks) -> Option<String> {
     peaks.flops.or(peaks.hbm)?;
     let percent = |value| number::value(value, Unit::Percent);
@@ -98,7 +97,7 @@ fn limit(family: &OpFamily<'_>, peaks: &Peaks) -> Option<String> {
     (total > 0.0).then(|| format!("{} {}", percent((100.0 * ideal / total).min(100.0)), limit.title()))
 }
 
-/// Columns that say nothing about any row only take room.
+/// Removes columns without content.
 fn without_empty_columns(mut table: Table) -> Table {
     let used: Vec<bool> =
         (0..table.columns.len()).map(|at| table.rows.iter().any(|row| row[at] != Cell::Missing)).collect();

@@ -13,29 +13,29 @@ use trace_model::{Picos, TimeRange, Timestamp};
 use super::TraceSide;
 use crate::view::viewport::Viewport;
 
-/// Two steps that correspond; of A and of B.
+/// A pair of matching steps, of A and of B.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AlignedStep {
-    /// As counted in the reports.
+    /// Numbers in the reports.
     pub numbers: [u32; 2],
-    /// As recorded.
+    /// Recorded names.
     pub titles: [String; 2],
-    /// When.
+    /// Time ranges.
     pub ranges: [TimeRange; 2],
-    /// How long on the slowest core, by the clock of its ops.
+    /// Times on the slowest core, by the device clock.
     pub times_ps: [i64; 2],
 }
 
-/// All of them, in the order of time.
+/// All pairs, in time order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepAlignment {
     steps: Vec<AlignedStep>,
-    /// Times of all steps before each one, and of all.
+    /// Sums of the step times before each pair, and of all.
     before_ps: Vec<[i128; 2]>,
 }
 
 impl StepAlignment {
-    /// Of steps by their numbers; one that a report does not have is left out.
+    /// Pairs by step numbers; numbers that a report does not have are skipped.
     pub fn new(numbers: &[(u32, u32)], a: &StepsReport, b: &StepsReport) -> Self {
         let by_number = |report: &'_ StepsReport| -> BTreeMap<u32, usize> {
             report.steps.iter().enumerate().map(|(at, step)| (step.number, at)).collect()
@@ -54,7 +54,7 @@ impl StepAlignment {
         Self::of(numbers.iter().filter_map(pair).collect())
     }
 
-    /// Times of so many steps from one on, of A and of B.
+    /// Sum of the times of `count` steps, of A and of B.
     pub fn times_ps(&self, from: usize, count: usize) -> [i64; 2] {
         let at = |step: usize| self.before_ps.get(step).or(self.before_ps.last()).copied().unwrap_or_default();
         let (before, after) = (at(from), at(from.saturating_add(count)));
@@ -69,28 +69,27 @@ impl StepAlignment {
         &self.steps
     }
 
-    /// Whether nothing corresponds.
+    /// Whether there are no pairs.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
 
-    /// The step that a time lies in or after; the first where it lies before all.
+    /// The step that contains a time or precedes it; the first step for earlier times.
     pub fn step_at(&self, side: TraceSide, at: Timestamp) -> Option<&AlignedStep> {
         let after = self.steps.partition_point(|step| step.ranges[side.index()].start <= at);
         self.steps.get(after.saturating_sub(1))
     }
 
-    /// The time of the other side that corresponds: as long after the begin of the
-    /// step, or its end where that step is shorter.
+    /// The corresponding time of the other side: at the same distance from the start of the matching step, at most its
+    /// end.
     pub fn map(&self, side: TraceSide, at: Timestamp) -> Option<Timestamp> {
         let step = self.step_at(side, at)?;
         let (own, other) = (step.ranges[side.index()], step.ranges[side.other().index()]);
         Some(if at >= own.end { other.end + (at - own.end) } else { (other.start + (at - own.start)).min(other.end) })
     }
 
-    /// What to add to times of `side` in a view of it, so that steps begin at the same
-    /// place: the first one that begins in the left half of the view, else the one
-    /// that fills its middle.
+    /// What to add to times of `side` to align a view of it: the steps begin at the same place. Uses the first step
+    /// that begins in the left half of the view, else the step in the middle.
     pub fn shift(&self, side: TraceSide, view: &Viewport) -> Option<Picos> {
         let own = |step: &AlignedStep| step.ranges[side.index()].start;
         let (left, middle) = (view.time_at(0.0), view.time_at(0.5));
@@ -102,7 +101,7 @@ impl StepAlignment {
         Some(step.ranges[side.other().index()].start - own(step))
     }
 
-    /// Of these pairs.
+    /// An alignment of these pairs.
     pub(super) fn of(steps: Vec<AlignedStep>) -> Self {
         let mut sum = [0_i128; 2];
         let mut before_ps = vec![sum];

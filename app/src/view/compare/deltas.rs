@@ -16,22 +16,22 @@ use crate::view::palette::ColorKey;
 use crate::view::time_format::TimeFormat;
 use crate::view::viewport::Viewport;
 
-/// Steps narrower than this share a shape.
+/// Steps narrower than this are merged.
 const NARROWEST: f64 = 5.0;
 
-/// What a change is, and so its colour and sign.
+/// Direction of a change, which determines colour and sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeltaTone {
     /// B takes longer.
     Slower,
     /// B takes less.
     Faster,
-    /// Not more than noise.
+    /// Within noise.
     Noise,
 }
 
 impl DeltaTone {
-    /// Its colour; that of noise has no hue.
+    /// The colour; gray for noise.
     pub fn color(self) -> ColorKey {
         match self {
             // Not the strongest ones: the lane must not outshine the timelines.
@@ -42,18 +42,18 @@ impl DeltaTone {
     }
 }
 
-/// One step, or several too narrow to tell apart.
+/// A step, or several too narrow to distinguish.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimeDelta {
-    /// Left and right end above.
+    /// Left and right end at the top.
     pub top: (f32, f32),
-    /// Left and right end below.
+    /// Left and right end at the bottom.
     pub bottom: (f32, f32),
-    /// Index of the first step, and how many.
+    /// Index of the first step, and the number of steps.
     pub steps: (usize, usize),
-    /// Time of B less time of A, on their slowest cores.
+    /// Time of B minus time of A, on the slowest cores.
     pub change_ps: i64,
-    /// The same of the time of A.
+    /// The change as a percentage of A.
     pub percent: Option<f64>,
 }
 
@@ -65,8 +65,7 @@ pub fn change_text(format: TimeFormat, change_ps: f64, percent: Option<f64>) -> 
     format!("{sign}{}{share}", format.text(change))
 }
 
-/// What can be said of the change of a step: noise where the steps as a whole show no
-/// more, or where equal runs differ by as much.
+/// The direction of a change: noise if the steps as a whole do not differ, or if equal runs vary by as much.
 pub fn tone_of(change_ps: i64, comparison: Option<&Comparison>) -> DeltaTone {
     let steps = comparison.and_then(|comparison| comparison.steps.iter().find(|row| row.id == "step.time_ps"));
     let is_noise = steps.is_some_and(|steps| {
@@ -81,7 +80,7 @@ pub fn tone_of(change_ps: i64, comparison: Option<&Comparison>) -> DeltaTone {
     }
 }
 
-/// The shapes in sight of views of A and B that are `width` points wide.
+/// The visible shapes for views of A and B that are `width` points wide.
 pub fn deltas(alignment: &StepAlignment, views: [&Viewport; 2], width: f32) -> Vec<TimeDelta> {
     let steps = alignment.steps();
     let width = f64::from(width);

@@ -14,8 +14,8 @@ use super::{MatchingTracks, TraceSide};
 use crate::view::state::TreeItem;
 use crate::view::timeline::tree::{TrackRow, TrackTree, VisibleRows};
 
-/// Rows of A and of B, so placed that both can be drawn in the same place. A heading that
-/// both have is a row of A only.
+/// The rows of A and of B, placed so that both can be drawn in the same area. A heading that both have becomes a row of
+/// A only.
 pub fn interleave(rows: [&VisibleRows; 2], trees: [&TrackTree; 2], places: &MatchingTracks) -> [VisibleRows; 2] {
     let scrolled = InterleavedRows::of([&rows[0].scrolled, &rows[1].scrolled], trees, places);
     let pinned = InterleavedRows::of([&rows[0].pinned, &rows[1].pinned], trees, places);
@@ -24,12 +24,12 @@ pub fn interleave(rows: [&VisibleRows; 2], trees: [&TrackTree; 2], places: &Matc
     [VisibleRows::placed(a, pinned_a, ends, trees[0]), VisibleRows::placed(b, pinned_b, ends, trees[1])]
 }
 
-/// What comes after a row of A.
+/// The rows of B that follow a row of A.
 #[derive(Clone, Default)]
 struct RowsAfter {
-    /// Its counterpart.
+    /// The matching row.
     partner: Option<TrackRow>,
-    /// Rows of B without one.
+    /// Rows of B without a match.
     alone: Vec<TrackRow>,
 }
 
@@ -40,7 +40,7 @@ struct InterleavedRows {
 }
 
 impl InterleavedRows {
-    /// Of rows in their order: headings before what is in their group.
+    /// Interleaves rows in display order: headings before the content of their group.
     fn of([a, b]: [&[TrackRow]; 2], trees: [&TrackTree; 2], places: &MatchingTracks) -> Self {
         let ends = ends(a, trees[0]);
         let at: BTreeMap<TreeItem, usize> =
@@ -81,7 +81,7 @@ impl InterleavedRows {
     }
 }
 
-/// By row: the last one that is in it.
+/// By row: the last row of its group.
 fn ends(rows: &[TrackRow], tree: &TrackTree) -> Vec<usize> {
     let mut ends: Vec<usize> = (0..rows.len()).collect();
     let mut open: Vec<usize> = Vec::new();

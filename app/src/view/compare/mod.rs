@@ -1,5 +1,5 @@
-//! Two traces side by side, without widgets: which times, tracks, ops and slices of
-//! one correspond to which of the other, and how their views follow each other.
+//! Comparison of two traces, without widgets: which times, tracks, ops and slices correspond, and how the views follow
+//! each other.
 
 mod align;
 mod deltas;
@@ -30,18 +30,18 @@ pub use places::MatchingTracks;
 use crate::view::timeline::trace::OpenTrace;
 use crate::view::viewport::Viewport;
 
-/// Which of two traces.
+/// One of two traces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TraceSide {
-    /// The first, above: what is compared with.
+    /// The first, shown above: the base.
     #[default]
     A,
-    /// The second, below: what is judged.
+    /// The second, shown below: the candidate.
     B,
 }
 
 impl TraceSide {
-    /// Both, from above.
+    /// Both sides, from the top.
     pub const BOTH: [Self; 2] = [Self::A, Self::B];
 
     /// The other one.
@@ -53,7 +53,7 @@ impl TraceSide {
         }
     }
 
-    /// 0 or 1.
+    /// 0 for A, 1 for B.
     pub fn index(self) -> usize {
         match self {
             Self::A => 0,
@@ -61,7 +61,7 @@ impl TraceSide {
         }
     }
 
-    /// For people.
+    /// Display name.
     pub fn name(self) -> &'static str {
         match self {
             Self::A => "A",
@@ -73,44 +73,44 @@ impl TraceSide {
 /// How the view of one trace follows that of the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ViewLock {
-    /// Steps that correspond begin at the same place.
+    /// Matching steps begin at the same place.
     #[default]
     Step,
-    /// The ops that were selected last begin at the same place.
+    /// The ops selected last begin at the same place.
     Op,
-    /// One is so much later than the other.
+    /// At a fixed offset.
     Offset,
-    /// Not at all.
+    /// Independent.
     Free,
 }
 
 impl ViewLock {
-    /// All, with a word and a sentence for each.
+    /// All modes, with a title and a tooltip.
     pub const ALL: [(Self, &'static str, &'static str); 4] = [
         (Self::Step, "Steps", "The k-th steady step of A begins above the k-th steady step of B"),
-        (Self::Op, "Ops", "A click on an op brings the op that it was matched with below (or above) it"),
-        (Self::Offset, "Offset", "B follows A at a fixed distance, which can be typed"),
-        (Self::Free, "Free", "Each timeline moves on its own"),
+        (Self::Op, "Ops", "Click an op to align it with its matching op in the other trace"),
+        (Self::Offset, "Offset", "B follows A at a fixed offset, which you can type"),
+        (Self::Free, "Free", "The timelines move independently"),
     ];
 }
 
 /// How two views are linked.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ViewLink {
-    /// How one follows the other.
+    /// The current mode.
     pub lock: ViewLock,
-    /// The lock before both were free.
+    /// The mode before the views were unlinked.
     before: ViewLock,
-    /// The side that keys and panels are about.
+    /// The focused side.
     pub focus: TraceSide,
-    /// The side that moved last; the other one followed.
+    /// The side that moved last; the other one follows.
     pub leader: TraceSide,
-    /// From a time of A to that of B beside it, unless steps tell.
+    /// The offset from a time of A to the time of B beside it, unless steps define it.
     pub offset: Picos,
 }
 
 impl ViewLink {
-    /// Locks otherwise.
+    /// Sets the mode.
     pub fn set(&mut self, lock: ViewLock) {
         if self.lock != ViewLock::Free {
             self.before = self.lock;
@@ -118,12 +118,12 @@ impl ViewLink {
         self.lock = lock;
     }
 
-    /// Free, or as it was before.
+    /// Unlinks the views, or links them as before.
     pub fn toggle(&mut self) {
         self.set(if self.lock == ViewLock::Free { self.before } else { ViewLock::Free });
     }
 
-    /// What to add to times of `side` in a view of it; `None` where views are free.
+    /// What to add to times of `side` in a view of it; `None` if the views are independent.
     pub fn shift(&self, side: TraceSide, view: &Viewport, alignment: &StepAlignment) -> Option<Picos> {
         match self.lock {
             ViewLock::Free => None,
@@ -132,8 +132,8 @@ impl ViewLink {
         }
     }
 
-    /// The range of the other trace that corresponds to a range of `side`, seen in
-    /// `view`; steps tell wherever there are some, even where views are free.
+    /// The range of the other trace that corresponds to a range of `side`, visible in `view`. Uses steps if there are
+    /// any, even if the views are independent.
     pub fn counterpart(
         &self,
         side: TraceSide,
@@ -152,13 +152,13 @@ impl ViewLink {
     }
 }
 
-/// What a comparison says that was told to stop.
+/// The error of a cancelled comparison.
 pub const CANCELLED: &str = "stopped";
 
-/// The reports that a comparison takes longest for.
+/// The reports that dominate the duration of a comparison.
 const REPORTS: [&str; 8] = ["steps", "step_parts", "ops", "utilization", "overlap", "collectives", "compile", "memory"];
 
-/// Steps that correspond, as far as steps alone tell: known long before all else.
+/// The matching steps from the step reports alone, which are available long before the rest.
 pub fn steps_of_both(a: &OpenTrace, b: &OpenTrace) -> Result<Arc<StepAlignment>, String> {
     let steps = |trace: &OpenTrace| trace.session.report::<Steps>(Scope::WholeTrace).map_err(|error| error.to_string());
     let (a, b) = (steps(a)?, steps(b)?);
@@ -167,25 +167,24 @@ pub fn steps_of_both(a: &OpenTrace, b: &OpenTrace) -> Result<Arc<StepAlignment>,
     Ok(Arc::new(StepAlignment::new(&pairs, &a, &b)))
 }
 
-/// Everything that is found out about two traces.
+/// Everything known about two traces.
 pub struct TraceCorrespondence {
-    /// The reports' comparison.
+    /// The comparison of the reports.
     pub comparison: Comparison,
     /// The same as tables.
     pub tables: Vec<Table>,
-    /// Steps that correspond.
+    /// The matching steps.
     pub alignment: Arc<StepAlignment>,
-    /// Ops that correspond.
+    /// The matching ops.
     pub partners: MatchingOps,
-    /// By how much each part of them changed.
+    /// The changes of each step part.
     pub parts: PartChanges,
     /// Why steps are not aligned.
     pub why_not: Option<String>,
 }
 
 impl TraceCorrespondence {
-    /// Compares two traces; takes as long as their reports, which `progress` counts. The
-    /// error is a sentence, or [`CANCELLED`].
+    /// Compares two traces; computes their reports, which `progress` counts. The error is a sentence, or [`CANCELLED`].
     pub fn new(a: &OpenTrace, b: &OpenTrace, progress: &Progress) -> Result<Self, String> {
         let done = |count: u64| {
             progress.add_done(count);
@@ -219,8 +218,7 @@ impl TraceCorrespondence {
     }
 }
 
-/// A table as it is read in a narrow column: what changed before what it was, and the
-/// sides by the names that they have in the window.
+/// A table arranged for a narrow panel: the change first, and the sides named as in the window.
 fn arranged(mut table: Table) -> Table {
     let rank = |id: &str| match id {
         "change_ps" | "change_percent" | "change_points" | "change_bytes" | "change_count" | "change" => 1,
@@ -249,12 +247,12 @@ fn arranged(mut table: Table) -> Table {
     table
 }
 
-/// The steps of the comparison, or where it has none the k-th steady one of either side.
+/// The matched steps of the comparison, or else the k-th steady steps of both sides.
 fn aligned(comparison: &Comparison, a: &StepsReport, b: &StepsReport) -> (StepAlignment, Option<String>) {
     for (report, side) in [(a, TraceSide::A), (b, TraceSide::B)] {
         if !report.has_steps() || report.steps.is_empty() {
             let why =
-                format!("{} has no steps, so the timelines move freely; type an offset to align them", side.name());
+                format!("{} has no steps, so the timelines are not linked; type an offset to align them", side.name());
             return (StepAlignment::default(), Some(why));
         }
     }

@@ -1,5 +1,4 @@
-//! Ops of two traces that were matched, and which execution of one corresponds to
-//! which of the other.
+//! Matched ops of two traces, and which executions correspond.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,14 +10,14 @@ use super::{MatchingTracks, StepAlignment, TraceSide};
 use crate::view::palette::ColorKey;
 use crate::view::timeline::trace::OpenTrace;
 
-/// Which labels are which op of a comparison.
+/// The labels of each op of a comparison.
 #[derive(Clone, Debug, Default)]
 pub struct MatchingOps {
     /// By side and label: the row of [`Comparison::ops`].
     rows: [Vec<Option<u32>>; 2],
     /// By row: labels on either side.
     labels: Vec<[BTreeSet<LabelId>; 2]>,
-    /// By side and label: colour of its change.
+    /// By side and label: the colour of its change.
     pub colors: [Vec<ColorKey>; 2],
     /// By side and label: whether the other side lacks the op.
     pub only: [Vec<bool>; 2],
@@ -57,8 +56,7 @@ impl MatchingOps {
         self.labels.get(row).map(|labels| labels[side.index()].clone()).unwrap_or_default()
     }
 
-    /// Labels of the other side that correspond to a label: of the op that it was matched
-    /// with, else of the same name.
+    /// Labels of the other side that correspond to a label: of the matched op, else of the same name.
     pub fn across(&self, from: TraceSide, label: LabelId, traces: [&OpenTrace; 2]) -> BTreeSet<LabelId> {
         let (own, other) = (traces[from.index()], traces[from.other().index()]);
         let name = || own.model.str(own.model.label(label).name);
@@ -66,9 +64,8 @@ impl MatchingOps {
             .map_or_else(|| other.labels_named(name()).iter().copied().collect(), |row| self.labels(row, from.other()))
     }
 
-    /// The slice of the other side that corresponds: of the op that it was matched
-    /// with, else of the same name; in the step that corresponds the execution of the
-    /// same number on the same track, else the longest.
+    /// The corresponding slice of the other side: of the matched op, else of the same name. In the matching step, the
+    /// execution with the same index on the same track, else the longest.
     pub fn partner(
         &self,
         from: TraceSide,
@@ -102,7 +99,7 @@ impl MatchingOps {
     }
 }
 
-/// Slices of some labels on a track that begin in a range, in the order of time.
+/// Slices with some labels on a track that begin in a range, in time order.
 fn executions(model: &TraceModel, track: TrackId, labels: &BTreeSet<LabelId>, range: TimeRange) -> Vec<SliceId> {
     let slices = model.lanes(track).iter().flat_map(|lane| model.slices_in(lane, range));
     let own = slices.filter(|slice| slice.start() >= range.start && labels.contains(&slice.label_id()));
@@ -121,8 +118,7 @@ fn executions_before(
     executions(model, track, labels, range).iter().position(|&other| other == slice).unwrap_or(0)
 }
 
-/// By label: the row of its op. Where programs are called otherwise on the two sides,
-/// the name of the op has to do.
+/// By label: the row of its op. If programs have different names on the two sides, only the name of the op is used.
 fn rows_of(comparison: &Comparison, side: TraceSide, model: &TraceModel) -> Vec<Option<u32>> {
     let mut exact: BTreeMap<(&str, &str), u32> = BTreeMap::new();
     let mut by_name: BTreeMap<&str, u32> = BTreeMap::new();
@@ -142,7 +138,7 @@ fn rows_of(comparison: &Comparison, side: TraceSide, model: &TraceModel) -> Vec<
     model.labels().iter().map(row_of).collect()
 }
 
-/// Slower to faster; gray for noise, and for what is not compared.
+/// The colour of a change, from slower to faster; gray for noise and for ops that are not compared.
 fn color_of(op: Option<&OpChange>) -> ColorKey {
     let Some(op) = op else { return ColorKey::of_group(OpGroup::Idle) };
     let median = |estimate: Option<analysis::compare::ShiftEstimate>| estimate.map(|estimate| estimate.median);
@@ -156,7 +152,7 @@ fn color_of(op: Option<&OpChange>) -> ColorKey {
     }
 }
 
-/// Rows of [`Comparison::ops`] that a row of the attribution sums up.
+/// The rows of [`Comparison::ops`] in a row of the attribution.
 pub fn family_rows(comparison: &Comparison, family: usize) -> Vec<usize> {
     let family = comparison.attribution.as_ref().and_then(|attribution| attribution.families.get(family));
     let Some(family) = family else { return Vec::new() };

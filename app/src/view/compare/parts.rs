@@ -1,4 +1,4 @@
-//! What the changes of steps consist of: by how much each part of a step changed.
+//! The changes of each step part.
 
 use std::collections::BTreeMap;
 
@@ -6,20 +6,20 @@ use analysis::reports::steps::step_parts::{DividedStep, StepPart, StepPartsRepor
 
 use super::StepAlignment;
 
-/// How many parts there are.
+/// Number of parts.
 const PARTS: usize = StepPart::ALL.len();
 
-/// Changes of parts, of steps that correspond.
+/// Changes of the parts of matching steps.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PartChanges {
-    /// Before each step, and after all: B less A of all steps before it, by part.
+    /// Prefix sums over the steps: B minus A by part.
     before_ps: Vec<[i128; PARTS]>,
-    /// Before each step, and after all: how many steps before it are not divided.
+    /// Prefix sums: number of steps without parts.
     unknown: Vec<usize>,
 }
 
 impl PartChanges {
-    /// Of the cores that took longest.
+    /// From the slowest cores.
     pub fn new(alignment: &StepAlignment, divided: [Option<&StepPartsReport>; 2]) -> Self {
         let by_number = divided.map(|report| -> BTreeMap<u32, &DividedStep> {
             report.map_or(&[][..], |report| &report.steps).iter().map(|step| (step.step, step)).collect()
@@ -42,8 +42,7 @@ impl PartChanges {
         changes
     }
 
-    /// Of so many steps from one on, the largest first; `None` where one of them is not
-    /// divided on both sides.
+    /// The changes over `count` steps, the largest first; `None` if a step has no parts on both sides.
     pub fn of(&self, from: usize, count: usize) -> Option<Vec<(StepPart, i64)>> {
         let end = from.checked_add(count)?;
         if self.unknown.get(from)? != self.unknown.get(end)? {

@@ -1,5 +1,4 @@
-//! Groups and tracks of two traces that correspond, by their names and kinds, so that
-//! what is folded, pinned or marked in one is in the other.
+//! Matching groups and tracks of two traces, by name and kind, so that folding, pinning and marking apply to both.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +8,7 @@ use super::TraceSide;
 use crate::view::state::TreeItem;
 use crate::view::state::{Panel, ViewCommand};
 
-/// What corresponds, from A to B and back.
+/// The matches, in both directions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MatchingTracks {
     groups: [BTreeMap<GroupId, GroupId>; 2],
@@ -17,8 +16,8 @@ pub struct MatchingTracks {
 }
 
 impl MatchingTracks {
-    /// Of two traces. Children of groups that correspond do so by name, and what is
-    /// left by kind: the same program seldom runs on hosts of the same name.
+    /// Matches two traces. Children of matching groups are matched by name, then by kind, because the same program
+    /// often runs on hosts with different names.
     pub fn new(a: &TraceModel, b: &TraceModel) -> Self {
         let mut places = Self::default();
         let mut open = vec![(None, None)];
@@ -53,7 +52,7 @@ impl MatchingTracks {
         }
     }
 
-    /// The track of the other side.
+    /// The matching track of the other side.
     pub fn track(&self, from: TraceSide, track: TrackId) -> Option<TrackId> {
         self.tracks[from.index()].get(&track).copied()
     }
@@ -62,7 +61,7 @@ impl MatchingTracks {
         self.groups[from.index()].get(&group).copied()
     }
 
-    /// The group or track of the other side.
+    /// The matching group or track of the other side.
     pub(super) fn item(&self, from: TraceSide, item: TreeItem) -> Option<TreeItem> {
         Some(match item {
             TreeItem::Group(group) => TreeItem::Group(self.group(from, group)?),
@@ -70,14 +69,13 @@ impl MatchingTracks {
         })
     }
 
-    /// Tracks of the other side.
+    /// The matching tracks of the other side.
     pub fn tracks(&self, from: TraceSide, tracks: &BTreeSet<TrackId>) -> BTreeSet<TrackId> {
         tracks.iter().filter_map(|&track| self.track(from, track)).collect()
     }
 
-    /// What a command about the arrangement of tracks, or about what is looked for,
-    /// means on the other side; `None` where it means nothing there. Commands about
-    /// times are not known here.
+    /// The command for the other side that corresponds to a command about tracks or search; `None` if there is none.
+    /// Commands about times are not handled here.
     pub fn mirrored(&self, from: TraceSide, command: &ViewCommand) -> Option<ViewCommand> {
         use ViewCommand as C;
         Some(match command {
@@ -101,7 +99,7 @@ impl MatchingTracks {
     }
 }
 
-/// The n-th of a key with the n-th of the same key.
+/// Pairs the n-th element with a key with the n-th element of the same key.
 fn paired<T: Copy, K: Ord>(a: &[T], b: &[T], key_a: impl Fn(&T) -> K, key_b: impl Fn(&T) -> K) -> Vec<(T, T)> {
     let mut waiting: BTreeMap<K, std::collections::VecDeque<T>> = BTreeMap::new();
     for id in b {

@@ -1,5 +1,5 @@
-//! Sets of colours for slices: our own, and those that users of other tools have in their
-//! eyes. All are rows of one table, and all keep the meaning of hues.
+//! Colour presets for slices: our own and those that resemble other tools. All are rows of one table and keep the
+//! meaning of hues.
 
 use analysis::OpGroup;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Lightness, chroma and hue in degrees (Oklch), as in the dark theme.
 pub(super) type Lch = (f32, f32, f32);
 
-/// What has a hue: cool is work, warm is moving and waiting. All else is gray.
+/// Categories with a hue: cool for work, warm for data movement and waiting. Everything else is gray.
 pub(super) const WORK: [OpGroup; 8] = [
     OpGroup::MatMul,
     OpGroup::Vector,
@@ -19,34 +19,34 @@ pub(super) const WORK: [OpGroup; 8] = [
     OpGroup::HostIo,
 ];
 
-/// Which colours slices have.
+/// A colour preset of slices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Preset {
     /// Our own.
     #[default]
     Systole,
-    /// Vivid, as Perfetto spreads names over all hues.
+    /// Vivid, like Perfetto, which spreads names over all hues.
     Perfetto,
-    /// Muted, as Catapult's viewer is.
+    /// Muted, like Catapult's trace viewer.
     Catapult,
-    /// The 300 tones of Material Design, for dark grounds.
+    /// The 300 tones of Material Design, for dark backgrounds.
     Material,
-    /// Accents of Dracula.
+    /// The accent colours of Dracula.
     Dracula,
-    /// Accents of Solarized.
+    /// The accent colours of Solarized.
     Solarized,
-    /// Accents of Monokai.
+    /// The accent colours of Monokai.
     Monokai,
 }
 
-/// What a preset is made of.
+/// The colours of a preset.
 pub(super) struct PresetColors {
     preset: Preset,
     title: &'static str,
     /// Colours of [`WORK`].
     pub work: [Lch; 8],
-    /// Names, around the whole circle: lightness in the dark and the light theme, chroma.
+    /// Names, spread over all hues: lightness in the dark and the light theme, chroma.
     pub names: Lch,
 }
 
@@ -54,8 +54,8 @@ const fn row(preset: Preset, title: &'static str, work: [Lch; 8], names: Lch) ->
     PresetColors { preset, title, work, names }
 }
 
-/// Where a preset has a model, its hues were measured and given to what they suit;
-/// lightness is ours where a text would not be readable.
+/// Hues of presets with a model were measured there and assigned to categories; lightness is adjusted where text would
+/// not be readable.
 #[rustfmt::skip]
 static ROWS: [PresetColors; 7] = [
     row(Preset::Systole, "Systole",
@@ -89,12 +89,12 @@ static ROWS: [PresetColors; 7] = [
 ];
 
 impl Preset {
-    /// All, with a name for each.
+    /// All presets with their names.
     pub fn all() -> impl ExactSizeIterator<Item = (Self, &'static str)> {
         ROWS.iter().map(|row| (row.preset, row.title))
     }
 
-    /// Place in the table.
+    /// Index in the table.
     pub(crate) fn index(self) -> usize {
         ROWS.iter().position(|row| row.preset == self).unwrap_or(0)
     }

@@ -1,13 +1,10 @@
-//! What happens in an area: a range of time on some tracks. Exact at every zoom,
-//! because it is counted from slices and not from what is drawn.
+//! Sums over an area: a range of time on some tracks.
 //!
-//! A slice counts with the part of it that lies in the range. Union time is the
-//! time in which at least one slice of the row runs anywhere in the area: slices on
-//! several tracks or inside each other count once.
-//!
-//! Tracks of different kinds tell the same time again: a program runs while its ops
-//! run, and asynchronous ops are in flight meanwhile. Rows therefore never mix kinds
-//! of tracks, and a share is of the self time on tracks of the row's kind.
+//! Exact at every zoom, because it is computed from slices and not from what is drawn. A slice counts with its part
+//! inside the range. Busy time is the time in which at least one slice of the row runs anywhere in the area: slices on
+//! several tracks or inside each other count once. Tracks of different kinds cover the same time: a program runs while
+//! its ops run, and asynchronous ops are in flight at the same time. Rows therefore never mix kinds of tracks, and a
+//! share is of the self time on tracks of the row's kind.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,7 +15,7 @@ use trace_model::{LabelId, Picos, SliceRef, TimeRange, TraceModel, TrackId, Trac
 
 use crate::view::timeline::bands::{StepBand, step_at};
 
-/// What rows stand for.
+/// How slices are grouped into rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AreaGrouping {
     /// Names.
@@ -35,7 +32,7 @@ pub enum AreaGrouping {
 }
 
 impl AreaGrouping {
-    /// All, with a word for each.
+    /// All groupings, with their names.
     pub const ALL: [(Self, &'static str); 5] = [
         (Self::Name, "name"),
         (Self::Category, "category"),
@@ -56,31 +53,31 @@ impl AreaGrouping {
     }
 }
 
-/// An area, and how it is to be summed up.
+/// An area, and how to group its slices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MarkedArea {
-    /// When.
+    /// The time range.
     pub range: TimeRange,
-    /// Where; everywhere where empty.
+    /// The tracks; all if empty.
     pub tracks: Arc<BTreeSet<TrackId>>,
-    /// What rows stand for.
+    /// The grouping.
     pub pivot: AreaGrouping,
 }
 
-/// The answer.
+/// The sums.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AreaSummary {
-    /// What was asked.
+    /// The area.
     pub area: MarkedArea,
-    /// Slices that touch the area.
+    /// Slices that overlap the area.
     pub slices: usize,
-    /// Tracks that have some of them.
+    /// Tracks with such slices.
     pub tracks: usize,
-    /// Time in which any slice runs.
+    /// Time in which at least one slice runs.
     pub union_ps: i64,
-    /// A row for each name, category or program, by self time.
+    /// One row per name, category or program, by self time.
     pub table: Table,
-    /// Labels of each row, in the order of the rows.
+    /// Labels of each row.
     pub labels: Vec<BTreeSet<LabelId>>,
 }
 
@@ -89,7 +86,7 @@ struct AreaSum {
     slices: usize,
     total_ps: i64,
     self_ps: i64,
-    /// Lengths of the slices that lie in the area as a whole.
+    /// Lengths of the slices entirely inside the area.
     whole: Vec<i64>,
     ranges: Vec<TimeRange>,
     labels: BTreeSet<LabelId>,
@@ -108,7 +105,7 @@ impl AreaSum {
     }
 }
 
-/// What the tracks of a kind hold, where an area can have several kinds.
+/// What the tracks of a kind contain, for areas with several kinds.
 fn kind_title(kind: TrackKind) -> &'static str {
     match kind {
         TrackKind::Steps => "steps",
@@ -126,8 +123,7 @@ fn kind_title(kind: TrackKind) -> &'static str {
     }
 }
 
-/// Sums up an area; a slice belongs to that of `steps` in which it begins. The error is a
-/// sentence.
+/// Computes the sums; a slice belongs to the step of `steps` in which it begins. The error is a sentence.
 pub fn summarise(
     model: &TraceModel,
     classes: &OpClasses,
@@ -189,9 +185,7 @@ pub fn summarise(
         .measured("median_ps", "Median", Unit::Picoseconds, |(.., times)| times.1)
         .measured("p95_ps", "p95", Unit::Picoseconds, |(.., times)| times.2)
         .note(
-            "Total, union and self time: the parts of slices that lie in the area. Mean, median and p95: slices that \
-             lie in it as a whole. Share: of the self time on tracks of the same kind, because programs, ops and \
-             asynchronous ops tell the same time again.",
+            "Total, busy and self time: the parts of slices inside the area. Mean, median and p95: slices entirely inside it. Share: of the self time on tracks of the same kind, because tracks of programs, ops and asynchronous ops cover the same time.",
         )
         .build();
     let labels = sums.into_iter().map(|(_, sum)| sum.labels).collect();
@@ -221,7 +215,7 @@ fn key(
     }
 }
 
-/// Time of the slice in the range without that of the slices inside it.
+/// The time of a slice inside the range without that of its children.
 fn self_inside(slice: SliceRef<'_>, range: TimeRange) -> i64 {
     // An area is one of the timeline: the clock that timed an op may say otherwise.
     if range.encloses(slice.range()) && slice.device_range().is_none() {
@@ -231,7 +225,7 @@ fn self_inside(slice: SliceRef<'_>, range: TimeRange) -> i64 {
     (inside(slice) - slice.children().map(inside).sum()).clamped().ps()
 }
 
-/// Length of the union of ranges, which it sorts.
+/// Length of the union of ranges, which are sorted in place.
 fn union(ranges: &mut [TimeRange]) -> i64 {
     ranges.sort_unstable_by_key(|range| (range.start, range.end));
     let mut total = 0_i64;
@@ -249,7 +243,7 @@ fn union(ranges: &mut [TimeRange]) -> i64 {
     total.saturating_add(open.map_or(0, |last| last.dur().ps()))
 }
 
-/// Mean, median and 95th percentile of some times, which it sorts; nothing where there are none.
+/// Mean, median and 95th percentile of times, which are sorted in place; `None` without times.
 fn of_times(times: &mut [i64]) -> (Option<f64>, Option<i64>, Option<i64>) {
     times.sort_unstable();
     let at = |share: f64| {

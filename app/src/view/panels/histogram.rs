@@ -1,33 +1,33 @@
-//! How long all slices of a name take, and where one of them lies among them.
+//! The distribution of the durations of all slices of a name.
 
 use analysis::measured_range;
 use importers::Progress;
 use trace_model::{LabelId, TraceModel};
 
-/// Most bars.
+/// Maximum number of bars.
 const MOST_BARS: usize = 40;
 
-/// Durations of all slices of a label, in bars of equal ratio.
+/// Durations of all slices of a label, in bars.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Histogram {
-    /// How many slices.
+    /// Number of slices.
     pub count: usize,
     /// Shortest, in picoseconds.
     pub min: i64,
-    /// The middle one.
+    /// Median.
     pub median: i64,
     /// Longest.
     pub max: i64,
-    /// Of all together.
+    /// Sum.
     pub total: i64,
-    /// How many slices in each bar; bars divide `min..=max` evenly by logarithm where the longest is
-    /// more than ten times the shortest, else evenly.
+    /// Number of slices in each bar. Bars divide `min..=max` evenly, on a logarithmic scale if the longest slice is
+    /// more than ten times the shortest.
     pub bars: Vec<usize>,
     is_log: bool,
 }
 
 impl Histogram {
-    /// Of durations in any order.
+    /// From durations in any order.
     pub fn of(mut times: Vec<i64>) -> Self {
         times.sort_unstable();
         let (Some(&min), Some(&max)) = (times.first(), times.last()) else { return Self::default() };
@@ -50,7 +50,7 @@ impl Histogram {
         histogram
     }
 
-    /// The bar that a duration belongs to.
+    /// The bar of a duration.
     pub fn bar_of(&self, time: i64) -> usize {
         let position = |time: i64| if self.is_log { (time.max(1) as f64).ln() } else { time as f64 };
         let (from, to) = (position(self.min), position(self.max));
@@ -58,7 +58,7 @@ impl Histogram {
         ((share * self.bars.len() as f64) as usize).min(self.bars.len().saturating_sub(1))
     }
 
-    /// Where a bar begins and ends, in picoseconds.
+    /// The bounds of a bar, in picoseconds.
     pub fn bounds(&self, bar: usize) -> (f64, f64) {
         let at = |edge: usize| {
             let share = edge as f64 / self.bars.len().max(1) as f64;

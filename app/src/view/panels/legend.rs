@@ -1,4 +1,4 @@
-//! What colours of slices mean, for the window and for pictures.
+//! The meaning of slice colours, for the window and for pictures.
 
 use analysis::{OpGroup, Percent};
 
@@ -6,27 +6,27 @@ use crate::view::palette::ColorKey;
 use crate::view::state::ColorBy;
 use crate::view::timeline::trace::OpenTrace;
 
-/// What stands beside the colours.
+/// A colour legend.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ColorLegend {
-    /// Colours that mean something, and what.
+    /// Colours with a meaning.
     pub swatches: Vec<(ColorKey, String)>,
-    /// What to know of them.
+    /// A remark about the colours.
     pub text: &'static str,
 }
 
 impl ColorLegend {
-    /// Of a trace; colours of change mean something beside another one only.
+    /// The legend of a trace; changes have colours only beside another trace.
     pub fn of(trace: &OpenTrace, by: ColorBy, comparing: bool) -> Self {
         let text = |text| Self { text, swatches: Vec::new() };
         match by {
-            ColorBy::Name => text("Colours tell names apart; they have no other meaning."),
-            ColorBy::Module => text("Colours tell programs apart; they have no other meaning."),
+            ColorBy::Name => text("Colours distinguish names; they have no other meaning."),
+            ColorBy::Module => text("Colours distinguish programs; they have no other meaning."),
             ColorBy::Efficiency => {
                 let swatch =
                     |percent: f64| (ColorKey::of_share(percent), format!("{percent:.0}", percent = Percent(percent)));
                 let swatches = [5.0, 25.0, 45.0, 55.0, 75.0, 95.0].map(swatch).to_vec();
-                Self { swatches, text: "of the roofline; gray: not known" }
+                Self { swatches, text: "of the roofline; gray: unknown" }
             }
             ColorBy::Change if comparing => {
                 let changes = [(0.5, "half the time or less"), (0.8, "−20 %"), (1.25, "+25 %"), (2.0, "twice or more")];
@@ -35,15 +35,15 @@ impl ColorLegend {
                 let swatches = changes.chain([noise]).map(|(key, title)| (key, title.to_owned()));
                 Self { swatches: swatches.collect(), text: "" }
             }
-            ColorBy::Change => text("Only one profile is open: compare it with another to see changes."),
+            ColorBy::Change => text("Only one profile is open; open a second one to see changes."),
             ColorBy::Category => {
                 let swatches = trace.kinds.iter().map(|&(key, title)| (key, title.to_owned())).collect();
                 let has_ops = trace.kinds.iter().any(|(key, _)| *key != ColorKey::COMPILATION);
-                Self { swatches, text: if has_ops { "" } else { "No device ops here: colours tell names apart." } }
+                Self { swatches, text: if has_ops { "" } else { "No device ops here: colours distinguish names." } }
             }
         }
     }
 }
 
-/// What hatched slices are.
+/// The meaning of hatching.
 pub const HATCHED: &str = "hatched: the other run lacks the op";

@@ -1,4 +1,4 @@
-//! What the lists and plots beside the timeline show.
+//! Content of the lists and plots beside the timeline.
 
 pub mod area;
 pub mod histogram;

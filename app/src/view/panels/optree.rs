@@ -1,4 +1,4 @@
-//! Ops as a tree: by program, category or place in the source, with sums.
+//! Ops as a tree with sums: by program, category or source.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use analysis::reports::ops::op_stats::OpRow;
 use analysis::{OpGroup, Table, Unit};
 use trace_model::{OpId, Picos};
 
-/// What branches stand for.
+/// The grouping of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TreeGrouping {
     /// Programs, then categories.
@@ -15,12 +15,12 @@ pub enum TreeGrouping {
     Category,
     /// Files, then lines.
     Source,
-    /// Parts of the name that the framework gave: modules of the model.
+    /// Parts of the framework name: modules of the model.
     Scope,
 }
 
 impl TreeGrouping {
-    /// All, with a word for each.
+    /// All groupings, with their names.
     pub const ALL: [(Self, &'static str); 4] = [
         (Self::Program, "by program"),
         (Self::Category, "by category"),
@@ -29,55 +29,54 @@ impl TreeGrouping {
     ];
 }
 
-/// Of the time of a branch: with more of it unknown, how near the branch comes to its limits is.
+/// If more than this share of the time of a branch is unknown, so is its efficiency.
 const UNKNOWN: f64 = 0.05;
 
 /// A branch or an op.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpNode {
-    /// Program, category, file, op.
+    /// Name of the program, category, file or op.
     pub title: String,
-    /// Of all ops in it.
+    /// Sum over all its ops.
     pub self_time_ps: i64,
-    /// Of all ops in it.
+    /// Sum over all its ops.
     pub occurrences: u64,
     /// Least time that the limits of the device allow for the work of its ops.
     pub ideal_ps: f64,
-    /// Self time of the ops of which that is known.
+    /// Self time of the ops whose least time is known.
     pub known_ps: i64,
-    /// Self time of ops that only wait: nothing binds them, but their time counts.
+    /// Self time of ops that only wait; it counts as time without work.
     pub wait_ps: i64,
-    /// The ops in it.
+    /// All its ops.
     pub ops: BTreeSet<OpId>,
-    /// Kind of work that takes most of it.
+    /// Category with the most time.
     pub group: OpGroup,
-    /// Branches and ops, those of most self time first.
+    /// Branches and ops, by self time.
     pub children: Vec<OpNode>,
 }
 
 impl OpNode {
-    /// How near it comes to its limits: least time of its work over all of its time, waiting
-    /// included. `None` where it only waits, and where too much of the time is of ops whose
-    /// work is not known (`UNKNOWN`).
+    /// Roofline efficiency: least time of its work over all of its time, waiting included. `None` if it only waits, or
+    /// if the work of too much of the time is unknown (`UNKNOWN`).
     pub fn efficiency_percent(&self) -> Option<f64> {
         let unknown = self.self_time_ps.saturating_sub(self.known_ps).saturating_sub(self.wait_ps);
         let is_known = self.known_ps > 0 && unknown as f64 <= UNKNOWN * self.self_time_ps as f64;
         is_known.then(|| self.ideal_ps * 100.0 / self.self_time_ps as f64)
     }
 
-    /// Every branch and op with where it hangs, as a table to be taken elsewhere.
+    /// All branches and ops as a table, with their paths.
     pub fn table(&self) -> Table {
         let mut rows = Vec::new();
         self.add_rows("", 0, &mut rows);
         self.table_of(&rows, self.self_time_ps)
     }
 
-    /// The same of itself alone, `whole` being the self time of all ops.
+    /// Its own row; `whole` is the self time of all ops.
     pub fn row_table(&self, whole: i64) -> Table {
         self.table_of(&[(self, String::new(), 0)], whole)
     }
 
-    /// Rows are nodes with their path and their depth.
+    /// A table of nodes with their path and depth.
     fn table_of(&self, rows: &[(&Self, String, u64)], whole: i64) -> Table {
         let share = |time: i64| (whole > 0).then(|| time as f64 * 100.0 / whole as f64);
         Table::of("op_tree", &self.title, rows)
@@ -179,9 +178,9 @@ impl OpTreeBuilder {
     }
 }
 
-/// The branches around an op, outermost first.
+/// The branches that contain an op, outermost first.
 fn path(row: &OpRow, by: TreeGrouping) -> Vec<String> {
-    /// Deeper names of frameworks are of no use to anybody.
+    /// Deeper levels of framework names are cut.
     const DEEPEST: usize = 8;
     let none = |what: &str| vec![format!("(no {what})")];
     match by {

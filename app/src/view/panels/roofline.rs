@@ -1,5 +1,4 @@
-//! Where things lie in a roofline plot: operations per second against operations per byte
-//! of HBM traffic, both by their logarithm.
+//! Positions in a roofline plot: operations per second against operations per byte of HBM traffic, both logarithmic.
 
 use analysis::Unit;
 use analysis::hardware::limits::BoundBy;
@@ -7,22 +6,22 @@ use analysis::reports::ops::roofline::{IciRoof, RooflinePoint, RooflineReport};
 
 use crate::number::value;
 
-/// What the ceilings of links are of, since the axis is not theirs.
+/// Note on the ceilings of links, because the axis counts other bytes.
 pub const OF_ICI: &str = "per byte over ICI, not HBM";
-/// The same at length.
+/// The same in full.
 pub const ABOUT_ICI: &str = "Dashed: FLOP/s that links between chips allow, per byte that goes over them. \
-    The axis counts bytes of HBM, which links do not limit: compare no op with these lines.";
+    The axis counts bytes of HBM, which links do not limit: do not compare ops with these lines.";
 
-/// A place, in decades: operations per byte, operations per second.
+/// A position in decades: operations per byte, operations per second.
 pub type PlotPlace = (f64, f64);
 
-/// Where a point lies; `None` without work, traffic or time.
+/// The position of a point; `None` without work, traffic or time.
 pub fn place(point: &RooflinePoint) -> Option<PlotPlace> {
     let log = |value: Option<f64>| value.filter(|value| *value > 0.0).map(f64::log10);
     Some((log(point.flops_per_hbm_byte)?, log(point.flops_per_second)?))
 }
 
-/// What is in sight, in decades.
+/// The visible range, in decades.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlotRange {
     /// Operations per byte.
@@ -32,7 +31,7 @@ pub struct PlotRange {
 }
 
 impl PlotRange {
-    /// All of `places` but the farthest, and where the roof bends.
+    /// A range that contains all of `places` but the farthest, and the ridge point.
     pub fn of(report: &RooflineReport, places: impl Iterator<Item = PlotPlace> + Clone) -> Self {
         let ridge = report.ridges.iter().map(|ridge| ridge.flops_per_byte.log10()).fold(2.0, f64::max);
         let peak = report.peaks.flops.map_or(14.0, |peak| peak.per_second.log10());
@@ -44,29 +43,29 @@ impl PlotRange {
     }
 }
 
-/// What limits.
+/// The kind of a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RooflineRoof {
     /// The matrix units.
     Compute,
     /// HBM, whose bytes the axis counts.
     Hbm,
-    /// Another memory, with bytes of its own.
+    /// Another memory, with its own bytes.
     Memory,
-    /// Links to other chips, with bytes of their own.
+    /// Links to other chips, with their own bytes.
     Links,
 }
 
-/// What something allows: a line.
+/// A ceiling: a line of the plot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RooflineCeiling {
-    /// With its rate.
+    /// Name with its rate.
     pub name: String,
-    /// Where it begins, at the left.
+    /// Left end.
     pub from: PlotPlace,
-    /// Where it ends.
+    /// Right end.
     pub to: PlotPlace,
-    /// What limits.
+    /// The kind of limit.
     pub roof: RooflineRoof,
 }
 
@@ -104,8 +103,7 @@ pub fn name_places(ceilings: &[RooflineCeiling], size: impl Fn(&str) -> PlotPlac
     ceilings.iter().map(place).collect()
 }
 
-/// The roof of each memory and of links: a slope up to the flat roof of compute, which
-/// comes first.
+/// The ceilings of each memory and of links: slopes up to the flat ceiling of compute, which comes first.
 pub fn ceilings(report: &RooflineReport, range: PlotRange) -> Vec<RooflineCeiling> {
     let mut all = Vec::new();
     let flat = report.peaks.flops.map(|peak| peak.per_second.log10());

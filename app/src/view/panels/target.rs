@@ -1,9 +1,7 @@
-//! What a row of a table is about, on the timeline.
+//! What a table row refers to on the timeline.
 //!
-//! Nothing but the ids of columns is known here, so every report that names its
-//! columns as the others do leads to the timeline by itself: `start_ps` with a
-//! length, `peak_at_ps`, the name of an op or function, a `step`, or else a device
-//! or host.
+//! Only column ids are known here, so every report with the usual column names leads to the timeline: `start_ps` with a
+//! length, `peak_at_ps`, the name of an op or function, a `step`, or else a device or host.
 
 use std::collections::BTreeSet;
 
@@ -14,34 +12,34 @@ use trace_model::{GroupId, LabelId, Picos, SliceId, TimeRange, Timestamp, TraceM
 use crate::view::state::{HighlightedLabels, ViewCommand};
 use crate::view::timeline::trace::OpenTrace;
 
-/// Columns that say how long something took that begins at `start_ps`.
+/// Columns with the length of something that begins at `start_ps`.
 const LENGTHS: [&str; 4] = ["length_ps", "wall_ps", "time_ps", "event_ps"];
-/// Columns that name something that the timeline shows, the surest first.
+/// Columns with the name of something on the timeline, the most specific first.
 const NAMES: [&str; 10] =
     ["op", "name", "instruction", "transfer", "kernel", "function", "module", "event", "after", "program"];
-/// Columns that name a device or a host, the nearest first.
+/// Columns with a device or host, the most specific first.
 const PLACES: [&str; 3] = ["core", "device", "host"];
-/// Around a moment so much of the trace is shown: one part of so many.
+/// The range shown around a point in time, as a fraction of the trace.
 const AROUND_MOMENT: i64 = 1_000;
 
-/// What a row is about.
+/// What a row refers to.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RowTarget {
-    /// A time.
+    /// A time range.
     Range(TimeRange),
     /// All slices of some labels.
     Slices(HighlightedLabels),
-    /// All that a device or host recorded.
+    /// All tracks of a device or host.
     Tracks {
-        /// Where.
+        /// The tracks.
         tracks: BTreeSet<TrackId>,
-        /// The first of them that is not empty begins with it.
+        /// The first slice of the first non-empty track.
         first: SliceId,
     },
 }
 
 impl RowTarget {
-    /// Of a row; `None` where the timeline has nothing of it.
+    /// The target of a row; `None` if the timeline has nothing of it.
     pub fn of_row(trace: &OpenTrace, steps: Option<&StepsReport>, table: &Table, row: &[Cell]) -> Option<Self> {
         let cell = |id: &str| table.columns.iter().position(|column| column.id == id).and_then(|at| row.get(at));
         let int = |id: &str| if let Some(&Cell::Int(ps)) = cell(id) { Some(ps) } else { None };
@@ -62,7 +60,7 @@ impl RowTarget {
         named.or_else(step).or_else(|| PLACES.into_iter().find_map(|id| Self::place(&trace.model, text(id)?)))
     }
 
-    /// All slices of a name, of one program where its title is given.
+    /// All slices of a name; of one program if its title is given.
     pub fn named(trace: &OpenTrace, name: &str, program: Option<&str>) -> Option<Self> {
         let model = &trace.model;
         let labels = trace.labels_named(name);
@@ -76,13 +74,13 @@ impl RowTarget {
         (!labels.is_empty()).then(|| Self::Slices(HighlightedLabels::new(name, labels)))
     }
 
-    /// A little around a point of time.
+    /// A range around a point in time.
     fn moment(model: &TraceModel, at: i64) -> Self {
         let around = Picos::from_ps((model.extent().dur().ps() / AROUND_MOMENT).max(2));
         Self::Range(TimeRange::at(Timestamp::from_ps(at.saturating_sub(around.ps() / 2)), around))
     }
 
-    /// A device or host, and what lies inside of it.
+    /// A device or host with everything inside it.
     fn place(model: &TraceModel, name: &str) -> Option<Self> {
         let group = model.group_ids().find(|&id| model.device_name(id) == name)?;
         let is_inside =
@@ -93,7 +91,7 @@ impl RowTarget {
         Some(Self::Tracks { tracks, first })
     }
 
-    /// What to do to show it.
+    /// The commands that show it.
     pub fn commands(&self, trace: &OpenTrace) -> Vec<ViewCommand> {
         match self {
             Self::Range(range) => {

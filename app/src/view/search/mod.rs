@@ -1,4 +1,4 @@
-//! Finding slices, over the whole trace.
+//! Searches slices in the whole trace.
 
 mod order;
 mod query;
@@ -18,22 +18,22 @@ pub use table::table;
 use crate::view::state::ViewState;
 use crate::view::timeline::layout::Highlighted;
 
-/// How many slices a search lists; all are counted. A list of that many takes 60 MB.
+/// Maximum number of listed slices; all are counted. A list of this length takes 60 MB.
 const LISTED: usize = 2_000_000;
-/// Slices between two looks at whether the answer is still wanted.
+/// Slices between two checks for cancellation.
 const CHECK_EVERY: usize = 1 << 16;
 
-/// What is looked for.
+/// What to search for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SearchFor {
-    /// By a query.
+    /// A query.
     Text(String),
-    /// By labels.
+    /// Labels.
     Labels(Arc<BTreeSet<LabelId>>),
 }
 
 impl SearchFor {
-    /// What the state asks for: what is highlighted, else what is typed.
+    /// The search of a view: what is highlighted, else the typed query.
     pub fn of(state: &ViewState) -> Option<Self> {
         match &state.highlighted {
             Some(highlighted) => Some(Self::Labels(Arc::clone(&highlighted.labels))),
@@ -43,22 +43,21 @@ impl SearchFor {
     }
 }
 
-/// What a search has found.
+/// The result of a search.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct SearchResults {
-    /// Matching slices by time, at most as many as are listed.
+    /// Matching slices in time order, up to the limit.
     pub slices: Vec<SliceId>,
-    /// The same by id.
+    /// The same slices by id.
     pub highlighted: Highlighted,
-    /// For each of those by id its place in time.
+    /// For each of those, its position in time order.
     places: Vec<u32>,
-    /// How many match.
+    /// Number of matches.
     pub total: usize,
 }
 
 impl SearchResults {
-    /// The listed slice after (or before) `from`, going round at the ends, with
-    /// its number counted from 1.
+    /// The listed slice after (or before) `from`, wrapping around, with its number counted from 1.
     pub fn next(&self, from: Option<SliceId>, forth: bool) -> Option<(usize, SliceId)> {
         let count = self.slices.len();
         let at = self.place(from);
@@ -83,7 +82,7 @@ impl SearchResults {
     }
 }
 
-/// All slices that are wanted. The error is a sentence.
+/// Runs the search. The error is a sentence.
 pub fn search(model: &TraceModel, wanted: &SearchFor, progress: &Progress) -> Result<SearchResults, String> {
     match wanted {
         SearchFor::Labels(labels) => {

@@ -1,4 +1,4 @@
-//! What was found, in another order than that of time.
+//! Sorting of search results.
 
 use analysis::measured_range;
 use importers::Progress;
@@ -7,21 +7,21 @@ use trace_model::TraceModel;
 use super::SearchResults;
 use crate::view::{state::TreeItem, timeline::tree::TrackTree};
 
-/// What decides about the order; times decide among equals.
+/// The sort key; ties are sorted by time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OrderBy {
-    /// When it begins.
+    /// Start time.
     #[default]
     Time,
-    /// How long it takes.
+    /// Duration.
     Duration,
-    /// What it is called.
+    /// Name.
     Name,
-    /// Where it lies: tracks in the order of the window.
+    /// Track, in display order.
     Track,
 }
 
-/// Places in [`SearchResults::slices`] in order. The error is a sentence.
+/// Positions in [`SearchResults::slices`], sorted. The error is a sentence.
 pub fn order(
     model: &TraceModel,
     tree: &TrackTree,
@@ -61,7 +61,7 @@ pub fn order(
     Ok(order)
 }
 
-/// For each label the place of its name in the alphabet; the same for the same name.
+/// For each label, the alphabetical rank of its name; equal names have the same rank.
 fn ranks_of_names(model: &TraceModel) -> Vec<u32> {
     let labels = model.labels();
     let name = |at: u32| labels.get(at as usize).map_or("", |label| model.str(label.name));

@@ -13,7 +13,7 @@
 use regex_lite::{Regex, RegexBuilder};
 use trace_model::{GroupKind, Label, Picos, TraceModel, TrackId};
 
-/// Names of fields with their other names, and what they hold.
+/// Field names with their aliases and descriptions.
 pub const FIELDS: [(&str, &[&str], &str); 7] = [
     ("name", &["op"], "what the timeline shows"),
     ("cat", &["category"], "the category of the op"),
@@ -24,7 +24,7 @@ pub const FIELDS: [(&str, &[&str], &str); 7] = [
     ("core", &["device"], "the number of the device"),
 ];
 
-/// A query, read.
+/// A parsed query.
 #[derive(Debug, Default)]
 pub struct Query {
     terms: Vec<QueryTerm>,
@@ -41,7 +41,7 @@ struct QueryTerm {
 
 #[derive(Debug)]
 enum TextPattern {
-    /// In small letters.
+    /// Lower-case text.
     Text(String),
     Regex(Regex),
 }
@@ -56,7 +56,7 @@ impl TextPattern {
 }
 
 impl Query {
-    /// Reads a query. The error is a sentence.
+    /// Parses a query. The error is a sentence.
     pub fn read(text: &str) -> Result<Self, String> {
         let mut query = Self::default();
         for word in words(text) {
@@ -112,17 +112,17 @@ impl Query {
         Ok(())
     }
 
-    /// Whether a slice can have this length.
+    /// Whether a slice of this length matches.
     pub fn allows(&self, dur: Picos) -> bool {
         self.least.is_none_or(|least| dur >= least) && self.most.is_none_or(|most| dur <= most)
     }
 
-    /// Whether the label is one that is searched for.
+    /// Whether the label matches.
     pub fn has_label(&self, model: &TraceModel, label: Label) -> bool {
         self.terms.iter().all(|term| is_track_field(term.field) || term.has_label(model, label) != term.negated)
     }
 
-    /// Whether the track is one that is searched on.
+    /// Whether the track matches.
     pub fn has_track(&self, model: &TraceModel, track: TrackId) -> bool {
         self.terms.iter().all(|term| !is_track_field(term.field) || term.has_track(model, track) != term.negated)
     }
@@ -173,7 +173,7 @@ impl QueryTerm {
     }
 }
 
-/// Cut at spaces outside of quotes and regular expressions.
+/// Splits at spaces outside quotes and regular expressions.
 fn words(text: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut within: Option<char> = None;

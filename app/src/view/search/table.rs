@@ -1,9 +1,9 @@
-//! What was found, as a table to be taken elsewhere.
+//! Search results as a table.
 
 use analysis::{Table, Unit, measured_range};
 use trace_model::{SliceId, TraceModel};
 
-/// A row for each slice: when, how long, what and where.
+/// One row per slice: start, duration, name and track.
 pub fn table(model: &TraceModel, slices: impl Iterator<Item = SliceId>) -> Table {
     let groups: Vec<String> = model.group_ids().map(|group| model.device_name(group)).collect();
     Table::of("found", "What was found", slices.map(|slice| model.slice(slice)))

@@ -1,4 +1,4 @@
-//! What a user can want of the view.
+//! The commands that change a view.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,26 +13,26 @@ use crate::view::palette::Preset;
 use crate::view::state::TreeItem;
 use crate::view::viewport::Viewport;
 
-/// What colours of slices mean.
+/// What slice colours mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ColorBy {
-    /// What kind of work the hardware does.
+    /// The category of the op.
     #[default]
     Category,
     /// The name, without trailing numbers.
     Name,
     /// The program that the op belongs to.
     Module,
-    /// How near the op comes to what the hardware could do.
+    /// The roofline efficiency of the op.
     Efficiency,
-    /// How the op's time differs from that of the trace it is compared with.
+    /// The change of the op's time against the compared trace.
     Change,
 }
 
 impl ColorBy {
-    /// All, with a word for each.
+    /// All choices with their names.
     pub const ALL: [(Self, &'static str); 5] = [
-        (Self::Category, "kind of work"),
+        (Self::Category, "category"),
         (Self::Name, "name"),
         (Self::Module, "program"),
         (Self::Efficiency, "roofline"),
@@ -40,40 +40,40 @@ impl ColorBy {
     ];
 }
 
-/// A part of the window that can be hidden.
+/// A panel that can be hidden.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Panel {
-    /// Reports, at the right.
+    /// Reports on the right.
     Reports,
-    /// The selected slice or area, at the bottom.
+    /// Details of the selected slice or area, at the bottom.
     Details,
     /// The list of keys.
     Help,
     /// The search box.
     Search,
-    /// The list of everything that can be done.
+    /// The command palette.
     Palette,
-    /// The dialog to change keys.
+    /// The dialog that changes keys.
     Keys,
     /// Notes.
     Notes,
 }
 
-/// Something that is drawn besides the tracks, and can be left out.
+/// Something drawn besides the tracks that can be hidden.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum TimelineLayer {
     /// Lines at the ruler's marks.
     Grid,
-    /// The whole trace above the ruler.
+    /// The minimap.
     Minimap,
-    /// Steps across all tracks.
+    /// Step bands across all tracks.
     Steps,
-    /// Arrows of the selected slice.
+    /// Flow arrows of the selected slice.
     Arrows,
 }
 
 impl TimelineLayer {
-    /// All, with a word for each.
+    /// All layers with their names.
     pub const ALL: [(Self, &'static str); 4] =
         [(Self::Grid, "Grid"), (Self::Minimap, "Minimap"), (Self::Steps, "Steps"), (Self::Arrows, "Arrows")];
 }
@@ -81,49 +81,49 @@ impl TimelineLayer {
 /// What dragging with the left button does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MouseMode {
-    /// Selects an area: a range of time on the tracks that are touched.
+    /// Marks an area: a range of time on the tracks under the pointer.
     #[default]
     Select,
     /// Moves the view.
     Pan,
-    /// Up and down zooms.
+    /// Zooms by dragging up and down.
     Zoom,
     /// Marks a range of time on all tracks.
     Time,
 }
 
 impl MouseMode {
-    /// All, in the order of their keys, with a word for each.
+    /// All modes in the order of their keys, with their names.
     pub const ALL: [(Self, &'static str); 4] =
         [(Self::Select, "Select"), (Self::Pan, "Pan"), (Self::Zoom, "Zoom"), (Self::Time, "Time")];
 }
 
-/// Slices to highlight while all others are dim.
+/// Slices that are highlighted while all others are dimmed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HighlightedLabels {
-    /// What they are, for people.
+    /// Display name.
     pub title: String,
-    /// Their labels; shared, because they are asked for in every frame.
+    /// Their labels; shared, because they are read in every frame.
     pub labels: Arc<BTreeSet<LabelId>>,
 }
 
 impl HighlightedLabels {
-    /// On slices of these labels.
+    /// Highlights slices with these labels.
     pub fn new(title: impl Into<String>, labels: impl IntoIterator<Item = LabelId>) -> Self {
         Self { title: title.into(), labels: Arc::new(labels.into_iter().collect()) }
     }
 }
 
-/// Something to remember about a range of time.
+/// A note about a range of time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
-    /// When.
+    /// The time range.
     pub range: TimeRange,
-    /// What.
+    /// The text.
     pub text: String,
 }
 
-/// A wish to change what is seen of the open trace.
+/// A change of the view.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ViewCommand {
     /// Move right by this share of the width.
@@ -135,27 +135,27 @@ pub enum ViewCommand {
         /// Share of the width that stays in place.
         anchor: f64,
     },
-    /// Pan, zoom or scroll ended: the next one is a new entry of the history.
+    /// End of panning, zooming or scrolling: the next gesture is a new entry of the history.
     EndGesture,
     /// Show exactly this.
     Show(TimeRange),
-    /// Show this part, because the view of a linked trace moved there.
+    /// Show this part, because the view of a linked trace moved.
     Look {
-        /// What to show.
+        /// The range.
         time: Viewport,
-        /// Whether that view is being moved by hand.
+        /// Whether that view is being moved by a gesture.
         in_gesture: bool,
     },
     /// Show this with its surroundings.
     ShowAround(TimeRange),
     /// Show what the devices do; the whole trace where that is what is shown, or next to all of it.
     Fit,
-    /// Show the mark; else the selection with its surroundings, and again: only it;
-    /// without either: all.
+    /// Show the mark, or else the selection with its surroundings; if that is shown already, only the selection;
+    /// without either, everything.
     Focus,
     /// Scroll so that this many points lie above the top.
     ScrollTo(f32),
-    /// Scroll so that the wish to see a slice is fulfilled.
+    /// Scroll to this position to reveal a slice, and clear the request to reveal it.
     Revealed(f32),
     /// Select a slice.
     Select(SliceId),
@@ -165,18 +165,17 @@ pub enum ViewCommand {
     Reveal(SliceId),
     /// Select a neighbour of the selected slice.
     Step(Neighbour),
-    /// Select what the arrows of the selected slice lead to (or come from).
+    /// Select the slice at the other end of the chosen flow, forwards or backwards.
     FollowFlow(bool),
-    /// The next (or previous) of several arrows to follow.
+    /// Choose the next (or previous) of several flows.
     CycleFlow(bool),
-    /// Mark a range of time on these tracks, to measure it and to zoom to it; on all
-    /// tracks where there are none.
+    /// Mark a range of time on these tracks; on all tracks if there are none.
     Mark(TimeRange, BTreeSet<TrackId>),
     /// Mark the whole trace.
     MarkAll,
-    /// Mark the time of the selected slice, and keep it as a note where set.
+    /// Mark the time of the selected slice; if true, save it as a note.
     MarkSelection(bool),
-    /// Select nothing and mark nothing.
+    /// Clear selection and mark.
     Deselect,
     /// Fold or unfold a host, device, core or process.
     FoldGroup(GroupId, bool),
@@ -184,59 +183,59 @@ pub enum ViewCommand {
     FoldTrack(TrackId, bool),
     /// Fold or unfold everything.
     FoldAll(bool),
-    /// Keep a track in sight, above the others.
+    /// Pin a track to the top, or unpin it.
     Pin(TrackId, bool),
-    /// Leave a track or group out.
+    /// Hide a track or group, or show it.
     Hide(TreeItem, bool),
-    /// Leave nothing out.
+    /// Show all tracks and groups.
     ShowAllTracks,
-    /// Move a track or group by so many places among its siblings.
+    /// Move a track or group by a number of positions among its siblings.
     Move(TreeItem, i32),
-    /// Show only tracks whose name, or that of a group around them, holds this.
+    /// Show only tracks whose name, or the name of a group around them, contains this text.
     FilterTracks(String),
-    /// Show or hide a part of the window.
+    /// Show or hide a panel.
     ShowPanel(Panel, bool),
-    /// Let reports be about this part of the trace.
+    /// Set the scope of the reports.
     Scope(ReportScope),
-    /// Let reports be about what is marked.
+    /// Set the scope of the reports to the mark.
     ScopeToMark,
-    /// Show these reports.
+    /// Open this tab of reports.
     ShowTab(String),
-    /// Move these reports below the timeline, or back to its right.
+    /// Move a tab below the timeline, or back to the right.
     MoveTab {
-        /// Which.
+        /// The tab.
         tab: String,
-        /// Below.
+        /// Whether to move it below.
         below: bool,
     },
-    /// Give reports most of the window, or a column.
+    /// Give the reports most of the window, or one column.
     WideReports(bool),
-    /// Draw or leave out.
+    /// Show or hide a layer.
     ShowLayer(TimelineLayer, bool),
     /// Choose what dragging does.
     Mouse(MouseMode),
-    /// Choose what colours mean.
+    /// Set what slice colours mean.
     Color(ColorBy),
-    /// Choose which colours there are.
+    /// Set the colour preset.
     Paint(Preset),
-    /// Make the column of names this wide.
+    /// Set the width of the column of names.
     LabelWidth(f32),
-    /// Search for this text.
+    /// Set the search text.
     Search(String),
     /// Highlight some slices, or stop highlighting.
     Highlight(Option<HighlightedLabels>),
-    /// Draw only what was found or highlighted.
+    /// Show only slices that were found or highlighted.
     Isolate(bool),
-    /// Keep a note.
+    /// Add a note.
     AddNote(Note),
-    /// Change what a note says.
+    /// Change the text of a note.
     EditNote(usize, String),
-    /// Forget a note.
+    /// Remove a note.
     RemoveNote(usize),
-    /// Back to where the view was.
+    /// Go back to the previous view.
     Undo,
-    /// Forth again.
+    /// Go forward again.
     Redo,
-    /// Take over a whole view, as it was saved.
+    /// Restore a saved view.
     Restore(Box<ViewState>),
 }

@@ -1,4 +1,4 @@
-//! Which tabs of reports are open: at the right, and those that were moved below.
+//! Open tabs of reports: on the right, and below the timeline.
 
 use super::{Panel, ViewState};
 use crate::view::state::tabs::{COMPARE, FOUND, MORE, TABS};
@@ -19,7 +19,7 @@ impl ViewState {
         self.below.iter().any(|other| other == tab)
     }
 
-    /// Opens a tab where it is.
+    /// Opens a tab on its side.
     pub(super) fn open_tab(&mut self, tab: &str) {
         if self.is_below(tab) {
             tab.clone_into(&mut self.open_below);
@@ -43,12 +43,12 @@ impl ViewState {
         self.open_tab(tab);
     }
 
-    /// Leaves tabs out that this version does not know.
+    /// Removes tabs that this version does not have.
     pub(super) fn forget_unknown_tabs(&mut self) {
         self.below.retain(|tab| is_known(tab));
     }
 
-    /// There is nothing any more to compare with.
+    /// Closes the comparison tab, because there is no comparison any more.
     pub fn leave_comparison(&mut self) {
         self.below.retain(|other| other != COMPARE);
         if self.tab == COMPARE {

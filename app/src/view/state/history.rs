@@ -1,7 +1,7 @@
-//! Places that were looked at, for undo and redo of the view.
+//! History of visible places, for undo and redo of the view.
 //!
-//! A jump is one entry. A gesture (many small pans, zooms and scrolls) is one
-//! entry too, from its first movement to [`ViewHistory::end_gesture`].
+//! A jump is one entry. A gesture (many small pans, zooms and scrolls) is one entry too, from its first movement to
+//! [`ViewHistory::end_gesture`].
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,19 +10,19 @@ use trace_model::TrackId;
 
 use super::place::ViewPlace;
 
-/// How many places are kept.
+/// Maximum number of entries.
 const KEPT: usize = 100;
 
-/// Everything that undo brings back.
+/// Everything that undo restores.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HistoryEntry {
-    /// Where.
+    /// The place.
     pub place: ViewPlace,
-    /// Tracks of its mark; shared, since a view is copied with all that it remembers.
+    /// Tracks of its mark; shared, because a view is cloned with its history.
     pub mark_tracks: Arc<BTreeSet<TrackId>>,
 }
 
-/// Where the view was, and where it was before it went back.
+/// The places before and after the current one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ViewHistory {
     past: Vec<HistoryEntry>,
@@ -45,7 +45,7 @@ impl ViewHistory {
         }
     }
 
-    /// The hand has left the mouse.
+    /// Ends the gesture.
     pub fn end_gesture(&mut self) {
         self.in_gesture = false;
     }
@@ -60,7 +60,7 @@ impl ViewHistory {
         !self.past.is_empty()
     }
 
-    /// Whether there is a place to go forth to.
+    /// Whether there is a place to go forward to.
     pub fn can_redo(&self) -> bool {
         !self.future.is_empty()
     }

@@ -1,8 +1,8 @@
-//! What a row of the list of tracks stands for.
+//! An entry of the list of tracks.
 
 use trace_model::{GroupId, TrackId};
 
-/// What a row stands for.
+/// An entry of the list of tracks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TreeItem {
     /// The heading of a group.

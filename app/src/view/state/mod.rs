@@ -1,6 +1,5 @@
-//! What the user looks at in one trace: plain data, changed only by
-//! [`ViewState::apply`]. Nothing here knows egui, so every habit of the app can be
-//! tested without a window.
+//! The state of the view of one trace: plain data, changed only by [`ViewState::apply`]. Nothing here knows egui, so
+//! the behaviour of the app can be tested without a window.
 
 mod command;
 mod docks;
@@ -30,88 +29,88 @@ use crate::view::viewport::Viewport;
 pub use place::first_view;
 use place::focused;
 
-/// Keeps a place in the history.
+/// Stores a place in the history.
 type HistoryPush = fn(&mut ViewHistory, HistoryEntry);
 
-/// How much of the view a slice takes when one navigates to it.
+/// Size of the view after navigating to a slice, as a multiple of its length.
 const FOCUS_SPAN: f64 = 2.5;
 
-/// What the user looks at in one trace.
+/// The state of the view of one trace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ViewState {
-    /// Of which trace; `None` where it is not known.
+    /// Identifies the trace; `None` if unknown.
     #[serde(default)]
     shape: Option<TraceShape>,
-    /// Where.
+    /// The visible place.
     pub place: ViewPlace,
-    /// Tracks of the marked range; all where empty.
+    /// Tracks of the marked range; all if empty.
     #[serde(default, with = "shared")]
     pub mark_tracks: Arc<BTreeSet<TrackId>>,
     /// Hosts, devices, cores and processes whose content is hidden.
     pub folded_groups: BTreeSet<GroupId>,
     /// Tracks of which only the top lane is shown.
     pub folded_tracks: BTreeSet<TrackId>,
-    /// Tracks that stay in sight, in this order.
+    /// Pinned tracks, in this order.
     #[serde(default)]
     pub pinned: Vec<TrackId>,
-    /// Groups that are left out.
+    /// Hidden groups.
     #[serde(default)]
     pub hidden_groups: BTreeSet<GroupId>,
-    /// Tracks that are left out.
+    /// Hidden tracks.
     #[serde(default)]
     pub hidden_tracks: BTreeSet<TrackId>,
-    /// By how many places tracks were moved among their siblings.
+    /// By how many positions tracks were moved among their siblings.
     #[serde(default)]
     pub moved_tracks: BTreeMap<TrackId, i32>,
-    /// By how many places groups were moved among their siblings.
+    /// By how many positions groups were moved among their siblings.
     #[serde(default)]
     pub moved_groups: BTreeMap<GroupId, i32>,
-    /// Only tracks whose name holds this are shown; all where empty.
+    /// Only tracks whose name contains this text are shown; all if empty.
     #[serde(default)]
     pub track_filter: String,
-    /// Which part of the trace reports are about.
+    /// Scope of the reports.
     #[serde(default)]
     pub scope: ReportScope,
-    /// Parts of the window that are open.
+    /// Open panels.
     pub panels: BTreeSet<Panel>,
-    /// Which reports are shown.
+    /// The open tab.
     pub tab: String,
-    /// Tabs that were moved below the timeline.
+    /// Tabs below the timeline.
     #[serde(default)]
     pub below: Vec<String>,
-    /// Which of those was opened last.
+    /// The open tab of those below.
     #[serde(default)]
     pub open_below: String,
     /// Whether reports take most of the window.
     #[serde(default)]
     pub wide_reports: bool,
-    /// What is drawn besides the tracks.
+    /// Visible layers.
     pub layers: BTreeSet<TimelineLayer>,
     /// What dragging does.
     #[serde(default)]
     pub mouse: MouseMode,
-    /// What colours mean.
+    /// What slice colours mean.
     pub color_by: ColorBy,
-    /// Which colours there are.
+    /// The colour preset.
     #[serde(default)]
     pub colors: Preset,
     /// Width of the column of names.
     pub label_width: f32,
-    /// What is searched for; empty for nothing.
+    /// The search text; empty for no search.
     pub search: String,
-    /// What is highlighted.
+    /// What a table, hint or click highlighted.
     #[serde(skip)]
     pub highlighted: Option<HighlightedLabels>,
-    /// Whether only what was found or highlighted is drawn.
+    /// Whether only found or highlighted slices are shown.
     #[serde(default)]
     pub isolate: bool,
-    /// Notes, by time.
+    /// Notes in time order.
     #[serde(default)]
     pub notes: Vec<Note>,
-    /// Which of several arrows is followed.
+    /// Index of the chosen flow of several.
     #[serde(skip)]
     pub flow: usize,
-    /// A slice whose row is to be scrolled into sight.
+    /// A slice to scroll to.
     #[serde(skip)]
     pub reveal: Option<SliceId>,
     #[serde(skip)]
@@ -155,18 +154,17 @@ impl ViewState {
         }
     }
 
-    /// Whether a part of the window is open.
+    /// Whether a panel is open.
     pub fn shows(&self, panel: Panel) -> bool {
         self.panels.contains(&panel)
     }
 
-    /// Whether something is drawn.
+    /// Whether a layer is visible.
     pub fn draws(&self, layer: TimelineLayer) -> bool {
         self.layers.contains(&layer)
     }
 
-    /// Whether the view is being moved by hand, so that it must follow at once
-    /// instead of gliding.
+    /// Whether the view is being moved by a gesture, so that it must follow without animation.
     pub fn in_gesture(&self) -> bool {
         self.history.in_gesture()
     }
@@ -176,22 +174,22 @@ impl ViewState {
         self.history.can_undo()
     }
 
-    /// Whether there is a place to go forth to.
+    /// Whether there is a place to go forward to.
     pub fn can_redo(&self) -> bool {
         self.history.can_redo()
     }
 
-    /// Whether some tracks are left out.
+    /// Whether tracks are hidden.
     pub fn leaves_out(&self) -> bool {
         !self.hidden_groups.is_empty() || !self.hidden_tracks.is_empty()
     }
 
-    /// Whether something is searched for or highlighted.
+    /// Whether something is searched or highlighted.
     pub fn is_searching(&self) -> bool {
         !self.search.is_empty() || self.highlighted.is_some()
     }
 
-    /// Whether a track or group is left out.
+    /// Whether a track or group is hidden.
     pub fn hides(&self, item: TreeItem) -> bool {
         match item {
             TreeItem::Group(group) => self.hidden_groups.contains(&group),
@@ -199,7 +197,7 @@ impl ViewState {
         }
     }
 
-    /// By how many places a track or group was moved.
+    /// By how many positions a track or group was moved.
     pub fn moved(&self, item: TreeItem) -> i32 {
         match item {
             TreeItem::Group(group) => self.moved_groups.get(&group),
@@ -209,7 +207,7 @@ impl ViewState {
         .unwrap_or(0)
     }
 
-    /// Takes over what belongs to the window rather than to the trace.
+    /// Takes over the settings that belong to the window rather than to the trace.
     pub fn share_window(&mut self, other: &Self) {
         self.panels.clone_from(&other.panels);
         self.tab.clone_from(&other.tab);
@@ -220,7 +218,7 @@ impl ViewState {
         (self.colors, self.label_width) = (other.colors, other.label_width);
     }
 
-    /// Changes anything else.
+    /// Applies a command.
     pub fn apply(&mut self, command: &ViewCommand, model: &TraceModel) {
         use ViewCommand as C;
         let remembered = match command {
@@ -252,7 +250,7 @@ impl ViewState {
         HistoryEntry { place: self.place, mark_tracks: Arc::clone(&self.mark_tracks) }
     }
 
-    /// Commands about where one looks; false for others.
+    /// Applies commands about the visible place; false for others.
     fn moves(&mut self, command: &ViewCommand, model: &TraceModel) -> bool {
         use ViewCommand as C;
         let extent = model.extent();
@@ -324,7 +322,7 @@ impl ViewState {
         true
     }
 
-    /// Commands about what is shown and how; false for others.
+    /// Applies commands about what is shown and how; false for others.
     fn arranges(&mut self, command: &ViewCommand, model: &TraceModel) -> bool {
         use ViewCommand as C;
         match command {
@@ -370,7 +368,7 @@ impl ViewState {
         true
     }
 
-    /// Commands about what is found and remembered.
+    /// Applies commands about search, highlighting and notes.
     fn annotates(&mut self, command: &ViewCommand, model: &TraceModel) {
         use ViewCommand as C;
         match command {
@@ -412,7 +410,7 @@ impl ViewState {
     }
 }
 
-/// What is shared is kept as if it were not.
+/// Serializes shared data like its content.
 mod shared {
     use std::sync::Arc;
 

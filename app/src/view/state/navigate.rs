@@ -1,4 +1,4 @@
-//! Where keys and rows lead.
+//! Navigation by keys and by clicks on rows.
 
 use trace_model::{SliceId, SliceRef, Timestamp, TraceModel};
 
@@ -9,12 +9,12 @@ use super::{FOCUS_SPAN, Neighbour, Note, Panel, ReportScope, ViewCommand, ViewSt
 use crate::view::viewport::Viewport;
 
 impl ViewState {
-    /// Reports are about what is marked.
+    /// Sets the scope of the reports to the mark.
     pub(super) fn scope_to_mark(&mut self) {
         self.scope = self.place.mark.map_or(ReportScope::Capture, ReportScope::Range);
     }
 
-    /// Marks nothing; reports that were about the mark are about everything again.
+    /// Clears the mark; reports limited to it cover everything again.
     pub(super) fn unmark(&mut self) {
         if self.place.mark.take().is_some_and(|mark| self.scope == ReportScope::Range(mark)) {
             self.scope = ReportScope::Capture;
@@ -98,7 +98,7 @@ fn neighbour_of(model: &TraceModel, selected: SliceId, neighbour: Neighbour) -> 
     }
 }
 
-/// Where stepping starts when nothing is selected: the first slice in sight.
+/// The first visible slice, from which stepping starts if nothing is selected.
 fn first_visible(model: &TraceModel, time: &Viewport) -> Option<SliceId> {
     let from: Timestamp = time.start();
     model

@@ -5,12 +5,12 @@ use trace_model::{Picos, SliceId, TimeRange, TraceModel, TrackKind};
 
 use crate::view::viewport::Viewport;
 
-/// Where one looks: what undo brings back.
+/// The visible place, the selection and the mark: what undo restores.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ViewPlace {
     /// Visible part of the time axis.
     pub time: Viewport,
-    /// Points above the top of the tracks.
+    /// Scroll position in points.
     pub scroll: f32,
     /// The selected slice.
     pub selection: Option<SliceId>,
@@ -21,13 +21,13 @@ pub struct ViewPlace {
 /// A neighbour of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Neighbour {
-    /// The one before in its lane.
+    /// The previous one in its lane.
     Previous,
-    /// The one after in its lane.
+    /// The next one in its lane.
     Next,
     /// The one around it.
     Parent,
-    /// The first one inside it.
+    /// The first child slice.
     Child,
 }
 

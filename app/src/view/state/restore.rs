@@ -1,4 +1,4 @@
-//! A saved view meets a trace that may not be the one it was saved for.
+//! Restores a saved view, also for a trace that may differ from the saved one.
 
 use std::sync::Arc;
 
@@ -8,8 +8,7 @@ use trace_model::{TimeRange, TraceModel};
 use super::{Panel, ViewState};
 use crate::view::state::history::ViewHistory;
 
-/// What a trace is known by: where this differs, tracks and slices of the same number
-/// are others.
+/// Fingerprint of a trace: if it differs, ids of tracks and slices have another meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceShape {
     slices: usize,
@@ -19,7 +18,7 @@ pub struct TraceShape {
 }
 
 impl TraceShape {
-    /// Of a trace.
+    /// The fingerprint of a trace.
     pub fn of(model: &TraceModel) -> Self {
         Self {
             slices: model.slice_count(),
@@ -31,13 +30,13 @@ impl TraceShape {
 }
 
 impl ViewState {
-    /// Whether it may be a view of this trace. Old sessions do not say of which it is.
+    /// Whether it can be a view of this trace. Old sessions do not identify their trace.
     pub fn may_be_of(&self, model: &TraceModel) -> bool {
         self.shape.is_none_or(|shape| shape == TraceShape::of(model))
     }
 
-    /// The same without anything that the trace does not have: of another trace what is
-    /// about the window, notes and what is looked for.
+    /// The view without anything that the trace does not have; for another trace only window settings, notes and
+    /// search.
     #[must_use]
     pub fn fitted_to(&self, model: &TraceModel) -> Self {
         let mut state = if self.may_be_of(model) { self.within(model) } else { self.carried_over(model) };
@@ -51,7 +50,7 @@ impl ViewState {
         state
     }
 
-    /// What means the same in another trace.
+    /// The parts that are valid for another trace.
     fn carried_over(&self, model: &TraceModel) -> Self {
         let mut state = Self::new(model);
         state.share_window(self);

@@ -1,17 +1,17 @@
-//! Which part of the trace reports are about.
+//! The scope of the reports.
 
 use analysis::Scope;
 use analysis::facts::steps::StepsReport;
 use serde::{Deserialize, Serialize};
 use trace_model::TimeRange;
 
-/// The part of the trace that reports are about.
+/// The part of the trace that reports cover.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ReportScope {
-    /// All of it.
+    /// The whole trace.
     #[default]
     Capture,
-    /// A range of time, as it was marked.
+    /// A marked range of time.
     Range(TimeRange),
     /// Steps `first` to `last`, both included, as numbered by the step analysis.
     Steps {
@@ -28,14 +28,14 @@ impl ReportScope {
         Self::Steps { first: number, last: number }
     }
 
-    /// The first to the last step that the statistics count: complete, and no warm-up. `None` without any.
+    /// The first to the last steady step: complete and not warm-up. `None` without any.
     pub fn steady(report: &StepsReport) -> Option<Self> {
         let mut counted = report.steps.iter().filter(|step| !(step.is_partial || step.is_warmup));
         let first = counted.next()?.number;
         Some(Self::Steps { first, last: counted.last().map_or(first, |step| step.number) })
     }
 
-    /// The longest step that the statistics count. `None` where there is only one.
+    /// The longest steady step. `None` if there is only one.
     pub fn slowest(report: &StepsReport) -> Option<Self> {
         let counted = || report.steps.iter().filter(|step| !(step.is_partial || step.is_warmup));
         counted().nth(1)?;

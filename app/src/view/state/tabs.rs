@@ -1,13 +1,13 @@
-//! Which reports are looked at together.
+//! Tabs: groups of reports.
 
 use analysis::ANALYSES;
 
 /// A group of reports.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Tab {
-    /// Stable name, kept in saved views.
+    /// Stable name, stored in saved views.
     pub id: &'static str,
-    /// For people.
+    /// Display name.
     pub title: &'static str,
     /// Ids of analyses, most important first.
     pub reports: &'static [&'static str],
@@ -17,7 +17,7 @@ const fn tab(id: &'static str, title: &'static str, reports: &'static [&'static 
     Tab { id, title, reports }
 }
 
-/// All tabs but the one for what none of them has.
+/// All tabs except the one for the remaining reports.
 pub const TABS: [Tab; 11] = [
     tab("overview", "Overview", &["verdict", "targets", "utilization", "devices"]),
     tab("hints", "Hints", &["hints"]),
@@ -32,17 +32,17 @@ pub const TABS: [Tab; 11] = [
     tab("health", "Health", &["doctor", "clocks"]),
 ];
 
-/// Id of the tab for the comparison with another trace, which is no report of this one.
+/// Id of the tab with the comparison, which is not a report of one trace.
 pub const COMPARE: &str = "compare";
 
-/// Id of the tab that lists what was found.
+/// Id of the tab with search results.
 pub const FOUND: &str = "found";
 
-/// Id of the tab for every other report.
+/// Id of the tab with the remaining reports.
 pub const MORE: &str = "more";
 
-/// Whether the reports of a tab are about the chosen part of the trace. Steps are what is chosen from, and the health
-/// of a capture is that of all of it.
+/// Whether the reports of a tab follow the scope. The list of steps and the data quality always cover the whole
+/// capture.
 pub fn follows_scope(tab: &str) -> bool {
     !["steps", "health", COMPARE, FOUND].contains(&tab)
 }
@@ -56,7 +56,7 @@ pub fn reports_of(tab: &str) -> Vec<&'static str> {
     }
 }
 
-/// Analyses that no tab names.
+/// Analyses that are in no other tab.
 pub fn others() -> Vec<&'static str> {
     let named = |id: &str| TABS.iter().any(|tab| tab.reports.contains(&id));
     ANALYSES.iter().map(|entry| entry.id).filter(|id| !named(id)).collect()

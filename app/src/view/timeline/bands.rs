@@ -11,17 +11,17 @@ use trace_model::{Picos, TimeRange, Timestamp};
 /// One step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepBand {
-    /// From its first begin to its last end.
+    /// From its first start to its last end over the cores.
     pub range: TimeRange,
-    /// How long it took on the slowest core, by the clock that timed its ops.
+    /// Time on the slowest core, by the device clock.
     pub time: Picos,
     /// Its number in the reports.
     pub number: u32,
-    /// As recorded.
+    /// Recorded name.
     pub title: String,
-    /// It took unusually long.
+    /// Whether it took unusually long.
     pub is_outlier: bool,
-    /// Every other band is shaded.
+    /// Whether its band is shaded.
     pub is_odd: bool,
 }
 
@@ -39,7 +39,7 @@ impl StepBand {
     }
 }
 
-/// All steps in the order of time; none where the whole capture stands for one.
+/// All steps in time order; none if the whole capture counts as one step.
 pub fn bands(report: &StepsReport) -> Vec<StepBand> {
     if !report.has_steps() {
         return Vec::new();
@@ -60,7 +60,7 @@ pub fn bands(report: &StepsReport) -> Vec<StepBand> {
     bands
 }
 
-/// Those that touch a range; `bands` are in the order of time.
+/// The bands that overlap a range; `bands` are in time order.
 pub fn in_sight(bands: &[StepBand], range: TimeRange) -> &[StepBand] {
     let end = bands.partition_point(|band| band.range.start < range.end);
     // Steps overlap by little: cores do not begin together.
@@ -68,14 +68,14 @@ pub fn in_sight(bands: &[StepBand], range: TimeRange) -> &[StepBand] {
     &bands[start..end]
 }
 
-/// The step that runs at a time; of two, the one that begins later.
+/// The step at a time; of two, the one that begins later.
 pub fn step_at(bands: &[StepBand], at: Timestamp) -> Option<&StepBand> {
     let end = bands.partition_point(|band| band.range.start <= at);
     // Steps overlap by little: cores do not begin together.
     bands[..end].iter().rev().take(2).find(|band| at < band.range.end)
 }
 
-/// What a part of a step is drawn like.
+/// The category whose colour a step part has.
 pub fn group_of(part: StepPart) -> OpGroup {
     match part {
         StepPart::MatMul => OpGroup::MatMul,
@@ -91,36 +91,35 @@ pub fn group_of(part: StepPart) -> OpGroup {
     }
 }
 
-/// A step as a bar: how high, and of what.
+/// A step as a bar.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepBar {
     /// Its number.
     pub number: u32,
     /// Picoseconds.
     pub time_ps: i64,
-    /// On the core that took longest, from below; empty where it is not divided.
+    /// Parts on the slowest core, from the bottom; empty if unknown.
     pub parts: Vec<(StepPart, i64)>,
-    /// The statistics count it.
+    /// Whether the statistics count it.
     pub is_counted: bool,
 }
 
-/// Most bars of a plot.
+/// Maximum number of bars.
 const MOST_BARS: usize = 400;
 
 /// Steps as bars.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepBars {
-    /// In the order of time.
+    /// In time order.
     pub bars: Vec<StepBar>,
-    /// The height at which they are cut: a step that compiles for seconds must not
-    /// flatten all others.
+    /// Height at which bars are cut, so that one compiling step does not flatten all others.
     pub cut_ps: i64,
-    /// How many steps a bar stands for; it is the longest of them.
+    /// Number of steps per bar; a bar shows the longest of them.
     pub each: usize,
 }
 
 impl StepBars {
-    /// Of all steps, by the parts of those that are divided.
+    /// From all steps, with the parts where known.
     pub fn new(steps: &StepsReport, divided: Option<&StepPartsReport>) -> Self {
         let divided = divided.map_or(&[][..], |report| &report.steps);
         let parts: BTreeMap<u32, &DividedStep> = divided.iter().map(|step| (step.step, step)).collect();

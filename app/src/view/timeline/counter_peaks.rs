@@ -4,18 +4,18 @@ use trace_model::CounterSeries;
 
 use crate::view::timeline::peaks::MaximumIndex;
 
-/// The values of a counter, and where the largest of any range is.
+/// Index of the values of a counter for maximum queries.
 #[derive(Clone, Debug, Default)]
 pub struct CounterPeaks {
     values: Vec<f64>,
     peaks: MaximumIndex,
 }
 
-/// Counters of fewer samples are drawn sample by sample.
+/// Counters with fewer samples need no index.
 const MANY: usize = 4_096;
 
 impl CounterPeaks {
-    /// Of a counter; `None` where it has so few samples that looking at each is fast.
+    /// The index of a counter; `None` if it has few samples.
     pub fn new(series: &CounterSeries) -> Option<Self> {
         if series.len() < MANY {
             return None;
@@ -25,7 +25,7 @@ impl CounterPeaks {
         Some(Self { values, peaks })
     }
 
-    /// The largest of some of the values.
+    /// The maximum in a range.
     pub fn largest(&self, range: std::ops::Range<usize>) -> Option<f64> {
         let at = self.peaks.largest(range, |i| self.values.get(i).copied())?;
         self.values.get(at).copied()

@@ -1,10 +1,10 @@
-//! How full a trace is along its whole length: what a minimap shows.
+//! Load of the trace over its whole length, for the minimap.
 
 use trace_model::{LodIndex, LodSlice, Picos, TimeRange, TraceModel, TrackKind};
 
 use crate::view::{state::TreeItem, timeline::tree::TrackTree};
 
-/// Pieces that the trace is cut into.
+/// Number of pieces of the trace.
 const COLUMNS: usize = 1024;
 
 /// The covered share of each piece of the trace.
@@ -17,7 +17,7 @@ pub struct MinimapDensity {
 }
 
 impl MinimapDensity {
-    /// Of a whole trace. Looks at the top lanes only, through their pyramids.
+    /// From a whole trace. Uses only the top lanes and their level-of-detail data.
     pub fn new(model: &TraceModel, lod: &LodIndex, tree: &TrackTree) -> Self {
         let extent = model.extent();
         let resolution = Picos::from_ps((extent.dur().ps() / COLUMNS as i64).max(1));

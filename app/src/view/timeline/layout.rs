@@ -30,32 +30,32 @@ use crate::view::timeline::scene::DrawnTrace;
 use crate::view::timeline::tiles::{LaneTiles, MAX_LEVEL, TilePiece};
 use crate::view::timeline::tree::{GAP, HEADER, LANE, TrackRow};
 
-/// Most arrows drawn for a selection.
+/// Maximum number of arrows of a selection.
 const MAX_ARROWS: usize = 64;
 
-/// An arrow between two slices, from right end to left end.
+/// A flow arrow between two slices, from right end to left end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlowArrow {
-    /// Where it leaves.
+    /// Start point.
     pub from: (f32, f32),
-    /// Where it arrives.
+    /// End point.
     pub to: (f32, f32),
-    /// Whether the selected slice is where it leaves.
+    /// Whether it starts at the selected slice.
     pub outgoing: bool,
-    /// Whether it is the one of several that would be followed.
+    /// Whether it is the chosen flow.
     pub is_chosen: bool,
 }
 
-/// What is drawn of the rows that scroll, or of those that stay.
+/// Draw list of the scrolled rows, or of the pinned rows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DrawnRows {
-    /// Rows in sight, tops relative to the canvas.
+    /// Visible rows, with tops relative to the canvas.
     pub rows: Vec<TrackRow>,
-    /// Boxes, row by row, lane by lane, left to right.
+    /// Boxes by row and lane, left to right.
     pub boxes: Vec<SliceBox>,
     /// Boxes of slices that are highlighted.
     pub highlighted: Vec<SliceBox>,
-    /// Counters in sight.
+    /// Visible counters.
     pub counters: Vec<CounterBox>,
 }
 
@@ -67,7 +67,7 @@ impl DrawnRows {
         self.counters.clear();
     }
 
-    /// The box at a point of the canvas, one that is highlighted first. Of boxes that touch, the later one.
+    /// The box at a point of the canvas: highlighted ones first; of boxes that touch, the later one.
     fn hit(&self, x: f32, y: f32) -> Option<&SliceBox> {
         let at = |b: &&SliceBox| b.top <= y && y < b.top + LANE && b.left <= x && x < b.right;
         self.highlighted.iter().rev().find(at).or_else(|| self.boxes.iter().rev().find(at))
@@ -77,25 +77,24 @@ impl DrawnRows {
 /// Everything to draw in the canvas.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DrawList {
-    /// Rows that scroll; they lie below [`Self::pinned_height`].
+    /// Scrolled rows, below [`Self::pinned_height`].
     pub scrolled: DrawnRows,
-    /// Rows that stay at the top.
+    /// Pinned rows.
     pub pinned: DrawnRows,
-    /// Where the rows that stay end.
+    /// Bottom of the pinned rows.
     pub pinned_height: f32,
-    /// Whether everything but what is highlighted is dim.
+    /// Whether slices that are not highlighted are dimmed.
     pub is_dim: bool,
-    /// Where the selected slice lies: left, right, top.
+    /// Position of the selected slice: left, right, top.
     pub selected: Option<(f32, f32, f32)>,
-    /// Arrows of the selected slice.
+    /// Flow arrows of the selected slice.
     pub arrows: Vec<FlowArrow>,
-    /// Kept to save allocations.
+    /// Buffer that is reused between frames.
     pieces: Vec<TilePiece>,
 }
 
 impl DrawList {
-    /// Lays out `scene` as seen through `window`, reusing the memory and the tiles
-    /// of before.
+    /// Computes the draw list of `scene` for `window`, reusing memory and tiles.
     pub fn fill(&mut self, scene: DrawnTrace<'_>, window: &LayoutWindow<'_>, tiles: &mut LaneTiles) {
         self.scrolled.clear();
         self.pinned.clear();
@@ -133,7 +132,7 @@ impl DrawList {
         part.rows.iter().find(|row| row.y <= y && y < row.y + row.height)
     }
 
-    /// The end of a slice at most `reach` points from `x`, in the row at height `y`.
+    /// The slice edge within `reach` points of `x`, in the row at height `y`.
     pub fn snap(&self, model: &TraceModel, x: f32, y: f32, reach: f32) -> Option<Timestamp> {
         let row = self.row_at(y)?;
         let part = if y < self.pinned_height { &self.pinned } else { &self.scrolled };
@@ -146,7 +145,7 @@ impl DrawList {
         near.min_by(|a, b| (a.0 - x).abs().total_cmp(&(b.0 - x).abs())).map(|(_, time)| time)
     }
 
-    /// All rows in sight that a range of heights touches.
+    /// All visible rows in a range of heights.
     pub fn rows_in(&self, top: f32, bottom: f32) -> impl Iterator<Item = &TrackRow> {
         let scrolled = self.scrolled.rows.iter().filter(move |row| row.y + row.height > self.pinned_height);
         self.pinned.rows.iter().chain(scrolled).filter(move |row| row.y < bottom && row.y + row.height > top)
@@ -207,14 +206,14 @@ impl DrawList {
     }
 }
 
-/// Picoseconds per bucket as a power of two, so that it changes rarely while one
-/// zooms: wide enough for the narrowest box.
+/// Picoseconds per bucket as a power of two, so that it changes rarely while zooming; large enough for the narrowest
+/// box.
 fn level(window: &LayoutWindow<'_>) -> u32 {
     let ps = window.time.span_ps() * f64::from(MIN_WIDTH) / f64::from(window.width.max(1.0));
     if ps <= 1.0 { 0 } else { (ps.log2().ceil() as u32).min(MAX_LEVEL) }
 }
 
-/// Left, right and top of a slice's box; `None` where its row is folded away.
+/// Left, right and top of the box of a slice; `None` if its row is folded.
 pub fn place_of(scene: DrawnTrace<'_>, window: &LayoutWindow<'_>, slice: SliceId) -> Option<(f32, f32, f32)> {
     let slice = scene.model.slice(slice);
     let (row, stays) = scene.tree.row_of(window.rows, slice.track(), window.scroll)?;

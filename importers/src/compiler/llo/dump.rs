@@ -1,4 +1,4 @@
-//! A dump directory: which tables there are, and of which ops.
+//! A dump directory of the compiler: its tables and the ops they belong to.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,11 +11,11 @@ use crate::input::{ImportError, Progress};
 
 /// Largest number of file names that are read; dumps have about fifty files per op.
 const MAX_NAMES: usize = 1 << 20;
-/// In a directory that may be none.
+/// The same for a directory that may not be a dump.
 const MAX_NAMES_OF_OTHERS: usize = 1 << 13;
-/// Maps and strings of ops are short.
+/// Maximum size of maps and op texts.
 const MAX_BYTES: u64 = 16 << 20;
-/// All that are read of a dump together.
+/// Maximum size of all files read from a dump.
 const MAX_BYTES_OF_ALL: u64 = 256 << 20;
 /// Largest number of pairs of a table and an op that runs its code.
 const MAX_PAIRS: usize = if cfg!(test) { 1 << 6 } else { 1 << 22 };
@@ -25,10 +25,10 @@ const NAMES_A_CHECK: usize = 1 << 10;
 const TABLE: &str = "-final_hlo-static-per-bundle-utilization.txt";
 const ANALYSIS: &str = "-schedule-analysis_final_bundles.txt";
 const MAP: &str = "-deduplication-map.txt";
-/// What belongs to all of a program.
+/// Name used in file names that concern the whole program.
 const PROGRAM: &str = "TLP";
 
-/// What of a file's name says what is in it.
+/// The kind of a file, from its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum DumpKind {
     Map,
@@ -55,21 +55,21 @@ impl DumpFile {
     }
 }
 
-/// The table of one emitted op.
+/// The table of one op whose code was emitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct EmittedOp {
     pub path: PathBuf,
-    /// The op that it was emitted for.
+    /// The op.
     pub hlo: String,
-    /// Wanted ops that run its code.
+    /// Requested ops that share its code.
     pub shared_by: Rc<[String]>,
-    /// The op as HLO text, where the analysis of its schedule has it.
+    /// The op as HLO text, if the dump has the analysis of its schedule.
     pub text: Option<String>,
-    /// How many bundles the analysis counts.
+    /// Number of bundles according to the analysis.
     pub bundles: Option<u64>,
 }
 
-/// Which file of a dump a name is: when it was written, of what.
+/// Parses a file name with this ending: timestamp and op.
 fn split(name: &str, ending: &str) -> Option<(u64, String)> {
     let (rest, number) = name.strip_suffix(ending)?.rsplit_once('-')?;
     let (stamp, hlo) = rest.split_once('-')?;
@@ -78,13 +78,13 @@ fn split(name: &str, ending: &str) -> Option<(u64, String)> {
     Some((stamp.parse().ok()?, hlo.to_owned()))
 }
 
-/// Whether a directory seems to have tables, from its first names.
+/// Whether a directory seems to be a dump, judged by its first names.
 pub(crate) fn is_dump(folder: &Path) -> bool {
     let entries = fs::read_dir(folder).into_iter().flatten().take(MAX_NAMES_OF_OTHERS).filter_map(Result::ok);
     entries.map(|entry| entry.file_name()).any(|name| name.to_string_lossy().ends_with(TABLE))
 }
 
-/// The files that matter, in the order of time.
+/// The relevant files, ordered by time.
 fn files(folder: &Path, progress: &Progress) -> Result<Vec<DumpFile>, ImportError> {
     let mut files = Vec::new();
     for (at, entry) in fs::read_dir(folder).into_iter().flatten().take(MAX_NAMES).enumerate() {
@@ -97,17 +97,17 @@ fn files(folder: &Path, progress: &Progress) -> Result<Vec<DumpFile>, ImportErro
     Ok(files)
 }
 
-/// The tables of a dump that are of wanted ops.
+/// The tables of a dump for the requested ops.
 #[derive(Debug, Default)]
 pub(super) struct DumpTables {
     pub found: Vec<EmittedOp>,
-    /// How many tables of ops there are, wanted or not.
+    /// Number of tables, including those of other ops.
     pub all: usize,
-    /// Whether there is too much of it to read all.
+    /// Whether the dump was too large to read completely.
     pub is_cut: bool,
 }
 
-/// Finds the tables of ops of which there are some by name. Strings of others are not read.
+/// Finds the tables of ops with the given names. Texts of other ops are not read.
 pub(super) fn tables(
     folder: &Path,
     ops_named: impl Fn(&str) -> usize,
@@ -156,7 +156,7 @@ pub(super) fn tables(
     Ok(tables)
 }
 
-/// A text, as far as there is budget for it.
+/// Reads a text, as far as the budget allows.
 fn read(path: &Path, budget: &mut u64, is_cut: &mut bool) -> Option<String> {
     let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
     if metadata.len() > MAX_BYTES.min(*budget) {
@@ -167,7 +167,7 @@ fn read(path: &Path, budget: &mut u64, is_cut: &mut bool) -> Option<String> {
     Some(String::from_utf8_lossy(&fs::read(path).ok()?).into_owned())
 }
 
-/// Ops that run the same code, by the one that it was emitted for.
+/// Ops with the same code, by the op that the code was emitted for.
 type SharedCode = BTreeMap<String, Rc<[String]>>;
 
 /// ```text

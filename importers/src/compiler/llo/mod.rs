@@ -35,12 +35,12 @@ use trace_model::{Bundles, IssueKind, Op, OpId, TraceBuilder};
 use crate::compiler::xla;
 use crate::input::{ImportError, InputSource, Progress};
 
-/// Directories beside a program that are looked into.
+/// Maximum number of directories searched beside a program.
 const MAX_FOLDERS: usize = 64;
 /// Cancellation is checked once per this many comparisons.
 const OPS_A_CHECK: usize = 1 << 12;
 
-/// Adds what the dump in `named` says, or, if none is named, one that lies beside the programs `beside`.
+/// Adds the contents of the dump `named`, or, if none is named, of a dump next to the programs `beside`.
 pub(crate) fn add(
     named: Option<&Path>,
     beside: &[&Path],
@@ -93,17 +93,17 @@ pub(crate) fn add(
     Ok(())
 }
 
-/// What tables say of an op.
+/// The bundles of an op according to the tables.
 struct OpBundles {
     bundles: Bundles,
-    /// Which folder says so.
+    /// Index of the dump directory.
     folder: usize,
     file: String,
-    /// A table that says something else.
+    /// A table that contradicts it.
     other: Option<String>,
 }
 
-/// Gives the ops what all tables agree upon.
+/// Sets the bundles of ops on which all tables agree.
 fn write(said: BTreeMap<OpId, OpBundles>, read: &[(PathBuf, usize)], is_named: bool, out: &mut TraceBuilder) {
     let mut described = vec![0_usize; read.len()];
     let mut is_meant = vec![false; read.len()];
@@ -137,9 +137,9 @@ fn write(said: BTreeMap<OpId, OpBundles>, read: &[(PathBuf, usize)], is_named: b
     }
 }
 
-/// Dumps in the folders of the programs, and in those inside. Not in those around: there
-/// lie dumps of other programs, and names and shapes of ops are much the same in all. For
-/// the same reason, none that is named after another chip.
+/// Dumps in the directories of the programs and their subdirectories. Parent directories are not searched: they contain
+/// dumps of other programs, whose ops have similar names and shapes. Dumps named after another chip are skipped for the
+/// same reason.
 fn near(programs: &[&Path], out: &mut TraceBuilder) -> Vec<PathBuf> {
     let mut dumps: Vec<PathBuf> = Vec::new();
     for program in programs {
@@ -165,7 +165,7 @@ fn near(programs: &[&Path], out: &mut TraceBuilder) -> Vec<PathBuf> {
     dumps
 }
 
-/// The chip of a program that was imported.
+/// The chip of an imported program.
 fn chip_of(program: &Path, out: &TraceBuilder) -> Option<String> {
     let source = out.sources().iter().find(|source| source.path.as_deref() == Some(program))?;
     source.facts.iter().find(|(name, _)| name == xla::CHIP).map(|(_, chip)| chip.clone())
@@ -184,13 +184,13 @@ fn folders_in(folder: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// What ops make, each read once, however many tables are of it.
+/// Output shapes of ops, each parsed once.
 #[derive(Default)]
 struct OpShapes {
-    /// A number for each shape.
+    /// A number per distinct shape.
     numbers: HashMap<String, usize>,
     of_ops: HashMap<OpId, Option<usize>>,
-    /// Ops that were compared with tables.
+    /// Number of comparisons between ops and tables.
     compared: usize,
 }
 
@@ -201,7 +201,7 @@ impl OpShapes {
         Some(*self.numbers.entry(shape).or_insert(next))
     }
 
-    /// The ops that a table belongs to: those with its name and output shape.
+    /// The ops of a table: those with its name and output shape.
     fn meant(
         &mut self,
         found: &dump::EmittedOp,
@@ -228,7 +228,7 @@ impl OpShapes {
     }
 }
 
-/// Adds what one table says to the ops that it is of.
+/// Adds the contents of a table to its ops.
 fn add_table(
     found: &dump::EmittedOp,
     folder: usize,

@@ -4,30 +4,30 @@ use trace_model::UnitSlots;
 
 use crate::input::{ImportError, InputSource, Progress, lines};
 
-/// More units than any core has.
+/// Maximum number of units.
 const MAX_UNITS: usize = 64;
-/// More slots than a bundle has.
+/// Maximum number of slots of a bundle.
 const MAX_SLOTS: u64 = 1 << 16;
 
-/// What a table adds up to.
+/// The sums of a table.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct UnitTotals {
-    /// Rows.
+    /// Number of rows.
     pub bundles: u64,
     pub units: Vec<UnitUsage>,
 }
 
-/// One column of it.
+/// The sums of one column.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct UnitUsage {
     pub name: String,
-    /// Slots of one bundle.
+    /// Slots per bundle.
     pub capacity: u64,
-    /// Slots used in all.
+    /// Slots used in total.
     pub used: u64,
 }
 
-/// Where reading stands.
+/// State of the parser.
 #[derive(Clone, Copy, PartialEq)]
 enum TableState {
     Head,
@@ -109,7 +109,7 @@ impl UnitTotals {
         Ok(())
     }
 
-    /// The units as the model keeps them.
+    /// The units in the form that the model stores.
     pub(super) fn slots(&self, mut intern: impl FnMut(&str) -> trace_model::StringId) -> Vec<UnitSlots> {
         let slots =
             |unit: &UnitUsage| UnitSlots { unit: intern(&unit.name), used: unit.used, per_bundle: unit.capacity };

@@ -1,16 +1,16 @@
-//! How long communication between chips takes: the compiler's text does not say, so a
-//! model of latency and bandwidth stands in, and everything it made is marked so.
+//! Duration of communication between chips.
 //!
-//! All participants form one ring with a link each way. A collective takes
-//! `hops · α + bytes ÷ rate`: of `n` devices the farthest is `⌊n/2⌋` hops away, and
-//! both ways of the ring work at the same time ("How to Scale Your Model").
+//! The compiler's text does not contain it, so a model of latency and bandwidth is used, and the results are marked as
+//! modelled. All participants form one ring with a link in each direction. A collective takes `hops · α + bytes ÷
+//! rate`: among `n` devices the farthest one is `⌊n/2⌋` hops away, and both directions of the ring work at the same
+//! time ("How to Scale Your Model").
 
 use trace_model::hlo_text::ReplicaGroups;
 
 use super::hlo::{Instruction, ScheduledComputation, ScheduledProgram};
 use super::machine::{ChipModel, HOP_S};
 
-/// What a collective does.
+/// The communication pattern of a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CollectivePattern {
     AllGather,
@@ -35,7 +35,7 @@ impl CollectivePattern {
     }
 }
 
-/// Links of the ring that a collective uses.
+/// Directions of the ring that a collective uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RingLinks {
     Next,
@@ -47,7 +47,7 @@ pub(super) enum RingLinks {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct CollectiveTransfer {
     pub links: RingLinks,
-    /// Bytes that each device sends, or of a permute to its one neighbour.
+    /// Bytes that each device sends; of a permute, bytes to the one neighbour.
     pub bytes: u64,
     pub seconds: f64,
 }
@@ -63,7 +63,7 @@ pub(super) fn transfer<'p, 'a>(
     Some(of_kind(kind, program, computation, instruction, chip))
 }
 
-/// The collective that an instruction is or wraps, and what it does.
+/// The collective that an instruction is or wraps, and its pattern.
 pub(super) fn collective<'p, 'a>(
     program: &'p ScheduledProgram<'a>,
     computation: &'p ScheduledComputation<'a>,
@@ -116,12 +116,12 @@ fn of_kind(
     CollectiveTransfer { links: RingLinks::Both, bytes: (times * sent) as u64, seconds }
 }
 
-/// How many devices take part; `None` if all do, or the text is not understood.
+/// Number of participating devices; `None` if all take part, or if the text is not understood.
 fn participants(instruction: &Instruction<'_>) -> Option<u64> {
     ReplicaGroups::parse(instruction.attribute("replica_groups")?)?.size().filter(|&n| n > 0)
 }
 
-/// Which way of the ring most pairs go, and over how many links.
+/// The direction in which most pairs communicate, and the number of hops.
 fn direction(pairs: &str) -> (RingLinks, u64) {
     let numbers: Vec<u64> = pairs.split(['{', '}', ',']).filter_map(|number| number.trim().parse().ok()).collect();
     let n = numbers.iter().max().map_or(1, |&last| last.saturating_add(1));

@@ -11,10 +11,11 @@ use super::shape::{self, HBM, ScheduleArray, ShapeSize, VMEM, arrays, first_arra
 /// Deepest nesting of fusions that is followed.
 const MAX_DEPTH: usize = 32;
 
-/// Limit for counting the positions of a window one by one; larger windows count as if every position were inside.
+/// Maximum number of window positions that are counted one by one; larger windows count as if every position were
+/// inside.
 const MAX_POSITIONS: u64 = 1 << 20;
 
-/// The same of all windows of a program together: real ones have a few thousand.
+/// The same limit for all windows of a program; real programs have a few thousand.
 const MAX_POSITIONS_IN_ALL: u64 = 1 << 27;
 
 /// Counts for one program; each computation is counted once.
@@ -23,9 +24,9 @@ pub(super) struct CostAnalysis<'p, 'a> {
     flops: HashMap<usize, InstructionFlops>,
     reads: HashMap<usize, ParameterReads>,
     views: HashMap<usize, bool>,
-    /// Positions of windows that may still be looked at.
+    /// Remaining budget of window positions.
     positions: u64,
-    /// Windows that were not.
+    /// Number of windows beyond the budget.
     rounded: u64,
 }
 
@@ -35,10 +36,10 @@ type ParameterReads = Rc<HashMap<usize, u64>>;
 /// Operations of an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct InstructionFlops {
-    /// All: two a multiplication of matrices, one an element of other arithmetic; as
-    /// XLA's own cost analysis, without exponentials and their like.
+    /// All operations: two per multiplication of a matrix product, one per element of other arithmetic. Like XLA's cost
+    /// analysis, without transcendentals.
     pub all: u64,
-    /// Those of matrix multiplications.
+    /// Operations of matrix products.
     pub products: u64,
 }
 
@@ -93,7 +94,7 @@ impl<'p, 'a> CostAnalysis<'p, 'a> {
         }
     }
 
-    /// Operations of a product where a window slides: only positions inside the operand count.
+    /// Operations of a convolution; only positions inside the operand count.
     fn convolution(&mut self, computation: &ScheduledComputation<'a>, instruction: &Instruction<'a>) -> u64 {
         let (input, kernel) = (operand_dims(computation, instruction, 0), operand_dims(computation, instruction, 1));
         let output = first_array(instruction.shape).map(|array| array.dims).unwrap_or_default();
@@ -217,7 +218,7 @@ impl<'p, 'a> CostAnalysis<'p, 'a> {
         })
     }
 
-    /// Bytes of a result that are written: of one that is updated in place the update.
+    /// Bytes written of a result: only the update of a result that is updated in place.
     fn written(
         &self,
         body: Option<usize>,
@@ -266,7 +267,7 @@ fn elements(shape: &str) -> u64 {
     ShapeSize::of(shape).elements
 }
 
-/// Elementwise opcodes that XLA's cost analysis counts as one operation an element.
+/// Elementwise opcodes that XLA's cost analysis counts as one operation per element.
 fn is_arithmetic(opcode: &str) -> bool {
     matches!(
         opcode,
@@ -305,7 +306,7 @@ fn operand_dims<'a>(computation: &ScheduledComputation<'a>, instruction: &Instru
     operand.and_then(|operand| first_array(operand.shape)).map(|array| array.dims).unwrap_or_default()
 }
 
-/// Two for each element of the result and each number summed over.
+/// Two operations for each element of the result and each element that is summed over.
 fn dot(computation: &ScheduledComputation<'_>, instruction: &Instruction<'_>) -> u64 {
     let dims = operand_dims(computation, instruction, 0);
     let contracting = instruction.attribute("lhs_contracting_dims").unwrap_or_default();
@@ -333,8 +334,8 @@ impl WindowDims {
         Self { size, stride, pad, base_dilation, dilation }
     }
 
-    /// Pairs of a place in the output and one in the window that meet an element; all pairs, and `false`, if counting
-    /// them exceeds the budget.
+    /// Number of pairs of an output position and a window position that meet an input element; all pairs, and `false`,
+    /// if counting exceeds the budget.
     fn positions(&self, input: u64, output: u64, budget: &mut u64) -> (u64, bool) {
         let all = self.size.saturating_mul(output);
         // A window without size has a place for every output to look at, too.

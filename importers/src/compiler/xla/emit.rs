@@ -1,4 +1,4 @@
-//! A run as tracks of a device.
+//! Writes a simulated program as tracks of a device.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use super::occupancy;
 use super::simulate::{SimulatedEvent, SimulatedProgram, SimulatedResource};
 use crate::common::names;
 
-/// Name of the device: all that run the program do the same.
+/// Name of the device, which stands for all devices that run the program.
 const DEVICE: &str = "/device:TPU:0";
 
-/// What one slice says besides.
+/// The arguments of slices.
 pub(super) struct ArgumentRows {
     pub rows: Vec<Vec<Arg>>,
 }
@@ -30,7 +30,7 @@ impl ArgSource for ArgumentRows {
     }
 }
 
-/// What knows the devices.
+/// The host group above the device.
 pub(super) fn host(out: &mut TraceBuilder) -> GroupId {
     out.group(None, GroupKind::Host, "XLA:TPU compiler")
 }
@@ -43,7 +43,7 @@ pub(super) fn device(out: &mut TraceBuilder, chip: Option<&str>) -> GroupId {
     core
 }
 
-/// Adds a track in the order of real devices.
+/// Adds a track at the position that it has on real devices.
 pub(super) fn track(out: &mut TraceBuilder, group: GroupId, kind: TrackKind, id: i64, name: &str) -> TrackId {
     let track = out.track(group, kind, id, name);
     out.track_mut(track).sort = names::track_sort(kind);
@@ -61,7 +61,7 @@ pub(super) fn range(start: i64, end: i64) -> TimeRange {
     TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end))
 }
 
-/// Adds a run.
+/// Adds a simulated program.
 pub(super) fn emit(
     out: &mut TraceBuilder,
     program: &ScheduledProgram<'_>,
@@ -115,7 +115,7 @@ fn args(event: &SimulatedEvent) -> Vec<Arg> {
     args
 }
 
-/// Adds how full the memories are.
+/// Adds counters of memory use.
 fn counters(out: &mut TraceBuilder, group: GroupId, program: &ScheduledProgram<'_>, run: &SimulatedProgram) {
     let Some(entry) = program.entry.and_then(|entry| program.computation(entry)) else { return };
     let curves = occupancy::curves(entry, &run.entry);

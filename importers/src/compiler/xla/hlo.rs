@@ -1,4 +1,4 @@
-//! A program as HLO text: computations of instructions, and where they come from.
+//! A program as HLO text: computations, instructions and source positions.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -13,9 +13,9 @@ use crate::common::names::BoundedNames;
 
 pub(super) use trace_model::hlo_text::HloText as Instruction;
 
-/// The line of text of an instruction as profiles have it: operands with their shapes, and
-/// without the compiler's configuration but for loops, whose trip count stands there. Ends
-/// in … where it would be longer than `most`: many ops can share an operand of a huge shape.
+/// The text of an instruction as profiles contain it: operands with their shapes, without the compiler's configuration,
+/// except the trip count of loops. Truncated with … beyond `most` bytes, because many ops can share an operand with a
+/// huge shape.
 pub(super) fn profile_text(
     instruction: &Instruction<'_>,
     computation: &ScheduledComputation<'_>,
@@ -46,7 +46,7 @@ pub(super) fn profile_text(
 pub(super) struct ScheduledComputation<'a> {
     pub name: &'a str,
     pub instructions: Vec<Instruction<'a>>,
-    /// Texts of the instructions, each made on first use: many can share a huge operand.
+    /// Sizes of the results, computed on first use.
     sizes: Vec<OnceCell<ShapeSize>>,
     by_name: HashMap<&'a str, usize>,
     /// Position of the instruction that awaits each start.
@@ -106,13 +106,13 @@ impl<'a> ScheduledComputation<'a> {
 #[derive(Debug, Default)]
 pub(super) struct ScheduledProgram<'a> {
     pub name: &'a str,
-    /// Bytes of its text.
+    /// Length of the text.
     pub len: usize,
-    /// What stands outside computations.
+    /// Content outside the computations.
     text: ProgramText<'a>,
     pub computations: Vec<ScheduledComputation<'a>>,
     by_name: HashMap<&'a str, usize>,
-    /// The computation that runs.
+    /// The entry computation.
     pub entry: Option<usize>,
     /// Number and text of lines that should be instructions but are not.
     pub broken: Vec<(usize, &'a str)>,

@@ -1,4 +1,4 @@
-//! Instructions of a program as labels and ops of the model.
+//! Labels and ops for the instructions of a program.
 
 use hashbrown::HashMap;
 use trace_model::{IssueKind, LabelId, Op, ProgramId, TraceBuilder};
@@ -8,23 +8,24 @@ use super::hlo::{Instruction, ScheduledComputation, ScheduledProgram, profile_te
 use super::simulate::InstructionIndex;
 use crate::common::names::BoundedNames;
 
-/// Labels made so far: one an instruction.
+/// Labels created so far, one per instruction.
 pub(super) struct ScheduleLabels<'p, 'a> {
     program: &'p ScheduledProgram<'a>,
     id: ProgramId,
     costs: CostAnalysis<'p, 'a>,
     known: HashMap<InstructionIndex, LabelId>,
-    /// Bytes that strings may still take.
+    /// Remaining bytes for strings.
     room: usize,
-    /// Strings that did not fit.
+    /// Number of strings that did not fit.
     cut: u64,
 }
 
 /// Largest length of the text of an op, and of its source lines.
 const MAX_TEXT: usize = 1 << 16;
-/// Every op has at least so much.
+/// Every op may have at least this much text.
 const MIN_TEXT: usize = 256;
-/// Strings repeat shapes of operands and files of frames: together they are a few times as long as the program.
+/// Limit of all strings as a multiple of the program's size: strings repeat shapes of operands and file names of
+/// frames.
 const TEXTS_OF_PROGRAM: usize = 8;
 
 impl<'p, 'a> ScheduleLabels<'p, 'a> {
@@ -59,7 +60,7 @@ impl<'p, 'a> ScheduleLabels<'p, 'a> {
         });
     }
 
-    /// The longest text that the next op may have.
+    /// Maximum length of the text of the next op.
     fn most(&self) -> usize {
         self.room.clamp(MIN_TEXT, MAX_TEXT)
     }

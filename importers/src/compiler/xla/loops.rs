@@ -1,16 +1,16 @@
-//! How often a loop runs.
+//! Trip counts of loops.
 //!
-//! The compiler writes it down for some loops (`known_trip_count`). For the others that
-//! count it follows from the text: the condition compares an element of the loop's tuple
-//! with a constant, which the body increases by a constant, from a constant.
+//! The compiler states some of them (`known_trip_count`). The others follow from the text: the condition compares an
+//! element of the loop's tuple with a constant, and the body increases that element by a constant, starting from a
+//! constant.
 
 use super::config::json_number;
 use super::hlo::{Instruction, ScheduledComputation, ScheduledProgram};
 
-/// Values are followed through this many copies.
+/// Values are followed through at most this many copies.
 const MAX_STEPS: usize = 16;
 
-/// How often `instruction`, a `while` of `computation`, runs its body; `None` if that is not known before it runs.
+/// Trip count of `instruction`, a `while` of `computation`; `None` if it depends on data.
 pub(super) fn trip_count(
     program: &ScheduledProgram<'_>,
     computation: &ScheduledComputation<'_>,
@@ -67,7 +67,7 @@ fn operands<'p, 'a>(
     Some((operands.next()??, operands.next()??))
 }
 
-/// The instruction that makes a value, past everything that only copies it.
+/// The instruction that produces a value, looking through copies.
 fn source<'p, 'a>(computation: &'p ScheduledComputation<'a>, name: &str) -> Option<&'p Instruction<'a>> {
     let mut found = computation.find(name)?;
     for _ in 0..MAX_STEPS {
@@ -79,7 +79,7 @@ fn source<'p, 'a>(computation: &'p ScheduledComputation<'a>, name: &str) -> Opti
     None
 }
 
-/// The element of the loop's tuple that an instruction takes.
+/// The index of the tuple element that an instruction reads.
 fn element(instruction: &Instruction<'_>) -> Option<usize> {
     let takes = instruction.opcode == "get-tuple-element";
     instruction.attribute("index").filter(|_| takes)?.parse().ok()

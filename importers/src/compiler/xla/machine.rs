@@ -7,16 +7,16 @@ use super::hlo::ScheduledProgram;
 /// One chip generation: parameters for modelling copies and collectives.
 #[derive(Debug, PartialEq)]
 pub(super) struct ChipModel {
-    /// As `--device-spec` names it; its device type is `TPU` and this.
+    /// Name as in `--device-spec`; the device type is `TPU` and this.
     pub id: &'static str,
     aliases: &'static [&'static str],
-    /// Clock that the published peak implies, Hz.
+    /// Clock derived from the published peak, Hz.
     clock_hz: f64,
     /// HBM bandwidth, bytes/s.
     pub hbm: f64,
-    /// One way of one link between chips as programs achieve it, bytes/s.
+    /// Achievable bandwidth of one direction of one link between chips, bytes/s.
     pub link: f64,
-    /// Both cores of a chip work on one program, which the compiler splits.
+    /// Whether both cores of a chip work on one program.
     megacore: bool,
 }
 
@@ -24,9 +24,9 @@ const fn chip(id: &'static str, aliases: &'static [&'static str], ghz: f64, hbm:
     ChipModel { id, aliases, clock_hz: ghz * 1e9, hbm: hbm * 1e9, link: link * 1e9, megacore: false }
 }
 
-/// HBM as the vendor publishes it, links as "How to Scale Your Model" gives them; those of v5p as a course at MIT
-/// measured them: 92, where the table of chips of the analyses has 90 and names both. Predictions use the measured
-/// value, so that they can be compared with it.
+/// HBM bandwidth as published by the vendor, links from "How to Scale Your Model"; the v5p links as measured in a
+/// course at MIT: 92, where the chip table of the analyses has 90 and names both. Predictions use the measured value,
+/// so that they can be compared with it.
 #[rustfmt::skip]
 static CHIPS: &[ChipModel] = &[
     ChipModel { megacore: true, ..chip("v4", &[], 1.05, 1200.0, 45.0) },
@@ -35,15 +35,15 @@ static CHIPS: &[ChipModel] = &[
     chip("v6e", &["v6lite", "trillium"], 1.75, 1638.0, 90.0),
 ];
 
-/// Seconds from a chip to its neighbour ("How to Scale Your Model").
+/// Latency of one hop in seconds ("How to Scale Your Model").
 pub(super) const HOP_S: f64 = 1e-6;
 
-/// What a program runs on.
+/// The modelled hardware.
 #[derive(Debug)]
 pub(super) struct MachineModel {
     pub chip: &'static ChipModel,
     pub clock_hz: f64,
-    /// Where the clock is from, for people.
+    /// Source of the clock, for display.
     pub clock_from: &'static str,
 }
 
@@ -89,13 +89,13 @@ fn chip_in(name: &str) -> Option<&'static ChipModel> {
     words.find_map(|word| CHIPS.iter().find(|chip| chip.id == word || chip.aliases.contains(&word)))
 }
 
-/// The only chip of this clock that splits, or does not split, its work on two cores.
+/// The only chip with this clock whose compiler splits, or does not split, work between two cores.
 fn chip_by_clock(hz: f64, is_split: bool) -> Option<&'static ChipModel> {
     let mut fits = CHIPS.iter().filter(|chip| chip.megacore == is_split && (chip.clock_hz / hz - 1.0).abs() < 0.01);
     fits.next().filter(|_| fits.next().is_none())
 }
 
-/// Whether the compiler split work on two cores.
+/// Whether the compiler split work between two cores.
 fn is_split(program: &ScheduledProgram<'_>) -> bool {
     let mut all = program.computations.iter().flat_map(|computation| &computation.instructions);
     all.any(|instruction| instruction.attributes.contains("\"megacore_split_dim\""))

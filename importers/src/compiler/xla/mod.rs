@@ -49,9 +49,9 @@ use crate::input::{ImportError, InputSource, Progress, SharedBytes};
 #[derive(Debug)]
 pub struct ScheduledHlo;
 
-/// Programs beside which dumps of the compiler lie.
+/// Format id of programs next to which compiler dumps are searched.
 pub(crate) const SCHEDULED_HLO: &str = "scheduled-hlo";
-/// Name of the fact with the chip that the program was compiled for.
+/// Name of the fact that holds the chip of a program.
 pub(crate) const CHIP: &str = "chip";
 
 static FORMAT: TraceFormat = TraceFormat {
@@ -63,7 +63,7 @@ static FORMAT: TraceFormat = TraceFormat {
             expects each op to cost, played in the order of the schedule; copies and collectives are modelled.",
 };
 
-/// What such a text cannot tell.
+/// Facts that HLO text does not contain.
 const CANNOT_KNOW: [&str; 3] = ["measured times", "durations of copies and collectives (modelled)", "host activity"];
 
 impl Importer for ScheduledHlo {
@@ -100,7 +100,7 @@ impl Importer for ScheduledHlo {
     }
 }
 
-/// The content as text, and as what programs are read from later.
+/// The content as text, and as the bytes from which programs are read later.
 fn text_of(content: SourceContent, out: &mut TraceBuilder) -> (String, SharedBytes) {
     if let Some(damage) = content.damage {
         out.log(IssueKind::TruncatedFile, || damage);
@@ -122,7 +122,7 @@ fn unusable(what: String) -> ImportError {
     ImportError::Unusable { format: FORMAT.title, what }
 }
 
-/// Refuses what is no schedule of a TPU.
+/// Rejects text that is not a TPU schedule.
 fn check(program: &ScheduledProgram<'_>, text: &str) -> Result<(), ImportError> {
     let cure = "take compiled.as_text(), or the dump *after_codegen.txt";
     let name = program.name;
@@ -143,15 +143,15 @@ fn check(program: &ScheduledProgram<'_>, text: &str) -> Result<(), ImportError> 
     Ok(())
 }
 
-/// What stands before the clock in a schedule.
+/// The text before the clock in a schedule.
 const CLOCK: &[u8] = b"cycles_per_microsecond:";
-/// Much longer than any schedule.
+/// Maximum size of a schedule that is searched.
 const MAX_SCHEDULE: u64 = 1 << 30;
-/// Bytes of it that are looked at together.
+/// Size of the pieces in which it is read.
 const PIECE: u64 = 1 << 16;
 
-/// The clock of a schedule that was dumped beside the program: `a.b.schedule.txt`
-/// beside `a.b.c.txt`, or one named after the module.
+/// The clock in a schedule that was dumped beside the program: `a.b.schedule.txt` beside `a.b.c.txt`, or one named
+/// after the module.
 fn schedule_mhz(
     source: &InputSource,
     program: &ScheduledProgram<'_>,
@@ -166,8 +166,7 @@ fn schedule_mhz(
     last_clock(beside.reader().take(MAX_SCHEDULE), progress)
 }
 
-/// The last clock in a text, which is read in pieces and not kept. What follows damage
-/// is not read.
+/// The last clock in a text, read in pieces. Nothing after damage is read.
 fn last_clock(mut text: impl Read, progress: &Progress) -> Result<Option<f64>, ImportError> {
     let mut clock = None;
     let mut buffer = Vec::new();
@@ -195,7 +194,7 @@ fn last_clock(mut text: impl Read, progress: &Progress) -> Result<Option<f64>, I
     }
 }
 
-/// Says what was assumed, and what was lost.
+/// Records the assumptions, and what was lost.
 fn describe(program: &ScheduledProgram<'_>, machine: &MachineModel, out: &mut TraceBuilder) {
     let chip = machine.chip;
     let source = out.source_mut();

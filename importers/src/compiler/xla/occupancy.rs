@@ -9,7 +9,7 @@ use super::config::json_number;
 use super::hlo::{Instruction, ScheduledComputation};
 use super::shape::{self, HBM, VMEM};
 
-/// Bytes in use, each from a time on.
+/// Bytes in use, each value from a point in time on.
 pub(super) type OccupancyCurve = Vec<(i64, u64)>;
 
 /// The curves of VMEM and HBM for the times of each instruction.
@@ -34,7 +34,7 @@ pub(super) fn curves(computation: &ScheduledComputation<'_>, times: &[(i64, i64)
     changes.map(|changes| curve(changes, end))
 }
 
-/// When each value is used last.
+/// The last use of each value.
 fn lives(computation: &ScheduledComputation<'_>, times: &[(i64, i64)], end: i64) -> Vec<i64> {
     let mut lives: Vec<i64> = times.iter().map(|&(_, end)| end).collect();
     lives.resize(computation.instructions.len(), end);
@@ -86,7 +86,7 @@ fn allocated(computation: &ScheduledComputation<'_>, instruction: &Instruction<'
     here.fold(0, |sum, array| sum.saturating_add(array.bytes()))
 }
 
-/// Bytes of VMEM for the inner working of an instruction.
+/// VMEM scratch memory of an instruction.
 fn set_aside(instruction: &Instruction<'_>) -> u64 {
     let config = instruction.attribute("backend_config").unwrap_or_default();
     let list = config.split_once("\"used_scoped_memory_configs\":[").and_then(|(_, rest)| rest.split(']').next());
@@ -95,7 +95,7 @@ fn set_aside(instruction: &Instruction<'_>) -> u64 {
     in_vmem.filter_map(|entry| json_number(entry, "size")).fold(0, u64::saturating_add)
 }
 
-/// Adds up changes.
+/// The running sum of changes.
 fn curve(mut changes: Vec<(i64, i128)>, end: i64) -> OccupancyCurve {
     changes.sort_unstable();
     let mut out: OccupancyCurve = Vec::new();

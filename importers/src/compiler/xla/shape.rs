@@ -5,7 +5,7 @@ use trace_model::hlo_text::{ArrayText, array_texts, element_bits};
 /// One array of a shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ScheduleArray<'a> {
-    /// `bf16`, `pred` …
+    /// Element type: `bf16`, `pred` …
     pub dtype: &'a str,
     /// Its dimensions.
     pub dims: Vec<u64>,
@@ -30,7 +30,7 @@ impl ScheduleArray<'_> {
     }
 }
 
-/// All arrays of a shape, those in tuples one after the other.
+/// All arrays of a shape; tuples are flattened.
 pub(super) fn arrays(shape: &str) -> Vec<ScheduleArray<'_>> {
     array_texts(shape).filter_map(array).collect()
 }
@@ -40,12 +40,12 @@ pub(super) fn first_array(shape: &str) -> Option<ScheduleArray<'_>> {
     array_texts(shape).find_map(array)
 }
 
-/// How large all arrays of a shape are together.
+/// Total size of all arrays of a shape.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ShapeSize {
-    /// Without the padding of tiles.
+    /// Bytes without tile padding.
     pub bytes: u64,
-    /// Numbers.
+    /// Number of elements.
     pub elements: u64,
 }
 

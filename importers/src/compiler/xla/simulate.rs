@@ -17,10 +17,10 @@ use super::machine::MachineModel;
 use super::step::InstructionEffect;
 use crate::input::{ImportError, Progress};
 
-/// An instruction of a program: its computation and its place in that.
+/// An instruction: index of its computation, and its position there.
 pub(super) type InstructionIndex = (usize, usize);
 
-/// Where something happens.
+/// The resource that an event occupies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SimulatedResource {
     Core,
@@ -28,7 +28,7 @@ pub(super) enum SimulatedResource {
     Ici(RingLinks),
 }
 
-/// Something that takes time.
+/// An event with a duration.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SimulatedEvent {
     pub lane: SimulatedResource,
@@ -38,32 +38,32 @@ pub(super) struct SimulatedEvent {
     pub at: InstructionIndex,
     /// The instruction that awaits it.
     pub done: Option<InstructionIndex>,
-    /// What it moves.
+    /// Bytes transferred.
     pub bytes: Option<u64>,
-    /// The compiler's estimate; `None` if a model stands in, or it is a wait.
+    /// The compiler's estimate; `None` for modelled times and for waits.
     pub cycles: Option<u64>,
-    /// Its length is by a model of bandwidth and latency.
+    /// Whether the duration comes from a model of bandwidth and latency.
     pub modelled: bool,
 }
 
-/// How a program ran.
+/// The result of a simulation.
 #[derive(Debug, Default)]
 pub(super) struct SimulatedProgram {
     pub events: Vec<SimulatedEvent>,
     /// When each instruction of the entry computation started and ended.
     pub entry: Vec<(i64, i64)>,
-    /// Things to be logged.
+    /// Issues to log.
     pub issues: ImportLog,
 }
 
-/// Nothing happens later than this: 27 hours.
+/// Latest time: 27 hours.
 const LAST: i64 = 100_000_000_000_000_000;
 
-/// Loops are drawn until there are this many events, or instructions executed.
+/// Loop iterations are simulated one by one until there are this many events or executed instructions.
 const MAX_EVENTS: usize = 100_000;
 const MAX_STEPS: u64 = 1_000_000;
 
-/// Deepest nesting of loops and calls.
+/// Maximum nesting of loops and calls.
 const MAX_DEPTH: usize = 32;
 
 struct ScheduleSimulator<'p, 'a> {
@@ -76,9 +76,9 @@ struct ScheduleSimulator<'p, 'a> {
     previous_free: i64,
     /// Event of each transfer in flight, by the name of its start.
     flights: HashMap<&'a str, usize>,
-    /// What instructions do, once they ran.
+    /// Effects of instructions, computed on their first execution.
     known: HashMap<InstructionIndex, InstructionEffect<'a>>,
-    /// How long each computation took when it last ran.
+    /// Duration of the last execution of each computation.
     durations: HashMap<usize, i64>,
     steps: u64,
     run: SimulatedProgram,
@@ -191,7 +191,7 @@ impl<'a> ScheduleSimulator<'_, 'a> {
         Ok(())
     }
 
-    /// Begin and end of something that chips send each other.
+    /// Start and end of a transfer between chips.
     fn transfer(&mut self, transfer: CollectiveTransfer) -> (i64, i64) {
         let free = match transfer.links {
             RingLinks::Next => self.next_free,
@@ -221,7 +221,7 @@ impl<'a> ScheduleSimulator<'_, 'a> {
         }
     }
 
-    /// A loop: its body as often as it runs, drawn while there is room.
+    /// A loop: iterations are simulated one by one while there is room.
     fn repeat(
         &mut self,
         instruction: &Instruction<'a>,
@@ -254,7 +254,7 @@ impl<'a> ScheduleSimulator<'_, 'a> {
         Ok(())
     }
 
-    /// Runs what an instruction calls.
+    /// Runs a called computation.
     fn branch(
         &mut self,
         instruction: &Instruction<'a>,
@@ -273,12 +273,12 @@ impl<'a> ScheduleSimulator<'_, 'a> {
         self.computation(callee, depth + 1)
     }
 
-    /// Whether nothing more is run inside other computations.
+    /// Whether called computations are no longer simulated.
     fn is_full(&self, depth: usize) -> bool {
         depth >= MAX_DEPTH || self.run.events.len() > MAX_EVENTS || self.steps > MAX_STEPS
     }
 
-    /// Lets the time of `left` executions pass, by how long the last one took.
+    /// Skips `left` executions, each as long as the last one.
     fn fold(&mut self, instruction: &Instruction<'a>, callee: usize, left: u64, of: u64) {
         let Some(&last) = self.durations.get(&callee) else {
             let why = || format!("{left} of {of} executions, and none before says how long they take");
@@ -288,7 +288,7 @@ impl<'a> ScheduleSimulator<'_, 'a> {
         self.issue(IssueKind::LoopFolded, instruction, || format!("{left} of {of} executions"));
     }
 
-    /// Ends an event that others are inside.
+    /// Extends an event that contains others to the current time.
     fn lasts_until_now(&mut self, index: usize) {
         let end = self.now;
         if let Some(event) = self.run.events.get_mut(index) {
@@ -296,7 +296,7 @@ impl<'a> ScheduleSimulator<'_, 'a> {
         }
     }
 
-    /// The end of what takes `seconds` from `begin` on.
+    /// The time `seconds` after `begin`.
     fn after(&mut self, seconds: f64, begin: i64) -> i64 {
         let end = begin.saturating_add((seconds * 1e12).round() as i64);
         if end > LAST {

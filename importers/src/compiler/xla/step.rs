@@ -1,4 +1,4 @@
-//! What an instruction does when it runs, computed once: loops run theirs again and again.
+//! The effect of an instruction, computed once, because loops execute it repeatedly.
 
 use super::collective::{CollectiveTransfer, transfer};
 use super::config::json_number;
@@ -7,30 +7,30 @@ use super::loops::trip_count;
 use super::machine::ChipModel;
 use super::shape;
 
-/// What an instruction does; computations by their position in the program.
+/// The effect of an instruction; computations are given by their index.
 #[derive(Clone, Debug)]
 pub(super) enum InstructionEffect<'a> {
     /// Takes no time.
     Nothing,
-    /// Runs its body as often as is known.
+    /// Runs its body, as often as known.
     While { trips: Option<u64>, body: Option<usize> },
     /// Runs another computation.
     Call(Option<usize>),
     /// Runs the branch with the most estimated cycles.
     Choose(Option<usize>),
-    /// Waits for what a start started.
+    /// Waits for the transfer of a start.
     Done(Option<&'a str>),
-    /// Is a start under another name.
+    /// Renames a start.
     Update(Option<&'a str>),
-    /// Keeps the core busy for as many cycles as the compiler estimates.
+    /// Occupies the core for the estimated number of cycles.
     Compute(u64),
-    /// Starts to send something to other chips.
+    /// Starts a transfer to other chips.
     Send(CollectiveTransfer),
-    /// The same, and waits for it.
+    /// Starts a transfer to other chips and waits for it.
     Communicate(CollectiveTransfer),
-    /// Starts a copy of so many bytes between HBM and VMEM.
+    /// Starts a copy of this many bytes between HBM and VMEM.
     Copy(u64),
-    /// Takes time that nothing says, and why.
+    /// Takes an unknown time; the text is the reason.
     Unknown(&'static str),
 }
 
@@ -95,8 +95,8 @@ fn longest_branch<'a>(program: &ScheduledProgram<'a>, instruction: &Instruction<
     branches.max_by_key(|&branch| program.computation(branch).map_or(0, ScheduledComputation::estimated_cycles))
 }
 
-/// Whether an instruction without an estimate does something that takes time: results
-/// of one element are the scalar unit's, and some instructions only name things.
+/// Whether an instruction without an estimate takes time. Results with one element belong to the scalar unit, and some
+/// instructions only rename values.
 fn is_work(instruction: &Instruction<'_>) -> bool {
     let names_only = matches!(
         instruction.opcode,

@@ -59,8 +59,8 @@ impl DeferredReader {
     }
 }
 
-/// Reads up to `len` bytes after skipping `skipped`. A stream that breaks off was read up
-/// to there when it was imported: what comes before damage counts.
+/// Reads up to `len` bytes after skipping `skipped`. If the stream is damaged, the bytes before the damage count, as
+/// they did on import.
 fn read_range(mut reader: impl Read, skipped: u64, len: u64, into: &mut Vec<u8>) -> io::Result<()> {
     let before = into.len();
     io::copy(&mut reader.by_ref().take(skipped), &mut io::sink())?;

@@ -16,16 +16,17 @@ use flate2::bufread::MultiGzDecoder;
 use super::InputSource;
 use crate::input::{ImportError, Progress};
 
-/// Size of a piece: small enough for the cache, large enough that handing it over costs nothing.
+/// Size of a piece: small enough for the cache, large enough that passing it on costs nothing.
 const PIECE: usize = 512 << 10;
-/// Headroom of a piece for the unused rest of the piece before.
+/// Space in front of a piece for the unused rest of the previous one.
 const HEADROOM: usize = 64 << 10;
-/// Buffers in flight.
+/// Number of buffers.
 const BUFFERS: usize = 4;
-/// One item (an event, a top-level value) of more than this is not a profile.
+/// Maximum size of one item (an event, a top-level value).
 const MAX_ITEM: usize = 1 << 30;
 
-/// Above both limits a gzip is taken for a bomb. Real profiles pack 10:1 to 60:1.
+/// A gzip stream above this ratio and [`BOMB_BYTES`] is rejected as a decompression bomb. Real profiles have ratios of
+/// 10 to 60.
 const MAX_RATIO: u64 = 300;
 /// See [`MAX_RATIO`].
 const BOMB_BYTES: u64 = 1 << 30;
@@ -33,19 +34,18 @@ const BOMB_BYTES: u64 = 1 << 30;
 /// The damage of an intact stream that is followed by other data.
 pub(crate) const NOT_GZIP: &str = "what follows the gzip stream is not gzip, and was not read";
 
-/// How the content ended.
+/// The result of feeding all content.
 #[derive(Debug, PartialEq, Eq)]
 pub struct FeedResult {
-    /// Unpacked bytes that there were.
+    /// Number of unpacked bytes.
     pub bytes: u64,
     /// Why the end is missing, if a gzip stream is truncated.
     pub damage: Option<String>,
 }
 
 impl InputSource {
-    /// Shows the unpacked content in windows. `consume` gets a window and whether
-    /// it is the last, and returns how many bytes it used; the others come again
-    /// in front of more.
+    /// Passes the unpacked content to `consume` in windows. `consume` gets a window and whether it is the last, and
+    /// returns how many bytes it used; the rest comes again at the start of the next window.
     ///
     /// # Errors
     ///
@@ -136,7 +136,7 @@ fn inflate(
     Ok(())
 }
 
-/// Runs until the sender is gone; its last piece is shown as the last window.
+/// Runs until the sender is gone; its last piece is the last window.
 fn consume_pieces(
     full: &Receiver<FeedPiece>,
     empty: &SyncSender<Vec<u8>>,
@@ -173,7 +173,7 @@ fn consume_pieces(
     Ok(())
 }
 
-/// Unpacks a gzip, counts, and gives up on bombs.
+/// Unpacks a gzip stream, counts bytes, and rejects decompression bombs.
 pub(super) struct Inflater<'a> {
     decoder: MultiGzDecoder<&'a [u8]>,
     packed_len: usize,
@@ -191,7 +191,7 @@ impl<'a> Inflater<'a> {
         self.end.is_some()
     }
 
-    /// Why it ended before its time.
+    /// Why the stream ended early.
     pub(super) fn damage(&self) -> Option<String> {
         let Some(Err(error)) = &self.end else { return None };
         Some(match error.kind() {
@@ -203,7 +203,7 @@ impl<'a> Inflater<'a> {
         })
     }
 
-    /// Fills as much of `into` as there is and returns how much that was.
+    /// Fills `into` as far as possible and returns the number of bytes.
     pub(super) fn fill(&mut self, into: &mut [u8], progress: &Progress) -> Result<usize, ImportError> {
         let mut filled = 0;
         while filled < into.len() {

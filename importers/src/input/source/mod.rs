@@ -25,7 +25,7 @@ use feed::Inflater;
 pub(crate) use feed::NOT_GZIP;
 use mapped::MappedFile;
 
-/// How much of the unpacked content importers see to recognise it.
+/// Number of unpacked bytes that importers see for detection.
 pub(crate) const HEAD_BYTES: usize = 4096;
 
 /// Files of this size and more are mapped instead of read: nothing is copied, and their pages can be dropped again.
@@ -35,7 +35,7 @@ const MAP_FROM: u64 = 8 << 20;
 /// A stream cannot be mapped, and is read up to this size.
 const STREAM_LIMIT: u64 = 256 << 20;
 
-/// Bytes that may be shared with readers of arguments.
+/// Bytes that argument readers may share.
 pub type SharedBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
 /// One file to import. Gzip is unpacked transparently, independent of the file name.
@@ -43,7 +43,7 @@ pub type SharedBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 pub struct InputSource {
     name: String,
     path: Option<PathBuf>,
-    /// Size and time of change when it was opened, for [`Self::open_again`].
+    /// Size and modification time when it was opened, for [`Self::open_again`].
     version: Option<(u64, Option<SystemTime>)>,
     packed: Arc<PackedBytes>,
     gzip: bool,
@@ -135,7 +135,7 @@ impl InputSource {
         Ok(source)
     }
 
-    /// Whether another file unpacks to the same bytes. Files with different beginnings are distinguished quickly.
+    /// Whether another file has the same unpacked content. Files with different beginnings are distinguished quickly.
     pub(crate) fn has_content_of(&self, other: &Self) -> bool {
         if self.head != other.head {
             return false;

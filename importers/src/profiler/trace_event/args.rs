@@ -12,16 +12,16 @@ use super::json::{JsonStop, JsonValue, arg_value, flatten, members};
 use crate::input::InputSource;
 use crate::input::source::DeferredReader;
 
-/// Read at first; most events are shorter.
+/// Bytes read at first; most events are shorter.
 const STEP: usize = 64 << 10;
-/// No event is longer.
+/// Maximum size of an event.
 const MAX_EVENT: usize = 1 << 30;
-/// Frames of a stack that are shown.
+/// Maximum number of stack frames shown.
 const MAX_FRAMES: usize = 256;
 
 /// Reads arguments of one file.
 pub(super) struct JsonArgs {
-    /// Where an end event has more arguments, by the position of its start.
+    /// Positions of end events with additional arguments, by the position of the begin event.
     end_args: BTreeMap<u64, u64>,
     /// Name and parent of stack frames, by id.
     frames: BTreeMap<String, (String, Option<String>)>,
@@ -79,7 +79,7 @@ impl JsonArgs {
         }
     }
 
-    /// The frames from `id` outwards, one a line.
+    /// The frames from `id` outwards, one per line.
     fn stack(&self, id: &str) -> Option<String> {
         let mut lines = Vec::new();
         let mut next = Some(id);
@@ -92,7 +92,7 @@ impl JsonArgs {
 }
 
 impl CachedBlock {
-    /// At least `want` bytes from `offset` on, or all that there are.
+    /// At least `want` bytes from `offset` on, or all up to the end of the content.
     fn bytes_at(&mut self, offset: u64, want: usize) -> Result<&[u8], String> {
         let end = self.start + self.bytes.len() as u64;
         if offset < self.start || offset + want as u64 > end {

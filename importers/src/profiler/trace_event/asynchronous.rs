@@ -22,8 +22,8 @@ use super::event::RawEvent;
 use super::json::{JsonValue, arg_value, members};
 use super::places::TrackTable;
 
-/// Open spans of one id that an end is compared with, from the innermost: without a limit a file of starts alone would
-/// take quadratic time.
+/// Maximum number of open spans of one id that an end is compared with, from the innermost; without a limit, a file
+/// with only begins would take quadratic time.
 const MAX_LOOK_BACK: usize = 1024;
 
 /// What an event does to its span.
@@ -31,9 +31,9 @@ const MAX_LOOK_BACK: usize = 1024;
 enum SpanAction {
     Begin,
     Mark,
-    /// A step of the span starts.
+    /// A step of the span begins.
     StepInto,
-    /// A step of the span is past.
+    /// A step of the span has ended.
     StepPast,
     End,
 }
@@ -45,7 +45,7 @@ struct AsyncEvent {
     local: bool,
     thread: ThreadId,
     label: LabelId,
-    /// Name of the step, of `T` and `p`.
+    /// Name of the step, for `T` and `p`.
     step: Option<LabelId>,
     named: bool,
     args: Option<u64>,
@@ -90,7 +90,7 @@ impl EventCollector<'_> {
         self.asynchronous.events.push(AsyncEvent { at, key, action, local, thread, label, step, named, args });
     }
 
-    /// The label of a step: the name of its span, and its own name if it has one.
+    /// The label of a step: the name of its span with its own name, if it has one.
     fn step_label(&mut self, event: &RawEvent<'_>, span: LabelId) -> LabelId {
         let mut step = None;
         if !event.args.is_empty() {
@@ -135,29 +135,29 @@ fn async_id<'a>(event: &RawEvent<'a>) -> (AsyncIdScope, &'a [u8]) {
     (scope, id)
 }
 
-/// A span that has started.
+/// An open span.
 struct OpenSpan {
     pid: i64,
     local: bool,
-    /// Name of the outermost span of its id: the name of the track.
+    /// Name of the outermost span of its id, which names the track.
     outermost: LabelId,
     track: TrackId,
     begin: usize,
-    /// Where its last step ended or, still open, started.
+    /// The end of its last step, or the start of the open one.
     step_from: Timestamp,
-    /// The step that is open.
+    /// The open step.
     step: Option<usize>,
 }
 
 impl OpenSpan {
-    /// Adds the step that is open, up to `at`.
+    /// Ends the open step at `at`.
     fn end_step(&mut self, events: &[AsyncEvent], at: Timestamp, builder: &mut TraceBuilder) {
         if let Some(step) = self.step.take() {
             self.add_step(&events[step], at, builder);
         }
     }
 
-    /// Adds a step from where the last one ended up to `at`.
+    /// Adds a step from the end of the last one to `at`.
     fn add_step(&self, step: &AsyncEvent, at: Timestamp, builder: &mut TraceBuilder) {
         let range = TimeRange::new(self.step_from, at.max(self.step_from));
         let spec = SliceSpec::new(range, step.step.unwrap_or(step.label));
@@ -165,16 +165,16 @@ impl OpenSpan {
     }
 }
 
-/// What came of asynchronous events.
+/// The result of converting asynchronous events.
 #[derive(Default)]
 pub(super) struct AddedAsyncSpans {
-    /// Tracks that spans were added to.
+    /// Tracks with spans.
     pub(super) tracks: BTreeSet<TrackId>,
-    /// Where more arguments are: `(those of the begin, those of the end)`.
+    /// Positions of additional arguments: `(of the begin, of the end)`.
     pub(super) end_args: Vec<(u64, u64)>,
 }
 
-/// Adds all spans, to tracks of their own but for lines of devices.
+/// Adds all spans, on separate tracks except for lines of devices.
 pub(super) fn build(asynchronous: AsyncEvents, builder: &mut TraceBuilder, places: &TrackTable) -> AddedAsyncSpans {
     let events = asynchronous.events;
     let mut order: Vec<usize> = (0..events.len()).collect();
@@ -250,7 +250,7 @@ pub(super) fn build(asynchronous: AsyncEvents, builder: &mut TraceBuilder, place
     spans
 }
 
-/// The innermost open span that an end or a step belongs to, by its place in `stack`.
+/// The innermost open span that an end or a step belongs to, as an index into `stack`.
 fn found_open(stack: &[OpenSpan], event: &AsyncEvent, pid: i64, events: &[AsyncEvent]) -> Option<usize> {
     let same_process = |span: &OpenSpan| span.pid == pid && span.local == event.local;
     let named = |span: &OpenSpan| !event.named || events[span.begin].label == event.label;
@@ -263,10 +263,10 @@ fn found_open(stack: &[OpenSpan], event: &AsyncEvent, pid: i64, events: &[AsyncE
     Some(older + at)
 }
 
-/// The id under which asynchronous tracks are filed: they belong to no thread.
+/// The thread id of asynchronous tracks, which belong to no thread.
 const ASYNC_LINE: i64 = i64::MAX;
 
-/// Spans that never end run to the last asynchronous event.
+/// Ends open spans at the last asynchronous event.
 fn close_all(builder: &mut TraceBuilder, events: &[AsyncEvent], open: HashMap<u32, Vec<OpenSpan>>, last: Timestamp) {
     let mut left: Vec<OpenSpan> = open.into_values().flatten().collect();
     left.sort_by_key(|span| span.begin);

@@ -1,7 +1,7 @@
-//! Where events go: each to its thread, its phase decides how.
+//! Collects events by thread and phase.
 //!
-//! Names of processes and threads may come after their events, so slices wait in
-//! one batch a thread; `convert.rs` makes groups and tracks of them in the end.
+//! Names of processes and threads may come after their events, so slices wait in one batch per thread; `convert.rs`
+//! creates groups and tracks at the end.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,10 +21,9 @@ use super::stack::StackEvent;
 use crate::common::TrackRoles;
 use crate::common::roles::TimeUnit;
 
-/// Times beyond this (11.6 days) are counted from some epoch, not from the start
-/// of a session.
+/// Times beyond this (11.6 days) count from an epoch, not from the start of a session.
 const EPOCH_LIKE: i128 = 1_000_000_000_000_000_000;
-/// The latest start and the greatest length: their sum is still a timestamp.
+/// Maximum start and maximum length, whose sum is still a valid timestamp.
 const MAX_PICOS: i64 = i64::MAX / 2;
 
 /// A thread, by its row in [`EventCollector::threads`].
@@ -35,17 +34,17 @@ pub(super) type ThreadId = u32;
 pub(super) struct TraceThread {
     pub(super) pid: i64,
     pub(super) tid: i64,
-    /// Shown where no metadata names it.
+    /// Name to show if no metadata names the thread.
     pub(super) id_text: Option<String>,
     pub(super) name: Option<String>,
     pub(super) sort: Option<i64>,
     /// Whether its events are counter samples.
     pub(super) is_counters: bool,
-    /// Whether asynchronous events name it.
+    /// Whether asynchronous events refer to it.
     pub(super) is_async: bool,
     pub(super) batch: SliceBatch,
     pub(super) stack: Vec<StackEvent>,
-    /// What slices, by their index in the batch, say about their op.
+    /// Facts about the ops of slices, by their index in the batch.
     pub(super) op_facts: Vec<(u32, FactsId)>,
 }
 
@@ -67,16 +66,16 @@ pub(super) struct EventCollector<'b> {
     pub(super) flows: FlowEvents,
     pub(super) counters: CounterEvents,
     pub(super) session: ProfilerSession,
-    /// Complete events seen, for the limits of exporters.
+    /// Number of complete events, to detect export limits.
     pub(super) complete_events: u64,
     /// Time of [`Timestamp::ZERO`] in the file; unknown before the first event.
     pub(super) origin: Option<i128>,
     thread_index: HashMap<(i64, i64), ThreadId>,
     last_thread: Option<((i64, i64), ThreadId)>,
-    /// Ids that are strings count down from the smallest number.
+    /// Numbers for string ids, counting down from the smallest number.
     text_ids: HashMap<String, i64>,
     sequence: u32,
-    /// What tracks are, if no profiler wrote the document.
+    /// Roles of tracks, if no profiler wrote the document.
     pub(super) roles: Arc<TrackRoles>,
     roles_are_given: bool,
     time_unit: TimeUnit,
@@ -118,7 +117,7 @@ impl<'b> EventCollector<'b> {
         self.session.wants(key.raw)
     }
 
-    /// A member of the top-level object other than the events.
+    /// Handles a member of the top-level object other than the events.
     pub(super) fn top_level(&mut self, key: JsonString<'_>, value: JsonValue<'_>) {
         self.session.add(key, value);
         if !self.roles_are_given
@@ -134,12 +133,12 @@ impl<'b> EventCollector<'b> {
         self.builder.log(kind, example);
     }
 
-    /// Counts `count` issues of which one is shown.
+    /// Counts `count` issues with one example.
     pub(super) fn log_many(&mut self, kind: IssueKind, count: u64, example: impl FnOnce() -> String) {
         self.builder.log_mut().add_many(kind, count, example);
     }
 
-    /// Takes the event whose opening brace is at byte `offset`.
+    /// Handles the event whose opening brace is at byte `offset`.
     #[inline]
     pub(super) fn event(&mut self, event: &RawEvent<'_>, offset: u64) {
         if event.args.is_empty() {
@@ -186,7 +185,7 @@ impl<'b> EventCollector<'b> {
         self.add_slice(event, thread, TimeRange::at(start, dur), offset);
     }
 
-    /// Adds a slice with all facts of the event, and returns its index in the thread's batch.
+    /// Adds a slice with all facts of the event; returns its index in the thread's batch.
     #[inline]
     pub(super) fn add_slice(&mut self, event: &RawEvent<'_>, thread: ThreadId, range: TimeRange, offset: u64) -> u32 {
         let label = self.label_of(event);
@@ -239,7 +238,7 @@ impl<'b> EventCollector<'b> {
         self.threads[thread as usize].batch.set_attr(index, SliceAttr::Instant, 1);
     }
 
-    /// The time of an event; logged if there is none.
+    /// The time of an event; a missing one is logged.
     #[inline]
     pub(super) fn start(&mut self, event: &RawEvent<'_>, offset: u64) -> Option<Timestamp> {
         let Ok(picos) = event.ts.picos() else {
@@ -249,7 +248,7 @@ impl<'b> EventCollector<'b> {
         Some(self.timestamp(self.time_unit.scaled(picos), offset))
     }
 
-    /// A time of the file on the timeline. The first one defines the origin.
+    /// Converts a time of the file to the timeline. The first one defines the origin.
     #[inline]
     pub(super) fn timestamp(&mut self, picos: i128, offset: u64) -> Timestamp {
         let origin = *self.origin.get_or_insert_with(|| if picos.abs() > EPOCH_LIKE { picos } else { 0 });
@@ -288,13 +287,12 @@ impl<'b> EventCollector<'b> {
         }
     }
 
-    /// Number of the event being read, to keep the order of the file among equals.
+    /// Sequence number of the event, to keep the file order among equal times.
     pub(super) fn sequence(&self) -> u32 {
         self.sequence
     }
 
-    /// The thread of an event. Without a thread id it is the main thread, whose id
-    /// is that of the process.
+    /// The thread of an event. Without a thread id it is the main thread, which has the id of the process.
     #[inline]
     pub(super) fn thread_of(&mut self, event: &RawEvent<'_>) -> ThreadId {
         let pid = self.number_of(event.pid).unwrap_or(0);
@@ -322,7 +320,7 @@ impl<'b> EventCollector<'b> {
         self.processes.entry(pid).or_default()
     }
 
-    /// A process with a string id has this name until metadata names it.
+    /// Names a process with a string id after that id, until metadata names it.
     fn name_process(&mut self, pid: i64, id: EventId<'_>) {
         let process = self.processes.entry(pid).or_default();
         if let (None, EventId::Text(text)) = (&process.name, id) {

@@ -12,10 +12,10 @@ use super::{asynchronous, dialects, flows, ops, stack};
 use crate::common::async_spans;
 use crate::input::InputSource;
 
-/// Exporters stop after this many complete events, without saying so.
+/// Known export limits: exporters silently stop after this many complete events.
 const EXPORT_LIMITS: [u64; 2] = [1_000_000, 5_000_000];
 
-/// What no trace-event JSON of XProf tells.
+/// Facts that no trace-event JSON of XProf contains.
 const XPROF_CANNOT_KNOW: &[&str] = &[
     "device type",
     "device peaks",
@@ -25,7 +25,7 @@ const XPROF_CANNOT_KNOW: &[&str] = &[
     "wall-clock start of the session",
     "hardware utilization counters",
 ];
-/// What the exporter leaves out beyond that, and the viewer does not.
+/// Facts that the exporter omits but the viewer contains.
 const EXPORT_CANNOT_KNOW: &[&str] = &[
     "flops at the bf16 rate",
     "in-flight spans of asynchronous ops (reconstructed from start and done ops)",
@@ -34,7 +34,7 @@ const EXPORT_CANNOT_KNOW: &[&str] = &[
     "flows from host to device",
     "host names",
 ];
-/// Facts that traces of other programs do not have.
+/// Facts that traces of other programs do not contain.
 const FOREIGN_CANNOT_KNOW: &[&str] = &["device type", "device peaks", "flops and bytes of ops", "HLO protos"];
 
 /// Builds the model from the events collected from `source`.
@@ -94,7 +94,7 @@ pub(super) fn convert(mut collected: EventCollector<'_>, source: &InputSource) {
     }
 }
 
-/// Names processes and threads by their roles, if the file does not name them.
+/// Names processes and threads by their roles, if the file does not.
 fn name_the_nameless(collected: &mut EventCollector<'_>) {
     for thread in &mut collected.threads {
         if thread.name.is_none() {
@@ -107,7 +107,7 @@ fn name_the_nameless(collected: &mut EventCollector<'_>) {
     }
 }
 
-/// Fills in the known facts about the file, and the facts that it cannot have.
+/// Adds facts about the file, and the facts it cannot contain.
 fn describe(collected: &mut EventCollector<'_>, is_xprof: bool) {
     let session = &mut collected.session;
     let mut cannot_know: Vec<&'static str> = Vec::new();

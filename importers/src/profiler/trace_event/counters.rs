@@ -16,7 +16,7 @@ use super::number;
 /// One series of a process.
 struct CounterEventSeries {
     pid: i64,
-    /// Line it was on, in XProf's export.
+    /// Its line, in XProf's export.
     tid: i64,
     name: StringId,
     unit: Option<String>,
@@ -39,7 +39,7 @@ impl CounterEvents {
         &mut self.series[at]
     }
 
-    /// Processes that have counters.
+    /// Processes with counters.
     pub(super) fn pids(&self) -> impl Iterator<Item = i64> {
         self.series.iter().map(|series| series.pid)
     }
@@ -61,7 +61,7 @@ impl CounterEvents {
     }
 }
 
-/// The id under which counters of `C` events are filed: they have no line.
+/// The thread id of counters of `C` events, which belong to no line.
 const NO_LINE: i64 = i64::MAX - 1;
 
 impl EventCollector<'_> {

@@ -1,4 +1,4 @@
-//! Roles of the tracks of known writers, and the waiting that their devices do not record.
+//! Roles of the tracks of known writers, and waits that their devices do not record.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -16,12 +16,12 @@ static VIDUR: LazyLock<Arc<TrackRoles>> = LazyLock::new(|| known(include_str!("d
 static LOCAL_MEMORY: LazyLock<Arc<TrackRoles>> =
     LazyLock::new(|| known(include_str!("dialects/astra_local_memory.toml")));
 
-/// Those that come with the program; a test reads them all.
+/// Parses an embedded file of roles; a test parses them all.
 fn known(text: &str) -> Arc<TrackRoles> {
     Arc::new(TrackRoles::parse(text).unwrap_or_default())
 }
 
-/// Those that go by the names of processes alone.
+/// Roles that depend only on the names of processes.
 pub(super) fn usual() -> Arc<TrackRoles> {
     Arc::clone(&MODEL)
 }

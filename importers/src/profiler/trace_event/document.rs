@@ -1,8 +1,8 @@
-//! The document around the events, window by window.
+//! Parses the document around the events, window by window.
 //!
 //! Accepts the object form with its keys in any order, the bare array, and common defects: a byte order mark, trailing
-//! commas, `{}`, a missing end. After an event that cannot be read it continues with the next one that can. The result
-//! does not depend on the borders of windows.
+//! commas, `{}`, a missing end. After an unreadable event it continues with the next readable one. The result does not
+//! depend on the window borders.
 
 use trace_model::IssueKind;
 
@@ -11,13 +11,13 @@ use super::event::{RawEvent, read_event};
 use super::json::{JsonResult, JsonStop, JsonString, JsonValue, skip_blank, text, value};
 use crate::input::ImportError;
 
-/// Members with data of other recorders: samples of V8's profiler, Linux ftrace, power meters.
+/// Members with data of other recorders: V8 profiler samples, Linux ftrace, power meters.
 const OTHER_DATA: &[&str] = &["samples", "systemTraceEvents", "powerTraceAsString"];
 
-/// How far to search for the end of an event that cannot be read.
+/// Maximum distance to search for the end of an unreadable event.
 const MAX_EVENT: usize = 1 << 20;
 
-/// Where in the document reading stands.
+/// State of the parser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DocumentState {
     Start,
@@ -27,16 +27,16 @@ enum DocumentState {
     Events,
     /// Looking for the next readable event.
     Resync,
-    /// Inside a top-level value that nobody needs.
+    /// Inside a top-level value that is not needed.
     Skipping {
         depth: u32,
         in_text: bool,
-        /// Which it is, where it holds data that is lost, and how many elements it has.
+        /// If it holds data that is lost: its name and number of elements.
         lost: Option<&'static str>,
         elements: u64,
     },
     Done,
-    /// Behind the end, where something follows.
+    /// After the end of the document, where something follows.
     Rest,
 }
 
@@ -47,15 +47,15 @@ pub(super) struct DocumentReader {
     bare: bool,
     /// Bytes used in windows before this one.
     offset: u64,
-    /// Where the last window ended.
+    /// End of the last window.
     seen: u64,
-    /// Events read; `None` before the first array of them.
+    /// Number of events; `None` before the first array of events.
     events: Option<u64>,
-    /// Whether the last window ended inside something.
+    /// Whether the last window ended inside a value.
     cut: bool,
 }
 
-/// How far a step got, and whether it needs to see more of the file.
+/// The position reached, or that more of the file is needed.
 enum ReadProgress {
     To(usize),
     Wait(usize),
@@ -66,7 +66,7 @@ impl DocumentReader {
         Self { state: DocumentState::Start, bare: false, offset: 0, seen: 0, events: None, cut: false }
     }
 
-    /// Whether there was an array of events at all.
+    /// Whether there was an array of events.
     pub(super) fn found_events(&self) -> bool {
         self.events.is_some()
     }
@@ -78,7 +78,7 @@ impl DocumentReader {
         self.cut || !(matches!(self.state, DocumentState::Done | DocumentState::Rest) || may_end)
     }
 
-    /// Whether the document ends as it should, and nothing follows.
+    /// Whether the document is complete and nothing follows.
     pub(super) fn is_complete(&self) -> bool {
         self.state == DocumentState::Done
     }
@@ -173,7 +173,7 @@ impl DocumentReader {
         }
     }
 
-    /// Nothing can be read after this; fatal only if nothing was read before.
+    /// Handles an unreadable member: fatal only if nothing was read before.
     fn bad_member(&mut self, at: usize, into: &mut EventCollector<'_>) -> Result<ReadProgress, ImportError> {
         if self.events.is_none() {
             return Err(self.malformed(at, "a key in quotes and its value are expected here"));
@@ -184,7 +184,7 @@ impl DocumentReader {
         Ok(ReadProgress::To(at))
     }
 
-    /// Checks what follows the end of the document: nothing, or content that is not read.
+    /// Handles content after the end of the document.
     fn rest(&mut self, window: &[u8], at: usize, into: &mut EventCollector<'_>) -> ReadProgress {
         if let Ok(found) = skip_blank(window, at) {
             let offset = self.offset + found as u64;
@@ -268,7 +268,7 @@ impl DocumentReader {
         }
     }
 
-    /// Steps over something at `at` that is not an event: to its end where it has one.
+    /// Skips something at `at` that is not an event, to its end if it has one.
     fn step_over(&mut self, window: &[u8], at: usize, last: bool, into: &mut EventCollector<'_>) -> ReadProgress {
         let whole = window.len().min(at + MAX_EVENT);
         let end = match value(&window[..whole], at) {
@@ -284,7 +284,7 @@ impl DocumentReader {
         ReadProgress::To(end.unwrap_or(at + 1))
     }
 
-    /// Goes to the next brace at which an event can be read.
+    /// Searches the next brace at which an event can be read.
     fn resync(&mut self, window: &[u8], from: usize, into: &mut EventCollector<'_>) -> ReadProgress {
         let mut event = RawEvent::default();
         let mut at = from;

@@ -1,7 +1,7 @@
-//! One event object, read in place.
+//! Parses one event object in place.
 //!
-//! Most of the time of an import is spent here, so common keys are recognized by one comparison of eight bytes, numbers
-//! are parsed while their end is searched, and rare values are kept as text.
+//! Most of the import time is spent here, so common keys are recognized by one comparison of eight bytes, numbers are
+//! parsed while their end is searched, and rare values are kept as text.
 
 use super::json::{JsonResult, JsonStop, JsonString, JsonValue, byte, skip_blank, text, value};
 use super::number;
@@ -22,12 +22,12 @@ pub(super) enum Micros<'a> {
     Missing,
     /// Picoseconds already, from the usual form.
     Picos(i64),
-    /// Any other form.
+    /// Any other number format.
     Written(&'a [u8]),
 }
 
 impl Micros<'_> {
-    /// Picoseconds; `Err` where it is missing or not a number.
+    /// In picoseconds; `Err` if it is missing or not a number.
     #[inline]
     pub(super) fn picos(self) -> Result<i128, ()> {
         match self {
@@ -38,10 +38,10 @@ impl Micros<'_> {
     }
 }
 
-/// An event as written. Missing strings are empty, missing objects too.
+/// An event. Missing strings and objects are empty.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RawEvent<'a> {
-    /// First letter of the phase; 0 if there is none.
+    /// First letter of the phase; 0 if missing.
     pub(super) ph: u8,
     pub(super) pid: EventId<'a>,
     pub(super) tid: EventId<'a>,
@@ -50,11 +50,11 @@ pub(super) struct RawEvent<'a> {
     pub(super) name: JsonString<'a>,
     /// Number of members.
     pub(super) members: u32,
-    /// Whether there are facts besides name and times.
+    /// Whether it has arguments with facts.
     pub(super) has_args: bool,
     /// The args object; empty if there is none.
     pub(super) args: &'a [u8],
-    /// Members that few events have.
+    /// Members that only few events have.
     pub(super) rare: Vec<(&'a [u8], JsonValue<'a>)>,
 }
 
@@ -74,8 +74,7 @@ impl<'a> RawEvent<'a> {
     }
 }
 
-/// Reads the args object at a position, perhaps knowing the event's name, and
-/// returns the position after it.
+/// Reads the arguments object at a position, with the event's name if known; returns the position after it.
 pub(super) trait ArgReader {
     fn read<'a>(&mut self, buf: &'a [u8], at: usize, name: JsonString<'a>) -> JsonResult<usize>;
 }
@@ -158,8 +157,7 @@ fn key(buf: &[u8], at: usize) -> JsonResult<(EventKey, &[u8], usize)> {
     Ok((kind, key.raw, skip_blank(buf, colon + 1)?))
 }
 
-/// Reads the event whose opening brace is at `start` into `event`, and returns
-/// the position after it.
+/// Parses the event whose opening brace is at `start` into `event`; returns the position after it.
 #[inline]
 pub(super) fn read_event<'a>(
     buf: &'a [u8],
@@ -264,7 +262,7 @@ fn id(buf: &[u8], at: usize) -> JsonResult<(EventId<'_>, usize)> {
     Ok((id, end))
 }
 
-/// What XProf and Python write for one picosecond, the length of events without.
+/// How XProf and Python write one picosecond, the length of events without a duration.
 const ONE_PICO: [&[u8]; 2] = [b"9.9999999999999995e-07", b"1e-06"];
 
 #[inline]

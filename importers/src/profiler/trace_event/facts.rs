@@ -1,7 +1,7 @@
 //! Arguments that become facts of the model; all others stay in the file.
 //!
-//! Three kinds: numbers of one execution ([`ExecutionArg`]), numbers of an op ([`OpNumbers`]) and strings of an op,
-//! which are interned as one set.
+//! There are three kinds: numbers of one execution ([`ExecutionArg`]), numbers of an op ([`OpNumbers`]), and strings of
+//! an op, which are interned as one set.
 
 use hashbrown::HashMap;
 use trace_model::{Op, SliceAttr, StringId, TraceBuilder};
@@ -12,7 +12,7 @@ use super::names::{NameId, NameTable};
 use super::number;
 use crate::common::names::is_null;
 
-/// What one execution recorded of itself.
+/// Numbers of one execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ExecutionArg {
     DeviceStart,
@@ -20,7 +20,7 @@ enum ExecutionArg {
     Attr(SliceAttr),
 }
 
-/// Which argument of an op.
+/// A number or string of an op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OpArgument {
     Execution(ExecutionArg),
@@ -35,7 +35,7 @@ const RAW_BYTES: usize = 3;
 const SYMBOL: usize = 4;
 const ALL_REDUCE: usize = 5;
 
-/// Numbers of an op, by the constants above.
+/// Numbers of an op, indexed by the constants above.
 pub(super) type OpNumbers = [Option<i64>; 6];
 
 /// Strings of an op: category, HLO text, shape, framework name, source, stack, deduplicated name.
@@ -83,16 +83,16 @@ fn known(key: &[u8]) -> Option<OpArgument> {
     })
 }
 
-/// What the arguments of one event said.
+/// The facts in the arguments of one event.
 #[derive(Default)]
 pub(super) struct EventFacts {
     pub(super) device_start: Option<i64>,
     pub(super) device_dur: Option<i64>,
     pub(super) attrs: Vec<(SliceAttr, i64)>,
     pub(super) numbers: OpNumbers,
-    /// The set of strings, if there are any.
+    /// Index of the set of strings, if there are any.
     pub(super) texts: Option<u32>,
-    /// Whether there is anything about an op.
+    /// Whether there are facts about an op.
     pub(super) has_op: bool,
 }
 
@@ -106,16 +106,16 @@ impl EventFacts {
     }
 }
 
-/// Facts of an op as some events state them, by its row in [`EventFactsStore`].
+/// Facts about an op, as an index into [`EventFactsStore`].
 pub(super) type FactsId = u32;
 
-/// Reads arguments and keeps the relevant ones.
+/// Stores the facts of events, each distinct set once.
 #[derive(Default)]
 pub(super) struct EventFactsStore {
     pub(super) names: NameTable,
-    /// Of the event read last.
+    /// Facts of the last event.
     pub(super) said: EventFacts,
-    /// The name of the event read last, where its arguments came after it.
+    /// The name of the last event, if its arguments came after it.
     pub(super) name: Option<NameId>,
     texts: Vec<OpTexts>,
     text_index: HashMap<OpTexts, u32>,
@@ -124,14 +124,14 @@ pub(super) struct EventFactsStore {
 }
 
 impl EventFactsStore {
-    /// Forgets the event before.
+    /// Clears the facts of the last event.
     #[inline]
     pub(super) fn reset(&mut self) {
         self.said.clear();
         self.name = None;
     }
 
-    /// The id of what the event read last said about an op.
+    /// The id of the op facts of the last event.
     pub(super) fn current(&mut self) -> Option<FactsId> {
         if !self.said.has_op {
             return None;
@@ -209,16 +209,16 @@ pub(super) struct FactsReader<'a> {
 /// The part of the arguments that is the same for all executions of an op.
 #[derive(Default)]
 struct SharedArguments<'a> {
-    /// Where it starts; nowhere if the last argument varies.
+    /// Start of that part; `None` if the last argument varies.
     from: Option<usize>,
-    /// The one text that may come before it.
+    /// The one text that may precede it.
     before: &'a [u8],
     texts: [Option<JsonString<'a>>; TEXTS],
     numbers: OpNumbers,
 }
 
 impl SharedArguments<'_> {
-    /// Records that the arguments up to `end` vary, and returns whether the rest may be cached.
+    /// Restarts the shared part at `end`, after an argument that varies; returns whether the rest may be cached.
     fn restart(&mut self, end: usize, arg: ExecutionArg) -> bool {
         let others = self.texts.iter().enumerate().any(|(i, text)| i != DEDUPLICATED && text.is_some());
         let may_begin = arg == ExecutionArg::DeviceStart && !others;
@@ -288,7 +288,7 @@ impl ArgReader for FactsReader<'_> {
 }
 
 impl EventFactsStore {
-    /// The end of the arguments, if their rest from `at` on is cached.
+    /// The end of the arguments, if the rest from `at` on is cached.
     #[inline]
     fn recall(&mut self, constant: &SharedArguments<'_>, buf: &[u8], at: usize) -> Option<usize> {
         let (memo, len) = self.names.recall(self.name?, constant.before, &buf[at..])?;

@@ -25,7 +25,7 @@ struct FlowEventEnd {
     leaves: bool,
 }
 
-/// Which slice of the thread it is at.
+/// The slice of the thread that it is attached to.
 #[derive(Clone, Copy)]
 enum FlowAnchor {
     Enclosing,
@@ -36,12 +36,12 @@ enum FlowAnchor {
     Begin(u32),
 }
 
-/// All ends of flows.
+/// The ends of all flows.
 #[derive(Default)]
 pub(super) struct FlowEvents {
     points: Vec<FlowEventEnd>,
     chains: HashMap<Vec<u8>, u32>,
-    /// Id as recorded, by chain.
+    /// Recorded ids, by chain.
     ids: Vec<u64>,
 }
 
@@ -55,7 +55,7 @@ impl FlowEvents {
         })
     }
 
-    /// Notes that a slice carries a `bind_id`.
+    /// Records that a slice carries a `bind_id`.
     pub(super) fn bind_slice(
         &mut self,
         event: &RawEvent<'_>,
@@ -67,7 +67,7 @@ impl FlowEvents {
         self.bind_at(event, at, sequence, thread, FlowAnchor::Slice(index));
     }
 
-    /// Notes that a begin event carries a `bind_id`.
+    /// Records that a begin event carries a `bind_id`.
     pub(super) fn bind_begin(
         &mut self,
         event: &RawEvent<'_>,
@@ -90,7 +90,7 @@ impl FlowEvents {
     }
 }
 
-/// The number in an id like `7`, `"7"` or `"0x402"`; of other strings a hash.
+/// The number in an id such as `7`, `"7"` or `"0x402"`; for other strings, a hash.
 fn id_number(id: &[u8]) -> u64 {
     let hex = id.strip_prefix(b"0x").and_then(|hex| std::str::from_utf8(hex).ok());
     hex.and_then(|hex| u64::from_str_radix(hex, 16).ok())
@@ -123,7 +123,7 @@ impl EventCollector<'_> {
     }
 }
 
-/// Adds all flows, now that slices have tracks.
+/// Adds all flows, once slices have tracks.
 pub(super) fn build(
     mut flows: FlowEvents,
     builder: &mut TraceBuilder,

@@ -1,49 +1,49 @@
-//! The parts of JSON that trace events are made of, read in place.
+//! A JSON parser for trace events that works in place.
 //!
-//! Tolerates common defects: trailing commas, raw control characters in strings, `NaN` and `Infinity`, bytes that are
-//! not UTF-8. Reaching the end of the window is not an error but [`JsonStop::End`], because more may follow.
+//! Tolerates common defects: trailing commas, raw control characters in strings, `NaN` and `Infinity`, invalid UTF-8.
+//! Reaching the end of the window is not an error but [`JsonStop::End`], because more may follow.
 
 use trace_model::{Arg, ArgValue};
 
 use super::number;
 
-/// Why reading stopped.
+/// Why parsing stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum JsonStop {
-    /// The window ends here; the value may go on in the next.
+    /// The window ends; the value may continue in the next one.
     End,
-    /// No value can start or go on like this.
+    /// Invalid JSON.
     Bad,
 }
 
 pub(super) type JsonResult<T> = Result<T, JsonStop>;
 
-/// Deeper nesting is not a trace.
+/// Maximum nesting.
 const MAX_DEPTH: usize = 128;
 
-/// Text between quotes, as written.
+/// A string between its quotes, unescaped later.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct JsonString<'a> {
     pub(super) raw: &'a [u8],
-    /// Whether there is a backslash in it.
+    /// Whether it contains a backslash.
     pub(super) escaped: bool,
 }
 
-/// A value, as written.
+/// A value in the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum JsonValue<'a> {
     /// Text, without the quotes.
     Text(JsonString<'a>),
-    /// Number, `true`, `false`, `null` or what a writer takes for one of them.
+    /// A number, `true`, `false`, `null`, or another bare word.
     Word(&'a [u8]),
-    /// From brace to brace.
+    /// An object with its braces.
     Object(&'a [u8]),
-    /// From bracket to bracket.
+    /// An array with its brackets.
     Array(&'a [u8]),
 }
 
 impl<'a> JsonValue<'a> {
-    /// The bytes of a number or of a number in quotes.
+    /// The bytes of a number, quoted or not.
     pub(super) fn number(self) -> &'a [u8] {
         match self {
             Self::Text(text) => text.raw.trim_ascii(),
@@ -63,7 +63,7 @@ pub(super) fn byte(buf: &[u8], at: usize) -> JsonResult<u8> {
     buf.get(at).copied().ok_or(JsonStop::End)
 }
 
-/// The first position at or after `at` that is not blank.
+/// The first position from `at` on that is not whitespace.
 #[inline]
 pub(super) fn skip_blank(buf: &[u8], mut at: usize) -> JsonResult<usize> {
     loop {
@@ -74,7 +74,7 @@ pub(super) fn skip_blank(buf: &[u8], mut at: usize) -> JsonResult<usize> {
     }
 }
 
-/// Text whose opening quote is at `at`, and the position after its closing one.
+/// The string whose opening quote is at `at`, and the position after it.
 #[inline]
 pub(super) fn text(buf: &[u8], at: usize) -> JsonResult<(JsonString<'_>, usize)> {
     let start = at + 1;
@@ -116,8 +116,8 @@ fn word(buf: &[u8], at: usize) -> JsonResult<usize> {
     }
 }
 
-/// The end of an object or array; brackets in strings do not count. A bracket that closes the wrong one is bad at once:
-/// a writer's slip must not swallow the file.
+/// The end of an object or array; brackets in strings do not count. A mismatched bracket is an error at once, so that
+/// it does not swallow the file.
 fn brackets(buf: &[u8], at: usize) -> JsonResult<usize> {
     let mut depth = 0;
     let mut braces = 0_u128;
@@ -151,8 +151,7 @@ fn brackets(buf: &[u8], at: usize) -> JsonResult<usize> {
     }
 }
 
-/// Calls `each` with every member of the object at `at` and returns the position
-/// after it. Trailing commas are fine.
+/// Calls `each` with every member of the object at `at`; returns the position after it. Trailing commas are accepted.
 #[inline]
 pub(super) fn members<'a>(
     buf: &'a [u8],
@@ -199,7 +198,7 @@ pub(super) fn elements<'a>(
     Ok(at + 1)
 }
 
-/// From the end of an item to the next one, or to the closing bracket.
+/// The position after an item: at the next one, or at the closing bracket.
 #[inline]
 fn next_item(buf: &[u8], at: usize) -> JsonResult<usize> {
     let at = skip_blank(buf, at)?;
@@ -211,8 +210,7 @@ fn next_item(buf: &[u8], at: usize) -> JsonResult<usize> {
 }
 
 impl<'a> JsonString<'a> {
-    /// The text itself. Unpaired surrogates and bytes that are not UTF-8 become
-    /// U+FFFD; the flag tells whether there were any.
+    /// The decoded text. Unpaired surrogates and invalid UTF-8 become U+FFFD; the flag tells whether there were any.
     pub(super) fn decode(self) -> (std::borrow::Cow<'a, str>, bool) {
         if !self.escaped {
             return lossy(self.raw);
@@ -277,7 +275,7 @@ fn unicode_escape(raw: &[u8]) -> (char, usize) {
     (char::REPLACEMENT_CHARACTER, 6)
 }
 
-/// What a value is, for people and analyses.
+/// A value as an argument.
 pub(super) fn arg_value(value: JsonValue<'_>) -> ArgValue {
     match value {
         JsonValue::Text(text) => ArgValue::Text(text.decode().0.into_owned()),
@@ -307,8 +305,7 @@ fn word_value(word: &[u8]) -> ArgValue {
     }
 }
 
-/// Adds the value under `name`; members of objects become `name.member`, arrays
-/// of simple values stay one text as written.
+/// Adds the value under `name`; members of objects become `name.member`, arrays of simple values stay one text.
 pub(super) fn flatten(name: &str, value: JsonValue<'_>, into: &mut Vec<Arg>) {
     flatten_below(name, value, 0, into);
 }

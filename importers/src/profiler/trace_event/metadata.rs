@@ -8,17 +8,17 @@ use super::json::{JsonString, JsonValue, arg_value, elements, flatten, members};
 use super::number;
 use crate::common::names::{PlaneKind, plane_kind};
 
-/// Facts kept of a session.
+/// Maximum number of facts of a session.
 const MAX_FACTS: usize = 200;
-/// Bytes kept of one fact.
+/// Maximum size of a fact.
 const MAX_FACT: usize = 1000;
 
-/// What the document says beside its events.
+/// Content of the document besides its events.
 #[derive(Default)]
 pub(super) struct ProfilerSession {
-    /// Whether XProf wrote it, in any of its dialects: its planes are called as XProf calls them.
+    /// Whether XProf wrote it, in any of its dialects, so that planes have XProf's names.
     pub(super) is_xprof: bool,
-    /// Whether it has members that only an answer of XProf's viewer has among XProf's dialects.
+    /// Whether it has members that, among XProf's dialects, only responses of the viewer have.
     pub(super) is_viewer: bool,
     /// Whether the viewer omitted events that were too short to see.
     pub(super) is_downsampled: bool,
@@ -26,14 +26,14 @@ pub(super) struct ProfilerSession {
     pub(super) host: Option<String>,
     /// Nanoseconds of the Unix epoch at time zero of the file.
     pub(super) base_unix_ns: Option<i64>,
-    /// Facts for people.
+    /// Facts for display.
     pub(super) facts: Vec<(String, String)>,
     /// Frame id, name, parent id.
     pub(super) stack_frames: Vec<(String, String, Option<String>)>,
 }
 
 impl ProfilerSession {
-    /// Whether an object or array under this key is kept; takes notice of the key.
+    /// Whether an object or array under this key is stored; also records the key.
     pub(super) fn wants(&mut self, key: &[u8]) -> bool {
         self.note_key(key);
         matches!(
@@ -42,7 +42,7 @@ impl ProfilerSession {
         )
     }
 
-    /// Keys tell the viewer's answers from exports. Other programs use such words, too.
+    /// Records keys that distinguish viewer responses from exports; other programs use them too.
     fn note_key(&mut self, key: &[u8]) {
         if matches!(
             key,
@@ -106,14 +106,13 @@ impl ProfilerSession {
     }
 }
 
-/// Whether a document says that its times were modelled: `"otherData": {"modelled": "collectives and HBM copies"}`.
+/// Whether a document states that its times are modelled: `"otherData": {"modelled": "collectives and HBM copies"}`.
 pub(super) fn is_modelled(facts: &[(String, String)]) -> bool {
     let says = |value: &str| !matches!(value, "" | "false" | "null" | "0" | "none");
     facts.iter().any(|(name, value)| matches!(name.as_str(), "modelled" | "modeled") && says(value))
 }
 
-/// What is left of a plane's name without the host that multi-host viewers put in
-/// front, and that host.
+/// Splits off the host that multi-host viewers put in front of a plane's name.
 pub(super) fn split_host(name: &str) -> (Option<&str>, &str) {
     if plane_kind(name) != PlaneKind::Other {
         return (None, name);

@@ -92,7 +92,7 @@ impl Importer for TraceEventJson {
     }
 }
 
-/// Makes the model, or says why there is none.
+/// Builds the model, or returns why there is none.
 fn finish(
     document: &DocumentReader,
     mut collector: EventCollector<'_>,
@@ -119,7 +119,7 @@ fn finish(
     Ok(())
 }
 
-/// Keys that come before the events in files whose head shows no events yet.
+/// Keys that may precede the events, for files whose head shows no events.
 const OTHER_KEYS: &[&[u8]] = &[
     b"\"displayTimeUnit\"",
     b"\"stackFrames\"",

@@ -12,19 +12,19 @@ use super::facts::OpNumbers;
 use super::json::JsonString;
 use crate::common::names::{NO_NAME, is_null};
 
-/// Longer arguments are not remembered.
+/// Longer arguments are not cached.
 const MAX_MEMO: usize = 64 << 10;
-/// Bytes remembered in all.
+/// Maximum size of the cache.
 const MEMO_BUDGET: usize = 64 << 20;
-/// Arguments remembered of one name: ops of several programs share names.
+/// Maximum number of cached arguments per name; ops of several programs share names.
 const MEMOS: usize = 4;
 
 /// A name, by its row in [`NameTable`].
 pub(super) type NameId = u32;
 
-/// The end of some arguments, from a position to the closing brace, and the facts in it.
+/// A suffix of arguments up to the closing brace, and the facts in it.
 pub(super) struct ArgumentMemo {
-    /// The deduplicated name, which writers put in front.
+    /// The deduplicated name, which writers put first.
     before: Box<[u8]>,
     bytes: Box<[u8]>,
     pub(super) texts: Option<u32>,
@@ -35,7 +35,7 @@ struct NameEntry {
     start: usize,
     len: u32,
     label: Option<LabelId>,
-    /// How often it was read without a memo that fitted.
+    /// Number of reads that found no matching entry.
     misses: u32,
     memos: Vec<ArgumentMemo>,
 }
@@ -74,7 +74,7 @@ impl NameTable {
         id
     }
 
-    /// The label of a name without an op; the flag tells whether its text had to be repaired.
+    /// The label of a name without an op; the flag tells whether its text was repaired.
     #[inline]
     pub(super) fn label(&mut self, id: NameId, name: JsonString<'_>, builder: &mut TraceBuilder) -> (LabelId, bool) {
         if let Some(label) = self.rows[id as usize].label {
@@ -86,7 +86,7 @@ impl NameTable {
         (label, mended)
     }
 
-    /// What is remembered of arguments that go on like `rest`, with their length.
+    /// The cached facts of arguments that continue with `rest`, with their length.
     #[inline]
     pub(super) fn recall(&self, id: NameId, before: &[u8], rest: &[u8]) -> Option<(&ArgumentMemo, usize)> {
         let memos = &self.rows[id as usize].memos;
@@ -96,7 +96,7 @@ impl NameTable {
         memos.iter().find(fits).map(|memo| (memo, memo.bytes.len()))
     }
 
-    /// Caches arguments from some position to their closing brace, from the second event with a name on.
+    /// Caches arguments from a position to their closing brace, from the second event of a name on.
     pub(super) fn remember(&mut self, id: NameId, before: &[u8], bytes: &[u8], texts: Option<u32>, numbers: OpNumbers) {
         let name = &mut self.rows[id as usize];
         name.misses += 1;

@@ -1,9 +1,8 @@
-//! Decimal numbers of trace events, exactly.
+//! Exact decimal numbers.
 //!
-//! `ts` and `dur` are microseconds as decimal text with up to 17 significant
-//! digits, exponent forms included (`9.9999999999999995e-07` is one picosecond).
-//! Going through `f64` would lose picoseconds above 2.5 hours, so the digits are
-//! scaled as integers and rounded half to even.
+//! `ts` and `dur` are microseconds as decimal text with up to 17 significant digits, also with exponents
+//! (`9.9999999999999995e-07` is one picosecond). `f64` would lose picoseconds above 2.5 hours, so the digits are scaled
+//! as integers and rounded half to even.
 
 /// Powers of ten that fit into `u64`.
 const POWERS: [u64; 20] = {
@@ -35,12 +34,13 @@ pub(super) fn picos_from_micros(text: &[u8]) -> Option<i128> {
     Some(if decimal.negative { -magnitude } else { magnitude })
 }
 
-/// The usual form of a time, parsed while its end is searched: digits, perhaps a point and digits, at most 18 in all.
+/// A time in the usual format, parsed while its end is searched: digits, optionally a point and digits, at most 18 in
+/// total.
 #[derive(Clone, Copy, Default)]
 pub(super) struct ShortNumber {
     mantissa: u64,
     digits: u32,
-    /// Digits before the point, and one: zero if there is no point.
+    /// One plus the number of digits before the point; zero if there is no point.
     point: u32,
 }
 
@@ -61,7 +61,7 @@ impl ShortNumber {
         }
     }
 
-    /// As microseconds; `None` if it has another form than the usual.
+    /// As microseconds; `None` if it has another format.
     #[inline]
     pub(super) fn picos(self) -> Option<i64> {
         let Self { mantissa, digits, point } = self;
@@ -86,8 +86,8 @@ fn picos_from_short(text: &[u8]) -> Option<i64> {
     if usual { short.picos() } else { None }
 }
 
-/// The integer behind any numeric form (`12`, `-7`, `"12"` without quotes, `3.0`, `1e3`); `None` if there is a fraction
-/// or no number. Unsigned values above `i64::MAX` come back with the same bits.
+/// The integer in any numeric format (`12`, `-7`, `"12"` without quotes, `3.0`, `1e3`); `None` for fractions and other
+/// text. Unsigned values above `i64::MAX` keep their bits.
 pub(super) fn integer(text: &[u8]) -> Option<i64> {
     let (negative, digits) = match text {
         [b'-', digits @ ..] => (true, digits),

@@ -1,5 +1,5 @@
-//! From names on op lines to ops: which program an execution belongs to is not
-//! written on it, but by the execution of a program (`XLA Modules`) around it.
+//! Assigns ops to the slices on op lines. The program of an execution is not recorded with it; it follows from the
+//! program execution (`XLA Modules`) around it.
 
 use hashbrown::HashMap;
 use trace_model::{
@@ -9,13 +9,13 @@ use trace_model::{
 use super::facts::{EventFactsStore, FactsId};
 use crate::common::names::{NO_NAME, op_name, program_name};
 
-/// An execution of a program.
+/// One execution of a program.
 struct ProgramExecution {
     range: TimeRange,
     program: ProgramId,
 }
 
-/// The label of a slice, and its own numbers if they differ from those of the op.
+/// The label of a slice, and its own numbers where they differ from those of the op.
 #[derive(Clone)]
 struct OpLabel {
     label: LabelId,
@@ -100,7 +100,7 @@ fn relabel(
     OpLabel { label, attrs: differences(builder, id, &stated) }
 }
 
-/// Numbers of one execution that differ from those of its op: custom calls.
+/// Numbers of one execution that differ from those of its op, as custom calls have.
 fn differences(builder: &TraceBuilder, id: OpId, stated: &Op) -> Vec<(SliceAttr, i64)> {
     let op = builder.op_ref(id);
     [

@@ -9,10 +9,10 @@ use super::metadata::split_host;
 use crate::common::names::{PlaneKind, plane_kind, track_kind, track_sort};
 use crate::common::roles::RoleKind;
 
-/// Where everything of a file goes.
+/// The groups and tracks of a file.
 pub(super) struct TrackTable {
     groups: BTreeMap<i64, (GroupId, PlaneKind)>,
-    /// By thread; none if a thread has nothing and no name.
+    /// By thread; `None` for threads without events and name.
     tracks: Vec<Option<TrackId>>,
     kinds: Vec<TrackKind>,
     pids: Vec<i64>,
@@ -57,13 +57,13 @@ impl TrackTable {
         self.tracks.get(thread as usize).copied().flatten()
     }
 
-    /// The track of a thread whose asynchronous spans belong on it: lines of devices.
+    /// The track of a thread if its asynchronous spans belong on it, as for lines of devices.
     pub(super) fn line_of(&self, thread: ThreadId) -> Option<TrackId> {
         let kind = self.kinds.get(thread as usize).copied()?;
         if matches!(kind, TrackKind::AsyncOps) { self.track_of(thread) } else { None }
     }
 
-    /// Lines of simulated devices, with what they are.
+    /// Lines of simulated devices, with their kinds.
     pub(super) fn device_lines(&self) -> Vec<(TrackId, TrackKind)> {
         let lines = self.tracks.iter().zip(&self.kinds).zip(&self.pids);
         let of_device = |pid| matches!(self.groups.get(pid), Some((_, PlaneKind::TensorCore { .. })));
@@ -111,7 +111,7 @@ fn thread_name(thread: &TraceThread) -> String {
     }
 }
 
-/// What each thread shows, by the names of threads and processes.
+/// The role of each thread, by the names of threads and processes.
 fn roles(collected: &EventCollector<'_>) -> Vec<Option<RoleKind>> {
     let role = |thread: &TraceThread| {
         let process = collected.processes.get(&thread.pid).and_then(|process| process.name.clone());
@@ -127,8 +127,8 @@ fn foreign_kind(name: &str) -> TrackKind {
     if name.starts_with("stream ") || name.starts_with("Stream ") { TrackKind::Stream } else { TrackKind::HostThread }
 }
 
-/// Processes with the lines of a device that runs HLO programs, for files without process names. The kind of the device
-/// is not recorded. GPUs have streams next to these tracks.
+/// For files without process names: processes with the lines of a device that runs HLO programs. The kind of device is
+/// not recorded; GPUs also have streams.
 pub(super) fn cores_by_lines(threads: &[TraceThread]) -> BTreeSet<i64> {
     let pids_with = |is_line: &dyn Fn(&str) -> bool| {
         let named = threads.iter().filter(|thread| thread.name.as_deref().is_some_and(is_line));
@@ -169,7 +169,7 @@ fn add_processes(
     groups
 }
 
-/// Ordinals of devices: the numbers in their names if they are unique, else their order.
+/// Ordinals of devices: the numbers in their names if they are unique, else their positions.
 fn ordinals(devices: &BTreeSet<i64>, processes: &BTreeMap<i64, TraceProcess>) -> BTreeMap<i64, u32> {
     let named = |pid: &i64| -> Option<u32> {
         let name = processes.get(pid)?.name.as_deref()?;
@@ -181,7 +181,7 @@ fn ordinals(devices: &BTreeSet<i64>, processes: &BTreeMap<i64, TraceProcess>) ->
     if distinct { names } else { devices.iter().copied().zip(0..).collect() }
 }
 
-/// `host0` of `host0.trace.json.gz`.
+/// The host in a file name: `host0` of `host0.trace.json.gz`.
 fn host_from(name: &str) -> &str {
     let json = name.strip_suffix(".gz").unwrap_or(name);
     json.strip_suffix(".trace.json").filter(|host| !host.is_empty()).unwrap_or("host")

@@ -1,14 +1,14 @@
-//! Begin and end events of a thread, which may come in any order.
+//! Begin and end events of a thread, which may be in any order.
 
 use trace_model::{FlowEnd, LabelId, SliceAttr, SliceKey, Timestamp, TraceBuilder, TrackId};
 
 use super::collect::EventCollector;
 use super::event::RawEvent;
 
-/// A begin or an end, waiting for all others of its thread.
+/// A begin or end event.
 pub(super) struct StackEvent {
     at: Timestamp,
-    /// The name of a start; that of an end where it has one.
+    /// The name of a begin; that of an end, if it has one.
     label: Option<LabelId>,
     begins: bool,
     offset: u64,
@@ -32,15 +32,15 @@ impl EventCollector<'_> {
     }
 }
 
-/// What became of the stack of a thread.
+/// The result of converting the stack of a thread.
 pub(super) struct StackedEvents {
-    /// The slice of each start, by its index as collected.
+    /// The slice of each begin, by its index as collected.
     pub(super) begun: Vec<Option<SliceKey>>,
-    /// Where more arguments are: `(those of the begin, those of the end)`.
+    /// Positions of additional arguments: `(of the begin, of the end)`.
     pub(super) end_args: Vec<(u64, u64)>,
 }
 
-/// Opens and closes slices in time order; among equal times as in the file.
+/// Opens and closes slices in time order; equal times keep the file order.
 pub(super) fn build(builder: &mut TraceBuilder, track: TrackId, events: &[StackEvent]) -> StackedEvents {
     let mut order: Vec<usize> = (0..events.len()).collect();
     order.sort_by_key(|&i| events[i].at);
@@ -67,7 +67,7 @@ pub(super) fn build(builder: &mut TraceBuilder, track: TrackId, events: &[StackE
 }
 
 impl StackedEvents {
-    /// The slice that a start opened, as the end of a flow.
+    /// The slice of a begin event, as the end of a flow.
     pub(super) fn flow_end(&self, index: u32) -> Option<FlowEnd> {
         self.begun.get(index as usize).copied().flatten().map(FlowEnd::Slice)
     }

@@ -15,17 +15,17 @@ use super::tables::{FileBytes, MetadataIndex, stat};
 use crate::input::InputSource;
 use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
 
-/// Tag and length of a field are no longer than this.
+/// Maximum size of the tag and length of a field.
 const FIELD_HEAD: usize = 20;
 
-/// The bytes of a file, long after its import.
+/// The bytes of a file, for reading after the import.
 pub(super) enum DeferredBytes {
     InMemory(FileBytes),
     OnDisk { source: InputSource, file: Mutex<Option<File>> },
 }
 
 impl DeferredBytes {
-    /// How to read `bytes`, the content of `source`, later.
+    /// Prepares reading `bytes`, the content of `source`, later.
     pub(super) fn new(source: &InputSource, bytes: &FileBytes) -> Self {
         if source.path().is_some() && !source.is_gzip() {
             Self::OnDisk { source: source.without_bytes(), file: Mutex::new(None) }
@@ -34,7 +34,7 @@ impl DeferredBytes {
         }
     }
 
-    /// The bytes at `range`; fewer where the file ends.
+    /// The bytes at `range`; fewer at the end of the file.
     fn read(&self, range: Range<usize>) -> Result<Vec<u8>, String> {
         match self {
             Self::InMemory(bytes) => {

@@ -24,7 +24,7 @@ use crate::common::async_spans;
 use crate::common::names::{self, PlaneKind};
 use crate::input::{ImportError, InputSource, Progress};
 
-/// A plane on its way into the model.
+/// A plane with its metadata and lines.
 struct DecodedJob<'a> {
     plane: &'a RawPlane,
     kind: PlaneKind,
@@ -107,7 +107,7 @@ impl DecodedJob<'_> {
     }
 }
 
-/// Reads metadata tables and line outlines of a plane.
+/// Reads the metadata tables and line outlines of a plane.
 fn ready<'a>(bytes: &FileBytes, plane: &'a RawPlane, out: &mut TraceBuilder) -> DecodedJob<'a> {
     let tables = PlaneMetadata::new(bytes.clone(), &plane.event_metadata, &plane.stat_metadata, |broken| {
         out.log(IssueKind::MalformedEvent, || format!("metadata, byte {}: {}", broken.at, broken.why));
@@ -132,7 +132,7 @@ fn ready<'a>(bytes: &FileBytes, plane: &'a RawPlane, out: &mut TraceBuilder) -> 
     DecodedJob { plane, kind: names::plane_kind(&plane.name), tables, lines }
 }
 
-/// Host name, times of the session, and errors and warnings of the profiler.
+/// Records the host name, the session times, and errors and warnings of the profiler.
 fn describe_session(bytes: &FileBytes, space: &RawSpace, planes: &[DecodedJob<'_>], out: &mut TraceBuilder) {
     out.source_mut().tells = FormatContents { memory_of_bytes: true, allocations: true };
     let file = (**bytes).as_ref();
@@ -151,13 +151,12 @@ fn describe_session(bytes: &FileBytes, space: &RawSpace, planes: &[DecodedJob<'_
     }
 }
 
-/// `host0` of `host0.xplane.pb`.
+/// The host in a file name: `host0` of `host0.xplane.pb`.
 fn host_from(name: &str) -> &str {
     [".xplane.pb", ".xspace.pb", ".pb"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name)
 }
 
-/// The Unix time that lines with absolute timestamps are brought back by: the start of the session, or of the first
-/// such line.
+/// The Unix time subtracted from lines with absolute timestamps: the start of the session, or of the first such line.
 fn epoch(planes: &[DecodedJob<'_>], out: &mut TraceBuilder) -> i64 {
     let lines = planes.iter().flat_map(|plane| plane.lines.iter().flatten());
     let absolute = lines.map(|line| line.timestamp_ns).filter(|&ns| ns >= EPOCH_LIKE_NS).min();
@@ -184,8 +183,7 @@ fn read_programs(planes: &[DecodedJob<'_>], out: &mut TraceBuilder) -> ProgramNa
     names
 }
 
-/// Groups of all planes that have something to show: below the host, and
-/// sparse cores below their device.
+/// Groups of all planes with content: below the host, and sparse cores below their device.
 fn add_groups(planes: &[DecodedJob<'_>], host: &str, out: &mut TraceBuilder) -> Vec<Option<GroupId>> {
     let host = out.group(None, GroupKind::Host, host);
     let mut devices: HashMap<u32, GroupId> = HashMap::new();
@@ -213,7 +211,7 @@ fn add_groups(planes: &[DecodedJob<'_>], host: &str, out: &mut TraceBuilder) -> 
     groups
 }
 
-/// Tracks of all lines that have events; counters come later, a track a series.
+/// Tracks of all lines with events; counters get one track per series later.
 fn add_tracks(
     plane: &DecodedJob<'_>,
     index: usize,
@@ -318,7 +316,7 @@ fn decode_lines(
     Ok(())
 }
 
-/// The runtime marks lost hardware events with a scope.
+/// Logs lost hardware events, which the runtime marks with a scope.
 fn log_drop_markers(batch: &SliceBatch, out: &mut TraceBuilder) {
     for index in 0..batch.len() as u32 {
         let name = out.str(out.label_ref(batch.label(index)).name);
@@ -329,8 +327,7 @@ fn log_drop_markers(batch: &SliceBatch, out: &mut TraceBuilder) {
     }
 }
 
-/// Some runtimes record an asynchronous op as two events, one for its start and
-/// one for its end, linked by a flow: they become one span.
+/// Joins pairs of events: some runtimes record an asynchronous op as two events, start and end, linked by a flow.
 fn join_pairs(batch: SliceBatch, flows: &[(u32, XFlow)]) -> SliceBatch {
     let mut groups: HashMap<(u8, u64), Vec<u32>> = HashMap::new();
     for &(index, flow) in flows.iter().filter(|(_, flow)| flow.into != flow.out) {

@@ -1,5 +1,5 @@
-//! Hardware counters: on the line `_counters_` of a plane an event is a sample,
-//! its name the series, its stat the value, and the stat's name the unit.
+//! Hardware counters: on the line `_counters_` of a plane an event is a sample; its name is the series, its stat the
+//! value, and the stat's name the unit.
 
 use std::ops::Range;
 
@@ -20,9 +20,8 @@ struct CounterSample {
     value: Option<(f64, u64)>,
 }
 
-/// Adds the samples of a counter line, one track a series. A sample cannot hold
-/// longer than the op that it was taken in: the last one of a kernel can carry
-/// an absolute time as its length.
+/// Adds the samples of a counter line, one track per series. A sample ends at the latest with the op in which it was
+/// taken, because the last sample of a kernel can have an absolute time as its length.
 pub(super) fn add(
     builder: &mut TraceBuilder,
     group: GroupId,
@@ -99,8 +98,8 @@ fn read(tables: &PlaneMetadata, range: Range<usize>) -> Result<CounterSample, Br
     Ok(sample)
 }
 
-/// How many ops to search back for the one that contains a sample: further back there can only be loops, which end no
-/// sample early.
+/// Number of ops to search back for the one that contains a sample: further back there are only loops, which do not
+/// limit samples.
 const NEIGHBOURS: usize = 64;
 
 /// Ends of the ops of a core.

@@ -1,12 +1,12 @@
-//! Whether bytes are the start of an `XSpace`.
+//! Detects an `XSpace` by its first bytes.
 
 use crate::common::{DetectionConfidence, names};
 use trace_model::wire::{WireCursor, WireValue};
 
-/// U+FFFD, which text filters put in place of every byte they do not understand.
+/// U+FFFD, with which text filters replace every invalid byte.
 const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();
 
-/// How sure the first bytes make that this is a profile.
+/// The confidence that these bytes begin a profile.
 pub(super) fn confidence(head: &[u8]) -> DetectionConfidence {
     match first_plane(head) {
         Some(name) if names::is_plane_name(name) => DetectionConfidence::Certain,
@@ -39,7 +39,7 @@ fn first_plane(head: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Name of a plane: the second field, after the id or alone.
+/// Name of a plane: the second field, after the id, or the first.
 fn plane_name(head: &[u8], range: std::ops::Range<usize>) -> Option<&[u8]> {
     let mut cursor = WireCursor::new(head, range);
     let mut field = cursor.next().ok()??;
@@ -50,8 +50,8 @@ fn plane_name(head: &[u8], range: std::ops::Range<usize>) -> Option<&[u8]> {
     head.get(range).filter(|name| !name.is_empty() && std::str::from_utf8(name).is_ok())
 }
 
-/// Whether replacement characters are as dense as a text filter leaves them in a
-/// protobuf: a quarter of its bytes are no text, a name here or there may be.
+/// Whether there are as many replacement characters as a text filter leaves in a protobuf: a quarter of its bytes are
+/// not text.
 pub(super) fn is_text_mangled(bytes: &[u8]) -> bool {
     const SAMPLE: usize = 1 << 16;
     const ONE_IN: usize = 64;

@@ -9,7 +9,7 @@ use super::known::Known;
 use super::tables::{PlaneMetadata, StatValue, stat};
 use trace_model::wire::{WireCursor, WireValue};
 
-/// The stats of a plane; those that cannot be read are left out.
+/// The stats of a plane; unreadable ones are skipped.
 fn plane_stats<'a>(
     tables: &'a PlaneMetadata,
     stats: &'a [Range<usize>],
@@ -17,8 +17,7 @@ fn plane_stats<'a>(
     stats.iter().filter_map(|range| stat(tables.bytes(), range.clone()).ok())
 }
 
-/// Keeps the stats of a plane as facts of its group, and a core's type and peaks
-/// as its device.
+/// Stores the stats of a plane as facts of its group, and the type and peaks of a core as its device.
 pub(super) fn group_facts(
     builder: &mut TraceBuilder,
     group: GroupId,
@@ -80,7 +79,7 @@ fn varint_field(message: &[u8], wanted: u32) -> Option<u64> {
     found
 }
 
-/// Times of the session, and other facts of the plane.
+/// Records the session times and other facts of the plane.
 pub(super) fn session_facts(builder: &mut TraceBuilder, tables: &PlaneMetadata, stats: &[Range<usize>]) {
     let source = builder.source_mut();
     let mut known: HashSet<String> = source.facts.iter().map(|(name, _)| name.clone()).collect();

@@ -6,15 +6,15 @@
 use hashbrown::{HashMap, HashSet};
 use trace_model::{FlowEnd, GroupId, GroupKind, SliceAttr, SliceKey, Timestamp, TraceBuilder, TrackId, TrackKind};
 
-/// Host event that puts a program into a device's queue.
+/// Host event that enqueues a program on a device.
 const ENQUEUE: &str = "DoEnqueueProgram";
 
 /// Which end of a flow an event is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum FlowRole {
-    /// The flow leaves here.
+    /// The flow starts here.
     Out,
-    /// The flow arrives here.
+    /// The flow ends here.
     In,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct FlowPoint {
     role: FlowRole,
 }
 
-/// Keeps `flow` stats apart from producer and consumer types.
+/// Distinguishes `flow` stats from producer and consumer types.
 const FLOW_CLASS: u16 = 1 << 12;
 
 impl FlowPoint {
@@ -36,7 +36,7 @@ impl FlowPoint {
         Self { id, index, class: class.min(u64::from(FLOW_CLASS) - 1) as u16, role }
     }
 
-    /// Follows its slice, which moved up by `by` places.
+    /// Adjusts the index of its slice, which moved by `by` positions.
     pub(super) fn move_up(&mut self, by: u32) {
         self.index = self.index.saturating_add(by);
     }
@@ -86,8 +86,8 @@ impl End {
     }
 }
 
-/// Draws the flows between the slices of all lines. Where several producers share an id, a consumer belongs to the
-/// latest one before it.
+/// Adds the flows between the slices of all lines. If several producers share an id, a consumer belongs to the latest
+/// one before it.
 pub(super) fn link(builder: &mut TraceBuilder, lines: Vec<(TrackId, Vec<FlowPoint>)>) {
     let tracks: Vec<TrackId> = lines.iter().map(|&(track, _)| track).collect();
     let is_modules: Vec<bool> =
@@ -147,9 +147,8 @@ fn sorted_ends(lines: Vec<(TrackId, Vec<FlowPoint>)>) -> (Vec<End>, Vec<End>) {
     (producers, consumers)
 }
 
-/// If no flow links a program execution to the host, equal run ids are used: from the host's enqueue to the module of
-/// the same device. `linked` are modules that a flow reaches already. Run ids of other host events are of other number
-/// spaces.
+/// Links program executions that have no flow to the host by run id: from the host's enqueue to the module on the same
+/// device. `linked` are modules that already have a flow. Run ids of other host events are numbered differently.
 fn link_runs(builder: &mut TraceBuilder, linked: &HashSet<SliceKey>) {
     let of_source = |group: GroupId, source| builder.groups()[group.index()].source == source;
     let source = builder.groups().last().map(|group| group.source);

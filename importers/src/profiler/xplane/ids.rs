@@ -1,5 +1,4 @@
-//! From ids to row numbers, for tables that a plane keys by any 64-bit number:
-//! small and dense on most files, 64-bit fingerprints on others.
+//! Maps ids to row numbers. Ids are small and dense in most files, 64-bit fingerprints in others.
 
 use hashbrown::HashMap;
 

@@ -18,8 +18,8 @@ use super::tables::{PlaneMetadata, StatValue, stat};
 use crate::input::{ImportError, Progress};
 use trace_model::wire::{BrokenMessage, WireCursor, WireValue, tag};
 
-/// A line timestamp above this is nanoseconds of the Unix epoch (three years of
-/// session time otherwise) and has to be brought near zero.
+/// Line timestamps above this are nanoseconds of the Unix epoch (otherwise the session would be three years long) and
+/// are shifted towards zero.
 pub(super) const EPOCH_LIKE_NS: i64 = 100_000_000_000_000_000;
 
 /// Events of a line that are decoded together: longer lines are split among threads. A multiple of the block size of
@@ -29,7 +29,7 @@ const PIECE: usize = 1 << 16;
 /// Tag of the events of a line.
 const EVENTS: u64 = tag::bytes(4);
 
-/// Everything about a line but its events.
+/// A line without its events.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LineOutline {
     pub(super) id: i64,
@@ -77,7 +77,7 @@ impl LineOutline {
         if self.display_id == 0 { self.id } else { self.display_id }
     }
 
-    /// Where the name to show lies.
+    /// Position of the display name.
     pub(super) fn shown_name(&self) -> Range<usize> {
         if self.display_name.is_empty() { self.name.clone() } else { self.display_name.clone() }
     }
@@ -102,7 +102,7 @@ impl LineOutline {
     }
 }
 
-/// What decoding a line needs to know.
+/// Context for decoding lines.
 pub(super) struct LineContext<'a> {
     pub(super) tables: &'a PlaneMetadata,
     /// Label of each row of the event metadata.
@@ -114,7 +114,7 @@ pub(super) struct LineContext<'a> {
     pub(super) progress: &'a Progress,
 }
 
-/// An event without a place on the timeline.
+/// An aggregated event without a time.
 pub(super) struct AggregateRow {
     pub(super) label: LabelId,
     pub(super) occurrences: u64,
@@ -123,22 +123,22 @@ pub(super) struct AggregateRow {
     pub(super) min: Option<Picos>,
 }
 
-/// What a line holds.
+/// The content of a decoded line.
 #[derive(Default)]
 pub(super) struct DecodedLine {
     pub(super) batch: SliceBatch,
     pub(super) aggregates: Vec<AggregateRow>,
     pub(super) flow_points: Vec<FlowPoint>,
-    /// Flow of each slice of an async line, where it has one.
+    /// Flows of slices on an async line.
     pub(super) async_flows: Vec<(u32, XFlow)>,
     /// Sparse facts that are strings.
     pub(super) texts: Vec<(SliceAttr, u32, StatValue)>,
-    /// Slices that say how full a memory is.
+    /// Slices that record memory use.
     pub(super) memory: Vec<u32>,
     pub(super) log: ImportLog,
 }
 
-/// The fields of one event that the model takes.
+/// The fields of an event that the model uses.
 #[derive(Default)]
 struct XPlaneEvent {
     metadata: u64,
@@ -306,8 +306,8 @@ fn event_stat(
     attrs.extend(tables.int(&value).filter(|&number| !is_needless(number)).map(|number| (attr, number)));
 }
 
-/// A counter's number can be the same for all events of its metadata, or be the
-/// number of the metadata itself.
+/// Completes a counter sample: its number can be the same for all events of its metadata, or be the id of the metadata
+/// itself.
 fn complete_counter(tables: &PlaneMetadata, metadata: u64, attrs: &mut Vec<(SliceAttr, i64)>) {
     attrs.push((SliceAttr::Instant, 1));
     if attrs.iter().all(|(attr, _)| *attr != SliceAttr::CounterId) {

@@ -9,15 +9,14 @@ use trace_model::{GroupId, GroupKind, SliceAttr, SliceBatch, StringId, Timestamp
 
 use crate::common::names;
 
-/// Which memory: that of a device, by its number on the host, or that of a named
-/// allocator (`StringId` index).
+/// A memory: that of a device, by its number on the host, or that of a named allocator (`StringId` index).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct MemoryCounters {
     device: Option<i64>,
     allocator: Option<i64>,
 }
 
-/// What an allocation or release says.
+/// The content of an allocation or release event.
 #[derive(Clone, Copy, Default)]
 struct MemorySample {
     memory: MemoryCounters,
@@ -35,7 +34,7 @@ pub(super) struct MemoryCurves {
 }
 
 impl MemoryCurves {
-    /// Takes the samples of a line: those at `indices`, in order, of its batch.
+    /// Collects the samples of a line: the slices at `indices` of its batch, in order.
     pub(super) fn collect(&mut self, track: TrackId, indices: &[u32], batch: &SliceBatch) {
         if indices.is_empty() {
             return;
@@ -58,7 +57,7 @@ impl MemoryCurves {
         }
     }
 
-    /// Adds a counter track a memory: bytes in use, and fragmentation if there is any.
+    /// Adds a counter track per memory: bytes in use, and fragmentation if there is any.
     pub(super) fn add_to(self, out: &mut TraceBuilder) {
         let Some(track) = self.track else { return };
         let host = out.track_mut(track).group;

@@ -41,7 +41,7 @@ static FORMAT: TraceFormat = TraceFormat {
     about: "What the XLA profiler of JAX, TensorFlow and PyTorch/XLA writes: one file a host, everything in it is read",
 };
 
-/// Reads `*.xplane.pb`.
+/// The importer of `*.xplane.pb`.
 pub(crate) struct XPlane;
 
 impl Importer for XPlane {
@@ -83,7 +83,7 @@ impl Importer for XPlane {
     }
 }
 
-/// Why a protobuf that went through a text filter is refused.
+/// Why a protobuf that went through a text filter is rejected.
 const MANGLED: &str = "the file looks re-encoded as UTF-8 text somewhere on its way: bytes that are not text were \
     replaced and cannot be recovered. Copy the original again, in binary mode";
 

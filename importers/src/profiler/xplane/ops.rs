@@ -1,5 +1,4 @@
-//! From event metadata to labels and ops: everything that is the same for all
-//! executions of an op is read once here.
+//! From event metadata to labels and ops: everything that is the same for all executions of an op is read only once.
 
 use std::ops::Range;
 
@@ -56,7 +55,7 @@ impl XPlaneEventMetadata {
     }
 }
 
-/// A text of the file; bytes that are not UTF-8 are replaced and counted.
+/// A text of the file; invalid UTF-8 is replaced and counted.
 pub(super) fn text(builder: &mut TraceBuilder, tables: &PlaneMetadata, range: Range<usize>) -> String {
     let at = range.start;
     match String::from_utf8_lossy(tables.slice(range)) {

@@ -1,4 +1,4 @@
-//! Compiled programs: their names, and their HLO where the profiler kept it.
+//! Compiled programs: their names, and their HLO if the profiler stored it.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,11 +12,10 @@ use super::tables::{PlaneMetadata, StatValue};
 use crate::common::names;
 use trace_model::wire::{WireCursor, WireValue};
 
-/// Reads the HLO protos of the metadata plane: one for each program.
+/// Reads the HLO protos of the metadata plane, one per program.
 ///
-/// The program's id is where the writer of the day put it: in a stat, as the key
-/// of the entry, or (one release of libtpu got the key wrong) in parentheses at
-/// the end of the name.
+/// The position of the program's id depends on the version of the writer: a stat, the key of the entry, or (one release
+/// of libtpu has a wrong key) in parentheses at the end of the name.
 pub(super) fn hlo_protos(builder: &mut TraceBuilder, tables: &PlaneMetadata, programs: &mut ProgramNames) {
     for (row, message) in tables.event_messages().iter().enumerate() {
         let metadata = match XPlaneEventMetadata::read(tables.bytes(), message.clone()) {
@@ -46,7 +45,7 @@ pub(super) fn hlo_protos(builder: &mut TraceBuilder, tables: &PlaneMetadata, pro
     }
 }
 
-/// Learns the names of programs from the executions on a module line.
+/// Reads program names from the executions on a module line.
 pub(super) fn names_from_modules(
     builder: &mut TraceBuilder,
     tables: &PlaneMetadata,

@@ -21,21 +21,21 @@ use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
 /// How often reading resumes after damage: bounds the work on hostile files.
 const MAX_RESUMED: usize = 100;
 
-/// More planes than any machine has; the rest of a hostile file is left out.
+/// Maximum number of planes; the rest of a hostile file is left out.
 const MAX_PLANES: usize = 1 << 14;
 
-/// What a file consists of.
+/// The outline of a file.
 #[derive(Debug, Default)]
 pub(super) struct RawSpace {
     pub(super) planes: Vec<RawPlane>,
     pub(super) errors: Vec<Range<usize>>,
     pub(super) warnings: Vec<Range<usize>>,
     pub(super) hostnames: Vec<Range<usize>>,
-    /// The first place where something was wrong.
+    /// Position and kind of the first damage.
     pub(super) broken: Option<BrokenMessage>,
 }
 
-/// The parts of a plane; a plane that came in chunks is one.
+/// The parts of a plane; chunks of one plane are joined.
 #[derive(Debug, Default)]
 pub(super) struct RawPlane {
     pub(super) name: String,
@@ -60,7 +60,7 @@ impl RawPlane {
         self.stats.extend(other.stats);
     }
 
-    /// Drops parts that reach past `end`, except a line, which is truncated there.
+    /// Drops parts that extend beyond `end`, except a line, which is truncated there.
     fn cut_off(&mut self, end: usize) {
         for part in [&mut self.event_metadata, &mut self.stat_metadata, &mut self.stats] {
             part.retain(|range| range.end <= end);
@@ -83,7 +83,7 @@ impl RawSpace {
         reader.space
     }
 
-    /// Whether there is anything to import: content, or a whole file without any.
+    /// Whether there is anything to import: content, or a complete file without content.
     pub(super) fn is_usable(&self) -> bool {
         let says_something = !(self.planes.is_empty() && self.hostnames.is_empty() && self.errors.is_empty());
         self.planes.iter().any(|plane| !plane.is_empty()) || (says_something && self.broken.is_none())
@@ -184,8 +184,7 @@ impl SpaceReader<'_> {
     }
 }
 
-/// Number and content of the field at `at` of the file; the content of a field
-/// of the space may reach past the end of the file.
+/// Number and content of the field at `at`; the content of a top-level field may extend past the end of the file.
 fn element(file: &[u8], at: usize) -> Result<(u32, Range<usize>), BrokenMessage> {
     let mut cursor = WireCursor::new(file, at..file.len());
     let tag = cursor.varint()?;

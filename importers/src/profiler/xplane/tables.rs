@@ -13,7 +13,7 @@ use trace_model::wire::{BrokenMessage, WireCursor, WireValue, tag};
 /// The unpacked file.
 pub(super) type FileBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
-/// Where the metadata of one plane lies. Outlives the bytes of the file.
+/// Positions of the metadata of one plane. Outlives the bytes of the file.
 pub(super) struct MetadataIndex {
     events: IdMap,
     event_keys: Vec<u64>,
@@ -74,8 +74,7 @@ pub(super) struct PlaneMetadata {
 }
 
 impl PlaneMetadata {
-    /// Reads the entries of the two metadata maps of a plane. An entry that
-    /// cannot be read is handed to `broken` and left out.
+    /// Reads the entries of the two metadata maps of a plane. An unreadable entry is passed to `broken` and skipped.
     pub(super) fn new(
         file: FileBytes,
         event_entries: &[Range<usize>],
@@ -108,12 +107,12 @@ impl PlaneMetadata {
         Self { file, index: Arc::new(index) }
     }
 
-    /// The file.
+    /// The bytes of the file.
     pub(super) fn bytes(&self) -> &[u8] {
         (*self.file).as_ref()
     }
 
-    /// Where everything lies.
+    /// The positions of the metadata.
     pub(super) fn index(&self) -> &Arc<MetadataIndex> {
         &self.index
     }
@@ -149,7 +148,7 @@ impl PlaneMetadata {
         None
     }
 
-    /// What a stat is, if it is one that the importer reads.
+    /// The known stat with this id, if the importer reads it.
     #[inline]
     pub(super) fn known(&self, stat: u64) -> Known {
         // A small id is in no other place.
@@ -200,8 +199,7 @@ impl PlaneMetadata {
     }
 }
 
-/// The value of an `XStat`. Whole numbers come signed or unsigned as the
-/// producer liked: no reader may insist on one.
+/// The value of an `XStat`. Integers can be signed or unsigned, depending on the producer, so readers must accept both.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum StatValue {
     None,
@@ -210,7 +208,7 @@ pub(super) enum StatValue {
     Double(f64),
     Text(Range<usize>),
     Bytes(Range<usize>),
-    /// Id of the stat metadata whose name is the text.
+    /// The id of the stat metadata whose name is the text.
     Ref(u64),
 }
 

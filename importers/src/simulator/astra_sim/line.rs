@@ -1,8 +1,8 @@
-//! One line of the log.
+//! Parses lines of the log.
 
 use crate::simulator::chakra::graph::NodeKind;
 
-/// A node starts or ends.
+/// The start or end of a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct NodeEvent<'a> {
     pub begins: bool,
@@ -14,14 +14,14 @@ pub(super) struct NodeEvent<'a> {
     pub kind: NodeKind,
 }
 
-/// Roofline data of the compute node issued by the line before.
+/// Roofline data of the compute node in the previous line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct AstraSimRoofline {
-    /// Rate that it reaches, FLOP/s.
+    /// Achieved rate, FLOP/s.
     pub flops_per_second: f64,
     /// Operations per byte.
     pub intensity: f64,
-    /// Shares of both peaks.
+    /// Shares of the peaks.
     pub compute: f64,
     pub memory: f64,
     pub bytes: u64,
@@ -36,7 +36,7 @@ impl AstraSimRoofline {
     }
 }
 
-/// A line that matters.
+/// A relevant line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum AstraSimLine<'a> {
     Node(NodeEvent<'a>),
@@ -45,17 +45,17 @@ pub(super) enum AstraSimLine<'a> {
     Finished {
         sys: u32,
     },
-    /// A number that the simulator states at the end: `sys[0], Wall time: 14992`.
+    /// A statistic at the end: `sys[0], Wall time: 14992`.
     Statistic {
         sys: u32,
         name: &'a str,
         value: &'a str,
     },
-    /// About a node, but unreadable.
+    /// An unreadable line about a node.
     Broken,
 }
 
-/// Reads a line; `None` for all that is about something else.
+/// Parses a line; `None` for irrelevant ones.
 pub(super) fn parse(line: &str) -> Option<AstraSimLine<'_>> {
     let line = line.trim_end();
     // What stands before differs between versions of the logger.
@@ -77,7 +77,7 @@ pub(super) fn parse(line: &str) -> Option<AstraSimLine<'_>> {
     Some(AstraSimLine::Statistic { sys, name, value: value.trim() })
 }
 
-/// What follows `sys->id=`. The name is the only text and may hold anything.
+/// Parses the text after `sys->id=`. The name is the only text and may contain anything.
 fn node(rest: &str, begins: bool) -> Option<NodeEvent<'_>> {
     let (sys, rest) = rest.split_once(", tick=")?;
     let (tick, rest) = rest.split_once(", node->id=")?;

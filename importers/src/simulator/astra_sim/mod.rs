@@ -43,7 +43,7 @@ static FORMAT: TraceFormat = TraceFormat {
     about: "Trace log of an ASTRA-sim 2 run (log/log.log): compute and communication of each NPU.",
 };
 
-/// More parts than a logger keeps.
+/// Maximum number of parts of a rotated log.
 const MAX_PARTS: usize = 1000;
 
 impl Importer for AstraSim {
@@ -93,7 +93,7 @@ impl Importer for AstraSim {
     }
 }
 
-/// The parts that a rotating logger has set aside, oldest first.
+/// The older parts of a rotated log, oldest first.
 fn older_parts(source: &InputSource) -> Vec<String> {
     let Some(stem) = source.name().strip_suffix(".log") else { return Vec::new() };
     let names = (1..MAX_PARTS).map(|number| format!("{stem}.{number}.log"));

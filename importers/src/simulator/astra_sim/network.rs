@@ -19,9 +19,9 @@ use trace_model::{DeviceLinks, IssueKind, TraceBuilder};
 
 use crate::input::InputSource;
 
-/// Configurations are a few lines.
+/// Maximum size of a configuration.
 const MAX_BYTES: u64 = 1 << 20;
-/// More NPUs than any simulation has.
+/// Maximum number of NPUs.
 const MAX_NPUS: u64 = 1 << 20;
 /// The simulator's "GB".
 const GIB: f64 = (1_u64 << 30) as f64;
@@ -37,13 +37,13 @@ pub(super) struct AstraSimNetwork {
 struct NetworkDimension {
     kind: String,
     npus: u64,
-    /// One way of one link, in the simulator's unit.
+    /// Bandwidth of one direction of one link, in the simulator's unit.
     gigabytes: f64,
     latency_ns: f64,
 }
 
 impl AstraSimNetwork {
-    /// Reads a configuration; `None` if it is about something else.
+    /// Parses a configuration; `None` if it is about something else.
     fn parse(file: &str, text: &str) -> Option<Result<Self, String>> {
         let values = |key: &str| values(text, key);
         let (kinds, npus) = (values("topology")?, values("npus_count")?);
@@ -81,8 +81,7 @@ impl AstraSimNetwork {
         format!("{} ({})", dimensions.join("; "), self.file)
     }
 
-    /// The links, where all of them are alike and close to rings: of other networks no
-    /// expected times are known.
+    /// The links, if they are all alike and form approximate rings; for other networks there are no expected times.
     pub(super) fn links(&self) -> Option<DeviceLinks> {
         let used: Vec<&NetworkDimension> = self.dimensions.iter().filter(|dimension| dimension.npus > 1).collect();
         let (first, rest) = used.split_first()?;
@@ -96,8 +95,7 @@ impl AstraSimNetwork {
     }
 }
 
-/// What stands behind a key: `[ a, b ]`, over several lines or on one, or `a` alone; or
-/// below it, an item a line.
+/// The values of a key: `[ a, b ]` on one or several lines, `a` alone, or one item per line below.
 fn values(text: &str, key: &str) -> Option<Vec<String>> {
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
     let mut lines = lines.filter(|line| !line.is_empty());
@@ -119,8 +117,8 @@ fn values(text: &str, key: &str) -> Option<Vec<String>> {
     Some(inner.split(',').map(plain).filter(|value| !value.is_empty()).collect())
 }
 
-/// The network of so many NPUs beside the log or in the directory around it, where there is
-/// one; what speaks against others is logged.
+/// The network for this number of NPUs, from a configuration next to the log or in its parent directory; configurations
+/// that do not fit are logged.
 pub(super) fn find(source: &InputSource, npus: usize, out: &mut TraceBuilder) -> Option<AstraSimNetwork> {
     let log_in = source.path().and_then(Path::parent);
     let folders = log_in.into_iter().chain(log_in.and_then(Path::parent));

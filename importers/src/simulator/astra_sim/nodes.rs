@@ -1,4 +1,4 @@
-//! From lines to nodes with begin and end.
+//! Collects nodes with start and end from the lines of a log.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use trace_model::{IssueKind, TraceBuilder};
 use super::line::{AstraSimLine, AstraSimRoofline, NodeEvent};
 use crate::simulator::chakra::graph::NodeKind;
 
-/// A node that ran, in nanoseconds.
+/// An executed node; times in nanoseconds.
 #[derive(Debug)]
 pub(super) struct AstraSimNode {
     pub id: u64,
@@ -20,25 +20,25 @@ pub(super) struct AstraSimNode {
     pub roofline: Option<AstraSimRoofline>,
 }
 
-/// What one NPU did.
+/// The nodes and statistics of one NPU.
 #[derive(Debug, Default)]
 pub(super) struct AstraSimNpu {
-    /// In the order in which they started.
+    /// In start order.
     pub nodes: Vec<AstraSimNode>,
-    /// What the simulator says of it at the end.
+    /// Final statistics of the simulator.
     pub statistics: Vec<(String, String)>,
     open: HashMap<u64, usize>,
     issued: BTreeSet<u64>,
-    /// The last time of its log.
+    /// The last time in its log.
     pub now: i64,
     finished: bool,
 }
 
-/// One run.
+/// One simulation run.
 #[derive(Debug, Default)]
 pub(super) struct AstraSimRun {
     pub npus: BTreeMap<u32, AstraSimNpu>,
-    /// The compute node that the next roofline is of.
+    /// The compute node that the next roofline line is about.
     issued_last: Option<(u32, usize)>,
 }
 
@@ -53,7 +53,7 @@ impl AstraSimRun {
     }
 }
 
-/// All runs of a log, of which the last counts.
+/// All runs of a log; the last one is used.
 #[derive(Debug, Default)]
 pub(super) struct AstraSimRuns {
     pub last: AstraSimRun,

@@ -86,8 +86,8 @@ fn device(npu: &AstraSimNpu) -> DeviceInfo {
     }
 }
 
-/// Files of graphs by rank, in the directory of the log or the one around it, those of
-/// ranks that did not run left out. Nothing where a rank has several.
+/// Graph files by rank, in the directory of the log or its parent; only of ranks that ran. Empty if a rank has several
+/// files.
 fn graphs_beside(source: &InputSource, run: &AstraSimRun, out: &mut TraceBuilder) -> BTreeMap<u32, PathBuf> {
     let log_in = source.path().and_then(Path::parent);
     let folders = log_in.into_iter().chain(log_in.and_then(Path::parent));
@@ -109,7 +109,7 @@ fn graphs_beside(source: &InputSource, run: &AstraSimRun, out: &mut TraceBuilder
     graphs
 }
 
-/// The graph of an NPU, where it is the one that ran. What is wrong with it is logged; the error is cancellation.
+/// The graph of an NPU, if it matches the run. Problems are logged; the only error is cancellation.
 fn graph_of(
     path: &Path,
     npu: &AstraSimNpu,
@@ -159,7 +159,7 @@ fn graphs_in(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Whether every node of the run is in the graph, by number and name.
+/// Whether every node of the run is in the graph, by id and name.
 fn fits(graph: &ChakraGraph, npu: &AstraSimNpu) -> bool {
     let names: HashMap<u64, &str> = graph.nodes.iter().map(|node| (node.id, node.name.as_str())).collect();
     npu.nodes.iter().all(|node| names.get(&node.id).is_some_and(|name| *name == node.name))

@@ -1,11 +1,11 @@
-//! The container and its messages: a metadata message, then one message a node, each
-//! after its length. Fields are those of `et_def.proto`, which versions 0.0.4 to 1.0.0 share.
+//! The file format: a metadata message, then one message per node, each preceded by its length. Fields are those of
+//! `et_def.proto`, which versions 0.0.4 to 1.0.0 share.
 
 use std::ops::Range;
 
 use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
 
-/// What a node does.
+/// The kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum NodeKind {
     Metadata,
@@ -35,37 +35,37 @@ impl NodeKind {
 /// A node of the graph.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ChakraNode {
-    /// 0 if it is not written.
+    /// 0 if it is missing.
     pub id: u64,
     pub name: String,
-    /// `None` if the number means nothing.
+    /// `None` for unknown numbers.
     pub kind: Option<NodeKind>,
-    /// Data dependencies. Control dependencies, which simulators also ignore, lead from kernels back to their launches.
+    /// Data dependencies. Control dependencies lead from kernels back to their launches; simulators also ignore them.
     pub needs: Vec<u64>,
     pub start_us: u64,
     pub duration_us: u64,
     pub is_on_host: bool,
     pub flops: Option<u64>,
     pub bytes: Option<u64>,
-    /// Number of the pattern of a collective.
+    /// Number of the collective's pattern.
     pub pattern: Option<u64>,
-    /// Of an all-gather one part, of all else the whole input.
+    /// For an all-gather one part, otherwise the whole input.
     pub message_bytes: Option<u64>,
 }
 
-/// A node takes up to a hundred times the bytes that it has in the file.
+/// Maximum number of nodes; a node takes up to a hundred times its bytes in the file.
 const MAX_NODES: usize = 1 << 22;
 
-/// All that could be read.
+/// The readable part of a graph.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ChakraGraph {
     pub version: String,
     pub nodes: Vec<ChakraNode>,
-    /// Why and where reading stopped.
+    /// Position and kind of the damage.
     pub broken: Option<BrokenMessage>,
 }
 
-/// Reads a file; what follows damage is not read.
+/// Reads a file up to any damage.
 pub(crate) fn read(file: &[u8]) -> ChakraGraph {
     let mut graph = ChakraGraph::default();
     let mut messages = WireCursor::new(file, 0..file.len());
@@ -91,7 +91,7 @@ pub(crate) fn read(file: &[u8]) -> ChakraGraph {
     graph
 }
 
-/// Whether a file may start so: metadata and, as far as `head` shows it, a node.
+/// Whether a file may begin with these bytes: metadata and, if `head` is long enough, a node.
 pub(crate) fn begins(head: &[u8]) -> bool {
     let mut messages = WireCursor::new(head, 0..head.len());
     let Ok(first) = messages.length_delimited() else { return false };
@@ -101,7 +101,7 @@ pub(crate) fn begins(head: &[u8]) -> bool {
     is_version && messages.length_delimited().map_or(true, |range| node(head, range).is_ok_and(|it| it.kind.is_some()))
 }
 
-/// The version of the schema: a field of its own, or an attribute of converters.
+/// The version of the schema, from a field or from an attribute that converters write.
 fn metadata(file: &[u8], range: Range<usize>) -> Result<String, BrokenMessage> {
     let at = range.start;
     let mut fields = WireCursor::new(file, range);
@@ -162,7 +162,7 @@ fn node(file: &[u8], range: Range<usize>) -> Result<ChakraNode, BrokenMessage> {
     Ok(node)
 }
 
-/// Numbers have many types, each with its own field.
+/// Reads a numeric attribute; every type has its own field.
 fn attribute(file: &[u8], range: Range<usize>, node: &mut ChakraNode) -> Result<(), BrokenMessage> {
     let (mut name, mut number) = (0..0, None);
     let mut fields = WireCursor::new(file, range);

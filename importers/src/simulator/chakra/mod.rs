@@ -119,7 +119,7 @@ pub(crate) fn message(node: &ChakraNode) -> Option<ChakraMessage> {
     Some(ChakraMessage { pattern, bytes: node.message_bytes? })
 }
 
-/// The number before the ending; 0 if there is none.
+/// The number before the file extension; 0 if there is none.
 pub(crate) fn rank(name: &str) -> u32 {
     let stem = name.trim_end_matches(".gz").trim_end_matches(".et");
     stem.rsplit('.').next().and_then(|number| number.parse().ok()).unwrap_or(0)

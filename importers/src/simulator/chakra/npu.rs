@@ -1,4 +1,4 @@
-//! From nodes that ran to the tracks of a device.
+//! Writes executed nodes as tracks of a device.
 
 use hashbrown::HashMap;
 use trace_model::{
@@ -10,40 +10,40 @@ use crate::common::waits::add_waits;
 
 use super::graph::NodeKind;
 
-/// A node with its time.
+/// An executed node.
 #[derive(Clone, Debug)]
 pub(crate) struct NodeExecution {
     pub id: u64,
     pub name: String,
     pub kind: NodeKind,
     pub is_on_host: bool,
-    /// In nanoseconds.
+    /// Start in nanoseconds.
     pub begin: i64,
     pub end: i64,
-    /// Its end is not recorded.
+    /// Whether its end is not recorded.
     pub is_open: bool,
     pub costs: Option<NodeCosts>,
     pub message: Option<ChakraMessage>,
-    /// Nodes before it.
+    /// Ids of the nodes it depends on.
     pub needs: Vec<u64>,
 }
 
-/// What a compute node costs.
+/// The costs of a compute node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct NodeCosts {
     pub flops: u64,
     pub bytes: u64,
 }
 
-/// What a collective moves.
+/// The data of a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ChakraMessage {
     pub pattern: ChakraCollective,
-    /// Of an all-gather one part, of all else the whole input.
+    /// For an all-gather one part, otherwise the whole input.
     pub bytes: u64,
 }
 
-/// Patterns that HLO knows too.
+/// Collective patterns that exist in HLO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ChakraCollective {
     AllReduce,
@@ -88,7 +88,7 @@ pub(crate) struct ChakraNpu {
     pub nodes: Vec<NodeExecution>,
     pub device: DeviceInfo,
     pub facts: Vec<(String, String)>,
-    /// How many there are, if known: all take part in a collective.
+    /// Number of NPUs, if known; all take part in a collective.
     pub of: Option<usize>,
 }
 
@@ -156,7 +156,7 @@ impl NpuTracks {
     }
 }
 
-/// Nanoseconds to the timeline; `None`, logged, beyond what it can hold.
+/// A range in nanoseconds on the timeline; if it does not fit, `None`, and it is logged.
 fn range(node: &NodeExecution, out: &mut TraceBuilder) -> Option<TimeRange> {
     let ps = |ns: i64| ns.checked_mul(1000).map(Timestamp::from_ps);
     let both = ps(node.begin).zip(ps(node.end));
@@ -166,13 +166,13 @@ fn range(node: &NodeExecution, out: &mut TraceBuilder) -> Option<TimeRange> {
     both.map(|(begin, end)| TimeRange::new(begin, end))
 }
 
-/// Labels of one NPU. Nodes of one name are one op where they do the same work.
+/// Labels of one NPU. Nodes with the same name are one op if they do the same work.
 struct ChakraLabels<'a> {
     npu: &'a ChakraNpu,
     known: HashMap<NodeWork, LabelId>,
 }
 
-/// What a node does; an op does one such thing.
+/// Name, kind, costs and data of a node, which identify an op.
 type NodeWork = (StringId, NodeKind, Option<NodeCosts>, Option<ChakraMessage>);
 
 impl ChakraLabels<'_> {
@@ -234,8 +234,7 @@ fn hbm(costs: NodeCosts) -> MemoryAccess {
     MemoryAccess { space: MemorySpace::Hbm, access: Access::Unknown, bytes: costs.bytes }
 }
 
-/// The collective as the compiler would write it, from whose shapes analyses take
-/// what it sends. All devices take part.
+/// The collective as HLO text, from which analyses take its size. All devices take part.
 fn hlo(name: &str, message: ChakraMessage, of: u64) -> Option<String> {
     let (bytes, op) = (message.bytes, message.pattern.hlo());
     let (input, output) = match message.pattern {
@@ -250,7 +249,7 @@ fn hlo(name: &str, message: ChakraMessage, of: u64) -> Option<String> {
     ))
 }
 
-/// The op on which the device waits for a node.
+/// The label of waiting for a node.
 fn wait_label(node: &NodeExecution, out: &mut TraceBuilder) -> LabelId {
     let category = match node.kind {
         NodeKind::RemoteLoad | NodeKind::RemoteStore => "copy-done".to_owned(),
@@ -264,13 +263,13 @@ fn wait_label(node: &NodeExecution, out: &mut TraceBuilder) -> LabelId {
     out.label(&text, Some(op))
 }
 
-/// The graph does not mark matrix products, but workloads name them.
+/// Whether a node is a matrix product, judged by its name, because the graph does not say.
 pub(crate) fn is_matmul(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["matmul", "gemm", "einsum", "linear", "conv", "::mm"].iter().any(|word| name.contains(word))
 }
 
-/// The pattern as recorded, or by the name; `collective` where neither says.
+/// The pattern as recorded, or from the name; `collective` if neither is known.
 fn pattern(node: &NodeExecution) -> &'static str {
     let recorded = node.message.map(|message| message.pattern);
     recorded.or_else(|| ChakraCollective::in_name(&node.name)).map_or("collective", ChakraCollective::hlo)

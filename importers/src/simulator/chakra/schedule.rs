@@ -1,5 +1,5 @@
-//! When each node of a graph could run: after all that it needs, one at a time on
-//! the unit that it needs. A lower bound for this order, not a prediction.
+//! The earliest time of each node of a graph: after its dependencies, one node at a time per unit. A lower bound for
+//! this order, not a prediction.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,20 +8,20 @@ use hashbrown::HashMap;
 
 use super::graph::{ChakraNode, NodeKind};
 
-/// Length of each node where the graph states no lengths at all.
+/// Length of each node if the graph has no lengths.
 const UNIT_US: u64 = 1;
 
-/// Begin and end of each node, in µs.
+/// Start and end of each node, in µs.
 #[derive(Debug)]
 pub(super) struct ChakraSchedule {
     pub spans: Vec<(u64, u64)>,
-    /// Whether lengths are known; else all are one microsecond.
+    /// Whether lengths are known; otherwise all nodes take one microsecond.
     pub has_lengths: bool,
-    /// Needs of which there is no node.
+    /// Number of dependencies on missing nodes.
     pub dangling: usize,
 }
 
-/// Places all nodes. The error names nodes that wait for each other.
+/// Schedules all nodes. The error names nodes that wait for each other.
 pub(super) fn schedule(nodes: &[ChakraNode]) -> Result<ChakraSchedule, String> {
     let has_lengths = nodes.iter().any(|node| node.duration_us > 0);
     let length = |node: &ChakraNode| if has_lengths { node.duration_us } else { UNIT_US };
@@ -75,7 +75,7 @@ pub(super) fn schedule(nodes: &[ChakraNode]) -> Result<ChakraSchedule, String> {
 
 const UNITS: usize = 4;
 
-/// What a node occupies.
+/// The unit that a node occupies.
 fn unit(node: &ChakraNode) -> usize {
     match node.kind {
         Some(NodeKind::Compute) if !node.is_on_host => 0,

@@ -1,6 +1,6 @@
-//! The simulated hardware: the log has peaks but neither clock nor array, which are in the simulator's configuration.
-//! It is searched next to the log, and used only if its peak equals that of the log and its clock is consistent with
-//! the end of the log.
+//! The simulated hardware. The log has peaks but neither clock nor array size, which are in the simulator's
+//! configuration. It is searched next to the log, and used only if its peak equals that of the log and its clock is
+//! consistent with the end of the log.
 
 use std::fs;
 use std::path::Path;
@@ -11,19 +11,19 @@ use trace_model::{IssueKind, TraceBuilder};
 use super::run::OnnximRun;
 use crate::common::cycles::CycleClock;
 
-/// Configurations are a few kilobytes.
+/// Maximum size of a configuration.
 const MAX_BYTES: u64 = 1 << 20;
-/// More files of one directory are not looked at.
+/// Maximum number of files examined in a directory.
 const MAX_FILES: usize = 256;
-/// The log prints whole GFLOP/s, or seven digits.
+/// Tolerance: the log prints whole GFLOP/s, or seven digits.
 const TOLERANCE: f64 = 1e-4;
 
-/// A configuration that fits the run.
+/// A configuration that matches the run.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct OnnximConfig {
     pub file: String,
     pub mhz: f64,
-    /// Of each core: columns, rows.
+    /// Columns and rows of the arrays of each core.
     pub arrays: Vec<(u64, u64)>,
 }
 
@@ -64,22 +64,21 @@ impl OnnximConfig {
     }
 }
 
-/// Whether a clock is between two. Versions differ in whether they count time in whole
-/// picoseconds a cycle.
+/// Whether a clock is in a range; versions differ in rounding the cycle time to whole picoseconds.
 fn can_be(mhz: f64, least: f64, most: f64) -> bool {
     let whole = 1e6 / (1e6 / mhz).floor();
     [mhz, whole].into_iter().any(|mhz| (least * (1.0 - 1e-9)..=most * (1.0 + 1e-9)).contains(&mhz))
 }
 
-/// FLOP/s of the chip: every core prints its own times the number of cores.
+/// Peak of the chip, FLOP/s: every core prints its own peak times the number of cores.
 pub(super) fn peak(run: &OnnximRun) -> Option<f64> {
     let printed: Vec<f64> = run.cores.values().filter_map(|core| core.gflops).collect();
     let mean = printed.iter().sum::<f64>() * 1e9 / printed.len() as f64;
     (mean.is_finite() && mean > 0.0).then_some(mean)
 }
 
-/// The configuration next to the log, if one fits or all that fit have the same clock. If others exist only, their
-/// contradictions are logged.
+/// The configuration next to the log, if exactly one matches, or if all matching ones have the same clock. If none
+/// matches, the contradictions are logged.
 pub(super) fn find(log: Option<&Path>, run: &OnnximRun, out: &mut TraceBuilder) -> Option<OnnximConfig> {
     let entries = fs::read_dir(log?.parent()?).ok()?.take(MAX_FILES).filter_map(Result::ok);
     let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
@@ -110,8 +109,8 @@ pub(super) fn find(log: Option<&Path>, run: &OnnximRun, out: &mut TraceBuilder) 
     None
 }
 
-/// The clock that the end of the log implies: it prints cycles, and microseconds without
-/// their fraction. Of all that are possible the roundest, with the least and the most.
+/// The clock implied by the end of the log, which prints cycles and whole microseconds: the roundest possible one, with
+/// the bounds.
 pub(super) fn implied(run: &OnnximRun) -> Option<(CycleClock, [f64; 2])> {
     let (cycles, us) = run.ended.filter(|(cycles, us)| *cycles > 0 && *us > 0)?;
     let (least, most) = (cycles as f64 / (us as f64 + 1.0), cycles as f64 / us as f64);

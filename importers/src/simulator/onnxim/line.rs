@@ -1,6 +1,6 @@
-//! One line of the log.
+//! Parses lines of the log.
 
-/// What a matrix product does: `[M,K] × [K,N]` of the usual names.
+/// Dimensions of a matrix product: `[M,K] × [K,N]` in the usual notation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct MatmulDims {
     pub rows: u64,
@@ -8,23 +8,23 @@ pub(super) struct MatmulDims {
     pub columns: u64,
 }
 
-/// How busy a core was.
+/// Utilization of a core.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct CoreUtilization {
-    /// Percent of cycles in which the array worked.
+    /// Percentage of cycles in which the array worked.
     pub array: f64,
-    /// Percent of what its multipliers could do, where the version prints it.
+    /// Percentage of the multipliers' peak, if the version prints it.
     pub multipliers: Option<f64>,
-    /// Percent of cycles in which the vector unit worked.
+    /// Percentage of cycles in which the vector unit worked.
     pub vector: f64,
 }
 
-/// A line that matters.
+/// A relevant line.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum OnnximLine<'a> {
-    /// A simulation describes itself: another one starts.
+    /// The start of a simulation.
     Begin,
-    /// What all cores together could do, as each core prints it.
+    /// The peak of all cores together, as each core prints it.
     Peak {
         core: u32,
         gflops: f64,
@@ -32,7 +32,7 @@ pub(super) enum OnnximLine<'a> {
     DramPeak {
         gigabytes: f64,
     },
-    /// Three lines about a product that a layer will do.
+    /// One of three lines about a matrix product in a layer.
     Sizes(MatmulDims),
     Work {
         gflops: f64,
@@ -41,7 +41,7 @@ pub(super) enum OnnximLine<'a> {
     LeastCompute {
         ms: f64,
     },
-    /// How many layers could be started.
+    /// Number of layers that could be started.
     Ready {
         layers: u64,
     },
@@ -58,12 +58,12 @@ pub(super) enum OnnximLine<'a> {
         core: u32,
         cycle: i64,
     },
-    /// Schedulers of several models write the model before the layer.
+    /// The end of a layer; schedulers of several models write the model before the layer.
     Finish {
         layer: &'a str,
         cycle: i64,
     },
-    /// Of the layer that finished in the line before.
+    /// The duration of the layer in the previous line.
     Took {
         cycles: i64,
     },
@@ -72,7 +72,7 @@ pub(super) enum OnnximLine<'a> {
         start_us: i64,
         cycle: i64,
     },
-    /// The run ended: cycles, and whole microseconds.
+    /// The end of the run: cycles, and whole microseconds.
     End {
         cycle: i64,
         us: i64,
@@ -87,8 +87,7 @@ pub(super) enum OnnximLine<'a> {
     },
 }
 
-/// Reads a message; `None` for all that is about something else. The error is for lines that start like one that
-/// matters.
+/// Parses a message; `None` for irrelevant ones. The error is for lines that begin like a relevant one.
 pub(super) fn parse(message: &str) -> Option<Result<OnnximLine<'_>, ()>> {
     if message == "Simulator Configuration:" {
         return Some(Ok(OnnximLine::Begin));
@@ -113,7 +112,7 @@ pub(super) fn parse(message: &str) -> Option<Result<OnnximLine<'_>, ()>> {
 
 type LineReader = fn(&str) -> Option<OnnximLine<'_>>;
 
-/// Other lines start like these, too.
+/// Whether a line with this beginning is relevant.
 fn matters(message: &str) -> bool {
     match message.as_bytes() {
         [b'[', b'C', ..] => message.contains("Systolic Array Throughput"),

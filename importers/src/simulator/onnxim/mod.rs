@@ -55,7 +55,7 @@ static FORMAT: TraceFormat = TraceFormat {
             each core; the clock from the configuration (JSON) beside it, or --clock.",
 };
 
-/// What the log does not say.
+/// Facts that the log does not contain.
 const CANNOT_KNOW: [&str; 4] = [
     "actual DRAM traffic of layers",
     "DRAM utilization over time",

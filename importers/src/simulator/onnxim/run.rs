@@ -1,4 +1,4 @@
-//! From lines to layers, tiles and models with begin and end, in cycles.
+//! Collects layers, tiles and models with start and end, in cycles.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,30 +8,30 @@ use trace_model::{IssueKind, StringId, TraceBuilder};
 use super::line::{CoreUtilization, MatmulDims, OnnximLine};
 use crate::input::lines;
 
-/// More cores than any chip has; each gets tracks of its own.
+/// Maximum number of cores, each of which has its own tracks.
 const MAX_CORES: u32 = 4096;
 
-/// No name of a model has more words.
+/// Maximum number of words of a model name.
 const MAX_WORDS: usize = 16;
 
-/// A layer that ran.
+/// An executed layer.
 #[derive(Clone, Debug)]
 pub(super) struct OnnximLayer {
     pub name: StringId,
     pub id: OnnximNumber,
-    /// Known from its end, or from its first tile.
+    /// From its end, or from its first tile.
     pub begin: Option<i64>,
     /// `None` until it ends.
     pub end: Option<i64>,
 }
 
-/// The number of a layer, in the order of the graph, as the ends of its tiles tell it.
+/// The number of a layer in graph order, from the ends of its tiles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum OnnximNumber {
     #[default]
     Unknown,
     Known(u64),
-    /// Its tiles tell several: it was mixed with another of its name.
+    /// Its tiles have several numbers: it was confused with another layer of the same name.
     Several,
 }
 
@@ -39,47 +39,47 @@ pub(super) enum OnnximNumber {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OnnximTile {
     pub layer: StringId,
-    /// Which layer of that name.
+    /// Index among the layers of that name.
     of: usize,
     pub core: u32,
     pub begin: i64,
     pub end: Option<i64>,
 }
 
-/// What a product of matrices costs.
+/// The costs of a matrix product.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct OnnximMatmul {
     pub sizes: MatmulDims,
     pub gflops: Option<f64>,
     pub gigabytes: Option<f64>,
-    /// No layer can do it in less, by the clock of the simulator.
+    /// Lower bound of the duration, by the simulator's clock.
     pub least_ms: Option<f64>,
 }
 
-/// How busy a core was until a cycle.
+/// Utilization of a core up to a cycle.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OnnximSample {
     pub until: i64,
     pub usage: CoreUtilization,
 }
 
-/// What one core did.
+/// Activity of one core.
 #[derive(Debug, Default)]
 pub(super) struct OnnximCore {
     pub gflops: Option<f64>,
-    /// Each since the one before.
+    /// Samples, each since the previous one.
     pub samples: Vec<OnnximSample>,
-    /// Of the whole run.
+    /// Sample of the whole run.
     pub total: Option<OnnximSample>,
-    /// Tiles in the order in which it got them; those at the front may have ended.
+    /// Tiles in the order in which the core received them; those at the front may have ended.
     got: VecDeque<usize>,
-    /// The same of layers that had no number then.
+    /// The same for layers that had no number yet.
     got_unnumbered: VecDeque<usize>,
-    /// The same of each layer.
+    /// The same by layer.
     got_of: HashMap<StringId, VecDeque<usize>>,
 }
 
-/// A model that was asked for once.
+/// One request to a model.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OnnximRequest {
     pub name: StringId,
@@ -87,7 +87,7 @@ pub(super) struct OnnximRequest {
     pub end: i64,
 }
 
-/// One simulation.
+/// One simulation run.
 #[derive(Debug, Default)]
 pub(super) struct OnnximRun {
     pub cores: BTreeMap<u32, OnnximCore>,
@@ -97,29 +97,29 @@ pub(super) struct OnnximRun {
     pub requests: Vec<OnnximRequest>,
     pub dram_gigabytes: Option<f64>,
     pub dram_percent: Option<f64>,
-    /// Cycles and whole microseconds of all of it, where it came to its end.
+    /// Cycles and whole microseconds of the run, if it finished.
     pub ended: Option<(i64, i64)>,
-    /// The last cycle that the log names.
+    /// The last cycle in the log.
     pub now: i64,
-    /// How many layers were announced; some schedulers announce none.
+    /// Number of announced layers; some schedulers announce none.
     pub announced: usize,
-    /// How often the log says that there was no choice which layer to start.
+    /// How often the log says that only one layer could be started.
     pub without_choice: usize,
-    /// Whether there ever was one.
+    /// Whether several layers could be started at any time.
     pub had_choice: bool,
-    /// What stands before the names of layers where they end.
+    /// The model names before the names of layers at their end.
     pub models: OnnximModels,
-    /// The number of a layer, which the ends of tiles name instead of its name.
+    /// Names of layers by number, because the ends of tiles have numbers.
     names: HashMap<u64, StringId>,
-    /// Layers that have a number.
+    /// Layers with a number.
     numbered: HashSet<StringId>,
-    /// The layer that the next length is of.
+    /// The layer that the next duration belongs to.
     ended_last: Option<usize>,
-    /// Unended layers by name, in the order in which they started.
+    /// Open layers by name, in start order.
     open: HashMap<Box<str>, VecDeque<usize>>,
 }
 
-/// The models that layers are named for.
+/// The model names that occur in the log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum OnnximModels {
     #[default]
@@ -165,7 +165,7 @@ impl OnnximRun {
     }
 }
 
-/// All simulations of a log, of which the last counts.
+/// All simulations of a log; the last one is used.
 #[derive(Debug, Default)]
 pub(super) struct OnnximRuns {
     pub last: OnnximRun,
@@ -246,7 +246,7 @@ impl OnnximRun {
         Ok(())
     }
 
-    /// What a product that a layer will do costs.
+    /// Handles the costs of a matrix product.
     fn product(&mut self, line: &OnnximLine<'_>) {
         let last = self.products.last_mut();
         match (line, last) {
@@ -272,7 +272,7 @@ impl OnnximRun {
         Ok(self.cores.entry(core).or_default())
     }
 
-    /// Time only moves on.
+    /// Advances the time; it never goes back.
     fn pass(&mut self, cycle: i64) -> OnnximUpdate {
         if cycle < self.now {
             let what = format!("cycle {cycle} comes after cycle {}; the line was passed over", self.now);
@@ -312,8 +312,8 @@ impl OnnximRun {
         Ok(())
     }
 
-    /// A core may work at several tiles at once, and ends name a number: the first tile of the core tells what it
-    /// stands for, of layers without a number if there are any.
+    /// Handles the end of a tile. A core may work on several tiles at once, and ends have numbers: the first tile of
+    /// the core, preferably of a layer without a number, determines what the number means.
     fn finish_tile(&mut self, number: u64, core: u32, cycle: i64) -> OnnximUpdate {
         self.pass(cycle)?;
         let known = self.names.get(&number).copied();
@@ -368,7 +368,7 @@ impl OnnximRun {
         Ok(())
     }
 
-    /// The first open layer of the name, which is open no more.
+    /// Removes and returns the first open layer of the name.
     fn end_open(&mut self, name: &str) -> Option<usize> {
         let open = self.open.get_mut(name)?;
         let index = open.pop_front();
@@ -379,7 +379,7 @@ impl OnnximRun {
     }
 }
 
-/// The first tile that is not `over`; those before it go for good.
+/// The first tile that is not `over`; those before it are removed.
 fn front(tiles: &mut VecDeque<usize>, over: impl Fn(usize) -> bool) -> Option<usize> {
     while tiles.front().is_some_and(|index| over(*index)) {
         tiles.pop_front();

@@ -1,4 +1,4 @@
-//! From a run to the tracks of one device.
+//! Writes a run as tracks of one device.
 
 use hashbrown::HashMap;
 use trace_model::{
@@ -15,21 +15,21 @@ use crate::simulator::chakra::npu::is_matmul;
 
 /// Minimum run length whose log determines the clock to 0.1 %.
 const LONG_US: i64 = 1000;
-/// Percentages are printed with so many percentage points between them.
+/// Resolution of printed percentages, in percentage points.
 const ROUNDING: f64 = 0.01;
-/// GFLOPs and GB are printed with seven digits.
+/// Tolerance of GFLOPs and GB, which are printed with seven digits.
 const TOLERANCE: f64 = 1e-6;
 
 struct OnnximTimeline<'a> {
     out: &'a mut TraceBuilder,
     core: GroupId,
     clock: CycleClock,
-    /// Times as fast as the clock of the simulator.
+    /// Factor between the chosen clock and the simulator's clock.
     faster: f64,
     next: i64,
 }
 
-/// Makes a device of the run. `named` is the clock that the user names.
+/// Writes the device. `named` is the clock given by the user.
 pub(super) fn write(run: &OnnximRun, config: Option<&OnnximConfig>, named: Option<f64>, out: &mut TraceBuilder) {
     let own = config.map(|config| CycleClock { mhz: config.mhz }).or_else(|| Some(config::implied(run)?.0));
     let clock = named.map(|mhz| CycleClock { mhz }).or(own).unwrap_or(CycleClock::NONE);
@@ -45,7 +45,7 @@ pub(super) fn write(run: &OnnximRun, config: Option<&OnnximConfig>, named: Optio
     writer.cores(run);
 }
 
-/// The product of each layer, in the order in which layers started.
+/// The matrix product of each layer, in start order.
 fn products<'a>(run: &'a OnnximRun, out: &mut TraceBuilder) -> Vec<Option<&'a OnnximMatmul>> {
     let none = || vec![None; run.layers.len()];
     if run.products.is_empty() {
@@ -75,7 +75,7 @@ fn products<'a>(run: &'a OnnximRun, out: &mut TraceBuilder) -> Vec<Option<&'a On
     of_layers
 }
 
-/// Layers in the order in which their products are printed: that of the graph. None if nothing tells it.
+/// Layers in the order in which their products are printed, which is the order of the graph. Empty if it is unknown.
 fn in_order(run: &OnnximRun, of: Vec<usize>) -> Vec<usize> {
     if run.products.windows(2).all(|two| matches!(two, [one, other] if one == other)) {
         return of;
@@ -174,8 +174,8 @@ impl OnnximTimeline<'_> {
         self.fact("clock", format!("{mhz} MHz ({source})"));
     }
 
-    /// Layers in sequence. Some schedulers run several at once: those start where the one before ends, and their full
-    /// spans are on a track that no report counts.
+    /// Adds layers in sequence. Some schedulers run several at once: then a layer begins where the previous one ends,
+    /// and the full spans are on a track that reports ignore.
     fn layers(&mut self, run: &OnnximRun, products: &[Option<&OnnximMatmul>]) {
         let track = self.track(TrackKind::Ops, "Layers");
         let mut spans = self.spans(run, products);
@@ -206,7 +206,7 @@ impl OnnximTimeline<'_> {
         }
     }
 
-    /// Begin and end of layers, and what they cost.
+    /// Start, end and costs of layers.
     fn spans<'a>(&mut self, run: &'a OnnximRun, products: &[Option<&'a OnnximMatmul>]) -> Vec<PlacedSpan<'a>> {
         let mut spans = Vec::new();
         for (layer, product) in run.layers.iter().zip(products) {
@@ -240,8 +240,7 @@ impl OnnximTimeline<'_> {
         spans
     }
 
-    /// Requests as programs, or all of the run as one; and the run itself, which goes on until
-    /// the last write is done.
+    /// Adds requests as programs, or the whole run as one program; and the run itself, which includes the last writes.
     fn requests(&mut self, run: &OnnximRun) {
         let whole = self.track(TrackKind::Derived, "Simulation");
         let label = self.out.label("simulation", None);
@@ -315,19 +314,19 @@ impl OnnximTimeline<'_> {
     }
 }
 
-/// Begin, end, layer and what it costs.
+/// Start, end, layer and costs.
 type PlacedSpan<'a> = (i64, i64, &'a OnnximLayer, Option<&'a OnnximMatmul>);
 
 type CounterQuantity = (&'static str, fn(&OnnximSample) -> Option<f64>);
 
-/// What is known of a core over time.
+/// The counters of a core.
 const QUANTITIES: [CounterQuantity; 3] = [
     ("array busy", |sample| Some(sample.usage.array)),
     ("multipliers in use", |sample| sample.usage.multipliers),
     ("vector unit busy", |sample| Some(sample.usage.vector)),
 ];
 
-/// Samples with the cycle that each starts at. What the total says beyond them is the mean of the rest.
+/// Samples with their start cycles. If the total contains more than the samples, the rest is one sample with its mean.
 fn samples(each: &[OnnximSample], total: Option<OnnximSample>) -> Vec<(i64, OnnximSample)> {
     let mut from = 0;
     let mut samples = Vec::new();
@@ -355,7 +354,7 @@ fn samples(each: &[OnnximSample], total: Option<OnnximSample>) -> Vec<(i64, Onnx
     samples
 }
 
-/// Layers of one name are one op where they do the same work.
+/// Labels of layers. Layers with the same name are one op if they do the same work.
 #[derive(Default)]
 struct OnnximLabels {
     known: HashMap<(StringId, Option<MatmulDims>), LabelId>,
@@ -394,8 +393,8 @@ fn op(name: &str, product: Option<&OnnximMatmul>, out: &mut TraceBuilder) -> Op 
     }
 }
 
-/// Operations and bytes as the log prints them, to the last one where the sizes explain
-/// the digits: a product, with or without a bias that is added.
+/// Operations and bytes as printed; exact where the dimensions explain the digits: a product with or without an added
+/// bias.
 fn amounts(product: &OnnximMatmul) -> (Option<u64>, Option<u64>) {
     let MatmulDims { rows, inner, columns } = product.sizes;
     let plain = 2.0 * rows as f64 * inner as f64 * columns as f64;
@@ -407,8 +406,8 @@ fn amounts(product: &OnnximMatmul) -> (Option<u64>, Option<u64>) {
     (flops, product.gigabytes.map(|gigabytes| (gigabytes * 1e9).round() as u64))
 }
 
-/// The product as the compiler would write it: from there analyses know sizes. How many
-/// bytes a number has follows from how many bytes all of them have.
+/// The product as HLO text, from which analyses take its dimensions. The element size follows from the total number of
+/// bytes.
 fn hlo(sizes: &MatmulDims, bytes: u64) -> Option<String> {
     let MatmulDims { rows, inner, columns } = *sizes;
     let both = |a: u64, b: u64| a as f64 * b as f64;

@@ -18,7 +18,7 @@ use crate::input::{ImportError, InputSource, Progress};
 const PARTS: [&str; 3] = ["Compute", "HBM", "ICI"];
 const MIB: f64 = 1_048_576.0;
 const PS_PER_MS: f64 = 1e9;
-/// No row takes longer (about an hour and a half of simulated time).
+/// Maximum duration of a row (about an hour and a half of simulated time).
 const MAX_MS: f64 = 5e6;
 
 /// Reads the table.
@@ -125,7 +125,7 @@ fn cost(row: CsvRow<'_>, columns: [usize; 8]) -> Result<OpCost, String> {
     })
 }
 
-/// `MHA AR`, `classifier_AG`: the last word.
+/// The pattern in the last word of `MHA AR`, `classifier_AG`.
 fn collective(name: &str) -> &'static str {
     match name.rsplit([' ', '_']).next().unwrap_or_default() {
         "AR" => "all-reduce",

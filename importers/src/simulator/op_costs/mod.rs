@@ -51,7 +51,7 @@ static GENZ: TraceFormat = TraceFormat {
     about: "What GenZ computes for each operator of a model: compute, memory and communication time, FLOPs, bytes.",
 };
 
-/// What tables of costs do not say.
+/// Facts that cost tables do not contain.
 const CANNOT_KNOW: [&str; 4] = [
     "start times of the parts of an op",
     "overlap between ops",
@@ -59,21 +59,21 @@ const CANNOT_KNOW: [&str; 4] = [
     "directions of memory accesses",
 ];
 
-/// One row.
+/// One row of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct OpCost {
     name: String,
-    /// What the simulator calls it otherwise.
+    /// Another name that the simulator gives it.
     description: String,
-    /// As the categories of XLA, so that analyses know what it is.
+    /// The corresponding category of XLA, for the analyses.
     category: &'static str,
-    /// One execution.
+    /// Duration of one execution.
     time_ps: i64,
-    /// The same of each part that works for it, in the order of [`CostedDevice::parts`].
+    /// Durations of the parts, in the order of [`CostedDevice::parts`].
     parts_ps: Vec<i64>,
     flops: Option<u64>,
     hbm_bytes: Option<u64>,
-    /// Its operands and result in the notation of HLO, where the sizes are known.
+    /// Operands and result as HLO text, if the sizes are known.
     hlo_text: Option<String>,
     args: RowArgs,
 }
@@ -85,18 +85,18 @@ struct CostBlock {
     costs: Vec<OpCost>,
 }
 
-/// Blocks that run one after the other.
+/// A program: blocks in sequence.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct CostedProgram {
     name: String,
     blocks: Vec<CostBlock>,
 }
 
-/// What everything runs on.
+/// The device that runs everything.
 #[derive(Clone, Debug, Default)]
 struct CostedDevice {
     info: DeviceInfo,
-    /// What works inside an op.
+    /// Names of the parts that work inside an op.
     parts: &'static [&'static str],
     facts: Vec<(String, String)>,
 }

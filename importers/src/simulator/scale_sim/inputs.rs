@@ -10,7 +10,7 @@ use super::layers::ScaleSimLayer;
 
 /// Configurations and topologies are a few kilobytes.
 const MAX_BYTES: u64 = 1 << 20;
-/// More files of one directory are not looked at.
+/// Maximum number of files examined in a directory.
 const MAX_FILES: usize = 256;
 /// Folders beside a run in which inputs are kept.
 const FOLDERS: [&str; 6] = ["inputs", "configs", "config", "cfg", "topologies", "topology"];

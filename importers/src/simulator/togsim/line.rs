@@ -58,8 +58,7 @@ pub(super) enum TogSimLine<'a> {
     },
 }
 
-/// Reads a message; `None` for all that is about something else. The error is for lines that start like one that
-/// matters.
+/// Parses a message; `None` for irrelevant ones. The error is for lines that begin like a relevant one.
 pub(super) fn parse(message: &str) -> Option<Result<TogSimLine<'_>, ()>> {
     if let Some(at) = message.strip_prefix("Total execution cycles: ") {
         return Some(cycle(at).map(|cycle| TogSimLine::End { cycle }).ok_or(()));

@@ -51,7 +51,7 @@ static FORMAT: TraceFormat = TraceFormat {
             and what it waits for; operators.",
 };
 
-/// What the log does not say.
+/// Facts that the log does not contain.
 const CANNOT_KNOW: [&str; 5] = [
     "operations",
     "bytes transferred",

@@ -61,7 +61,7 @@ pub(super) struct TogSimRun {
     pub mhz: Option<f64>,
     /// Cycles of all of it, where it came to its end.
     pub ended: Option<i64>,
-    /// The last cycle that the log names.
+    /// The last cycle in the log.
     pub now: i64,
 }
 

@@ -44,7 +44,7 @@ impl LinkUse {
         }
     }
 
-    /// Of whatever is compared with the speed of the links.
+    /// Format to describeever is compared with the speed of the links.
     pub(super) fn provenance(&self) -> Provenance {
         if self.recorded { Provenance::Profile } else { Provenance::AssumedPeak }
     }

@@ -24,7 +24,7 @@ impl OverlapReport {
             .measured("fused_ps", "Fused", Unit::Picoseconds, |core| core.fused_ps)
             .measured("copy_in_flight_ps", "Copies in flight", Unit::Picoseconds, |core| core.copy_in_flight_ps)
             .measured("copy_hidden_ps", "Copies hidden", Unit::Picoseconds, |core| core.copy_hidden_ps)
-            .measured("copy_wait_ps", "Waiting for copies", Unit::Picoseconds, |core| core.copy_wait_ps)
+            .measured("copy_wait_ps", "Copy wait", Unit::Picoseconds, |core| core.copy_wait_ps)
             .note("Fused collectives count as exposed; they may overlap internally.")
             .build()
     }

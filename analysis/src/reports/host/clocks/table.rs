@@ -26,8 +26,7 @@ pub(crate) fn device_table(shifts: &[ClockShift]) -> Table {
     ];
     if shifts.iter().any(|shift| shift.sync == ClockSync::Shifted) {
         notes.push(
-            "It is the smallest that lets no program begin before its launch: the true one can be anything up to \
-             “at most”."
+            "It is the smallest that lets no program begin before its launch: the true shift lies between it and “at most”."
                 .to_owned(),
         );
     }
@@ -61,7 +60,7 @@ pub(crate) fn device_table(shifts: &[ClockShift]) -> Table {
 }
 
 fn drift_table(shifts: &[ClockShift]) -> Table {
-    Table::of("clock_drift", "Whether the shift changes", shifts)
+    Table::of("clock_drift", "Drift over time", shifts)
         .measured("core", "Device", Unit::None, |shift| &shift.core)
         .measured("first_at_least_ps", "First third at least", Unit::Picoseconds, |shift| {
             Some(shift.first_third?.at_least_ps)

@@ -60,7 +60,7 @@ impl CacheFacts {
         }
         if parts.is_empty() {
             let unknown =
-                "whether a persistent cache had the programs is not recorded; JAX's Python tracer would show it";
+                "it is not recorded whether a persistent cache had the programs; JAX's Python tracer would show it";
             return compiled.then(|| unknown.to_owned());
         }
         Some(parts.join("; "))

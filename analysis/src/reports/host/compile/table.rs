@@ -41,7 +41,7 @@ impl CompileReport {
         rows.push(("while no device ran", self.exposed_ps, None, None));
         let mut notes = vec![
             format!("{}.", self.statement),
-            "Time is the union over host threads; a phase has what the ones above it leave.".to_owned(),
+            "Time is the union over host threads; overlapping time counts for the phase listed first.".to_owned(),
         ];
         notes.extend(self.notes.iter().map(|note| sentence(note)));
         Table::of("compile", "Compilation", &rows)
@@ -95,8 +95,7 @@ impl CompileReport {
             );
         }
         if self.list.iter().any(|row| row.again.is_some() && row.changes.is_empty()) {
-            notes
-                .push("Where nothing is said to have changed, no shape of both programs is in the capture.".to_owned());
+            notes.push("Where no change is named, the capture does not hold the shapes of both programs.".to_owned());
         }
         Table::of("compilations", "Every compilation", &self.list)
             .measured("start_ps", "Begin", Unit::Picoseconds, |row| row.start_ps)

@@ -353,7 +353,7 @@ fn metrics(devices: &[DeviceGaps]) -> Vec<Metric> {
     let total = |of: fn(&InsidePrograms) -> i64| inside.iter().map(|inside| of(inside)).sum::<Picos>().ps();
     let (idle, program) = (total(|inside| inside.idle_ps), total(|inside| inside.program_ps));
     out.push(Metric {
-        note: Some("by the clock of the ops; the host has no part in it".to_owned()),
+        note: Some("by the device clock; independent of the host".to_owned()),
         ..metric("gaps_inside_percent", "No op within programs", idle, program, "time of programs")
     });
     out

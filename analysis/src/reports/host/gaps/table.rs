@@ -73,9 +73,7 @@ impl GapsReport {
             .measured("event_ps", "for", Unit::Picoseconds, |(.., top)| top.event_ps())
             .note(format!("{}.", self.statement))
             .note(format!(
-                "Before, between and after programs; means over {}. At each instant the most telling \
-                 event of any thread counts: compiling, then input, transfers, dispatch, user code, waiting; none \
-                 once the next program is queued. “Mostly” is the event with most of that time, and how much.",
+                "Before, between and after programs; means over {}. At each instant the highest-ranked activity of any thread counts: compiling, then input, transfers, dispatch, user code, waiting; none once the next program is queued. “Mostly” is the event with most of that time, and how much.",
                 counted(count, "device")
             ))
             .build()
@@ -89,7 +87,7 @@ impl GapsReport {
             .measured("programs", "Programs", Unit::Count, |device| device.programs)
             .measured("idle_ps", "No program", Unit::Picoseconds, |device| device.idle_ps);
         with_causes(table, DeviceGaps::time_ps)
-            .note("The causes of a device add up to its time without a program.")
+            .note("The causes of a device add up to its time without a running program.")
             .build()
     }
 
@@ -149,7 +147,7 @@ impl GapsReport {
             .measured("longest_ps", "Longest", Unit::Picoseconds, |(_, inside)| inside.longest_ps)
             .measured("longest_after", "After", Unit::None, |(_, inside)| inside.longest_after.as_deref())
             .measured("longest_before", "Before", Unit::None, |(_, inside)| inside.longest_before.as_deref())
-            .note("By the clock that timed the ops. The host has no part in it.")
+            .note("By the device clock that timed the ops; independent of the host.")
             .build()
     }
 }

@@ -302,7 +302,7 @@ fn metrics(programs: &[ProgramPlan], capacity: Option<&Capacity>) -> Vec<Metric>
         bytes("planned_live_bytes", "Live temporaries at the peak", plan.heap_peak_bytes, "heaps played again"),
         share(
             "planned_fragmentation_percent",
-            "Heap that holds nothing at the peak",
+            "Unused heap at the peak",
             percent(plan.fragmentation_bytes, plan.heap_bytes),
             format!("heaps, {}", in_words(plan.heap_bytes)),
             Provenance::Derived,
@@ -316,6 +316,6 @@ fn metrics(programs: &[ProgramPlan], capacity: Option<&Capacity>) -> Vec<Metric>
             Provenance::Derived,
             None,
         ),
-        bytes("donatable_bytes", "Could be donated", plan.donatable_bytes, "arguments shaped like a result"),
+        bytes("donatable_bytes", "Donatable arguments", plan.donatable_bytes, "arguments shaped like a result"),
     ]
 }

@@ -58,7 +58,7 @@ impl Analysis for Memory {
         // Fullest first; the order of devices decides among equals.
         memories.sort_by_key(|memory| std::cmp::Reverse((memory.parts_per_million(), memory.peak_bytes)));
         if memories.is_empty() {
-            return Err(AnalysisError::NotApplicable("nothing is known of any memory in this scope".to_owned()));
+            return Err(AnalysisError::NotApplicable("no memory is recorded in this scope".to_owned()));
         }
         let statement = statement(&memories);
         let metrics = memories.first().map(metrics).unwrap_or_default();
@@ -71,9 +71,9 @@ fn missing(model: &TraceModel) -> String {
     let is_simulated = model.sources().iter().any(|source| source.simulator.is_some());
     let cannot_tell = !model.sources().is_empty() && model.sources().iter().all(|source| !source.tells.allocations);
     if is_simulated {
-        "a simulator allocates nothing: what it knows of memory is in its counters on the timeline".to_owned()
+        "a simulator records no allocations; its memory counters are on the timeline".to_owned()
     } else if cannot_tell {
-        "a trace.json has no memory events: the exporter leaves them out; open the *.xplane.pb of the same run"
+        "a trace.json has no memory events, because the exporter omits them; open the *.xplane.pb of the same run"
             .to_owned()
     } else {
         "the capture has no memory events: no buffer was allocated or released while it ran, or the runtime does not \

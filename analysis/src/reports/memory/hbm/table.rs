@@ -39,7 +39,7 @@ impl MemoryReport {
                 bytes_text(memory.lifetime_peak_bytes.unwrap_or_default()),
             ));
         }
-        Table::of("memory", "Memory at its fullest", &self.memories)
+        Table::of("memory", "Peak memory", &self.memories)
             .recorded("memory", "Memory", Unit::None, |memory| &memory.memory)
             .recorded("peak_bytes", "Peak", Unit::Bytes, |memory| memory.peak_bytes)
             .recorded("peak_percent", "Of capacity", Unit::Percent, |memory| memory.peak_percent)
@@ -56,7 +56,7 @@ impl MemoryReport {
 
     fn allocations(&self) -> Table {
         let mut notes = vec![
-            "Rounding: bytes got beyond what was asked for. Kept: allocated in the window and not released in it. \
+            "Rounding: bytes allocated beyond the requested size. Not released: allocated in the window and not released in it. \
              Growth: in use after the last event less after the first. Fragmentation: free bytes outside of the \
              largest free block."
                 .to_owned(),
@@ -82,7 +82,7 @@ impl MemoryReport {
             .derived("allocations_per_step", "A step", Unit::Count, |memory| memory.allocations_per_step)
             .derived("allocated_bytes_per_step", "Bytes a step", Unit::Bytes, |memory| memory.allocated_bytes_per_step)
             .derived("rounding_bytes", "Rounding", Unit::Bytes, |memory| memory.rounding_bytes)
-            .derived("kept_bytes", "Kept", Unit::Bytes, |memory| memory.kept_bytes)
+            .derived("kept_bytes", "Not released", Unit::Bytes, |memory| memory.kept_bytes)
             .derived("growth_bytes", "Growth", Unit::Bytes, |memory| memory.growth_bytes)
             .derived("mean_bytes", "Mean in use", Unit::Bytes, |memory| memory.mean_bytes)
             .recorded("max_fragmentation_percent", "Fragmentation", Unit::Percent, |memory| {
@@ -133,7 +133,7 @@ fn at_peak(memory: &MemoryTimeline) -> Table {
 
 fn kept(memory: &MemoryTimeline) -> Option<Table> {
     let mut notes = vec![format!(
-        "{} buffers, {}: results and state live on, and so does what nobody frees. Shares are of their bytes.",
+        "{} buffers, {}: results, persistent state and leaks. Shares are of their bytes.",
         memory.kept_count,
         bytes_text(memory.kept_bytes)
     )];

@@ -13,7 +13,7 @@ impl Tabular for ExpectedReport {
 }
 
 impl ExpectedReport {
-    /// Of whatever depends on peaks.
+    /// Format to describeever depends on peaks.
     fn provenance(&self) -> Provenance {
         if self.hbm_is_estimated {
             Provenance::Inferred
@@ -87,19 +87,18 @@ impl ExpectedReport {
             ));
         }
         if totals.below_ps > 0.0 {
-            notes.push(format!("ops that beat their roofline do so by {}", time(totals.below_ps)));
+            notes.push(format!("ops faster than their roofline gain {} on it", time(totals.below_ps)));
         }
         if totals.wait_ps > 0 {
             notes.push(format!(
-                "waiting for transfers: {} ({} of op time); least times there are those of the transfers at full speed, \
-                 but work beside them could hide these, too",
+                "waiting for transfers: {} ({} of op time); their least times are those of the transfers at full speed, which other work could hide",
                 time(totals.wait_ps as f64),
                 of(totals.wait_ps as f64, actual),
             ));
         }
         if totals.container_ps > 0 {
             notes.push(format!(
-                "loops and calls themselves took {}, counted nowhere here",
+                "loops and calls themselves took {}, which is not counted here",
                 time(totals.container_ps as f64)
             ));
         }
@@ -128,7 +127,7 @@ impl ExpectedReport {
             "all known work at one limit, transfers too, summed over devices: no schedule of the same work takes less"
                 .to_owned(),
         ];
-        Table::of("expected_limits", "What the work asks of each limit", &self.limits)
+        Table::of("expected_limits", "Least time of the work at each limit", &self.limits)
             .column("limit", "Limit", Unit::None, of_peak, |row| row.limit.title())
             .column("least_ps", "Least time", Unit::Picoseconds, of_peak, |row| row.least_ps)
             .column("of_window_percent", "of window", Unit::Percent, of_peak, |row| row.of_window_percent)

@@ -1,4 +1,4 @@
-//! Who stands out, and what it costs.
+//! Finds stragglers and their cost.
 
 use crate::engine::Percent;
 use std::collections::BTreeMap;
@@ -9,14 +9,14 @@ use trace_model::Picos;
 use super::{DeviceLoad, HostLoad, StepBalance};
 use crate::math::stats::{OUTLIER_Z, SPREAD_FLOOR, median, modified_z};
 
-/// Devices or hosts compared by one of the things they spend time on.
+/// A comparison of devices or hosts by one quantity.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct BalancedQuantity {
     /// Stable name.
     pub id: &'static str,
     /// Display name.
     pub title: &'static str,
-    /// Devices or hosts for which it is known.
+    /// Number of devices or hosts with a known value.
     pub count: usize,
     /// Least.
     pub min_ps: f64,
@@ -28,43 +28,43 @@ pub struct BalancedQuantity {
     pub most: String,
     /// `(max − median) ÷ median`.
     pub imbalance_percent: Option<f64>,
-    /// Modified z-score of the most; `None` with fewer than three.
+    /// Modified z-score of the maximum; `None` with fewer than three values.
     pub z: Option<f64>,
-    /// What it is of: a step, or the window.
+    /// The denominator: a step, or the window.
     pub of: &'static str,
 }
 
-/// Whether it is always the same device that works longest.
+/// Whether the same device is always slowest.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum ImbalancePattern {
-    /// In hardly any step does a device stand out.
+    /// In hardly any step is a device slower than the others.
     Balanced,
-    /// Mostly the same one.
+    /// Mostly the same device.
     Persistent {
         /// Which.
         core: String,
         /// In how many of the uneven steps.
         steps: usize,
-        /// Steps in which some device stands out.
+        /// Number of steps in which a device is slower.
         uneven: usize,
     },
-    /// Now this one, now that one: uneven work rather than a slow chip.
+    /// Different devices in different steps: uneven work rather than a slow chip.
     Rotating {
         /// How many devices.
         cores: usize,
-        /// Steps in which some device stands out.
+        /// Number of steps in which a device is slower.
         uneven: usize,
     },
-    /// Fewer than three steps: nobody knows.
+    /// Unknown with fewer than three steps.
     Unknown,
 }
 
-/// A step is uneven if the device that works most works so much more than the middle one.
+/// A step is uneven if the device with the most work exceeds the median by this percentage.
 const UNEVEN_PERCENT: f64 = 1.0;
-/// Steps that make a pattern.
+/// Minimum number of steps for a pattern.
 const FEW_STEPS: usize = 3;
-/// A run is uneven if so many of its steps are.
+/// A run is uneven if this share of its steps is.
 const UNEVEN_STEPS: f64 = 0.1;
 
 pub(super) fn pattern(steps: &[StepBalance]) -> ImbalancePattern {
@@ -89,7 +89,7 @@ pub(super) fn pattern(steps: &[StepBalance]) -> ImbalancePattern {
     }
 }
 
-/// What to compare, and of what it is.
+/// Id, title, denominator and value of a quantity.
 type DeviceMeasure<T> = (&'static str, &'static str, &'static str, fn(&T) -> Option<f64>);
 
 const OF_DEVICES: [DeviceMeasure<DeviceLoad>; 7] = [
@@ -138,7 +138,7 @@ fn values<T>(loads: &[T], of: fn(&T) -> Option<f64>) -> Vec<f64> {
     loads.iter().filter_map(of).collect()
 }
 
-/// Scores of at least three values; what is small beside `whole` is no spread.
+/// Modified z-scores of at least three values; a spread that is small compared with `whole` counts as none.
 fn scores(values: &[f64], whole: f64) -> Vec<f64> {
     if values.len() < 3 { Vec::new() } else { modified_z(values, SPREAD_FLOOR * whole) }
 }
@@ -172,7 +172,7 @@ fn compare<T>(
     measures.iter().filter_map(one).collect()
 }
 
-/// Mean over steps of what the slowest device costs.
+/// Mean over steps of the cost of the slowest device.
 pub(super) fn mean_cost(steps: &[StepBalance]) -> Option<(f64, f64)> {
     let mean = |of: fn(&StepBalance) -> f64| steps.iter().map(of).sum::<f64>() / steps.len() as f64;
     (!steps.is_empty()).then(|| (mean(|step| step.cost_ps), mean(|step| step.time_ps as f64)))
@@ -188,7 +188,7 @@ pub(super) fn statement(
     let mut clauses = Vec::new();
     let unused: Vec<&str> = loads.iter().filter(|load| load.is_unused).map(|load| load.core.as_str()).collect();
     if !unused.is_empty() {
-        clauses.push(format!("{} of {} devices hardly run: {}", unused.len(), loads.len(), unused.join(", ")));
+        clauses.push(format!("{} of {} devices are nearly unused: {}", unused.len(), loads.len(), unused.join(", ")));
     }
     let stragglers: Vec<&str> = loads.iter().filter(|load| load.is_straggler).map(|load| load.core.as_str()).collect();
     let work = quantities.iter().find(|quantity| quantity.id == "work_ps");
@@ -199,8 +199,8 @@ pub(super) fn statement(
             imbalance = Percent(imbalance)
         );
         clauses.push(match stragglers[..] {
-            [] if work.max_ps <= work.min_ps => "all devices work for the same time".to_owned(),
-            [] => format!("no device stands out: {} works most, {more}", work.most),
+            [] if work.max_ps <= work.min_ps => "all devices work equally long".to_owned(),
+            [] => format!("no outlier: {} works longest, {more}", work.most),
             [one] => format!("{one} is a straggler: it works {more}"),
             _ => format!("{} devices work much longer than the others: {}", stragglers.len(), stragglers.join(", ")),
         });
@@ -209,15 +209,15 @@ pub(super) fn statement(
         ImbalancePattern::Persistent { core, steps, uneven } => {
             Some(format!("{core} works most in {steps} of {uneven} uneven steps"))
         }
-        ImbalancePattern::Rotating { cores, uneven } => {
-            Some(format!("in {uneven} uneven steps {cores} devices take turns: uneven work rather than a slow chip"))
-        }
+        ImbalancePattern::Rotating { cores, uneven } => Some(format!(
+            "in {uneven} uneven steps, {cores} different devices were slowest: uneven work rather than a slow chip"
+        )),
         ImbalancePattern::Balanced | ImbalancePattern::Unknown => None,
     });
     if let Some((cost, time)) = mean_cost(steps).filter(|(cost, time)| *cost >= 0.001 * time) {
         let percent = 100.0 * cost / time;
         clauses.push(format!(
-            "whoever waits for the slowest loses {} of each step ({percent:.1})",
+            "waiting for the slowest device costs {} per step ({percent:.1})",
             length(cost),
             percent = Percent(percent)
         ));

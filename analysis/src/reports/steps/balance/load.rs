@@ -1,4 +1,4 @@
-//! What each device and host does in a step.
+//! The time of each device and host in a step, by activity.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub struct StepLoad {
     pub cores: Vec<CoreParts>,
 }
 
-/// Counted steps; the window as one if none were found on devices.
+/// Steady steps; the window as one step if devices recorded none.
 pub(super) fn steps(cx: &Context<'_>, devices: &DevicesReport) -> Vec<StepLoad> {
     let found = cx.report::<StepParts>().ok();
     let counted = found.iter().flat_map(|report| &report.steps).filter(|step| step.is_counted);
@@ -86,9 +86,9 @@ pub(super) fn devices(cx: &Context<'_>, devices: &DevicesReport, steps: &[StepLo
     loads
 }
 
-/// A device that works less than this is unused …
+/// A device with less work than this is nearly unused …
 const UNUSED_PERCENT: f64 = 5.0;
-/// … while another works more than this.
+/// … if another one has more than this.
 const USED_PERCENT: f64 = 50.0;
 
 fn mark_unused(loads: &mut [DeviceLoad]) {

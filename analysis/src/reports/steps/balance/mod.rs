@@ -58,12 +58,12 @@ impl Analysis for Balance {
     }
 }
 
-/// How evenly work is shared.
+/// The distribution of work over devices.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct BalanceReport {
     /// In a sentence.
     pub statement: String,
-    /// Who is slowest: always the same device, or now this one and now that.
+    /// Whether the slowest device is always the same.
     pub pattern: ImbalancePattern,
     /// Every device that was recorded.
     pub devices: Vec<DeviceLoad>,
@@ -95,9 +95,8 @@ impl BalanceReport {
     }
 }
 
-/// What one device does; where not said otherwise in a step: means over counted
-/// steps, or the whole window where no steps were found. `None` for devices that
-/// recorded no ops.
+/// The load of one device, unless noted otherwise per step: means over steady steps, or the whole window without steps.
+/// `None` for devices without recorded ops.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct DeviceLoad {
     /// Name of the device.
@@ -113,7 +112,7 @@ pub struct DeviceLoad {
     pub step_ps: Option<f64>,
     /// Ops that neither communicate nor wait.
     pub work_ps: Option<f64>,
-    /// Collectives that nothing hides.
+    /// Exposed communication.
     pub exposed_comm_ps: Option<f64>,
     /// Waiting for copies.
     pub copy_wait_ps: Option<f64>,
@@ -125,17 +124,17 @@ pub struct DeviceLoad {
     pub window_ps: Option<f64>,
     /// Waiting for the other devices before programs start (`barrier-cores`).
     pub barrier_ps: Option<f64>,
-    /// Waiting in synchronous collectives for the one that comes last.
+    /// Waiting in synchronous collectives for the last participant.
     pub skew_wait_ps: Option<f64>,
-    /// How long the others wait there for this one, added up over them.
+    /// Time that other devices waited in collectives for this one, summed.
     pub awaited_ps: Option<f64>,
     /// Time with ops, of the longest window of any device.
     pub busy_percent: Option<f64>,
     /// Modified z-score of its work; `None` with fewer than three devices.
     pub work_z: Option<f64>,
-    /// Keeps the others waiting.
+    /// Whether it keeps the others waiting.
     pub is_straggler: bool,
-    /// Hardly runs while others do.
+    /// Whether it is nearly unused while others work.
     pub is_unused: bool,
 }
 
@@ -156,7 +155,7 @@ pub struct HostLoad {
     pub barrier_ps: Option<f64>,
     /// Modified z-score of its mean work; `None` with fewer than three hosts.
     pub work_z: Option<f64>,
-    /// Keeps the others waiting.
+    /// Whether it keeps the others waiting.
     pub is_straggler: bool,
 }
 
@@ -167,7 +166,7 @@ pub struct StepBalance {
     pub step: Option<u32>,
     /// Its time on the device that took longest.
     pub time_ps: i64,
-    /// The device that worked most.
+    /// The device with the most work.
     pub most: Arc<str>,
     /// Its work.
     pub max_ps: i64,
@@ -177,7 +176,7 @@ pub struct StepBalance {
     pub mean_ps: f64,
     /// `(max − median) ÷ median`.
     pub imbalance_percent: Option<f64>,
-    /// `max − median`: what the slowest device costs.
+    /// `max − median`: the cost of the slowest device.
     pub cost_ps: f64,
 }
 

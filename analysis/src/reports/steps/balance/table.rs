@@ -18,7 +18,7 @@ impl Tabular for BalanceReport {
 }
 
 fn remark(is_straggler: bool, is_unused: bool) -> Cell {
-    let words = [(is_straggler, "straggler"), (is_unused, "hardly used")];
+    let words = [(is_straggler, "straggler"), (is_unused, "nearly unused")];
     let words: Vec<&str> = words.into_iter().filter(|(is, _)| *is).map(|(_, word)| word).collect();
     Cell::text(words.join(", "))
 }
@@ -28,7 +28,7 @@ impl BalanceReport {
         let measured = if self.steps.iter().any(|step| step.step.is_some()) {
             "Means over counted steps"
         } else {
-            "Over the whole window, for want of steps"
+            "Over the whole window, because there are no steps"
         };
         Table::of("device_load", "What each device does in a step", &self.devices)
             .measured("core", "Device", Unit::None, |load| &load.core)
@@ -48,7 +48,7 @@ impl BalanceReport {
             .measured("host", "Host", Unit::None, |load| &load.host)
             .note(format!("{}.", sentence(&self.statement)))
             .note(format!("{measured}; waits for others (in synchronous collectives) and barriers are of the window."))
-            .note("Others wait: for this device, which came last to a collective; added up over the others.")
+            .note("Others wait: time that other devices waited for this one to arrive at a collective, added up.")
             .note("Work is time in ops that neither communicate nor wait: collectives make all steps equally long.")
             .build()
     }
@@ -81,7 +81,7 @@ impl BalanceReport {
             .derived("cost_percent", "Of step", Unit::Percent, |step| {
                 (step.time_ps > 0).then(|| 100.0 * step.cost_ps / step.time_ps as f64)
             })
-            .note("Cost is the most work less the median: what the step would be shorter by if all wait for it.")
+            .note("Cost: the most work minus the median, which is what the step would save if all devices wait for the slowest.")
             .build()
     }
 }
@@ -98,7 +98,7 @@ fn quantities_table(id: &'static str, title: &str, quantities: &[BalancedQuantit
         .derived("z", "Modified z", Unit::None, |quantity| quantity.z)
         .measured("count", "Compared", Unit::Count, |quantity| quantity.count)
         .note(
-            "A modified z-score above 3.5 stands out; spreads below 0.5 % of the step (or window) count as that much.",
+            "A modified z-score above 3.5 marks an outlier; spreads below 0.5 % of the step (or window) count as 0.5 %.",
         )
         .build()
 }

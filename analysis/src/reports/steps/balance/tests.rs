@@ -68,7 +68,7 @@ fn a_straggler_makes_the_others_wait_by_what_it_works_more() {
     assert_eq!(report.pattern, ImbalancePattern::Persistent { core: "/device:TPU:3".to_owned(), steps: 4, uneven: 4 });
     assert!(report.statement.starts_with("/device:TPU:3 is a straggler"), "{}", report.statement);
     assert!(
-        report.statement.contains("30.00 ps of each step") || report.statement.contains("30 ps of each step"),
+        report.statement.contains("30.00 ps per step") || report.statement.contains("30 ps per step"),
         "{}",
         report.statement
     );
@@ -90,7 +90,7 @@ fn devices_that_differ_in_the_last_digits_have_no_straggler() {
     let report = report(&parallel(1, &steps)).unwrap();
     assert!(report.devices.iter().all(|load| !load.is_straggler));
     assert_eq!(report.pattern, ImbalancePattern::Balanced);
-    assert!(report.statement.contains("no device stands out"), "{}", report.statement);
+    assert!(report.statement.contains("no outlier"), "{}", report.statement);
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn a_device_that_hardly_runs_is_unused() {
     );
     let report = report(&model).unwrap();
     assert_eq!(report.devices.iter().map(|load| load.is_unused).collect::<Vec<_>>(), [false, true]);
-    assert!(report.statement.starts_with("1 of 2 devices hardly run: /device:TPU:1"), "{}", report.statement);
+    assert!(report.statement.starts_with("1 of 2 devices are nearly unused: /device:TPU:1"), "{}", report.statement);
 }
 
 #[test]

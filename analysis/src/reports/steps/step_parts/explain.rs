@@ -1,4 +1,4 @@
-//! Why a slow step is slow: what it has more of than the median step of its class.
+//! Explains slow steps by comparison with the median step of their class.
 
 use std::collections::BTreeMap;
 
@@ -19,26 +19,25 @@ pub struct Explanation {
     pub step: u32,
     /// Its class.
     pub class: String,
-    /// What it is compared with.
+    /// Number of the median step.
     pub median_step: u32,
     /// Time of the slow step on its critical core.
     pub time_ps: i64,
-    /// Time of the other one on its own critical core.
+    /// Time of the median step on its critical core.
     pub median_ps: i64,
     /// By how much it is longer: the sum of `parts`.
     pub longer_ps: i64,
-    /// What there is more (or less) of, largest first; empty if devices recorded no ops.
+    /// Changes of the parts, largest first; empty if devices recorded no ops.
     pub parts: Vec<PartChange>,
-    /// Ops whose self time differs most, largest first; they are in `parts`, too.
+    /// Ops whose self time differs most, largest first; they are also contained in `parts`.
     pub ops: Vec<StepOpChange>,
-    /// What the host did more or less of meanwhile, on the timeline, largest first;
-    /// empty without host threads.
+    /// Changes of host activity, on the timeline, largest first; empty without host threads.
     pub host: Vec<HostChange>,
     /// In a sentence.
     pub statement: String,
 }
 
-/// A part that a slow step has more or less of.
+/// A part that takes more or less time in a slow step.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct PartChange {
     /// Which part.
@@ -58,7 +57,7 @@ pub struct StepOpChange {
     pub change_ps: i64,
 }
 
-/// Something that the host did more or less of.
+/// A host activity that takes more or less time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct HostChange {
     /// What.
@@ -67,11 +66,10 @@ pub struct HostChange {
     pub change_ps: i64,
 }
 
-/// Ops that are named.
+/// Number of ops named.
 const OPS: usize = 5;
 
-/// What the ops of slow steps, and of those they are compared with, take on the
-/// critical core of each.
+/// Op times on the critical core of slow steps and of the steps they are compared with.
 #[derive(Default)]
 pub(super) struct StepOpTimes {
     /// By number; `None` until a core with ops was found.
@@ -185,7 +183,7 @@ fn op_changes(slow: &OnCore, usual: &OnCore) -> Vec<StepOpChange> {
     ops
 }
 
-/// Changes below this share of the difference are not worth a clause.
+/// Changes below this share of the difference are not mentioned.
 const WORTH_SAYING: f64 = 0.1;
 
 fn statement(
@@ -213,10 +211,10 @@ fn statement(
     });
     let device: Vec<String> = device.collect();
     let why = match (device.is_empty(), host.is_empty()) {
-        (false, false) => format!("{}; on the host meanwhile {}", device.join(", "), host.join(", ")),
+        (false, false) => format!("{}; on the host at that time: {}", device.join(", "), host.join(", ")),
         (false, true) => device.join(", "),
         (true, false) => format!("on the host {}", host.join(", ")),
-        (true, true) => "nothing recorded says why".to_owned(),
+        (true, true) => "no recorded event explains it".to_owned(),
     };
     format!("step {step} takes {} longer than step {median}, the median of its class: {why}", Picos::from_ps(longer_ps))
 }

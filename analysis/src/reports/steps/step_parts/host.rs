@@ -14,7 +14,7 @@ use crate::facts::host_class::{HostClass, HostClasses};
 use crate::facts::steps::{Step, on_host};
 use crate::math::intervals::IntervalSet;
 
-/// What a host does, most telling first.
+/// A host activity, in order of precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostPhase {
@@ -68,7 +68,7 @@ impl HostPhase {
         })
     }
 
-    /// In the order in which an instant is asked for them.
+    /// In order of precedence.
     const ALL: [Self; 9] = [
         Self::Compiling,
         Self::Lowering,
@@ -82,7 +82,7 @@ impl HostPhase {
     ];
 }
 
-/// Asks host threads what they did.
+/// Determines the activity of host threads.
 pub(super) struct HostPhases<'a> {
     cx: Context<'a>,
     classes: &'a HostClasses,

@@ -1,4 +1,4 @@
-//! What the time of each step goes to, and why some steps take longer.
+//! The parts of each step, and why some steps take longer.
 //!
 //! Every step of every core is divided into [`StepPart`]s that add up to it exactly, by
 //! the clock that timed the ops. The critical core of a step is the one that takes
@@ -39,7 +39,7 @@ pub struct StepParts;
 impl Analysis for StepParts {
     type Report = StepPartsReport;
     const ID: &'static str = "step_parts";
-    const TITLE: &'static str = "Where step time goes";
+    const TITLE: &'static str = "Step time breakdown";
 
     fn run(cx: &Context<'_>) -> Result<StepPartsReport, AnalysisError> {
         let steps = cx.report::<Steps>()?;
@@ -63,7 +63,7 @@ impl Analysis for StepParts {
     }
 }
 
-/// Where the time of steps goes.
+/// The parts of the steps.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct StepPartsReport {
     /// Steps in time order; those without ops on any core are absent.
@@ -83,9 +83,9 @@ pub struct DividedStep {
     pub step: u32,
     /// Its class (`A`, `B` …).
     pub class: Arc<str>,
-    /// The statistics count it.
+    /// Whether the statistics count it.
     pub is_counted: bool,
-    /// Index into `cores` of the one that took longest.
+    /// Index into `cores` of the critical one.
     pub critical: usize,
     /// Every core that recorded ops.
     pub cores: Vec<CoreParts>,
@@ -100,7 +100,7 @@ pub struct CoreParts {
     pub core: Arc<str>,
     /// Length of the step on it, by the clock that timed its ops: the sum of its parts.
     pub time_ps: i64,
-    /// What the time goes to.
+    /// The parts.
     #[schemars(with = "BTreeMap<String, i64>")]
     pub parts: TimeByPart,
 }
@@ -110,15 +110,15 @@ pub struct CoreParts {
 pub struct ClassParts {
     /// `A`, `B` …
     pub class: String,
-    /// What its steps run.
+    /// The programs of its steps.
     pub title: String,
     /// Steps that are counted.
     pub steps: usize,
     /// Mean time on the critical core.
     pub time_ps: f64,
-    /// The middle one of these times.
+    /// The median of these times.
     pub median_ps: f64,
-    /// What they go to.
+    /// Its parts.
     pub parts: Vec<PartTimes>,
 }
 
@@ -129,7 +129,7 @@ pub struct PartTimes {
     pub part: StepPart,
     /// Mean on the critical core of each step; all parts add up to the mean time.
     pub mean_ps: f64,
-    /// The middle one: medians need not add up to anything.
+    /// Median; medians need not add up.
     pub median_ps: f64,
     /// Mean over all cores of all steps.
     pub cores_mean_ps: f64,
@@ -147,7 +147,7 @@ impl DividedStep {
     }
 }
 
-/// Slow steps that are explained; each takes a look at all ops of the step.
+/// Maximum number of explained steps; each requires reading all ops of the step.
 pub const MOST_EXPLAINED: usize = 20;
 
 fn whole(cx: &Context<'_>, steps: &StepsReport) -> Result<StepPartsReport, AnalysisError> {
@@ -187,8 +187,7 @@ fn whole(cx: &Context<'_>, steps: &StepsReport) -> Result<StepPartsReport, Analy
     Ok(StepPartsReport { classes: of_classes(steps, &divided), steps: divided, slow, slow_not_explained })
 }
 
-/// Where each step lies on a core, by the clock of its ops. Where steps come from
-/// the host, the core runs them at the host's times.
+/// The range of each step on a core, by the clock of its ops. Steps from the host have the host's times on the core.
 pub(crate) fn spans_on(whole: &Context<'_>, steps: &StepsReport, core: GroupId) -> Vec<(usize, TimeRange)> {
     let on_core = |(index, step): (usize, &Step)| {
         let own = step.span_on(core).map(|span| span.measured);

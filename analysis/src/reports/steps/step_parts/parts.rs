@@ -20,7 +20,7 @@ use crate::facts::category::{OpClass, OpGroup};
 use crate::facts::core_time::SelfTimeSegment;
 use crate::math::intervals::IntervalSet;
 
-/// What the time of a step goes to.
+/// A part of the time of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StepPart {
@@ -33,8 +33,8 @@ pub enum StepPart {
     DataMovement,
     /// Kernels that XLA did not write.
     Kernel,
-    /// Collectives that nothing hides: synchronous ones, starts, dones, and time in
-    /// which one is in flight and no op runs.
+    /// Exposed communication: synchronous collectives, starts, dones, and time in which a collective is in flight and
+    /// no op runs.
     ExposedComm,
     /// Waiting for copies and other asynchronous ops that are no collectives.
     CopyWait,
@@ -42,7 +42,7 @@ pub enum StepPart {
     HostIo,
     /// Work of or for a `SparseCore`.
     SparseCore,
-    /// Loops' own time, and ops of no known kind.
+    /// Loop overhead, and ops of unknown category.
     Other,
     /// No op runs and no collective is in flight.
     Idle,
@@ -52,7 +52,7 @@ pub enum StepPart {
 const COUNT: usize = StepPart::ALL.len();
 
 impl StepPart {
-    /// All, in the order of a table: what is most often large comes first.
+    /// All parts in table order: usually large ones first.
     pub const ALL: [Self; 10] = [
         Self::MatMul,
         Self::Vector,
@@ -87,8 +87,8 @@ impl StepPart {
         match self {
             Self::MatMul => "Matmul",
             Self::Vector => "Vector",
-            Self::DataMovement => "Data move",
-            Self::Kernel => "Kernels",
+            Self::DataMovement => "Data movement",
+            Self::Kernel => "Custom kernel",
             Self::ExposedComm => "Exposed comm",
             Self::CopyWait => "Copy wait",
             Self::HostIo => "Host I/O",
@@ -103,7 +103,7 @@ impl StepPart {
         !matches!(self, Self::ExposedComm | Self::CopyWait | Self::HostIo | Self::Idle)
     }
 
-    /// The part of an instant at which an op of this class is the innermost one.
+    /// The part of an instant whose innermost op has this class.
     pub fn of(class: &OpClass) -> Self {
         match class.group {
             OpGroup::MatMul => Self::MatMul,
@@ -169,8 +169,8 @@ impl Serialize for TimeByPart {
     }
 }
 
-/// The parts of each of `ranges`, which may overlap. `segments` are disjoint and in
-/// time order; `flight` is when collectives are in flight.
+/// The parts of each of `ranges`, which may overlap. `segments` are disjoint and in time order; `flight` is the time in
+/// which collectives are in flight.
 pub(super) fn divide(segments: &[SelfTimeSegment], flight: &IntervalSet, ranges: &[TimeRange]) -> Vec<TimeByPart> {
     let busy: IntervalSet = segments.iter().map(|segment| segment.range).collect();
     let unhidden = flight.subtract(&busy);
@@ -191,7 +191,7 @@ pub(super) fn divide(segments: &[SelfTimeSegment], flight: &IntervalSet, ranges:
     ranges.iter().map(of).collect()
 }
 
-/// What came before each cut; pieces are disjoint and in time order.
+/// Prefix sums at each cut; pieces are disjoint and in time order.
 fn sums_at(cuts: &[Timestamp], pieces: impl Iterator<Item = (TimeRange, StepPart)>) -> Vec<TimeByPart> {
     let mut out = Vec::with_capacity(cuts.len());
     let mut sum = TimeByPart::default();

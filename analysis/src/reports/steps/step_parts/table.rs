@@ -36,7 +36,7 @@ impl StepPartsReport {
         }
         notes.push("Over counted steps. Means add up to the step; medians need not.".to_owned());
         notes.push(PRIORITY.to_owned());
-        Table::of("step_class_parts", "Where the time of a step goes", &class_rows(&self.classes))
+        Table::of("step_class_parts", "Step time breakdown", &class_rows(&self.classes))
             .measured("class", "Class", Unit::None, |row| &row.class.class)
             .measured("part", "Part", Unit::None, |row| row.title)
             .measured("mean_ps", "Slowest core, mean", Unit::Picoseconds, |row| row.mean_ps)

@@ -48,7 +48,7 @@ fn truncated(cx: &Context<'_>) -> Option<CaptureFinding> {
         evidence: if limit > 0 {
             "the export holds exactly its limit of events"
         } else {
-            "the file ends within an event"
+            "the file ends inside an event"
         }
         .to_owned(),
         cure: "Open the .xplane.pb of the same session; it has no limit.",
@@ -156,8 +156,8 @@ fn clock_skew(cx: &Context<'_>) -> Option<CaptureFinding> {
         ClockSync::Shifted if worst.shift_ps.saturating_abs() <= SHIFT_PS => return None,
         ClockSync::Shifted => (
             Severity::Info,
-            format!("Device and host clocks are apart; device times are shifted by {:.1} µs.", us(worst.shift_ps)),
-            "None needed for numbers; on the timeline allow for the shift between device and host.",
+            format!("Device and host clocks differ; device times are shifted by {:.1} µs.", us(worst.shift_ps)),
+            "Numbers are correct; on the timeline, allow for the shift between device and host.",
         ),
         ClockSync::Drifting => (
             Severity::Info,
@@ -165,12 +165,12 @@ fn clock_skew(cx: &Context<'_>) -> Option<CaptureFinding> {
                 "Device and host clocks drift apart by {:.1} ppm; device times are shifted accordingly.",
                 worst.drift.map(|line| line.drift_ppm).unwrap_or_default()
             ),
-            "None needed for numbers; on the timeline allow for the shift between device and host.",
+            "Numbers are correct; on the timeline, allow for the shift between device and host.",
         ),
         ClockSync::Poor => (
             Severity::Warning,
-            "No shift aligns device and host: some programs seem to end after the host knew of it.".to_owned(),
-            "Compare device with device and host with host; between the two, allow for the difference.",
+            "No shift aligns device and host: some programs seem to end after the host was told so.".to_owned(),
+            "Compare devices with devices and hosts with hosts; between the two, allow for the difference.",
         ),
     };
     Some(CaptureFinding { id: "Q06", name: "clock-skew", severity, message, evidence, cure })
@@ -196,7 +196,7 @@ fn partial_async_line(cx: &Context<'_>) -> Option<CaptureFinding> {
         severity: Severity::Info,
         message: "The profiler recorded asynchronous spans on some devices only.".to_owned(),
         evidence: format!("recorded on {recorded}, rebuilt from starts and dones on {}", rebuilt.join(", ")),
-        cure: "None needed: rebuilding is lossless.",
+        cure: "No action needed: rebuilding loses nothing.",
     })
 }
 
@@ -226,7 +226,7 @@ fn partial_hosts(cx: &Context<'_>) -> Option<CaptureFinding> {
         severity: Severity::Warning,
         message: format!("The program runs on {devices} devices, of which {captured} were captured."),
         evidence: format!("replica groups of {op}"),
-        cure: "Capture all hosts and open their common run directory; waiting between hosts does not show otherwise.",
+        cure: "Capture all hosts and open their common run directory; otherwise waiting between hosts is not visible.",
     })
 }
 
@@ -244,7 +244,7 @@ fn slow_first_step(cx: &Context<'_>) -> Option<CaptureFinding> {
         severity: Severity::Warning,
         message: "The capture contains warm-up, and the statistics include it.".to_owned(),
         evidence: format!("step {} took {ratio:.1} × the median", first.number),
-        cure: "Leave the first steps out with --warmup 1, or begin profiling later.",
+        cure: "Exclude the first steps with --warmup 1, or start profiling later.",
     })
 }
 
@@ -295,7 +295,7 @@ fn misplaced_ops(cx: &Context<'_>) -> Option<CaptureFinding> {
         severity: Severity::Info,
         message: "Some ops are misplaced on the timeline; durations are by the device's own clock.".to_owned(),
         evidence: format!("{misplaced} of {all}, off by up to {}", trace_model::Picos::from_ps(worst)),
-        cure: "None needed for numbers; where the picture and a number disagree, believe the number.",
+        cure: "Numbers are correct; where the timeline and a number disagree, trust the number.",
     })
 }
 
@@ -310,7 +310,7 @@ fn unreadable_events(cx: &Context<'_>) -> Option<CaptureFinding> {
         severity: Severity::Loss,
         message: "Some events could not be read and are missing.".to_owned(),
         evidence: parts.join(", "),
-        cure: "See the import log for the first of each kind.",
+        cure: "See the import log for the first events of each kind.",
     })
 }
 
@@ -322,7 +322,7 @@ fn simulated(cx: &Context<'_>) -> Option<CaptureFinding> {
         id: "Q13",
         name: "simulated",
         severity: Severity::Warning,
-        message: format!("Nothing here was measured: {} computed it.", Vec::from_iter(simulators).join(", ")),
+        message: format!("No time here was measured: {} computed all of them.", Vec::from_iter(simulators).join(", ")),
         evidence: "the format is a simulator's".to_owned(),
         cure: "Compare with a profile of the same program before relying on it.",
     })
@@ -335,9 +335,7 @@ fn assumed_clock(cx: &Context<'_>) -> Option<CaptureFinding> {
         id: "Q14",
         name: "assumed-clock",
         severity: Severity::Warning,
-        message:
-            "Times are cycles, and how long one takes was assumed: shares are right, times and rates are not known."
-                .to_owned(),
+        message: "Times are cycles of an assumed clock: shares are correct, times and rates are unknown.".to_owned(),
         evidence: issue.examples.first().cloned().unwrap_or_default(),
         cure: "Name the clock of the device: --clock 940MHz.",
     })
@@ -367,7 +365,7 @@ fn impossible_rates(cx: &Context<'_>) -> Option<CaptureFinding> {
         id: "Q15",
         name: "impossible-rates",
         severity: Severity::Warning,
-        message: format!("{count} {verb} faster than a peak allows; utilizations leave out what they claim to do."),
+        message: format!("{count} {verb} faster than a peak allows; utilizations exclude their claimed work."),
         evidence: format!("{share:.2} of op time: {}{more}", named.join("; "), share = Percent(share)),
         cure: "Name the right chip with --device-spec where the peak is assumed, and correct the cost_estimate of kernels.",
     })

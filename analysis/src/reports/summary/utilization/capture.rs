@@ -21,7 +21,7 @@ pub(super) fn covered(cx: &Context<'_>, ops: &OpsReport) -> Option<Metric> {
         unit: Unit::Percent,
         of: format!("capture ({capture}), mean over devices"),
         provenance: Provenance::Measured,
-        note: Some("outside of it the devices recorded no op: they idled, or recording began late".to_owned()),
+        note: Some("outside of it no device op was recorded: devices were idle or recording began late".to_owned()),
     })
 }
 

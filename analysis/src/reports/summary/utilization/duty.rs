@@ -45,7 +45,7 @@ pub(super) fn xprof_duty_cycle(
         unit: Unit::Percent,
         of: format!("first op or program to the end of the last, {}", counted(count, "chip")),
         provenance: Provenance::Measured,
-        note: Some("loops are busy from begin to end, whatever waits inside".to_owned()),
+        note: Some("loops count as busy from start to end, including waits inside".to_owned()),
     })
 }
 

@@ -309,7 +309,7 @@ fn clock_metric(sums: &WorkSums<'_>) -> Option<Metric> {
         unit: Unit::Percent,
         of: sums.over("default clock, mean over time of ops", |core| core.scale_recorded_ps),
         provenance: Provenance::Profile,
-        note: lowered.then(|| "the clock was lowered: compute cannot come nearer than that to its peak".to_owned()),
+        note: lowered.then(|| "the clock was lowered, which limits compute to this share of its peak".to_owned()),
     })
 }
 
@@ -336,10 +336,10 @@ fn memory_metrics(sums: &WorkSums<'_>, out: &mut Vec<Metric>) {
     };
     let (read, written) = (amount(|work| work.vmem_read_bytes), amount(|work| work.vmem_write_bytes));
     let title = "VMEM read bandwidth utilization while busy";
-    let nothing = "the compiler lists no bytes read from VMEM: what kernels read inside is not recorded";
+    let nothing = "the compiler lists no bytes read from VMEM; reads inside kernels are not recorded";
     vmem("vmem_read_util_busy_percent", title, BoundBy::VmemRead, read, nothing);
     let title = "VMEM write bandwidth utilization while busy";
-    let nothing = "the compiler lists no bytes written to VMEM: what kernels write inside is not recorded";
+    let nothing = "the compiler lists no bytes written to VMEM; writes inside kernels are not recorded";
     vmem("vmem_write_util_busy_percent", title, BoundBy::VmemWrite, written, nothing);
 }
 
@@ -393,7 +393,7 @@ fn possible_or_why(percent: Option<f64>) -> (Option<f64>, Option<String>) {
     let value = percent.and_then(possible);
     let impossible = percent.filter(|_| value.is_none()).map(|percent| {
         format!(
-            "{:.1} comes out, which is impossible: the costs, or the peak, are not those of this device",
+            "the result is {:.1}, which is impossible: the costs or the peak are not those of this device",
             Percent(percent)
         )
     });

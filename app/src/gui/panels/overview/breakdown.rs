@@ -1,5 +1,4 @@
-//! Where the time of the devices goes, by kind of work: one bar a device, and
-//! what it adds up to.
+//! Device time by category: one bar per device, and the sum.
 
 use analysis::reports::ops::op_stats::Ops;
 use analysis::{OpGroup, counted};
@@ -13,7 +12,7 @@ use crate::gui::theme::Theme;
 use crate::gui::times;
 use crate::render::overview::{DeviceBar, share};
 
-/// Most devices that get a bar of their own.
+/// At most this many devices get a bar of their own.
 const MAX_BARS: usize = 16;
 /// Width of the names before the bars.
 const NAME: f32 = 56.0;
@@ -52,7 +51,7 @@ pub fn breakdown_ui(ui: &mut Ui, sight: PanelContext<'_>) {
     }
 }
 
-/// The name of a device that stands out is in the colour of a warning.
+/// The bar of a device; the name of an unusual device has the warning colour.
 fn bar_ui(ui: &mut Ui, device: &DeviceBar) {
     let theme = Theme::current(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 15.0), Sense::click());
@@ -81,7 +80,7 @@ fn bar_ui(ui: &mut Ui, device: &DeviceBar) {
     });
 }
 
-/// Every kind of work of a device, of its window.
+/// The categories of a device, as shares of its window.
 fn about(device: &DeviceBar) -> Vec<String> {
     let line = |&(group, ps): &(OpGroup, i64)| {
         format!("{}: {} ({})", group.title(), times::time(Picos::from_ps(ps)), share(ps, device.window_ps))

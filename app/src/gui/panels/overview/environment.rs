@@ -1,4 +1,4 @@
-//! What ran where, how far the capture can be trusted, and what to do first.
+//! Devices, data quality, and the first hints.
 
 use analysis::Unit;
 use analysis::hardware::peaks::PeakSource;
@@ -16,24 +16,24 @@ use crate::gui::times;
 use crate::render::hints::first;
 use crate::view::state::ViewCommand;
 
-/// Hints on the overview.
+/// Number of hints on the overview.
 const HINTS: usize = 3;
 
-/// One line: whether the capture is complete enough to be believed.
+/// One line: whether the capture is complete enough to be trusted.
 pub fn health_ui(ui: &mut Ui, sight: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
     let Ok(Some(_)) = sight.whole.get::<Doctor>() else { return };
     let theme = Theme::current(ui);
     let health = &sight.whole.overview().health;
     ui.horizontal(|ui| {
         let (word, color, text) = match health.first() {
-            None => ("capture is sound", theme.accent, "nothing was lost that matters".to_owned()),
+            None => ("capture is complete", theme.accent, "nothing that matters was lost".to_owned()),
             Some(finding) if finding.severity == Severity::Loss && is_much_lost(&sight.trace.model) => {
                 ("capture has losses", theme.error, finding.message.clone())
             }
             Some(finding) if finding.severity == Severity::Loss => {
                 ("small losses", theme.warning, finding.message.clone())
             }
-            Some(finding) => ("beware", theme.warning, finding.message.clone()),
+            Some(finding) => ("caution", theme.warning, finding.message.clone()),
         };
         badge(ui, word, color);
         let text = if health.len() > 1 { format!("{text} (and {} more)", health.len() - 1) } else { text };
@@ -54,7 +54,7 @@ fn is_much_lost(model: &TraceModel) -> bool {
     lost == 0 || lost.saturating_mul(ONE_IN) > model.slice_count() as u64
 }
 
-/// The first hints in a line each.
+/// The first hints, one line each.
 pub fn hints_ui(ui: &mut Ui, sight: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
     let Some(report) = &sight.reports.overview().hints else { return };
     let (hints, more) = first(report, HINTS);
@@ -62,7 +62,7 @@ pub fn hints_ui(ui: &mut Ui, sight: PanelContext<'_>, out: &mut Vec<ViewCommand>
         return;
     }
     let theme = Theme::current(ui);
-    section_ui(ui, "What to do", "savings are upper bounds and do not add up");
+    section_ui(ui, "What to do", "savings are upper bounds and cannot be added up");
     for hint in hints {
         ui.horizontal(|ui| {
             badge(ui, hint.severity.title(), severity_color(theme, hint.severity));
@@ -87,7 +87,7 @@ pub fn hints_ui(ui: &mut Ui, sight: PanelContext<'_>, out: &mut Vec<ViewCommand>
     }
 }
 
-/// Files, device, peaks.
+/// Files, devices and peaks.
 pub fn environment_ui(ui: &mut Ui, sight: PanelContext<'_>) {
     let theme = Theme::current(ui);
     section_ui(ui, "Run", "");
@@ -116,7 +116,7 @@ pub fn environment_ui(ui: &mut Ui, sight: PanelContext<'_>) {
                     let from = match peak.source {
                         PeakSource::Recorded => "recorded in the capture",
                         PeakSource::Configured => "from the simulator's configuration",
-                        PeakSource::Assumed => "of the chip that you named",
+                        PeakSource::Assumed => "of the chip named on the command line",
                         PeakSource::Published => "published for the chip that the capture names",
                     };
                     row(title, format!("{}, {from}", number(peak.per_second, unit)), "of one device");
@@ -130,7 +130,7 @@ pub fn environment_ui(ui: &mut Ui, sight: PanelContext<'_>) {
     if doctor.facts.is_empty() {
         return;
     }
-    let title = format!("Recorded with it ({})", doctor.facts.len());
+    let title = format!("Recorded with the capture ({})", doctor.facts.len());
     CollapsingHeader::new(title).id_salt("facts").show_unindented(ui, |ui| {
         Grid::new("facts").num_columns(2).spacing([14.0, 3.0]).show(ui, |ui| {
             for fact in &doctor.facts {

@@ -1,4 +1,4 @@
-//! The verdict, and the utilizations that everybody asks for.
+//! The verdict and the key figures.
 
 use analysis::Unit;
 use analysis::reports::summary::targets::{Target, TargetColor};
@@ -16,7 +16,7 @@ use crate::number::counted;
 use crate::render::overview::KeyFigure;
 use crate::session::devices_in_words;
 
-/// The sentence to read first, and what it is about.
+/// The verdict with the scope it covers.
 pub fn verdict_ui(ui: &mut Ui, sight: PanelContext<'_>) {
     let theme = Theme::current(ui);
     if let Some(report) = &sight.reports.overview().verdict {
@@ -36,9 +36,9 @@ pub fn verdict_ui(ui: &mut Ui, sight: PanelContext<'_>) {
     ui.label(RichText::new(facts.join("  ·  ")).small().weak());
 }
 
-/// The key figures as cards; the denominator is below the pointer.
+/// The key figures as cards; the tooltip shows the denominator.
 pub fn figures_ui(ui: &mut Ui, sight: PanelContext<'_>) {
-    section_ui(ui, "Key figures", "point at one to see what it is of; a mark is a target");
+    section_ui(ui, "Key figures", "hover over a figure to see its denominator; the mark is the target");
     cards_ui(ui, &sight.reports.overview().figures().collect::<Vec<_>>());
     match sight.reports.get::<Utilization>() {
         Ok(Some(_)) => {}
@@ -84,7 +84,7 @@ fn known_ui(ui: &mut Ui, figures: &[&KeyFigure]) {
     }
 }
 
-/// One number and what it is of.
+/// A card: one number and its denominator.
 fn card_ui(ui: &mut Ui, figure: &KeyFigure, width: f32) {
     let theme = Theme::current(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(width, 48.0), Sense::click());
@@ -109,7 +109,7 @@ fn card_ui(ui: &mut Ui, figure: &KeyFigure, width: f32) {
     });
 }
 
-/// What the number is of, where it comes from, how it is judged.
+/// Denominator, provenance and target of the number.
 fn about(figure: &KeyFigure) -> Vec<String> {
     let of = (!figure.of.is_empty()).then(|| format!("of {}", figure.of));
     let target =
@@ -118,7 +118,7 @@ fn about(figure: &KeyFigure) -> Vec<String> {
     lines.chain(figure.note.clone()).collect()
 }
 
-/// The share as a line along the lower edge, and a mark at what is good.
+/// The share as a line along the lower edge, with a mark at the target.
 fn gauge(painter: &egui::Painter, rect: egui::Rect, value: f64, target: Option<&Target>, theme: &Theme) {
     let share = |percent: f64| (percent / 100.0).clamp(0.0, 1.0) as f32;
     let missed = target.is_some_and(|target| matches!(target.light, TargetColor::Amber | TargetColor::Red));

@@ -1,6 +1,4 @@
-//! What limits this program, at one glance: verdict, how far the capture can be
-//! trusted, utilization, what to do first, steps, where the device's time goes, the
-//! most expensive ops.
+//! The overview: verdict, data quality, utilization, first hints, steps, device time, most expensive ops.
 
 mod breakdown;
 mod environment;
@@ -16,7 +14,7 @@ use crate::gui::theme::Theme;
 use crate::view::state::ViewCommand;
 use crate::view::timeline::tree::group_digits;
 
-/// What it remembers between frames.
+/// State of the overview between frames.
 #[derive(Default)]
 pub struct OverviewState {
     steps: steps::StepsState,
@@ -42,7 +40,7 @@ fn issues_ui(ui: &mut Ui, sight: PanelContext<'_>) {
     if issues.is_empty() {
         return;
     }
-    section_ui(ui, "Noticed while opening", "");
+    section_ui(ui, "Messages from opening the file", "");
     for issue in issues {
         let text = format!("{} × {}", group_digits(issue.count), issue.kind.explain());
         let color = match issue.kind.severity() {

@@ -1,4 +1,4 @@
-//! The ops that take most of the devices' time.
+//! The ops with the most device time.
 
 use analysis::reports::ops::op_stats::{OpRow, Ops, OpsReport};
 use analysis::{Analysis as _, Cell, Table, Unit, counted};
@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 
 /// Height of a row.
 const ROW: f32 = 20.0;
-/// Rows in sight; the rest is scrolled to.
+/// Visible rows; the others are scrolled to.
 const IN_SIGHT: usize = 12;
 
 /// A column of numbers.
@@ -30,7 +30,7 @@ struct TopOpsColumn {
     text: fn(&OpRow) -> String,
 }
 
-/// From the right.
+/// The columns, from the right.
 static COLUMNS: [TopOpsColumn; 4] = [
     TopOpsColumn {
         title: "of limit",
@@ -46,7 +46,7 @@ static COLUMNS: [TopOpsColumn; 4] = [
     },
     TopOpsColumn {
         title: "self time",
-        about: "Time of all executions without ops inside",
+        about: "Time of all executions, without their child ops",
         width: 78.0,
         text: |row| times::time(Picos::from_ps(row.self_time_ps)),
     },
@@ -57,13 +57,12 @@ static COLUMNS: [TopOpsColumn; 4] = [
         text: |row| number(row.occurrences as f64, Unit::Count),
     },
 ];
-/// Places in the table.
+/// Index of the column "of limit".
 const LIMIT: usize = 0;
 const TIME: usize = 2;
 const RUNS: usize = 3;
 
-/// The columns that a table of this width has room for, with their right edges, and how
-/// wide all are.
+/// The columns that fit into a width, with their right edges, and their total width.
 fn columns(room: f32) -> (Vec<(f32, &'static TopOpsColumn)>, f32) {
     let mut widths = COLUMNS.each_ref().map(|column| column.width);
     widths[TIME] += times::more_room();
@@ -82,7 +81,7 @@ pub fn top_ops_ui(ui: &mut Ui, sight: PanelContext<'_>, follow: &mut ScrollToSel
     if report.rows.is_empty() {
         return;
     }
-    section_ui(ui, "Ops", "by self time; click to see the longest execution");
+    section_ui(ui, "Ops", "by self time; click an op to see its longest execution");
     heading_ui(ui);
     let width = ui.available_width();
     let selected = sight.state.place.selection;
@@ -114,7 +113,7 @@ pub fn top_ops_ui(ui: &mut Ui, sight: PanelContext<'_>, follow: &mut ScrollToSel
     });
 }
 
-/// The row about an op in the table of ops.
+/// The row of an op in the table of ops.
 fn table_row<'a>(sight: PanelContext<'a>, row: &OpRow) -> Option<(&'a Table, &'a [Cell])> {
     let table = sight.reports.by_id(Ops::ID).ok()??.tables.iter().find(|table| table.id == "ops")?;
     let column = |id: &str| table.columns.iter().position(|column| column.id == id);
@@ -168,7 +167,7 @@ fn hover_ui(ui: &mut Ui, row: &OpRow, report: &OpsReport) {
     ));
     for (title, value, unit) in [
         ("achieved", row.rates.flops_per_second, Unit::FlopPerSecond),
-        ("of peak operations", row.rates.flops_percent, Unit::Percent),
+        ("of peak FLOP/s", row.rates.flops_percent, Unit::Percent),
         ("HBM", row.rates.hbm_bytes_per_second, Unit::BytesPerSecond),
         ("of peak HBM bandwidth", row.rates.hbm_percent, Unit::Percent),
     ] {
@@ -181,7 +180,10 @@ fn hover_ui(ui: &mut Ui, row: &OpRow, report: &OpsReport) {
     }
     if let Some((limit, at)) = row.rates.beyond_peak {
         let at = number(at, Unit::Percent);
-        ui.label(format!("{at} of the peak ({}) is impossible: its costs, or the peak, are wrong", limit.title()));
+        ui.label(format!(
+            "{at} of the peak ({}) is impossible: the costs of the op or the peak are wrong",
+            limit.title()
+        ));
     }
     for (column, share) in [("of op time", row.self_of_op_time_percent), ("of the window", row.self_of_total_percent)] {
         if let Some(share) = share {

@@ -7,11 +7,11 @@ use crate::view::timeline::tiles::TilePiece;
 use crate::view::timeline::tree::VisibleRows;
 use crate::view::viewport::Viewport;
 
-/// Width below which slices share a box, and the narrowest box.
+/// Slices narrower than this share a box; also the minimum width of a box.
 pub const MIN_WIDTH: f32 = 2.0;
-/// Narrowest box that gets a text.
+/// Minimum width of a box with text.
 const MIN_TEXT: f32 = 22.0;
-/// What of it is in sight.
+/// The visible part of a trace.
 #[derive(Clone, Copy)]
 pub struct LayoutWindow<'a> {
     /// The visible times.
@@ -28,9 +28,9 @@ pub struct LayoutWindow<'a> {
     pub selection: Option<SliceId>,
     /// Slices that are highlighted; all others are dim.
     pub highlighted: Option<&'a Highlighted>,
-    /// Whether arrows of the selected slice are wanted.
+    /// Whether to draw the flow arrows of the selected slice.
     pub arrows: bool,
-    /// Which of several would be followed, counted on and on.
+    /// Index of the chosen flow, modulo their number.
     pub flow: usize,
 }
 
@@ -51,13 +51,13 @@ pub struct SliceBox {
     pub count: u32,
     /// Share of the width that is covered, 0 to 1.
     pub fill: f32,
-    /// Whether its name is to be written into it.
+    /// Whether to write its name into it.
     pub has_text: bool,
-    /// Whether it is on a track of what goes on beside other work.
+    /// Whether it is on a track with work in flight beside other work.
     pub beside_work: bool,
 }
 
-/// The box of some slices of a lane; `None` outside of the canvas.
+/// The box of some slices of a lane; `None` if it is outside the canvas.
 pub(super) fn boxed(window: &LayoutWindow<'_>, piece: &TilePiece, top: f32) -> Option<SliceBox> {
     let width = f64::from(window.width);
     let left = window.time.fraction(piece.range.start) * width;

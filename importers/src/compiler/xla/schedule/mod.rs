@@ -50,7 +50,7 @@ static FORMAT: TraceFormat = TraceFormat {
 const CANNOT_KNOW: [&str; 3] =
     ["measured times", "actual durations of ops (the scheduler's costs only define their order)", "host activity"];
 
-/// The text of a module is shorter than the same as text-format protobuf.
+/// Limit of the HLO text as a multiple of the text-format protobuf.
 const MAX_GROWTH: usize = 4;
 
 /// Latest plausible time: 27 hours, in picoseconds.
@@ -120,7 +120,7 @@ impl Importer for LatencyHidingSchedule {
     }
 }
 
-/// Where in a schedule the file ends.
+/// Where a truncated file ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ScheduleCut {
     /// After a row.
@@ -130,7 +130,7 @@ enum ScheduleCut {
 }
 
 impl ScheduleCut {
-    /// By the names of what is not closed.
+    /// Determined by the names of the unclosed fields.
     fn of(open: &[&str]) -> Option<Self> {
         match open {
             ["computation_schedules", "instructions", ..] => Some(Self::Row),
@@ -157,7 +157,7 @@ struct ScheduleRow {
 /// The schedule of one computation.
 struct ParsedSchedule {
     computation: Rc<str>,
-    /// The file ends in it.
+    /// Whether the file ends inside it.
     is_cut: bool,
     mhz: f64,
     rows: Vec<ScheduleRow>,
@@ -226,8 +226,7 @@ impl ParsedSchedule {
     }
 }
 
-/// The schedule that stands for the program: that of its entry computation. `None` if the file has none, and only shows
-/// what runs inside it.
+/// The schedule of the entry computation; `None` if the file has only schedules of computations inside it.
 fn main_of(program: &ScheduledProgram<'_>, schedules: &[ParsedSchedule]) -> Option<usize> {
     let entry = program.entry.and_then(|entry| program.computation(entry)).map(|entry| entry.name);
     schedules.iter().position(|it| Some(&*it.computation) == entry)
@@ -280,14 +279,14 @@ fn convert(
     labels.log(out);
 }
 
-/// Adds one schedule.
+/// Adds one schedule to the model.
 struct ScheduleWriter<'p, 'a> {
     program: &'p ScheduledProgram<'a>,
     names: &'p InstructionNames,
     group: GroupId,
     is_main: bool,
     facts: ArgSourceId,
-    /// Begin and row of each start that is not awaited yet, by its name.
+    /// Start time and row of each start without a done so far, by name.
     flights: HashMap<&'a str, (i64, usize)>,
 }
 
@@ -342,7 +341,7 @@ impl<'a> ScheduleWriter<'_, 'a> {
         }
     }
 
-    /// Remembers a start; adds the span in flight of one that ends here.
+    /// Remembers a start, or adds the in-flight span that ends here.
     fn fly(
         &mut self,
         schedule: &ParsedSchedule,
@@ -382,7 +381,7 @@ impl<'a> ScheduleWriter<'_, 'a> {
     }
 }
 
-/// For each row the first instruction from there on that awaits something.
+/// For each row, the next instruction that awaits something.
 fn next_dones(program: &ScheduledProgram<'_>, places: &[Option<InstructionIndex>]) -> Vec<Option<InstructionIndex>> {
     let is_done = |&(computation, at): &InstructionIndex| {
         let instruction = program.computation(computation).and_then(|it| it.instructions.get(at));
@@ -401,7 +400,7 @@ fn next_dones(program: &ScheduledProgram<'_>, places: &[Option<InstructionIndex>
     out
 }
 
-/// Adds how much memory the scheduler counts, and the most that it expects.
+/// Adds the scheduler's memory use over time, and its expected peak.
 fn memory(out: &mut TraceBuilder, group: GroupId, schedule: &ParsedSchedule) {
     let track = emit::track(out, group, TrackKind::Counter, 7, "Memory by the scheduler");
     for row in &schedule.rows {

@@ -6,19 +6,19 @@ use std::borrow::Cow;
 #[derive(Debug, Default)]
 pub(super) struct TextProtoMessage<'a> {
     fields: Vec<(&'a str, TextProtoValue<'a>)>,
-    /// Line and byte that it starts at.
+    /// Line and byte of its start.
     pub line: usize,
     pub offset: usize,
 }
 
 #[derive(Debug)]
 enum TextProtoValue<'a> {
-    /// A number, a word, or a text with its quotes.
+    /// A number, a word, or a quoted text.
     Scalar(&'a str),
     Message(TextProtoMessage<'a>),
 }
 
-/// Why a text is no message.
+/// Why a text is not a message.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TextProtoDamage {
     pub offset: usize,
@@ -26,14 +26,14 @@ pub(super) struct TextProtoDamage {
     pub what: String,
 }
 
-/// A text as far as it goes.
+/// The result of parsing, up to any truncation.
 pub(super) struct ParsedTextProto<'a> {
     pub root: TextProtoMessage<'a>,
-    /// Fields that are not closed where the text ends, outermost first.
+    /// Unclosed fields at the end of the text, outermost first.
     pub cut_in: Vec<&'a str>,
 }
 
-/// Deepest nesting: real schedules have about ten levels.
+/// Maximum nesting; real schedules have about ten levels.
 const MAX_DEPTH: usize = 64;
 
 impl<'a> TextProtoMessage<'a> {
@@ -137,7 +137,7 @@ impl<'a> TextProtoMessage<'a> {
     }
 }
 
-/// Ends everything that is still open.
+/// Closes all open messages.
 fn close<'a>(mut open: Vec<(&'a str, TextProtoMessage<'a>)>) -> ParsedTextProto<'a> {
     let cut_in = open.iter().skip(1).map(|(name, _)| *name).collect();
     while let Some((name, message)) = open.pop() {
@@ -149,7 +149,7 @@ fn close<'a>(mut open: Vec<(&'a str, TextProtoMessage<'a>)>) -> ParsedTextProto<
     ParsedTextProto { root: TextProtoMessage::default(), cut_in }
 }
 
-/// Takes quotes off and undoes escapes; bytes above 127 are kept as characters.
+/// Removes quotes and resolves escapes; bytes above 127 become characters.
 pub(super) fn unquoted(text: &str) -> Cow<'_, str> {
     let inner = text.strip_prefix(['"', '\'']).and_then(|text| text.strip_suffix(['"', '\''])).unwrap_or(text);
     if !inner.contains('\\') {
@@ -188,7 +188,7 @@ struct TextProtoReader<'a> {
 }
 
 impl<'a> TextProtoReader<'a> {
-    /// The next byte that is no space, separator or comment.
+    /// The next byte that is not a space, separator or comment.
     fn next_byte(&mut self) -> Option<u8> {
         while let Some(&byte) = self.text.as_bytes().get(self.at) {
             match byte {
@@ -205,7 +205,7 @@ impl<'a> TextProtoReader<'a> {
         None
     }
 
-    /// A name, or nothing.
+    /// A name; may be empty.
     fn word(&mut self) -> &'a str {
         self.take(|c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-' | '+' | '[' | ']' | '/'))
     }
@@ -217,7 +217,7 @@ impl<'a> TextProtoReader<'a> {
         &rest[..end]
     }
 
-    /// A value; `None` for one that the text ends in.
+    /// A value; `None` if the text ends inside it.
     fn scalar(&mut self) -> Option<&'a str> {
         let quote = self.text.as_bytes().get(self.at).copied().filter(|byte| matches!(byte, b'"' | b'\''));
         let Some(quote) = quote else {

@@ -1,5 +1,4 @@
-//! An `xla.HloModuleProto` as the HLO text that its compiler would print, as far as
-//! other parts of this importer and the analyses read that.
+//! Renders an `xla.HloModuleProto` as HLO text, as far as this importer and the analyses read it.
 
 use std::cell::Cell;
 use std::fmt::Write as _;
@@ -10,10 +9,10 @@ use hashbrown::HashMap;
 use super::proto::{TextProtoMessage, unquoted};
 use crate::common::names::BoundedNames;
 
-/// Longest name of a computation or an instruction.
+/// Maximum length of a name.
 const MAX_NAME: usize = 1024;
-/// Longest list of names. Names are written once and referred to by number, so that the
-/// text could be far longer than the file.
+/// Maximum length of a list of names. Names are stored once and referred to by number, so the text could be much longer
+/// than the file.
 const MAX_LIST: usize = 1 << 20;
 
 /// Instructions and computations by the compiler's id.
@@ -22,11 +21,11 @@ pub(super) struct InstructionNames {
     /// Name of the computation, and of the instruction.
     pub instructions: HashMap<u64, (Rc<str>, String)>,
     pub computations: HashMap<u64, Rc<str>>,
-    /// Names and lists that were cut.
+    /// Number of truncated names and lists.
     cut: Cell<u64>,
 }
 
-/// A name as it can stand in text.
+/// A valid name for HLO text.
 fn name_of(message: &TextProtoMessage<'_>) -> String {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
     message.text("name").chars().take(MAX_NAME).map(|c| if is_part(c) { c } else { '_' }).collect()
@@ -107,7 +106,7 @@ pub(super) fn text(module: &TextProtoMessage<'_>, names: &InstructionNames, most
     Some(out)
 }
 
-/// Where instructions come from, as four tables.
+/// The four tables of source positions.
 fn tables(module: &TextProtoMessage<'_>, out: &mut String) {
     let Some(index) = module.message("stack_frame_index") else { return };
     for (title, field) in [("FileNames", "file_names"), ("FunctionNames", "function_names")] {
