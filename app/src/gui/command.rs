@@ -23,9 +23,9 @@ pub enum AppCommand {
     Compare(PathBuf),
     /// Show the dialog that opens a file to compare with.
     CompareDialog,
-    /// Ask for a file in the system's own dialog.
+    /// Show the file dialog of the system.
     Browse {
-        /// To compare with.
+        /// Whether the file is opened for comparison.
         beside: bool,
     },
     /// These files were dropped on the window; an empty list cancels the question what to do with them.
