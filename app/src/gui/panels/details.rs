@@ -299,7 +299,7 @@ fn limits_ui(ui: &mut Ui, sight: PanelContext<'_>, slice: SliceRef<'_>, op: OpId
                     "Self time of all {} executions, as a share of the self time of all ops",
                     of_op.occurrences
                 );
-                row(ui, "Share of op time", &number(share, Unit::Percent).to_string(), &about);
+                row(ui, "Share of op time", &number(share, Unit::Percent), &about);
             }
         }
         if let Some(transfer) = transfer {
