@@ -120,7 +120,7 @@ impl<'p, 'a> CostAnalysis<'p, 'a> {
         multiplications.saturating_mul(2)
     }
 
-    /// How many windows were counted roughly, as if they lay inside their operand.
+    /// Number of windows that were counted approximately, as if they were inside their operand.
     pub(crate) fn rounded(&self) -> u64 {
         self.rounded
     }
@@ -140,8 +140,7 @@ impl<'p, 'a> CostAnalysis<'p, 'a> {
         sum
     }
 
-    /// Bytes to and from memories in one execution: operands once, the result once,
-    /// of an operand that is only sliced the slices.
+    /// Bytes accessed per execution: each operand once, the result once; of an operand that is only sliced, the slices.
     pub(crate) fn bytes(
         &mut self,
         computation: &ScheduledComputation<'a>,

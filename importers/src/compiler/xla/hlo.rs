@@ -66,7 +66,7 @@ impl<'a> ScheduledComputation<'a> {
         self.sizes.push(OnceCell::new());
     }
 
-    /// The instruction that awaits a start, and its position.
+    /// The instruction that awaits a start, with its position.
     pub(crate) fn done(&self, start: &str) -> Option<(usize, &Instruction<'a>)> {
         let index = *self.dones.get(start)?;
         Some((index, self.instructions.get(index)?))
@@ -76,7 +76,7 @@ impl<'a> ScheduledComputation<'a> {
         self.instructions.get(*self.by_name.get(name)?)
     }
 
-    /// How large the result of an instruction is.
+    /// Size of the result of an instruction.
     pub(crate) fn size(&self, name: &str) -> Option<ShapeSize> {
         let index = *self.by_name.get(name)?;
         let shape = self.instructions.get(index)?.shape;
@@ -88,7 +88,7 @@ impl<'a> ScheduledComputation<'a> {
         self.by_name.get(name).copied()
     }
 
-    /// What the compiler estimates for its own instructions together.
+    /// The compiler's estimate for all instructions of the computation.
     pub(crate) fn estimated_cycles(&self) -> u64 {
         *self.estimated_cycles.get_or_init(|| {
             let own = |it: &Instruction<'a>| json_number(it.attributes, "estimated_cycles").unwrap_or(0);
@@ -96,7 +96,7 @@ impl<'a> ScheduledComputation<'a> {
         })
     }
 
-    /// The instruction that makes its result.
+    /// The root instruction.
     pub(crate) fn root(&self) -> Option<&Instruction<'a>> {
         self.root.map_or_else(|| self.instructions.last(), |root| self.instructions.get(root))
     }
@@ -119,7 +119,7 @@ pub(super) struct ScheduledProgram<'a> {
 }
 
 impl<'a> ScheduledProgram<'a> {
-    /// Reads a text; `None` if it is no HLO module at all.
+    /// Parses a text; `None` if it is not an HLO module.
     pub(crate) fn parse(text: &'a str) -> Option<Self> {
         let mut program = Self { len: text.len(), ..Self::default() };
         let read = ProgramText::read(text, |part| match part {
@@ -154,12 +154,12 @@ impl<'a> ScheduledProgram<'a> {
         self.computations.get(index)
     }
 
-    /// Computation inside which the text ends.
+    /// The computation in which the text is truncated.
     pub(crate) fn cut_in(&self) -> Option<&'a str> {
         self.text.cut_in
     }
 
-    /// How many rings there were among the frames of its stacks.
+    /// Number of cycles among the stack frames.
     pub(crate) fn frame_rings(&self) -> u64 {
         self.text.frame_rings
     }

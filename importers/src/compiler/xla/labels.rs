@@ -34,7 +34,7 @@ impl<'p, 'a> ScheduleLabels<'p, 'a> {
         Self { program, id, costs: CostAnalysis::new(program), known: HashMap::new(), room, cut: 0 }
     }
 
-    /// The label of an instruction; `None` for one that there is not.
+    /// The label of an instruction; `None` if the index is invalid.
     pub(crate) fn of(&mut self, out: &mut TraceBuilder, place: InstructionIndex) -> Option<LabelId> {
         if let Some(&known) = self.known.get(&place) {
             return Some(known);

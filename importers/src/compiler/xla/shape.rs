@@ -24,7 +24,7 @@ impl ScheduleArray<'_> {
         self.dims.iter().fold(1, |all, &dim| all.saturating_mul(dim))
     }
 
-    /// Bytes without the padding of tiles; 0 of what has no data, or an unknown type.
+    /// Bytes without tile padding; 0 for arrays without data and for unknown types.
     pub(crate) fn bytes(&self) -> u64 {
         self.elements().saturating_mul(element_bits(self.dtype).unwrap_or(0)).div_ceil(8)
     }

@@ -35,7 +35,7 @@ pub(super) enum InstructionEffect<'a> {
 }
 
 impl<'a> InstructionEffect<'a> {
-    /// What `instruction` of `computation` does.
+    /// The effect of `instruction` of `computation`.
     pub(crate) fn of(
         program: &ScheduledProgram<'a>,
         computation: &ScheduledComputation<'a>,

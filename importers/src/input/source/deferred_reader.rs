@@ -31,8 +31,8 @@ impl DeferredReader {
         self.source.name()
     }
 
-    /// Appends up to `len` bytes from `start` on, with the errors of [`InputSource::open_again`];
-    /// of a source that never was a file, from its bytes.
+    /// Appends up to `len` bytes from `start` on, with the errors of [`InputSource::open_again`]; for a source without
+    /// a file, from its bytes.
     pub(crate) fn read(&mut self, start: u64, len: u64, into: &mut Vec<u8>) -> Result<(), String> {
         let unpacking = self.unpacking.take();
         let read = if self.source.path.is_none() {

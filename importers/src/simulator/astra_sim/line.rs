@@ -29,7 +29,7 @@ pub(super) struct AstraSimRoofline {
 }
 
 impl AstraSimRoofline {
-    /// The peaks that make these shares of these rates: FLOP/s and bytes/s.
+    /// The peaks implied by rates and shares: FLOP/s and bytes/s.
     pub(crate) fn peaks(&self) -> (Option<f64>, Option<f64>) {
         let peak = |rate: f64, share: f64| Some(rate / share).filter(|peak| peak.is_finite() && *peak > 0.0);
         (peak(self.flops_per_second, self.compute), peak(self.flops_per_second / self.intensity, self.memory))

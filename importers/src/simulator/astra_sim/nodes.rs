@@ -47,7 +47,7 @@ impl AstraSimRun {
         self.npus.values().all(|npu| npu.nodes.is_empty())
     }
 
-    /// Whether all NPUs came to their end.
+    /// Whether all NPUs finished.
     pub(crate) fn is_finished(&self) -> bool {
         !self.npus.is_empty() && self.npus.values().all(|npu| npu.finished)
     }
@@ -61,7 +61,7 @@ pub(super) struct AstraSimRuns {
 }
 
 impl AstraSimRuns {
-    /// Takes a line. The error says why nothing after it can be believed.
+    /// Handles a line. The error is the reason why the rest of the log is unusable.
     pub(crate) fn add(&mut self, line: AstraSimLine<'_>, out: &mut TraceBuilder) -> Result<(), String> {
         match line {
             AstraSimLine::Node(event) => return self.add_event(event, out),

@@ -55,7 +55,7 @@ pub(crate) enum ChakraCollective {
 impl ChakraCollective {
     const ALL: [Self; 4] = [Self::AllReduce, Self::AllGather, Self::AllToAll, Self::ReduceScatter];
 
-    /// By the number of `et_def.proto`.
+    /// From the number in `et_def.proto`.
     pub(crate) fn from_number(number: u64) -> Option<Self> {
         Some(match number {
             0 => Self::AllReduce,

@@ -37,7 +37,7 @@ impl OnnximConfig {
         Some(Self { file: file.to_owned(), mhz, arrays: arrays.collect::<Option<_>>()? })
     }
 
-    /// FLOP/s of all cores.
+    /// Peak of all cores, FLOP/s.
     pub(crate) fn peak(&self) -> f64 {
         let multipliers: f64 = self.arrays.iter().map(|(width, height)| *width as f64 * *height as f64).sum();
         2.0 * multipliers * self.mhz * 1e6

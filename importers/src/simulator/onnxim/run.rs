@@ -143,7 +143,7 @@ impl OnnximRun {
         self.layers.is_empty() && self.tiles.is_empty()
     }
 
-    /// Whether all cores stood still, with work left, when the log ended without an end.
+    /// Whether the run hangs: the log ends without an end, all cores are idle, and work is left.
     pub(crate) fn is_stuck(&self) -> bool {
         let idle = |usage: CoreUtilization| usage.array == 0.0 && usage.vector == 0.0;
         let stands =
@@ -158,7 +158,7 @@ impl OnnximRun {
         self.cores.extend([0, 1].map(|core| (core, OnnximCore { gflops, ..OnnximCore::default() })));
     }
 
-    /// Whether layers of several models may be among these.
+    /// Whether these may be layers of several models.
     pub(crate) fn has_several_models(&self) -> bool {
         let first = self.requests.first().map(|request| request.name);
         self.models == OnnximModels::Several || self.requests.iter().any(|request| Some(request.name) != first)
@@ -173,7 +173,7 @@ pub(super) struct OnnximRuns {
 }
 
 impl OnnximRuns {
-    /// Takes a line of `file`.
+    /// Handles a line of `file`.
     pub(crate) fn add(&mut self, line: lines::InputLine<'_>, file: &str, out: &mut TraceBuilder) {
         if matches!(line.level, "error" | "critical") {
             out.log(IssueKind::ProfilerError, || format!("line {} of {file}: {}", line.number, line.message));

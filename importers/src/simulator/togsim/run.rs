@@ -68,7 +68,7 @@ pub(super) struct TogSimRun {
 type TogSimUpdate = Result<(), (IssueKind, String)>;
 
 impl TogSimRun {
-    /// Takes a line of `file`.
+    /// Handles a line of `file`.
     pub(crate) fn add(&mut self, line: lines::InputLine<'_>, file: &str, out: &mut TraceBuilder) {
         if matches!(line.level, "error" | "critical") {
             out.log(IssueKind::ProfilerError, || format!("line {} of {file}: {}", line.number, line.message));

@@ -37,7 +37,7 @@ pub(super) struct ParsedTextProto<'a> {
 const MAX_DEPTH: usize = 64;
 
 impl<'a> TextProtoMessage<'a> {
-    /// Reads a text. If it is truncated, the complete fields are kept.
+    /// Parses a text. If it is truncated, the complete fields are kept.
     pub(crate) fn parse(text: &'a str) -> Result<ParsedTextProto<'a>, TextProtoDamage> {
         let mut reader = TextProtoReader { text, at: 0, line: 1 };
         let mut open: Vec<(&'a str, TextProtoMessage<'a>)> =
@@ -121,17 +121,17 @@ impl<'a> TextProtoMessage<'a> {
         })
     }
 
-    /// The first value of a field as number; `None` if it is not there.
+    /// The first value of a field as a number; `None` if it is absent.
     pub(crate) fn number<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
         self.scalars(name).next()?.parse().ok()
     }
 
-    /// The numbers of a repeated field, those that are none left out.
+    /// The numbers of a repeated field; other values are skipped.
     pub(crate) fn numbers(&self, name: &str) -> Vec<u64> {
         self.scalars(name).filter_map(|value| value.parse().ok()).collect()
     }
 
-    /// The first value of a field as text, without quotes; empty if it is not there.
+    /// The first value of a field as text, without quotes; empty if it is absent.
     pub(crate) fn text(&self, name: &str) -> Cow<'a, str> {
         unquoted(self.scalars(name).next().unwrap_or_default())
     }

@@ -72,7 +72,7 @@ impl InstructionNames {
         out.finish()
     }
 
-    /// How many names and lists of names are not whole, so far.
+    /// Number of truncated names and lists so far.
     pub(crate) fn cut(&self) -> u64 {
         self.cut.get()
     }
