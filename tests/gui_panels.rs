@@ -191,7 +191,7 @@ fn the_details_keep_their_height_however_little_they_say() {
     let with_details = height(&window);
     press(&mut window, Modifiers::NONE, Key::Escape);
     window.get_by_label("Nothing is selected.");
-    assert_eq!(height(&window), with_details);
+    assert!((height(&window) - with_details).abs() < 0.5);
 }
 
 #[test]

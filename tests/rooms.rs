@@ -218,10 +218,13 @@ fn absolute(module: &[String], path: &[String]) -> Vec<String> {
     target
 }
 
+/// The modules that a module imports from, and those that it hands on.
+type Imports = (Vec<Vec<String>>, Vec<Vec<String>>);
+
 /// Modules that reach each other by imports, in groups. What a module only hands on (`pub use`) is imported from where
 /// it is.
 fn circles(files: &BTreeMap<Vec<String>, String>) -> Vec<Vec<String>> {
-    let files: BTreeMap<&Vec<String>, (Vec<Vec<String>>, Vec<Vec<String>>)> =
+    let files: BTreeMap<&Vec<String>, Imports> =
         files.iter().map(|(module, text)| (module, imports(module, &plain(text)))).collect();
     let handed_on: BTreeMap<Vec<String>, &Vec<String>> = files
         .iter()

@@ -130,12 +130,12 @@ fn draw_ceilings(drawing: &mut Drawing, ceilings: &[RooflineCeiling], axes: &Roo
     for (ceiling, place) in ceilings.iter().zip(name_places(ceilings, size)) {
         let (name, color) = (ceiling.name.as_str(), color(ceiling.roof));
         let Some((x, y)) = place.map(at) else { continue };
-        if ceiling.roof != RooflineRoof::Compute {
+        if ceiling.roof == RooflineRoof::Compute {
+            drawing.text(x - 6.0, y - 9.0, Anchor::End, 11.0, color, name);
+        } else {
             // The next slope may run below it.
             drawing.rect(x + 2.0, y + 2.0, width_of(name, 11.0) + 4.0, 14.0, palette.canvas, "");
             drawing.text(x + 4.0, y + 9.0, Anchor::Start, 11.0, color, name);
-        } else {
-            drawing.text(x - 6.0, y - 9.0, Anchor::End, 11.0, color, name);
         }
     }
 }

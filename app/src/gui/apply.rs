@@ -36,7 +36,7 @@ impl App {
             },
             AppCommand::SaveSession(name) => self.save_session(&name),
             AppCommand::RenameSession(from, to) => {
-                self.error = self.sessions.rename(&from, &to).err().map(FailedToOpen::save)
+                self.error = self.sessions.rename(&from, &to).err().map(FailedToOpen::save);
             }
             AppCommand::DeleteSession(name) => self.error = self.sessions.delete(&name).err().map(FailedToOpen::save),
             AppCommand::Save(save) => self.saving.text(save),

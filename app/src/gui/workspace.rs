@@ -148,8 +148,12 @@ impl Workspace {
             for tab in tabs.into_iter().flatten() {
                 let is_scoped = self.state.scope != ReportScope::Capture && follows_scope(tab);
                 let reports = if is_scoped { &mut self.scoped } else { &mut self.reports };
-                dock::wanted(tab).into_iter().for_each(|id| reports.want(id));
-                dock::wanted_of_whole(tab).iter().for_each(|id| self.reports.want(id));
+                for id in dock::wanted(tab) {
+                    reports.want(id);
+                }
+                for id in dock::wanted_of_whole(tab) {
+                    self.reports.want(id);
+                }
             }
         }
         self.reports.want(Steps::ID);

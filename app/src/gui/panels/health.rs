@@ -19,7 +19,7 @@ pub fn health_ui(ui: &mut Ui, sight: PanelContext<'_>) {
         let (word, color) = match finding.severity {
             Severity::Loss => ("loss", theme.error),
             Severity::Info => ("note", theme.edge),
-            _ => ("caution", theme.warning),
+            Severity::Warning => ("caution", theme.warning),
         };
         ui.horizontal_top(|ui| {
             badge(ui, word, color);

@@ -47,13 +47,7 @@ pub fn roofline_ui(ui: &mut Ui, sight: PanelContext<'_>, memory: &mut RooflinePl
     let plot = egui_plot::Plot::new("roofline")
         .height(height)
         .allow_scroll(false)
-        .custom_x_axes(vec![
-            AxisHints::new_x()
-                .label("FLOP per byte of HBM traffic")
-                .formatter(|mark, _| decade(mark.value, ""))
-                // A decade is narrow, and so is its number.
-                .label_spacing(Rangef::new(14.0, 20.0)),
-        ])
+        .custom_x_axes(vec![x_axis()])
         .y_axis_label("FLOP/s of one device")
         .y_axis_formatter(|mark, _| decade(mark.value, "FLOP/s"))
         .show_grid(false)
@@ -114,6 +108,12 @@ pub fn roofline_ui(ui: &mut Ui, sight: PanelContext<'_>, memory: &mut RooflinePl
         out.extend(target.commands(sight.trace));
     }
     response.on_hover_ui_at_pointer(|ui| point_ui(ui, dot.point));
+}
+
+fn x_axis() -> AxisHints<'static> {
+    let axis = AxisHints::new_x().label("FLOP per byte of HBM traffic").formatter(|mark, _| decade(mark.value, ""));
+    // A decade is narrow, and so is its number.
+    axis.label_spacing(Rangef::new(14.0, 20.0))
 }
 
 /// The point of the selected op.

@@ -46,7 +46,7 @@ impl StepAlignment {
             let b: &Step = b.steps.get(*of_b.get(&second)?)?;
             Some(AlignedStep {
                 numbers: [first, second],
-                titles: [a, b].map(|step| step.label.to_string()),
+                titles: [a, b].map(|step| step.label.clone()),
                 ranges: [a.range()?, b.range()?],
                 times_ps: [a.time_ps, b.time_ps],
             })

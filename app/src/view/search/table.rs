@@ -1,7 +1,7 @@
 //! Search results as a table.
 
 use analysis::{Table, Unit, measured_range};
-use trace_model::{SliceId, TraceModel};
+use trace_model::{SliceId, SliceRef, TraceModel};
 
 /// One row per slice: start, duration, name and track.
 pub fn table(model: &TraceModel, slices: impl Iterator<Item = SliceId>) -> Table {
@@ -9,7 +9,7 @@ pub fn table(model: &TraceModel, slices: impl Iterator<Item = SliceId>) -> Table
     Table::of("found", "What was found", slices.map(|slice| model.slice(slice)))
         .measured("start_ps", "Time", Unit::Picoseconds, |slice| slice.start().ps())
         .measured("time_ps", "Duration", Unit::Picoseconds, |slice| measured_range(slice, model).dur().ps())
-        .recorded("name", "Name", Unit::None, |slice| slice.name())
+        .recorded("name", "Name", Unit::None, SliceRef::name)
         .recorded("track", "Track", Unit::None, |slice| model.str(model.track(slice.track()).name))
         .recorded("group", "Of", Unit::None, |slice| groups.get(model.track(slice.track()).group.index()))
         .build()

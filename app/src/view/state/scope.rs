@@ -32,7 +32,7 @@ impl ReportScope {
     pub fn steady(report: &StepsReport) -> Option<Self> {
         let mut counted = report.steps.iter().filter(|step| !(step.is_partial || step.is_warmup));
         let first = counted.next()?.number;
-        Some(Self::Steps { first, last: counted.last().map_or(first, |step| step.number) })
+        Some(Self::Steps { first, last: counted.next_back().map_or(first, |step| step.number) })
     }
 
     /// The longest steady step. `None` if there is only one.

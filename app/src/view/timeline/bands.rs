@@ -50,7 +50,7 @@ pub fn bands(report: &StepsReport) -> Vec<StepBand> {
             range,
             time: Picos::from_ps(step.time_ps),
             number: step.number,
-            title: step.label.to_string(),
+            title: step.label.clone(),
             is_outlier: step.is_outlier,
             is_odd: i % 2 == 1,
         })

@@ -103,7 +103,7 @@ impl OpenTrace {
     /// Colours of labels by how near their op comes to its limit.
     pub fn by_efficiency(&self, report: &OpsReport) -> Vec<ColorKey> {
         let mut by_op = vec![None; self.model.ops().len()];
-        for row in report.rows.iter() {
+        for row in &report.rows {
             if let (Some(op), Some(percent)) = (row.op, row.rates.efficiency_percent)
                 && let Some(slot) = by_op.get_mut(op.index())
             {

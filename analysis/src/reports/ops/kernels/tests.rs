@@ -200,8 +200,8 @@ fn with_shapes(name: &str, shapes: &str, flops: u64) -> Kernel {
 #[test]
 fn a_cost_of_one_block_is_too_low_for_the_shapes() {
     const PRODUCT: &str = "f32[2048,2048]{1,0} of f32[2048,1024]{1,0} f32[1024,2048]{1,0}";
-    const SQUARE: &str = "f32[512,512]{1,0} of f32[512,512]{1,0} f32[512,512]{1,0}";
     const BATCH: &str = "f32[8,512,512]{2,1,0} of f32[8,512,256]{2,1,0} f32[8,256,512]{2,1,0}";
+    const SQUARE: &str = "f32[512,512]{1,0} of f32[512,512]{1,0} f32[512,512]{1,0}";
     let needed = 2 * 2048 * 1024 * 2048;
     // As a real kernel declares it: an eighth.
     let found = with_shapes("kernel", PRODUCT, 1_076_887_552);

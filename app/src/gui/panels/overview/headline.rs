@@ -65,7 +65,9 @@ fn unknown_ui(ui: &mut Ui, figures: &[&KeyFigure]) {
     response.on_hover_ui(|ui| {
         for figure in figures {
             ui.label(RichText::new(figure.title).strong());
-            about(figure).iter().for_each(|line| drop(ui.label(line)));
+            for line in about(figure) {
+                ui.label(line);
+            }
         }
     });
 }
