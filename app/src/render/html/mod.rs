@@ -157,7 +157,8 @@ struct OpFamily<'a> {
     name: &'a str,
     category: &'a str,
     ops: usize,
-    time_ps: f64,
+    /// Of a step, in picoseconds.
+    step_time: f64,
     source: Option<&'a str>,
 }
 
@@ -166,26 +167,26 @@ fn top_ops(run: &Summary) -> Markup {
     let mut families: BTreeMap<(&str, &str), OpFamily<'_>> = BTreeMap::new();
     for op in &run.ops {
         let (name, category, source) = (without_number(&op.name), op.category.as_str(), op.source.as_deref());
-        let new = OpFamily { name, category, ops: 0, time_ps: 0.0, source };
+        let new = OpFamily { name, category, ops: 0, step_time: 0.0, source };
         let family = families.entry((name, category)).or_insert(new);
         family.ops += 1;
-        family.time_ps += op.middle_ps;
+        family.step_time += op.middle_ps;
     }
     let mut families: Vec<OpFamily<'_>> = families.into_values().collect();
-    families.sort_by(|a, b| b.time_ps.total_cmp(&a.time_ps).then(a.name.cmp(b.name)));
+    families.sort_by(|a, b| b.step_time.total_cmp(&a.step_time).then(a.name.cmp(b.name)));
     let whole = run.steps.middle_ps.max(1.0);
     html! {
         @if !families.is_empty() {
             div.scroll {
                 table {
                     tr { th { "Op" } th.wide { "Category" } th.n { "Ops" } th.n { "Time" } th.n { "Of step" } th.wide { "Source" } }
-                    @for OpFamily { name, category, ops, time_ps, source } in families.iter().take(ROWS) {
+                    @for OpFamily { name, category, ops, step_time, source } in families.iter().take(ROWS) {
                         tr {
                             td { (name) @if name != category { span.dim.narrow { ", " (category) } } }
                             td.wide { (category) }
                             td.n { (ops) }
-                            td.n { (Picos::from_ps(time_ps.round() as i64)) }
-                            td.n { (Percent(100.0 * time_ps / whole)) (share(100.0 * time_ps / whole)) }
+                            td.n { (Picos::from_ps(step_time.round() as i64)) }
+                            td.n { (Percent(100.0 * step_time / whole)) (share(100.0 * step_time / whole)) }
                             (source_cell(*source))
                         }
                     }
