@@ -180,6 +180,9 @@ fn gates_that_nobody_looks_at_are_said() {
     }
     let output = place.run(&["analyze", "base.pb", "--budget", "systole.toml"]);
     assert!(!stderr(&output).contains("not judged"), "{}", stderr(&output));
+    place.write("systole.toml", b"version = 1\n[[budget]]\nmetric = \"step.time_ms\"\nmax = 100.0\n");
+    let output = place.run(&["analyze", "base.pb"]);
+    assert!(stderr(&output).contains("1 budget and 0 regressions of systole.toml"), "{}", stderr(&output));
 }
 
 #[test]

@@ -88,10 +88,10 @@ pub fn say_ignored(named: Option<&Path>, stderr: &Stderr) {
     let Some(config) = read(path).ok().and_then(|text| config_of(&text).ok()) else { return };
     let (budgets, regressions) = (config.budget.len(), config.regression.len());
     if budgets + regressions > 0 {
+        let (budgets, regressions) =
+            (analysis::counted(budgets, "budget"), analysis::counted(regressions, "regression"));
         let path = path.display();
-        stderr.warn(&format!(
-            "{budgets} budgets and {regressions} regressions of {path} are not judged: give --budget {path}"
-        ));
+        stderr.warn(&format!("{budgets} and {regressions} of {path} are not judged: give --budget {path}"));
     }
 }
 

@@ -48,7 +48,7 @@ pub fn scope_ui(ui: &mut Ui, sight: PanelContext<'_>, out: &mut Vec<ViewCommand>
                 }
             }
             ui.separator();
-            ui.weak("Drag over the tracks or click a step to choose another part of the trace.");
+            ui.weak("Drag over the tracks or click a bar of the step times to choose another part of the trace.");
         });
         menu.response
             .widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Reports cover: {}", name(shown, steps))));

@@ -116,7 +116,7 @@ mod tests {
     fn a_jump_glides_and_arrives() {
         let mut animation = ViewAnimation::default();
         let (a, b) = (view(0, 1_000), view(5_000, 5_100));
-        assert_eq!(animation.follow(a, 0.0, false), (a, false), "nothing to animation from");
+        assert_eq!(animation.follow(a, 0.0, false), (a, false), "nothing to animate from");
         assert_eq!(animation.follow(b, 1.0, false), (a, true));
         let (between, moving) = animation.follow(b, 1.1, false);
         assert!(moving && between != a && between != b);

@@ -10,7 +10,7 @@ use analysis::reports::ops::op_stats::{CoreOps, Ops};
 use analysis::reports::steps::step_times::Steps;
 use analysis::reports::summary::targets::{TargetColor, TargetsReport};
 use analysis::reports::summary::utilization::Utilization;
-use analysis::{AnalysisError, Provenance, Unit, counted};
+use analysis::{AnalysisError, Unit, counted};
 use trace_model::{Picos, Severity};
 
 use crate::number;
@@ -183,7 +183,7 @@ fn utilization(figures: &[KeyFigure], peaks: &[(Peaks, usize)], layout: &TextLay
         let value = number::value(value, figure.unit);
         let of = figure.of.replace(&flops, "peak FLOP/s").replace(&hbm, "peak HBM");
         let of = if title.ends_with(WINDOW) { of.replacen(WINDOW, "window", 1) } else { of };
-        let remark = format!("of {of} [{}]", provenance(figure.provenance));
+        let remark = format!("of {of} [{}]", figure.provenance.title());
         let room = layout.width.saturating_sub(TITLE + VALUE + 2);
         if room >= LEAST_REMARK {
             let remark = shortened(&remark, room);
@@ -219,11 +219,6 @@ fn peaks(cores: &[CoreOps]) -> Vec<(Peaks, usize)> {
         }
     }
     kinds
-}
-
-/// A short name of the provenance.
-fn provenance(provenance: Provenance) -> &'static str {
-    if provenance == Provenance::Profile { "profile" } else { provenance.title() }
 }
 
 /// Warnings about data quality; the details are in `systole doctor`.

@@ -69,8 +69,9 @@ pub struct RooflineCeiling {
     pub roof: RooflineRoof,
 }
 
-/// Where the names of ceilings stand: that of the flat one ends above its end, the others begin below their slopes, as far
-/// to the left as no other name is in the way. `None` where there is no such place. `size` is that of a name, in decades.
+/// Where the names of ceilings stand. The name of the flat ceiling ends at its right end; the others stand below their
+/// slope, as far left as they touch no other name. `None` where there is no such place. `size` is that of a name, in
+/// decades.
 ///
 /// Slopes come together at the top, so names stand near their beginning, and a little up, to be inside of the plot.
 pub fn name_places(ceilings: &[RooflineCeiling], size: impl Fn(&str) -> PlotPlace) -> Vec<Option<PlotPlace>> {

@@ -148,7 +148,8 @@ pub enum ViewCommand {
     },
     /// Show this with its surroundings.
     ShowAround(TimeRange),
-    /// Show what the devices do; the whole trace where that is what is shown, or next to all of it.
+    /// Show the time in which devices run ops; the whole trace if that is shown already, or if devices run for more
+    /// than half of it.
     Fit,
     /// Show the mark, or else the selection with its surroundings; if that is shown already, only the selection;
     /// without either, everything.

@@ -138,7 +138,7 @@ impl CollectivesReport {
             .inferred("waits_most", "Waits most", Unit::None, |row| row.skew.as_ref().map(|skew| &skew.waits_most))
             .inferred("waited_for", "Last to come", Unit::None, |row| row.skew.as_ref().map(|skew| &skew.waited_for))
             .measured("blocking_ps", "Blocking", Unit::Picoseconds, |row| row.blocking_ps)
-            .measured("idle_ps", "Meanwhile idle", Unit::Picoseconds, |row| row.idle_ps)
+            .measured("idle_ps", "In flight while idle", Unit::Picoseconds, |row| row.idle_ps)
             .inferred("remarks", "Remarks", Unit::None, |row| {
                 Cell::said(&row.remarks.iter().map(|remark| remark.text()).collect::<Vec<_>>().join("; "))
             })

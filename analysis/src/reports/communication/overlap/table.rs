@@ -52,7 +52,7 @@ impl OverlapReport {
             .measured("hidden_ps", "Hidden", Unit::Picoseconds, |transfer| transfer.hidden_ps)
             .measured("exposed_ps", "Exposed", Unit::Picoseconds, |transfer| transfer.exposed_ps)
             .measured("blocking_ps", "Blocking", Unit::Picoseconds, |transfer| transfer.blocking_ps)
-            .measured("idle_ps", "Meanwhile idle", Unit::Picoseconds, |transfer| transfer.idle_ps)
+            .measured("idle_ps", "In flight while idle", Unit::Picoseconds, |transfer| transfer.idle_ps)
             .note("Sums over all devices.")
             .build()
     }
