@@ -71,3 +71,36 @@ fn reports_follow_a_range_that_is_dragged_until_it_is_unmarked() {
     assert_eq!(state(&window).scope, ReportScope::Capture);
     window.get_by_label("Reports cover: whole capture");
 }
+
+#[test]
+fn an_unknown_step_or_another_mark_leads_back_to_the_whole_capture() {
+    let mut window = opened();
+    want(&mut window, ViewCommand::Scope(ReportScope::step(99)));
+    assert_eq!(state(&window).scope, ReportScope::Capture, "there is no step 99");
+    let range = state(&window).place.time.range();
+    let half = trace_model::TimeRange::new(range.start, trace_model::Timestamp::from_ps(8_000_000));
+    want(&mut window, ViewCommand::Mark(half, std::collections::BTreeSet::new()));
+    want(&mut window, ViewCommand::ScopeToMark);
+    assert_eq!(state(&window).scope, ReportScope::Range(half));
+    want(&mut window, ViewCommand::MarkAll);
+    assert_eq!(state(&window).scope, ReportScope::Capture, "all of it is marked");
+}
+
+#[test]
+fn a_drag_over_a_folded_device_marks_its_tracks() {
+    let mut window = opened();
+    let model = window.state().trace().unwrap().model.clone();
+    let core = model.tensor_cores()[0];
+    want(&mut window, ViewCommand::FoldGroup(core, true));
+    let heading = window.get_by_label("Unfold TPU:0").rect().center().y;
+    let left = window.get_by_label("Timeline").rect().left();
+    let (from, to) = (egui::pos2(left + 50.0, heading), egui::pos2(left + 300.0, heading));
+    window.drag_at(from);
+    window.step();
+    window.hover_at(to);
+    window.step();
+    window.drop_at(to);
+    settle(&mut window);
+    let tracks: Vec<_> = state(&window).mark_tracks.iter().map(|&track| model.track(track).group).collect();
+    assert!(!tracks.is_empty() && tracks.iter().all(|&group| group == core), "{tracks:?}");
+}

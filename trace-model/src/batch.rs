@@ -57,6 +57,15 @@ impl SliceBatch {
         }
     }
 
+    /// Makes room for so many more slices, and for no others: columns of millions do not grow by doubling.
+    pub fn reserve(&mut self, slices: usize) {
+        self.starts.reserve_exact(slices);
+        self.labels.reserve_exact(slices);
+        if self.has_device_clock() {
+            self.device_starts.reserve_exact(slices);
+        }
+    }
+
     /// Number of slices.
     pub fn len(&self) -> usize {
         self.starts.len()

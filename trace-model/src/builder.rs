@@ -1,7 +1,7 @@
 //! The only way to make a [`TraceModel`].
 //!
 //! Importers add groups, tracks, ops and slices in any order;
-//! [`TraceBuilder::finish`] sorts, nests and links them (see `finish.rs`), and
+//! [`TraceBuilder::finish`] sorts, nests and links them (see `finish`), and
 //! what it cannot place goes to the import log. Finishing cannot fail.
 
 use std::sync::Arc;

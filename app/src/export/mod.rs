@@ -109,7 +109,7 @@ pub fn draw(
 ) -> Result<Drawing, String> {
     match panel {
         PicturePanel::Timeline => Ok(timeline(trace, state, beside, look)),
-        PicturePanel::Roofline => roofline(trace, look),
+        PicturePanel::Roofline => roofline(trace, state.scope, look),
         PicturePanel::Steps => steps(trace, look),
     }
 }
@@ -133,7 +133,7 @@ mod tests {
     use super::drawing::width_of;
     use super::*;
     use crate::session::Session;
-    use crate::view::state::{ColorBy, ViewCommand};
+    use crate::view::state::{ColorBy, ReportScope, ViewCommand};
     use analysis::Options;
     use sample_traces::text_trace;
 
@@ -227,13 +227,13 @@ mod tests {
         let picture = text(&steps(&trace, PictureStyle { dark: true, ..PictureStyle::default() }).unwrap());
         assert!(picture.contains("Matmul") || picture.contains("Other"), "{picture}");
         // The picture's device has no peaks.
-        assert!(roofline(&trace, PictureStyle::default()).unwrap_err().contains("peak"));
+        assert!(roofline(&trace, ReportScope::Capture, PictureStyle::default()).unwrap_err().contains("peak"));
     }
 
     #[test]
     fn links_are_dashed_and_say_which_bytes_they_are_of() {
         let options = Options { device_spec: Some("v5e".to_owned()), ..Options::default() };
-        let picture = text(&roofline(&named("a", options), PictureStyle::default()).unwrap());
+        let picture = text(&roofline(&named("a", options), ReportScope::Capture, PictureStyle::default()).unwrap());
         assert!(picture.contains("per byte over ICI, not HBM</text>"), "{picture}");
         assert!(picture.contains("<title>Dashed: FLOP/s that links"), "{picture}");
     }
@@ -273,7 +273,8 @@ mod tests {
     #[test]
     fn a_long_name_is_cut_where_the_picture_ends() {
         let options = Options { device_spec: Some("v5e".to_owned()), ..Options::default() };
-        let drawing = roofline(&named(&"name".repeat(10_000), options), PictureStyle::default()).unwrap();
+        let drawing =
+            roofline(&named(&"name".repeat(10_000), options), ReportScope::Capture, PictureStyle::default()).unwrap();
         let longest = drawing.shapes.iter().map(|shape| match shape {
             drawing::DrawingShape::Text { text, .. } => text.chars().count(),
             _ => 0,

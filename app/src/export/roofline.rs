@@ -2,7 +2,7 @@
 //! logarithm.
 
 use analysis::reports::ops::roofline::{Roofline, RooflinePoint};
-use analysis::{OpGroup, Scope, Unit};
+use analysis::{OpGroup, Unit};
 
 use super::PictureStyle;
 use super::drawing::{Anchor, Drawing, width_of};
@@ -11,6 +11,7 @@ use crate::view::palette::{Palette, Rgb};
 use crate::view::panels::roofline::{
     ABOUT_ICI, OF_ICI, PlotPlace, PlotRange, RooflineCeiling, RooflineRoof, ceilings, name_places, place,
 };
+use crate::view::state::ReportScope;
 use crate::view::timeline::trace::OpenTrace;
 
 /// Space for the axis.
@@ -21,8 +22,8 @@ const TOP: f32 = 58.0;
 const BOTTOM: f32 = 44.0;
 
 /// Ops, program and roofs. The error says why there is none.
-pub fn roofline(trace: &OpenTrace, look: PictureStyle) -> Result<Drawing, String> {
-    let report = trace.session.report::<Roofline>(Scope::WholeTrace).map_err(|error| error.to_string())?;
+pub fn roofline(trace: &OpenTrace, scope: ReportScope, look: PictureStyle) -> Result<Drawing, String> {
+    let report = trace.session.report::<Roofline>(scope.into()).map_err(|error| error.to_string())?;
     let palette = look.palette();
     let dots: Vec<(&RooflinePoint, PlotPlace)> = report.ops.iter().filter_map(|op| Some((op, place(op)?))).collect();
     let sums = [Some(&report.program), report.average_step.as_ref()].into_iter().flatten().filter_map(place);
@@ -33,7 +34,13 @@ pub fn roofline(trace: &OpenTrace, look: PictureStyle) -> Result<Drawing, String
 
     let mut drawing = Drawing::new(look.width, look.height, palette.panel);
     let device = report.peaks.device_type.as_deref().unwrap_or("device");
-    let title = format!("{}: roofline of one {device}", trace.title());
+    let part = match scope {
+        ReportScope::Capture => String::new(),
+        ReportScope::Range(range) => format!(", {} from {}", range.dur(), range.start.since_origin()),
+        ReportScope::Steps { first, last } if first == last => format!(", step {first}"),
+        ReportScope::Steps { first, last } => format!(", steps {first} to {last}"),
+    };
+    let title = format!("{}: roofline of one {device}{part}", trace.title());
     drawing.fitted(12.0, 18.0, look.width - 24.0, 13.0, palette.text_strong, &title);
     let mut x = LEFT;
     for group in OpGroup::ALL.into_iter().filter(|group| dots.iter().any(|dot| dot.0.group == *group)) {

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use analysis::{ANALYSES, Analysis, Report, Scope, Table};
 
@@ -25,6 +25,8 @@ pub type ReportState<'a, T> = Result<Option<&'a T>, &'a str>;
 pub struct ReportJobs {
     session: Session,
     scope: Scope,
+    /// The same, for jobs that end after another scope was chosen.
+    wanted: Arc<Mutex<Scope>>,
     wake: WakeUi,
     slots: BTreeMap<&'static str, Worker<Scope, ShownReport>>,
     overview: OnceCell<Overview>,
@@ -33,7 +35,14 @@ pub struct ReportJobs {
 impl ReportJobs {
     /// No reports yet; the scope is the whole trace.
     pub fn new(session: Session, wake: WakeUi) -> Self {
-        Self { session, scope: Scope::WholeTrace, wake, slots: BTreeMap::new(), overview: OnceCell::new() }
+        Self {
+            session,
+            scope: Scope::WholeTrace,
+            wanted: Arc::default(),
+            wake,
+            slots: BTreeMap::new(),
+            overview: OnceCell::new(),
+        }
     }
 
     /// Changes the scope. Old reports stay visible until the new ones are ready.
@@ -41,6 +50,7 @@ impl ReportJobs {
         if scope == self.scope {
             return;
         }
+        *self.wanted.lock().unwrap_or_else(PoisonError::into_inner) = scope;
         if self.scope != Scope::WholeTrace {
             self.session.forget(self.scope);
         }
@@ -57,9 +67,15 @@ impl ReportJobs {
         let worker = self.slots.entry(id).or_insert_with(|| Worker::new(id, Arc::clone(wake)));
         let scope = self.scope;
         if worker.key() != Some(&scope) {
-            let session = self.session.clone();
+            let (session, wanted) = (self.session.clone(), Arc::clone(&self.wanted));
             worker.ask(scope, move |_| {
-                let report = session.report_by_id(id, scope).map_err(|error| error.to_string())?;
+                let report = session.report_by_id(id, scope).map_err(|error| error.to_string());
+                // Meanwhile another scope was chosen: what was computed for this one is not kept.
+                let is_wanted = *wanted.lock().unwrap_or_else(PoisonError::into_inner) == scope;
+                if scope != Scope::WholeTrace && !is_wanted {
+                    session.forget(scope);
+                }
+                let report = report?;
                 let tables = report.tables();
                 Ok(ShownReport { report, tables })
             });

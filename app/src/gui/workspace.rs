@@ -131,6 +131,7 @@ impl Workspace {
                 self.efficiency = self.reports.get::<Ops>().ok().flatten().map(|ops| self.trace.by_efficiency(ops));
             }
         }
+        self.leave_unknown_steps();
         if self.scoped.poll() {
             self.memory.forget_made();
         }
@@ -139,6 +140,16 @@ impl Workspace {
         self.order.poll();
         self.area.poll();
         self.durations.poll();
+    }
+
+    /// A session may name steps that other assumptions do not find.
+    fn leave_unknown_steps(&mut self) {
+        let ReportScope::Steps { first, last } = self.state.scope else { return };
+        let Ok(Some(report)) = self.reports.get::<Steps>() else { return };
+        let is_known = |number: u32| report.steps.iter().any(|step| step.number == number);
+        if !(is_known(first) && is_known(last)) {
+            self.apply(&ViewCommand::Scope(ReportScope::Capture));
+        }
     }
 
     /// Starts the jobs that the state needs; jobs already started cost nothing.

@@ -20,7 +20,7 @@ use crate::view::compare::{
     MatchingTracks, StepAlignment, TraceCorrespondence, TraceSide, ViewLink, ViewLock, steps_of_both,
 };
 use crate::view::state::tabs::COMPARE;
-use crate::view::state::{HighlightedLabels, ViewCommand, first_view};
+use crate::view::state::{HighlightedLabels, ReportScope, ViewCommand, first_view};
 
 /// The second trace, and how it is linked to the first.
 pub struct TraceComparison {
@@ -244,6 +244,11 @@ impl TraceComparison {
         if marks && *command != ViewCommand::MarkAll {
             self.mark_counterpart(first, side);
         }
+        let other = self.of(first, side.other());
+        if *command == ViewCommand::ScopeToMark && other.state.place.mark.is_some() {
+            // Reports of both are about the marked time.
+            other.apply(command);
+        }
         if let ViewCommand::Highlight(Some(highlighted)) = command {
             self.highlight(first, side, highlighted);
         }
@@ -289,6 +294,10 @@ impl TraceComparison {
             // Tracks that the other lacks are none of it, and not all.
             Some(range) if theirs.is_empty() == tracks.is_empty() => other.apply(&ViewCommand::Mark(range, theirs)),
             _ => {
+                let mark = other.state.place.mark;
+                if mark.is_some_and(|mark| other.state.scope == ReportScope::Range(mark)) {
+                    other.apply(&ViewCommand::Scope(ReportScope::Capture));
+                }
                 other.state.place.mark = None;
                 other.state.mark_tracks = Arc::default();
             }

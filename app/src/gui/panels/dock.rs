@@ -13,8 +13,8 @@ use super::tables::{TableBrowser, tables_ui};
 use super::{health, hints, optree, overview, roofline, scope, steps};
 use crate::gui::AppCommand;
 use crate::gui::theme::Theme;
-use crate::view::state::ViewCommand;
 use crate::view::state::tabs::{COMPARE, FOUND, MORE, TABS, follows_scope, others, reports_of};
+use crate::view::state::{ReportScope, ViewCommand};
 
 /// State of the panels between frames; not part of a saved view.
 #[derive(Default)]
@@ -139,7 +139,7 @@ pub fn dock_ui(
     });
     ui.separator();
     let sight = if follows_scope(sight.tab) { sight } else { PanelContext { reports: sight.whole, ..sight } };
-    if !below {
+    if !below || sight.state.scope != ReportScope::Capture {
         scope::scope_ui(ui, sight, &mut view);
     }
     match sight.tab {

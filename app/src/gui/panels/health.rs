@@ -13,13 +13,13 @@ pub fn health_ui(ui: &mut Ui, sight: PanelContext<'_>) {
     let Ok(Some(doctor)) = sight.whole.get::<Doctor>() else { return };
     let theme = Theme::current(ui);
     if doctor.findings.is_empty() {
-        ui.label(RichText::new("Nothing is wrong with this capture.").strong());
+        ui.label(RichText::new("No known problem was found.").strong());
     }
     for finding in &doctor.findings {
         let (word, color) = match finding.severity {
             Severity::Loss => ("loss", theme.error),
-            Severity::Info => ("note", theme.edge),
-            Severity::Warning => ("caution", theme.warning),
+            Severity::Info => ("info", theme.edge),
+            Severity::Warning => ("warning", theme.warning),
         };
         ui.horizontal_top(|ui| {
             badge(ui, word, color);

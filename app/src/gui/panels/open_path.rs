@@ -11,7 +11,7 @@ use importers::IMPORTERS;
 use crate::gui::AppCommand;
 use crate::gui::jobs::{JobAnswer, WakeUi, Worker};
 
-/// Entries of a directory that are looked at: there are file systems with millions.
+/// Entries of a directory that are listed: there are file systems with millions.
 const MOST: usize = 10_000;
 
 /// The open dialog.
@@ -55,8 +55,6 @@ impl OpenPath {
 
     /// Draws it; true once it is done.
     pub fn ui(&mut self, ctx: &Context, out: &mut Vec<AppCommand>) -> bool {
-        let (folder, beginning) = split(&self.text);
-        self.entries.ask(folder.clone(), move |_| entries(&folder));
         let mut done = false;
         let title = if self.beside { "Compare with" } else { "Open" };
         let window = Window::new(title).collapsible(false).resizable(false).title_bar(false);
@@ -85,11 +83,14 @@ impl OpenPath {
                     if std::mem::take(&mut self.is_new) {
                         cursor_to_end(ctx, field.id, &self.text);
                     }
-                    self.entries_keys(ctx, field.id, &beginning, &mut done, out);
+                    // What is typed now; keys of the same frame are about it.
+                    let (folder, _) = split(&self.text);
+                    self.entries.ask(folder.clone(), move |_| entries(&folder));
+                    self.entries_keys(ctx, field.id, &mut done, out);
                 });
             });
             ui.separator();
-            self.list_ui(ui, &beginning, &mut done, out);
+            self.list_ui(ui, &mut done, out);
         });
         done
     }
@@ -104,21 +105,19 @@ impl OpenPath {
         true
     }
 
-    fn fitting(&self, beginning: &str) -> Vec<PathEntry> {
-        let all = self.entries.memo().latest().map_or(&[][..], Vec::as_slice);
+    /// Entries of the directory that begin as typed; none while it is read.
+    fn fitting(&self) -> Vec<PathEntry> {
+        let (folder, beginning) = split(&self.text);
+        let JobAnswer::Ready(all) = self.entries.memo() else { return Vec::new() };
+        if self.entries.key() != Some(&folder) {
+            return Vec::new();
+        }
         let beginning = beginning.to_lowercase();
         all.iter().filter(|entry| entry.name.to_lowercase().starts_with(&beginning)).cloned().collect()
     }
 
-    fn entries_keys(
-        &mut self,
-        ctx: &Context,
-        field: egui::Id,
-        beginning: &str,
-        done: &mut bool,
-        out: &mut Vec<AppCommand>,
-    ) {
-        let fitting = self.fitting(beginning);
+    fn entries_keys(&mut self, ctx: &Context, field: egui::Id, done: &mut bool, out: &mut Vec<AppCommand>) {
+        let fitting = self.fitting();
         let pressed = |key| ctx.input(|i| i.key_pressed(key));
         if pressed(Key::Escape) {
             *done = true;
@@ -133,35 +132,35 @@ impl OpenPath {
             let only =
                 self.chosen.and_then(|chosen| fitting.get(chosen)).or(fitting.first().filter(|_| fitting.len() == 1));
             let completed = only.map_or_else(|| common_beginning(&fitting), |entry| entry.name.clone());
-            if completed.len() >= beginning.len() {
-                let is_folder = only.is_some_and(|entry| !entry.is_file);
-                self.complete(ctx, field, beginning, &completed, is_folder);
+            if !completed.is_empty() {
+                self.complete(&completed, only.is_some_and(|entry| !entry.is_file));
+                cursor_to_end(ctx, field, &self.text);
             }
         }
         if pressed(Key::Enter) {
             match self.chosen.and_then(|chosen| fitting.get(chosen)) {
-                Some(entry) if !entry.is_file => self.complete(ctx, field, beginning, &entry.name.clone(), true),
                 Some(entry) => {
-                    self.complete(ctx, field, beginning, &entry.name.clone(), false);
-                    *done |= self.take(out);
+                    self.complete(&entry.name, !entry.is_file);
+                    cursor_to_end(ctx, field, &self.text);
+                    *done |= entry.is_file && self.take(out);
                 }
                 None => *done |= self.take(out),
             }
         }
     }
 
-    fn complete(&mut self, ctx: &Context, field: egui::Id, beginning: &str, name: &str, is_folder: bool) {
-        self.text.truncate(self.text.len() - beginning.len());
+    /// Puts `name` in the place of its beginning.
+    fn complete(&mut self, name: &str, is_folder: bool) {
+        self.text.truncate(name_at(&self.text));
         self.text.push_str(name);
         if is_folder {
             self.text.push(std::path::MAIN_SEPARATOR);
         }
         self.chosen = None;
-        cursor_to_end(ctx, field, &self.text);
     }
 
-    fn list_ui(&mut self, ui: &mut egui::Ui, beginning: &str, done: &mut bool, out: &mut Vec<AppCommand>) {
-        let fitting = self.fitting(beginning);
+    fn list_ui(&mut self, ui: &mut egui::Ui, done: &mut bool, out: &mut Vec<AppCommand>) {
+        let fitting = self.fitting();
         match self.entries.memo() {
             JobAnswer::Failed { error, .. } => drop(ui.weak(error)),
             JobAnswer::Ready(_) if fitting.is_empty() => drop(ui.weak("Nothing here begins like this.")),
@@ -179,15 +178,9 @@ impl OpenPath {
                     response.scroll_to_me(None);
                 }
                 if response.clicked() {
-                    self.text.truncate(self.text.len() - beginning.len());
-                    self.text.push_str(&entry.name);
-                    self.chosen = None;
-                    if entry.is_file {
-                        *done |= self.take(out);
-                    } else {
-                        self.text.push(std::path::MAIN_SEPARATOR);
-                        self.is_new = true;
-                    }
+                    self.complete(&entry.name, !entry.is_file);
+                    self.is_new = true;
+                    *done |= entry.is_file && self.take(out);
                 }
             }
         });
@@ -203,9 +196,13 @@ fn cursor_to_end(ctx: &Context, field: egui::Id, text: &str) {
 
 /// The directory that is typed, and the beginning of a name in it.
 fn split(text: &str) -> (PathBuf, String) {
-    let at = text.rfind(std::path::is_separator).map_or(0, |at| at + 1);
-    let (folder, beginning) = text.split_at(at);
+    let (folder, beginning) = text.split_at(name_at(text));
     (if folder.is_empty() { PathBuf::from(".") } else { expanded(folder) }, beginning.to_owned())
+}
+
+/// Where the name after the last directory begins.
+fn name_at(text: &str) -> usize {
+    text.char_indices().rev().find(|&(_, c)| std::path::is_separator(c)).map_or(0, |(at, c)| at + c.len_utf8())
 }
 
 /// `~` stands for the user's directory.
@@ -224,13 +221,13 @@ fn entries(folder: &Path) -> Result<Vec<PathEntry>, String> {
         let extensions = IMPORTERS.iter().flat_map(|importer| importer.format().extensions);
         extensions.map(|extension| format!(".{extension}")).any(|ending| name.ends_with(&ending))
     };
-    let known = read.take(MOST).filter_map(Result::ok).filter_map(|entry| {
+    let known = read.filter_map(Result::ok).filter_map(|entry| {
         let name = entry.file_name().into_string().ok().filter(|name| !name.starts_with('.'))?;
         // A link leads to one of both.
         let is_file = fs::metadata(entry.path()).ok()?.is_file();
         (!is_file || is_readable(&name)).then_some(PathEntry { is_file, name })
     });
-    let mut known: Vec<PathEntry> = known.collect();
+    let mut known: Vec<PathEntry> = known.take(MOST).collect();
     known.sort();
     Ok(known)
 }

@@ -12,12 +12,12 @@ use crate::view::state::{ReportScope, ViewCommand};
 
 /// The line above the reports.
 pub fn scope_ui(ui: &mut Ui, sight: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
-    if [COMPARE, FOUND].contains(&sight.tab) {
-        return;
-    }
     let steps = sight.whole.get::<Steps>().ok().flatten().filter(|report| report.has_steps());
     let mark = sight.state.place.mark;
     let scope = sight.state.scope;
+    if scope == ReportScope::Capture && [COMPARE, FOUND].contains(&sight.tab) {
+        return;
+    }
     if scope == ReportScope::Capture && steps.is_none() && mark.is_none() {
         // There is nothing to choose from.
         return;

@@ -225,9 +225,11 @@ impl InputTarget<'_> {
     /// Tracks of the rows between two heights of the canvas.
     fn tracks_between(&self, a: f32, b: f32) -> BTreeSet<TrackId> {
         let rows = self.list.rows_in(a.min(b), a.max(b).max(a.min(b) + 1.0));
-        rows.filter_map(|row| match self.trace.tree.node(row.node).item {
-            TreeItem::Track(track) => Some(track),
-            TreeItem::Group(_) => None,
+        rows.flat_map(|row| match self.trace.tree.node(row.node).item {
+            TreeItem::Track(track) => vec![track],
+            // A folded group stands for all that is in it.
+            TreeItem::Group(_) if row.folded => self.trace.tree.tracks_in(row.node).collect(),
+            TreeItem::Group(_) => Vec::new(),
         })
         .collect()
     }

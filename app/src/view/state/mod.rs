@@ -301,6 +301,7 @@ impl ViewState {
             C::MarkAll => {
                 self.place.mark = Some(extent).filter(|range| !range.is_empty());
                 self.mark_tracks = Arc::default();
+                self.scope = ReportScope::Capture;
                 self.panels.insert(Panel::Details);
             }
             C::Deselect => {
@@ -312,7 +313,11 @@ impl ViewState {
                 let seen = self.seen();
                 let other = if *command == C::Undo { self.history.undo(seen) } else { self.history.redo(seen) };
                 if let Some(HistoryEntry { place, mark_tracks }) = other {
+                    let follows = self.place.mark.is_some_and(|mark| self.scope == ReportScope::Range(mark));
                     (self.place, self.mark_tracks) = (place, mark_tracks);
+                    if follows {
+                        self.scope_to_mark();
+                    }
                     self.reveal = None;
                 }
             }

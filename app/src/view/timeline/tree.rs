@@ -148,12 +148,16 @@ impl TrackNode {
     }
 }
 
-/// What a folded group shows of its tracks: the ops of a core, else what most happens on.
+/// What a folded group shows of its tracks: the ops of a core, else the track with most slices; of that its fullest lane,
+/// because a loop around all ops would say nothing.
 fn summary_lane(model: &TraceModel, tracks: &[TrackId]) -> Option<usize> {
     let first = |&track: &TrackId| Some((track, model.lanes(track).first()?.len()));
     let lanes = tracks.iter().filter_map(first);
     let most = lanes.max_by_key(|&(track, slices)| (model.track(track).kind == TrackKind::Ops, slices));
-    most.map(|(track, _)| model.first_lane_index(track))
+    let (track, _) = most?;
+    let lanes = model.lanes(track).iter().enumerate();
+    let (fullest, _) = lanes.max_by_key(|&(at, lane)| (lane.len(), std::cmp::Reverse(at)))?;
+    Some(model.first_lane_index(track) + fullest)
 }
 
 impl TrackTree {
@@ -174,6 +178,15 @@ impl TrackTree {
     /// One node.
     pub fn node(&self, index: usize) -> &TrackNode {
         &self.nodes[index]
+    }
+
+    /// The tracks in a group, at any depth.
+    pub fn tracks_in(&self, group: usize) -> impl Iterator<Item = TrackId> {
+        let end = self.nodes.get(group).map_or(0, |node| node.end);
+        self.nodes.get(group..end).unwrap_or_default().iter().filter_map(|node| match node.item {
+            TreeItem::Track(track) => Some(track),
+            TreeItem::Group(_) => None,
+        })
     }
 
     /// Every node, parents first.

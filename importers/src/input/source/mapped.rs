@@ -1,9 +1,9 @@
 //! A file as a part of the address space: the one place with code that the compiler cannot check.
 //!
-//! A map is undefined behaviour where another process truncates or rewrites the file meanwhile. Profiles are written
-//! once; what is read from the map is only ever parsed as bytes, with every bound checked, so that a change costs wrong
-//! values or a bus error, never memory safety of our data. The alternative, reading a 10 GB profile into memory, fails
-//! for everyone, and copying a smaller one costs a tenth of its import.
+//! A map is undefined behaviour where another process truncates or rewrites the file meanwhile: texts are checked once
+//! and then borrowed from it, and what lies behind a new end is a bus error. Profiles are written once, under a name of
+//! their own, and all bounds are checked. The alternative, reading a 10 GB profile into memory, fails for everyone, and
+//! copying a smaller one costs a tenth of its import.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -21,14 +21,23 @@ impl MappedFile {
         unsafe { memmap2::Mmap::map(file) }.map(Self)
     }
 
-    /// Lets the pages of `range` go: memory use falls, and what is read there again comes from the file again.
+    /// Pages cannot be let go here.
+    #[cfg(not(unix))]
+    pub(super) fn release(&self, _range: Range<usize>) {}
+
+    /// Lets the pages of `range` go: memory use falls, and what is read there again comes from the file again. Pages that
+    /// reach beyond the range stay, because others may be reading them.
+    #[cfg(unix)]
     pub(super) fn release(&self, range: Range<usize>) {
-        let len = range.end.min(self.0.len()).saturating_sub(range.start);
-        #[cfg(unix)]
+        /// A multiple of the page size of all machines.
+        const PAGES: usize = 1 << 16;
+        let start = range.start.div_ceil(PAGES).saturating_mul(PAGES);
+        let end = range.end.min(self.0.len()) / PAGES * PAGES;
+        let len = end.saturating_sub(start);
         if len > 0 {
             // SAFETY: the map is shared with the file and never written: a page that was dropped has the same bytes
             // when it is read again, so that borrowed slices stay valid. What fails costs memory only.
-            let _ = unsafe { self.0.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, range.start, len) };
+            let _ = unsafe { self.0.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, start, len) };
         }
     }
 }
@@ -52,7 +61,7 @@ mod tests {
         let mapped = MappedFile::new(&File::open(&path).unwrap()).unwrap();
         let borrowed = mapped.as_ref();
         assert_eq!(borrowed, bytes);
-        for range in [0..0, 0..1, 5_000..20_000, 399_999..400_000, 0..usize::MAX, 500_000..600_000] {
+        for range in [0..0, 0..1, 5_000..20_000, 5_000..300_000, 399_999..400_000, 0..usize::MAX, 500_000..600_000] {
             mapped.release(range);
             assert_eq!(borrowed, bytes);
         }

@@ -1,6 +1,6 @@
 //! One file to import: its bytes, unpacked.
 //!
-//! Small files are read into memory, those above [`MAP_FROM`] are mapped. Gzip is recognised by its magic number.
+//! Small files are read into memory, those from [`MAP_FROM`] on are mapped. Gzip is recognised by its magic number.
 //! Importers that need everything at once call [`InputSource::content`]; those that can work piece by piece call
 //! [`InputSource::feed`], which inflates on a separate thread meanwhile.
 
@@ -290,7 +290,9 @@ fn read_or_map(mut file: File, metadata: &fs::Metadata) -> Result<PackedBytes, I
         }
     }
     let limit = if metadata.is_file() { u64::MAX - 1 } else { STREAM_LIMIT };
-    let mut bytes = Vec::with_capacity(metadata.len() as usize + 1);
+    let mut bytes = Vec::new();
+    let no_room = |_| ImportError::TooLarge { what: "a file larger than the memory that is free".into() };
+    bytes.try_reserve_exact(usize::try_from(metadata.len()).unwrap_or(usize::MAX)).map_err(no_room)?;
     // A pipe has no length of its own.
     file.by_ref().take(limit + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {

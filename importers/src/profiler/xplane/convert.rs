@@ -13,8 +13,9 @@ use trace_model::{
 };
 
 use super::args::{DeferredBytes, PlaneArgs};
+use super::counters::OpEnds;
 use super::flows::{self, XFlow};
-use super::lines::{self, DecodedLine, EPOCH_LIKE_NS, LineContext, LineOutline};
+use super::lines::{self, DecodedLine, EPOCH_LIKE_NS, LineContext, LineOutline, PIECE};
 use super::memory::MemoryCurves;
 use super::ops::ProgramNames;
 use super::space::{RawPlane, RawSpace};
@@ -42,15 +43,26 @@ struct LineJob {
 }
 
 impl LineJob {
-    /// The same work in pieces of similar size.
+    /// The same work in jobs of at most [`PIECE`] events: long lines are split, short parts share a job.
     fn split(self) -> Vec<Self> {
         let Self { plane, track, kind, parts } = self;
         // Pairs of asynchronous events are found in whole lines.
         if kind == TrackKind::AsyncOps {
             return vec![Self { plane, track, kind, parts }];
         }
-        let pieces = parts.into_iter().flat_map(LineOutline::split);
-        pieces.map(|piece| Self { plane, track, kind, parts: vec![piece] }).collect()
+        let mut jobs: Vec<Self> = Vec::new();
+        let mut events = 0;
+        for piece in parts.into_iter().flat_map(LineOutline::split) {
+            events += piece.events;
+            match jobs.last_mut() {
+                Some(job) if events <= PIECE => job.parts.push(piece),
+                _ => {
+                    events = piece.events;
+                    jobs.push(Self { plane, track, kind, parts: vec![piece] });
+                }
+            }
+        }
+        jobs
     }
 }
 
@@ -63,7 +75,7 @@ pub(super) fn convert(
     out: &mut TraceBuilder,
 ) -> Result<(), ImportError> {
     let later = Arc::new(DeferredBytes::new(source, bytes));
-    let planes: Vec<DecodedJob<'_>> = space.planes.iter().map(|plane| ready(bytes, plane, out)).collect();
+    let planes: Vec<DecodedJob<'_>> = space.planes.iter().map(|plane| ready(bytes, space, plane, out)).collect();
     progress.check()?;
     describe_session(bytes, space, &planes, out);
     let epoch_ns = epoch(&planes, out);
@@ -88,8 +100,11 @@ pub(super) fn convert(
     for ((plane, group), labels) in planes.iter().zip(&groups).zip(&labels) {
         let Some(group) = *group else { continue };
         let op_track = out.tracks_in(group).find(|(_, track)| track.kind == TrackKind::Ops).map(|(id, _)| id);
-        for line in plane.lines.iter().flatten().filter(|line| plane.is_counters(line)) {
-            counters::add(out, group, op_track, &plane.tables, labels, line, epoch_ns);
+        let mut ops = None;
+        for line in plane.lines.iter().flatten().filter(|line| line.events > 0 && plane.is_counters(line)) {
+            progress.check()?;
+            let ops = ops.get_or_insert_with(|| op_track.map(|track| OpEnds::new(out, track)).unwrap_or_default());
+            counters::add(out, group, ops, &plane.tables, labels, line, epoch_ns);
         }
     }
     async_spans::complete(out);
@@ -108,7 +123,7 @@ impl DecodedJob<'_> {
 }
 
 /// Reads the metadata tables and line outlines of a plane.
-fn ready<'a>(bytes: &FileBytes, plane: &'a RawPlane, out: &mut TraceBuilder) -> DecodedJob<'a> {
+fn ready<'a>(bytes: &FileBytes, space: &RawSpace, plane: &'a RawPlane, out: &mut TraceBuilder) -> DecodedJob<'a> {
     let tables = PlaneMetadata::new(bytes.clone(), &plane.event_metadata, &plane.stat_metadata, |broken| {
         out.log(IssueKind::MalformedEvent, || format!("metadata, byte {}: {}", broken.at, broken.why));
     });
@@ -118,6 +133,13 @@ fn ready<'a>(bytes: &FileBytes, plane: &'a RawPlane, out: &mut TraceBuilder) -> 
     let mut lines: Vec<Vec<LineOutline>> = Vec::new();
     let mut by_id: HashMap<(i64, &[u8]), usize> = HashMap::new();
     for line in outlines {
+        // The end of a truncated file was counted with the space.
+        let is_counted = space.broken.is_some() && line.range.end == file.len();
+        if let Some(broken) = line.broken.filter(|_| !is_counted) {
+            out.log(IssueKind::MalformedEvent, || {
+                format!("line {} of plane {:?}, byte {}: {}", line.id, plane.name, broken.at, broken.why)
+            });
+        }
         // Lines with the same id are one timeline, also without an id in files that have none.
         let key = (line.id, if line.id == 0 { tables.slice(line.name.clone()) } else { &[] });
         if let Some(parts) = by_id.get(&key).and_then(|&at| lines.get_mut(at)) {
@@ -270,7 +292,8 @@ fn decode_lines(
             let labels = labels.get(job.plane)?;
             let context = LineContext { tables, labels, unknown, epoch_ns, kind: job.kind, progress };
             let decoded = lines::decode(&context, &job.parts);
-            // Slices take about as much memory as the bytes of their events, which are not needed any more.
+            // Slices take about as much memory as the bytes of their events, of which only few are read again: some
+            // texts, and arguments when they are asked for.
             for part in &job.parts {
                 source.release_pages(part.range.clone());
             }
@@ -278,6 +301,10 @@ fn decode_lines(
         })
         .collect::<Result<_, _>>()?;
     let (mut points, mut curves) = (Vec::new(), MemoryCurves::default());
+    let mut to_come: HashMap<TrackId, usize> = HashMap::new();
+    for (job, decoded) in &decoded {
+        *to_come.entry(job.track).or_default() += decoded.batch.len();
+    }
     for (job, mut decoded) in decoded {
         out.log_mut().merge(std::mem::take(&mut decoded.log));
         for row in &decoded.aggregates {
@@ -298,13 +325,25 @@ fn decode_lines(
         }
         curves.collect(job.track, &decoded.memory, &decoded.batch);
         let batch = match job.kind {
-            TrackKind::AsyncOps => join_pairs(decoded.batch, &decoded.async_flows),
+            TrackKind::AsyncOps => {
+                let (batch, index_of) = join_pairs(decoded.batch, &decoded.async_flows);
+                if let Some(index_of) = index_of {
+                    decoded.flow_points.iter_mut().for_each(|point| point.move_to(&index_of));
+                }
+                batch
+            }
             _ => decoded.batch,
         };
         if job.kind == TrackKind::DeviceScopes {
             log_drop_markers(&batch, out);
         }
+        let appended = batch.len();
         let first = out.append(job.track, batch);
+        // The first piece became the track: room for all others at once.
+        let rest = to_come.remove(&job.track).unwrap_or(appended).saturating_sub(appended);
+        if rest > 0 {
+            out.batch_mut(job.track).reserve(rest);
+        }
         // Pieces of a line, and lines of one id and name, share a track: indices move up.
         decoded.flow_points.iter_mut().for_each(|point| point.move_up(first));
         if !decoded.flow_points.is_empty() {
@@ -327,20 +366,23 @@ fn log_drop_markers(batch: &SliceBatch, out: &mut TraceBuilder) {
     }
 }
 
-/// Joins pairs of events: some runtimes record an asynchronous op as two events, start and end, linked by a flow.
-fn join_pairs(batch: SliceBatch, flows: &[(u32, XFlow)]) -> SliceBatch {
+/// Joins pairs of events: some runtimes record an asynchronous op as two events, start and end, linked by a flow. Where
+/// there are some, also says which slice each one became (part of).
+fn join_pairs(batch: SliceBatch, flows: &[(u32, XFlow)]) -> (SliceBatch, Option<Vec<u32>>) {
     let mut groups: HashMap<(u8, u64), Vec<u32>> = HashMap::new();
     for &(index, flow) in flows.iter().filter(|(_, flow)| flow.into != flow.out) {
         groups.entry((flow.category, flow.id)).or_default().push(index);
     }
     groups.retain(|_, members| members.len() > 1);
     if groups.is_empty() {
-        return batch;
+        return (batch, None);
     }
+    let mut first_of: HashMap<u32, u32> = HashMap::new();
     let mut span_of: HashMap<u32, Option<trace_model::TimeRange>> = HashMap::new();
     for members in groups.values() {
         let hull = members.iter().map(|&i| batch.range(i)).reduce(trace_model::TimeRange::hull);
         let first = members.iter().copied().min_by_key(|&i| (batch.range(i).start, i));
+        first_of.extend(members.iter().filter_map(|&i| Some((i, first?))));
         span_of.extend(members.iter().map(|&i| (i, hull.filter(|_| Some(i) == first))));
     }
     let mut joined = SliceBatch::with_capacity(batch.len(), true);
@@ -359,5 +401,8 @@ fn join_pairs(batch: SliceBatch, flows: &[(u32, XFlow)]) -> SliceBatch {
             joined.set_attr(index, attr, value);
         }
     }
-    joined
+    // Members of a group are part of its first.
+    let place = |i: &u32| index_of.get(i).or_else(|| index_of.get(first_of.get(i)?)).copied();
+    let places = (0..batch.len() as u32).map(|i| place(&i).unwrap_or_default()).collect();
+    (joined, Some(places))
 }

@@ -20,20 +20,20 @@ struct CounterSample {
     value: Option<(f64, u64)>,
 }
 
-/// Adds the samples of a counter line, one track per series. A sample ends at the latest with the op in which it was
+/// Adds the samples of a counter line, one track per series; `ends` are those of the ops of the core. A sample ends at the latest with the op in which it was
 /// taken, because the last sample of a kernel can have an absolute time as its length.
 pub(super) fn add(
     builder: &mut TraceBuilder,
     group: GroupId,
-    ops: Option<TrackId>,
+    ends: &OpEnds,
     tables: &PlaneMetadata,
     labels: &[LabelId],
     line: &LineOutline,
     epoch_ns: i64,
 ) {
-    let ends = ops.map_or_else(OpEnds::default, |track| OpEnds::new(builder, track));
     let mut tracks: HashMap<LabelId, TrackId> = HashMap::new();
     let mut cursor = WireCursor::new(tables.bytes(), line.range.clone());
+    // Damage was logged with the outline.
     while let Ok(Some(field)) = cursor.next() {
         let (4, WireValue::Bytes(range)) = field else { continue };
         let sample = match read(tables, range) {
@@ -104,13 +104,13 @@ const NEIGHBOURS: usize = 64;
 
 /// Ends of the ops of a core.
 #[derive(Default)]
-struct OpEnds {
+pub(super) struct OpEnds {
     /// By start, longer first.
     ops: Vec<TimeRange>,
 }
 
 impl OpEnds {
-    fn new(builder: &TraceBuilder, track: TrackId) -> Self {
+    pub(super) fn new(builder: &TraceBuilder, track: TrackId) -> Self {
         let batch = builder.batch(track);
         let mut ops: Vec<TimeRange> = (0..batch.len() as u32).map(|i| batch.range(i)).collect();
         ops.sort_unstable_by_key(|op| (op.start, std::cmp::Reverse(op.end)));

@@ -36,6 +36,11 @@ impl FlowPoint {
         Self { id, index, class: class.min(u64::from(FLOW_CLASS) - 1) as u16, role }
     }
 
+    /// Its slice is another one now: that at its index in `places`.
+    pub(super) fn move_to(&mut self, places: &[u32]) {
+        self.index = places.get(self.index as usize).copied().unwrap_or(self.index);
+    }
+
     /// Adjusts the index of its slice, which moved by `by` positions.
     pub(super) fn move_up(&mut self, by: u32) {
         self.index = self.index.saturating_add(by);

@@ -24,7 +24,7 @@ pub(super) const EPOCH_LIKE_NS: i64 = 100_000_000_000_000_000;
 
 /// Events of a line that are decoded together: longer lines are split among threads. A multiple of the block size of
 /// packed columns, so that pieces join without being packed again.
-const PIECE: usize = 1 << 16;
+pub(super) const PIECE: usize = 1 << 16;
 
 /// Tag of the events of a line.
 const EVENTS: u64 = tag::bytes(4);
@@ -40,6 +40,8 @@ pub(super) struct LineOutline {
     pub(super) range: Range<usize>,
     /// Where every [`PIECE`]th event begins, without the first.
     pieces: Vec<usize>,
+    /// Where it is damaged: what follows in it is lost.
+    pub(super) broken: Option<BrokenMessage>,
     display_id: i64,
     display_name: Range<usize>,
 }
@@ -49,19 +51,24 @@ impl LineOutline {
     pub(super) fn read(file: &[u8], range: Range<usize>) -> Self {
         let mut line = Self { range: range.clone(), ..Self::default() };
         let mut cursor = WireCursor::new(file, range);
+        line.broken = line.read_fields(&mut cursor).err();
+        line
+    }
+
+    fn read_fields(&mut self, cursor: &mut WireCursor<'_>) -> Result<(), BrokenMessage> {
+        let line = self;
         loop {
             let at = cursor.position();
-            let Ok(Some(tag)) = cursor.tag() else { return line };
+            let Some(tag) = cursor.tag()? else { return Ok(()) };
             if tag == EVENTS {
-                let Ok(_) = cursor.length_delimited() else { return line };
+                cursor.length_delimited()?;
                 if line.events > 0 && line.events.is_multiple_of(PIECE) {
                     line.pieces.push(at);
                 }
                 line.events += 1;
                 continue;
             }
-            let Ok(field) = cursor.field(tag, at) else { return line };
-            match field {
+            match cursor.field(tag, at)? {
                 (1, WireValue::Varint(v)) => line.id = v as i64,
                 (2, WireValue::Bytes(range)) => line.name = range,
                 (3, WireValue::Varint(v)) => line.timestamp_ns = v as i64,
@@ -82,7 +89,7 @@ impl LineOutline {
         if self.display_name.is_empty() { self.name.clone() } else { self.display_name.clone() }
     }
 
-    /// The same line in pieces of at most [`PIECE`] events.
+    /// The same line in pieces of at most [`PIECE`] events, in order.
     pub(super) fn split(self) -> impl Iterator<Item = Self> {
         let starts = std::iter::once(self.range.start).chain(self.pieces.iter().copied());
         let ends = self.pieces.iter().copied().chain(std::iter::once(self.range.end));
@@ -179,13 +186,8 @@ pub(super) fn decode(context: &LineContext<'_>, parts: &[LineOutline]) -> Result
                     Err(broken) => out.log_broken(IssueKind::MalformedEvent, broken),
                 },
                 Ok(Next::Other) => {}
-                Err(broken) => {
-                    // The end of a truncated file was counted when the outline was read.
-                    if part.range.end < file.len() {
-                        out.log_broken(IssueKind::MalformedEvent, broken);
-                    }
-                    break;
-                }
+                // The outline has the damage.
+                Err(_) => break,
             }
         }
     }
@@ -371,7 +373,8 @@ impl DecodedLine {
             if attr == SliceAttr::DroppedTraces {
                 self.log.add_many(IssueKind::DroppedTraces, value.max(0) as u64, || format!("{value} at byte {at}"));
             }
-            if attr == SliceAttr::MemoryAllocated {
+            // Of a stat that is there twice, the last value counts.
+            if attr == SliceAttr::MemoryAllocated && self.memory.last() != Some(&index) {
                 self.memory.push(index);
             }
             self.batch.set_attr(index, attr, value);

@@ -88,6 +88,8 @@ const MANGLED: &str = "the file looks re-encoded as UTF-8 text somewhere on its 
     replaced and cannot be recovered. Copy the original again, in binary mode";
 
 #[cfg(test)]
+mod damage_tests;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod writer;

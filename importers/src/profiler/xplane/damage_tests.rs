@@ -1,0 +1,80 @@
+//! Lines that are damaged, or hold what no profiler writes.
+
+use trace_model::{IssueKind, TraceModel, TrackKind};
+
+use super::writer::{MessageWriter, PlaneWriter, WrittenStat, space};
+use crate::import;
+use crate::input::{InputSource, Progress};
+
+fn model(bytes: Vec<u8>) -> TraceModel {
+    import(&InputSource::from_bytes("host0.xplane.pb", bytes).unwrap(), &Progress::new()).unwrap()
+}
+
+fn malformed(model: &TraceModel) -> u64 {
+    let counts = model.import_log().counts();
+    counts.iter().filter(|issue| issue.kind == IssueKind::MalformedEvent).map(|issue| issue.count).sum()
+}
+
+#[test]
+fn flows_of_events_that_are_joined_lead_to_what_they_became() {
+    let mut core = PlaneWriter::new("/device:TPU:0");
+    let flow = |direction: u64| ("flow", WrittenStat::Uint(7 << 2 | direction));
+    let start = core.event("copy-start", 0, 10, &[flow(2)]);
+    let consumed = [flow(1), ("_ct", WrittenStat::Int(1)), ("_c", WrittenStat::Uint(9))];
+    let done = core.event("copy-done", 50, 10, &consumed);
+    core.line(4, "Async XLA Ops", 0, &[start, done]);
+    let mut host = PlaneWriter::new("/host:CPU");
+    let produced = [("_pt", WrittenStat::Int(1)), ("_p", WrittenStat::Uint(9))];
+    // Two producers of one id: the start of the consumer decides which one it belongs to.
+    let producers = [host.event("first", 0, 1, &produced), host.event("second", 20, 1, &produced)];
+    host.line(1, "main", 0, &producers);
+    let model = model(space(&[&core, &host]));
+    let joined = model.all_slices().find(|slice| model.track(slice.track()).kind == TrackKind::AsyncOps).unwrap();
+    assert_eq!((joined.name(), joined.dur().ps()), ("copy-start", 60));
+    let from: Vec<_> = model.flows_to(joined.id()).map(|flow| model.slice(flow.from).name()).collect();
+    assert_eq!(from, ["first"]);
+}
+
+/// A line whose bytes go on with `rest`.
+fn broken_line(plane: &mut PlaneWriter, id: u64, name: &str, events: &[MessageWriter], rest: &[u8]) {
+    let mut line = MessageWriter::default().varint(1, id).bytes(2, name);
+    for event in events {
+        line = line.message(4, event);
+    }
+    line.0.extend(rest);
+    plane.lines.push(line);
+}
+
+#[test]
+fn damage_is_counted_once_wherever_it_is_in_a_line() {
+    // An event that is longer than its line.
+    const TOO_LONG: [u8; 2] = [0x22, 0x7f];
+    let mut host = PlaneWriter::new("/host:CPU");
+    let event = host.event("work", 0, 10, &[]);
+    broken_line(&mut host, 1, "first event", &[], &TOO_LONG);
+    broken_line(&mut host, 2, "second event", &[event.clone()], &TOO_LONG);
+    host.line(3, "intact", 0, &[event]);
+    let model = model(space(&[&host]));
+    assert_eq!((malformed(&model), model.slice_count()), (2, 2));
+}
+
+#[test]
+fn damage_of_counters_and_of_the_last_line_of_a_whole_file_is_counted() {
+    let mut core = PlaneWriter::new("/device:TPU:0");
+    let sample = core.event("power", 0, 10, &[("watts", WrittenStat::Double(3.0))]);
+    // A field of a kind that does not exist.
+    broken_line(&mut core, 1, "_counters_", &[sample], &[0x0f]);
+    let model = model(space(&[&core]));
+    assert_eq!(malformed(&model), 1);
+}
+
+#[test]
+fn many_short_parts_of_a_line_are_one_track() {
+    let mut host = PlaneWriter::new("/host:CPU");
+    let event = host.event("work", 0, 10, &[]);
+    for _ in 0..300 {
+        host.line(1, "main", 0, &[event.clone()]);
+    }
+    let model = model(space(&[&host]));
+    assert_eq!((model.slice_count(), model.track_ids().count()), (300, 1));
+}
