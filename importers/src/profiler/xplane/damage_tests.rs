@@ -52,7 +52,7 @@ fn damage_is_counted_once_wherever_it_is_in_a_line() {
     let mut host = PlaneWriter::new("/host:CPU");
     let event = host.event("work", 0, 10, &[]);
     broken_line(&mut host, 1, "first event", &[], &TOO_LONG);
-    broken_line(&mut host, 2, "second event", &[event.clone()], &TOO_LONG);
+    broken_line(&mut host, 2, "second event", std::slice::from_ref(&event), &TOO_LONG);
     host.line(3, "intact", 0, &[event]);
     let model = model(space(&[&host]));
     assert_eq!((malformed(&model), model.slice_count()), (2, 2));
@@ -73,7 +73,7 @@ fn many_short_parts_of_a_line_are_one_track() {
     let mut host = PlaneWriter::new("/host:CPU");
     let event = host.event("work", 0, 10, &[]);
     for _ in 0..300 {
-        host.line(1, "main", 0, &[event.clone()]);
+        host.line(1, "main", 0, std::slice::from_ref(&event));
     }
     let model = model(space(&[&host]));
     assert_eq!((model.slice_count(), model.track_ids().count()), (300, 1));

@@ -180,14 +180,13 @@ pub(super) fn decode(context: &LineContext<'_>, parts: &[LineOutline]) -> Result
             }
             let at = cursor.position();
             match next_event(&mut cursor, at) {
-                Ok(Next::End) => break,
+                // The outline has the damage.
+                Ok(Next::End) | Err(_) => break,
                 Ok(Next::Event(range)) => match event(context, file, range, &mut attrs) {
                     Ok(event) => out.add(context, base_ps, &event, &mut attrs, at),
                     Err(broken) => out.log_broken(IssueKind::MalformedEvent, broken),
                 },
                 Ok(Next::Other) => {}
-                // The outline has the damage.
-                Err(_) => break,
             }
         }
     }
