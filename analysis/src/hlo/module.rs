@@ -173,7 +173,7 @@ pub struct BufferAlias {
 
 impl HloModule {
     /// The instruction with a name (without `%`), the first of several.
-    pub(crate) fn find(&self, name: &str) -> Option<InstructionId> {
+    pub fn find(&self, name: &str) -> Option<InstructionId> {
         self.index.named(name)
     }
 
@@ -210,7 +210,7 @@ impl HloModule {
     }
 
     /// Operands, in order.
-    pub(crate) fn operands<'a>(&'a self, instruction: &'a Instruction) -> impl Iterator<Item = &'a Instruction> {
+    pub fn operands<'a>(&'a self, instruction: &'a Instruction) -> impl Iterator<Item = &'a Instruction> {
         instruction.operands.iter().filter_map(|&id| self.instruction(id))
     }
 
