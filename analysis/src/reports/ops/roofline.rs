@@ -21,7 +21,7 @@ use trace_model::Picos;
 use crate::engine::{Analysis, AnalysisError, Cell, Context, Provenance, Scope, Table, TableBuilder, Tabular};
 use crate::hardware::chips::Chip;
 use crate::hardware::ici::NetworkFrom;
-use crate::hardware::limits::BoundBy;
+use crate::hardware::limits::{BoundBy, possible};
 use crate::hardware::peaks::Peaks;
 use crate::math::unit::Unit;
 use crate::reports::ops::op_stats::{self, CoreOps, CoreWork, OpRow, Ops, OpsReport};
@@ -230,7 +230,9 @@ impl RooflineReport {
         points: impl IntoIterator<Item = &'a RooflinePoint>,
     ) -> TableBuilder<'a, &'a RooflinePoint> {
         let derived = Provenance::of_peak(self.peaks.flops);
-        let percent = |point: &RooflinePoint, memory| point.memories.iter().find(|used| used.memory == memory)?.percent;
+        let percent = |point: &RooflinePoint, memory| {
+            point.memories.iter().find(|used| used.memory == memory)?.percent.and_then(possible)
+        };
         Table::of(id, title, points)
             .recorded("name", "Point", Unit::None, |point| &point.name)
             .measured("time_ps", "Time", Unit::Picoseconds, |point| point.time_ps)

@@ -211,7 +211,7 @@ fn row(op: &OpRow, ideal: &IdealTime, op_time_ps: i64) -> ExpectedRow {
     // What is inside an op is in a row of its own.
     let share = if op.total_time_ps > 0 { op.self_time_ps as f64 / op.total_time_ps as f64 } else { 1.0 };
     let is_wait = op.is_async && !ideal.is_issue;
-    let least_ps = longest.map(|(_, seconds)| seconds * 1e12 * share);
+    let least_ps = longest.map(|(_, seconds)| seconds * 1e12 * share).filter(|least| least.is_finite());
     let hidden = is_wait && least_ps.is_some_and(|least| least > op.self_time_ps as f64);
     let expected_ps = if hidden { Some(op.self_time_ps as f64) } else { least_ps };
     let above_ps = expected_ps.map(|expected| op.self_time_ps as f64 - expected);

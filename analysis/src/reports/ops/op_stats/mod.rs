@@ -104,7 +104,7 @@ pub struct CoreOps {
     pub ordinal: u32,
     /// Chip on its host, if recorded.
     pub chip: Option<i64>,
-    /// The window.
+    /// The window; the ops, where they reach beyond it.
     pub total_time_ps: i64,
     /// Self time of all ops.
     pub op_time_ps: i64,
@@ -349,7 +349,8 @@ fn core_report(cx: &Context<'_>, basis: &OpCostModel, core: &CoreSums) -> CoreOp
             out.work = out.work.plus(&work);
         }
     }
-    // An op that starts inside a range may end beyond it.
+    // An op that starts inside a range may end beyond it: then what is the whole are the ops.
+    out.total_time_ps = out.total_time_ps.max(out.op_time_ps);
     out.idle_ps = out.total_time_ps.saturating_sub(out.op_time_ps).max(0);
     out
 }

@@ -295,3 +295,11 @@ fn an_op_on_chips_of_two_kinds_has_no_share_of_a_peak() {
     assert!(same.0 && !same.1.contains("differ"), "{same:?}");
     assert!(!differing.0 && differing.1.contains("devices differ in their peaks"), "{differing:?}");
 }
+
+#[test]
+fn an_op_that_ends_beyond_the_range_is_no_more_than_all_of_it() {
+    let model = sample_traces::text_trace("@column 1ps\nops: AAAAAAAA\nA = fusion.1 [loop fusion]\n");
+    let report = report_of(&model, Scope::Range(range(0, 2)), &Options::default()).unwrap();
+    assert_eq!((report.total_time_ps, report.op_time_ps, report.idle_ps), (8, 8, 0));
+    assert_eq!(report.groups[0].self_of_total_percent, Some(100.0));
+}
