@@ -60,7 +60,7 @@ pub struct OpsReport {
     pub groups: Vec<GroupRow>,
     /// Each core by itself, in the order of the trace.
     pub cores: Vec<CoreOps>,
-    /// Windows of all cores, added up: the denominator of `…_of_total_percent`.
+    /// Windows of all cores, added up, each at least as long as its ops: the denominator of `…_of_total_percent`.
     pub total_time_ps: i64,
     /// Self time of all ops of all cores: the denominator of `…_of_op_time_percent`.
     pub op_time_ps: i64,
