@@ -163,7 +163,8 @@ fn name_ui(
     let size = elided(painter, pos2(x, y), Align2::LEFT_CENTER, &node.title, room, &font, color);
     let hidden = if row.folded && !is_group { format!("+{} lanes", node.lanes.1 - 1) } else { String::new() };
     // Away from its group, a track says whose it is.
-    let group = trace.tree.group_of(row.node).filter(|_| is_pinned).map(|group| &trace.tree.node(group).title);
+    let group = if is_pinned { trace.tree.group_of(row.node) } else { None };
+    let group = group.map(|group| &trace.tree.node(group).title);
     let note = match group {
         Some(group) => group,
         None if hidden.is_empty() && is_group => &node.note,
