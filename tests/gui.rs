@@ -6,6 +6,7 @@ mod gui_found;
 mod gui_keys;
 mod gui_pair;
 mod gui_panels;
+mod gui_rail;
 mod gui_scope;
 mod gui_sessions;
 mod gui_simulated;
@@ -412,7 +413,7 @@ fn every_tab_opens_and_says_something() {
         assert_eq!(state(&window).tab, tab.id);
         assert!(window.query_by_label("Computing …").is_none(), "{} is still computing", tab.id);
     }
-    window.get_by_label("Health").click();
+    window.get_by_role_and_label(egui::accesskit::Role::Tab, "Health").click();
     settle(&mut window);
     assert_eq!(state(&window).tab, "health");
 }

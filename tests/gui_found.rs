@@ -2,6 +2,8 @@
 
 use egui_kittest::kittest::NodeT as _;
 
+use egui::accesskit::Role;
+
 use super::*;
 
 /// Labels of the rows of the list, from above.
@@ -9,7 +11,7 @@ fn rows(window: &Harness<'static, App>) -> Vec<String> {
     let mut rows: Vec<(f32, String)> = window
         .query_all_by_label_contains("Found ")
         .map(|row| (row.rect().top(), row.accesskit_node().label().unwrap_or_default()))
-        .filter(|(_, label)| !label.contains('('))
+        .filter(|(_, label)| !label.is_empty() && !label.contains('('))
         .collect();
     rows.sort_by(|a, b| a.0.total_cmp(&b.0));
     rows.into_iter().map(|(_, label)| label).collect()
@@ -26,7 +28,7 @@ fn what_was_found_is_listed_sorted_and_led_to() {
     let by_time = rows(&window);
     assert_eq!(by_time.len(), 6, "{by_time:?}");
     assert_eq!(by_time[..3], ["Found while.3", "Found fusion.1", "Found all-gather-start.1"]);
-    window.get_by_label("Found (6)");
+    window.get_by_role_and_label(Role::Tab, "Found (6)");
 
     window.get_by_label("Sort found by Duration").click();
     settle(&mut window);
@@ -42,7 +44,8 @@ fn what_was_found_is_listed_sorted_and_led_to() {
     press(&mut window, Modifiers::NONE, Key::Escape);
     press(&mut window, Modifiers::NONE, Key::Escape);
     want(&mut window, ViewCommand::Search(String::new()));
-    window.get_by_label("No search is active and nothing is highlighted.");
+    assert_eq!(state(&window).tab, "overview", "the list is closed with its search");
+    assert!(window.query_by_role_and_label(Role::Tab, "Found").is_none());
 }
 
 #[test]
@@ -91,8 +94,7 @@ fn a_key_lists_what_is_lit_up() {
 #[test]
 fn a_tab_is_dragged_below_the_timeline_and_moved_back_by_its_menu() {
     let mut window = opened();
-    // The first is the tab; the overview has a line of that name.
-    let tab = window.get_all_by_label("Ops").next().expect("there is a tab").rect().center();
+    let tab = window.get_by_role_and_label(Role::Tab, "Ops").rect().center();
     let button = egui::PointerButton::Primary;
     let press = |window: &mut Harness<'static, App>, pos: Pos2, pressed: bool| {
         window.event(Event::PointerButton { pos, button, pressed, modifiers: Modifiers::NONE });
@@ -112,8 +114,8 @@ fn a_tab_is_dragged_below_the_timeline_and_moved_back_by_its_menu() {
     settle(&mut window);
     assert_eq!((state(&window).tab.as_str(), state(&window).tab_below()), ("overview", Some("ops")));
     window.get_by_label("Row fusion.1");
-    // The tab; below it is the name of a table.
-    window.get_all_by_label("Ops").next().expect("the tab is below").click_secondary();
+    // In the rail and below the timeline.
+    window.get_all_by_role_and_label(Role::Tab, "Ops").next().expect("the tab is there").click_secondary();
     settle(&mut window);
     window.get_by_label("Move to the right").click();
     settle(&mut window);

@@ -90,9 +90,10 @@ fn execution(window: &Harness<'_, App>, side: TraceSide, name: &str, n: usize) -
 #[test]
 fn two_runs_stand_one_above_the_other_locked_by_steps() {
     let mut window = compared("a", "b");
-    for label in ["Timeline A", "Timeline B", "A: a", "B: b", "Changes of steps", "Compare"] {
+    for label in ["Timeline A", "Timeline B", "A: a", "B: b", "Changes of steps"] {
         window.get_by_label(label);
     }
+    window.get_by_role_and_label(egui::accesskit::Role::Tab, "Compare");
     assert!(window.get_all_by_label_contains("Steps are slower: +2.000 µs").count() >= 1);
     assert_eq!(lock(&window), ViewLock::Step);
     let [a, b] = views(&window);

@@ -37,6 +37,8 @@ fn what_an_overview_is_drawn_from_is_there_as_tables() {
         window.get_by_label("Filter rows");
     }
     want(&mut window, ViewCommand::ShowTab("overview".to_owned()));
+    window.get_by_label_contains("Table: ").click();
+    settle(&mut window);
     for table in ["Utilization", "Targets"] {
         assert!(window.query_all_by_label_contains(table).count() >= 1, "{table}");
     }

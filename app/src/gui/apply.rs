@@ -71,6 +71,9 @@ impl App {
                 }
             }
             AppCommand::NextTimes => self.settings.set_times(self.settings.times.next()),
+            AppCommand::PanelSize(part, size) => self.settings.set_size(part, size),
+            AppCommand::Scale(scale) => self.scale(scale, ctx),
+            AppCommand::ScaleBy(factor) => self.scale(self.settings.scale * factor, ctx),
             AppCommand::Remap(wish) => {
                 self.settings.set_keys(keys::remapped(&self.settings.keys, wish));
                 self.keys = Arc::new(keys::Keys::new(&self.settings.keys));
@@ -101,6 +104,11 @@ impl App {
                 }
             }
         }
+    }
+
+    fn scale(&mut self, scale: f32, ctx: &egui::Context) {
+        self.settings.set_scale(scale);
+        ctx.set_zoom_factor(self.settings.scale);
     }
 
     fn save_picture(&mut self, panel: export::PicturePanel, format: PictureFormat, ctx: &egui::Context) {

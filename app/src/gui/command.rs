@@ -6,7 +6,7 @@ use trace_model::Picos;
 
 use crate::export;
 use crate::gui::keys::Chord;
-use crate::gui::settings::ThemeChoice;
+use crate::gui::settings::{PanelPart, ThemeChoice};
 use crate::view::compare::{TraceSide, ViewLock};
 use crate::view::palette::Preset;
 use crate::view::state::ViewCommand;
@@ -67,6 +67,12 @@ pub enum AppCommand {
     Colors(Preset),
     /// Switch to the next format of times.
     NextTimes,
+    /// Set the size of a panel, in points.
+    PanelSize(PanelPart, f32),
+    /// Set the size of texts and buttons, as a multiple of the usual one.
+    Scale(f32),
+    /// Multiply the size of texts and buttons.
+    ScaleBy(f32),
     /// Change the key bindings.
     Remap(Remap),
     /// Pin the track below the pointer, or unpin it.

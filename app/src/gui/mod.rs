@@ -34,7 +34,7 @@ pub use self::keys::Chord;
 pub use self::screenshot::{Screenshot, ScreenshotArgs};
 use self::sessions::SavedSecondTrace;
 pub use self::sessions::SessionStore;
-pub use self::settings::{Settings, ThemeChoice};
+pub use self::settings::{PanelPart, PanelSizes, Settings, ThemeChoice};
 
 use self::jobs::{JobAnswer, WakeUi, Worker};
 use self::open_traces::OpenTraces;
@@ -208,6 +208,7 @@ impl App {
     /// An app without a trace that opens files with `loader`.
     pub fn new(ctx: &egui::Context, settings: Settings, loader: TraceLoader) -> Self {
         theme::install(ctx);
+        ctx.set_zoom_factor(settings.scale);
         // Ctrl+plus zooms the timeline, not the widgets.
         ctx.options_mut(|options| options.zoom_with_keyboard = false);
         let waking = ctx.clone();

@@ -45,8 +45,85 @@ impl ThemeChoice {
     }
 }
 
+/// A panel with a size that the user chooses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PanelPart {
+    /// The column of reports.
+    Reports,
+    /// Reports that take most of the window.
+    WideReports,
+    /// The drawer with details.
+    Details,
+    /// Reports below the timeline.
+    Below,
+}
+
+impl PanelPart {
+    /// Least and largest size in points.
+    pub fn limits(self) -> [f32; 2] {
+        match self {
+            Self::Reports => [300.0, 900.0],
+            Self::WideReports => [400.0, 4000.0],
+            Self::Details => [100.0, 1200.0],
+            Self::Below => [120.0, 1200.0],
+        }
+    }
+
+    /// Whether the size is a width.
+    pub fn is_width(self) -> bool {
+        matches!(self, Self::Reports | Self::WideReports)
+    }
+}
+
+/// Sizes of panels in points.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PanelSizes {
+    reports: f32,
+    wide_reports: f32,
+    details: f32,
+    below: f32,
+}
+
+impl Default for PanelSizes {
+    fn default() -> Self {
+        Self { reports: 440.0, wide_reports: 980.0, details: 230.0, below: 260.0 }
+    }
+}
+
+impl PanelSizes {
+    /// The size of a panel.
+    pub fn of(mut self, part: PanelPart) -> f32 {
+        *self.of_mut(part)
+    }
+
+    fn of_mut(&mut self, part: PanelPart) -> &mut f32 {
+        match part {
+            PanelPart::Reports => &mut self.reports,
+            PanelPart::WideReports => &mut self.wide_reports,
+            PanelPart::Details => &mut self.details,
+            PanelPart::Below => &mut self.below,
+        }
+    }
+
+    fn within_limits(mut self) -> Self {
+        let usual = Self::default();
+        for part in [PanelPart::Reports, PanelPart::WideReports, PanelPart::Details, PanelPart::Below] {
+            let [least, most] = part.limits();
+            let size = self.of_mut(part);
+            *size = if size.is_finite() { size.clamp(least, most) } else { usual.of(part) };
+        }
+        self
+    }
+}
+
+/// A scale at which the window can still be used.
+fn sensible_scale(scale: f32) -> f32 {
+    if scale.is_finite() { scale.clamp(0.6, 3.0) } else { 1.0 }
+}
+
 /// The settings.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Settings {
     /// Files opened before, the latest first.
     pub recent: Vec<PathBuf>,
@@ -60,9 +137,29 @@ pub struct Settings {
     pub colors: Preset,
     /// Keys of actions that differ from the defaults.
     pub keys: BTreeMap<String, Vec<String>>,
+    /// Sizes of panels.
+    pub sizes: PanelSizes,
+    /// Size of texts and buttons, as a multiple of the usual one.
+    pub scale: f32,
     /// The file; `None` to store nothing.
     #[serde(skip)]
     file: Option<PathBuf>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            recent: Vec::new(),
+            theme: ThemeChoice::default(),
+            wheel_zooms: None,
+            times: TimeFormat::default(),
+            colors: Preset::default(),
+            keys: BTreeMap::new(),
+            sizes: PanelSizes::default(),
+            scale: 1.0,
+            file: None,
+        }
+    }
 }
 
 impl Settings {
@@ -80,6 +177,8 @@ impl Settings {
         settings.wheel_zooms = taken(&mut stored, "wheel_zooms").unwrap_or_default();
         settings.times = taken(&mut stored, "times").unwrap_or_default();
         settings.colors = taken(&mut stored, "colors").unwrap_or_default();
+        settings.sizes = taken::<PanelSizes>(&mut stored, "sizes").unwrap_or_default().within_limits();
+        settings.scale = sensible_scale(taken(&mut stored, "scale").unwrap_or(1.0));
         let keys = taken::<BTreeMap<String, Value>>(&mut stored, "keys").unwrap_or_default();
         let read = |(id, keys)| Some((id, serde_json::from_value::<Vec<String>>(keys).ok()?));
         settings.keys = keys.into_iter().filter_map(read).collect();
@@ -144,6 +243,19 @@ impl Settings {
     pub fn set_colors(&mut self, colors: Preset) {
         self.colors = colors;
         self.save("colors");
+    }
+
+    /// Sets the size of a panel, in points.
+    pub fn set_size(&mut self, part: PanelPart, size: f32) {
+        *self.sizes.of_mut(part) = size;
+        self.sizes = self.sizes.within_limits();
+        self.save("sizes");
+    }
+
+    /// Sets the size of texts and buttons, as a multiple of the usual one.
+    pub fn set_scale(&mut self, scale: f32) {
+        self.scale = sensible_scale(scale);
+        self.save("scale");
     }
 
     /// Sets the keys that differ from the defaults.
@@ -254,6 +366,24 @@ mod tests {
             settings.remember(Path::new(&format!("/{i}")));
         }
         assert_eq!(settings.recent.len(), RECENT);
+    }
+
+    #[test]
+    fn sizes_are_kept_and_stay_usable() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("gui.json");
+        let mut settings = Settings::load_from(&file);
+        settings.set_size(PanelPart::Reports, 512.0);
+        settings.set_size(PanelPart::Details, 3.0);
+        settings.set_scale(1.5);
+        let again = Settings::load_from(&file);
+        assert_eq!((again.sizes.of(PanelPart::Reports), again.sizes.of(PanelPart::Details)), (512.0, 100.0));
+        assert_eq!(again.sizes.of(PanelPart::Below), PanelSizes::default().of(PanelPart::Below));
+        assert!((again.scale - 1.5).abs() < 1e-6);
+        fs::write(&file, r#"{"sizes": {"reports": 1e9}, "scale": 0}"#).unwrap();
+        let again = Settings::load_from(&file);
+        assert_eq!(again.sizes.of(PanelPart::Reports), 900.0);
+        assert!((again.scale - 0.6).abs() < 1e-6);
     }
 
     #[test]

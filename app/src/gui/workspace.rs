@@ -1,5 +1,7 @@
 //! One open trace in the window: its state, timeline, panels and background jobs.
 
+mod docks;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -15,23 +17,23 @@ use crate::gui::AppCommand;
 use crate::gui::jobs::{JobAnswer, WakeUi, Worker};
 use crate::gui::keys::Keys;
 use crate::gui::panels::context::PanelContext;
-use crate::gui::panels::dock::{self, ComparisonTab, DrawTab, PanelState};
-use crate::gui::panels::found::{self as found_panel, ResultList, ResultOrder};
+use crate::gui::panels::dock::{self, DrawTab, PanelState};
+use crate::gui::panels::found::{ResultList, ResultOrder};
+use crate::gui::panels::frame::sized_ui;
 use crate::gui::panels::{
     area as area_panel, details, help, keys as keys_panel, legend, notes, palette, search as search_panel, welcome,
 };
 use crate::gui::reports::ReportJobs;
-use crate::gui::settings::Settings;
+use crate::gui::settings::{PanelPart, Settings};
 use crate::gui::timeline::{OtherTrace, Timeline, TimelineContext};
 use crate::view::palette::ColorKey;
 use crate::view::panels::area::{self, AreaGrouping, AreaSummary, MarkedArea};
 use crate::view::panels::histogram::{self, Histogram};
 use crate::view::search::{self, SearchFor, SearchResults};
-use crate::view::state::tabs::{COMPARE, FOUND, follows_scope};
+use crate::view::state::tabs::{FOUND, follows_scope};
 use crate::view::state::{ColorBy, Panel, ReportScope, ViewCommand, ViewState};
 use crate::view::timeline::bands::{StepBand, bands};
 use crate::view::timeline::trace::OpenTrace;
-use crate::view::timeline::tree::group_digits;
 use crate::view::viewport::Viewport;
 
 /// What the panels show of a comparison with another trace.
@@ -68,6 +70,7 @@ pub struct Workspace {
     typed: String,
     bands: Option<Arc<[StepBand]>>,
     efficiency: Option<Vec<ColorKey>>,
+    with_data: docks::TabsWithData,
 }
 
 impl Workspace {
@@ -98,6 +101,7 @@ impl Workspace {
             typed: String::new(),
             bands: None,
             efficiency: None,
+            with_data: docks::TabsWithData::new(Worker::new("tabs with data", Arc::clone(wake))),
             trace,
         }
     }
@@ -140,6 +144,7 @@ impl Workspace {
         self.order.poll();
         self.area.poll();
         self.durations.poll();
+        self.with_data.poll();
     }
 
     /// A session may name steps that other assumptions do not find.
@@ -204,6 +209,7 @@ impl Workspace {
             }
         }
         self.ask_order();
+        self.ask_tabs();
     }
 
     /// Sorts the search results if they are listed.
@@ -227,6 +233,7 @@ impl Workspace {
     pub fn is_settled(&self) -> bool {
         self.reports.is_settled()
             && self.scoped.is_settled()
+            && self.with_data.is_settled()
             && !(self.args.memo().is_running()
                 || self.search.memo().is_running()
                 || self.order.memo().is_running()
@@ -275,13 +282,15 @@ impl Workspace {
         EguiPanel::bottom("legend").exact_size(26.0).show(ui, |ui| {
             legend::legend_ui(ui, &self.trace, &self.state, comparing, &mut wanted);
         });
+        self.rail_ui(ui, comparing, out);
+        wanted.extend(docks::overlay_command(ui, self.state.reports_over));
         if self.state.shows(Panel::Reports) {
-            self.dock_ui(ui, comparison, out);
+            self.docks_ui(ui, settings, comparison, out);
         }
         if self.state.shows(Panel::Details) {
-            EguiPanel::bottom("details").resizable(true).default_size(230.0).size_range(100.0..=600.0).show(ui, |ui| {
-                // As high as the user made it, however little there is to say.
-                ui.take_available_space();
+            let most = ui.available_height() - 120.0;
+            let panel = EguiPanel::bottom("details");
+            sized_ui(ui, panel, (PanelPart::Details, most), settings, out, |ui, out| {
                 if self.state.place.mark.is_some() {
                     area_panel::area_ui(ui, &self.state, self.area.memo(), &mut self.choice, out);
                 } else {
@@ -373,53 +382,5 @@ impl Workspace {
         if self.state.color_by == ColorBy::Change {
             self.state.color_by = ColorBy::default();
         }
-    }
-
-    fn dock_ui(&mut self, ui: &mut Ui, comparison: Option<DrawTab<'_>>, out: &mut Vec<AppCommand>) {
-        let tab = self.state.tab.as_str();
-        let whole = &self.reports;
-        let reports = if self.state.scope == ReportScope::Capture { whole } else { &self.scoped };
-        let sight = PanelContext { trace: &self.trace, state: &self.state, reports, whole, tab };
-        let (trace, state, search, order, list) =
-            (&self.trace, &self.state, self.search.memo(), &self.order, &mut self.list);
-        let mut found = |ui: &mut Ui, out: &mut Vec<AppCommand>| {
-            let wanted = search.latest().and_then(|found| list.order(found));
-            let order = match order.memo() {
-                JobAnswer::Ready(order_of) if wanted.is_some() && order.key() == wanted.as_ref() => {
-                    Some(order_of.as_slice())
-                }
-                _ => None,
-            };
-            found_panel::found_ui(ui, trace, state, search, order, list, out);
-        };
-        let mut extras = Vec::new();
-        extras.extend(comparison.map(|draw| ComparisonTab { id: COMPARE, title: "Compare".to_owned(), draw }));
-        if state.is_searching() || state.shows_tab(FOUND) {
-            let count = search.latest().filter(|_| state.is_searching()).map(|found| group_digits(found.total as u64));
-            let title = count.map_or_else(|| "Found".to_owned(), |count| format!("Found ({count})"));
-            extras.push(ComparisonTab { id: FOUND, title, draw: &mut found });
-        }
-        let room = ui.available_width();
-        // Two panels, so that each keeps the width that the user gave it.
-        let panel = if self.state.wide_reports {
-            EguiPanel::right("wide reports").default_size(room * 0.62).size_range(400.0..=(room - 200.0).max(420.0))
-        } else {
-            EguiPanel::right("reports").default_size(440.0).size_range(300.0..=900.0)
-        };
-        let (lower, upper): (Vec<_>, Vec<_>) = extras.into_iter().partition(|extra| state.is_below(extra.id));
-        if let Some(tab) = state.tab_below() {
-            let panel =
-                EguiPanel::bottom("reports below").resizable(true).default_size(260.0).size_range(120.0..=700.0);
-            let sight = PanelContext { tab, ..sight };
-            let shown = panel.show(ui, |ui| dock::dock_ui(ui, sight, &mut self.memory, lower, true, out));
-            dock::drop_ui(ui, &shown.response, true, out);
-        } else if dock::is_dragging(ui) {
-            let place = EguiPanel::bottom("drop reports").exact_size(64.0).show(ui, |ui| {
-                ui.centered_and_justified(|ui| ui.weak("Drop here to show it below the timeline"));
-            });
-            dock::drop_ui(ui, &place.response, true, out);
-        }
-        let shown = panel.show(ui, |ui| dock::dock_ui(ui, sight, &mut self.memory, upper, false, out));
-        dock::drop_ui(ui, &shown.response, false, out);
     }
 }

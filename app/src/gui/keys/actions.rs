@@ -87,7 +87,7 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
     ("Mouse", &[
         action("mouse-select", "Dragging marks an area of tracks", &["1"], |_| ViewCommand::Mouse(MouseMode::Select).into()),
         action("mouse-pan", "Dragging pans", &["2"], |_| ViewCommand::Mouse(MouseMode::Pan).into()),
-        action("mouse-zoom", "Dragging zooms", &["3"], |_| ViewCommand::Mouse(MouseMode::Zoom).into()),
+        action("mouse-zoom", "Dragging zooms into a box", &["3"], |_| ViewCommand::Mouse(MouseMode::Zoom).into()),
         action("mouse-time", "Dragging marks a time on all tracks", &["4"], |_| ViewCommand::Mouse(MouseMode::Time).into()),
     ]),
     ("Window", &[
@@ -126,6 +126,7 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
     ("View", &[
         action("fold-all", "Fold all tracks", &[], |_| ViewCommand::FoldAll(true).into()),
         action("unfold-all", "Unfold all tracks", &[], |_| ViewCommand::FoldAll(false).into()),
+        action("hide-empty", "Hide tracks without slices in sight", &[], |_| ViewCommand::HideEmpty.into()),
         action("show-all", "Show all hidden tracks", &[], |_| ViewCommand::ShowAllTracks.into()),
         action("minimap", "Minimap", &[], |state| toggle_layer(state, TimelineLayer::Minimap)),
         action("steps", "Step bands", &[], |state| toggle_layer(state, TimelineLayer::Steps)),
@@ -148,6 +149,9 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
         action("colors-dracula", "Colours: Dracula", &[], |_| AppCommand::Colors(Preset::Dracula)),
         action("colors-solarized", "Colours: Solarized", &[], |_| AppCommand::Colors(Preset::Solarized)),
         action("colors-monokai", "Colours: Monokai", &[], |_| AppCommand::Colors(Preset::Monokai)),
+        action("larger", "Size: larger texts and buttons", &["Ctrl+Alt+Equals", "Ctrl+Alt+Plus"], |_| AppCommand::ScaleBy(1.1)),
+        action("smaller", "Size: smaller texts and buttons", &["Ctrl+Alt+Minus"], |_| AppCommand::ScaleBy(1.0 / 1.1)),
+        action("usual-size", "Size: texts and buttons as usual", &["Ctrl+Alt+0"], |_| AppCommand::Scale(1.0)),
         action("dark", "Dark theme", &[], |_| AppCommand::Theme(ThemeChoice::Dark)),
         action("light", "Light theme", &[], |_| AppCommand::Theme(ThemeChoice::Light)),
         action("system", "System theme", &[], |_| AppCommand::Theme(ThemeChoice::System)),

@@ -126,13 +126,16 @@ pub fn action_of(id: &str) -> Option<&'static Action> {
     ACTIONS.iter().flat_map(|(_, actions)| *actions).find(|action| action.id == id)
 }
 
+/// The keys of an action, for menus and tooltips; empty where it has none.
+pub fn shown_keys(ctx: &Context, id: &str) -> String {
+    let keys = ctx.data(|data| data.get_temp::<Arc<Keys>>(Id::unique("keys")));
+    keys.map_or_else(String::new, |keys| keys.of(id).map(Chord::shown).collect::<Vec<_>>().join(", "))
+}
+
 /// The description of a button with its keys.
 pub fn hint(ctx: &Context, about: &str, id: &str) -> String {
-    let keys = ctx.data(|data| data.get_temp::<Arc<Keys>>(Id::unique("keys")));
-    match keys.map(|keys| keys.of(id).map(Chord::shown).collect::<Vec<_>>().join(", ")) {
-        Some(shown) if !shown.is_empty() => format!("{about} ({shown})"),
-        _ => about.to_owned(),
-    }
+    let shown = shown_keys(ctx, id);
+    if shown.is_empty() { about.to_owned() } else { format!("{about} ({shown})") }
 }
 
 /// Entries of the command palette: title, keys and command, for one open trace or two.

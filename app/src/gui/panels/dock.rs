@@ -1,20 +1,22 @@
 //! The tabs with reports beside the timeline.
 
 use egui::{
-    Button, CollapsingHeader, DragAndDrop, Response, RichText, Role, ScrollArea, Sense, Stroke, StrokeKind, Ui,
-    WidgetInfo,
+    Align, Button, CollapsingHeader, DragAndDrop, Layout, Response, RichText, Role, ScrollArea, Sense, Stroke,
+    StrokeKind, Ui, WidgetInfo,
 };
 
 use analysis::Analysis as _;
 use analysis::reports::ops::op_stats::Ops;
 
 use super::context::PanelContext;
+use super::rail::report_tabs;
 use super::tables::{TableBrowser, tables_ui};
 use super::{health, hints, optree, overview, roofline, scope, steps};
 use crate::gui::AppCommand;
+use crate::gui::keys::hint;
 use crate::gui::theme::Theme;
-use crate::view::state::tabs::{COMPARE, FOUND, MORE, TABS, follows_scope, others, reports_of};
-use crate::view::state::{ReportScope, ViewCommand};
+use crate::view::state::tabs::{COMPARE, FOUND, follows_scope, reports_of};
+use crate::view::state::{Panel, ReportScope, ViewCommand};
 
 /// State of the panels between frames; not part of a saved view.
 #[derive(Default)]
@@ -73,7 +75,7 @@ pub fn wanted_of_whole(tab: &str) -> &'static [&'static str] {
 }
 
 /// A tab that is being dragged to the other side.
-struct DraggedTab(&'static str);
+pub struct DraggedTab(pub &'static str);
 
 /// Whether a tab is being dragged.
 pub fn is_dragging(ui: &Ui) -> bool {
@@ -91,24 +93,50 @@ pub fn drop_ui(ui: &Ui, onto: &Response, below: bool, out: &mut Vec<AppCommand>)
     }
 }
 
-/// A tab: a click opens it, dragging moves it.
-fn tab_ui(ui: &mut Ui, id: &'static str, title: &str, is_open: bool, below: bool, view: &mut Vec<ViewCommand>) {
+/// A tab below the timeline: a click opens it, dragging moves it.
+fn tab_ui(ui: &mut Ui, id: &'static str, title: &str, is_open: bool, view: &mut Vec<ViewCommand>) {
     let button = ui.add(Button::selectable(is_open, title).sense(Sense::click_and_drag()));
-    button.widget_info(|| WidgetInfo::selected(Role::Button, true, is_open, title));
+    button.widget_info(|| WidgetInfo::selected(Role::Tab, true, is_open, title));
     button.dnd_set_drag_payload(DraggedTab(id));
     if button.clicked() {
         view.push(ViewCommand::ShowTab(id.to_owned()));
     }
-    button.context_menu(|ui| {
-        let label = if below { "Move to the right" } else { "Move below the timeline" };
-        if ui.button(label).clicked() {
-            view.push(ViewCommand::MoveTab { tab: id.to_owned(), below: !below });
-            ui.close();
-        }
+    button.context_menu(|ui| move_menu(ui, id, true, view));
+}
+
+/// The entry that moves a tab to the other side.
+pub fn move_menu(ui: &mut Ui, id: &'static str, below: bool, view: &mut Vec<ViewCommand>) {
+    let label = if below { "Move to the right" } else { "Move below the timeline" };
+    if ui.button(label).clicked() {
+        view.push(ViewCommand::MoveTab { tab: id.to_owned(), below: !below });
+        ui.close();
+    }
+}
+
+/// The line above a report: which one, what it covers, and how much room it takes.
+fn head_ui(ui: &mut Ui, sight: PanelContext<'_>, extras: &[ComparisonTab<'_>], view: &mut Vec<ViewCommand>) {
+    let extra = extras.iter().find(|extra| extra.id == sight.tab).map(|extra| extra.title.as_str());
+    let title = extra.or_else(|| report_tabs().find(|(id, _)| *id == sight.tab).map(|(_, title)| title));
+    ui.horizontal(|ui| {
+        ui.label(RichText::new(title.unwrap_or_default()).size(15.0).strong());
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            let close = ui.add(Button::new("×").frame(false));
+            close.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Close reports"));
+            if close.on_hover_text(hint(ui.ctx(), "Close the reports", "reports")).clicked() {
+                view.push(ViewCommand::ShowPanel(Panel::Reports, false));
+            }
+            let wide = sight.state.wide_reports;
+            let button = ui.add(Button::new(RichText::new(if wide { "Narrow" } else { "Wide" }).small()));
+            let about = hint(ui.ctx(), "Give the reports most of the window, or one column", "wide");
+            if button.on_hover_text(about).clicked() {
+                view.push(ViewCommand::WideReports(!wide));
+            }
+            ui.with_layout(Layout::left_to_right(Align::Center), |ui| scope::scope_ui(ui, sight, view));
+        });
     });
 }
 
-/// The tabs of one side and the content of the open one; `extras` come before the reports.
+/// The content of the open tab of one side, below a line that says which it is; `extras` are tabs that are no reports.
 pub fn dock_ui(
     ui: &mut Ui,
     sight: PanelContext<'_>,
@@ -119,29 +147,24 @@ pub fn dock_ui(
 ) {
     let mut view: Vec<ViewCommand> = Vec::new();
     ui.add_space(4.0);
-    ui.horizontal_wrapped(|ui| {
-        ui.spacing_mut().item_spacing.x = 2.0;
-        let more = (!others().is_empty()).then_some((MORE, "More"));
-        let first = extras.iter().map(|extra| (extra.id, extra.title.as_str()));
-        let tabs = TABS.iter().map(|tab| (tab.id, tab.title));
-        let own = |(id, _): &(&'static str, &str)| sight.state.is_below(id) == below;
-        for (id, title) in first.chain(tabs).chain(more).filter(own) {
-            tab_ui(ui, id, title, sight.tab == id, below, &mut view);
-        }
-        if below {
-            return;
-        }
-        let wide = sight.state.wide_reports;
-        let label = RichText::new(if wide { "Narrow" } else { "Wide" }).weak();
-        if ui.button(label).on_hover_text("Give the reports most of the window, or one column").clicked() {
-            view.push(ViewCommand::WideReports(!wide));
-        }
-    });
+    if below {
+        ui.horizontal_wrapped(|ui| {
+            ui.spacing_mut().item_spacing.x = 2.0;
+            for extra in &extras {
+                tab_ui(ui, extra.id, &extra.title, sight.tab == extra.id, &mut view);
+            }
+            for (id, title) in report_tabs().filter(|(id, _)| sight.state.is_below(id)) {
+                tab_ui(ui, id, title, sight.tab == id, &mut view);
+            }
+            if sight.state.scope != ReportScope::Capture {
+                scope::scope_ui(ui, sight, &mut view);
+            }
+        });
+    } else {
+        head_ui(ui, sight, &extras, &mut view);
+    }
     ui.separator();
     let sight = if follows_scope(sight.tab) { sight } else { PanelContext { reports: sight.whole, ..sight } };
-    if !below || sight.state.scope != ReportScope::Capture {
-        scope::scope_ui(ui, sight, &mut view);
-    }
     match sight.tab {
         id @ (COMPARE | FOUND) => {
             if let Some(extra) = extras.into_iter().find(|extra| extra.id == id) {

@@ -10,7 +10,7 @@ use crate::gui::times::time;
 use crate::view::state::tabs::{COMPARE, FOUND, follows_scope};
 use crate::view::state::{ReportScope, ViewCommand};
 
-/// The line above the reports.
+/// What the reports cover, in the line above them.
 pub fn scope_ui(ui: &mut Ui, sight: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
     let steps = sight.whole.get::<Steps>().ok().flatten().filter(|report| report.has_steps());
     let mark = sight.state.place.mark;
@@ -22,52 +22,48 @@ pub fn scope_ui(ui: &mut Ui, sight: PanelContext<'_>, out: &mut Vec<ViewCommand>
         // There is nothing to choose from.
         return;
     }
-    ui.horizontal(|ui| {
-        let is_followed = follows_scope(sight.tab);
-        let shown = if is_followed { scope } else { ReportScope::Capture };
-        ui.label(RichText::new("About").small().weak());
-        let mut text = RichText::new(format!("{} ▾", name(shown, steps))).small();
-        if shown != ReportScope::Capture {
-            text = text.color(Theme::current(ui).accent).strong();
-        }
-        let menu = ui.menu_button(text, |ui| {
-            ui.set_min_width(220.0);
-            let steady = steps.and_then(ReportScope::steady);
-            let slowest = steps.and_then(ReportScope::slowest);
-            let choices = [
-                ("", Some(ReportScope::Capture)),
-                ("Steady: ", steady),
-                ("Slowest: ", slowest),
-                ("Marked: ", mark.map(ReportScope::Range)),
-            ];
-            for (before, choice) in choices {
-                let Some(choice) = choice else { continue };
-                if ui.selectable_label(scope == choice, format!("{before}{}", name(choice, steps))).clicked() {
-                    out.push(ViewCommand::Scope(choice));
-                    ui.close();
-                }
+    let is_followed = follows_scope(sight.tab);
+    let shown = if is_followed { scope } else { ReportScope::Capture };
+    let mut text = RichText::new(format!("{} ▾", name(shown, steps))).small();
+    if shown != ReportScope::Capture {
+        text = text.color(Theme::current(ui).accent).strong();
+    }
+    let menu = ui.menu_button(text, |ui| {
+        ui.set_min_width(220.0);
+        let steady = steps.and_then(ReportScope::steady);
+        let slowest = steps.and_then(ReportScope::slowest);
+        let choices = [
+            ("", Some(ReportScope::Capture)),
+            ("Steady: ", steady),
+            ("Slowest: ", slowest),
+            ("Marked: ", mark.map(ReportScope::Range)),
+        ];
+        for (before, choice) in choices {
+            let Some(choice) = choice else { continue };
+            if ui.selectable_label(scope == choice, format!("{before}{}", name(choice, steps))).clicked() {
+                out.push(ViewCommand::Scope(choice));
+                ui.close();
             }
-            ui.separator();
-            ui.weak("Drag over the tracks or click a bar of the step times to choose another part of the trace.");
-        });
-        menu.response
-            .widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Reports cover: {}", name(shown, steps))));
-        menu.response.on_hover_text("The part of the trace that the verdict, hints and tables cover");
-        if scope == ReportScope::Capture {
-            return;
         }
-        let close = ui.add(Button::new(RichText::new("×").small()).frame(false));
-        close.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Whole capture"));
-        if close.on_hover_text("Make the reports cover the whole capture").clicked() {
-            out.push(ViewCommand::Scope(ReportScope::Capture));
-        }
-        if !is_followed {
-            ui.label(RichText::new("this tab always covers the whole capture").small().weak());
-        } else if !sight.reports.is_settled() {
-            ui.spinner();
-        }
+        ui.separator();
+        ui.weak("Drag over the tracks or click a bar of the step times to choose another part of the trace.");
     });
-    ui.add_space(2.0);
+    menu.response
+        .widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Reports cover: {}", name(shown, steps))));
+    menu.response.on_hover_text("The part of the trace that the verdict, hints and tables cover");
+    if scope == ReportScope::Capture {
+        return;
+    }
+    let close = ui.add(Button::new(RichText::new("×").small()).frame(false));
+    close.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Whole capture"));
+    if close.on_hover_text("Make the reports cover the whole capture").clicked() {
+        out.push(ViewCommand::Scope(ReportScope::Capture));
+    }
+    if !is_followed {
+        ui.add(egui::Label::new(RichText::new("this tab always covers the whole capture").small().weak()).truncate());
+    } else if !sight.reports.is_settled() {
+        ui.spinner();
+    }
 }
 
 /// Name of a scope.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use analysis::reports::steps::step_times::Steps;
 use analysis::{Cell, Table};
-use egui::{RichText, Ui};
+use egui::{ComboBox, RichText, Role, Ui, WidgetInfo};
 
 use super::context::{PanelContext, computing_ui};
 use super::copy::csv_ui;
@@ -69,17 +69,13 @@ pub fn tables_ui(
 ) {
     let reports = reports_of(sight.tab);
     let Some(first) = first_of(&reports, |id| sight.reports.by_id(id).is_ok()) else { return };
-    let mut chosen = None;
     let (id, number) = browser.open.get(sight.tab).copied().unwrap_or(first);
-    ui.horizontal_wrapped(|ui| {
-        ui.spacing_mut().item_spacing.x = 2.0;
-        for &other in &reports {
-            chooser_ui(ui, sight, other, (id, number), &mut chosen);
-        }
-    });
-    if let Some(chosen) = chosen {
+    let mut chosen = (id, number);
+    chooser_ui(ui, sight, &reports, &mut chosen);
+    if chosen != (id, number) {
         browser.open.insert(sight.tab.to_owned(), chosen);
     }
+    let (id, number) = chosen;
     let answer = match sight.reports.by_id(id) {
         Ok(Some(answer)) => answer,
         Ok(None) => return computing_ui(ui),
@@ -132,33 +128,58 @@ pub fn one_table_ui(
 }
 
 /// Longer titles of tables are truncated.
-const TITLE_CHARS: usize = 48;
+const TITLE_CHARS: usize = 60;
 
-fn chooser_ui(
-    ui: &mut Ui,
-    sight: PanelContext<'_>,
-    id: &'static str,
-    open: (&str, usize),
-    chosen: &mut Option<(&'static str, usize)>,
-) {
-    match sight.reports.by_id(id) {
-        Ok(Some(answer)) => {
-            for (number, table) in answer.tables.iter().enumerate() {
-                let title = if answer.tables.len() == 1 { title_of(id) } else { table.title.as_str() };
-                let text = RichText::new(shortened(title, TITLE_CHARS)).small();
-                if ui.selectable_label(open == (id, number), text).on_hover_text(title).clicked() {
-                    *chosen = Some((id, number));
+/// The tables of all reports of a tab, in one list that drops down.
+fn chooser_ui(ui: &mut Ui, sight: PanelContext<'_>, reports: &[&'static str], chosen: &mut (&'static str, usize)) {
+    let (id, number) = *chosen;
+    let title = title_of_table(sight, id, number);
+    let count: usize = reports.iter().map(|id| titles_of(sight, id).len().max(1)).sum();
+    if count < 2 {
+        ui.label(RichText::new(&title).strong());
+        return;
+    }
+    let shown = RichText::new(shortened(&title, TITLE_CHARS)).strong();
+    let list = ComboBox::from_id_salt(("tables", sight.tab)).selected_text(shown).truncate().height(420.0);
+    let list = list.width(ui.available_width() - 8.0).show_ui(ui, |ui| {
+        for &other in reports {
+            let titles = titles_of(sight, other);
+            if titles.is_empty() {
+                let (hint, open) = match sight.reports.by_id(other) {
+                    Err(reason) => (reason, other == id),
+                    Ok(_) => ("computing", other == id),
+                };
+                let text = RichText::new(title_of(other)).weak();
+                if ui.selectable_label(open, text).on_hover_text(hint).clicked() {
+                    *chosen = (other, table_of(other));
+                }
+                continue;
+            }
+            if reports.len() > 1 && titles.len() > 1 {
+                ui.label(RichText::new(title_of(other)).small().weak());
+            }
+            for (at, title) in titles.into_iter().enumerate() {
+                let text = shortened(title, TITLE_CHARS);
+                if ui.selectable_label((other, at) == (id, number), text).on_hover_text(title).clicked() {
+                    *chosen = (other, at);
                 }
             }
         }
-        state => {
-            let text = RichText::new(title_of(id)).small().weak();
-            let hint = if state.is_err() { "nothing in this trace" } else { "computing" };
-            if ui.selectable_label(open.0 == id, text).on_hover_text(hint).clicked() {
-                *chosen = Some((id, table_of(id)));
-            }
-        }
-    }
+    });
+    list.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, format!("Table: {title}")));
+    list.response.on_hover_text("Choose another table of this report");
+}
+
+/// The titles of the tables of a report; none while there is no report.
+fn titles_of<'a>(sight: PanelContext<'a>, id: &'static str) -> Vec<&'a str> {
+    let Ok(Some(answer)) = sight.reports.by_id(id) else { return Vec::new() };
+    let is_alone = answer.tables.len() == 1;
+    answer.tables.iter().map(|table| if is_alone { title_of(id) } else { table.title.as_str() }).collect()
+}
+
+fn title_of_table(sight: PanelContext<'_>, id: &'static str, number: usize) -> String {
+    let titles = titles_of(sight, id);
+    (*titles.get(number).or(titles.first()).unwrap_or(&title_of(id))).to_owned()
 }
 
 /// Explains why a report has no answer.
@@ -174,7 +195,7 @@ fn head_ui(ui: &mut Ui, table: &Table, sorted: &mut SortedTable, out: &mut Vec<A
     ui.horizontal(|ui| {
         let field = egui::TextEdit::singleline(&mut sorted.filter).hint_text("Filter rows: text or /regex/");
         let response = ui.add(field.desired_width(190.0));
-        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Filter rows"));
+        response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Filter rows"));
         let (shown, all) = (sorted.shown().unwrap_or(table.rows.len()), table.rows.len());
         let count = if shown == all {
             format!("{} rows", group_digits(all as u64))

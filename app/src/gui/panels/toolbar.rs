@@ -1,13 +1,15 @@
 //! The toolbar.
 
+use analysis::Percent;
 use egui::{
-    Align, Button, Color32, Grid, Layout, Panel as EguiPanel, Rect, RichText, Role, Sense, Ui, WidgetInfo, vec2,
+    Align, Button, Color32, Grid, Layout, Panel as EguiPanel, Rect, Response, RichText, Role, Sense, Ui, WidgetInfo,
+    vec2,
 };
 
-use super::sessions;
+use super::{icons, sessions};
 use crate::export::{PictureFormat, PicturePanel as Picture};
 use crate::gui::AppCommand;
-use crate::gui::keys::hint;
+use crate::gui::keys::{action_of, hint, shown_keys};
 use crate::gui::sessions::SessionStore;
 use crate::gui::settings::{Settings, ThemeChoice};
 use crate::gui::theme::{theme_in, theme_of};
@@ -17,7 +19,7 @@ use crate::view::time_format::TimeFormat;
 use crate::view::timeline::trace::OpenTrace;
 
 /// Width of the panel buttons.
-const PANELS: f32 = 340.0;
+const PANELS: f32 = 320.0;
 
 /// The toolbar: opening, navigation, panels.
 pub fn toolbar_ui(
@@ -76,8 +78,8 @@ pub fn toolbar_ui(
 
 /// Buttons that show and hide panels, from the right.
 fn panels_ui(ui: &mut Ui, state: Option<&ViewState>, settings: &Settings, out: &mut Vec<AppCommand>) {
-    theme_ui(ui, settings.theme, out);
     let Some(state) = state else {
+        theme_ui(ui, settings.theme, out);
         if ui.button("Help").on_hover_text(hint(ui.ctx(), "Keys and mouse", "help")).clicked() {
             out.push(ViewCommand::ShowPanel(Panel::Help, true).into());
         }
@@ -86,8 +88,8 @@ fn panels_ui(ui: &mut Ui, state: Option<&ViewState>, settings: &Settings, out: &
     for (label, panel, about, id) in [
         ("Help", Panel::Help, "Keys and mouse", "help"),
         ("Details", Panel::Details, "The selected slice", "details"),
-        ("Reports", Panel::Reports, "Reports: numbers, plots and tables", "reports"),
         ("Notes", Panel::Notes, "Notes about times", "notes"),
+        ("Commands", Panel::Palette, "Commands, reports, tracks, ops, steps and times", "palette"),
         ("Search", Panel::Search, "Find slices", "search"),
     ] {
         let button = ui.selectable_label(state.shows(panel), label);
@@ -175,42 +177,69 @@ fn keep_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppCommand>) {
 
 fn view_ui(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<AppCommand>) {
     ui.separator();
+    ui.spacing_mut().item_spacing.x = 4.0;
     for (label, command, enabled, about, id) in [
         ("Back", ViewCommand::Undo, state.can_undo(), "Back to the previous view", "undo"),
         ("Forward", ViewCommand::Redo, state.can_redo(), "Forward again", "redo"),
-        ("Fit", ViewCommand::Fit, true, "Show what the devices do; again: the whole trace", "fit"),
     ] {
-        if ui.add_enabled(enabled, Button::new(label)).on_hover_text(hint(ui.ctx(), about, id)).clicked() {
+        let button = icon_button(ui, (label, enabled, false), |painter, center, color| {
+            icons::arrow(painter, center, 13.0, color, id == "redo");
+        });
+        if button.on_hover_text(hint(ui.ctx(), about, id)).clicked() {
             out.push(command.into());
         }
     }
-    ui.menu_button("View", |ui| {
-        for (label, command) in [
-            ("Fold all tracks", ViewCommand::FoldAll(true)),
-            ("Unfold all tracks", ViewCommand::FoldAll(false)),
-            ("Show all hidden tracks", ViewCommand::ShowAllTracks),
-        ] {
-            if ui.button(label).clicked() {
-                out.push(command.into());
-                ui.close();
-            }
+    let about = hint(ui.ctx(), "Show what the devices do; again: the whole trace", "fit");
+    if ui.button("Fit").on_hover_text(about).clicked() {
+        out.push(ViewCommand::Fit.into());
+    }
+    ui.menu_button("View", |ui| view_menu(ui, state, settings, out));
+    ui.spacing_mut().item_spacing.x = 1.0;
+    for (mode, label) in MouseMode::ALL {
+        let is_on = state.mouse == mode;
+        let title = format!("Drag: {label}");
+        let button = icon_button(ui, (&title, true, is_on), |painter, center, color| {
+            icons::mouse_mode(painter, center, 14.0, color, mode);
+        });
+        if button.on_hover_text(hint(ui.ctx(), mode.about(), mode.action())).clicked() {
+            out.push(ViewCommand::Mouse(mode).into());
         }
-        ui.separator();
-        for (layer, label) in TimelineLayer::ALL {
-            let mut draws = state.draws(layer);
-            if ui.checkbox(&mut draws, label).changed() {
-                out.push(ViewCommand::ShowLayer(layer, draws).into());
-            }
+    }
+    ui.spacing_mut().item_spacing.x = 8.0;
+}
+
+/// A square button with a drawing: its label, whether it can be pressed, whether it is on.
+fn icon_button(
+    ui: &mut Ui,
+    (label, enabled, is_on): (&str, bool, bool),
+    draw: impl FnOnce(&egui::Painter, egui::Pos2, Color32),
+) -> Response {
+    let button = Button::selectable(is_on, "").min_size(vec2(26.0, 0.0));
+    let response = ui.add_enabled(enabled, button);
+    response.widget_info(|| WidgetInfo::selected(Role::Button, enabled, is_on, label));
+    let visuals = ui.style().interact_selectable(&response, is_on);
+    let color = if enabled { visuals.text_color() } else { ui.visuals().weak_text_color().gamma_multiply(0.5) };
+    draw(ui.painter(), response.rect.center(), color);
+    response
+}
+
+fn view_menu(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<AppCommand>) {
+    for id in ["fold-all", "unfold-all", "hide-empty", "show-all"] {
+        if action_button(ui, id).clicked() {
+            out.extend(action_of(id).and_then(|action| Some(action.run?(state))));
+            ui.close();
         }
-        ui.separator();
-        ui.weak("Dragging");
-        for (mode, label) in MouseMode::ALL {
-            if ui.radio(state.mouse == mode, label).clicked() {
-                out.push(ViewCommand::Mouse(mode).into());
-            }
+    }
+    ui.separator();
+    for (layer, label) in TimelineLayer::ALL {
+        let mut draws = state.draws(layer);
+        if ui.checkbox(&mut draws, label).changed() {
+            out.push(ViewCommand::ShowLayer(layer, draws).into());
         }
-        ui.separator();
-        ui.weak(hint(ui.ctx(), "Times", "times"));
+    }
+    ui.separator();
+    ui.weak(hint(ui.ctx(), "Times", "times"));
+    ui.horizontal_wrapped(|ui| {
         for (format, label) in TimeFormat::ALL {
             let button = ui.radio(settings.times == format, label);
             button.widget_info(|| {
@@ -220,23 +249,43 @@ fn view_ui(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<Ap
                 out.push(AppCommand::Times(format));
             }
         }
-        ui.separator();
-        ui.horizontal(|ui| {
-            ui.weak("Theme");
-            for (choice, label) in
-                [(ThemeChoice::Dark, "dark"), (ThemeChoice::Light, "light"), (ThemeChoice::System, "system default")]
-            {
-                if ui.radio(settings.theme == choice, label).clicked() {
-                    out.push(AppCommand::Theme(choice));
-                }
+    });
+    ui.separator();
+    ui.horizontal(|ui| {
+        ui.weak("Theme");
+        for (choice, label) in
+            [(ThemeChoice::Dark, "dark"), (ThemeChoice::Light, "light"), (ThemeChoice::System, "system default")]
+        {
+            if ui.radio(settings.theme == choice, label).clicked() {
+                out.push(AppCommand::Theme(choice));
             }
-        });
-        ui.menu_button("Colours", |ui| colors_ui(ui, state.colors, out));
-        if ui.button("Change keys…").clicked() {
-            out.push(ViewCommand::ShowPanel(Panel::Keys, true).into());
-            ui.close();
         }
     });
+    ui.horizontal(|ui| {
+        ui.weak("Size");
+        for scale in [0.8, 1.0, 1.25, 1.5, 2.0] {
+            let label = format!("{:.0}", Percent(f64::from(scale) * 100.0));
+            let is_on = (settings.scale - scale).abs() < 0.01;
+            let button = ui.radio(is_on, &label);
+            button.widget_info(|| WidgetInfo::selected(Role::RadioButton, true, is_on, format!("Size: {label}")));
+            if button.clicked() {
+                out.push(AppCommand::Scale(scale));
+            }
+        }
+    });
+    ui.menu_button("Colours", |ui| colors_ui(ui, state.colors, out));
+    if ui.button("Change keys…").clicked() {
+        out.push(ViewCommand::ShowPanel(Panel::Keys, true).into());
+        ui.close();
+    }
+}
+
+/// The entry of an action in a menu, with its keys.
+fn action_button(ui: &mut Ui, id: &str) -> Response {
+    let title = action_of(id).map_or("", |action| action.title);
+    let response = ui.add(Button::new(title).shortcut_text(shown_keys(ui.ctx(), id)));
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, title));
+    response
 }
 
 /// All colour presets with their category colours.

@@ -2,7 +2,7 @@
 
 use egui::{Align2, CursorIcon, FontFamily, FontId, Painter, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
-use super::paint::{elided, fold_mark};
+use super::paint::{elided, elided_middle, fold_mark};
 use crate::gui::keys::hint;
 use crate::gui::theme::{Theme, readable_on, small_font};
 use crate::view::compare::TraceSide;
@@ -160,7 +160,7 @@ fn name_ui(
     };
     let color = if is_group { theme.text_strong } else { theme.text };
     let room = area.right() - 8.0 - x;
-    let size = elided(painter, pos2(x, y), Align2::LEFT_CENTER, &node.title, room, &font, color);
+    let size = elided_middle(painter, pos2(x, y), &node.title, room, &font, color);
     let hidden = if row.folded && !is_group { format!("+{} lanes", node.lanes.1 - 1) } else { String::new() };
     // Away from its group, a track says whose it is.
     let group = if is_pinned { trace.tree.group_of(row.node) } else { None };
@@ -203,6 +203,8 @@ fn menu_ui(ui: &mut Ui, node: &TrackNode, row: &TrackRow, state: &ViewState, out
             let pinned = state.pinned.contains(&track);
             let label = if pinned { "Unpin".to_owned() } else { hint(ui.ctx(), "Pin to the top", "pin") };
             entry(ui, &label, ViewCommand::Pin(track, !pinned));
+            let label = if pinned { "Unpin on all devices" } else { "Pin on all devices" };
+            entry(ui, label, ViewCommand::PinEverywhere(track, !pinned));
             if node.lanes.1 > 1 {
                 let label = if row.folded { "Unfold" } else { "Fold" };
                 entry(ui, label, ViewCommand::FoldTrack(track, !row.folded));
@@ -213,6 +215,7 @@ fn menu_ui(ui: &mut Ui, node: &TrackNode, row: &TrackRow, state: &ViewState, out
         }
     }
     entry(ui, "Hide", ViewCommand::Hide(node.item, true));
+    entry(ui, "Hide tracks without slices in sight", ViewCommand::HideEmpty);
     entry(ui, "Move up", ViewCommand::Move(node.item, -1));
     entry(ui, "Move down", ViewCommand::Move(node.item, 1));
     if state.leaves_out() {

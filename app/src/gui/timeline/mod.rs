@@ -124,8 +124,9 @@ impl Timeline {
             Some(interleaved) => TimelineAreas::apart(rect, interleaved.body, state.label_width, with_minimap),
             None => TimelineAreas::of(rect, state.label_width, with_minimap),
         };
+        let only = known.highlighted.filter(|_| state.isolate);
         let rows = interleaved
-            .map_or_else(|| Cow::Owned(trace.tree.rows(state)), |interleaved| Cow::Borrowed(interleaved.rows));
+            .map_or_else(|| Cow::Owned(trace.tree.rows_of(state, only)), |interleaved| Cow::Borrowed(interleaved.rows));
         let most = rows.max_scroll(areas.canvas.height());
         let scroll = state.place.scroll.min(most);
 

@@ -144,7 +144,7 @@ fn texts(
         let name = model.str(model.label(drawn.label).name);
         let color = colors.of(drawn, is_dim).text;
         let middle = origin.y + drawn.top + LANE / 2.0;
-        elided(painter, pos2(left, middle), Align2::LEFT_CENTER, name, room, &font, color);
+        elided_middle(painter, pos2(left, middle), name, room, &font, color);
     }
 }
 
@@ -184,23 +184,39 @@ pub fn elided(
 }
 
 /// Like [`elided`], but keeps the end as well: names of ops differ in their number.
-pub fn elided_middle(painter: &Painter, at: Pos2, text: &str, room: f32, font: &FontId, color: Color32) {
+pub fn elided_middle(painter: &Painter, at: Pos2, text: &str, room: f32, font: &FontId, color: Color32) -> Vec2 {
+    /// Letters of the end; fewer where there is little room.
+    const TAIL: usize = 8;
+    /// Where there is less room, only a beginning fits.
+    const LEAST: f32 = 56.0;
     let shortened = painter.fonts_mut(|fonts| {
-        let mut width = |text: &str| text.chars().map(|c| fonts.glyph_width(font, c)).sum::<f32>();
-        if width(text) <= room {
+        let mut width = |c: char| fonts.glyph_width(font, c);
+        // Never looks further than there is room: names of ops can be long.
+        let mut beginning = |text: &str, room: f32| {
+            let mut used = 0.0;
+            let beyond = text.char_indices().find(|&(_, c)| {
+                used += width(c);
+                used > room
+            });
+            (beyond.map_or(text.len(), |(at, _)| at), used)
+        };
+        if room < LEAST || beginning(text, room).0 == text.len() {
             return None;
         }
-        let cut = text.char_indices().rev().nth(7).map_or(0, |(at, _)| at);
-        let (head, tail) = text.split_at(cut);
-        let free = room - width(tail) - width("…");
-        let mut used = 0.0;
-        let fits = head.char_indices().find(|&(_, c)| {
-            used += width(c.encode_utf8(&mut [0; 4]));
-            used > free
-        });
-        Some(format!("{}…{tail}", &head[..fits.map_or(head.len(), |(at, _)| at)]))
+        let (_, ellipsis) = beginning("…", f32::INFINITY);
+        for tail in [TAIL, TAIL / 2] {
+            let cut = text.char_indices().rev().nth(tail - 1).map_or(0, |(at, _)| at);
+            let (head, tail) = text.split_at(cut);
+            let (_, of_tail) = beginning(tail, f32::INFINITY);
+            let head = &head[..beginning(head, room - of_tail - ellipsis).0];
+            // An end without a beginning names nothing.
+            if head.chars().count() >= 3 {
+                return Some(format!("{head}…{tail}"));
+            }
+        }
+        None
     });
-    elided(painter, at, Align2::LEFT_CENTER, shortened.as_deref().unwrap_or(text), room + 1.0, font, color);
+    elided(painter, at, Align2::LEFT_CENTER, shortened.as_deref().unwrap_or(text), room + 1.0, font, color)
 }
 
 fn counters(painter: &Painter, origin: Pos2, part: &DrawnRows, theme: &Theme) {

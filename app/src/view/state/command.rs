@@ -86,13 +86,33 @@ pub enum MouseMode {
     Select,
     /// Moves the view.
     Pan,
-    /// Zooms by dragging up and down.
+    /// Zooms into the time of a box.
     Zoom,
     /// Marks a range of time on all tracks.
     Time,
 }
 
 impl MouseMode {
+    /// What dragging does, in words.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Select => "Dragging marks a time on the tracks below the pointer",
+            Self::Pan => "Dragging moves the view",
+            Self::Zoom => "Dragging a box zooms into its time",
+            Self::Time => "Dragging marks a time on all tracks",
+        }
+    }
+
+    /// The id of the action that chooses the mode.
+    pub fn action(self) -> &'static str {
+        match self {
+            Self::Select => "mouse-select",
+            Self::Pan => "mouse-pan",
+            Self::Zoom => "mouse-zoom",
+            Self::Time => "mouse-time",
+        }
+    }
+
     /// All modes in the order of their keys, with their names.
     pub const ALL: [(Self, &'static str); 4] =
         [(Self::Select, "Select"), (Self::Pan, "Pan"), (Self::Zoom, "Zoom"), (Self::Time, "Time")];
@@ -188,6 +208,10 @@ pub enum ViewCommand {
     Pin(TrackId, bool),
     /// Hide a track or group, or show it.
     Hide(TreeItem, bool),
+    /// Hide all tracks that have nothing in sight.
+    HideEmpty,
+    /// Pin the tracks of this name of all devices, or unpin them.
+    PinEverywhere(TrackId, bool),
     /// Show all tracks and groups.
     ShowAllTracks,
     /// Move a track or group by a number of positions among its siblings.
@@ -211,6 +235,8 @@ pub enum ViewCommand {
     },
     /// Give the reports most of the window, or one column.
     WideReports(bool),
+    /// Reports lie over the timeline, because the window is narrow, or beside it.
+    ReportsOver(bool),
     /// Show or hide a layer.
     ShowLayer(TimelineLayer, bool),
     /// Choose what dragging does.

@@ -21,6 +21,14 @@ impl ViewState {
 
     /// Opens a tab on its side.
     pub(super) fn open_tab(&mut self, tab: &str) {
+        if tab == FOUND && !self.is_searching() {
+            // There is nothing to list yet.
+            self.panels.insert(Panel::Search);
+            return;
+        }
+        if tab == FOUND && self.tab != FOUND {
+            self.before_found.clone_from(&self.tab);
+        }
         if self.is_below(tab) {
             tab.clone_into(&mut self.open_below);
         } else {
@@ -41,6 +49,19 @@ impl ViewState {
             }
         }
         self.open_tab(tab);
+    }
+
+    /// Returns from the list of search results when nothing is searched any more.
+    pub(super) fn leave_empty_found(&mut self) {
+        if self.is_searching() {
+            return;
+        }
+        self.below.retain(|tab| tab != FOUND);
+        if self.tab == FOUND {
+            let before = std::mem::take(&mut self.before_found);
+            let is_there = is_known(&before) && before != FOUND && !self.is_below(&before);
+            self.tab = if is_there { before } else { TABS[0].id.to_owned() };
+        }
     }
 
     /// Removes tabs that this version does not have.

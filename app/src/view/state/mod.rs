@@ -10,6 +10,7 @@ mod place;
 mod restore;
 mod scope;
 pub mod tabs;
+mod tracks;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -84,6 +85,12 @@ pub struct ViewState {
     /// Whether reports take most of the window.
     #[serde(default)]
     pub wide_reports: bool,
+    /// Whether reports lie over the timeline, because the window is narrow.
+    #[serde(skip)]
+    pub reports_over: bool,
+    /// The tab to return to when search results are closed.
+    #[serde(skip)]
+    before_found: String,
     /// Visible layers.
     pub layers: BTreeSet<TimelineLayer>,
     /// What dragging does.
@@ -139,6 +146,8 @@ impl ViewState {
             below: Vec::new(),
             open_below: String::new(),
             wide_reports: false,
+            reports_over: false,
+            before_found: String::new(),
             layers: TimelineLayer::ALL.into_iter().map(|(layer, _)| layer).collect(),
             mouse: MouseMode::default(),
             color_by: ColorBy::default(),
@@ -215,6 +224,7 @@ impl ViewState {
         self.open_below.clone_from(&other.open_below);
         self.layers.clone_from(&other.layers);
         (self.wide_reports, self.mouse, self.color_by) = (other.wide_reports, other.mouse, other.color_by);
+        self.reports_over = other.reports_over;
         (self.colors, self.label_width) = (other.colors, other.label_width);
     }
 
@@ -237,6 +247,11 @@ impl ViewState {
         }
         if !self.moves(command, model) && !self.arranges(command, model) {
             self.annotates(command, model);
+        }
+        self.leave_empty_found();
+        if self.reports_over && leads_to_timeline(command) {
+            // What was wanted lies below.
+            self.panels.remove(&Panel::Reports);
         }
         // Who goes back wants to see something else.
         if let Some((push, before)) = before
@@ -342,6 +357,8 @@ impl ViewState {
             }
             C::Hide(TreeItem::Group(group), hide) => set(&mut self.hidden_groups, *group, *hide),
             C::Hide(TreeItem::Track(track), hide) => set(&mut self.hidden_tracks, *track, *hide),
+            C::PinEverywhere(track, pin) => self.pin_everywhere(*track, *pin, model),
+            C::HideEmpty => self.hide_empty(model),
             C::ShowAllTracks => {
                 self.hidden_groups.clear();
                 self.hidden_tracks.clear();
@@ -363,6 +380,7 @@ impl ViewState {
             C::ShowTab(tab) => self.open_tab(tab),
             C::MoveTab { tab, below } => self.move_tab(tab, *below),
             C::WideReports(wide) => self.wide_reports = *wide,
+            C::ReportsOver(over) => self.reports_over = *over,
             C::ShowLayer(layer, show) => set(&mut self.layers, *layer, *show),
             C::Mouse(mode) => self.mouse = *mode,
             C::Color(by) => self.color_by = *by,
@@ -403,16 +421,6 @@ impl ViewState {
             _ => {}
         }
     }
-
-    fn fold_all(&mut self, fold: bool, model: &TraceModel) {
-        self.folded_tracks.clear();
-        self.folded_groups.clear();
-        if fold {
-            self.folded_tracks.extend(model.track_ids().filter(|&id| model.lanes(id).len() > 1));
-            // The top groups stay open: an empty window is no overview.
-            self.folded_groups.extend(model.group_ids().filter(|&id| model.group(id).parent.is_some()));
-        }
-    }
 }
 
 /// Serializes shared data like its content.
@@ -428,6 +436,12 @@ mod shared {
     pub fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Arc<T>, D::Error> {
         T::deserialize(from).map(Arc::new)
     }
+}
+
+/// Whether a command goes to a place of the timeline.
+fn leads_to_timeline(command: &ViewCommand) -> bool {
+    use ViewCommand as C;
+    matches!(command, C::Select(_) | C::GoTo(_) | C::Reveal(_) | C::Show(_) | C::ShowAround(_) | C::Mark(..))
 }
 
 fn set<T: Ord>(members: &mut BTreeSet<T>, member: T, present: bool) {

@@ -213,16 +213,23 @@ fn level(window: &LayoutWindow<'_>) -> u32 {
     if ps <= 1.0 { 0 } else { (ps.log2().ceil() as u32).min(MAX_LEVEL) }
 }
 
-/// Left, right and top of the box of a slice; `None` if its row is folded.
+/// Left, right and top of the box of a slice; `None` if it is neither in a row nor in the summary of a folded group.
 pub fn place_of(scene: DrawnTrace<'_>, window: &LayoutWindow<'_>, slice: SliceId) -> Option<(f32, f32, f32)> {
     let slice = scene.model.slice(slice);
-    let (row, stays) = scene.tree.row_of(window.rows, slice.track(), window.scroll)?;
+    let (row, stays, inset) = match scene.tree.row_of(window.rows, slice.track(), window.scroll) {
+        Some((row, stays)) => (row, stays, 0.0),
+        None => {
+            let lane = scene.model.first_lane_index(slice.track()) + slice.depth() as usize;
+            let (row, stays) = scene.tree.summary_of(window.rows, slice.track(), lane, window.scroll)?;
+            (row, stays, (HEADER - LANE) / 2.0)
+        }
+    };
     let lane = (slice.depth() as usize).min(row.lanes.saturating_sub(1));
     let width = f64::from(window.width);
     let limit = width * 4.0;
     let left = (window.time.fraction(slice.start()) * width).clamp(-limit, limit);
     let right = (window.time.fraction(slice.range().end) * width).clamp(-limit, limit).max(left + f64::from(MIN_WIDTH));
-    let top = row.y + lane as f32 * (LANE + GAP);
+    let top = row.y + inset + lane as f32 * (LANE + GAP);
     // Behind the rows that stay there is nothing to point at.
     let top = if stays { top } else { top.max(window.rows.pinned_height() - LANE) };
     Some((left as f32, right as f32, top))

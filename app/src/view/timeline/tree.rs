@@ -11,6 +11,7 @@ use trace_model::{GroupId, GroupKind, TraceModel, TrackId, TrackKind};
 use crate::number::counted;
 use crate::view::state::{TreeItem, ViewState};
 use crate::view::timeline::counter_peaks::CounterPeaks;
+use crate::view::timeline::layout::Highlighted;
 
 /// Height of a lane of slices, without the gap below.
 pub const LANE: f32 = 23.0;
@@ -38,6 +39,8 @@ pub struct TrackNode {
     lowercase: String,
     /// What else to know: how many slices, which device.
     pub note: String,
+    /// Index of the group that it lies in.
+    group: Option<usize>,
     /// Index after its last descendant.
     end: usize,
     /// Index of its first lane in the model, and their number; 0 for counters.
@@ -165,14 +168,14 @@ impl TrackTree {
     pub fn new(model: &TraceModel) -> Self {
         let mut tree = Self { of_track: vec![None; model.tracks().len()], ..Self::default() };
         for group in sorted_groups(model, None) {
-            tree.add_group(model, group, 0);
+            tree.add_group(model, group, None);
         }
         tree
     }
 
     /// The group that a node lies in.
     pub fn group_of(&self, node: usize) -> Option<usize> {
-        (0..node).rev().find(|&other| self.nodes[other].end > node)
+        self.nodes.get(node)?.group
     }
 
     /// One node.
@@ -201,6 +204,11 @@ impl TrackTree {
 
     /// All rows, as arranged by `state`.
     pub fn rows(&self, state: &ViewState) -> VisibleRows {
+        self.rows_of(state, None)
+    }
+
+    /// The same, of the tracks with slices of `only` and of those that are pinned.
+    pub fn rows_of(&self, state: &ViewState, only: Option<&Highlighted>) -> VisibleRows {
         let mut rows = VisibleRows { place: vec![NOWHERE; self.nodes.len()], ..VisibleRows::default() };
         for &track in &state.pinned {
             if let Some(&Some(node)) = self.of_track.get(track.index()) {
@@ -209,12 +217,21 @@ impl TrackTree {
             }
         }
         let filter = state.track_filter.to_lowercase();
-        self.walk(0..self.nodes.len(), state, &filter, &mut rows);
+        self.walk(0..self.nodes.len(), state, (&filter, only), &mut rows);
         rows
     }
 
     /// Adds the rows of siblings and what is in them.
-    fn walk(&self, nodes: std::ops::Range<usize>, state: &ViewState, filter: &str, rows: &mut VisibleRows) {
+    fn walk(
+        &self,
+        nodes: std::ops::Range<usize>,
+        state: &ViewState,
+        (filter, only): (&str, Option<&Highlighted>),
+        rows: &mut VisibleRows,
+    ) {
+        let is_left_out = |track: TrackId| {
+            state.hidden_tracks.contains(&track) || only.is_some_and(|highlighted| !highlighted.is_on(track))
+        };
         let mut siblings = Vec::new();
         let mut next = nodes.start;
         while next < nodes.end {
@@ -229,19 +246,22 @@ impl TrackTree {
             }
             let matches = filter.is_empty() || node.lowercase.contains(filter);
             let TreeItem::Group(group) = node.item else {
-                if matches {
+                if matches && !self.tracks_in(index).any(is_left_out) {
                     rows.place[index] = rows.scrolled.len() as u32;
                     push(&mut rows.scrolled, self.row(index, state));
                 }
                 continue;
             };
+            if (only.is_some() || !state.hidden_tracks.is_empty()) && self.tracks_in(index).all(is_left_out) {
+                continue;
+            }
             // A group that matches shows all that is in it.
             let filter = if matches { "" } else { filter };
             let before = rows.scrolled.len();
             rows.place[index] = before as u32;
             push(&mut rows.scrolled, self.row(index, state));
             if !state.folded_groups.contains(&group) || !filter.is_empty() {
-                self.walk(index + 1..node.end, state, filter, rows);
+                self.walk(index + 1..node.end, state, (filter, only), rows);
             }
             if !matches && rows.scrolled.len() == before + 1 {
                 rows.scrolled.pop();
@@ -286,13 +306,28 @@ impl TrackTree {
         self.peaks.get(&track)
     }
 
+    /// The row of the folded group that stands for a track by one of its lanes, with its top on the canvas, and whether
+    /// it stays there.
+    pub fn summary_of(&self, rows: &VisibleRows, track: TrackId, lane: usize, scroll: f32) -> Option<(TrackRow, bool)> {
+        let mut group = self.group_of((*self.of_track.get(track.index())?)?);
+        while let Some(node) = group {
+            let row = rows.on_canvas(node, scroll);
+            if let Some((row, stays)) = row.filter(|(row, _)| row.lanes > 0) {
+                return (self.nodes[node].summary == Some(lane)).then_some((row, stays));
+            }
+            group = self.group_of(node);
+        }
+        None
+    }
+
     /// The row that shows `track` with its top on the canvas, and whether it stays there.
     pub fn row_of(&self, rows: &VisibleRows, track: TrackId, scroll: f32) -> Option<(TrackRow, bool)> {
         rows.on_canvas((*self.of_track.get(track.index())?)?, scroll)
     }
 
-    fn add_group(&mut self, model: &TraceModel, group: GroupId, indent: u8) {
+    fn add_group(&mut self, model: &TraceModel, group: GroupId, parent: Option<usize>) {
         let index = self.nodes.len();
+        let indent = parent.map_or(0, |parent| self.nodes[parent].indent.saturating_add(1));
         let (title, note) = describe_group(model, group);
         self.nodes.push(TrackNode {
             item: TreeItem::Group(group),
@@ -300,6 +335,7 @@ impl TrackTree {
             lowercase: title.to_lowercase(),
             title,
             note,
+            group: parent,
             end: 0,
             lanes: (0, 0),
             summary: None,
@@ -309,10 +345,10 @@ impl TrackTree {
         self.nodes[index].summary = summary_lane(model, &tracks);
         tracks.sort_by_key(|&track| rank(model.track(track).kind));
         for track in tracks {
-            self.add_track(model, track, indent + 1);
+            self.add_track(model, track, index);
         }
         for child in sorted_groups(model, Some(group)) {
-            self.add_group(model, child, indent.saturating_add(1));
+            self.add_group(model, child, Some(index));
         }
         if self.nodes.len() == index + 1 {
             // Nothing in it: a heading alone would only cost space.
@@ -322,7 +358,7 @@ impl TrackTree {
         }
     }
 
-    fn add_track(&mut self, model: &TraceModel, track: TrackId, indent: u8) {
+    fn add_track(&mut self, model: &TraceModel, track: TrackId, group: usize) {
         let lanes = model.lanes(track);
         let series = model.counter(track).filter(|series| lanes.is_empty() && !series.is_empty());
         if lanes.is_empty() && series.is_none() {
@@ -349,10 +385,11 @@ impl TrackTree {
         let lanes = (model.first_lane_index(track), lanes.len());
         self.nodes.push(TrackNode {
             item: TreeItem::Track(track),
-            indent,
+            indent: self.nodes[group].indent.saturating_add(1),
             lowercase: title.to_lowercase(),
             title,
             note,
+            group: Some(group),
             end: index + 1,
             lanes,
             summary: None,

@@ -1,6 +1,6 @@
 //! Slices that are highlighted while all others are dim.
 
-use trace_model::{SliceId, TraceModel};
+use trace_model::{SliceId, TraceModel, TrackId};
 
 use crate::view::timeline::peaks::MaximumIndex;
 
@@ -13,6 +13,8 @@ pub struct Highlighted {
     /// Before each how long all before it take together, in picoseconds.
     pub(super) sums: Vec<i64>,
     pub(super) longest: MaximumIndex,
+    /// By track whether one of them is on it.
+    tracks: Vec<bool>,
 }
 
 impl Highlighted {
@@ -25,7 +27,20 @@ impl Highlighted {
             sums.push(sums.last().copied().unwrap_or(0).saturating_add(dur(slice)));
         }
         let longest = MaximumIndex::new(ids.len(), |i| ids.get(i).map(|&slice| dur(slice)));
-        Self { ids, sums, longest }
+        let has_some = |track: TrackId| {
+            model.lanes(track).iter().any(|lane| {
+                let rows = model.lane_rows(lane);
+                let first = ids.partition_point(|slice| slice.index() < rows.start);
+                ids.get(first).is_some_and(|slice| slice.index() < rows.end)
+            })
+        };
+        let tracks = model.track_ids().map(has_some).collect();
+        Self { ids, sums, longest, tracks }
+    }
+
+    /// Whether one of them is on a track.
+    pub fn is_on(&self, track: TrackId) -> bool {
+        self.tracks.get(track.index()).copied().unwrap_or(false)
     }
 
     /// By id.

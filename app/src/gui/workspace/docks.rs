@@ -1,0 +1,206 @@
+//! The reports of an open trace: the rail, the panel beside the timeline or over it, and the tabs below.
+
+use std::sync::Arc;
+
+use analysis::reports::steps::step_times::Steps;
+use egui::{Area, CursorIcon, Frame, Id, Order, Panel as EguiPanel, Rect, Role, Sense, Ui, UiBuilder, WidgetInfo};
+
+use super::Workspace;
+use crate::gui::AppCommand;
+use crate::gui::jobs::{JobAnswer, Worker};
+use crate::gui::panels::context::PanelContext;
+use crate::gui::panels::dock::{self, ComparisonTab, DrawTab, PanelState};
+use crate::gui::panels::found::{self as found_panel, ResultList, ResultOrder};
+use crate::gui::panels::frame::{is_narrow, sized_ui};
+use crate::gui::panels::rail::{RailContent, TabWithoutData, rail_ui};
+use crate::gui::reports::tabs_without_data;
+use crate::gui::settings::{PanelPart, Settings};
+use crate::gui::theme::Theme;
+use crate::view::state::tabs::{COMPARE, FOUND};
+use crate::view::search::SearchResults;
+use crate::view::state::{ReportScope, ViewCommand, ViewState};
+use crate::view::timeline::trace::OpenTrace;
+use crate::view::timeline::tree::group_digits;
+
+/// Finds the tabs that the trace has no data for.
+pub struct TabsWithData {
+    job: Worker<(), Vec<TabWithoutData>>,
+    /// What the rail leaves out; it changes only while the pointer is elsewhere.
+    left_out: Vec<TabWithoutData>,
+    rail: Rect,
+}
+
+impl TabsWithData {
+    pub(super) fn new(job: Worker<(), Vec<TabWithoutData>>) -> Self {
+        Self { job, left_out: Vec::new(), rail: Rect::NOTHING }
+    }
+
+    pub(super) fn poll(&mut self) {
+        self.job.poll();
+    }
+
+    pub(super) fn is_settled(&self) -> bool {
+        !self.job.memo().is_running()
+    }
+}
+
+impl Workspace {
+    /// Looks which tabs have data, once the reports in sight are there.
+    pub(super) fn ask_tabs(&mut self) {
+        let is_first = matches!(self.with_data.job.memo(), JobAnswer::Empty);
+        if is_first && self.reports.is_settled() && self.reports.get::<Steps>().is_ok_and(|steps| steps.is_some()) {
+            let session = self.trace.session.clone();
+            self.with_data.job.ask((), move |progress| tabs_without_data(&session, progress));
+        }
+    }
+
+    /// The rail.
+    pub(super) fn rail_ui(&mut self, ui: &mut Ui, comparing: bool, out: &mut Vec<AppCommand>) {
+        let tabs = &mut self.with_data;
+        if let JobAnswer::Ready(found) = tabs.job.memo()
+            && tabs.left_out.len() != found.len()
+            && !ui.rect_contains_pointer(tabs.rail)
+        {
+            tabs.left_out.clone_from(found);
+        }
+        let mut extras = Vec::new();
+        if comparing {
+            extras.push((COMPARE, "Compare".to_owned()));
+        }
+        if self.state.is_searching() {
+            extras.push((FOUND, self.title_of_found()));
+        }
+        let content = RailContent { extras, without_data: &self.with_data.left_out };
+        let mut wanted = Vec::new();
+        let before = ui.available_rect_before_wrap();
+        rail_ui(ui, &self.state, &content, &mut wanted);
+        self.with_data.rail = before.with_min_x(ui.available_rect_before_wrap().right());
+        out.extend(wanted.into_iter().map(AppCommand::from));
+    }
+
+    fn title_of_found(&self) -> String {
+        let found = self.search.memo().latest().filter(|_| self.state.is_searching());
+        found.map_or_else(|| "Found".to_owned(), |found| format!("Found ({})", group_digits(found.total as u64)))
+    }
+
+    /// The reports beside the timeline or over it, and those below.
+    pub(super) fn docks_ui(
+        &mut self,
+        ui: &mut Ui,
+        settings: &Settings,
+        comparison: Option<DrawTab<'_>>,
+        out: &mut Vec<AppCommand>,
+    ) {
+        let title = self.title_of_found();
+        let (trace, state, search, order) = (&self.trace, &self.state, self.search.memo(), &self.order);
+        let list = &mut self.list;
+        let mut found =
+            |ui: &mut Ui, out: &mut Vec<AppCommand>| found_tab_ui(ui, (trace, state), search, order, list, out);
+        let mut extras = Vec::new();
+        extras.extend(comparison.map(|draw| ComparisonTab { id: COMPARE, title: "Compare".to_owned(), draw }));
+        if state.is_searching() {
+            extras.push(ComparisonTab { id: FOUND, title, draw: &mut found });
+        }
+        let (lower, upper): (Vec<_>, Vec<_>) = extras.into_iter().partition(|extra| state.is_below(extra.id));
+        let whole = &self.reports;
+        let reports = if state.scope == ReportScope::Capture { whole } else { &self.scoped };
+        let sight = PanelContext { trace, state, reports, whole, tab: &state.tab };
+        let memory = &mut self.memory;
+        let height = ui.available_height();
+        if let Some(tab) = state.tab_below() {
+            let panel = EguiPanel::bottom("reports below");
+            let sight = PanelContext { tab, ..sight };
+            let shown = sized_ui(ui, panel, (PanelPart::Below, height - 120.0), settings, out, |ui, out| {
+                dock::dock_ui(ui, sight, memory, lower, true, out);
+            });
+            dock::drop_ui(ui, &shown, true, out);
+        } else if dock::is_dragging(ui) {
+            let place = EguiPanel::bottom("drop reports").exact_size(64.0).show(ui, |ui| {
+                ui.centered_and_justified(|ui| ui.weak("Drop here to show it below the timeline"));
+            });
+            dock::drop_ui(ui, &place.response, true, out);
+        }
+        let (name, part) = if state.wide_reports {
+            ("wide reports", PanelPart::WideReports)
+        } else {
+            ("reports", PanelPart::Reports)
+        };
+        if is_narrow(ui) {
+            overlay_ui(ui, sight, memory, upper, (part, settings), out);
+        } else {
+            let most = ui.available_width() - 200.0;
+            let panel = EguiPanel::right(name);
+            let shown = sized_ui(ui, panel, (part, most), settings, out, |ui, out| {
+                dock::dock_ui(ui, sight, memory, upper, false, out);
+            });
+            dock::drop_ui(ui, &shown, false, out);
+        }
+    }
+}
+
+/// The list of search results.
+fn found_tab_ui(
+    ui: &mut Ui,
+    (trace, state): (&OpenTrace, &ViewState),
+    search: &JobAnswer<Arc<SearchResults>>,
+    order: &Worker<ResultOrder, Vec<u32>>,
+    list: &mut ResultList,
+    out: &mut Vec<AppCommand>,
+) {
+    let wanted = search.latest().and_then(|found| list.order(found));
+    let order = match order.memo() {
+        JobAnswer::Ready(order_of) if wanted.is_some() && order.key() == wanted.as_ref() => Some(order_of.as_slice()),
+        _ => None,
+    };
+    found_panel::found_ui(ui, trace, state, search, order, list, out);
+}
+
+/// Reports over the right part of what else is there.
+fn overlay_ui(
+    ui: &Ui,
+    sight: PanelContext<'_>,
+    memory: &mut PanelState,
+    extras: Vec<ComparisonTab<'_>>,
+    (part, settings): (PanelPart, &Settings),
+    out: &mut Vec<AppCommand>,
+) {
+    /// What remains in sight of what lies below.
+    const BESIDE: f32 = 48.0;
+    let theme = Theme::current(ui);
+    let room = ui.available_rect_before_wrap();
+    let [least, _] = part.limits();
+    let most = (room.width() - BESIDE).max(least.min(room.width()));
+    let width = settings.sizes.of(part).min(most);
+    let rect = room.with_min_x(room.right() - width);
+    let area = Area::new(Id::unique("reports over the timeline")).order(Order::Middle).movable(false);
+    area.fixed_pos(rect.min).constrain(false).show(ui.ctx(), |ui| {
+        let frame = Frame::new().fill(theme.panel).inner_margin(8.0).stroke(egui::Stroke::new(1.0, theme.edge));
+        let mut inner = ui.new_child(UiBuilder::new().max_rect(rect));
+        inner.set_clip_rect(rect);
+        // Nothing below it is touched through it.
+        let ground = ui.interact(rect, ui.scope_id().with("ground"), Sense::click_and_drag());
+        ground.widget_info(|| WidgetInfo::labeled(Role::Pane, true, "Reports over the timeline"));
+        frame.show(&mut inner, |ui| {
+            ui.set_min_size(rect.size() - egui::Vec2::splat(18.0));
+            ui.set_max_size(rect.size() - egui::Vec2::splat(18.0));
+            dock::dock_ui(ui, sight, memory, extras, false, out);
+        });
+        let edge = Rect::from_x_y_ranges(rect.left() - 2.0..=rect.left() + 4.0, rect.y_range());
+        let edge = ui.interact(edge, ui.scope_id().with("edge"), Sense::drag());
+        edge.widget_info(|| WidgetInfo::labeled(Role::Splitter, true, "Width of reports"));
+        if edge.hovered() || edge.dragged() {
+            ui.ctx().set_cursor_icon(CursorIcon::ResizeHorizontal);
+        }
+        if edge.dragged() && edge.drag_delta().x != 0.0 {
+            out.push(AppCommand::PanelSize(part, (width - edge.drag_delta().x).min(most)));
+        }
+        ui.allocate_rect(rect, Sense::hover());
+        dock::drop_ui(ui, &ground, false, out);
+    });
+}
+
+/// Tells the view whether reports lie over the timeline.
+pub fn overlay_command(ui: &Ui, is_over: bool) -> Option<ViewCommand> {
+    let narrow = is_narrow(ui);
+    (narrow != is_over).then_some(ViewCommand::ReportsOver(narrow))
+}

@@ -1,0 +1,160 @@
+//! The rail, the sizes of panels, narrow windows, and which tracks are shown.
+
+use egui::accesskit::Role;
+use systole::gui::PanelPart;
+use trace_model::TrackId;
+
+use super::*;
+
+const TWO_DEVICES: &str = "
+    @column 1us
+    ops: AAAABBBB
+    TPU:1 ops: AAAA....
+    host python: PPPP
+";
+
+fn window_with(size: egui::Vec2, settings: Settings, picture: &'static str) -> Harness<'static, App> {
+    let loader: TraceLoader = Arc::new(move |path, _progress| {
+        Ok(OpenTrace::new(path.to_owned(), Session::from_model(text_trace(picture), Options::default())))
+    });
+    let mut window = Harness::builder().with_size(size).build_eframe(|cc| {
+        cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
+        App::new(&cc.egui_ctx, settings, loader)
+    });
+    open(&mut window, "trace");
+    window
+}
+
+fn tab<'a>(window: &'a Harness<'_, App>, title: &'a str) -> Option<egui_kittest::Node<'a>> {
+    window.query_by_role_and_label(Role::Tab, title)
+}
+
+fn drag(window: &mut Harness<'static, App>, from: Pos2, to: Pos2) {
+    let button = |pos, pressed| Event::PointerButton {
+        pos,
+        button: egui::PointerButton::Primary,
+        pressed,
+        modifiers: Modifiers::NONE,
+    };
+    window.hover_at(from);
+    window.step();
+    window.event(button(from, true));
+    window.step();
+    window.hover_at(from.lerp(to, 0.5));
+    window.step();
+    window.hover_at(to);
+    window.step();
+    window.event(button(to, false));
+    window.step();
+    settle(window);
+}
+
+#[test]
+fn tabs_without_data_are_in_a_list_of_their_own() {
+    let mut window = opened();
+    until(&mut window, "kernels have no data", |window| tab(window, "Kernels").is_none());
+    for title in ["Overview", "Hints", "Ops", "Steps", "Health"] {
+        assert!(tab(&window, title).is_some(), "{title}");
+    }
+    window.get_by_label("Reports without data").click();
+    settle(&mut window);
+    window.get_by_label("Kernels").click();
+    settle(&mut window);
+    assert_eq!(state(&window).tab, "kernels");
+    assert!(tab(&window, "Kernels").is_some(), "what is open is in the rail");
+}
+
+#[test]
+fn a_click_on_the_open_tab_closes_the_reports() {
+    let mut window = opened();
+    let wide = window.get_by_label("Timeline").rect().width();
+    tab(&window, "Overview").expect("it is open").click();
+    settle(&mut window);
+    assert!(!state(&window).shows(Panel::Reports));
+    assert!(window.get_by_label("Timeline").rect().width() > wide + 300.0);
+    tab(&window, "Ops").expect("the rail stays").click();
+    settle(&mut window);
+    assert!(state(&window).shows_tab("ops"));
+    window.get_by_label("Close reports").click();
+    settle(&mut window);
+    assert!(!state(&window).shows(Panel::Reports));
+}
+
+#[test]
+fn reports_lie_over_the_timeline_of_a_narrow_window() {
+    let mut window = window_with(vec2(900.0, 600.0), Settings::default(), TWO_DEVICES);
+    let timeline = window.get_by_label("Timeline").rect();
+    let over = window.get_by_label("Reports over the timeline").rect();
+    assert!(over.left() < timeline.right() - 200.0, "{over:?} lies over {timeline:?}");
+    window.get_by_label("Close reports").click();
+    settle(&mut window);
+    assert_eq!(window.get_by_label("Timeline").rect(), timeline, "it has the same room");
+    want(&mut window, ViewCommand::ShowTab("ops".to_owned()));
+    window.get_by_label("Row B").click();
+    settle(&mut window);
+    assert_eq!(selected(&window).as_deref(), Some("B"));
+    assert!(!state(&window).shows(Panel::Reports), "what the row leads to is in sight");
+}
+
+#[test]
+fn panels_keep_the_size_that_the_user_gave_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("gui.json");
+    let mut window = window_with(vec2(1400.0, 900.0), Settings::load_from(&file), TWO_DEVICES);
+    want(&mut window, ViewCommand::ShowPanel(Panel::Details, true));
+    let timeline = window.get_by_label("Timeline").rect();
+    // The edges of the timeline: its scroll bar is 10 points wide.
+    drag(&mut window, timeline.right_center() + vec2(11.0, 0.0), timeline.right_center() + vec2(-89.0, 0.0));
+    drag(&mut window, timeline.center_bottom() + vec2(0.0, 1.0), timeline.center_bottom() + vec2(0.0, -49.0));
+    let sizes = Settings::load_from(&file).sizes;
+    assert!((sizes.of(PanelPart::Reports) - 540.0).abs() < 6.0, "{sizes:?}");
+    assert!((sizes.of(PanelPart::Details) - 280.0).abs() < 6.0, "{sizes:?}");
+    let again = window_with(vec2(1400.0, 900.0), Settings::load_from(&file), TWO_DEVICES);
+    let width = again.get_by_label("Timeline").rect().width();
+    assert!((width - (timeline.width() - 100.0)).abs() < 8.0, "{width}");
+}
+
+#[test]
+fn one_track_is_pinned_on_all_devices() {
+    let mut window = window_with(vec2(1400.0, 900.0), Settings::default(), TWO_DEVICES);
+    let model = window.state().trace().expect("it is open").model.clone();
+    let ops: Vec<TrackId> =
+        model.track_ids().filter(|&track| model.track(track).kind == trace_model::TrackKind::Ops).collect();
+    assert_eq!(ops.len(), 2);
+    window.get_all_by_label("XLA Ops").next().expect("the ops of the first device").click_secondary();
+    settle(&mut window);
+    window.get_by_label("Pin on all devices").click();
+    settle(&mut window);
+    assert_eq!(state(&window).pinned, ops);
+    want(&mut window, ViewCommand::PinEverywhere(ops[1], false));
+    assert!(state(&window).pinned.is_empty());
+}
+
+#[test]
+fn tracks_without_slices_in_sight_are_hidden_with_their_group() {
+    let mut window = window_with(vec2(1400.0, 900.0), Settings::default(), TWO_DEVICES);
+    let at = |us: i64| trace_model::Timestamp::from_ps(us * 1_000_000);
+    want(&mut window, ViewCommand::Show(trace_model::TimeRange::new(at(5), at(7))));
+    assert!(window.query_by_label("Fold TPU:1").is_some());
+    window.get_by_label("View").click();
+    settle(&mut window);
+    window.get_by_label("Hide tracks without slices in sight").click();
+    settle(&mut window);
+    assert!(window.query_by_label("Fold TPU:0").is_some() && window.query_by_label("Fold TPU:1").is_none());
+    assert!(state(&window).leaves_out());
+    window.get_by_label("Show all").click();
+    settle(&mut window);
+    assert!(window.query_by_label("Fold TPU:1").is_some());
+}
+
+#[test]
+fn isolating_removes_the_rows_of_other_tracks() {
+    let mut window = window_with(vec2(1400.0, 900.0), Settings::default(), TWO_DEVICES);
+    want(&mut window, ViewCommand::Search("B".to_owned()));
+    assert!(window.query_by_label("Fold TPU:1").is_some(), "others are dim");
+    want(&mut window, ViewCommand::Isolate(true));
+    assert!(window.query_by_label("Fold TPU:0").is_some() && window.query_by_label("Fold TPU:1").is_none());
+    want(&mut window, ViewCommand::Search(String::new()));
+    assert!(window.query_by_label("Fold TPU:1").is_some());
+    assert!(!state(&window).leaves_out(), "nothing was hidden for good");
+}
