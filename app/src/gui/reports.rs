@@ -5,12 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use analysis::{ANALYSES, Analysis, Report, Scope, Table};
-use importers::Progress;
 
 use crate::gui::jobs::{JobAnswer, WakeUi, Worker};
 use crate::render::overview::{Overview, ReportSource};
 use crate::session::Session;
-use crate::view::state::tabs::{MORE, TABS, reports_of};
 
 /// A report and its tables.
 pub struct ShownReport {
@@ -126,31 +124,6 @@ impl ReportSource for ReportJobs {
     fn with<A: Analysis, T>(&self, make: impl FnOnce(&A::Report) -> T) -> Option<T> {
         self.get::<A>().ok().flatten().map(make)
     }
-}
-
-/// The tabs whose reports all have no rows for a trace, each with the reason that its first report gives.
-pub fn tabs_without_data(session: &Session, progress: &Progress) -> Result<Vec<(&'static str, String)>, String> {
-    let mut without = Vec::new();
-    let tabs = TABS.iter().map(|tab| tab.id).chain([MORE]);
-    // They say more than their tables.
-    for tab in tabs.filter(|tab| !["overview", "hints", "health"].contains(tab)) {
-        let mut reason = None;
-        let mut has_data = false;
-        for id in reports_of(tab) {
-            progress.check().map_err(|error| error.to_string())?;
-            match session.report_by_id(id, Scope::WholeTrace) {
-                Ok(report) => has_data |= report.tables().iter().any(|table| !table.rows.is_empty()),
-                Err(error) => reason = reason.or(Some(error.to_string())),
-            }
-            if has_data {
-                break;
-            }
-        }
-        if !has_data {
-            without.push((tab, reason.unwrap_or_else(|| "all its tables are empty".to_owned())));
-        }
-    }
-    Ok(without)
 }
 
 /// Display name of an analysis.

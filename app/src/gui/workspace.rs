@@ -19,7 +19,8 @@ use crate::gui::keys::Keys;
 use crate::gui::panels::context::PanelContext;
 use crate::gui::panels::dock::{self, DrawTab, PanelState};
 use crate::gui::panels::found::{ResultList, ResultOrder};
-use crate::gui::panels::frame::sized_ui;
+use crate::gui::panels::frame::{overlay_command, sized_ui};
+use crate::gui::panels::tabs_with_data::TabsWithData;
 use crate::gui::panels::{
     area as area_panel, details, help, keys as keys_panel, legend, notes, palette, search as search_panel, welcome,
 };
@@ -70,7 +71,7 @@ pub struct Workspace {
     typed: String,
     bands: Option<Arc<[StepBand]>>,
     efficiency: Option<Vec<ColorKey>>,
-    with_data: docks::TabsWithData,
+    with_data: TabsWithData,
 }
 
 impl Workspace {
@@ -101,7 +102,7 @@ impl Workspace {
             typed: String::new(),
             bands: None,
             efficiency: None,
-            with_data: docks::TabsWithData::new(Worker::new("tabs with data", Arc::clone(wake))),
+            with_data: TabsWithData::new(Arc::clone(wake)),
             trace,
         }
     }
@@ -283,7 +284,7 @@ impl Workspace {
             legend::legend_ui(ui, &self.trace, &self.state, comparing, &mut wanted);
         });
         self.rail_ui(ui, comparing, out);
-        wanted.extend(docks::overlay_command(ui, self.state.reports_over));
+        wanted.extend(overlay_command(ui, self.state.reports_over));
         if self.state.shows(Panel::Reports) {
             self.docks_ui(ui, settings, comparison, out);
         }

@@ -9,13 +9,13 @@ use analysis::Analysis as _;
 use analysis::reports::ops::op_stats::Ops;
 
 use super::context::PanelContext;
-use super::rail::report_tabs;
+use super::rail::{DraggedTab, move_menu};
 use super::tables::{TableBrowser, tables_ui};
 use super::{health, hints, optree, overview, roofline, scope, steps};
 use crate::gui::AppCommand;
 use crate::gui::keys::hint;
 use crate::gui::theme::Theme;
-use crate::view::state::tabs::{COMPARE, FOUND, follows_scope, reports_of};
+use crate::view::state::tabs::{COMPARE, FOUND, follows_scope, report_tabs, reports_of};
 use crate::view::state::{Panel, ReportScope, ViewCommand};
 
 /// State of the panels between frames; not part of a saved view.
@@ -74,9 +74,6 @@ pub fn wanted_of_whole(tab: &str) -> &'static [&'static str] {
     }
 }
 
-/// A tab that is being dragged to the other side.
-pub struct DraggedTab(pub &'static str);
-
 /// Whether a tab is being dragged.
 pub fn is_dragging(ui: &Ui) -> bool {
     DragAndDrop::has_payload_of_type::<DraggedTab>(ui.ctx())
@@ -102,15 +99,6 @@ fn tab_ui(ui: &mut Ui, id: &'static str, title: &str, is_open: bool, view: &mut 
         view.push(ViewCommand::ShowTab(id.to_owned()));
     }
     button.context_menu(|ui| move_menu(ui, id, true, view));
-}
-
-/// The entry that moves a tab to the other side.
-pub fn move_menu(ui: &mut Ui, id: &'static str, below: bool, view: &mut Vec<ViewCommand>) {
-    let label = if below { "Move to the right" } else { "Move below the timeline" };
-    if ui.button(label).clicked() {
-        view.push(ViewCommand::MoveTab { tab: id.to_owned(), below: !below });
-        ui.close();
-    }
 }
 
 /// The line above a report: which one, what it covers, and how much room it takes.

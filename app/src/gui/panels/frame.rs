@@ -4,6 +4,7 @@ use egui::{Panel as EguiPanel, Response, Sense, Ui, UiBuilder};
 
 use crate::gui::AppCommand;
 use crate::gui::settings::{PanelPart, Settings};
+use crate::view::state::ViewCommand;
 
 /// Windows narrower than this show reports over the timeline instead of beside it.
 pub const NARROW: f32 = 1100.0;
@@ -11,6 +12,12 @@ pub const NARROW: f32 = 1100.0;
 /// Whether the window has no room for reports beside the timeline.
 pub fn is_narrow(ui: &Ui) -> bool {
     ui.ctx().content_rect().width() < NARROW
+}
+
+/// Tells the view whether reports lie over the timeline, if that has changed.
+pub fn overlay_command(ui: &Ui, is_over: bool) -> Option<ViewCommand> {
+    let narrow = is_narrow(ui);
+    (narrow != is_over).then_some(ViewCommand::ReportsOver(narrow))
 }
 
 /// Draws a panel with the size that the user gave it: its content is clipped and never changes it. `most` is the

@@ -31,5 +31,6 @@ pub mod sessions;
 pub mod steps;
 pub mod table;
 pub mod tables;
+pub mod tabs_with_data;
 pub mod toolbar;
 pub mod welcome;

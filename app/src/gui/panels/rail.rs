@@ -5,20 +5,17 @@ use egui::{
     vec2,
 };
 
-use super::dock::{DraggedTab, move_menu};
 use super::icons;
+use super::tabs_with_data::TabWithoutData;
 use crate::gui::keys::hint;
 use crate::gui::theme::Theme;
-use crate::view::state::tabs::{MORE, TABS, others};
+use crate::view::state::tabs::report_tabs;
 use crate::view::state::{Panel, ViewCommand, ViewState};
 
 /// Width with names, and without.
 const WIDTHS: [f32; 2] = [68.0, 40.0];
 /// Height of an entry: the most, the least with a name, and the least.
 const HEIGHTS: [f32; 3] = [48.0, 38.0, 24.0];
-
-/// A tab without data and the reason.
-pub type TabWithoutData = (&'static str, String);
 
 /// What the rail shows besides the reports that have data.
 pub struct RailContent<'a> {
@@ -28,10 +25,16 @@ pub struct RailContent<'a> {
     pub without_data: &'a [TabWithoutData],
 }
 
-/// The ids and titles of all tabs of reports.
-pub fn report_tabs() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let more = (!others().is_empty()).then_some((MORE, "More"));
-    TABS.iter().map(|tab| (tab.id, tab.title)).chain(more)
+/// A tab that is being dragged to the other side.
+pub struct DraggedTab(pub &'static str);
+
+/// The entry that moves a tab to the other side.
+pub fn move_menu(ui: &mut Ui, id: &'static str, below: bool, view: &mut Vec<ViewCommand>) {
+    let label = if below { "Move to the right" } else { "Move below the timeline" };
+    if ui.button(label).clicked() {
+        view.push(ViewCommand::MoveTab { tab: id.to_owned(), below: !below });
+        ui.close();
+    }
 }
 
 /// Width of the rail in a window of this height.

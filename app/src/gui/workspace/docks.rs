@@ -12,57 +12,26 @@ use crate::gui::panels::context::PanelContext;
 use crate::gui::panels::dock::{self, ComparisonTab, DrawTab, PanelState};
 use crate::gui::panels::found::{self as found_panel, ResultList, ResultOrder};
 use crate::gui::panels::frame::{is_narrow, sized_ui};
-use crate::gui::panels::rail::{RailContent, TabWithoutData, rail_ui};
-use crate::gui::reports::tabs_without_data;
+use crate::gui::panels::rail::{RailContent, rail_ui};
 use crate::gui::settings::{PanelPart, Settings};
 use crate::gui::theme::Theme;
-use crate::view::state::tabs::{COMPARE, FOUND};
 use crate::view::search::SearchResults;
-use crate::view::state::{ReportScope, ViewCommand, ViewState};
+use crate::view::state::tabs::{COMPARE, FOUND};
+use crate::view::state::{ReportScope, ViewState};
 use crate::view::timeline::trace::OpenTrace;
 use crate::view::timeline::tree::group_digits;
-
-/// Finds the tabs that the trace has no data for.
-pub struct TabsWithData {
-    job: Worker<(), Vec<TabWithoutData>>,
-    /// What the rail leaves out; it changes only while the pointer is elsewhere.
-    left_out: Vec<TabWithoutData>,
-    rail: Rect,
-}
-
-impl TabsWithData {
-    pub(super) fn new(job: Worker<(), Vec<TabWithoutData>>) -> Self {
-        Self { job, left_out: Vec::new(), rail: Rect::NOTHING }
-    }
-
-    pub(super) fn poll(&mut self) {
-        self.job.poll();
-    }
-
-    pub(super) fn is_settled(&self) -> bool {
-        !self.job.memo().is_running()
-    }
-}
 
 impl Workspace {
     /// Looks which tabs have data, once the reports in sight are there.
     pub(super) fn ask_tabs(&mut self) {
-        let is_first = matches!(self.with_data.job.memo(), JobAnswer::Empty);
-        if is_first && self.reports.is_settled() && self.reports.get::<Steps>().is_ok_and(|steps| steps.is_some()) {
-            let session = self.trace.session.clone();
-            self.with_data.job.ask((), move |progress| tabs_without_data(&session, progress));
+        if self.reports.is_settled() && self.reports.get::<Steps>().is_ok_and(|steps| steps.is_some()) {
+            self.with_data.ask(&self.trace.session);
         }
     }
 
     /// The rail.
     pub(super) fn rail_ui(&mut self, ui: &mut Ui, comparing: bool, out: &mut Vec<AppCommand>) {
-        let tabs = &mut self.with_data;
-        if let JobAnswer::Ready(found) = tabs.job.memo()
-            && tabs.left_out.len() != found.len()
-            && !ui.rect_contains_pointer(tabs.rail)
-        {
-            tabs.left_out.clone_from(found);
-        }
+        let is_at_rail = ui.rect_contains_pointer(self.with_data.rail);
         let mut extras = Vec::new();
         if comparing {
             extras.push((COMPARE, "Compare".to_owned()));
@@ -70,7 +39,7 @@ impl Workspace {
         if self.state.is_searching() {
             extras.push((FOUND, self.title_of_found()));
         }
-        let content = RailContent { extras, without_data: &self.with_data.left_out };
+        let content = RailContent { extras, without_data: self.with_data.left_out(is_at_rail) };
         let mut wanted = Vec::new();
         let before = ui.available_rect_before_wrap();
         rail_ui(ui, &self.state, &content, &mut wanted);
@@ -120,11 +89,8 @@ impl Workspace {
             });
             dock::drop_ui(ui, &place.response, true, out);
         }
-        let (name, part) = if state.wide_reports {
-            ("wide reports", PanelPart::WideReports)
-        } else {
-            ("reports", PanelPart::Reports)
-        };
+        let (name, part) =
+            if state.wide_reports { ("wide reports", PanelPart::WideReports) } else { ("reports", PanelPart::Reports) };
         if is_narrow(ui) {
             overlay_ui(ui, sight, memory, upper, (part, settings), out);
         } else {
@@ -197,10 +163,4 @@ fn overlay_ui(
         ui.allocate_rect(rect, Sense::hover());
         dock::drop_ui(ui, &ground, false, out);
     });
-}
-
-/// Tells the view whether reports lie over the timeline.
-pub fn overlay_command(ui: &Ui, is_over: bool) -> Option<ViewCommand> {
-    let narrow = is_narrow(ui);
-    (narrow != is_over).then_some(ViewCommand::ReportsOver(narrow))
 }

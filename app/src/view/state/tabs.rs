@@ -56,6 +56,12 @@ pub fn reports_of(tab: &str) -> Vec<&'static str> {
     }
 }
 
+/// Ids and titles of all tabs with reports of one trace.
+pub fn report_tabs() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let more = (!others().is_empty()).then_some((MORE, "More"));
+    TABS.iter().map(|tab| (tab.id, tab.title)).chain(more)
+}
+
 /// Analyses that are in no other tab.
 pub fn others() -> Vec<&'static str> {
     let named = |id: &str| TABS.iter().any(|tab| tab.reports.contains(&id));

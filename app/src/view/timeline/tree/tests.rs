@@ -95,9 +95,11 @@ fn pinned_rows_stay_and_hidden_filtered_and_moved_ones_go_their_way() {
     state.track_filter.clear();
     state.hidden_tracks.insert(ops);
     assert!(tree.row_of(&tree.rows(&state), ops, 0.0).is_none());
+    assert_eq!(titles(&tree.rows(&state)), ["worker-0", "Host threads", "main"], "no heading without tracks");
+    state.hidden_tracks.clear();
     let core = model.track(ops).group;
     state.moved_groups.insert(core, 1);
-    assert_eq!(titles(&tree.rows(&state)), ["worker-0", "Host threads", "main", "TPU:0"]);
+    assert_eq!(titles(&tree.rows(&state)), ["worker-0", "Host threads", "main", "TPU:0", "XLA Ops"]);
 }
 
 #[test]
