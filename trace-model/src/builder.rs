@@ -1,4 +1,4 @@
-//! The only way to make a [`TraceModel`].
+//! The only way to make a [`TraceModel`](crate::TraceModel).
 //!
 //! Importers add groups, tracks, ops and slices in any order;
 //! [`TraceBuilder::finish`] sorts, nests and links them (see `finish`), and
@@ -13,7 +13,7 @@ use crate::attrs::SliceAttr;
 use crate::batch::{SliceBatch, SliceSpec};
 use crate::device::DeviceInfo;
 use crate::import_log::{ImportLog, IssueKind};
-use crate::model::{AggregatedOp, TraceModel};
+use crate::model::AggregatedOp;
 use crate::op::{Label, LabelId, Op, OpId, Program, ProgramBytes, ProgramId};
 use crate::source::Source;
 use crate::strings::{StringId, StringTable};
@@ -420,10 +420,5 @@ impl TraceBuilder {
     /// The import log, for workers' logs to be merged into.
     pub fn log_mut(&mut self) -> &mut ImportLog {
         &mut self.log
-    }
-
-    /// Sorts, nests and links everything. Problems are in the import log.
-    pub fn finish(self) -> TraceModel {
-        crate::finish::finish(self)
     }
 }

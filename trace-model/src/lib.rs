@@ -47,6 +47,7 @@ mod lod;
 mod model;
 mod nesting;
 mod op;
+mod slice_ref;
 mod slices;
 mod source;
 mod strings;
@@ -68,7 +69,8 @@ pub use op::{
     Access, Bundles, Label, LabelId, MemoryAccess, MemorySpace, Op, OpId, Program, ProgramBytes, ProgramId, UnitSlots,
     without_number,
 };
-pub use slices::{SliceId, SliceRef};
+pub use slice_ref::SliceRef;
+pub use slices::SliceId;
 pub use source::{Caveat, FormatContents, Source, badge};
 pub use strings::{StringId, StringTable};
 pub use time::{Picos, TimeRange, Timestamp};

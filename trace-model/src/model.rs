@@ -1,20 +1,18 @@
-//! The finished, immutable trace.
+//! The finished, immutable trace. Queries for slices are in `slice_ref`.
 
 use std::ops::{Deref, Range};
 use std::sync::{Arc, OnceLock};
 
-use crate::args::{Arg, ArgSource};
-use crate::attrs::SliceAttr;
+use crate::args::ArgSource;
 use crate::counters::CounterSeries;
 use crate::flow::Flow;
 use crate::import_log::ImportLog;
 use crate::index::ModelIndex;
-use crate::nesting::NO_PARENT;
 use crate::op::{Label, LabelId, Op, OpId, Program, ProgramId};
-use crate::slices::{NO_ARGS, SliceId, SliceRef, SliceTable};
+use crate::slices::{SliceId, SliceTable};
 use crate::source::{Caveat, Source, badge};
 use crate::strings::{StringId, StringTable};
-use crate::time::{Picos, TimeRange, Timestamp};
+use crate::time::{Picos, TimeRange};
 use crate::track::{Group, GroupId, GroupKind, SourceId, Track, TrackId, TrackKind};
 
 /// Slices of one depth of one track: sorted by start, and none overlaps another.
@@ -270,38 +268,6 @@ impl Columns {
     pub fn slice_count(&self) -> usize {
         self.slices.starts.len()
     }
-    /// One slice.
-    pub fn slice(&self, id: SliceId) -> SliceRef<'_> {
-        SliceRef { model: self, id }
-    }
-    /// Every slice, track by track, lane by lane, in time order.
-    pub fn all_slices(&self) -> impl Iterator<Item = SliceRef<'_>> {
-        (0..self.slice_count() as u32).map(|row| self.slice(SliceId(row)))
-    }
-
-    /// Slices that carry a sparse fact, with its value, by row.
-    pub fn slices_with(&self, attr: SliceAttr) -> impl Iterator<Item = (SliceRef<'_>, i64)> {
-        let column = self.slices.attrs.get(&attr);
-        column
-            .into_iter()
-            .flat_map(|c| c.rows.iter().enumerate().map(|(i, &row)| (row, c.values.get(i))))
-            .map(|(row, value)| (self.slice(SliceId(row)), value))
-    }
-
-    /// The slices of a lane that carry the fact and overlap `range`, zero-length slices at its start included.
-    pub fn slices_with_in(
-        &self,
-        attr: SliceAttr,
-        lane: &Lane,
-        range: TimeRange,
-    ) -> impl Iterator<Item = (SliceRef<'_>, i64)> + use<'_> {
-        let wanted = self.rows_overlapping(lane, range);
-        self.slices.attrs.get(&attr).into_iter().flat_map(move |column| {
-            let from = column.rows.partition_point(|&row| row < wanted.start);
-            let to = column.rows.partition_point(|&row| row < wanted.end).max(from);
-            (from..to).map(|i| (self.slice(SliceId(column.rows[i])), column.values.get(i)))
-        })
-    }
 
     /// Every lane, by track then depth.
     pub fn all_lanes(&self) -> &[Lane] {
@@ -323,78 +289,6 @@ impl Columns {
     /// The lane that a slice lies in.
     pub fn lane_of(&self, slice: SliceId) -> &Lane {
         &self.lanes[self.lanes.partition_point(|lane| lane.rows.end <= slice.0)]
-    }
-    /// Slices of a lane.
-    pub fn slices_of(
-        &self,
-        lane: &Lane,
-    ) -> impl DoubleEndedIterator<Item = SliceRef<'_>> + ExactSizeIterator + use<'_> {
-        lane.rows.clone().map(|row| self.slice(SliceId(row)))
-    }
-    /// Slices of a track, lane by lane.
-    pub fn slices_on(&self, track: TrackId) -> impl Iterator<Item = SliceRef<'_>> {
-        let lanes = self.lanes(track);
-        let rows = match (lanes.first(), lanes.last()) {
-            (Some(first), Some(last)) => first.rows.start..last.rows.end,
-            _ => 0..0,
-        };
-        rows.map(|row| self.slice(SliceId(row)))
-    }
-    /// Slices of a lane that overlap `range`, zero-length slices at its start included.
-    pub fn slices_in(
-        &self,
-        lane: &Lane,
-        range: TimeRange,
-    ) -> impl DoubleEndedIterator<Item = SliceRef<'_>> + Clone + use<'_> {
-        self.rows_overlapping(lane, range).map(|row| self.slice(SliceId(row)))
-    }
-    /// Rows of the children of a slice, from the list of all children of the trace.
-    pub(crate) fn children_listed(&self, parent: SliceId) -> &[u32] {
-        let parents = &self.slices.parents;
-        let of = |row: u32| parents.get(row as usize).copied().unwrap_or(NO_PARENT);
-        let rows = self.by_parent.get_or_init(|| {
-            let mut rows: Vec<u32> = (0..parents.len() as u32).filter(|&row| of(row) != NO_PARENT).collect();
-            rows.sort_by_key(|&row| of(row));
-            rows
-        });
-        let from = rows.partition_point(|&row| of(row) < parent.0);
-        let len = rows[from..].partition_point(|&row| of(row) == parent.0);
-        &rows[from..from + len]
-    }
-    /// Slices of a lane that start in `range`; an empty range includes its start.
-    pub(crate) fn slices_starting_in(
-        &self,
-        lane: &Lane,
-        range: TimeRange,
-    ) -> impl Iterator<Item = SliceRef<'_>> + use<'_> {
-        let starts = &self.slices.starts[lane.rows.start as usize..lane.rows.end as usize];
-        let from = starts.partition_point(|&start| start < range.start.ps());
-        let to = starts.partition_point(|&start| start < range.end.ps()).max(from);
-        let base = lane.rows.start;
-        (base + from as u32..base + to as u32).map(|row| self.slice(SliceId(row)))
-    }
-    pub(crate) fn rows_overlapping(&self, lane: &Lane, range: TimeRange) -> Range<u32> {
-        let base = lane.rows.start as usize;
-        let starts = &self.slices.starts[base..lane.rows.end as usize];
-        let end = starts.partition_point(|&start| start < range.end.ps());
-        // Only the last slice that starts before the range can reach into it.
-        let mut begin = starts.partition_point(|&start| start < range.start.ps()).min(end);
-        if begin > 0 {
-            let row = base + begin - 1;
-            if self.slices.starts[row].saturating_add(self.slices.durs.get(row)) > range.start.ps() {
-                begin -= 1;
-            }
-        }
-        (base + begin) as u32..(base + end) as u32
-    }
-    /// The deepest slice of a track at a time.
-    pub fn slice_at(&self, track: TrackId, at: Timestamp) -> Option<SliceRef<'_>> {
-        self.lanes(track).iter().rev().find_map(|lane| {
-            let starts = &self.slices.starts[lane.rows.start as usize..lane.rows.end as usize];
-            let before = starts.partition_point(|&start| start <= at.ps()).checked_sub(1)?;
-            let slice = self.slice(SliceId(lane.rows.start + before as u32));
-            (slice.range().contains(at) || slice.start() == at).then_some(slice)
-        })
     }
 
     /// All counter series.
@@ -437,15 +331,6 @@ impl Columns {
             arg_bytes: self.slices.args.heap_bytes(),
             string_bytes: self.strings.heap_bytes(),
             counter_bytes: self.counters.iter().map(|series| series.values.capacity() * 24).sum(),
-        }
-    }
-
-    pub(crate) fn args_of(&self, slice: SliceRef<'_>) -> Result<Vec<Arg>, String> {
-        let (args, row) = (&self.slices.args, slice.id.index());
-        let handle = if row < args.len() { args.get(row) } else { NO_ARGS };
-        match self.track_args[slice.track().index()] {
-            Some(source) if handle != NO_ARGS => self.arg_sources[usize::from(source)].args(handle as u64),
-            _ => Ok(Vec::new()),
         }
     }
 }

@@ -5,7 +5,8 @@ use crate::builder::{FlowEnd, PendingFlows, SliceKey};
 use crate::flow::Flow;
 use crate::import_log::{ImportLog, IssueKind};
 use crate::model::Columns;
-use crate::slices::{SliceId, SliceRef};
+use crate::slice_ref::SliceRef;
+use crate::slices::SliceId;
 use crate::time::{Picos, Timestamp};
 use crate::track::TrackId;
 

@@ -30,47 +30,50 @@ use track::{FinishedTrack, TrackJob, finish_track};
 /// table.
 const ROWS_AT_ONCE: usize = 1 << 17;
 
-pub(crate) fn finish(mut builder: TraceBuilder) -> TraceModel {
-    let shifts = align_sources(&mut builder.sources, &mut builder.log);
-    let plausible = plausible::by_source(&builder);
-    let merged = finish_tracks(&mut builder, &shifts, &plausible);
-    let extent = merged.extent();
-    let counters: Vec<CounterSeries> = std::mem::take(&mut builder.counters)
-        .into_iter()
-        .map(|counter| {
-            let source = builder.groups[builder.tracks[counter.track.index()].group.index()].source.index();
-            let counter = plausible::without_impossible(counter, plausible[source], &mut builder.log);
-            finish_counter(counter, shifts[source], extent, &mut builder.log)
-        })
-        .collect();
+impl TraceBuilder {
+    /// Sorts, nests and links everything. Problems are in the import log.
+    pub fn finish(mut self) -> TraceModel {
+        let shifts = align_sources(&mut self.sources, &mut self.log);
+        let plausible = plausible::by_source(&self);
+        let merged = finish_tracks(&mut self, &shifts, &plausible);
+        let extent = merged.extent();
+        let counters: Vec<CounterSeries> = std::mem::take(&mut self.counters)
+            .into_iter()
+            .map(|counter| {
+                let source = self.groups[self.tracks[counter.track.index()].group.index()].source.index();
+                let counter = plausible::without_impossible(counter, plausible[source], &mut self.log);
+                finish_counter(counter, shifts[source], extent, &mut self.log)
+            })
+            .collect();
 
-    let MergedTracks { mut table, lanes, track_lanes, track_args, rows_of } = merged;
-    table.freeze();
-    let index = ModelIndex::new(&builder.groups, &builder.tracks, &counters, &builder.strings);
-    let mut model = Columns {
-        strings: builder.strings,
-        sources: builder.sources,
-        groups: builder.groups,
-        tracks: builder.tracks,
-        labels: builder.labels,
-        ops: builder.ops,
-        programs: builder.programs,
-        slices: table,
-        lanes,
-        track_lanes,
-        counters,
-        aggregates: builder.aggregates,
-        flows: Vec::new(),
-        flows_by_end: OnceLock::new(),
-        arg_sources: builder.arg_sources,
-        track_args,
-        log: builder.log,
-        extent,
-        index,
-        by_parent: OnceLock::new(),
-    };
-    flows::link(&mut model, builder.flows, rows_of, &shifts);
-    TraceModel(Arc::new(model))
+        let MergedTracks { mut table, lanes, track_lanes, track_args, rows_of } = merged;
+        table.freeze();
+        let index = ModelIndex::new(&self.groups, &self.tracks, &counters, &self.strings);
+        let mut model = Columns {
+            strings: self.strings,
+            sources: self.sources,
+            groups: self.groups,
+            tracks: self.tracks,
+            labels: self.labels,
+            ops: self.ops,
+            programs: self.programs,
+            slices: table,
+            lanes,
+            track_lanes,
+            counters,
+            aggregates: self.aggregates,
+            flows: Vec::new(),
+            flows_by_end: OnceLock::new(),
+            arg_sources: self.arg_sources,
+            track_args,
+            log: self.log,
+            extent,
+            index,
+            by_parent: OnceLock::new(),
+        };
+        flows::link(&mut model, self.flows, rows_of, &shifts);
+        TraceModel(Arc::new(model))
+    }
 }
 
 /// Finishes all tracks, a few at a time, and concatenates them.

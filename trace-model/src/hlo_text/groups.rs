@@ -1,9 +1,7 @@
 //! Which devices take part in a collective: `{{0,1},{2,3}}` or `[4,2]<=[2,4]T(1,0)`.
 
+use super::grid::{MAX_DEVICES, product, transposed};
 use super::mesh::MeshGroups;
-
-/// Largest group list that is expanded: far beyond any pod.
-pub(super) const MAX_DEVICES: u64 = 1 << 20;
 
 /// Which devices communicate with each other.
 ///
@@ -124,11 +122,6 @@ fn parse_iota(text: &str) -> Option<IotaGroups> {
     iota.is_sound().then_some(iota)
 }
 
-/// Product of `sizes`; `None` on overflow.
-pub(super) fn product(sizes: &[u64]) -> Option<u64> {
-    sizes.iter().try_fold(1u64, |product, &size| product.checked_mul(size))
-}
-
 impl IotaGroups {
     /// Whether the numbers are consistent and the groups few enough to be real.
     fn is_sound(&self) -> bool {
@@ -147,28 +140,6 @@ impl IotaGroups {
         let ids = transposed(&self.dims, &self.permutation, self.count * self.size)?;
         Some(ids.chunks(usize::try_from(self.size).ok()?).map(<[u64]>::to_vec).collect())
     }
-}
-
-/// `0..count` in shape `dims`, its dimensions reordered by `permutation` (unchanged if empty), flattened.
-pub(super) fn transposed(dims: &[u64], permutation: &[u64], count: u64) -> Option<Vec<u64>> {
-    // Distance in the row-major numbering between neighbours along each dimension.
-    let mut strides = vec![1u64; dims.len()];
-    for i in (1..dims.len()).rev() {
-        strides[i - 1] = strides[i].checked_mul(dims[i])?;
-    }
-    let axis = |axis: u64| Some((*dims.get(axis as usize)?, *strides.get(axis as usize)?));
-    let unchanged: Vec<u64> = (0..dims.len() as u64).collect();
-    let permutation = if permutation.is_empty() { &unchanged } else { permutation };
-    let axes: Vec<(u64, u64)> = permutation.iter().map(|&number| axis(number)).collect::<Option<_>>()?;
-    let id = |position: u64| {
-        let mut rest = position;
-        axes.iter().rev().fold(0, |id, &(size, stride)| {
-            let index = rest % size.max(1);
-            rest /= size.max(1);
-            id + index * stride
-        })
-    };
-    Some((0..count).map(id).collect())
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Groups of devices along the axes of a mesh: `mesh['x'=2,'y'=4] {'y'}`.
 
-use super::groups::{MAX_DEVICES, product, transposed};
+use super::grid::{MAX_DEVICES, product, transposed};
 
 /// The devices that differ only in their position along some axes of a mesh.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

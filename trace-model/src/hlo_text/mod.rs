@@ -8,6 +8,7 @@
 //! The text comes from a file and may be truncated anywhere: every function returns `None` or what it could read, and
 //! never panics.
 
+mod grid;
 mod groups;
 mod mesh;
 mod program;

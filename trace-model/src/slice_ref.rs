@@ -1,0 +1,294 @@
+//! One slice of a model, and the queries that find slices.
+
+use std::ops::Range;
+
+use crate::args::Arg;
+use crate::attrs::SliceAttr;
+use crate::model::{Columns, Lane};
+use crate::nesting::NO_PARENT;
+use crate::op::{Label, LabelId, OpId};
+use crate::slices::{NO_ARGS, SliceId};
+use crate::time::{Picos, TimeRange, Timestamp};
+use crate::track::TrackId;
+
+/// One slice of a model.
+#[derive(Clone, Copy)]
+pub struct SliceRef<'a> {
+    pub(crate) model: &'a Columns,
+    pub(crate) id: SliceId,
+}
+
+/// With this many deeper lanes, searching all of them for children costs more than a list of all children of the trace.
+const DEEP: usize = 32;
+
+impl<'a> SliceRef<'a> {
+    fn row(self) -> usize {
+        self.id.index()
+    }
+
+    /// Id of the slice.
+    pub fn id(self) -> SliceId {
+        self.id
+    }
+
+    /// Start on the timeline that hosts and devices share.
+    pub fn start(self) -> Timestamp {
+        Timestamp::from_ps(self.model.slices.starts[self.row()])
+    }
+
+    /// Length on the timeline.
+    pub fn dur(self) -> Picos {
+        Picos::from_ps(self.model.slices.durs.get(self.row()))
+    }
+
+    /// Span on the timeline: for drawing, and for comparing devices with hosts.
+    pub fn range(self) -> TimeRange {
+        TimeRange::at(self.start(), self.dur())
+    }
+
+    /// Span on the device clock, if recorded: for all slices of a track or for none (see
+    /// [`IssueKind::DeviceClockMissing`](crate::IssueKind)). Never mix the two clocks in one computation: they can
+    /// differ by hundreds of milliseconds.
+    pub fn device_range(self) -> Option<TimeRange> {
+        let clock = self.model.slices.device_clock(self.id.0)?;
+        let i = (self.id.0 - clock.rows.start) as usize;
+        let start = self.start().ps().saturating_add(clock.base).saturating_add(clock.start_minus_base.get(i));
+        let dur = self.dur().ps().saturating_add(clock.dur_minus_timeline.get(i));
+        Some(TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(dur)))
+    }
+
+    /// The most precise span: on the device clock if recorded, else on the timeline. Use it for durations, and for
+    /// overlap within one track.
+    pub fn measured_range(self) -> TimeRange {
+        self.device_range().unwrap_or_else(|| self.range())
+    }
+
+    /// Length of [`Self::measured_range`].
+    pub fn measured_dur(self) -> Picos {
+        self.measured_range().dur()
+    }
+
+    /// [`Self::measured_dur`] less that of the direct children; never negative.
+    pub fn self_dur(self) -> Picos {
+        (self.measured_dur() - self.children_dur()).clamped()
+    }
+
+    /// [`Self::measured_dur`] of the direct children together.
+    pub fn children_dur(self) -> Picos {
+        Picos::from_ps(self.model.slices.child_durs.get(self.row()))
+    }
+
+    /// Label of the slice, as a key for grouping.
+    pub fn label_id(self) -> LabelId {
+        LabelId(self.model.slices.labels[self.row()])
+    }
+
+    /// Label of the slice.
+    pub fn label(self) -> Label {
+        self.model.label(self.label_id())
+    }
+
+    /// Display name.
+    pub fn name(self) -> &'a str {
+        self.model.str(self.label().name)
+    }
+
+    /// The op that it executes.
+    pub fn op(self) -> Option<OpId> {
+        self.label().op
+    }
+
+    /// The parent, on the clock of [`Self::measured_range`].
+    pub fn parent(self) -> Option<SliceRef<'a>> {
+        let parent = self.model.slices.parents[self.row()];
+        (parent != NO_PARENT).then_some(SliceRef { model: self.model, id: SliceId(parent) })
+    }
+
+    /// Whether any slice has this one as its parent.
+    pub fn has_children(self) -> bool {
+        self.children().next().is_some()
+    }
+
+    /// Direct children, in time order within each lane.
+    pub fn children(self) -> impl Iterator<Item = SliceRef<'a>> {
+        let by_clock = self.model.slices.reparented_children(self.id.0);
+        let is_deep = by_clock.is_none() && self.model.lanes(self.track()).len() > DEEP;
+        let by_time = (by_clock.is_none() && !is_deep).then(|| self.children_by_time());
+        let listed = if is_deep { self.model.children_listed(self.id) } else { &[] };
+        let pairs = by_clock.unwrap_or_default().iter().map(|&(_, child)| child);
+        let rows = pairs.chain(listed.iter().copied());
+        by_time.into_iter().flatten().chain(rows.map(move |child| self.model.slice(SliceId(child))))
+    }
+
+    fn children_by_time(self) -> impl Iterator<Item = SliceRef<'a>> {
+        // A child usually lies one lane deeper, but a spilled neighbour can push it further down.
+        let lane = self.model.lane_of(self.id);
+        let range = self.range();
+        self.model
+            .lanes(lane.track)
+            .iter()
+            .filter(move |deeper| deeper.depth > lane.depth)
+            .flat_map(move |deeper| self.model.slices_starting_in(deeper, range))
+            .filter(move |child| self.model.slices.parents[child.row()] == self.id.0)
+    }
+
+    /// The track it lies on.
+    pub fn track(self) -> TrackId {
+        self.model.lane_of(self.id).track
+    }
+
+    /// Lane within its track.
+    pub fn depth(self) -> u32 {
+        self.model.lane_of(self.id).depth
+    }
+
+    /// A sparse fact.
+    pub fn attr(self, attr: SliceAttr) -> Option<i64> {
+        self.model.slices.attrs.get(&attr)?.get(self.id.0)
+    }
+
+    /// A sparse fact that is a floating point number.
+    pub fn attr_f64(self, attr: SliceAttr) -> Option<f64> {
+        self.attr(attr).map(|bits| f64::from_bits(bits as u64))
+    }
+
+    /// Reads its arguments from the file; empty if it has none.
+    ///
+    /// # Errors
+    ///
+    /// The file has changed or cannot be read; the text is a sentence for the user.
+    pub fn args(self) -> Result<Vec<Arg>, String> {
+        self.model.args_of(self)
+    }
+}
+
+impl std::fmt::Debug for SliceRef<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?} {} +{}", self.name(), self.start().ps(), self.dur().ps())
+    }
+}
+
+/// Queries for slices.
+impl Columns {
+    /// One slice.
+    pub fn slice(&self, id: SliceId) -> SliceRef<'_> {
+        SliceRef { model: self, id }
+    }
+
+    /// Every slice, track by track, lane by lane, in time order.
+    pub fn all_slices(&self) -> impl Iterator<Item = SliceRef<'_>> {
+        (0..self.slice_count() as u32).map(|row| self.slice(SliceId(row)))
+    }
+
+    /// Slices that carry a sparse fact, with its value, by row.
+    pub fn slices_with(&self, attr: SliceAttr) -> impl Iterator<Item = (SliceRef<'_>, i64)> {
+        let column = self.slices.attrs.get(&attr);
+        column
+            .into_iter()
+            .flat_map(|c| c.rows.iter().enumerate().map(|(i, &row)| (row, c.values.get(i))))
+            .map(|(row, value)| (self.slice(SliceId(row)), value))
+    }
+
+    /// The slices of a lane that carry the fact and overlap `range`, zero-length slices at its start included.
+    pub fn slices_with_in(
+        &self,
+        attr: SliceAttr,
+        lane: &Lane,
+        range: TimeRange,
+    ) -> impl Iterator<Item = (SliceRef<'_>, i64)> + use<'_> {
+        let wanted = self.rows_overlapping(lane, range);
+        self.slices.attrs.get(&attr).into_iter().flat_map(move |column| {
+            let from = column.rows.partition_point(|&row| row < wanted.start);
+            let to = column.rows.partition_point(|&row| row < wanted.end).max(from);
+            (from..to).map(|i| (self.slice(SliceId(column.rows[i])), column.values.get(i)))
+        })
+    }
+
+    /// Slices of a lane.
+    pub fn slices_of(
+        &self,
+        lane: &Lane,
+    ) -> impl DoubleEndedIterator<Item = SliceRef<'_>> + ExactSizeIterator + use<'_> {
+        lane.rows.clone().map(|row| self.slice(SliceId(row)))
+    }
+
+    /// Slices of a track, lane by lane.
+    pub fn slices_on(&self, track: TrackId) -> impl Iterator<Item = SliceRef<'_>> {
+        let lanes = self.lanes(track);
+        let rows = match (lanes.first(), lanes.last()) {
+            (Some(first), Some(last)) => first.rows.start..last.rows.end,
+            _ => 0..0,
+        };
+        rows.map(|row| self.slice(SliceId(row)))
+    }
+
+    /// Slices of a lane that overlap `range`, zero-length slices at its start included.
+    pub fn slices_in(
+        &self,
+        lane: &Lane,
+        range: TimeRange,
+    ) -> impl DoubleEndedIterator<Item = SliceRef<'_>> + Clone + use<'_> {
+        self.rows_overlapping(lane, range).map(|row| self.slice(SliceId(row)))
+    }
+
+    /// Rows of the children of a slice, from the list of all children of the trace.
+    pub(crate) fn children_listed(&self, parent: SliceId) -> &[u32] {
+        let parents = &self.slices.parents;
+        let of = |row: u32| parents.get(row as usize).copied().unwrap_or(NO_PARENT);
+        let rows = self.by_parent.get_or_init(|| {
+            let mut rows: Vec<u32> = (0..parents.len() as u32).filter(|&row| of(row) != NO_PARENT).collect();
+            rows.sort_by_key(|&row| of(row));
+            rows
+        });
+        let from = rows.partition_point(|&row| of(row) < parent.0);
+        let len = rows[from..].partition_point(|&row| of(row) == parent.0);
+        &rows[from..from + len]
+    }
+
+    /// Slices of a lane that start in `range`; an empty range includes its start.
+    pub(crate) fn slices_starting_in(
+        &self,
+        lane: &Lane,
+        range: TimeRange,
+    ) -> impl Iterator<Item = SliceRef<'_>> + use<'_> {
+        let starts = &self.slices.starts[lane.rows.start as usize..lane.rows.end as usize];
+        let from = starts.partition_point(|&start| start < range.start.ps());
+        let to = starts.partition_point(|&start| start < range.end.ps()).max(from);
+        let base = lane.rows.start;
+        (base + from as u32..base + to as u32).map(|row| self.slice(SliceId(row)))
+    }
+
+    pub(crate) fn rows_overlapping(&self, lane: &Lane, range: TimeRange) -> Range<u32> {
+        let base = lane.rows.start as usize;
+        let starts = &self.slices.starts[base..lane.rows.end as usize];
+        let end = starts.partition_point(|&start| start < range.end.ps());
+        // Only the last slice that starts before the range can reach into it.
+        let mut begin = starts.partition_point(|&start| start < range.start.ps()).min(end);
+        if begin > 0 {
+            let row = base + begin - 1;
+            if self.slices.starts[row].saturating_add(self.slices.durs.get(row)) > range.start.ps() {
+                begin -= 1;
+            }
+        }
+        (base + begin) as u32..(base + end) as u32
+    }
+
+    /// The deepest slice of a track at a time.
+    pub fn slice_at(&self, track: TrackId, at: Timestamp) -> Option<SliceRef<'_>> {
+        self.lanes(track).iter().rev().find_map(|lane| {
+            let starts = &self.slices.starts[lane.rows.start as usize..lane.rows.end as usize];
+            let before = starts.partition_point(|&start| start <= at.ps()).checked_sub(1)?;
+            let slice = self.slice(SliceId(lane.rows.start + before as u32));
+            (slice.range().contains(at) || slice.start() == at).then_some(slice)
+        })
+    }
+
+    pub(crate) fn args_of(&self, slice: SliceRef<'_>) -> Result<Vec<Arg>, String> {
+        let (args, row) = (&self.slices.args, slice.id.index());
+        let handle = if row < args.len() { args.get(row) } else { NO_ARGS };
+        match self.track_args[slice.track().index()] {
+            Some(source) if handle != NO_ARGS => self.arg_sources[usize::from(source)].args(handle as u64),
+            _ => Ok(Vec::new()),
+        }
+    }
+}
