@@ -6,6 +6,7 @@
 
 mod deferred_reader;
 mod feed;
+mod inflate;
 mod mapped;
 
 use std::fs::{self, File};
@@ -18,12 +19,12 @@ use std::time::SystemTime;
 use flate2::bufread::MultiGzDecoder;
 
 use crate::input::{ImportError, Progress};
+use inflate::Inflater;
+use mapped::MappedFile;
 
 pub(crate) use deferred_reader::DeferredReader;
 pub use feed::FeedResult;
-use feed::Inflater;
-pub(crate) use feed::NOT_GZIP;
-use mapped::MappedFile;
+pub(crate) use inflate::NOT_GZIP;
 
 /// Number of unpacked bytes that importers see for detection.
 pub(crate) const HEAD_BYTES: usize = 4096;

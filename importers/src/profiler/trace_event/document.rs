@@ -9,7 +9,17 @@ use trace_model::IssueKind;
 use super::collect::EventCollector;
 use super::event::{RawEvent, read_event};
 use super::json::{JsonResult, JsonStop, JsonString, JsonValue, skip_blank, text, value};
+use crate::common::TraceFormat;
 use crate::input::ImportError;
+
+pub(crate) static FORMAT: TraceFormat = TraceFormat {
+    id: "trace-event-json",
+    title: "trace-event JSON",
+    extensions: &["trace.json", "trace.json.gz", "json", "json.gz"],
+    markers: &[],
+    about: "Exports of XProf and JAX (*.trace.json.gz, perfetto_trace.json.gz), answers of XProf's trace viewer, \
+            and Chrome traces of any program.",
+};
 
 /// Members with data of other recorders: V8 profiler samples, Linux ftrace, power meters.
 const OTHER_DATA: &[&str] = &["samples", "systemTraceEvents", "powerTraceAsString"];
@@ -304,7 +314,7 @@ impl DocumentReader {
 
     fn malformed(&self, at: usize, what: &str) -> ImportError {
         ImportError::Malformed {
-            format: super::FORMAT.title,
+            format: FORMAT.title,
             offset: self.offset + at as u64,
             what: format!("{what}; this is not trace-event JSON, or the file is damaged"),
         }

@@ -8,7 +8,7 @@ use trace_model::{Op, SliceAttr, StringId, TraceBuilder};
 
 use super::event::ArgReader;
 use super::json::{JsonResult, JsonStop, JsonString, JsonValue, byte, skip_blank, text, value};
-use super::names::{NameId, NameTable};
+use super::names::{NameId, NameTable, OpNumbers};
 use super::number;
 use crate::common::names::is_null;
 
@@ -34,9 +34,6 @@ const BYTES: usize = 2;
 const RAW_BYTES: usize = 3;
 const SYMBOL: usize = 4;
 const ALL_REDUCE: usize = 5;
-
-/// Numbers of an op, indexed by the constants above.
-pub(super) type OpNumbers = [Option<i64>; 6];
 
 /// Strings of an op: category, HLO text, shape, framework name, source, stack, deduplicated name.
 type OpTexts = [Option<StringId>; TEXTS];

@@ -34,25 +34,17 @@ mod stack;
 
 use trace_model::{IssueKind, TraceBuilder};
 
-use collect::EventCollector;
-use document::DocumentReader;
-
 use crate::common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
 use crate::input::source::{HEAD_BYTES, NOT_GZIP};
 use crate::input::{ImportError, InputSource, Progress};
+use collect::EventCollector;
+use document::DocumentReader;
+
+pub(crate) use document::FORMAT;
 
 /// The importer of this module.
 #[derive(Debug)]
 pub struct TraceEventJson;
-
-pub(crate) static FORMAT: TraceFormat = TraceFormat {
-    id: "trace-event-json",
-    title: "trace-event JSON",
-    extensions: &["trace.json", "trace.json.gz", "json", "json.gz"],
-    markers: &[],
-    about: "Exports of XProf and JAX (*.trace.json.gz, perfetto_trace.json.gz), answers of XProf's trace viewer, \
-            and Chrome traces of any program.",
-};
 
 impl Importer for TraceEventJson {
     fn format(&self) -> &'static TraceFormat {

@@ -8,7 +8,6 @@ use std::hash::BuildHasher as _;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use trace_model::{LabelId, TraceBuilder};
 
-use super::facts::OpNumbers;
 use super::json::JsonString;
 use crate::common::names::{NO_NAME, is_null};
 
@@ -18,6 +17,9 @@ const MAX_MEMO: usize = 64 << 10;
 const MEMO_BUDGET: usize = 64 << 20;
 /// Maximum number of cached arguments per name; ops of several programs share names.
 const MEMOS: usize = 4;
+
+/// Numbers of an op, by the indices that `facts` defines.
+pub(super) type OpNumbers = [Option<i64>; 6];
 
 /// A name, by its row in [`NameTable`].
 pub(super) type NameId = u32;

@@ -11,9 +11,46 @@
 
 use trace_model::{DeviceInfo, IssueKind, TraceBuilder};
 
-use super::{CostBlock, CostedDevice, CostedProgram, GENZ, OpCost};
+use super::program::{CostBlock, CostedDevice, CostedProgram, OpCost, describe, has_columns};
+use super::timeline::write;
 use crate::common::csv_table::{CsvRow, CsvTable};
+use crate::common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
 use crate::input::{ImportError, InputSource, Progress};
+
+/// Tables of `GenZ`.
+#[derive(Debug)]
+pub struct GenZ;
+
+static GENZ: TraceFormat = TraceFormat {
+    id: "genz",
+    title: "GenZ operator CSV",
+    extensions: &["csv"],
+    markers: &[],
+    about: "What GenZ computes for each operator of a model: compute, memory and communication time, FLOPs, bytes.",
+};
+
+impl Importer for GenZ {
+    fn format(&self) -> &'static TraceFormat {
+        &GENZ
+    }
+
+    fn detect(&self, head: &[u8]) -> DetectionConfidence {
+        has_columns(head, &[b"Layer Name", b"Op Type", b"Bound", b"Latency (msec)", b"Num ops (MFLOP)"])
+    }
+
+    fn import(
+        &self,
+        source: &InputSource,
+        _options: &ImportOptions,
+        progress: &Progress,
+        out: &mut TraceBuilder,
+    ) -> Result<(), ImportError> {
+        let (programs, device) = read(source, progress, out)?;
+        describe("GenZ", out);
+        write(programs, device, out);
+        Ok(())
+    }
+}
 
 const PARTS: [&str; 3] = ["Compute", "HBM", "ICI"];
 const MIB: f64 = 1_048_576.0;

@@ -16,9 +16,47 @@ use std::io::Read as _;
 use serde_json::Value;
 use trace_model::{DeviceInfo, IssueKind, TraceBuilder};
 
-use super::{CostBlock, CostedDevice, CostedProgram, NEUSIM, OpCost};
+use super::program::{CostBlock, CostedDevice, CostedProgram, OpCost, describe, has_columns};
+use super::timeline::write;
 use crate::common::csv_table::{CsvRow, CsvTable};
+use crate::common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
 use crate::input::{ImportError, InputSource, Progress};
+
+/// Tables of `NeuSim`.
+#[derive(Debug)]
+pub struct NeuSim;
+
+static NEUSIM: TraceFormat = TraceFormat {
+    id: "neusim",
+    title: "NeuSim operator CSV",
+    extensions: &["csv"],
+    markers: &[],
+    about: "What NeuSim computes for each operator of a model on a TPU: times of its parts, FLOPs, bytes, what bounds \
+            it; peaks from the JSON beside it.",
+};
+
+impl Importer for NeuSim {
+    fn format(&self) -> &'static TraceFormat {
+        &NEUSIM
+    }
+
+    fn detect(&self, head: &[u8]) -> DetectionConfidence {
+        has_columns(head, &[b"OpType", b"Count", b"Bounded-by", b"Execution time", b"ICI/NVLink time"])
+    }
+
+    fn import(
+        &self,
+        source: &InputSource,
+        _options: &ImportOptions,
+        progress: &Progress,
+        out: &mut TraceBuilder,
+    ) -> Result<(), ImportError> {
+        let (programs, device) = read(source, progress, out)?;
+        describe("NeuSim", out);
+        write(programs, device, out);
+        Ok(())
+    }
+}
 
 const PARTS: [&str; 5] = ["MXU", "VPU", "VMEM", "HBM", "ICI"];
 const PART_COLUMNS: [&str; 5] = ["MXU time", "VPU time", "Vmem time", "Memory time", "ICI/NVLink time"];

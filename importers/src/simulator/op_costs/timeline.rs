@@ -8,7 +8,7 @@ use trace_model::{
     TimeRange, Timestamp, TraceBuilder, TrackId, TrackKind,
 };
 
-use super::{CostBlock, CostedDevice, CostedProgram, OpCost};
+use super::program::{CostBlock, CostedDevice, CostedProgram, OpCost};
 use crate::common::csv_table::KeptArgs;
 use crate::common::names::TakenNames;
 

@@ -7,26 +7,13 @@ use std::path::Path;
 
 use trace_model::{IssueKind, TraceBuilder};
 
-use super::layers::{STREAMS, ScaleSimLayer, ScaleSimTraffic};
+use super::layer::{DramTraceCounts, STREAMS, ScaleSimLayer, ScaleSimTraffic};
 use crate::input::{ImportError, Progress};
 
 /// Bins of one trace.
 const BINS: i64 = 512;
 /// No number is longer.
 const MAX_CELL: usize = 32;
-
-/// What a trace holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct DramTraceCounts {
-    /// Cells with an address.
-    pub(super) words: u64,
-    /// First cycle of the first bin.
-    pub(super) first: i64,
-    /// Cycles of a bin.
-    pub(super) bin_cycles: i64,
-    /// Words in each bin.
-    pub(super) bins: Vec<u64>,
-}
 
 /// Counts the traces in `directory` that there are.
 pub(super) fn count(

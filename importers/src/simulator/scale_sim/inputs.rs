@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use csv::{ReaderBuilder, StringRecord, Trim};
 
-use super::layers::ScaleSimLayer;
+use super::layer::ScaleSimLayer;
 
 /// Configurations and topologies are a few kilobytes.
 const MAX_BYTES: u64 = 1 << 20;

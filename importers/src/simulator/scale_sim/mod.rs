@@ -25,6 +25,7 @@
 
 mod dram_trace;
 mod inputs;
+mod layer;
 mod layers;
 mod timeline;
 

@@ -8,7 +8,7 @@ use trace_model::{
 };
 
 use super::inputs::ScaleSimInputs;
-use super::layers::{STREAMS, ScaleSimAccess, ScaleSimLayer};
+use super::layer::{STREAMS, ScaleSimAccess, ScaleSimLayer};
 use crate::common::csv_table::KeptArgs;
 
 /// Without a clock, a cycle is shown as a nanosecond.
