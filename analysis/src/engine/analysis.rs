@@ -1,9 +1,12 @@
 //! Analyses: each computes one report.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::Builder;
 
 use schemars::{Schema, SchemaGenerator};
 
+use super::error::AnalysisError;
 use super::{Context, Report, Tabular};
 
 /// Computes one report about a trace.
@@ -20,15 +23,6 @@ pub trait Analysis {
     ///
     /// The trace lacks what the question is about; the error says what.
     fn run(cx: &Context<'_>) -> Result<Self::Report, AnalysisError>;
-}
-
-/// Why an analysis has no report.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum AnalysisError {
-    /// The trace lacks the data that the analysis needs.
-    #[error("{0}")]
-    NotApplicable(String),
 }
 
 /// An analysis without its types, for the registry.
@@ -50,5 +44,51 @@ pub const fn entry<A: Analysis>() -> AnalysisEntry {
         title: A::TITLE,
         run: |cx| cx.report::<A>().map(|report| report as _),
         schema: SchemaGenerator::subschema_for::<A::Report>,
+    }
+}
+
+/// Number of slices from which on a second thread is worth its cost.
+const WORTH_A_THREAD: usize = 1_000;
+
+/// Reports.
+impl Context<'_> {
+    /// The report of another analysis in the same scope.
+    ///
+    /// # Errors
+    ///
+    /// That analysis does not apply to this trace and scope.
+    pub fn report<A: Analysis>(&self) -> Result<Arc<A::Report>, AnalysisError> {
+        self.reports.get(A::ID, self.scope, || A::run(self))
+    }
+
+    /// The reports of `entries`, in their order, several at a time.
+    pub fn reports_of(&self, entries: &[&AnalysisEntry]) -> Vec<Result<Arc<dyn Report>, AnalysisError>> {
+        let next = AtomicUsize::new(0);
+        let work = || {
+            // Take entries from both ends: the first ones summarize others, and alone would make one thread compute all
+            // of them while the others wait.
+            let taken = || {
+                let nth = next.fetch_add(1, Ordering::Relaxed);
+                let at = if nth.is_multiple_of(2) { nth / 2 } else { entries.len().checked_sub(1 + nth / 2)? };
+                entries.get(at).filter(|_| nth < entries.len())
+            };
+            while let Some(entry) = taken() {
+                // Errors are cached like reports.
+                let _ = (entry.run)(self);
+            }
+        };
+        let cores = rayon::current_num_threads();
+        // Some threads wait for a report that another one computes. In small traces everything is finished before a
+        // second thread has started.
+        let is_worth_it = cores > 1 && self.model.slice_count() > WORTH_A_THREAD;
+        let threads = if is_worth_it { (2 * cores).min(entries.len()) } else { 1 };
+        std::thread::scope(|scope| {
+            for _ in 1..threads {
+                // If no thread can be started, this one computes all.
+                let _ = Builder::new().name("analysis".to_owned()).spawn_scoped(scope, work);
+            }
+            work();
+        });
+        entries.iter().map(|entry| (entry.run)(self)).collect()
     }
 }

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::fact::FactCache;
-use crate::engine::{Analysis, AnalysisError, Context, Scope};
+use super::once::FactCache;
+use crate::engine::{AnalysisError, Scope};
 
 type ReportSlot = Arc<OnceLock<Result<Arc<dyn Any + Send + Sync>, AnalysisError>>>;
 
@@ -51,24 +51,33 @@ impl ReportCache {
         self.costs.lock().unwrap_or_else(PoisonError::into_inner).retain(|cost| cost.scope != scope);
     }
 
-    fn compute<A: Analysis>(&self, cx: &Context<'_>) -> Result<Arc<dyn Any + Send + Sync>, AnalysisError> {
+    fn compute<R: Any + Send + Sync>(
+        &self,
+        id: &'static str,
+        scope: Scope,
+        run: impl FnOnce() -> Result<R, AnalysisError>,
+    ) -> Result<Arc<dyn Any + Send + Sync>, AnalysisError> {
         let (began, outer) = (Instant::now(), INNER.take());
-        let result = A::run(cx).map(|report| Arc::new(report) as _);
+        let result = run().map(|report| Arc::new(report) as _);
         let took = began.elapsed();
-        let cost = ReportCost { id: A::ID, scope: cx.scope, own: took.saturating_sub(INNER.replace(outer + took)) };
+        let cost = ReportCost { id, scope, own: took.saturating_sub(INNER.replace(outer + took)) };
         self.costs.lock().unwrap_or_else(PoisonError::into_inner).push(cost);
         result
     }
 
-    pub(super) fn get<A: Analysis>(&self, cx: &Context<'_>) -> Result<Arc<A::Report>, AnalysisError> {
+    /// The report of the analysis `id` in a scope, computed by `run` on first use.
+    pub(super) fn get<R: Any + Send + Sync>(
+        &self,
+        id: &'static str,
+        scope: Scope,
+        run: impl FnOnce() -> Result<R, AnalysisError>,
+    ) -> Result<Arc<R>, AnalysisError> {
         let slot = {
             let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(slots.entry((A::ID, cx.scope)).or_default())
+            Arc::clone(slots.entry((id, scope)).or_default())
         };
-        let stored = slot.get_or_init(|| self.compute::<A>(cx)).clone()?;
+        let stored = slot.get_or_init(|| self.compute(id, scope, run)).clone()?;
         // The key holds the analysis' id: only a duplicate id could fail here.
-        stored
-            .downcast()
-            .map_err(|_report| AnalysisError::NotApplicable(format!("two analyses are called {:?}", A::ID)))
+        stored.downcast().map_err(|_report| AnalysisError::NotApplicable(format!("two analyses are called {id:?}")))
     }
 }

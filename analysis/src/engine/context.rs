@@ -1,17 +1,11 @@
 //! The input of an analysis: a trace, a scope, the options, and the reports computed so far.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::Builder;
-
 use trace_model::{GroupId, GroupKind, TraceModel};
 
-use super::{Analysis, AnalysisEntry, AnalysisError, Fact, Options, Report, ReportCache, Scope};
+use super::cache::ReportCache;
+use super::{Options, Scope};
 use crate::hardware::ici::Network;
 use crate::hardware::peaks::Peaks;
-
-/// Number of slices from which on a second thread is worth its cost.
-const WORTH_A_THREAD: usize = 1_000;
 
 /// The input of an analysis.
 #[derive(Clone, Copy)]
@@ -27,51 +21,6 @@ pub struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// The report of another analysis in the same scope.
-    ///
-    /// # Errors
-    ///
-    /// That analysis does not apply to this trace and scope.
-    pub fn report<A: Analysis>(&self) -> Result<Arc<A::Report>, AnalysisError> {
-        self.reports.get::<A>(self)
-    }
-
-    /// A fact of the whole trace.
-    pub(crate) fn fact<F: Fact>(&self) -> &'a F {
-        self.reports.facts.get(self)
-    }
-
-    /// The reports of `entries`, in their order, several at a time.
-    pub fn reports_of(&self, entries: &[&AnalysisEntry]) -> Vec<Result<Arc<dyn Report>, AnalysisError>> {
-        let next = AtomicUsize::new(0);
-        let work = || {
-            // Take entries from both ends: the first ones summarize others, and alone would make one thread compute all
-            // of them while the others wait.
-            let taken = || {
-                let nth = next.fetch_add(1, Ordering::Relaxed);
-                let at = if nth.is_multiple_of(2) { nth / 2 } else { entries.len().checked_sub(1 + nth / 2)? };
-                entries.get(at).filter(|_| nth < entries.len())
-            };
-            while let Some(entry) = taken() {
-                // Errors are cached like reports.
-                let _ = (entry.run)(self);
-            }
-        };
-        let cores = rayon::current_num_threads();
-        // Some threads wait for a report that another one computes. In small traces everything is finished before a
-        // second thread has started.
-        let is_worth_it = cores > 1 && self.model.slice_count() > WORTH_A_THREAD;
-        let threads = if is_worth_it { (2 * cores).min(entries.len()) } else { 1 };
-        std::thread::scope(|scope| {
-            for _ in 1..threads {
-                // If no thread can be started, this one computes all.
-                let _ = Builder::new().name("analysis".to_owned()).spawn_scoped(scope, work);
-            }
-            work();
-        });
-        entries.iter().map(|entry| (entry.run)(self)).collect()
-    }
-
     /// The same context with another scope.
     pub(crate) fn scoped(&self, scope: Scope) -> Context<'a> {
         Context { scope, ..*self }

@@ -1,9 +1,10 @@
 //! Tables: typed columns over the rows of a report.
 
-use serde::Serialize;
 use std::sync::Arc;
 
-use crate::engine::report::Provenance;
+use serde::Serialize;
+
+use super::provenance::Provenance;
 use crate::math::unit::Unit;
 
 /// One column of a [`Table`].

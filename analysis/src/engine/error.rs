@@ -1,0 +1,10 @@
+//! Why there is no report.
+
+/// Why an analysis has no report.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AnalysisError {
+    /// The trace lacks the data that the analysis needs.
+    #[error("{0}")]
+    NotApplicable(String),
+}
