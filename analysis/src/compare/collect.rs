@@ -1,5 +1,6 @@
 //! From a trace to its summary.
 
+use trace_model::hlo_text::HloText;
 use trace_model::{Caveat, GroupKind, Picos, TraceModel};
 
 use super::run_loop;
@@ -8,12 +9,12 @@ use super::summary::{
     SummaryInput, thinned,
 };
 use super::times::{self, DividedSteps, OpSum};
-use crate::engine::Provenance;
-use crate::engine::{AnalysisError, Context, Scope};
+use crate::engine::{AnalysisError, Context, Provenance, Scope};
 use crate::facts::TraceFacts as _;
 use crate::facts::category::OpClasses;
 use crate::facts::host_class::host_threads;
 use crate::facts::steps::{Step, StepsReport};
+use crate::math::stats::percent;
 use crate::math::unit::Unit;
 use crate::reports::communication::collectives::Collectives;
 use crate::reports::communication::overlap::Overlap;
@@ -21,12 +22,11 @@ use crate::reports::host::compile::Compile;
 use crate::reports::host::input::Input as InputWaits;
 use crate::reports::memory::hbm::Memory;
 use crate::reports::ops::matmuls::Matmuls;
-use crate::reports::ops::op_stats::{OpRow, Ops, percent};
+use crate::reports::ops::op_stats::{OpRow, Ops};
 use crate::reports::steps::step_parts::StepPart;
 use crate::reports::steps::step_times::Steps;
 use crate::reports::summary::doctor::Doctor;
 use crate::reports::summary::utilization::Utilization;
-use trace_model::hlo_text::HloText;
 
 /// Steps whose numbers are kept.
 const MOST_STEPS: usize = 2048;

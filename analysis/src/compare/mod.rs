@@ -25,6 +25,7 @@ mod change;
 mod classes;
 mod collect;
 pub mod comparable;
+mod comparison;
 mod matching;
 mod pool;
 mod predicted;
@@ -37,14 +38,15 @@ mod table;
 mod tests;
 mod times;
 
-use serde::{Serialize, Serializer};
+use crate::math::unit::Unit;
+use pool::PooledRuns;
 
 pub use attribution::{Attribution, FamilyChange, OpChange};
 pub use change::{ChangeVerdict, ENOUGH_RUNS, MetricChange, ShiftEstimate, TestOptions};
 pub use classes::{MatchedClasses, matched_classes};
 pub use comparable::{Difference, Weight};
+pub use comparison::{PredictedOp, PredictionError};
 pub use matching::{MatchedBy, Matching, OpPair, match_ops};
-pub use predicted::{PredictedOp, PredictionError};
 pub use run_loop::{LOOP_COMPILATIONS, LOOP_STEP, SLOW_SHARE};
 pub use several::{RUNS_SCHEMA, from_json, is_meant, to_json};
 pub use summary::{
@@ -53,107 +55,8 @@ pub use summary::{
 };
 pub use table::{sentence, signed};
 
-use crate::engine::Provenance;
-use crate::math::unit::Unit;
-use pool::PooledRuns;
-
-/// What to compare how.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct CompareOptions {
-    /// When a difference counts.
-    pub test: TestOptions,
-    /// Differences ([`comparable::IDS`]) that prevent a comparison.
-    pub require: Vec<String>,
-    /// Compare what is not comparable.
-    pub force: bool,
-}
-
-/// Two runs, or several of each.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
-pub struct Comparison {
-    /// The sentence to read first.
-    pub statement: String,
-    /// The first side.
-    pub base: ComparisonSide,
-    /// The second side.
-    pub cand: ComparisonSide,
-    /// Their differences, most important first.
-    pub differences: Vec<Difference>,
-    /// Whether numbers follow.
-    pub is_comparable: bool,
-    /// Numbers of each step.
-    pub steps: Vec<SeriesChange>,
-    /// Where the change of the step is.
-    pub attribution: Option<Attribution>,
-    /// Ops, by how much they changed.
-    pub ops: Vec<OpChange>,
-    /// Numbers with one value per run, so their variation is unknown.
-    pub values: Vec<ValueChange>,
-    /// Pairs of steps that correspond, by their numbers: the first steady one of the
-    /// first run of each side, the second …
-    #[serde(serialize_with = "step_pairs")]
-    #[schemars(with = "Vec<StepPair>")]
-    pub aligned_steps: Vec<(u32, u32)>,
-    /// Error of the prediction, if one side is simulated and the other measured.
-    pub prediction: Option<PredictionError>,
-    /// Comparisons of other classes that both sides have, most time first: the same without numbers of whole runs.
-    pub classes: Vec<Self>,
-    /// When a difference counts.
-    pub options: CompareOptions,
-    /// What to know when reading it.
-    pub notes: Vec<String>,
-}
-
-/// One side of a comparison.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct ComparisonSide {
-    /// The runs with their paths ([`Summary::title`]).
-    pub runs: Vec<String>,
-    /// Steady steps of all runs.
-    pub steps: usize,
-    /// What its steps run.
-    pub class: String,
-    /// Mean step of the middle half.
-    pub middle_ps: f64,
-}
-
-/// A number of each step on two sides.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct SeriesChange {
-    /// Stable name with its unit.
-    pub id: String,
-    /// Display name.
-    pub title: String,
-    /// Of the numbers.
-    pub unit: Unit,
-    /// Which direction is good.
-    pub better: Better,
-    /// How it changed.
-    #[serde(flatten)]
-    pub change: MetricChange,
-}
-
-/// A number of the whole run on two sides.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct ValueChange {
-    /// Stable name with its unit.
-    pub id: String,
-    /// Display name.
-    pub title: String,
-    /// Of the numbers.
-    pub unit: Unit,
-    /// Which direction is good.
-    pub better: Better,
-    /// Its reference, in the first run.
-    pub of: String,
-    /// Where it comes from.
-    pub provenance: Provenance,
-    /// How it changed.
-    #[serde(flatten)]
-    pub change: MetricChange,
-    /// Why a side lacks it.
-    pub note: Option<String>,
-}
+pub use comparison::CompareOptions;
+pub use comparison::{Comparison, ComparisonSide, SeriesChange, ValueChange};
 
 /// Compares `cand` with `base`: one run or several on each side.
 pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> Comparison {
@@ -351,18 +254,4 @@ fn notes(out: &Comparison, base: &PooledRuns<'_>, cand: &PooledRuns<'_>) -> Vec<
         ));
     }
     notes
-}
-
-/// One step of each side of a comparison.
-#[derive(Serialize, schemars::JsonSchema)]
-struct StepPair {
-    /// Number of the step of the first side.
-    base: u32,
-    /// Number of the step of the second side.
-    cand: u32,
-}
-
-/// Pairs of steps as [`StepPair`].
-fn step_pairs<S: Serializer>(pairs: &[(u32, u32)], out: S) -> Result<S::Ok, S::Error> {
-    out.collect_seq(pairs.iter().map(|&(base, cand)| StepPair { base, cand }))
 }

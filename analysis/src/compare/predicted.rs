@@ -4,18 +4,17 @@
 //! **Ratio** is measured ÷ predicted: above 1 the model is optimistic. **Error** is (predicted − measured) ÷ measured.
 //! Errors of ops cancel in the error of the step; the sum of their absolute values is also given.
 
-use crate::engine::Percent;
 use std::fmt::Write as _;
 
-use serde::Serialize;
 use trace_model::Picos;
 
+use super::MetricChange;
 use super::attribution::{FamilyChange, OpChange};
 use super::comparable::{Difference, Weight};
+use super::comparison::{Comparison, PredictedOp, PredictionError};
 use super::summary::Summary;
 use super::table::signed;
-use super::{Comparison, MatchedBy, MetricChange};
-use crate::engine::Table;
+use crate::engine::{Percent, Table};
 use crate::hardware::chips::Chip;
 use crate::math::unit::Unit;
 use crate::reports::steps::step_parts::StepPart;
@@ -24,52 +23,6 @@ use crate::reports::steps::step_parts::StepPart;
 const CLOSE: f64 = 1.1;
 /// Ops that the sentence names.
 const CLAUSES: usize = 3;
-
-/// Result of comparing a prediction with a measurement.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct PredictionError {
-    /// What predicted it.
-    pub simulator: String,
-    /// The first side is the prediction.
-    pub is_base: bool,
-    /// A step, median.
-    pub predicted_ps: f64,
-    /// The same as measured.
-    pub measured_ps: f64,
-    /// Measured ÷ predicted.
-    pub ratio: Option<f64>,
-    /// Error of the step, in percent of the measured time.
-    pub error_percent: Option<f64>,
-    /// Sum of the absolute errors of all ops, in percent of their measured time.
-    pub op_error_percent: Option<f64>,
-    /// Whether small ops are only known as a sum, in which errors can cancel, so that the error may be larger.
-    pub op_error_is_at_least: bool,
-    /// Ops sorted by the missed time: the most optimistic predictions first.
-    pub ops: Vec<PredictedOp>,
-}
-
-/// An op as predicted and as measured: medians of its time in a step.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct PredictedOp {
-    /// As measured where it was.
-    pub name: String,
-    /// Name in the prediction, if it differs.
-    pub predicted_name: Option<String>,
-    /// Program; empty for what no op has.
-    pub program: String,
-    /// Category.
-    pub category: String,
-    /// `None` if the model has no such op, or gives it no time.
-    pub predicted_ps: Option<f64>,
-    /// `None` if it never ran.
-    pub measured_ps: Option<f64>,
-    /// Measured ÷ predicted, of an op that is on both sides.
-    pub ratio: Option<f64>,
-    /// Measured − predicted.
-    pub missed_ps: f64,
-    /// Why the two are taken for one.
-    pub how: Option<MatchedBy>,
-}
 
 /// Which side of a comparison is simulated, and by what; `None` if both are or neither is.
 pub(super) fn simulator<'a>(base: &'a [Summary], cand: &'a [Summary]) -> Option<(&'a str, bool)> {

@@ -3,10 +3,9 @@
 //! Metrics of one class of steps exclude the time between the steps, and their median ignores a few slow steps. These
 //! metrics show a loop that recompiles or stalls.
 
-use super::Comparison;
+use super::comparison::Comparison;
 use super::summary::{Better, RunValue, StepSeries, Summary, thinned};
-use crate::engine::Provenance;
-use crate::engine::{Context, Percent};
+use crate::engine::{Context, Percent, Provenance};
 use crate::facts::steps::{Step, StepsReport};
 use crate::math::resample::{self, Statistic};
 use crate::math::unit::Unit;

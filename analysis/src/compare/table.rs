@@ -1,14 +1,13 @@
 //! The headline and the tables of a comparison.
 
-use crate::engine::Percent;
 use trace_model::Picos;
 
 use super::attribution::{Attribution, OpChange};
 use super::change::{ChangeVerdict, MetricChange};
+use super::comparison::{Comparison, ComparisonSide, SeriesChange, ValueChange};
 use super::summary::Better;
-use super::{Comparison, ComparisonSide, SeriesChange, ValueChange, Weight};
-use super::{FamilyChange, ShiftEstimate};
-use crate::engine::{Table, TableBuilder, Tabular};
+use super::{FamilyChange, ShiftEstimate, Weight};
+use crate::engine::{Percent, Table, TableBuilder, Tabular};
 use crate::math::unit::Unit;
 
 /// Maximum number of clauses about the largest changes.

@@ -8,9 +8,7 @@ use std::collections::BTreeMap;
 use trace_model::{LabelId, SliceRef, TimeRange};
 
 use crate::engine::Context;
-use crate::facts::TraceFacts as _;
-use crate::facts::host_class::stripped;
-use crate::facts::host_class::{HostClass, host_threads, pjit_function};
+use crate::facts::host_class::{HostClass, HostClasses, host_threads, pjit_function, stripped};
 use crate::math::intervals::IntervalSet;
 
 /// A load shorter than this is the check that precedes every execution.
@@ -64,7 +62,7 @@ pub(crate) struct CompileEvents<'a> {
 impl<'a> CompileEvents<'a> {
     /// Collects from all host threads.
     pub(crate) fn collect(cx: &Context<'a>, window: TimeRange) -> Self {
-        let (model, classes) = (cx.model, cx.host_classes());
+        let (model, classes) = (cx.model, cx.fact::<HostClasses>());
         let role = |label: LabelId| {
             let name = || model.str(model.label(label).name);
             if classes.knows(label) { CompileRole::of(name(), classes.class(label)) } else { CompileRole::default() }
@@ -230,5 +228,5 @@ impl LazyRole {
 
 /// When anything was traced, lowered, compiled or loaded on any thread of a host.
 pub(crate) fn compiling(cx: &Context<'_>) -> IntervalSet {
-    cx.host_window().map(|window| CompileEvents::collect(cx, window).all()).unwrap_or_default()
+    CompileEvents::collect(cx, cx.model.extent()).all()
 }

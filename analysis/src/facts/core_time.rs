@@ -17,10 +17,9 @@ use std::sync::Arc;
 
 use trace_model::{GroupId, Picos, SliceId, TimeRange, Timestamp, TrackKind};
 
-use crate::engine::{AnalysisError, Context, Scope};
-use crate::engine::{Fact, OnceMap};
-use crate::facts::category::OpClass;
-use crate::facts::{TraceFacts as _, window::TimeWindow};
+use crate::engine::{AnalysisError, Context, Fact, OnceMap, Scope};
+use crate::facts::category::{OpClass, OpClasses};
+use crate::facts::window::{self, TimeWindow};
 use crate::math::intervals::IntervalSet;
 
 /// A span in which one op is the innermost running op.
@@ -56,8 +55,8 @@ impl Fact for CoreTimes {
 }
 
 pub(crate) fn core_time(cx: &Context<'_>, core: GroupId) -> Result<Option<Arc<CoreTime>>, AnalysisError> {
-    let Some(window) = cx.window(core)? else { return Ok(None) };
-    let Some(extent) = cx.scoped(Scope::WholeTrace).window(core)? else { return Ok(None) };
+    let Some(window) = window::window(cx, core)? else { return Ok(None) };
+    let Some(extent) = window::window(&cx.scoped(Scope::WholeTrace), core)? else { return Ok(None) };
     let whole = cx.fact::<CoreTimes>().0.get(core, || Arc::new(CoreTime::of(cx, core, extent)));
     Ok(Some(if window == extent {
         whole
@@ -70,7 +69,7 @@ pub(crate) fn core_time(cx: &Context<'_>, core: GroupId) -> Result<Option<Arc<Co
 
 impl CoreTime {
     fn of(cx: &Context<'_>, core: GroupId, window: TimeWindow) -> Self {
-        let classes = cx.classes();
+        let classes = cx.fact::<Arc<OpClasses>>();
         let mut spans: Vec<SelfTimeSegment> = Vec::new();
         let tracks = cx.model.tracks_of(core).into_iter().filter(|&t| cx.model.track(t).kind == TrackKind::Ops);
         for slice in tracks.flat_map(|track| cx.model.slices_on(track)) {
@@ -167,6 +166,7 @@ pub(crate) fn self_time_segments(mut spans: Vec<SelfTimeSegment>) -> Vec<SelfTim
 mod tests {
     use super::*;
     use crate::engine::{Options, ReportCache};
+    use crate::facts::TraceFacts as _;
     use proptest::prelude::*;
     use sample_traces::text_trace;
 

@@ -7,6 +7,7 @@ pub mod clock_alignment;
 pub mod collective_traffic;
 pub(crate) mod compile_events;
 pub mod core_time;
+pub(super) mod device_shift;
 pub mod framework;
 pub mod host_class;
 mod programs;
@@ -19,8 +20,6 @@ use std::sync::Arc;
 
 use trace_model::{GroupId, OpId, Picos, ProgramId, SliceRef, TimeRange};
 
-pub(crate) use programs::hlo_for_now;
-
 use self::category::OpClasses;
 use self::clock_alignment::DeviceToHostClock;
 use self::core_time::CoreTime;
@@ -29,6 +28,8 @@ use self::steps::StepsReport;
 use self::window::TimeWindow;
 use crate::engine::{AnalysisError, Context};
 use crate::hlo::{HloError, HloModule, InstructionRef};
+
+pub(crate) use programs::hlo_for_now;
 
 /// The facts of the trace of a [`Context`].
 pub trait TraceFacts<'a> {

@@ -5,11 +5,12 @@
 
 use trace_model::{GroupId, GroupKind, Picos, SliceRef, TimeRange, TraceModel, TrackKind};
 
-use crate::engine::{AnalysisError, Context, Scope};
-use crate::engine::{Fact, OnceMap};
-use crate::facts::TraceFacts as _;
+use super::device_shift::shifted;
+use super::steps::on_host;
+use crate::engine::{AnalysisError, Context, Fact, OnceMap, Scope};
+use crate::facts::clock_alignment::{programs_on_host, to_host};
 use crate::facts::spans::{TrackExtent, spans};
-use crate::facts::steps::on_host;
+use crate::facts::steps::StepsReport;
 
 /// A span of one core, or of everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +52,7 @@ pub(crate) fn window(cx: &Context<'_>, core: GroupId) -> Result<Option<TimeWindo
         Scope::WholeTrace => return Ok(Some(whole)),
         Scope::Range(range) => range,
         Scope::Steps { first, last } => {
-            let steps = cx.steps();
+            let steps = cx.fact::<StepsReport>();
             if steps.range_of(first, last).is_none() {
                 return Err(no_steps(first, last));
             }
@@ -68,7 +69,7 @@ pub(crate) fn host_window(cx: &Context<'_>) -> Result<TimeRange, AnalysisError> 
         Scope::WholeTrace => Ok(extent),
         Scope::Range(range) => Ok(range.intersect(extent).unwrap_or_default()),
         Scope::Steps { first, last } => {
-            let spans = cx.steps().selected(first, last).filter_map(|step| on_host(cx, &step.spans));
+            let spans = cx.fact::<StepsReport>().selected(first, last).filter_map(|step| on_host(cx, &step.spans));
             spans.reduce(TimeRange::hull).ok_or_else(|| no_steps(first, last))
         }
     }
@@ -77,11 +78,11 @@ pub(crate) fn host_window(cx: &Context<'_>) -> Result<TimeRange, AnalysisError> 
 pub(crate) fn window_on_host(cx: &Context<'_>, core: GroupId) -> Result<Option<TimeRange>, AnalysisError> {
     match cx.scope {
         Scope::WholeTrace => {
-            let ran = cx.programs_on_host(core).into_iter().map(|(_, range)| range).reduce(TimeRange::hull);
+            let ran = programs_on_host(cx, core).into_iter().map(|(_, range)| range).reduce(TimeRange::hull);
             Ok(ran.map(|ran| ran.hull(cx.model.extent())))
         }
-        Scope::Range(_) => Ok(Some(cx.to_host(core, cx.host_window()?))),
-        Scope::Steps { .. } => Ok(cx.window(core)?.map(|window| cx.to_host(core, window.range))),
+        Scope::Range(_) => Ok(Some(to_host(cx, core, host_window(cx)?))),
+        Scope::Steps { .. } => Ok(window(cx, core)?.map(|window| to_host(cx, core, window.range))),
     }
 }
 
@@ -122,56 +123,6 @@ pub fn measured_range(slice: SliceRef<'_>, model: &TraceModel) -> TimeRange {
     }
 }
 
-/// `range` by the clock of the ops: what its ops take by their own clock, and
-/// what the timeline shows before the first and after the last of them.
-///
-/// The mapping between the clocks can jump in the middle: on a real v6e capture
-/// steps of 784 ms on the device clock take 676 to 982 ms on the timeline. A
-/// window that kept the length of the timeline would hold more work than time.
-///
-/// ```text
-/// timeline  |  [op][op]   [op]  |
-/// device       [op][op]        [op]
-/// window    |                       |
-/// ```
-pub(crate) fn shifted(model: &TraceModel, core: GroupId, range: TimeRange) -> TimeRange {
-    let ops = model.track_of_kind(core, TrackKind::Ops);
-    let lanes = ops.map(|track| model.lanes(track)).unwrap_or_default();
-    let (mut members, mut around) = (None, None);
-    for lane in lanes {
-        // The ops of a lane follow each other: the outermost ones of a range say all,
-        // and a range costs a search, however many ops it has and others share.
-        let overlapping = model.slices_in(lane, range);
-        let inside = || overlapping.clone().filter(|op| range.contains(op.start()));
-        let both = |op: SliceRef<'_>| Some((op.range(), op.device_range()?));
-        for span in [inside().take(OUTERMOST).find_map(both), inside().rev().take(OUTERMOST).find_map(both)] {
-            members = hull(members, span);
-        }
-        if members.is_none() {
-            around = hull(around, overlapping.clone().next().and_then(both));
-        }
-    }
-    // Without an op of its own the range lies inside one, or between two.
-    let Some((shown, timed)) = members.or(around) else { return range };
-    let start = timed.start - (shown.start - range.start);
-    let end = if members.is_some() { timed.end + (range.end - shown.end) } else { start + range.dur() };
-    TimeRange::new(start, end)
-}
-
-/// How many ops from either end of a range are asked for their device clock: where
-/// a capture has that clock, all have it but a few.
-const OUTERMOST: usize = 64;
-
-/// The same span by two clocks.
-type BothClocks = Option<(TimeRange, TimeRange)>;
-
-fn hull(sum: BothClocks, part: BothClocks) -> BothClocks {
-    match (sum, part) {
-        (Some((a, b)), Some((shown, timed))) => Some((a.hull(shown), b.hull(timed))),
-        (sum, part) => sum.or(part),
-    }
-}
-
 fn no_steps(first: u32, last: u32) -> AnalysisError {
     AnalysisError::NotApplicable(format!("there is no step from {first} to {last} in this trace"))
 }
@@ -180,6 +131,7 @@ fn no_steps(first: u32, last: u32) -> AnalysisError {
 mod tests {
     use super::*;
     use crate::engine::{Options, ReportCache};
+    use crate::facts::TraceFacts as _;
     use trace_model::{SliceSpec, Timestamp, TraceBuilder};
 
     fn range(start: i64, end: i64) -> TimeRange {

@@ -5,6 +5,7 @@
 //! comparable. The effect of a failure depends on the gate's [`GateLevel`].
 
 mod config;
+mod limits;
 mod measure;
 mod metrics;
 pub mod nearest;
@@ -13,24 +14,22 @@ mod proof;
 #[cfg(test)]
 mod tests;
 
-use crate::engine::Percent;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use serde::Serialize;
 
-pub use config::{
-    Budget, Comparable, GateConfig, GateConfigError, GateDefaults, GateLevel, OnMismatch, Regression, StepAggregate,
-};
+use crate::compare::{CompareOptions, Comparison, Summary, TestOptions, compare, matched_classes};
+use crate::engine::{Percent, Table, Tabular};
+use crate::math::unit::Unit;
 use measure::MetricOfBoth;
+use proof::{NoiseVerdict, proof};
+
+pub use config::{Comparable, GateConfig, GateConfigError, GateDefaults, OnMismatch};
+pub use limits::{Budget, GateLevel, Regression, StepAggregate};
 pub use measure::MetricRuns;
 pub use metrics::{GateMetric, METRICS, MetricScope, is_listed, suffixes};
 pub use preset::preset;
-use proof::{NoiseVerdict, proof};
-
-use crate::compare::{CompareOptions, Comparison, Summary, TestOptions, compare, matched_classes};
-use crate::engine::{Table, Tabular};
-use crate::math::unit::Unit;
 
 /// What a gate says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]

@@ -2,19 +2,21 @@
 //! it that what the verdict names is answered.
 
 mod answers;
+mod priced;
 mod same;
 
 use std::collections::BTreeMap;
 
-use trace_model::{Caveat, OpId, Picos};
+use trace_model::{Caveat, Picos};
 
+use super::finding::{Finding, PossibleSaving};
 use super::report::{CannotTell, Hint, HintOp, HintSeverity, HintsReport, Remedy, SavingBy, Suppressed};
-use super::rule::{Finding, PossibleSaving, Rule};
+use super::rule::Rule;
 use super::{HintFacts, Page};
 use crate::engine::AnalysisError;
-use crate::reports::ops::op_stats::OpRow;
 use crate::reports::summary::verdict::Verdict;
 use crate::what_if::Scenario;
+use priced::{PricedFinding, RowByOp};
 
 /// Savings below this share of a step are not worth a hint.
 const WORTHWHILE_PERCENT: f64 = 0.5;
@@ -22,18 +24,6 @@ const WORTHWHILE_PERCENT: f64 = 0.5;
 const OPS_LISTED: usize = 20;
 /// Places listed with a hint.
 const SPOTS_LISTED: usize = 5;
-
-/// A finding with its price.
-struct PricedFinding {
-    rule: &'static Rule,
-    finding: Finding,
-    saving: Option<Picos>,
-    /// Saved once in the capture, and not per step.
-    once: Option<Picos>,
-    /// `saving` without a bound that the replay does not know.
-    unbounded: Picos,
-    by: SavingBy,
-}
 
 pub(super) fn run(facts: &HintFacts<'_>, rules: &[&'static Rule]) -> Result<HintsReport, AnalysisError> {
     if facts.cx.model.has_caveat(Caveat::PlaceholderTimes) {
@@ -113,9 +103,6 @@ fn merged(
     }
     hints
 }
-
-/// The row of each op, for names and times.
-type RowByOp<'a> = BTreeMap<OpId, &'a OpRow>;
 
 fn rows_by_op<'a>(facts: &'a HintFacts<'_>) -> RowByOp<'a> {
     let rows = facts.ops().into_iter().flat_map(|ops| ops.rows.iter());

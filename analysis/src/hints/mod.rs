@@ -25,6 +25,7 @@
 
 mod engine;
 mod facts;
+mod finding;
 mod page;
 mod report;
 mod rule;
@@ -33,9 +34,10 @@ mod rules;
 use crate::engine::{Analysis, AnalysisError, Context};
 
 pub use facts::{HintFacts, OpSelection, StepTime};
+pub use finding::{Finding, FindingPlace, HintEvidence, PossibleSaving};
 pub use page::{Page, SECTIONS};
 pub use report::{CannotTell, Hint, HintOp, HintSeverity, HintsReport, Remedy, SavingBy, Suppressed, Unanswered};
-pub use rule::{Confidence, Finding, FindingPlace, HintEvidence, PossibleSaving, Rule, RuleResult};
+pub use rule::{Confidence, Rule, RuleResult};
 pub use rules::rules;
 
 /// The analysis `hints`.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::module::{Instruction, InstructionId};
+use super::instruction::{Instruction, InstructionId};
 
 /// Instructions by name and by number.
 #[derive(Debug, Default)]

@@ -29,6 +29,7 @@ mod buffers;
 mod config;
 mod facts;
 mod index;
+mod instruction;
 mod module;
 mod product;
 mod proto;
@@ -43,9 +44,8 @@ pub use facts::{
     Attributes, CollectiveAttributes, Convolution, DotDimensions, FusionKind, GroupMode, PrecisionConfig,
     ProductPrecision, WindowDimension,
 };
-pub use module::{
-    BufferAlias, Computation, ComputationId, DeviceAssignment, HloModule, HloOrigin, Instruction, InstructionId,
-};
+pub use instruction::{ComputationId, Instruction, InstructionId};
+pub use module::{BufferAlias, Computation, DeviceAssignment, HloModule, HloOrigin};
 pub use product::{MatrixProduct, NoProduct};
 
 pub use trace_model::hlo_text::{

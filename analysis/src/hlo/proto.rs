@@ -7,17 +7,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use trace_model::ProgramBytes;
+use trace_model::hlo_text::{Shape, StackFrames};
 use trace_model::wire::WireValue;
 
 use super::HloError;
 use super::buffers::BufferAssignment;
 use super::index::HloIndex;
-use super::module::{
-    BufferAlias, Computation, ComputationId, DeviceAssignment, HloModule, HloOrigin, Instruction, InstructionId,
-};
+use super::instruction::{ComputationId, Instruction, InstructionId};
+use super::module::{BufferAlias, Computation, DeviceAssignment, HloModule, HloOrigin};
 use super::wire::{HloDamage, ProgramMessage, number, range};
-use trace_model::hlo_text::Shape;
-use trace_model::hlo_text::StackFrames;
 
 const COMPUTATION: &str = "HloComputationProto";
 

@@ -5,11 +5,13 @@ mod whole;
 
 use std::sync::Arc;
 
+use trace_model::hlo_text::{HloText, ReplicaGroups, Shape};
+
 use super::config;
 use super::facts::{Attributes, CollectiveAttributes, DotDimensions, FusionKind, PrecisionConfig, ProductPrecision};
 use super::index::HloIndex;
-use super::module::{Computation, ComputationId, HloModule, HloOrigin, Instruction, InstructionId};
-use trace_model::hlo_text::{HloText, ReplicaGroups, Shape};
+use super::instruction::{ComputationId, Instruction, InstructionId};
+use super::module::{Computation, HloModule, HloOrigin};
 
 impl HloModule {
     /// A module from one line of HLO text; `None` for other text. The instruction comes last, after its operands, of

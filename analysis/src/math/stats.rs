@@ -136,6 +136,11 @@ pub const OUTLIER_Z: f64 = 3.5;
 /// floor nothing within 2.6 % of the median is one.
 pub const SPREAD_FLOOR: f64 = 0.005;
 
+/// `part` of `whole` in percent; `None` of nothing.
+pub(crate) fn percent(part: i64, whole: i64) -> Option<f64> {
+    (whole > 0).then(|| 100.0 * part as f64 / whole as f64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -56,7 +56,7 @@ impl Replay {
     /// A change needs data that the capture does not have.
     pub fn with(&self, cx: &Context<'_>, changes: &[Scenario]) -> Result<Prediction, AnalysisError> {
         let (changed, notes) = self.changed(cx, changes)?;
-        Ok(predict::predict(cx, self, &changed, changes, notes))
+        Ok(predict::predict(cx, &self.recorded, &self.run, &changed, changes, notes))
     }
 
     /// [`Prediction::saving`] of the same replay, faster.
@@ -65,7 +65,7 @@ impl Replay {
     ///
     /// A scenario needs what the capture does not record.
     pub(crate) fn saving(&self, cx: &Context<'_>, changes: &[Scenario]) -> Result<Picos, AnalysisError> {
-        Ok(predict::saving(cx, self, &self.changed(cx, changes)?.0))
+        Ok(predict::saving(cx, &self.recorded, &self.run, &self.changed(cx, changes)?.0))
     }
 
     fn changed<'a>(

@@ -6,12 +6,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use trace_model::{GroupId, Picos, TimeRange, Timestamp};
 
-use super::change::ReplayChanges;
+use super::change::{ReplayChanges, Scenario};
 use super::engine::{CoreReplay, ReplayInput, TimeByGroup, play};
 use super::schedule::{CoreSchedule, HiddenTransferBound, ReplaySchedule};
-use super::{Replay, Scenario};
-use crate::engine::Context;
-use crate::engine::{Table, TableBuilder, Tabular};
+use crate::engine::{Context, Table, TableBuilder, Tabular};
 use crate::facts::category::OpGroup;
 use crate::math::stats::median;
 use crate::math::unit::Unit;
@@ -161,7 +159,8 @@ fn step_prediction(
 
 pub(super) fn predict(
     cx: &Context<'_>,
-    Replay { recorded, run }: &Replay,
+    recorded: &ReplaySchedule,
+    run: &ReplayedRun,
     changed: &ReplayChanges<'_>,
     changes: &[Scenario],
     mut notes: Vec<String>,
@@ -200,7 +199,12 @@ pub(super) fn predict(
 }
 
 /// [`Prediction::saving`] alone, for those who ask often.
-pub(super) fn saving(cx: &Context<'_>, Replay { recorded, run }: &Replay, changed: &ReplayChanges<'_>) -> Picos {
+pub(super) fn saving(
+    cx: &Context<'_>,
+    recorded: &ReplaySchedule,
+    run: &ReplayedRun,
+    changed: &ReplayChanges<'_>,
+) -> Picos {
     let asked = AskedInstants::of(recorded.cores.len(), run.spans.iter().map(|(&core, &span)| (core, span)));
     let (belief, with_groups) = (HiddenTransferBound::Shortest, false);
     let short =

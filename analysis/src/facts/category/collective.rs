@@ -1,8 +1,9 @@
 //! Classifies ops that communicate between devices.
 
-use super::AsyncRole;
-use crate::hardware::ici::CollectiveKind;
 use trace_model::hlo_text::{HloText, Shape};
+
+use super::class::AsyncRole;
+use crate::hardware::ici::CollectiveKind;
 
 /// The class of a collective op.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use trace_model::{ProgramId, TraceModel};
 
-use super::{AsyncRole, CollectiveKind, OpClass, OpFlags, OpGroup, group_of, split_role};
+use super::CollectiveKind;
+use super::class::{AsyncRole, OpClass, OpFlags, OpGroup, group_of, split_role};
 use crate::hlo::{ComputationId, HloModule, Instruction};
 
 /// Category of these fusions.

@@ -6,6 +6,9 @@
 
 use serde::Serialize;
 
+/// Minimum number of pairs to compute thirds.
+pub(super) const LEAST_FOR_THIRDS: usize = 6;
+
 /// One inequality: at `at_ps` the shift is at least, or at most, `shift_ps`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShiftBound {

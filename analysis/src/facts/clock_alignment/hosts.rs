@@ -6,15 +6,14 @@
 //! device clocks. It is a check and is not applied.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::Serialize;
 use trace_model::{GroupId, SourceId, TimeRange, Timestamp, TraceModel, TrackKind};
 
+use super::bounds::LEAST_FOR_THIRDS;
 use crate::engine::Context;
-use crate::facts::{
-    TraceFacts as _,
-    category::{AsyncRole, OpClass, OpClasses},
-};
+use crate::facts::category::{AsyncRole, OpClass, OpClasses};
 use crate::math::stats::quantile;
 
 /// A host's clock against that of the first host.
@@ -52,7 +51,7 @@ pub(super) fn host_offsets(cx: &Context<'_>, to_host: impl Fn(GroupId, TimeRange
     if others.is_empty() {
         return Vec::new();
     }
-    let classes = cx.classes();
+    let classes = cx.fact::<Arc<OpClasses>>();
     // Waiting for a transfer that ended long ago gives no information; such collectives are only used if there are no
     // others.
     let kinds: [fn(&OpClass) -> bool; 2] = [|class| class.role.is_none(), |class| class.role == Some(AsyncRole::Done)];
@@ -116,7 +115,7 @@ fn offset(
     let at = |part: &[(i64, f64)], share| quantile(&part.iter().map(|(_, off)| *off).collect::<Vec<_>>(), share);
     let spread = |part: &[(i64, f64)]| Some(at(part, 0.9)? - at(part, 0.1)?);
     let third = seen.len() / 3;
-    let thirds = (seen.len() >= super::LEAST_FOR_THIRDS).then(|| (&seen[..third], &seen[seen.len() - third..]));
+    let thirds = (seen.len() >= LEAST_FOR_THIRDS).then(|| (&seen[..third], &seen[seen.len() - third..]));
     let drift = thirds.and_then(|(early, late)| {
         let (from, to) = (at(early, 0.5)?, at(late, 0.5)?);
         let when = |part: &[(i64, f64)]| quantile(&part.iter().map(|(at, _)| *at as f64).collect::<Vec<_>>(), 0.5);

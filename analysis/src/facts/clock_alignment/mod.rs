@@ -30,14 +30,14 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use trace_model::{GroupId, Picos, SliceId, SliceRef, TimeRange, Timestamp, TraceModel};
 
+use super::device_shift::shifted;
+use crate::engine::{Context, Fact};
+use bounds::LEAST_FOR_THIRDS;
+
 pub use bounds::{ShiftBound, ShiftInterval, ShiftLine};
 pub use hosts::HostOffset;
 pub(crate) use pairs::programs;
 pub use pairs::{LaunchPair, LaunchPairs, PairedBy};
-
-use crate::engine::Context;
-use crate::engine::Fact;
-use crate::facts::window::shifted;
 
 /// Clocks of all devices against those of their hosts.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
@@ -220,9 +220,6 @@ impl Fact for ClocksReport {
         Self { devices, hosts, launches, places, launch_places }
     }
 }
-
-/// Minimum number of pairs to compute thirds.
-const LEAST_FOR_THIRDS: usize = 6;
 
 /// The shift of one device: for the timeline if that can be put in order, else for
 /// the clock of its ops if that can.

@@ -19,9 +19,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use trace_model::{GroupId, StringId, Timestamp, TraceModel, TrackKind};
 
-use super::detection::{top_slices, tracks_of_kind};
+use super::marks::{top_slices, tracks_of_kind};
 use super::programs::function_of;
-use super::{Step, StepClass};
+use super::step::{Step, StepClass};
 
 /// Programs below this share of a step's program time do not define its class.
 const WORTH_NOTING: f64 = 0.05;

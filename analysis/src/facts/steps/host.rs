@@ -1,11 +1,11 @@
 //! Steps from annotations on the host.
 
-use crate::engine::counted;
 use std::collections::BTreeMap;
 
 use trace_model::{GroupId, Picos, SliceAttr, SliceRef, TimeRange, TraceModel, TrackId, TrackKind};
 
-use super::detection::{CUT_OFF, MarkedSteps, StepMark, join, step_number};
+use super::marks::{CUT_OFF, MarkedSteps, StepMark, join, step_number};
+use crate::engine::counted;
 
 /// `train`, `test 7`, `TraceContext`, `StepMarker`, `ProfilerStep#7` (of PyTorch): names that mark steps if no attribute
 /// does.

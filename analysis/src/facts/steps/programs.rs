@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use trace_model::{GroupId, Picos, SliceRef, TimeRange, TraceModel, TrackKind};
 
-use super::detection::{MarkedSteps, StepMark, join, top_slices, tracks_of_kind};
+use super::marks::{MarkedSteps, StepMark, join, top_slices, tracks_of_kind};
 use crate::engine::Percent;
 use crate::math::stats::quantile;
 

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 
 use trace_model::{OpId, Picos, TimeRange};
 
-use super::{PricedFinding, RowByOp};
+use super::priced::{PricedFinding, RowByOp};
 use crate::facts::time_use::TimeUse;
+use crate::hints::finding::{Finding, FindingPlace};
 use crate::hints::report::Unanswered;
-use crate::hints::rule::{Finding, FindingPlace, Rule};
+use crate::hints::rule::Rule;
 use crate::math::intervals::IntervalSet;
 use crate::reports::summary::verdict;
 

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use trace_model::{OpId, Picos};
 
-use super::PricedFinding;
+use super::priced::PricedFinding;
 use crate::hints::HintFacts;
+use crate::hints::finding::{Finding, PossibleSaving};
 use crate::hints::report::SavingBy;
-use crate::hints::rule::{Finding, PossibleSaving};
 use crate::what_if::Scenario;
 
 /// Savings that differ by less than this part of the larger are one.

@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use trace_model::{Picos, TimeRange};
 
-use crate::engine::Provenance;
-use crate::engine::{AnalysisError, Percent, Scope, Threshold};
+use crate::engine::{AnalysisError, Percent, Provenance, Scope, Threshold};
 use crate::facts::TraceFacts as _;
 use crate::facts::steps::Step;
 use crate::facts::time_use::TimeUse;

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
+use trace_model::hlo_text::{AxisRef, IotaGroups, MeshGroups, ReplicaGroups, Shape};
 use trace_model::wire::WireValue;
 
 use super::super::config;
@@ -11,11 +12,9 @@ use super::super::facts::{
     Attributes, CollectiveAttributes, Convolution, DotDimensions, FusionKind, PrecisionConfig, ProductPrecision,
     WindowDimension,
 };
-use super::super::module::{ComputationId, Instruction, InstructionId};
 use super::super::wire::{HloDamage, ProgramMessage, number, range};
 use super::{ProtoReader, shape};
-use trace_model::hlo_text::Shape;
-use trace_model::hlo_text::{AxisRef, IotaGroups, MeshGroups, ReplicaGroups};
+use crate::hlo::instruction::{ComputationId, Instruction, InstructionId};
 
 const INSTRUCTION: &str = "HloInstructionProto";
 

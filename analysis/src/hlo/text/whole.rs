@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 
 use trace_model::ProgramBytes;
+use trace_model::hlo_text::{BEGIN, HloText, ProgramPart, ProgramText};
 
 use super::instruction;
 use crate::hlo::index::HloIndex;
-use crate::hlo::module::{Computation, ComputationId, DeviceAssignment, HloModule, HloOrigin, InstructionId};
+use crate::hlo::instruction::{ComputationId, InstructionId};
+use crate::hlo::module::{Computation, DeviceAssignment, HloModule, HloOrigin};
 use crate::hlo::{HloError, Instruction};
-use trace_model::hlo_text::{BEGIN, HloText, ProgramPart, ProgramText};
 
 /// The current computation, and its instructions by name.
 struct OpenComputation<'a> {

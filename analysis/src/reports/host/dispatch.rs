@@ -19,11 +19,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use trace_model::{GroupId, Picos, TimeRange, Timestamp};
 
-use crate::engine::{Analysis, AnalysisError, Context, Scope};
-use crate::engine::{Table, Tabular};
+use crate::engine::{Analysis, AnalysisError, Context, Scope, Table, Tabular};
 use crate::facts::TraceFacts as _;
 use crate::facts::clock_alignment::{ClockShift, ClockSync, LaunchPairs};
-use crate::facts::window::shifted;
+use crate::facts::device_shift::shifted;
 use crate::math::stats::quantile;
 use crate::math::unit::Unit;
 use crate::reports::host::clocks::Clocks;
@@ -163,17 +162,16 @@ fn device(
     let all: Vec<(&ProgramRun, u64)> = runs.iter().zip(ahead(runs)).filter(|(run, _)| run.in_scope).collect();
     let depths: Vec<f64> = all.iter().map(|(_, depth)| *depth as f64).collect();
     let dry = all.iter().skip(1).filter(|(_, depth)| *depth == 0).count();
-    let dry_percent = crate::reports::ops::op_stats::percent(dry as i64, all.len() as i64 - 1);
+    let dry_percent = crate::math::stats::percent(dry as i64, all.len() as i64 - 1);
     let program_median_ps = quantile(&of_scope(&|run| run.length_ps), 0.5)? as i64;
     let mut spans: Vec<TimeRange> = runs.iter().filter(|run| run.in_scope).map(|run| run.ran).collect();
     spans.sort_by_key(|span| span.start);
     let between: Vec<f64> = spans.windows(2).map(|pair| (pair[1].start - pair[0].end).clamped().ps() as f64).collect();
     let gap_median_ps = quantile(&between, 0.5).map(|ps| ps as i64);
-    let gap_of_program_percent =
-        gap_median_ps.and_then(|gap| crate::reports::ops::op_stats::percent(gap, program_median_ps));
+    let gap_of_program_percent = gap_median_ps.and_then(|gap| crate::math::stats::percent(gap, program_median_ps));
     let dispatch_of_gaps_percent = idle.and_then(|device| {
         let parts = device.between.iter().filter(|part| part.cause == IdleCause::Dispatch);
-        crate::reports::ops::op_stats::percent(parts.map(|part| part.time_ps).sum::<Picos>().ps(), device.between_ps())
+        crate::math::stats::percent(parts.map(|part| part.time_ps).sum::<Picos>().ps(), device.between_ps())
     });
     let at_least = |share: Option<f64>, limit| share.is_some_and(|share| share >= limit);
     Some(DeviceDispatch {

@@ -9,26 +9,26 @@
 //! over the time in which any transfer of that direction was in flight: a lower bound of what the link did.
 
 mod hosts;
+mod wait;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use trace_model::{GroupId, Picos, SliceAttr, SliceRef, SourceId, TimeRange, TraceModel, TrackKind};
 
-use crate::engine::{Analysis, AnalysisError, Context};
-use crate::engine::{Table, Tabular};
+use crate::engine::{Analysis, AnalysisError, Context, Table, Tabular};
+use crate::facts::TraceFacts as _;
+use crate::facts::category::{OpClasses, OpGroup};
 use crate::facts::host_class::HostClass;
 use crate::facts::steps::Step;
-use crate::facts::{
-    TraceFacts as _,
-    category::{OpClasses, OpGroup},
-};
 use crate::hardware::chips::Chip;
 use crate::math::intervals::IntervalSet;
 use crate::math::unit::Unit;
 use crate::reports::host::gaps::{DeviceGaps, Gaps, IdleCause};
-use crate::reports::ops::op_stats::percent;
 use crate::reports::steps::step_times::Steps;
+use wait::{mean, wait};
+
+pub use wait::InputWait;
 
 /// The analysis `input`.
 pub struct Input;
@@ -42,24 +42,6 @@ pub struct InputReport {
     pub steps: Vec<InputWait>,
     /// By direction, host to device first.
     pub transfers: Vec<Transfers>,
-}
-
-/// Waiting for input.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct InputWait {
-    /// Format to describe: a device or a step.
-    pub name: String,
-    /// The denominator: a step, or from the first program to the end of the last.
-    pub length_ps: i64,
-    /// Ops that wait for the host's queue; `None` without ops.
-    pub infeed_ps: Option<i64>,
-    /// Gaps between programs in which the host prepares input.
-    pub gap_ps: i64,
-    /// Both of the length.
-    pub percent: Option<f64>,
-    /// The host event that waits most, where the host was asked.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub event: Option<String>,
 }
 
 /// Transfers in one direction.
@@ -122,19 +104,6 @@ impl Analysis for Input {
 
 fn between(device: &DeviceGaps) -> i64 {
     device.between.iter().filter(|part| part.cause == IdleCause::Input).map(|part| part.time_ps).sum::<Picos>().ps()
-}
-
-fn wait(name: impl Into<String>, length_ps: i64, infeed_ps: Option<i64>, gap_ps: i64) -> InputWait {
-    let percent = percent(infeed_ps.unwrap_or(0).saturating_add(gap_ps), length_ps);
-    InputWait { name: name.into(), length_ps, infeed_ps, gap_ps, percent, event: None }
-}
-
-fn mean(all: &[InputWait]) -> Option<InputWait> {
-    let count = i64::try_from(all.len()).ok().filter(|&count| count > 0)?;
-    let sum = |get: fn(&InputWait) -> i64| all.iter().map(get).sum::<Picos>().ps() / count;
-    let infeed = all.iter().map(|part| part.infeed_ps.map(Picos::from_ps)).sum::<Option<Picos>>();
-    let infeed = infeed.map(|sum| sum.ps() / count);
-    Some(wait(all.first()?.name.clone(), sum(|part| part.length_ps), infeed, sum(|part| part.gap_ps)))
 }
 
 /// When a core ran infeed ops, by the clock that timed them; `None` without ops.

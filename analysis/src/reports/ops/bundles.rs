@@ -90,7 +90,7 @@ impl Analysis for Code {
              it: never a share of time"
                 .to_owned(),
         ];
-        if let Some(percent) = crate::reports::ops::op_stats::percent(known, ops.op_time_ps) {
+        if let Some(percent) = crate::math::stats::percent(known, ops.op_time_ps) {
             notes.push(format!(
                 "ops with known code take {percent:.1} of the time of all ops",
                 percent = Percent(percent)

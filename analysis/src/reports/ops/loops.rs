@@ -174,7 +174,7 @@ fn loop_row(cx: &Context<'_>, row: &OpRow, inside: &BTreeMap<OpId, LoopBody>) ->
     let complete = iterations.is_some_and(|iterations| iterations.len() as u64 == row.occurrences);
     let per_iteration = |time: i64| mean(time as f64).filter(|_| complete);
     let longest = inside.and_then(|inside| inside.time.iter().max_by_key(|&(_, &time)| time));
-    let own = crate::reports::ops::op_stats::percent(row.self_time_ps, row.total_time_ps);
+    let own = crate::math::stats::percent(row.self_time_ps, row.total_time_ps);
     LoopRow {
         op: row.op,
         program: Arc::clone(&row.program),
@@ -189,8 +189,7 @@ fn loop_row(cx: &Context<'_>, row: &OpRow, inside: &BTreeMap<OpId, LoopBody>) ->
         iteration_own_time_ps: per_iteration(row.self_time_ps),
         own_of_iteration_percent: own,
         longest_op: longest.map(|(&op, _)| cx.model.str(cx.model.op(op).name).to_owned()),
-        longest_op_percent: longest
-            .and_then(|(_, &time)| crate::reports::ops::op_stats::percent(time.ps(), row.total_time_ps)),
+        longest_op_percent: longest.and_then(|(_, &time)| crate::math::stats::percent(time.ps(), row.total_time_ps)),
         source: row.source.clone(),
         framework_name: row.framework_name.clone(),
     }

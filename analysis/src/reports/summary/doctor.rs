@@ -9,11 +9,13 @@ mod table;
 pub use facts::CaptureFact;
 
 use serde::Serialize;
-use trace_model::{IssueCount, MemoryUse, Severity, Source};
+use trace_model::{IssueCount, MemoryUse, Source};
 
 use crate::engine::{Analysis, AnalysisError, Context};
 use crate::facts::clock_alignment::ClockShift;
-use crate::reports::host::clocks::Clocks;
+use rules::clock_shifts;
+
+pub use rules::CaptureFinding;
 
 /// The health analysis.
 pub struct Doctor;
@@ -46,13 +48,6 @@ impl Analysis for Doctor {
     }
 }
 
-/// The shifts of the devices that were asked for.
-fn clock_shifts(cx: &Context<'_>) -> Vec<ClockShift> {
-    let cores = cx.tensor_cores();
-    let all = cx.report::<Clocks>().map(|clocks| clocks.devices.clone()).unwrap_or_default();
-    all.into_iter().filter(|shift| cores.contains(&shift.group)).collect()
-}
-
 /// The health of a capture.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct DoctorReport {
@@ -80,23 +75,6 @@ pub struct DoctorReport {
     pub memory: MemoryUse,
     /// How far the clock of each device is from the host's.
     pub clock_shifts: Vec<ClockShift>,
-}
-
-/// One thing to know about a capture.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct CaptureFinding {
-    /// Stable name (`Q03`).
-    pub id: &'static str,
-    /// Stable short name (`no-steps`).
-    pub name: &'static str,
-    /// How much it matters.
-    pub severity: Severity,
-    /// What is the matter, one sentence.
-    pub message: String,
-    /// What was seen.
-    pub evidence: String,
-    /// What to do about it.
-    pub cure: &'static str,
 }
 
 /// One file.

@@ -2,8 +2,8 @@
 
 use super::{CollectivesReport, Remark};
 use crate::engine::{Cell, Table, Tabular};
+use crate::math::stats::percent;
 use crate::math::unit::Unit;
-use crate::reports::ops::op_stats::percent;
 
 impl Tabular for CollectivesReport {
     fn tables(&self) -> Vec<Table> {

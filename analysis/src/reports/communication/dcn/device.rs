@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use trace_model::hlo_text::HloText;
 use trace_model::{GroupId, OpId, ProgramId, SliceRef, TimeRange, Timestamp, TraceModel, TrackKind};
 
-use super::{DcnCollective, DcnDevice, DcnTimes};
+use super::report::{DcnCollective, DcnDevice, DcnTimes};
 use crate::engine::{AnalysisError, Context};
 use crate::facts::TraceFacts as _;
 use crate::facts::category::OpClasses;
 use crate::hardware::limits::ratio;
 use crate::math::intervals::IntervalSet;
-use crate::reports::ops::op_stats::percent;
-use trace_model::hlo_text::HloText;
+use crate::math::stats::percent;
 
 /// Which of the four ops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

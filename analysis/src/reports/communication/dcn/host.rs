@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use trace_model::{ArgValue, GroupId, GroupKind, Picos, SliceRef, TimeRange, Timestamp, TraceModel};
 
-use super::{DcnAction, DcnHost, DcnMessages};
+use super::report::{DcnAction, DcnHost, DcnMessages};
 use crate::engine::{AnalysisError, Context};
 use crate::facts::TraceFacts as _;
 

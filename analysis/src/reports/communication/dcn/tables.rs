@@ -1,6 +1,6 @@
 //! The report about slices as tables.
 
-use super::DcnReport;
+use super::report::DcnReport;
 use crate::engine::{Table, Tabular};
 use crate::math::unit::Unit;
 

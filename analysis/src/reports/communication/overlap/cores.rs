@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use trace_model::{GroupId, LabelId, Picos, SliceAttr, SliceId, SliceRef, StringId, TimeRange, TraceModel, TrackKind};
 
-use super::CoreOverlap;
+use super::report::CoreOverlap;
 use crate::engine::{AnalysisError, Context};
 use crate::facts::TraceFacts as _;
 use crate::facts::category::{OpClass, OpClasses, classify_texts};

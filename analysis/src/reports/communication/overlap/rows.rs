@@ -7,8 +7,8 @@ use trace_model::{LabelId, OpId, Picos, ProgramId, SliceId, StringId, TraceModel
 
 use super::cores::{CoreTraffic, InFlightSpan, WorkDuringFlight, name_of};
 use super::hiders::{HidingOps, HidingTime};
+use super::report::{HiddenBy, KindTotal, Skew, Transfer};
 use super::skew::{CollectiveExecution, MatchedCollective, matched};
-use super::{HiddenBy, KindTotal, Skew, Transfer};
 use crate::engine::Context;
 use crate::facts::category::{OpClass, OpClasses};
 use crate::facts::collective_traffic::CollectiveTraffic;

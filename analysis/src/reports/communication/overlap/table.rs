@@ -1,6 +1,6 @@
 //! The overlap report as tables.
 
-use super::OverlapReport;
+use super::report::OverlapReport;
 use crate::engine::{Table, Tabular};
 use crate::math::unit::Unit;
 

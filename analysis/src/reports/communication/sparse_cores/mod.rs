@@ -30,7 +30,9 @@ use trace_model::{GroupId, GroupKind, Picos, TraceModel, TrackKind};
 use crate::engine::{Analysis, AnalysisError, Context};
 use crate::facts::TraceFacts as _;
 use crate::facts::category::OpClasses;
-use crate::reports::ops::op_stats::percent;
+use crate::math::stats::percent;
+
+pub use offload::Offload;
 
 /// The analysis `sparse_cores`.
 pub struct SparseCores;
@@ -88,29 +90,6 @@ pub struct SparseOp {
     pub self_ps: i64,
     /// Self time of that of all ops on `SparseCores`.
     pub self_percent: Option<f64>,
-}
-
-/// Work handed over by one op.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Offload {
-    /// The start op.
-    pub op: String,
-    /// Its program, with the id.
-    pub program: Option<String>,
-    /// Programs that ran it on `SparseCores`.
-    pub runs: Vec<String>,
-    /// Executions whose work was found.
-    pub occurrences: u64,
-    /// Time that `SparseCores` worked.
-    pub sparse_ps: i64,
-    /// The part of it while the `TensorCore` computed.
-    pub hidden_ps: i64,
-    /// The same of the work.
-    pub hidden_percent: Option<f64>,
-    /// From start to the end of done.
-    pub in_flight_ps: i64,
-    /// Self time of done ops: the `TensorCore` waited. `None` if none was found.
-    pub waited_ps: Option<i64>,
 }
 
 impl Analysis for SparseCores {

@@ -2,15 +2,38 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Serialize;
 use trace_model::{GroupId, GroupKind, LabelId, SliceAttr, SliceRef, TimeRange, TraceModel, TrackKind};
 
-use super::Offload;
 use crate::engine::{AnalysisError, Context};
 use crate::facts::TraceFacts as _;
 use crate::facts::category::{OpClass, OpClasses};
 use crate::facts::core_time::{SelfTimeSegment, self_time_segments};
 use crate::math::intervals::IntervalSet;
-use crate::reports::ops::op_stats::percent;
+use crate::math::stats::percent;
+
+/// Work handed over by one op.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct Offload {
+    /// The start op.
+    pub op: String,
+    /// Its program, with the id.
+    pub program: Option<String>,
+    /// Programs that ran it on `SparseCores`.
+    pub runs: Vec<String>,
+    /// Executions whose work was found.
+    pub occurrences: u64,
+    /// Time that `SparseCores` worked.
+    pub sparse_ps: i64,
+    /// The part of it while the `TensorCore` computed.
+    pub hidden_ps: i64,
+    /// The same of the work.
+    pub hidden_percent: Option<f64>,
+    /// From start to the end of done.
+    pub in_flight_ps: i64,
+    /// Self time of done ops: the `TensorCore` waited. `None` if none was found.
+    pub waited_ps: Option<i64>,
+}
 
 /// Sums over the executions of one start op.
 #[derive(Default)]

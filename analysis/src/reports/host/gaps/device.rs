@@ -10,9 +10,9 @@ use trace_model::{GroupId, LabelId, SliceId, SliceRef, TimeRange, Timestamp, Tra
 
 use super::cause::IdleCause;
 use super::merge::HostActivity;
+use super::report::{DeviceGaps, Gap, GapPlace};
 use super::steps::StepSums;
 use super::tally::{CauseTimes, ReportNames};
-use super::{DeviceGaps, Gap, GapPlace};
 use crate::engine::{AnalysisError, Context, Scope};
 use crate::facts::TraceFacts as _;
 use crate::facts::clock_alignment::ClocksReport;

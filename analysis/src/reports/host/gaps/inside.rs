@@ -8,7 +8,7 @@ use crate::engine::{AnalysisError, Context};
 use crate::facts::TraceFacts as _;
 use crate::facts::clock_alignment::programs;
 use crate::facts::core_time::SelfTimeSegment;
-use crate::facts::window::shifted;
+use crate::facts::device_shift::shifted;
 
 /// Gaps between ops shorter than this are how a core issues ops.
 pub const LONG_PS: i64 = 1_000_000;

@@ -1,6 +1,7 @@
 //! Why devices are mostly idle, in a clause.
 
-use super::{DeviceGaps, GapsReport, IdleCause};
+use super::IdleCause;
+use super::report::{DeviceGaps, GapsReport};
 
 impl GapsReport {
     /// Where more than half of the idle time is: within programs, or between them with one cause and the host event

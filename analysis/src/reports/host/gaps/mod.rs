@@ -16,235 +16,32 @@ mod device;
 mod inside;
 mod main_cause;
 mod merge;
+mod report;
 mod steps;
 mod table;
 mod tally;
 #[cfg(test)]
 mod tests;
 
-use serde::{Serialize, Serializer};
-use std::sync::Arc;
-use trace_model::{GroupId, Picos, SourceId, TimeRange, Timestamp};
+use trace_model::{GroupId, Picos, SourceId};
+
+use crate::engine::{Analysis, AnalysisError, Context, Metric, Percent, Provenance, counted};
+use crate::facts::host_class::host_threads;
+use crate::facts::steps::StepsReport;
+use crate::math::stats::percent;
+use crate::math::unit::Unit;
+use crate::reports::steps::step_times::Steps;
+use device::GapCollector;
+use tally::ReportNames;
 
 pub(crate) use activity::HostEventKinds;
 pub use cause::IdleCause;
 pub use inside::InsidePrograms;
 
-use device::GapCollector;
-use tally::ReportNames;
-
-use crate::engine::{Analysis, AnalysisError, Context, Percent, counted};
-use crate::engine::{Metric, Provenance};
-use crate::facts::host_class::host_threads;
-use crate::facts::steps::StepsReport;
-use crate::math::intervals::IntervalSet;
-use crate::math::unit::Unit;
-use crate::reports::ops::op_stats::percent;
-use crate::reports::steps::step_times::Steps;
+pub use report::{CauseTime, DeviceGaps, Gap, GapPlace, GapsReport, StepGaps};
 
 /// The analysis `gaps`.
 pub struct Gaps;
-
-/// When devices ran no program, and why.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
-pub struct GapsReport {
-    /// What it comes to, in a sentence.
-    pub statement: String,
-    /// Headline numbers.
-    pub metrics: Vec<Metric>,
-    /// Every `TensorCore` that ran a program in the scope.
-    pub devices: Vec<DeviceGaps>,
-}
-
-/// Where an idle span lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum GapPlace {
-    /// Before the first program of the capture.
-    BeforeFirst,
-    /// Between two programs.
-    Between,
-    /// After the last program of the capture.
-    AfterLast,
-}
-
-impl GapPlace {
-    /// Display name.
-    pub(crate) fn title(self) -> &'static str {
-        match self {
-            Self::BeforeFirst => "before first",
-            Self::Between => "between",
-            Self::AfterLast => "after last",
-        }
-    }
-}
-
-/// Idle time with one cause.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CauseTime {
-    /// The cause.
-    pub cause: IdleCause,
-    /// How long.
-    pub time_ps: i64,
-    /// The host event that says so for most of that time.
-    pub(crate) top: Option<EventTime>,
-}
-
-impl CauseTime {
-    /// The host event that says so for most of that time.
-    pub fn event(&self) -> Option<&str> {
-        self.top.as_ref().map(|top| &*top.name)
-    }
-    /// For how much of it.
-    pub fn event_ps(&self) -> Option<i64> {
-        self.top.as_ref().map(|top| top.time_ps)
-    }
-}
-
-/// Time of host events of one name.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct EventTime {
-    pub name: Arc<str>,
-    pub time_ps: i64,
-}
-
-/// Idle time with one cause, as JSON.
-#[derive(Serialize, schemars::JsonSchema)]
-#[schemars(rename = "CauseTime")]
-struct WrittenCauseTime<'a> {
-    /// The cause.
-    cause: IdleCause,
-    /// How long.
-    time_ps: i64,
-    /// The host event that says so for most of that time.
-    event: Option<&'a str>,
-    /// For how much of it.
-    event_ps: Option<i64>,
-}
-
-impl Serialize for CauseTime {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { cause, time_ps, .. } = *self;
-        WrittenCauseTime { cause, time_ps, event: self.event(), event_ps: self.event_ps() }.serialize(serializer)
-    }
-}
-
-impl schemars::JsonSchema for CauseTime {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        WrittenCauseTime::schema_name()
-    }
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        WrittenCauseTime::json_schema(generator)
-    }
-}
-
-/// The idle time of one device.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
-pub struct DeviceGaps {
-    /// Name of the device.
-    pub core: String,
-    /// Which device.
-    #[serde(skip)]
-    pub group: GroupId,
-    /// On the clock of the host: the denominator.
-    pub window_ps: i64,
-    /// Union of programs.
-    pub program_ps: i64,
-    /// Programs that ran in the window.
-    pub programs: u64,
-    /// The rest of the window: the sum of `before`, `between` and `after`.
-    pub idle_ps: i64,
-    /// Gaps between programs.
-    pub count: u64,
-    /// Idle time before the first program, by cause.
-    pub before: Vec<CauseTime>,
-    /// Idle time between programs, by cause.
-    pub between: Vec<CauseTime>,
-    /// Idle time after the last program, by cause.
-    pub after: Vec<CauseTime>,
-    /// The longest gaps, the longest first; at most 100.
-    pub gaps: Vec<Gap>,
-    /// Idle time within each step.
-    pub steps: Vec<StepGaps>,
-    /// Idle time within programs; `None` without ops.
-    pub inside: Option<InsidePrograms>,
-    /// When it was idle because the host compiled, on the clock of the host.
-    #[serde(skip)]
-    pub compiling: IntervalSet,
-}
-
-/// One idle span.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Gap {
-    /// Where it lies.
-    pub place: GapPlace,
-    /// Where it starts on the timeline as recorded: the end of the program before it.
-    pub start_ps: i64,
-    /// How long.
-    pub length_ps: i64,
-    /// The step that it starts in.
-    pub step: Option<u32>,
-    /// The program before it.
-    pub after: Option<Arc<str>>,
-    /// The program after it.
-    pub before: Option<Arc<str>>,
-    /// What the host did meanwhile; adds up to the length.
-    pub causes: Vec<CauseTime>,
-}
-
-impl Gap {
-    /// On the timeline as recorded.
-    pub(crate) fn range(&self) -> TimeRange {
-        let end = self.start_ps.saturating_add(self.length_ps);
-        TimeRange::new(Timestamp::from_ps(self.start_ps), Timestamp::from_ps(end))
-    }
-}
-
-/// Idle time within one step.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct StepGaps {
-    /// Number of the step.
-    pub step: u32,
-    /// Its length on the clock of the host: the denominator.
-    pub length_ps: i64,
-    /// Idle time by cause.
-    pub causes: Vec<CauseTime>,
-}
-
-impl StepGaps {
-    /// Idle time of the step.
-    pub(crate) fn idle_ps(&self) -> i64 {
-        self.causes.iter().map(|part| part.time_ps).sum::<Picos>().ps()
-    }
-    /// Of which for one cause.
-    pub(crate) fn time_ps(&self, cause: IdleCause) -> i64 {
-        time_of(&self.causes, cause)
-    }
-}
-
-fn time_of(causes: &[CauseTime], cause: IdleCause) -> i64 {
-    causes.iter().filter(|part| part.cause == cause).map(|part| part.time_ps).sum::<Picos>().ps()
-}
-
-impl DeviceGaps {
-    /// Idle time in one place, by cause.
-    pub fn at(&self, place: GapPlace) -> &[CauseTime] {
-        match place {
-            GapPlace::BeforeFirst => &self.before,
-            GapPlace::Between => &self.between,
-            GapPlace::AfterLast => &self.after,
-        }
-    }
-    /// Idle time with one cause, wherever it lies.
-    pub fn time_ps(&self, cause: IdleCause) -> i64 {
-        let places = [GapPlace::BeforeFirst, GapPlace::Between, GapPlace::AfterLast].into_iter();
-        places.map(|place| time_of(self.at(place), cause)).sum::<Picos>().ps()
-    }
-    /// Idle time between programs.
-    pub(crate) fn between_ps(&self) -> i64 {
-        self.between.iter().map(|part| part.time_ps).sum::<Picos>().ps()
-    }
-}
 
 impl Analysis for Gaps {
     type Report = GapsReport;

@@ -2,8 +2,8 @@
 
 use trace_model::{GroupId, LabelId, TimeRange, Timestamp};
 
-use super::StepGaps;
 use super::cause::IdleCause;
+use super::report::StepGaps;
 use super::tally::{CauseTimes, ReportNames};
 use crate::engine::Context;
 use crate::facts::TraceFacts as _;

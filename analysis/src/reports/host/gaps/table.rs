@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use trace_model::Picos;
 
-use super::{DeviceGaps, GapPlace, GapsReport, IdleCause, StepGaps};
-use crate::engine::counted;
-use crate::engine::{Table, TableBuilder, Tabular};
+use super::IdleCause;
+use super::report::{DeviceGaps, GapPlace, GapsReport, StepGaps};
+use crate::engine::{Table, TableBuilder, Tabular, counted};
+use crate::math::stats::percent;
 use crate::math::unit::Unit;
-use crate::reports::ops::op_stats::percent;
 
 /// Gaps of each device that are printed.
 const SHOWN: usize = 10;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use trace_model::{LabelId, Picos, StringId, TraceModel};
 
 use super::cause::IdleCause;
-use super::{CauseTime, EventTime};
+use super::report::{CauseTime, EventTime};
 
 /// Names for reports, each of them once.
 pub(super) struct ReportNames<'a> {

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use trace_model::{GroupId, LabelId, SliceRef, TimeRange, TrackId};
 
-use super::{InputWait, wait};
+use super::wait::{InputWait, wait};
 use crate::engine::{AnalysisError, Context};
 use crate::facts::TraceFacts as _;
 use crate::facts::host_class::{HostClass, host_threads, is_input_loader};

@@ -4,11 +4,29 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use trace_model::TraceModel;
+use trace_model::hlo_text::Shape;
 
-use super::SizeClass;
 use super::events::MemoryEvent;
 use super::replay::SizeSums;
-use trace_model::hlo_text::Shape;
+
+/// Allocations of one size.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct SizeClass {
+    /// Bytes of each.
+    pub bytes: i64,
+    /// How many in the window.
+    pub count: u64,
+    /// Bytes of all of them.
+    pub total_bytes: i64,
+    /// How many were released again in the window.
+    pub released: u64,
+    /// How long those lived on average.
+    pub mean_lifetime_ps: Option<i64>,
+    /// The op of the first of them, if recorded.
+    pub op: Option<String>,
+    /// The shape of the first of them, if recorded.
+    pub shape: Option<String>,
+}
 
 /// Buffers whose words are read from the file.
 const NAMED: usize = 64;

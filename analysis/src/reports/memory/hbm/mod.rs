@@ -24,15 +24,16 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use trace_model::{GroupId, TimeRange, Timestamp, TraceModel};
 
-pub use live::LiveBuffer;
-
 use self::events::{MemoryEvent, MemoryKey, RecordedMemory};
-use crate::engine::{Analysis, AnalysisError, Context, Percent, Scope};
-use crate::engine::{Metric, Provenance, number};
+use crate::engine::{Analysis, AnalysisError, Context, Metric, Percent, Provenance, Scope, number};
 use crate::facts::TraceFacts as _;
 use crate::facts::steps::Step;
 use crate::math::unit::Unit;
 use crate::reports::steps::step_times::Steps;
+
+pub use live::LiveBuffer;
+
+pub use live::SizeClass;
 
 /// The analysis `memory`.
 pub struct Memory;
@@ -172,25 +173,6 @@ pub struct MemoryTimeline {
     pub kept_bytes: i64,
     /// Allocations by size, those with the most bytes in all first.
     pub sizes: Vec<SizeClass>,
-}
-
-/// Allocations of one size.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
-pub struct SizeClass {
-    /// Bytes of each.
-    pub bytes: i64,
-    /// How many in the window.
-    pub count: u64,
-    /// Bytes of all of them.
-    pub total_bytes: i64,
-    /// How many were released again in the window.
-    pub released: u64,
-    /// How long those lived on average.
-    pub mean_lifetime_ps: Option<i64>,
-    /// The op of the first of them, if recorded.
-    pub op: Option<String>,
-    /// The shape of the first of them, if recorded.
-    pub shape: Option<String>,
 }
 
 impl MemoryReport {

@@ -2,8 +2,8 @@
 
 use super::{LiveBuffer, MemoryReport, MemoryTimeline, bytes_text, live};
 use crate::engine::{Table, Tabular};
+use crate::math::stats::percent;
 use crate::math::unit::Unit;
-use crate::reports::ops::op_stats::percent;
 
 /// Rows of a table of buffers.
 const SHOWN: usize = 20;

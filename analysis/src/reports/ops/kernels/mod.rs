@@ -24,16 +24,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::Serialize;
-
+use trace_model::hlo_text::HloText;
 use trace_model::{Picos, without_number};
 
 use crate::engine::{Analysis, AnalysisError, Context, Percent};
 use crate::hardware::limits::{BoundBy, OpWork, is_beyond_peak, ratio};
 use crate::hardware::peaks::Peaks;
-use crate::reports::ops::op_stats::{OpRow, Ops, OpsReport, percent};
-pub use declared::DeclaredCosts;
+use crate::math::stats::percent;
+use crate::reports::ops::op_stats::{OpRow, Ops, OpsReport};
 use inside::KernelInside;
-use trace_model::hlo_text::HloText;
+
+pub use declared::DeclaredCosts;
 
 /// The analysis `kernels`.
 pub struct Kernels;

@@ -2,8 +2,8 @@
 
 use super::{KernelsReport, TRACING};
 use crate::engine::{Provenance, Table, Tabular};
+use crate::math::stats::percent;
 use crate::math::unit::Unit;
-use crate::reports::ops::op_stats::percent;
 
 impl Tabular for KernelsReport {
     fn tables(&self) -> Vec<Table> {

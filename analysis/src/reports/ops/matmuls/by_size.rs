@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-
 use trace_model::Picos;
 
 use super::{MatmulRow, MatmulSizes};
@@ -69,7 +68,7 @@ fn group(rows: &[&MatmulRow], op_time_ps: i64) -> Option<SizeRow> {
         occurrences: rows.iter().map(|row| row.occurrences).sum(),
         total_time_ps,
         self_time_ps,
-        self_of_op_time_percent: crate::reports::ops::op_stats::percent(self_time_ps, op_time_ps),
+        self_of_op_time_percent: crate::math::stats::percent(self_time_ps, op_time_ps),
         flops_per_second: mean(|row| row.flops_per_second),
         flops_percent: mean(|row| row.flops_percent),
         padding_efficiency_percent: first.padding_efficiency_percent,

@@ -18,7 +18,6 @@ mod tests;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-
 use trace_model::Picos;
 
 use crate::engine::{Analysis, AnalysisError, Context};
@@ -28,6 +27,7 @@ use crate::hardware::chips::Chip;
 use crate::hardware::peaks::Peaks;
 use crate::hlo::{InstructionRef, MatrixProduct};
 use crate::reports::ops::op_stats::Ops;
+
 pub use by_size::SizeRow;
 pub use row::{MatmulRow, MatmulSizes, SizesFrom};
 
@@ -84,7 +84,7 @@ impl Analysis for Matmuls {
             *missing.entry(reason).or_default() += 1;
         }
         Ok(MatmulsReport {
-            self_of_op_time_percent: crate::reports::ops::op_stats::percent(self_time_ps, ops.op_time_ps),
+            self_of_op_time_percent: crate::math::stats::percent(self_time_ps, ops.op_time_ps),
             self_time_ps,
             padding_efficiency_percent: overall_efficiency(&rows),
             tile,

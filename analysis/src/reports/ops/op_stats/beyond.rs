@@ -2,44 +2,13 @@
 //!
 //! The work of such an op against that limit is excluded from all sums. Its time counts like any other.
 
-use serde::Serialize;
-
 use trace_model::{Picos, TraceModel};
 
-use super::{CoreOps, OpRow};
+use super::OpRow;
+use super::report::{BeyondPeak, CoreOps};
 use crate::facts::category::OpGroup;
 use crate::hardware::limits::BoundBy;
 use crate::hardware::peaks::{PeakSource, Peaks};
-
-/// Ops of one core that exceed a limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-pub struct BeyondPeak {
-    /// The limit.
-    pub limit: BoundBy,
-    /// How many ops.
-    pub ops: u64,
-    /// Their self time.
-    pub self_time_ps: i64,
-}
-
-impl BeyondPeak {
-    /// Adds an op to the list of a core.
-    pub(super) fn add(list: &mut Vec<Self>, limit: BoundBy, self_time_ps: i64) {
-        match list.iter_mut().find(|own| own.limit == limit) {
-            Some(own) => {
-                own.ops += 1;
-                own.self_time_ps = own.self_time_ps.saturating_add(self_time_ps);
-            }
-            None => list.push(Self { limit, ops: 1, self_time_ps }),
-        }
-    }
-
-    /// Self time of ops that exceed `limit`, over these cores.
-    pub(crate) fn time_of(cores: &[&CoreOps], limit: BoundBy) -> i64 {
-        let all = cores.iter().flat_map(|core| &core.beyond_peak).filter(|beyond| beyond.limit == limit);
-        all.map(|beyond| beyond.self_time_ps).fold(0, i64::saturating_add)
-    }
-}
 
 /// Why an op can seem to exceed a limit, as a clause.
 pub(crate) fn cause(model: &TraceModel, row: &OpRow, limit: BoundBy, peaks: &Peaks) -> &'static str {

@@ -4,16 +4,36 @@ use std::sync::Arc;
 
 use trace_model::{Access, MemorySpace, Op, OpId, TraceModel};
 
-use super::precision::NarrowType;
+use super::estimate;
+use super::precision::{self, NarrowType};
 use super::sums::{OpKey, OpSums, plus};
-use super::{MemoryBytes, estimate, precision};
-use crate::engine::Context;
-use crate::engine::Fact;
+use crate::engine::{Context, Fact};
 use crate::facts::TraceFacts as _;
 use crate::facts::category::{OpClass, OpClasses, OpGroup};
 use crate::hardware::limits::{BoundBy, OpWork, is_beyond_peak};
 use crate::hardware::peaks::Peaks;
 use crate::math::parallel;
+
+/// Bytes by memory and direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+pub struct MemoryBytes {
+    /// HBM, all directions.
+    pub hbm_bytes: u64,
+    /// Of these read.
+    pub hbm_read_bytes: u64,
+    /// Of these written.
+    pub hbm_write_bytes: u64,
+    /// Read from CMEM.
+    pub cmem_read_bytes: u64,
+    /// Written to CMEM.
+    pub cmem_write_bytes: u64,
+    /// Read from VMEM.
+    pub vmem_read_bytes: u64,
+    /// Written to VMEM.
+    pub vmem_write_bytes: u64,
+    /// Any other memory.
+    pub other_bytes: u64,
+}
 
 /// Costs of all executions of an op.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, schemars::JsonSchema)]

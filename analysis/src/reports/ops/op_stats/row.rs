@@ -4,33 +4,12 @@ use std::sync::Arc;
 
 use trace_model::{Op, OpId, Picos};
 
-use super::costs::{OpCostModel, OpCosts};
-use super::percent;
+use super::costs::{MemoryBytes, OpCostModel, OpCosts};
 use super::sums::{OpKey, OpSums, is_leaf};
 use crate::facts::category::{CollectiveKind, OpGroup};
 use crate::hardware::limits::{BoundBy, OpWork, possible, ratio};
 use crate::hardware::peaks::Peaks;
-
-/// Bytes by memory and direction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
-pub struct MemoryBytes {
-    /// HBM, all directions.
-    pub hbm_bytes: u64,
-    /// Of these read.
-    pub hbm_read_bytes: u64,
-    /// Of these written.
-    pub hbm_write_bytes: u64,
-    /// Read from CMEM.
-    pub cmem_read_bytes: u64,
-    /// Written to CMEM.
-    pub cmem_write_bytes: u64,
-    /// Read from VMEM.
-    pub vmem_read_bytes: u64,
-    /// Written to VMEM.
-    pub vmem_write_bytes: u64,
-    /// Any other memory.
-    pub other_bytes: u64,
-}
+use crate::math::stats::percent;
 
 impl MemoryBytes {
     /// To and from all memories.

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use trace_model::TraceModel;
 
 use super::costs::OpCostModel;
-use super::percent;
 use super::row::{CoreOpTime, OpRow};
 use super::sums::{CoreSums, SumsByOp};
 use crate::hardware::peaks::Peaks;
+use crate::math::stats::percent;
 
 /// Rows in the making: one core after the other.
 pub(super) struct MergedRows<'a> {

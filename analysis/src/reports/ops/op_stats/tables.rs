@@ -1,6 +1,7 @@
 //! The op report as tables.
 
-use super::{BoundBy, OpCosts, OpsReport};
+use super::report::OpsReport;
+use super::{BoundBy, OpCosts};
 use crate::engine::{Cell, Column, Provenance, Table, Tabular, counted};
 use crate::math::unit::Unit;
 

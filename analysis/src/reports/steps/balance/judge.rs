@@ -1,12 +1,12 @@
 //! Finds stragglers and their cost.
 
-use crate::engine::Percent;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use trace_model::Picos;
 
-use super::{DeviceLoad, HostLoad, StepBalance};
+use super::load::{DeviceLoad, HostLoad, StepBalance};
+use crate::engine::Percent;
 use crate::math::stats::{OUTLIER_Z, SPREAD_FLOOR, median, modified_z};
 
 /// A comparison of devices or hosts by one quantity.

@@ -1,15 +1,121 @@
 //! The time of each device and host in a step, by activity.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use serde::Serialize;
 use trace_model::{GroupId, GroupKind, TraceModel};
 
-use super::{DeviceLoad, HostLoad};
 use crate::engine::Context;
 use crate::facts::category::OpClass;
 use crate::reports::communication::overlap::Overlap;
 use crate::reports::steps::devices::{CoreReport, DevicesReport};
 use crate::reports::steps::step_parts::{CoreParts, StepPart, StepParts, TimeByPart};
+
+/// The load of one device, unless noted otherwise per step: means over steady steps, or the whole window without steps.
+/// `None` for devices without recorded ops.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct DeviceLoad {
+    /// Name of the device.
+    pub core: String,
+    /// Which device.
+    #[serde(skip)]
+    pub group: Option<GroupId>,
+    /// Name of its host.
+    pub host: String,
+    /// Steps that it took part in.
+    pub steps: usize,
+    /// Time of a step.
+    pub step_ps: Option<f64>,
+    /// Ops that neither communicate nor wait.
+    pub work_ps: Option<f64>,
+    /// Exposed communication.
+    pub exposed_comm_ps: Option<f64>,
+    /// Waiting for copies.
+    pub copy_wait_ps: Option<f64>,
+    /// Infeed, outfeed, transfers to and from the host.
+    pub host_io_ps: Option<f64>,
+    /// No op.
+    pub idle_ps: Option<f64>,
+    /// Length of its window, which the next two are of.
+    pub window_ps: Option<f64>,
+    /// Waiting for the other devices before programs start (`barrier-cores`).
+    pub barrier_ps: Option<f64>,
+    /// Waiting in synchronous collectives for the last participant.
+    pub skew_wait_ps: Option<f64>,
+    /// Time that other devices waited in collectives for this one, summed.
+    pub awaited_ps: Option<f64>,
+    /// Time with ops, of the longest window of any device.
+    pub busy_percent: Option<f64>,
+    /// Modified z-score of its work; `None` with fewer than three devices.
+    pub work_z: Option<f64>,
+    /// Whether it keeps the others waiting.
+    pub is_straggler: bool,
+    /// Whether it is nearly unused while others work.
+    pub is_unused: bool,
+}
+
+/// The devices of one host.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct HostLoad {
+    /// Name of the host.
+    pub host: String,
+    /// Its devices that recorded ops.
+    pub devices: usize,
+    /// Mean work of its devices in a step.
+    pub work_ps: Option<f64>,
+    /// Work of the one that works most.
+    pub most_work_ps: Option<f64>,
+    /// Mean exposed communication.
+    pub exposed_comm_ps: Option<f64>,
+    /// Mean time waiting at barriers, of the window.
+    pub barrier_ps: Option<f64>,
+    /// Modified z-score of its mean work; `None` with fewer than three hosts.
+    pub work_z: Option<f64>,
+    /// Whether it keeps the others waiting.
+    pub is_straggler: bool,
+}
+
+/// One step, compared over devices.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct StepBalance {
+    /// Its number; `None` for the whole window.
+    pub step: Option<u32>,
+    /// Its time on the device that took longest.
+    pub time_ps: i64,
+    /// The device with the most work.
+    pub most: Arc<str>,
+    /// Its work.
+    pub max_ps: i64,
+    /// Work of the middle device.
+    pub median_ps: f64,
+    /// Mean work.
+    pub mean_ps: f64,
+    /// `(max − median) ÷ median`.
+    pub imbalance_percent: Option<f64>,
+    /// `max − median`: the cost of the slowest device.
+    pub cost_ps: f64,
+}
+
+impl StepBalance {
+    pub(super) fn of(step: &StepLoad) -> Option<Self> {
+        let work: Vec<f64> = step.cores.iter().map(|core| core.parts.work() as f64).collect();
+        let median_ps = crate::math::stats::median(&work).filter(|_| work.len() > 1)?;
+        let most = step.cores.iter().max_by_key(|core| (core.parts.work(), std::cmp::Reverse(&core.core)))?;
+        let max_ps = most.parts.work();
+        let cost_ps = max_ps as f64 - median_ps;
+        Some(Self {
+            step: step.step,
+            time_ps: step.cores.iter().map(|core| core.time_ps).max()?,
+            most: most.core.clone(),
+            max_ps,
+            median_ps,
+            mean_ps: work.iter().sum::<f64>() / work.len() as f64,
+            imbalance_percent: (median_ps > 0.0).then(|| 100.0 * cost_ps / median_ps),
+            cost_ps,
+        })
+    }
+}
 
 /// A step, or the whole window.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use trace_model::{LabelId, Picos, TimeRange, TraceModel};
 
-use super::MOST_EXPLAINED;
 use super::host::{HostPhase, HostPhases};
 use super::parts::{StepPart, TimeByPart};
 use crate::engine::Context;
 use crate::facts::core_time::CoreTime;
 use crate::facts::steps::{Step, StepsReport};
+
+/// Maximum number of explained steps; each requires reading all ops of the step.
+pub const MOST_EXPLAINED: usize = 20;
 
 /// A slow step beside the median step of its class.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]

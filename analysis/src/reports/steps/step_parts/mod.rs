@@ -18,20 +18,21 @@ use std::sync::Arc;
 use serde::Serialize;
 use trace_model::{GroupId, TimeRange};
 
+use crate::engine::{Analysis, AnalysisError, Context, Scope};
+use crate::facts::TraceFacts as _;
+use crate::facts::device_shift::shifted;
+use crate::facts::steps::{Step, StepClass, StepSource, StepsReport};
+use crate::math::stats::median;
+use crate::reports::communication::overlap::CoreTraffic;
+use crate::reports::steps::step_times::Steps;
+use explain::StepOpTimes;
+
 pub use explain::{Explanation, HostChange, PartChange, StepOpChange};
 pub use host::HostPhase;
 pub use parts::{StepPart, TimeByPart};
 pub(crate) use table::sentence;
 
-use explain::StepOpTimes;
-
-use crate::engine::{Analysis, AnalysisError, Context, Scope};
-use crate::facts::TraceFacts as _;
-use crate::facts::steps::{Step, StepClass, StepSource, StepsReport};
-use crate::facts::window::shifted;
-use crate::math::stats::median;
-use crate::reports::communication::overlap::CoreTraffic;
-use crate::reports::steps::step_times::Steps;
+pub use explain::MOST_EXPLAINED;
 
 /// The analysis of steps by parts.
 pub struct StepParts;
@@ -146,9 +147,6 @@ impl DividedStep {
         self.cores.iter().fold(TimeByPart::default(), |sum, core| sum.plus(&core.parts))
     }
 }
-
-/// Maximum number of explained steps; each requires reading all ops of the step.
-pub const MOST_EXPLAINED: usize = 20;
 
 fn whole(cx: &Context<'_>, steps: &StepsReport) -> Result<StepPartsReport, AnalysisError> {
     let classes = cx.classes();

@@ -2,8 +2,8 @@
 
 use super::{ClassParts, CoreParts, Explanation, PartTimes, StepOpChange, StepPart, StepPartsReport};
 use crate::engine::{Table, TableBuilder, Tabular};
+use crate::math::stats::percent;
 use crate::math::unit::Unit;
-use crate::reports::ops::op_stats::percent;
 
 impl Tabular for StepPartsReport {
     fn tables(&self) -> Vec<Table> {

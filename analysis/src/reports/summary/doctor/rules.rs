@@ -1,20 +1,37 @@
 //! The rules: each looks for one thing that limits what a capture can tell.
 
-use crate::engine::{Percent, counted};
 use std::collections::BTreeSet;
 
+use serde::Serialize;
+use trace_model::hlo_text::HloText;
 use trace_model::{GroupKind, IssueKind, Severity, SliceAttr, TrackKind};
 
-use super::{CaptureFinding, clock_shifts};
-use crate::engine::Context;
+use crate::engine::{Context, Percent, counted};
 use crate::facts::TraceFacts as _;
-use crate::facts::clock_alignment::ClockSync;
+use crate::facts::clock_alignment::{ClockShift, ClockSync};
 use crate::facts::steps::StepSource;
 use crate::hardware::peaks::{PeakSource, Peaks};
+use crate::reports::host::clocks::Clocks;
 use crate::reports::ops::kernels::{DeclaredCosts, Kernels};
 use crate::reports::ops::op_stats::{Ops, cause};
 use crate::reports::steps::step_times::Steps;
-use trace_model::hlo_text::HloText;
+
+/// One thing to know about a capture.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct CaptureFinding {
+    /// Stable name (`Q03`).
+    pub id: &'static str,
+    /// Stable short name (`no-steps`).
+    pub name: &'static str,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What is the matter, one sentence.
+    pub message: String,
+    /// What was seen.
+    pub evidence: String,
+    /// What to do about it.
+    pub cure: &'static str,
+}
 
 /// Every rule.
 pub(super) const RULES: &[fn(&Context<'_>) -> Option<CaptureFinding>] = &[
@@ -349,7 +366,7 @@ fn impossible_rates(cx: &Context<'_>) -> Option<CaptureFinding> {
     let ops = cx.report::<Ops>().ok()?;
     let rows: Vec<_> = ops.rows.iter().filter_map(|row| Some((row, row.rates.beyond_peak?))).collect();
     let time_ps = rows.iter().map(|(row, _)| row.self_time_ps).fold(0, i64::saturating_add);
-    let share = crate::reports::ops::op_stats::percent(time_ps, ops.op_time_ps)?;
+    let share = crate::math::stats::percent(time_ps, ops.op_time_ps)?;
     let named: Vec<String> = rows
         .iter()
         .take(NAMED)
@@ -400,4 +417,11 @@ fn too_few_operations(cx: &Context<'_>) -> Option<CaptureFinding> {
         evidence: format!("{share:.1} of op time: {}", named.join("; "), share = Percent(share)),
         cure: "Give pallas_call a cost_estimate of all steps of the grid, not of one block.",
     })
+}
+
+/// The shifts of the devices that were asked for.
+pub(super) fn clock_shifts(cx: &Context<'_>) -> Vec<ClockShift> {
+    let cores = cx.tensor_cores();
+    let all = cx.report::<Clocks>().map(|clocks| clocks.devices.clone()).unwrap_or_default();
+    all.into_iter().filter(|shift| cores.contains(&shift.group)).collect()
 }

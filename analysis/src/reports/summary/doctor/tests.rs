@@ -1,10 +1,11 @@
 //! Each rule with and without its reason.
 
+use sample_traces::{text_builder, text_trace};
+use trace_model::{IssueKind, Severity, SliceAttr, TraceModel};
+
 use super::*;
 use crate::engine::{Options, ReportCache, Scope};
 use crate::facts::clock_alignment::{ClockSync, PairedBy};
-use sample_traces::{text_builder, text_trace};
-use trace_model::{IssueKind, SliceAttr, TraceModel};
 
 fn report(model: &TraceModel) -> DoctorReport {
     let (options, reports) = (Options::default(), ReportCache::default());

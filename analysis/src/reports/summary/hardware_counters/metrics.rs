@@ -2,8 +2,60 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 use super::known::{CountedQuantity, CounterGeneration, Dtype, KnownCounter};
-use super::{CounterMetric, CounterUnit};
+use crate::hardware::limits::possible;
+
+/// What a unit did and could have done.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct CounterMetric {
+    /// Stable name.
+    pub id: &'static str,
+    /// Display name.
+    pub title: &'static str,
+    /// Core of the chip; `None` for what belongs to the chip.
+    pub core: Option<u8>,
+    /// Count.
+    pub achieved: f64,
+    /// What is possible in the same cycles; `None` if unknown.
+    pub peak: Option<f64>,
+    /// Of both.
+    pub unit: CounterUnit,
+    /// What the peak is: `2 a cycle`.
+    pub of: String,
+}
+
+/// What a count counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CounterUnit {
+    /// Clock cycles.
+    Cycles,
+    /// Instructions issued.
+    Instructions,
+    /// Bytes moved.
+    Bytes,
+}
+
+impl CounterUnit {
+    /// Display name.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Cycles => "cycles",
+            Self::Instructions => "instructions",
+            Self::Bytes => "bytes",
+        }
+    }
+}
+
+impl CounterMetric {
+    /// Achieved of the peak, where that is possible.
+    pub fn percent(&self) -> Option<f64> {
+        let peak = self.peak.filter(|&peak| peak > 0.0)?;
+        possible(100.0 * self.achieved / peak)
+    }
+}
 
 /// Counts of one sample.
 pub(super) type Counts = BTreeMap<KnownCounter, f64>;

@@ -1,6 +1,7 @@
 //! The counter report as tables.
 
-use super::{CounterMetric, HardwareCountersReport};
+use super::HardwareCountersReport;
+use super::metrics::CounterMetric;
 use crate::engine::{Table, TableBuilder, Tabular};
 use crate::math::unit::Unit;
 

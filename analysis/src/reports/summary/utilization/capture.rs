@@ -2,7 +2,7 @@
 
 use trace_model::Picos;
 
-use super::{WorkSums, possible_or_why};
+use super::sums::{WorkSums, possible_or_why};
 use crate::engine::{Context, Metric, Provenance, Scope, counted};
 use crate::hardware::limits::BoundBy;
 use crate::math::unit::Unit;

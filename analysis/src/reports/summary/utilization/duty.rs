@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use trace_model::{GroupId, GroupKind, Picos, SourceId, TimeRange, TraceModel, TrackKind};
 
 use crate::engine::{AnalysisError, Context, Metric, Provenance, counted};
-use crate::facts::{TraceFacts as _, category::OpClasses};
+use crate::facts::TraceFacts as _;
+use crate::facts::category::OpClasses;
 use crate::math::intervals::IntervalSet;
 use crate::math::unit::Unit;
 
@@ -41,7 +42,7 @@ pub(super) fn xprof_duty_cycle(
     Ok(Metric {
         id: "duty_cycle_xprof_percent",
         title: "Duty cycle as XProf defines it",
-        value: crate::reports::ops::op_stats::percent(busy.ps(), span.ps()),
+        value: crate::math::stats::percent(busy.ps(), span.ps()),
         unit: Unit::Percent,
         of: format!("first op or program to the end of the last, {}", counted(count, "chip")),
         provenance: Provenance::Measured,

@@ -1,7 +1,7 @@
 //! Utilization over the steady steps: what the program does once it is warm, without
 //! compiling, partial steps, and whatever else the capture contains.
 
-use super::{UtilizationShare, WorkSums, utilization, window};
+use super::sums::{UtilizationShare, WorkSums, utilization, window};
 use crate::engine::{Context, Metric, Scope};
 use crate::facts::steps::Step;
 use crate::hardware::limits::BoundBy;

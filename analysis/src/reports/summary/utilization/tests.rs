@@ -1,7 +1,8 @@
 use trace_model::*;
 
 use super::*;
-use crate::engine::{Options, ReportCache};
+use crate::engine::{Options, ReportCache, Scope};
+use crate::hardware::peaks::NO_PEAK;
 
 fn range(start: i64, end: i64) -> TimeRange {
     TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end))

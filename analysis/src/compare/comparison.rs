@@ -1,0 +1,169 @@
+//! What a comparison finds.
+
+use serde::{Serialize, Serializer};
+
+use super::MatchedBy;
+use super::attribution::{Attribution, OpChange};
+use super::change::{MetricChange, TestOptions};
+use super::comparable::Difference;
+use super::summary::Better;
+use crate::engine::Provenance;
+use crate::math::unit::Unit;
+
+/// What to compare how.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct CompareOptions {
+    /// When a difference counts.
+    pub test: TestOptions,
+    /// Differences ([`comparable::IDS`]) that prevent a comparison.
+    pub require: Vec<String>,
+    /// Compare what is not comparable.
+    pub force: bool,
+}
+
+/// Result of comparing a prediction with a measurement.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct PredictionError {
+    /// What predicted it.
+    pub simulator: String,
+    /// The first side is the prediction.
+    pub is_base: bool,
+    /// A step, median.
+    pub predicted_ps: f64,
+    /// The same as measured.
+    pub measured_ps: f64,
+    /// Measured ÷ predicted.
+    pub ratio: Option<f64>,
+    /// Error of the step, in percent of the measured time.
+    pub error_percent: Option<f64>,
+    /// Sum of the absolute errors of all ops, in percent of their measured time.
+    pub op_error_percent: Option<f64>,
+    /// Whether small ops are only known as a sum, in which errors can cancel, so that the error may be larger.
+    pub op_error_is_at_least: bool,
+    /// Ops sorted by the missed time: the most optimistic predictions first.
+    pub ops: Vec<PredictedOp>,
+}
+
+/// An op as predicted and as measured: medians of its time in a step.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct PredictedOp {
+    /// As measured where it was.
+    pub name: String,
+    /// Name in the prediction, if it differs.
+    pub predicted_name: Option<String>,
+    /// Program; empty for what no op has.
+    pub program: String,
+    /// Category.
+    pub category: String,
+    /// `None` if the model has no such op, or gives it no time.
+    pub predicted_ps: Option<f64>,
+    /// `None` if it never ran.
+    pub measured_ps: Option<f64>,
+    /// Measured ÷ predicted, of an op that is on both sides.
+    pub ratio: Option<f64>,
+    /// Measured − predicted.
+    pub missed_ps: f64,
+    /// Why the two are taken for one.
+    pub how: Option<MatchedBy>,
+}
+
+/// Two runs, or several of each.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct Comparison {
+    /// The sentence to read first.
+    pub statement: String,
+    /// The first side.
+    pub base: ComparisonSide,
+    /// The second side.
+    pub cand: ComparisonSide,
+    /// Their differences, most important first.
+    pub differences: Vec<Difference>,
+    /// Whether numbers follow.
+    pub is_comparable: bool,
+    /// Numbers of each step.
+    pub steps: Vec<SeriesChange>,
+    /// Where the change of the step is.
+    pub attribution: Option<Attribution>,
+    /// Ops, by how much they changed.
+    pub ops: Vec<OpChange>,
+    /// Numbers with one value per run, so their variation is unknown.
+    pub values: Vec<ValueChange>,
+    /// Pairs of steps that correspond, by their numbers: the first steady one of the
+    /// first run of each side, the second …
+    #[serde(serialize_with = "step_pairs")]
+    #[schemars(with = "Vec<StepPair>")]
+    pub aligned_steps: Vec<(u32, u32)>,
+    /// Error of the prediction, if one side is simulated and the other measured.
+    pub prediction: Option<PredictionError>,
+    /// Comparisons of other classes that both sides have, most time first: the same without numbers of whole runs.
+    pub classes: Vec<Self>,
+    /// When a difference counts.
+    pub options: CompareOptions,
+    /// What to know when reading it.
+    pub notes: Vec<String>,
+}
+
+/// One side of a comparison.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct ComparisonSide {
+    /// The runs with their paths ([`Summary::title`]).
+    pub runs: Vec<String>,
+    /// Steady steps of all runs.
+    pub steps: usize,
+    /// What its steps run.
+    pub class: String,
+    /// Mean step of the middle half.
+    pub middle_ps: f64,
+}
+
+/// A number of each step on two sides.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct SeriesChange {
+    /// Stable name with its unit.
+    pub id: String,
+    /// Display name.
+    pub title: String,
+    /// Of the numbers.
+    pub unit: Unit,
+    /// Which direction is good.
+    pub better: Better,
+    /// How it changed.
+    #[serde(flatten)]
+    pub change: MetricChange,
+}
+
+/// A number of the whole run on two sides.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct ValueChange {
+    /// Stable name with its unit.
+    pub id: String,
+    /// Display name.
+    pub title: String,
+    /// Of the numbers.
+    pub unit: Unit,
+    /// Which direction is good.
+    pub better: Better,
+    /// Its reference, in the first run.
+    pub of: String,
+    /// Where it comes from.
+    pub provenance: Provenance,
+    /// How it changed.
+    #[serde(flatten)]
+    pub change: MetricChange,
+    /// Why a side lacks it.
+    pub note: Option<String>,
+}
+
+/// One step of each side of a comparison.
+#[derive(Serialize, schemars::JsonSchema)]
+pub(super) struct StepPair {
+    /// Number of the step of the first side.
+    base: u32,
+    /// Number of the step of the second side.
+    cand: u32,
+}
+
+/// Pairs of steps as [`StepPair`].
+pub(super) fn step_pairs<S: Serializer>(pairs: &[(u32, u32)], out: S) -> Result<S::Ok, S::Error> {
+    out.collect_seq(pairs.iter().map(|&(base, cand)| StepPair { base, cand }))
+}

@@ -1,0 +1,177 @@
+//! Sums over the work of cores, and the shares that follow from them.
+
+use trace_model::Picos;
+
+use crate::engine::{Context, Metric, Percent, Provenance, Scope};
+use crate::hardware::limits::{BoundBy, possible};
+use crate::hardware::peaks::{NO_PEAK, Peaks};
+use crate::math::unit::Unit;
+use crate::reports::ops::op_stats::{BeyondPeak, CoreOps, OpsReport};
+
+/// Share of op time below which work that is not known does not matter.
+pub(super) const NEGLIGIBLE_PERCENT: f64 = 0.5;
+
+/// Some cores, added up.
+pub(super) struct WorkSums<'a> {
+    pub(super) hbm_is_estimated: bool,
+    pub(super) cores: &'a [&'a CoreOps],
+    /// What the window of a core is, in words.
+    pub(super) window: String,
+    /// It is that of the whole trace.
+    pub(super) is_whole: bool,
+}
+
+impl<'a> WorkSums<'a> {
+    pub(super) fn new(cx: &Context<'_>, ops: &OpsReport, cores: &'a [&'a CoreOps]) -> Self {
+        let window = match cx.scope {
+            Scope::WholeTrace => "first op to last",
+            Scope::Range(_) => "the range",
+            Scope::Steps { .. } => "these steps",
+        };
+        Self {
+            hbm_is_estimated: ops.hbm_is_estimated,
+            cores,
+            window: window.to_owned(),
+            is_whole: cx.scope == Scope::WholeTrace,
+        }
+    }
+
+    /// What limits the trust in a utilization of `limit`, or why there is none.
+    pub(super) fn notes_on(&self, limit: BoundBy, is_known: bool) -> Option<String> {
+        let of_op_time = |time: i64| {
+            let whole = self.time(|core| core.op_time_ps);
+            if whole > 0.0 { 100.0 * time as f64 * 1e-12 / whole } else { 0.0 }
+        };
+        let mut notes = Vec::new();
+        let beyond = of_op_time(BeyondPeak::time_of(self.cores, limit));
+        if beyond > 0.0 {
+            let what = if limit == BoundBy::Compute { "operations" } else { "bytes" };
+            notes.push(format!(
+                "too low: the {what} of ops above this peak, {beyond:.1} of op time, are left out",
+                beyond = Percent(beyond)
+            ));
+        }
+        if limit == BoundBy::Compute {
+            let undeclared = self.share_of_op_time(|core| core.undeclared_ps);
+            if undeclared > NEGLIGIBLE_PERCENT {
+                let what = "custom calls that declare no operations take";
+                notes.push(format!("too low: {what} {undeclared:.1} of op time", undeclared = Percent(undeclared)));
+            }
+        }
+        if limit == BoundBy::Hbm && !is_known && beyond <= 0.0 {
+            notes.push("this capture does not say which bytes go to HBM".to_owned());
+        }
+        if limit == BoundBy::Hbm && is_known {
+            if self.hbm_is_estimated {
+                notes.push("HBM traffic estimated from the shapes of operands".to_owned());
+            }
+            let unknown = self.share_of_op_time(|core| core.unknown_traffic_ps);
+            if unknown > NEGLIGIBLE_PERCENT {
+                notes.push(format!(
+                    "too low: ops of unknown traffic take {unknown:.1} of op time",
+                    unknown = Percent(unknown)
+                ));
+            }
+        }
+        (!notes.is_empty()).then(|| notes.join("; "))
+    }
+
+    pub(super) fn time(&self, get: impl Fn(&CoreOps) -> i64) -> f64 {
+        self.cores.iter().map(|core| get(core) as f64 * 1e-12).sum()
+    }
+
+    /// Known amounts; `None` if no core knows.
+    pub(super) fn amount(&self, get: impl Fn(&CoreOps) -> Option<f64>) -> Option<f64> {
+        self.cores.iter().filter_map(|core| get(core)).reduce(|a, b| a + b)
+    }
+
+    /// Σ time × peak of each core; `None` if one has no peak, or no time.
+    fn capacity(&self, limit: BoundBy, time: impl Fn(&CoreOps) -> i64) -> Option<f64> {
+        let parts = self.cores.iter().map(|core| Some(time(core) as f64 * 1e-12 * limit.peak(&core.peaks)?.per_second));
+        parts.sum::<Option<f64>>().filter(|&capacity| capacity > 0.0)
+    }
+
+    /// Percent of all op time; 0 without any.
+    fn share_of_op_time(&self, get: impl Fn(&CoreOps) -> i64) -> f64 {
+        let whole = self.time(|core| core.op_time_ps);
+        if whole > 0.0 { 100.0 * self.time(get) / whole } else { 0.0 }
+    }
+
+    /// What a limit is measured against, in words.
+    pub(super) fn peak_text(&self, limit: BoundBy) -> String {
+        let peaks = self.peaks();
+        let rate = |peaks: &Peaks| limit.peak(peaks).map(|peak| peak.per_second);
+        if self.cores.iter().any(|core| rate(&core.peaks) != rate(&peaks)) {
+            return format!("the peak ({}) of each device", limit.title());
+        }
+        match limit {
+            BoundBy::Compute => peaks.flops_text(),
+            BoundBy::Hbm => peaks.hbm_text(),
+            _ => rate(&peaks).map_or_else(|| "unknown peak".to_owned(), |rate| format!("{:.1} GB/s", rate / 1e9)),
+        }
+    }
+
+    pub(super) fn peaks(&self) -> Peaks {
+        self.cores.first().map(|core| core.peaks.clone()).unwrap_or_default()
+    }
+
+    /// `window of 4 devices, 93.2 s each`.
+    pub(super) fn over(&self, what: &str, time: impl Fn(&CoreOps) -> i64) -> String {
+        let mean = self.time(time) / self.cores.len().max(1) as f64;
+        let time = Picos::from_ps((mean * 1e12).round() as i64);
+        match self.cores.len() {
+            1 => format!("{what} ({time})"),
+            n => format!("{what} ({time} × {n} devices)"),
+        }
+    }
+}
+
+/// What a utilization is of.
+pub(super) struct UtilizationShare<'a> {
+    pub(super) id: &'static str,
+    pub(super) title: &'static str,
+    pub(super) limit: BoundBy,
+    pub(super) amount: Option<f64>,
+    /// What the time is.
+    pub(super) over: &'a str,
+    pub(super) time: fn(&CoreOps) -> i64,
+    /// Why the amount is missing, or what to beware of.
+    pub(super) note: Option<String>,
+}
+
+pub(super) fn window(core: &CoreOps) -> i64 {
+    core.total_time_ps
+}
+
+pub(super) fn busy(core: &CoreOps) -> i64 {
+    core.busy_ps
+}
+
+pub(super) fn utilization(sums: &WorkSums<'_>, share: UtilizationShare<'_>) -> Metric {
+    let UtilizationShare { id, title, limit, amount, over, time, note } = share;
+    let capacity = sums.capacity(limit, time);
+    let peaks = sums.peaks();
+    let peak = limit.peak(&peaks);
+    let (value, impossible) = possible_or_why(amount.zip(capacity).map(|(amount, capacity)| 100.0 * amount / capacity));
+    let peak_text = sums.peak_text(limit);
+    let note = match value {
+        None if amount.is_some() && peak.is_none() => Some(NO_PEAK.to_owned()),
+        _ => impossible.or(note),
+    };
+    let is_estimated = limit == BoundBy::Hbm && sums.hbm_is_estimated;
+    let provenance = if is_estimated { Provenance::Inferred } else { Provenance::of_peak(peak) };
+    let of = format!("{} × {peak_text}", sums.over(over, time));
+    Metric { id, title, value, unit: Unit::Percent, of, provenance, note }
+}
+
+/// A utilization, or why it cannot be one.
+pub(super) fn possible_or_why(percent: Option<f64>) -> (Option<f64>, Option<String>) {
+    let value = percent.and_then(possible);
+    let impossible = percent.filter(|_| value.is_none()).map(|percent| {
+        format!(
+            "the result is {:.1}, which is impossible: the costs or the peak are not those of this device",
+            Percent(percent)
+        )
+    });
+    (value, impossible)
+}
