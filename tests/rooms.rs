@@ -64,7 +64,7 @@ const CRATES: [Rooms; 3] = [
 
 /// Folders of sources, and how many circles of files there are in each: there may be fewer, not more.
 const CIRCLES: [(&str, usize); 5] =
-    [("trace-model/src", 3), ("importers/src", 6), ("analysis/src", 23), ("app/src", 0), ("sample-traces/src", 1)];
+    [("trace-model/src", 0), ("importers/src", 1), ("analysis/src", 0), ("app/src", 0), ("sample-traces/src", 0)];
 
 #[test]
 fn no_more_files_import_each_other_in_a_circle() {

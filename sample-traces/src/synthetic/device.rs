@@ -3,8 +3,8 @@
 use super::clock::SyntheticStepTimes;
 use super::op::{SyntheticOp, SyntheticRole};
 use super::program::SyntheticProgram;
+use super::run::{REMARK, SyntheticRun};
 use super::spec::{AsyncLine, TrainingSpec};
-use super::{REMARK, SyntheticRun};
 use crate::session::{SampleEvent, SampleEventMetadata, SamplePlane, SampleStat};
 use crate::write::wire::ProtoMessage;
 

@@ -1,7 +1,8 @@
 //! The planes of the synthetic host: its threads, its programs, its session.
 
 use super::clock::{BACKEND_PS, COMPLETE_PS, LOWER_PS, PER_DEVICE_PS, PHASE_GAP_PS, SyntheticStepTimes, TRACE_PS};
-use super::{REMARK, SyntheticRun, hlo};
+use super::hlo;
+use super::run::{REMARK, SyntheticRun};
 use crate::session::{SampleEventMetadata, SamplePlane, SampleStat};
 
 /// Thread ids are any 64-bit number: the export keeps 32 bits of them.

@@ -2,7 +2,7 @@
 
 use trace_model::Picos;
 
-use super::SyntheticRun;
+use super::run::SyntheticRun;
 use crate::session::{SampleSession, SampleValue};
 
 /// How the clock of a host is wrong.

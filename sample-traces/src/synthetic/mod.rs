@@ -13,6 +13,7 @@ mod host;
 mod hosts;
 mod op;
 mod program;
+mod run;
 mod schedule;
 mod spec;
 
@@ -27,24 +28,11 @@ pub use schedule::{ScheduleSums, ScheduledExecution, ScheduledTransfer, Syntheti
 pub use spec::{AsyncLine, TrainingSpec};
 
 use crate::session::{SamplePlane, SampleSession};
+use run::REMARK;
 
-/// Said in every place that has room for it.
-const REMARK: &str = "synthetic: computed by sample-traces, not measured";
+pub use run::SyntheticRun;
 /// After the last step.
 const TAIL_PS: i64 = 3_000_000_000;
-
-/// A synthetic run.
-#[derive(Debug)]
-pub struct SyntheticRun {
-    /// What was asked for.
-    pub spec: TrainingSpec,
-    /// Compiled programs; the first is the usual one.
-    pub programs: Vec<SyntheticProgram>,
-    /// When each step happens.
-    pub steps: Vec<SyntheticStepTimes>,
-    /// What the analyses must answer.
-    pub expected: ExpectedNumbers,
-}
 
 impl SyntheticRun {
     /// Lays out the run of `spec`.
@@ -86,5 +74,23 @@ impl SyntheticRun {
     pub fn session(&self) -> SampleSession {
         let planes = self.planes().collect();
         SampleSession { host: "synthetic".to_owned(), remark: REMARK.to_owned(), planes }
+    }
+}
+
+impl TrainingSpec {
+    /// A run of about so many device events: steps are added up to 2^18 events of a device, then devices.
+    pub fn of_device_events(events: u64) -> Self {
+        /// Events of one device in a large run.
+        const ON_DEVICE: u64 = 1 << 18;
+
+        let small = |steps| Self { data: 1, model: 1, layers: 12, steps, ..Self::default() };
+        let on_device = |steps| -> u64 {
+            let device = SyntheticRun::new(small(steps)).planes().next();
+            device.iter().flat_map(|device| &device.lines).map(|line| line.events.len() as u64).sum()
+        };
+        let first = on_device(1);
+        let steps = 1 + events.min(ON_DEVICE).saturating_sub(first) / (on_device(2) - first).max(1);
+        let devices = (events / (first + (steps - 1) * (on_device(2) - first)).max(1)).max(1);
+        Self { data: devices as u32, ..small(steps as u32) }
     }
 }

@@ -92,22 +92,6 @@ impl Default for TrainingSpec {
 }
 
 impl TrainingSpec {
-    /// A run of about so many device events: steps are added up to 2^18 events of a device, then devices.
-    pub fn of_device_events(events: u64) -> Self {
-        /// Events of one device in a large run.
-        const ON_DEVICE: u64 = 1 << 18;
-
-        let small = |steps| Self { data: 1, model: 1, layers: 12, steps, ..Self::default() };
-        let on_device = |steps| -> u64 {
-            let device = super::SyntheticRun::new(small(steps)).planes().next();
-            device.iter().flat_map(|device| &device.lines).map(|line| line.events.len() as u64).sum()
-        };
-        let first = on_device(1);
-        let steps = 1 + events.min(ON_DEVICE).saturating_sub(first) / (on_device(2) - first).max(1);
-        let devices = (events / (first + (steps - 1) * (on_device(2) - first)).max(1)).max(1);
-        Self { data: devices as u32, ..small(steps as u32) }
-    }
-
     /// Chips, each one device.
     pub fn devices(&self) -> u32 {
         self.data * self.model
