@@ -1,4 +1,4 @@
-//! What the report holds.
+//! Rows of the report on transfers between slices of a pod.
 
 use serde::{Serialize, Serializer};
 

@@ -1,4 +1,4 @@
-//! What the report holds.
+//! Rows of the report on communication and what hides it.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What the report holds.
+//! Rows of the report on idle time of devices.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A wait for input.
+//! Time that a device or a step waited for input.
 
 use serde::Serialize;
 use trace_model::Picos;
@@ -8,7 +8,7 @@ use crate::math::stats::percent;
 /// Waiting for input.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct InputWait {
-    /// Format to describe: a device or a step.
+    /// The device or step that waited.
     pub name: String,
     /// The denominator: a step, or from the first program to the end of the last.
     pub length_ps: i64,

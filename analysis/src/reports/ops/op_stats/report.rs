@@ -1,4 +1,4 @@
-//! What the report holds.
+//! Rows of the report on ops, apart from [`OpRow`](super::OpRow).
 
 use std::collections::BTreeMap;
 
