@@ -1,6 +1,7 @@
 //! How to add a chip: the worked example of ARCHITECTURE.md.
 //!
-//! In the crate, the entry is in `src/hardware/chips/chips.toml`; a user writes the same into a file for `--device-spec`.
+//! Published chips are entries of `assets/chips.toml`, which importers read as well; a user writes the same into a file
+//! for `--device-spec`.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! The quantities of a chip, and how they are read from a file.
 //!
 //! [`QUANTITIES`] lists every key with its unit and what values are possible: files are checked against it, tables are
-//! made from it. To add a fact: one line here, and the numbers in `chips.toml`.
+//! made from it. To add a fact: one line here, and the numbers in `assets/chips.toml`.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! Published facts of every TPU generation, per chip.
 //!
-//! They are data (`chips.toml`), each with its source; a file of the same keys
+//! They are data (`assets/chips.toml`), each with its source; a file of the same keys
 //! describes a chip of the user. They are used only where a capture does not record
 //! its own, and then are always named as assumed ([`crate::hardware::peaks`]). What one
 //! `/device:TPU:N` of a trace is differs: a core on v2, v3 and v7x, a whole chip on
@@ -13,6 +13,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use serde::Deserialize;
 use toml::{Table, Value};
 
 use facts::ChipFacts;
@@ -87,6 +88,20 @@ pub struct Chip {
     pub pcie_bandwidth: Option<f64>,
     /// All of the above with their sources.
     pub facts: Vec<ChipFact>,
+    /// How its hardware counters are read, if that is known.
+    pub(crate) counters: Option<ChipCounters>,
+}
+
+/// How the hardware counters of a chip are read.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ChipCounters {
+    /// Layout of the numbers of its registers.
+    pub registers: String,
+    /// Clock of its tensor cores, GHz, as `XProf` takes it.
+    pub clock_ghz: f64,
+    /// Cycles that an instruction keeps a cross-lane unit busy.
+    pub cycles_per_xlu_instruction: f64,
 }
 
 /// Every generation, oldest first.
@@ -99,8 +114,9 @@ pub fn sources() -> &'static BTreeMap<String, String> {
     &PUBLISHED.0
 }
 
-static PUBLISHED: LazyLock<(BTreeMap<String, String>, Vec<Chip>)> =
-    LazyLock::new(|| published(include_str!("chips.toml")).expect("chips.toml is read by the tests"));
+static PUBLISHED: LazyLock<(BTreeMap<String, String>, Vec<Chip>)> = LazyLock::new(|| {
+    published(include_str!("../../../../assets/chips.toml")).expect("chips.toml is read by the tests")
+});
 
 /// Keys of a chip that are not facts.
 const NAMES: [&str; 3] = ["id", "aliases", "base"];
@@ -113,7 +129,14 @@ fn published(text: &str) -> Result<(BTreeMap<String, String>, Vec<Chip>), ChipEr
     let head = read(parts.next().unwrap_or_default())?;
     let sources = head.get("sources").and_then(Value::as_table).into_iter().flatten();
     let sources = sources.map(|(name, text)| (name.clone(), text.as_str().unwrap_or_default().to_owned()));
-    let chips = parts.map(|part| Chip::from_table(&read(part)?, "", None));
+    let chip = |part| {
+        let mut table = read(part)?;
+        table.remove("programs");
+        let counters = table.remove("counters").map(Value::try_into).transpose();
+        let counters = counters.map_err(|error| ChipError(format!("counters: {error}")))?;
+        Ok::<_, ChipError>(Chip { counters, ..Chip::from_table(&table, "", None)? })
+    };
+    let chips = parts.map(chip);
     Ok((sources.collect(), chips.collect::<Result<_, _>>()?))
 }
 
@@ -221,6 +244,7 @@ impl Chip {
             sparse_cores: whole("sparse_cores"),
             dcn_bandwidth: value("dcn_bandwidth"),
             pcie_bandwidth: value("pcie_bandwidth"),
+            counters: None,
             facts: QUANTITIES.iter().filter_map(|quantity| facts.remove(quantity.key)).collect(),
         }
     }

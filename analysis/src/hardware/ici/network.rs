@@ -95,6 +95,7 @@ fn chip(id: String, links: &DeviceLinks) -> Chip {
         dcn_bandwidth: None,
         pcie_bandwidth: None,
         facts: Vec::new(),
+        counters: None,
     }
 }
 

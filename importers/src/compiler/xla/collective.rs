@@ -8,7 +8,7 @@
 use trace_model::hlo_text::ReplicaGroups;
 
 use super::hlo::{Instruction, ScheduledComputation, ScheduledProgram};
-use super::machine::{ChipModel, HOP_S};
+use super::machine::ChipModel;
 
 /// The communication pattern of a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +94,11 @@ fn of_kind(
     let input = operands.fold(0_u64, |sum, size| sum.saturating_add(size.bytes)) as f64;
     if kind == CollectivePattern::Permute {
         let (links, hops) = direction(instruction.attribute("source_target_pairs").unwrap_or_default());
-        return CollectiveTransfer { links, bytes: input as u64, seconds: hops as f64 * HOP_S + input / chip.link };
+        return CollectiveTransfer {
+            links,
+            bytes: input as u64,
+            seconds: hops as f64 * chip.hop_s + input / chip.link,
+        };
     }
     let n = participants(instruction).unwrap_or_else(|| program.devices());
     if n < 2 {
@@ -103,7 +107,7 @@ fn of_kind(
     let devices = n as f64;
     // Two devices have one link between them.
     let rate = if n == 2 { chip.link } else { 2.0 * chip.link };
-    let latency = (n / 2) as f64 * HOP_S;
+    let latency = (n / 2) as f64 * chip.hop_s;
     // Each device sends all parts but one.
     let (sent, busiest, times) = match kind {
         CollectivePattern::AllGather => (input * (devices - 1.0), None, 1.0),

@@ -68,7 +68,7 @@ pub(super) fn emit(
     machine: &MachineModel,
     run: &SimulatedProgram,
 ) {
-    let group = device(out, Some(machine.chip.id));
+    let group = device(out, Some(&machine.chip.id));
     let end = run.entry.last().map_or(0, |&(_, end)| end);
     module(out, group, program.name, end);
     let id = out.program(program.name, None);

@@ -1,6 +1,9 @@
 //! The chip that a program was compiled for, and the parameters of the cost model.
 
 use std::path::Path;
+use std::sync::LazyLock;
+
+use toml::{Table, Value};
 
 use super::hlo::ScheduledProgram;
 
@@ -8,35 +11,51 @@ use super::hlo::ScheduledProgram;
 #[derive(Debug, PartialEq)]
 pub(super) struct ChipModel {
     /// Name as in `--device-spec`; the device type is `TPU` and this.
-    pub id: &'static str,
-    aliases: &'static [&'static str],
+    pub id: String,
+    /// Words that name it in the path of a dump.
+    path_words: Vec<String>,
     /// Clock derived from the published peak, Hz.
     clock_hz: f64,
     /// HBM bandwidth, bytes/s.
     pub hbm: f64,
-    /// Achievable bandwidth of one direction of one link between chips, bytes/s.
+    /// Bandwidth of one direction of one link between chips to model with, bytes/s.
     pub link: f64,
+    /// Latency of one hop between chips, seconds.
+    pub hop_s: f64,
     /// Whether both cores of a chip work on one program.
     megacore: bool,
 }
 
-const fn chip(id: &'static str, aliases: &'static [&'static str], ghz: f64, hbm: f64, link: f64) -> ChipModel {
-    ChipModel { id, aliases, clock_hz: ghz * 1e9, hbm: hbm * 1e9, link: link * 1e9, megacore: false }
+/// The chips whose programs are modelled. The table of chips (`assets/chips.toml`) names the sources of its numbers.
+static CHIPS: LazyLock<Vec<ChipModel>> = LazyLock::new(|| models(include_str!("../../../../assets/chips.toml")));
+
+/// The entries of a table of chips that say how programs are modelled. Each is read by itself: all of them as one
+/// document take more memory than many a trace.
+fn models(table: &str) -> Vec<ChipModel> {
+    table.split("[[chip]]").skip(1).filter_map(|entry| ChipModel::of(&entry.parse().ok()?)).collect()
 }
 
-/// HBM bandwidth as published by the vendor, links from "How to Scale Your Model"; the v5p links as measured in a
-/// course at MIT: 92, where the chip table of the analyses has 90 and names both. Predictions use the measured value,
-/// so that they can be compared with it.
-#[rustfmt::skip]
-static CHIPS: &[ChipModel] = &[
-    ChipModel { megacore: true, ..chip("v4", &[], 1.05, 1200.0, 45.0) },
-    chip("v5e", &["v5lite", "v5litepod"], 1.5, 819.0, 45.0),
-    ChipModel { megacore: true, ..chip("v5p", &[], 1.75, 2765.0, 92.0) },
-    chip("v6e", &["v6lite", "trillium"], 1.75, 1638.0, 90.0),
-];
-
-/// Latency of one hop in seconds ("How to Scale Your Model").
-pub(super) const HOP_S: f64 = 1e-6;
+impl ChipModel {
+    fn of(entry: &Table) -> Option<Self> {
+        // A fact is a number, or a table with the number and its source.
+        let fact = |key: &str| {
+            let value = entry.get(key)?;
+            let value = value.get("value").unwrap_or(value);
+            value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
+        };
+        let programs = entry.get("programs")?;
+        let words = programs.get("path_words")?.as_array()?;
+        Some(Self {
+            id: entry.get("id")?.as_str()?.to_owned(),
+            path_words: words.iter().filter_map(|word| word.as_str().map(str::to_owned)).collect(),
+            clock_hz: fact("clock_ghz")? * 1e9,
+            hbm: fact("hbm_bandwidth")?,
+            link: programs.get("ici_link").and_then(Value::as_float).or_else(|| fact("ici_link_achievable"))?,
+            hop_s: fact("ici_hop_latency_us")? * 1e-6,
+            megacore: fact("cores")? > fact("devices")?,
+        })
+    }
+}
 
 /// The modelled hardware.
 #[derive(Debug)]
@@ -65,7 +84,7 @@ impl MachineModel {
                 "nothing says for which chip {} was compiled: put {} in the name of the file or its directory, or lay \
                  the *.schedule.txt of the same dump beside it",
                 program.name,
-                CHIPS.iter().map(|chip| chip.id).collect::<Vec<_>>().join(", "),
+                CHIPS.iter().map(|chip| chip.id.as_str()).collect::<Vec<_>>().join(", "),
             ));
         };
         let (clock_hz, clock_from) = told.unwrap_or((chip.clock_hz, "of the chip"));
@@ -81,12 +100,12 @@ pub(super) fn chip_in_path(path: &Path) -> Option<&'static ChipModel> {
 
 /// The chip that a file or directory of this name is named after.
 pub(crate) fn chip_named(name: &str) -> Option<&'static str> {
-    chip_in(&name.to_lowercase()).map(|chip| chip.id)
+    chip_in(&name.to_lowercase()).map(|chip| chip.id.as_str())
 }
 
 fn chip_in(name: &str) -> Option<&'static ChipModel> {
     let mut words = name.split(|c: char| !c.is_ascii_alphanumeric());
-    words.find_map(|word| CHIPS.iter().find(|chip| chip.id == word || chip.aliases.contains(&word)))
+    words.find_map(|word| CHIPS.iter().find(|chip| chip.path_words.iter().any(|known| known == word)))
 }
 
 /// The only chip with this clock whose compiler splits, or does not split, work between two cores.
@@ -106,14 +125,36 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_entry_of_the_table_is_all_that_a_chip_needs() {
+        let ids: Vec<&str> = CHIPS.iter().map(|chip| chip.id.as_str()).collect();
+        assert_eq!(ids, ["v4", "v5e", "v5p", "v6e"]);
+        let table = include_str!("../../../../assets/chips.toml");
+        let entries = table.split("[[chip]]").filter(|entry| entry.contains("\nprograms = ")).count();
+        assert_eq!(entries, ids.len(), "no entry lacks a number");
+        let facts = r#"
+            clock_ghz = { value = 2, source = "x" }
+            hbm_bandwidth = 3e12
+            ici_link_achievable = { value = 90e9, source = "x" }
+            ici_hop_latency_us = 1
+            cores = 2
+            devices = 1"#;
+        let chip = |programs: &str| models(&format!("[[chip]]\nid = \"v9x\"\n{facts}\n{programs}")).pop();
+        assert_eq!(chip(""), None, "its programs are not modelled");
+        let model = chip(r#"programs = { path_words = ["v9x"] }"#).unwrap();
+        assert_eq!((model.clock_hz, model.hbm, model.link, model.megacore), (2e9, 3e12, 90e9, true));
+        let measured = chip(r#"programs = { path_words = ["v9x"], ici_link = 92e9 }"#).unwrap();
+        assert_eq!(measured.link, 92e9);
+    }
+
+    #[test]
     fn chips_are_found_by_words_of_the_path_or_by_clock() {
-        let named = |path: &str| chip_in_path(Path::new(path)).map(|chip| chip.id);
+        let named = |path: &str| chip_in_path(Path::new(path)).map(|chip| chip.id.as_str());
         assert_eq!(named("/a/ring_v5p/hlo.txt"), Some("v5p"));
         assert_eq!(named("/dumps/v5litepod-4/x/hlo.txt"), Some("v5e"));
         assert_eq!(named("/v6e/hlo.v5e.txt"), Some("v5e"));
         assert_eq!(named("/a/rev5p/xv6e/hlo.txt"), None);
-        assert_eq!(chip_by_clock(1.75e9, true).map(|chip| chip.id), Some("v5p"));
-        assert_eq!(chip_by_clock(1.75e9, false).map(|chip| chip.id), Some("v6e"));
+        assert_eq!(chip_by_clock(1.75e9, true).map(|chip| chip.id.as_str()), Some("v5p"));
+        assert_eq!(chip_by_clock(1.75e9, false).map(|chip| chip.id.as_str()), Some("v6e"));
         assert_eq!(chip_by_clock(1.3e9, false), None);
     }
 

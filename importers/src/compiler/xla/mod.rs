@@ -202,7 +202,7 @@ fn describe(program: &ScheduledProgram<'_>, machine: &MachineModel, out: &mut Tr
     source.caveats = vec![Caveat::Predicted, Caveat::ModelledLinks];
     source.cannot_know = CANNOT_KNOW.to_vec();
     let facts = [
-        (CHIP, chip.id.to_owned()),
+        (CHIP, chip.id.clone()),
         ("clock", format!("{:.0} MHz, {}", machine.clock_hz / 1e6, machine.clock_from)),
         ("devices", program.devices().to_string()),
         ("copies", format!("modelled at {:.0} GB/s of HBM", chip.hbm / 1e9)),
@@ -211,7 +211,7 @@ fn describe(program: &ScheduledProgram<'_>, machine: &MachineModel, out: &mut Tr
             format!(
                 "modelled as a ring: {:.0} GB/s a link each way, {:.0} µs a hop",
                 chip.link / 1e9,
-                machine::HOP_S * 1e6
+                chip.hop_s * 1e6
             ),
         ),
     ];

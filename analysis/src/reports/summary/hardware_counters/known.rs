@@ -17,6 +17,17 @@ pub enum CounterGeneration {
     V7x,
 }
 
+impl CounterGeneration {
+    /// The generation whose numbers of registers have this layout in the table of chips.
+    pub(super) fn of_registers(layout: &str) -> Option<Self> {
+        match layout {
+            "v6e" => Some(Self::V6e),
+            "v7x" => Some(Self::V7x),
+            _ => None,
+        }
+    }
+}
+
 /// What a matrix unit multiplies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Dtype {

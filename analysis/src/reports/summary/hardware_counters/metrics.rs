@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::known::{CountedQuantity, CounterGeneration, Dtype, KnownCounter};
+use crate::hardware::chips::Chip;
 use crate::hardware::limits::possible;
 
 /// What a unit did and could have done.
@@ -64,42 +65,36 @@ pub(super) type Counts = BTreeMap<KnownCounter, f64>;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     pub generation: CounterGeneration,
+    /// `TensorCores` of the chip, a die each.
+    pub dies: u8,
     /// Clock of the cycles.
     pub clock_hz: f64,
+    pub cycles_per_xlu_instruction: f64,
     /// HBM bandwidth of one core (v7x) or the chip (v6e), bytes/s.
     pub hbm: Option<f64>,
     /// One way over all links of the chip, bytes/s.
     pub links: Option<f64>,
 }
 
+impl Limits {
+    /// The limits of a published chip; `None` if its counters cannot be read.
+    pub(super) fn of(chip: &Chip, hbm: Option<f64>) -> Option<Self> {
+        let counters = chip.counters.as_ref()?;
+        Some(Self {
+            generation: CounterGeneration::of_registers(&counters.registers)?,
+            dies: u8::try_from(chip.devices).ok()?,
+            clock_hz: counters.clock_ghz * 1e9,
+            cycles_per_xlu_instruction: counters.cycles_per_xlu_instruction,
+            hbm,
+            links: chip.links.map(|links| f64::from(links.per_chip) * links.peak_bytes),
+        })
+    }
+}
+
 /// Matrix units of a core.
 const MXUS: f64 = 2.0;
 const HBM_BYTES_PER_BEAT: f64 = 32.0;
 const ICI_BYTES_PER_FLIT: f64 = 128.0;
-
-impl CounterGeneration {
-    /// Tensor core clock, as `XProf` takes it.
-    pub(super) fn clock_hz(self) -> f64 {
-        match self {
-            Self::V6e => 1.75e9,
-            Self::V7x => 1.9e9,
-        }
-    }
-
-    fn dies(self) -> u8 {
-        match self {
-            Self::V6e => 1,
-            Self::V7x => 2,
-        }
-    }
-
-    fn cycles_per_xlu_instruction(self) -> f64 {
-        match self {
-            Self::V6e => 4.0,
-            Self::V7x => 1.0,
-        }
-    }
-}
 
 /// Cycles that a matmul instruction keeps its unit busy.
 fn cycles_per_matmul(dtype: Dtype, from_register: bool) -> f64 {
@@ -149,7 +144,7 @@ impl CoreCounts<'_> {
 /// The metrics of one sample; none for a core whose cycles were not counted.
 pub(super) fn metrics(counts: &Counts, limits: &Limits) -> Vec<CounterMetric> {
     let mut out = Vec::new();
-    for die in 0..limits.generation.dies() {
+    for die in 0..limits.dies {
         let core = CoreCounts { counts, die };
         let all = core.count(CountedQuantity::PowerCycles).filter(|_| limits.generation == CounterGeneration::V7x);
         let Some(cycles) = all.or_else(|| core.count(CountedQuantity::Cycles)).filter(|&cycles| cycles > 0.0) else {
@@ -210,7 +205,7 @@ fn core_metrics(core: &CoreCounts<'_>, cycles: f64, limits: &Limits, out: &mut V
         "cycles × 2 MXUs",
     );
     add("xlu_busy", "XLU busy, mean of two", core.busy(CountedQuantity::XluBusy), cycles, Cycles, "cycles");
-    let issue = limits.generation.cycles_per_xlu_instruction();
+    let issue = limits.cycles_per_xlu_instruction;
     let of = format!("1 in {issue} cycles");
     add("xlu_0", "XLU 0", core.xlu(0), cycles / issue, Instructions, &of);
     add("xlu_1", "XLU 1", core.xlu(1), cycles / issue, Instructions, &of);
@@ -233,7 +228,7 @@ fn core_metrics(core: &CoreCounts<'_>, cycles: f64, limits: &Limits, out: &mut V
 
 /// Links belong to the chip; its first core that counts cycles is the clock.
 fn link_metrics(counts: &Counts, limits: &Limits, out: &mut Vec<CounterMetric>) {
-    let cycles = (0..limits.generation.dies()).find_map(|die| {
+    let cycles = (0..limits.dies).find_map(|die| {
         let core = CoreCounts { counts, die };
         core.count(CountedQuantity::PowerCycles)
             .or_else(|| core.count(CountedQuantity::Cycles))

@@ -126,22 +126,9 @@ fn is_wanted(cx: &Context<'_>, group: GroupId) -> bool {
 
 fn device(cx: &Context<'_>, group: GroupId, readings: &Readings) -> DeviceCounters {
     let peaks = cx.peaks(group);
-    let generation = match peaks.chip.as_deref() {
-        Some("v6e") => Some(CounterGeneration::V6e),
-        Some("v7x") => Some(CounterGeneration::V7x),
-        _ => None,
-    };
-    let limits = generation.map(|generation| Limits {
-        generation,
-        clock_hz: generation.clock_hz(),
-        hbm: peaks.hbm.map(|peak| peak.per_second),
-        links: peaks
-            .chip
-            .as_deref()
-            .and_then(Chip::named)
-            .and_then(|chip| chip.links)
-            .map(|links| f64::from(links.per_chip) * links.peak_bytes),
-    });
+    let hbm = peaks.hbm.map(|peak| peak.per_second);
+    let limits = peaks.chip.as_deref().and_then(Chip::named).and_then(|chip| Limits::of(chip, hbm));
+    let generation = limits.map(|limits| limits.generation);
     let find = |name: &str, id| generation.and_then(|generation| KnownCounter::find(generation, name, id));
     let mut samples = Vec::new();
     let mut counts: BTreeMap<u64, HardwareCounterTotal> = BTreeMap::new();

@@ -1,4 +1,17 @@
 use super::*;
+use crate::hardware::chips::chips;
+
+/// The limits of a chip, without those of its memory and links.
+fn limits(chip: &str) -> Limits {
+    Limits { links: None, ..Limits::of(Chip::named(chip).unwrap(), None).unwrap() }
+}
+
+#[test]
+fn the_layout_of_registers_is_known_for_every_chip_that_names_one() {
+    let named = || chips().iter().filter(|chip| chip.counters.is_some());
+    assert_eq!(named().map(|chip| chip.id.as_str()).collect::<Vec<_>>(), ["v6e", "v7x"]);
+    assert!(named().all(|chip| Limits::of(chip, None).is_some()));
+}
 
 /// Counts of one v6e core over a million cycles, worked out by hand.
 #[test]
@@ -23,8 +36,7 @@ fn the_formulas_of_v6e() {
     ]
     .map(|(what, value)| (KnownCounter { die: 0, what }, value))
     .into();
-    let limits =
-        Limits { generation: CounterGeneration::V6e, clock_hz: 1.75e9, hbm: Some(1.638e12), links: Some(4e11) };
+    let limits = Limits { hbm: Some(1.638e12), links: Some(4e11), ..limits("v6e") };
     let found = metrics(&counts, &limits);
     let expected = [
         ("scalar", 20.0),
@@ -63,7 +75,7 @@ fn both_cores_of_v7x_and_their_throttling() {
     ]
     .map(|(die, what, value)| (KnownCounter { die, what }, value))
     .into();
-    let limits = Limits { generation: CounterGeneration::V7x, clock_hz: 1.9e9, hbm: None, links: None };
+    let limits = limits("v7x");
     let found: Vec<_> =
         metrics(&counts, &limits).iter().map(|metric| (metric.id, metric.core, metric.percent())).collect();
     assert_eq!(
@@ -83,6 +95,5 @@ use super::known::{CountedQuantity, Dtype};
 #[test]
 fn without_cycles_there_is_no_utilization() {
     let counts: Counts = [(KnownCounter { die: 0, what: CountedQuantity::Scalar }, 4e5)].into();
-    let limits = Limits { generation: CounterGeneration::V6e, clock_hz: 1.75e9, hbm: None, links: None };
-    assert_eq!(metrics(&counts, &limits), []);
+    assert_eq!(metrics(&counts, &limits("v6e")), []);
 }
