@@ -56,6 +56,8 @@ const CRATES: [Rooms; 3] = [
             &["view::state"],
             &["view::time_format", "view::palette"],
             &["view::viewport"],
+            &["query"],
+            &["tables"],
             &["session"],
             &["number", "files"],
         ],

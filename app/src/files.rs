@@ -7,13 +7,20 @@ use std::path::Path;
 /// Writes beside the target and renames, so that nobody ever reads half a file and a full
 /// disk costs nobody what was there.
 pub fn write_file(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
-    let content = content.as_ref();
+    write_with(path, |file| file.write_all(content.as_ref()))
+}
+
+/// The same for what is written piece by piece: nothing stays if `write` fails.
+pub fn write_with<E: From<io::Error>>(
+    path: &Path,
+    write: impl FnOnce(&mut fs::File) -> Result<(), E>,
+) -> Result<(), E> {
     // Through a link, so that what is kept elsewhere stays there.
     let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let there = fs::metadata(path).ok();
     // Devices and pipes are written to, never replaced.
     if there.as_ref().is_some_and(|there| !there.is_file() && !there.is_dir()) {
-        return fs::OpenOptions::new().write(true).open(path)?.write_all(content);
+        return write(&mut fs::OpenOptions::new().write(true).open(path)?);
     }
     let mut builder = tempfile::Builder::new();
     builder.prefix(".systole-");
@@ -24,7 +31,7 @@ pub fn write_file(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     let mut file = builder.tempfile_in(directory_of(path))?;
-    file.write_all(content)?;
+    write(file.as_file_mut())?;
     if let Some(there) = there {
         // Who could not read the old one cannot read the new one.
         file.as_file().set_permissions(there.permissions())?;

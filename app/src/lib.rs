@@ -13,6 +13,9 @@ pub mod files;
 #[cfg(feature = "gui")]
 pub mod gui;
 pub mod number;
+#[cfg(feature = "query")]
+pub mod query;
 pub mod render;
 pub mod session;
+pub mod tables;
 pub mod view;

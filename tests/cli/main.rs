@@ -14,3 +14,5 @@ mod json_schema;
 mod outputs;
 mod runs;
 mod simulated;
+#[cfg(all(feature = "export", feature = "query"))]
+mod tables;

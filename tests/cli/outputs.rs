@@ -11,12 +11,12 @@ use serde_json::Value;
 use tempfile::TempDir;
 use unicode_width::UnicodeWidthStr as _;
 
-fn sample(name: &str) -> String {
+pub fn sample(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("assets/samples").join(name);
     path.to_str().unwrap().to_owned()
 }
 
-fn recompile() -> String {
+pub fn recompile() -> String {
     sample("synthetic_v5e_8chip_recompile.xplane.pb")
 }
 
@@ -31,7 +31,7 @@ fn program(args: &[&str]) -> Command {
     command
 }
 
-fn run(args: &[&str]) -> Output {
+pub fn run(args: &[&str]) -> Output {
     program(args).output().unwrap()
 }
 
@@ -43,18 +43,18 @@ fn piped(args: &[&str], input: &[u8]) -> Output {
     child.wait_with_output().unwrap()
 }
 
-fn text(bytes: &[u8]) -> &str {
+pub fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-fn printed(args: &[&str]) -> String {
+pub fn printed(args: &[&str]) -> String {
     let output = run(args);
     assert_eq!(output.status.code(), Some(0), "{args:?}: {}", text(&output.stderr));
     text(&output.stdout).to_owned()
 }
 
 /// Wrong usage, and what is said of it.
-fn refused(args: &[&str]) -> String {
+pub fn refused(args: &[&str]) -> String {
     let output = run(args);
     assert_eq!(output.status.code(), Some(2), "{args:?}: {}", text(&output.stderr));
     assert!(output.stdout.is_empty(), "{args:?}");

@@ -40,6 +40,11 @@ impl CounterSeries {
             .zip(&self.values)
             .map(|((&start, &end), &value)| (TimeRange::new(start, end), value))
     }
+    /// One sample: the range in which it holds, and its value.
+    pub fn sample(&self, index: usize) -> Option<(TimeRange, f64)> {
+        let range = TimeRange::new(*self.starts.get(index)?, *self.ends.get(index)?);
+        Some((range, *self.values.get(index)?))
+    }
     /// Index of the first sample that ends after `at`.
     pub fn first_after(&self, at: Timestamp) -> usize {
         self.ends.partition_point(|&end| end <= at)

@@ -34,4 +34,4 @@ pub use percent::Percent;
 pub use provenance::Provenance;
 pub use report::{Metric, Report, Tabular};
 pub use scope::Scope;
-pub use table::{Cell, Column, Table, TableBuilder};
+pub use table::{Cell, CellKind, CellType, Column, Table, TableBuilder};

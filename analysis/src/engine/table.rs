@@ -18,6 +18,22 @@ pub struct Column {
     pub unit: Unit,
     /// Provenance of the numbers.
     pub provenance: Provenance,
+    /// What all cells are that are not missing, whatever the trace: programs that read tables of many runs rely on it.
+    #[serde(skip)]
+    pub kind: CellKind,
+}
+
+/// What the cells of a column are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CellKind {
+    /// [`Cell::Text`].
+    Text,
+    /// [`Cell::Int`].
+    Int,
+    /// [`Cell::Float`].
+    Float,
+    /// Of several kinds.
+    Mixed,
 }
 
 impl Column {
@@ -53,7 +69,7 @@ impl Cell {
     }
     /// A count.
     pub fn count(count: u64) -> Self {
-        Self::Int(i64::try_from(count).unwrap_or(i64::MAX))
+        count.into()
     }
     /// A number, or [`Cell::Missing`].
     pub fn maybe(value: Option<f64>) -> Self {
@@ -61,27 +77,51 @@ impl Cell {
     }
 }
 
+/// A type of the cells of a column.
+pub trait CellType: Into<Cell> {
+    /// What its cells are.
+    const KIND: CellKind;
+}
+
+impl CellType for Cell {
+    const KIND: CellKind = CellKind::Mixed;
+}
+
+impl<T: CellType> CellType for Option<T> {
+    const KIND: CellKind = T::KIND;
+}
+
+impl<'a, T> CellType for &'a Option<T>
+where
+    &'a T: CellType,
+{
+    const KIND: CellKind = <&'a T>::KIND;
+}
+
 /// Conversions from the types of report fields; `None` becomes [`Cell::Missing`].
 macro_rules! cells {
-    ($($of:ty: $value:ident => $cell:expr;)*) => {
+    ($($of:ty: $value:ident => $kind:ident($cell:expr);)*) => {
         $(impl From<$of> for Cell {
             fn from($value: $of) -> Self {
-                $cell
+                Self::$kind($cell)
             }
+        }
+        impl CellType for $of {
+            const KIND: CellKind = CellKind::$kind;
         })*
     };
 }
 
 cells! {
-    String: text => Self::Text(text);
-    &String: text => Self::text(text);
-    &str: text => Self::text(text);
-    &Arc<str>: text => Self::text(&**text);
-    i64: value => Self::Int(value);
-    u32: value => Self::Int(value.into());
-    u64: count => Self::count(count);
-    usize: count => Self::count(count as u64);
-    f64: value => Self::Float(value);
+    String: text => Text(text);
+    &String: text => Text(text.clone());
+    &str: text => Text(text.to_owned());
+    &Arc<str>: text => Text(text.to_string());
+    i64: value => Int(value);
+    u32: value => Int(value.into());
+    u64: count => Int(i64::try_from(count).unwrap_or(i64::MAX));
+    usize: count => Int(i64::try_from(count).unwrap_or(i64::MAX));
+    f64: value => Float(value);
 }
 
 impl<T: Into<Self>> From<Option<T>> for Cell {
@@ -153,7 +193,7 @@ macro_rules! columns_by_provenance {
     ($($method:ident: $provenance:ident;)*) => {
         $(
             #[doc = concat!("Adds a column of [`Provenance::", stringify!($provenance), "`].")]
-            pub fn $method<C: Into<Cell>>(
+            pub fn $method<C: CellType>(
                 self,
                 id: &'static str,
                 title: &'static str,
@@ -168,7 +208,7 @@ macro_rules! columns_by_provenance {
 
 impl<'a, R: Copy> TableBuilder<'a, R> {
     /// Adds a column of any provenance.
-    pub fn column<C: Into<Cell>>(
+    pub fn column<C: CellType>(
         mut self,
         id: &'static str,
         title: &'static str,
@@ -176,7 +216,7 @@ impl<'a, R: Copy> TableBuilder<'a, R> {
         provenance: Provenance,
         cell: impl Fn(R) -> C + 'a,
     ) -> Self {
-        let head = Column { id, title, unit, provenance };
+        let head = Column { id, title, unit, provenance, kind: C::KIND };
         self.columns.push(TypedColumn { head, cell: Box::new(move |row| cell(row).into()) });
         self
     }

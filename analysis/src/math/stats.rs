@@ -79,7 +79,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
 }
 
 /// The quantile `at` of the values, with linear interpolation.
-pub(crate) fn quantile(values: &[f64], at: f64) -> Option<f64> {
+pub fn quantile(values: &[f64], at: f64) -> Option<f64> {
     quantile_of_sorted(&sorted(values), at)
 }
 

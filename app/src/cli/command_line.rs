@@ -9,12 +9,16 @@ use crate::cli::commands::completions::CompletionsArgs;
 use crate::cli::commands::config::ConfigArgs;
 use crate::cli::commands::doctor::DoctorArgs;
 use crate::cli::commands::explain::ExplainArgs;
+#[cfg(feature = "export")]
+use crate::cli::commands::export::ExportArgs;
 use crate::cli::commands::formats::FormatsArgs;
 use crate::cli::commands::history::HistoryArgs;
 use crate::cli::commands::init::InitArgs;
 use crate::cli::commands::man::ManArgs;
 use crate::cli::commands::metrics::MetricsArgs;
 use crate::cli::commands::open::OpenArgs;
+#[cfg(feature = "query")]
+use crate::cli::commands::query::QueryArgs;
 use crate::cli::commands::render::RenderArgs;
 use crate::cli::commands::schema::SchemaArgs;
 use crate::cli::commands::summarize::SummarizeArgs;
@@ -74,6 +78,14 @@ pub enum CliCommand {
     /// A picture of the timeline, the roofline or the steps as SVG, without a window
     #[command(after_help = help::MORE, after_long_help = help::RENDER)]
     Render(RenderArgs),
+    /// Write slices, ops, steps, counters and other tables as Parquet, Arrow or CSV
+    #[cfg(feature = "export")]
+    #[command(after_help = help::MORE, after_long_help = help::EXPORT)]
+    Export(ExportArgs),
+    /// Ask the trace in SQL: slices, ops, steps, counters and every table of the reports
+    #[cfg(feature = "query")]
+    #[command(after_help = help::MORE, after_long_help = help::QUERY)]
+    Query(QueryArgs),
     /// Show the timeline in a window
     Open(OpenArgs),
     /// Completions of commands and options for a shell

@@ -2,7 +2,7 @@
 //! table, as most programs expect.
 
 use ::csv::WriterBuilder;
-use analysis::{Cell, Column, Provenance, Table, Tabular as _, Unit};
+use analysis::{Cell, CellKind, Column, Provenance, Table, Tabular as _, Unit};
 
 use crate::render::Document;
 
@@ -48,7 +48,7 @@ pub fn tables(document: &Document) -> Vec<NamedTable> {
 /// Adds a column that says in every row that times were not measured.
 fn add_badge(table: &mut Table, badge: &str) {
     let (id, title) = ("times_from", "Times from");
-    table.columns.push(Column { id, title, unit: Unit::None, provenance: Provenance::Derived });
+    table.columns.push(Column { id, title, unit: Unit::None, provenance: Provenance::Derived, kind: CellKind::Text });
     table.rows.iter_mut().for_each(|row| row.push(Cell::text(badge)));
 }
 
@@ -79,16 +79,25 @@ fn there_are(tables: &[NamedTable]) -> String {
 }
 
 /// One table with at most `rows` rows, or all if that is 0.
+pub fn csv(table: &Table, rows: usize) -> String {
+    let shown = table.rows.iter().take(if rows == 0 { usize::MAX } else { rows });
+    records(table.columns.iter().map(|column| column.id), shown.map(|row| row.iter().map(exact)))
+}
+
+/// A line of headings and a line each row.
 ///
 /// # Panics
 ///
 /// Never: nothing that is written to memory fails, and all of it is text.
-pub fn csv(table: &Table, rows: usize) -> String {
+pub fn records<T: AsRef<[u8]>, R: IntoIterator<Item: AsRef<[u8]>>>(
+    head: impl IntoIterator<Item = T>,
+    rows: impl IntoIterator<Item = R>,
+) -> String {
     const IN_MEMORY: &str = "nothing that is written to memory fails, and all of it is text";
     let mut out = WriterBuilder::new().flexible(true).from_writer(Vec::new());
-    out.write_record(table.columns.iter().map(|column| column.id)).expect(IN_MEMORY);
-    for row in table.rows.iter().take(if rows == 0 { usize::MAX } else { rows }) {
-        out.write_record(row.iter().map(exact)).expect(IN_MEMORY);
+    out.write_record(head).expect(IN_MEMORY);
+    for row in rows {
+        out.write_record(row).expect(IN_MEMORY);
     }
     String::from_utf8(out.into_inner().expect(IN_MEMORY)).expect(IN_MEMORY)
 }

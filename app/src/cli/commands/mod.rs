@@ -7,12 +7,16 @@ pub(super) mod completions;
 pub(super) mod config;
 pub(super) mod doctor;
 pub(super) mod explain;
+#[cfg(feature = "export")]
+pub(super) mod export;
 pub(super) mod formats;
 pub(super) mod history;
 pub(super) mod init;
 pub(super) mod man;
 pub(super) mod metrics;
 pub(super) mod open;
+#[cfg(feature = "query")]
+pub(super) mod query;
 pub(super) mod render;
 pub(super) mod schema;
 pub(super) mod summarize;

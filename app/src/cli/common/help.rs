@@ -55,6 +55,25 @@ Examples:
   systole whatif t.xplane.pb --ici 2x
   systole whatif t.xplane.pb --hide-collectives --op 'fusion.*' 0.5x";
 
+/// Of `systole export`.
+#[cfg(feature = "export")]
+pub const EXPORT: &str = "\
+Examples:
+  systole export t.xplane.pb -o tables/                       Parquet: slices, tracks, counters, flows, steps, ops …
+  systole export runs/ --to csv --tables ops,steps -o tables/
+  duckdb -c \"SELECT name, sum(self_ps) FROM 'tables/slices.parquet' GROUP BY name\"";
+
+/// Of `systole query`.
+#[cfg(feature = "query")]
+pub const QUERY: &str = "\
+Times are picoseconds. --steps and --range choose what the tables of reports are about; slices have columns for both.
+
+Examples:
+  systole query t.xplane.pb --list                                      tables, columns, functions, ready-made queries
+  systole query t.xplane.pb top-ops                                     a ready-made query
+  systole query t.xplane.pb \"SELECT name, ms(sum(self_ps)) AS ms FROM slices GROUP BY name ORDER BY ms DESC LIMIT 9\"
+  systole query t.xplane.pb \"SELECT * FROM hints\" --format json";
+
 /// Of `systole render`.
 pub const RENDER: &str = "\
 Examples:

@@ -1,0 +1,109 @@
+//! `systole export`: the tables of a trace as files for other programs.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use analysis::counted;
+use clap::{Args, ValueEnum};
+
+use crate::cli::common::args::{InputArgs, ScopeArgs};
+use crate::cli::common::failure::{CommandOutcome, Failure};
+use crate::cli::common::stderr::Stderr;
+use crate::cli::common::values::OutputFormat;
+use crate::cli::common::{checks, loading};
+use crate::session::Session;
+use crate::tables::arrow::Constant;
+use crate::tables::files::{self, TableFileError, TableFormat};
+use crate::tables::{ARGS, Catalog, DataTable};
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Export")]
+pub struct ExportArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// Format of the files
+    #[arg(long, value_enum, default_value_t = ExportFormat::Parquet)]
+    pub to: ExportFormat,
+    /// Directory of the files, one a table; made if it does not exist
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
+    /// Only these tables (`systole query PATH --list` shows them); otherwise those of the timeline, and steps, ops,
+    /// collectives and hints
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    pub tables: Vec<String>,
+    /// With the arguments of slices, as JSON: exact, large, and slow to read
+    #[arg(long)]
+    pub args: bool,
+    /// Name of the run in the first column of every table; otherwise that of its directory or file
+    #[arg(long, value_name = "NAME")]
+    pub run_name: Option<String>,
+    #[command(flatten)]
+    pub scope: ScopeArgs,
+}
+
+/// Formats of files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// Apache Parquet, compressed: for DuckDB, Spark, pandas, `BigQuery`.
+    Parquet,
+    /// Arrow IPC (Feather): for pandas, polars, R.
+    Arrow,
+    /// Comma-separated values.
+    Csv,
+}
+
+/// Tables of reports that are written unless others are named.
+const REPORTS: [&str; 4] = ["steps", "ops", "collectives", "hints"];
+
+/// Runs the command.
+pub fn run(args: &ExportArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+    let session = loading::open(&args.input, OutputFormat::Json, stderr)?;
+    checks::check_scope(&session, &args.input, &args.scope)?;
+    let tables = chosen(&Catalog::new(&session, args.scope.scope()), &args.tables)?;
+    let failed = |error, path: &Path| Failure::Write { error, path: path.to_owned() };
+    std::fs::create_dir_all(&args.output).map_err(|error| failed(error, &args.output))?;
+    let run = args.run_name.clone().unwrap_or_else(|| name_of_run(&session, &args.input.path));
+    let constants = [Constant { name: "run", value: run.into() }];
+    let format = match args.to {
+        ExportFormat::Parquet => TableFormat::Parquet,
+        ExportFormat::Arrow => TableFormat::Arrow,
+        ExportFormat::Csv => TableFormat::Csv,
+    };
+    for table in &tables {
+        let path = args.output.join(format!("{}.{}", table.name, format.extension()));
+        let columns = (0..table.columns.len()).filter(|&at| args.args || table.columns[at].name != ARGS);
+        let written = files::write(table, Some(&columns.collect::<Vec<_>>()), &constants, format, &path);
+        written.map_err(|error| match error {
+            TableFileError::Io(error) => failed(error, &path),
+            error => failed(std::io::Error::other(error), &path),
+        })?;
+        stderr.detail(&format!("wrote {}, {}", path.display(), counted(table.len, "row")));
+    }
+    Ok(CommandOutcome::Done)
+}
+
+fn chosen(catalog: &Catalog, names: &[String]) -> Result<Vec<Arc<DataTable>>, Failure> {
+    let is_report = |name: &String| !catalog.timeline().iter().any(|table| table.name == *name);
+    let reports = if names.is_empty() || names.iter().any(is_report) { catalog.reports() } else { Vec::new() };
+    if names.is_empty() {
+        let reports = reports.into_iter().filter(|table| REPORTS.contains(&&*table.name));
+        return Ok(catalog.timeline().iter().cloned().chain(reports).collect());
+    }
+    let all: Vec<Arc<DataTable>> = catalog.timeline().iter().cloned().chain(reports).collect();
+    let find = |name: &String| {
+        all.iter().find(|table| table.name == *name).cloned().ok_or_else(|| {
+            let there: Vec<&str> = all.iter().map(|table| &*table.name).collect();
+            Failure::Usage(format!("--tables: there is no table {name:?}; there are {}", there.join(", ")))
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+/// The name of the run's directory where files lie as profilers put them (`plugins/profile/RUN/HOST.xplane.pb`), else
+/// that of what the user named.
+fn name_of_run(session: &Session, path: &Path) -> String {
+    let directory = session.model().sources().first().and_then(|source| source.path.as_deref()?.parent());
+    let in_profile = |run: &&Path| run.parent().and_then(Path::file_name).is_some_and(|name| name == "profile");
+    let run = directory.filter(in_profile).unwrap_or(path);
+    run.file_name().map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into_owned())
+}

@@ -1,0 +1,233 @@
+//! SQL over the tables of a trace: SQLite reads them as virtual tables. Nothing can be written, and no file is opened.
+
+mod functions;
+mod presets;
+mod virtual_table;
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+use rusqlite::{Connection, Error, ErrorCode, OpenFlags};
+
+pub use functions::{FUNCTIONS, SqlFunction};
+pub use presets::{PRESETS, Preset, preset};
+pub use rusqlite::types::Value as SqlValue;
+
+use crate::session::Session;
+use crate::tables::{Catalog, DataTable};
+
+/// Limits of a query.
+#[derive(Clone, Debug)]
+pub struct QueryLimits {
+    /// Most rows of the answer; 0 for all.
+    pub rows: usize,
+    /// How long it may take; without limit if `None`.
+    pub time: Option<Duration>,
+    /// Set from elsewhere to stop it.
+    pub cancel: Arc<AtomicBool>,
+}
+
+impl Default for QueryLimits {
+    fn default() -> Self {
+        Self { rows: 1000, time: None, cancel: Arc::default() }
+    }
+}
+
+/// The rows of an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueryAnswer {
+    /// Names of the columns.
+    pub columns: Vec<String>,
+    /// The rows, each as long as `columns`.
+    pub rows: Vec<Vec<SqlValue>>,
+    /// Whether there are more rows than the limit.
+    pub is_truncated: bool,
+}
+
+/// Why a query has no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueryError {
+    /// What is wrong.
+    pub message: String,
+    /// The query, and the byte at which it is wrong.
+    pub place: Option<(String, usize)>,
+    /// What may help.
+    pub help: Option<String>,
+}
+
+impl fmt::Display for QueryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        if let Some((sql, at)) = &self.place {
+            let before = sql.get(..*at).unwrap_or(sql);
+            let begin = before.rfind('\n').map_or(0, |newline| newline + 1);
+            let line = sql[begin..].lines().next().unwrap_or_default();
+            let indent = before[begin..].chars().count();
+            write!(f, "\n  {line}\n  {:indent$}^", "")?;
+        }
+        self.help.iter().try_for_each(|help| write!(f, "\n{help}"))
+    }
+}
+
+impl std::error::Error for QueryError {}
+
+/// The tables of a session, ready to be asked.
+pub struct Database {
+    connection: Connection,
+    catalog: Catalog,
+    tables: Vec<Arc<DataTable>>,
+    has_reports: bool,
+}
+
+impl Database {
+    /// The tables of a session; those of reports refer to the scope.
+    ///
+    /// # Errors
+    ///
+    /// SQLite cannot be started.
+    pub fn new(session: &Session, scope: analysis::Scope) -> Result<Self, QueryError> {
+        let catalog = Catalog::new(session, scope);
+        let tables = catalog.timeline().to_vec();
+        let connection = connect(session, &tables).map_err(|error| plain(&error))?;
+        Ok(Self { connection, catalog, tables, has_reports: false })
+    }
+
+    /// Every table, those of reports included.
+    ///
+    /// # Errors
+    ///
+    /// SQLite refuses one.
+    pub fn tables(&mut self) -> Result<&[Arc<DataTable>], QueryError> {
+        self.add_reports()?;
+        Ok(&self.tables)
+    }
+
+    fn add_reports(&mut self) -> Result<(), QueryError> {
+        if self.has_reports {
+            return Ok(());
+        }
+        self.has_reports = true;
+        for table in self.catalog.reports() {
+            virtual_table::register(&self.connection, &table).map_err(|error| plain(&error))?;
+            self.tables.push(table);
+        }
+        Ok(())
+    }
+
+    /// Answers a query, or a preset by its name.
+    ///
+    /// # Errors
+    ///
+    /// The query is wrong, wants to write, takes too long, or was cancelled.
+    pub fn ask(&mut self, query: &str, limits: &QueryLimits) -> Result<QueryAnswer, QueryError> {
+        let sql = preset(query.trim()).map_or(query, |preset| preset.sql);
+        let knows_all =
+            self.has_reports || !matches!(&self.connection.prepare(sql), Err(error) if names_no_table(error));
+        if !knows_all {
+            self.add_reports()?;
+        }
+        self.limit(limits).map_err(|error| plain(&error))?;
+        let answer = answer(&self.connection, sql, limits.rows);
+        answer.map_err(|error| self.explained(sql, &error, limits))
+    }
+
+    fn limit(&mut self, limits: &QueryLimits) -> rusqlite::Result<()> {
+        /// Steps of SQLite between two looks at the clock.
+        const STEPS: i32 = 10_000;
+        let until = limits.time.map(|time| Instant::now() + time);
+        let cancel = Arc::clone(&limits.cancel);
+        let is_over = move || cancel.load(Ordering::Relaxed) || until.is_some_and(|until| Instant::now() > until);
+        self.connection.progress_handler(STEPS, Some(is_over))
+    }
+
+    fn explained(&self, sql: &str, error: &Error, limits: &QueryLimits) -> QueryError {
+        let mut explained = plain(error);
+        explained.help = self.help(sql, &explained.message);
+        if let Error::SqlInputError { offset, .. } = error {
+            explained.place = usize::try_from(*offset).ok().map(|offset| (sql.to_owned(), offset));
+        }
+        match error.sqlite_error_code() {
+            Some(ErrorCode::AuthorizationForStatementDenied) => {
+                explained.message = "a trace can only be read: SELECT, WITH and EXPLAIN are possible".to_owned();
+            }
+            Some(ErrorCode::OperationInterrupted) => {
+                let limit = limits.time.filter(|_| !limits.cancel.load(Ordering::Relaxed));
+                explained.message = limit.map_or_else(
+                    || "the query was stopped".to_owned(),
+                    |time| format!("the query was stopped after {} s, its limit", time.as_secs_f64()),
+                );
+            }
+            _ => {}
+        }
+        explained
+    }
+
+    /// The names that exist where a query used one that does not.
+    fn help(&self, sql: &str, message: &str) -> Option<String> {
+        if message.starts_with("no such table") {
+            let names: BTreeSet<&str> = self.tables.iter().map(|table| &*table.name).collect();
+            return Some(format!("tables: {}", names.into_iter().collect::<Vec<_>>().join(", ")));
+        }
+        if message.starts_with("no such column") {
+            let words: BTreeSet<&str> = sql.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+            let asked = self.tables.iter().filter(|table| words.contains(&*table.name));
+            let lists = asked.map(|table| {
+                let columns: Vec<&str> = table.columns.iter().map(|column| &*column.name).collect();
+                format!("columns of {}: {}", table.name, columns.join(", "))
+            });
+            return Some(lists.collect::<Vec<_>>().join("\n")).filter(|help| !help.is_empty());
+        }
+        if message.starts_with("no such function") {
+            let calls: Vec<&str> = FUNCTIONS.iter().map(|function| function.call).collect();
+            return Some(format!("functions beside those of SQLite: {}", calls.join(", ")));
+        }
+        None
+    }
+}
+
+fn connect(session: &Session, tables: &[Arc<DataTable>]) -> rusqlite::Result<Connection> {
+    let mut connection = Connection::open_in_memory_with_flags(OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    functions::register(&connection, session.model())?;
+    for table in tables {
+        virtual_table::register(&connection, table)?;
+    }
+    connection.authorizer(Some(|context: AuthContext<'_>| match context.action {
+        AuthAction::Select | AuthAction::Read { .. } | AuthAction::Function { .. } | AuthAction::Recursive => {
+            Authorization::Allow
+        }
+        _ => Authorization::Deny,
+    }))?;
+    Ok(connection)
+}
+
+fn answer(connection: &Connection, sql: &str, most: usize) -> rusqlite::Result<QueryAnswer> {
+    let mut statement = connection.prepare(sql)?;
+    let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let mut found = statement.query([])?;
+    let (mut rows, mut is_truncated) = (Vec::new(), false);
+    while let Some(row) = found.next()? {
+        if most > 0 && rows.len() == most {
+            is_truncated = true;
+            break;
+        }
+        rows.push((0..columns.len()).map(|at| row.get(at)).collect::<rusqlite::Result<Vec<_>>>()?);
+    }
+    Ok(QueryAnswer { columns, rows, is_truncated })
+}
+
+fn plain(error: &Error) -> QueryError {
+    let message = match error {
+        Error::SqlInputError { msg, .. } | Error::SqliteFailure(_, Some(msg)) => msg.clone(),
+        error => error.to_string(),
+    };
+    QueryError { message, place: None, help: None }
+}
+
+/// Whether the query names a table that SQLite does not know.
+fn names_no_table(error: &Error) -> bool {
+    plain(error).message.starts_with("no such table")
+}

@@ -1,0 +1,149 @@
+//! Tables as Arrow record batches: what Parquet files, Arrow files and Python libraries are made of.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::builder::{Float64Builder, Int64Builder, StringBuilder};
+use arrow_array::types::Int32Type;
+use arrow_array::{ArrayRef, DictionaryArray, RecordBatch, RecordBatchReader, StringArray};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use rayon::prelude::*;
+
+use super::data::{ColumnKind, DataColumn, DataTable, Value};
+
+/// Version of the schemas of all tables: rises when a column is removed, renamed or means something else.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// Rows of a batch.
+pub const BATCH: usize = 1 << 17;
+
+/// A column that all rows share: the run that they belong to.
+#[derive(Clone, Debug)]
+pub struct Constant {
+    /// Name of the column.
+    pub name: &'static str,
+    /// Its value.
+    pub value: Arc<str>,
+}
+
+/// Reads a table batch by batch.
+pub struct BatchReader {
+    table: Arc<DataTable>,
+    /// Numbers of the columns.
+    columns: Vec<usize>,
+    constants: Vec<Constant>,
+    schema: SchemaRef,
+    next: usize,
+}
+
+impl BatchReader {
+    /// The wanted columns of a table (all if `None`), after `constants`.
+    pub fn new(table: &Arc<DataTable>, columns: Option<&[usize]>, constants: &[Constant]) -> Self {
+        let columns = columns.map_or_else(|| (0..table.columns.len()).collect(), <[usize]>::to_vec);
+        let columns: Vec<usize> = columns.into_iter().filter(|&at| at < table.columns.len()).collect();
+        let schema = Arc::new(schema(table, &columns, constants));
+        Self { table: Arc::clone(table), columns, constants: constants.to_vec(), schema, next: 0 }
+    }
+
+    fn batch(&self, from: usize, to: usize) -> Result<RecordBatch, ArrowError> {
+        let constants = self.constants.iter().map(|constant| same(&constant.value, to - from));
+        let mut arrays = constants.collect::<Result<Vec<_>, _>>()?;
+        let columns: Vec<_> = self.columns.iter().filter_map(|&at| self.table.columns.get(at)).collect();
+        let read: Result<Vec<_>, _> = columns.par_iter().map(|column| array(column, from, to)).collect();
+        arrays.extend(read?);
+        RecordBatch::try_new(Arc::clone(&self.schema), arrays)
+    }
+}
+
+impl Iterator for BatchReader {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (from, to) = (self.next, self.table.len.min(self.next.saturating_add(BATCH)));
+        if from >= to {
+            return None;
+        }
+        self.next = to;
+        Some(self.batch(from, to))
+    }
+}
+
+impl RecordBatchReader for BatchReader {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}
+
+/// The schema of the wanted columns. Metadata of the table: what a row is, version of the schema; of a column: what it
+/// says, its unit, where its numbers come from.
+fn schema(table: &DataTable, columns: &[usize], constants: &[Constant]) -> Schema {
+    let constants = constants.iter().map(|constant| Field::new(constant.name, choice_type(), false));
+    let columns = columns.iter().filter_map(|&at| table.columns.get(at)).map(field);
+    let about = [
+        ("systole.table", table.name.clone()),
+        ("systole.about", table.about.clone()),
+        ("systole.schema_version", SCHEMA_VERSION.to_string()),
+    ];
+    let about: HashMap<String, String> = about.map(|(key, value)| (key.to_owned(), value)).into();
+    Schema::new_with_metadata(constants.chain(columns).collect::<Vec<_>>(), about)
+}
+
+fn choice_type() -> DataType {
+    DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
+}
+
+fn field(column: &DataColumn) -> Field {
+    let kind = match column.kind() {
+        ColumnKind::Int => DataType::Int64,
+        ColumnKind::Float => DataType::Float64,
+        ColumnKind::Text => DataType::Utf8,
+        ColumnKind::Choice => choice_type(),
+    };
+    let mut about = HashMap::from([("about".to_owned(), column.about.to_string())]);
+    about.extend(column.unit_name().map(|unit| ("unit".to_owned(), unit)));
+    about.extend(column.provenance.map(|provenance| ("provenance".to_owned(), provenance.title().to_owned())));
+    Field::new(column.name.as_ref(), kind, true).with_metadata(about)
+}
+
+/// The same text in every row.
+fn same(text: &str, rows: usize) -> Result<ArrayRef, ArrowError> {
+    let keys = arrow_array::Int32Array::from(vec![0; rows]);
+    let texts = Arc::new(StringArray::from(vec![text]));
+    Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys, texts)?))
+}
+
+fn array(column: &DataColumn, from: usize, to: usize) -> Result<ArrayRef, ArrowError> {
+    let rows = from..to;
+    Ok(match column.kind() {
+        ColumnKind::Int => {
+            let mut array = Int64Builder::with_capacity(rows.len());
+            rows.for_each(|row| match column.value(row) {
+                Value::Int(number) => array.append_value(number),
+                _ => array.append_null(),
+            });
+            Arc::new(array.finish())
+        }
+        ColumnKind::Float => {
+            let mut array = Float64Builder::with_capacity(rows.len());
+            rows.for_each(|row| match column.value(row) {
+                Value::Float(number) => array.append_value(number),
+                _ => array.append_null(),
+            });
+            Arc::new(array.finish())
+        }
+        ColumnKind::Text => {
+            let mut array = StringBuilder::new();
+            rows.for_each(|row| match column.value(row) {
+                Value::Text(text) => array.append_value(text),
+                _ => array.append_null(),
+            });
+            Arc::new(array.finish())
+        }
+        ColumnKind::Choice => {
+            let codes = rows.map(|row| column.code(row).and_then(|code| i32::try_from(code).ok()));
+            let codes = arrow_array::Int32Array::from_iter(codes);
+            let texts = column.choices().map(|choices| choices.iter().collect::<Vec<_>>()).unwrap_or_default();
+            Arc::new(DictionaryArray::<Int32Type>::try_new(codes, Arc::new(StringArray::from(texts)))?)
+        }
+    })
+}

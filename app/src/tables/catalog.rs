@@ -1,0 +1,70 @@
+//! The tables of a session.
+
+use std::sync::Arc;
+
+use analysis::Scope;
+
+use super::data::DataTable;
+use super::tracks::TrackNames;
+use super::{instructions, reports, slices, timeline, tracks};
+use crate::session::Session;
+
+/// The tables of a session: those of the timeline at once, those of reports on demand, because they are computed.
+#[derive(Clone)]
+pub struct Catalog {
+    session: Session,
+    scope: Scope,
+    timeline: Vec<Arc<DataTable>>,
+}
+
+impl Catalog {
+    /// The tables of `session`. The scope is that of the reports: the timeline is always whole.
+    pub fn new(session: &Session, scope: Scope) -> Self {
+        let (model, names) = (session.model(), Arc::new(TrackNames::new(session.model())));
+        let timeline = vec![
+            Arc::new(slices::table(session, &names)),
+            Arc::new(tracks::table(&names)),
+            Arc::new(timeline::counters(&names)),
+            Arc::new(timeline::flows(model)),
+            Arc::new(instructions::table(session)),
+            Arc::new(timeline::sources(model)),
+        ];
+        Self { session: session.clone(), scope, timeline }
+    }
+
+    /// Slices, tracks, counters, flows, instructions and files.
+    pub fn timeline(&self) -> &[Arc<DataTable>] {
+        &self.timeline
+    }
+
+    /// The tables of all reports that the trace has; computes the reports.
+    pub fn reports(&self) -> Vec<Arc<DataTable>> {
+        reports::tables(&self.session, self.scope).into_iter().map(Arc::new).collect()
+    }
+
+    /// All of both.
+    pub fn all(&self) -> Vec<Arc<DataTable>> {
+        self.timeline.iter().cloned().chain(self.reports()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::super::samples;
+    use super::*;
+
+    #[test]
+    fn names_of_tables_and_columns_are_unique() {
+        for (file, session) in samples::sessions() {
+            let tables = Catalog::new(&session, Scope::WholeTrace).all();
+            let names: BTreeSet<&str> = tables.iter().map(|table| &*table.name).collect();
+            assert_eq!(names.len(), tables.len(), "{file}: {names:?}");
+            for table in &tables {
+                let columns: BTreeSet<&str> = table.columns.iter().map(|column| &*column.name).collect();
+                assert_eq!(columns.len(), table.columns.len(), "{}: {columns:?}", table.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! `systole query` and `systole export`: the tables of a trace in SQL and as files.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
+
+use std::fs::{self, File};
+
+use parquet::file::reader::{FileReader as _, SerializedFileReader};
+use parquet::record::RowAccessor as _;
+use serde_json::Value;
+
+use crate::outputs::{printed, recompile, refused, run, sample, text};
+
+/// The rows of an answer.
+fn rows(path: &str, sql: &str) -> Vec<Vec<Value>> {
+    let answer: Value =
+        serde_json::from_str(&printed(&["query", path, sql, "--format", "json", "--limit", "0"])).unwrap();
+    assert_eq!(answer["truncated"], false);
+    serde_json::from_value(answer["rows"].clone()).unwrap()
+}
+
+fn number(path: &str, sql: &str) -> i64 {
+    let rows = rows(path, sql);
+    rows[0][0].as_i64().unwrap_or_else(|| panic!("{sql}: {rows:?}"))
+}
+
+#[test]
+fn sums_over_slices_are_those_of_the_reports() {
+    let path = &recompile();
+    let by_slices =
+        "SELECT name, count(*), sum(self_ps) FROM slices WHERE track_kind = 'ops' GROUP BY name ORDER BY name";
+    let by_report =
+        "SELECT name, sum(occurrences), sum(self_time_ps) FROM ops WHERE occurrences > 0 GROUP BY name ORDER BY name";
+    let found = rows(path, by_slices);
+    assert!(found.len() > 5, "{found:?}");
+    assert_eq!(found, rows(path, by_report));
+    assert_eq!(number(path, "SELECT count(*) FROM slices"), number(path, "SELECT sum(slices) FROM tracks"));
+}
+
+#[test]
+fn filters_and_orders_that_are_pushed_down_change_no_answer() {
+    let path = &recompile();
+    let middle = number(path, "SELECT start_ps FROM slices ORDER BY +start_ps LIMIT 1 OFFSET 300");
+    let track = number(path, "SELECT track_id FROM tracks ORDER BY slices DESC LIMIT 1");
+    // A plus keeps SQLite from handing a term to the table.
+    for term in [
+        format!("start_ps >= {middle}"),
+        format!("start_ps < {middle} AND track_id = {track}"),
+        format!("slice_id BETWEEN 10 AND 20 AND start_ps > {middle} - 1000000000"),
+        "slice_id = 17".to_owned(),
+        "slice_id = -1".to_owned(),
+        "slice_id > 9223372036854775806".to_owned(),
+        "start_ps > 1.5 AND start_ps < 'text'".to_owned(),
+        "name = 'fusion.1' AND category = 'Matmul'".to_owned(),
+        "name = 'no such name'".to_owned(),
+        "name = 'FUSION.1' COLLATE NOCASE".to_owned(),
+        "device IS NULL AND depth > 0".to_owned(),
+        "flops >= 1".to_owned(),
+        "step = 2".to_owned(),
+    ] {
+        let mut plain = term.clone();
+        for column in ["slice_id", "track_id", "start_ps", "name", "category", "depth", "flops", "step"] {
+            plain = plain.replace(column, &format!("+{column}"));
+        }
+        let of = |term: &str| rows(path, &format!("SELECT slice_id FROM slices WHERE {term} ORDER BY +slice_id"));
+        assert_eq!(of(&term), of(&plain), "{term}");
+    }
+    for (columns, direction) in [("name", ""), ("name", "DESC"), ("device, category", ""), ("category", "")] {
+        let pushed = format!("SELECT {columns}, count(*), sum(dur_ps) FROM slices GROUP BY {columns}");
+        let plain = columns.split(", ").map(|column| format!("+{column}")).collect::<Vec<_>>().join(", ");
+        let plain = format!("SELECT {columns}, count(*), sum(dur_ps) FROM slices GROUP BY {plain}");
+        let mut answers = [rows(path, &pushed), rows(path, &plain)];
+        answers.iter_mut().for_each(|rows| rows.sort_by_key(|row| format!("{row:?}")));
+        assert_eq!(answers[0], answers[1], "{columns}");
+        let order = |columns: &str| {
+            rows(path, &format!("SELECT {columns} FROM slices ORDER BY {} {direction}", columns.replace('+', "")))
+        };
+        let unsorted = format!("SELECT {columns} FROM slices ORDER BY +{columns} {direction}");
+        if !columns.contains(',') {
+            assert_eq!(order(columns), rows(path, &unsorted), "{columns} {direction}");
+        }
+    }
+}
+
+#[test]
+fn wrong_queries_are_explained_at_the_word_that_is_wrong() {
+    let path = &recompile();
+    let said = refused(&["query", path, "SELECT nme FROM slices"]);
+    assert!(said.contains("no such column: nme\n  SELECT nme FROM slices\n         ^"), "{said}");
+    assert!(said.contains("columns of slices: slice_id, track_id"), "{said}");
+    let said = refused(&["query", path, "SELECT * FROM opps"]);
+    assert!(said.contains("no such table: opps") && said.contains("hint_ops"), "{said}");
+    let said = refused(&["query", path, "SELECT nanoseconds(1)"]);
+    assert!(said.contains("no such function") && said.contains("us(ps)"), "{said}");
+    assert!(refused(&["query", path, "SELECT percentile(dur_ps, 101) FROM slices"]).contains("0 to 100"));
+    assert!(refused(&["query", path, "SELECT us('text')"]).contains("takes numbers"));
+    assert!(refused(&["query", path]).contains("SQL"));
+}
+
+#[test]
+fn nothing_can_be_written_and_no_file_be_opened() {
+    let path = &recompile();
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("x.db");
+    for sql in [
+        format!("ATTACH '{}' AS x", file.display()),
+        format!("VACUUM INTO '{}'", file.display()),
+        "CREATE TABLE t(a)".to_owned(),
+        "CREATE TEMP TABLE t(a)".to_owned(),
+        "INSERT INTO slices(name) VALUES ('x')".to_owned(),
+        "DELETE FROM slices".to_owned(),
+        "PRAGMA writable_schema = 1".to_owned(),
+        "SELECT load_extension('x')".to_owned(),
+        "SELECT 1; SELECT 2".to_owned(),
+        String::new(),
+    ] {
+        let said = refused(&["query", path, &sql]);
+        assert!(!said.contains("internal"), "{sql}: {said}");
+    }
+    assert!(!file.exists());
+}
+
+#[test]
+fn a_query_without_end_is_stopped() {
+    let endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n";
+    let said = refused(&["query", &recompile(), endless, "--timeout", "0.3"]);
+    assert!(said.contains("stopped after 0.3 s"), "{said}");
+}
+
+#[test]
+fn what_the_limit_leaves_out_is_said() {
+    let path = &recompile();
+    let output = run(&["query", path, "SELECT slice_id FROM slices", "--limit", "3"]);
+    assert_eq!(text(&output.stdout).lines().count(), 4);
+    assert!(text(&output.stderr).contains("first 3 rows; --limit 0"), "{}", text(&output.stderr));
+    let json: Value = serde_json::from_str(&printed(&[
+        "query",
+        path,
+        "SELECT slice_id FROM slices",
+        "--limit",
+        "3",
+        "--format",
+        "json",
+    ]))
+    .unwrap();
+    assert_eq!((json["truncated"].as_bool(), json["rows"].as_array().unwrap().len()), (Some(true), 3));
+    let exact = run(&["query", path, "SELECT slice_id FROM slices LIMIT 3", "--limit", "3"]);
+    assert!(exact.stderr.is_empty(), "{}", text(&exact.stderr));
+}
+
+#[test]
+fn every_ready_made_query_is_answered_on_every_sample() {
+    let list: Value = serde_json::from_str(&printed(&["query", &recompile(), "--list", "--format", "json"])).unwrap();
+    let queries: Vec<&str> =
+        list["queries"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert!(queries.len() > 5);
+    for file in ["synthetic_v5e_8chip_recompile.xplane.pb", "synthetic_v6e_4chip_padded.trace.json.gz"] {
+        for query in &queries {
+            let lines = printed(&["query", &sample(file), query, "--format", "ndjson"]);
+            assert!(
+                lines.lines().all(|line| serde_json::from_str::<Value>(line).unwrap().is_object()),
+                "{file} {query}"
+            );
+        }
+    }
+    let top = printed(&["query", &recompile(), "top-ops", "--format", "csv"]);
+    assert!(top.starts_with("name,category,executions,self_ps,mean_self_ps\n") && top.lines().count() > 3, "{top}");
+}
+
+#[test]
+fn arguments_of_slices_are_read_on_demand() {
+    let path = &recompile();
+    let found = rows(path, "SELECT slice_id, args FROM slices WHERE args IS NOT NULL LIMIT 1");
+    let args: Value = serde_json::from_str(found[0][1].as_str().unwrap()).unwrap();
+    let (key, value) = args.as_object().unwrap().iter().next().unwrap();
+    let one = rows(path, &format!("SELECT arg({}, '{key}')", found[0][0]));
+    assert_eq!(&one[0][0], value);
+}
+
+#[test]
+fn exported_files_hold_what_sql_answers() {
+    let path = &recompile();
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("new/tables");
+    let out = out.to_str().unwrap();
+    printed(&["export", path, "-o", out]);
+    let reader = SerializedFileReader::new(File::open(format!("{out}/slices.parquet")).unwrap()).unwrap();
+    let names: Vec<String> =
+        reader.metadata().file_metadata().schema().get_fields().iter().map(|field| field.name().to_owned()).collect();
+    assert_eq!(names[..4], ["run", "slice_id", "track_id", "start_ps"]);
+    assert!(!names.contains(&"args".to_owned()));
+    let (mut count, mut sum) = (0, 0);
+    for row in reader.get_row_iter(None).unwrap() {
+        let row = row.unwrap();
+        assert_eq!(row.get_string(0).unwrap(), "synthetic_v5e_8chip_recompile.xplane.pb");
+        count += 1;
+        sum += row.get_long(4).unwrap();
+    }
+    assert_eq!(count, number(path, "SELECT count(*) FROM slices"));
+    assert_eq!(sum, number(path, "SELECT sum(dur_ps) FROM slices"));
+    for table in ["tracks", "counters", "flows", "instructions", "sources", "steps", "ops", "collectives", "hints"] {
+        assert!(fs::metadata(format!("{out}/{table}.parquet")).unwrap().len() > 100, "{table}");
+    }
+
+    printed(&["export", path, "--to", "csv", "--tables", "ops,tracks", "--run-name", "a,b", "-o", out]);
+    let ops = fs::read_to_string(format!("{out}/ops.csv")).unwrap();
+    assert!(ops.starts_with("run,name,self_time_ps") && ops.contains("\n\"a,b\","), "{ops}");
+    printed(&["export", path, "--to", "arrow", "--tables", "hints", "-o", out]);
+    assert!(fs::read(format!("{out}/hints.arrow")).unwrap().starts_with(b"ARROW1"));
+    assert!(refused(&["export", path, "--tables", "opps", "-o", out]).contains("there is no table \"opps\""));
+    fs::write(directory.path().join("file"), "").unwrap();
+    let taken = run(&["export", path, "-o", directory.path().join("file").to_str().unwrap()]);
+    assert_eq!(taken.status.code(), Some(3), "{}", text(&taken.stderr));
+}
