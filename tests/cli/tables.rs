@@ -69,7 +69,9 @@ fn filters_and_orders_that_are_pushed_down_change_no_answer() {
         let plain = columns.split(", ").map(|column| format!("+{column}")).collect::<Vec<_>>().join(", ");
         let plain = format!("SELECT {columns}, count(*), sum(dur_ps) FROM slices GROUP BY {plain}");
         let mut answers = [rows(path, &pushed), rows(path, &plain)];
-        answers.iter_mut().for_each(|rows| rows.sort_by_key(|row| format!("{row:?}")));
+        for rows in &mut answers {
+            rows.sort_by_key(|row| format!("{row:?}"));
+        }
         assert_eq!(answers[0], answers[1], "{columns}");
         let order = |columns: &str| {
             rows(path, &format!("SELECT {columns} FROM slices ORDER BY {} {direction}", columns.replace('+', "")))

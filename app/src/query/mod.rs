@@ -152,7 +152,7 @@ impl Database {
         }
         match error.sqlite_error_code() {
             Some(ErrorCode::AuthorizationForStatementDenied) => {
-                explained.message = "a trace can only be read: SELECT, WITH and EXPLAIN are possible".to_owned();
+                "a trace can only be read: SELECT, WITH and EXPLAIN are possible".clone_into(&mut explained.message);
             }
             Some(ErrorCode::OperationInterrupted) => {
                 let limit = limits.time.filter(|_| !limits.cancel.load(Ordering::Relaxed));
@@ -206,7 +206,7 @@ fn connect(session: &Session, tables: &[Arc<DataTable>]) -> rusqlite::Result<Con
 
 fn answer(connection: &Connection, sql: &str, most: usize) -> rusqlite::Result<QueryAnswer> {
     let mut statement = connection.prepare(sql)?;
-    let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let mut found = statement.query([])?;
     let (mut rows, mut is_truncated) = (Vec::new(), false);
     while let Some(row) = found.next()? {

@@ -200,7 +200,7 @@ fn key_space(table: &DataTable, order: &[(usize, bool)]) -> Option<u64> {
     let fits = u32::try_from(table.len).is_ok() && !order.is_empty();
     let size = |column: usize| Some(table.columns.get(column)?.choices()?.len() as u64 + 1);
     let space = order.iter().try_fold(1_u64, |space, (column, _)| space.checked_mul(size(*column)?));
-    space.filter(|&space| fits && space <= u64::from(u32::MAX))
+    space.filter(|&space| fits && u32::try_from(space).is_ok())
 }
 
 /// A condition on a row.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::builder::{Float64Builder, Int64Builder, StringBuilder};
 use arrow_array::types::Int32Type;
-use arrow_array::{ArrayRef, DictionaryArray, RecordBatch, RecordBatchReader, StringArray};
+use arrow_array::{ArrayRef, DictionaryArray, Int32Array, RecordBatch, RecordBatchReader, StringArray};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use rayon::prelude::*;
 
@@ -107,7 +107,7 @@ fn field(column: &DataColumn) -> Field {
 
 /// The same text in every row.
 fn same(text: &str, rows: usize) -> Result<ArrayRef, ArrowError> {
-    let keys = arrow_array::Int32Array::from(vec![0; rows]);
+    let keys = Int32Array::from(vec![0; rows]);
     let texts = Arc::new(StringArray::from(vec![text]));
     Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys, texts)?))
 }
@@ -141,7 +141,7 @@ fn array(column: &DataColumn, from: usize, to: usize) -> Result<ArrayRef, ArrowE
         }
         ColumnKind::Choice => {
             let codes = rows.map(|row| column.code(row).and_then(|code| i32::try_from(code).ok()));
-            let codes = arrow_array::Int32Array::from_iter(codes);
+            let codes: Int32Array = codes.collect();
             let texts = column.choices().map(|choices| choices.iter().collect::<Vec<_>>()).unwrap_or_default();
             Arc::new(DictionaryArray::<Int32Type>::try_new(codes, Arc::new(StringArray::from(texts)))?)
         }

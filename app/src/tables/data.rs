@@ -1,6 +1,7 @@
 //! Tables whose columns are asked for one value at a time.
 
 use std::borrow::Cow;
+use std::iter;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -277,7 +278,7 @@ impl DataTable {
     pub fn find(&self, filters: &[RowFilter]) -> Vec<Range<usize>> {
         match &self.find {
             Some(find) if !filters.is_empty() => find(filters),
-            _ => vec![0..self.len],
+            _ => iter::once(0..self.len).collect(),
         }
     }
 }
@@ -328,7 +329,7 @@ impl<T: Send + Sync + 'static> DataTableBuilder<T> {
     /// Rows are found by the first column, which is the number of the row.
     pub fn numbered(self) -> Self {
         let len = self.table.len;
-        self.found_by(move |_, filters| vec![limits_of(filters, 0, len)])
+        self.found_by(move |_, filters| iter::once(limits_of(filters, 0, len)).collect())
     }
 
     /// Rows are found by the first column, whose values rise from row to row.
@@ -337,7 +338,7 @@ impl<T: Send + Sync + 'static> DataTableBuilder<T> {
         self.found_by(move |rows, filters| {
             let (least, most) = RowFilter::limits(filters, 0);
             let from = partition(0..len, |row| value(rows, row) < least);
-            vec![from..partition(from..len, |row| value(rows, row) <= most)]
+            iter::once(from..partition(from..len, |row| value(rows, row) <= most)).collect()
         })
     }
 

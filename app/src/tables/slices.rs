@@ -55,7 +55,7 @@ pub(super) fn table(session: &Session, tracks: &Arc<TrackNames>) -> DataTable {
             "length by the most precise clock without that of its children",
             Field::Int(|all, row| Some(all.at(row).self_dur().ps())),
         )
-        .id("name", "display name", Field::Choice(|all| &all.names, |all, row| all.name(row)))
+        .id("name", "display name", Field::Choice(|all| &all.names, SliceRows::name))
         .fact(
             "category",
             "kind of work of the op; missing for other slices",

@@ -44,7 +44,7 @@ pub struct ExportArgs {
 /// Formats of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ExportFormat {
-    /// Apache Parquet, compressed: for DuckDB, Spark, pandas, `BigQuery`.
+    /// Apache Parquet, compressed: for Spark, pandas and SQL engines
     Parquet,
     /// Arrow IPC (Feather): for pandas, polars, R.
     Arrow,

@@ -13,7 +13,7 @@ use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::stderr::Stderr;
 use crate::cli::common::values::OutputFormat;
 use crate::cli::common::{checks, loading, output, terminal};
-use crate::query::{Database, FUNCTIONS, PRESETS, QueryAnswer, QueryError, QueryLimits, SqlValue};
+use crate::query::{Database, FUNCTIONS, PRESETS, Preset, QueryAnswer, QueryError, QueryLimits, SqlFunction, SqlValue};
 use crate::tables::{ColumnKind, DataTable};
 
 #[derive(Debug, Args)]
@@ -78,10 +78,9 @@ pub fn run(args: &QueryArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure>
         QueryFormat::Ndjson => lines(&answer),
         QueryFormat::Csv => csv(&answer),
     };
-    if args.format == QueryFormat::Text {
-        output::print_text(&text)?
-    } else {
-        output::print(&text)?
+    match args.format {
+        QueryFormat::Text => output::print_text(&text)?,
+        _ => output::print(&text)?,
     }
     if answer.is_truncated {
         stderr.warn(&format!("only the first {} rows; --limit 0 shows all", answer.rows.len()));
@@ -151,7 +150,7 @@ fn lines(answer: &QueryAnswer) -> String {
         let fields = answer.columns.iter().cloned().zip(row.iter().map(json_of));
         Json::Object(fields.collect::<Map<_, _>>())
     };
-    answer.rows.iter().map(|row| format!("{}\n", object(row))).collect()
+    answer.rows.iter().flat_map(|row| [object(row).to_string(), "\n".to_owned()]).collect()
 }
 
 fn csv(answer: &QueryAnswer) -> String {
@@ -160,25 +159,22 @@ fn csv(answer: &QueryAnswer) -> String {
 }
 
 fn listed(tables: &[Arc<DataTable>]) -> String {
-    let mut text = String::from("Tables\n");
-    for table in tables {
+    let table = |table: &Arc<DataTable>| {
         let columns: Vec<&str> = table.columns.iter().map(|column| &*column.name).collect();
-        text.push_str(&format!(
-            "  {} ({} rows): {}\n      {}\n",
-            table.name,
-            table.len,
-            table.about,
-            columns.join(", ")
-        ));
-    }
-    text.push_str("\nFunctions beside those of SQLite\n");
-    FUNCTIONS.iter().for_each(|function| text.push_str(&format!("  {:<24}{}\n", function.call, function.about)));
-    text.push_str("\nReady-made queries\n");
-    PRESETS.iter().for_each(|preset| text.push_str(&format!("  {:<16}{}\n", preset.name, preset.about)));
-    text.push_str(
-        "\nExample\n  systole query PATH \"SELECT name, us(sum(self_ps)) AS us FROM slices GROUP BY name\"\n",
+        format!("  {} ({} rows): {}\n      {}", table.name, table.len, table.about, columns.join(", "))
+    };
+    let function = |function: &SqlFunction| format!("  {:<24}{}", function.call, function.about);
+    let preset = |preset: &Preset| format!("  {:<16}{}", preset.name, preset.about);
+    let mut lines = vec!["Tables".to_owned()];
+    lines.extend(tables.iter().map(table));
+    lines.push("\nFunctions beside those of SQLite".to_owned());
+    lines.extend(FUNCTIONS.iter().map(function));
+    lines.push("\nReady-made queries".to_owned());
+    lines.extend(PRESETS.iter().map(preset));
+    lines.push(
+        "\nExample\n  systole query PATH \"SELECT name, us(sum(self_ps)) FROM slices GROUP BY name\"\n".to_owned(),
     );
-    text
+    lines.join("\n")
 }
 
 fn listed_as_json(tables: &[Arc<DataTable>]) -> String {
