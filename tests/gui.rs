@@ -4,6 +4,7 @@
 mod gui_figures;
 mod gui_found;
 mod gui_keys;
+mod gui_navigation;
 mod gui_pair;
 mod gui_panels;
 mod gui_rail;
@@ -455,7 +456,7 @@ fn commands_are_found_by_name() {
     assert!(state(&window).shows(Panel::Palette));
     window.event(Event::Text("roofline tab".to_owned()));
     settle(&mut window);
-    window.get_by_label("No command matches.");
+    window.get_by_label("Nothing matches.");
     for _ in 0..4 {
         press(&mut window, Modifiers::NONE, Key::Backspace);
     }

@@ -12,10 +12,10 @@ use crate::view::state::TreeItem;
 use crate::view::state::{ColorBy, TimelineLayer, ViewState};
 use crate::view::time_format::TimeFormat;
 use crate::view::timeline::bands::{bands, in_sight};
-use crate::view::timeline::layout::{CounterBox, DrawList, LayoutWindow, SliceBox, counter_y};
+use crate::view::timeline::layout::{CounterBox, DrawList, LayoutWindow, SliceBox};
 use crate::view::timeline::tiles::LaneTiles;
 use crate::view::timeline::trace::OpenTrace;
-use crate::view::timeline::tree::{COUNTER, LANE};
+use crate::view::timeline::tree::LANE;
 use crate::view::viewport::{ruler_base, tick_step, ticks};
 
 /// Height of the line that says what this is.
@@ -262,9 +262,9 @@ impl TimelinePicture<'_> {
     }
 
     fn counter(&self, drawing: &mut Drawing, counter: &CounterBox) {
-        let base = self.top + counter.top + COUNTER - 1.0;
+        let base = self.top + counter.top + counter.height - 1.0;
         for step in &counter.steps {
-            let top = self.top + counter.top + counter_y(step.level);
+            let top = self.top + counter.top + counter.y(step.level);
             let width = (step.right - step.left).max(1.0);
             drawing.rect(self.left + step.left, top, width, base - top, self.palette.counter, "");
         }

@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use analysis::Analysis as _;
+use analysis::reports::communication::overlap::Overlap;
 use analysis::reports::ops::op_stats::Ops;
 use analysis::reports::steps::step_times::Steps;
 use analysis::reports::summary::doctor::Doctor;
-use egui::{CentralPanel, Frame, Panel as EguiPanel, Ui};
+use egui::{Align2, CentralPanel, Frame, Panel as EguiPanel, Ui};
 use importers::Progress;
 use trace_model::{Arg, LabelId, SliceId, Timestamp, TrackId};
 
@@ -19,7 +20,7 @@ use crate::gui::keys::Keys;
 use crate::gui::panels::context::PanelContext;
 use crate::gui::panels::dock::{self, DrawTab, PanelState};
 use crate::gui::panels::found::{ResultList, ResultOrder};
-use crate::gui::panels::frame::{overlay_command, sized_ui};
+use crate::gui::panels::frame::{floating_ui, overlay_command, sized_ui};
 use crate::gui::panels::tabs_with_data::TabsWithData;
 use crate::gui::panels::{
     area as area_panel, details, help, keys as keys_panel, legend, notes, palette, search as search_panel, welcome,
@@ -30,6 +31,7 @@ use crate::gui::timeline::{OtherTrace, Timeline, TimelineContext};
 use crate::view::palette::ColorKey;
 use crate::view::panels::area::{self, AreaGrouping, AreaSummary, MarkedArea};
 use crate::view::panels::histogram::{self, Histogram};
+use crate::view::panels::op_facts::KnownReports;
 use crate::view::search::{self, SearchFor, SearchResults};
 use crate::view::state::tabs::{FOUND, follows_scope};
 use crate::view::state::{ColorBy, Panel, ReportScope, ViewCommand, ViewState};
@@ -273,12 +275,7 @@ impl Workspace {
         let (comparison, about) = companion.map_or((None, None), |own| (Some(own.tab), own.about));
         let mut wanted: Vec<ViewCommand> = Vec::new();
         if let Some((path, progress)) = loading {
-            EguiPanel::top("loading").show(ui, |ui| welcome::progress_ui(ui, path, progress, out));
-        }
-        if self.state.shows(Panel::Search) || self.state.highlighted.is_some() {
-            EguiPanel::top("search").show(ui, |ui| {
-                search_panel::search_ui(ui, &self.state, &mut self.typed, self.search.memo(), &mut wanted);
-            });
+            floating_ui(ui, "loading", Align2::CENTER_TOP, |ui| welcome::progress_ui(ui, path, progress, out));
         }
         EguiPanel::bottom("legend").exact_size(26.0).show(ui, |ui| {
             legend::legend_ui(ui, &self.trace, &self.state, comparing, &mut wanted);
@@ -308,6 +305,9 @@ impl Workspace {
                 }
             });
         }
+        if self.state.shows(Panel::Search) || self.state.highlighted.is_some() {
+            search_panel::floating_ui(ui, &self.state, &mut self.typed, self.search.memo(), &mut wanted);
+        }
         if self.state.shows(Panel::Notes) {
             notes::notes_ui(ui.ctx(), &self.state, &mut wanted);
         }
@@ -318,7 +318,9 @@ impl Workspace {
             keys_panel::keys_ui(ui.ctx(), keys, settings, &mut self.changing, out);
         }
         if self.state.shows(Panel::Palette) {
-            palette::palette_ui(ui.ctx(), keys, &self.state, comparing, &mut self.palette, out);
+            let (trace, state, steps) = (&self.trace, &self.state, self.bands.as_deref().unwrap_or_default());
+            let sight = palette::PaletteSight { keys, trace, state, steps, comparing };
+            palette::palette_ui(ui.ctx(), sight, &mut self.palette, out);
         } else {
             // However it was closed, it opens empty.
             self.palette = palette::PaletteInput::default();
@@ -342,6 +344,10 @@ impl Workspace {
             steps: self.bands.as_deref().unwrap_or_default(),
             efficiency: self.efficiency.as_deref(),
             wheel_zooms: settings.wheel_zooms.unwrap_or_default(),
+            reports: KnownReports {
+                ops: self.reports.get::<Ops>().ok().flatten(),
+                overlap: self.reports.get::<Overlap>().ok().flatten(),
+            },
             keys: Some(keys),
             other_trace: beside,
         };

@@ -55,15 +55,15 @@ impl ComparisonAreas {
         }
     }
 
-    /// Divides a rectangle for interleaved tracks below two rulers; `ruler` is the height of a ruler with its minimap.
-    pub fn interleaved(rect: Rect, ruler: f32) -> Self {
+    /// Divides a rectangle for interleaved tracks; `rulers` are the heights of ruler and minimap of both sides.
+    pub fn interleaved(rect: Rect, rulers: [f32; 2]) -> Self {
         let mut top = rect.top();
         let mut next = |height: f32| {
             let rect = Rect::from_x_y_ranges(rect.x_range(), top..=top + height);
             top += height;
             rect
         };
-        let (head_a, a, lane, head_b, b) = (next(HEAD), next(ruler), next(LANE), next(HEAD), next(ruler));
+        let (head_a, a, lane, head_b, b) = (next(HEAD), next(rulers[0]), next(LANE), next(HEAD), next(rulers[1]));
         let body = Some(rect.with_min_y(b.bottom().min(rect.bottom())));
         Self { heads: [head_a, head_b], timelines: [a, b], body, lane, whole: rect }
     }

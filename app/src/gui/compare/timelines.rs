@@ -7,9 +7,9 @@ use super::{TraceComparison, lane};
 use crate::gui::command::AppCommand;
 use crate::gui::keys::Keys;
 use crate::gui::settings::Settings;
-use crate::gui::timeline::{InterleavedTracks, OtherTrace, head_height};
+use crate::gui::timeline::{InterleavedTracks, OtherTrace, TimelineHead};
 use crate::gui::workspace::Workspace;
-use crate::view::compare::{TraceSide, interleave};
+use crate::view::compare::{TraceSide, ViewLock, interleave};
 use crate::view::state::{TimelineLayer, ViewCommand};
 
 impl TraceComparison {
@@ -22,8 +22,11 @@ impl TraceComparison {
         out: &mut Vec<AppCommand>,
     ) {
         let rect = ui.available_rect_before_wrap();
+        // What moves as one has one minimap, one filter and one ruler.
+        let shares_head = self.link.lock != ViewLock::Free;
         let areas = if self.is_interleaved {
-            lane::ComparisonAreas::interleaved(rect, head_height(first.state.draws(TimelineLayer::Minimap)))
+            let own = TimelineHead::with_ruler(first.state.draws(TimelineLayer::Minimap)).height();
+            lane::ComparisonAreas::interleaved(rect, [own, if shares_head { 0.0 } else { own }])
         } else {
             lane::ComparisonAreas::of(rect, self.split)
         };
@@ -54,6 +57,7 @@ impl TraceComparison {
                 only: compared.map_or(&[], |compared| &compared.partners.only[side.index()]),
                 colors: compared.map(|compared| &*compared.partners.colors[side.index()]),
                 cursor,
+                shares_head: shares_head && side == TraceSide::B,
                 hears_keys: over.unwrap_or(self.link.focus) == side,
                 interleaved,
             };

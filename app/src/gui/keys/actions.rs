@@ -71,6 +71,8 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
     ("Select", &[
         action("previous", "Previous slice of the lane", &["Left", "Comma"], |_| ViewCommand::Step(Neighbour::Previous).into()),
         action("next", "Next slice of the lane", &["Right", "Period"], |_| ViewCommand::Step(Neighbour::Next).into()),
+        action("previous-of-name", "Previous slice of the same name on this track", &["Shift+Left"], |_| ViewCommand::Step(Neighbour::PreviousOfName).into()),
+        action("next-of-name", "Next slice of the same name on this track", &["Shift+Right"], |_| ViewCommand::Step(Neighbour::NextOfName).into()),
         action("parent", "Parent slice", &["Ctrl+Up"], |_| ViewCommand::Step(Neighbour::Parent).into()),
         action("child", "Child slice", &["Ctrl+Down"], |_| ViewCommand::Step(Neighbour::Child).into()),
         action("follow", "Follow a flow", &["CloseBracket"], |_| ViewCommand::FollowFlow(true).into()),
@@ -149,6 +151,8 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
         action("colors-dracula", "Colours: Dracula", &[], |_| AppCommand::Colors(Preset::Dracula)),
         action("colors-solarized", "Colours: Solarized", &[], |_| AppCommand::Colors(Preset::Solarized)),
         action("colors-monokai", "Colours: Monokai", &[], |_| AppCommand::Colors(Preset::Monokai)),
+        action("wheel-zooms", "Wheel: zooms; with Ctrl it scrolls", &[], |_| AppCommand::WheelZooms(true)),
+        action("wheel-scrolls", "Wheel: scrolls the tracks; with Ctrl it zooms", &[], |_| AppCommand::WheelZooms(false)),
         action("larger", "Size: larger texts and buttons", &["Ctrl+Alt+Equals", "Ctrl+Alt+Plus"], |_| AppCommand::ScaleBy(1.1)),
         action("smaller", "Size: smaller texts and buttons", &["Ctrl+Alt+Minus"], |_| AppCommand::ScaleBy(1.0 / 1.1)),
         action("usual-size", "Size: texts and buttons as usual", &["Ctrl+Alt+0"], |_| AppCommand::Scale(1.0)),

@@ -93,7 +93,17 @@ impl Keys {
             Event::Key { key, physical_key, pressed: true, repeat, modifiers, .. } => {
                 let chord = Chord::pressed(*key, physical_key.unwrap_or(*key), *modifiers);
                 let found = self.chords.iter().find(|(own, _)| own.is(chord))?.1;
-                let steps = matches!(found, "previous" | "next" | "undo" | "redo" | "zoom-in-once" | "zoom-out-once");
+                let steps = matches!(
+                    found,
+                    "previous"
+                        | "next"
+                        | "previous-of-name"
+                        | "next-of-name"
+                        | "undo"
+                        | "redo"
+                        | "zoom-in-once"
+                        | "zoom-out-once"
+                );
                 (!repeat || steps).then_some(found)
             }
             _ => None,

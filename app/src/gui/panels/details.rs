@@ -1,11 +1,11 @@
 //! Details of the selected slice: what it is, its times, its cost by the compiler's estimate, and its recorded
 //! arguments.
 
-use analysis::reports::communication::overlap::{Overlap, OverlapReport, Transfer};
+use analysis::reports::communication::overlap::Overlap;
 use analysis::reports::ops::op_stats::Ops;
 use analysis::{Analysis as _, Unit, measured_range};
 use egui::{Grid, RichText, Role, ScrollArea, Ui, WidgetInfo};
-use trace_model::{Arg, OpId, Picos, SliceId, SliceRef, TraceModel};
+use trace_model::{Arg, OpId, Picos, SliceId, SliceRef};
 
 use super::context::PanelContext;
 use super::dock::PanelState;
@@ -17,6 +17,7 @@ use crate::gui::keys::hint;
 use crate::gui::theme::Theme;
 use crate::gui::times::time;
 use crate::view::panels::histogram::Histogram;
+use crate::view::panels::op_facts::transfer_of;
 use crate::view::state::{HighlightedLabels, ViewCommand};
 use crate::view::timeline::bands::{StepBand, step_at};
 use crate::view::timeline::trace::OpenTrace;
@@ -74,7 +75,8 @@ pub fn details_ui(
                     Part::Timing => timing_ui(ui, trace, slice, known.steps, out),
                     Part::Op => op_ui(ui, sight, slice),
                     Part::Occurrences => {
-                        histogram_ui(ui, known.durations, measured_range(slice, &trace.model).dur().ps());
+                        let own = (slice.name(), measured_range(slice, &trace.model).dur().ps());
+                        histogram_ui(ui, known.durations, own, out);
                         flows_ui(ui, trace, slice, out);
                     }
                     Part::Args => args_ui(ui, known.args),
@@ -313,17 +315,6 @@ fn limits_ui(ui: &mut Ui, sight: PanelContext<'_>, slice: SliceRef<'_>, op: OpId
         }
     });
     true
-}
-
-/// The communication or copy that a slice performs or ends.
-fn transfer_of<'a>(model: &TraceModel, report: &'a OverlapReport, slice: SliceRef<'_>) -> Option<&'a Transfer> {
-    let begins = model.flows_to(slice.id()).map(|flow| model.slice(flow.from));
-    let mut parts = std::iter::once(slice).chain(begins).filter_map(|slice| Some(model.op(slice.op()?)));
-    parts.find_map(|op| {
-        let program = op.program.map(|program| model.str(model.program(program).name));
-        let is_own = |other: &&Transfer| other.op == model.str(op.name) && other.program.as_deref() == program;
-        report.transfers.iter().find(is_own)
-    })
 }
 
 /// The slices at the other ends of its flows.

@@ -1,9 +1,10 @@
 //! Panels whose size only the user changes, and that keep it.
 
-use egui::{Panel as EguiPanel, Response, Sense, Ui, UiBuilder};
+use egui::{Align2, Area, Frame, Id, Margin, Order, Panel as EguiPanel, Response, Sense, Stroke, Ui, UiBuilder, vec2};
 
 use crate::gui::AppCommand;
 use crate::gui::settings::{PanelPart, Settings};
+use crate::gui::theme::Theme;
 use crate::view::state::ViewCommand;
 
 /// Windows narrower than this show reports over the timeline instead of beside it.
@@ -18,6 +19,21 @@ pub fn is_narrow(ui: &Ui) -> bool {
 pub fn overlay_command(ui: &Ui, is_over: bool) -> Option<ViewCommand> {
     let narrow = is_narrow(ui);
     (narrow != is_over).then_some(ViewCommand::ReportsOver(narrow))
+}
+
+/// Draws a bar over the top of what is left of the window, so that nothing moves when it appears.
+pub fn floating_ui(ui: &Ui, id: &'static str, align: Align2, content: impl FnOnce(&mut Ui)) {
+    let theme = Theme::current(ui);
+    let room = ui.available_rect_before_wrap().shrink2(vec2(18.0, 4.0));
+    let at = align.pos_in_rect(&room);
+    let area = Area::new(Id::unique(("floating", id))).order(Order::Foreground).movable(false).pivot(align);
+    area.fixed_pos(at).show(ui.ctx(), |ui| {
+        let frame = Frame::new().fill(theme.raised).stroke(Stroke::new(1.0, theme.edge)).corner_radius(6.0);
+        frame.shadow(ui.visuals().popup_shadow).inner_margin(Margin::symmetric(8, 4)).show(ui, |ui| {
+            ui.set_max_width(room.width() - 18.0);
+            content(ui);
+        });
+    });
 }
 
 /// Draws a panel with the size that the user gave it: its content is clipped and never changes it. `most` is the

@@ -2,7 +2,9 @@
 
 use std::f32::consts::TAU;
 
-use egui::{Color32, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, pos2, vec2};
+use egui::{
+    Button, Color32, Painter, Pos2, Rect, Response, Role, Shape, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2,
+};
 
 use crate::view::state::MouseMode;
 use crate::view::state::tabs::{COMPARE, FOUND, MORE};
@@ -157,6 +159,21 @@ pub fn arrow(painter: &Painter, center: Pos2, size: f32, color: Color32, forth: 
     let x = |x: f32| if forth { 1.0 - x } else { x };
     pen.line(&[(x(0.95), 0.5), (x(0.05), 0.5)]);
     pen.line(&[(x(0.4), 0.15), (x(0.05), 0.5), (x(0.4), 0.85)]);
+}
+
+/// A square button with a drawing: its label, whether it can be pressed, whether it is on.
+pub fn button(
+    ui: &mut Ui,
+    (label, enabled, is_on): (&str, bool, bool),
+    draw: impl FnOnce(&Painter, Pos2, Color32),
+) -> Response {
+    let button = Button::selectable(is_on, "").min_size(vec2(26.0, 0.0));
+    let response = ui.add_enabled(enabled, button);
+    response.widget_info(|| WidgetInfo::selected(Role::Button, enabled, is_on, label));
+    let visuals = ui.style().interact_selectable(&response, is_on);
+    let color = if enabled { visuals.text_color() } else { ui.visuals().weak_text_color().gamma_multiply(0.5) };
+    draw(ui.painter(), response.rect.center(), color);
+    response
 }
 
 fn search(pen: &Pen<'_>) {

@@ -6,6 +6,7 @@ pub mod context;
 pub mod copy;
 pub mod details;
 pub mod dock;
+pub mod find;
 pub mod follow;
 pub mod found;
 pub mod frame;

@@ -1,40 +1,80 @@
-//! The command palette.
+//! The command palette: finds commands, reports, steps, times, tracks and ops.
 
-use egui::{Align2, Context, Key, RichText, ScrollArea, TextEdit, Window};
+use egui::{Align2, Context, FontId, Key, RichText, Role, ScrollArea, Sense, TextEdit, Ui, WidgetInfo, Window, vec2};
 
+use super::find::{PaletteEntry, find, fits};
 use crate::gui::AppCommand;
 use crate::gui::keys::{self, Keys};
+use crate::gui::theme::{Theme, small_font};
+use crate::gui::timeline::paint::{elided, elided_middle};
 use crate::view::state::{Panel, ViewCommand, ViewState};
+use crate::view::timeline::bands::StepBand;
+use crate::view::timeline::trace::OpenTrace;
+
+/// Height of a row.
+const ROW: f32 = 26.0;
 
 /// The typed text and the chosen entry.
 #[derive(Default)]
 pub struct PaletteInput {
     text: String,
     chosen: usize,
+    /// What was found in the trace, for which text and how many steps.
+    found: Option<(String, usize, Vec<PaletteEntry>)>,
 }
 
-/// The input field and the matching commands.
-pub fn palette_ui(
-    ctx: &Context,
-    keys: &Keys,
-    state: &ViewState,
-    comparing: bool,
-    typed: &mut PaletteInput,
-    out: &mut Vec<AppCommand>,
-) {
+impl PaletteInput {
+    /// What the text means: things of the trace, and commands.
+    fn entries(&mut self, sight: &PaletteSight<'_>) -> Vec<PaletteEntry> {
+        let key = (self.text.as_str(), sight.steps.len());
+        if self.found.as_ref().is_none_or(|(text, steps, _)| (text.as_str(), *steps) != key) {
+            self.found = Some((self.text.clone(), key.1, find(&self.text, sight.trace, sight.steps)));
+        }
+        let words: Vec<String> = self.text.to_lowercase().split_whitespace().map(str::to_owned).collect();
+        let commands = keys::palette(sight.keys, sight.state, sight.comparing);
+        let commands = commands.into_iter().filter(|(title, ..)| fits(title, &words));
+        let mut entries: Vec<PaletteEntry> =
+            commands.map(|(title, note, command)| PaletteEntry { title, note, commands: vec![command] }).collect();
+        let found = self.found.as_ref().map(|(.., found)| found.as_slice()).unwrap_or_default();
+        // A time or a step was typed as such.
+        let first = found.iter().take_while(|entry| entry.note.starts_with("time") || entry.note.starts_with("step"));
+        let first = first.count();
+        entries.splice(0..0, found[..first].iter().cloned());
+        entries.extend(found[first..].iter().cloned());
+        entries
+    }
+}
+
+/// What the palette looks into.
+#[derive(Clone, Copy)]
+pub struct PaletteSight<'a> {
+    /// The key bindings.
+    pub keys: &'a Keys,
+    /// The open trace.
+    pub trace: &'a OpenTrace,
+    /// The state of its view.
+    pub state: &'a ViewState,
+    /// Its steps.
+    pub steps: &'a [StepBand],
+    /// Whether two traces are open.
+    pub comparing: bool,
+}
+
+/// The input field and what it finds.
+pub fn palette_ui(ctx: &Context, sight: PaletteSight<'_>, typed: &mut PaletteInput, out: &mut Vec<AppCommand>) {
     let mut done = false;
     let window = Window::new("Commands").collapsible(false).resizable(false).title_bar(false);
-    window.anchor(Align2::CENTER_TOP, [0.0, 80.0]).fixed_size([460.0, 360.0]).show(ctx, |ui| {
-        let label = ui.label(RichText::new("Search commands").small().weak());
+    let width = 560.0_f32.min(ctx.content_rect().width() - 40.0);
+    window.anchor(Align2::CENTER_TOP, [0.0, 60.0]).fixed_size([width, 420.0]).show(ctx, |ui| {
+        let about = "Commands, reports, tracks, ops, steps (step 40), times (48.93 s)";
+        let label = ui.label(RichText::new(about).small().weak());
         let field = ui.add(TextEdit::singleline(&mut typed.text).desired_width(f32::INFINITY)).labelled_by(label.id);
+        field.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Search commands"));
         field.request_focus();
         if field.changed() {
             typed.chosen = 0;
         }
-        let words: Vec<String> = typed.text.to_lowercase().split_whitespace().map(str::to_owned).collect();
-        let fits = |title: &str| words.iter().all(|word| title.to_lowercase().contains(word));
-        let found: Vec<_> =
-            keys::palette(keys, state, comparing).into_iter().filter(|(title, ..)| fits(title)).collect();
+        let found = typed.entries(&sight);
         let (enter, escape, down, up) = ui.input(|i| {
             let pressed = |key| i.key_pressed(key);
             (pressed(Key::Enter), pressed(Key::Escape), pressed(Key::ArrowDown), pressed(Key::ArrowUp))
@@ -43,25 +83,18 @@ pub fn palette_ui(
         typed.chosen = typed.chosen.saturating_sub(usize::from(up));
         done = escape;
         ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 0.0;
             if found.is_empty() {
-                ui.weak("No command matches.");
+                ui.weak("Nothing matches.");
             }
-            for (i, (title, keys, command)) in found.into_iter().enumerate() {
+            for (i, entry) in found.into_iter().enumerate() {
                 let chosen = i == typed.chosen;
-                let response = ui
-                    .horizontal(|ui| {
-                        let response = ui.selectable_label(chosen, title);
-                        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                            ui.label(RichText::new(keys).monospace().size(11.5).weak());
-                        });
-                        response
-                    })
-                    .inner;
+                let response = row_ui(ui, &entry, chosen);
                 if chosen && (down || up) {
                     response.scroll_to_me(None);
                 }
                 if response.clicked() || (chosen && enter) {
-                    out.push(command);
+                    out.extend(entry.commands);
                     done = true;
                 }
             }
@@ -71,4 +104,27 @@ pub fn palette_ui(
         *typed = PaletteInput::default();
         out.insert(0, ViewCommand::ShowPanel(Panel::Palette, false).into());
     }
+}
+
+/// One entry over the whole width.
+fn row_ui(ui: &mut Ui, entry: &PaletteEntry, chosen: bool) -> egui::Response {
+    let theme = Theme::current(ui);
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::click());
+    response.widget_info(|| WidgetInfo::selected(Role::Button, true, chosen, &entry.title));
+    if !ui.is_rect_visible(rect) {
+        return response;
+    }
+    let painter = ui.painter_at(rect);
+    if chosen {
+        painter.rect_filled(rect, 4.0, theme.accent.gamma_multiply(0.3));
+    } else if response.hovered() {
+        painter.rect_filled(rect, 4.0, theme.raised);
+    }
+    let room = rect.width() - 20.0;
+    let right = rect.right_center() - vec2(10.0, 0.0);
+    let note = elided(&painter, right, Align2::RIGHT_CENTER, &entry.note, room * 0.55, &small_font(), theme.text_weak);
+    let left = rect.left_center() + vec2(10.0, 0.0);
+    let color = if chosen { theme.text_strong } else { theme.text };
+    elided_middle(&painter, left, &entry.title, room - note.x - 12.0, &FontId::proportional(13.0), color);
+    response
 }

@@ -1,11 +1,12 @@
 //! The search field and its results; also shows what a table or hint highlighted.
 
-use egui::{Key, RichText, TextEdit, Ui};
+use egui::{Align2, Key, RichText, Role, TextEdit, Ui, WidgetInfo};
 
 use std::sync::Arc;
 
 use trace_model::SliceId;
 
+use super::{frame, icons};
 use crate::gui::jobs::JobAnswer;
 use crate::gui::keys::hint;
 use crate::number::counted;
@@ -19,16 +20,26 @@ pub fn field_id() -> egui::Id {
     egui::Id::unique("search field")
 }
 
+/// The bar over the timeline.
+pub fn floating_ui(
+    ui: &Ui,
+    state: &ViewState,
+    typed: &mut String,
+    found: &JobAnswer<Arc<SearchResults>>,
+    out: &mut Vec<ViewCommand>,
+) {
+    frame::floating_ui(ui, "search", Align2::RIGHT_TOP, |ui| search_ui(ui, state, typed, found, out));
+}
+
 /// The input field with buttons that go from match to match.
-pub fn search_ui(
+fn search_ui(
     ui: &mut Ui,
     state: &ViewState,
     typed: &mut String,
     found: &JobAnswer<Arc<SearchResults>>,
     out: &mut Vec<ViewCommand>,
 ) {
-    ui.add_space(2.0);
-    ui.horizontal(|ui| {
+    ui.horizontal_wrapped(|ui| {
         let escape = ui.input(|i| i.key_pressed(Key::Escape));
         let mut step = None;
         let mut left = false;
@@ -36,11 +47,15 @@ pub fn search_ui(
             (step, left) = field_ui(ui, typed, out);
         } else if let Some(highlighted) = &state.highlighted {
             ui.label("Highlighted");
-            let title: String = highlighted.title.chars().take(60).collect();
+            let title: String = highlighted.title.chars().take(40).collect();
             ui.label(RichText::new(title).strong()).on_hover_text(&highlighted.title);
         }
-        step = if ui.button("Previous").on_hover_text("Shift+Enter").clicked() { Some(false) } else { step };
-        step = if ui.button("Next").on_hover_text("Enter").clicked() { Some(true) } else { step };
+        for (label, about, forth) in [("Previous", "Previous (Shift+Enter)", false), ("Next", "Next (Enter)", true)] {
+            let draw = |painter: &egui::Painter, center, color| icons::arrow(painter, center, 12.0, color, forth);
+            if icons::button(ui, (label, true, false), draw).on_hover_text(about).clicked() {
+                step = Some(forth);
+            }
+        }
         if let (Some(forth), Some(found)) = (step, found.latest())
             && let Some((_, slice)) = found.next(state.place.selection, forth)
         {
@@ -57,20 +72,25 @@ pub fn search_ui(
                 out.push(ViewCommand::ShowTab(FOUND.to_owned()));
             }
         }
-        if ui.button("Close").on_hover_text("Esc").clicked() || (escape && left) {
+        let close = ui.add(egui::Button::new("×").frame(false));
+        close.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Close search"));
+        if close.on_hover_text("Close (Esc)").clicked() || (escape && left) {
             out.push(ViewCommand::Highlight(None));
             out.push(ViewCommand::ShowPanel(Panel::Search, false));
         }
     });
-    ui.add_space(2.0);
 }
 
 /// The input field; returns the step to make and whether the field lost the focus.
 fn field_ui(ui: &mut Ui, typed: &mut String, out: &mut Vec<ViewCommand>) -> (Option<bool>, bool) {
-    let label = ui.label("Search");
     let hint = "name, category, source, cat:copy, dur>100us, core:3, /regex/";
-    let field = TextEdit::singleline(typed).id(field_id()).hint_text(hint).desired_width(380.0);
-    let field = ui.add(field).labelled_by(label.id);
+    let field = TextEdit::singleline(typed).id(field_id()).hint_text(hint).desired_width(230.0);
+    let field = ui.add(field);
+    field.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Search text"));
+    if ui.is_sizing_pass() {
+        // What is only measured cannot keep the focus that it was given.
+        field.request_focus();
+    }
     let (enter, shift) = ui.input(|i| (i.key_pressed(Key::Enter), i.modifiers.shift));
     if field.changed() {
         if typed.starts_with('>') {

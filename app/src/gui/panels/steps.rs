@@ -1,17 +1,18 @@
 //! The time of every step as a plot, stacked by part.
 
-use analysis::Percent;
 use analysis::facts::steps::{Step, StepsReport};
 use analysis::reports::steps::step_parts::{StepPart, StepParts};
 use analysis::reports::steps::step_times::Steps;
-use egui::{Align2, RichText, Ui};
+use analysis::{OpGroup, Percent};
+use egui::{Align2, Rect, RichText, Role, Sense, Ui, WidgetInfo};
 use egui_plot::{Bar as PlotBar, BarChart, HLine, LineStyle, Plot, PlotPoint, Text};
 use trace_model::Picos;
 
 use super::context::section_ui;
 use super::context::{PanelContext, computing_ui};
 use super::legend::swatch_ui;
-use crate::gui::theme::Theme;
+use crate::gui::theme::{Theme, readable_on, small_font};
+use crate::gui::timeline::paint::elided;
 use crate::gui::times::{self, time};
 use crate::view::state::{ReportScope, ViewCommand};
 use crate::view::timeline::bands::{StepBar, StepBars, group_of};
@@ -58,7 +59,10 @@ pub fn steps_ui(ui: &mut Ui, sight: PanelContext<'_>, made: &mut StepsState, out
         *made = StepsState { bars: Some(StepBars::new(report, divided)), is_divided: divided.is_some() };
     }
     let Some(bars) = &made.bars else { return };
-    plot_ui(ui, report, bars, out);
+    match &bars.bars[..] {
+        [only] => one_step_ui(ui, report, only, out),
+        _ => plot_ui(ui, report, bars, out),
+    }
     legend_ui(ui, &bars.bars);
     if bars.each > 1 {
         ui.label(RichText::new(format!("Each bar is the longest of {} steps.", bars.each)).small().weak());
@@ -135,7 +139,7 @@ fn plot_ui(ui: &mut Ui, report: &StepsReport, made: &StepBars, out: &mut Vec<Vie
     let bar = number.and_then(near);
     let step = bar.and_then(|bar| report.steps.iter().find(|step| step.number == bar.number));
     let response = shown.response;
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, "Step times"));
+    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "Step times"));
     let Some(step) = step else { return };
     if response.clicked()
         && let Some(range) = step.range()
@@ -144,6 +148,39 @@ fn plot_ui(ui: &mut Ui, report: &StepsReport, made: &StepBars, out: &mut Vec<Vie
         out.push(ViewCommand::Scope(ReportScope::step(step.number)));
     }
     response.on_hover_ui_at_pointer(|ui| step_ui(ui, step, bar));
+}
+
+/// The only step as a horizontal bar of its parts.
+fn one_step_ui(ui: &mut Ui, report: &StepsReport, bar: &StepBar, out: &mut Vec<ViewCommand>) {
+    const BAR: f32 = 26.0;
+    let theme = Theme::current(ui);
+    let Some(step) = report.steps.iter().find(|step| step.number == bar.number) else { return };
+    let (rect, response) = ui.allocate_exact_size(egui::vec2(ui.available_width(), BAR), Sense::click());
+    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "Step times"));
+    let painter = ui.painter_at(rect);
+    painter.rect_filled(rect, 3.0, theme.group(OpGroup::Idle));
+    let mut left = rect.left();
+    let plain = [(None, bar.time_ps)];
+    let parts = bar.parts.iter().map(|&(part, ps)| (Some(part), ps));
+    let parts: Vec<_> = if bar.parts.is_empty() { plain.to_vec() } else { parts.collect() };
+    for (part, ps) in parts {
+        let share = (ps as f64 / bar.time_ps.max(1) as f64).clamp(0.0, 1.0);
+        let right = (left + rect.width() * share as f32).min(rect.right());
+        let fill = part.map_or(theme.accent, |part| theme.group(group_of(part)));
+        let own = Rect::from_x_y_ranges(left..=right, rect.y_range());
+        painter.rect_filled(own, 2.0, fill);
+        let text = part.map_or_else(String::new, |part| format!("{} {:.1}", part.title(), Percent(share * 100.0)));
+        let at = own.left_center() + egui::vec2(6.0, 0.0);
+        elided(&painter, at, Align2::LEFT_CENTER, &text, own.width() - 10.0, &small_font(), readable_on(fill));
+        left = right;
+    }
+    if response.clicked()
+        && let Some(range) = step.range()
+    {
+        out.push(ViewCommand::Show(range));
+        out.push(ViewCommand::Scope(ReportScope::step(step.number)));
+    }
+    response.on_hover_ui_at_pointer(|ui| step_ui(ui, step, Some(bar)));
 }
 
 /// One chart per part, so that each has its colour.

@@ -304,7 +304,7 @@ fn cells_ui(ui: &Ui, table: &Table, row: &[Cell], rect: Rect, widths: &[f32]) {
         {
             let share = (value / 100.0).clamp(0.0, 1.0) as f32;
             let bar = area.shrink2(vec2(2.0, 3.0));
-            let bar = bar.with_min_x(bar.right() - bar.width() * share);
+            let bar = bar.with_max_x(bar.left() + bar.width() * share);
             painter.rect_filled(bar, 2.0, theme.accent.gamma_multiply(0.18));
         }
         let text = signed(column, cell);

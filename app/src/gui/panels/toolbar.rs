@@ -182,7 +182,7 @@ fn view_ui(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<Ap
         ("Back", ViewCommand::Undo, state.can_undo(), "Back to the previous view", "undo"),
         ("Forward", ViewCommand::Redo, state.can_redo(), "Forward again", "redo"),
     ] {
-        let button = icon_button(ui, (label, enabled, false), |painter, center, color| {
+        let button = icons::button(ui, (label, enabled, false), |painter, center, color| {
             icons::arrow(painter, center, 13.0, color, id == "redo");
         });
         if button.on_hover_text(hint(ui.ctx(), about, id)).clicked() {
@@ -198,7 +198,7 @@ fn view_ui(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<Ap
     for (mode, label) in MouseMode::ALL {
         let is_on = state.mouse == mode;
         let title = format!("Drag: {label}");
-        let button = icon_button(ui, (&title, true, is_on), |painter, center, color| {
+        let button = icons::button(ui, (&title, true, is_on), |painter, center, color| {
             icons::mouse_mode(painter, center, 14.0, color, mode);
         });
         if button.on_hover_text(hint(ui.ctx(), mode.about(), mode.action())).clicked() {
@@ -206,21 +206,6 @@ fn view_ui(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<Ap
         }
     }
     ui.spacing_mut().item_spacing.x = 8.0;
-}
-
-/// A square button with a drawing: its label, whether it can be pressed, whether it is on.
-fn icon_button(
-    ui: &mut Ui,
-    (label, enabled, is_on): (&str, bool, bool),
-    draw: impl FnOnce(&egui::Painter, egui::Pos2, Color32),
-) -> Response {
-    let button = Button::selectable(is_on, "").min_size(vec2(26.0, 0.0));
-    let response = ui.add_enabled(enabled, button);
-    response.widget_info(|| WidgetInfo::selected(Role::Button, enabled, is_on, label));
-    let visuals = ui.style().interact_selectable(&response, is_on);
-    let color = if enabled { visuals.text_color() } else { ui.visuals().weak_text_color().gamma_multiply(0.5) };
-    draw(ui.painter(), response.rect.center(), color);
-    response
 }
 
 fn view_menu(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<AppCommand>) {

@@ -16,9 +16,32 @@ const MINIMAP: f32 = 34.0;
 /// Width of the scroll bar.
 const SCROLL_BAR: f32 = 10.0;
 
-/// Height of what is above the tracks.
-pub fn head_height(with_minimap: bool) -> f32 {
-    RULER + if with_minimap { MINIMAP } else { 0.0 }
+/// What is above the tracks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimelineHead {
+    /// The minimap and the field that filters tracks.
+    pub minimap: bool,
+    /// The ruler.
+    pub ruler: bool,
+}
+
+impl TimelineHead {
+    /// Neither: another timeline has them.
+    pub const NONE: Self = Self { minimap: false, ruler: false };
+
+    /// With a ruler.
+    pub fn with_ruler(minimap: bool) -> Self {
+        Self { minimap, ruler: true }
+    }
+
+    /// Height of what is above the tracks.
+    pub fn height(self) -> f32 {
+        self.minimap_height() + if self.ruler { RULER } else { 0.0 }
+    }
+
+    fn minimap_height(self) -> f32 {
+        if self.minimap { MINIMAP } else { 0.0 }
+    }
 }
 
 /// The parts of the timeline's rectangle.
@@ -42,19 +65,19 @@ pub struct TimelineAreas {
 
 impl TimelineAreas {
     /// Divides a rectangle.
-    pub fn of(rect: Rect, label_width: f32, with_minimap: bool) -> Self {
-        let y = rect.top() + head_height(with_minimap);
-        Self::apart(rect, rect.with_min_y(y), label_width, with_minimap)
+    pub fn of(rect: Rect, label_width: f32, head: TimelineHead) -> Self {
+        let y = (rect.top() + head.height()).min(rect.bottom());
+        Self::apart(rect, rect.with_min_y(y), label_width, head)
     }
 
     /// The same, with the tracks elsewhere: in `body`.
-    pub fn apart(rect: Rect, body: Rect, label_width: f32, with_minimap: bool) -> Self {
+    pub fn apart(rect: Rect, body: Rect, label_width: f32, head: TimelineHead) -> Self {
         let x = rect.left() + label_width.min(rect.width() * 0.5);
-        let top = rect.top() + if with_minimap { MINIMAP } else { 0.0 };
-        let y = top + RULER;
+        let top = rect.top() + head.minimap_height();
+        let y = rect.top() + head.height();
         let right = rect.right() - SCROLL_BAR;
         Self {
-            filter: Rect::from_min_max(rect.min, pos2(x, if with_minimap { top } else { y })),
+            filter: Rect::from_min_max(rect.min, pos2(x, if head.minimap { top } else { y })),
             minimap: Rect::from_min_max(pos2(x, rect.top()), pos2(rect.right(), top)),
             corner: Rect::from_min_max(pos2(rect.left(), top), pos2(x, y)),
             ruler: Rect::from_min_max(pos2(x, top), pos2(right, y)),

@@ -55,6 +55,8 @@ pub struct InputState {
     moved: f64,
     /// The drag that marks an area.
     marking: Option<MarkInProgress>,
+    /// The box that is being dragged, to be zoomed into.
+    zoom_box: Option<Rect>,
 }
 
 /// A drag that marks an area.
@@ -116,12 +118,7 @@ impl InputState {
             }
             return;
         }
-        if state.mouse == MouseMode::Zoom && canvas.dragged_by(PointerButton::Primary) {
-            if let Some(origin) = ui.input(|i| i.pointer.press_origin()) {
-                let factor = f64::from(-canvas.drag_delta().y * 0.01).exp();
-                let anchor = f64::from((origin.x - rect.left()) / rect.width());
-                out.push(ViewCommand::Zoom { factor, anchor });
-            }
+        if self.zooms_into_box(ui, touch, state, out) {
             return;
         }
         for response in [canvas, ruler] {
@@ -150,6 +147,36 @@ impl InputState {
                 out.push(ViewCommand::ScopeToMark);
             }
         }
+    }
+
+    /// Handles the drag of a box that is zoomed into; returns whether there is one.
+    fn zooms_into_box(
+        &mut self,
+        ui: &Ui,
+        touch: &InputTarget<'_>,
+        state: &ViewState,
+        out: &mut Vec<ViewCommand>,
+    ) -> bool {
+        let canvas = touch.canvas;
+        if state.mouse == MouseMode::Zoom
+            && canvas.dragged_by(PointerButton::Primary)
+            && let (Some(from), Some(to)) = (ui.input(|i| i.pointer.press_origin()), canvas.interact_pointer_pos())
+        {
+            self.zoom_box = Some(Rect::from_two_pos(from, to).intersect(touch.rect));
+            return true;
+        }
+        let Some(zoom_box) = self.zoom_box.take() else { return false };
+        let time = |x: f32| touch.time.time_at(f64::from((x - touch.rect.left()) / touch.rect.width().max(1.0)));
+        let range = TimeRange::new(time(zoom_box.left()), time(zoom_box.right()));
+        if zoom_box.width() > GRAB && !range.is_empty() {
+            out.push(ViewCommand::Show(range));
+        }
+        true
+    }
+
+    /// The box that is being dragged, to be zoomed into.
+    pub fn zoom_box(&self) -> Option<Rect> {
+        self.zoom_box
     }
 
     fn keys(&mut self, ui: &Ui, touch: &InputTarget<'_>, anchor: f64, out: &mut Vec<ViewCommand>) {

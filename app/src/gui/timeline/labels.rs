@@ -7,7 +7,7 @@ use crate::gui::keys::hint;
 use crate::gui::theme::{Theme, readable_on, small_font};
 use crate::view::compare::TraceSide;
 use crate::view::state::TreeItem;
-use crate::view::state::{ViewCommand, ViewState};
+use crate::view::state::{MOST_HEIGHT, ViewCommand, ViewState};
 use crate::view::timeline::layout::DrawList;
 use crate::view::timeline::trace::OpenTrace;
 use crate::view::timeline::tree::{HEADER, LANE, TrackNode, TrackRow};
@@ -205,6 +205,15 @@ fn menu_ui(ui: &mut Ui, node: &TrackNode, row: &TrackRow, state: &ViewState, out
             entry(ui, &label, ViewCommand::Pin(track, !pinned));
             let label = if pinned { "Unpin on all devices" } else { "Pin on all devices" };
             entry(ui, label, ViewCommand::PinEverywhere(track, !pinned));
+            if node.counter.is_some() {
+                let times = state.track_heights.get(&track).copied().unwrap_or(1);
+                if times < MOST_HEIGHT {
+                    entry(ui, "Taller", ViewCommand::TrackHeight(track, times + 1));
+                }
+                if times > 1 {
+                    entry(ui, "Lower", ViewCommand::TrackHeight(track, times - 1));
+                }
+            }
             if node.lanes.1 > 1 {
                 let label = if row.folded { "Unfold" } else { "Fold" };
                 entry(ui, label, ViewCommand::FoldTrack(track, !row.folded));

@@ -159,3 +159,40 @@ pub fn notes(painter: &Painter, ruler: Rect, state: &ViewState, x_of: impl Fn(Ti
         elided(painter, at, Align2::LEFT_CENTER, &note.text, 120.0, &small_font(), theme.warning);
     }
 }
+
+/// The time below the pointer, on the ruler.
+pub fn pointer_time(painter: &Painter, ruler: Rect, x: f32, at: Timestamp, theme: &Theme) {
+    tag(painter, ruler, x, &time(at.since_origin()), theme);
+}
+
+/// The times at both ends of the marked range, on the ruler, with a line between them.
+pub fn between_cursors(
+    painter: &Painter,
+    ruler: Rect,
+    state: &ViewState,
+    x_of: impl Fn(Timestamp) -> f32,
+    theme: &Theme,
+) {
+    /// Ends closer than this share one line without times.
+    const APART: f32 = 170.0;
+    let Some(mark) = state.place.mark else { return };
+    let [left, right] = [mark.start, mark.end].map(|at| ruler.left() + x_of(at));
+    let y = ruler.bottom() - 2.0;
+    painter.hline(left.max(ruler.left())..=right.min(ruler.right()), y, Stroke::new(2.0, theme.accent));
+    for (x, at) in [(left, mark.start), (right, mark.end)] {
+        painter.vline(x, ruler.bottom() - 16.0..=ruler.bottom(), Stroke::new(1.5, theme.accent));
+        if right - left > APART && ruler.x_range().contains(x) {
+            tag(painter, ruler, x, &time(at.since_origin()), theme);
+        }
+    }
+}
+
+/// A text on the ruler at a position, within its ends.
+fn tag(painter: &Painter, ruler: Rect, x: f32, text: &str, theme: &Theme) {
+    let galley = painter.layout_no_wrap(text.to_owned(), small_font(), theme.text_strong);
+    let most = (ruler.right() - galley.size().x - 4.0).max(ruler.left() + 4.0);
+    let left = (x - galley.size().x / 2.0).clamp(ruler.left() + 4.0, most);
+    let at = pos2(left, ruler.bottom() - galley.size().y - 3.0);
+    painter.rect_filled(Rect::from_min_size(at, galley.size()).expand2(vec2(4.0, 1.0)), 3.0, theme.raised);
+    painter.galley(at, galley, theme.text_strong);
+}

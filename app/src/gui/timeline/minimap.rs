@@ -1,6 +1,6 @@
 //! The minimap: the whole trace, and which part of it is visible.
 
-use egui::{CursorIcon, Mesh, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2};
+use egui::{CursorIcon, Mesh, PointerButton, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2};
 use trace_model::TimeRange;
 
 use crate::gui::theme::Theme;
@@ -9,8 +9,16 @@ use crate::view::timeline::density::MinimapDensity;
 use crate::view::timeline::trace::OpenTrace;
 use crate::view::viewport::Viewport;
 
-/// Draws the minimap; a click or drag moves the view.
-pub fn minimap_ui(ui: &Ui, rect: Rect, trace: &OpenTrace, state: &ViewState, out: &mut Vec<ViewCommand>) {
+/// Draws the minimap. Dragging the visible part moves it, dragging elsewhere selects what to show, a click centers the
+/// view. `select_from` is where a selection began.
+pub fn minimap_ui(
+    ui: &Ui,
+    rect: Rect,
+    trace: &OpenTrace,
+    state: &ViewState,
+    select_from: &mut Option<f32>,
+    out: &mut Vec<ViewCommand>,
+) {
     let theme = Theme::current(ui);
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0.0, theme.labels);
@@ -26,7 +34,7 @@ pub fn minimap_ui(ui: &Ui, rect: Rect, trace: &OpenTrace, state: &ViewState, out
     };
     let view = spans(state.place.time.range());
     for hidden in [inner.with_max_x(view.left()), inner.with_min_x(view.right())] {
-        painter.rect_filled(hidden, 0.0, theme.labels.gamma_multiply(0.62));
+        painter.rect_filled(hidden, 0.0, theme.labels.gamma_multiply(0.55));
     }
     for note in &state.notes {
         painter.vline(x_of(note.range.start), inner.y_range(), Stroke::new(1.5, theme.warning));
@@ -39,17 +47,36 @@ pub fn minimap_ui(ui: &Ui, rect: Rect, trace: &OpenTrace, state: &ViewState, out
 
     let response = ui.interact(inner, ui.scope_id().with("minimap"), Sense::click_and_drag());
     response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "Minimap"));
-    if response.hovered() {
-        ui.ctx().set_cursor_icon(CursorIcon::Grab);
+    let at = |x: f32| whole.time_at(f64::from((x - inner.left()) / inner.width().max(1.0)).clamp(0.0, 1.0));
+    let moves = |x: f32| view.width() < inner.width() * 0.95 && view.x_range().expand(2.0).contains(x);
+    if response.drag_started_by(PointerButton::Primary)
+        && let Some(from) = ui.input(|i| i.pointer.press_origin())
+    {
+        *select_from = (!moves(from.x)).then_some(from.x);
     }
-    if let Some(pointer) = response.interact_pointer_pos() {
-        let wanted = f64::from((pointer.x - inner.left()) / inner.width().max(1.0));
-        let center =
-            f64::midpoint(whole.fraction(state.place.time.start()), whole.fraction(state.place.time.range().end));
-        let share = (wanted - center) * whole.span_ps() / state.place.time.span_ps();
-        if share.abs() > 1e-6 {
-            out.push(ViewCommand::Pan(share));
+    if let Some(x) = response.hover_pos().map(|at| at.x) {
+        ui.ctx().set_cursor_icon(if moves(x) { CursorIcon::Grab } else { CursorIcon::Crosshair });
+    }
+    let Some(pointer) = response.interact_pointer_pos() else { return };
+    if let Some(from) = *select_from {
+        let [left, right] = [from.min(pointer.x), from.max(pointer.x)].map(|x| x.clamp(inner.left(), inner.right()));
+        let band = Rect::from_x_y_ranges(left..=right, inner.y_range());
+        painter.rect_filled(band, 0.0, theme.accent.gamma_multiply(0.25));
+        painter.rect_stroke(band, 0.0, Stroke::new(1.0, theme.accent), StrokeKind::Inside);
+        if response.drag_stopped() {
+            *select_from = None;
+            let range = TimeRange::new(at(left), at(right));
+            if right - left > 3.0 && !range.is_empty() {
+                out.push(ViewCommand::Show(range));
+            }
         }
+    } else if response.dragged() {
+        let share = f64::from(response.drag_delta().x / inner.width().max(1.0)) * whole.span_ps();
+        if share != 0.0 {
+            out.push(ViewCommand::Pan(share / state.place.time.span_ps()));
+        }
+    } else if response.clicked() {
+        out.push(ViewCommand::Center(at(pointer.x)));
     }
 }
 
@@ -58,12 +85,42 @@ fn density(painter: &egui::Painter, rect: Rect, density: &MinimapDensity, theme:
     let both = !density.devices.is_empty() && !density.others.is_empty();
     let middle = if both { rect.top() + rect.height() * 0.62 } else { rect.bottom() };
     let mut mesh = Mesh::default();
-    let upper = if density.devices.is_empty() { &density.others } else { &density.devices };
-    strip(&mut mesh, rect.with_max_y(middle - 1.0), upper, theme.accent.gamma_multiply(0.75));
+    let upper = rect.with_max_y(middle - 1.0);
+    if density.devices.is_empty() {
+        strip(&mut mesh, upper, &density.others, theme.accent.gamma_multiply(0.75));
+    } else {
+        stacked(&mut mesh, upper, density, theme);
+    }
     if both {
         strip(&mut mesh, rect.with_min_y(middle), &density.others, theme.text_weak.gamma_multiply(0.75));
     }
     painter.add(mesh);
+}
+
+/// The categories of the work of devices, stacked; a bar is two points wide.
+fn stacked(mesh: &mut Mesh, rect: Rect, density: &MinimapDensity, theme: &Theme) {
+    const BAR: f32 = 2.0;
+    let columns = density.devices.len();
+    let bars = ((rect.width() / BAR) as usize).clamp(1, columns.max(1));
+    let width = rect.width() / bars as f32;
+    for bar in 0..bars {
+        let part = bar * columns / bars..((bar + 1) * columns / bars).max(bar * columns / bars + 1);
+        let left = rect.left() + bar as f32 * width;
+        let mut bottom = rect.bottom();
+        for (color, shares) in &density.categories {
+            let own = shares.get(part.clone()).unwrap_or_default();
+            let share = own.iter().sum::<f32>() / own.len().max(1) as f32;
+            let height = rect.height() * share;
+            if height < 0.05 {
+                continue;
+            }
+            // A little is not nothing.
+            let top = (bottom - height.max(1.0)).max(rect.top());
+            let fill = theme.slice(*color).fill;
+            mesh.add_colored_rect(Rect::from_min_max(pos2(left, top), pos2(left + width, bottom)), fill);
+            bottom = top;
+        }
+    }
 }
 
 fn strip(mesh: &mut Mesh, rect: Rect, columns: &[f32], color: egui::Color32) {

@@ -19,7 +19,7 @@ use egui::{Align2, Pos2, Rect, Sense, Stroke, Ui, Vec2, pos2, vec2};
 use trace_model::{Picos, SliceId, Timestamp, TrackId};
 
 use self::areas::TimelineAreas;
-pub use self::areas::head_height;
+pub use self::areas::TimelineHead;
 pub use self::labels::filter_id;
 use self::paint::PaintColors;
 use crate::gui::keys::Keys;
@@ -27,8 +27,9 @@ use crate::gui::theme::{Theme, small_font};
 use crate::gui::times;
 use crate::view::compare::TraceSide;
 use crate::view::palette::ColorKey;
+use crate::view::panels::op_facts::KnownReports;
 use crate::view::state::TreeItem;
-use crate::view::state::{ColorBy, TimelineLayer, ViewCommand, ViewState};
+use crate::view::state::{ColorBy, MouseMode, TimelineLayer, ViewCommand, ViewState};
 use crate::view::timeline::bands::{self, StepBand};
 use crate::view::timeline::layout::{DrawList, DrawnRows, Highlighted, LayoutWindow, SliceBox};
 use crate::view::timeline::tiles::LaneTiles;
@@ -52,6 +53,8 @@ pub struct Timeline {
     hovered: Option<Timestamp>,
     hovered_track: Option<TrackId>,
     shown: Option<Viewport>,
+    /// Where a selection on the minimap began.
+    minimap_from: Option<f32>,
 }
 
 /// What analyses and searches know about the drawn trace.
@@ -65,6 +68,8 @@ pub struct TimelineContext<'a> {
     pub efficiency: Option<&'a [ColorKey]>,
     /// Whether the wheel zooms (and Ctrl and the wheel scroll).
     pub wheel_zooms: bool,
+    /// Reports that are ready, for tooltips.
+    pub reports: KnownReports<'a>,
     /// The key bindings; the defaults if `None`.
     pub keys: Option<&'a Keys>,
     /// What is known about the other trace, if one is open.
@@ -82,6 +87,8 @@ pub struct OtherTrace<'a> {
     pub colors: Option<&'a [ColorKey]>,
     /// Pointer position in the other timeline, as a time of this one.
     pub cursor: Option<Timestamp>,
+    /// Whether minimap, filter and ruler are those of the other timeline.
+    pub shares_head: bool,
     /// Whether held keys move this timeline.
     pub hears_keys: bool,
     /// The tracks, if they are interleaved with those of the other trace.
@@ -118,11 +125,15 @@ impl Timeline {
         out: &mut Vec<ViewCommand>,
     ) {
         let theme = Theme::current(ui);
-        let (rect, with_minimap) = (ui.available_rect_before_wrap(), state.draws(TimelineLayer::Minimap));
+        let rect = ui.available_rect_before_wrap();
+        let head = match known.other_trace {
+            Some(beside) if beside.shares_head => TimelineHead::NONE,
+            _ => TimelineHead::with_ruler(state.draws(TimelineLayer::Minimap)),
+        };
         let interleaved = known.other_trace.and_then(|beside| beside.interleaved);
         let areas = match interleaved {
-            Some(interleaved) => TimelineAreas::apart(rect, interleaved.body, state.label_width, with_minimap),
-            None => TimelineAreas::of(rect, state.label_width, with_minimap),
+            Some(interleaved) => TimelineAreas::apart(rect, interleaved.body, state.label_width, head),
+            None => TimelineAreas::of(rect, state.label_width, head),
         };
         let only = known.highlighted.filter(|_| state.isolate);
         let rows = interleaved
@@ -175,12 +186,11 @@ impl Timeline {
         let names = labels::TrackNames { rect: areas.names, list: &self.list, scroll, side };
         labels::names_ui(ui, names, trace, state, out);
         let name = known.other_trace.map(|beside| beside.side.name());
-        let has_minimap = state.draws(TimelineLayer::Minimap);
-        if has_minimap {
-            minimap::minimap_ui(ui, areas.minimap, trace, state, out);
+        if head.minimap {
+            minimap::minimap_ui(ui, areas.minimap, trace, state, &mut self.minimap_from, out);
         }
         let filters = state.leaves_out() || !state.track_filter.is_empty();
-        if has_minimap || filters || ui.memory(|memory| memory.has_focus(filter_id(name))) {
+        if head.ruler && (head.minimap || filters || ui.memory(|memory| memory.has_focus(filter_id(name)))) {
             labels::filter_ui(ui, areas.filter, state, name, out);
         }
         if side != Some(TraceSide::B) {
@@ -264,7 +274,7 @@ impl Timeline {
             }
             marks::outside_of_trace(&painter, canvas, trace.model.extent(), x_of, theme);
         }
-        paint::canvas(&painter, canvas, &self.list, &trace.model, colors);
+        paint::canvas(&painter, canvas, &self.list, (&trace.model, &trace.tree), colors);
         for painter in strips() {
             marks::mark(&painter, canvas, &self.list, trace, state, x_of, theme);
         }
@@ -275,6 +285,7 @@ impl Timeline {
         paint::ruler(&painter, ruler, &scale, x_of, theme);
         marks::band_names(&painter, ruler, steps, x_of, theme);
         marks::notes(&painter, ruler, state, x_of, theme);
+        marks::between_cursors(&painter, ruler, state, x_of, theme);
         // The ruler's strip reaches over the scroll bar.
         ui.painter().rect_filled(
             Rect::from_two_pos(ruler.right_top(), areas.scroll_bar.right_top()),
@@ -327,6 +338,18 @@ impl Timeline {
         self.hovered = pointer.map(|at| window.time.time_at(share_of(at)));
         self.hands.read(ui, &touch, state, out);
         self.hovered_track = self.track_below_pointer(ui, trace, areas);
+        if let Some(zoom_box) = self.hands.zoom_box() {
+            let painter = ui.painter_at(areas.canvas);
+            let accent = Theme::current(ui).accent;
+            painter.rect_filled(zoom_box, 0.0, accent.gamma_multiply(0.18));
+            painter.rect_stroke(zoom_box, 0.0, Stroke::new(1.5, accent), egui::StrokeKind::Inside);
+        } else if response.hovered() {
+            match state.mouse {
+                MouseMode::Zoom => ui.ctx().set_cursor_icon(egui::CursorIcon::ZoomIn),
+                MouseMode::Pan => ui.ctx().set_cursor_icon(egui::CursorIcon::Grab),
+                MouseMode::Select | MouseMode::Time => {}
+            }
+        }
 
         if let Some(at) = ruler.hover_pos()
             && let Some(band) = marks::band_at(known.steps, window.time.time_at(share_of(at)))
@@ -349,7 +372,7 @@ impl Timeline {
             out.push(ViewCommand::GoTo(hit.slice));
         }
         if !ui.input(|i| i.pointer.any_down()) {
-            self.hover_ui(ui, trace, window.time, areas, ground, pointer, hit);
+            self.hover_ui(ui, trace, (window.time, known), areas, ground, pointer, hit);
         }
     }
 
@@ -369,7 +392,7 @@ impl Timeline {
         &self,
         ui: &Ui,
         trace: &OpenTrace,
-        time: Viewport,
+        (time, known): (Viewport, &TimelineContext<'_>),
         areas: &TimelineAreas,
         ground: &Background,
         pointer: Pos2,
@@ -377,6 +400,8 @@ impl Timeline {
     ) {
         let theme = Theme::current(ui);
         let painter = ui.painter_at(areas.canvas);
+        let at = time.time_at(f64::from((pointer.x - areas.canvas.left()) / areas.canvas.width().max(1.0)));
+        marks::pointer_time(&ui.painter_at(areas.ruler), areas.ruler, pointer.x, at, theme);
         for strip in &ground.strips {
             painter.vline(pointer.x, strip.y_range(), Stroke::new(1.0, theme.text_weak.gamma_multiply(0.4)));
         }
@@ -391,10 +416,9 @@ impl Timeline {
                 Stroke::new(1.0, theme.selection.gamma_multiply(0.7)),
                 egui::StrokeKind::Inside,
             );
-            tooltip::slice_ui(ui, trace, &hit);
+            tooltip::slice_ui(ui, trace, &hit, known);
         } else {
             let local = pointer - areas.canvas.min;
-            let at = time.time_at(f64::from(local.x / areas.canvas.width()));
             if let Some(row) = self.list.row_at(local.y) {
                 tooltip::counter_ui(ui, trace, row, at);
             }
@@ -420,7 +444,7 @@ fn light_up_too(trace: &OpenTrace, state: &ViewState, slice: SliceId) -> ViewCom
 
 /// The horizontal range of the tracks of a timeline in `rect`.
 pub fn canvas_x(rect: Rect, label_width: f32) -> egui::Rangef {
-    TimelineAreas::of(rect, label_width, false).canvas.x_range()
+    TimelineAreas::of(rect, label_width, TimelineHead::NONE).canvas.x_range()
 }
 
 /// The length of the visible range, and the time that the ruler counts from.

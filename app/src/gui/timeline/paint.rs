@@ -7,8 +7,10 @@ use trace_model::{Picos, Timestamp, TraceModel};
 use crate::gui::theme::{Theme, ThemeSliceColor, small_font};
 use crate::gui::times;
 use crate::view::palette::ColorKey;
-use crate::view::timeline::layout::{DrawList, DrawnRows, FlowArrow, SliceBox, counter_y};
-use crate::view::timeline::tree::{COUNTER, LANE};
+use crate::view::state::TreeItem;
+use crate::view::timeline::counter_text::counter_value;
+use crate::view::timeline::layout::{DrawList, DrawnRows, FlowArrow, SliceBox};
+use crate::view::timeline::tree::{LANE, TrackTree};
 use crate::view::viewport::Tick;
 
 /// Space between the edge of a box and its text.
@@ -42,14 +44,20 @@ impl PaintColors<'_> {
 }
 
 /// The whole canvas.
-pub fn canvas(painter: &Painter, canvas: Rect, list: &DrawList, model: &TraceModel, colors: &PaintColors<'_>) {
+pub fn canvas(
+    painter: &Painter,
+    canvas: Rect,
+    list: &DrawList,
+    (model, tree): (&TraceModel, &TrackTree),
+    colors: &PaintColors<'_>,
+) {
     let origin = canvas.min;
     let split = canvas.top() + list.pinned_height;
     let below = painter.with_clip_rect(canvas.with_min_y(split).intersect(painter.clip_rect()));
-    part(&below, origin, &list.scrolled, list.is_dim, model, colors);
+    part(&below, origin, &list.scrolled, list.is_dim, (model, tree), colors);
     if list.pinned_height > 0.0 {
         let above = painter.with_clip_rect(canvas.with_max_y(split).intersect(painter.clip_rect()));
-        part(&above, origin, &list.pinned, list.is_dim, model, colors);
+        part(&above, origin, &list.pinned, list.is_dim, (model, tree), colors);
         painter.hline(canvas.x_range(), split, Stroke::new(2.0, colors.theme.edge));
     }
     if let Some((left, right, top)) = list.selected {
@@ -61,13 +69,21 @@ pub fn canvas(painter: &Painter, canvas: Rect, list: &DrawList, model: &TraceMod
     }
 }
 
-fn part(painter: &Painter, origin: Pos2, part: &DrawnRows, is_dim: bool, model: &TraceModel, colors: &PaintColors<'_>) {
+fn part(
+    painter: &Painter,
+    origin: Pos2,
+    part: &DrawnRows,
+    is_dim: bool,
+    (model, tree): (&TraceModel, &TrackTree),
+    colors: &PaintColors<'_>,
+) {
     if !(is_dim && colors.isolate) {
         painter.add(Shape::mesh(boxes_mesh(origin, &part.boxes, is_dim, colors)));
         hatches(painter, origin, &part.boxes, is_dim, colors);
         texts(painter, origin, &part.boxes, is_dim, model, colors);
     }
     counters(painter, origin, part, colors.theme);
+    counter_scales(painter, origin, part, (model, tree), colors.theme);
     if is_dim {
         painter.add(Shape::mesh(boxes_mesh(origin, &part.highlighted, false, colors)));
         hatches(painter, origin, &part.highlighted, false, colors);
@@ -185,10 +201,10 @@ pub fn elided(
 
 /// Like [`elided`], but keeps the end as well: names of ops differ in their number.
 pub fn elided_middle(painter: &Painter, at: Pos2, text: &str, room: f32, font: &FontId, color: Color32) -> Vec2 {
-    /// Letters of the end; fewer where there is little room.
-    const TAIL: usize = 8;
+    /// Letters of the end, and the least of the beginning; fewer where there is little room.
+    const PARTS: [(usize, usize); 3] = [(8, 3), (4, 2), (2, 1)];
     /// Where there is less room, only a beginning fits.
-    const LEAST: f32 = 56.0;
+    const LEAST: f32 = 32.0;
     let shortened = painter.fonts_mut(|fonts| {
         let mut width = |c: char| fonts.glyph_width(font, c);
         // Never looks further than there is room: names of ops can be long.
@@ -204,13 +220,13 @@ pub fn elided_middle(painter: &Painter, at: Pos2, text: &str, room: f32, font: &
             return None;
         }
         let (_, ellipsis) = beginning("…", f32::INFINITY);
-        for tail in [TAIL, TAIL / 2] {
+        for (tail, least) in PARTS {
             let cut = text.char_indices().rev().nth(tail - 1).map_or(0, |(at, _)| at);
             let (head, tail) = text.split_at(cut);
             let (_, of_tail) = beginning(tail, f32::INFINITY);
             let head = &head[..beginning(head, room - of_tail - ellipsis).0];
             // An end without a beginning names nothing.
-            if head.chars().count() >= 3 {
+            if head.chars().count() >= least {
                 return Some(format!("{head}…{tail}"));
             }
         }
@@ -221,11 +237,11 @@ pub fn elided_middle(painter: &Painter, at: Pos2, text: &str, room: f32, font: &
 
 fn counters(painter: &Painter, origin: Pos2, part: &DrawnRows, theme: &Theme) {
     for counter in &part.counters {
-        let base = origin.y + counter.top + COUNTER - 1.0;
+        let base = origin.y + counter.top + counter.height - 1.0;
         let mut mesh = Mesh::default();
         for step in &counter.steps {
             let (left, right) = (origin.x + step.left, origin.x + step.right.max(step.left + 1.0));
-            let top = origin.y + counter.top + counter_y(step.level);
+            let top = origin.y + counter.top + counter.y(step.level);
             mesh.add_colored_rect(
                 Rect::from_min_max(pos2(left, top), pos2(right, base)),
                 theme.counter.gamma_multiply(0.35),
@@ -233,6 +249,32 @@ fn counters(painter: &Painter, origin: Pos2, part: &DrawnRows, theme: &Theme) {
             mesh.add_colored_rect(Rect::from_min_max(pos2(left, top - 1.0), pos2(right, top)), theme.counter);
         }
         painter.add(Shape::mesh(mesh));
+    }
+}
+
+/// The values at the top and the bottom of counters.
+fn counter_scales(
+    painter: &Painter,
+    origin: Pos2,
+    part: &DrawnRows,
+    (model, tree): (&TraceModel, &TrackTree),
+    theme: &Theme,
+) {
+    let left = origin.x.max(painter.clip_rect().left()) + TEXT_PAD;
+    for counter in &part.counters {
+        let TreeItem::Track(track) = tree.node(counter.node).item else { continue };
+        let unit = model.counter(track).and_then(|series| series.unit()).map_or("", |unit| model.str(unit));
+        let write = |level: f32, align: Align2, value: f64| {
+            let text = counter_value(value, unit);
+            let galley = painter.layout_no_wrap(text, small_font(), theme.text);
+            let at = align.anchor_size(pos2(left, origin.y + counter.top + counter.y(level)), galley.size());
+            painter.rect_filled(at.expand2(vec2(2.0, 0.0)), 2.0, theme.canvas.gamma_multiply(0.7));
+            painter.galley(at.min, galley, theme.text);
+        };
+        write(1.0, Align2::LEFT_TOP, counter.max);
+        if counter.max > counter.min && counter.height > 34.0 {
+            write(0.0, Align2::LEFT_BOTTOM, counter.min);
+        }
     }
 }
 

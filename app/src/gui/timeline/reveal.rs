@@ -7,11 +7,16 @@ use crate::view::timeline::trace::OpenTrace;
 use crate::view::timeline::tree;
 use crate::view::timeline::tree::LANE;
 
-/// Scrolls to the slice that `state` asks for, unfolding groups and showing hidden tracks.
+/// Scrolls to the slice or track that `state` asks for, unfolding groups and showing hidden tracks.
 pub fn reveal(trace: &OpenTrace, state: &ViewState, window: &LayoutWindow<'_>, out: &mut Vec<ViewCommand>) {
-    let Some(slice) = state.reveal else { return };
-    let slice = trace.model.slice(slice);
-    let (track, depth) = (slice.track(), slice.depth());
+    let (track, depth) = match (state.reveal, state.reveal_track) {
+        (Some(slice), _) => {
+            let slice = trace.model.slice(slice);
+            (slice.track(), slice.depth())
+        }
+        (None, Some(track)) => (track, 0),
+        (None, None) => return,
+    };
     let scroll = window.scroll;
     let Some((row, stays)) = trace.tree.row_of(window.rows, track, scroll) else {
         let before = out.len();

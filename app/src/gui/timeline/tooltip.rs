@@ -4,15 +4,18 @@ use analysis::{Percent, measured_range};
 use egui::{Id, PopupAnchor, RichText, Tooltip, Ui};
 use trace_model::{Picos, Timestamp};
 
-use crate::gui::times::time;
+use super::TimelineContext;
+use crate::gui::times::{self, time};
+use crate::view::panels::op_facts;
 use crate::view::state::TreeItem;
-use crate::view::timeline::bands::StepBand;
+use crate::view::timeline::bands::{StepBand, step_at};
+use crate::view::timeline::counter_text::counter_value;
 use crate::view::timeline::layout::SliceBox;
 use crate::view::timeline::trace::OpenTrace;
 use crate::view::timeline::tree::{TrackRow, group_digits};
 
 /// A slice, or a summary of several that are too narrow to distinguish.
-pub fn slice_ui(ui: &Ui, trace: &OpenTrace, hit: &SliceBox) {
+pub fn slice_ui(ui: &Ui, trace: &OpenTrace, hit: &SliceBox, known: &TimelineContext<'_>) {
     let slice = trace.model.slice(hit.slice);
     show(ui, "slice", |ui| {
         ui.label(RichText::new(slice.name()).strong());
@@ -31,7 +34,11 @@ pub fn slice_ui(ui: &Ui, trace: &OpenTrace, hit: &SliceBox) {
             if slice.has_children() { format!("{}, self {}", time(dur), time(slice.self_dur())) } else { time(dur) };
         ui.label(timing);
         drawn_as_ui(ui, slice.dur(), dur);
-        ui.weak(format!("at {}", time(slice.start().since_origin())));
+        let step = step_at(known.steps, slice.start()).map_or_else(String::new, |step| format!(", {}", step.name()));
+        ui.weak(format!("at {}{step}", time(slice.start().since_origin())));
+        for line in op_facts::facts(&trace.model, slice, known.reports, times::format()) {
+            ui.label(line);
+        }
     });
 }
 
@@ -43,7 +50,7 @@ pub fn counter_ui(ui: &Ui, trace: &OpenTrace, row: &TrackRow, at: Timestamp) {
     let unit = series.unit().map_or("", |unit| trace.model.str(unit));
     show(ui, "counter", |ui| {
         ui.label(RichText::new(&trace.tree.node(row.node).title).strong());
-        ui.label(format!("{value} {unit}"));
+        ui.label(counter_value(value, unit)).on_hover_text(format!("{value} {unit}"));
         ui.weak(format!("at {}", time(at.since_origin())));
     });
 }

@@ -143,7 +143,7 @@ fn color_of(op: Option<&OpChange>) -> ColorKey {
     let Some(op) = op else { return ColorKey::of_group(OpGroup::Idle) };
     let median = |estimate: Option<analysis::compare::ShiftEstimate>| estimate.map(|estimate| estimate.median);
     match (median(op.change.base), median(op.change.cand), op.change.finding) {
-        (Some(base), Some(cand), ChangeVerdict::Changed | ChangeVerdict::TooFew)
+        (Some(base), Some(cand), ChangeVerdict::Changed | ChangeVerdict::TooFew | ChangeVerdict::Untested)
             if base > 0.0 && (cand - base).abs() >= 1.0 =>
         {
             ColorKey::of_change(cand / base)

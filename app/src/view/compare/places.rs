@@ -82,10 +82,13 @@ impl MatchingTracks {
             C::FoldGroup(group, fold) => C::FoldGroup(self.group(from, *group)?, *fold),
             C::FoldTrack(track, fold) => C::FoldTrack(self.track(from, *track)?, *fold),
             C::Pin(track, pin) => C::Pin(self.track(from, *track)?, *pin),
+            C::PinEverywhere(track, pin) => C::PinEverywhere(self.track(from, *track)?, *pin),
+            C::TrackHeight(track, times) => C::TrackHeight(self.track(from, *track)?, *times),
             C::Hide(item, hide) => C::Hide(self.item(from, *item)?, *hide),
             C::Move(item, by) => C::Move(self.item(from, *item)?, *by),
             C::FoldAll(_)
             | C::ShowAllTracks
+            | C::HideEmpty
             | C::FilterTracks(_)
             | C::ScrollTo(_)
             | C::Search(_)

@@ -58,6 +58,20 @@ impl Histogram {
         ((share * self.bars.len() as f64) as usize).min(self.bars.len().saturating_sub(1))
     }
 
+    /// Whether durations are on a logarithmic scale.
+    pub fn is_logarithmic(&self) -> bool {
+        self.is_log
+    }
+
+    /// The bars between two shares of the width, and the durations that they cover: of the shortest to the longest,
+    /// each rounded outwards, in picoseconds.
+    pub fn part(&self, from: f32, to: f32) -> (std::ops::RangeInclusive<usize>, i64, i64) {
+        let last = self.bars.len().saturating_sub(1);
+        let bar = |share: f32| ((share.clamp(0.0, 1.0) * self.bars.len() as f32) as usize).min(last);
+        let (first, end) = (bar(from.min(to)), bar(from.max(to)));
+        (first..=end, self.bounds(first).0.floor() as i64, self.bounds(end).1.ceil() as i64)
+    }
+
     /// The bounds of a bar, in picoseconds.
     pub fn bounds(&self, bar: usize) -> (f64, f64) {
         let at = |edge: usize| {
@@ -90,6 +104,15 @@ pub fn durations(model: &TraceModel, label: LabelId, progress: &Progress) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_part_covers_the_bars_that_it_touches() {
+        let histogram = Histogram::of((0..40).collect());
+        let (bars, from, to) = histogram.part(0.52, 0.27);
+        assert_eq!(bars, 10..=20);
+        assert!(from <= 10 && to >= 20, "{from} {to}");
+        assert_eq!(histogram.part(-1.0, 2.0).0, 0..=histogram.bars.len() - 1);
+    }
 
     #[test]
     fn every_duration_is_in_the_bar_that_covers_it() {

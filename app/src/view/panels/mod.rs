@@ -3,6 +3,7 @@
 pub mod area;
 pub mod histogram;
 pub mod legend;
+pub mod op_facts;
 pub mod optree;
 pub mod roofline;
 pub mod target;

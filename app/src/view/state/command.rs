@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use trace_model::{GroupId, LabelId, SliceId, TimeRange, TrackId};
+use trace_model::{GroupId, LabelId, SliceId, TimeRange, Timestamp, TrackId};
 
 use super::ViewState;
 use super::place::Neighbour;
@@ -166,6 +166,10 @@ pub enum ViewCommand {
         /// Whether that view is being moved by a gesture.
         in_gesture: bool,
     },
+    /// Move the view so that this time is in its middle.
+    Center(Timestamp),
+    /// Unfold and scroll to a track.
+    RevealTrack(TrackId),
     /// Show this with its surroundings.
     ShowAround(TimeRange),
     /// Show the time in which devices run ops; the whole trace if that is shown already, or if devices run for more
@@ -208,6 +212,8 @@ pub enum ViewCommand {
     Pin(TrackId, bool),
     /// Hide a track or group, or show it.
     Hide(TreeItem, bool),
+    /// Set the height of a counter track, as a multiple of the usual one.
+    TrackHeight(TrackId, u8),
     /// Hide all tracks that have nothing in sight.
     HideEmpty,
     /// Pin the tracks of this name of all devices, or unpin them.

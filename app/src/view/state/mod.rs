@@ -33,6 +33,9 @@ use place::focused;
 /// Stores a place in the history.
 type HistoryPush = fn(&mut ViewHistory, HistoryEntry);
 
+/// Greatest height of a counter track, as a multiple of the usual one.
+pub const MOST_HEIGHT: u8 = 6;
+
 /// Size of the view after navigating to a slice, as a multiple of its length.
 const FOCUS_SPAN: f64 = 2.5;
 
@@ -66,6 +69,9 @@ pub struct ViewState {
     /// By how many positions groups were moved among their siblings.
     #[serde(default)]
     pub moved_groups: BTreeMap<GroupId, i32>,
+    /// Heights of counter tracks, as multiples of the usual one.
+    #[serde(default)]
+    pub track_heights: BTreeMap<TrackId, u8>,
     /// Only tracks whose name contains this text are shown; all if empty.
     #[serde(default)]
     pub track_filter: String,
@@ -120,6 +126,9 @@ pub struct ViewState {
     /// A slice to scroll to.
     #[serde(skip)]
     pub reveal: Option<SliceId>,
+    /// A track to scroll to.
+    #[serde(skip)]
+    pub reveal_track: Option<TrackId>,
     #[serde(skip)]
     history: ViewHistory,
 }
@@ -139,6 +148,7 @@ impl ViewState {
             hidden_tracks: BTreeSet::new(),
             moved_tracks: BTreeMap::new(),
             moved_groups: BTreeMap::new(),
+            track_heights: BTreeMap::new(),
             track_filter: String::new(),
             scope: ReportScope::default(),
             panels: BTreeSet::from([Panel::Reports]),
@@ -159,6 +169,7 @@ impl ViewState {
             notes: Vec::new(),
             flow: 0,
             reveal: None,
+            reveal_track: None,
             history: ViewHistory::default(),
         }
     }
@@ -235,7 +246,14 @@ impl ViewState {
             C::Pan(_) | C::Zoom { .. } | C::ScrollTo(_) | C::Look { in_gesture: true, .. } => {
                 Some(ViewHistory::gesture as HistoryPush)
             }
-            C::Show(_) | C::ShowAround(_) | C::Look { .. } | C::Fit | C::Focus | C::GoTo(_) | C::FollowFlow(_) => {
+            C::Show(_)
+            | C::ShowAround(_)
+            | C::Center(_)
+            | C::Look { .. }
+            | C::Fit
+            | C::Focus
+            | C::GoTo(_)
+            | C::FollowFlow(_) => {
                 self.history.end_gesture();
                 Some(ViewHistory::jump as HistoryPush)
             }
@@ -274,6 +292,12 @@ impl ViewState {
             C::Zoom { factor, anchor } => self.place.time = self.place.time.zoomed(*factor, *anchor).clamped(extent),
             C::Show(range) => self.place.time = Viewport::of(*range).clamped(extent),
             C::Look { time, .. } => self.place.time = *time,
+            C::Center(at) => {
+                let middle = self.place.time.time_at(0.5);
+                let share = (*at - middle).ps() as f64 / self.place.time.span_ps();
+                self.place.time = self.place.time.panned(share).clamped(extent);
+            }
+            C::RevealTrack(track) => self.reveal_track = Some(*track),
             C::ShowAround(range) => {
                 self.place.time = Viewport::of(*range).zoomed(1.0 / FOCUS_SPAN, 0.5).clamped(extent);
             }
@@ -285,7 +309,7 @@ impl ViewState {
             C::ScrollTo(points) => self.place.scroll = points.max(0.0),
             C::Revealed(points) => {
                 self.place.scroll = points.max(0.0);
-                self.reveal = None;
+                (self.reveal, self.reveal_track) = (None, None);
             }
             C::Select(slice) => {
                 // The drawer that opens must not cover it.
@@ -358,6 +382,7 @@ impl ViewState {
             C::Hide(TreeItem::Group(group), hide) => set(&mut self.hidden_groups, *group, *hide),
             C::Hide(TreeItem::Track(track), hide) => set(&mut self.hidden_tracks, *track, *hide),
             C::PinEverywhere(track, pin) => self.pin_everywhere(*track, *pin, model),
+            C::TrackHeight(track, times) => drop(self.track_heights.insert(*track, (*times).clamp(1, MOST_HEIGHT))),
             C::HideEmpty => self.hide_empty(model),
             C::ShowAllTracks => {
                 self.hidden_groups.clear();
@@ -441,7 +466,17 @@ mod shared {
 /// Whether a command goes to a place of the timeline.
 fn leads_to_timeline(command: &ViewCommand) -> bool {
     use ViewCommand as C;
-    matches!(command, C::Select(_) | C::GoTo(_) | C::Reveal(_) | C::Show(_) | C::ShowAround(_) | C::Mark(..))
+    matches!(
+        command,
+        C::Select(_)
+            | C::GoTo(_)
+            | C::Reveal(_)
+            | C::Show(_)
+            | C::ShowAround(_)
+            | C::Center(_)
+            | C::RevealTrack(_)
+            | C::Mark(..)
+    )
 }
 
 fn set<T: Ord>(members: &mut BTreeSet<T>, member: T, present: bool) {

@@ -93,9 +93,29 @@ fn neighbour_of(model: &TraceModel, selected: SliceId, neighbour: Neighbour) -> 
     match neighbour {
         Neighbour::Previous => (selected.index() > rows.start).then(|| SliceId::from_index(selected.index() - 1)),
         Neighbour::Next => (selected.index() + 1 < rows.end).then(|| SliceId::from_index(selected.index() + 1)),
+        Neighbour::PreviousOfName => of_same_name(model, selected, false),
+        Neighbour::NextOfName => of_same_name(model, selected, true),
         Neighbour::Parent => model.slice(selected).parent().map(SliceRef::id),
         Neighbour::Child => model.slice(selected).children().next().map(SliceRef::id),
     }
+}
+
+/// The slice of the same name on the same track that begins next, or began last.
+fn of_same_name(model: &TraceModel, selected: SliceId, forth: bool) -> Option<SliceId> {
+    let own = model.slice(selected);
+    let name = model.label(own.label_id()).name;
+    let place = |slice: SliceRef<'_>| (slice.start(), slice.id());
+    let is_wanted = |slice: &SliceRef<'_>| {
+        let is_beyond = if forth { place(*slice) > place(own) } else { place(*slice) < place(own) };
+        is_beyond && model.label(slice.label_id()).name == name
+    };
+    let nearest = |lane: &trace_model::Lane| {
+        // In a lane slices are in the order of time.
+        let mut rows = model.lane_rows(lane).map(|row| model.slice(SliceId::from_index(row)));
+        if forth { rows.find(is_wanted) } else { rows.rev().find(is_wanted) }
+    };
+    let all = model.lanes(own.track()).iter().filter_map(nearest);
+    if forth { all.min_by_key(|&slice| place(slice)) } else { all.max_by_key(|&slice| place(slice)) }.map(SliceRef::id)
 }
 
 /// The first visible slice, from which stepping starts if nothing is selected.

@@ -25,6 +25,10 @@ pub enum Neighbour {
     Previous,
     /// The next one in its lane.
     Next,
+    /// The previous one of the same name on its track.
+    PreviousOfName,
+    /// The next one of the same name on its track.
+    NextOfName,
     /// The one around it.
     Parent,
     /// The first child slice.

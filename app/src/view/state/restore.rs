@@ -82,6 +82,7 @@ impl ViewState {
         state.folded_groups.retain(|group| group.index() < groups);
         state.hidden_groups.retain(|group| group.index() < groups);
         state.moved_tracks.retain(|track, _| track.index() < tracks);
+        state.track_heights.retain(|track, _| track.index() < tracks);
         state.moved_groups.retain(|group, _| group.index() < groups);
         (state.history, state.reveal, state.flow) = (ViewHistory::default(), None, 0);
         state

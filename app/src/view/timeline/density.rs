@@ -1,8 +1,8 @@
 //! Load of the trace over its whole length, for the minimap.
 
-use trace_model::{LodIndex, LodSlice, Picos, TimeRange, TraceModel, TrackKind};
+use trace_model::{LodIndex, LodSlice, Picos, SliceRef, TimeRange, TraceModel, TrackId, TrackKind};
 
-use crate::view::{state::TreeItem, timeline::tree::TrackTree};
+use crate::view::{palette::ColorKey, state::TreeItem, timeline::tree::TrackTree};
 
 /// Number of pieces of the trace.
 const COLUMNS: usize = 1024;
@@ -12,17 +12,20 @@ const COLUMNS: usize = 1024;
 pub struct MinimapDensity {
     /// Mean over the ops of all devices; empty without devices.
     pub devices: Vec<f32>,
+    /// The same by category, which add up to it: the colour of each and its columns.
+    pub categories: Vec<(ColorKey, Vec<f32>)>,
     /// Mean over all other tracks with slices.
     pub others: Vec<f32>,
 }
 
 impl MinimapDensity {
     /// From a whole trace. Uses only the top lanes and their level-of-detail data.
-    pub fn new(model: &TraceModel, lod: &LodIndex, tree: &TrackTree) -> Self {
+    pub fn new(model: &TraceModel, lod: &LodIndex, tree: &TrackTree, colors: &[ColorKey]) -> Self {
         let extent = model.extent();
         let resolution = Picos::from_ps((extent.dur().ps() / COLUMNS as i64).max(1));
         let (mut devices, mut others) = (DensitySum::default(), DensitySum::default());
         let mut found: Vec<LodSlice> = Vec::new();
+        let mut categories = CategorySums::default();
         for node in tree.nodes() {
             let TreeItem::Track(track) = node.item else { continue };
             let (Some(lane), true) = (model.all_lanes().get(node.lanes.0), node.lanes.1 > 0) else { continue };
@@ -32,11 +35,57 @@ impl MinimapDensity {
                 // Steps and programs cover everything, and say nothing.
                 _ => continue,
             };
+            if matches!(model.track(track).kind, TrackKind::Ops | TrackKind::Stream) {
+                categories.add(model, track, colors, extent);
+            }
             found.clear();
             lod.lane(node.lanes.0).query(model, lane, extent, resolution, &mut found);
             sum.add(&found, extent);
         }
-        Self { devices: devices.mean(), others: others.mean() }
+        let categories = categories.mean(devices.tracks);
+        Self { devices: devices.mean(), others: others.mean(), categories }
+    }
+}
+
+/// Covered columns by category: each moment of a track counts for the innermost slice.
+#[derive(Default)]
+struct CategorySums(Vec<(ColorKey, Vec<f32>)>);
+
+impl CategorySums {
+    fn add(&mut self, model: &TraceModel, track: TrackId, colors: &[ColorKey], extent: TimeRange) {
+        let scale = COLUMNS as f64 / (extent.dur().ps() as f64).max(1.0);
+        let color = |slice: SliceRef<'_>| colors.get(slice.label_id().index()).copied();
+        for slice in model.slices_on(track) {
+            let [from, to] = [slice.range().start, slice.range().end].map(|at| (at - extent.start).ps() as f64 * scale);
+            // What is inside of another one is not its time.
+            let parent = slice.parent().and_then(color).map(|color| (color, -1.0));
+            for (color, sign) in color(slice).map(|color| (color, 1.0)).into_iter().chain(parent) {
+                let columns = self.columns(color);
+                for (i, column) in
+                    columns.iter_mut().enumerate().take((to.ceil() as usize).min(COLUMNS)).skip(from as usize)
+                {
+                    *column += (sign * (to.min(i as f64 + 1.0) - from.max(i as f64)).max(0.0)) as f32;
+                }
+            }
+        }
+    }
+
+    fn columns(&mut self, color: ColorKey) -> &mut Vec<f32> {
+        let at = self.0.iter().position(|(other, _)| *other == color).unwrap_or_else(|| {
+            self.0.push((color, vec![0.0; COLUMNS]));
+            self.0.len() - 1
+        });
+        &mut self.0[at].1
+    }
+
+    fn mean(mut self, tracks: u32) -> Vec<(ColorKey, Vec<f32>)> {
+        for column in self.0.iter_mut().flat_map(|(_, columns)| columns) {
+            *column = (*column / tracks.max(1) as f32).clamp(0.0, 1.0);
+        }
+        // The largest at the bottom, where it is seen best.
+        let sum = |columns: &[f32]| columns.iter().sum::<f32>();
+        self.0.sort_by(|a, b| sum(&b.1).total_cmp(&sum(&a.1)));
+        self.0
     }
 }
 
@@ -72,6 +121,7 @@ impl DensitySum {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use analysis::OpGroup;
     use trace_model::{GroupKind, SliceSpec, Timestamp, TraceBuilder};
 
     #[test]
@@ -79,14 +129,29 @@ mod tests {
         let mut builder = TraceBuilder::new();
         let core = builder.group(None, GroupKind::TensorCore { ordinal: 0 }, "TPU");
         let label = builder.label("x", None);
+        let inner = builder.label("y", None);
         for (id, from, to) in [(0, 0, 10_240), (1, 5_120, 10_240)] {
             let track = builder.track(core, TrackKind::Ops, id, &format!("ops {id}"));
             let range = TimeRange::new(Timestamp::from_ps(from), Timestamp::from_ps(to));
             builder.add_slice(track, SliceSpec::new(range, label));
+            let within = TimeRange::new(Timestamp::from_ps(5_120), Timestamp::from_ps(7_680));
+            builder.add_slice(track, SliceSpec::new(within, inner));
         }
         let model = builder.finish();
-        let density = MinimapDensity::new(&model, &LodIndex::build(&model), &TrackTree::new(&model));
+        let colors = [ColorKey::of_group(OpGroup::MatMul), ColorKey::of_group(OpGroup::Vector)];
+        let density = MinimapDensity::new(&model, &LodIndex::build(&model), &TrackTree::new(&model), &colors);
         assert!((density.devices[100] - 0.5).abs() < 1e-3 && (density.devices[900] - 1.0).abs() < 1e-3);
         assert!(density.others.is_empty());
+        let of = |group: OpGroup, column: usize| {
+            let own = density.categories.iter().find(|(color, _)| *color == ColorKey::of_group(group));
+            own.map(|(_, columns)| columns[column])
+        };
+        assert_eq!((of(OpGroup::MatMul, 100), of(OpGroup::Vector, 100)), (Some(0.5), Some(0.0)));
+        assert_eq!(
+            (of(OpGroup::MatMul, 600), of(OpGroup::Vector, 600)),
+            (Some(0.0), Some(1.0)),
+            "the innermost counts"
+        );
+        assert_eq!(of(OpGroup::MatMul, 900), Some(1.0));
     }
 }

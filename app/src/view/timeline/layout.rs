@@ -18,7 +18,7 @@ mod highlighted_boxes;
 use trace_model::{SliceId, Timestamp, TraceModel, TrackKind};
 
 pub use boxes::{LayoutWindow, MIN_WIDTH, SliceBox};
-pub use counters::{CounterBox, CounterStep, counter_y};
+pub use counters::{CounterBox, CounterStep};
 pub use highlighted::Highlighted;
 
 use boxes::boxed;

@@ -2,6 +2,7 @@
 
 pub mod bands;
 pub mod counter_peaks;
+pub mod counter_text;
 pub mod density;
 pub mod layout;
 pub mod peaks;

@@ -81,7 +81,7 @@ impl OpenTrace {
         for (id, label) in model.label_ids().zip(model.labels()) {
             labels.entry(label.name).or_default().push(id);
         }
-        let density = Arc::new(MinimapDensity::new(&model, &lod, &tree));
+        let density = Arc::new(MinimapDensity::new(&model, &lod, &tree, &by_category));
         let (labels, longest) = (Arc::new(labels), Arc::default());
         Self {
             path,

@@ -278,7 +278,10 @@ impl TrackTree {
                 let folded = state.folded_groups.contains(&group);
                 (HEADER, usize::from(folded && node.summary.is_some()), folded)
             }
-            TreeItem::Track(_) if node.counter.is_some() => (COUNTER + TRACK_PAD, 0, false),
+            TreeItem::Track(track) if node.counter.is_some() => {
+                let times = state.track_heights.get(&track).copied().unwrap_or(1);
+                (COUNTER * f32::from(times) + TRACK_PAD, 0, false)
+            }
             TreeItem::Track(track) => {
                 let folded = node.lanes.1 > 1 && state.folded_tracks.contains(&track);
                 let lanes = if folded { 1 } else { node.lanes.1 };

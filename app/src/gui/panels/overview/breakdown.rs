@@ -9,6 +9,7 @@ use crate::gui::panels::context::PanelContext;
 use crate::gui::panels::context::section_ui;
 use crate::gui::panels::copy::text_menu;
 use crate::gui::theme::Theme;
+use crate::gui::timeline::paint::elided_middle;
 use crate::gui::times;
 use crate::render::overview::{DeviceBar, share};
 
@@ -16,6 +17,10 @@ use crate::render::overview::{DeviceBar, share};
 const MAX_BARS: usize = 16;
 /// Width of the names before the bars.
 const NAME: f32 = 56.0;
+/// The same where a name is longer than [`SHORT`] letters.
+const LONG_NAME: f32 = 116.0;
+/// Letters that fit.
+const SHORT: usize = 7;
 
 /// Bars by device, and the sums.
 pub fn breakdown_ui(ui: &mut Ui, sight: PanelContext<'_>) {
@@ -39,8 +44,11 @@ pub fn breakdown_ui(ui: &mut Ui, sight: PanelContext<'_>) {
         n => format!("of {total}: the windows of {n} devices"),
     };
     section_ui(ui, "Device time", &note);
-    for device in time.devices.iter().take(MAX_BARS) {
-        bar_ui(ui, device);
+    let shown = time.devices.iter().take(MAX_BARS);
+    let longest = shown.clone().map(|device| device.short_name().chars().count()).max().unwrap_or(0);
+    let name_width = if longest > SHORT { LONG_NAME } else { NAME };
+    for device in shown {
+        bar_ui(ui, device, name_width);
     }
     if time.devices.len() > MAX_BARS {
         ui.weak(format!("and {}", counted(time.devices.len() - MAX_BARS, "more device")));
@@ -52,16 +60,16 @@ pub fn breakdown_ui(ui: &mut Ui, sight: PanelContext<'_>) {
 }
 
 /// The bar of a device; the name of an unusual device has the warning colour.
-fn bar_ui(ui: &mut Ui, device: &DeviceBar) {
+fn bar_ui(ui: &mut Ui, device: &DeviceBar, name_width: f32) {
     let theme = Theme::current(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 15.0), Sense::click());
     let painter = ui.painter_at(rect);
     let font = crate::gui::theme::small_font();
     let color = if device.remark.is_some() { theme.warning } else { theme.text_weak };
-    painter.text(rect.left_center(), egui::Align2::LEFT_CENTER, device.short_name(), font, color);
+    elided_middle(&painter, rect.left_center(), device.short_name(), name_width - 6.0, &font, color);
     let label = device.remark.map_or_else(|| device.name.clone(), |remark| format!("{}, {remark}", device.name));
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, &label));
-    let bar = rect.with_min_x(rect.left() + NAME);
+    let bar = rect.with_min_x(rect.left() + name_width);
     painter.rect_filled(bar, 2.0, theme.group(OpGroup::Idle));
     let whole = device.window_ps.max(1) as f32;
     let mut x = bar.left();

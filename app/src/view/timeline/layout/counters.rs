@@ -6,7 +6,7 @@ use super::boxes::{LayoutWindow, MIN_WIDTH};
 use crate::view::state::TreeItem;
 use crate::view::timeline::counter_peaks::CounterPeaks;
 use crate::view::timeline::scene::DrawnTrace;
-use crate::view::timeline::tree::{COUNTER, TrackRow};
+use crate::view::timeline::tree::{TRACK_PAD, TrackRow};
 
 /// A constant piece of a counter.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,6 +28,8 @@ pub struct CounterBox {
     pub node: usize,
     /// Top edge.
     pub top: f32,
+    /// Height.
+    pub height: f32,
     /// Its pieces.
     pub steps: Vec<CounterStep>,
     /// Value at full height.
@@ -80,7 +82,7 @@ pub(super) fn counter_box(
             all.for_each(|(range, value)| add(range, value));
         }
     }
-    Some(CounterBox { node: row.node, top: row.y, steps, max, min })
+    Some(CounterBox { node: row.node, top: row.y, height: row.height - TRACK_PAD, steps, max, min })
 }
 
 /// The largest value that holds somewhere in a range.
@@ -94,7 +96,9 @@ fn largest_in(series: &CounterSeries, peaks: &CounterPeaks, range: TimeRange) ->
     }
 }
 
-/// Height at which a counter's level is drawn, from the top of its row.
-pub fn counter_y(level: f32) -> f32 {
-    COUNTER - 1.0 - level.clamp(0.0, 1.0) * (COUNTER - 8.0)
+impl CounterBox {
+    /// Height at which a level is drawn, from the top of its row.
+    pub fn y(&self, level: f32) -> f32 {
+        self.height - 1.0 - level.clamp(0.0, 1.0) * (self.height - 8.0)
+    }
 }

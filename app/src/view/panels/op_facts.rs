@@ -1,0 +1,63 @@
+//! What is known of an execution of an op, in short: for tooltips.
+
+use analysis::reports::communication::overlap::{OverlapReport, Transfer};
+use analysis::reports::ops::op_stats::OpsReport;
+use analysis::{Unit, number};
+use trace_model::{Picos, SliceRef, TraceModel};
+
+use crate::view::time_format::TimeFormat;
+
+/// The reports that are ready.
+#[derive(Clone, Copy, Default)]
+pub struct KnownReports<'a> {
+    /// Ops of the whole trace.
+    pub ops: Option<&'a OpsReport>,
+    /// Communication and transfers of the whole trace.
+    pub overlap: Option<&'a OverlapReport>,
+}
+
+/// A few lines about an execution: work and rates, limit, share, exposed time, source. What is not known is left out.
+pub fn facts(model: &TraceModel, slice: SliceRef<'_>, known: KnownReports<'_>, times: TimeFormat) -> Vec<String> {
+    let Some(id) = slice.op() else { return Vec::new() };
+    let op = model.op(id);
+    let seconds = slice.measured_dur().as_secs_f64();
+    let mut lines = Vec::new();
+    for (amount, unit, rate) in
+        [(op.flops, Unit::Flop, Unit::FlopPerSecond), (op.bytes_accessed, Unit::Bytes, Unit::BytesPerSecond)]
+    {
+        let Some(amount) = amount.filter(|&amount| amount > 0) else { continue };
+        let text = number::value(amount as f64, unit);
+        lines.push(match (seconds > 0.0).then(|| number::value(amount as f64 / seconds, rate)) {
+            Some(rate) => format!("{text}, {rate}"),
+            None => text,
+        });
+    }
+    let row = known.ops.and_then(|report| report.rows.iter().find(|row| row.op == Some(id)));
+    if let Some(row) = row {
+        if let (Some(bound), Some(percent)) = (row.rates.bound_by, row.rates.efficiency_percent) {
+            lines.push(format!("bound by {}, {} of that limit", bound.title(), number::value(percent, Unit::Percent)));
+        }
+        if let Some(share) = row.self_of_op_time_percent {
+            let share = number::value(share, Unit::Percent);
+            lines.push(format!("all {} executions: {share} of op time", number::count(row.occurrences as f64)));
+        }
+    }
+    if let Some(transfer) = known.overlap.and_then(|report| transfer_of(model, report, slice)) {
+        let each =
+            |ps: i64| times.text(Picos::from_ps(ps / i64::try_from(transfer.occurrences.max(1)).unwrap_or(i64::MAX)));
+        lines.push(format!("exposed {} of {} on average", each(transfer.exposed_ps), each(transfer.time_ps)));
+    }
+    lines.extend(op.source.map(|source| model.str(source).to_owned()));
+    lines
+}
+
+/// The communication or copy that a slice performs or ends.
+pub fn transfer_of<'a>(model: &TraceModel, report: &'a OverlapReport, slice: SliceRef<'_>) -> Option<&'a Transfer> {
+    let begins = model.flows_to(slice.id()).map(|flow| model.slice(flow.from));
+    let mut parts = std::iter::once(slice).chain(begins).filter_map(|slice| Some(model.op(slice.op()?)));
+    parts.find_map(|op| {
+        let program = op.program.map(|program| model.str(model.program(program).name));
+        let is_own = |other: &&Transfer| other.op == model.str(op.name) && other.program.as_deref() == program;
+        report.transfers.iter().find(is_own)
+    })
+}
