@@ -416,7 +416,7 @@ impl Timeline {
                 Stroke::new(1.0, theme.selection.gamma_multiply(0.7)),
                 egui::StrokeKind::Inside,
             );
-            tooltip::slice_ui(ui, trace, &hit, known);
+            tooltip::slice_ui(ui, trace, &hit, (known.steps, known.reports));
         } else {
             let local = pointer - areas.canvas.min;
             if let Some(row) = self.list.row_at(local.y) {

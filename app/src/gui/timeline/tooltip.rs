@@ -4,9 +4,8 @@ use analysis::{Percent, measured_range};
 use egui::{Id, PopupAnchor, RichText, Tooltip, Ui};
 use trace_model::{Picos, Timestamp};
 
-use super::TimelineContext;
 use crate::gui::times::{self, time};
-use crate::view::panels::op_facts;
+use crate::view::panels::op_facts::{self, KnownReports};
 use crate::view::state::TreeItem;
 use crate::view::timeline::bands::{StepBand, step_at};
 use crate::view::timeline::counter_text::counter_value;
@@ -15,7 +14,7 @@ use crate::view::timeline::trace::OpenTrace;
 use crate::view::timeline::tree::{TrackRow, group_digits};
 
 /// A slice, or a summary of several that are too narrow to distinguish.
-pub fn slice_ui(ui: &Ui, trace: &OpenTrace, hit: &SliceBox, known: &TimelineContext<'_>) {
+pub fn slice_ui(ui: &Ui, trace: &OpenTrace, hit: &SliceBox, (steps, reports): (&[StepBand], KnownReports<'_>)) {
     let slice = trace.model.slice(hit.slice);
     show(ui, "slice", |ui| {
         ui.label(RichText::new(slice.name()).strong());
@@ -34,9 +33,9 @@ pub fn slice_ui(ui: &Ui, trace: &OpenTrace, hit: &SliceBox, known: &TimelineCont
             if slice.has_children() { format!("{}, self {}", time(dur), time(slice.self_dur())) } else { time(dur) };
         ui.label(timing);
         drawn_as_ui(ui, slice.dur(), dur);
-        let step = step_at(known.steps, slice.start()).map_or_else(String::new, |step| format!(", {}", step.name()));
+        let step = step_at(steps, slice.start()).map_or_else(String::new, |step| format!(", {}", step.name()));
         ui.weak(format!("at {}{step}", time(slice.start().since_origin())));
-        for line in op_facts::facts(&trace.model, slice, known.reports, times::format()) {
+        for line in op_facts::facts(&trace.model, slice, reports, times::format()) {
             ui.label(line);
         }
     });
