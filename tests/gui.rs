@@ -11,6 +11,7 @@ mod gui_rail;
 mod gui_scope;
 mod gui_sessions;
 mod gui_simulated;
+mod gui_views;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -9,6 +9,7 @@ mod gates;
 mod gates_ci;
 mod guide;
 mod hints;
+mod hlo;
 #[path = "../json_schema.rs"]
 mod json_schema;
 mod outputs;

@@ -104,6 +104,11 @@ impl HloModule {
         u32::try_from(self.instructions.len()).ok()?.checked_sub(1).map(InstructionId)
     }
 
+    /// All instructions with their ids, operands before their users.
+    pub fn iter(&self) -> impl Iterator<Item = (InstructionId, &Instruction)> {
+        (0..).map(InstructionId).zip(&self.instructions)
+    }
+
     /// One instruction.
     pub fn instruction(&self, id: InstructionId) -> Option<&Instruction> {
         self.instructions.get(id.index())

@@ -1,6 +1,7 @@
 //! Builds a module from text: of one instruction from its line, or of a whole program.
 
 mod convolution;
+mod lines;
 mod whole;
 
 use std::sync::Arc;

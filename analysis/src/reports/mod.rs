@@ -1,6 +1,7 @@
 //! Reports: one module for each question.
 
 pub mod communication;
+pub mod hlo;
 pub mod host;
 pub mod memory;
 pub mod ops;

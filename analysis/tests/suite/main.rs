@@ -11,6 +11,7 @@ mod example_rule;
 mod gaps_corpus;
 mod gate_noise;
 mod hlo;
+mod hlo_corpus;
 mod ici;
 mod memory_corpus;
 mod memory_synthetic;

@@ -13,6 +13,7 @@ use crate::cli::commands::explain::ExplainArgs;
 use crate::cli::commands::export::ExportArgs;
 use crate::cli::commands::formats::FormatsArgs;
 use crate::cli::commands::history::HistoryArgs;
+use crate::cli::commands::hlo::HloArgs;
 use crate::cli::commands::init::InitArgs;
 use crate::cli::commands::man::ManArgs;
 use crate::cli::commands::metrics::MetricsArgs;
@@ -69,6 +70,9 @@ pub enum CliCommand {
     /// How long the run would take with faster links, hidden copies or cheaper ops
     #[command(after_help = help::MORE, after_long_help = help::WHATIF)]
     Whatif(WhatifArgs),
+    /// Programs of the compiler: their text, what is around an instruction, a search, a diff
+    #[command(after_help = help::MORE, after_long_help = help::HLO)]
+    Hlo(HloArgs),
     /// What a hint means, how to check it and what to do
     Explain(ExplainArgs),
     /// The formats that can be read

@@ -12,7 +12,7 @@ use clap::{CommandFactory as _, Parser as _};
 
 use command_line::{Cli, CliCommand};
 use commands::{
-    analyze, chips, compare, completions, config, doctor, explain, formats, history, init, man, metrics, open, render,
+    analyze, chips, compare, completions, config, doctor, explain, formats, history, hlo, init, man, metrics, open, render,
     schema, summarize, whatif,
 };
 use common::failure::CommandOutcome;
@@ -50,6 +50,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         CliCommand::Summarize(args) => summarize::run(&args, &stderr),
         CliCommand::Doctor(args) => doctor::run(&args, &stderr),
         CliCommand::Whatif(args) => whatif::run(&args, &stderr),
+        CliCommand::Hlo(args) => hlo::run(&args, &stderr),
         CliCommand::Explain(args) => explain::run(&args),
         CliCommand::Formats(args) => formats::run(&args),
         CliCommand::Chips(args) => chips::run(&args),

@@ -2,6 +2,7 @@
 //! steps, as SVG or PNG. A pure function of the trace and the view.
 
 mod drawing;
+mod hlo;
 #[cfg(feature = "png")]
 mod png;
 mod roofline;
@@ -18,6 +19,7 @@ use crate::view::time_format::TimeFormat;
 use crate::view::timeline::trace::OpenTrace;
 
 pub use drawing::Drawing;
+pub use hlo::hlo;
 pub use roofline::roofline;
 pub use steps::steps;
 pub use timeline::timeline;

@@ -98,7 +98,7 @@ impl Workspace {
             area: Worker::new("area", Arc::clone(wake)),
             durations: Worker::new("durations", Arc::clone(wake)),
             choice: area_panel::AreaPanelState::default(),
-            memory: PanelState::default(),
+            memory: PanelState::new(wake),
             palette: palette::PaletteInput::default(),
             changing: keys_panel::KeyEdit::default(),
             typed: String::new(),
@@ -148,6 +148,7 @@ impl Workspace {
         self.area.poll();
         self.durations.poll();
         self.with_data.poll();
+        self.memory.poll();
     }
 
     /// A session may name steps that other assumptions do not find.
@@ -237,6 +238,7 @@ impl Workspace {
         self.reports.is_settled()
             && self.scoped.is_settled()
             && self.with_data.is_settled()
+            && self.memory.is_settled()
             && !(self.args.memo().is_running()
                 || self.search.memo().is_running()
                 || self.order.memo().is_running()

@@ -5,6 +5,7 @@
 pub mod comparison;
 pub mod csv;
 mod document;
+pub mod dot;
 mod gates;
 mod health;
 pub(crate) mod hints;

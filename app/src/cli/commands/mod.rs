@@ -11,6 +11,7 @@ pub(super) mod explain;
 pub(super) mod export;
 pub(super) mod formats;
 pub(super) mod history;
+pub(super) mod hlo;
 pub(super) mod init;
 pub(super) mod man;
 pub(super) mod metrics;

@@ -74,6 +74,16 @@ Examples:
   systole query t.xplane.pb \"SELECT name, ms(sum(self_ps)) AS ms FROM slices GROUP BY name ORDER BY ms DESC LIMIT 9\"
   systole query t.xplane.pb \"SELECT * FROM hints\" --format json";
 
+/// Of `systole hlo`.
+pub const HLO: &str = "\
+Examples:
+  systole hlo t.xplane.pb                                      the programs of the capture
+  systole hlo t.xplane.pb --op fusion.3 --radius 2             operands, users and body, with times
+  systole hlo t.xplane.pb --op fusion.3 --graph svg > op.svg
+  systole hlo t.xplane.pb --text --program jit_step | less
+  systole hlo t.xplane.pb --find 'opcode:dot shape:bf16[ train.py'
+  systole hlo base.xplane.pb --diff cand.xplane.pb";
+
 /// Of `systole render`.
 pub const RENDER: &str = "\
 Examples:

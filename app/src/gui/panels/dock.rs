@@ -11,15 +11,15 @@ use analysis::reports::ops::op_stats::Ops;
 use super::context::PanelContext;
 use super::rail::{DraggedTab, move_menu};
 use super::tables::{TableBrowser, tables_ui};
-use super::{health, hints, optree, overview, roofline, scope, steps};
+use super::{health, hints, hlo, optree, overview, roofline, scope, steps};
 use crate::gui::AppCommand;
+use crate::gui::jobs::WakeUi;
 use crate::gui::keys::hint;
 use crate::gui::theme::Theme;
-use crate::view::state::tabs::{COMPARE, FOUND, follows_scope, report_tabs, reports_of};
+use crate::view::state::tabs::{COMPARE, FOUND, HLO, follows_scope, report_tabs, reports_of};
 use crate::view::state::{Panel, ReportScope, ViewCommand};
 
 /// State of the panels between frames; not part of a saved view.
-#[derive(Default)]
 pub struct PanelState {
     tables: TableBrowser,
     hints: hints::HintCards,
@@ -27,9 +27,33 @@ pub struct PanelState {
     overview: overview::OverviewState,
     steps: steps::StepsState,
     trees: optree::OpTrees,
+    hlo: hlo::HloPanel,
 }
 
 impl PanelState {
+    /// Nothing was chosen yet.
+    pub fn new(wake: &WakeUi) -> Self {
+        Self {
+            tables: TableBrowser::default(),
+            hints: hints::HintCards::default(),
+            roofline: roofline::RooflinePlot::default(),
+            overview: overview::OverviewState::default(),
+            steps: steps::StepsState::default(),
+            trees: optree::OpTrees::default(),
+            hlo: hlo::HloPanel::new(wake),
+        }
+    }
+
+    /// Takes finished answers over.
+    pub fn poll(&mut self) {
+        self.hlo.poll();
+    }
+
+    /// Whether nothing is being computed.
+    pub fn is_settled(&self) -> bool {
+        self.hlo.is_settled()
+    }
+
     /// Forgets everything derived from reports, because new reports replace them.
     pub fn forget_made(&mut self) {
         self.tables.forget_made();
@@ -62,6 +86,7 @@ pub fn wanted(tab: &str) -> Vec<&'static str> {
         "overview" => {
             vec!["verdict", "utilization", "targets", "devices", "hints", "steps", "overlap", "ops", "balance"]
         }
+        HLO => hlo::WANTED.to_vec(),
         tab => reports_of(tab),
     }
 }
@@ -172,6 +197,7 @@ pub fn dock_ui(
                 ui.add_space(12.0);
             });
         }
+        HLO => hlo::hlo_ui(ui, sight, &mut memory.hlo, out, &mut view),
         "roofline" => {
             roofline::roofline_ui(ui, sight, &mut memory.roofline, &mut view);
             tables_ui(ui, sight, &mut memory.tables, out, &mut view);

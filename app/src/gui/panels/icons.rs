@@ -7,7 +7,7 @@ use egui::{
 };
 
 use crate::view::state::MouseMode;
-use crate::view::state::tabs::{COMPARE, FOUND, MORE};
+use crate::view::state::tabs::{COMPARE, FOUND, HLO, MORE};
 
 /// Draws in a square whose sides are 0 to 1.
 struct Pen<'a> {
@@ -72,6 +72,13 @@ pub fn tab(painter: &Painter, center: Pos2, size: f32, color: Color32, id: &str)
             pen.line(&[(0.05, 0.05), (0.05, 0.95), (0.95, 0.95)]);
             pen.line(&[(0.14, 0.78), (0.52, 0.25), (0.95, 0.25)]);
             pen.dot((0.68, 0.55), 0.07);
+        }
+        HLO => {
+            for (from, to) in [((0.3, 0.0), (0.7, 0.28)), ((0.0, 0.72), (0.36, 1.0)), ((0.64, 0.72), (1.0, 1.0))] {
+                pen.frame(from, to);
+            }
+            pen.line(&[(0.5, 0.28), (0.18, 0.72)]);
+            pen.line(&[(0.5, 0.28), (0.82, 0.72)]);
         }
         "collectives" => {
             pen.line(&[(0.5, 0.18), (0.16, 0.8), (0.84, 0.8), (0.5, 0.18)]);

@@ -14,6 +14,7 @@ pub mod health;
 pub mod help;
 pub mod hints;
 pub mod histogram;
+pub mod hlo;
 pub mod icons;
 pub mod keys;
 pub mod legend;

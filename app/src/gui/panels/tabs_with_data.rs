@@ -4,10 +4,11 @@ use egui::Rect;
 use importers::Progress;
 
 use analysis::Scope;
+use analysis::reports::hlo;
 
 use crate::gui::jobs::{JobAnswer, WakeUi, Worker};
 use crate::session::Session;
-use crate::view::state::tabs::{MORE, TABS, reports_of};
+use crate::view::state::tabs::{HLO, MORE, TABS, reports_of};
 
 /// A tab without data and the reason.
 pub type TabWithoutData = (&'static str, String);
@@ -63,7 +64,7 @@ fn without_data(session: &Session, progress: &Progress) -> Result<Vec<TabWithout
     // They say more than their tables.
     for tab in tabs.filter(|tab| !["overview", "hints", "health"].contains(tab)) {
         let mut reason = None;
-        let mut has_data = false;
+        let mut has_data = tab == HLO && hlo::programs(&session.context(Scope::WholeTrace)).can_be_read();
         for id in reports_of(tab) {
             progress.check().map_err(|error| error.to_string())?;
             match session.report_by_id(id, Scope::WholeTrace) {
@@ -75,6 +76,9 @@ fn without_data(session: &Session, progress: &Progress) -> Result<Vec<TabWithout
             }
         }
         if !has_data {
+            if tab == HLO {
+                reason = Some("the capture holds no program and no op with its HLO text".to_owned());
+            }
             without.push((tab, reason.unwrap_or_else(|| "all its tables are empty".to_owned())));
         }
     }

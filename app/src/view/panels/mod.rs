@@ -2,6 +2,7 @@
 
 pub mod area;
 pub mod histogram;
+pub mod hlo_graph;
 pub mod legend;
 pub mod op_facts;
 pub mod optree;

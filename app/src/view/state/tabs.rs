@@ -18,11 +18,12 @@ const fn tab(id: &'static str, title: &'static str, reports: &'static [&'static 
 }
 
 /// All tabs except the one for the remaining reports.
-pub const TABS: [Tab; 11] = [
+pub const TABS: [Tab; 12] = [
     tab("overview", "Overview", &["verdict", "targets", "utilization", "devices"]),
     tab("hints", "Hints", &["hints"]),
     tab("ops", "Ops", &["ops", "expected", "matmuls", "loops"]),
     tab("roofline", "Roofline", &["roofline"]),
+    tab(HLO, "HLO", &[]),
     tab("collectives", "Collectives", &["collectives", "overlap", "dcn"]),
     tab("steps", "Steps", &["steps", "step_parts", "balance"]),
     tab("compile", "Compile", &["compile"]),
@@ -31,6 +32,9 @@ pub const TABS: [Tab; 11] = [
     tab("host", "Host", &["gaps", "dispatch", "input"]),
     tab("health", "Health", &["doctor", "clocks"]),
 ];
+
+/// Id of the tab with the programs of the compiler, which answers about one op.
+pub const HLO: &str = "hlo";
 
 /// Id of the tab with the comparison, which is not a report of one trace.
 pub const COMPARE: &str = "compare";

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use trace_model::{GroupId, Picos};
+use trace_model::{GroupId, OpId, Picos};
 
 use super::skew::MatchedCollective;
 use crate::facts::category::CollectiveKind;
@@ -97,6 +97,9 @@ pub struct Transfer {
     pub kind: String,
     /// Instruction that issues it.
     pub op: String,
+    /// The same in the trace.
+    #[serde(skip)]
+    pub issued_by: Option<OpId>,
     /// Program that contains it.
     pub program: Option<String>,
     /// Line of source that it comes from.

@@ -262,6 +262,7 @@ fn finish(
     Transfer {
         kind: kind.map_or_else(|| stem.trim_end_matches("-start").to_owned(), |kind| kind.name().to_owned()),
         hidden_by: hidden_by(cx.model, &row),
+        issued_by: row.op,
         program: op.and_then(|op| op.program).map(|program| cx.model.str(cx.model.program(program).name).to_owned()),
         source: op.and_then(|op| text(op.source)),
         is_collective: kind.is_some(),

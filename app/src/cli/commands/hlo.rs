@@ -1,0 +1,178 @@
+//! `systole hlo`: the programs of a trace, the text of one, the neighbourhood of an instruction, a search, a diff.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use analysis::reports::hlo::{
+    self, HloQuery, Neighbourhood, ProgramListing, Reach, chosen, find, listing, neighbourhood, programs, programs_with,
+};
+use analysis::{AnalysisError, Context, Report};
+use clap::{Args, ValueEnum};
+use trace_model::{Picos, ProgramId};
+
+use crate::cli::common::args::{InputArgs, OutputArgs, ScopeArgs};
+use crate::cli::common::failure::{CommandOutcome, Failure};
+use crate::cli::common::stderr::Stderr;
+use crate::cli::common::values::OutputFormat;
+use crate::cli::common::{checks, loading, output};
+use crate::export::{self, PictureFormat, PictureStyle};
+use crate::render::{Document, ReportSection, dot};
+use crate::session::Session;
+
+/// Arguments of the command.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Question")]
+pub struct HloArgs {
+    /// The operands and users of this instruction, with what is fused into it
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["text", "find", "diff"])]
+    pub op: Option<String>,
+    /// Steps from the instruction to its operands and users
+    #[arg(long, value_name = "N", default_value_t = 2, requires = "op")]
+    pub radius: u32,
+    /// At most this many instructions around it, and as many inside
+    #[arg(long, value_name = "N", default_value_t = 200, requires = "op", value_parser = at_least_one)]
+    pub most: usize,
+    /// The neighbourhood as a graph on stdout, instead of --format
+    #[arg(long, value_enum, requires = "op")]
+    pub graph: Option<GraphFormat>,
+    /// The text of a program, with the self time of each line
+    #[arg(long, conflicts_with_all = ["find", "diff"])]
+    pub text: bool,
+    /// Instructions that contain all words; name:, opcode:, shape:, source:, op_name: and groups: look into one field
+    #[arg(long, value_name = "WORDS", conflicts_with = "diff")]
+    pub find: Option<String>,
+    /// What differs from the program of the same name in another profile
+    #[arg(long, value_name = "PATH")]
+    pub diff: Option<PathBuf>,
+    /// The program: a name, or a name with its id; by default the one that ran longest, or all for --find
+    #[arg(long, value_name = "NAME")]
+    pub program: Option<String>,
+    #[command(flatten)]
+    pub input: InputArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    #[command(flatten)]
+    pub scope: ScopeArgs,
+}
+
+/// The formats of graphs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum GraphFormat {
+    /// For Graphviz.
+    Dot,
+    /// A picture.
+    Svg,
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|&most| most > 0).ok_or_else(|| "write a number from 1".to_owned())
+}
+
+/// Runs the command.
+pub fn run(args: &HloArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+    output::check(&args.output)?;
+    let session = loading::open(&args.input, args.output.format, stderr)?;
+    checks::check_scope(&session, &args.input, &args.scope)?;
+    let cx = session.context(args.scope.scope());
+    let wanted = args.program.as_deref();
+    let usage = |error: AnalysisError| Failure::Usage(error.to_string());
+    if let Some(name) = &args.op {
+        let name = name.trim_start_matches('%');
+        let programs = programs_with(&cx, name, wanted).map_err(usage)?;
+        let program = the_first(&cx, &programs, "has this instruction", stderr)?;
+        let reach = Reach { radius: args.radius, most: args.most };
+        let found = neighbourhood(&cx, program, name, reach).map_err(usage)?;
+        if let Some(format) = args.graph {
+            return graph(&session, &found, format);
+        }
+        return written(args, &session, Ok(Arc::new(found)), stderr);
+    }
+    if args.text {
+        let program = the_first(&cx, &chosen(&cx, wanted).map_err(usage)?, "is called so", stderr)?;
+        let text = listing(&cx, program);
+        if let (Ok(text), OutputFormat::Text, true) = (&text, args.output.format, args.output.output.is_empty()) {
+            return print_text(text, args.output.top);
+        }
+        return written(args, &session, text.map(|text| Arc::new(text) as Arc<dyn Report>), stderr);
+    }
+    if let Some(words) = &args.find {
+        let query = HloQuery::parse(words);
+        if query.is_empty() {
+            return Err(Failure::Usage("--find: write a word".to_owned()));
+        }
+        let found = find(&cx, &chosen(&cx, wanted).map_err(usage)?, &query);
+        return written(args, &session, Ok(Arc::new(found)), stderr);
+    }
+    if let Some(path) = &args.diff {
+        return diff(args, &session, path, stderr);
+    }
+    written(args, &session, Ok(Arc::new(programs(&cx))), stderr)
+}
+
+/// The first of several programs; a message names the others.
+fn the_first(cx: &Context<'_>, programs: &[ProgramId], what: &str, stderr: &Stderr) -> Result<ProgramId, Failure> {
+    let titles: Vec<String> = programs.iter().map(|&id| cx.model.program_title(id)).collect();
+    if let [first, others @ ..] = &titles[..]
+        && !others.is_empty()
+    {
+        let others = others.join(", ");
+        stderr.warn(&format!("{first} is shown; --program chooses another that {what}: {others}"));
+    }
+    programs.first().copied().ok_or_else(|| Failure::Usage("the capture names no programs".to_owned()))
+}
+
+fn written(
+    args: &HloArgs,
+    session: &Session,
+    result: Result<Arc<dyn Report>, AnalysisError>,
+    stderr: &Stderr,
+) -> Result<CommandOutcome, Failure> {
+    let failed = result.as_ref().err().map(AnalysisError::to_string);
+    let document = Document::of(session, args.scope.scope(), ReportSection { id: "hlo", title: "Programs", result });
+    output::write(&document, &args.output, stderr)?;
+    Ok(failed.filter(|_| args.output.strict).map_or(CommandOutcome::Done, CommandOutcome::Inconclusive))
+}
+
+fn graph(session: &Session, found: &Neighbourhood, format: GraphFormat) -> Result<CommandOutcome, Failure> {
+    match format {
+        GraphFormat::Dot => output::print(&dot::graph(found))?,
+        GraphFormat::Svg => {
+            let drawing = export::hlo(session.model(), found, PictureStyle::default());
+            let file = export::encoded(&drawing, PictureFormat::Svg, 1.0).map_err(Failure::Usage)?;
+            output::print(&String::from_utf8_lossy(&file))?;
+        }
+    }
+    Ok(CommandOutcome::Done)
+}
+
+/// Every line with its self time before it: a table would cut them.
+fn print_text(text: &ProgramListing, top: Option<usize>) -> Result<CommandOutcome, Failure> {
+    let mut out = String::new();
+    for note in &text.notes {
+        let _ = writeln!(out, "// {note}");
+    }
+    let most = top.filter(|&most| most > 0).unwrap_or(usize::MAX);
+    for line in text.lines.iter().take(most) {
+        let time = line.self_time_ps.map_or_else(String::new, |ps| Picos::from_ps(ps).to_string());
+        let _ = writeln!(out, "{time:>12}  {}", line.text);
+    }
+    if let Some(left) = text.lines.len().checked_sub(most).filter(|&left| left > 0) {
+        let _ = writeln!(out, "// {left} more lines: --top 0");
+    }
+    output::print_text(&out)?;
+    Ok(CommandOutcome::Done)
+}
+
+fn diff(args: &HloArgs, session: &Session, path: &Path, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+    let usage = |error: AnalysisError| Failure::Usage(error.to_string());
+    let other = loading::open_path(path, None, &args.input.assume, args.output.format, stderr)?;
+    let (cx, beside) = (session.context(args.scope.scope()), other.context(args.scope.scope()));
+    let first = the_first(&cx, &chosen(&cx, args.program.as_deref()).map_err(usage)?, "is called so", stderr)?;
+    let name = cx.model.str(cx.model.program(first).name).to_owned();
+    let second = chosen(&beside, Some(args.program.as_deref().unwrap_or(&name)));
+    let second = second.or_else(|_| chosen(&beside, Some(&name))).map_err(usage)?;
+    let second = the_first(&beside, &second, "is called so", stderr)?;
+    let found = hlo::diff((&cx, first), (&beside, second));
+    written(args, session, found.map(|found| Arc::new(found) as Arc<dyn Report>), stderr)
+}

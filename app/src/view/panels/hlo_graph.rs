@@ -1,0 +1,208 @@
+//! Where the instructions of a neighbourhood are drawn: in layers from top to bottom, each below its operands.
+//!
+//! An instruction stands as low as its users allow, so that it is near them. In a layer, instructions are ordered by
+//! the mean place of their neighbours in the layer before, in both directions a few times.
+
+use std::collections::BTreeSet;
+
+use analysis::reports::hlo::{HloNode, Neighbourhood};
+use trace_model::Picos;
+
+/// Width of a box, in points.
+pub const WIDTH: f32 = 176.0;
+/// Height of a box.
+pub const HEIGHT: f32 = 46.0;
+const GAP_X: f32 = 14.0;
+const GAP_Y: f32 = 26.0;
+/// Space around everything.
+const MARGIN: f32 = 10.0;
+/// How often the order of layers is improved.
+const SWEEPS: usize = 6;
+
+/// A graph with places.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HloGraph {
+    /// Row of [`Neighbourhood::nodes`], left and upper edge of its box.
+    pub boxes: Vec<(usize, f32, f32)>,
+    /// By rows of `boxes`: the operand, then its user; each pair once.
+    pub edges: Vec<(usize, usize)>,
+    /// Width and height of everything.
+    pub size: (f32, f32),
+}
+
+impl HloGraph {
+    /// Places the instructions that are `wanted`.
+    pub fn of(found: &Neighbourhood, wanted: impl Fn(&HloNode) -> bool) -> Self {
+        let rows: Vec<usize> = (0..found.nodes.len()).filter(|&at| found.nodes.get(at).is_some_and(&wanted)).collect();
+        let place = |row: usize| rows.binary_search(&row).ok();
+        let edges: BTreeSet<(usize, usize)> = found
+            .edges
+            .iter()
+            .filter_map(|edge| Some((place(edge.from)?, place(edge.to)?)))
+            .filter(|(from, to)| from != to)
+            .collect();
+        let edges: Vec<(usize, usize)> = edges.into_iter().collect();
+        let layers = ordered(layers(rows.len(), &edges), &edges);
+        let widest = layers.iter().map(Vec::len).max().unwrap_or(0);
+        let width = |count: usize| count as f32 * (WIDTH + GAP_X) - GAP_X;
+        let mut boxes: Vec<(usize, f32, f32)> = rows.iter().map(|&row| (row, 0.0, 0.0)).collect();
+        for (level, layer) in layers.iter().enumerate() {
+            let left = MARGIN + (width(widest) - width(layer.len())) / 2.0;
+            for (nth, &at) in layer.iter().enumerate() {
+                if let Some(slot) = boxes.get_mut(at) {
+                    slot.1 = left + nth as f32 * (WIDTH + GAP_X);
+                    slot.2 = MARGIN + level as f32 * (HEIGHT + GAP_Y);
+                }
+            }
+        }
+        let height = layers.len() as f32 * (HEIGHT + GAP_Y) - GAP_Y;
+        let size = (width(widest.max(1)) + 2.0 * MARGIN, height.max(0.0) + 2.0 * MARGIN);
+        Self { boxes, edges, size }
+    }
+
+    /// Where an edge begins and ends: the middle of the lower edge of one box and of the upper edge of the other.
+    pub fn line(&self, (from, to): (usize, usize)) -> Option<[(f32, f32); 2]> {
+        let (_, x, y) = self.boxes.get(from)?;
+        let (_, to_x, to_y) = self.boxes.get(to)?;
+        Some([(x + WIDTH / 2.0, y + HEIGHT), (to_x + WIDTH / 2.0, *to_y)])
+    }
+
+    /// The row of [`Neighbourhood::nodes`] whose box is at a point.
+    pub fn at(&self, x: f32, y: f32) -> Option<usize> {
+        let is_at = |&&(_, left, top): &&(usize, f32, f32)| {
+            (left..left + WIDTH).contains(&x) && (top..top + HEIGHT).contains(&y)
+        };
+        self.boxes.iter().find(is_at).map(|found| found.0)
+    }
+}
+
+/// The layer of each instruction, 0 at the top.
+fn layers(count: usize, edges: &[(usize, usize)]) -> Vec<Vec<usize>> {
+    let order = topological(count, edges);
+    let mut level = vec![0_usize; count];
+    let get = |level: &[usize], at: usize| level.get(at).copied().unwrap_or(0);
+    let (mut users, mut operands) = (vec![Vec::new(); count], vec![Vec::new(); count]);
+    for &(from, to) in edges {
+        if let (Some(users), Some(operands)) = (users.get_mut(from), operands.get_mut(to)) {
+            users.push(to);
+            operands.push(from);
+        }
+    }
+    for &at in &order {
+        let above = operands.get(at).into_iter().flatten().map(|&from| get(&level, from) + 1).max();
+        if let Some(slot) = level.get_mut(at) {
+            *slot = above.unwrap_or(0);
+        }
+    }
+    for &at in order.iter().rev() {
+        let below = users.get(at).into_iter().flatten().map(|&to| get(&level, to).saturating_sub(1)).min();
+        if let (Some(slot), Some(below)) = (level.get_mut(at), below) {
+            *slot = (*slot).max(below);
+        }
+    }
+    let mut layers = vec![Vec::new(); level.iter().max().map_or(0, |deepest| deepest + 1)];
+    for (at, level) in level.into_iter().enumerate() {
+        if let Some(layer) = layers.get_mut(level) {
+            layer.push(at);
+        }
+    }
+    layers.retain(|layer| !layer.is_empty());
+    layers
+}
+
+/// All numbers, operands before their users.
+fn topological(count: usize, edges: &[(usize, usize)]) -> Vec<usize> {
+    let mut waits = vec![0_usize; count];
+    let mut users = vec![Vec::new(); count];
+    for &(from, to) in edges {
+        if let (Some(waits), Some(users)) = (waits.get_mut(to), users.get_mut(from)) {
+            *waits += 1;
+            users.push(to);
+        }
+    }
+    let mut order: Vec<usize> = (0..count).filter(|&at| waits.get(at) == Some(&0)).collect();
+    let mut next = 0;
+    while let Some(&at) = order.get(next) {
+        next += 1;
+        for &to in users.get(at).into_iter().flatten() {
+            if let Some(waits) = waits.get_mut(to) {
+                *waits -= 1;
+                if *waits == 0 {
+                    order.push(to);
+                }
+            }
+        }
+    }
+    order
+}
+
+/// Orders layers so that neighbours are near each other.
+fn ordered(mut layers: Vec<Vec<usize>>, edges: &[(usize, usize)]) -> Vec<Vec<usize>> {
+    let mut near: Vec<Vec<usize>> = vec![Vec::new(); layers.iter().map(Vec::len).sum()];
+    for &(from, to) in edges {
+        for (at, other) in [(from, to), (to, from)] {
+            if let Some(near) = near.get_mut(at) {
+                near.push(other);
+            }
+        }
+    }
+    let mut place: Vec<f32> = vec![0.0; near.len()];
+    let put = |layer: &[usize], place: &mut [f32]| {
+        for (nth, &at) in layer.iter().enumerate() {
+            if let Some(slot) = place.get_mut(at) {
+                *slot = nth as f32 - layer.len() as f32 / 2.0;
+            }
+        }
+    };
+    layers.iter().for_each(|layer| put(layer, &mut place));
+    for sweep in 0..SWEEPS {
+        let mut step = |layer: &mut Vec<usize>| {
+            let mean = |at: usize| {
+                let near = near.get(at).filter(|near| !near.is_empty());
+                let sum = |near: &Vec<usize>| near.iter().filter_map(|&other| place.get(other)).sum::<f32>();
+                near.map_or_else(|| place.get(at).copied().unwrap_or(0.0), |near| sum(near) / near.len() as f32)
+            };
+            let mut by_mean: Vec<(f32, usize)> = layer.iter().map(|&at| (mean(at), at)).collect();
+            by_mean.sort_by(|a, b| a.0.total_cmp(&b.0));
+            *layer = by_mean.into_iter().map(|(_, at)| at).collect();
+            put(layer, &mut place);
+        };
+        if sweep % 2 == 0 { layers.iter_mut().for_each(&mut step) } else { layers.iter_mut().rev().for_each(&mut step) }
+    }
+    layers
+}
+
+/// Opcode and shape, as far as they are known.
+pub fn shape_line(node: &HloNode) -> String {
+    let parts = [Some(&*node.op.opcode), node.op.shape.as_deref()];
+    parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// Times; empty if nothing was measured.
+pub fn time_line(node: &HloNode) -> String {
+    let own = node.op.self_time_ps.map(|ps| format!("self {}", Picos::from_ps(ps)));
+    let exposed = node.op.exposed_ps.map(|ps| format!("exposed {}", Picos::from_ps(ps)));
+    own.into_iter().chain(exposed).collect::<Vec<_>>().join(" · ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_instruction_is_below_its_operands_and_near_its_users() {
+        // 0 → 1 → 2 → 3 and 4 → 3: 4 stands beside 2, not at the top.
+        let edges = [(0, 1), (1, 2), (2, 3), (4, 3)];
+        assert_eq!(layers(5, &edges), [vec![0], vec![1], vec![2, 4], vec![3]]);
+    }
+
+    #[test]
+    fn lines_cross_no_more_than_they_must() {
+        // Two pairs that would cross in the order of their numbers.
+        let edges = [(0, 3), (1, 2)];
+        let layers = ordered(layers(4, &edges), &edges);
+        let place = |at: usize| layers.iter().find_map(|layer| layer.iter().position(|&own| own == at)).unwrap();
+        assert_eq!(place(0), place(3));
+        assert_eq!(place(1), place(2));
+    }
+}

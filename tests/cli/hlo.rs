@@ -1,0 +1,91 @@
+//! `systole hlo`: programs, what is around an op, text, search, diff.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
+
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/samples/synthetic_v5e_8chip_overlap.xplane.pb");
+const SERIAL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/samples/synthetic_v5e_8chip_serial.xplane.pb");
+
+fn run(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
+    command.arg("hlo").args(args).env("COLUMNS", "200").stdin(Stdio::null()).output().unwrap()
+}
+
+fn stdout(args: &[&str]) -> String {
+    let output = run(args);
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn report(args: &[&str]) -> Value {
+    let json: Value = serde_json::from_str(&stdout(&[args, &["--format", "json"]].concat())).unwrap();
+    json["reports"]["hlo"]["report"].clone()
+}
+
+#[test]
+fn programs_are_listed_with_their_times() {
+    let list = report(&[SAMPLE]);
+    let rows = list["rows"].as_array().unwrap();
+    assert_eq!(rows[0]["origin"], "program");
+    assert!(rows[0]["program"].as_str().unwrap().starts_with("jit_train_step("), "{rows:?}");
+    assert!(rows[0]["self_time_ps"].as_i64().unwrap() > 0);
+}
+
+#[test]
+fn the_neighbourhood_is_the_same_as_text_json_and_graph() {
+    let found = report(&[SAMPLE, "--op", "%fusion.10", "--radius", "1"]);
+    let nodes = found["nodes"].as_array().unwrap();
+    assert_eq!((nodes[0]["name"].as_str(), nodes[0]["relation"].as_str()), (Some("fusion.10"), Some("center")));
+    assert!(nodes[0]["self_time_ps"].as_i64().unwrap() > 0 && !nodes[0]["shape"].is_null());
+    assert!(nodes.iter().any(|node| node["relation"] == "operand") && nodes.iter().any(|node| node["relation"] == "user"));
+    let parameter = nodes.iter().find(|node| node["opcode"] == "parameter").unwrap();
+    assert!(parameter["self_time_ps"].is_null(), "it never ran: {parameter}");
+    let text = stdout(&[SAMPLE, "--op", "fusion.10", "--radius", "1", "--top", "0"]);
+    let dot = stdout(&[SAMPLE, "--op", "fusion.10", "--radius", "1", "--graph", "dot"]);
+    let svg = stdout(&[SAMPLE, "--op", "fusion.10", "--radius", "1", "--graph", "svg"]);
+    for node in nodes {
+        let name = node["name"].as_str().unwrap();
+        assert!(text.contains(name) && dot.contains(name) && svg.contains(name), "{name}");
+    }
+    assert_eq!(dot.matches(" -> ").count(), found["edges"].as_array().unwrap().len());
+    assert!(dot.starts_with("digraph") && svg.trim_end().ends_with("</svg>"));
+}
+
+#[test]
+fn text_and_search_have_every_instruction() {
+    let text = stdout(&[SAMPLE, "--text"]);
+    let line = text.lines().find(|line| line.contains("fusion.10 = ")).unwrap();
+    assert!(line.trim_start().starts_with(|c: char| c.is_ascii_digit()), "its time comes first: {line}");
+    let found = report(&[SAMPLE, "--find", "opcode:fusion source:train.py:42"]);
+    let names = found["rows"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap());
+    let names: Vec<&str> = names.collect();
+    assert!(names.contains(&"fusion.9") && !names.contains(&"fusion.10"), "{names:?}");
+}
+
+#[test]
+fn a_diff_names_what_only_one_program_has() {
+    assert_eq!(report(&[SAMPLE, "--diff", SAMPLE])["rows"].as_array().unwrap().len(), 0);
+    let found = report(&[SERIAL, "--diff", SAMPLE]);
+    let rows = found["rows"].as_array().unwrap();
+    let only_second = |row: &&Value| row["difference"] == "only-second";
+    let opcodes: Vec<&str> = rows.iter().filter(only_second).map(|row| row["second"]["opcode"].as_str().unwrap()).collect();
+    assert!(opcodes.iter().any(|opcode| opcode.ends_with("-start")), "overlapped collectives have halves: {opcodes:?}");
+}
+
+#[test]
+fn what_is_not_there_is_said() {
+    for (args, why) in [
+        (&[SAMPLE, "--op", "no.such"][..], "no program of this capture has an instruction"),
+        (&[SAMPLE, "--text", "--program", "jit_other"], "no program is called"),
+        (&[SAMPLE, "--find", " "], "write a word"),
+        (&[SAMPLE, "--graph", "svg"], "--op"),
+    ] {
+        let output = run(args);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {stderr}");
+        assert!(stderr.contains(why), "{args:?}: {stderr}");
+    }
+}
