@@ -4,7 +4,8 @@ use systole::gui::file_loader;
 
 use super::*;
 
-const OVERLAP: &str = "synthetic_v5e_8chip_overlap.xplane.pb";
+/// A program with its text.
+const LAYER: &str = "synthetic_v5e_layer_predicted.txt";
 
 /// A sample with its programs, steps and memory.
 fn sample(name: &str, height: f32) -> Harness<'static, App> {
@@ -39,17 +40,21 @@ fn select(window: &mut Harness<'static, App>, name: &str) {
 
 #[test]
 fn what_is_around_an_op_is_seen_and_a_click_leads_to_its_slices() {
-    let mut window = sample(OVERLAP, 1400.0);
-    select(&mut window, "fusion.10");
+    let mut window = sample(LAYER, 1400.0);
+    select(&mut window, "fusion.2");
     show(&mut window, "hlo");
-    window.get_by_label_contains("center fusion.10, self ");
-    assert!(window.query_all_by_label_contains("operand fusion.9, self ").count() == 1);
-    window.get_by_label("Larger radius").click();
-    settle(&mut window);
-    window.get_by_label("radius 3");
-    click_containing(&mut window, "operand fusion.9, self ");
-    assert_eq!(selected(&window).as_deref(), Some("fusion.9"), "its longest slice");
-    window.get_by_label_contains("center fusion.9, self ");
+    window.get_by_label("center fusion.2, self 100.0 µs");
+    window.get_by_label("inside multiply.1, no time of its own");
+    window.get_by_label_contains("user fusion.3, self ");
+    assert!(window.query_by_label_contains("all-reduce.1, self ").is_some(), "two steps away");
+    click(&mut window, "Smaller radius");
+    assert!(window.query_by_label_contains("all-reduce.1, self ").is_none());
+    click_containing(&mut window, "operand fusion.1, self ");
+    assert_eq!(selected(&window).as_deref(), Some("fusion.1"), "its slice");
+    window.get_by_label_contains("center fusion.1, self ");
+    click(&mut window, "operand x, no time of its own");
+    window.get_by_label("center x, no time of its own");
+    assert_eq!(selected(&window).as_deref(), Some("fusion.1"), "a parameter has no slice");
     // Another selection takes the middle.
     select(&mut window, "fusion.3");
     window.get_by_label_contains("center fusion.3, self ");
@@ -57,22 +62,24 @@ fn what_is_around_an_op_is_seen_and_a_click_leads_to_its_slices() {
 
 #[test]
 fn the_text_of_a_program_and_a_search_lead_to_ops() {
-    let mut window = sample(OVERLAP, 900.0);
+    let mut window = sample(LAYER, 900.0);
     show(&mut window, "hlo");
     click(&mut window, "Program text");
     window.get_by_label("Filter lines").click();
-    window.event(Event::Text("fusion.10 =".to_owned()));
+    window.step();
+    window.event(Event::Text("fusion.2 =".to_owned()));
     settle(&mut window);
-    click(&mut window, "Line of fusion.10");
-    assert_eq!(selected(&window).as_deref(), Some("fusion.10"));
-    click(&mut window, "Search");
+    assert!(window.query_by_label("Line of fusion.1").is_none());
+    click(&mut window, "Line of fusion.2");
+    assert_eq!(selected(&window).as_deref(), Some("fusion.2"));
+    click(&mut window, "Find instructions");
     window.get_by_label("Search instructions").click();
-    window.event(Event::Text("opcode:while".to_owned()));
+    window.step();
+    window.event(Event::Text("opcode:all-reduce".to_owned()));
     settle(&mut window);
-    let row = window.query_all_by_label_contains("Row while").next().expect("a row");
-    row.click();
-    settle(&mut window);
-    window.get_by_label_contains("center while");
+    click(&mut window, "Row all-reduce.1");
+    window.get_by_label_contains("center all-reduce.1, self ");
+    assert_eq!(selected(&window).as_deref(), Some("all-reduce.1"));
 }
 
 #[test]

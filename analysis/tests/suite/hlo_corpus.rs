@@ -1,5 +1,4 @@
 //! Programs of real captures beside what `XProf` answers about them.
-#![expect(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
 
 use std::collections::BTreeSet;
 

@@ -11,15 +11,17 @@ use trace_model::hlo_text::{HloText, Operand, Shape};
 /// Instructions of which a line, or only the name and shape as an operand, is known.
 #[derive(Default)]
 struct KnownLines<'a> {
-    names: HashMap<&'a str, usize>,
+    places: HashMap<&'a str, usize>,
+    names: Vec<&'a str>,
     lines: Vec<(Option<HloText<'a>>, Option<Operand<'a>>)>,
 }
 
 impl<'a> KnownLines<'a> {
     fn at(&mut self, name: &'a str) -> usize {
         let next = self.lines.len();
-        let at = *self.names.entry(name).or_insert(next);
+        let at = *self.places.entry(name).or_insert(next);
         if at == next {
+            self.names.push(name);
             self.lines.push((None, None));
         }
         at
@@ -59,18 +61,12 @@ impl HloModule {
 
 fn module(name: &str, known: &KnownLines<'_>, operands: &[Vec<usize>]) -> HloModule {
     let mut module = HloModule { name: name.to_owned(), origin: HloOrigin::Text, ..HloModule::default() };
-    let mut names: Vec<&str> = vec![""; known.lines.len()];
-    for (&name, &at) in &known.names {
-        if let Some(slot) = names.get_mut(at) {
-            *slot = name;
-        }
-    }
-    let mut ids: Vec<Option<InstructionId>> = vec![None; names.len()];
+    let mut ids: Vec<Option<InstructionId>> = vec![None; known.names.len()];
     for at in operands_first(operands) {
         let Some((line, operand)) = known.lines.get(at) else { continue };
         let mut made = match line {
             Some(hlo) => instruction(hlo),
-            None => blank(names.get(at).copied().unwrap_or_default(), ""),
+            None => blank(known.names.get(at).copied().unwrap_or_default(), ""),
         };
         if made.shape.is_none() {
             let shape = operand.as_ref().and_then(|operand| operand.shape.clone());

@@ -191,7 +191,7 @@ fn made(
 struct Users<'a> {
     module: &'a HloModule,
     first: usize,
-    users: Vec<Vec<InstructionId>>,
+    by_value: Vec<Vec<InstructionId>>,
 }
 
 impl<'a> Users<'a> {
@@ -207,12 +207,12 @@ impl<'a> Users<'a> {
                 }
             }
         }
-        Self { module, first: range.start, users }
+        Self { module, first: range.start, by_value: users }
     }
 
     fn of_one(&self, id: InstructionId) -> &[InstructionId] {
         let at = id.index().checked_sub(self.first);
-        at.and_then(|at| self.users.get(at)).map(Vec::as_slice).unwrap_or_default()
+        at.and_then(|at| self.by_value.get(at)).map(Vec::as_slice).unwrap_or_default()
     }
 
     fn operands(&self, id: InstructionId) -> &[InstructionId] {

@@ -51,15 +51,11 @@ pub fn listing(cx: &Context<'_>, program: ProgramId) -> Result<ProgramListing, A
     let mut notes: Vec<String> = program.origin.note().into_iter().collect();
     let held = cx.model.program(id).hlo.as_ref().filter(|_| program.origin == ProgramOrigin::Program);
     let text = held.and_then(|blob| std::str::from_utf8(blob.bytes()).ok()).filter(|text| text.starts_with("HloModule"));
-    let lines = match text {
-        Some(text) => text.lines().map(|text| recorded(&program, text)).collect(),
-        None => {
-            if program.origin == ProgramOrigin::Program {
-                notes.push("Written from the serialized program, with the attributes that are read of it".to_owned());
-            }
-            written(&program)
-        }
-    };
+    if text.is_none() && program.origin == ProgramOrigin::Program {
+        notes.push("Written from the serialized program, with the attributes that are read of it".to_owned());
+    }
+    let recorded = |text: &str| text.lines().map(|text| recorded(&program, text)).collect();
+    let lines = text.map_or_else(|| written(&program), recorded);
     let self_time_ps = program.self_time_ps();
     Ok(ProgramListing { program: program.title, known_from: program.origin, self_time_ps, lines, notes })
 }

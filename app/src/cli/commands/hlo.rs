@@ -39,7 +39,7 @@ pub struct HloArgs {
     /// The text of a program, with the self time of each line
     #[arg(long, conflicts_with_all = ["find", "diff"])]
     pub text: bool,
-    /// Instructions that contain all words; name:, opcode:, shape:, source:, op_name: and groups: look into one field
+    /// Instructions that contain all words; `name:`, `opcode:`, `shape:`, `source:`, `op_name:` and `groups:` look into one field
     #[arg(long, value_name = "WORDS", conflicts_with = "diff")]
     pub find: Option<String>,
     /// What differs from the program of the same name in another profile

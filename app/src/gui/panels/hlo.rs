@@ -259,7 +259,7 @@ fn head_ui(ui: &mut Ui, panel: &mut HloPanel) {
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 2.0;
         for (mode, title) in
-            [(HloMode::Around, "Around an op"), (HloMode::Text, "Program text"), (HloMode::Found, "Search")]
+            [(HloMode::Around, "Around an op"), (HloMode::Text, "Program text"), (HloMode::Found, "Find instructions")]
         {
             if ui.selectable_label(panel.mode == mode, title).clicked() {
                 panel.mode = mode;
@@ -479,9 +479,12 @@ fn text_ui(ui: &mut Ui, text: &ProgramListing, center: Option<&str>) -> Option<(
     let mut clicked = None;
     ScrollArea::both().auto_shrink([false, false]).id_salt("program text").show_rows(ui, LINE, lines.len(), |ui, rows| {
         ui.spacing_mut().item_spacing.y = 0.0;
-        for line in lines.get(rows).into_iter().flatten().filter_map(|&at| text.lines.get(at)) {
-            let (rect, response) =
-                ui.allocate_exact_size(vec2(width.max(ui.available_width()), LINE), Sense::click());
+        let shown = lines.get(rows).into_iter().flatten().filter_map(|&at| Some((at, text.lines.get(at)?)));
+        for (at, line) in shown {
+            let (rect, _) = ui.allocate_exact_size(vec2(width.max(ui.available_width()), LINE), Sense::hover());
+            // What is in sight of it.
+            let seen = rect.intersect(ui.clip_rect());
+            let response = ui.interact(seen, ui.scope_id().with(("program line", at)), Sense::click());
             let painter = ui.painter();
             let is_center = line.instruction.is_some() && line.instruction.as_deref() == center;
             if is_center {

@@ -198,7 +198,10 @@ pub fn table_ui(
     let rows = ui.scope(|ui| {
         // Before the area asks how high rows are: it counts what lies between them.
         ui.spacing_mut().item_spacing = vec2(0.0, 0.0);
-        area.show_rows(ui, ROW, made.order.len(), |ui, range| {
+        // The scroll bar lies below the last row, not on it.
+        let spare = usize::from(total > ui.available_width());
+        area.show_rows(ui, ROW, made.order.len() + spare, |ui, range| {
+            let range = range.start..range.end.min(made.order.len());
             sorted.follow.saw(&range, ui.max_rect().top(), ui.clip_rect(), ROW);
             for number in made.order.get(range).unwrap_or_default() {
                 let index = *number as usize;

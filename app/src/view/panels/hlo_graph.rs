@@ -154,7 +154,9 @@ fn ordered(mut layers: Vec<Vec<usize>>, edges: &[(usize, usize)]) -> Vec<Vec<usi
             }
         }
     };
-    layers.iter().for_each(|layer| put(layer, &mut place));
+    for layer in &layers {
+        put(layer, &mut place);
+    }
     for sweep in 0..SWEEPS {
         let mut step = |layer: &mut Vec<usize>| {
             let mean = |at: usize| {
