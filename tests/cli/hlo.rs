@@ -41,7 +41,9 @@ fn the_neighbourhood_is_the_same_as_text_json_and_graph() {
     let nodes = found["nodes"].as_array().unwrap();
     assert_eq!((nodes[0]["name"].as_str(), nodes[0]["relation"].as_str()), (Some("fusion.2"), Some("center")));
     assert!(nodes[0]["self_time_ps"].as_i64().unwrap() > 0 && !nodes[0]["shape"].is_null());
-    assert!(nodes.iter().any(|node| node["relation"] == "operand") && nodes.iter().any(|node| node["relation"] == "user"));
+    assert!(
+        nodes.iter().any(|node| node["relation"] == "operand") && nodes.iter().any(|node| node["relation"] == "user")
+    );
     let parameter = nodes.iter().find(|node| node["opcode"] == "parameter").unwrap();
     assert!(parameter["self_time_ps"].is_null(), "it never ran: {parameter}");
     let text = stdout(&[SAMPLE, "--op", "fusion.2", "--radius", "2", "--top", "0"]);
@@ -72,7 +74,8 @@ fn a_diff_names_what_only_one_program_has() {
     let found = report(&[SERIAL, "--diff", OVERLAP]);
     let rows = found["rows"].as_array().unwrap();
     let only_second = |row: &&Value| row["difference"] == "only-second";
-    let opcodes: Vec<&str> = rows.iter().filter(only_second).map(|row| row["second"]["opcode"].as_str().unwrap()).collect();
+    let opcodes: Vec<&str> =
+        rows.iter().filter(only_second).map(|row| row["second"]["opcode"].as_str().unwrap()).collect();
     assert!(opcodes.iter().any(|opcode| opcode.ends_with("-start")), "overlapped collectives have halves: {opcodes:?}");
 }
 

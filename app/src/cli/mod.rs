@@ -12,8 +12,8 @@ use clap::{CommandFactory as _, Parser as _};
 
 use command_line::{Cli, CliCommand};
 use commands::{
-    analyze, chips, compare, completions, config, doctor, explain, formats, history, hlo, init, man, metrics, open, render,
-    schema, summarize, whatif,
+    analyze, chips, compare, completions, config, doctor, explain, formats, history, hlo, init, man, metrics, open,
+    render, schema, summarize, whatif,
 };
 use common::failure::CommandOutcome;
 use common::stderr::Stderr;

@@ -25,11 +25,7 @@ pub fn graph(found: &Neighbourhood) -> String {
         node(&mut out, at);
     }
     if !inside.is_empty() {
-        let _ = writeln!(
-            out,
-            "  subgraph cluster_inside {{\n  label={};",
-            quoted(&format!("inside {}", found.center))
-        );
+        let _ = writeln!(out, "  subgraph cluster_inside {{\n  label={};", quoted(&format!("inside {}", found.center)));
         for at in inside {
             node(&mut out, at);
         }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use super::{blank, instruction};
 use crate::hlo::index::HloIndex;
-use crate::hlo::module::{Computation, ComputationId, HloModule, HloOrigin, Instruction, InstructionId};
+use crate::hlo::instruction::{ComputationId, Instruction, InstructionId};
+use crate::hlo::module::{Computation, HloModule, HloOrigin};
 use trace_model::hlo_text::{HloText, Operand, Shape};
 
 /// Instructions of which a line, or only the name and shape as an operand, is known.

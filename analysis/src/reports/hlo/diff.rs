@@ -80,10 +80,7 @@ impl DifferenceRow {
 /// # Errors
 ///
 /// A capture holds nothing of its program.
-pub fn diff(
-    first: (&Context<'_>, ProgramId),
-    second: (&Context<'_>, ProgramId),
-) -> Result<ProgramDiff, AnalysisError> {
+pub fn diff(first: (&Context<'_>, ProgramId), second: (&Context<'_>, ProgramId)) -> Result<ProgramDiff, AnalysisError> {
     let (a, b) = (TimedProgram::of(first.0, first.1)?, TimedProgram::of(second.0, second.1)?);
     let mut open = [all(&a), all(&b)];
     let mut same = 0;

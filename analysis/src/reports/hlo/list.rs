@@ -8,8 +8,9 @@ use trace_model::{GroupKind, ProgramId, TrackKind};
 use super::times::ProgramTimes;
 use super::{ProgramOrigin, TimedProgram};
 use crate::engine::{Context, Table, Tabular};
+use crate::math::stats::percent;
 use crate::math::unit::Unit;
-use crate::reports::ops::op_stats::{Ops, percent};
+use crate::reports::ops::op_stats::Ops;
 
 /// The programs of a capture.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]

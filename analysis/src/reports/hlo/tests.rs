@@ -92,7 +92,8 @@ fn operands_users_and_body_are_around_an_instruction_with_their_times() {
     };
     assert_eq!((edge("copy.1", "fusion.1"), edge("p.2", "conv"), edge("a", "negate")), (Some(1), Some(1), None));
 
-    let near = with(&model, |cx, program| neighbourhood(cx, program, "fusion.1", Reach { radius: 2, most: 3 }).unwrap());
+    let near =
+        with(&model, |cx, program| neighbourhood(cx, program, "fusion.1", Reach { radius: 2, most: 3 }).unwrap());
     assert_eq!((near.nodes.len(), near.left_out, near.left_out_inside), (6, 3, 0), "three around it and its body");
     let inner = with(&model, |cx, program| neighbourhood(cx, program, "conv", reach(1)).unwrap());
     assert_eq!(inner.called_by, ["fusion.1"]);

@@ -50,7 +50,8 @@ pub fn listing(cx: &Context<'_>, program: ProgramId) -> Result<ProgramListing, A
     let program = TimedProgram::of(cx, id)?;
     let mut notes: Vec<String> = program.origin.note().into_iter().collect();
     let held = cx.model.program(id).hlo.as_ref().filter(|_| program.origin == ProgramOrigin::Program);
-    let text = held.and_then(|blob| std::str::from_utf8(blob.bytes()).ok()).filter(|text| text.starts_with("HloModule"));
+    let text =
+        held.and_then(|blob| std::str::from_utf8(blob.bytes()).ok()).filter(|text| text.starts_with("HloModule"));
     if text.is_none() && program.origin == ProgramOrigin::Program {
         notes.push("Written from the serialized program, with the attributes that are read of it".to_owned());
     }

@@ -7,8 +7,9 @@ use trace_model::{OpId, ProgramId};
 
 use crate::engine::Context;
 use crate::facts::category::OpGroup;
+use crate::math::stats::percent;
 use crate::reports::communication::overlap::Overlap;
-use crate::reports::ops::op_stats::{Ops, percent};
+use crate::reports::ops::op_stats::Ops;
 
 /// What the capture measured of one instruction.
 #[derive(Clone, Debug)]

@@ -6,7 +6,9 @@ use analysis::reports::hlo::{
 };
 use analysis::reports::ops::op_stats::Ops;
 use analysis::{Analysis as _, AnalysisError, Scope, Table, Tabular as _, Unit};
-use egui::{CursorIcon, FontId, Pos2, Rect, RichText, Role, ScrollArea, Sense, Stroke, Ui, Vec2, WidgetInfo, pos2, vec2};
+use egui::{
+    CursorIcon, FontId, Pos2, Rect, RichText, Role, ScrollArea, Sense, Stroke, Ui, Vec2, WidgetInfo, pos2, vec2,
+};
 use trace_model::{OpId, Picos, ProgramId, SliceId};
 
 use super::context::{PanelContext, computing_ui};
@@ -81,9 +83,7 @@ impl HloQuestion {
                 let inside = HloGraph::of(&found, is_inside);
                 HloAnswer::Around(Box::new(AroundOp { found, around, inside }))
             }
-            Self::Text(scope, program) => {
-                HloAnswer::Text(listing(&session.context(scope), program).map_err(said)?)
-            }
+            Self::Text(scope, program) => HloAnswer::Text(listing(&session.context(scope), program).map_err(said)?),
             Self::Found(scope, words) => {
                 let cx = session.context(scope);
                 let found = find(&cx, &chosen(&cx, None).map_err(said)?, &HloQuery::parse(&words));
@@ -301,7 +301,8 @@ fn program_ui(ui: &mut Ui, panel: &mut HloPanel) {
         ui,
         |ui| {
             for row in &list.rows {
-                let time = row.self_time_ps.map_or_else(String::new, |ps| format!("  {}", times::time(Picos::from_ps(ps))));
+                let time =
+                    row.self_time_ps.map_or_else(String::new, |ps| format!("  {}", times::time(Picos::from_ps(ps))));
                 ui.selectable_value(&mut wanted, Some(row.id), format!("{}{time}", row.program));
             }
         },
@@ -314,13 +315,7 @@ fn program_ui(ui: &mut Ui, panel: &mut HloPanel) {
 /// Program, instruction and ops of what was clicked.
 type Clicked = Option<(ProgramId, String, Vec<OpId>)>;
 
-fn around_ui(
-    ui: &mut Ui,
-    sight: PanelContext<'_>,
-    around: &AroundOp,
-    next: &mut Clicked,
-    view: &mut Vec<ViewCommand>,
-) {
+fn around_ui(ui: &mut Ui, sight: PanelContext<'_>, around: &AroundOp, next: &mut Clicked, view: &mut Vec<ViewCommand>) {
     let found = &around.found;
     ui.horizontal_wrapped(|ui| {
         ui.label(RichText::new(&found.center).strong());
@@ -459,7 +454,8 @@ fn text_ui(ui: &mut Ui, text: &ProgramListing, center: Option<&str>) -> Option<(
         let field = egui::TextEdit::singleline(&mut filter).hint_text("Lines that contain");
         let response = ui.add(field.desired_width(190.0));
         response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Filter lines"));
-        let known = text.self_time_ps.map_or_else(String::new, |ps| format!(" · self {}", times::time(Picos::from_ps(ps))));
+        let known =
+            text.self_time_ps.map_or_else(String::new, |ps| format!(" · self {}", times::time(Picos::from_ps(ps))));
         ui.label(RichText::new(format!("{} lines{known}", text.lines.len())).small().weak());
     });
     ui.data_mut(|data| data.insert_temp(id, filter.clone()));
@@ -477,39 +473,44 @@ fn text_ui(ui: &mut Ui, text: &ProgramListing, center: Option<&str>) -> Option<(
     let longest = text.lines.iter().filter_map(|line| line.self_time_ps).max().unwrap_or(0).max(1);
     let width = text.lines.iter().map(|line| line.text.len()).max().unwrap_or(0).min(2_000) as f32 * 7.3 + MARGIN;
     let mut clicked = None;
-    ScrollArea::both().auto_shrink([false, false]).id_salt("program text").show_rows(ui, LINE, lines.len(), |ui, rows| {
-        ui.spacing_mut().item_spacing.y = 0.0;
-        let shown = lines.get(rows).into_iter().flatten().filter_map(|&at| Some((at, text.lines.get(at)?)));
-        for (at, line) in shown {
-            let (rect, _) = ui.allocate_exact_size(vec2(width.max(ui.available_width()), LINE), Sense::hover());
-            // What is in sight of it.
-            let seen = rect.intersect(ui.clip_rect());
-            let response = ui.interact(seen, ui.scope_id().with(("program line", at)), Sense::click());
-            let painter = ui.painter();
-            let is_center = line.instruction.is_some() && line.instruction.as_deref() == center;
-            if is_center {
-                painter.rect_filled(rect, 0.0, theme.accent.gamma_multiply(0.22));
-            } else if response.hovered() && line.instruction.is_some() {
-                painter.rect_filled(rect, 0.0, theme.raised);
+    ScrollArea::both().auto_shrink([false, false]).id_salt("program text").show_rows(
+        ui,
+        LINE,
+        lines.len(),
+        |ui, rows| {
+            ui.spacing_mut().item_spacing.y = 0.0;
+            let shown = lines.get(rows).into_iter().flatten().filter_map(|&at| Some((at, text.lines.get(at)?)));
+            for (at, line) in shown {
+                let (rect, _) = ui.allocate_exact_size(vec2(width.max(ui.available_width()), LINE), Sense::hover());
+                // What is in sight of it.
+                let seen = rect.intersect(ui.clip_rect());
+                let response = ui.interact(seen, ui.scope_id().with(("program line", at)), Sense::click());
+                let painter = ui.painter();
+                let is_center = line.instruction.is_some() && line.instruction.as_deref() == center;
+                if is_center {
+                    painter.rect_filled(rect, 0.0, theme.accent.gamma_multiply(0.22));
+                } else if response.hovered() && line.instruction.is_some() {
+                    painter.rect_filled(rect, 0.0, theme.raised);
+                }
+                if let Some(ps) = line.self_time_ps {
+                    let share = ps as f32 / longest as f32;
+                    let bar = vec2((MARGIN - 10.0) * share, LINE - 4.0);
+                    let bar = Rect::from_min_size(rect.min + vec2(0.0, 2.0), bar);
+                    painter.rect_filled(bar, 1.0, theme.accent.gamma_multiply(0.35));
+                    let at = pos2(rect.left() + MARGIN - 12.0, rect.center().y);
+                    let time = times::time(Picos::from_ps(ps));
+                    painter.text(at, egui::Align2::RIGHT_CENTER, time, small_font(), theme.text);
+                }
+                let at = pos2(rect.left() + MARGIN, rect.center().y);
+                painter.text(at, egui::Align2::LEFT_CENTER, &line.text, FontId::monospace(12.0), theme.text);
+                let Some(name) = &line.instruction else { continue };
+                response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Line of {name}")));
+                if response.on_hover_cursor(CursorIcon::PointingHand).clicked() {
+                    clicked = Some((name.to_string(), line.ops.clone()));
+                }
             }
-            if let Some(ps) = line.self_time_ps {
-                let share = ps as f32 / longest as f32;
-                let bar = vec2((MARGIN - 10.0) * share, LINE - 4.0);
-                let bar = Rect::from_min_size(rect.min + vec2(0.0, 2.0), bar);
-                painter.rect_filled(bar, 1.0, theme.accent.gamma_multiply(0.35));
-                let at = pos2(rect.left() + MARGIN - 12.0, rect.center().y);
-                let time = times::time(Picos::from_ps(ps));
-                painter.text(at, egui::Align2::RIGHT_CENTER, time, small_font(), theme.text);
-            }
-            let at = pos2(rect.left() + MARGIN, rect.center().y);
-            painter.text(at, egui::Align2::LEFT_CENTER, &line.text, FontId::monospace(12.0), theme.text);
-            let Some(name) = &line.instruction else { continue };
-            response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Line of {name}")));
-            if response.on_hover_cursor(CursorIcon::PointingHand).clicked() {
-                clicked = Some((name.to_string(), line.ops.clone()));
-            }
-        }
-    });
+        },
+    );
     clicked
 }
 
