@@ -59,7 +59,7 @@ const CRATES: [Rooms; 3] = [
             &["query"],
             &["tables"],
             &["session"],
-            &["number", "files"],
+            &["number", "files", "xml"],
         ],
     },
 ];

@@ -19,3 +19,4 @@ pub mod render;
 pub mod session;
 pub mod tables;
 pub mod view;
+mod xml;

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use crate::xml::escaped;
+
 use super::drawing::{ARROW, Anchor, Drawing, DrawingShape, EDGE, OPACITY, TIP, baseline, bend};
 
 /// The whole file.
@@ -78,30 +80,4 @@ fn write_shape(text: &mut String, shape: &DrawingShape, clips: &mut u32) {
 
 fn end_with_title(text: &mut String, title: &str, tag: &str) -> std::fmt::Result {
     if title.is_empty() { writeln!(text, "/>") } else { writeln!(text, "><title>{}</title></{tag}>", escaped(title)) }
-}
-
-/// Texts come from files: no markup, and nothing that XML forbids.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push(' '),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn texts_are_escaped() {
-        assert_eq!(escaped("a<b & \"c\"\n\u{1}"), "a&lt;b &amp; &quot;c&quot;  ");
-    }
 }

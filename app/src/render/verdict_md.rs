@@ -127,5 +127,5 @@ fn health(text: &mut String, run: &Summary) {
 
 /// Text escaped for HTML.
 fn escaped_html(text: &str) -> String {
-    super::junit::escaped(text)
+    crate::xml::escaped(text)
 }

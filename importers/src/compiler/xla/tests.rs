@@ -5,27 +5,7 @@ use trace_model::{IssueKind, TraceBuilder, TraceModel};
 use super::*;
 
 /// A copy and a loop of three times two products, for a chip that the clock tells.
-const LOOP: &str = r#"HloModule jit_loop, is_scheduled=true, num_partitions=4
-
-%body (t: (s32[], f32[8,8])) -> (s32[], f32[8,8]) {
-  %t = (s32[]{:S(6)}, f32[8,8]{1,0}) parameter(0)
-  %x = f32[8,8]{1,0} get-tuple-element(%t), index=1
-  %dot.1 = f32[8,8]{1,0} dot(%x, %x), lhs_contracting_dims={1}, rhs_contracting_dims={0}, backend_config={"window_config":{"estimated_cycles":"1500"}}
-  %dot.2 = f32[8,8]{1,0} dot(%dot.1, /*index=1*/%x), lhs_contracting_dims={1}, rhs_contracting_dims={0}, backend_config={"window_config":{"estimated_cycles":"3000"}}
-  %i = s32[]{:S(6)} get-tuple-element(%t), index=0
-  ROOT %tuple = (s32[]{:S(6)}, f32[8,8]{1,0}) tuple(%i, %dot.2)
-}
-
-%cond (c: (s32[], f32[8,8])) -> pred[] {
-  %c = (s32[]{:S(6)}, f32[8,8]{1,0}) parameter(0)
-  ROOT %lt = pred[] constant(true)
-}
-
-ENTRY %main (p: (s32[], f32[8,8])) -> (s32[], f32[8,8]) {
-  %p = (s32[]{:S(6)}, f32[8,8]{1,0}) parameter(0)
-  ROOT %while.1 = (s32[]{:S(6)}, f32[8,8]{1,0}) while(%p), condition=%cond, body=%body, backend_config={"known_trip_count":{"n":"3"}}
-}
-"#;
+const LOOP: &str = include_str!("../../../tests/fixtures/loop.hlo.txt");
 
 fn import(name: &str, text: &str) -> Result<TraceModel, ImportError> {
     let folder = tempfile::tempdir().unwrap();

@@ -12,29 +12,7 @@ use crate::common::{DetectionConfidence, ImportOptions, Importer as _};
 use crate::input::{ImportError, InputSource, Progress};
 
 /// One of everything, with the slips of real writers.
-const EVERYTHING: &str = r#" {"displayTimeUnit": "ns", "unknown": {"a": [1, "]}", {}]}, "traceEvents": [
-    {"ph":"X","pid":1,"tid":2,"ts":1.5,"dur":10,"name":"a \"quoted\" n\u00e4me \ud83d\ude00","args":{"n":1,"t":"x]}","deep":{"b":[1,2]}}},
-    {"name": "late phase", "ts": "3.25", "dur": "1e1", "tid": "2", "pid": "1", "ph": "X"},
-    {"ph":"B","pid":1,"tid":3,"ts":9,"name":"outer","args":{"step_num":7}},
-    {"ph":"E","pid":1,"tid":3,"ts":4},
-    {"ph":"B","pid":1,"tid":3,"ts":2,"name":"early"},
-    {"ph":"E","pid":1,"tid":3,"ts":19,"args":{"end":true}},
-    {"ph":"b","cat":"c","id":"0x1","pid":1,"tid":2,"ts":1,"name":"async"},
-    {"ph":"b","cat":"c","id":"0x1","pid":1,"tid":2,"ts":2,"name":"inner"},
-    {"ph":"n","cat":"c","id":"0x1","pid":1,"tid":2,"ts":2.5,"name":"mark"},
-    {"ph":"e","cat":"c","id":"0x1","pid":1,"tid":2,"ts":3,"name":"inner"},
-    {"ph":"e","cat":"c","id":"0x1","pid":1,"tid":2,"ts":8,"name":"async"},
-    {"ph":"C","pid":1,"ts":1,"name":"memory","args":{"used":5,"free":"2.5"}},
-    {"ph":"C","pid":1,"ts":2,"name":"memory","args":{"used":6}},
-    {"ph":"i","pid":1,"tid":2,"ts":5,"name":"tick","s":"t"},
-    {"ph":"s","id":9,"pid":1,"tid":2,"ts":2,"name":"f","cat":"k"},
-    {"ph":"f","id":9,"pid":1,"tid":3,"ts":10,"name":"f","cat":"k","bp":"e"},
-    {"ph":"M","pid":1,"name":"process_name","args":{"name":"program"}},
-    {"ph":"M","pid":1,"tid":2,"name":"thread_name","args":{"name":"worker"}},
-    {"ph":"O","pid":1,"tid":2,"ts":5,"name":"object","id":1},
-    {"ph":"X","pid":1,"tid":2,"ts":100,"dur":1,"name":"last","sf":"2"},
-    {},
- ], "stackFrames": {"1": {"name": "main"}, "2": {"name": "callee", "parent": "1"}}, "otherData": {"version": "1.0"}} "#;
+const EVERYTHING: &str = include_str!("../../../tests/fixtures/any_program.trace.json");
 
 fn import(text: &[u8]) -> Result<TraceModel, ImportError> {
     let mut builder = TraceBuilder::new();

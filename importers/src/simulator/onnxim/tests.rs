@@ -1,3 +1,5 @@
+use std::sync::LazyLock;
+
 use trace_model::{TraceModel, TrackKind};
 
 use super::*;
@@ -5,30 +7,18 @@ use crate::testing::slices;
 
 const HEAD: &str = "[2026-01-01 00:00:00.000] [info] ";
 
+/// Lines of a whole log.
+fn part(from: usize, count: usize) -> Vec<&'static str> {
+    let log = include_str!("../../../tests/fixtures/onnxim.log").lines();
+    log.skip(from).take(count).map(|line| line.strip_prefix(HEAD).unwrap()).collect()
+}
+
 /// A chip of two cores, 2 × 2 × 8 × 16 FLOPs a cycle at 1 GHz.
-const BEGIN: [&str; 4] = [
-    "Simulator Configuration:",
-    "[Core 0] Systolic Array Throughput: 512 GFLOPS, Spad size: 1 KB, Accumulator size: 1 KB",
-    "[Core 1] Systolic Array Throughput: 512 GFLOPS, Spad size: 1 KB, Accumulator size: 1 KB",
-    "DRAM Bandwidth 100 GB/s",
-];
-const CONFIG: &str = r#"{"core_freq": 1000, "core_config": {"core_0": {"core_width": 16, "core_height": 8},
-                        "core_1": {"core_width": 16, "core_height": 8}}}"#;
+static BEGIN: LazyLock<Vec<&str>> = LazyLock::new(|| part(0, 4));
+const CONFIG: &str = include_str!("../../../tests/fixtures/onnxim.json");
 /// A product of 8 × 16 by 16 × 32 with bias, two bytes a number.
-const PRODUCT: [&str; 3] = [
-    "[GemmWs] Keys K = 16, N = 8, M = 32",
-    "[GemmWS]: total 0.000008448 GFLOPs, 0.000001856 GB",
-    "[GemmWS]: Theoretical time(ms): 0.00002 Compute time: 0.0000165 Memory time: 0.00002",
-];
-const LAYER: [&str; 7] = [
-    "Start layer Gemm_0",
-    "Layer Gemm_0 Core 0 Get Tile at 0",
-    "Layer Gemm_0 Core 1 Get Tile at 1",
-    "Layer 7 Core 0 Finish Tile at 90 Remain tile 2",
-    "Layer 7 Core 1 Finish Tile at 100 Remain tile 1",
-    "Layer Gemm_0 finish at 100",
-    "Total compute time 100",
-];
+static PRODUCT: LazyLock<Vec<&str>> = LazyLock::new(|| part(4, 3));
+static LAYER: LazyLock<Vec<&str>> = LazyLock::new(|| part(7, 7));
 /// That the array of a core works at nothing.
 fn idle(core: u32, cycle: i64) -> String {
     format!(
@@ -36,10 +26,7 @@ fn idle(core: u32, cycle: i64) -> String {
     )
 }
 
-const END: [&str; 2] = [
-    "Simulation Finished at 2000 cycle 2 us",
-    "Core [0] : Systolic Array Utilization(%) 50.00 (25.00% PE util), Vector Unit Utilization(%) 0.00, Total cycle: 2000",
-];
+static END: LazyLock<Vec<&str>> = LazyLock::new(|| part(14, 2));
 
 fn log(lines: &[&str]) -> Vec<u8> {
     lines.iter().map(|line| format!("{HEAD}{line}\n")).collect::<Vec<_>>().concat().into_bytes()

@@ -1,6 +1,7 @@
 //! Small tables written by hand.
 
 use std::fs;
+use std::sync::LazyLock;
 
 use tempfile::TempDir;
 use trace_model::{IssueKind, Op, SliceRef, TraceModel, TrackKind};
@@ -8,19 +9,12 @@ use trace_model::{IssueKind, Op, SliceRef, TraceModel, TrackKind};
 use crate::common::ImportOptions;
 use crate::input::{ImportError, InputSource, Progress};
 
-const HEADER: &str = "Fusion index,Description,Config,Name,OpType,Count,Bounded-by,Execution time,Compute time,Memory \
-    time,ICI/NVLink time,MXU time,VPU time,Vmem time,Bytes accessed,Input Tensor Shapes,FLOP Count,Op Code,\
-    einsum_B_size,einsum_M_size,einsum_N_size,einsum_K_size";
-const ROWS: [&str; 4] = [
-    "1,-norm-,c,N,VPU,3,Memory,100,10,100,0,0,10,5,400,DT_BFLOAT16:[4],8,LayerNorm,,,,",
-    "2,up,c,U,MXU,3,Compute,900,900,90,0,900,30,40,300,\"DT_BFLOAT16:[4,8],DT_BFLOAT16:[8,2]\",128,Einsum,1,4,2,8",
-    "3,split,c,S,VPU,3,ICI/NVLink,500,4,50,500,0,4,1,64,DT_BFLOAT16:[4],2,ReduceScatter,,,,",
-    "4,head,c,H,MXU,1,Memory,200,20,200,0,20,1,1,4000,DT_FLOAT:[1],40,Einsum,1,1,2,10",
-];
-const CHIP: &str = r#"{"name":"5p","num_sa":8,"sa_dim":128,"freq_GHz":1.7,"hbm_bw_GBps":2765.0,"num_chips":4}"#;
+const TABLE: &str = include_str!("../../../tests/fixtures/neusim.csv");
+static ROWS: LazyLock<Vec<&str>> = LazyLock::new(|| TABLE.lines().skip(1).collect());
+const CHIP: &str = include_str!("../../../tests/fixtures/neusim.json");
 
 fn table(rows: &[&str]) -> String {
-    rows.iter().fold(format!("{HEADER}\n"), |table, row| table + row + "\n")
+    [TABLE.lines().next().unwrap()].iter().chain(rows).fold(String::new(), |table, row| table + row + "\n")
 }
 
 fn dir(files: &[(&str, &str)]) -> TempDir {
@@ -109,7 +103,7 @@ fn a_table_of_both_phases_gives_way_to_the_two() {
 
 #[test]
 fn long_blocks_are_folded_and_sums_stay() {
-    let rows = ROWS.map(|row| row.replace(",3,", ",10000,"));
+    let rows = ROWS.iter().map(|row| row.replace(",3,", ",10000,")).collect::<Vec<_>>();
     let rows: Vec<&str> = rows.iter().map(String::as_str).take(3).collect();
     let model = import(&table(&rows)).unwrap();
     let ops = spans(&model, "Ops");
@@ -135,7 +129,7 @@ fn ops_of_one_name_stay_apart() {
 fn damaged_rows_say_where_and_hostile_numbers_do_no_harm() {
     let error = import(&table(&ROWS).replace("Count,", "Counts,")).unwrap_err().to_string();
     assert!(error.contains("t.csv line 1: no column \"Count\""), "{error}");
-    assert!(import(&format!("{HEADER}\n")).unwrap_err().to_string().contains("no row of an operator"));
+    assert!(import(&table(&[])).unwrap_err().to_string().contains("no row of an operator"));
     for bad in ["-1", "NaN", "1e308", "0", "1.5", "", "99999999999999999999"] {
         let model = import(&table(&[ROWS[1], &ROWS[0].replace(",3,", &format!(",{bad},"))])).unwrap();
         assert_eq!(model.import_log().count(IssueKind::MalformedEvent), 1, "{bad}");
@@ -158,14 +152,7 @@ fn tables_cut_anywhere_never_panic() {
     }
 }
 
-const GENZ: &str = "Layer Name,Op Type,Dimension,Bound,Latency (msec),Num ops (MFLOP),Total Data (MB),Compute time \
-    (msec),Memory time (msec),Communication time (msec)\n\
-    embed,GEMM,x,Compute,2.0,4000,1,2.0,0.25,0.0\n\
-    Repeat,Repeat,3,Collective,0.0,0.0,0.0,0.0,0.0,0.0\n\
-    QKV,GEMM,\"[(1, 2), 3]\",Memory,0.5,1.5,2,0.1,0.5,0.0\n\
-    MHA AR,Sync,\"(1, 2)\",Collective,0.25,0.0,0.0,0.0,0.0,0.25\n\
-    End Repeat,EndRepeat,3,Collective,0.0,0.0,0.0,0.0,0.0,0.0\n\
-    head,GEMM,x,Compute,1.0,1000,9,1.0,0.25,0.0\n";
+const GENZ: &str = include_str!("../../../tests/fixtures/genz.csv");
 
 #[test]
 fn genz_repeats_what_is_between_its_marks() {

@@ -10,19 +10,11 @@ use super::{FORMAT, REPORT};
 use crate::common::ImportOptions;
 use crate::input::{ImportError, Progress};
 
-const COMPUTE: &str = "LayerID, Total Cycles (incl. prefetch), Total Cycles, Stall Cycles, Overall Util %, \
-    Mapping Efficiency %, Compute Util %,\n\
-    0, 160, 100, 10, 50.0, 100.0, 40.0,\n\
-    1, 60, 40, 0, 25.0, 50.0, 20.0,\n";
-const ACCESS: &str = "LayerID, SRAM IFMAP Start Cycle, SRAM IFMAP Stop Cycle, SRAM IFMAP Reads, SRAM Filter Start \
-    Cycle, SRAM Filter Stop Cycle, SRAM Filter Reads, SRAM OFMAP Start Cycle, SRAM OFMAP Stop Cycle, SRAM OFMAP \
-    Writes, DRAM IFMAP Start Cycle, DRAM IFMAP Stop Cycle, DRAM IFMAP Reads, DRAM Filter Start Cycle, DRAM Filter \
-    Stop Cycle, DRAM Filter Reads, DRAM OFMAP Start Cycle, DRAM OFMAP Stop Cycle, DRAM OFMAP Writes,\n\
-    0, 1.0, 90.0, 64, 1.0, 90.0, 64, 9.0, 99.0, 32, -40.0, -1.0, 80, -20.0, -1.0, 40, 100.0, 119.0, 32,\n\
-    1, 1.0, 30.0, 64, 1.0, 30.0, 64, 9.0, 39.0, 32, -4.0, -1.0, 16, -10.0, -1.0, 40, 20.0, 29.0, 32,\n";
-const CONFIG: &str = "[architecture_presets]\nArrayHeight: 4\nArrayWidth: 2\nDataflow: ws\n";
+const COMPUTE: &str = include_str!("../../../tests/fixtures/scale_sim_compute.csv");
+const ACCESS: &str = include_str!("../../../tests/fixtures/scale_sim_access.csv");
+const CONFIG: &str = include_str!("../../../tests/fixtures/scale_sim.cfg");
 /// 400 and 80 multiplications on 4 × 2 multipliers.
-const TOPOLOGY: &str = "Layer,M,N,K,\nup,10,8,5,\ndown,2,8,5,\n";
+const TOPOLOGY: &str = include_str!("../../../tests/fixtures/scale_sim_topology.csv");
 
 /// A run directory inside a directory of its own, because its surroundings count.
 fn run(files: &[(&str, &str)]) -> TempDir {

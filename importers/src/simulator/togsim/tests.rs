@@ -1,10 +1,14 @@
+use std::sync::LazyLock;
+
 use trace_model::{ArgValue, SliceAttr, TraceModel};
 
 use super::*;
 use crate::testing::slices;
 
+const HEAD: &str = "[2026-01-01 00:00:00.000] [trace] ";
+
 fn try_open(lines: &[&str], clock_mhz: Option<f64>) -> Result<TraceModel, ImportError> {
-    let text: Vec<String> = lines.iter().map(|line| format!("[2026-01-01 00:00:00.000] [trace] {line}\n")).collect();
+    let text: Vec<String> = lines.iter().map(|line| format!("{HEAD}{line}\n")).collect();
     let source = InputSource::from_bytes("run.log", text.concat().into_bytes()).unwrap();
     assert_eq!(TogSim.detect(source.head()), DetectionConfidence::Certain);
     let mut builder = TraceBuilder::new();
@@ -25,23 +29,10 @@ const CLOCK: &str = "[Config/Core] Core 0: core_freq_mhz: 1000, systolic_arrays_
 /// vector                        [vector]
 /// loads   [arg0]                         [out]
 /// ```
-const YOUNG: [&str; 15] = [
-    CLOCK,
-    "[0][Core 0][TILE_SCHEDULED ]",
-    "[0][Core 0][INST_ISSUED    ][INST_ID=1] MOVIN (addr_name=arg0 dram=0x1 rank=2 async=true)",
-    "[3][Core 0][ASYNC_DMA_ISSUE][INST_ID=1] MOVIN (ASYNC subgraph_id=0 addr_name=arg0 tag_id=[0x1])",
-    "[10][Core 0][DRAM_RESP_DONE ][INST_ID=1] MOVIN (ASYNC subgraph_id=0 addr_name=arg0 tag_id=[0x1])",
-    "[10][Core 0][INST_ISSUED    ][INST_ID=2] COMP (compute_type=1 compute_cycle=10 overlapping_cycle=0 sa=0 tile=0)",
-    "[12][Core 0][INST_ISSUED    ][INST_ID=3] COMP (compute_type=1 compute_cycle=10 overlapping_cycle=0 sa=0 tile=0)",
-    "[14][Core 0][INST_ISSUED    ][INST_ID=4] COMP (compute_type=1 compute_cycle=16 overlapping_cycle=0 sa=1 tile=0)",
-    "[20][Core 0][INST_FINISHED  ][INST_ID=2] COMP (compute_type=1 compute_cycle=10 overlapping_cycle=0 sa=0 tile=0)",
-    "[30][Core 0][INST_FINISHED  ][INST_ID=3] COMP (compute_type=1 compute_cycle=10 overlapping_cycle=0 sa=0 tile=0)",
-    "[30][Core 0][INST_FINISHED  ][INST_ID=4] COMP (compute_type=1 compute_cycle=16 overlapping_cycle=0 sa=1 tile=0)",
-    "[30][Core 0][INST_ISSUED    ][INST_ID=5] COMP (compute_type=0 compute_cycle=5 overlapping_cycle=0 sa=-1 tile=0)",
-    "[35][Core 0][INST_FINISHED  ][INST_ID=5] COMP (compute_type=0 compute_cycle=5 overlapping_cycle=0 sa=-1 tile=0)",
-    "[35][Core 0][INST_ISSUED    ][INST_ID=6] MOVOUT (addr_name=out dram=0x1 rank=2)",
-    "[50][Core 0][INST_FINISHED  ][INST_ID=6] MOVOUT (addr_name=out tile=0)",
-];
+static YOUNG: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let log = include_str!("../../../tests/fixtures/togsim.log").lines();
+    log.map(|line| line.strip_prefix(HEAD).unwrap()).collect()
+});
 const END: [&str; 3] = [
     "[Scheduler 0] Kernel 0 has completed - TOG path: a operation: gemm finished at cycle 50",
     "[Scheduler 0] Kernel 0 execution summary - Started at: 0 cycles, Total compute time: 50 cycles",
@@ -145,7 +136,7 @@ fn kernels_of_too_many_cores_are_on_the_first_only() {
 
 #[test]
 fn what_nobody_wants_is_not_written() {
-    let text = YOUNG.map(|line| format!("{line}\n")).concat();
+    let text = YOUNG.iter().map(|line| format!("{line}\n")).collect::<String>();
     let source = InputSource::from_bytes("run.log", text.into_bytes()).unwrap();
     let (mut builder, mut run, progress) = (TraceBuilder::new(), TogSimRun::default(), Progress::new());
     lines::read(&source, &progress, |line| {

@@ -5,46 +5,7 @@ use trace_model::{TraceModel, TrackKind};
 use super::*;
 
 /// An all-gather that is in flight beside one product and exposed before another.
-const SCHEDULE: &str = r#"hlo_module {
-  name: "jit_f"
-  computations {
-    name: "main"
-    instructions { name: "p" opcode: "parameter" shape { element_type: BF16 dimensions: 8 dimensions: 8 } id: 0 }
-    instructions {
-      name: "ag-start" opcode: "all-gather-start"
-      shape { element_type: TUPLE tuple_shapes { element_type: BF16 dimensions: 8 dimensions: 8 } tuple_shapes { element_type: BF16 dimensions: 16 dimensions: 8 } }
-      id: 1 operand_ids: 0
-      collective_device_list { iota_replica_group_list { num_replica_groups: 1 num_devices_per_group: 2 iota_reshape_dims: 2 } }
-    }
-    instructions {
-      name: "dot.1" opcode: "dot" shape { element_type: F32 dimensions: 8 dimensions: 8 layout { minor_to_major: 1 minor_to_major: 0 memory_space: 1 } }
-      id: 2 operand_ids: 0 operand_ids: 0
-      dot_dimension_numbers { lhs_contracting_dimensions: 1 rhs_contracting_dimensions: 0 }
-      metadata { op_name: "jit(f)/dot \"x\"" stack_frame_id: 2 }
-    }
-    instructions { name: "ag-done" opcode: "all-gather-done" shape { element_type: BF16 dimensions: 16 dimensions: 8 } id: 3 operand_ids: 1 }
-    instructions { name: "dot.2" opcode: "dot" shape { element_type: F32 dimensions: 16 dimensions: 8 } id: 4 operand_ids: 3 operand_ids: 0 dot_dimension_numbers { lhs_contracting_dimensions: 1 } }
-    id: 0
-    root_id: 4
-  }
-  stack_frame_index {
-    file_names: "train.py"
-    function_names: "f"
-    file_locations { file_name_id: 1 function_name_id: 1 line: 7 }
-    stack_frames { file_location_id: 1 }
-    stack_frames { file_location_id: 1 parent_frame_id: 1 }
-  }
-}
-computation_schedules {
-  instructions { end_timestamp_cycles: 1 }
-  instructions { id: 1 start_timestamp_cycles: 1 end_timestamp_cycles: 2 memory_usage_after: 256 }
-  instructions { id: 2 start_timestamp_cycles: 2 end_timestamp_cycles: 1002 memory_usage_after: 512 }
-  instructions { id: 3 start_timestamp_cycles: 3001 end_timestamp_cycles: 3002 memory_usage_after: 512 }
-  instructions { id: 4 start_timestamp_cycles: 3002 end_timestamp_cycles: 7002 }
-  scheduler_statistics { total_cycles: 7002 memory_pressure_peak: 640 }
-  cycles_per_microsecond: 1000
-}
-"#;
+const SCHEDULE: &str = include_str!("../../../../tests/fixtures/schedule.txt");
 
 fn import(text: &str, clock_mhz: Option<f64>) -> Result<TraceModel, ImportError> {
     let source = InputSource::from_bytes("jit_f.schedule.txt", text.as_bytes().to_vec()).unwrap();
