@@ -6,7 +6,7 @@
 
 use trace_model::{GroupKind, Picos, SliceBatch, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackKind};
 
-use crate::write::wire::ProtoMessage;
+use crate::write::ProtoMessage;
 
 const DISTINCT_OPS: u64 = 200;
 const CATEGORIES: [&str; 5] = ["convolution fusion", "loop fusion", "all-reduce", "copy", "data formatting"];

@@ -16,7 +16,7 @@
 
 use crate::session::{SampleEventMetadata, SamplePlane, SampleSession, SampleStat};
 use crate::synthetic::SyntheticRun;
-use crate::write::wire::ProtoMessage;
+use crate::write::ProtoMessage;
 
 /// Bytes of a device.
 const CAPACITY: i64 = 16 << 30;

@@ -12,8 +12,7 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
+use sample_traces::write::gzip;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -154,13 +153,8 @@ fn a_huge_sparse_file_is_refused_without_reading_it() {
 
 /// `head`, then `filler` until 8 GiB are reached, in a few megabytes.
 fn bomb(head: &[u8], filler: u8) -> Vec<u8> {
-    let member = |bytes: &[u8]| {
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-        encoder.write_all(bytes).unwrap();
-        encoder.finish().unwrap()
-    };
-    let part = member(&vec![filler; 64 << 20]);
-    let mut packed = member(head);
+    let part = gzip(vec![filler; 64 << 20]);
+    let mut packed = gzip(head);
     for _ in 0..128 {
         packed.extend_from_slice(&part);
     }

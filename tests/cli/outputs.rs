@@ -102,7 +102,7 @@ fn standard_input_is_read_like_a_file() {
     let bytes = fs::read(recompile()).unwrap();
     let json = |output: &Output| -> Value { serde_json::from_slice(&output.stdout).unwrap() };
     let from_file = json(&run(&["analyze", &recompile(), "--format", "json"]));
-    for input in [bytes.clone(), gzipped(&bytes)] {
+    for input in [bytes.clone(), sample_traces::write::gzip(&bytes)] {
         let output = piped(&["analyze", "-", "--format", "json"], &input);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
         let piped = json(&output);
@@ -147,12 +147,6 @@ fn nothing_stays_of_standard_input() {
     let said = text(&output.stderr).to_owned() + text(&output.stdout);
     assert!(said.contains("read standard input as xplane"), "{said}");
     assert!(!said.contains(dir.path().to_str().unwrap()) && left() == 0, "{said}");
-}
-
-fn gzipped(bytes: &[u8]) -> Vec<u8> {
-    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    packed.write_all(bytes).unwrap();
-    packed.finish().unwrap()
 }
 
 #[test]

@@ -110,9 +110,7 @@ fn every_host_becomes_a_source_of_one_model() {
 #[test]
 fn one_capture_under_two_names_counts_once() {
     let dir = dir(&[("a.xplane.pb", "toy5"), ("b.xplane.pb", "toy5"), ("c.xplane.pb", "toy6")]);
-    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
-    std::io::Write::write_all(&mut packed, b"toy5").unwrap();
-    fs::write(dir.path().join("d.xplane.pb.gz"), packed.finish().unwrap()).unwrap();
+    fs::write(dir.path().join("d.xplane.pb.gz"), sample_traces::write::gzip(b"toy5")).unwrap();
     let model = import_dir(&dir).unwrap();
     assert_eq!(read_files(&model), [("a.xplane.pb".to_owned(), "toy"), ("c.xplane.pb".to_owned(), "toy")]);
     let issue = model.import_log().counts().iter().find(|issue| issue.kind == IssueKind::SameContent).unwrap();

@@ -6,7 +6,7 @@ use super::program::SyntheticProgram;
 use super::run::{REMARK, SyntheticRun};
 use super::spec::{AsyncLine, TrainingSpec};
 use crate::session::{SampleEvent, SampleEventMetadata, SamplePlane, SampleStat};
-use crate::write::wire::ProtoMessage;
+use crate::write::ProtoMessage;
 
 const STEPS: i64 = 1;
 const MODULES: i64 = 2;

@@ -1,13 +1,14 @@
 //! The protobuf wire format, as far as writing needs it.
 
-/// A message that grows.
-#[derive(Default)]
-pub(crate) struct ProtoMessage {
+/// A message that grows. Field numbers are those of the `.proto` file; bytes are as the wire format says.
+#[derive(Clone, Debug, Default)]
+pub struct ProtoMessage {
     bytes: Vec<u8>,
 }
 
 impl ProtoMessage {
-    pub(crate) fn into_bytes(self) -> Vec<u8> {
+    /// The message as written so far.
+    pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
 
@@ -24,51 +25,53 @@ impl ProtoMessage {
     }
 
     /// A number, even where it is zero (members of a `oneof` are always written).
-    pub(crate) fn present(&mut self, field: u32, value: u64) {
+    pub fn present(&mut self, field: u32, value: u64) {
         self.tag(field, 0);
         self.raw_varint(value);
     }
 
     /// A number; zero is the default and not written.
-    pub(crate) fn uint(&mut self, field: u32, value: u64) {
+    pub fn uint(&mut self, field: u32, value: u64) {
         if value != 0 {
             self.present(field, value);
         }
     }
 
     /// A signed number; ten bytes where it is negative.
-    pub(crate) fn int(&mut self, field: u32, value: i64) {
+    pub fn int(&mut self, field: u32, value: i64) {
         self.uint(field, value as u64);
     }
 
-    pub(crate) fn double(&mut self, field: u32, value: f64) {
+    /// A floating point number, even where it is zero.
+    pub fn double(&mut self, field: u32, value: f64) {
         self.tag(field, 1);
         self.bytes.extend_from_slice(&value.to_le_bytes());
     }
 
     /// Bytes, even if there are none.
-    pub(crate) fn bytes(&mut self, field: u32, value: &[u8]) {
+    pub fn bytes(&mut self, field: u32, value: impl AsRef<[u8]>) {
+        let value = value.as_ref();
         self.tag(field, 2);
         self.raw_varint(value.len() as u64);
         self.bytes.extend_from_slice(value);
     }
 
     /// Text; empty is the default and not written.
-    pub(crate) fn text(&mut self, field: u32, value: &str) {
+    pub fn text(&mut self, field: u32, value: &str) {
         if !value.is_empty() {
             self.bytes(field, value.as_bytes());
         }
     }
 
     /// A message inside this one.
-    pub(crate) fn message(&mut self, field: u32, fill: impl FnOnce(&mut Self)) {
+    pub fn message(&mut self, field: u32, fill: impl FnOnce(&mut Self)) {
         let mut inner = Self::default();
         fill(&mut inner);
         self.bytes(field, &inner.bytes);
     }
 
     /// Numbers in one block.
-    pub(crate) fn packed(&mut self, field: u32, values: impl IntoIterator<Item = u64>) {
+    pub fn packed(&mut self, field: u32, values: impl IntoIterator<Item = u64>) {
         let mut inner = Self::default();
         for value in values {
             inner.raw_varint(value);
@@ -76,6 +79,12 @@ impl ProtoMessage {
         if !inner.bytes.is_empty() {
             self.bytes(field, &inner.bytes);
         }
+    }
+}
+
+impl AsRef<[u8]> for ProtoMessage {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
     }
 }
 

@@ -165,7 +165,8 @@ fn consume_pieces(
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::gzip;
+    use sample_traces::write::gzip;
+
     use super::*;
 
     /// Consumes whole lines and returns them.

@@ -305,14 +305,9 @@ fn read_or_map(mut file: File, metadata: &fs::Metadata) -> Result<PackedBytes, I
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use std::io::Write as _;
+    use sample_traces::write::gzip;
 
-    pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
-        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-        encoder.write_all(bytes).unwrap();
-        encoder.finish().unwrap()
-    }
+    use super::*;
 
     #[test]
     fn members_of_a_gzip_are_joined() {

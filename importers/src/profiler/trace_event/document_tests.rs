@@ -1,7 +1,6 @@
 //! Documents of various programs, and what is read from them.
 
-use std::io::Write as _;
-
+use sample_traces::write::gzip;
 use trace_model::{GroupKind, IssueKind, TraceModel};
 
 use crate::input::{ImportError, InputSource, Progress};
@@ -12,12 +11,6 @@ const EVENT: &str = r#"{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":5}"#;
 /// Through detection, as files are opened.
 fn open(bytes: impl Into<Vec<u8>>) -> Result<TraceModel, ImportError> {
     crate::import(&InputSource::from_bytes("trace.json", bytes.into())?, &Progress::new())
-}
-
-fn gzip(text: &str) -> Vec<u8> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(text.as_bytes()).unwrap();
-    encoder.finish().unwrap()
 }
 
 #[test]

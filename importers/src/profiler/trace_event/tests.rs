@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use proptest::prelude::{any, prop, proptest};
+use sample_traces::write::gzip;
 use trace_model::{ArgValue, GroupKind, IssueKind, SliceAttr, TraceBuilder, TraceModel, TrackKind};
 
 use super::TraceEventJson;
@@ -19,13 +20,6 @@ fn import(text: &[u8]) -> Result<TraceModel, ImportError> {
     let source = InputSource::from_bytes("test.json", text.to_vec())?;
     TraceEventJson.import(&source, &ImportOptions::default(), &Progress::new(), &mut builder)?;
     Ok(builder.finish())
-}
-
-fn gzip(bytes: &[u8]) -> Vec<u8> {
-    use std::io::Write as _;
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(bytes).unwrap();
-    encoder.finish().unwrap()
 }
 
 /// Everything that a model says, as text.

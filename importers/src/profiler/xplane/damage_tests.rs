@@ -1,8 +1,9 @@
 //! Lines that are damaged, or hold what no profiler writes.
 
+use sample_traces::write::ProtoMessage;
 use trace_model::{IssueKind, TraceModel, TrackKind};
 
-use super::writer::{MessageWriter, PlaneWriter, WrittenStat, space};
+use super::writer::{PlaneWriter, WrittenStat, space};
 use crate::import;
 use crate::input::{InputSource, Progress};
 
@@ -36,13 +37,14 @@ fn flows_of_events_that_are_joined_lead_to_what_they_became() {
 }
 
 /// A line whose bytes go on with `rest`.
-fn broken_line(plane: &mut PlaneWriter, id: u64, name: &str, events: &[MessageWriter], rest: &[u8]) {
-    let mut line = MessageWriter::default().varint(1, id).bytes(2, name);
+fn broken_line(plane: &mut PlaneWriter, id: u64, name: &str, events: &[ProtoMessage], rest: &[u8]) {
+    let mut line = ProtoMessage::default();
+    line.present(1, id);
+    line.bytes(2, name);
     for event in events {
-        line = line.message(4, event);
+        line.bytes(4, event);
     }
-    line.0.extend(rest);
-    plane.lines.push(line);
+    plane.lines.push([line.as_ref(), rest].concat());
 }
 
 #[test]
@@ -77,4 +79,32 @@ fn many_short_parts_of_a_line_are_one_track() {
     }
     let model = model(space(&[&host]));
     assert_eq!((model.slice_count(), model.track_ids().count()), (300, 1));
+}
+
+#[test]
+fn bad_values_are_mended_and_counted() {
+    let mut plane = PlaneWriter::new("/device:TPU:0");
+    let known = plane.event("\u{fffd}", 0, -5, &[]);
+    let strange = plane.event_of(999, 10, 5, &[]);
+    let far = plane.event("far", i64::MAX, 5, &[("dropped_traces", WrittenStat::Int(3))]);
+    let mut broken = ProtoMessage::default();
+    broken.bytes(4, b"\x08");
+    plane.line(3, "XLA Ops", 1, &[known, strange, far, broken]);
+    let mut bytes = space(&[&plane]);
+    let name = bytes.windows(3).position(|w| w == "\u{fffd}".as_bytes()).unwrap();
+    bytes[name] = 0xff;
+    let model = model(bytes);
+    assert_eq!(model.slice_count(), 2);
+    let log = model.import_log();
+    for (kind, count) in [
+        (IssueKind::ImpossibleTime, 1),
+        (IssueKind::BadDuration, 1),
+        (IssueKind::UnknownMetadata, 1),
+        (IssueKind::TimeOutOfRange, 1),
+        (IssueKind::DroppedTraces, 3),
+        (IssueKind::MalformedEvent, 1),
+        (IssueKind::InvalidUtf8, 1),
+    ] {
+        assert_eq!(log.count(kind), count, "{kind:?}");
+    }
 }

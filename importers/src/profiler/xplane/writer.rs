@@ -1,41 +1,6 @@
 //! Writes small `XSpace` files for tests, field by field.
 
-/// A message in the making.
-#[derive(Clone, Default)]
-pub(super) struct MessageWriter(pub(super) Vec<u8>);
-
-impl MessageWriter {
-    pub(super) fn varint(mut self, field: u64, value: u64) -> Self {
-        self.push(field << 3);
-        self.push(value);
-        self
-    }
-
-    pub(super) fn double(mut self, field: u64, value: f64) -> Self {
-        self.push(field << 3 | 1);
-        self.0.extend(value.to_le_bytes());
-        self
-    }
-
-    pub(super) fn bytes(mut self, field: u64, value: impl AsRef<[u8]>) -> Self {
-        self.push(field << 3 | 2);
-        self.push(value.as_ref().len() as u64);
-        self.0.extend(value.as_ref());
-        self
-    }
-
-    pub(super) fn message(self, field: u64, value: &Self) -> Self {
-        self.bytes(field, &value.0)
-    }
-
-    fn push(&mut self, mut value: u64) {
-        while value >= 0x80 {
-            self.0.push(value as u8 | 0x80);
-            value >>= 7;
-        }
-        self.0.push(value as u8);
-    }
-}
+use sample_traces::write::ProtoMessage;
 
 /// A stat before its name has an id.
 #[derive(Clone)]
@@ -55,10 +20,10 @@ pub(super) struct PlaneWriter {
     name: &'static str,
     /// Added to all ids, to make them large.
     pub(super) id_offset: u64,
-    events: Vec<(String, MessageWriter)>,
+    events: Vec<(String, ProtoMessage)>,
     stats: Vec<&'static str>,
-    pub(super) lines: Vec<MessageWriter>,
-    plane_stats: Vec<MessageWriter>,
+    pub(super) lines: Vec<Vec<u8>>,
+    plane_stats: Vec<ProtoMessage>,
 }
 
 impl PlaneWriter {
@@ -74,20 +39,19 @@ impl PlaneWriter {
         self.id_offset + at as u64
     }
 
-    pub(super) fn stat(&mut self, name: &'static str, value: &WrittenStat) -> MessageWriter {
+    pub(super) fn stat(&mut self, name: &'static str, value: &WrittenStat) -> ProtoMessage {
         let id = self.stat_id(name);
-        let stat = MessageWriter::default().varint(1, id);
+        let mut stat = ProtoMessage::default();
+        stat.present(1, id);
         match value {
-            WrittenStat::Int(v) => stat.varint(4, *v as u64),
-            WrittenStat::Uint(v) => stat.varint(3, *v),
+            WrittenStat::Int(v) => stat.present(4, *v as u64),
+            WrittenStat::Uint(v) => stat.present(3, *v),
             WrittenStat::Double(v) => stat.double(2, *v),
             WrittenStat::Text(v) => stat.bytes(5, v),
             WrittenStat::Bytes(v) => stat.bytes(6, v),
-            WrittenStat::Ref(v) => {
-                let id = self.stat_id(v);
-                stat.varint(7, id)
-            }
+            WrittenStat::Ref(v) => stat.present(7, self.stat_id(v)),
         }
+        stat
     }
 
     /// Metadata of an event; returns its id.
@@ -95,12 +59,11 @@ impl PlaneWriter {
         if let Some(at) = self.events.iter().position(|(known, _)| known == name) {
             return self.id_offset + at as u64;
         }
-        let mut message = MessageWriter::default().bytes(2, name);
-        if !display_name.is_empty() {
-            message = message.bytes(4, display_name);
-        }
+        let mut message = ProtoMessage::default();
+        message.bytes(2, name);
+        message.text(4, display_name);
         for (name, value) in stats {
-            message = message.message(5, &self.stat(name, value));
+            message.bytes(5, self.stat(name, value));
         }
         self.events.push((name.to_owned(), message));
         self.id_offset + self.events.len() as u64 - 1
@@ -113,7 +76,7 @@ impl PlaneWriter {
         offset: i64,
         dur: i64,
         stats: &[(&'static str, WrittenStat)],
-    ) -> MessageWriter {
+    ) -> ProtoMessage {
         let id = self.metadata(name, "", &[]);
         self.event_of(id, offset, dur, stats)
     }
@@ -124,20 +87,26 @@ impl PlaneWriter {
         offset: i64,
         dur: i64,
         stats: &[(&'static str, WrittenStat)],
-    ) -> MessageWriter {
-        let mut event = MessageWriter::default().varint(1, id).varint(2, offset as u64).varint(3, dur as u64);
+    ) -> ProtoMessage {
+        let mut event = ProtoMessage::default();
+        for (field, value) in [(1, id), (2, offset as u64), (3, dur as u64)] {
+            event.present(field, value);
+        }
         for (name, value) in stats {
-            event = event.message(4, &self.stat(name, value));
+            event.bytes(4, self.stat(name, value));
         }
         event
     }
 
-    pub(super) fn line(&mut self, id: i64, name: &str, timestamp_ns: i64, events: &[MessageWriter]) {
-        let mut line = MessageWriter::default().varint(1, id as u64).bytes(2, name).varint(3, timestamp_ns as u64);
+    pub(super) fn line(&mut self, id: i64, name: &str, timestamp_ns: i64, events: &[ProtoMessage]) {
+        let mut line = ProtoMessage::default();
+        line.present(1, id as u64);
+        line.bytes(2, name);
+        line.present(3, timestamp_ns as u64);
         for event in events {
-            line = line.message(4, event);
+            line.bytes(4, event);
         }
-        self.lines.push(line);
+        self.lines.push(line.into_bytes());
     }
 
     pub(super) fn plane_stat(&mut self, name: &'static str, value: &WrittenStat) {
@@ -145,25 +114,30 @@ impl PlaneWriter {
         self.plane_stats.push(stat);
     }
 
-    pub(super) fn finish(&self) -> MessageWriter {
-        let mut plane = MessageWriter::default().varint(1, 7).bytes(2, self.name);
+    pub(super) fn finish(&self) -> ProtoMessage {
+        let mut plane = ProtoMessage::default();
+        plane.present(1, 7);
+        plane.bytes(2, self.name);
         for line in &self.lines {
-            plane = plane.message(3, line);
+            plane.bytes(3, line);
         }
-        let entry = |at: usize, message: &MessageWriter| {
-            let key = self.id_offset + at as u64;
+        let entry = |at: usize, message: &[u8]| {
+            let mut entry = ProtoMessage::default();
             // A key of zero is left out, as every writer does.
-            let entry = if key == 0 { MessageWriter::default() } else { MessageWriter::default().varint(1, key) };
-            entry.message(2, message)
+            entry.uint(1, self.id_offset + at as u64);
+            entry.bytes(2, message);
+            entry
         };
         for (at, (_, message)) in self.events.iter().enumerate() {
-            plane = plane.message(4, &entry(at, message));
+            plane.bytes(4, entry(at, message.as_ref()));
         }
         for (at, name) in self.stats.iter().enumerate() {
-            plane = plane.message(5, &entry(at, &MessageWriter::default().bytes(2, name)));
+            let mut stat = ProtoMessage::default();
+            stat.bytes(2, name);
+            plane.bytes(5, entry(at, stat.as_ref()));
         }
         for stat in &self.plane_stats {
-            plane = plane.message(6, stat);
+            plane.bytes(6, stat);
         }
         plane
     }
@@ -171,5 +145,9 @@ impl PlaneWriter {
 
 /// A file of these planes.
 pub(super) fn space(planes: &[&PlaneWriter]) -> Vec<u8> {
-    planes.iter().fold(MessageWriter::default(), |space, plane| space.message(1, &plane.finish())).0
+    let mut space = ProtoMessage::default();
+    for plane in planes {
+        space.bytes(1, plane.finish());
+    }
+    space.into_bytes()
 }

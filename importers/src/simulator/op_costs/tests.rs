@@ -3,6 +3,7 @@
 use std::fs;
 use std::sync::LazyLock;
 
+use sample_traces::write::gzip;
 use tempfile::TempDir;
 use trace_model::{IssueKind, Op, SliceRef, TraceModel, TrackKind};
 
@@ -187,9 +188,8 @@ fn genz_refuses_times_that_are_none() {
 #[test]
 fn a_chip_that_unpacks_to_more_than_a_chip_is_not_read() {
     let dir = dir(&[("t.csv", &table(&ROWS))]);
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-    std::io::Write::write_all(&mut encoder, &[CHIP.as_bytes(), &vec![b' '; 2 << 20]].concat()).unwrap();
-    fs::write(dir.path().join("t.json"), encoder.finish().unwrap()).unwrap();
+    let packed = gzip([CHIP.as_bytes(), &vec![b' '; 2 << 20]].concat());
+    fs::write(dir.path().join("t.json"), packed).unwrap();
     let model = open(&dir, "t.csv");
     let log = model.import_log().counts();
     let example = &log.iter().find(|entry| entry.kind == IssueKind::UnknownMetadata).unwrap().examples[0];

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::op::{InnerOp, ReplicaGroupPattern, SyntheticOp};
 use super::program::SyntheticProgram;
-use crate::write::wire::ProtoMessage;
+use crate::write::ProtoMessage;
 use writer::{HloWriter, WrittenComputation, WrittenInstruction};
 
 /// The imaginary source.

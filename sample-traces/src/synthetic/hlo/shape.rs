@@ -1,6 +1,6 @@
 //! Shapes as text to shapes as messages.
 
-use crate::write::wire::ProtoMessage;
+use crate::write::ProtoMessage;
 
 /// Numbers of `xla.PrimitiveType`.
 const TYPES: [(&str, u64); 5] = [("pred", 1), ("s32", 4), ("u32", 8), ("f32", 11), ("bf16", 16)];

@@ -1,7 +1,7 @@
 //! A program message that grows: computations of instructions.
 
 use super::shape;
-use crate::write::wire::ProtoMessage;
+use crate::write::ProtoMessage;
 
 /// An instruction before it has a number.
 #[derive(Default)]
