@@ -12,6 +12,7 @@ use crate::args::{ArgSource, ArgSourceId, ArgValue};
 use crate::attrs::SliceAttr;
 use crate::batch::{SliceBatch, SliceSpec};
 use crate::device::DeviceInfo;
+use crate::flow::FlowPoint;
 use crate::import_log::{ImportLog, IssueKind};
 use crate::model::AggregatedOp;
 use crate::op::{Label, LabelId, Op, OpId, Program, ProgramBytes, ProgramId};
@@ -51,12 +52,17 @@ pub enum FlowEnd {
 pub(crate) struct PendingFlows {
     pub(crate) between: Vec<(SliceKey, SliceKey, u64)>,
     pub(crate) others: Vec<(FlowEnd, FlowEnd, u64)>,
+    /// Ends with keys, of each file.
+    pub(crate) points: Vec<Vec<(TrackId, Vec<FlowPoint>)>>,
 }
 
 impl PendingFlows {
     /// Whether flows refer to slices of each track.
     pub(crate) fn tracks(&self, tracks: usize) -> Vec<bool> {
         let mut touched = vec![false; tracks];
+        for &(track, _) in self.points.iter().flatten() {
+            touched[track.index()] = true;
+        }
         let mut touch = |key: SliceKey| touched[key.track.index()] = true;
         for &(from, to, _) in &self.between {
             touch(from);
@@ -410,6 +416,11 @@ impl TraceBuilder {
             (FlowEnd::Slice(from), FlowEnd::Slice(to)) => self.flows.between.push((from, to, id)),
             ends => self.flows.others.push((ends.0, ends.1, id)),
         }
+    }
+
+    /// Adds the ends of flows of one file, by track, in the order of the file.
+    pub fn add_flow_points(&mut self, points: Vec<(TrackId, Vec<FlowPoint>)>) {
+        self.flows.points.push(points);
     }
 
     /// Counts an issue; `example` is called only while examples are kept.

@@ -61,7 +61,7 @@ pub use batch::{SliceBatch, SliceSpec};
 pub use builder::{FlowEnd, SliceKey, TraceBuilder};
 pub use counters::CounterSeries;
 pub use device::{DeviceInfo, DeviceLinks};
-pub use flow::Flow;
+pub use flow::{Flow, FlowPoint, FlowRole};
 pub use import_log::{ImportLog, Issue, IssueCount, IssueKind, Severity};
 pub use lod::{LaneMipmap, LodIndex, LodSlice};
 pub use model::{AggregatedOp, Columns, Lane, MemoryUse, TraceModel};

@@ -1,8 +1,10 @@
-//! Converts flows of the builder to rows of the model.
+//! Converts the ends of flows from what the builder knows to rows of the model.
+
+use hashbrown::HashMap;
 
 use super::track::NO_ROW;
 use crate::builder::{FlowEnd, PendingFlows, SliceKey};
-use crate::flow::Flow;
+use crate::flow::{Flow, FlowPoint, FlowRole, UnlinkedFlows};
 use crate::import_log::{ImportLog, IssueKind};
 use crate::model::Columns;
 use crate::slice_ref::SliceRef;
@@ -10,62 +12,84 @@ use crate::slices::SliceId;
 use crate::time::{Picos, Timestamp};
 use crate::track::TrackId;
 
-/// First row of each track, and for each index of its batch the row within the track.
-pub(super) type RowsOf = Vec<(u32, Vec<u32>)>;
-
-/// Links all flows; those with only one end are counted in the log.
-pub(super) fn link(model: &mut Columns, flows: PendingFlows, rows_of: RowsOf, shifts: &[i64]) {
-    let mut log = std::mem::take(&mut model.log);
-    let PendingFlows { between, others } = flows;
-    let mut linked: Vec<Flow> = between
-        .into_iter()
-        .filter_map(|(from, to, id)| pair(row_of(&rows_of, from), row_of(&rows_of, to), id, &mut log))
-        .collect();
-    for (from, to, id) in others {
-        let from = resolve(model, &rows_of, shifts, from);
-        let to = resolve(model, &rows_of, shifts, to);
-        linked.extend(pair(from, to, id, &mut log));
-    }
-    drop(rows_of);
-    model.log = log;
-    let mut linked = sorted(linked, model.slices.starts.len());
-    linked.dedup();
-    linked.shrink_to_fit();
-    model.flows = linked;
+/// Where the slices of a batch are in the slice table.
+pub(super) struct Rows {
+    /// First row of the track.
+    pub(super) base: u32,
+    /// For each index of the batch the row within the track, or [`NO_ROW`]; `None` if they are the same.
+    pub(super) of_index: Option<Vec<u32>>,
 }
 
-/// Sorts flows. Their first slices are rows of a table of `rows`: two or three passes of a radix sort put them in
-/// order, a tenth of the instructions of comparing them, and few flows share one.
-fn sorted(mut flows: Vec<Flow>, rows: usize) -> Vec<Flow> {
-    const BITS: u32 = 11;
-    const BUCKETS: usize = 1 << BITS;
+impl Rows {
+    fn of(&self, index: u32) -> Option<u32> {
+        let row = match &self.of_index {
+            None => index,
+            Some(rows) => *rows.get(index as usize).filter(|&&row| row != NO_ROW)?,
+        };
+        Some(self.base + row)
+    }
+}
 
-    if flows.len() < BUCKETS {
-        flows.sort_unstable();
-        return flows;
+/// Converts all flows; those with only one end are counted in the log.
+pub(super) fn to_rows(model: &mut Columns, flows: PendingFlows, rows_of: &[Rows], shifts: &[i64]) -> UnlinkedFlows {
+    let mut log = std::mem::take(&mut model.log);
+    let PendingFlows { between, others, points } = flows;
+    let mut known: Vec<Flow> = between
+        .into_iter()
+        .filter_map(|(from, to, id)| pair(row_of(rows_of, from), row_of(rows_of, to), id, &mut log))
+        .collect();
+    for (from, to, id) in others {
+        let from = resolve(model, rows_of, shifts, from);
+        let to = resolve(model, rows_of, shifts, to);
+        known.extend(pair(from, to, id, &mut log));
     }
-    let mut sorted = flows.clone();
-    for shift in (0..u32::BITS).step_by(BITS as usize).take_while(|&shift| rows >> shift > 0) {
-        let bucket = |flow: &Flow| (flow.from.0 >> shift) as usize % BUCKETS;
-        let mut next = [0_usize; BUCKETS];
-        for flow in &flows {
-            next[bucket(flow)] += 1;
-        }
-        let mut first = 0;
-        for count in &mut next {
-            first += std::mem::replace(count, first);
-        }
-        for flow in &flows {
-            let place = &mut next[bucket(flow)];
-            sorted[*place] = *flow;
-            *place += 1;
-        }
-        std::mem::swap(&mut flows, &mut sorted);
+    let points = points.into_iter().map(|file| points_to_rows(file, rows_of, &mut log)).collect();
+    model.log = log;
+    UnlinkedFlows { known, points }
+}
+
+/// The ends of one file with their rows, in place. Flows that lost an end with its slice are counted.
+fn points_to_rows(file: Vec<(TrackId, Vec<FlowPoint>)>, rows_of: &[Rows], log: &mut ImportLog) -> Vec<Vec<FlowPoint>> {
+    let mut dropped = Vec::new();
+    let mut kept: Vec<Vec<FlowPoint>> = Vec::with_capacity(file.len());
+    for (track, mut points) in file {
+        let rows = &rows_of[track.index()];
+        points.retain_mut(|point| match rows.of(point.index()) {
+            Some(row) => {
+                point.move_to(row);
+                true
+            }
+            None => {
+                dropped.push(*point);
+                false
+            }
+        });
+        kept.push(points);
     }
-    for same in flows.chunk_by_mut(|a, b| a.from == b.from) {
-        same.sort_unstable();
+    if !dropped.is_empty() {
+        log_dropped(&dropped, &kept, log);
     }
-    flows
+    kept
+}
+
+/// Counts the consumers that had a producer, and lost it or their own slice.
+fn log_dropped(dropped: &[FlowPoint], kept: &[Vec<FlowPoint>], log: &mut ImportLog) {
+    let mut has_producer: HashMap<(u64, u16), bool> = dropped.iter().map(|point| (point.key(), false)).collect();
+    let is = |role: FlowRole| move |point: &&FlowPoint| point.role() == role;
+    for point in kept.iter().flatten().filter(is(FlowRole::Out)) {
+        has_producer.entry(point.key()).and_modify(|has| *has = true);
+    }
+    let mut had_producer = has_producer.clone();
+    for point in dropped.iter().filter(is(FlowRole::Out)) {
+        had_producer.insert(point.key(), true);
+    }
+    let lost_itself = dropped.iter().filter(|point| had_producer.get(&point.key()) == Some(&true));
+    let lost_producer = kept.iter().flatten().filter(|point| {
+        has_producer.get(&point.key()) == Some(&false) && had_producer.get(&point.key()) == Some(&true)
+    });
+    for point in lost_itself.chain(lost_producer).filter(is(FlowRole::In)) {
+        log.add(IssueKind::FlowWithoutEnd, || format!("flow {}", point.key().0));
+    }
 }
 
 fn pair(from: Option<SliceId>, to: Option<SliceId>, id: u64, log: &mut ImportLog) -> Option<Flow> {
@@ -76,12 +100,11 @@ fn pair(from: Option<SliceId>, to: Option<SliceId>, id: u64, log: &mut ImportLog
     flow
 }
 
-fn row_of(rows_of: &RowsOf, SliceKey { track, index }: SliceKey) -> Option<SliceId> {
-    let (base, rows) = &rows_of[track.index()];
-    rows.get(index as usize).filter(|&&row| row != NO_ROW).map(|row| SliceId(base + row))
+fn row_of(rows_of: &[Rows], SliceKey { track, index }: SliceKey) -> Option<SliceId> {
+    rows_of[track.index()].of(index).map(SliceId)
 }
 
-fn resolve(model: &Columns, rows_of: &RowsOf, shifts: &[i64], end: FlowEnd) -> Option<SliceId> {
+fn resolve(model: &Columns, rows_of: &[Rows], shifts: &[i64], end: FlowEnd) -> Option<SliceId> {
     let shifted = |track: TrackId, at: Timestamp| {
         at + Picos::from_ps(shifts[model.group(model.track(track).group).source.index()])
     };
@@ -96,23 +119,6 @@ fn resolve(model: &Columns, rows_of: &RowsOf, shifts: &[i64], end: FlowEnd) -> O
                 starts.get(next).map(|&start| (start, SliceId(lane.rows.start + next as u32)))
             };
             model.lanes(track).iter().filter_map(next_in_lane).min().map(|(_, id)| id)
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn flows_are_sorted_however_many_there_are() {
-        for (count, rows) in [(0, 1), (10, 5), (5_000, 3), (20_000, 5_000_000), (9_000, 1 << 22)] {
-            let row = |i: u64, factor: u64| SliceId((i.wrapping_mul(factor) % rows as u64) as u32);
-            let flow = |i: u64| Flow { from: row(i, 2_654_435_761), to: row(i, 40_503), id: i % 7 };
-            let flows: Vec<Flow> = (0..count).map(flow).collect();
-            let mut expected = flows.clone();
-            expected.sort_unstable();
-            assert_eq!(sorted(flows, rows), expected);
         }
     }
 }

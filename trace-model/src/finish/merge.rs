@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::flows::RowsOf;
+use super::flows::Rows;
 use super::track::FinishedTrack;
 use crate::attrs::SparseColumn;
 use crate::compact::CompactColumn;
@@ -19,8 +19,8 @@ pub(super) struct MergedTracks {
     pub(super) lanes: Vec<Lane>,
     pub(super) track_lanes: Vec<Range<u32>>,
     pub(super) track_args: Vec<Option<u16>>,
-    /// First row of the track, and for each index of its batch the row within the track.
-    pub(super) rows_of: RowsOf,
+    /// Where the slices of each track are.
+    pub(super) rows_of: Vec<Rows>,
 }
 
 impl MergedTracks {
@@ -108,7 +108,7 @@ impl MergedTracks {
                 into.values.push(value);
             }
         }
-        self.rows_of.push((base, track.rows_of));
+        self.rows_of.push(Rows { base, of_index: track.rows_of });
     }
 
     pub(super) fn extent(&self) -> TimeRange {

@@ -16,6 +16,7 @@ use rayon::prelude::{IntoParallelIterator as _, ParallelIterator as _};
 
 use crate::builder::{CounterBuilder, TraceBuilder, TrackBuilder};
 use crate::counters::CounterSeries;
+use crate::flow::Flows;
 use crate::import_log::{ImportLog, IssueKind};
 use crate::index::ModelIndex;
 use crate::model::{Columns, TraceModel};
@@ -62,8 +63,7 @@ impl TraceBuilder {
             track_lanes,
             counters,
             aggregates: self.aggregates,
-            flows: Vec::new(),
-            flows_by_end: OnceLock::new(),
+            flows: Flows::default(),
             arg_sources: self.arg_sources,
             track_args,
             log: self.log,
@@ -71,7 +71,7 @@ impl TraceBuilder {
             index,
             by_parent: OnceLock::new(),
         };
-        flows::link(&mut model, self.flows, rows_of, &shifts);
+        model.flows = Flows::new(flows::to_rows(&mut model, self.flows, &rows_of, &shifts));
         TraceModel(Arc::new(model))
     }
 }

@@ -77,16 +77,16 @@ impl Ordered {
         spans(&self.starts, &self.durs)
     }
 
-    /// The row of each index of the batch, `dropped` for slices that were left out.
-    pub(super) fn rows_by_index(&self, row_of: Option<&[u32]>, dropped: u32) -> Vec<u32> {
+    /// The row of each index of the batch, `dropped` for slices that were left out; `None` if they are the same.
+    pub(super) fn rows_by_index(&self, row_of: Option<&[u32]>, dropped: u32) -> Option<Vec<u32>> {
         let row = |position: u32| match row_of {
             _ if position == NO_POSITION => dropped,
             Some(rows) => rows[position as usize],
             None => position,
         };
         match &self.positions {
-            Some(positions) => positions.iter().map(|&position| row(position)).collect(),
-            None => (0..self.len() as u32).map(row).collect(),
+            Some(positions) => Some(positions.iter().map(|&position| row(position)).collect()),
+            None => row_of.map(<[u32]>::to_vec),
         }
     }
 }

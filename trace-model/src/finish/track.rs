@@ -40,8 +40,8 @@ pub(super) struct FinishedTrack {
     pub(super) attrs: BTreeMap<SliceAttr, Vec<(u32, i64)>>,
     /// Slices of each depth.
     pub(super) lane_lens: Vec<u32>,
-    /// Row of each index of the batch; empty unless requested.
-    pub(super) rows_of: Vec<u32>,
+    /// Row of each index of the batch, if it is not the index and was requested.
+    pub(super) rows_of: Option<Vec<u32>>,
     /// Rows of slices that overlapped without nesting.
     pub(super) spilled: Vec<u32>,
     /// `(parent, child)` rows, of slices whose parents do not follow the timeline.
@@ -79,11 +79,11 @@ pub(super) fn finish_track(mut track: TrackBuilder, job: &TrackJob) -> FinishedT
     let (parents, reparented) = device_parents(&slices, parents, moved.as_ref(), job.free);
 
     let row_of = moved.as_ref().map(|moved| &moved.row_of[..]);
-    let rows_of =
-        if job.keep_rows || !batch.attrs.is_empty() { slices.rows_by_index(row_of, NO_ROW) } else { Vec::new() };
+    let is_needed = job.keep_rows || !batch.attrs.is_empty();
+    let rows_of = is_needed.then(|| slices.rows_by_index(row_of, NO_ROW)).flatten();
     let spilled = spilled.into_iter().map(|position| row(row_of, position)).collect();
-    let attrs = attrs_by_row(batch.attrs, &rows_of);
-    let rows_of = if job.keep_rows { rows_of } else { Vec::new() };
+    let attrs = attrs_by_row(batch.attrs, rows_of.as_deref());
+    let rows_of = rows_of.filter(|_| job.keep_rows);
     let columns = columns(slices, parents, moved.as_ref());
     FinishedTrack {
         attrs,
@@ -147,10 +147,10 @@ fn columns(slices: Ordered, mut parents: Vec<u32>, moved: Option<&Moved>) -> Fin
 }
 
 /// Facts by kind and row; the last value of a row wins.
-fn attrs_by_row(attrs: Vec<(SliceAttr, u32, i64)>, rows_of: &[u32]) -> BTreeMap<SliceAttr, Vec<(u32, i64)>> {
+fn attrs_by_row(attrs: Vec<(SliceAttr, u32, i64)>, rows_of: Option<&[u32]>) -> BTreeMap<SliceAttr, Vec<(u32, i64)>> {
     let mut columns: BTreeMap<SliceAttr, Vec<(u32, i64)>> = BTreeMap::new();
     for (attr, i, value) in attrs {
-        let row = rows_of[i as usize];
+        let row = rows_of.map_or(i, |rows| rows[i as usize]);
         if row != NO_ROW {
             columns.entry(attr).or_default().push((row, value));
         }

@@ -328,7 +328,9 @@ fn decode_lines(
             TrackKind::AsyncOps => {
                 let (batch, index_of) = join_pairs(decoded.batch, &decoded.async_flows);
                 if let Some(index_of) = index_of {
-                    decoded.flow_points.iter_mut().for_each(|point| point.move_to(&index_of));
+                    for point in &mut decoded.flow_points {
+                        point.move_to(index_of.get(point.index() as usize).copied().unwrap_or(point.index()));
+                    }
                 }
                 batch
             }
@@ -345,12 +347,14 @@ fn decode_lines(
             out.batch_mut(job.track).reserve(rest);
         }
         // Pieces of a line, and lines of one id and name, share a track: indices move up.
-        decoded.flow_points.iter_mut().for_each(|point| point.move_up(first));
+        if first > 0 {
+            decoded.flow_points.iter_mut().for_each(|point| point.move_to(point.index().saturating_add(first)));
+        }
         if !decoded.flow_points.is_empty() {
             points.push((job.track, decoded.flow_points));
         }
     }
-    flows::link(out, points);
+    flows::add(out, points);
     curves.add_to(out);
     Ok(())
 }

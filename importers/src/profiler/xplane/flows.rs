@@ -4,47 +4,19 @@
 //! id. The `flow` stat packs both into one number: bits 0–1 direction, bits 2–57 id, bits 58–63 category.
 
 use hashbrown::{HashMap, HashSet};
-use trace_model::{FlowEnd, GroupId, GroupKind, SliceAttr, SliceKey, Timestamp, TraceBuilder, TrackId, TrackKind};
+use trace_model::{
+    FlowEnd, FlowPoint, FlowRole, GroupId, GroupKind, SliceAttr, SliceKey, TraceBuilder, TrackId, TrackKind,
+};
 
 /// Host event that enqueues a program on a device.
 const ENQUEUE: &str = "DoEnqueueProgram";
 
-/// Which end of a flow an event is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum FlowRole {
-    /// The flow starts here.
-    Out,
-    /// The flow ends here.
-    In,
-}
-
-/// One end of a flow on a slice of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FlowPoint {
-    id: u64,
-    index: u32,
-    /// Context type, or category of a `flow` stat beyond [`FLOW_CLASS`].
-    class: u16,
-    role: FlowRole,
-}
-
 /// Distinguishes `flow` stats from producer and consumer types.
 const FLOW_CLASS: u16 = 1 << 12;
 
-impl FlowPoint {
-    pub(super) fn new(id: u64, class: u64, role: FlowRole, index: u32) -> Self {
-        Self { id, index, class: class.min(u64::from(FLOW_CLASS) - 1) as u16, role }
-    }
-
-    /// Its slice is another one now: that at its index in `places`.
-    pub(super) fn move_to(&mut self, places: &[u32]) {
-        self.index = places.get(self.index as usize).copied().unwrap_or(self.index);
-    }
-
-    /// Adjusts the index of its slice, which moved by `by` positions.
-    pub(super) fn move_up(&mut self, by: u32) {
-        self.index = self.index.saturating_add(by);
-    }
+/// An end of a flow of this context type.
+pub(super) fn context_point(id: u64, context_type: u64, role: FlowRole, index: u32) -> FlowPoint {
+    FlowPoint::new(id, context_type.min(u64::from(FLOW_CLASS) - 1) as u16, role, index)
 }
 
 /// A decoded `flow` stat.
@@ -69,7 +41,7 @@ impl XFlow {
     /// The ends of flows on a slice with this stat.
     pub(super) fn points(self, index: u32) -> impl Iterator<Item = FlowPoint> {
         let class = FLOW_CLASS + u16::from(self.category);
-        let point = move |role| FlowPoint { id: self.id, index, class, role };
+        let point = move |role| FlowPoint::new(self.id, class, role, index);
         [(self.into, FlowRole::In), (self.out, FlowRole::Out)]
             .into_iter()
             .filter(|&(has, _)| has)
@@ -77,79 +49,33 @@ impl XFlow {
     }
 }
 
-/// An end of a flow, with the number of its line.
-struct End {
-    id: u64,
-    class: u16,
-    line: u32,
-    index: u32,
-}
-
-impl End {
-    fn key(&self) -> (u64, u16) {
-        (self.id, self.class)
+/// Adds the ends of flows of all lines, and links program executions that none of them leads to.
+pub(super) fn add(builder: &mut TraceBuilder, lines: Vec<(TrackId, Vec<FlowPoint>)>) {
+    let linked = linked_modules(builder, &lines);
+    link_runs(builder, &linked);
+    if !lines.is_empty() {
+        builder.add_flow_points(lines);
     }
 }
 
-/// Adds the flows between the slices of all lines. If several producers share an id, a consumer belongs to the latest
-/// one before it.
-pub(super) fn link(builder: &mut TraceBuilder, lines: Vec<(TrackId, Vec<FlowPoint>)>) {
-    let tracks: Vec<TrackId> = lines.iter().map(|&(track, _)| track).collect();
-    let is_modules: Vec<bool> =
-        tracks.iter().map(|&track| builder.track_ref(track).kind == TrackKind::Modules).collect();
-    let (mut producers, consumers) = sorted_ends(lines);
-    let start = |builder: &TraceBuilder, end: &End| -> Timestamp {
-        builder.batch(tracks[end.line as usize]).range(end.index).start
+/// Program executions at which a flow ends.
+fn linked_modules(builder: &TraceBuilder, lines: &[(TrackId, Vec<FlowPoint>)]) -> HashSet<SliceKey> {
+    let points = |role: FlowRole| {
+        let all = lines.iter().flat_map(|(track, points)| points.iter().map(|point| (*track, point)));
+        all.filter(move |(_, point)| point.role() == role)
     };
-    let mut linked_modules = HashSet::new();
-    // Both are sorted by key: the groups of equal keys meet.
-    let mut rest = &mut producers[..];
-    for consumers in consumers.chunk_by(|a, b| a.key() == b.key()) {
-        let Some(key) = consumers.first().map(End::key) else { continue };
-        let skipped = rest.iter().take_while(|end| end.key() < key).count();
-        let same = rest[skipped..].iter().take_while(|end| end.key() == key).count();
-        let (group, behind) = rest.split_at_mut(skipped + same);
-        rest = behind;
-        let group = &mut group[skipped..];
-        if group.len() > 1 {
-            group.sort_unstable_by_key(|end| (start(builder, end), end.line, end.index));
-        }
-        for consumer in consumers {
-            let before = match group.len() {
-                0 | 1 => 0,
-                _ => {
-                    let now = start(builder, consumer);
-                    group.partition_point(|producer| start(builder, producer) <= now).saturating_sub(1)
-                }
-            };
-            let Some(producer) = group.get(before) else { continue };
-            let key = |end: &End| SliceKey::new(tracks[end.line as usize], end.index);
-            let (from, to) = (key(producer), key(consumer));
-            if from != to {
-                builder.add_flow(FlowEnd::Slice(from), FlowEnd::Slice(to), consumer.id);
-                if is_modules[consumer.line as usize] {
-                    linked_modules.insert(to);
-                }
-            }
-        }
+    let is_module = |track: TrackId| builder.track_ref(track).kind == TrackKind::Modules;
+    let slice = |(track, point): (TrackId, &FlowPoint)| (SliceKey::new(track, point.index()), point.key());
+    if !lines.iter().any(|&(track, _)| is_module(track)) {
+        return HashSet::new();
     }
-    link_runs(builder, &linked_modules);
-}
-
-/// Producers and consumers of all lines, each sorted by key. The sort is stable, because the ids of a line mostly
-/// ascend: it then only merges the lines.
-fn sorted_ends(lines: Vec<(TrackId, Vec<FlowPoint>)>) -> (Vec<End>, Vec<End>) {
-    let outs = lines.iter().flat_map(|(_, points)| points).filter(|point| point.role == FlowRole::Out).count();
-    let all: usize = lines.iter().map(|(_, points)| points.len()).sum();
-    let (mut producers, mut consumers) = (Vec::with_capacity(outs), Vec::with_capacity(all - outs));
-    for (line, (_, points)) in (0..).zip(lines) {
-        for FlowPoint { id, index, class, role } in points {
-            let ends = if role == FlowRole::Out { &mut producers } else { &mut consumers };
-            ends.push(End { id, class, line, index });
-        }
-    }
-    rayon::join(|| producers.sort_by_key(End::key), || consumers.sort_by_key(End::key));
-    (producers, consumers)
+    let ends: HashSet<_> = points(FlowRole::In).filter(|&(track, _)| is_module(track)).map(slice).collect();
+    let wanted: HashSet<_> = ends.iter().map(|&(_, key)| key).collect();
+    let producers: Vec<_> = points(FlowRole::Out).map(slice).filter(|(_, key)| wanted.contains(key)).collect();
+    let produced: HashSet<_> = producers.iter().map(|&(_, key)| key).collect();
+    // Of the latest producer before a slice that is one itself, it is that one: no flow.
+    let own: HashSet<_> = producers.into_iter().filter(|producer| ends.contains(producer)).collect();
+    ends.into_iter().filter(|end| produced.contains(&end.1) && !own.contains(end)).map(|(slice, _)| slice).collect()
 }
 
 /// Links program executions that have no flow to the host by run id: from the host's enqueue to the module on the same

@@ -9,12 +9,14 @@
 use std::ops::Range;
 
 use trace_model::{
-    ImportLog, IssueKind, LabelId, Picos, SliceAttr, SliceBatch, SliceSpec, TimeRange, Timestamp, TrackKind,
+    FlowPoint, FlowRole, ImportLog, IssueKind, LabelId, Picos, SliceAttr, SliceBatch, SliceSpec, TimeRange, Timestamp,
+    TrackKind,
 };
 
-use super::flows::{FlowPoint, FlowRole, XFlow};
+use super::event::{Number, XPlaneEvent};
+use super::flows::{XFlow, context_point};
 use super::known::Known;
-use super::tables::{PlaneMetadata, StatValue, stat};
+use super::tables::{PlaneMetadata, StatValue};
 use crate::input::{ImportError, Progress};
 use trace_model::wire::{BrokenMessage, WireCursor, WireValue, tag};
 
@@ -145,24 +147,6 @@ pub(super) struct DecodedLine {
     pub(super) log: ImportLog,
 }
 
-/// The fields of an event that the model uses.
-#[derive(Default)]
-struct XPlaneEvent {
-    metadata: u64,
-    offset_ps: i64,
-    dur_ps: i64,
-    occurrences: Option<u64>,
-    device_start: Option<i64>,
-    device_dur: Option<i64>,
-    producer: (u64, Option<u64>),
-    consumer: (u64, Option<u64>),
-    flow: Option<XFlow>,
-    done_op: Option<StatValue>,
-    allocator: Option<StatValue>,
-    self_time: Option<Picos>,
-    min: Option<Picos>,
-}
-
 /// Decodes all parts of one line.
 pub(super) fn decode(context: &LineContext<'_>, parts: &[LineOutline]) -> Result<DecodedLine, ImportError> {
     let file = context.tables.bytes();
@@ -170,7 +154,7 @@ pub(super) fn decode(context: &LineContext<'_>, parts: &[LineOutline]) -> Result
         batch: SliceBatch::with_capacity(parts.iter().map(|part| part.events).sum(), true),
         ..DecodedLine::default()
     };
-    let mut attrs = Vec::new();
+    let mut event = XPlaneEvent::default();
     for part in parts {
         let base_ps = part.base_ps(context.epoch_ns);
         let mut cursor = WireCursor::new(file, part.range.clone());
@@ -182,8 +166,8 @@ pub(super) fn decode(context: &LineContext<'_>, parts: &[LineOutline]) -> Result
             match next_event(&mut cursor, at) {
                 // The outline has the damage.
                 Ok(Next::End) | Err(_) => break,
-                Ok(Next::Event(range)) => match event(context, file, range, &mut attrs) {
-                    Ok(event) => out.add(context, base_ps, &event, &mut attrs, at),
+                Ok(Next::Event(range)) => match event.read(context.tables, context.kind, file, range) {
+                    Ok(()) => out.add(context, base_ps, &mut event, at),
                     Err(broken) => out.log_broken(IssueKind::MalformedEvent, broken),
                 },
                 Ok(Next::Other) => {}
@@ -209,104 +193,6 @@ fn next_event(cursor: &mut WireCursor<'_>, at: usize) -> Result<Next, BrokenMess
     }
 }
 
-/// Reads one event of the file; its sparse facts go to `attrs`.
-#[inline]
-fn event(
-    context: &LineContext<'_>,
-    file: &[u8],
-    range: Range<usize>,
-    attrs: &mut Vec<(SliceAttr, i64)>,
-) -> Result<XPlaneEvent, BrokenMessage> {
-    const METADATA: u64 = tag::varint(1);
-    const OFFSET: u64 = tag::varint(2);
-    const DURATION: u64 = tag::varint(3);
-    const STATS: u64 = tag::bytes(4);
-    const OCCURRENCES: u64 = tag::varint(5);
-
-    attrs.clear();
-    let mut event = XPlaneEvent::default();
-    let mut cursor = WireCursor::new(file, range);
-    loop {
-        let at = cursor.position();
-        let Some(tag) = cursor.tag()? else { return Ok(event) };
-        match tag {
-            METADATA => event.metadata = cursor.varint()?,
-            OFFSET => event.offset_ps = cursor.varint()? as i64,
-            DURATION => event.dur_ps = cursor.varint()? as i64,
-            STATS => {
-                let (id, value) = stat(file, cursor.length_delimited()?)?;
-                let known = context.tables.known(id);
-                if known != Known::Other {
-                    event_stat(context, known, value, &mut event, attrs);
-                }
-            }
-            OCCURRENCES => event.occurrences = Some(cursor.varint()?),
-            _ => cursor.skip_value(tag, at)?,
-        }
-    }
-}
-
-fn event_stat(
-    context: &LineContext<'_>,
-    known: Known,
-    value: StatValue,
-    event: &mut XPlaneEvent,
-    attrs: &mut Vec<(SliceAttr, i64)>,
-) {
-    let tables = context.tables;
-    let attr = match known {
-        Known::HloOp => {
-            event.done_op = (context.kind == TrackKind::AsyncOps).then_some(value);
-            return;
-        }
-        Known::TimeScale | Known::Fragmentation | Known::CounterValue => {
-            let attr = match known {
-                Known::TimeScale => SliceAttr::TimeScaleBits,
-                Known::Fragmentation => SliceAttr::FragmentationBits,
-                _ => SliceAttr::CounterValueBits,
-            };
-            attrs.extend(tables.float(&value).map(|number| (attr, number.to_bits() as i64)));
-            return;
-        }
-        Known::Allocator => {
-            event.allocator = Some(value);
-            return;
-        }
-        Known::Flops => SliceAttr::Flops,
-        Known::ModelFlops => SliceAttr::ModelFlops,
-        Known::BytesAccessed => SliceAttr::Bytes,
-        Known::DmaStall => SliceAttr::DmaStallPs,
-        Known::OffloadCore => SliceAttr::OffloadCore,
-        Known::OffloadStart => SliceAttr::OffloadStart,
-        Known::OffloadExecution => SliceAttr::OffloadExecution,
-        Known::CounterId => SliceAttr::CounterId,
-        Known::GroupId => SliceAttr::GroupId,
-        Known::RunId => SliceAttr::RunId,
-        Known::QueueId => SliceAttr::QueueId,
-        Known::DeviceOrdinal => SliceAttr::DeviceOrdinal,
-        Known::StepNum => SliceAttr::StepNum,
-        Known::StepRoot => SliceAttr::StepRoot,
-        Known::CollectiveInstance => SliceAttr::CollectiveInstance,
-        Known::DroppedTraces => SliceAttr::DroppedTraces,
-        Known::TransferBytes => SliceAttr::TransferBytes,
-        Known::MemoryReserved => SliceAttr::MemoryReserved,
-        Known::MemoryAllocated => SliceAttr::MemoryAllocated,
-        Known::MemoryAvailable => SliceAttr::MemoryAvailable,
-        Known::RequestedBytes => SliceAttr::RequestedBytes,
-        Known::AllocationBytes => SliceAttr::AllocationBytes,
-        Known::Address => SliceAttr::Address,
-        _ => {
-            if let Some(number) = tables.int(&value) {
-                event.set(known, number);
-            }
-            return;
-        }
-    };
-    // Most memories reserve nothing; zero is not stored.
-    let is_needless = |number: i64| attr == SliceAttr::MemoryReserved && number == 0;
-    attrs.extend(tables.int(&value).filter(|&number| !is_needless(number)).map(|number| (attr, number)));
-}
-
 /// Completes a counter sample: its number can be the same for all events of its metadata, or be the id of the metadata
 /// itself.
 fn complete_counter(tables: &PlaneMetadata, metadata: u64, attrs: &mut Vec<(SliceAttr, i64)>) {
@@ -317,32 +203,8 @@ fn complete_counter(tables: &PlaneMetadata, metadata: u64, attrs: &mut Vec<(Slic
     }
 }
 
-impl XPlaneEvent {
-    fn set(&mut self, known: Known, number: i64) {
-        match known {
-            Known::DeviceOffset => self.device_start = Some(number),
-            Known::DeviceDuration => self.device_dur = Some(number),
-            Known::ProducerType => self.producer.0 = number as u64,
-            Known::ProducerId => self.producer.1 = Some(number as u64),
-            Known::ConsumerType => self.consumer.0 = number as u64,
-            Known::ConsumerId => self.consumer.1 = Some(number as u64),
-            Known::Flow => self.flow = Some(XFlow::from_bits(number as u64)),
-            Known::SelfDuration => self.self_time = Some(Picos::from_ps(number.max(0))),
-            Known::MinDuration => self.min = Some(Picos::from_ps(number.max(0))),
-            _ => {}
-        }
-    }
-}
-
 impl DecodedLine {
-    fn add(
-        &mut self,
-        context: &LineContext<'_>,
-        base_ps: i64,
-        event: &XPlaneEvent,
-        attrs: &mut Vec<(SliceAttr, i64)>,
-        at: usize,
-    ) {
+    fn add(&mut self, context: &LineContext<'_>, base_ps: i64, event: &mut XPlaneEvent, at: usize) {
         let row = context.tables.event_row(event.metadata);
         let label = row.and_then(|row| context.labels.get(row)).copied().unwrap_or_else(|| {
             self.log.add(IssueKind::UnknownMetadata, || format!("event at byte {at} has metadata {}", event.metadata));
@@ -352,23 +214,24 @@ impl DecodedLine {
             self.log.add(IssueKind::BadDuration, || format!("event at byte {at}: {} ps", event.dur_ps));
         }
         let dur = Picos::from_ps(event.dur_ps.max(0));
-        if let Some(occurrences) = event.occurrences {
-            let (self_time, min) = (event.self_time, event.min);
-            self.aggregates.push(AggregateRow { label, occurrences, total: dur, self_time, min });
+        if let Some(occurrences) = event.get(Number::Occurrences) {
+            let time = |number| event.get(number).map(|ps| Picos::from_ps(ps.max(0)));
+            let (self_time, min) = (time(Number::SelfDuration), time(Number::MinDuration));
+            self.aggregates.push(AggregateRow { label, occurrences: occurrences as u64, total: dur, self_time, min });
             return;
         }
         let mut range = self.range(base_ps, event.offset_ps, dur, at);
-        if attrs.iter().any(|(attr, _)| *attr == SliceAttr::CounterValueBits) {
-            complete_counter(context.tables, event.metadata, attrs);
+        if event.attrs.iter().any(|(attr, _)| *attr == SliceAttr::CounterValueBits) {
+            complete_counter(context.tables, event.metadata, &mut event.attrs);
             // Hundreds of counters are read at once: as spans they would nest.
             range.end = range.start;
         }
         let device = event
-            .device_start
-            .zip(event.device_dur)
+            .get(Number::DeviceStart)
+            .zip(event.get(Number::DeviceDuration))
             .map(|(start, dur)| TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(dur.max(0))));
         let index = self.batch.push(SliceSpec { range, label, args: Some(at as u64), device });
-        for (attr, value) in attrs.drain(..) {
+        for (attr, value) in event.attrs.drain(..) {
             if attr == SliceAttr::DroppedTraces {
                 self.log.add_many(IssueKind::DroppedTraces, value.max(0) as u64, || format!("{value} at byte {at}"));
             }
@@ -378,22 +241,26 @@ impl DecodedLine {
             }
             self.batch.set_attr(index, attr, value);
         }
-        if let Some(name) = &event.allocator {
-            self.texts.push((SliceAttr::Allocator, index, name.clone()));
-        }
+        self.texts.extend(event.texts.drain(..).map(|(attr, text)| (attr, index, text)));
         self.add_flows(context, event, index);
     }
 
     fn add_flows(&mut self, context: &LineContext<'_>, event: &XPlaneEvent, index: u32) {
-        if context.kind == TrackKind::AsyncOps {
-            self.async_flows.extend(event.flow.map(|flow| (index, flow)));
-            self.texts.extend(event.done_op.clone().map(|name| (SliceAttr::DoneOp, index, name)));
-        } else if let Some(flow) = event.flow {
-            self.flow_points.extend(flow.points(index));
+        if let Some(flow) = event.get(Number::Flow).map(|bits| XFlow::from_bits(bits as u64)) {
+            if context.kind == TrackKind::AsyncOps {
+                self.async_flows.push((index, flow));
+            } else {
+                self.flow_points.extend(flow.points(index));
+            }
         }
-        for ((class, id), role) in [(event.producer, FlowRole::Out), (event.consumer, FlowRole::In)] {
-            if let Some(id) = id {
-                self.flow_points.push(FlowPoint::new(id, class, role, index));
+        let ends = [
+            (Number::Producer, Number::ProducerType, FlowRole::Out),
+            (Number::Consumer, Number::ConsumerType, FlowRole::In),
+        ];
+        for (id, context_type, role) in ends {
+            if let Some(id) = event.get(id) {
+                let context_type = event.get(context_type).unwrap_or_default() as u64;
+                self.flow_points.push(context_point(id as u64, context_type, role, index));
             }
         }
     }

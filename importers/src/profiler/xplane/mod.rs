@@ -16,6 +16,7 @@ mod args;
 mod convert;
 mod counters;
 mod detect;
+mod event;
 mod facts;
 mod flows;
 mod ids;

@@ -212,16 +212,31 @@ pub(super) enum StatValue {
     Ref(u64),
 }
 
+// Fields of an `XStat` that hold a number.
+const UINT: u64 = tag::varint(3);
+const INT: u64 = tag::varint(4);
+const REF: u64 = tag::varint(7);
+
+impl StatValue {
+    /// The value in the field with this tag; there are others, which say nothing.
+    #[inline]
+    pub(super) fn of_number(tag: u64, number: u64) -> Self {
+        match tag {
+            UINT => Self::Uint(number),
+            INT => Self::Int(number as i64),
+            REF => Self::Ref(number),
+            _ => Self::None,
+        }
+    }
+}
+
 /// Reads an `XStat`: the id of its name, and its value.
-#[inline]
+#[inline(never)]
 pub(super) fn stat(file: &[u8], range: Range<usize>) -> Result<(u64, StatValue), BrokenMessage> {
     const ID: u64 = tag::varint(1);
     const DOUBLE: u64 = tag::fixed64(2);
-    const UINT: u64 = tag::varint(3);
-    const INT: u64 = tag::varint(4);
     const TEXT: u64 = tag::bytes(5);
     const BYTES: u64 = tag::bytes(6);
-    const REF: u64 = tag::varint(7);
 
     let mut cursor = WireCursor::new(file, range);
     let (mut id, mut value) = (0, StatValue::None);
@@ -231,11 +246,9 @@ pub(super) fn stat(file: &[u8], range: Range<usize>) -> Result<(u64, StatValue),
         match tag {
             ID => id = cursor.varint()?,
             DOUBLE => value = StatValue::Double(f64::from_bits(cursor.fixed64()?)),
-            UINT => value = StatValue::Uint(cursor.varint()?),
-            INT => value = StatValue::Int(cursor.varint()? as i64),
+            UINT | INT | REF => value = StatValue::of_number(tag, cursor.varint()?),
             TEXT => value = StatValue::Text(cursor.length_delimited()?),
             BYTES => value = StatValue::Bytes(cursor.length_delimited()?),
-            REF => value = StatValue::Ref(cursor.varint()?),
             _ => cursor.skip_value(tag, at)?,
         }
     }

@@ -1,0 +1,190 @@
+//! One event: the fields of it that the model uses.
+//!
+//! A capture is millions of these messages, so nothing of one is built in memory that it does not have. A stat that is
+//! a number, as nearly all are, is read as two words (see [`WireCursor::pair`]): a quarter of the instructions of a loop
+//! over its fields.
+
+use std::ops::Range;
+
+use trace_model::wire::{BrokenMessage, WireCursor, tag};
+use trace_model::{SliceAttr, TrackKind};
+
+use super::known::Known;
+use super::tables::{PlaneMetadata, StatValue, stat};
+
+/// An event. One is used for all events of a line.
+#[derive(Default)]
+pub(super) struct XPlaneEvent {
+    pub(super) metadata: u64,
+    pub(super) offset_ps: i64,
+    pub(super) dur_ps: i64,
+    /// Sparse facts, to be stored as they are.
+    pub(super) attrs: Vec<(SliceAttr, i64)>,
+    /// Sparse facts that are texts.
+    pub(super) texts: Vec<(SliceAttr, StatValue)>,
+    numbers: [i64; Number::COUNT],
+    /// Which of `numbers` the event has, by bit.
+    has: u32,
+}
+
+/// A number that an event can have.
+#[derive(Clone, Copy)]
+pub(super) enum Number {
+    Occurrences,
+    DeviceStart,
+    DeviceDuration,
+    ProducerType,
+    Producer,
+    ConsumerType,
+    Consumer,
+    Flow,
+    SelfDuration,
+    MinDuration,
+}
+
+impl Number {
+    const COUNT: usize = Self::MinDuration as usize + 1;
+
+    fn of(known: Known) -> Option<Self> {
+        Some(match known {
+            Known::DeviceOffset => Self::DeviceStart,
+            Known::DeviceDuration => Self::DeviceDuration,
+            Known::ProducerType => Self::ProducerType,
+            Known::ProducerId => Self::Producer,
+            Known::ConsumerType => Self::ConsumerType,
+            Known::ConsumerId => Self::Consumer,
+            Known::Flow => Self::Flow,
+            Known::SelfDuration => Self::SelfDuration,
+            Known::MinDuration => Self::MinDuration,
+            _ => return None,
+        })
+    }
+}
+
+impl XPlaneEvent {
+    /// Reads the event at `range` of the file, of a line of this kind.
+    #[inline]
+    pub(super) fn read(
+        &mut self,
+        tables: &PlaneMetadata,
+        kind: TrackKind,
+        file: &[u8],
+        range: Range<usize>,
+    ) -> Result<(), BrokenMessage> {
+        const METADATA: u64 = tag::varint(1);
+        const OFFSET: u64 = tag::varint(2);
+        const DURATION: u64 = tag::varint(3);
+        const STATS: u64 = tag::bytes(4);
+        const OCCURRENCES: u64 = tag::varint(5);
+
+        (self.metadata, self.offset_ps, self.dur_ps, self.has) = (0, 0, 0, 0);
+        self.attrs.clear();
+        self.texts.clear();
+        let mut cursor = WireCursor::new(file, range);
+        loop {
+            let at = cursor.position();
+            let Some(tag) = cursor.tag()? else { return Ok(()) };
+            match tag {
+                STATS => self.read_stat(tables, kind, file, &mut cursor)?,
+                METADATA => self.metadata = cursor.varint()?,
+                OFFSET => self.offset_ps = cursor.varint()? as i64,
+                DURATION => self.dur_ps = cursor.varint()? as i64,
+                OCCURRENCES => self.set(Number::Occurrences, cursor.varint()? as i64),
+                _ => cursor.skip_value(tag, at)?,
+            }
+        }
+    }
+
+    #[inline]
+    fn read_stat(
+        &mut self,
+        tables: &PlaneMetadata,
+        kind: TrackKind,
+        file: &[u8],
+        cursor: &mut WireCursor<'_>,
+    ) -> Result<(), BrokenMessage> {
+        let (known, value) = match cursor.pair() {
+            Some((id, tag, number)) => (tables.known(id), StatValue::of_number(tag, number)),
+            None => {
+                let (id, value) = stat(file, cursor.length_delimited()?)?;
+                (tables.known(id), value)
+            }
+        };
+        match (Number::of(known), &value) {
+            _ if known == Known::Other => {}
+            (Some(place), StatValue::Int(number)) => self.set(place, *number),
+            (Some(place), StatValue::Uint(number)) => self.set(place, *number as i64),
+            _ => self.set_stat(tables, kind, known, value),
+        }
+        Ok(())
+    }
+
+    /// The number, if the event has it.
+    #[inline]
+    pub(super) fn get(&self, number: Number) -> Option<i64> {
+        (self.has >> number as u32 & 1 == 1).then(|| self.numbers[number as usize])
+    }
+
+    #[inline]
+    fn set(&mut self, place: Number, number: i64) {
+        self.numbers[place as usize] = number;
+        self.has |= 1 << place as u32;
+    }
+
+    #[inline(never)]
+    fn set_stat(&mut self, tables: &PlaneMetadata, kind: TrackKind, known: Known, value: StatValue) {
+        let attr = match known {
+            Known::HloOp => {
+                if kind == TrackKind::AsyncOps {
+                    self.texts.push((SliceAttr::DoneOp, value));
+                }
+                return;
+            }
+            Known::TimeScale | Known::Fragmentation | Known::CounterValue => {
+                let attr = match known {
+                    Known::TimeScale => SliceAttr::TimeScaleBits,
+                    Known::Fragmentation => SliceAttr::FragmentationBits,
+                    _ => SliceAttr::CounterValueBits,
+                };
+                self.attrs.extend(tables.float(&value).map(|number| (attr, number.to_bits() as i64)));
+                return;
+            }
+            Known::Allocator => {
+                self.texts.push((SliceAttr::Allocator, value));
+                return;
+            }
+            Known::Flops => SliceAttr::Flops,
+            Known::ModelFlops => SliceAttr::ModelFlops,
+            Known::BytesAccessed => SliceAttr::Bytes,
+            Known::DmaStall => SliceAttr::DmaStallPs,
+            Known::OffloadCore => SliceAttr::OffloadCore,
+            Known::OffloadStart => SliceAttr::OffloadStart,
+            Known::OffloadExecution => SliceAttr::OffloadExecution,
+            Known::CounterId => SliceAttr::CounterId,
+            Known::GroupId => SliceAttr::GroupId,
+            Known::RunId => SliceAttr::RunId,
+            Known::QueueId => SliceAttr::QueueId,
+            Known::DeviceOrdinal => SliceAttr::DeviceOrdinal,
+            Known::StepNum => SliceAttr::StepNum,
+            Known::StepRoot => SliceAttr::StepRoot,
+            Known::CollectiveInstance => SliceAttr::CollectiveInstance,
+            Known::DroppedTraces => SliceAttr::DroppedTraces,
+            Known::TransferBytes => SliceAttr::TransferBytes,
+            Known::MemoryReserved => SliceAttr::MemoryReserved,
+            Known::MemoryAllocated => SliceAttr::MemoryAllocated,
+            Known::MemoryAvailable => SliceAttr::MemoryAvailable,
+            Known::RequestedBytes => SliceAttr::RequestedBytes,
+            Known::AllocationBytes => SliceAttr::AllocationBytes,
+            Known::Address => SliceAttr::Address,
+            _ => {
+                if let (Some(place), Some(number)) = (Number::of(known), tables.int(&value)) {
+                    self.set(place, number);
+                }
+                return;
+            }
+        };
+        // Most memories reserve nothing; zero is not stored.
+        let is_needless = |number: i64| attr == SliceAttr::MemoryReserved && number == 0;
+        self.attrs.extend(tables.int(&value).filter(|&number| !is_needless(number)).map(|number| (attr, number)));
+    }
+}
