@@ -199,7 +199,7 @@ impl<'a> WireCursor<'a> {
         if head & 0xff80 != 0x0800 || (head >> 31 & more) != 0 || tag < 0x10 || tag & 0x87 != 0 {
             return None;
         }
-        let first = (head >> 16 & 0x7f) | (head >> 24 & 0x7f) * more << 7;
+        let first = (head >> 16 & 0x7f) | ((head >> 24 & 0x7f) * more) << 7;
         let at = 4 + more as usize;
         let word = u64::from_le_bytes(*bytes.get(at..)?.first_chunk::<8>()?);
         let ends = !word & TOP_BITS;

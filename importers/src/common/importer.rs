@@ -73,4 +73,6 @@ pub struct ImportOptions {
     pub roles: Option<Arc<TrackRoles>>,
     /// Directory of a dump of the TPU compiler; if `None`, Systole looks for one next to programs.
     pub llo: Option<PathBuf>,
+    /// The process ends soon after the import: it can keep memory that was freed, which takes less time.
+    pub short_lived: bool,
 }

@@ -11,7 +11,7 @@ use trace_model::{IssueKind, TraceBuilder, TraceModel};
 use crate::common::{DetectionConfidence, ImportOptions, Importer};
 use crate::compiler::{llo, xla};
 use crate::input::sniffing::{self, looks_like};
-use crate::input::{ImportError, InputSource, Progress};
+use crate::input::{ImportError, InputSource, Progress, prepare_heap};
 use crate::registry::IMPORTERS;
 
 pub use locate::{HostFiles, LocatedRun, locate};
@@ -93,6 +93,10 @@ pub fn detect<'a>(head: &[u8], importers: &[&'a dyn Importer]) -> Result<&'a dyn
     })
 }
 
+/// Files of more bytes than this are imported with the ordinary heap: what is freed meanwhile would stay, half as much
+/// memory again, and that of large files is needed more than the time.
+const MAPPED_IN_HUGE_PAGES: u64 = 64 << 20;
+
 /// A file with the importer that recognized it.
 struct OpenedFile<'a> {
     host: Option<&'a str>,
@@ -121,6 +125,11 @@ fn import_located(
     }
     let same = drop_copies(&mut opened);
     progress.add_total(opened.iter().map(|open| open.source.packed_len()).sum());
+    let mapped: u64 = opened.iter().map(|open| open.source.mapped_len()).sum();
+    if options.short_lived && mapped > 0 && mapped <= MAPPED_IN_HUGE_PAGES {
+        // The model and what it is made of take about as much as the files, and a half.
+        prepare_heap(mapped as usize * 3 / 2);
+    }
 
     // A builder cannot forget half a file: start again without the bad ones, all of which one pass finds.
     while !opened.is_empty() {

@@ -54,15 +54,13 @@ fn points_to_rows(file: Vec<(TrackId, Vec<FlowPoint>)>, rows_of: &[Rows], log: &
     let mut kept: Vec<Vec<FlowPoint>> = Vec::with_capacity(file.len());
     for (track, mut points) in file {
         let rows = &rows_of[track.index()];
-        points.retain_mut(|point| match rows.of(point.index()) {
-            Some(row) => {
-                point.move_to(row);
-                true
+        points.retain_mut(|point| {
+            let row = rows.of(point.index());
+            match row {
+                Some(row) => point.move_to(row),
+                None => dropped.push(*point),
             }
-            None => {
-                dropped.push(*point);
-                false
-            }
+            row.is_some()
         });
         kept.push(points);
     }

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::batch::SliceBatch;
+use crate::compact::CompactColumn;
 use crate::slices::NO_ARGS;
 
 /// Stands for the position of a slice that was dropped.
@@ -28,10 +29,12 @@ pub(super) struct Ordered {
 impl Ordered {
     /// Orders the slices of a batch; those at the indices `impossible` are left out. Sparse facts stay in the batch.
     pub(super) fn new(batch: &mut SliceBatch, impossible: &[u32]) -> Self {
-        let order = time_order(batch, impossible);
+        let durs = batch.durs.to_vec();
+        let order = time_order(&batch.starts, &durs, impossible);
         let placed = batch.complete_device_clock(order.as_deref());
+        batch.durs = CompactColumn::default();
         let n = batch.len();
-        let mut args = batch.args.to_vec();
+        let mut args = std::mem::take(&mut batch.args).to_vec();
         if !args.is_empty() {
             args.resize(n, NO_ARGS);
         }
@@ -39,7 +42,7 @@ impl Ordered {
         let device = device.then(|| (std::mem::take(&mut batch.device_starts), batch.device_durs.to_vec()));
         let by_index = Self {
             starts: std::mem::take(&mut batch.starts),
-            durs: batch.durs.to_vec(),
+            durs,
             labels: std::mem::take(&mut batch.labels),
             args,
             device,
@@ -103,18 +106,17 @@ pub(super) fn gathered<T: Copy>(values: &[T], indices: &[u32]) -> Vec<T> {
 
 /// Indices by start, longer slices first, ties in input order, without those in `impossible`; `None` if that is
 /// every index in the order of the input.
-fn time_order(batch: &SliceBatch, impossible: &[u32]) -> Option<Vec<u32>> {
-    let durs = batch.durs.to_vec();
-    if impossible.is_empty() && spans(&batch.starts, &durs).is_sorted_by_key(|(start, end)| (start, Reverse(end))) {
+fn time_order(starts: &[i64], durs: &[i64], impossible: &[u32]) -> Option<Vec<u32>> {
+    if impossible.is_empty() && spans(starts, durs).is_sorted_by_key(|(start, end)| (start, Reverse(end))) {
         return None;
     }
-    let mut order: Vec<u32> = (0..batch.len() as u32).collect();
+    let mut order: Vec<u32> = (0..starts.len() as u32).collect();
     if !impossible.is_empty() {
         order.retain(|i| impossible.binary_search(i).is_err());
     }
     // Stable, and fast where long stretches are in order.
     order.sort_by_key(|&i| {
-        let start = batch.starts[i as usize];
+        let start = starts[i as usize];
         (start, Reverse(start.saturating_add(durs[i as usize])))
     });
     Some(order)

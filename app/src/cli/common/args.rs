@@ -72,7 +72,13 @@ impl AssumeArgs {
     /// The import options.
     pub fn import(&self, run: Option<String>) -> ImportOptions {
         let roles = self.roles.as_ref().map(|roles| Arc::clone(&roles.0));
-        ImportOptions { run, clock_mhz: self.clock.map(|clock| clock.0), roles, llo: self.llo.clone() }
+        ImportOptions {
+            run,
+            clock_mhz: self.clock.map(|clock| clock.0),
+            roles,
+            llo: self.llo.clone(),
+            short_lived: false,
+        }
     }
 
     /// The analysis options.

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use analysis::Options;
-use importers::Progress;
+use importers::{ImportOptions, Progress};
 use trace_model::{IssueKind, Severity};
 
 use crate::cli::common::args::{AssumeArgs, InputArgs};
@@ -47,7 +47,7 @@ pub fn open_path(
 ) -> Result<Session, Failure> {
     let started = Instant::now();
     let options = assumptions(assume, stderr)?;
-    let import = assume.import(run);
+    let import = ImportOptions { short_lived: true, ..assume.import(run) };
     let (spooled, path) = if path.as_os_str() == STANDARD {
         (Some(stdin::Spooled::read()?), Path::new(stdin::NAME))
     } else {

@@ -7,7 +7,6 @@
 mod deferred_reader;
 mod feed;
 mod inflate;
-mod mapped;
 
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Read};
@@ -18,9 +17,9 @@ use std::time::SystemTime;
 
 use flate2::bufread::MultiGzDecoder;
 
+use crate::input::memory::MappedFile;
 use crate::input::{ImportError, Progress};
 use inflate::Inflater;
-use mapped::MappedFile;
 
 pub(crate) use deferred_reader::DeferredReader;
 pub use feed::FeedResult;
@@ -30,7 +29,7 @@ pub(crate) use inflate::NOT_GZIP;
 pub(crate) const HEAD_BYTES: usize = 4096;
 
 /// Files of this size and more are mapped instead of read: nothing is copied, and their pages can be dropped again.
-/// Below it copying costs less than a millisecond or two, and a file that changes meanwhile does no harm (see [`mapped`]).
+/// Below it copying costs less than a millisecond or two, and a file that changes meanwhile does no harm (see [`super::memory`]).
 const MAP_FROM: u64 = 8 << 20;
 
 /// A stream cannot be mapped, and is read up to this size.
@@ -264,6 +263,14 @@ impl InputSource {
             && !self.is_gzip()
         {
             file.release(range);
+        }
+    }
+
+    /// Bytes that are mapped, and neither copied nor unpacked to be imported.
+    pub(crate) fn mapped_len(&self) -> u64 {
+        match &*self.packed {
+            PackedBytes::Mapped(_) if !self.is_gzip() => self.packed_len(),
+            _ => 0,
         }
     }
 

@@ -75,7 +75,8 @@ pub(super) fn convert(
     out: &mut TraceBuilder,
 ) -> Result<(), ImportError> {
     let later = Arc::new(DeferredBytes::new(source, bytes));
-    let planes: Vec<DecodedJob<'_>> = space.planes.iter().map(|plane| ready(bytes, space, plane, out)).collect();
+    let planes: Vec<DecodedJob<'_>> =
+        space.planes.iter().map(|plane| ready(bytes, space, plane, source, out)).collect();
     progress.check()?;
     describe_session(bytes, space, &planes, out);
     let epoch_ns = epoch(&planes, out);
@@ -123,13 +124,24 @@ impl DecodedJob<'_> {
 }
 
 /// Reads the metadata tables and line outlines of a plane.
-fn ready<'a>(bytes: &FileBytes, space: &RawSpace, plane: &'a RawPlane, out: &mut TraceBuilder) -> DecodedJob<'a> {
+fn ready<'a>(
+    bytes: &FileBytes,
+    space: &RawSpace,
+    plane: &'a RawPlane,
+    source: &InputSource,
+    out: &mut TraceBuilder,
+) -> DecodedJob<'a> {
     let tables = PlaneMetadata::new(bytes.clone(), &plane.event_metadata, &plane.stat_metadata, |broken| {
         out.log(IssueKind::MalformedEvent, || format!("metadata, byte {}: {}", broken.at, broken.why));
     });
     let file = tables.bytes();
-    let outlines: Vec<LineOutline> =
-        plane.lines.par_iter().map(|range| LineOutline::read(file, range.clone())).collect();
+    let outline = |range: &Range<usize>| {
+        let line = LineOutline::read(file, range.clone());
+        // It is long until they are decoded, and reading them again costs less than the memory.
+        source.release_pages(range.clone());
+        line
+    };
+    let outlines: Vec<LineOutline> = plane.lines.par_iter().map(outline).collect();
     let mut lines: Vec<Vec<LineOutline>> = Vec::new();
     let mut by_id: HashMap<(i64, &[u8]), usize> = HashMap::new();
     for line in outlines {

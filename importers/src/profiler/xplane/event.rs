@@ -103,13 +103,12 @@ impl XPlaneEvent {
         file: &[u8],
         cursor: &mut WireCursor<'_>,
     ) -> Result<(), BrokenMessage> {
-        let (known, value) = match cursor.pair() {
-            Some((id, tag, number)) => (tables.known(id), StatValue::of_number(tag, number)),
-            None => {
-                let (id, value) = stat(file, cursor.length_delimited()?)?;
-                (tables.known(id), value)
-            }
+        let (id, value) = if let Some((id, tag, number)) = cursor.pair() {
+            (id, StatValue::of_number(tag, number))
+        } else {
+            stat(file, cursor.length_delimited()?)?
         };
+        let known = tables.known(id);
         match (Number::of(known), &value) {
             _ if known == Known::Other => {}
             (Some(place), StatValue::Int(number)) => self.set(place, *number),

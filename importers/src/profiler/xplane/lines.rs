@@ -174,6 +174,8 @@ pub(super) fn decode(context: &LineContext<'_>, parts: &[LineOutline]) -> Result
             }
         }
     }
+    // Grown by doubling, and kept until all lines are decoded.
+    out.flow_points.shrink_to_fit();
     Ok(out)
 }
 
