@@ -25,9 +25,11 @@ mod workspace;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::thread;
 
 use analysis::Options;
 use importers::{IMPORTERS, ImportError, ImportOptions};
+use trace_model::TraceModel;
 
 pub use self::command::{AppCommand, ComparisonCommand, Remap, TextToSave};
 pub use self::keys::Chord;
@@ -122,10 +124,21 @@ pub fn launch(launch: WindowOptions) -> anyhow::Result<()> {
 /// A loader for every supported format.
 pub fn file_loader(import: ImportOptions, options: StartOptions) -> TraceLoader {
     Arc::new(move |path, progress| match Session::open(path, &import, options()?, progress) {
-        Ok(session) => Ok(OpenTrace::new(path.to_owned(), session)),
+        Ok(session) => {
+            link_flows(session.model().clone());
+            Ok(OpenTrace::new(path.to_owned(), session))
+        }
         Err(ImportError::Cancelled) => Err(CANCELLED.to_owned()),
         Err(error) => Err(format!("{error}: {}", path.display())),
     })
+}
+
+/// Links the flows on a thread of its own: the first slice that is selected shows its arrows, and no frame waits for
+/// millions of them.
+fn link_flows(model: TraceModel) {
+    let link = move || model.flows().first().map(|flow| model.flows_to(flow.to).count());
+    // Without a thread they are linked when they are asked for.
+    let _ = thread::Builder::new().name("flows".to_owned()).spawn(link);
 }
 
 /// The error of a cancelled loader; not shown.
