@@ -166,3 +166,40 @@ fn texts_and_buttons_grow_and_stay_grown() {
     assert!((window.ctx.zoom_factor() - 1.25).abs() < 1e-3);
     assert!((Settings::load_from(&file).scale - 1.25).abs() < 1e-3);
 }
+
+const COPIES: &str = "
+    @column 1us
+    modules: MMMMMMMMMM
+    ops    : sAAAdBBBBB
+
+    M = jit_step(7)
+    s = copy-start.1 [copy-start] done=copy-done.1 shape=(f32[1000]{0:S(5)},f32[1000]{0},u32[])
+    d = copy-done.1 [copy-done] shape=f32[1000]{0:S(5)}
+    A = fusion.1 [loop fusion]
+    B = fusion.2 [loop fusion]
+";
+
+#[test]
+fn a_wait_says_which_transfer_it_waits_for_and_leads_there_and_back() {
+    let loader: TraceLoader = Arc::new(|path, _progress| {
+        Ok(OpenTrace::new(path.to_owned(), Session::from_model(text_trace(COPIES), Options::default())))
+    });
+    let mut window = Harness::builder().with_size(vec2(1400.0, 900.0)).build_eframe(|cc| {
+        cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
+        App::new(&cc.egui_ctx, Settings::default(), loader)
+    });
+    open(&mut window, "trace");
+    let model = window.state().trace().expect("it is open").model.clone();
+    let done = model.all_slices().find(|slice| slice.name() == "copy-done.1").expect("there is one").id();
+    want(&mut window, ViewCommand::Select(done));
+    window.get_by_label("Waits for");
+    // 4,000 bytes in 5 µs.
+    window.get_by_label("(4.000 kB, from HBM to host memory, 5.000 µs from start to end, 800.0 MB/s)");
+    window.get_all_by_role_and_label(Role::Link, "copy-start.1").next().expect("a link").click();
+    settle(&mut window);
+    assert_eq!(selected(&window).as_deref(), Some("copy-start.1"));
+    window.get_by_label("Awaited by");
+    window.get_all_by_role_and_label(Role::Link, "copy-done.1").next().expect("a link").click();
+    settle(&mut window);
+    assert_eq!(selected(&window).as_deref(), Some("copy-done.1"));
+}

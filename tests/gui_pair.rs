@@ -182,6 +182,8 @@ fn an_op_leads_to_the_op_that_it_was_matched_with() {
 #[test]
 fn a_row_of_the_comparison_shows_the_op_on_both_sides() {
     let mut window = compared("a", "b");
+    window.get_by_label_contains("Table: ").click();
+    settle(&mut window);
     window.get_by_label_contains("Ops that changed").click();
     settle(&mut window);
     window.get_by_label("Row fusion.2").click();

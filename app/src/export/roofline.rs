@@ -134,7 +134,7 @@ fn draw_ceilings(drawing: &mut Drawing, ceilings: &[RooflineCeiling], axes: &Roo
     }
     let decade = (axes.width / (axes.x.1 - axes.x.0) as f32, axes.height / (axes.y.1 - axes.y.0) as f32);
     let size = |name: &str| (f64::from((width_of(name, 11.0) + 8.0) / decade.0), f64::from(18.0 / decade.1));
-    for (ceiling, place) in ceilings.iter().zip(name_places(ceilings, size)) {
+    for (ceiling, place) in ceilings.iter().zip(name_places(ceilings, axes.x.1, size)) {
         let (name, color) = (ceiling.name.as_str(), color(ceiling.roof));
         let Some((x, y)) = place.map(at) else { continue };
         if ceiling.roof == RooflineRoof::Compute {

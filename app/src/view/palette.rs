@@ -237,7 +237,7 @@ impl Palette<Rgb> {
             counter: oklch(0.58, 0.10, 215.0),
             flow_in: oklch(0.50, 0.12, 230.0),
             flow_out: oklch(0.55, 0.15, 50.0),
-            slices: slices(preset, false, [0.60, 0.70, 0.90]),
+            slices: slices(preset, false, [0.60, 0.70, 0.83]),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use analysis::compare::Comparison;
 use analysis::{Cell, Table};
-use egui::{RichText, Ui};
+use egui::{ComboBox, RichText, Role, Ui, WidgetInfo};
 
 use crate::gui::command::{AppCommand, ComparisonCommand};
 use crate::gui::jobs::JobAnswer;
@@ -54,15 +54,17 @@ impl ComparisonTables {
         let has = |id: &str| compared.tables.iter().any(|table| table.id == id);
         let start = if has(FIRST) { FIRST } else { compared.tables.first().map_or(FIRST, |table| table.id) };
         let open = self.open.filter(|id| has(id)).unwrap_or(start);
-        ui.horizontal_wrapped(|ui| {
-            ui.spacing_mut().item_spacing.x = 2.0;
+        let title = |table: &Table| format!("{} ({})", table.title, table.rows.len());
+        let shown = compared.tables.iter().find(|table| table.id == open).map(title).unwrap_or_default();
+        let list = ComboBox::from_id_salt("tables of the comparison").selected_text(RichText::new(&shown).strong());
+        let list = list.truncate().width(ui.available_width() - 8.0).height(420.0).show_ui(ui, |ui| {
             for table in &compared.tables {
-                let title = format!("{} ({})", table.title, table.rows.len());
-                if ui.selectable_label(table.id == open, RichText::new(title).small()).clicked() {
+                if ui.selectable_label(table.id == open, title(table)).clicked() {
                     self.open = Some(table.id);
                 }
             }
         });
+        list.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, format!("Table: {shown}")));
         let Some(table) = compared.tables.iter().find(|table| table.id == open) else { return };
         let names = |cell: &Cell| matches!(cell, Cell::Text(text) if selected.is_some_and(|own| is_named(text, own)));
         let is_marked = |row: &[Cell]| row.first().is_some_and(names);

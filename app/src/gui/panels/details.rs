@@ -15,9 +15,10 @@ use super::number::number;
 use crate::gui::jobs::JobAnswer;
 use crate::gui::keys::hint;
 use crate::gui::theme::Theme;
-use crate::gui::times::time;
+use crate::gui::times::{self, time};
 use crate::view::panels::histogram::Histogram;
 use crate::view::panels::op_facts::transfer_of;
+use crate::view::panels::transfer::transfer;
 use crate::view::state::{HighlightedLabels, ViewCommand};
 use crate::view::timeline::bands::{StepBand, step_at};
 use crate::view::timeline::trace::OpenTrace;
@@ -62,6 +63,7 @@ pub fn details_ui(
     };
     let slice = trace.model.slice(selected);
     heading_ui(ui, trace, slice, memory, out);
+    transfer_ui(ui, sight, slice, out);
     ui.separator();
     // Each slice begins at its top.
     ScrollArea::vertical().id_salt(("details", selected)).auto_shrink([false, false]).show(ui, |ui| {
@@ -95,8 +97,24 @@ pub fn details_ui(
     });
 }
 
+/// A sentence about the transfer that the op starts or awaits, with a link to its other end.
+fn transfer_ui(ui: &mut Ui, sight: PanelContext<'_>, slice: SliceRef<'_>, out: &mut Vec<ViewCommand>) {
+    let model = &sight.trace.model;
+    let overlap = sight.reports.get::<Overlap>().ok().flatten();
+    let Some(ends) = transfer(model, slice, overlap, times::format()) else { return };
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing.x = 4.0;
+        ui.label(ends.before);
+        if ui.link(model.slice(ends.other).name()).on_hover_text("Show the other end of the transfer").clicked() {
+            out.push(ViewCommand::GoTo(ends.other));
+        }
+        let about = ui.label(format!("({})", ends.about));
+        about.on_hover_text("From the start of the first op to the end of the last, by the clock that timed them");
+    });
+}
+
 /// Minimum width of a column.
-const COLUMN: f32 = 290.0;
+const COLUMN: f32 = 280.0;
 
 /// The sections of the details, side by side if there is room.
 #[derive(Clone, Copy, PartialEq)]

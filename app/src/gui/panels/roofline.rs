@@ -201,7 +201,7 @@ fn draw_ceilings(plot: &mut egui_plot::PlotUi<'_>, report: &RooflineReport, rang
             plot.ctx().fonts_mut(|fonts| name.chars().map(|c| fonts.glyph_width(&small_font(), c)).sum::<f32>());
         (f64::from(width + 6.0) / decade[0].abs(), 16.0 / decade[1].abs())
     };
-    let places = name_places(&ceilings, size);
+    let places = name_places(&ceilings, range.x.1, size);
     for (ceiling, at) in ceilings.into_iter().zip(places) {
         let Some(at) = at else { continue };
         let (anchor, ground) = if ceiling.roof == RooflineRoof::Compute {

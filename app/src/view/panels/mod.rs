@@ -8,3 +8,4 @@ pub mod op_facts;
 pub mod optree;
 pub mod roofline;
 pub mod target;
+pub mod transfer;

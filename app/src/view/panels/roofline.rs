@@ -71,10 +71,14 @@ pub struct RooflineCeiling {
 
 /// Where the names of ceilings stand. The name of the flat ceiling ends at its right end; the others stand below their
 /// slope, as far left as they touch no other name. `None` where there is no such place. `size` is that of a name, in
-/// decades.
+/// decades, and `right` the edge that no name goes beyond.
 ///
 /// Slopes come together at the top, so names stand near their beginning, and a little up, to be inside of the plot.
-pub fn name_places(ceilings: &[RooflineCeiling], size: impl Fn(&str) -> PlotPlace) -> Vec<Option<PlotPlace>> {
+pub fn name_places(
+    ceilings: &[RooflineCeiling],
+    right: f64,
+    size: impl Fn(&str) -> PlotPlace,
+) -> Vec<Option<PlotPlace>> {
     const STEP: f64 = 0.125;
     let mut taken: Vec<[f64; 4]> = Vec::new();
     let place = |ceiling: &RooflineCeiling| {
@@ -88,6 +92,8 @@ pub fn name_places(ceilings: &[RooflineCeiling], size: impl Fn(&str) -> PlotPlac
             along
                 .map(|x| {
                     let y = from.1 + x - from.0;
+                    // At the right edge it begins before its slope.
+                    let x = x.min(right - width);
                     ((x, y), [x, y - height, x + width, y])
                 })
                 .collect()
@@ -160,11 +166,14 @@ mod tests {
             ceiling("write", 0.1, RooflineRoof::Memory),
             ceiling("peak", 0.0, RooflineRoof::Compute),
         ];
-        let places = name_places(&all, |_| (1.0, 0.3));
+        let places = name_places(&all, 20.0, |_| (1.0, 0.3));
         let [Some(read), Some(write), Some(peak)] = places[..] else { panic!("{places:?}") };
         assert_eq!((read, peak), ((0.25, 10.25), (4.0, 14.0)));
         assert!(write.0 >= read.0 + 1.0 || write.1 >= read.1 + 0.3, "{write:?}");
+        // Two wide names near the right edge: neither goes beyond it.
+        let places = name_places(&all[..2], 2.0, |_| (1.9, 0.3));
+        assert!(places.iter().all(|place| place.is_some_and(|(x, _)| x + 1.9 <= 2.0 + 1e-9)), "{places:?}");
         // No room for a second one.
-        assert_eq!(name_places(&all[..2], |_| (9.0, 9.0))[1], None);
+        assert_eq!(name_places(&all[..2], 20.0, |_| (9.0, 9.0))[1], None);
     }
 }
