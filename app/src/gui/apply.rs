@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::export::{self, Drawing, OtherTraceColors, PictureFormat, PictureStyle};
+use crate::gui::command::ScaleChange;
 use crate::gui::panels::notice::PassingNotice;
 use crate::gui::panels::open_path::OpenPath;
 use crate::gui::panels::search;
@@ -73,7 +74,6 @@ impl App {
             AppCommand::NextTimes => self.settings.set_times(self.settings.times.next()),
             AppCommand::PanelSize(part, size) => self.settings.set_size(part, size),
             AppCommand::Scale(scale) => self.scale(scale, ctx),
-            AppCommand::ScaleBy(factor) => self.scale(self.settings.scale * factor, ctx),
             AppCommand::Remap(wish) => {
                 self.settings.set_keys(keys::remapped(&self.settings.keys, wish));
                 self.keys = Arc::new(keys::Keys::new(&self.settings.keys));
@@ -106,8 +106,11 @@ impl App {
         }
     }
 
-    fn scale(&mut self, scale: f32, ctx: &egui::Context) {
-        self.settings.set_scale(scale);
+    fn scale(&mut self, change: ScaleChange, ctx: &egui::Context) {
+        self.settings.set_scale(match change {
+            ScaleChange::To(scale) => scale,
+            ScaleChange::By(factor) => self.settings.scale * factor,
+        });
         ctx.set_zoom_factor(self.settings.scale);
     }
 

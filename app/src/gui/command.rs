@@ -69,10 +69,8 @@ pub enum AppCommand {
     NextTimes,
     /// Set the size of a panel, in points.
     PanelSize(PanelPart, f32),
-    /// Set the size of texts and buttons, as a multiple of the usual one.
-    Scale(f32),
-    /// Multiply the size of texts and buttons.
-    ScaleBy(f32),
+    /// Change the size of texts and buttons.
+    Scale(ScaleChange),
     /// Change the key bindings.
     Remap(Remap),
     /// Pin the track below the pointer, or unpin it.
@@ -83,6 +81,15 @@ pub enum AppCommand {
     On(TraceSide, ViewCommand),
     /// Change how two traces are compared and linked.
     Comparison(ComparisonCommand),
+}
+
+/// A change of the size of texts and buttons.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ScaleChange {
+    /// To this multiple of the usual one.
+    To(f32),
+    /// By this factor.
+    By(f32),
 }
 
 /// A command about two linked traces.

@@ -378,11 +378,11 @@ mod tests {
         settings.set_scale(1.5);
         let again = Settings::load_from(&file);
         assert_eq!((again.sizes.of(PanelPart::Reports), again.sizes.of(PanelPart::Details)), (512.0, 100.0));
-        assert_eq!(again.sizes.of(PanelPart::Below), PanelSizes::default().of(PanelPart::Below));
+        assert_eq!(again.sizes, settings.sizes);
         assert!((again.scale - 1.5).abs() < 1e-6);
         fs::write(&file, r#"{"sizes": {"reports": 1e9}, "scale": 0}"#).unwrap();
         let again = Settings::load_from(&file);
-        assert_eq!(again.sizes.of(PanelPart::Reports), 900.0);
+        assert_eq!(again.sizes, PanelSizes { reports: 900.0, ..PanelSizes::default() });
         assert!((again.scale - 0.6).abs() < 1e-6);
     }
 

@@ -1,7 +1,7 @@
 //! The table of actions.
 
 use crate::export::{PictureFormat, PicturePanel as Picture};
-use crate::gui::command::{AppCommand, ComparisonCommand};
+use crate::gui::command::{AppCommand, ComparisonCommand, ScaleChange};
 use crate::gui::settings::ThemeChoice;
 use crate::view::compare::{TraceSide, ViewLock};
 use crate::view::palette::Preset;
@@ -153,9 +153,9 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
         action("colors-monokai", "Colours: Monokai", &[], |_| AppCommand::Colors(Preset::Monokai)),
         action("wheel-zooms", "Wheel: zooms; with Ctrl it scrolls", &[], |_| AppCommand::WheelZooms(true)),
         action("wheel-scrolls", "Wheel: scrolls the tracks; with Ctrl it zooms", &[], |_| AppCommand::WheelZooms(false)),
-        action("larger", "Size: larger texts and buttons", &["Ctrl+Alt+Equals", "Ctrl+Alt+Plus"], |_| AppCommand::ScaleBy(1.1)),
-        action("smaller", "Size: smaller texts and buttons", &["Ctrl+Alt+Minus"], |_| AppCommand::ScaleBy(1.0 / 1.1)),
-        action("usual-size", "Size: texts and buttons as usual", &["Ctrl+Alt+0"], |_| AppCommand::Scale(1.0)),
+        action("larger", "Size: larger texts and buttons", &["Ctrl+Alt+Equals", "Ctrl+Alt+Plus"], |_| AppCommand::Scale(ScaleChange::By(1.1))),
+        action("smaller", "Size: smaller texts and buttons", &["Ctrl+Alt+Minus"], |_| AppCommand::Scale(ScaleChange::By(1.0 / 1.1))),
+        action("usual-size", "Size: texts and buttons as usual", &["Ctrl+Alt+0"], |_| AppCommand::Scale(ScaleChange::To(1.0))),
         action("dark", "Dark theme", &[], |_| AppCommand::Theme(ThemeChoice::Dark)),
         action("light", "Light theme", &[], |_| AppCommand::Theme(ThemeChoice::Light)),
         action("system", "System theme", &[], |_| AppCommand::Theme(ThemeChoice::System)),

@@ -1,6 +1,6 @@
 //! The colour legend at the bottom.
 
-use egui::{Align, Color32, Layout, RichText, Sense, Ui, vec2};
+use egui::{Align, Color32, Layout, Rect, RichText, Role, Sense, Ui, WidgetInfo, vec2};
 
 use crate::gui::theme::Theme;
 use crate::view::panels::legend::{ColorLegend, HATCHED};
@@ -34,11 +34,18 @@ pub fn legend_ui(ui: &mut Ui, trace: &OpenTrace, state: &ViewState, comparing: b
     });
 }
 
-/// A colour and what it means.
+/// A colour and what it means, in one piece: where lines wrap, they stay together.
 pub fn swatch_ui(ui: &mut Ui, color: Color32, title: &str) {
-    ui.spacing_mut().item_spacing.x = 5.0;
-    let (rect, _) = ui.allocate_exact_size(vec2(11.0, 11.0), Sense::hover());
-    ui.painter().rect_filled(rect, 2.0, color);
-    ui.label(RichText::new(title).small());
-    ui.add_space(8.0);
+    const SIDE: f32 = 11.0;
+    const GAP: f32 = 5.0;
+    let font = egui::TextStyle::Small.resolve(ui.style());
+    let galley = ui.painter().layout_no_wrap(title.to_owned(), font, ui.visuals().text_color());
+    let size = vec2(SIDE + GAP + galley.size().x, galley.size().y.max(SIDE));
+    ui.spacing_mut().item_spacing.x = 13.0;
+    let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
+    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, title));
+    let square = Rect::from_center_size(rect.left_center() + vec2(SIDE / 2.0, 0.0), vec2(SIDE, SIDE));
+    ui.painter().rect_filled(square, 2.0, color);
+    let at = rect.left_center() + vec2(SIDE + GAP, -galley.size().y / 2.0);
+    ui.painter().galley(at, galley, ui.visuals().text_color());
 }

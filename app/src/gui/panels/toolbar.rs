@@ -9,6 +9,7 @@ use egui::{
 use super::{icons, sessions};
 use crate::export::{PictureFormat, PicturePanel as Picture};
 use crate::gui::AppCommand;
+use crate::gui::command::ScaleChange;
 use crate::gui::keys::{action_of, hint, shown_keys};
 use crate::gui::sessions::SessionStore;
 use crate::gui::settings::{Settings, ThemeChoice};
@@ -254,7 +255,7 @@ fn view_menu(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<
             let button = ui.radio(is_on, &label);
             button.widget_info(|| WidgetInfo::selected(Role::RadioButton, true, is_on, format!("Size: {label}")));
             if button.clicked() {
-                out.push(AppCommand::Scale(scale));
+                out.push(AppCommand::Scale(ScaleChange::To(scale)));
             }
         }
     });

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use egui::{Align2, CentralPanel, Frame, Panel as EguiPanel, ProgressBar, RichText, ScrollArea, Ui, Vec2};
+use egui::{Align2, CentralPanel, ProgressBar, RichText, ScrollArea, Ui, Vec2};
 use importers::{IMPORTERS, Progress};
 
+use super::frame::floating_ui;
 use super::sessions::sessions_ui;
 use crate::gui::AppCommand;
 use crate::gui::keys::hint;
@@ -143,11 +144,10 @@ impl FailedToOpen {
     }
 }
 
-/// The error message, in a bar below the toolbar.
+/// The error message, in a bar below the toolbar, over what is there.
 pub fn error_ui(ui: &mut Ui, failed: &FailedToOpen, out: &mut Vec<AppCommand>) {
     let theme = Theme::current(ui);
-    let frame = Frame::new().fill(theme.raised).inner_margin(8.0);
-    EguiPanel::top("error").frame(frame).show(ui, |ui| {
+    floating_ui(ui, "error", Align2::CENTER_TOP, |ui| {
         ui.horizontal_wrapped(|ui| {
             ui.label(RichText::new(failed.what).color(theme.error).strong());
             ui.label(&failed.why);

@@ -2,7 +2,7 @@
 //! where.
 
 use egui::{Align2, Color32, FontId, Mesh, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, Vec2, pos2, vec2};
-use trace_model::{Picos, Timestamp, TraceModel};
+use trace_model::{CounterSeries, Picos, Timestamp, TraceModel};
 
 use crate::gui::theme::{Theme, ThemeSliceColor, small_font};
 use crate::gui::times;
@@ -263,7 +263,7 @@ fn counter_scales(
     let left = origin.x.max(painter.clip_rect().left()) + TEXT_PAD;
     for counter in &part.counters {
         let TreeItem::Track(track) = tree.node(counter.node).item else { continue };
-        let unit = model.counter(track).and_then(|series| series.unit()).map_or("", |unit| model.str(unit));
+        let unit = model.counter(track).and_then(CounterSeries::unit).map_or("", |unit| model.str(unit));
         let write = |level: f32, align: Align2, value: f64| {
             let text = counter_value(value, unit);
             let galley = painter.layout_no_wrap(text, small_font(), theme.text);

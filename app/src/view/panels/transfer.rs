@@ -37,12 +37,11 @@ pub fn transfer(
     }
     let start = model.flows_to(slice.id()).map(|flow| model.slice(flow.from)).find(is_op);
     let done = || model.flows_from(slice.id()).iter().map(|flow| model.slice(flow.to)).find(is_op);
-    let (start, done, other, before) = match start {
-        Some(start) => (start, slice, start, "Waits for"),
-        None => {
-            let done = done()?;
-            (slice, done, done, "Awaited by")
-        }
+    let (start, done, other, before) = if let Some(start) = start {
+        (start, slice, start, "Waits for")
+    } else {
+        let done = done()?;
+        (slice, done, done, "Awaited by")
     };
     let in_flight = measured_range(done, model).end - measured_range(start, model).start;
     let known = overlap.and_then(|report| transfer_of(model, report, start));

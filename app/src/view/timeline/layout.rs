@@ -216,13 +216,13 @@ fn level(window: &LayoutWindow<'_>) -> u32 {
 /// Left, right and top of the box of a slice; `None` if it is neither in a row nor in the summary of a folded group.
 pub fn place_of(scene: DrawnTrace<'_>, window: &LayoutWindow<'_>, slice: SliceId) -> Option<(f32, f32, f32)> {
     let slice = scene.model.slice(slice);
-    let (row, stays, inset) = match scene.tree.row_of(window.rows, slice.track(), window.scroll) {
-        Some((row, stays)) => (row, stays, 0.0),
-        None => {
-            let lane = scene.model.first_lane_index(slice.track()) + slice.depth() as usize;
-            let (row, stays) = scene.tree.summary_of(window.rows, slice.track(), lane, window.scroll)?;
-            (row, stays, (HEADER - LANE) / 2.0)
-        }
+    let row = scene.tree.row_of(window.rows, slice.track(), window.scroll);
+    let (row, stays, inset) = if let Some((row, stays)) = row {
+        (row, stays, 0.0)
+    } else {
+        let lane = scene.model.first_lane_index(slice.track()) + slice.depth() as usize;
+        let (row, stays) = scene.tree.summary_of(window.rows, slice.track(), lane, window.scroll)?;
+        (row, stays, (HEADER - LANE) / 2.0)
     };
     let lane = (slice.depth() as usize).min(row.lanes.saturating_sub(1));
     let width = f64::from(window.width);

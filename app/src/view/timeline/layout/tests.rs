@@ -293,4 +293,14 @@ fn a_folded_device_shows_its_ops_in_its_heading() {
     assert_eq!(heading, "28 TPU:0\n  0..40 at 30.5 A text\n  60..80 at 30.5 B\n", "{folded}");
     let open = picture(&model, range(0, 10), |_| {});
     assert!(open.contains("TPU:0\nrow "), "an open one shows its tracks: {open}");
+    let selected = |name: &str| {
+        let slice = model.all_slices().find(|slice| slice.name() == name).unwrap().id();
+        let picture = picture(&model, range(0, 10), |state| {
+            state.apply(&ViewCommand::FoldGroup(core, true), &model);
+            state.place.selection = Some(slice);
+        });
+        picture.lines().find(|line| line.starts_with("selected")).map(str::to_owned)
+    };
+    assert_eq!(selected("B").as_deref(), Some("selected 60..80 at 30.5"), "it is outlined there");
+    assert_eq!(selected("c"), None, "its lane is not shown");
 }
