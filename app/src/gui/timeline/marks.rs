@@ -42,7 +42,7 @@ pub fn band_names(painter: &Painter, ruler: Rect, bands: &[StepBand], x_of: impl
         if right - left < MIN_BAND {
             continue;
         }
-        let color = if band.is_outlier { theme.warning } else { theme.edge };
+        let color = if band.is_outlier { theme.warning } else { theme.text_weak.gamma_multiply(0.55) };
         let line = Rect::from_min_max(pos2(left + 0.5, ruler.top()), pos2(right - 0.5, ruler.top() + 3.0));
         painter.rect_filled(line, 1.0, color);
         let room = right - left - 8.0;

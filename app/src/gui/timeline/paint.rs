@@ -203,6 +203,8 @@ pub fn elided(
 pub fn elided_middle(painter: &Painter, at: Pos2, text: &str, room: f32, font: &FontId, color: Color32) -> Vec2 {
     /// Letters of the end, and the least of the beginning; fewer where there is little room.
     const PARTS: [(usize, usize); 3] = [(8, 3), (4, 2), (2, 1)];
+    /// Shorter texts are words whose end says no more than their beginning.
+    const SHORT: usize = 10;
     /// Where there is less room, only a beginning fits.
     const LEAST: f32 = 32.0;
     let shortened = painter.fonts_mut(|fonts| {
@@ -216,7 +218,7 @@ pub fn elided_middle(painter: &Painter, at: Pos2, text: &str, room: f32, font: &
             });
             (beyond.map_or(text.len(), |(at, _)| at), used)
         };
-        if room < LEAST || beginning(text, room).0 == text.len() {
+        if room < LEAST || text.len() < SHORT || beginning(text, room).0 == text.len() {
             return None;
         }
         let (_, ellipsis) = beginning("…", f32::INFINITY);
