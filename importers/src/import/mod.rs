@@ -73,7 +73,7 @@ pub fn import_source(
     let mut builder = TraceBuilder::new();
     import_into(&mut builder, importer, source, None, options, progress)?;
     llo::add(options.llo.as_deref(), &[], progress, &mut builder)?;
-    Ok(builder.finish())
+    finish(builder, progress)
 }
 
 /// The importer with the highest confidence for `head`, the first bytes of the unpacked content; the first of equals.
@@ -96,6 +96,10 @@ pub fn detect<'a>(head: &[u8], importers: &[&'a dyn Importer]) -> Result<&'a dyn
 /// Files of more bytes than this are imported with the ordinary heap: what is freed meanwhile would stay, half as much
 /// memory again, and that of large files is needed more than the time.
 const MAPPED_IN_HUGE_PAGES: u64 = 64 << 20;
+
+fn finish(builder: TraceBuilder, progress: &Progress) -> Result<TraceModel, ImportError> {
+    builder.finish_unless(&|| progress.check().is_err()).ok_or(ImportError::Cancelled)
+}
 
 /// A file with the importer that recognized it.
 struct OpenedFile<'a> {
@@ -152,7 +156,7 @@ fn import_located(
             note_runs(&mut builder, located, &same);
             // Their bytes and the table of slices need not exist at the same time.
             drop(opened);
-            return Ok(builder.finish());
+            return finish(builder, progress);
         }
         let mut failed = failed.into_iter().peekable();
         let mut rest = Vec::with_capacity(opened.len());

@@ -33,10 +33,21 @@ const ROWS_AT_ONCE: usize = 1 << 17;
 
 impl TraceBuilder {
     /// Sorts, nests and links everything. Problems are in the import log.
-    pub fn finish(mut self) -> TraceModel {
+    pub fn finish(self) -> TraceModel {
+        self.finished(&|| false)
+    }
+
+    /// The same, unless `stop` says meanwhile that nobody wants it: `None` soon after that. It is asked before each
+    /// track.
+    pub fn finish_unless(self, stop: &(dyn Fn() -> bool + Sync)) -> Option<TraceModel> {
+        let model = self.finished(stop);
+        (!stop()).then_some(model)
+    }
+
+    fn finished(mut self, stop: &(dyn Fn() -> bool + Sync)) -> TraceModel {
         let shifts = align_sources(&mut self.sources, &mut self.log);
         let plausible = plausible::by_source(&self);
-        let merged = finish_tracks(&mut self, &shifts, &plausible);
+        let merged = finish_tracks(&mut self, &shifts, &plausible, stop);
         let extent = merged.extent();
         let counters: Vec<CounterSeries> = std::mem::take(&mut self.counters)
             .into_iter()
@@ -76,8 +87,13 @@ impl TraceBuilder {
     }
 }
 
-/// Finishes all tracks, a few at a time, and concatenates them.
-fn finish_tracks(builder: &mut TraceBuilder, shifts: &[i64], plausible: &[TimeRange]) -> MergedTracks {
+/// Finishes all tracks, a few at a time, and concatenates them. After a stop, those that are left are empty.
+fn finish_tracks(
+    builder: &mut TraceBuilder,
+    shifts: &[i64],
+    plausible: &[TimeRange],
+    stop: &(dyn Fn() -> bool + Sync),
+) -> MergedTracks {
     let source_of = |track: &Track| builder.groups[track.group.index()].source.index();
     let flow_tracks = builder.flows.tracks(builder.tracks.len());
     let batches = std::mem::take(&mut builder.track_builders);
@@ -96,7 +112,8 @@ fn finish_tracks(builder: &mut TraceBuilder, shifts: &[i64], plausible: &[TimeRa
             return merged;
         }
         // While some tracks are finished, those before them move into the table.
-        let finish = || wave.into_par_iter().map(|(batch, job)| finish_track(batch, &job)).collect();
+        let finish_one = |(batch, job)| if stop() { FinishedTrack::default() } else { finish_track(batch, &job) };
+        let finish = || wave.into_par_iter().map(finish_one).collect();
         let merge = || {
             for track in finished {
                 let id = TrackId(merged.track_lanes.len() as u32);
@@ -178,4 +195,33 @@ fn finish_counter(mut counter: CounterBuilder, shift: i64, extent: TimeRange, lo
         series.values.push(value);
     }
     series
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use crate::{GroupKind, Picos, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind};
+
+    #[test]
+    fn a_trace_that_nobody_wants_any_more_is_not_finished() {
+        let collected = || {
+            let mut builder = TraceBuilder::new();
+            let host = builder.group(None, GroupKind::Host, "host");
+            let label = builder.label("op", None);
+            for number in 0..500 {
+                let track = builder.track(host, TrackKind::HostThread, number, "thread");
+                let range = TimeRange::at(Timestamp::from_ps(number), Picos::from_ps(10));
+                builder.add_slice(track, SliceSpec::new(range, label));
+            }
+            builder
+        };
+        let asked = AtomicUsize::new(0);
+        let whole = collected().finish_unless(&|| asked.fetch_add(1, Ordering::Relaxed) > 10_000);
+        assert_eq!(whole.map(|model| model.slice_count()), Some(500));
+        // Asked before each track.
+        assert!(asked.load(Ordering::Relaxed) > 500);
+        let asked = AtomicUsize::new(0);
+        assert!(collected().finish_unless(&|| asked.fetch_add(1, Ordering::Relaxed) > 10).is_none());
+    }
 }

@@ -29,7 +29,7 @@ pub(crate) use inflate::NOT_GZIP;
 pub(crate) const HEAD_BYTES: usize = 4096;
 
 /// Files of this size and more are mapped instead of read: nothing is copied, and their pages can be dropped again.
-/// Below it copying costs less than a millisecond or two, and a file that changes meanwhile does no harm (see [`super::memory`]).
+/// Below it copying costs less than a millisecond or two, and a file that changes meanwhile does no harm (see [`crate::input::memory`]).
 const MAP_FROM: u64 = 8 << 20;
 
 /// A stream cannot be mapped, and is read up to this size.

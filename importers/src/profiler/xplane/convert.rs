@@ -76,7 +76,7 @@ pub(super) fn convert(
 ) -> Result<(), ImportError> {
     let later = Arc::new(DeferredBytes::new(source, bytes));
     let planes: Vec<DecodedJob<'_>> =
-        space.planes.iter().map(|plane| ready(bytes, space, plane, source, out)).collect();
+        space.planes.iter().map(|plane| ready(bytes, space, plane, source, progress, out)).collect();
     progress.check()?;
     describe_session(bytes, space, &planes, out);
     let epoch_ns = epoch(&planes, out);
@@ -129,6 +129,7 @@ fn ready<'a>(
     space: &RawSpace,
     plane: &'a RawPlane,
     source: &InputSource,
+    progress: &Progress,
     out: &mut TraceBuilder,
 ) -> DecodedJob<'a> {
     let tables = PlaneMetadata::new(bytes.clone(), &plane.event_metadata, &plane.stat_metadata, |broken| {
@@ -136,7 +137,7 @@ fn ready<'a>(
     });
     let file = tables.bytes();
     let outline = |range: &Range<usize>| {
-        let line = LineOutline::read(file, range.clone());
+        let line = LineOutline::read(file, range.clone(), progress);
         // It is long until they are decoded, and reading them again costs less than the memory.
         source.release_pages(range.clone());
         line

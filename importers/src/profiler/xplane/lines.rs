@@ -49,15 +49,15 @@ pub(super) struct LineOutline {
 }
 
 impl LineOutline {
-    /// Reads the line at `range`, as far as it is intact.
-    pub(super) fn read(file: &[u8], range: Range<usize>) -> Self {
+    /// Reads the line at `range`, as far as it is intact; not to its end if the import was cancelled.
+    pub(super) fn read(file: &[u8], range: Range<usize>, progress: &Progress) -> Self {
         let mut line = Self { range: range.clone(), ..Self::default() };
         let mut cursor = WireCursor::new(file, range);
-        line.broken = line.read_fields(&mut cursor).err();
+        line.broken = line.read_fields(&mut cursor, progress).err();
         line
     }
 
-    fn read_fields(&mut self, cursor: &mut WireCursor<'_>) -> Result<(), BrokenMessage> {
+    fn read_fields(&mut self, cursor: &mut WireCursor<'_>, progress: &Progress) -> Result<(), BrokenMessage> {
         let line = self;
         loop {
             let at = cursor.position();
@@ -65,6 +65,9 @@ impl LineOutline {
             if tag == EVENTS {
                 cursor.length_delimited()?;
                 if line.events > 0 && line.events.is_multiple_of(PIECE) {
+                    if progress.check().is_err() {
+                        return Ok(());
+                    }
                     line.pieces.push(at);
                 }
                 line.events += 1;
