@@ -29,16 +29,7 @@ use serde_json::Value;
 use systole::session::Session;
 use trace_model::{GroupKind, Picos, SliceAttr, SliceSpec, TimeRange, Timestamp, TrackKind};
 
-/// Where this machine has real captures.
-fn corpus() -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
-    if path.is_dir() {
-        return Some(path);
-    }
-    assert!(std::env::var_os("SYSTOLE_REQUIRE_CORPUS").is_none(), "no corpus at {}", path.display());
-    eprintln!("skipped: no corpus at {}", path.display());
-    None
-}
+use crate::place::corpus;
 
 /// Samples, and real captures up to a size that a test can afford.
 fn traces() -> Vec<PathBuf> {

@@ -4,30 +4,16 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
+use std::process::Command;
 
 use sample_traces::fleet::FleetSpec;
 use sample_traces::write::xspace_bytes;
-use tempfile::TempDir;
 use trace_model::Picos;
 
-/// Not what the machine that runs the tests says.
-const CI_VARIABLES: [&str; 5] = ["GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_SHA", "GITHUB_OUTPUT", "NO_COLOR"];
-
-struct Place {
-    dir: TempDir,
-}
+use crate::place::{CI_VARIABLES, Place, stderr};
 
 impl Place {
-    fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
-    }
-
-    fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.path(name)).unwrap()
-    }
-
     /// A log directory with a run of twelve steps whose matmul takes so many milliseconds.
     fn log(&self, name: &str, work_ms: f64) {
         let work = Picos::from_ps((work_ms * 1e9) as i64);
@@ -36,10 +22,6 @@ impl Place {
         fs::create_dir_all(&run).unwrap();
         fs::write(run.join("host.xplane.pb"), xspace_bytes(&spec.session())).unwrap();
     }
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// One step of the files of assets/ci.
@@ -228,7 +210,7 @@ fn copied(from: &Path, to: &Path) {
 /// what the install step installs: three jobs on main, the last of a slow run.
 #[test]
 fn the_workflow_runs_as_it_stands() {
-    let place = Place { dir: tempfile::tempdir().unwrap() };
+    let place = Place::empty();
     let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/ci");
     copied(&assets.join("action.yml"), &{
         fs::create_dir_all(place.path("repository/.github/actions/systole")).unwrap();

@@ -8,13 +8,15 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::io::Read as _;
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use sample_traces::write::gzip;
 use serde_json::Value;
 use tempfile::TempDir;
+
+use crate::place::corpus;
 
 /// A trace of somebody's own: one process, one thread, nested slices.
 const CHROME_TRACE: &str = r#"{"traceEvents":[
@@ -409,17 +411,6 @@ fn verdict(path: &Path) -> String {
     assert!(stdout(&output).lines().count() <= 50, "more than a screen:\n{}", stdout(&output));
     assert!(stdout(&output).lines().all(|line| line.chars().count() <= 100), "{}", stdout(&output));
     paragraphs[1].split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// The directory of real traces, where there is one.
-fn corpus() -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
-    if path.is_dir() {
-        return Some(path);
-    }
-    assert!(std::env::var_os("SYSTOLE_REQUIRE_CORPUS").is_none(), "no corpus at {}", path.display());
-    println!("skipped: no corpus at {}", path.display());
-    None
 }
 
 #[test]

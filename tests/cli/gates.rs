@@ -2,86 +2,32 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::path::Path;
 
 use sample_traces::fleet::FleetSpec;
 use sample_traces::write::{trace_json, xspace_bytes};
 use serde_json::Value;
-use tempfile::TempDir;
 use trace_model::Picos;
 
 use crate::json_schema;
+use crate::place::{Place, json, stderr, stdout};
 
-/// Not what the machine that runs the tests says.
-const CI_VARIABLES: [&str; 4] = ["GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_SHA", "NO_COLOR"];
-
-struct Place {
-    dir: TempDir,
-}
-
-impl Place {
-    /// A base of twelve steps, and runs whose matmul takes 1.5 and 30 % of a step longer.
-    fn new() -> Self {
-        let place = Self { dir: tempfile::tempdir().unwrap() };
-        let ms = |ms: f64| Picos::from_ps((ms * 1e9) as i64);
-        let spec = |work: f64| FleetSpec { devices: 2, steps: 12, work: ms(work), ..FleetSpec::default() };
-        for (name, work) in [("base", 7.0), ("slower", 7.15), ("slow", 10.0)] {
-            place.write(&format!("{name}.xplane.pb"), &xspace_bytes(&spec(work).session()));
-        }
-        place.write("base.trace.json", trace_json(&spec(7.0).session()).as_bytes());
-        place.write("more.xplane.pb", &xspace_bytes(&FleetSpec { devices: 4, ..spec(7.0) }.session()));
-        place
+/// A base of twelve steps, and runs whose matmul takes 1.5 and 30 % of a step longer.
+fn place_with_runs() -> Place {
+    let place = Place::empty();
+    let ms = |ms: f64| Picos::from_ps((ms * 1e9) as i64);
+    let spec = |work: f64| FleetSpec { devices: 2, steps: 12, work: ms(work), ..FleetSpec::default() };
+    for (name, work) in [("base", 7.0), ("slower", 7.15), ("slow", 10.0)] {
+        place.write(&format!("{name}.xplane.pb"), &xspace_bytes(&spec(work).session()));
     }
-
-    fn write(&self, name: &str, bytes: &[u8]) {
-        fs::write(self.path(name), bytes).unwrap();
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
-    }
-
-    fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.path(name)).unwrap()
-    }
-
-    fn command(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
-        for name in CI_VARIABLES {
-            command.env_remove(name);
-        }
-        command.current_dir(self.dir.path()).stdin(Stdio::null());
-        command
-    }
-
-    fn run(&self, args: &[&str]) -> Output {
-        let output = self.command().args(args).output().unwrap();
-        assert!(!String::from_utf8_lossy(&output.stderr).contains("panicked"), "{args:?}: {output:?}");
-        output
-    }
-
-    fn code(&self, args: &[&str]) -> i32 {
-        self.run(args).status.code().unwrap()
-    }
-}
-
-fn stdout(output: &Output) -> &str {
-    std::str::from_utf8(&output.stdout).unwrap()
-}
-
-fn stderr(output: &Output) -> &str {
-    std::str::from_utf8(&output.stderr).unwrap()
-}
-
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).unwrap()
+    place.write("base.trace.json", trace_json(&spec(7.0).session()).as_bytes());
+    place.write("more.xplane.pb", &xspace_bytes(&FleetSpec { devices: 4, ..spec(7.0) }.session()));
+    place
 }
 
 #[test]
 fn a_run_beside_itself_did_not_change_in_either_format_or_saved() {
-    let place = Place::new();
+    let place = place_with_runs();
     assert_eq!(place.code(&["summarize", "base.xplane.pb", "-o", "json=saved.json"]), 0);
     for other in ["base.xplane.pb", "base.trace.json", "saved.json"] {
         let output = place.run(&["compare", "base.xplane.pb", other]);
@@ -100,7 +46,7 @@ fn one_real_session_in_two_formats_did_not_change() {
     let file = |name: &str| format!("{}/../../shared/corpus/tpu/v5e_matmul.{name}", env!("CARGO_MANIFEST_DIR"));
     let (json, protobuf) = (file("trace.json.gz"), file("xplane.pb"));
     for base in [&json, &protobuf].into_iter().filter(|base| Path::new(base).is_file()) {
-        let output = Place::new().run(&["compare", base, &protobuf]);
+        let output = place_with_runs().run(&["compare", base, &protobuf]);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         assert!(stdout(&output).starts_with("Step time is unchanged"), "{}", stdout(&output));
         assert!(!["slower", "faster"].iter().any(|word| stdout(&output).contains(word)), "{}", stdout(&output));
@@ -109,7 +55,7 @@ fn one_real_session_in_two_formats_did_not_change() {
 
 #[test]
 fn a_slower_run_is_found_with_its_op() {
-    let place = Place::new();
+    let place = place_with_runs();
     let output = place.run(&["compare", "base.xplane.pb", "slow.xplane.pb", "--format", "json"]);
     let compared = json(stdout(&output));
     let step = compared["steps"].as_array().unwrap().iter().find(|series| series["id"] == "step.time_ps").unwrap();
@@ -125,7 +71,7 @@ fn a_slower_run_is_found_with_its_op() {
 
 #[test]
 fn what_is_not_comparable_says_so() {
-    let place = Place::new();
+    let place = place_with_runs();
     let output = place.run(&["compare", "base.xplane.pb", "more.xplane.pb"]);
     assert_eq!(output.status.code(), Some(0));
     assert!(stdout(&output).starts_with("Not comparable"), "{}", stdout(&output));
@@ -139,7 +85,7 @@ fn what_is_not_comparable_says_so() {
 
 #[test]
 fn gates_decide_how_the_program_ends() {
-    let place = Place::new();
+    let place = place_with_runs();
     let with =
         |run: &str, more: &[&str]| place.code(&[&["analyze", run, "--baseline", "base.xplane.pb"], more].concat());
     assert_eq!(with("base.xplane.pb", &[]), 0);
@@ -162,7 +108,7 @@ fn gates_decide_how_the_program_ends() {
 
 #[test]
 fn a_config_from_a_run_lets_that_run_pass() {
-    let place = Place::new();
+    let place = place_with_runs();
     assert_eq!(place.code(&["init", "base.xplane.pb", "-o", "systole.toml"]), 0);
     assert_eq!(place.code(&["init", "base.xplane.pb", "-o", "systole.toml"]), 2, "it is not overwritten");
     let judged = ["--budget", "systole.toml", "--baseline", "base.xplane.pb", "--strict"];
@@ -189,7 +135,7 @@ fn failing_outputs(place: &Place) {
 
 #[test]
 fn every_output_of_a_failing_run_is_valid_and_the_same_every_time() {
-    let place = Place::new();
+    let place = place_with_runs();
     failing_outputs(&place);
     let names = ["j.xml", "s.sarif", "m.md", "h.html", "r.json", "t.csv", "step.md", "h.jsonl"];
     let first: Vec<String> = names.iter().map(|name| place.read(name)).collect();
@@ -212,7 +158,7 @@ fn every_output_of_a_failing_run_is_valid_and_the_same_every_time() {
 
 #[test]
 fn comparing_judges_and_reports_as_analyzing_does() {
-    let place = Place::new();
+    let place = place_with_runs();
     place.write(
         "strict.toml",
         b"[[regression]]\nmetric = \"step.time_ms\"\nmax_increase_pct = 1\n\
@@ -256,7 +202,7 @@ fn comparing_judges_and_reports_as_analyzing_does() {
 
 #[test]
 fn steps_can_be_chosen_for_both_sides() {
-    let place = Place::new();
+    let place = place_with_runs();
     let output = place.run(&["compare", "base.xplane.pb", "slow.xplane.pb", "--steps", "2..9", "--format", "json"]);
     let compared = json(stdout(&output));
     assert_eq!((compared["base"]["steps"].as_u64(), compared["cand"]["steps"].as_u64()), (Some(8), Some(8)));
@@ -269,7 +215,7 @@ fn steps_can_be_chosen_for_both_sides() {
 
 #[test]
 fn every_class_of_steps_that_both_sides_have_is_compared() {
-    let place = Place::new();
+    let place = place_with_runs();
     let ms = |ms: i64| Picos::from_ps(ms * 1_000_000_000);
     for (name, evaluation) in [("eval", 3), ("eval_slow", 5)] {
         let spec = FleetSpec { devices: 2, steps: 40, evaluation: Some((4, ms(evaluation))), ..FleetSpec::default() };
@@ -395,7 +341,7 @@ fn sarif_is_valid(log: &Value) {
 
 #[test]
 fn published_schemas_describe_what_is_written() {
-    let place = Place::new();
+    let place = place_with_runs();
     for (schema, args) in [
         ("summary", vec!["summarize", "slow.xplane.pb"]),
         ("comparison", vec!["compare", "base.xplane.pb", "slow.xplane.pb", "--format", "json"]),

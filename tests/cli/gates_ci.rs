@@ -4,64 +4,19 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::path::Path;
 
 use sample_traces::fleet::FleetSpec;
 use sample_traces::write::xspace_bytes;
-use serde_json::Value;
-use tempfile::TempDir;
 use trace_model::Picos;
 
-/// Not what the machine that runs the tests says.
-const CI_VARIABLES: [&str; 5] = ["GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_SHA", "GITHUB_OUTPUT", "NO_COLOR"];
-
-struct Place {
-    dir: TempDir,
-}
+use crate::place::{Place, json, stderr, stdout};
 
 impl Place {
-    fn new() -> Self {
-        Self { dir: tempfile::tempdir().unwrap() }
-    }
-
     /// With a run of twelve steps whose matmul takes so many milliseconds.
     fn with(self, name: &str, work_ms: f64) -> Self {
         self.write(name, &run(work_ms).bytes());
         self
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
-    }
-
-    fn write(&self, name: &str, bytes: &[u8]) {
-        let path = self.path(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, bytes).unwrap();
-    }
-
-    fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.path(name)).unwrap()
-    }
-
-    fn command(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
-        for name in CI_VARIABLES {
-            command.env_remove(name);
-        }
-        command.current_dir(self.dir.path()).stdin(Stdio::null());
-        command
-    }
-
-    fn run(&self, args: &[&str]) -> Output {
-        let output = self.command().args(args).output().unwrap();
-        assert!(!stderr(&output).contains("panicked"), "{args:?}: {output:?}");
-        output
-    }
-
-    fn code(&self, args: &[&str]) -> i32 {
-        self.run(args).status.code().unwrap()
     }
 }
 
@@ -78,21 +33,9 @@ fn run(work_ms: f64) -> Run {
     Run(FleetSpec { devices: 2, steps: 12, work, calls: true, ..FleetSpec::default() })
 }
 
-fn stdout(output: &Output) -> &str {
-    std::str::from_utf8(&output.stdout).unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).unwrap()
-}
-
 #[test]
 fn a_loop_that_compiles_again_fails_by_preset_and_by_the_written_file() {
-    let place = Place::new().with("base.pb", 7.0);
+    let place = Place::empty().with("base.pb", 7.0);
     let again = Run(FleetSpec { compiles: vec![4, 8], compile: Picos::from_ps(60_000_000_000), ..run(7.0).0 });
     place.write("again.pb", &again.bytes());
     assert_eq!(place.code(&["init", "base.pb", "-o", "systole.toml"]), 0);
@@ -112,7 +55,7 @@ fn a_loop_that_compiles_again_fails_by_preset_and_by_the_written_file() {
 #[test]
 fn what_init_writes_of_a_run_that_run_can_answer() {
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/samples");
-    let place = Place::new();
+    let place = Place::empty();
     let mut checked = 0;
     for sample in fs::read_dir(samples).unwrap().map(|entry| entry.unwrap().path()) {
         if sample.extension().is_some_and(|extension| extension == "md") {
@@ -136,7 +79,7 @@ fn what_init_writes_of_a_run_that_run_can_answer() {
 
 #[test]
 fn mistakes_in_a_file_of_gates_are_usage_errors_with_the_right_word() {
-    let place = Place::new().with("base.pb", 7.0);
+    let place = Place::empty().with("base.pb", 7.0);
     for (text, word) in [
         ("[[budget]]\nmetric = \"step.tiem_ms\"\nmax = 1", "did you mean \"step.time_ms\"?"),
         ("[[budget]]\nmetrics = \"step.time_ms\"\nmax = 1", "did you mean `metric`?"),
@@ -168,7 +111,7 @@ fn mistakes_in_a_file_of_gates_are_usage_errors_with_the_right_word() {
 
 #[test]
 fn gates_that_nobody_looks_at_are_said() {
-    let place = Place::new().with("base.pb", 7.0);
+    let place = Place::empty().with("base.pb", 7.0);
     assert_eq!(place.code(&["init", "base.pb", "-o", "systole.toml"]), 0);
     for args in [
         &["analyze", "base.pb"][..],
@@ -187,7 +130,7 @@ fn gates_that_nobody_looks_at_are_said() {
 
 #[test]
 fn warm_up_that_leaves_nothing_is_inconclusive() {
-    let place = Place::new().with("base.pb", 7.0);
+    let place = Place::empty().with("base.pb", 7.0);
     place.write("budget.toml", b"[[budget]]\nmetric = \"step.time_ms\"\nmax = 1\n");
     let judged = |warmup: &str, more: &[&str]| {
         place.run(&[&["analyze", "base.pb", "--budget", "budget.toml", "--warmup", warmup], more].concat())
@@ -204,7 +147,7 @@ fn warm_up_that_leaves_nothing_is_inconclusive() {
 
 #[test]
 fn inconclusive_gates_are_annotations() {
-    let place = Place::new().with("base.pb", 7.0);
+    let place = Place::empty().with("base.pb", 7.0);
     place.write("budget.toml", b"[[budget]]\nmetric = \"memory.peak_gib\"\nmax = 1\n");
     let mut command = place.command();
     command.env("GITHUB_ACTIONS", "true").env("GITHUB_STEP_SUMMARY", place.path("step.md"));
@@ -215,7 +158,7 @@ fn inconclusive_gates_are_annotations() {
 
 #[test]
 fn several_runs_make_a_baseline() {
-    let mut place = Place::new();
+    let mut place = Place::empty();
     for (name, work) in [("a.pb", 7.0), ("b.pb", 7.3), ("c.pb", 7.1), ("slow.pb", 8.5), ("alike.pb", 7.2)] {
         place = place.with(name, work);
     }
@@ -230,7 +173,7 @@ fn several_runs_make_a_baseline() {
 
 #[test]
 fn a_history_is_a_baseline_and_a_trend() {
-    let place = Place::new().with("good.pb", 7.0).with("slow.pb", 9.0);
+    let place = Place::empty().with("good.pb", 7.0).with("slow.pb", 9.0);
     let keep = |run: &str| {
         let args = ["analyze", run, "--baseline", "good.pb", "--history", "runs.jsonl"];
         let output = place.command().args(args).env("GITHUB_SHA", "0123456789abcdef").output().unwrap();
@@ -260,7 +203,7 @@ fn a_history_is_a_baseline_and_a_trend() {
 
 #[test]
 fn reports_say_which_run_of_a_log_directory_they_are_about() {
-    let place = Place::new();
+    let place = Place::empty();
     for (log, name, work) in [("old", "2027_01_30", 7.0), ("new", "2027_01_31", 7.0), ("new", "2027_02_01", 7.1)] {
         place.write(&format!("{log}/plugins/profile/{name}/host.xplane.pb"), &run(work).bytes());
     }
@@ -285,7 +228,7 @@ fn reports_say_which_run_of_a_log_directory_they_are_about() {
 
 #[test]
 fn markdown_fits_a_comment() {
-    let place = Place::new();
+    let place = Place::empty();
     let spec = FleetSpec { devices: 256, steps: 40, ..FleetSpec::default() };
     place.write("many.pb", &xspace_bytes(&spec.session()));
     let args = ["analyze", "many.pb", "--baseline", "many.pb", "--top", "0", "-o", "md=m.md"];

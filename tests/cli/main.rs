@@ -13,6 +13,7 @@ mod hlo;
 #[path = "../json_schema.rs"]
 mod json_schema;
 mod outputs;
+mod place;
 mod runs;
 mod simulated;
 #[cfg(all(feature = "export", feature = "query"))]

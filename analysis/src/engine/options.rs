@@ -94,6 +94,16 @@ pub struct Threshold {
 }
 
 impl Threshold {
+    /// A limit of any unit; see the fields for what is what.
+    pub const fn new(id: &'static str, value: f64, unit: Unit, why: &'static str) -> Self {
+        Self { id, value, unit, why }
+    }
+
+    /// A limit in percent.
+    pub const fn percent(id: &'static str, value: f64, why: &'static str) -> Self {
+        Self::new(id, value, Unit::Percent, why)
+    }
+
     /// The user's value, or the default.
     pub(crate) fn of(&self, options: &Options) -> f64 {
         options.hints.thresholds.get(self.id).copied().unwrap_or(self.value)

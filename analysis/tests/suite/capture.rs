@@ -8,6 +8,16 @@ use analysis::{Analysis, AnalysisError, Context, Options, ReportCache, Scope};
 use importers::{ImportOptions, InputSource, Progress};
 use trace_model::TraceModel;
 
+/// Captures of TPUs.
+pub const TPUS: [&str; 6] = [
+    "tpu/v5e_matmul.xplane.pb",
+    "tpu/v5e_matmul.trace.json.gz",
+    "tpu/v6e_x4_host_offload.xplane.pb",
+    "tpu/v6e_x4_host_offload_steps_added.xplane.pb",
+    "tpu/v7x_vllm_tp2_a.trace.json.gz",
+    "tpu/v7x_vllm_tp2_b.trace.json.gz",
+];
+
 /// The real captures, or `None`, said once, where this machine has none.
 pub fn corpus() -> Option<PathBuf> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");

@@ -19,8 +19,7 @@ static RULES: &[Rule] = &[Rule {
 }];
 
 /// Users change it in systole.toml: `"K99.iterations" = 8`.
-static FEW: Threshold =
-    Threshold { id: "K99.iterations", value: 4.0, unit: Unit::Count, why: "so few can be written one after the other" };
+static FEW: Threshold = Threshold::new("K99.iterations", 4.0, Unit::Count, "so few can be written one after the other");
 
 /// In the crate: `include_str!` of the page in docs/hints.
 const PAGE: &str = "\

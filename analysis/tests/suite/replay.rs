@@ -9,7 +9,7 @@ use analysis::{OpGroup, Scope};
 use sample_traces::synthetic::{SyntheticRun, TrainingSpec};
 use sample_traces::write::xspace_bytes;
 
-use crate::capture::{Capture, open};
+use crate::capture::{Capture, TPUS, open};
 
 impl Capture {
     fn synthetic(spec: TrainingSpec) -> Self {
@@ -87,14 +87,7 @@ fn idle_time_of_a_stall_is_taken_out() {
 
 #[test]
 fn real_captures_played_without_a_change_stay_as_they_were() {
-    for name in [
-        "tpu/v5e_matmul.xplane.pb",
-        "tpu/v5e_matmul.trace.json.gz",
-        "tpu/v6e_x4_host_offload.xplane.pb",
-        "tpu/v6e_x4_host_offload_steps_added.xplane.pb",
-        "tpu/v7x_vllm_tp2_a.trace.json.gz",
-        "tpu/v7x_vllm_tp2_b.trace.json.gz",
-    ] {
+    for name in TPUS {
         let Some(capture) = open(name) else { return };
         let prediction = capture.predict(&[]);
         assert_eq!(prediction.predicted_ps, prediction.window_ps, "{name}: {prediction:?}");

@@ -4,16 +4,7 @@ use analysis::reports::steps::step_parts::{HostPhase, StepPart, StepParts};
 use analysis::reports::steps::step_times::Steps;
 use serde_json::Value;
 
-use crate::capture::{corpus, open};
-
-const TPUS: [&str; 6] = [
-    "tpu/v5e_matmul.xplane.pb",
-    "tpu/v5e_matmul.trace.json.gz",
-    "tpu/v6e_x4_host_offload.xplane.pb",
-    "tpu/v6e_x4_host_offload_steps_added.xplane.pb",
-    "tpu/v7x_vllm_tp2_a.trace.json.gz",
-    "tpu/v7x_vllm_tp2_b.trace.json.gz",
-];
+use crate::capture::{TPUS, corpus, open};
 
 #[test]
 fn parts_add_up_to_every_step_of_every_core() {

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use trace_model::hlo_text::HloText;
 use trace_model::{OpId, Picos};
 
-use crate::engine::Provenance;
-use crate::engine::{AnalysisError, Percent, Threshold};
+use crate::engine::{AnalysisError, Percent, Provenance, Threshold};
 use crate::facts::category::CollectiveKind;
 use crate::hints::{Confidence, Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult};
 use crate::math::unit::Unit;
@@ -14,7 +14,6 @@ use crate::reports::communication::dcn::Dcn;
 use crate::reports::communication::overlap::{CoreOverlap, Overlap};
 use crate::reports::ops::op_stats::OpRow;
 use crate::what_if::Scenario;
-use trace_model::hlo_text::HloText;
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -83,72 +82,43 @@ pub(super) static RULES: &[Rule] = &[
     },
 ];
 
-static EXPOSED: Threshold = Threshold {
-    id: "K01.exposed_percent",
-    value: 10.0,
-    unit: Unit::Percent,
-    why: "below 10 % of the step, other causes matter more",
-};
-static SYNCHRONOUS: Threshold = Threshold {
-    id: "K02.op_percent",
-    value: 2.0,
-    unit: Unit::Percent,
-    why: "the compiler leaves tiny collectives synchronous on purpose",
-};
-static LINK_SHARE: Threshold = Threshold {
-    id: "K03.link_percent",
-    value: 50.0,
-    unit: Unit::Percent,
-    why: "large collectives reach 70 to 95 % of the links that they can use",
-};
-static LINK_BYTES: Threshold = Threshold {
-    id: "K03.bytes",
-    value: (1 << 20) as f64,
-    unit: Unit::Bytes,
-    why: "smaller messages are limited by hops, not by bytes (K04)",
-};
-static SMALL_COUNT: Threshold = Threshold {
-    id: "K04.per_step",
-    value: 20.0,
-    unit: Unit::Count,
-    why: "a handful of small collectives, for norms and the loss, is in every step",
-};
-static SMALL_BYTES: Threshold = Threshold {
-    id: "K04.bytes",
-    value: (256 << 10) as f64,
-    unit: Unit::Bytes,
-    why: "at 90 GB/s this takes 3 µs, as long as a few hops",
-};
-static TWICE: Threshold = Threshold {
-    id: "K05.duplicate_percent",
-    value: 1.0,
-    unit: Unit::Percent,
-    why: "small repetitions are cheaper than the memory that keeping the result would take",
-};
-static DCN_STALL: Threshold = Threshold {
-    id: "K10.stall_percent",
-    value: 5.0,
-    unit: Unit::Percent,
-    why: "transfers between slices are meant to be hidden behind a whole step",
-};
-static DCN_BANDWIDTH: Threshold = Threshold {
-    id: "K10.gigabytes_per_second",
-    value: 12.5,
-    unit: Unit::None,
-    why: "a host with one network card of 100 Gb/s has no more",
-};
-static DOMINATED: Threshold = Threshold {
-    id: "K44.exposed_percent",
-    value: 10.0,
-    unit: Unit::Percent,
-    why: "below 10 % of the step, other causes matter more",
-};
-static EXCHANGE: Threshold = Threshold {
-    id: "K47.exposed_percent",
-    value: 5.0,
-    unit: Unit::Percent,
-    why: "routing to experts costs two exchanges a layer",
-};
+static EXPOSED: Threshold =
+    Threshold::percent("K01.exposed_percent", 10.0, "below 10 % of the step, other causes matter more");
+static SYNCHRONOUS: Threshold =
+    Threshold::percent("K02.op_percent", 2.0, "the compiler leaves tiny collectives synchronous on purpose");
+static LINK_SHARE: Threshold =
+    Threshold::percent("K03.link_percent", 50.0, "large collectives reach 70 to 95 % of the links that they can use");
+static LINK_BYTES: Threshold = Threshold::new(
+    "K03.bytes",
+    (1 << 20) as f64,
+    Unit::Bytes,
+    "smaller messages are limited by hops, not by bytes (K04)",
+);
+static SMALL_COUNT: Threshold = Threshold::new(
+    "K04.per_step",
+    20.0,
+    Unit::Count,
+    "a handful of small collectives, for norms and the loss, is in every step",
+);
+static SMALL_BYTES: Threshold =
+    Threshold::new("K04.bytes", (256 << 10) as f64, Unit::Bytes, "at 90 GB/s this takes 3 µs, as long as a few hops");
+static TWICE: Threshold = Threshold::percent(
+    "K05.duplicate_percent",
+    1.0,
+    "small repetitions are cheaper than the memory that keeping the result would take",
+);
+static DCN_STALL: Threshold =
+    Threshold::percent("K10.stall_percent", 5.0, "transfers between slices are meant to be hidden behind a whole step");
+static DCN_BANDWIDTH: Threshold = Threshold::new(
+    "K10.gigabytes_per_second",
+    12.5,
+    Unit::None,
+    "a host with one network card of 100 Gb/s has no more",
+);
+static DOMINATED: Threshold =
+    Threshold::percent("K44.exposed_percent", 10.0, "below 10 % of the step, other causes matter more");
+static EXCHANGE: Threshold =
+    Threshold::percent("K47.exposed_percent", 5.0, "routing to experts costs two exchanges a layer");
 
 fn most_exposed(overlap: &[CoreOverlap]) -> Option<(&CoreOverlap, f64)> {
     let worst = overlap.iter().max_by_key(|core| core.exposed_ps)?;

@@ -75,46 +75,37 @@ pub(super) static RULES: &[Rule] = &[
     },
 ];
 
-static WARM_UP_SHARE: Threshold = Threshold {
-    id: "K49.compile_percent",
-    value: 5.0,
-    unit: Unit::Percent,
-    why: "a profile of a warm loop compiles nothing",
-};
-static LOOP_SHARE: Threshold = Threshold {
-    id: "K36.compile_percent",
-    value: 5.0,
-    unit: Unit::Percent,
-    why: "a loop whose shapes stay the same compiles nothing; up to 5 % a capture of few steps forgives",
-};
-static AGAIN: Threshold = Threshold {
-    id: "K37.compilations",
-    value: 1.0,
-    unit: Unit::Count,
-    why: "a function is compiled once for each set of shapes; one more in a short capture is many in a run",
-};
+static WARM_UP_SHARE: Threshold =
+    Threshold::percent("K49.compile_percent", 5.0, "a profile of a warm loop compiles nothing");
+static LOOP_SHARE: Threshold = Threshold::percent(
+    "K36.compile_percent",
+    5.0,
+    "a loop whose shapes stay the same compiles nothing; up to 5 % a capture of few steps forgives",
+);
+static AGAIN: Threshold = Threshold::new(
+    "K37.compilations",
+    1.0,
+    Unit::Count,
+    "a function is compiled once for each set of shapes; one more in a short capture is many in a run",
+);
 static COLD: Threshold =
-    Threshold { id: "K38.compile_s", value: 10.0, unit: Unit::None, why: "below this a cache is not worth the effort" };
-static SYNC_TIME: Threshold = Threshold {
-    id: "K39.sync_s",
-    value: 30.0,
-    unit: Unit::None,
-    why: "PyTorch/XLA's own analysis calls an execution this long a step that was not marked",
-};
-static SYNCS: Threshold = Threshold {
-    id: "K40.per_step",
-    value: 0.5,
-    unit: Unit::None,
-    why: "the limit of PyTorch/XLA's own metrics analysis",
-};
+    Threshold::new("K38.compile_s", 10.0, Unit::None, "below this a cache is not worth the effort");
+static SYNC_TIME: Threshold = Threshold::new(
+    "K39.sync_s",
+    30.0,
+    Unit::None,
+    "PyTorch/XLA's own analysis calls an execution this long a step that was not marked",
+);
+static SYNCS: Threshold =
+    Threshold::new("K40.per_step", 0.5, Unit::None, "the limit of PyTorch/XLA's own metrics analysis");
 static SMALL_PROGRAMS: Threshold =
-    Threshold { id: "K41.programs", value: 10.0, unit: Unit::Count, why: "a step of few programs pays few launches" };
-static SMALL_PROGRAM_TIME: Threshold = Threshold {
-    id: "K41.mean_us",
-    value: 50.0,
-    unit: Unit::None,
-    why: "launching takes tens of microseconds: longer programs hide the launch of the next",
-};
+    Threshold::new("K41.programs", 10.0, Unit::Count, "a step of few programs pays few launches");
+static SMALL_PROGRAM_TIME: Threshold = Threshold::new(
+    "K41.mean_us",
+    50.0,
+    Unit::None,
+    "launching takes tens of microseconds: longer programs hide the launch of the next",
+);
 
 /// A step that compiles is slow, and devices idle meanwhile.
 const COMPILING: &[TimeUse] = &[TimeUse::Compile, TimeUse::Idle, TimeUse::SlowSteps];

@@ -7,8 +7,7 @@ use trace_model::{Caveat, OpId, Picos};
 use crate::engine::{AnalysisError, Percent, Threshold, counted};
 use crate::facts::category::OpGroup;
 use crate::hardware::limits::BoundBy;
-use crate::hints;
-use crate::hints::{Confidence, Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult};
+use crate::hints::{self, Confidence, Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult};
 use crate::math::unit::Unit;
 use crate::reports::ops::kernels::{DeclaredCosts, Kernel, Kernels, KernelsReport};
 use crate::reports::ops::loops::{LoopRow, Loops};
@@ -81,92 +80,47 @@ pub(super) static RULES: &[Rule] = &[
     },
 ];
 
-static MATMUL_SHARE: Threshold = Threshold {
-    id: "K12.op_percent",
-    value: 2.0,
-    unit: Unit::Percent,
-    why: "ops below 2 % of the time are not worth examining",
-};
-static MATMUL_EFFICIENCY: Threshold = Threshold {
-    id: "K12.peak_percent",
-    value: 50.0,
-    unit: Unit::Percent,
-    why: "large matmuls reach 70 to 90 % of the peak",
-};
-static MEMORY_BOUND_SHARE: Threshold = Threshold {
-    id: "K13.op_percent",
-    value: 5.0,
-    unit: Unit::Percent,
-    why: "fusing or shrinking an op pays only where it takes time",
-};
-static MEMORY_BOUND_USE: Threshold = Threshold {
-    id: "K13.hbm_percent",
-    value: 70.0,
-    unit: Unit::Percent,
-    why: "from here on the op is at its limit: only fewer bytes help",
-};
-static SLOW_SHARE: Threshold = Threshold {
-    id: "K14.op_percent",
-    value: 2.0,
-    unit: Unit::Percent,
-    why: "ops below 2 % of the time are not worth examining",
-};
-static SLOW_EFFICIENCY: Threshold = Threshold {
-    id: "K14.roofline_percent",
-    value: 50.0,
-    unit: Unit::Percent,
-    why: "streaming ops reach 70 to 90 % of the HBM bandwidth",
-};
-static SLOW_LENGTH: Threshold = Threshold {
-    id: "K14.mean_us",
-    value: 5.0,
-    unit: Unit::None,
-    why: "shorter ops are dominated by their start (K15)",
-};
-static TINY_SHARE: Threshold = Threshold {
-    id: "K15.ops_percent",
-    value: 10.0,
-    unit: Unit::Percent,
-    why: "a few tiny ops stand between any two large ones",
-};
-static TINY_LENGTH: Threshold = Threshold {
-    id: "K15.mean_us",
-    value: 2.0,
-    unit: Unit::None,
-    why: "below this the start of an op costs as much as its work",
-};
-static LOOP_SHARE: Threshold = Threshold {
-    id: "K22.self_percent",
-    value: 2.0,
-    unit: Unit::Percent,
-    why: "a loop around large bodies costs less than a thousandth",
-};
-static SHORT_LOOP_TRIPS: Threshold = Threshold {
-    id: "K23.trips",
-    value: 64.0,
-    unit: Unit::Count,
-    why: "unrolling a few iterations gains little and makes the program longer",
-};
-static SHORT_LOOP_BODY: Threshold = Threshold {
-    id: "K23.iteration_us",
-    value: 20.0,
-    unit: Unit::None,
-    why: "an iteration costs about a microsecond of its own: a twentieth of this",
-};
+static MATMUL_SHARE: Threshold =
+    Threshold::percent("K12.op_percent", 2.0, "ops below 2 % of the time are not worth examining");
+static MATMUL_EFFICIENCY: Threshold =
+    Threshold::percent("K12.peak_percent", 50.0, "large matmuls reach 70 to 90 % of the peak");
+static MEMORY_BOUND_SHARE: Threshold =
+    Threshold::percent("K13.op_percent", 5.0, "fusing or shrinking an op pays only where it takes time");
+static MEMORY_BOUND_USE: Threshold =
+    Threshold::percent("K13.hbm_percent", 70.0, "from here on the op is at its limit: only fewer bytes help");
+static SLOW_SHARE: Threshold =
+    Threshold::percent("K14.op_percent", 2.0, "ops below 2 % of the time are not worth examining");
+static SLOW_EFFICIENCY: Threshold =
+    Threshold::percent("K14.roofline_percent", 50.0, "streaming ops reach 70 to 90 % of the HBM bandwidth");
+static SLOW_LENGTH: Threshold =
+    Threshold::new("K14.mean_us", 5.0, Unit::None, "shorter ops are dominated by their start (K15)");
+static TINY_SHARE: Threshold =
+    Threshold::percent("K15.ops_percent", 10.0, "a few tiny ops stand between any two large ones");
+static TINY_LENGTH: Threshold =
+    Threshold::new("K15.mean_us", 2.0, Unit::None, "below this the start of an op costs as much as its work");
+static LOOP_SHARE: Threshold =
+    Threshold::percent("K22.self_percent", 2.0, "a loop around large bodies costs less than a thousandth");
+static SHORT_LOOP_TRIPS: Threshold = Threshold::new(
+    "K23.trips",
+    64.0,
+    Unit::Count,
+    "unrolling a few iterations gains little and makes the program longer",
+);
+static SHORT_LOOP_BODY: Threshold = Threshold::new(
+    "K23.iteration_us",
+    20.0,
+    Unit::None,
+    "an iteration costs about a microsecond of its own: a twentieth of this",
+);
 static SHORT_LOOP_SHARE: Threshold =
-    Threshold { id: "K23.own_percent", value: 0.5, unit: Unit::Percent, why: "below this a hint is not worth showing" };
-static KERNEL_SHARE: Threshold = Threshold {
-    id: "K29.kernel_percent",
-    value: 5.0,
-    unit: Unit::Percent,
-    why: "utilization is wrong by that much at most",
-};
-static MEGACORE_SHARE: Threshold = Threshold {
-    id: "K45.self_percent",
-    value: 2.0,
-    unit: Unit::Percent,
-    why: "the halves of a chip are balanced where the compiler could split the work",
-};
+    Threshold::percent("K23.own_percent", 0.5, "below this a hint is not worth showing");
+static KERNEL_SHARE: Threshold =
+    Threshold::percent("K29.kernel_percent", 5.0, "utilization is wrong by that much at most");
+static MEGACORE_SHARE: Threshold = Threshold::percent(
+    "K45.self_percent",
+    2.0,
+    "the halves of a chip are balanced where the compiler could split the work",
+);
 
 const PS_PER_US: f64 = 1e6;
 

@@ -2,8 +2,7 @@
 
 use trace_model::{OpId, Picos};
 
-use crate::engine::Provenance;
-use crate::engine::{AnalysisError, Percent, Threshold, counted};
+use crate::engine::{AnalysisError, Percent, Provenance, Threshold, counted};
 use crate::facts::steps::{Step, StepsReport};
 use crate::facts::time_use::TimeUse;
 use crate::hints::{Confidence, Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult};
@@ -62,32 +61,17 @@ pub(super) static RULES: &[Rule] = &[
     },
 ];
 
-static SKEW: Threshold = Threshold {
-    id: "K06.wait_percent",
-    value: 3.0,
-    unit: Unit::Percent,
-    why: "chips of one kind at one clock differ by a percent",
-};
-static IMBALANCE: Threshold = Threshold {
-    id: "K07.imbalance_percent",
-    value: 5.0,
-    unit: Unit::Percent,
-    why: "differences below this drown in the jitter of a step",
-};
-static BARRIER: Threshold = Threshold {
-    id: "K09.barrier_percent",
-    value: 10.0,
-    unit: Unit::Percent,
-    why: "the limit of XProf's rule about barriers",
-};
-static JITTER: Threshold = Threshold {
-    id: "K48.deviation_percent",
-    value: 10.0,
-    unit: Unit::Percent,
-    why: "steps of one program on idle hosts differ by less than a percent",
-};
-static JITTER_STEPS: Threshold =
-    Threshold { id: "K48.steps", value: 5.0, unit: Unit::Count, why: "a spread needs a few numbers" };
+static SKEW: Threshold =
+    Threshold::percent("K06.wait_percent", 3.0, "chips of one kind at one clock differ by a percent");
+static IMBALANCE: Threshold =
+    Threshold::percent("K07.imbalance_percent", 5.0, "differences below this drown in the jitter of a step");
+static BARRIER: Threshold = Threshold::percent("K09.barrier_percent", 10.0, "the limit of XProf's rule about barriers");
+static JITTER: Threshold = Threshold::percent(
+    "K48.deviation_percent",
+    10.0,
+    "steps of one program on idle hosts differ by less than a percent",
+);
+static JITTER_STEPS: Threshold = Threshold::new("K48.steps", 5.0, Unit::Count, "a spread needs a few numbers");
 
 /// The device with most of something, that as percent of its window, and as time.
 fn worst(devices: &[DeviceLoad], of: impl Fn(&DeviceLoad) -> Option<f64>) -> Option<(&DeviceLoad, f64, f64)> {

@@ -1,14 +1,11 @@
 //! Rules about what the hardware, kernels and `SparseCores` recorded of themselves.
 
-use crate::engine::Percent;
 use std::collections::BTreeSet;
 
 use trace_model::{OpId, Picos};
 
-use crate::engine::Provenance;
-use crate::engine::{AnalysisError, Threshold};
+use crate::engine::{AnalysisError, Percent, Provenance, Threshold};
 use crate::hints::{Confidence, Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult};
-use crate::math::unit::Unit;
 use crate::reports::communication::sparse_cores::SparseCores;
 use crate::reports::ops::kernels::{Kernel, Kernels, KernelsReport, TRACING};
 use crate::reports::ops::op_stats::OpRow;
@@ -49,48 +46,26 @@ pub(super) static RULES: &[Rule] = &[
     },
 ];
 
-static SPARSE_WAIT: Threshold = Threshold {
-    id: "K27.wait_percent",
-    value: 10.0,
-    unit: Unit::Percent,
-    why: "the limit of XProf's rule about SparseCores; less is worth little, because their work has to be done",
-};
-static DMA_STALL: Threshold = Threshold {
-    id: "K28.stall_percent",
-    value: 10.0,
-    unit: Unit::Percent,
-    why: "filling the pipeline stalls every op for a few percent",
-};
-static DMA_WAIT: Threshold = Threshold {
-    id: "K28.wait_percent",
-    value: 30.0,
-    unit: Unit::Percent,
-    why: "a kernel that waits for a third of its time is bound by memory, or its pipeline is too shallow",
-};
-static DMA_KERNEL: Threshold = Threshold {
-    id: "K28.kernel_percent",
-    value: 5.0,
-    unit: Unit::Percent,
-    why: "tuning a kernel pays only where it takes time",
-};
-static SPILL_KERNEL: Threshold = Threshold {
-    id: "K30.kernel_percent",
-    value: 2.0,
-    unit: Unit::Percent,
-    why: "tuning a kernel pays only where it takes time",
-};
-static THROTTLED: Threshold = Threshold {
-    id: "K43.ops_percent",
-    value: 5.0,
-    unit: Unit::Percent,
-    why: "single ops below the clock are normal regulation",
-};
-static SKIPPED: Threshold = Threshold {
-    id: "K43.skipped_percent",
-    value: 5.0,
-    unit: Unit::Percent,
-    why: "single skipped cycles are normal power regulation",
-};
+static SPARSE_WAIT: Threshold = Threshold::percent(
+    "K27.wait_percent",
+    10.0,
+    "the limit of XProf's rule about SparseCores; less is worth little, because their work has to be done",
+);
+static DMA_STALL: Threshold =
+    Threshold::percent("K28.stall_percent", 10.0, "filling the pipeline stalls every op for a few percent");
+static DMA_WAIT: Threshold = Threshold::percent(
+    "K28.wait_percent",
+    30.0,
+    "a kernel that waits for a third of its time is bound by memory, or its pipeline is too shallow",
+);
+static DMA_KERNEL: Threshold =
+    Threshold::percent("K28.kernel_percent", 5.0, "tuning a kernel pays only where it takes time");
+static SPILL_KERNEL: Threshold =
+    Threshold::percent("K30.kernel_percent", 2.0, "tuning a kernel pays only where it takes time");
+static THROTTLED: Threshold =
+    Threshold::percent("K43.ops_percent", 5.0, "single ops below the clock are normal regulation");
+static SKIPPED: Threshold =
+    Threshold::percent("K43.skipped_percent", 5.0, "single skipped cycles are normal power regulation");
 
 /// An op within a hundredth of the default clock runs at it.
 const AT_CLOCK: f64 = 0.99;

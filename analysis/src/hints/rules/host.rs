@@ -2,11 +2,9 @@
 
 use trace_model::Picos;
 
-use crate::engine::Provenance;
-use crate::engine::{Percent, Threshold};
+use crate::engine::{Percent, Provenance, Threshold};
 use crate::facts::time_use::TimeUse;
 use crate::hints::{Confidence, Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult};
-use crate::math::unit::Unit;
 use crate::reports::communication::dcn::Dcn;
 use crate::reports::host::gaps::{DeviceGaps, Gap, GapPlace, Gaps, GapsReport, IdleCause};
 use crate::reports::host::input::{Input, InputWait};
@@ -64,48 +62,22 @@ pub(super) static RULES: &[Rule] = &[
     },
 ];
 
-static CALLBACK: Threshold = Threshold {
-    id: "K42.callback_percent",
-    value: 5.0,
-    unit: Unit::Percent,
-    why: "a value printed now and then costs far less",
-};
-static IDLE: Threshold = Threshold {
-    id: "K31.idle_percent",
-    value: 10.0,
-    unit: Unit::Percent,
-    why: "a tenth is the limit of XProf's overview as well",
-};
-static GAP_SHARE: Threshold = Threshold {
-    id: "K32.between_percent",
-    value: 5.0,
-    unit: Unit::Percent,
-    why: "a launch that is queued in time leaves no gap",
-};
-static DISPATCH: Threshold = Threshold {
-    id: "K32.dispatch_percent",
-    value: 50.0,
-    unit: Unit::Percent,
-    why: "where launching is not most of the gap time, fix the other cause first",
-};
-static SYNC: Threshold = Threshold {
-    id: "K33.wait_percent",
-    value: 3.0,
-    unit: Unit::Percent,
-    why: "reading a loss every hundred steps costs far less",
-};
-static INPUT: Threshold = Threshold {
-    id: "K34.input_percent",
-    value: 10.0,
-    unit: Unit::Percent,
-    why: "XProf calls 5 % moderately and 20 % highly input-bound",
-};
-static UPLOAD: Threshold = Threshold {
-    id: "K35.copy_percent",
-    value: 5.0,
-    unit: Unit::Percent,
-    why: "a batch of tokens is copied in microseconds",
-};
+static CALLBACK: Threshold =
+    Threshold::percent("K42.callback_percent", 5.0, "a value printed now and then costs far less");
+static IDLE: Threshold =
+    Threshold::percent("K31.idle_percent", 10.0, "a tenth is the limit of XProf's overview as well");
+static GAP_SHARE: Threshold =
+    Threshold::percent("K32.between_percent", 5.0, "a launch that is queued in time leaves no gap");
+static DISPATCH: Threshold = Threshold::percent(
+    "K32.dispatch_percent",
+    50.0,
+    "where launching is not most of the gap time, fix the other cause first",
+);
+static SYNC: Threshold =
+    Threshold::percent("K33.wait_percent", 3.0, "reading a loss every hundred steps costs far less");
+static INPUT: Threshold =
+    Threshold::percent("K34.input_percent", 10.0, "XProf calls 5 % moderately and 20 % highly input-bound");
+static UPLOAD: Threshold = Threshold::percent("K35.copy_percent", 5.0, "a batch of tokens is copied in microseconds");
 
 /// Idle time below this share of a step is none worth a fix.
 const HARDLY_PERCENT: f64 = 0.5;

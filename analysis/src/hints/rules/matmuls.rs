@@ -4,13 +4,11 @@ use std::collections::BTreeMap;
 
 use trace_model::OpId;
 
-use crate::engine::Provenance;
-use crate::engine::{AnalysisError, Percent, Threshold};
+use crate::engine::{AnalysisError, Percent, Provenance, Threshold};
 use crate::hardware::limits::BoundBy;
 use crate::hardware::peaks::NO_PEAK;
 use crate::hints::{Confidence, Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult};
 use crate::math::stats;
-use crate::math::unit::Unit;
 use crate::reports::ops::matmuls::{MatmulRow, Matmuls};
 
 pub(super) static RULES: &[Rule] = &[
@@ -48,43 +46,28 @@ pub(super) static RULES: &[Rule] = &[
     },
 ];
 
-static PADDING_SHARE: Threshold = Threshold {
-    id: "K11.op_percent",
-    value: 1.0,
-    unit: Unit::Percent,
-    why: "ops below 1 % of the time are not worth examining",
-};
-static PADDING_EFFICIENCY: Threshold = Threshold {
-    id: "K11.useful_percent",
-    value: 90.0,
-    unit: Unit::Percent,
-    why: "a dimension of nine tiles or more loses less than a tenth",
-};
-static PASSES_SHARE: Threshold = Threshold {
-    id: "K17.op_percent",
-    value: 1.0,
-    unit: Unit::Percent,
-    why: "ops below 1 % of the time are not worth examining",
-};
+static PADDING_SHARE: Threshold =
+    Threshold::percent("K11.op_percent", 1.0, "ops below 1 % of the time are not worth examining");
+static PADDING_EFFICIENCY: Threshold =
+    Threshold::percent("K11.useful_percent", 90.0, "a dimension of nine tiles or more loses less than a tenth");
+static PASSES_SHARE: Threshold =
+    Threshold::percent("K17.op_percent", 1.0, "ops below 1 % of the time are not worth examining");
 
-static SMALL_BATCH: Threshold = Threshold {
-    id: "K16.ops_percent",
-    value: 30.0,
-    unit: Unit::Percent,
-    why: "a larger batch costs latency: it pays where such matmuls are a large part of the time",
-};
-static NARROW: Threshold = Threshold {
-    id: "K18.ops_percent",
-    value: 40.0,
-    unit: Unit::Percent,
-    why: "another type is a change of the model: it pays where matmuls dominate",
-};
-static NARROW_PEAK: Threshold = Threshold {
-    id: "K18.peak_percent",
-    value: 50.0,
-    unit: Unit::Percent,
-    why: "a matmul far below the peak has another cause, which a narrower type does not fix (K12)",
-};
+static SMALL_BATCH: Threshold = Threshold::percent(
+    "K16.ops_percent",
+    30.0,
+    "a larger batch costs latency: it pays where such matmuls are a large part of the time",
+);
+static NARROW: Threshold = Threshold::percent(
+    "K18.ops_percent",
+    40.0,
+    "another type is a change of the model: it pays where matmuls dominate",
+);
+static NARROW_PEAK: Threshold = Threshold::percent(
+    "K18.peak_percent",
+    50.0,
+    "a matmul far below the peak has another cause, which a narrower type does not fix (K12)",
+);
 
 /// Some matmuls, most time first, with what would be left of each, and their share
 /// of device time in percent.

@@ -1,10 +1,8 @@
 //! Rules about data that is moved rather than computed.
 
-use crate::engine::Percent;
 use trace_model::{Picos, TimeRange, Timestamp};
 
-use crate::engine::Provenance;
-use crate::engine::{AnalysisError, Threshold, shortened};
+use crate::engine::{AnalysisError, Percent, Provenance, Threshold, shortened};
 use crate::facts::category::OpGroup;
 use crate::hints::{Confidence, Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult};
 use crate::math::unit::Unit;
@@ -75,51 +73,34 @@ pub(super) static RULES: &[Rule] = &[
 /// Letters of a name in a sentence.
 const LONGEST_NAME: usize = 60;
 
-static LAYOUT: Threshold = Threshold {
-    id: "K19.layout_percent",
-    value: 5.0,
-    unit: Unit::Percent,
-    why: "a few copies are unavoidable; XProf calls 30 % of shuffled data a bottleneck",
-};
-static SLICES: Threshold = Threshold {
-    id: "K20.slices_percent",
-    value: 5.0,
-    unit: Unit::Percent,
-    why: "updating a cache in place costs next to nothing",
-};
-static GATHER: Threshold = Threshold {
-    id: "K21.gather_percent",
-    value: 10.0,
-    unit: Unit::Percent,
-    why: "an embedding lookup at the begin and the end of a model takes a few percent",
-};
-static REMAT: Threshold = Threshold {
-    id: "K24.remat_percent",
-    value: 5.0,
-    unit: Unit::Percent,
-    why: "recomputing cheap elementwise work is worthwhile",
-};
-static REMAT_FULL: Threshold = Threshold {
-    id: "K24.memory_percent",
-    value: 80.0,
-    unit: Unit::Percent,
-    why: "storing values instead of recomputing them needs free memory, and there is none",
-};
-static COPY_WAIT: Threshold = Threshold {
-    id: "K25.wait_percent",
-    value: 3.0,
-    unit: Unit::Percent,
-    why: "prefetches that are issued in time cost nothing",
-};
-static OFFLOAD: Threshold =
-    Threshold { id: "K26.wait_percent", value: 2.0, unit: Unit::Percent, why: "offloading is meant to be free" };
+static LAYOUT: Threshold = Threshold::percent(
+    "K19.layout_percent",
+    5.0,
+    "a few copies are unavoidable; XProf calls 30 % of shuffled data a bottleneck",
+);
+static SLICES: Threshold =
+    Threshold::percent("K20.slices_percent", 5.0, "updating a cache in place costs next to nothing");
+static GATHER: Threshold = Threshold::percent(
+    "K21.gather_percent",
+    10.0,
+    "an embedding lookup at the begin and the end of a model takes a few percent",
+);
+static REMAT: Threshold =
+    Threshold::percent("K24.remat_percent", 5.0, "recomputing cheap elementwise work is worthwhile");
+static REMAT_FULL: Threshold = Threshold::percent(
+    "K24.memory_percent",
+    80.0,
+    "storing values instead of recomputing them needs free memory, and there is none",
+);
+static COPY_WAIT: Threshold =
+    Threshold::percent("K25.wait_percent", 3.0, "prefetches that are issued in time cost nothing");
+static OFFLOAD: Threshold = Threshold::percent("K26.wait_percent", 2.0, "offloading is meant to be free");
 
-static FULL: Threshold = Threshold {
-    id: "K50.peak_percent",
-    value: NEARLY_FULL_PERCENT,
-    unit: Unit::Percent,
-    why: "fragmentation takes the rest: a slightly longer input or larger batch no longer fits",
-};
+static FULL: Threshold = Threshold::percent(
+    "K50.peak_percent",
+    NEARLY_FULL_PERCENT,
+    "fragmentation takes the rest: a slightly longer input or larger batch no longer fits",
+);
 
 /// What the op is by its category, or for a fusion by the name that XLA gave it.
 fn is_kind(row: &OpRow, kinds: &[&str]) -> bool {

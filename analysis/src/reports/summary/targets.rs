@@ -19,8 +19,7 @@
 use serde::Serialize;
 use trace_model::Caveat;
 
-use crate::engine::{Analysis, AnalysisError, Context, Percent, Threshold, counted};
-use crate::engine::{Cell, Provenance, Table, Tabular};
+use crate::engine::{Analysis, AnalysisError, Cell, Context, Percent, Provenance, Table, Tabular, Threshold, counted};
 use crate::facts::host_class::host_threads;
 use crate::hardware::limits::{BoundBy, is_beyond_peak};
 use crate::math::unit::Unit;
@@ -109,49 +108,49 @@ struct TargetDefinition {
     red: Threshold,
 }
 
-const fn limit(id: &'static str, value: f64, why: &'static str) -> Threshold {
-    Threshold { id, value, unit: Unit::Percent, why }
-}
-
 static MXU: TargetDefinition = TargetDefinition {
     id: "mxu",
     short: "MXU",
     title: "Speed of matrix ops",
     is_at_least: true,
-    green: limit("targets.mxu_green_percent", 80.0, "large matmuls reach 80 to 90 % of the peak"),
-    red: limit("targets.mxu_red_percent", 50.0, "below half of the peak, shapes or layouts are wrong"),
+    green: Threshold::percent("targets.mxu_green_percent", 80.0, "large matmuls reach 80 to 90 % of the peak"),
+    red: Threshold::percent("targets.mxu_red_percent", 50.0, "below half of the peak, shapes or layouts are wrong"),
 };
 static HBM: TargetDefinition = TargetDefinition {
     id: "hbm",
     short: "HBM",
     title: "HBM bandwidth while busy",
     is_at_least: true,
-    green: limit("targets.hbm_green_percent", 70.0, "streaming ops reach 70 to 90 % of the peak"),
-    red: limit("targets.hbm_red_percent", 40.0, "below this, ops are near neither limit"),
+    green: Threshold::percent("targets.hbm_green_percent", 70.0, "streaming ops reach 70 to 90 % of the peak"),
+    red: Threshold::percent("targets.hbm_red_percent", 40.0, "below this, ops are near neither limit"),
 };
 static COMPILE: TargetDefinition = TargetDefinition {
     id: "compile",
     short: "compile",
     title: "Compiling",
     is_at_least: false,
-    green: limit("targets.compile_green_percent", 5.0, "a warm loop compiles nothing; a capture may begin cold"),
-    red: limit("targets.compile_red_percent", 15.0, "XProf's limit of a bottleneck is of this size"),
+    green: Threshold::percent(
+        "targets.compile_green_percent",
+        5.0,
+        "a warm loop compiles nothing; a capture may begin cold",
+    ),
+    red: Threshold::percent("targets.compile_red_percent", 15.0, "XProf's limit of a bottleneck is of this size"),
 };
 static INPUT: TargetDefinition = TargetDefinition {
     id: "input",
     short: "input",
     title: "Waiting for input",
     is_at_least: false,
-    green: limit("targets.input_green_percent", 10.0, "prefetched input costs next to nothing"),
-    red: limit("targets.input_red_percent", 20.0, "XProf calls a program highly input-bound from here on"),
+    green: Threshold::percent("targets.input_green_percent", 10.0, "prefetched input costs next to nothing"),
+    red: Threshold::percent("targets.input_red_percent", 20.0, "XProf calls a program highly input-bound from here on"),
 };
 static ICI: TargetDefinition = TargetDefinition {
     id: "ici",
     short: "ICI",
     title: "Links during collectives",
     is_at_least: true,
-    green: limit("targets.ici_green_percent", 85.0, "large collectives reach 70 to 95 % of their links"),
-    red: limit("targets.ici_red_percent", 50.0, "below half, messages are too small or wait for others"),
+    green: Threshold::percent("targets.ici_green_percent", 85.0, "large collectives reach 70 to 95 % of their links"),
+    red: Threshold::percent("targets.ici_red_percent", 50.0, "below half, messages are too small or wait for others"),
 };
 
 /// Every limit that users can change.
