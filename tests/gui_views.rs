@@ -90,3 +90,82 @@ fn a_trace_without_programs_has_no_tab_for_them() {
     show(&mut window, "hlo");
     window.get_by_label("No op of a program is recorded here.");
 }
+
+#[test]
+fn a_straggler_is_found_in_the_heat_map_and_a_click_leads_to_it() {
+    let mut window = sample("synthetic_v5e_8chip_straggler.xplane.pb", 1400.0);
+    show(&mut window, "steps");
+    click(&mut window, "Heat map of devices");
+    assert!(window.query_by_label_contains("stands out").is_none(), "its steps are as long as those of the others");
+    click(&mut window, "work");
+    window.get_by_label_contains("/device:TPU:5 stands out: median ");
+    let map = window.get_by_label_contains("Heat map of work: 8 devices, ").rect();
+    // The sixth of eight rows.
+    let at = Pos2::new(map.left() + 80.0, map.top() + map.height() * 5.5 / 8.0);
+    click_at(&mut window, at);
+    let state = state(&window);
+    assert!(matches!(state.scope, systole::view::state::ReportScope::Steps { .. }), "{:?}", state.scope);
+    assert!(state.place.mark.is_some());
+    let trace = window.state().trace().expect("it is open");
+    let groups = state.mark_tracks.iter().map(|&track| trace.model.track(track).group);
+    let names: std::collections::BTreeSet<String> = groups.map(|group| trace.model.device_name(group)).collect();
+    assert_eq!(names.into_iter().collect::<Vec<_>>(), ["/device:TPU:5"]);
+}
+
+#[test]
+fn ops_are_an_icicle_whose_boxes_lead_to_slices() {
+    let mut window = sample(LAYER, 1400.0);
+    show(&mut window, "ops");
+    click(&mut window, "by source");
+    click(&mut window, "icicle");
+    window.get_by_label_contains("Icicle All ops, 100.0 % of op time");
+    click_containing(&mut window, "Icicle fusion.1, ");
+    assert_eq!(selected(&window).as_deref(), Some("fusion.1"));
+    let branch = window.get_by_label_contains("Icicle layer.py, ").rect().center();
+    click_at(&mut window, branch);
+    assert!(window.query_by_label_contains("Icicle All ops, ").is_none(), "the branch is seen alone");
+    click(&mut window, "All ops");
+    window.get_by_label_contains("Icicle All ops, ");
+}
+
+#[test]
+fn planned_buffers_are_boxes_with_a_list_of_what_is_live() {
+    let mut window = sample("jax_cpu_small.xplane.pb", 1400.0);
+    show(&mut window, "memory");
+    click(&mut window, "Planned buffers");
+    window.get_by_label_contains("Buffers by program order and offset: ");
+    window.get_by_label_contains("Live at the peak, ");
+    let curve = window.get_by_label("Live bytes over the program").rect();
+    click_at(&mut window, Pos2::new(curve.right() - 2.0, curve.center().y));
+    window.get_by_label_contains("Live at the cursor, ");
+    window.get_by_label("Sort by Padding");
+    click(&mut window, "At the peak");
+    window.get_by_label_contains("Live at the peak, ");
+}
+
+#[test]
+fn what_if_shows_the_step_that_a_replay_predicts() {
+    let mut window = sample("synthetic_v5e_8chip_serial.xplane.pb", 1400.0);
+    show(&mut window, "hints");
+    click(&mut window, "What if");
+    window.get_by_label_contains("Move a slider: ");
+    click(&mut window, "collectives take no time");
+    window.get_by_label_contains("Median step of ");
+    assert_eq!(window.query_all_by_label_contains("predicted ").count(), 1, "a bar below that of the recorded step");
+    click(&mut window, "collectives take no time");
+    window.get_by_label_contains("Move a slider: ");
+}
+
+#[test]
+fn a_capture_without_peaks_takes_those_of_a_chip() {
+    let mut window = opened();
+    select(&mut window, "fusion.1");
+    window.get_by_label("The capture records no peaks: shares of a limit are not known. Assume those of");
+    window.state_mut().push(AppCommand::AssumeChip("v5e".to_owned()));
+    window.step();
+    settle(&mut window);
+    window.get_by_label("Peaks that the capture does not record are assumed to be those of");
+    assert_eq!(selected(&window).as_deref(), Some("fusion.1"), "the view stays");
+    let trace = window.state().trace().expect("it is open");
+    assert_eq!(trace.session.options().device_spec.as_deref(), Some("v5e"));
+}

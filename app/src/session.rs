@@ -36,6 +36,13 @@ impl Session {
         Self { path: None, model, options: Arc::new(options), reports: Arc::default(), sha256: None }
     }
 
+    /// The same trace with the peaks of a published chip for devices that record none, and no reports yet.
+    #[must_use]
+    pub fn with_chip(&self, chip: &str) -> Self {
+        let options = Options { device_spec: Some(chip.to_owned()), own_chip: None, ..(*self.options).clone() };
+        Self { options: Arc::new(options), reports: Arc::default(), ..self.clone() }
+    }
+
     /// The same session, of an input that cannot be read again and has this SHA-256 (in hexadecimal digits).
     #[must_use]
     pub fn with_sha256(self, sha256: String) -> Self {

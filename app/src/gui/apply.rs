@@ -71,6 +71,11 @@ impl App {
                     open_traces.apply(open_traces.focus(), &ViewCommand::Paint(preset));
                 }
             }
+            AppCommand::AssumeChip(chip) => {
+                if let Some(open_traces) = &mut self.open_traces {
+                    open_traces.assume_chip(&chip, &self.wake);
+                }
+            }
             AppCommand::NextTimes => self.settings.set_times(self.settings.times.next()),
             AppCommand::PanelSize(part, size) => self.settings.set_size(part, size),
             AppCommand::Scale(scale) => self.scale(scale, ctx),

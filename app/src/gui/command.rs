@@ -65,6 +65,8 @@ pub enum AppCommand {
     Times(TimeFormat),
     /// Set the colour preset of slices, here and for traces opened later.
     Colors(Preset),
+    /// Take the peaks of this chip for devices that record none, and compute all reports again.
+    AssumeChip(String),
     /// Switch to the next format of times.
     NextTimes,
     /// Set the size of a panel, in points.

@@ -69,6 +69,13 @@ impl OpenTraces {
         }
     }
 
+    /// Takes the peaks of a chip for devices that record none. A comparison keeps its assumptions.
+    pub fn assume_chip(&mut self, chip: &str, wake: &WakeUi) {
+        if self.comparison.is_none() {
+            self.first.assume_chip(chip, wake);
+        }
+    }
+
     /// Pins the track below the pointer, or unpins it.
     pub fn pin_hovered(&mut self) {
         for side in TraceSide::BOTH {

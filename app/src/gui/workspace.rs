@@ -109,6 +109,16 @@ impl Workspace {
         }
     }
 
+    /// Takes the peaks of a chip for devices that record none; the view stays.
+    pub fn assume_chip(&mut self, chip: &str, wake: &WakeUi) {
+        let mut trace = self.trace.clone();
+        trace.session = trace.session.with_chip(chip);
+        let (state, typed) = (self.state.clone(), std::mem::take(&mut self.typed));
+        *self = Self::new(trace, wake);
+        self.scoped.set_scope(state.scope.into());
+        (self.state, self.typed) = (state, typed);
+    }
+
     /// Changes the view.
     pub fn apply(&mut self, command: &ViewCommand) {
         if let ViewCommand::Search(text) = command

@@ -11,7 +11,7 @@ use analysis::reports::ops::op_stats::Ops;
 use super::context::PanelContext;
 use super::rail::{DraggedTab, move_menu};
 use super::tables::{TableBrowser, tables_ui};
-use super::{health, hints, hlo, optree, overview, roofline, scope, steps};
+use super::{health, heat_map, hints, hlo, memory_map, optree, overview, roofline, scope, steps, what_if};
 use crate::gui::AppCommand;
 use crate::gui::jobs::WakeUi;
 use crate::gui::keys::hint;
@@ -28,6 +28,9 @@ pub struct PanelState {
     steps: steps::StepsState,
     trees: optree::OpTrees,
     hlo: hlo::HloPanel,
+    heat: heat_map::HeatMapState,
+    map: memory_map::MemoryMapState,
+    what_if: what_if::WhatIfState,
 }
 
 impl PanelState {
@@ -41,23 +44,29 @@ impl PanelState {
             steps: steps::StepsState::default(),
             trees: optree::OpTrees::default(),
             hlo: hlo::HloPanel::new(wake),
+            heat: heat_map::HeatMapState::default(),
+            map: memory_map::MemoryMapState::new(wake),
+            what_if: what_if::WhatIfState::new(wake),
         }
     }
 
     /// Takes finished answers over.
     pub fn poll(&mut self) {
         self.hlo.poll();
+        self.map.poll();
+        self.what_if.poll();
     }
 
     /// Whether nothing is being computed.
     pub fn is_settled(&self) -> bool {
-        self.hlo.is_settled()
+        self.hlo.is_settled() && self.map.is_settled() && self.what_if.is_settled()
     }
 
     /// Forgets everything derived from reports, because new reports replace them.
     pub fn forget_made(&mut self) {
         self.tables.forget_made();
         self.trees.forget_made();
+        self.heat.forget_made();
     }
 
     /// Shows the row of an op in the table of ops.
@@ -187,8 +196,12 @@ pub fn dock_ui(
         tab @ ("overview" | "hints") => {
             ScrollArea::vertical().id_salt(tab).auto_shrink([false, false]).show(ui, |ui| {
                 match tab {
-                    "hints" => hints::hints_ui(ui, sight, &mut memory.hints, &mut view),
-                    _ => overview::overview_ui(ui, sight, &mut memory.overview, &mut view),
+                    "hints" => {
+                        let what_if = CollapsingHeader::new("What if").id_salt("what if");
+                        what_if.show(ui, |ui| what_if::what_if_ui(ui, sight, &mut memory.what_if));
+                        hints::hints_ui(ui, sight, &mut memory.hints, &mut view);
+                    }
+                    _ => overview::overview_ui(ui, sight, &mut memory.overview, out, &mut view),
                 }
                 ui.add_space(12.0);
                 // What the above is drawn from, with every number.
@@ -210,10 +223,17 @@ pub fn dock_ui(
         }
         "steps" => {
             steps::steps_ui(ui, sight, &mut memory.steps, &mut view);
-            tables_ui(ui, sight, &mut memory.tables, out, &mut view);
+            if heat_map::choice_ui(ui, sight, &mut memory.heat) {
+                heat_map::heat_map_ui(ui, sight, &mut memory.heat, &mut view);
+            } else {
+                tables_ui(ui, sight, &mut memory.tables, out, &mut view);
+            }
         }
         "ops" if optree::choice_ui(ui, &mut memory.trees) => {
             optree::tree_ui(ui, sight, &mut memory.trees, out, &mut view);
+        }
+        "memory" if memory_map::choice_ui(ui, &mut memory.map) => {
+            memory_map::memory_map_ui(ui, sight, &mut memory.map, out, &mut view);
         }
         _ => tables_ui(ui, sight, &mut memory.tables, out, &mut view),
     }

@@ -2,6 +2,7 @@
 //! commands.
 
 pub mod area;
+pub mod chip;
 pub mod context;
 pub mod copy;
 pub mod details;
@@ -11,13 +12,16 @@ pub mod follow;
 pub mod found;
 pub mod frame;
 pub mod health;
+pub mod heat_map;
 pub mod help;
 pub mod hints;
 pub mod histogram;
 pub mod hlo;
+pub mod icicle;
 pub mod icons;
 pub mod keys;
 pub mod legend;
+pub mod memory_map;
 pub mod notes;
 pub mod notice;
 pub mod number;
@@ -36,3 +40,4 @@ pub mod tables;
 pub mod tabs_with_data;
 pub mod toolbar;
 pub mod welcome;
+pub mod what_if;

@@ -7,6 +7,7 @@ use trace_model::{OpId, Picos};
 use super::context::{PanelContext, computing_ui};
 use super::copy::{csv_ui, made_row_menu};
 use super::follow::ScrollToSelection;
+use super::icicle::icicle_ui;
 use super::number::{fitting, number};
 use crate::gui::AppCommand;
 use crate::gui::theme::{Theme, small_font};
@@ -51,6 +52,9 @@ fn texts_of(node: &OpNode, whole: i64) -> [String; 4] {
 pub struct OpTrees {
     by: Option<TreeGrouping>,
     made: Option<(TreeGrouping, OpNode)>,
+    is_icicle: bool,
+    /// The branch that the icicle shows, from the root.
+    zoom: Vec<String>,
     follow: ScrollToSelection,
 }
 
@@ -76,6 +80,15 @@ pub fn choice_ui(ui: &mut Ui, trees: &mut OpTrees) -> bool {
         for (by, word) in TreeGrouping::ALL {
             if ui.selectable_label(trees.by == Some(by), word).clicked() {
                 trees.by = Some(by);
+                trees.zoom.clear();
+            }
+        }
+        if trees.by.is_some() {
+            ui.add_space(8.0);
+            for (icicle, word) in [(false, "rows"), (true, "icicle")] {
+                if ui.selectable_label(trees.is_icicle == icicle, word).clicked() {
+                    trees.is_icicle = icicle;
+                }
             }
         }
     });
@@ -103,6 +116,9 @@ pub fn tree_ui(
     ui.with_layout(egui::Layout::right_to_left(egui::Align::Min), |ui| {
         csv_ui(ui, "op_tree", || Some(root.table()), commands);
     });
+    if trees.is_icicle {
+        return icicle_ui(ui, sight.trace, root, &mut trees.zoom, out);
+    }
     let theme = Theme::current(ui);
     let (heading, _) = ui.allocate_exact_size(vec2(ui.available_width() - 12.0, ROW), Sense::hover());
     for (column, edge) in columns(heading.width()).0 {

@@ -1,6 +1,7 @@
 //! Content of the lists and plots beside the timeline.
 
 pub mod area;
+pub mod heat_map;
 pub mod histogram;
 pub mod hlo_graph;
 pub mod legend;

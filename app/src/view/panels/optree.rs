@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::reports::ops::op_stats::OpRow;
 use analysis::{OpGroup, Table, Unit};
-use trace_model::{OpId, Picos};
+use trace_model::{OpId, Picos, without_number};
 
 /// The grouping of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,15 +17,18 @@ pub enum TreeGrouping {
     Source,
     /// Parts of the framework name: modules of the model.
     Scope,
+    /// Names without their numbers, of one category.
+    Name,
 }
 
 impl TreeGrouping {
     /// All groupings, with their names.
-    pub const ALL: [(Self, &'static str); 4] = [
+    pub const ALL: [(Self, &'static str); 5] = [
         (Self::Program, "by program"),
         (Self::Category, "by category"),
         (Self::Source, "by source"),
         (Self::Scope, "by framework name"),
+        (Self::Name, "by name"),
     ];
 }
 
@@ -186,6 +189,7 @@ fn path(row: &OpRow, by: TreeGrouping) -> Vec<String> {
     match by {
         TreeGrouping::Program => vec![row.program.to_string(), row.category.to_string()],
         TreeGrouping::Category => vec![row.category.to_string()],
+        TreeGrouping::Name => vec![format!("{} [{}]", without_number(&row.name), row.category)],
         TreeGrouping::Source => match row.source.as_deref() {
             None | Some("") => none("source"),
             Some(source) => match source.rsplit_once(':') {

@@ -6,6 +6,7 @@
 //! what other programs keep in memory meanwhile.
 
 mod heap;
+mod map;
 mod plan;
 mod table;
 
@@ -15,6 +16,7 @@ use serde::Serialize;
 use trace_model::ProgramId;
 
 pub use heap::CurvePoint;
+pub use map::{BufferBox, BufferMap, buffer_map};
 pub use plan::{Donation, MemoryPlan, PlannedBuffer, Purpose};
 
 use crate::engine::{Analysis, AnalysisError, Context, Percent, Scope};
@@ -159,7 +161,7 @@ impl ProgramPlan {
 
 impl BuffersReport {
     /// Name of a memory by its number.
-    pub(crate) fn memory_name(&self, space: u64) -> String {
+    pub fn memory_name(&self, space: u64) -> String {
         match space {
             HBM => self.main_memory.to_owned(),
             VMEM => "VMEM".to_owned(),
@@ -169,7 +171,7 @@ impl BuffersReport {
     }
 
     /// The size of a memory, if known.
-    pub(crate) fn capacity_of(&self, space: u64) -> Option<u64> {
+    pub fn capacity_of(&self, space: u64) -> Option<u64> {
         match space {
             HBM => self.capacity.as_ref().map(|capacity| capacity.bytes),
             VMEM => self.vmem_bytes,

@@ -274,7 +274,7 @@ pub(super) fn cut(buffers: &[PlannedBuffer], shown: usize) -> Vec<PlannedBuffer>
 }
 
 /// What the program says about a buffer.
-fn describe(module: &HloModule, buffer: &LogicalBuffer, purpose: Purpose) -> PlannedBuffer {
+pub(super) fn describe(module: &HloModule, buffer: &LogicalBuffer, purpose: Purpose) -> PlannedBuffer {
     let by_id = module.instruction_by_compiler_id(buffer.instruction_id);
     let id = module.find(&buffer.instruction_name).or(by_id);
     let instruction = id.and_then(|id| module.instruction(id));

@@ -7,9 +7,11 @@ mod top_ops;
 
 use egui::{RichText, Ui};
 
+use super::chip::chip_ui;
 use super::context::{PanelContext, section_ui};
 use super::follow::ScrollToSelection;
 use super::steps;
+use crate::gui::AppCommand;
 use crate::gui::theme::Theme;
 use crate::view::state::ViewCommand;
 use crate::view::timeline::tree::group_digits;
@@ -22,11 +24,18 @@ pub struct OverviewState {
 }
 
 /// The panel.
-pub fn overview_ui(ui: &mut Ui, sight: PanelContext<'_>, made: &mut OverviewState, out: &mut Vec<ViewCommand>) {
+pub fn overview_ui(
+    ui: &mut Ui,
+    sight: PanelContext<'_>,
+    made: &mut OverviewState,
+    commands: &mut Vec<AppCommand>,
+    out: &mut Vec<ViewCommand>,
+) {
     ui.add_space(6.0);
     headline::verdict_ui(ui, sight);
     environment::health_ui(ui, sight, out);
     headline::figures_ui(ui, sight);
+    chip_ui(ui, sight, commands);
     environment::hints_ui(ui, sight, out);
     steps::steps_ui(ui, sight, &mut made.steps, out);
     breakdown::breakdown_ui(ui, sight);

@@ -1,0 +1,249 @@
+//! The heat map of devices and steps. A click on a cell shows the device in that step.
+
+use std::collections::BTreeSet;
+
+use analysis::facts::steps::StepsReport;
+use analysis::reports::steps::step_parts::StepParts;
+use analysis::reports::steps::step_times::Steps;
+use egui::{Align2, Color32, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Stroke, StrokeKind, Ui};
+use egui::{WidgetInfo, pos2, vec2};
+use trace_model::{Picos, TraceModel, TrackId};
+
+use super::context::{PanelContext, section_ui};
+use super::number::number;
+use crate::gui::theme::Theme;
+use crate::gui::timeline::paint::elided_middle;
+use crate::gui::times;
+use crate::view::panels::heat_map::{HeatCell, HeatDevice, HeatMap, HeatQuantity, HeatStep};
+use crate::view::state::{ReportScope, ViewCommand};
+use analysis::Unit;
+
+/// Height of a row at most; many devices have lower ones.
+const ROW: f32 = 18.0;
+/// Height of a row at least: a pod of 64 chips fits one screen.
+const LEAST_ROW: f32 = 7.0;
+/// Width of the names.
+const NAMES: f32 = 64.0;
+/// Height of all rows at most; more devices scroll.
+const MOST_HEIGHT: f32 = 460.0;
+/// Width of a column at least and at most.
+const COLUMN: (f32, f32) = (3.0, 56.0);
+
+/// State between frames.
+#[derive(Default)]
+pub struct HeatMapState {
+    is_open: bool,
+    quantity: HeatQuantity,
+    made: Option<HeatMap>,
+}
+
+impl HeatMapState {
+    /// Forgets the map, because new reports replace the old ones.
+    pub fn forget_made(&mut self) {
+        self.made = None;
+    }
+}
+
+/// The choice between tables and map, where several devices ran steps; returns whether the map is shown.
+pub fn choice_ui(ui: &mut Ui, sight: PanelContext<'_>, state: &mut HeatMapState) -> bool {
+    let parts = sight.whole.get::<StepParts>().ok().flatten();
+    if !parts.is_some_and(|parts| parts.steps.iter().any(|step| step.cores.len() > 1)) {
+        return false;
+    }
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing.x = 2.0;
+        for (map, title) in [(false, "Tables"), (true, "Heat map of devices")] {
+            if ui.selectable_label(state.is_open == map, title).clicked() {
+                state.is_open = map;
+            }
+        }
+    });
+    state.is_open
+}
+
+/// The map.
+pub fn heat_map_ui(ui: &mut Ui, sight: PanelContext<'_>, state: &mut HeatMapState, out: &mut Vec<ViewCommand>) {
+    let (Ok(Some(steps)), Ok(Some(parts))) = (sight.whole.get::<Steps>(), sight.whole.get::<StepParts>()) else {
+        return;
+    };
+    if state.made.as_ref().is_none_or(|made| made.quantity != state.quantity) {
+        state.made = HeatMap::of(steps, parts, state.quantity);
+    }
+    let Some(map) = state.made.as_ref().filter(|map| map.devices.len() > 1) else { return };
+    let least = times::time(Picos::from_ps(map.range.0));
+    let most = times::time(Picos::from_ps(map.range.1));
+    section_ui(ui, "Devices and steps", &format!("{least} to {most} over complete steps"));
+    let mut wanted = state.quantity;
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing.x = 2.0;
+        for (quantity, title, about) in HeatQuantity::ALL {
+            if ui.selectable_label(state.quantity == quantity, title).on_hover_text(about).clicked() {
+                wanted = quantity;
+            }
+        }
+        scale_ui(ui);
+    });
+    if let Some(device) = map.hottest.and_then(|at| map.devices.get(at)) {
+        let text = format!("{} stands out: median {}", device.name, times::time(Picos::from_ps(device.median_ps)));
+        ui.label(RichText::new(text).small().color(Theme::current(ui).warning));
+    }
+    rows_ui(ui, sight, (steps, map), out);
+    state.quantity = wanted;
+}
+
+/// The colours from least to most.
+fn scale_ui(ui: &mut Ui) {
+    let theme = Theme::current(ui);
+    let (rect, _) = ui.allocate_exact_size(vec2(112.0, 12.0), Sense::hover());
+    let font = FontId::proportional(10.5);
+    let painter = ui.painter();
+    painter.text(rect.left_center() + vec2(8.0, 0.0), Align2::LEFT_CENTER, "least", font.clone(), theme.text_weak);
+    painter.text(rect.right_center(), Align2::RIGHT_CENTER, "most", font, theme.text_weak);
+    let bar = Rect::from_min_max(rect.min + vec2(38.0, 1.0), rect.max - vec2(30.0, 1.0));
+    for step in 0..11_u8 {
+        let share = f32::from(step) / 10.0;
+        let width = bar.width() / 11.0;
+        let at = Rect::from_min_size(bar.min + vec2(f32::from(step) * width, 0.0), vec2(width + 0.5, bar.height()));
+        painter.rect_filled(at, 0.0, color(theme, share));
+    }
+}
+
+/// From the ground to the colour of warnings.
+fn color(theme: &Theme, heat: f32) -> Color32 {
+    theme.raised.lerp_to_gamma(theme.warning, 0.08 + 0.92 * heat)
+}
+
+fn rows_ui(
+    ui: &mut Ui,
+    sight: PanelContext<'_>,
+    (steps, map): (&StepsReport, &HeatMap),
+    out: &mut Vec<ViewCommand>,
+) {
+    let row = (MOST_HEIGHT / map.devices.len() as f32).clamp(LEAST_ROW, ROW).floor();
+    let room = ui.available_width() - NAMES - 8.0;
+    let column = (room / map.steps.len().max(1) as f32).clamp(COLUMN.0, COLUMN.1);
+    let height = row * map.devices.len() as f32;
+    let size = vec2(NAMES + column * map.steps.len() as f32, height);
+    let area = ScrollArea::both().id_salt("heat map").max_height(MOST_HEIGHT + 14.0).auto_shrink([false, true]);
+    area.show(ui, |ui| {
+        let (rect, response) = ui.allocate_exact_size(size, Sense::click());
+        let name = HeatQuantity::ALL.iter().find(|(own, ..)| *own == map.quantity).map_or("", |(_, title, _)| title);
+        let counts = format!("{} devices, {} steps", map.devices.len(), map.steps.len());
+        response.widget_info(|| {
+            WidgetInfo::labeled(Role::Canvas, true, format!("Heat map of {name}: {counts}"))
+        });
+        let place = Places { rect, row, column };
+        paint(ui, sight, map, &place);
+        let Some((device, step)) = response.hover_pos().and_then(|at| place.at(map, at.x, at.y)) else { return };
+        let clicked = response.clicked();
+        response.on_hover_cursor(CursorIcon::PointingHand).on_hover_ui_at_pointer(|ui| cell_ui(ui, map, device, step));
+        if clicked {
+            out.extend(lead(&sight.trace.model, steps, device, step.and_then(|at| map.steps.get(at))));
+        }
+    });
+}
+
+/// Where cells are.
+struct Places {
+    rect: Rect,
+    row: f32,
+    column: f32,
+}
+
+impl Places {
+    fn cell(&self, device: usize, step: usize) -> Rect {
+        let x = self.rect.left() + NAMES + self.column * step as f32;
+        let y = self.rect.top() + self.row * device as f32;
+        let gap = if self.column > 6.0 && self.row > 8.0 { 1.0 } else { 0.0 };
+        Rect::from_min_size(pos2(x, y), vec2(self.column - gap, self.row - gap))
+    }
+
+    fn at<'a>(&self, map: &'a HeatMap, x: f32, y: f32) -> Option<(&'a HeatDevice, Option<usize>)> {
+        let device = ((y - self.rect.top()) / self.row).floor();
+        let step = ((x - self.rect.left() - NAMES) / self.column).floor();
+        let device = map.devices.get(if device < 0.0 { return None } else { device as usize })?;
+        let step = (step >= 0.0).then_some(step as usize).filter(|&step| step < map.steps.len());
+        Some((device, step))
+    }
+}
+
+fn paint(ui: &Ui, sight: PanelContext<'_>, map: &HeatMap, place: &Places) {
+    let theme = Theme::current(ui);
+    let painter = ui.painter();
+    let clip = ui.clip_rect();
+    let scope = match sight.state.scope {
+        ReportScope::Steps { first, last } => Some(first..=last),
+        _ => None,
+    };
+    // Names of every row where they fit, else of some.
+    let every = (11.0 / place.row).ceil().max(1.0) as usize;
+    for (at, device) in map.devices.iter().enumerate() {
+        let first = place.cell(at, 0);
+        if first.bottom() < clip.top() || first.top() > clip.bottom() {
+            continue;
+        }
+        let is_hottest = map.hottest == Some(at);
+        if at.is_multiple_of(every) || is_hottest {
+            let color = if is_hottest { theme.warning } else { theme.text };
+            let font = FontId::proportional(if place.row >= 14.0 { 12.0 } else { 10.0 });
+            let name = device.name.trim_start_matches("/device:");
+            elided_middle(painter, pos2(place.rect.left(), first.center().y), name, NAMES - 6.0, &font, color);
+        }
+        for (step, cell) in device.cells.iter().enumerate() {
+            let rect = place.cell(at, step);
+            let is_counted = map.steps.get(step).is_some_and(|step| step.is_counted);
+            match cell {
+                Some(HeatCell { heat, .. }) => {
+                    let fill = color(theme, *heat);
+                    painter.rect_filled(rect, 0.0, if is_counted { fill } else { fill.gamma_multiply(0.45) });
+                }
+                None => drop(painter.hline(rect.x_range(), rect.center().y, Stroke::new(1.0, theme.edge))),
+            }
+            let number = map.steps.get(step).map_or(0, |step| step.number);
+            if at == 0 && scope.as_ref().is_some_and(|scope| scope.contains(&number)) {
+                let column = rect.with_max_y(place.rect.bottom());
+                painter.rect_stroke(column, 0.0, Stroke::new(1.0, theme.accent), StrokeKind::Inside);
+            }
+        }
+    }
+}
+
+fn cell_ui(ui: &mut Ui, map: &HeatMap, device: &HeatDevice, step: Option<usize>) {
+    ui.label(RichText::new(&device.name).strong());
+    let shown = |ps: i64| times::time(Picos::from_ps(ps));
+    let title = HeatQuantity::ALL.iter().find(|(own, ..)| *own == map.quantity).map_or("", |(_, title, _)| title);
+    let Some((column, cell)) = step.and_then(|at| Some((map.steps.get(at)?, device.cells.get(at)?))) else {
+        ui.label(format!("median {title}: {}", shown(device.median_ps)));
+        ui.weak("Click to show all of its tracks");
+        return;
+    };
+    ui.label(format!("Step {}", column.label));
+    match cell {
+        Some(cell) => {
+            let share = cell.ps as f64 * 100.0 / cell.time_ps.max(1) as f64;
+            ui.label(format!("{title}: {}, {} of the step", shown(cell.ps), number(share, Unit::Percent)));
+            ui.weak(format!("median of this device: {}", shown(device.median_ps)));
+        }
+        None => drop(ui.weak("this device recorded no ops in this step")),
+    }
+    if !column.is_counted {
+        ui.weak("not among the complete steps after warm-up: the scale leaves it out");
+    }
+    ui.weak("Measured, by the clock of the ops. Click to show it and to let the reports be about this step.");
+}
+
+/// The commands that show a device, in one step or in the whole capture.
+fn lead(model: &TraceModel, steps: &StepsReport, device: &HeatDevice, step: Option<&HeatStep>) -> Vec<ViewCommand> {
+    let tracks: BTreeSet<TrackId> = model.tracks_of(device.group).into_iter().collect();
+    let own = |step: &HeatStep| steps.range_on(model, device.group, step.number, step.number).or(step.range);
+    let range = step.and_then(own).unwrap_or(model.extent());
+    let lanes = tracks.iter().flat_map(|&track| model.lanes(track));
+    let first = lanes.filter_map(|lane| model.slices_in(lane, range).next()).map(|slice| slice.id()).next();
+    let mut commands: Vec<ViewCommand> = first.map(ViewCommand::Reveal).into_iter().collect();
+    commands.push(ViewCommand::Mark(range, tracks));
+    if let Some(step) = step {
+        commands.push(ViewCommand::ShowAround(range));
+        commands.push(ViewCommand::Scope(ReportScope::step(step.number)));
+    }
+    commands
+}

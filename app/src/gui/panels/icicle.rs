@@ -1,0 +1,140 @@
+//! Ops as an icicle: each branch of a tree as wide as its self time. A click highlights its slices; a branch becomes as
+//! wide as the view, the longest slice of an op is shown.
+
+use egui::{Align2, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use trace_model::Picos;
+
+use super::number::number;
+use crate::gui::theme::{Theme, readable_on};
+use crate::gui::timeline::paint::elided;
+use crate::gui::times;
+use crate::view::panels::optree::OpNode;
+use crate::view::state::{HighlightedLabels, ViewCommand};
+use crate::view::timeline::trace::OpenTrace;
+use analysis::Unit;
+
+/// Height of a level.
+const LEVEL: f32 = 22.0;
+/// Narrower branches are drawn together.
+const LEAST: f32 = 2.0;
+/// Narrower branches have no name, and are no button of their own.
+const NAMED: f32 = 24.0;
+
+/// The icicle of a tree, below the branch that `zoom` names from the root.
+pub fn icicle_ui(ui: &mut Ui, trace: &OpenTrace, root: &OpNode, zoom: &mut Vec<String>, out: &mut Vec<ViewCommand>) {
+    let path = path_of(root, zoom);
+    zoom.truncate(path.len().saturating_sub(1));
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing.x = 4.0;
+        for (level, node) in path.iter().enumerate() {
+            if level > 0 {
+                ui.weak("›");
+            }
+            if level + 1 == path.len() {
+                ui.label(RichText::new(&node.title).strong());
+            } else if ui.link(&node.title).clicked() {
+                zoom.truncate(level);
+            }
+        }
+    });
+    ui.label(RichText::new("Width: self time, idle time left out. A click shows a branch alone, or the slices of an op.").small().weak());
+    let Some(top) = path.last() else { return };
+    let size = vec2(ui.available_width() - 8.0, depth(top) as f32 * LEVEL);
+    ScrollArea::vertical().id_salt("icicle").auto_shrink([false, false]).show(ui, |ui| {
+        let (rect, _) = ui.allocate_exact_size(size, Sense::hover());
+        let mut walk = IcicleWalk { trace, whole: root.self_time_ps, open: None, out };
+        walk.node_ui(ui, top, Rect::from_min_size(rect.min, vec2(rect.width(), LEVEL)), &mut Vec::new());
+        if let Some(open) = walk.open {
+            zoom.extend(open);
+        }
+    });
+}
+
+/// The branches from the root to the one that is named, as far as they exist.
+fn path_of<'a>(root: &'a OpNode, zoom: &[String]) -> Vec<&'a OpNode> {
+    let mut path = vec![root];
+    for title in zoom {
+        let Some(next) = path.last().and_then(|node| node.children.iter().find(|child| child.title == *title)) else {
+            break;
+        };
+        path.push(next);
+    }
+    path
+}
+
+fn depth(node: &OpNode) -> usize {
+    1 + node.children.iter().map(depth).max().unwrap_or(0)
+}
+
+struct IcicleWalk<'a> {
+    trace: &'a OpenTrace,
+    /// Self time of all ops.
+    whole: i64,
+    /// The branch to see alone, from the one on top.
+    open: Option<Vec<String>>,
+    out: &'a mut Vec<ViewCommand>,
+}
+
+impl IcicleWalk<'_> {
+    fn node_ui(&mut self, ui: &mut Ui, node: &OpNode, rect: Rect, path: &mut Vec<String>) {
+        self.box_ui(ui, node, rect, path);
+        let width = |time: i64| rect.width() * (time as f32 / node.self_time_ps.max(1) as f32);
+        let mut left = rect.left();
+        let below = |left: f32, width: f32| Rect::from_min_size(pos2(left, rect.bottom()), vec2(width, LEVEL));
+        for (at, child) in node.children.iter().enumerate() {
+            let own = width(child.self_time_ps);
+            if own < LEAST {
+                // Children come by self time: all that follow are as narrow.
+                let rest = node.children.get(at..).unwrap_or_default();
+                let time = rest.iter().fold(0, |sum: i64, child| sum.saturating_add(child.self_time_ps));
+                let room = below(left, width(time)).shrink(0.5);
+                ui.painter().rect_filled(room, 0.0, Theme::current(ui).edge);
+                let about = format!("{} more, {}", rest.len(), times::time(Picos::from_ps(time)));
+                let id = ui.scope_id().with(("icicle rest", &*path, at));
+                ui.interact(room, id, Sense::hover()).on_hover_text(about);
+                return;
+            }
+            path.push(child.title.clone());
+            self.node_ui(ui, child, below(left, own), path);
+            path.pop();
+            left += own;
+        }
+    }
+
+    fn box_ui(&mut self, ui: &Ui, node: &OpNode, rect: Rect, path: &[String]) {
+        let theme = Theme::current(ui);
+        let fill = theme.group(node.group);
+        // Branches are paler than the ops below them.
+        let fill = if node.children.is_empty() { fill } else { theme.panel.lerp_to_gamma(fill, 0.55) };
+        let response = ui.interact(rect, ui.scope_id().with(("icicle", path)), Sense::click());
+        let share = number(node.self_time_ps as f64 * 100.0 / self.whole.max(1) as f64, Unit::Percent);
+        if rect.width() >= NAMED {
+            let label = format!("Icicle {}, {share} of op time", node.title);
+            response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
+        }
+        let inner = rect.shrink(0.5);
+        ui.painter().rect_filled(inner, 1.0, fill);
+        if response.hovered() {
+            ui.painter().rect_filled(inner, 1.0, theme.text_strong.gamma_multiply(0.15));
+        }
+        if rect.width() >= NAMED {
+            let at = pos2(rect.left() + 5.0, rect.center().y);
+            let (font, color) = (FontId::proportional(11.5), readable_on(fill));
+            elided(ui.painter(), at, Align2::LEFT_CENTER, &node.title, rect.width() - 8.0, &font, color);
+        }
+        let response = response.on_hover_cursor(CursorIcon::PointingHand).on_hover_ui(|ui| {
+            ui.label(RichText::new(&node.title).strong());
+            ui.label(format!("self {}, {share} of op time", times::time(Picos::from_ps(node.self_time_ps))));
+            ui.weak(format!("{} executions of {} ops, over all devices [measured]", node.occurrences, node.ops.len()));
+        });
+        if response.clicked() {
+            let labels = self.trace.labels_of(&node.ops);
+            if node.children.is_empty() {
+                self.out.extend(self.trace.longest(&labels).map(ViewCommand::GoTo));
+            } else {
+                self.open = Some(path.to_vec());
+            }
+            self.out.push(ViewCommand::Highlight(Some(HighlightedLabels::new(&node.title, labels))));
+        }
+    }
+}
