@@ -30,11 +30,16 @@ const MOST_HEIGHT: f32 = 460.0;
 const COLUMN: (f32, f32) = (3.0, 56.0);
 
 /// State between frames.
-#[derive(Default)]
 pub struct HeatMapState {
     is_open: bool,
     quantity: HeatQuantity,
     made: Option<HeatMap>,
+}
+
+impl Default for HeatMapState {
+    fn default() -> Self {
+        Self { is_open: true, quantity: HeatQuantity::default(), made: None }
+    }
 }
 
 impl HeatMapState {
