@@ -95,7 +95,7 @@ fn a_trace_without_programs_has_no_tab_for_them() {
 fn a_straggler_is_found_in_the_heat_map_and_a_click_leads_to_it() {
     let mut window = sample("synthetic_v5e_8chip_straggler.xplane.pb", 1400.0);
     show(&mut window, "steps");
-    click(&mut window, "Heat map of devices");
+    click(&mut window, "time");
     assert!(window.query_by_label_contains("stands out").is_none(), "its steps are as long as those of the others");
     click(&mut window, "work");
     window.get_by_label_contains("/device:TPU:5 stands out: median ");

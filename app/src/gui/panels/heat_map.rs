@@ -118,12 +118,7 @@ fn color(theme: &Theme, heat: f32) -> Color32 {
     theme.raised.lerp_to_gamma(theme.warning, 0.08 + 0.92 * heat)
 }
 
-fn rows_ui(
-    ui: &mut Ui,
-    sight: PanelContext<'_>,
-    (steps, map): (&StepsReport, &HeatMap),
-    out: &mut Vec<ViewCommand>,
-) {
+fn rows_ui(ui: &mut Ui, sight: PanelContext<'_>, (steps, map): (&StepsReport, &HeatMap), out: &mut Vec<ViewCommand>) {
     let row = (MOST_HEIGHT / map.devices.len() as f32).clamp(LEAST_ROW, ROW).floor();
     let room = ui.available_width() - NAMES - 8.0;
     let column = (room / map.steps.len().max(1) as f32).clamp(COLUMN.0, COLUMN.1);
@@ -134,9 +129,7 @@ fn rows_ui(
         let (rect, response) = ui.allocate_exact_size(size, Sense::click());
         let name = HeatQuantity::ALL.iter().find(|(own, ..)| *own == map.quantity).map_or("", |(_, title, _)| title);
         let counts = format!("{} devices, {} steps", map.devices.len(), map.steps.len());
-        response.widget_info(|| {
-            WidgetInfo::labeled(Role::Canvas, true, format!("Heat map of {name}: {counts}"))
-        });
+        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, format!("Heat map of {name}: {counts}")));
         let place = Places { rect, row, column };
         paint(ui, sight, map, &place);
         let Some((device, step)) = response.hover_pos().and_then(|at| place.at(map, at.x, at.y)) else { return };

@@ -37,7 +37,11 @@ pub fn icicle_ui(ui: &mut Ui, trace: &OpenTrace, root: &OpNode, zoom: &mut Vec<S
             }
         }
     });
-    ui.label(RichText::new("Width: self time, idle time left out. A click shows a branch alone, or the slices of an op.").small().weak());
+    ui.label(
+        RichText::new("Width: self time, idle time left out. A click shows a branch alone, or the slices of an op.")
+            .small()
+            .weak(),
+    );
     let Some(top) = path.last() else { return };
     let size = vec2(ui.available_width() - 8.0, depth(top) as f32 * LEVEL);
     ScrollArea::vertical().id_salt("icicle").auto_shrink([false, false]).show(ui, |ui| {

@@ -92,7 +92,9 @@ pub fn memory_map_ui(
         Err(reason) => return drop(ui.label(reason)),
     };
     choose_ui(ui, report, state);
-    let Some((program, space)) = state.chosen else { return drop(ui.label("No program plans buffers that share memory.")) };
+    let Some((program, space)) = state.chosen else {
+        return drop(ui.label("No program plans buffers that share memory."));
+    };
     let session = sight.trace.session.clone();
     state.job.ask((program, space), move |_| {
         buffer_map(&session.context(Scope::WholeTrace), program, space).map(Arc::new).map_err(|error| error.to_string())
@@ -106,9 +108,9 @@ pub fn memory_map_ui(
         state.look_at(&map, map.peak);
     }
     let Some(shown) = &state.shown else { return };
-    let capacity = report.capacity_of(space).map_or_else(String::new, |bytes| {
-        format!(" · {} has {}", map.memory, number(bytes as f64, Unit::Bytes))
-    });
+    let capacity = report
+        .capacity_of(space)
+        .map_or_else(String::new, |bytes| format!(" · {} has {}", map.memory, number(bytes as f64, Unit::Bytes)));
     let text = format!(
         "heap {} · most live {} at {} · arguments, results and constants beside it {}{capacity}",
         number(map.heap_bytes as f64, Unit::Bytes),
@@ -230,7 +232,8 @@ fn boxes_ui(ui: &mut Ui, sight: PanelContext<'_>, map: &BufferMap, cursor: usize
     let height = |bytes: u64| rect.height() * (bytes as f32 / map.heap_bytes.max(1) as f32);
     let place = |own: &analysis::reports::memory::buffers::BufferBox| {
         let bottom = rect.bottom() - height(own.offset);
-        let (left, right) = (rect.left() + width * own.from as f32, rect.left() + width * own.to.max(own.from + 1) as f32);
+        let (left, right) =
+            (rect.left() + width * own.from as f32, rect.left() + width * own.to.max(own.from + 1) as f32);
         Rect::from_min_max(pos2(left, bottom - height(own.buffer.bytes)), pos2(right.max(left + 1.0), bottom))
     };
     for own in &map.boxes {
@@ -247,7 +250,8 @@ fn boxes_ui(ui: &mut Ui, sight: PanelContext<'_>, map: &BufferMap, cursor: usize
     }
     let x = rect.left() + width * (cursor as f32 + 0.5);
     painter.vline(x, rect.y_range(), Stroke::new(1.5, theme.text_strong));
-    let Some(own) = response.hover_pos().and_then(|pos| map.boxes.iter().rev().find(|own| place(own).contains(pos))) else {
+    let Some(own) = response.hover_pos().and_then(|pos| map.boxes.iter().rev().find(|own| place(own).contains(pos)))
+    else {
         return;
     };
     painter.rect_stroke(place(own), 0.0, Stroke::new(1.5, theme.text_strong), egui::StrokeKind::Inside);
@@ -258,10 +262,12 @@ fn boxes_ui(ui: &mut Ui, sight: PanelContext<'_>, map: &BufferMap, cursor: usize
         ui.label(RichText::new(&own.buffer.instruction).strong());
         let bytes = |bytes: u64| number(bytes as f64, Unit::Bytes);
         ui.label(format!("{} at offset {}", bytes(own.buffer.bytes), bytes(own.offset)));
-        ui.label(format!("of these padding: {}", own.buffer.element_bytes.map_or_else(
-            || "not known".to_owned(),
-            |elements| bytes(own.buffer.bytes.saturating_sub(elements)),
-        )));
+        ui.label(format!(
+            "of these padding: {}",
+            own.buffer
+                .element_bytes
+                .map_or_else(|| "not known".to_owned(), |elements| bytes(own.buffer.bytes.saturating_sub(elements)),)
+        ));
         let name = |at: usize| map.instructions.get(at).map_or("the end", String::as_str);
         ui.label(format!("from {} to {}", name(own.from), name(own.to)));
         for text in [&own.buffer.shape, &own.buffer.op_name, &own.buffer.source].into_iter().flatten() {

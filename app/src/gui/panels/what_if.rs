@@ -170,7 +170,11 @@ fn prediction_ui(ui: &mut Ui, prediction: &Prediction) {
     for note in &prediction.notes {
         ui.label(RichText::new(note).small().weak());
     }
-    ui.label(RichText::new("Predicted by replaying the recorded ops; a range where hidden transfers come to light.").small().weak());
+    ui.label(
+        RichText::new("Predicted by replaying the recorded ops; a range where hidden transfers come to light.")
+            .small()
+            .weak(),
+    );
 }
 
 #[cfg(test)]

@@ -9,14 +9,17 @@ use analysis::facts::steps::StepsReport;
 use analysis::reports::steps::step_parts::{StepPart, StepPartsReport};
 use trace_model::{GroupId, TimeRange};
 
+/// Ranges narrower than this part of the median step are drawn as if they were that wide.
+const LEAST_SPAN: i64 = 50;
+
 /// What the colour of a cell means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HeatQuantity {
-    /// Length of the step on the device.
-    #[default]
-    Time,
     /// The part in which the device works: no communication, waiting or idle time.
+    #[default]
     Work,
+    /// Length of the step on the device.
+    Time,
     /// Communication during which it computes nothing.
     Exposed,
     /// Time in which it does nothing.
@@ -26,13 +29,13 @@ pub enum HeatQuantity {
 impl HeatQuantity {
     /// All of them, with their names and what they mean.
     pub const ALL: [(Self, &'static str, &'static str); 4] = [
-        (Self::Time, "time", "Length of the step on the device"),
         (Self::Work, "work", "Time of the step in which the device computes or moves data: a straggler has more"),
+        (Self::Time, "time", "Length of the step on the device"),
         (Self::Exposed, "exposed comm", "Time of the step in which the device only communicates or waits for others"),
         (Self::Idle, "idle", "Time of the step in which the device runs nothing"),
     ];
 
-    /// Whether a large value means that the device keeps others waiting.
+    /// Its value for a device in a step, ps.
     fn of(self, core: &analysis::reports::steps::step_parts::CoreParts) -> i64 {
         let part = |part: StepPart| core.parts.get(part);
         match self {
@@ -54,7 +57,8 @@ pub struct HeatCell {
     pub ps: i64,
     /// Length of the step on this device.
     pub time_ps: i64,
-    /// The quantity as a share of the range of all cells that count: 0 is the least, 1 the most.
+    /// The quantity as a share of the range of all cells that count: 0 is the least, 1 the most. The range is taken for
+    /// at least a fiftieth of the median step.
     pub heat: f32,
 }
 
@@ -138,12 +142,14 @@ impl HeatMap {
         }
         let all: Vec<i64> = devices.iter().flat_map(counted).collect();
         let range = (all.iter().copied().min()?, all.iter().copied().max()?);
-        let span = range.1.saturating_sub(range.0).max(1) as f32;
+        let time = middle(devices.iter().flat_map(|row| &row.cells).flatten().map(|cell| cell.time_ps).collect());
+        let time = time.unwrap_or(0);
+        // Equal devices have one colour, whatever their last digits.
+        let span = range.1.saturating_sub(range.0).max(time / LEAST_SPAN).max(1) as f32;
         for cell in devices.iter_mut().flat_map(|device| &mut device.cells).flatten() {
             cell.heat = (cell.ps.saturating_sub(range.0) as f32 / span).clamp(0.0, 1.0);
         }
-        let time = middle(devices.iter().flat_map(|row| &row.cells).flatten().map(|cell| cell.time_ps).collect());
-        let hottest = hottest(&devices, range, time.unwrap_or(0));
+        let hottest = hottest(&devices, range, time);
         Some(Self { quantity, steps: columns, devices, range, hottest })
     }
 }

@@ -80,10 +80,11 @@ pub fn buffer_map(cx: &Context<'_>, program: ProgramId, space: u64) -> Result<Bu
     let assignment = assignment.ok_or_else(|| no(format!("{title} carries no buffer assignment")))?;
     let report = cx.scoped(Scope::WholeTrace).report::<Buffers>()?;
     let memory = report.memory_name(space);
-    let (allocation, trace) =
-        largest(&assignment, space).ok_or_else(|| no(format!("{title} has no buffers that share {memory} over time")))?;
+    let (allocation, trace) = largest(&assignment, space)
+        .ok_or_else(|| no(format!("{title} has no buffers that share {memory} over time")))?;
     let own = assignment.allocations.iter().filter(|other| other.color == space && !other.is_thread_local);
-    let other_bytes = own.filter(|other| other.index != allocation.index).fold(0_u64, |sum, it| sum.saturating_add(it.size));
+    let other_bytes =
+        own.filter(|other| other.index != allocation.index).fold(0_u64, |sum, it| sum.saturating_add(it.size));
     let replay = heap::replay(&assignment, trace);
     let (lives, _) = lives(trace);
     let mut boxes = Vec::new();
