@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::export::{self, Drawing, OtherTraceColors, PictureFormat, PictureStyle};
 use crate::gui::command::ScaleChange;
+use crate::gui::open_traces::OpenTraces;
 use crate::gui::panels::notice::PassingNotice;
 use crate::gui::panels::open_path::OpenPath;
 use crate::gui::panels::search;
@@ -71,11 +72,7 @@ impl App {
                     open_traces.apply(open_traces.focus(), &ViewCommand::Paint(preset));
                 }
             }
-            AppCommand::AssumeChip(chip) => {
-                if let Some(open_traces) = &mut self.open_traces {
-                    open_traces.assume_chip(&chip, &self.wake);
-                }
-            }
+            AppCommand::AssumeChip(chip) => self.assume_chip(&chip),
             AppCommand::NextTimes => self.settings.set_times(self.settings.times.next()),
             AppCommand::PanelSize(part, size) => self.settings.set_size(part, size),
             AppCommand::Scale(scale) => self.scale(scale, ctx),
@@ -84,11 +81,7 @@ impl App {
                 self.keys = Arc::new(keys::Keys::new(&self.settings.keys));
                 self.keys.install(ctx);
             }
-            AppCommand::PinHovered => {
-                if let Some(open_traces) = &mut self.open_traces {
-                    open_traces.pin_hovered();
-                }
-            }
+            AppCommand::PinHovered => self.open_traces.iter_mut().for_each(OpenTraces::pin_hovered),
             AppCommand::View(command) => {
                 if command == ViewCommand::ShowPanel(Panel::Search, true) {
                     ctx.memory_mut(|memory| memory.request_focus(search::field_id()));
@@ -117,6 +110,12 @@ impl App {
             ScaleChange::By(factor) => self.settings.scale * factor,
         });
         ctx.set_zoom_factor(self.settings.scale);
+    }
+
+    fn assume_chip(&mut self, chip: &str) {
+        if let Some(open_traces) = &mut self.open_traces {
+            open_traces.assume_chip(chip, &self.wake);
+        }
     }
 
     fn save_picture(&mut self, panel: export::PicturePanel, format: PictureFormat, ctx: &egui::Context) {

@@ -7,7 +7,7 @@ use analysis::reports::steps::step_parts::StepParts;
 use analysis::reports::steps::step_times::Steps;
 use egui::{Align2, Color32, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Stroke, StrokeKind, Ui};
 use egui::{WidgetInfo, pos2, vec2};
-use trace_model::{Picos, TraceModel, TrackId};
+use trace_model::{Picos, SliceRef, TraceModel, TrackId};
 
 use super::context::{PanelContext, section_ui};
 use super::number::number;
@@ -236,7 +236,7 @@ fn lead(model: &TraceModel, steps: &StepsReport, device: &HeatDevice, step: Opti
     let own = |step: &HeatStep| steps.range_on(model, device.group, step.number, step.number).or(step.range);
     let range = step.and_then(own).unwrap_or(model.extent());
     let lanes = tracks.iter().flat_map(|&track| model.lanes(track));
-    let first = lanes.filter_map(|lane| model.slices_in(lane, range).next()).map(|slice| slice.id()).next();
+    let first = lanes.filter_map(|lane| model.slices_in(lane, range).next()).map(SliceRef::id).next();
     let mut commands: Vec<ViewCommand> = first.map(ViewCommand::Reveal).into_iter().collect();
     commands.push(ViewCommand::Mark(range, tracks));
     if let Some(step) = step {

@@ -137,15 +137,12 @@ fn scenarios(changes: &WhatIfChanges, name: impl Fn(OpId) -> String) -> Vec<Scen
 
 /// Recorded and predicted, one above the other.
 fn prediction_ui(ui: &mut Ui, prediction: &Prediction) {
-    let (what, recorded, least, most) = match &prediction.step {
-        Some(step) => {
-            let what = format!("Median step of {}", step.steps);
-            (what, step.median_ps, step.predicted_ps, step.predicted_at_most_ps)
-        }
-        None => {
-            let window = (prediction.window_ps as f64, prediction.predicted_ps as f64);
-            ("Window".to_owned(), window.0, window.1, prediction.predicted_at_most_ps as f64)
-        }
+    let (what, recorded, least, most) = if let Some(step) = &prediction.step {
+        let what = format!("Median step of {}", step.steps);
+        (what, step.median_ps, step.predicted_ps, step.predicted_at_most_ps)
+    } else {
+        let window = (prediction.window_ps as f64, prediction.predicted_ps as f64);
+        ("Window".to_owned(), window.0, window.1, prediction.predicted_at_most_ps as f64)
     };
     let shown = |ps: f64| times::time(Picos::from_ps(ps as i64));
     let saved = 100.0 * (recorded - least) / recorded.max(1.0);

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use analysis::facts::steps::StepsReport;
+use analysis::facts::steps::{Step, StepsReport};
 use analysis::reports::steps::step_parts::{StepPart, StepPartsReport};
 use trace_model::{GroupId, TimeRange};
 
@@ -112,8 +112,8 @@ impl HeatMap {
             .iter()
             .map(|step| {
                 let known = steps.steps.iter().find(|known| known.number == step.step);
-                let label = known.map_or_else(|| step.step.to_string(), |known| known.label.to_string());
-                let range = known.and_then(|known| known.range());
+                let label = known.map_or_else(|| step.step.to_string(), |known| known.label.clone());
+                let range = known.and_then(Step::range);
                 HeatStep { number: step.step, label, range, is_counted: step.is_counted }
             })
             .collect();

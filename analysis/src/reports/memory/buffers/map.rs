@@ -7,7 +7,7 @@
 //!          instructions →
 //! ```
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 use trace_model::ProgramId;
@@ -127,8 +127,8 @@ fn largest(assignment: &BufferAssignment, space: u64) -> Option<(&Allocation, &H
 }
 
 /// By buffer, the points of the schedule from which and to which it lives; and the number of points.
-fn lives(trace: &HeapTrace) -> (HashMap<u64, (usize, usize)>, usize) {
-    let mut lives: HashMap<u64, (usize, usize)> = HashMap::new();
+fn lives(trace: &HeapTrace) -> (BTreeMap<u64, (usize, usize)>, usize) {
+    let mut lives: BTreeMap<u64, (usize, usize)> = BTreeMap::new();
     let (mut at, mut last): (usize, Option<&str>) = (0, None);
     for event in &trace.events {
         at += usize::from(last.is_some_and(|last| last != event.instruction));
@@ -155,6 +155,7 @@ fn lives(trace: &HeapTrace) -> (HashMap<u64, (usize, usize)>, usize) {
 mod tests {
     use super::*;
     use crate::hlo::HeapEvent;
+    use HeapEventKind::{Alloc, Free, ShareWith};
 
     #[test]
     fn buffers_live_from_their_allocation_to_their_release() {
@@ -164,7 +165,6 @@ mod tests {
             instruction: instruction.to_owned(),
             ..HeapEvent::default()
         };
-        use HeapEventKind::{Alloc, Free, ShareWith};
         let events = vec![
             event(Alloc, 1, "a"),
             event(Alloc, 2, "a"),
