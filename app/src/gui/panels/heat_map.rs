@@ -21,7 +21,7 @@ use analysis::Unit;
 /// Height of a row at most; many devices have lower ones.
 const ROW: f32 = 18.0;
 /// Height of a row at least: a pod of 64 chips fits one screen.
-const LEAST_ROW: f32 = 7.0;
+const LEAST_ROW: f32 = 5.0;
 /// Width of the names.
 const NAMES: f32 = 64.0;
 /// Height of all rows at most; more devices scroll.
@@ -119,7 +119,8 @@ fn color(theme: &Theme, heat: f32) -> Color32 {
 }
 
 fn rows_ui(ui: &mut Ui, sight: PanelContext<'_>, (steps, map): (&StepsReport, &HeatMap), out: &mut Vec<ViewCommand>) {
-    let row = (MOST_HEIGHT / map.devices.len() as f32).clamp(LEAST_ROW, ROW).floor();
+    let most = (ui.available_height() - 16.0).clamp(120.0, MOST_HEIGHT);
+    let row = (most / map.devices.len() as f32).clamp(LEAST_ROW, ROW).floor();
     let room = ui.available_width() - NAMES - 8.0;
     let column = (room / map.steps.len().max(1) as f32).clamp(COLUMN.0, COLUMN.1);
     let height = row * map.devices.len() as f32;
@@ -181,7 +182,9 @@ fn paint(ui: &Ui, sight: PanelContext<'_>, map: &HeatMap, place: &Places) {
             continue;
         }
         let is_hottest = map.hottest == Some(at);
-        if at.is_multiple_of(every) || is_hottest {
+        // The name that stands out covers no other.
+        let is_covered = map.hottest.is_some_and(|own| own.abs_diff(at) < every);
+        if at.is_multiple_of(every) && !is_covered || is_hottest {
             let color = if is_hottest { theme.warning } else { theme.text };
             let font = FontId::proportional(if place.row >= 14.0 { 12.0 } else { 10.0 });
             let name = device.name.trim_start_matches("/device:");
