@@ -44,7 +44,7 @@ const CRATES: [Rooms; 3] = [
         order: &[
             &["main"],
             &["cli"],
-            &["cli::command_line"],
+            &["cli::command_line", "cli::embedded"],
             &["cli::commands"],
             &["cli::common"],
             &["gui"],
@@ -56,7 +56,7 @@ const CRATES: [Rooms; 3] = [
             &["view::state"],
             &["view::time_format", "view::palette"],
             &["view::viewport"],
-            &["query"],
+            &["query", "convert"],
             &["tables"],
             &["session"],
             &["number", "files", "xml"],

@@ -8,6 +8,7 @@
 #![allow(clippy::missing_errors_doc, reason = "public for the tests of the whole; the other crates are libraries")]
 
 pub mod cli;
+pub mod convert;
 pub mod export;
 pub mod files;
 #[cfg(feature = "gui")]

@@ -213,3 +213,28 @@ fn exported_files_hold_what_sql_answers() {
     let taken = run(&["export", path, "-o", directory.path().join("file").to_str().unwrap()]);
     assert_eq!(taken.status.code(), Some(3), "{}", text(&taken.stderr));
 }
+
+#[test]
+fn chrome_events_read_again_are_the_same_timeline() {
+    for file in
+        ["synthetic_v5e_8chip_overlap.xplane.pb", "synthetic_v6e_4chip_padded.trace.json.gz", "jax_cpu_small.xplane.pb"]
+    {
+        let path = &sample(file);
+        let directory = tempfile::tempdir().unwrap();
+        let out = directory.path().to_str().unwrap();
+        printed(&["export", path, "--to", "chrome-json", "--args", "-o", out]);
+        let again = directory.path().join("trace.json");
+        let again = again.to_str().unwrap();
+        // Steps that were found are a track more.
+        let by_name = "SELECT name, count(*), sum(dur_ps), min(start_ps) - (SELECT min(start_ps) FROM slices) FROM slices \
+                       WHERE track <> 'Steps of Systole' GROUP BY name ORDER BY name";
+        assert_eq!(rows(again, by_name), rows(path, by_name), "{file}");
+        let counters = "SELECT name, count(*), sum(value) FROM counters GROUP BY name ORDER BY name";
+        assert_eq!(rows(again, counters), rows(path, counters), "{file}");
+        let json: Value = serde_json::from_str(&fs::read_to_string(again).unwrap()).unwrap();
+        let ends =
+            |phase: &str| json["traceEvents"].as_array().unwrap().iter().filter(|event| event["ph"] == phase).count();
+        let flows = number(path, "SELECT count(*) FROM flows");
+        assert_eq!([ends("s") as i64, ends("f") as i64], [flows; 2], "{file}");
+    }
+}

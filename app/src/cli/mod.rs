@@ -4,6 +4,7 @@
 mod command_line;
 mod commands;
 mod common;
+pub mod embedded;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -20,6 +21,11 @@ use common::stderr::Stderr;
 
 /// Runs the program with these arguments, the first being its own name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    ExitCode::from(run(args))
+}
+
+/// The same, with the exit code as a number.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let mut args: Vec<OsString> = args.into_iter().collect();
     if args.len() == 1 && open::has_display() {
         // Started from a desktop: there is nobody to read the help.
@@ -30,7 +36,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => {
             // Help and version come here too, with code 0. Nobody reads a failure to print them.
             let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+            return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };
     let stderr = Stderr::new(&cli.messages);
@@ -64,18 +70,18 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         CliCommand::Man(args) => man::run(&args, Cli::command()),
     };
     match result {
-        Ok(CommandOutcome::Done) => ExitCode::SUCCESS,
+        Ok(CommandOutcome::Done) => 0,
         Ok(CommandOutcome::Inconclusive(why)) => {
             stderr.error(&format!("inconclusive: {why}"));
-            ExitCode::from(11)
+            11
         }
         Ok(CommandOutcome::Failed { why, code }) => {
             stderr.error(&format!("failed: {why}"));
-            ExitCode::from(code)
+            code
         }
         Err(failure) => {
             stderr.error(&failure.to_string());
-            ExitCode::from(failure.exit_code())
+            failure.exit_code()
         }
     }
 }

@@ -283,6 +283,55 @@ impl DataTable {
     }
 }
 
+/// A column of chosen rows of another table.
+struct PickedRows {
+    table: Arc<DataTable>,
+    column: usize,
+    rows: Arc<[u32]>,
+}
+
+impl PickedRows {
+    fn column(&self) -> Option<&DataColumn> {
+        self.table.columns.get(self.column)
+    }
+    fn row(&self, row: usize) -> usize {
+        self.rows.get(row).map_or(usize::MAX, |&row| row as usize)
+    }
+}
+
+impl ColumnData for PickedRows {
+    fn kind(&self) -> ColumnKind {
+        self.column().map_or(ColumnKind::Text, DataColumn::kind)
+    }
+    fn value(&self, row: usize) -> Value<'_> {
+        self.column().filter(|_| row < self.rows.len()).map_or(Value::Missing, |column| column.value(self.row(row)))
+    }
+    fn choices(&self) -> Option<&Choices> {
+        self.column()?.choices()
+    }
+    fn code(&self, row: usize) -> Option<u32> {
+        self.column().filter(|_| row < self.rows.len())?.code(self.row(row))
+    }
+}
+
+/// Chosen columns and rows of a table, in the given order; all rows if `rows` is `None`.
+pub fn picked(table: &Arc<DataTable>, columns: &[usize], rows: Option<Vec<u32>>) -> DataTable {
+    let rows: Arc<[u32]> = rows.unwrap_or_else(|| (0..table.len as u32).collect()).into();
+    let column = |&column: &usize| {
+        let of = table.columns.get(column)?;
+        let data = Box::new(PickedRows { table: Arc::clone(table), column, rows: Arc::clone(&rows) });
+        let (name, about) = (of.name.clone(), of.about.clone());
+        Some(DataColumn { name, about, unit: of.unit, provenance: of.provenance, data })
+    };
+    DataTable {
+        name: table.name.clone(),
+        about: table.about.clone(),
+        len: rows.len(),
+        columns: columns.iter().filter_map(column).collect(),
+        find: None,
+    }
+}
+
 /// Builds a [`DataTable`]; see [`DataTable::of`].
 pub struct DataTableBuilder<T> {
     table: DataTable,

@@ -19,5 +19,6 @@ mod timeline;
 mod tracks;
 
 pub use catalog::Catalog;
-pub use data::{Choices, ColumnKind, DataColumn, DataTable, RowFilter, Value};
-pub use slices::ARGS;
+pub use data::{Choices, ColumnKind, DataColumn, DataTable, RowFilter, Value, picked};
+pub use reports::of_report as report_table;
+pub use slices::{ARGS, arguments};

@@ -1,5 +1,6 @@
 //! `systole export`: the tables of a trace as files for other programs.
 
+use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,6 +12,8 @@ use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::stderr::Stderr;
 use crate::cli::common::values::OutputFormat;
 use crate::cli::common::{checks, loading};
+use crate::convert::{chrome_json, perfetto};
+use crate::files::write_with;
 use crate::session::Session;
 use crate::tables::arrow::Constant;
 use crate::tables::files::{self, TableFileError, TableFormat};
@@ -24,7 +27,7 @@ pub struct ExportArgs {
     /// Format of the files
     #[arg(long, value_enum, default_value_t = ExportFormat::Parquet)]
     pub to: ExportFormat,
-    /// Directory of the files, one a table; made if it does not exist
+    /// Directory of the files; made if it does not exist
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
     /// Only these tables (`systole query PATH --list` shows them); otherwise those of the timeline, and steps, ops,
@@ -46,10 +49,14 @@ pub struct ExportArgs {
 pub enum ExportFormat {
     /// Apache Parquet, compressed: for Spark, pandas and SQL engines
     Parquet,
-    /// Arrow IPC (Feather): for pandas, polars, R.
+    /// Arrow IPC (Feather): for pandas, polars, R
     Arrow,
-    /// Comma-separated values.
+    /// Comma-separated values
     Csv,
+    /// One file trace.json: Chrome's trace events, for Perfetto and chrome://tracing
+    ChromeJson,
+    /// One file trace.perfetto-trace: Perfetto's protobuf, in nanoseconds
+    Perfetto,
 }
 
 /// Tables of reports that are written unless others are named.
@@ -59,15 +66,36 @@ const REPORTS: [&str; 4] = ["steps", "ops", "collectives", "hints"];
 pub fn run(args: &ExportArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     let session = loading::open(&args.input, OutputFormat::Json, stderr)?;
     checks::check_scope(&session, &args.input, &args.scope)?;
-    let tables = chosen(&Catalog::new(&session, args.scope.scope()), &args.tables)?;
     let failed = |error, path: &Path| Failure::Write { error, path: path.to_owned() };
-    std::fs::create_dir_all(&args.output).map_err(|error| failed(error, &args.output))?;
+    let make_directory = || std::fs::create_dir_all(&args.output).map_err(|error| failed(error, &args.output));
+    if let Some(name) = whole_file(args.to) {
+        if !args.tables.is_empty() {
+            return Err(Failure::Usage(
+                "--tables is for parquet, arrow and csv: this format is the timeline".to_owned(),
+            ));
+        }
+        make_directory()?;
+        let path = args.output.join(name);
+        let written = write_with(&path, |file| {
+            let mut out = BufWriter::new(file);
+            match args.to {
+                ExportFormat::Perfetto => perfetto::write(&session, &mut out)?,
+                _ => chrome_json::write(&session, args.args, &mut out)?,
+            }
+            out.flush()
+        });
+        written.map_err(|error| failed(error, &path))?;
+        stderr.detail(&format!("wrote {}", path.display()));
+        return Ok(CommandOutcome::Done);
+    }
+    let tables = chosen(&Catalog::new(&session, args.scope.scope()), &args.tables)?;
+    make_directory()?;
     let run = args.run_name.clone().unwrap_or_else(|| name_of_run(&session, &args.input.path));
     let constants = [Constant { name: "run", value: run.into() }];
     let format = match args.to {
         ExportFormat::Parquet => TableFormat::Parquet,
         ExportFormat::Arrow => TableFormat::Arrow,
-        ExportFormat::Csv => TableFormat::Csv,
+        _ => TableFormat::Csv,
     };
     for table in &tables {
         let path = args.output.join(format!("{}.{}", table.name, format.extension()));
@@ -80,6 +108,15 @@ pub fn run(args: &ExportArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure
         stderr.detail(&format!("wrote {}, {}", path.display(), counted(table.len, "row")));
     }
     Ok(CommandOutcome::Done)
+}
+
+/// The name of the file of a format that is the whole timeline.
+fn whole_file(format: ExportFormat) -> Option<&'static str> {
+    match format {
+        ExportFormat::ChromeJson => Some("trace.json"),
+        ExportFormat::Perfetto => Some("trace.perfetto-trace"),
+        ExportFormat::Parquet | ExportFormat::Arrow | ExportFormat::Csv => None,
+    }
 }
 
 fn chosen(catalog: &Catalog, names: &[String]) -> Result<Vec<Arc<DataTable>>, Failure> {

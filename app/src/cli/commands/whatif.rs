@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use analysis::reports::ops::op_stats::{OpRow, Ops};
 use analysis::what_if::{Replay, Scenario};
-use analysis::{AnalysisError, Report, glob};
+use analysis::{AnalysisError, Report, Scope, glob};
 use clap::Args;
 use regex_lite::Regex;
 
@@ -19,9 +19,22 @@ use crate::session::Session;
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
+pub struct WhatifArgs {
+    #[command(flatten)]
+    pub changes: ChangeArgs,
+    #[command(flatten)]
+    pub input: InputArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    #[command(flatten)]
+    pub scope: ScopeArgs,
+}
+
+/// What changes.
+#[derive(Debug, Args)]
 #[command(next_help_heading = "Changes")]
 #[expect(clippy::struct_excessive_bools, reason = "flags")]
-pub struct WhatifArgs {
+pub struct ChangeArgs {
     /// Collectives take no time
     #[arg(long)]
     pub hide_collectives: bool,
@@ -49,12 +62,6 @@ pub struct WhatifArgs {
     /// The device is never idle
     #[arg(long)]
     pub no_idle: bool,
-    #[command(flatten)]
-    pub input: InputArgs,
-    #[command(flatten)]
-    pub output: OutputArgs,
-    #[command(flatten)]
-    pub scope: ScopeArgs,
 }
 
 /// A factor: `2x`, `0.5`.
@@ -78,12 +85,7 @@ pub fn run(args: &WhatifArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure
     let session = loading::open(&args.input, args.output.format, stderr)?;
     checks::check_scope(&session, &args.input, &args.scope)?;
     let scope = args.scope.scope();
-    let changes = changes(args, &session)?;
-    if changes.is_empty() {
-        return Err(Failure::Usage(
-            "name at least one change: --hide-collectives, --ici 2x, --op PATTERN 0.5x …".into(),
-        ));
-    }
+    let changes = changes(&args.changes, &session, scope)?;
     let cx = session.context(scope);
     let result = Replay::new(&cx).and_then(|replay| replay.with(&cx, &changes));
     let failed = result.as_ref().err().map(AnalysisError::to_string);
@@ -93,7 +95,8 @@ pub fn run(args: &WhatifArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure
     Ok(failed.filter(|_| args.output.strict).map_or(CommandOutcome::Done, CommandOutcome::Inconclusive))
 }
 
-fn changes(args: &WhatifArgs, session: &Session) -> Result<Vec<Scenario>, Failure> {
+/// The named changes, at least one.
+pub fn changes(args: &ChangeArgs, session: &Session, scope: Scope) -> Result<Vec<Scenario>, Failure> {
     let mut changes = Vec::new();
     let slower = |speed: Times| 1.0 / speed.0;
     let collectives = if args.hide_collectives { Some(0.0) } else { args.ici.map(slower) };
@@ -106,7 +109,7 @@ fn changes(args: &WhatifArgs, session: &Session) -> Result<Vec<Scenario>, Failur
     }
     for pair in args.op.chunks_exact(2) {
         let factor: Times = pair[1].parse().map_err(|error| Failure::Usage(format!("--op {}: {error}", pair[0])))?;
-        changes.push(of_ops(&pair[0], factor.0, session, args)?);
+        changes.push(of_ops(&pair[0], factor.0, session, scope)?);
     }
     if args.no_recompile {
         changes.push(Scenario::NoCompile);
@@ -114,12 +117,16 @@ fn changes(args: &WhatifArgs, session: &Session) -> Result<Vec<Scenario>, Failur
     if args.no_idle {
         changes.push(Scenario::Idle(0.0));
     }
+    if changes.is_empty() {
+        let why = "name at least one change: --hide-collectives, --ici 2x, --op PATTERN 0.5x …";
+        return Err(Failure::Usage(why.to_owned()));
+    }
     Ok(changes)
 }
 
-fn of_ops(pattern: &str, factor: f64, session: &Session, args: &WhatifArgs) -> Result<Scenario, Failure> {
+fn of_ops(pattern: &str, factor: f64, session: &Session, scope: Scope) -> Result<Scenario, Failure> {
     let wrong = |why: String| Failure::Usage(format!("--op {pattern}: {why}"));
-    let ops = session.report::<Ops>(args.scope.scope()).map_err(|error| wrong(error.to_string()))?;
+    let ops = session.report::<Ops>(scope).map_err(|error| wrong(error.to_string()))?;
     let factors: BTreeMap<_, _> = match pattern.strip_prefix("re:") {
         Some(regex) => {
             let regex = Regex::new(regex).map_err(|error| wrong(error.to_string()))?;

@@ -12,6 +12,11 @@ use trace_model::GroupKind;
 /// Rejects steps, times and devices that the trace does not have.
 pub fn check_scope(session: &Session, input: &InputArgs, scope: &ScopeArgs) -> Result<(), Failure> {
     check_devices(session, &input.assume.device)?;
+    check_part(session, scope)
+}
+
+/// Rejects steps and times that the trace does not have.
+pub fn check_part(session: &Session, scope: &ScopeArgs) -> Result<(), Failure> {
     if let Some(RangeArg(range)) = scope.range
         && range.intersect(session.model().extent()).is_none_or(trace_model::TimeRange::is_empty)
     {

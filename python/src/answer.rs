@@ -1,0 +1,45 @@
+//! Answers of commands.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use systole::cli::embedded::CommandAnswer;
+
+use crate::table::Table;
+
+/// What a command answers, in every form.
+#[pyclass(frozen, module = "systole._systole")]
+pub(crate) struct Answer(CommandAnswer);
+
+impl From<CommandAnswer> for Answer {
+    fn from(answer: CommandAnswer) -> Self {
+        Self(answer)
+    }
+}
+
+#[pymethods]
+impl Answer {
+    /// As the command prints it with `--format json`.
+    #[getter]
+    fn json(&self) -> &str {
+        &self.0.json
+    }
+
+    /// As the command prints it with `--format text`.
+    #[getter]
+    fn text(&self) -> &str {
+        &self.0.text
+    }
+
+    /// As a page of its own; empty where the command writes none.
+    #[getter]
+    fn html(&self) -> &str {
+        &self.0.html
+    }
+
+    /// Its tables.
+    #[getter]
+    fn tables(&self) -> Vec<Table> {
+        self.0.tables.iter().map(|table| Table::new(Arc::clone(table))).collect()
+    }
+}

@@ -1,0 +1,73 @@
+//! Failures as exceptions.
+
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+use systole::cli::embedded::CommandError;
+use systole::query::QueryError;
+
+pyo3::create_exception!(
+    systole._systole,
+    CommandFailed,
+    PyException,
+    "A command failed: its message, and the exit code that the command line would have."
+);
+
+/// The exception of a command.
+pub(crate) fn of_command(error: CommandError) -> PyErr {
+    CommandFailed::new_err((error.message, error.code))
+}
+
+/// The exception of a query.
+pub(crate) fn of_query(error: &QueryError) -> PyErr {
+    CommandFailed::new_err((error.to_string(), 2))
+}
+
+/// The exception of wrong arguments.
+pub(crate) fn of_usage(message: String) -> PyErr {
+    CommandFailed::new_err((message, 2))
+}
+
+/// Runs work on a thread of its own without the interpreter lock, and looks for Ctrl+C meanwhile: then `cancel` is
+/// called, and the work is waited for.
+pub(crate) fn interruptible<T: Send>(
+    py: Python<'_>,
+    cancel: impl Fn(),
+    mut tick: impl FnMut(Python<'_>) -> PyResult<()>,
+    work: impl FnOnce() -> T + Send,
+) -> PyResult<T> {
+    use std::sync::mpsc::{RecvTimeoutError, channel};
+    use std::time::Duration;
+
+    const TICK: Duration = Duration::from_millis(50);
+    std::thread::scope(|scope| {
+        let (send, received) = channel();
+        scope.spawn(move || {
+            // Only a panic of the receiver makes this fail.
+            let _ = send.send(work());
+        });
+        let mut stopped = Ok(());
+        // The receiver is not shared with another thread: it moves into `detach` and back.
+        let mut received = Some(received);
+        loop {
+            let taken = received.take().ok_or_else(|| of_usage("the work was already taken".to_owned()))?;
+            let (taken, answer) = py.detach(move || {
+                let answer = taken.recv_timeout(TICK);
+                (taken, answer)
+            });
+            received = Some(taken);
+            match answer {
+                Ok(answer) => return stopped.map(|()| answer),
+                Err(RecvTimeoutError::Timeout) if stopped.is_ok() => {
+                    stopped = py.check_signals().and_then(|()| tick(py));
+                    if stopped.is_err() {
+                        cancel();
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(of_usage("internal error: the work ended without an answer".to_owned()));
+                }
+            }
+        }
+    })
+}

@@ -1,0 +1,29 @@
+//! The Python module `systole._systole`: sessions, tables and the command line. What users see is the package
+//! `systole` beside it, which is written in Python and typed.
+
+mod answer;
+mod error;
+mod session;
+mod table;
+
+use std::ffi::OsString;
+
+use pyo3::prelude::*;
+
+/// Runs the command line with these arguments, the first being the name of the program; returns the exit code.
+#[pyfunction]
+fn main(py: Python<'_>, args: Vec<OsString>) -> u8 {
+    py.detach(|| systole::cli::run(args))
+}
+
+/// The module.
+#[pymodule]
+fn _systole(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("CommandFailed", module.py().get_type::<error::CommandFailed>())?;
+    module.add_function(wrap_pyfunction!(main, module)?)?;
+    module.add_function(wrap_pyfunction!(session::open, module)?)?;
+    module.add_class::<session::Session>()?;
+    module.add_class::<answer::Answer>()?;
+    module.add_class::<table::Table>()
+}

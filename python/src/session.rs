@@ -1,0 +1,186 @@
+//! An open trace.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use importers::Progress;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use systole::cli::embedded;
+use systole::query::{Database, QueryAnswer, QueryLimits, SqlValue};
+use systole::tables::{Catalog, picked};
+
+use crate::answer::Answer;
+use crate::error::{interruptible, of_command, of_query, of_usage};
+use crate::table::Table;
+
+/// An open trace with a scope, the part that reports are about.
+#[pyclass(frozen, module = "systole._systole")]
+pub(crate) struct Session {
+    session: systole::session::Session,
+    scope: analysis::Scope,
+    catalog: Mutex<Option<Arc<Catalog>>>,
+}
+
+/// Opens a trace; the words are options of the command line. `tick` is called with the share that is read, from 0 to 1.
+#[pyfunction]
+#[pyo3(signature = (path, words, tick=None))]
+pub(crate) fn open(py: Python<'_>, path: PathBuf, words: Vec<OsString>, tick: Option<Py<PyAny>>) -> PyResult<Session> {
+    let progress = Arc::new(Progress::new());
+    let shown = |py: Python<'_>| match (&tick, progress.fraction()) {
+        (Some(tick), Some(fraction)) => tick.call1(py, (fraction,)).map(drop),
+        _ => Ok(()),
+    };
+    let opened = interruptible(py, || progress.cancel(), shown, || embedded::open(&path, &words, &progress))?;
+    Ok(Session { session: opened.map_err(of_command)?, scope: analysis::Scope::WholeTrace, catalog: Mutex::default() })
+}
+
+/// Nothing to show while work goes on.
+#[expect(clippy::unnecessary_wraps, reason = "the type of a tick")]
+fn quiet(_: Python<'_>) -> PyResult<()> {
+    Ok(())
+}
+
+impl Session {
+    /// The catalog of tables, made on first use.
+    fn catalog(&self) -> Arc<Catalog> {
+        let mut kept = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(kept.get_or_insert_with(|| Arc::new(Catalog::new(&self.session, self.scope))))
+    }
+
+    fn ask(&self, py: Python<'_>, sql: &str, limits: &QueryLimits) -> PyResult<QueryAnswer> {
+        let cancel = || limits.cancel.store(true, Ordering::Relaxed);
+        let work = || Database::new(&self.session, self.scope).and_then(|mut database| database.ask(sql, limits));
+        interruptible(py, cancel, quiet, work)?.map_err(|error| of_query(&error))
+    }
+}
+
+#[pymethods]
+impl Session {
+    /// `SIMULATED by …`; `None` where times were measured.
+    #[getter]
+    fn badge(&self) -> Option<String> {
+        self.session.model().badge()
+    }
+
+    /// Number of slices.
+    #[getter]
+    fn slice_count(&self) -> usize {
+        self.session.model().slice_count()
+    }
+
+    /// The same trace with another scope: words of `--steps` or `--range`, or none for all of it.
+    fn scoped(&self, py: Python<'_>, words: Vec<OsString>) -> PyResult<Self> {
+        let scope = py.detach(|| embedded::scope(&self.session, &words)).map_err(of_command)?;
+        Ok(Self { session: self.session.clone(), scope, catalog: Mutex::default() })
+    }
+
+    /// What `systole analyze` says: all reports, or those with these ids.
+    #[pyo3(signature = (ids=None))]
+    fn analyze(&self, py: Python<'_>, ids: Option<Vec<String>>) -> PyResult<Answer> {
+        let work = || {
+            let ids: Option<Vec<&str>> = ids.as_ref().map(|ids| ids.iter().map(String::as_str).collect());
+            embedded::analyze(&self.session, self.scope, ids.as_deref())
+        };
+        interruptible(py, || (), quiet, work)?.map(Answer::from).map_err(of_command)
+    }
+
+    /// The page that `systole analyze -o html=FILE` writes.
+    fn page(&self, py: Python<'_>) -> PyResult<String> {
+        interruptible(py, || (), quiet, || embedded::page(&self.session, self.scope))?.map_err(of_command)
+    }
+
+    /// What `systole compare` says of this trace and a candidate.
+    fn compare(&self, py: Python<'_>, cand: &Bound<'_, Self>, words: Vec<OsString>) -> PyResult<Answer> {
+        let (other, scope) = (cand.get().session.clone(), cand.get().scope);
+        let work = || embedded::compared((&self.session, self.scope), (&other, scope), &words);
+        interruptible(py, || (), quiet, work)?.map(Answer::from).map_err(of_command)
+    }
+
+    /// What `systole whatif` says of these changes.
+    fn what_if(&self, py: Python<'_>, words: Vec<OsString>) -> PyResult<Answer> {
+        let work = || embedded::what_if(&self.session, self.scope, &words);
+        interruptible(py, || (), quiet, work)?.map(Answer::from).map_err(of_command)
+    }
+
+    /// The names of all tables, those of reports last.
+    fn table_names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let work = || self.catalog().all().iter().map(|table| table.name.clone()).collect();
+        interruptible(py, || (), quiet, work)
+    }
+
+    /// A table by its name.
+    fn table(&self, py: Python<'_>, name: &str) -> PyResult<Table> {
+        let work = || {
+            let catalog = self.catalog();
+            let of_timeline = catalog.timeline().iter().find(|table| table.name == name).cloned();
+            of_timeline.ok_or(()).or_else(|()| {
+                let all = catalog.all();
+                let found = all.iter().find(|table| table.name == name).cloned();
+                found.ok_or_else(|| all.iter().map(|table| table.name.clone()).collect::<Vec<_>>().join(", "))
+            })
+        };
+        let found = interruptible(py, || (), quiet, work)?;
+        found.map(Table::new).map_err(|all| of_usage(format!("there is no table {name:?}; there are {all}")))
+    }
+
+    /// Rows of a table of the timeline that fulfil a condition of SQL, with chosen columns.
+    #[pyo3(signature = (name, columns=None, condition=None))]
+    fn rows(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        columns: Option<Vec<String>>,
+        condition: Option<&str>,
+    ) -> PyResult<Table> {
+        let table = self.table(py, name)?;
+        let numbers = table.numbers(columns.as_deref())?;
+        let rows = match condition {
+            None => None,
+            Some(condition) => {
+                let sql = format!("SELECT rowid FROM \"{}\" WHERE {condition}", name.replace('"', "\"\""));
+                let answer = self.ask(py, &sql, &QueryLimits { rows: 0, ..QueryLimits::default() })?;
+                let rows = answer.rows.iter().filter_map(|row| match row.first() {
+                    Some(SqlValue::Integer(row)) => u32::try_from(*row).ok(),
+                    _ => None,
+                });
+                Some(rows.collect())
+            }
+        };
+        Ok(Table::new(Arc::new(picked(table.data(), &numbers, rows))))
+    }
+
+    /// Answers SQL: names of the columns, rows, and whether there are more rows than `limit` (0 for all).
+    #[pyo3(signature = (sql, limit=0, seconds=None))]
+    fn query<'py>(
+        &self,
+        py: Python<'py>,
+        sql: &str,
+        limit: usize,
+        seconds: Option<f64>,
+    ) -> PyResult<(Vec<String>, Bound<'py, PyList>, bool)> {
+        let time = seconds.map(Duration::try_from_secs_f64).transpose();
+        let time = time.map_err(|error| of_usage(format!("seconds: {error}")))?;
+        let limits = QueryLimits { rows: limit, time, cancel: Arc::new(AtomicBool::new(false)) };
+        let answer = self.ask(py, sql, &limits)?;
+        let rows = answer.rows.iter().map(|row| {
+            let cells = row.iter().map(|cell| python_value(py, cell)).collect::<PyResult<Vec<_>>>()?;
+            pyo3::types::PyTuple::new(py, cells)
+        });
+        let rows = PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)?;
+        Ok((answer.columns, rows, answer.is_truncated))
+    }
+}
+
+fn python_value(py: Python<'_>, value: &SqlValue) -> PyResult<Py<PyAny>> {
+    Ok(match value {
+        SqlValue::Null => py.None(),
+        SqlValue::Integer(number) => number.into_pyobject(py)?.into_any().unbind(),
+        SqlValue::Real(number) => number.into_pyobject(py)?.into_any().unbind(),
+        SqlValue::Text(text) => text.into_pyobject(py)?.into_any().unbind(),
+        SqlValue::Blob(bytes) => pyo3::types::PyBytes::new(py, bytes).into_any().unbind(),
+    })
+}

@@ -1,0 +1,126 @@
+//! Tables for Python: Arrow without a copy for other libraries, plain values for everyone else.
+
+use std::sync::Arc;
+
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict, PyList, PyString};
+use systole::tables::arrow::BatchReader;
+use systole::tables::{ColumnKind, DataColumn, DataTable, Value, picked};
+
+use crate::error::of_usage;
+
+/// A table with typed columns.
+#[pyclass(frozen, module = "systole._systole")]
+#[derive(Clone)]
+pub(crate) struct Table(Arc<DataTable>);
+
+impl Table {
+    pub(crate) fn new(table: Arc<DataTable>) -> Self {
+        Self(table)
+    }
+
+    /// What it shows.
+    pub(crate) fn data(&self) -> &Arc<DataTable> {
+        &self.0
+    }
+
+    /// Numbers of the named columns, in their order; all if none are named.
+    pub(crate) fn numbers(&self, names: Option<&[String]>) -> PyResult<Vec<usize>> {
+        let Some(names) = names else { return Ok((0..self.0.columns.len()).collect()) };
+        let all = || self.0.columns.iter().map(|column| &*column.name).collect::<Vec<_>>().join(", ");
+        let number = |name: &String| {
+            let found = self.0.columns.iter().position(|column| column.name == *name);
+            found.ok_or_else(|| of_usage(format!("{} has no column {name:?}; it has {}", self.0.name, all())))
+        };
+        names.iter().map(number).collect()
+    }
+}
+
+#[pymethods]
+impl Table {
+    /// Stable name.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// What a row is.
+    #[getter]
+    fn about(&self) -> &str {
+        &self.0.about
+    }
+
+    /// Of each column: name, type, unit, where its numbers come from, and what it says.
+    #[getter]
+    fn columns(&self) -> Vec<(String, &'static str, Option<String>, Option<&'static str>, String)> {
+        let kind = |kind| match kind {
+            ColumnKind::Int => "int",
+            ColumnKind::Float => "float",
+            ColumnKind::Text | ColumnKind::Choice => "str",
+        };
+        let column = |column: &DataColumn| {
+            let provenance = column.provenance.map(analysis::Provenance::title);
+            (column.name.to_string(), kind(column.kind()), column.unit_name(), provenance, column.about.to_string())
+        };
+        self.0.columns.iter().map(column).collect()
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len
+    }
+
+    /// Chosen columns, and rows from `start` to `stop`.
+    #[pyo3(signature = (columns=None, start=0, stop=None))]
+    fn select(&self, columns: Option<Vec<String>>, start: usize, stop: Option<usize>) -> PyResult<Self> {
+        let numbers = self.numbers(columns.as_deref())?;
+        let stop = stop.unwrap_or(self.0.len).min(self.0.len);
+        let rows = (start.min(stop)..stop).filter_map(|row| u32::try_from(row).ok()).collect();
+        Ok(Self(Arc::new(picked(&self.0, &numbers, Some(rows)))))
+    }
+
+    /// The values of one column; `None` where one is missing.
+    fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
+        let number = self.numbers(Some(&[name.to_owned()]))?.into_iter().next();
+        let column = number.and_then(|number| self.0.columns.get(number));
+        let values = (0..self.0.len).map(|row| column.map_or(Ok(py.None()), |column| value(py, &column.value(row))));
+        PyList::new(py, values.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    /// The rows as dictionaries.
+    fn to_pylist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let names: Vec<_> = self.0.columns.iter().map(|column| PyString::new(py, &column.name)).collect();
+        let row = |row: usize| {
+            let dict = PyDict::new(py);
+            for (name, column) in names.iter().zip(&self.0.columns) {
+                dict.set_item(name, value(py, &column.value(row))?)?;
+            }
+            Ok(dict)
+        };
+        PyList::new(py, (0..self.0.len).map(row).collect::<PyResult<Vec<_>>>()?)
+    }
+
+    /// The table as a stream of Arrow record batches, for pyarrow, pandas, polars, DuckDB and others. Columns are read
+    /// from the trace while the stream is.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // A consumer may ask for other types, and must accept that it gets these.
+        drop(requested_schema);
+        let reader = BatchReader::new(&self.0, None, &[]);
+        let stream = FFI_ArrowArrayStream::new(Box::new(reader));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+}
+
+fn value(py: Python<'_>, value: &Value<'_>) -> PyResult<Py<PyAny>> {
+    Ok(match value {
+        Value::Missing => py.None(),
+        Value::Int(number) => number.into_pyobject(py)?.into_any().unbind(),
+        Value::Float(number) => number.into_pyobject(py)?.into_any().unbind(),
+        Value::Text(text) => PyString::new(py, text).into_any().unbind(),
+    })
+}

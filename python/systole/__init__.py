@@ -1,0 +1,41 @@
+"""What limits a TPU program: profiles of JAX, PyTorch/XLA and TensorFlow, analyzed.
+
+    import systole
+    run = systole.open("logdir")
+    print(run.verdict)
+    for hint in run.hints:
+        print(hint.title, hint.action)
+    run.table("ops")              # any table of any report: pandas.DataFrame(...), polars, pyarrow, DuckDB read it
+    run.compare(other)            # what changed, and whether it is more than noise
+
+Everything is what the command line says: ``systole analyze``, ``compare``, ``whatif``, ``query``.
+"""
+
+from ._errors import Error, FormatError, PathError, UsageError
+from ._run import Comparison, Prediction, Run, open
+from ._systole import __version__
+from ._table import Column, Table
+from ._trace import Trace, trace
+from ._values import Evidence, Finding, Hint, Metric, Step, Verdict
+
+__all__ = [
+    "Column",
+    "Comparison",
+    "Error",
+    "Evidence",
+    "Finding",
+    "FormatError",
+    "Hint",
+    "Metric",
+    "PathError",
+    "Prediction",
+    "Run",
+    "Step",
+    "Table",
+    "Trace",
+    "UsageError",
+    "Verdict",
+    "__version__",
+    "open",
+    "trace",
+]

@@ -1,0 +1,294 @@
+"""An open trace."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from . import _systole
+from ._errors import UsageError, translated
+from ._table import Table
+from ._values import Finding, Hint, Metric, Step, Verdict, of
+
+#: ``True`` or ``False``, or what is called with the share that is read, from 0 to 1.
+Progress: TypeAlias = "bool | Callable[[float], object]"
+
+
+def words(options: Mapping[str, object]) -> list[str]:
+    """Options as words of the command line: ``hide_copies=True, ici=2`` → ``--hide-copies --ici=2``."""
+    found: list[str] = []
+    for name, value in options.items():
+        option = "--" + name.replace("_", "-")
+        if value is None or value is False:
+            continue
+        if value is True:
+            found.append(option)
+        elif isinstance(value, Mapping):
+            for key, each in value.items():
+                found += [option, str(key), str(each)]
+        elif isinstance(value, (list, tuple)):
+            found.append(f"{option}={','.join(str(each) for each in value)}")
+        else:
+            found.append(f"{option}={os.fspath(value) if isinstance(value, os.PathLike) else value}")
+    return found
+
+
+def _progress_line(share: float) -> None:
+    end = "\r" if share < 1 else "\n"
+    print(f"systole: {share:4.0%} read", end=end, file=sys.stderr, flush=True)
+
+
+def open(
+    path: str | os.PathLike[str],
+    *,
+    run: str | None = None,
+    device: int | Sequence[int] | None = None,
+    device_spec: str | os.PathLike[str] | None = None,
+    topology: str | None = None,
+    warmup: int | None = None,
+    clock: str | None = None,
+    roles: str | os.PathLike[str] | None = None,
+    llo: str | os.PathLike[str] | None = None,
+    config: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """Opens a trace: a file, a run, a log directory (its newest run, or ``run``), or a pattern.
+
+    ``device_spec`` names the chip where the profile records no peaks (``"v5e"``, or a file); the other options are those
+    of ``systole analyze``. Other threads go on meanwhile, and Ctrl+C stops it. ``progress`` shows how far it is: on a
+    terminal by default; ``False`` for nothing, or a function that is called with the share that is read.
+
+    Raises ``PathError``, ``FormatError`` or ``UsageError``.
+    """
+    options = {
+        "run": run,
+        "device": [device] if isinstance(device, int) else device,
+        "device_spec": device_spec,
+        "topology": topology,
+        "warmup": warmup,
+        "clock": clock,
+        "roles": roles,
+        "llo": llo,
+        "config": config,
+    }
+    if progress is None:
+        progress = sys.stderr.isatty()
+    tick = _progress_line if progress is True else progress or None
+    with translated():
+        session = _systole.open(os.fspath(path), words(options), tick)
+    return Run(session, os.fspath(path))
+
+
+class Run:
+    """An open trace, or a part of it: see :meth:`scope`. Made by :func:`open`."""
+
+    def __init__(self, session: _systole.Session, path: str, part: str = "") -> None:
+        self._session = session
+        self._part = part
+        #: What was opened.
+        self.path = path
+
+    def scope(self, *, steps: str | int | None = None, range: str | None = None) -> Run:
+        """The same trace, with reports about a part: ``steps="3..7"`` or ``range="1.5ms..2ms"``."""
+        if isinstance(steps, int):
+            steps = f"{steps}..{steps}"
+        options = {"steps": steps, "range": range}
+        with translated():
+            session = self._session.scoped(words(options))
+        part = f"steps {steps}" if steps else (range or "")
+        return Run(session, self.path, part)
+
+    @property
+    def badge(self) -> str | None:
+        """``SIMULATED by …`` where times were computed; ``None`` where they were measured."""
+        return self._session.badge
+
+    @property
+    def slice_count(self) -> int:
+        """Number of slices of the whole trace."""
+        return self._session.slice_count
+
+    def report(self, id: str) -> dict[str, Any]:
+        """One report with all its fields, as in ``systole analyze --format json``.
+
+        Raises ``UsageError`` if this trace has no such report; the message says why.
+        """
+        with translated():
+            document = json.loads(self._session.analyze([id]).json)["reports"][id]
+        if "report" not in document:
+            raise UsageError(f"{id}: {document.get('not_applicable') or 'not applicable'}", 2)
+        return document["report"]
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """What limits the program."""
+        report = self.report("verdict")
+        return Verdict(report["statement"], tuple(of(Finding, one) for one in report["findings"]))
+
+    @cached_property
+    def hints(self) -> list[Hint]:
+        """What to do, most worth first."""
+        return [Hint.of_report(one) for one in self.report("hints")["hints"]]
+
+    @cached_property
+    def steps(self) -> list[Step]:
+        """All steps in time order."""
+        return [of(Step, one) for one in self.report("steps")["steps"]]
+
+    @cached_property
+    def utilization(self) -> dict[str, Metric]:
+        """Key figures by their ids, each with its unit, reference and source."""
+        return {one["id"]: of(Metric, one) for one in self.report("utilization")["combined"]}
+
+    @property
+    def tables(self) -> list[str]:
+        """Names of all tables: the timeline, then those of reports."""
+        return self._session.table_names()
+
+    def table(self, name: str) -> Table:
+        """A table by its name: ``slices``, ``steps``, ``ops``, ``hints`` … (see :attr:`tables`)."""
+        with translated():
+            return Table(self._session.table(name))
+
+    def slices(self, columns: Sequence[str] | None = None, where: str | None = None) -> Table:
+        """Slices of the whole trace, those that fulfil ``where``: ``"category = 'Collective' AND step = 3"``."""
+        return self._rows("slices", columns, where)
+
+    def counters(self, columns: Sequence[str] | None = None, where: str | None = None) -> Table:
+        """Samples of counters of the whole trace."""
+        return self._rows("counters", columns, where)
+
+    def flows(self, columns: Sequence[str] | None = None, where: str | None = None) -> Table:
+        """Flows between slices of the whole trace."""
+        return self._rows("flows", columns, where)
+
+    def _rows(self, table: str, columns: Sequence[str] | None, where: str | None) -> Table:
+        if columns is None:
+            # Arguments are by far the slowest to read: they are there for who names them.
+            columns = [name for name, *_ in self._session.table(table).columns if name != "args"]
+        with translated():
+            return Table(self._session.rows(table, list(columns), where))
+
+    def args(self, slice_id: int) -> dict[str, Any]:
+        """The arguments of a slice as recorded."""
+        found = self.query(f"SELECT args FROM slices WHERE slice_id = {int(slice_id)}")
+        return json.loads(found[0]["args"]) if found and found[0]["args"] else {}
+
+    def query(self, sql: str, *, limit: int = 0, seconds: float | None = None) -> list[dict[str, Any]]:
+        """Answers SQL of SQLite over all tables, or a ready-made query by its name (``systole query PATH --list``).
+
+        ``limit`` is the most rows, 0 for all; ``seconds`` how long it may take.
+        """
+        with translated():
+            columns, rows, _ = self._session.query(sql, limit, seconds)
+        return [dict(zip(columns, row)) for row in rows]
+
+    def sql(self, query: str) -> Any:
+        """Answers SQL of DuckDB over all tables (needs ``pip install systole[sql]``): a DuckDB relation."""
+        import re
+
+        try:
+            import duckdb
+            import pyarrow
+        except ImportError as missing:
+            raise ImportError(f"run.sql needs {missing.name}: pip install 'systole[sql,arrow]'; run.query does without") from None
+        connection = duckdb.connect()
+        for name in [name for name in self.tables if re.search(rf"\b{name}\b", query)]:
+            # A stream can be read once: DuckDB may read a table several times.
+            connection.register(name, pyarrow.table(self._rows(name, None, None) if name == "slices" else self.table(name)))
+        return connection.sql(query)
+
+    def compare(self, other: Run, *, alpha: float = 0.05, min_effect: float = 0.1, force: bool = False) -> Comparison:
+        """What changed from this run to ``other``, and whether it is more than noise."""
+        options = words({"alpha": alpha, "min_effect": min_effect, "force": force})
+        with translated():
+            return Comparison(self._session.compare(other._session, options))
+
+    def what_if(
+        self,
+        *,
+        ici: float | None = None,
+        copies: float | None = None,
+        hbm: float | None = None,
+        flops: float | None = None,
+        hide_collectives: bool = False,
+        hide_copies: bool = False,
+        op: Mapping[str, float] | None = None,
+        no_recompile: bool = False,
+        no_idle: bool = False,
+    ) -> Prediction:
+        """How long the steps would take with faster links (``ici=2``), hidden copies, cheaper ops
+        (``op={"fusion.*": 0.5}``) …"""
+        options = {name: value for name, value in locals().items() if name != "self"}
+        with translated():
+            return Prediction(self._session.what_if(words(options)))
+
+    def html(self) -> str:
+        """The report as a page of its own, as ``systole analyze -o html=FILE`` writes it."""
+        with translated():
+            return self._session.page()
+
+    def __str__(self) -> str:
+        with translated():
+            return self._session.analyze(None).text
+
+    def __repr__(self) -> str:
+        part = f", {self._part}" if self._part else ""
+        return f"<systole.Run {self.path}{part}: {self.slice_count} slices>"
+
+    def _repr_html_(self) -> str:
+        return _framed(self.html())
+
+
+class _Answer:
+    def __init__(self, answer: _systole.Answer) -> None:
+        self._answer = answer
+
+    @cached_property
+    def report(self) -> dict[str, Any]:
+        """All fields, as in the JSON of the command line."""
+        return json.loads(self._answer.json)
+
+    @cached_property
+    def tables(self) -> dict[str, Table]:
+        """Its tables by their names."""
+        return {table.name: Table(table) for table in self._answer.tables}
+
+    def __str__(self) -> str:
+        return self._answer.text
+
+
+class Comparison(_Answer):
+    """What changed between two runs."""
+
+    @property
+    def statement(self) -> str:
+        """The change in a sentence."""
+        return self.report["statement"]
+
+    def html(self) -> str:
+        """A page of its own."""
+        return self._answer.html
+
+    def __repr__(self) -> str:
+        return f"<systole.Comparison: {self.statement}>"
+
+    def _repr_html_(self) -> str:
+        return _framed(self.html())
+
+
+class Prediction(_Answer):
+    """How long the run would take with changes."""
+
+    def __repr__(self) -> str:
+        return f"<systole.Prediction>\n{self}"
+
+
+def _framed(page: str) -> str:
+    """A page in a frame of a notebook, so that its style and that of the notebook stay apart."""
+    return f'<iframe srcdoc="{html.escape(page)}" style="width:100%;height:640px;border:0"></iframe>'

@@ -1,0 +1,105 @@
+"""Tables."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from . import _systole
+from ._errors import translated
+
+_SHOWN = 20
+
+
+class Column(NamedTuple):
+    """A column of a table."""
+
+    name: str
+    #: ``int``, ``float`` or ``str``.
+    type: str
+    #: ``picoseconds``, ``bytes``, ``percent`` …; ``None`` without one.
+    unit: str | None
+    #: Where its numbers come from: measured, recorded, compiler, derived, assumed, inferred; ``None`` for names.
+    provenance: str | None
+    about: str
+
+
+class Table:
+    """A table with typed columns, read from the trace when it is asked.
+
+    pyarrow, pandas, polars and DuckDB read it without a copy of their own: ``pyarrow.table(t)``,
+    ``polars.DataFrame(t)``, ``pandas.DataFrame.from_arrow(t)``, ``duckdb.sql("FROM t")`` over ``pyarrow.table(t)``.
+    """
+
+    def __init__(self, table: _systole.Table) -> None:
+        self._table = table
+
+    @property
+    def name(self) -> str:
+        """Stable name."""
+        return self._table.name
+
+    @property
+    def about(self) -> str:
+        """What a row is."""
+        return self._table.about
+
+    @property
+    def columns(self) -> list[Column]:
+        """The columns with their types, units and sources."""
+        return [Column(*column) for column in self._table.columns]
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for start in range(0, len(self), 10_000):
+            yield from self._table.select(None, start, start + 10_000).to_pylist()
+
+    def __getitem__(self, column: str) -> list[Any]:
+        """The values of a column; ``None`` where one is missing."""
+        with translated():
+            return self._table.column(column)
+
+    def select(self, columns: Sequence[str] | None = None, start: int = 0, stop: int | None = None) -> Table:
+        """Chosen columns, and rows from ``start`` to ``stop``."""
+        with translated():
+            return Table(self._table.select(None if columns is None else list(columns), start, stop))
+
+    def to_pylist(self) -> list[dict[str, Any]]:
+        """All rows as dictionaries."""
+        return self._table.to_pylist()
+
+    def to_arrow(self) -> Any:
+        """A ``pyarrow.Table`` (needs pyarrow: ``pip install systole[arrow]``)."""
+        import pyarrow
+
+        return pyarrow.table(self)
+
+    def to_pandas(self) -> Any:
+        """A ``pandas.DataFrame`` (needs pandas and pyarrow)."""
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> Any:
+        """A ``polars.DataFrame`` (needs polars)."""
+        import polars
+
+        return polars.DataFrame(self)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._table.__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        columns = ", ".join(column.name for column in self.columns)
+        return f"<systole.Table {self.name}: {len(self)} rows of {columns}>"
+
+    def _repr_html_(self) -> str:
+        shown = self.select(stop=_SHOWN).to_pylist()
+        cell = lambda value: "" if value is None else html.escape(f"{value:.6g}" if isinstance(value, float) else str(value))
+        title = lambda column: html.escape(f"{column.about} ({column.unit})" if column.unit else column.about)
+        head = "".join(f'<th title="{title(column)}">{html.escape(column.name)}</th>' for column in self.columns)
+        rows = "".join(f"<tr>{''.join(f'<td>{cell(value)}</td>' for value in row.values())}</tr>" for row in shown)
+        more = len(self) - len(shown)
+        note = f"<p>{more} more rows</p>" if more else ""
+        return f"<table><caption>{html.escape(self.about)}</caption><thead><tr>{head}</tr></thead>{rows}</table>{note}"

@@ -1,0 +1,56 @@
+"""Other libraries read the tables without help."""
+
+import pytest
+from conftest import RECOMPILE, command
+
+pyarrow = pytest.importorskip("pyarrow")
+
+
+@pytest.fixture(scope="module")
+def total(run):
+    return run.query("SELECT sum(self_ps) AS self_ps, count(*) AS rows FROM slices")[0]
+
+
+def test_pyarrow(run, total):
+    table = pyarrow.table(run.slices())
+    assert table.num_rows == total["rows"]
+    assert sum(table["self_ps"].to_pylist()) == total["self_ps"]
+    assert table.schema.metadata[b"systole.table"] == b"slices"
+    assert table.schema.field("dur_ps").metadata[b"unit"] == b"picoseconds"
+    assert table["device"].null_count > 0
+    for name in run.tables:
+        assert pyarrow.table(run.table(name)).to_pylist() == run.table(name).to_pylist(), name
+    stream = run.table("ops").__arrow_c_stream__()
+    del stream  # nobody reads it
+
+
+def test_pandas(run, total):
+    pytest.importorskip("pandas")
+    frame = run.slices().to_pandas()
+    assert frame["self_ps"].sum() == total["self_ps"]
+    grouped = frame[frame["track_kind"] == "ops"].groupby("name", observed=True)["self_ps"].sum()
+    ops = run.query("SELECT name, sum(self_time_ps) AS ps FROM ops WHERE occurrences > 0 GROUP BY name")
+    assert grouped.to_dict() == {row["name"]: row["ps"] for row in ops}
+
+
+def test_polars(run, total):
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame(run.slices())
+    assert frame["self_ps"].sum() == total["self_ps"]
+
+
+def test_duckdb(run, total, tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    relation = run.sql("SELECT name, sum(self_ps) AS ps FROM slices WHERE track_kind = 'ops' GROUP BY name ORDER BY name")
+    ours = run.query("SELECT name, sum(self_ps) AS ps FROM slices WHERE track_kind = 'ops' GROUP BY name ORDER BY name")
+    assert relation.fetchall() == [(row["name"], row["ps"]) for row in ours]
+    command("export", RECOMPILE, "-o", tmp_path)
+    count, ps = duckdb.sql(f"SELECT count(*), sum(self_ps) FROM '{tmp_path}/slices.parquet'").fetchall()[0]
+    assert (count, ps) == (total["rows"], total["self_ps"])
+    arrow = pyarrow.ipc.open_file(str(command_arrow(tmp_path))).read_all()
+    assert arrow.num_rows == len(run.table("ops"))
+
+
+def command_arrow(folder):
+    command("export", RECOMPILE, "--to", "arrow", "--tables", "ops", "-o", folder)
+    return folder / "ops.arrow"

@@ -1,0 +1,143 @@
+"""The module says what the command line says."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+import systole
+from conftest import PADDED, RECOMPILE, command, samples
+
+
+def test_values_are_those_of_the_command_line(run, said):
+    assert run.verdict.statement == said["verdict"]["report"]["statement"]
+    assert str(run.verdict) == run.verdict.statement
+    hints = said["hints"]["report"]["hints"]
+    assert [hint.id for hint in run.hints] == [hint["id"] for hint in hints] != []
+    assert [hint.saving_ps for hint in run.hints] == [hint["saving_ps"] for hint in hints]
+    assert run.hints[0].evidence[0].unit == hints[0]["evidence"][0]["unit"]
+    steps = said["steps"]["report"]["steps"]
+    assert [step.time_ps for step in run.steps] == [step["time_ps"] for step in steps] != []
+    assert run.utilization["mfu_window_percent"].unit == "percent"
+
+
+@pytest.mark.parametrize("path", samples(), ids=lambda path: path.name)
+def test_every_sample_gives_the_tables_of_the_command_line(path):
+    run = systole.open(path, progress=False)
+    listed = json.loads(command("query", path, "--list", "--format", "json"))
+    assert run.tables == [table["name"] for table in listed["tables"]]
+    for table in listed["tables"]:
+        ours = run.table(table["name"])
+        assert len(ours) == table["rows"], table["name"]
+        assert [column.name for column in ours.columns] == [column["name"] for column in table["columns"]]
+    for name in ["steps", "tracks"]:
+        lines = command("query", path, f"SELECT * FROM {name}", "--format", "ndjson", "--limit", "0").splitlines()
+        rows = [json.loads(line) for line in lines]
+        assert run.table(name).to_pylist() == rows == list(run.table(name)) != []
+
+
+def test_a_scope_changes_reports_and_not_the_timeline(run):
+    part = run.scope(steps="1..2")
+    with_words = json.loads(command("analyze", RECOMPILE, "--only", "ops", "--steps", "1..2", "--format", "json"))
+    assert part.report("ops") == with_words["reports"]["ops"]["report"] != run.report("ops")
+    assert part.slice_count == run.slice_count
+    assert run.scope(steps=1).report("ops") == run.scope(steps="1..1").report("ops")
+
+
+def test_slices_are_filtered_and_columns_chosen(run):
+    some = run.slices(["name", "dur_ps"], where="category = 'Collective' AND step = 2")
+    assert [column.name for column in some.columns] == ["name", "dur_ps"]
+    expected = run.query("SELECT name, dur_ps FROM slices WHERE category = 'Collective' AND step = 2")
+    assert some.to_pylist() == expected and len(some) > 3
+    assert len(run.slices()) == run.slice_count and "args" not in [column.name for column in run.slices().columns]
+    assert some["dur_ps"] == [row["dur_ps"] for row in expected]
+    slice_id = run.query("SELECT slice_id FROM slices WHERE args IS NOT NULL LIMIT 1")[0]["slice_id"]
+    assert run.args(slice_id)
+
+
+def test_comparisons_and_predictions_are_those_of_the_command_line(run):
+    other = systole.open(PADDED, progress=False)
+    comparison = run.compare(other, force=True)
+    said = json.loads(command("compare", RECOMPILE, PADDED, "--force", "--format", "json", "--top", "0"))
+    assert comparison.report == said
+    assert comparison.statement in repr(comparison)
+    prediction = run.what_if(ici=2, op={"fusion.*": 0.5})
+    said = json.loads(command("whatif", RECOMPILE, "--ici", "2", "--op", "fusion.*", "0.5", "--format", "json"))
+    assert prediction.report["reports"] == said["reports"]
+
+
+def test_errors_are_exceptions_with_the_words_of_the_command_line(run, tmp_path):
+    missing = tmp_path / "missing.xplane.pb"
+    with pytest.raises(systole.PathError) as error:
+        systole.open(missing)
+    assert str(error.value) in command("analyze", missing, code=3)
+    damaged = tmp_path / "damaged.xplane.pb"
+    damaged.write_bytes(b"\x00nothing that is known" * 50)
+    with pytest.raises(systole.FormatError) as error:
+        systole.open(damaged)
+    assert str(error.value) in command("analyze", damaged, code=4)
+    assert isinstance(error.value, systole.Error) and error.value.code == 4
+    with pytest.raises(systole.UsageError, match="steps 0 to"):
+        run.scope(steps="900..901")
+    with pytest.raises(ValueError, match="no such column: nme"):
+        run.query("SELECT nme FROM slices")
+    with pytest.raises(systole.UsageError, match='there is no table "opps"'):
+        run.table("opps")
+    with pytest.raises(systole.UsageError, match='no column "nme"; it has slice_id'):
+        run.slices(["nme"])
+    with pytest.raises(systole.UsageError, match="at least one change"):
+        run.what_if()
+    with pytest.raises(systole.UsageError, match="no communication between slices"):
+        run.report("dcn")
+
+
+def test_other_threads_go_on_while_a_trace_is_opened():
+    ticks, stop = [], threading.Event()
+
+    def count():
+        while not stop.is_set():
+            ticks.append(None)
+            time.sleep(0)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    try:
+        before = len(ticks)
+        run = systole.open(RECOMPILE)
+        run.query("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 300000) SELECT count(*) FROM n")
+        assert len(ticks) > before
+    finally:
+        stop.set()
+        thread.join()
+
+
+def test_a_query_can_be_interrupted_and_limited(run):
+    endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
+    with pytest.raises(systole.UsageError, match="stopped after 0.2 s"):
+        run.query(endless, seconds=0.2)
+    main = threading.main_thread().ident
+    threading.Timer(0.3, lambda: signal.pthread_kill(main, signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        run.query(endless)
+    assert run.query("SELECT 1 AS one") == [{"one": 1}]
+
+
+def test_the_command_is_there_twice_and_keeps_its_exit_codes():
+    assert command("--version").startswith("systole ")
+    module = subprocess.run([sys.executable, "-m", "systole", "analyze", "/no/such"], capture_output=True, text=True)
+    assert module.returncode == 3 and "no such" in module.stderr.lower()
+    env = {**os.environ, "PYTHONWARNINGS": "error"}
+    quiet = subprocess.run([sys.executable, "-c", "import systole"], capture_output=True, text=True, env=env)
+    assert (quiet.returncode, quiet.stderr) == (0, "")
+
+
+def test_pages_show_themselves_in_a_notebook(run):
+    assert run.html().startswith("<!doctype html>")
+    assert run._repr_html_().startswith("<iframe srcdoc=") and "<script" not in run._repr_html_().split("srcdoc")[0]
+    table = run.table("hints")._repr_html_()
+    assert "<table>" in table and "saving_ps" in table
+    assert "rows of" in repr(run.table("ops")) and repr(run).startswith("<systole.Run ")
