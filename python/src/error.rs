@@ -35,26 +35,25 @@ pub(crate) fn interruptible<T: Send>(
     mut tick: impl FnMut(Python<'_>) -> PyResult<()>,
     work: impl FnOnce() -> T + Send,
 ) -> PyResult<T> {
-    use std::sync::mpsc::{RecvTimeoutError, channel};
+    use std::sync::mpsc::{RecvTimeoutError, sync_channel};
     use std::time::Duration;
 
     const TICK: Duration = Duration::from_millis(50);
     std::thread::scope(|scope| {
-        let (send, received) = channel();
+        let (send, received) = sync_channel(1);
         scope.spawn(move || {
             // Only a panic of the receiver makes this fail.
             let _ = send.send(work());
         });
         let mut stopped = Ok(());
-        // The receiver is not shared with another thread: it moves into `detach` and back.
-        let mut received = Some(received);
+        let mut received = received;
         loop {
-            let taken = received.take().ok_or_else(|| of_usage("the work was already taken".to_owned()))?;
-            let (taken, answer) = py.detach(move || {
-                let answer = taken.recv_timeout(TICK);
-                (taken, answer)
+            // A receiver belongs to one thread: it moves into the part without the lock and back.
+            let answer;
+            (received, answer) = py.detach(move || {
+                let answer = received.recv_timeout(TICK);
+                (received, answer)
             });
-            received = Some(taken);
             match answer {
                 Ok(answer) => return stopped.map(|()| answer),
                 Err(RecvTimeoutError::Timeout) if stopped.is_ok() => {

@@ -1,6 +1,8 @@
 //! The Python module `systole._systole`: sessions, tables and the command line. What users see is the package
 //! `systole` beside it, which is written in Python and typed.
 
+#![allow(clippy::needless_pass_by_value, reason = "Python hands over values")]
+
 mod answer;
 mod error;
 mod session;

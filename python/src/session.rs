@@ -20,7 +20,7 @@ use crate::table::Table;
 /// An open trace with a scope, the part that reports are about.
 #[pyclass(frozen, module = "systole._systole")]
 pub(crate) struct Session {
-    session: systole::session::Session,
+    trace: systole::session::Session,
     scope: analysis::Scope,
     catalog: Mutex<Option<Arc<Catalog>>>,
 }
@@ -35,7 +35,7 @@ pub(crate) fn open(py: Python<'_>, path: PathBuf, words: Vec<OsString>, tick: Op
         _ => Ok(()),
     };
     let opened = interruptible(py, || progress.cancel(), shown, || embedded::open(&path, &words, &progress))?;
-    Ok(Session { session: opened.map_err(of_command)?, scope: analysis::Scope::WholeTrace, catalog: Mutex::default() })
+    Ok(Session { trace: opened.map_err(of_command)?, scope: analysis::Scope::WholeTrace, catalog: Mutex::default() })
 }
 
 /// Nothing to show while work goes on.
@@ -48,12 +48,12 @@ impl Session {
     /// The catalog of tables, made on first use.
     fn catalog(&self) -> Arc<Catalog> {
         let mut kept = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(kept.get_or_insert_with(|| Arc::new(Catalog::new(&self.session, self.scope))))
+        Arc::clone(kept.get_or_insert_with(|| Arc::new(Catalog::new(&self.trace, self.scope))))
     }
 
     fn ask(&self, py: Python<'_>, sql: &str, limits: &QueryLimits) -> PyResult<QueryAnswer> {
         let cancel = || limits.cancel.store(true, Ordering::Relaxed);
-        let work = || Database::new(&self.session, self.scope).and_then(|mut database| database.ask(sql, limits));
+        let work = || Database::new(&self.trace, self.scope).and_then(|mut database| database.ask(sql, limits));
         interruptible(py, cancel, quiet, work)?.map_err(|error| of_query(&error))
     }
 }
@@ -63,19 +63,19 @@ impl Session {
     /// `SIMULATED by …`; `None` where times were measured.
     #[getter]
     fn badge(&self) -> Option<String> {
-        self.session.model().badge()
+        self.trace.model().badge()
     }
 
     /// Number of slices.
     #[getter]
     fn slice_count(&self) -> usize {
-        self.session.model().slice_count()
+        self.trace.model().slice_count()
     }
 
     /// The same trace with another scope: words of `--steps` or `--range`, or none for all of it.
     fn scoped(&self, py: Python<'_>, words: Vec<OsString>) -> PyResult<Self> {
-        let scope = py.detach(|| embedded::scope(&self.session, &words)).map_err(of_command)?;
-        Ok(Self { session: self.session.clone(), scope, catalog: Mutex::default() })
+        let scope = py.detach(|| embedded::scope(&self.trace, &words)).map_err(of_command)?;
+        Ok(Self { trace: self.trace.clone(), scope, catalog: Mutex::default() })
     }
 
     /// What `systole analyze` says: all reports, or those with these ids.
@@ -83,26 +83,26 @@ impl Session {
     fn analyze(&self, py: Python<'_>, ids: Option<Vec<String>>) -> PyResult<Answer> {
         let work = || {
             let ids: Option<Vec<&str>> = ids.as_ref().map(|ids| ids.iter().map(String::as_str).collect());
-            embedded::analyze(&self.session, self.scope, ids.as_deref())
+            embedded::analyze(&self.trace, self.scope, ids.as_deref())
         };
         interruptible(py, || (), quiet, work)?.map(Answer::from).map_err(of_command)
     }
 
     /// The page that `systole analyze -o html=FILE` writes.
     fn page(&self, py: Python<'_>) -> PyResult<String> {
-        interruptible(py, || (), quiet, || embedded::page(&self.session, self.scope))?.map_err(of_command)
+        interruptible(py, || (), quiet, || embedded::page(&self.trace, self.scope))?.map_err(of_command)
     }
 
     /// What `systole compare` says of this trace and a candidate.
     fn compare(&self, py: Python<'_>, cand: &Bound<'_, Self>, words: Vec<OsString>) -> PyResult<Answer> {
-        let (other, scope) = (cand.get().session.clone(), cand.get().scope);
-        let work = || embedded::compared((&self.session, self.scope), (&other, scope), &words);
+        let (other, scope) = (cand.get().trace.clone(), cand.get().scope);
+        let work = || embedded::compared((&self.trace, self.scope), (&other, scope), &words);
         interruptible(py, || (), quiet, work)?.map(Answer::from).map_err(of_command)
     }
 
     /// What `systole whatif` says of these changes.
     fn what_if(&self, py: Python<'_>, words: Vec<OsString>) -> PyResult<Answer> {
-        let work = || embedded::what_if(&self.session, self.scope, &words);
+        let work = || embedded::what_if(&self.trace, self.scope, &words);
         interruptible(py, || (), quiet, work)?.map(Answer::from).map_err(of_command)
     }
 

@@ -53,6 +53,7 @@ impl Table {
 
     /// Of each column: name, type, unit, where its numbers come from, and what it says.
     #[getter]
+    #[expect(clippy::type_complexity, reason = "a tuple of Python")]
     fn columns(&self) -> Vec<(String, &'static str, Option<String>, Option<&'static str>, String)> {
         let kind = |kind| match kind {
             ColumnKind::Int => "int",
@@ -100,7 +101,7 @@ impl Table {
         PyList::new(py, (0..self.0.len).map(row).collect::<PyResult<Vec<_>>>()?)
     }
 
-    /// The table as a stream of Arrow record batches, for pyarrow, pandas, polars, DuckDB and others. Columns are read
+    /// The table as a stream of Arrow record batches, for pyarrow, pandas, polars and others. Columns are read
     /// from the trace while the stream is.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(

@@ -53,7 +53,7 @@ pub enum ExportFormat {
     Arrow,
     /// Comma-separated values
     Csv,
-    /// One file trace.json: Chrome's trace events, for Perfetto and chrome://tracing
+    /// One file trace.json: Chrome's trace events, for Perfetto and Chrome
     ChromeJson,
     /// One file trace.perfetto-trace: Perfetto's protobuf, in nanoseconds
     Perfetto,
