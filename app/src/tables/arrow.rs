@@ -29,8 +29,8 @@ pub struct Constant {
 /// Reads a table batch by batch.
 pub struct BatchReader {
     table: Arc<DataTable>,
-    /// Numbers of the columns.
-    columns: Vec<usize>,
+    /// Numbers of the columns; of choices also their texts, which all batches share.
+    columns: Vec<(usize, Option<ArrayRef>)>,
     constants: Vec<Constant>,
     schema: SchemaRef,
     next: usize,
@@ -42,14 +42,20 @@ impl BatchReader {
         let columns = columns.map_or_else(|| (0..table.columns.len()).collect(), <[usize]>::to_vec);
         let columns: Vec<usize> = columns.into_iter().filter(|&at| at < table.columns.len()).collect();
         let schema = Arc::new(schema(table, &columns, constants));
+        let texts =
+            |column: &DataColumn| Some(Arc::new(StringArray::from_iter_values(column.choices()?.iter())) as ArrayRef);
+        let columns = columns.into_iter().map(|at| (at, table.columns.get(at).and_then(texts))).collect();
         Self { table: Arc::clone(table), columns, constants: constants.to_vec(), schema, next: 0 }
     }
 
     fn batch(&self, from: usize, to: usize) -> Result<RecordBatch, ArrowError> {
         let constants = self.constants.iter().map(|constant| same(&constant.value, to - from));
         let mut arrays = constants.collect::<Result<Vec<_>, _>>()?;
-        let columns: Vec<_> = self.columns.iter().filter_map(|&at| self.table.columns.get(at)).collect();
-        let read: Result<Vec<_>, _> = columns.par_iter().map(|column| array(column, from, to)).collect();
+        let read = self.columns.par_iter().filter_map(|(at, texts)| {
+            let column = self.table.columns.get(*at)?;
+            Some(array(column, texts.as_ref(), from, to))
+        });
+        let read: Result<Vec<_>, _> = read.collect();
         arrays.extend(read?);
         RecordBatch::try_new(Arc::clone(&self.schema), arrays)
     }
@@ -112,7 +118,7 @@ fn same(text: &str, rows: usize) -> Result<ArrayRef, ArrowError> {
     Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys, texts)?))
 }
 
-fn array(column: &DataColumn, from: usize, to: usize) -> Result<ArrayRef, ArrowError> {
+fn array(column: &DataColumn, texts: Option<&ArrayRef>, from: usize, to: usize) -> Result<ArrayRef, ArrowError> {
     let rows = from..to;
     Ok(match column.kind() {
         ColumnKind::Int => {
@@ -142,8 +148,8 @@ fn array(column: &DataColumn, from: usize, to: usize) -> Result<ArrayRef, ArrowE
         ColumnKind::Choice => {
             let codes = rows.map(|row| column.code(row).and_then(|code| i32::try_from(code).ok()));
             let codes: Int32Array = codes.collect();
-            let texts = column.choices().map(|choices| choices.iter().collect::<Vec<_>>()).unwrap_or_default();
-            Arc::new(DictionaryArray::<Int32Type>::try_new(codes, Arc::new(StringArray::from(texts)))?)
+            let texts = texts.cloned().unwrap_or_else(|| Arc::new(StringArray::from_iter_values([""; 0])));
+            Arc::new(DictionaryArray::<Int32Type>::try_new(codes, texts)?)
         }
     })
 }
