@@ -1,4 +1,4 @@
-//! Text in XML: JUnit reports and SVG.
+//! Text in XML: `JUnit` reports and SVG.
 
 /// Text for XML 1.0: markup is escaped, invalid characters are replaced.
 pub fn escaped(text: &str) -> String {

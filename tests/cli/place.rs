@@ -1,5 +1,7 @@
 //! A directory in which the built program runs.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
+
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};

@@ -33,7 +33,7 @@ pub(super) fn proto(program: &SyntheticProgram) -> Vec<u8> {
         module.text(1, program.name);
         module.text(2, "main");
         for computation in builder.writer.into_computations() {
-            module.bytes(3, &computation.into_bytes());
+            module.bytes(3, computation.into_bytes());
         }
         module.uint(5, program.id);
         module.uint(6, entry);
