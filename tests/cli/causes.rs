@@ -1,11 +1,7 @@
 //! What the first screen says: the verdict and the hints name the same causes and the
 //! same figures, on every sample and on every real capture.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "helpers of tests may fail loudly too, and say what they skip"
-)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,10 +1,6 @@
 //! The built program, from outside: exit codes, streams, files.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "helpers of tests may fail loudly too, and say what they skip"
-)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
 use std::ffi::OsStr;
 use std::fs::{self, File};

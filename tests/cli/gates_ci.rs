@@ -1,8 +1,6 @@
 //! What CI needs of gates: configuration that is checked, baselines of several runs, the
 //! history, and reports that say which runs they are about.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
-
 use std::fs;
 use std::path::Path;
 

@@ -1,6 +1,10 @@
 //! A directory in which the built program runs.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "helpers of tests may fail loudly too, and say what they skip"
+)]
 
 use std::fs;
 use std::path::PathBuf;

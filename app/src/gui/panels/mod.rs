@@ -17,6 +17,7 @@ pub mod help;
 pub mod hints;
 pub mod histogram;
 pub mod hlo;
+mod hlo_boxes;
 pub mod icicle;
 pub mod icons;
 pub mod keys;

@@ -143,7 +143,7 @@ mod tests {
         let model = chip(r#"programs = { path_words = ["v9x"] }"#).unwrap();
         assert_eq!((model.clock_hz, model.hbm, model.link, model.megacore), (2e9, 3e12, 90e9, true));
         let measured = chip(r#"programs = { path_words = ["v9x"], ici_link = 92e9 }"#).unwrap();
-        assert_eq!(measured.link, 92e9);
+        assert!((measured.link - 92e9).abs() < 1.0, "{}", measured.link);
     }
 
     #[test]

@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn progress_counts_packed_bytes_and_cancel_stops() {
-        let source = InputSource::from_bytes("packed", gzip(&vec![b'x'; 4 * PIECE])).unwrap();
+        let source = InputSource::from_bytes("packed", gzip(vec![b'x'; 4 * PIECE])).unwrap();
         let progress = Progress::new();
         source.feed(&progress, |window, _| Ok(window.len())).unwrap();
         assert_eq!(progress.bytes().0, source.packed_len());
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn an_error_of_the_importer_comes_back() {
-        let source = InputSource::from_bytes("packed", gzip(&vec![b'x'; 40 * PIECE])).unwrap();
+        let source = InputSource::from_bytes("packed", gzip(vec![b'x'; 40 * PIECE])).unwrap();
         let fed = source.feed(&Progress::new(), |_, _| Err(ImportError::Cancelled));
         assert!(matches!(fed, Err(ImportError::Cancelled)));
     }
