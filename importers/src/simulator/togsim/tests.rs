@@ -136,7 +136,7 @@ fn kernels_of_too_many_cores_are_on_the_first_only() {
 
 #[test]
 fn what_nobody_wants_is_not_written() {
-    let text = YOUNG.iter().map(|line| format!("{line}\n")).collect::<String>();
+    let text = YOUNG.iter().flat_map(|line| [line, "\n"]).collect::<String>();
     let source = InputSource::from_bytes("run.log", text.into_bytes()).unwrap();
     let (mut builder, mut run, progress) = (TraceBuilder::new(), TogSimRun::default(), Progress::new());
     lines::read(&source, &progress, |line| {
