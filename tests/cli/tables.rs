@@ -215,6 +215,21 @@ fn exported_files_hold_what_sql_answers() {
 }
 
 #[test]
+fn computed_times_say_so_in_every_answer_and_row() {
+    let path = &sample("synthetic_v5e_layer_predicted.txt");
+    let asked = run(&["query", path, "SELECT count(*) FROM slices", "--format", "json"]);
+    let answer: Value = serde_json::from_slice(&asked.stdout).unwrap();
+    assert_eq!(answer["badge"], "PREDICTED by XLA's cost model");
+    assert!(text(&asked.stderr).contains("PREDICTED by XLA's cost model"), "{}", text(&asked.stderr));
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().to_str().unwrap();
+    printed(&["export", path, "--to", "csv", "--tables", "tracks", "-o", out]);
+    let tracks = fs::read_to_string(directory.path().join("tracks.csv")).unwrap();
+    assert!(tracks.starts_with("run,times_from,track_id"), "{tracks}");
+    assert!(tracks.lines().skip(1).all(|line| line.contains(",PREDICTED by XLA's cost model,")), "{tracks}");
+}
+
+#[test]
 fn chrome_events_read_again_are_the_same_timeline() {
     for file in
         ["synthetic_v5e_8chip_overlap.xplane.pb", "synthetic_v6e_4chip_padded.trace.json.gz", "jax_cpu_small.xplane.pb"]

@@ -91,7 +91,9 @@ pub fn run(args: &ExportArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure
     let tables = chosen(&Catalog::new(&session, args.scope.scope()), &args.tables)?;
     make_directory()?;
     let run = args.run_name.clone().unwrap_or_else(|| name_of_run(&session, &args.input.path));
-    let constants = [Constant { name: "run", value: run.into() }];
+    let mut constants = vec![Constant { name: "run", value: run.into() }];
+    // In every row, as in the CSV of reports: rows of many runs are read together.
+    constants.extend(session.model().badge().map(|badge| Constant { name: "times_from", value: badge.into() }));
     let format = match args.to {
         ExportFormat::Parquet => TableFormat::Parquet,
         ExportFormat::Arrow => TableFormat::Arrow,

@@ -74,13 +74,16 @@ pub fn run(args: &QueryArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure>
     let answer = database.ask(sql, &limits).map_err(|error| refused(&error))?;
     let text = match args.format {
         QueryFormat::Text => aligned(&answer, terminal::width()),
-        QueryFormat::Json => as_json(&answer),
+        QueryFormat::Json => as_json(&answer, session.model().badge()),
         QueryFormat::Ndjson => lines(&answer),
         QueryFormat::Csv => csv(&answer),
     };
     match args.format {
         QueryFormat::Text => output::print_text(&text)?,
         _ => output::print(&text)?,
+    }
+    if let Some(badge) = session.model().badge() {
+        stderr.warn(&format!("times are not measured: {badge}"));
     }
     if answer.is_truncated {
         stderr.warn(&format!("only the first {} rows; --limit 0 shows all", answer.rows.len()));
@@ -140,9 +143,9 @@ fn json_of(value: &SqlValue) -> Json {
     }
 }
 
-fn as_json(answer: &QueryAnswer) -> String {
+fn as_json(answer: &QueryAnswer, badge: Option<String>) -> String {
     let rows: Vec<Vec<Json>> = answer.rows.iter().map(|row| row.iter().map(json_of).collect()).collect();
-    format!("{}\n", json!({"columns": answer.columns, "rows": rows, "truncated": answer.is_truncated}))
+    format!("{}\n", json!({"badge": badge, "columns": answer.columns, "rows": rows, "truncated": answer.is_truncated}))
 }
 
 fn lines(answer: &QueryAnswer) -> String {
