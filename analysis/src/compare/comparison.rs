@@ -15,7 +15,7 @@ use crate::math::unit::Unit;
 pub struct CompareOptions {
     /// When a difference counts.
     pub test: TestOptions,
-    /// Differences ([`comparable::IDS`]) that prevent a comparison.
+    /// Differences ([`super::comparable::IDS`]) that prevent a comparison.
     pub require: Vec<String>,
     /// Compare what is not comparable.
     pub force: bool,
@@ -106,7 +106,7 @@ pub struct Comparison {
 /// One side of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct ComparisonSide {
-    /// The runs with their paths ([`Summary::title`]).
+    /// The runs with their paths ([`super::Summary::title`]).
     pub runs: Vec<String>,
     /// Steady steps of all runs.
     pub steps: usize,

@@ -43,7 +43,7 @@ pub struct Instruction {
     /// Its operands, in order.
     pub operands: Vec<InstructionId>,
     /// Computations that it calls: the body of a fusion, condition and body of a loop
-    /// (see [`HloModule::loop_body`]), the function of a reduction.
+    /// (see [`super::HloModule::loop_body`]), the function of a reduction.
     pub called: Vec<ComputationId>,
     /// Of `parameter`.
     pub parameter_number: Option<u32>,
