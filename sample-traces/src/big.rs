@@ -1,8 +1,8 @@
 //! Large traces, for benchmarks: any number of slices on any number of tracks.
 //!
-//! Half of the tracks are op lines of devices, half are host threads. Each is a
-//! row of parents of 1 µs to 1 ms that hold up to seven children each, with gaps
-//! now and then, from two hundred distinct ops.
+//! Half of the tracks are op tracks of devices, half are host threads. Each track holds a
+//! sequence of parents of 1 µs to 1 ms with occasional gaps. Each parent has up to seven
+//! children. There are two hundred distinct ops.
 
 use trace_model::{GroupKind, Picos, SliceBatch, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackKind};
 
@@ -14,13 +14,13 @@ const CATEGORIES: [&str; 5] = ["convolution fusion", "loop fusion", "all-reduce"
 /// How large a trace to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BigSpec {
-    /// Slices on all tracks together.
+    /// Total number of slices on all tracks.
     pub slices: u64,
-    /// Tracks.
+    /// Number of tracks.
     pub tracks: u32,
 }
 
-/// The trace as a model, without a detour through a file.
+/// The trace as a model, built directly and not through a file.
 pub fn big_model(spec: BigSpec) -> TraceModel {
     let mut out = TraceBuilder::new();
     let host = out.group(None, GroupKind::Host, "synthetic");
@@ -128,7 +128,7 @@ struct EventRows {
     random: u64,
     /// End of the last parent.
     cursor: i64,
-    /// Children still to come: number, length of each, start of the next.
+    /// Remaining children: their number, the length of each, and the start of the next.
     children: (u64, i64, i64),
 }
 

@@ -1,4 +1,4 @@
-//! Runs of many steps on many devices, made so simply that every answer is a sum.
+//! Runs of many steps on many devices, simple enough that every expected answer is a sum.
 //!
 //! ```text
 //! python  |input|compile |dispatch              |input|dispatch
@@ -7,15 +7,15 @@
 //! Steps   [                                           ][
 //! ```
 //!
-//! Each device runs one matmul and one all-reduce in a step, the host feeds input
-//! before it. What the specification adds (a slow device, steps that evaluate, wait
-//! for input or compile) shows in exactly one place.
+//! In each step, the host provides input and then each device runs one matmul and one
+//! all-reduce. Each addition of the specification (a slow device; steps that evaluate,
+//! wait for input or compile) affects exactly one part of the trace.
 
 use trace_model::Picos;
 
 use crate::session::{SampleEvent, SampleEventMetadata, SamplePlane, SampleSession, SampleStat};
 
-/// Said in every plane.
+/// Remark that every plane carries.
 const REMARK: &str = "synthetic: computed by sample-traces, not measured";
 const STEPS: i64 = 1;
 const MODULES: i64 = 2;
@@ -26,32 +26,32 @@ const CLOCK_AHEAD_PS: i64 = 7_000_250;
 /// A data-parallel run.
 #[derive(Clone, Debug)]
 pub struct FleetSpec {
-    /// Devices of one host.
+    /// Number of devices, all on one host.
     pub devices: u32,
-    /// Steps.
+    /// Number of steps.
     pub steps: u32,
-    /// Matmul of a training step.
+    /// Duration of the matmul of a training step.
     pub work: Picos,
-    /// All-reduce of a training step on the device that comes last to it.
+    /// Duration of the all-reduce of a training step on the device that reaches it last.
     pub reduce: Picos,
-    /// Before each step, without ops on the devices.
+    /// Duration of the input phase before each step, in which devices run no ops.
     pub input: Picos,
-    /// A device whose matmul takes so much longer.
+    /// A device whose matmul takes longer, and by how much.
     pub straggler: Option<(u32, Picos)>,
-    /// Each so-many-th step runs another program: a matmul of this length and no all-reduce.
+    /// Every n-th step runs another program: a matmul of this length and no all-reduce.
     pub evaluation: Option<(u32, Picos)>,
-    /// A step that waits so much longer for its input.
+    /// A step that waits longer for its input, and by how much.
     pub stall: Option<(u32, Picos)>,
     /// Steps that compile first.
     pub compiles: Vec<u32>,
-    /// For how long.
+    /// Duration of a compilation.
     pub compile: Picos,
-    /// The host records that it calls the compiled function, as JAX does: what compiles is known.
+    /// Whether the host records calls of the compiled function, as JAX does. They show which function is compiled.
     pub calls: bool,
 }
 
 impl Default for FleetSpec {
-    /// Eight even devices, twenty steps of 10 ms: 1 ms of input, 7 of work, 2 of all-reduce.
+    /// Eight equal devices, twenty steps of 10 ms: 1 ms of input, 7 ms of matmul, 2 ms of all-reduce.
     fn default() -> Self {
         let ms = |ms: i64| Picos::from_ps(ms * trace_model::time::PS_PER_MS);
         Self {
@@ -81,25 +81,25 @@ struct FleetStep {
 }
 
 impl FleetSpec {
-    /// Whether a step runs the other program.
+    /// Whether a step runs the evaluation program.
     pub fn evaluates(&self, step: u32) -> bool {
         self.evaluation.is_some_and(|(every, _)| (step + 1).is_multiple_of(every))
     }
 
-    /// Matmul of one device in a step.
+    /// Duration of the matmul of one device in a step.
     pub fn work_of(&self, step: u32, device: u32) -> Picos {
         let usual = self.evaluation.filter(|_| self.evaluates(step)).map_or(self.work, |(_, work)| work);
         usual + self.straggler.filter(|&(slow, _)| slow == device).map_or(Picos::ZERO, |(_, more)| more)
     }
 
-    /// Time of a step on every device.
+    /// Duration of a step, the same on every device.
     pub fn step_time(&self, step: u32) -> Picos {
         let most = (0..self.devices).map(|device| self.work_of(step, device)).max().unwrap_or(Picos::ZERO);
         let reduce = if self.evaluates(step) { Picos::ZERO } else { self.reduce };
         self.idle(step) + most + reduce
     }
 
-    /// From the start of a step to its first op.
+    /// Time from the start of a step to its first op.
     pub fn idle(&self, step: u32) -> Picos {
         let stall = self.stall.filter(|&(at, _)| at == step).map_or(Picos::ZERO, |(_, stall)| stall);
         let compile = if self.compiles.contains(&step) { self.compile } else { Picos::ZERO };
@@ -165,7 +165,7 @@ fn op(name: &str, category: &'static str, program: u64, symbol: u64) -> SampleEv
     SampleEventMetadata { id: None, name: text, display_name: name.to_owned(), stats }
 }
 
-/// Adds an execution of an op, by both clocks.
+/// Adds an execution of an op, with its times on both clocks.
 fn execute(plane: &mut SamplePlane, metadata: usize, from: i64, to: i64, instance: Option<i64>) {
     let mut stats = vec![
         SampleStat::int("device_offset_ps", from + CLOCK_AHEAD_PS),

@@ -1,16 +1,16 @@
 //! Traces for tests, examples and benchmarks.
 //!
-//! - [`text_trace`]: a trace drawn as text, so that a test shows what it expects.
-//! - [`synthetic`]: training runs that never happened, as sessions of a profiler,
-//!   with the answers that analyses must give about them.
-//! - [`memory`]: such a run with what it does with memory.
+//! - [`text_trace`]: a trace drawn as text, so that a test shows its input as a picture.
+//! - [`synthetic`]: generated training runs as profiler sessions, with the answers that
+//!   analyses must give about them.
+//! - [`memory`]: such a run with its memory events.
 //! - [`sample_files`]: the files under `assets/samples`.
-//! - [`rare`]: sessions of what no public capture shows, with known answers.
-//! - [`fleet`]: many steps on many devices, whose answers are sums.
-//! - [`ring`]: a matmul gathered around a ring, with and without overlap.
-//! - [`prediction`]: a program as its compiler expects it, and as it ran.
-//! - [`big`]: as many slices as a benchmark needs.
-//! - [`session`] and [`mod@write`]: such a session, and the files that hold it.
+//! - [`rare`]: sessions with features that no public capture has, with known answers.
+//! - [`fleet`]: many steps on many devices; all expected answers are sums.
+//! - [`ring`]: a matmul whose operand is gathered around a ring, with and without overlap.
+//! - [`prediction`]: a program with its compiler's estimates, and a measured run of it.
+//! - [`big`]: traces with any number of slices, for benchmarks.
+//! - [`session`] and [`mod@write`]: the data of a profiler session, and writers of its file formats.
 
 pub mod big;
 pub mod fleet;

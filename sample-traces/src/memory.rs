@@ -1,9 +1,9 @@
 //! Memory of a synthetic run: allocations recorded by the runtime, and a program with a buffer assignment, with the
 //! expected answers for both.
 //!
-//! Each device holds weights from before the capture. Every step allocates its input
-//! and a new state, sets memory aside for the program, and releases the input and
-//! the old state; it also keeps a small buffer that nobody ever frees:
+//! Each device holds weights that were allocated before the capture. Every step allocates its
+//! input and a new state, reserves memory for the program, and releases the input and the old
+//! state. It also leaks a small buffer:
 //!
 //! ```text
 //! weights  |=======================================|
@@ -11,77 +11,77 @@
 //! input          |===========|   |===========|
 //! state             |===============|===========…
 //! program           |=======|       |=======|
-//! peak               ^       again in the last step, with one leak more
+//! peak               ^       highest in the last step, because leaks add up
 //! ```
 
 use crate::session::{SampleEventMetadata, SamplePlane, SampleSession, SampleStat};
 use crate::synthetic::SyntheticRun;
 use crate::write::ProtoMessage;
 
-/// Bytes of a device.
+/// Memory of a device, in bytes.
 const CAPACITY: i64 = 16 << 30;
-/// Buffers from before the capture.
+/// Bytes of buffers that were allocated before the capture.
 const WEIGHTS: i64 = 5 << 30;
-/// What a step asks for, and gets, for its input.
+/// Bytes that a step requests for its input, and bytes that it is granted.
 const INPUT: (i64, i64) = (1_000_000, 1_000_448);
 const STATE: i64 = 1 << 30;
 const LEAK: i64 = 4096;
-/// Set aside for the program while it runs.
+/// Bytes reserved for the program while it runs.
 const RESERVED: i64 = 3 << 30;
-/// Share of the free bytes outside the largest block, but for after a release.
+/// Fragmentation (share of the free bytes outside the largest free block) after an allocation and after a release.
 const FRAGMENTATION: (f64, f64) = (0.0, 0.25);
 
 const MIB: u64 = 1 << 20;
 /// Fingerprint of the planned program.
 const PROGRAM: u64 = 77;
 
-/// The answers.
+/// The expected answers.
 #[derive(Clone, Debug)]
 pub struct ExpectedMemory {
-    /// Bytes of a device.
+    /// Memory of a device, in bytes.
     pub capacity_bytes: i64,
-    /// Most bytes in use, programs included.
+    /// Peak of the bytes in use, including those reserved for programs.
     pub peak_bytes: i64,
-    /// When, ps.
+    /// Time of the peak on each device, ps.
     pub peak_at_ps: Vec<i64>,
-    /// The last step.
+    /// Step with the peak: the last one.
     pub peak_step: u32,
-    /// Set aside for programs at the peak.
+    /// Bytes reserved for programs at the peak.
     pub reserved_bytes: i64,
-    /// Buffers from before the capture.
+    /// Bytes of buffers that were allocated before the capture.
     pub older_bytes: i64,
-    /// Allocations and releases of each device.
+    /// Number of allocations on each device.
     pub allocations: u64,
-    /// Releases of each device.
+    /// Number of releases on each device.
     pub releases: u64,
-    /// Bytes of all allocations of each device.
+    /// Total bytes of all allocations on each device.
     pub allocated_bytes: i64,
-    /// What they got beyond what they asked for.
+    /// Bytes granted in excess of the requested bytes.
     pub rounding_bytes: i64,
-    /// Allocated and never released: the leaks, and the last state.
+    /// Bytes allocated and never released: the leaks and the last state.
     pub kept_bytes: i64,
-    /// The plan of the program `jit_planned(77)`.
+    /// Memory plan of the program `jit_planned(77)`.
     pub plan: ExpectedPlan,
 }
 
-/// What the program `jit_planned(77)` needs, bytes.
+/// Memory that the program `jit_planned(77)` needs, in bytes.
 #[derive(Clone, Debug)]
 pub struct ExpectedPlan {
-    /// HBM in all.
+    /// Total HBM.
     pub total: u64,
-    /// The tokens, and the state that could be donated.
+    /// Arguments: the tokens, and the state, which could be donated.
     pub arguments: u64,
-    /// The weights.
+    /// Donated arguments: the weights.
     pub donated: u64,
-    /// The new state.
+    /// Outputs: the new state.
     pub outputs: u64,
-    /// The heap.
+    /// Temporary buffers: the heap.
     pub temporaries: u64,
-    /// Most of the heap that is live at once.
+    /// Largest part of the heap that is live at the same time.
     pub live: u64,
     /// Padding of the tokens: 1 of 128 lanes is used.
     pub padding: u64,
-    /// The state.
+    /// Arguments that could be donated: the state.
     pub donatable: u64,
     /// VMEM.
     pub vmem: u64,
@@ -91,10 +91,10 @@ impl ExpectedPlan {
     const TOKENS: u64 = 4 * MIB;
     const STATE: u64 = 16 * MIB;
     const WEIGHTS: u64 = 64 * MIB;
-    /// Buffers `a`, `b`, `c` of the heap: `a` and `b` are live together, then `b` and
-    /// `c`, whose memory `d` shares.
+    /// Buffers `a`, `b`, `c` of the heap: first `a` and `b` are live together, then `b` and
+    /// `c`. The buffer `d` shares the memory of `c`.
     const HEAP: [u64; 3] = [4 * MIB, 6 * MIB, 3 * MIB];
-    /// A quarter of a MiB of it is never used.
+    /// Size of the heap; a quarter of a MiB of it is never used.
     const HEAP_SIZE: u64 = 10 * MIB + MIB / 4;
     const VMEM: u64 = 8 * MIB;
 
@@ -118,7 +118,8 @@ pub fn session_with_memory(run: &SyntheticRun) -> (SampleSession, ExpectedMemory
     session_with_weights(run, WEIGHTS)
 }
 
-/// The same with `weights` bytes in each device before the capture starts; a device has 16 GiB.
+/// Like [`session_with_memory`], but with `weights` bytes allocated on each device before the capture starts. A
+/// device has 16 GiB.
 pub fn session_with_weights(run: &SyntheticRun, weights: i64) -> (SampleSession, ExpectedMemory) {
     let mut session = run.session();
     let mut peak_at_ps = Vec::new();
@@ -163,13 +164,13 @@ struct MemoryDevice<'a> {
 }
 
 impl<'a> MemoryDevice<'a> {
-    /// Records a device; when its memory was fullest.
+    /// Records the events of a device and returns the time of its memory peak.
     fn record(run: &SyntheticRun, number: u32, weights: i64, plane: &'a mut SamplePlane) -> i64 {
         let line = plane.line(9_000 + i64::from(number), &format!("tfrt-memory/{number}"));
         let mut device = Self { plane, line, number: i64::from(number), reserved: 0, heap: weights };
         let mut fullest = 0;
         for (index, step) in run.steps.iter().enumerate() {
-            // Later devices are a little later; the old state and the new swap places.
+            // Each device runs a little later than the one before it. The old and the new state swap their addresses.
             let late = i64::from(number) * 1_000;
             let state = |index: usize| 1 << 32 | (index as i64 & 1);
             device.allocate(step.input_end + late, index as i64 * LEAK, (LEAK, LEAK), None);
@@ -213,7 +214,7 @@ impl<'a> MemoryDevice<'a> {
     }
 }
 
-/// Numbers of types and colors in the serialized program.
+/// Numbers of element types and memory colors in the serialized program.
 const F32: u64 = 11;
 const BF16: u64 = 16;
 const HBM: u64 = 0;
@@ -229,7 +230,7 @@ struct PlannedAllocation {
     color: u64,
 }
 
-/// Buffers by id from 1, which are also the ids of their instructions.
+/// The buffers, with ids from 1 that are also the ids of their instructions.
 fn planned() -> [PlannedAllocation; 9] {
     let [a, b, c] = ExpectedPlan::HEAP;
     let buffer =
@@ -295,7 +296,7 @@ fn instruction(planned: &PlannedAllocation, index: u64, out: &mut ProtoMessage) 
     out.uint(35, index + 1);
 }
 
-/// Buffers with offset and size.
+/// Buffer id, offset and size of each buffer of an allocation.
 type MemorySlots<'a> = &'a [(u64, u64, u64)];
 
 fn assignment(out: &mut ProtoMessage) {
@@ -308,7 +309,7 @@ fn assignment(out: &mut ProtoMessage) {
         });
     }
     let [a, b, c] = ExpectedPlan::HEAP;
-    // Index, size, color, parameter, live out, buffers with offset and size.
+    // Index, size, color, parameter number, whether it is live out, buffers with offset and size.
     let allocations: [(u64, u64, u64, Option<u64>, bool, MemorySlots<'_>); 6] = [
         (0, ExpectedPlan::TOKENS, HBM, Some(0), false, &[(1, 0, ExpectedPlan::TOKENS)]),
         (1, ExpectedPlan::WEIGHTS, HBM, Some(1), true, &[(2, 0, ExpectedPlan::WEIGHTS)]),

@@ -1,12 +1,12 @@
-//! One layer of a training step twice: as XLA's compiler expects it (scheduled HLO with
-//! `estimated_cycles`) and as a profiler recorded it on four chips, with known ratios.
+//! One layer of a training step in two forms: as XLA's compiler predicts it (scheduled HLO with
+//! `estimated_cycles`) and as a profiler records it on four chips, with known ratios between them.
 //!
 //! ```text
 //! predicted   fusion.1 [   734][100][    720][ 284][40]
 //! measured    fusion.1 [    807][  180][95][12][    756][  397][30]      µs
 //! ```
 //!
-//! Of the kernel and of the wait for the copy the compiler expects nothing.
+//! The compiler has no estimate for the kernel and for the wait for the copy.
 
 use std::fmt::Write as _;
 
@@ -14,26 +14,26 @@ use crate::rare::{MODULES, OPS, REMARK, device, event, execution, op, session};
 use crate::session::{SamplePlane, SampleSession, SampleStat};
 use crate::synthetic::SyntheticChip;
 
-/// An op on both sides, in the order in which they run.
+/// An op with its predicted and its measured time.
 #[derive(Clone, Copy, Debug)]
 pub struct OpAndPrediction {
-    /// Name, the same on both sides.
+    /// Name, the same in the prediction and in the capture.
     pub name: &'static str,
-    /// Estimate of the compiler; `None` if it has none.
+    /// The compiler's estimate; `None` if it has none.
     pub predicted_ps: Option<i64>,
-    /// What was recorded.
+    /// Recorded duration.
     pub measured_ps: i64,
     category: &'static str,
     /// Shape of its result.
     shape: &'static str,
-    /// What follows the shape, and the line of code.
+    /// Rest of the HLO text after the shape.
     rest: &'static str,
     line: u32,
 }
 
-/// Chips that run the program alike.
+/// Number of chips, which all run the program in the same way.
 pub const CHIPS: u32 = 4;
-/// Steps in the capture.
+/// Number of steps in the capture.
 pub const STEPS: i64 = 10;
 
 const US: i64 = 1_000_000;
@@ -46,7 +46,7 @@ const HIDDEN: &str = "bf16[4096,8192]{1,0:T(8,128)(2,1)}";
 const DOWN: &str = "bf16[8192,2048]{1,0:T(8,128)(2,1)S(1)}";
 const COPY: &str = "(bf16[8192,2048]{1,0:T(8,128)(2,1)S(1)}, bf16[8192,2048]{1,0:T(8,128)(2,1)}, u32[]{:S(2)})";
 
-/// Operations of either product.
+/// Operations of each of the two matrix products.
 const PRODUCT_FLOPS: i64 = 2 * 4096 * 2048 * 8192;
 
 /// An all-reduce on a ring of four v5e: twice two hops of 1 µs, and three quarters of
@@ -55,7 +55,7 @@ fn all_reduce_ps() -> i64 {
     (2.0 * (2e-6 + 0.75 * REDUCED / 90e9) * 1e12).round() as i64
 }
 
-/// All ops of the program that take time.
+/// All ops of the program that take time, in execution order.
 pub fn ops() -> Vec<OpAndPrediction> {
     let op = |name, predicted_ps: Option<i64>, measured_ps, category, shape, rest, line| OpAndPrediction {
         name,
@@ -87,7 +87,7 @@ const REDUCE: &str =
     "all-reduce(%fusion.3), channel_id=1, replica_groups={{0,1,2,3}}, use_global_device_ids=true, to_apply=%add";
 const NORM: &str = "fusion(%all-reduce.1), kind=kLoop, calls=%fused_norm";
 
-/// The program as its compiler writes it: for v5e, which the name of the file must say.
+/// The program as the compiler writes it, for v5e. The text does not name the chip, so the file name must.
 pub fn predicted() -> String {
     let mut text = format!("HloModule jit_layer, is_scheduled=true, num_partitions={CHIPS}\n\n// {REMARK}\n\n{CALLED}");
     let _ = writeln!(text, "ENTRY %main (x: bf16[4096,2048]) -> bf16[4096,2048] {{");
@@ -103,7 +103,7 @@ pub fn predicted() -> String {
         let root = if at + 1 == ops.len() { "ROOT " } else { "" };
         let _ = write!(text, "  {root}%{} = {} {}", op.name, op.shape, op.rest);
         let _ = write!(text, ", metadata={{source_file=\"layer.py\" source_line={}}}", op.line);
-        // Communication is modelled by whoever reads it.
+        // The text has no estimate for communication; the importer models it.
         let cycles = op.predicted_ps.filter(|_| op.category != "all-reduce").map(|ps| ps / US * CYCLES_PER_US);
         if let Some(cycles) = cycles {
             let _ = write!(text, ", backend_config={{\"window_config\":{{\"estimated_cycles\":\"{cycles}\"}}}}");
@@ -168,7 +168,7 @@ fn chip(ordinal: u32) -> SamplePlane {
     let mut at = 1000 * US;
     for step in 0..STEPS {
         let begin = at;
-        // To issue a copy takes no time that could be seen.
+        // Issuing a copy takes too little time to be visible.
         execution(&mut plane, OPS, start, at, 0, Vec::new());
         for (pair, &metadata) in pairs.iter().zip(&known) {
             execution(&mut plane, OPS, metadata, at, pair.measured_ps, Vec::new());

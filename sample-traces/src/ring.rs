@@ -1,38 +1,38 @@
-//! A matrix multiplication whose left side is gathered around a ring, chunk by
-//! chunk, on the four chips of a 2×2 of v5p, with answers in closed form.
+//! A matrix multiplication whose left operand is gathered around a ring, chunk by
+//! chunk, on four v5p chips (2×2), with expected answers in closed form.
 //!
 //! ```text
 //! serial      s ddddd s ddddd s ddddd [matmul of all chunks] r
 //! overlapped  s [chunk] dd s [chunk] dd s [chunk] dd [chunk] r
 //! ```
 //!
-//! Each `s` issues a `collective-permute-start`, each `d` waits in its done, and the
-//! span between is in flight on the line of asynchronous ops. At the end all chips
-//! meet in a synchronous all-reduce `r`; one chip may come late to it.
+//! `s` is a `collective-permute-start`, `d` is the wait in the corresponding done op. The
+//! in-flight span from one to the other is on the async line. At the end all chips take part
+//! in a synchronous all-reduce `r`; one chip may reach it late.
 
 use crate::rare::{MODULES, OPS, device, event, execution, op, session};
 use crate::session::{SamplePlane, SampleSession, SampleStat};
 use crate::synthetic::SyntheticChip;
 
-/// How the run is made. Times in picoseconds.
+/// Parameters of the run. Times are in picoseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct RingSpec {
-    /// Matmuls of chunks run while the next chunk is in flight.
+    /// Whether the matmul of a chunk runs while the next chunk is in flight.
     pub overlapped: bool,
-    /// One chunk from chip to chip.
+    /// Transfer time of one chunk from chip to chip.
     pub transfer_ps: i64,
-    /// The matmul of one chunk.
+    /// Duration of the matmul of one chunk.
     pub matmul_ps: i64,
-    /// The all-reduce, for the chip that comes last.
+    /// Duration of the all-reduce on the chip that reaches it last.
     pub reduce_ps: i64,
-    /// By how much the chip 2 comes late to it, because it computes more.
+    /// How much later chip 2 reaches the all-reduce, because it computes more.
     pub late_ps: i64,
-    /// How often all of it happens.
+    /// Number of repetitions of the whole sequence.
     pub runs: i64,
 }
 
 impl Default for RingSpec {
-    /// A chunk takes 1.31 µs at 100 GB/s and a hop of about 1 µs; its matmul takes
+    /// A chunk takes 1.31 µs at 100 GB/s plus about 1 µs for the hop; its matmul takes
     /// 2.6 µs at 90 % of the peak.
     fn default() -> Self {
         Self {
@@ -46,32 +46,32 @@ impl Default for RingSpec {
     }
 }
 
-/// Chips in the ring.
+/// Number of chips in the ring.
 pub const CHIPS: i64 = 4;
 /// Bytes of one chunk.
 pub const CHUNK_BYTES: i64 = 131_072;
 /// Bytes that the all-reduce sums.
 pub const REDUCE_BYTES: i64 = 524_288;
-/// To issue a transfer.
+/// Time to issue a transfer.
 const ISSUE_PS: i64 = 10_000;
 
 impl RingSpec {
-    /// In flight behind a matmul, on each chip in each run.
+    /// Communication hidden by matmuls, per chip and run.
     pub fn hidden_ps(&self) -> i64 {
         if self.overlapped { (CHIPS - 1) * self.matmul_ps } else { 0 }
     }
 
-    /// In flight without, and the all-reduce, on the chip `chip` in each run.
+    /// Exposed communication, including the all-reduce, on `chip` in each run.
     pub fn exposed_ps(&self, chip: i64) -> i64 {
         (CHIPS - 1) * self.flight_ps() - self.hidden_ps() + self.reduce_ps + self.wait_ps(chip)
     }
 
-    /// How long a chip waits for the late one.
+    /// Time that a chip waits for the late one.
     pub fn wait_ps(&self, chip: i64) -> i64 {
         if chip == 2 { 0 } else { self.late_ps }
     }
 
-    /// From a start to the end of its done: a matmul may end after the transfer.
+    /// Time from a start op to the end of its done op, which is longer than the transfer if a matmul ends later.
     fn flight_ps(&self) -> i64 {
         if self.overlapped { self.transfer_ps.max(ISSUE_PS + self.matmul_ps) } else { self.transfer_ps }
     }
@@ -115,12 +115,12 @@ impl RingSpec {
     }
 }
 
-/// Transfers to gather all chunks.
+/// Number of transfers that gather all chunks.
 const STEPS: usize = CHIPS as usize - 1;
 const FLIGHT: (i64, &str) = (5, "Async XLA Ops");
 const BEGIN_PS: i64 = 1_000_000_000;
 
-/// One chip, and the time up to which it is written.
+/// The plane of one chip while it is written, and the time reached so far.
 struct RingLine {
     plane: SamplePlane,
     at: i64,
@@ -139,9 +139,9 @@ impl RingLine {
 struct RingOps {
     starts: Vec<usize>,
     dones: Vec<usize>,
-    /// Of one chunk each.
+    /// Matmuls of one chunk each.
     matmuls: Vec<usize>,
-    /// Of all chunks.
+    /// Matmul of all chunks.
     whole: usize,
     reduce: usize,
 }
@@ -174,7 +174,7 @@ impl RingOps {
     }
 }
 
-/// Adds the product of so many chunks with weights that lie in VMEM.
+/// Adds the product of this number of chunks with weights in VMEM.
 fn matmul(plane: &mut SamplePlane, name: &str, chunks: i64) -> usize {
     let (rows, inner, columns) = (256 * chunks, 256, 8192);
     let text = format!(

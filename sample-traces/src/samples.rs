@@ -1,4 +1,4 @@
-//! The samples that are kept with the project.
+//! The sample files in the repository.
 
 use trace_model::Picos;
 use trace_model::time::PS_PER_MS;
@@ -14,7 +14,7 @@ use crate::write::{gzip, trace_json, xspace_bytes};
 /// A file with its content.
 #[derive(Debug)]
 pub struct SampleFile {
-    /// Name; one directory before it where hosts of one run belong together.
+    /// File name, with a directory in front of it for the hosts of one run.
     pub name: String,
     /// Content.
     pub bytes: Vec<u8>,
@@ -26,7 +26,7 @@ impl SampleFile {
     }
 }
 
-/// The runs behind the samples, and whether they are exported as JSON too.
+/// The specifications of the samples, and whether each is also exported as JSON.
 pub fn sample_specs() -> Vec<(TrainingSpec, bool)> {
     let base = TrainingSpec::default();
     let named = |name: &str| TrainingSpec { name: format!("synthetic_{name}"), ..base.clone() };
@@ -34,7 +34,7 @@ pub fn sample_specs() -> Vec<(TrainingSpec, bool)> {
         (named("v5e_8chip_serial"), false),
         (TrainingSpec { overlap: true, ..named("v5e_8chip_overlap") }, true),
         (
-            // Host and device clocks agree here: what compiling costs is exact.
+            // Host and device clocks agree here, so the cost of compiling is exact.
             TrainingSpec { recompile_at: Some(2), device_skew: Picos::ZERO, ..named("v5e_8chip_recompile") },
             false,
         ),
@@ -47,7 +47,7 @@ pub fn sample_specs() -> Vec<(TrainingSpec, bool)> {
             false,
         ),
         (
-            // 1000 and 1100 fill tiles of 256 badly; no Steps line: steps follow from programs.
+            // 1000 and 1100 leave much padding in tiles of 256. Without a Steps line, steps follow from programs.
             TrainingSpec {
                 chip: SyntheticChip::V6E,
                 data: 2,
@@ -100,12 +100,12 @@ pub fn sample_files() -> Vec<SampleFile> {
     files
 }
 
-/// Eight devices of which one computes 3 ms longer.
+/// Eight devices; one of them computes 3 ms longer.
 fn straggler() -> FleetSpec {
     FleetSpec { straggler: Some((5, Picos::from_ps(3 * PS_PER_MS))), ..FleetSpec::default() }
 }
 
-/// One device that generates tokens into a cache, whose loop is scanned.
+/// One device that generates tokens in a loop that appends to a cache.
 fn decode() -> SyntheticRun {
     let decode = DecodeSpec { batch: 8, cache: 1024, tokens: 64 };
     SyntheticRun::decoding(TrainingSpec { data: 1, model: 1, steps: 3, ..TrainingSpec::default() }, decode)

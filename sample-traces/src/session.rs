@@ -1,16 +1,16 @@
-//! A profiler session, described without a file format: what [`crate::write`]
-//! turns into protobuf or JSON.
+//! A profiler session, independent of the file format. [`crate::write`] turns it into
+//! protobuf or JSON.
 //!
-//! The shape is that of the profiler's own data: planes (devices, hosts) hold
-//! lines, lines hold events, and what is constant for an op is written once as
+//! The structure is that of the profiler's own data: planes (devices, hosts) hold
+//! lines, lines hold events, and facts that are constant for an op are stored once as
 //! metadata of its events.
 
 /// One capture of one host.
 #[derive(Clone, Debug, Default)]
 pub struct SampleSession {
-    /// Host that pretends to have written it.
+    /// Name of the host that wrote the session.
     pub host: String,
-    /// What it is; goes wherever the format has room for a remark.
+    /// Description of the session, stored wherever the format has a place for a remark.
     pub remark: String,
     /// All planes.
     pub planes: Vec<SamplePlane>,
@@ -21,11 +21,11 @@ pub struct SampleSession {
 pub struct SamplePlane {
     /// Number of the plane.
     pub id: i64,
-    /// Name that says what it is (`/device:TPU:0`).
+    /// Name, which identifies the kind of plane (`/device:TPU:0`).
     pub name: String,
     /// Facts about the plane.
     pub stats: Vec<SampleStat>,
-    /// What its events are occurrences of.
+    /// Metadata of its events.
     pub metadata: Vec<SampleEventMetadata>,
     /// Its timelines.
     pub lines: Vec<SampleLine>,
@@ -34,24 +34,24 @@ pub struct SamplePlane {
 /// One timeline of a plane.
 #[derive(Clone, Debug, Default)]
 pub struct SampleLine {
-    /// Any 64-bit number, unique in its plane.
+    /// Id, any 64-bit number that is unique in its plane.
     pub id: i64,
     /// Name.
     pub name: String,
     /// Origin of the offsets of its events, ns after the session started.
     pub timestamp_ns: i64,
-    /// In the order of their offsets.
+    /// Events, ordered by offset.
     pub events: Vec<SampleEvent>,
 }
 
-/// What many events have in common.
+/// Facts that several events share.
 #[derive(Clone, Debug, Default)]
 pub struct SampleEventMetadata {
-    /// Key, where it means something (program ids); else the writer numbers them.
+    /// Key, if it has a meaning (program ids); otherwise the writer assigns numbers.
     pub id: Option<i64>,
-    /// Name; of a device op the instruction as text.
+    /// Name; for a device op, the instruction as text.
     pub name: String,
-    /// Name to show, where it differs.
+    /// Display name, if it differs from the name.
     pub display_name: String,
     /// Facts.
     pub stats: Vec<SampleStat>,
@@ -90,7 +90,7 @@ pub enum SampleValue {
     Double(f64),
     /// Text, stored in place.
     Text(String),
-    /// Text, stored once for the plane and referred to.
+    /// Text, stored once per plane and referenced by id.
     Ref(String),
     /// Bytes.
     Bytes(Vec<u8>),

@@ -13,7 +13,7 @@ use crate::time::{Picos, TimeRange, Timestamp};
 pub struct SliceSpec {
     /// Span on the timeline.
     pub range: TimeRange,
-    /// What it is.
+    /// Name and op.
     pub label: LabelId,
     /// Handle for the track's [`ArgSource`](crate::ArgSource).
     pub args: Option<u64>,
@@ -57,7 +57,7 @@ impl SliceBatch {
         }
     }
 
-    /// Makes room for so many more slices, and for no others: columns of millions do not grow by doubling.
+    /// Makes room for exactly this number of further slices, so that columns of millions do not grow by doubling.
     pub fn reserve(&mut self, slices: usize) {
         self.starts.reserve_exact(slices);
         self.labels.reserve_exact(slices);
@@ -71,7 +71,7 @@ impl SliceBatch {
         self.starts.len()
     }
 
-    /// Whether there is not a slice.
+    /// Whether there are no slices.
     pub fn is_empty(&self) -> bool {
         self.starts.is_empty()
     }
@@ -154,11 +154,11 @@ impl SliceBatch {
         }
     }
 
-    /// Where some slices have the device clock and others do not, places the others by
-    /// that clock: as far from the slice before (after, if there is none before) as on
-    /// the timeline, and as long, but not into the next slice. One track has one clock, or
-    /// its sums would mix two. `order` is the indices in order of time, if that is not their own order. Returns the
-    /// slices that were placed.
+    /// If only some slices have a span on the device clock, derives one for the others, because
+    /// sums over a track must not mix two clocks. A derived span has the timeline's duration and
+    /// the timeline's distance from the previous slice (from the next one if there is none before),
+    /// but does not reach into the next slice. `order` holds the indices in time order, unless the
+    /// slices are in time order already. Returns the slices that got a derived span.
     ///
     /// ```text
     /// timeline [a  ]   [b]  [c   ]        b has no clock
@@ -193,7 +193,7 @@ impl SliceBatch {
             let device = |of: u32| self.device_starts[of as usize];
             let after = next[position];
             let shifted = match (before, after) {
-                // It encloses the next one: the distance between their starts is that on the timeline.
+                // The slice encloses the next one: keep the timeline's distance between their starts.
                 (_, Some(inner)) if self.starts[inner as usize] < end(index) => {
                     device(inner).saturating_add(start.saturating_sub(self.starts[inner as usize]))
                 }
@@ -261,9 +261,9 @@ impl SliceBatch {
         &self.attrs
     }
 
-    /// Makes slice `index` end at `end`.
+    /// Sets the ends of slices, given as `(index, end)`.
     pub(crate) fn set_end(&mut self, fixes: &[(u32, i64)]) {
-        // CompactColumn is append-only: rebuild it once for all of them.
+        // CompactColumn is append-only, so it is rebuilt once for all changes.
         let mut durs = CompactColumn::with_capacity(self.durs.len());
         let mut fixes = fixes.iter().peekable();
         for index in 0..self.durs.len() {

@@ -1,8 +1,8 @@
 //! The only way to make a [`TraceModel`](crate::TraceModel).
 //!
-//! Importers add groups, tracks, ops and slices in any order;
-//! [`TraceBuilder::finish`] sorts, nests and links them (see `finish`), and
-//! what it cannot place goes to the import log. Finishing cannot fail.
+//! Importers add groups, tracks, ops and slices in any order.
+//! [`TraceBuilder::finish`] sorts, nests and links them (see `finish`), and logs
+//! everything that it cannot place in the import log. Finishing cannot fail.
 
 use std::sync::Arc;
 
@@ -47,12 +47,12 @@ pub enum FlowEnd {
     NextAfter(TrackId, Timestamp),
 }
 
-/// Flows, separated by what is known of their ends: nearly all link two known slices.
+/// Flows, separated by how their ends are given. Nearly all link two known slices.
 #[derive(Default)]
 pub(crate) struct PendingFlows {
     pub(crate) between: Vec<(SliceKey, SliceKey, u64)>,
     pub(crate) others: Vec<(FlowEnd, FlowEnd, u64)>,
-    /// Ends with keys, of each file.
+    /// Ends that are matched by key, for each file.
     pub(crate) points: Vec<Vec<(TrackId, Vec<FlowPoint>)>>,
 }
 
@@ -96,7 +96,7 @@ pub(crate) struct TrackBuilder {
 pub(crate) struct CounterBuilder {
     pub(crate) track: TrackId,
     pub(crate) unit: Option<StringId>,
-    /// Start, recorded length if any, value.
+    /// Start, recorded length (if any) and value.
     pub(crate) samples: Vec<(i64, Option<i64>, f64)>,
 }
 
@@ -258,7 +258,7 @@ impl TraceBuilder {
         })
     }
 
-    /// Stores the HLO of a program, serialized or as text; the first one wins.
+    /// Stores the HLO of a program, serialized or as text. A second call for the same program has no effect.
     pub fn set_program_hlo(&mut self, program: ProgramId, hlo: ProgramBytes) {
         self.programs[program.index()].hlo.get_or_insert(hlo);
     }
@@ -282,7 +282,7 @@ impl TraceBuilder {
         }
     }
 
-    /// The op of this name and program, if it was added.
+    /// The op with this name and program, if it was added.
     pub fn find_op(&self, program: Option<ProgramId>, name: StringId) -> Option<OpId> {
         self.op_index.get(&(program, name)).copied()
     }
@@ -297,7 +297,7 @@ impl TraceBuilder {
         &self.ops[op.index()]
     }
 
-    /// The label of this name and op, adding it when new.
+    /// The label with this name and op, adding it when new.
     pub fn label(&mut self, name: &str, op: Option<OpId>) -> LabelId {
         let name = self.strings.intern(name);
         self.label_of(Label { name, op })
@@ -348,8 +348,8 @@ impl TraceBuilder {
         key
     }
 
-    /// Closes the innermost open slice, or the innermost of that name. `None`, and an entry in the log, if none is
-    /// open.
+    /// Closes the innermost open slice, or the innermost one with this name. If none is open, logs this and returns
+    /// `None`.
     pub fn end_slice(&mut self, track: TrackId, at: Timestamp, name: Option<&str>) -> Option<SliceKey> {
         let Self { track_builders, labels, strings, log, .. } = self;
         let builder = &mut track_builders[track.index()];
@@ -372,7 +372,7 @@ impl TraceBuilder {
         self.track_builders[slice.track.index()].batch.set_attr(slice.index, attr, value);
     }
 
-    /// Registers where arguments are read from.
+    /// Registers a source of arguments.
     pub fn add_arg_source(&mut self, source: Arc<dyn ArgSource>) -> ArgSourceId {
         self.arg_sources.push(source);
         ArgSourceId((self.arg_sources.len() - 1) as u16)
@@ -388,7 +388,7 @@ impl TraceBuilder {
         self.track_builders[to.index()].arg_source = self.track_builders[from.index()].arg_source;
     }
 
-    /// Adds a sample to a counter track. Without `dur` it holds until the next sample.
+    /// Adds a sample to a counter track. Without `dur`, its value holds until the next sample.
     pub fn add_counter_sample(&mut self, track: TrackId, at: Timestamp, dur: Option<Picos>, value: f64) {
         let index = *self.counter_index.entry(track).or_insert_with(|| {
             self.counters.push(CounterBuilder { track, unit: None, samples: Vec::new() });

@@ -10,11 +10,11 @@
 //!
 //! Slices of one lane resemble each other, so durations take three to five bytes
 //! instead of eight, and a block of equal values takes none. Reading a row is one
-//! load from its block: no search, no decoding of others.
+//! load from its block, without a search and without decoding other rows.
 
-/// Rows of a block: the header costs an eighth of a byte a row.
+/// Number of rows of a block. With this size, the header costs an eighth of a byte per row.
 const BLOCK: usize = 128;
-/// Zeros behind the last block, so that every value can be read as eight bytes.
+/// Number of zero bytes after the last block, so that every value can be read as eight bytes.
 const PADDING: usize = 8;
 
 /// A full block.
@@ -115,7 +115,7 @@ impl CompactColumn {
         self.len += other.len;
     }
 
-    /// The smallest and the largest value, or bounds of them. Of no values, the bounds of nothing.
+    /// A lower and an upper bound of all values. For an empty column, the lower bound exceeds the upper one.
     pub(crate) fn bounds(&self) -> (i64, i64) {
         let blocks = self.blocks.iter().map(|block| {
             let width = (block.place & 15) as usize;
@@ -165,7 +165,7 @@ impl CompactColumn {
         self.blocks.push(PackedBlock { base: least, place: ((from as u64) << 4) | width as u64 });
         self.bytes.resize(from + values.len() * width + PADDING, 0);
         if width > 0 {
-            // Each value is written as eight bytes; the next one overwrites those that it does not need, which are zero.
+            // Each value is written as eight bytes; the next one overwrites the unneeded high bytes, which are zero.
             let bytes = &mut self.bytes[from..];
             for (row, value) in values.iter().enumerate() {
                 bytes[row * width..row * width + 8].copy_from_slice(&value.wrapping_sub(least).to_le_bytes());

@@ -1,11 +1,11 @@
-//! Flows between slices. They are linked when somebody first asks for them: half of the events of a host can be ends of
-//! flows, and linking those took a fifth of an import that shows none.
+//! Flows between slices. They are linked on first use, because half of the events of a host can be ends of flows, and
+//! linking them took a fifth of the import time even if no flow was shown.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::slices::SliceId;
 
-/// One flow: a launch and the program it launched, a start and its done.
+/// One flow, for example from a launch to the launched program or from a start op to its done op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Flow {
     /// Slice at which the flow starts.
@@ -25,8 +25,8 @@ pub enum FlowRole {
     In,
 }
 
-/// One end of a flow, recorded with a key that both ends share: an id and its class. Consumers belong to the latest
-/// producer of their key before them.
+/// One end of a flow, recorded with a key that both ends share: an id and its class. A consumer belongs to the latest
+/// producer with the same key before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowPoint {
     id: u64,
@@ -42,7 +42,7 @@ impl FlowPoint {
         Self { id, index, class, role }
     }
 
-    /// Id and class: what both ends of a flow have in common.
+    /// Id and class, which both ends of a flow share.
     pub fn key(&self) -> (u64, u16) {
         (self.id, self.class)
     }
@@ -57,13 +57,13 @@ impl FlowPoint {
         self.index
     }
 
-    /// Its slice has another index now.
+    /// Changes the index of its slice.
     pub fn move_to(&mut self, index: u32) {
         self.index = index;
     }
 }
 
-/// What is known of flows before they are linked.
+/// Flows before they are linked.
 #[derive(Default)]
 pub(crate) struct UnlinkedFlows {
     /// Flows with known ends, in any order.
@@ -87,8 +87,8 @@ impl Flows {
         Self { unlinked: Mutex::new(unlinked), ..Self::default() }
     }
 
-    /// All flows, sorted; `starts` are those of all slices. Uses one thread: a task of a thread pool that waits inside
-    /// could be given another one that asks for flows, too.
+    /// All flows, sorted; `starts` holds the start of each slice. Runs on one thread, because a thread-pool task that
+    /// waits here could execute another task that also requests flows, which would be a deadlock.
     pub(crate) fn linked(&self, starts: &[i64]) -> &[Flow] {
         self.linked.get_or_init(|| {
             let mut unlinked = self.unlinked.lock().unwrap_or_else(PoisonError::into_inner);
@@ -103,10 +103,10 @@ impl Flows {
         })
     }
 
-    /// Indices into the linked flows, by the slice at which they end, then by that at which they start.
+    /// Indices into the linked flows, sorted by the slice at which they end, then by the slice at which they start.
     pub(crate) fn by_end(&self, starts: &[i64]) -> &[u32] {
         self.by_end.get_or_init(|| {
-            // Flows are sorted by their beginning: with equal ends, by their position.
+            // Flows are already sorted by their start, so flows with equal ends are sorted by position.
             let ends = (0_u64..).zip(self.linked(starts)).map(|(position, flow)| u64::from(flow.to.0) << 32 | position);
             let mut ends: Vec<u64> = ends.collect();
             ends.sort_unstable();
@@ -119,7 +119,7 @@ impl Flows {
 fn link(points: Vec<Vec<FlowPoint>>, starts: &[i64], flows: &mut Vec<Flow>) {
     let (mut producers, consumers) = sorted_points(points);
     let start = |point: &FlowPoint| starts[point.index as usize];
-    // Both are sorted by key: the groups of equal keys meet.
+    // Both lists are sorted by key, so groups with equal keys are found in one pass.
     let mut rest = &mut producers[..];
     for consumers in consumers.chunk_by(|a, b| a.key() == b.key()) {
         let Some(key) = consumers.first().map(FlowPoint::key) else { continue };
@@ -129,7 +129,7 @@ fn link(points: Vec<Vec<FlowPoint>>, starts: &[i64], flows: &mut Vec<Flow>) {
         rest = behind;
         let group = &mut group[skipped..];
         if group.len() > 1 {
-            // Stable: what starts at the same time stays in the order of the file.
+            // The sort is stable: producers with the same start stay in file order.
             group.sort_by_key(start);
         }
         for consumer in consumers {
@@ -145,8 +145,8 @@ fn link(points: Vec<Vec<FlowPoint>>, starts: &[i64], flows: &mut Vec<Flow>) {
     }
 }
 
-/// Producers and consumers, each sorted by key. The sort is stable, because the ids of a track mostly ascend: it then
-/// only merges the tracks.
+/// Producers and consumers, each sorted by key. The ids of a track mostly ascend, so a stable sort has little more to
+/// do than merging the tracks.
 fn sorted_points(points: Vec<Vec<FlowPoint>>) -> (Vec<FlowPoint>, Vec<FlowPoint>) {
     let all: usize = points.iter().map(Vec::len).sum();
     let outs = points.iter().flatten().filter(|point| point.role == FlowRole::Out).count();
@@ -159,8 +159,8 @@ fn sorted_points(points: Vec<Vec<FlowPoint>>) -> (Vec<FlowPoint>, Vec<FlowPoint>
     (producers, consumers)
 }
 
-/// Sorts flows. Their first slices are rows of a table of `rows`: two or three passes of a radix sort put them in
-/// order, a tenth of the instructions of comparing them, and few flows share one.
+/// Sorts flows. Their first slices are row numbers below `rows`, so a radix sort needs two or three passes, a tenth of
+/// the instructions of a comparison sort. Few flows share a first slice.
 fn sorted(mut flows: Vec<Flow>, rows: usize) -> Vec<Flow> {
     const BITS: u32 = 11;
     const BUCKETS: usize = 1 << BITS;

@@ -38,9 +38,9 @@ impl Columns {
         self.rows_overlapping(lane, TimeRange::new(from, from)).start
     }
 
-    /// The last time up to `at` at which a slice of a track started or ended, or the first of all if there is none. A
-    /// reader that starts there needs nothing from before, because the slices that are open there enclose all that
-    /// follows. `None` if slices around `at` overlap without nesting, because then this does not hold.
+    /// The last time up to `at` at which a slice of a track started or ended; [`Timestamp::MIN`] if there is none. A
+    /// reader that starts there needs no earlier slices, because the slices that are open there enclose all that
+    /// follow. `None` if slices around `at` overlap without nesting, because then this does not hold.
     pub fn last_change(&self, track: TrackId, at: Timestamp) -> Option<Timestamp> {
         let (mut around, mut last) = (None, Timestamp::MIN);
         for lane in self.lanes(track) {
@@ -50,7 +50,7 @@ impl Columns {
             }
             let slice = (row < lane.rows.end).then(|| self.slice(SliceId(row)));
             let Some(slice) = slice.filter(|slice| slice.start() < at) else { continue };
-            // Without a parent only slices of the first lane start while nothing else runs.
+            // A slice without a parent starts while nothing else runs only if it is in the first lane.
             if slice.parent().map(SliceRef::id) != around || (around.is_none() && lane.depth > 0) {
                 return None;
             }

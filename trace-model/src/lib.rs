@@ -27,7 +27,7 @@
 //! assert_eq!(outer.children().next().unwrap().name(), "copy.2");
 //! ```
 //!
-//! This crate knows no file formats, no colours and no policy: the meaning of categories, the choice of peaks and the
+//! This crate contains no file formats, colours or policy: the meaning of categories, the choice of peaks and the
 //! definition of steps belong to the analyses.
 
 mod args;

@@ -1,9 +1,9 @@
 //! Level of detail: what to draw for a lane whose slices are narrower than a pixel.
 //!
-//! A [`LaneMipmap`] is a tree over the rows of a lane, eight children a node. Each node holds the longest slice below
-//! it and the time covered by slices before it, so a query over any range of rows takes logarithmic time. A query walks
-//! the lane in buckets of the requested resolution, aligned to multiples of it so that panning does not make the image
-//! shimmer:
+//! A [`LaneMipmap`] is a tree over the rows of a lane with eight children per node. Each node holds the longest slice
+//! below it and the time covered by slices before it, so a query over any range of rows takes logarithmic time. A query
+//! walks the lane in buckets of the requested resolution. Buckets are aligned to multiples of the resolution so that
+//! the image does not shimmer during panning:
 //!
 //! ```text
 //! slices  AAAAAAAAAAAA b c  dd e        FFFFFFFFFF
@@ -61,7 +61,7 @@ impl LodIndex {
         &self.lanes[index]
     }
 
-    /// Bytes held.
+    /// Bytes of heap memory in use.
     pub fn heap_bytes(&self) -> usize {
         self.lanes
             .iter()
@@ -125,7 +125,7 @@ impl LaneMipmap {
             // All slices that start in this bucket, up to the first that is wide enough to be drawn alone.
             let bucket_end = start.saturating_sub(start.rem_euclid(res)).saturating_add(res);
             let mut stop = gallop(row + 1, rows.end, |r| starts[r as usize] < bucket_end);
-            // Only the last slice of a bucket can be wide: a wide one covers all that follow.
+            // Only the last slice of a bucket can be wide, because a wide one covers the rest of the bucket.
             if stop - row > 1 && end_of(stop - 1).saturating_sub(starts[stop as usize - 1]) >= res {
                 stop -= 1;
             }

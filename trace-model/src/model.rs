@@ -30,7 +30,7 @@ impl Lane {
     pub fn len(&self) -> usize {
         self.rows.len()
     }
-    /// Whether there is not a slice.
+    /// Whether there are no slices.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -47,7 +47,7 @@ pub struct AggregatedOp {
     pub occurrences: u64,
     /// Total time of all executions.
     pub total: Picos,
-    /// The same without the time of children, if recorded.
+    /// Total self time, if recorded.
     pub self_time: Option<Picos>,
     /// Shortest execution, if recorded.
     pub min: Option<Picos>,
@@ -139,7 +139,7 @@ impl Columns {
     pub fn badge(&self) -> Option<String> {
         self.simulator().map(|by| badge(by, self.has_caveat(Caveat::Predicted)))
     }
-    /// One file.
+    /// The file with this id.
     pub fn source(&self, id: SourceId) -> &Source {
         &self.sources[id.index()]
     }
@@ -297,7 +297,7 @@ impl Columns {
         self.counters.get(self.index.counter(track)?)
     }
 
-    /// All flows, by their first slice. The first call links them: a tenth of a second for a million of them.
+    /// All flows, sorted by their first slice. The first call links them, which takes a tenth of a second per million.
     pub fn flows(&self) -> &[Flow] {
         self.flows.linked(&self.slices.starts)
     }

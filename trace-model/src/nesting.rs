@@ -62,11 +62,11 @@ pub(crate) fn nest(spans: impl ExactSizeIterator<Item = (i64, i64)>, free: bool)
     out
 }
 
-/// End of the last slice of each lane: a tree of minima, so that a million overlapping slices cost a logarithm each and
-/// not a scan.
+/// End of the last slice of each lane, as a tree of minima: finding a free lane takes logarithmic time, also for a
+/// million overlapping slices.
 #[derive(Default)]
 struct FreeLanes {
-    /// Heap order; leaves in the second half. A lane never used is free forever.
+    /// In heap order, with the leaves in the second half. A lane that was never used is free at all times.
     taken_until: Vec<i64>,
     leaves: u32,
 }
@@ -180,11 +180,11 @@ fn parents_in_order(spans: impl Iterator<Item = (i64, i64)>) -> Vec<u32> {
 pub(crate) struct TrackRows {
     /// Slices of each depth.
     pub(crate) lane_lens: Vec<u32>,
-    /// Where rows are not positions: there are several lanes.
+    /// The mapping between rows and positions, if they differ because there are several lanes.
     pub(crate) moved: Option<Moved>,
 }
 
-/// Rows that are not positions.
+/// The mapping between rows and positions.
 pub(crate) struct Moved {
     /// Row of each position.
     pub(crate) row_of: Vec<u32>,
@@ -219,7 +219,7 @@ pub(crate) fn rows_by_depth(depths: &[u32]) -> TrackRows {
     TrackRows { lane_lens, moved: Some(Moved { row_of, by_row }) }
 }
 
-/// `(parent, child)` of every slice that has a parent, as sorted rows. `row_of` is missing if rows are positions.
+/// Sorted rows `(parent, child)` of every slice that has a parent. Without `row_of`, rows equal positions.
 pub(crate) fn children_in_rows(parents: &[u32], row_of: Option<&[u32]>) -> Vec<(u32, u32)> {
     let row = |position: u32| row_of.map_or(position, |rows| rows[position as usize]);
     let with_parent = (0..).zip(parents).filter(|&(_, &parent)| parent != NO_PARENT);
@@ -272,7 +272,7 @@ mod tests {
         let by_device = |spans: [(i64, i64); 3]| parents_by(&spans.map(|(a, _)| a), &spans.map(|(a, b)| b - a));
         assert_eq!(by_device(device), [NO_PARENT, NO_PARENT, 1]);
         assert_eq!(by_device([(0, 50), (10, 20), (60, 70)]), [NO_PARENT, 0, NO_PARENT]);
-        // The device's order need not be that of the timeline.
+        // The order on the device clock can differ from that on the timeline.
         assert_eq!(by_device([(10, 20), (0, 50), (60, 70)]), [1, NO_PARENT, NO_PARENT]);
     }
 

@@ -119,7 +119,7 @@ pub struct Op {
     pub model_flops: Option<u64>,
     /// Bytes to and from all memories.
     pub bytes_accessed: Option<u64>,
-    /// Bytes by the cost analysis before adjustment.
+    /// Bytes from the cost analysis, before adjustment.
     pub raw_bytes_accessed: Option<u64>,
     /// The same bytes by memory; empty if not recorded.
     pub memory: Vec<MemoryAccess>,
@@ -129,11 +129,11 @@ pub struct Op {
     pub framework_name: Option<StringId>,
     /// `file:line`.
     pub source: Option<StringId>,
-    /// The Python stack, a line a frame.
+    /// The Python stack, one frame per line.
     pub source_stack: Option<StringId>,
     /// Representative among identical ops.
     pub deduplicated_name: Option<StringId>,
-    /// Which collective of the program it is.
+    /// Number of the collective within the program.
     pub all_reduce_id: Option<i64>,
     /// The code that the compiler emitted for it, if a dump of it was read.
     pub bundles: Option<Box<Bundles>>,

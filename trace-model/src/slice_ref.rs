@@ -18,7 +18,8 @@ pub struct SliceRef<'a> {
     pub(crate) id: SliceId,
 }
 
-/// With this many deeper lanes, searching all of them for children costs more than a list of all children of the trace.
+/// With this many deeper lanes, searching all of them for children costs more than using a list of all children of the
+/// trace.
 const DEEP: usize = 32;
 
 impl<'a> SliceRef<'a> {
@@ -65,7 +66,7 @@ impl<'a> SliceRef<'a> {
 
     /// Length of [`Self::measured_range`].
     pub fn measured_dur(self) -> Picos {
-        // Analyses sum millions of them: two columns of lengths instead of the four of the range.
+        // Analyses sum millions of durations, so this reads two columns of lengths instead of the four of the range.
         let Some(clock) = self.model.slices.device_clock(self.id.0) else { return self.dur() };
         let difference = clock.dur_minus_timeline.get((self.id.0 - clock.rows.start) as usize);
         Picos::from_ps(self.dur().ps().saturating_add(difference).max(0))
@@ -76,7 +77,7 @@ impl<'a> SliceRef<'a> {
         (self.measured_dur() - self.children_dur()).clamped()
     }
 
-    /// [`Self::measured_dur`] of the direct children together.
+    /// Sum of [`Self::measured_dur`] over the direct children.
     pub fn children_dur(self) -> Picos {
         Picos::from_ps(self.model.slices.child_durs.get(self.row()))
     }
@@ -265,7 +266,7 @@ impl Columns {
         let base = lane.rows.start as usize;
         let starts = &self.slices.starts[base..lane.rows.end as usize];
         let end = starts.partition_point(|&start| start < range.end.ps());
-        // Only the last slice that starts before the range can reach into it.
+        // Of the slices that start before the range, only the last one can reach into it.
         let mut begin = starts.partition_point(|&start| start < range.start.ps()).min(end);
         if begin > 0 {
             let row = base + begin - 1;

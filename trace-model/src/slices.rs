@@ -1,4 +1,4 @@
-//! The slice table: one row a slice, sorted by (track, depth, start).
+//! The slice table: one row per slice, sorted by (track, depth, start).
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -35,13 +35,13 @@ const CLOCK_BLOCK: usize = 256;
 pub(crate) struct SliceTable {
     pub(crate) starts: Vec<i64>,
     pub(crate) durs: CompactColumn,
-    /// Measured time of the direct children: unlike self time it is zero for most slices, and so takes no space.
+    /// Measured time of the direct children. Unlike self time, it is zero for most slices and so takes no space.
     pub(crate) child_durs: CompactColumn,
     pub(crate) labels: Vec<u32>,
     pub(crate) parents: Vec<u32>,
     /// Empty if no slice has arguments.
     pub(crate) args: CompactColumn,
-    /// Sorted by rows.
+    /// Device clocks of tracks, sorted by rows.
     pub(crate) device_clocks: Vec<DeviceClockColumns>,
     /// For each block of [`CLOCK_BLOCK`] rows, the first of `device_clocks` that ends after the start of the block.
     pub(crate) first_clocks: Vec<u32>,

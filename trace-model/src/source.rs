@@ -7,29 +7,30 @@ use crate::time::Picos;
 /// Times that are plausible as picoseconds since 1970: 2001 to 2096.
 const PLAUSIBLE_UNIX_PS: Range<i128> = 1_000_000_000_000_000_000_000..4_000_000_000_000_000_000_000;
 
-/// What the format of a file records. If a format records it and the file has none, there was none.
+/// Optional facts that the format of a file records. If the format records a fact and the file has none, there was
+/// none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FormatContents {
-    /// Source and target memory of the bytes of ops.
+    /// Which memory the bytes of ops are read from or written to.
     pub memory_of_bytes: bool,
     /// Allocations and releases of memory.
     pub allocations: bool,
 }
 
-/// Reasons why times that were not measured cannot be judged like measured ones.
+/// Reasons why computed times cannot be judged like measured ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Caveat {
     /// Times are sums of estimated costs: no device was simulated.
     Predicted,
     /// The file has no times: all ops have the same made-up length.
     PlaceholderTimes,
-    /// Loop bodies are drawn separately and once: all time of a loop is its self time.
+    /// Loop bodies are drawn separately and only once, so all time of a loop is its self time.
     LoopsApart,
     /// Transfer times are bytes divided by the published rate of the links.
     ModelledLinks,
 }
 
-/// The label for times that were not measured but computed `by` a simulator or model: `SIMULATED by ASTRA-sim`.
+/// The label for times that a simulator or model (`by`) computed: `SIMULATED by ASTRA-sim`.
 pub fn badge(by: &str, is_predicted: bool) -> String {
     format!("{} by {by}", if is_predicted { "PREDICTED" } else { "SIMULATED" })
 }
@@ -53,9 +54,9 @@ pub struct Source {
     pub caveats: Vec<Caveat>,
     /// Position of [`Timestamp::ZERO`](crate::Timestamp::ZERO) in the file's own time, ps, before any shift.
     pub origin_ps: i128,
-    /// When the session started, nanoseconds of the Unix epoch.
+    /// Start of the session, in nanoseconds since the Unix epoch.
     pub started_unix_ns: Option<i64>,
-    /// When the session ended, nanoseconds of the Unix epoch.
+    /// End of the session, in nanoseconds since the Unix epoch.
     pub stopped_unix_ns: Option<i64>,
     /// Optional facts that this format records.
     pub tells: FormatContents,
@@ -68,12 +69,12 @@ pub struct Source {
 }
 
 impl Source {
-    /// Largest distance between session starts of one run: hosts of one session start within seconds of each other; if
-    /// they are further apart, they are different sessions or a host's clock is wrong.
+    /// Largest distance between session starts of one run. Hosts of one session start within seconds of each other; if
+    /// their starts are further apart, they belong to different sessions or a host's clock is wrong.
     pub const MOST_APART_NS: i64 = 10 * 60 * 1_000_000_000;
 
-    /// Unix time of [`Timestamp::ZERO`](crate::Timestamp::ZERO) in nanoseconds, before any shift: from the file's own
-    /// times if they count from 1970, else the start of the session.
+    /// Unix time of [`Timestamp::ZERO`](crate::Timestamp::ZERO) in nanoseconds, before any shift. It comes from the
+    /// file's own times if they count from 1970, otherwise from the start of the session.
     pub fn zero_unix_ns(&self) -> Option<i64> {
         let by_origin = PLAUSIBLE_UNIX_PS.contains(&self.origin_ps).then(|| i64::try_from(self.origin_ps / 1000).ok());
         by_origin.flatten().or(self.started_unix_ns)

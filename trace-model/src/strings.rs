@@ -68,7 +68,7 @@ impl StringTable {
         self.index.find(hash, |&id| text_at(&self.arena, &self.ends, id) == text).map(|&id| StringId(id))
     }
 
-    /// The string of `id`; empty if the id is of another table.
+    /// The string of `id`; empty if the id is out of range.
     pub fn get(&self, id: StringId) -> &str {
         if id.index() < self.ends.len() { text_at(&self.arena, &self.ends, id.0) } else { "" }
     }
@@ -88,7 +88,7 @@ impl StringTable {
         (0..self.ends.len() as u32).map(|id| (StringId(id), text_at(&self.arena, &self.ends, id)))
     }
 
-    /// Bytes held.
+    /// Bytes of heap memory in use.
     pub fn heap_bytes(&self) -> usize {
         self.arena.capacity() + self.ends.capacity() * size_of::<usize>() + self.index.allocation_size()
     }

@@ -39,10 +39,10 @@ pub struct Picos(i64);
 /// overlap it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TimeRange {
-    /// First instant inside.
+    /// Start: the first instant in the range.
     #[serde(rename = "start_ps", alias = "start")]
     pub start: Timestamp,
-    /// First instant after.
+    /// End: the first instant after the range.
     #[serde(rename = "end_ps", alias = "end")]
     pub end: Timestamp,
 }
@@ -50,9 +50,9 @@ pub struct TimeRange {
 impl Timestamp {
     /// The origin of the trace.
     pub const ZERO: Self = Self(0);
-    /// The earliest point that can be named.
+    /// The earliest point that can be represented.
     pub const MIN: Self = Self(i64::MIN);
-    /// The latest point that can be named.
+    /// The latest point that can be represented.
     pub const MAX: Self = Self(i64::MAX);
 
     /// The point `ps` picoseconds after the origin.
@@ -72,7 +72,7 @@ impl Timestamp {
 impl Picos {
     /// No time at all.
     pub const ZERO: Self = Self(0);
-    /// Longer than anything.
+    /// The largest length.
     pub const MAX: Self = Self(i64::MAX);
 
     /// A length of `ps` picoseconds.
@@ -134,7 +134,7 @@ impl TimeRange {
     pub fn overlaps(self, other: Self) -> bool {
         self.start < other.end && other.start < self.end
     }
-    /// What the two share; `None` if they only touch or lie apart.
+    /// The part that both share; `None` if they only touch or are apart.
     pub fn intersect(self, other: Self) -> Option<Self> {
         self.overlaps(other).then(|| Self { start: self.start.max(other.start), end: self.end.min(other.end) })
     }
@@ -144,8 +144,8 @@ impl TimeRange {
     }
 }
 
-// Saturating: a hostile file can name any 64-bit number, and a clipped slice at
-// the edge of 106 days is better than a panic or a wrapped one.
+// Arithmetic saturates: a hostile file can contain any 64-bit number, and a slice clipped at
+// the limit of 106 days is better than a panic or a wrapped time.
 impl Add<Picos> for Timestamp {
     type Output = Self;
     fn add(self, d: Picos) -> Self {
@@ -248,7 +248,7 @@ impl FromStr for Picos {
     }
 }
 
-/// The text was not a length of time such as `12.5ms`.
+/// Error: the text is not a length of time such as `12.5ms`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParsePicosError(String);
 

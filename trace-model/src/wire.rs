@@ -1,5 +1,5 @@
-//! Protocol Buffers' wire format, read in place: nothing is copied, nothing is allocated, and every position is an
-//! offset into the whole file, so that a message can be read again later and an error can name its place.
+//! Reads the Protocol Buffers wire format in place, without copies or allocations. Every position is an offset into the
+//! whole file, so that a message can be read again later and an error can name its place.
 //!
 //! Encoding: <https://protobuf.dev/programming-guides/encoding/>. Groups (wire types 3 and 4) were deprecated before
 //! `XPlane` existed and are treated as errors.
@@ -55,7 +55,7 @@ fn field_number(tag: u64, at: usize) -> Result<u32, BrokenMessage> {
     }
 }
 
-/// Set in all bytes of a number but the last.
+/// The top bit of each byte, which is set in all bytes of a number except the last.
 const TOP_BITS: u64 = 0x8080_8080_8080_8080;
 
 /// The lowest `bits` of a word, without the top bit of each byte.
@@ -67,10 +67,10 @@ fn sevens(word: u64, bits: u32) -> u64 {
     (word & 0x0fff_ffff) | ((word & 0x0fff_ffff_0000_0000) >> 4)
 }
 
-/// Walks the fields of one message.
+/// Iterates over the fields of one message.
 #[derive(Clone, Debug)]
 pub struct WireCursor<'a> {
-    /// The whole file: what follows the message lets its last numbers be read as a word, too.
+    /// The whole file. The bytes after the message allow its last numbers to be read as a word, too.
     file: &'a [u8],
     at: usize,
     /// End of the message, within the file.
@@ -106,8 +106,8 @@ impl<'a> WireCursor<'a> {
     /// The next tag: eight times the number of the field, plus the wire type of its value. `None` at the end of the
     /// message.
     ///
-    /// Readers of the many small messages of a line compare tags with [`tag`] constants, and leave all others to
-    /// [`Self::skip_value`]: a third of the instructions of [`Self::next`].
+    /// Readers of the many small messages of a line compare tags with [`tag`] constants and pass all other tags to
+    /// [`Self::skip_value`], which takes a third of the instructions of [`Self::next`].
     ///
     /// # Errors
     ///
@@ -167,8 +167,8 @@ impl<'a> WireCursor<'a> {
         }
     }
 
-    /// Numbers of up to eight bytes, all but a few, are read as one word: the first byte without its top bit ends the
-    /// number, and three steps push the groups of seven bits together.
+    /// Nearly all numbers have at most eight bytes and are read as one word: the first byte without its top bit ends
+    /// the number, and three steps join the groups of seven bits.
     #[inline]
     fn long_varint(&mut self) -> Result<u64, BrokenMessage> {
         let Some(word) = self.file.get(self.at..).and_then(|rest| rest.first_chunk::<8>()) else {
@@ -184,10 +184,11 @@ impl<'a> WireCursor<'a> {
         Ok(sevens(word, bits))
     }
 
-    /// A length-delimited message of two numbers, field 1 and one more: the number of field 1, the tag of the other
-    /// one, and its number. `None`, and nothing is read, if it is any other message, intact or not.
+    /// Reads a length-delimited message that consists of two numbers, field 1 and one other field. Returns the number
+    /// of field 1, the tag of the other field, and its number. For any other message, intact or not, returns `None` and
+    /// reads nothing.
     ///
-    /// Most messages of a capture are such. This takes a quarter of the instructions of a loop over the fields.
+    /// Most messages of a capture have this form. This takes a quarter of the instructions of a loop over the fields.
     #[inline]
     pub fn pair(&mut self) -> Option<(u64, u64, u64)> {
         let bytes = self.file.get(self.at..)?.first_chunk::<16>()?;
@@ -228,7 +229,7 @@ impl<'a> WireCursor<'a> {
         Err(BrokenMessage { at: self.at, why })
     }
 
-    /// Eight bytes: a double.
+    /// Reads eight bytes: a double.
     ///
     /// # Errors
     ///
@@ -241,7 +242,7 @@ impl<'a> WireCursor<'a> {
         Ok(bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes)))
     }
 
-    /// The range of a length-delimited string, byte array or message.
+    /// Reads the range of a length-delimited string, byte array or message.
     ///
     /// # Errors
     ///
@@ -311,13 +312,13 @@ mod tests {
                     rest >>= 7;
                 }
                 bytes.push(rest as u8);
-                // Near the end of the file numbers are read byte by byte, elsewhere as a word.
+                // Near the end of the file, numbers are read byte by byte; elsewhere, as a word.
                 assert_eq!(all(&bytes).unwrap(), [(1, WireValue::Varint(value))]);
                 bytes.extend([0x10; 10]);
                 assert_eq!(all(&bytes).unwrap()[0], (1, WireValue::Varint(value)));
             }
         }
-        // Longer than it needs to be, which is allowed.
+        // A number may have more bytes than it needs.
         let padded = [0x08, 0x81, 0x80, 0x80, 0x00, 0x10, 1, 0x10, 1, 0x10, 1];
         assert_eq!(all(&padded).unwrap()[0], (1, WireValue::Varint(1)));
     }
@@ -380,7 +381,7 @@ mod tests {
                     bytes.extend([0x88; 16]);
                     let mut cursor = WireCursor::new(&bytes, 0..len);
                     assert_eq!((cursor.pair(), cursor.position()), (Some((id, tag, value)), len));
-                    // Cut off, or not its whole content, or at the end of the file.
+                    // The message is cut off, has more content than the pair, or lies at the end of the file.
                     assert_eq!(WireCursor::new(&bytes, 0..len - 1).pair(), None);
                     assert_eq!(WireCursor::new(&bytes[..len], 0..len).pair().is_some(), len >= 16);
                     bytes[0] += 1;
@@ -393,7 +394,7 @@ mod tests {
             let mut cursor = WireCursor::new(&bytes, 0..bytes.len());
             assert_eq!((cursor.pair(), cursor.position()), (None, 0), "{bytes:?}");
         };
-        // A third number; a long id; a text; field 1 twice; another order; a long length; a number without end.
+        // A third number; a long id; a text; field 1 twice; wrong order; a long length; an unterminated number.
         none(&[6, 0x08, 1, 0x18, 2, 0x20, 3]);
         none(&[6, 0x08, 0x80, 0x80, 1, 0x18, 2]);
         none(&[5, 0x08, 1, 0x2a, 1, b'a']);

@@ -7,8 +7,8 @@
 //! cargo run --release -p sample-traces --bin write_samples -- --capture EVENTS FILE.xplane.pb
 //! ```
 //!
-//! `--big` writes plain slices, `--capture` a training run with the compiler's facts of its ops and its programs; it
-//! needs little memory, however many events there are.
+//! `--big` writes plain slices. `--capture` writes a training run with its programs and the compiler's facts about
+//! ops; its memory use does not grow with the number of events.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -3,14 +3,14 @@
 use crate::session::{SampleEventMetadata, SampleSession, SampleStat};
 use crate::synthetic::SyntheticChip;
 
-/// Counters read after each of two kernels, by number; one number is unknown.
+/// Hardware counters read after each of two kernels, identified by number. One number is unknown.
 #[derive(Clone, Debug)]
 pub struct CounterSamples {
-    /// Name of the sample and its counter values.
+    /// The samples, each with a name and counter values.
     pub samples: Vec<(&'static str, Vec<(CounterName, u64)>)>,
     /// `TPU v6 Lite`, or a chip with unknown counters.
     pub chip: SyntheticChip,
-    /// How long an op runs beside them, µs; none at 0.
+    /// Duration of an op that runs at the same time, in µs; 0 for no op.
     pub op_us: i64,
 }
 
@@ -28,11 +28,11 @@ pub enum CounterName {
     MatmulBf16 = 3_257_467_352,
     /// Beats read by a controller of the first memory stack.
     HbmRead = 3_019_980_856,
-    /// Cycles of the first core of v7x, those skipped included.
+    /// Cycles of the first core of v7x, including skipped ones.
     PowerCyclesV7x = 2_847_490_056,
-    /// Cycles that it skipped to save power.
+    /// Cycles that this core skipped to save power.
     SkippedV7x = 2_847_490_064,
-    /// Nothing known.
+    /// An unknown counter.
     Other = 12_345,
 }
 
@@ -54,7 +54,7 @@ impl Default for CounterSamples {
 }
 
 impl CounterSamples {
-    /// The capture: a line a sample, all counters of a sample at one instant.
+    /// The capture: one line per sample, with all counters of a sample at one instant.
     pub fn session(&self) -> SampleSession {
         let mut plane = super::device(0, &self.chip);
         for (index, (name, counts)) in self.samples.iter().enumerate() {

@@ -1,34 +1,34 @@
-//! A Pallas matmul on v6e, traced with its pipeline.
+//! A Pallas matmul on v6e, with the scopes of its pipeline.
 
 use super::{COUNTERS, MODULE, MODULES, OPS, SCOPES};
 use crate::session::{SamplePlane, SampleSession, SampleStat};
 use crate::synthetic::SyntheticChip;
 
-/// Executions of one kernel. The default waits for its input as a real matmul did:
+/// Executions of one kernel. The default waits for its input as long as a real matmul did:
 /// 173.374 µs of 227.262 µs.
 #[derive(Clone, Copy, Debug)]
 pub struct PallasKernel {
-    /// How often it runs.
+    /// Number of executions.
     pub executions: i64,
-    /// Steps of its grid.
+    /// Number of grid steps.
     pub steps: i64,
     /// Length of an execution.
     pub call_ps: i64,
-    /// Waiting for one block of input.
+    /// Wait for one block of input.
     pub wait_in_ps: i64,
-    /// The body on one block.
+    /// Execution of the kernel body on one block.
     pub run_ps: i64,
-    /// A scope of the author inside the body.
+    /// A user-defined scope inside the body.
     pub scope_ps: i64,
-    /// Issuing the copy of one block in.
+    /// Issue of the copy that loads one block.
     pub copy_in_ps: i64,
-    /// Issuing the copy of one block out.
+    /// Issue of the copy that stores one block.
     pub copy_out_ps: i64,
-    /// Before the first step.
+    /// Initialization before the first grid step.
     pub initialize_ps: i64,
-    /// After the last.
+    /// Finalization after the last grid step.
     pub finalize_ps: i64,
-    /// Operations that it declares for each execution, far too few.
+    /// Operations that the kernel declares for each execution; the number is far too small.
     pub flops: i64,
     /// `% util` of the matrix units during the first and the second half.
     pub mxu: [f64; 2],
@@ -53,7 +53,7 @@ impl Default for PallasKernel {
     }
 }
 
-/// The last sample of a kernel can carry an absolute time as its length.
+/// Length of the last sample: real captures can have an absolute time here.
 const ABSURD_PS: i64 = 81_386_618_828;
 const PERIOD_PS: i64 = 400_000_000;
 const RELU_PS: i64 = 20_000_000;
@@ -62,7 +62,7 @@ const TEXT: &str = "%matmul.1 = f32[2048,2048]{1,0:T(8,128)} custom-call(f32[204
                     frontend_attributes={kernel_metadata={}}";
 
 impl PallasKernel {
-    /// Time of an execution that is in no scope.
+    /// Time of an execution outside all scopes.
     pub fn outside_ps(&self) -> i64 {
         let step = self.copy_in_ps + self.wait_in_ps + self.run_ps + self.copy_out_ps;
         self.call_ps - self.initialize_ps - self.finalize_ps - self.steps * step

@@ -4,24 +4,24 @@ use super::{MODULE, MODULES, OPS};
 use crate::session::{SamplePlane, SampleSession, SampleStat};
 use crate::synthetic::SyntheticChip;
 
-/// Steps with one all-reduce over two slices, µs after the start of a step:
+/// Steps with one all-reduce over two slices. Times are µs after the start of a step:
 ///
 /// ```text
 ///         0123456789
 /// device  SffffdrRRf   send, compute, send-done, recv, recv-done, compute
 /// ```
 ///
-/// Observed 9 µs, slack 7 − 3 = 4 µs, stall 5 µs. Of 40 kB received half is
-/// transmitted each way: 40 kB in 4 µs are 10 GB/s.
+/// The observed time is 9 µs, the slack 7 − 3 = 4 µs, the stall 5 µs. The link transmits half of the
+/// 40 kB received in each direction: 40 kB in 4 µs are 10 GB/s.
 #[derive(Clone, Copy, Debug)]
 pub struct MegascaleSample {
-    /// How many steps.
+    /// Number of steps.
     pub steps: i64,
-    /// Messages that the host receives in each step, one after the other.
+    /// Number of messages that the host receives in each step, one after the other.
     pub messages: i64,
-    /// Size of each.
+    /// Size of each message.
     pub message_bytes: i64,
-    /// How long each is under way.
+    /// Transmission time of each message.
     pub message_us: i64,
 }
 
@@ -90,12 +90,12 @@ impl MegascaleSample {
         for step in 0..self.steps {
             let begin = 100 * US + step * PERIOD_PS;
             for number in 0..self.messages {
-                // The event marks the end.
+                // The event marks the end of the transmission.
                 let end = begin + (number + 1) * self.message_us * US;
                 super::event(&mut host, RUNTIME, received, end, 0, message(self.message_us, 2));
             }
         }
-        // One from within the slice, and one that took no time.
+        // One message from the same slice, and one with a duration of zero.
         super::event(&mut host, RUNTIME, received, 99 * US, 0, message(1, 1));
         super::event(&mut host, RUNTIME, received, 99 * US, 0, message(0, 2));
         let reduced = vec![SampleStat::int("action_duration_ns", 1_500)];

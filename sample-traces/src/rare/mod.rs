@@ -1,8 +1,8 @@
 //! Sessions with features that no public capture has, built from the documented format, with answers computed by hand:
-//! a Pallas kernel with pipeline scopes, hardware counters, work handed to a `SparseCore`, an all-reduce over two
+//! a Pallas kernel with pipeline scopes, hardware counters, work offloaded to a `SparseCore`, an all-reduce over two
 //! slices.
 //!
-//! Names of lines and stats are those of `xplane_schema.cc` in openxla/xla.
+//! The names of lines and stats come from `xplane_schema.cc` in openxla/xla.
 
 mod counters;
 mod kernel;
@@ -17,19 +17,19 @@ pub use sparse::SparseOffload;
 use crate::session::{SampleEvent, SampleEventMetadata, SamplePlane, SampleSession, SampleStat};
 use crate::synthetic::SyntheticChip;
 
-/// Said in every place that has room for it.
+/// Remark stored wherever the format has a place for it.
 pub(crate) const REMARK: &str = "synthetic: written by hand, not measured";
 
 pub(crate) const MODULES: (i64, &str) = (2, "XLA Modules");
 pub(crate) const OPS: (i64, &str) = (3, "XLA Ops");
 const SCOPES: (i64, &str) = (6, "XLA TraceMe");
-/// The line of counters has the largest number that there is.
+/// Id and name of the counter line; its id is the largest possible one.
 const COUNTERS: (i64, &str) = (i64::MAX, "_counters_");
 
-/// By how much the device clock is ahead of the timeline.
+/// How far the device clock is ahead of the timeline.
 const DEVICE_AHEAD_PS: i64 = 5_000_000_000;
 
-/// The program of every op here.
+/// Id of the program that all ops belong to.
 const PROGRAM: u64 = 4711;
 const MODULE: &str = "jit_step(4711)";
 
@@ -37,7 +37,7 @@ pub(crate) fn session(host: &str, planes: Vec<SamplePlane>) -> SampleSession {
     SampleSession { host: host.to_owned(), remark: REMARK.to_owned(), planes }
 }
 
-/// The plane of a device that records its type and peaks.
+/// The plane of a device, with its type and peaks.
 pub(crate) fn device(ordinal: u32, chip: &SyntheticChip) -> SamplePlane {
     SamplePlane {
         id: 2 + i64::from(ordinal),
@@ -52,7 +52,7 @@ pub(crate) fn device(ordinal: u32, chip: &SyntheticChip) -> SamplePlane {
     }
 }
 
-/// Adds an op with its facts from the compiler; returns its index.
+/// Adds an op with the compiler's facts about it; returns its index.
 pub(crate) fn op(plane: &mut SamplePlane, text: &str, category: &str, facts: Vec<SampleStat>) -> usize {
     let display_name = text.split_once(" = ").map_or(text, |(name, _)| name.trim_start_matches('%')).to_owned();
     let mut stats = vec![
@@ -83,7 +83,7 @@ pub(crate) fn execution(
     plane.lines[line].events.push(SampleEvent { metadata, offset_ps: at_ps, duration_ps, stats });
 }
 
-/// Adds an event that only the timeline knows.
+/// Adds an event that has no time on the device clock.
 pub(crate) fn event(
     plane: &mut SamplePlane,
     line: (i64, &str),

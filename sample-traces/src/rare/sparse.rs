@@ -4,7 +4,7 @@ use super::{MODULE, MODULES, OPS};
 use crate::session::{SampleSession, SampleStat};
 use crate::synthetic::SyntheticChip;
 
-/// Lookups handed over, each the same, µs after its start:
+/// Identical offloaded lookups. Times are µs after the start of a lookup:
 ///
 /// ```text
 ///             0123456789
@@ -13,14 +13,14 @@ use crate::synthetic::SyntheticChip;
 ///             ..ggggsss     ops
 /// ```
 ///
-/// 7 µs of work, 5 of them hidden; 3 µs waited; 10 µs in flight.
+/// 7 µs of work, 5 µs of it hidden; 3 µs of waiting; 10 µs in flight.
 #[derive(Clone, Copy, Debug)]
 pub struct SparseOffload {
-    /// How many.
+    /// Number of lookups.
     pub lookups: i64,
-    /// Whether the runtime draws a flow from each start to the first op of its work.
+    /// Whether the runtime records a flow from each start op to the first op of the offloaded work.
     pub with_flows: bool,
-    /// Whether the last program is missing: its start finds nothing.
+    /// Whether the last program is missing, so that the last start op has no counterpart.
     pub lose_last: bool,
 }
 
@@ -31,11 +31,11 @@ impl Default for SparseOffload {
 }
 
 const US: i64 = 1_000_000;
-/// From one lookup to the next.
+/// Time from one lookup to the next.
 const PERIOD_PS: i64 = 20 * US;
-/// Context type of a flow to a `SparseCore`.
+/// Context type of flows to a `SparseCore`.
 const SC_OFFLOAD: i64 = 17;
-/// Number that starts share with the program that they start.
+/// Number that each start op shares with the program that it starts.
 const START_ID: i64 = 9;
 const SPARSE_MODULES: (i64, &str) = (2, "Sparse Core Modules");
 const SPARSE_OPS: (i64, &str) = (3, "Sparse Core Ops");

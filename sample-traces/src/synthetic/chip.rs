@@ -1,13 +1,13 @@
-//! What the synthetic chips can do.
+//! Properties of the synthetic chips.
 //!
-//! Peaks are those that captures of such chips record about themselves (v5e) or
-//! the published ones; ICI is per link and direction. Sources: Google Cloud's TPU
-//! documentation and <https://jax-ml.github.io/scaling-book/tpus>.
+//! Peaks are those that captures of such chips record (v5e) or the published ones. ICI
+//! bandwidth is per link and direction. Sources: Google Cloud's TPU documentation and
+//! <https://jax-ml.github.io/scaling-book/tpus>.
 
 /// A chip generation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SyntheticChip {
-    /// Name for people and files.
+    /// Name for display and for file names.
     pub id: &'static str,
     /// `device_type_string` of its captures.
     pub type_name: &'static str,
@@ -19,11 +19,11 @@ pub struct SyntheticChip {
     pub vmem_gigabytes: (f64, f64),
     /// Rows and columns of the systolic array.
     pub mxu_tile: u64,
-    /// Whether two cores are one device.
+    /// Whether two cores form one device.
     pub megacore: bool,
-    /// One ICI link, one direction, bytes/s.
+    /// Bandwidth of one ICI link in one direction, bytes/s.
     pub link_bytes: f64,
-    /// An axis of a multiple of this length has wrap-around links.
+    /// An axis has wrap-around links if its length is a multiple of this.
     pub wraps_at: u32,
 }
 
@@ -75,18 +75,18 @@ impl SyntheticChip {
         self.hbm_gigabytes * 1e9
     }
 
-    /// Bytes per second that a ring over an axis of `devices` moves past each of
-    /// them: both directions with wrap-around, half of that without.
+    /// Bytes per second that a ring along an axis of `devices` moves past each device: both
+    /// directions with wrap-around links, half of that without.
     pub fn ring_bytes(&self, devices: u32) -> f64 {
         if devices.is_multiple_of(self.wraps_at) { 2.0 * self.link_bytes } else { self.link_bytes }
     }
 
-    /// Neighbours that a message passes on its way around an axis.
+    /// Number of hops of a message on its way around an axis.
     pub fn hops(&self, devices: u32) -> u32 {
         if devices.is_multiple_of(self.wraps_at) { devices.div_ceil(2) } else { devices - 1 }
     }
 
-    /// Share of a bf16 matmul's tiles that is not padding.
+    /// Share of the tiles of a bf16 matmul that is not padding.
     pub fn padding_efficiency(&self, rows: u64, inner: u64, columns: u64) -> f64 {
         const BF16_SUBLANES: u64 = 16;
         let padded = rows.next_multiple_of(BF16_SUBLANES)

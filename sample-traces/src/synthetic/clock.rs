@@ -7,63 +7,63 @@
 //! complete                                                      |0|1|2…
 //! ```
 //!
-//! The host waits for each step before it starts the next, so each step takes the
-//! same fixed overhead, plus the program, plus what the specification adds.
+//! The host waits for each step before it starts the next. Each step therefore takes a
+//! fixed overhead, plus the program, plus the delays that the specification adds.
 
 use super::program::SyntheticProgram;
 use super::spec::TrainingSpec;
 
-/// Before the first step.
+/// Start of the first step.
 const START_PS: i64 = 2_000_000_000;
 const INPUT_PS: i64 = 40_000_000;
 const PUT_PS: i64 = 20_000_000;
 const DISPATCH_PS: i64 = 60_000_000;
-/// From the first enqueue to the start of the program.
+/// Time from the first enqueue to the start of the program.
 pub(super) const LAUNCH_PS: i64 = 25_000_000;
-/// Between the enqueues (and the completions) of two devices.
+/// Time between the enqueues (and between the completions) of two devices.
 pub(super) const PER_DEVICE_PS: i64 = 1_000_000;
-/// From the end of the program to its first completion.
+/// Time from the end of the program to its first completion.
 pub(super) const COMPLETE_PS: i64 = 12_000_000;
-/// From the first completion to the end of the step on the host.
+/// Time from the first completion to the end of the step on the host.
 const WAKE_PS: i64 = 18_000_000;
-/// Phases of a compilation.
+/// Durations of the phases of a compilation.
 pub(super) const TRACE_PS: i64 = 3_000_000_000;
 pub(super) const LOWER_PS: i64 = 2_000_000_000;
 pub(super) const BACKEND_PS: i64 = 45_000_000_000;
-/// Around each phase.
+/// Gap before and after each phase.
 pub(super) const PHASE_GAP_PS: i64 = 10_000_000;
 
-/// When one step happens, ps after the session started, by the host's clock.
+/// Times of one step, in ps after the start of the session, on the host's clock.
 #[derive(Clone, Copy, Debug)]
 pub struct SyntheticStepTimes {
-    /// Number.
+    /// Step number.
     pub step: u32,
     /// Index of the program that it runs.
     pub program: usize,
-    /// The host starts with it.
+    /// Start of the step on the host.
     pub begin: i64,
-    /// The input is there.
+    /// End of the input phase.
     pub input_end: i64,
-    /// The call into the program.
+    /// Start and end of the call of the program.
     pub call: (i64, i64),
-    /// Begin of the compilation, where there is one.
+    /// Start of the compilation, if there is one.
     pub compile: Option<i64>,
-    /// First enqueue.
+    /// Time of the first enqueue.
     pub enqueue: i64,
-    /// The program on the devices.
+    /// Start and end of the program on the devices.
     pub device: (i64, i64),
-    /// The host is done with it.
+    /// End of the step on the host.
     pub end: i64,
 }
 
 impl SyntheticStepTimes {
-    /// From the end of the step before to the end of this one, on the devices.
+    /// The step on the devices: from the end of the previous step to the end of this one.
     pub fn device_step(&self) -> (i64, i64) {
         (self.begin - COMPLETE_PS - WAKE_PS, self.device.1)
     }
 }
 
-/// Lays out all steps.
+/// Computes the times of all steps.
 pub fn step_times(spec: &TrainingSpec, programs: &[SyntheticProgram]) -> Vec<SyntheticStepTimes> {
     let mut jitter = spec.jitter_seed.map(ClockJitter);
     let mut begin = START_PS;
@@ -90,7 +90,7 @@ pub fn step_times(spec: &TrainingSpec, programs: &[SyntheticProgram]) -> Vec<Syn
     steps
 }
 
-/// Pauses of the host, the same for the same seed.
+/// Random pauses of the host, reproducible by seed.
 struct ClockJitter(u64);
 
 impl ClockJitter {

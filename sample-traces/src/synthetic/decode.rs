@@ -1,4 +1,4 @@
-//! A program that generates tokens: a loop that appends to a cache.
+//! A program that generates tokens in a loop that appends to a cache.
 
 use super::op::{CorePace, InnerOp, SyntheticOp, SyntheticRole};
 use super::program::{LOOP_OVERHEAD_PS, SyntheticProgram, fingerprint, op, shape};
@@ -11,11 +11,11 @@ const BF16: u64 = 2;
 /// the cache, and mixes the result with the weights of the next layer.
 #[derive(Clone, Copy, Debug)]
 pub struct DecodeSpec {
-    /// Sequences generated at once.
+    /// Number of sequences that are generated together.
     pub batch: u64,
-    /// Rows of the cache.
+    /// Number of rows of the cache.
     pub cache: u64,
-    /// Tokens to generate: iterations of the loop.
+    /// Number of tokens to generate, which is the number of loop iterations.
     pub tokens: u32,
 }
 
@@ -59,7 +59,7 @@ impl DecodeSpec {
             inner: InnerOp::Update,
             ..op("fusion.2", "loop fusion", SyntheticRole::Vector)
         };
-        // Counter, then what the body takes out, in its order.
+        // The counter, then the other elements in the order in which the body reads them.
         let carried = format!("(s32[]{{:T(128)}}, {state}, {weights}, {cache}, s32[]{{:T(128)}})");
         let iterations = u64::from(self.tokens);
         let outer = SyntheticOp {

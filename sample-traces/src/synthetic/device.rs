@@ -13,7 +13,7 @@ const MODULES: i64 = 2;
 const OPS: i64 = 3;
 const ASYNC: i64 = 4;
 const SCOPES: i64 = 6;
-/// Origin of the offsets of all lines.
+/// Origin of the event offsets of all lines.
 const LINE_ORIGIN_NS: i64 = 1_000_000;
 
 /// The plane of device `ordinal`.
@@ -65,7 +65,7 @@ fn facts(spec: &TrainingSpec, ordinal: u32) -> Vec<SampleStat> {
     facts
 }
 
-/// Adds what is constant for each op of a program; returns the index of the first.
+/// Adds the constant facts about each op of a program; returns the index of the first op.
 fn add_op_metadata(plane: &mut SamplePlane, program: &SyntheticProgram) -> usize {
     let first = plane.metadata.len();
     for (index, op) in program.schedule.ops.iter().enumerate() {
@@ -102,7 +102,7 @@ fn op_stats(op: &SyntheticOp, program: &SyntheticProgram, symbol: u64) -> Vec<Sa
     stats
 }
 
-/// Bytes by memory, as the message that the profiler embeds.
+/// Bytes by memory, in the protobuf message that the profiler embeds.
 fn memory_breakdown(op: &SyntheticOp) -> Vec<u8> {
     const READ: u64 = 1;
     const WRITE: u64 = 2;
@@ -183,7 +183,7 @@ impl DeviceWriter<'_> {
             let stats = vec![
                 SampleStat::shared("hlo_op", done.name.clone()),
                 SampleStat::int("_a", 1),
-                // Direction in and out, then the id of the flow.
+                // The low bits mean that the flow goes in and out; the id of the flow is above them.
                 SampleStat::int("flow", 3 | self.flow << 2),
                 SampleStat::int("id", 0),
             ];
@@ -205,7 +205,7 @@ impl DeviceWriter<'_> {
         }
     }
 
-    /// An instant of the host's clock as offset in a line and on the device clock.
+    /// Converts a time on the host's clock to an offset in a line and to the device clock.
     fn clocks(&self, at: i64) -> (i64, i64) {
         let recorded = at - self.run.spec.device_skew.ps();
         (recorded - LINE_ORIGIN_NS * 1000, recorded + self.run.spec.device_clock_ahead.ps())

@@ -1,7 +1,7 @@
-//! What the analyses must answer about a synthetic run.
+//! The answers that the analyses must give about a synthetic run.
 //!
-//! Nothing here is computed from events or intervals: it is the specification,
-//! multiplied out.
+//! All numbers follow directly from the specification; none is computed from events or
+//! intervals.
 
 use super::clock::{BACKEND_PS, COMPLETE_PS, LAUNCH_PS, LOWER_PS, PER_DEVICE_PS, SyntheticStepTimes, TRACE_PS};
 use super::op::{SyntheticOp, SyntheticRole};
@@ -9,10 +9,10 @@ use super::program::SyntheticProgram;
 use super::schedule::{LEAD_IN_PS, LEAD_OUT_PS, ScheduleSums};
 use super::spec::TrainingSpec;
 
-/// The answers.
+/// The expected answers.
 #[derive(Clone, Debug)]
 pub struct ExpectedNumbers {
-    /// Devices, all alike.
+    /// Number of devices, all equal.
     pub devices: u32,
     /// Steps in time order.
     pub steps: Vec<ExpectedStep>,
@@ -20,17 +20,17 @@ pub struct ExpectedNumbers {
     pub ops: Vec<ExpectedOp>,
     /// Sums over all steps of one device, ps.
     pub sums: ScheduleSums,
-    /// Programs on one device, ps.
+    /// Time of all programs on one device, ps.
     pub module_ps: i64,
-    /// From the start of the first program to the end of the last, ps.
+    /// Time from the start of the first program to the end of the last, ps.
     pub active_ps: i64,
-    /// From the start of the first op to the end of the last, ps.
+    /// Time from the start of the first op to the end of the last, ps.
     pub ops_ps: i64,
-    /// Matmuls, vector ops and everything else that is no container, ps.
+    /// Time of all ops without children (matmuls, vector ops and others), ps.
     pub leaf_ps: i64,
-    /// Compilation, where there is one.
+    /// The compilation, if there is one.
     pub compile: Option<ExpectedCompile>,
-    /// Least and greatest shift that puts the devices right, ps.
+    /// Smallest and largest shift that aligns the devices with the host, ps.
     pub clock_shift_ps: (i64, i64),
     /// Peak of one device, FLOP/s.
     pub peak_flops: f64,
@@ -41,15 +41,15 @@ pub struct ExpectedNumbers {
 /// One step, on the timeline as recorded.
 #[derive(Clone, Debug)]
 pub struct ExpectedStep {
-    /// Number.
+    /// Step number.
     pub step: u32,
-    /// Begin and end on the `Steps` line, ps.
+    /// Start and end on the `Steps` line, ps.
     pub device: (i64, i64),
-    /// Begin and end of the program, ps.
+    /// Start and end of the program, ps.
     pub module: (i64, i64),
-    /// Begin and end of the host's annotation, ps.
+    /// Start and end of the host's annotation, ps.
     pub host: (i64, i64),
-    /// Sums of one device, ps.
+    /// Sums over the step on one device, ps.
     pub sums: ScheduleSums,
 }
 
@@ -62,13 +62,13 @@ pub struct ExpectedOp {
     pub name: String,
     /// `hlo_category`.
     pub category: &'static str,
-    /// What it is to the analyses.
+    /// Its role in the analyses.
     pub role: SyntheticRole,
-    /// Executions.
+    /// Number of executions.
     pub occurrences: u64,
-    /// Time, ps.
+    /// Total time, ps.
     pub total_ps: i64,
-    /// Time without what it contains, ps.
+    /// Self time, ps.
     pub self_ps: i64,
     /// Operations of all executions.
     pub flops: u64,
@@ -81,18 +81,18 @@ pub struct ExpectedOp {
 /// One compilation.
 #[derive(Clone, Debug)]
 pub struct ExpectedCompile {
-    /// Step that it happens in.
+    /// Step in which it happens.
     pub step: u32,
-    /// Python to jaxpr, ps.
+    /// Time of tracing Python to a jaxpr, ps.
     pub trace_ps: i64,
-    /// Jaxpr to `StableHLO`, ps.
+    /// Time of lowering the jaxpr to `StableHLO`, ps.
     pub lower_ps: i64,
-    /// Compiler, ps.
+    /// Time of the backend compiler, ps.
     pub backend_ps: i64,
 }
 
 impl ExpectedCompile {
-    /// All phases, ps.
+    /// Time of all phases, ps.
     pub fn wall_ps(&self) -> i64 {
         self.trace_ps + self.lower_ps + self.backend_ps
     }
@@ -142,7 +142,7 @@ impl ExpectedNumbers {
         }
     }
 
-    /// Operations of all ops that contain no others.
+    /// Operations of all ops without children.
     pub fn leaf_flops(&self) -> u64 {
         self.ops.iter().filter(|op| op.role != SyntheticRole::Loop).map(|op| op.flops).sum()
     }
@@ -152,29 +152,29 @@ impl ExpectedNumbers {
         self.ops.iter().filter(|op| op.role == SyntheticRole::Matmul).map(|op| op.flops).sum()
     }
 
-    /// HBM bytes of all ops that contain no others. A start accounts for what is
-    /// read and its done for what is written.
+    /// HBM bytes of all ops without children. A start op counts the bytes read, its done op
+    /// the bytes written.
     pub fn leaf_hbm_bytes(&self) -> u64 {
         self.ops.iter().filter(|op| op.role != SyntheticRole::Loop).map(|op| op.hbm_bytes).sum()
     }
 
-    /// Share of the peak that matmuls reach while they run.
+    /// Share of the peak FLOP/s that matmuls reach while they run.
     pub fn mxu_util_on_mxu_ops(&self) -> f64 {
         let seconds = self.sums.matmul as f64 / 1e12 * f64::from(self.devices);
         self.matmul_flops() as f64 / (seconds * self.peak_flops)
     }
 
-    /// Share of the peak over a window of so many ps on every device.
+    /// Share of the peak FLOP/s over a window of `window_ps` on every device.
     pub fn flops_util(&self, window_ps: i64) -> f64 {
         self.leaf_flops() as f64 / (window_ps as f64 / 1e12 * f64::from(self.devices) * self.peak_flops)
     }
 
-    /// Share of the HBM bandwidth over a window of so many ps on every device.
+    /// Share of the HBM bandwidth over a window of `window_ps` on every device.
     pub fn hbm_util(&self, window_ps: i64) -> f64 {
         self.leaf_hbm_bytes() as f64 / (window_ps as f64 / 1e12 * f64::from(self.devices) * self.peak_hbm)
     }
 
-    /// Share of the time between first and last program in which ops run.
+    /// Share of the time from the first to the last program in which ops run.
     pub fn duty_cycle(&self) -> f64 {
         self.sums.busy as f64 / self.active_ps as f64
     }

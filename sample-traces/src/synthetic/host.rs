@@ -1,11 +1,11 @@
-//! The planes of the synthetic host: its threads, its programs, its session.
+//! The planes of the synthetic host: threads, programs and facts about the session.
 
 use super::clock::{BACKEND_PS, COMPLETE_PS, LOWER_PS, PER_DEVICE_PS, PHASE_GAP_PS, SyntheticStepTimes, TRACE_PS};
 use super::hlo;
 use super::run::{REMARK, SyntheticRun};
 use crate::session::{SampleEventMetadata, SamplePlane, SampleStat};
 
-/// Thread ids are any 64-bit number: the export keeps 32 bits of them.
+/// Thread ids can be any 64-bit number; the JSON export keeps 32 bits of them.
 const PYTHON: i64 = 9_183_218_585_576_192_760;
 const ENQUEUE: i64 = -7_565_713_996_007_134_123;
 const COMPLETE: i64 = 4242;
@@ -13,10 +13,10 @@ const COMPILER: i64 = 14_738;
 const PASSES: i64 = 15_001;
 const REMARKS: i64 = 1;
 
-/// When the session started, nanoseconds of the Unix epoch.
+/// Start of the session, in nanoseconds since the Unix epoch.
 const STARTED_UNIX_NS: u64 = 1_760_000_000_000_000_000;
 
-/// The threads.
+/// The plane of the host's threads.
 pub(super) fn host_plane(run: &SyntheticRun) -> SamplePlane {
     let mut plane = SamplePlane { id: 700, name: "/host:CPU".to_owned(), ..SamplePlane::default() };
     let expected = &run.expected;
@@ -74,7 +74,7 @@ fn python(plane: &mut SamplePlane, step: &SyntheticStepTimes) {
     add("backend_compile_and_load", backend, end, Vec::new());
     add("TfrtTpuLoadedExecutable::Execute", to - 30_000_000, to - 2_000_000, Vec::new());
 
-    // The compiler's own threads: the same time again, and parts of it.
+    // The compiler's own threads record the same time again, and parts of it.
     let (from, to) = (backend + 1_000_000, end - 1_000_000);
     let half = i64::midpoint(from, to);
     let compiler = plane.line(COMPILER, "main/14738");
@@ -103,7 +103,7 @@ fn runtime(plane: &mut SamplePlane, step: &SyntheticStepTimes, devices: u32) {
     }
 }
 
-/// The compiled programs.
+/// The plane of the compiled programs.
 pub(super) fn metadata_plane(run: &SyntheticRun) -> SamplePlane {
     let metadata = run.programs.iter().map(|program| SampleEventMetadata {
         id: Some(program.id as i64),
@@ -120,7 +120,7 @@ pub(super) fn metadata_plane(run: &SyntheticRun) -> SamplePlane {
     }
 }
 
-/// When the session was.
+/// The plane with the start and end of the session.
 pub(super) fn environment_plane(run: &SyntheticRun) -> SamplePlane {
     let stop = STARTED_UNIX_NS + run.session_ps() as u64 / 1000;
     SamplePlane {

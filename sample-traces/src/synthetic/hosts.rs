@@ -1,23 +1,22 @@
-//! The same run as seen by hosts whose clocks disagree.
+//! The same run, recorded by hosts whose clocks disagree.
 
 use trace_model::Picos;
 
 use super::run::SyntheticRun;
 use crate::session::{SampleSession, SampleValue};
 
-/// How the clock of a host is wrong.
+/// Error of a host's clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HostClock {
-    /// Ahead of true time when the session started.
+    /// How far the clock was ahead of true time at the start of the session.
     pub ahead: Picos,
-    /// Clock drift in microseconds per second, also for devices, because they are put on the timeline by the host's
-    /// clock.
+    /// Clock drift in microseconds per second. It also affects devices, because the host's clock maps them to the
+    /// timeline.
     pub drift_ppm: f64,
 }
 
 impl SyntheticRun {
-    /// The capture of `host`, on which the whole run happened at the same true time
-    /// as on all others.
+    /// The capture of `host`. The run happened at the same true time on all hosts.
     pub fn host_session(&self, host: &str, clock: HostClock) -> SampleSession {
         let mut session = SampleSession { host: host.to_owned(), ..self.session() };
         let gains = |ps: i64| (ps as f64 * clock.drift_ppm * 1e-6) as i64;

@@ -1,7 +1,8 @@
 //! Synthetic training runs with known answers.
 //!
-//! A [`TrainingSpec`] describes the run; [`SyntheticRun::new`] lays it out with times that follow the chip's peaks and a stated
-//! efficiency; the result is a [`SampleSession`] to be written as protobuf or JSON, and the [`ExpectedNumbers`] answers.
+//! A [`TrainingSpec`] describes the run. [`SyntheticRun::new`] computes its times from the chip's peaks and the
+//! specified efficiencies. The result is a [`SampleSession`], which can be written as protobuf or JSON, and the
+//! expected answers ([`ExpectedNumbers`]).
 
 mod chip;
 mod clock;
@@ -31,11 +32,11 @@ use crate::session::{SamplePlane, SampleSession};
 use run::REMARK;
 
 pub use run::SyntheticRun;
-/// After the last step.
+/// Time between the last step and the end of the session.
 const TAIL_PS: i64 = 3_000_000_000;
 
 impl SyntheticRun {
-    /// Lays out the run of `spec`.
+    /// Generates the run of `spec`.
     pub fn new(spec: TrainingSpec) -> Self {
         let mut tokens: Vec<u64> = vec![spec.tokens];
         for step in 0..spec.steps {
@@ -49,8 +50,8 @@ impl SyntheticRun {
         Self { spec, programs, steps, expected }
     }
 
-    /// Lays out a run that generates tokens instead: the same chips and times, but each
-    /// step executes the program of `decode`.
+    /// Generates a run that generates tokens: chips and times follow `spec`, but each step
+    /// executes the program of `decode`.
     pub fn decoding(spec: TrainingSpec, decode: DecodeSpec) -> Self {
         let programs = vec![decode.compile(&spec)];
         let steps = clock::step_times(&spec, &programs);
@@ -63,7 +64,7 @@ impl SyntheticRun {
         self.steps.last().map_or(0, |last| last.end) + TAIL_PS
     }
 
-    /// The planes of the capture, made one at a time: those of a large run do not fit into memory together.
+    /// The planes of the capture, created one at a time, because all planes of a large run do not fit into memory.
     pub fn planes(&self) -> impl Iterator<Item = SamplePlane> {
         let devices = (0..self.spec.devices()).map(|ordinal| device::device_plane(self, ordinal));
         devices
@@ -78,9 +79,9 @@ impl SyntheticRun {
 }
 
 impl TrainingSpec {
-    /// A run of about so many device events: steps are added up to 2^18 events of a device, then devices.
+    /// A run of about `events` device events: steps are added up to 2^18 events per device, then devices.
     pub fn of_device_events(events: u64) -> Self {
-        /// Events of one device in a large run.
+        /// Number of events of one device in a large run.
         const ON_DEVICE: u64 = 1 << 18;
 
         let small = |steps| Self { data: 1, model: 1, layers: 12, steps, ..Self::default() };

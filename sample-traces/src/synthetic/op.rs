@@ -1,8 +1,8 @@
-//! Ops of a synthetic program, and how long they take.
+//! Ops of a synthetic program and their durations.
 
 use super::spec::TrainingSpec;
 
-/// What an op is to the analyses.
+/// The role of an op in the analyses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyntheticRole {
     /// Uses the matrix unit.
@@ -24,13 +24,13 @@ pub enum SyntheticRole {
 }
 
 impl SyntheticRole {
-    /// Whether it computes, as opposed to moving data and waiting.
+    /// Whether it computes, as opposed to moving data or waiting.
     pub fn is_compute(self) -> bool {
         matches!(self, Self::Matmul | Self::Vector)
     }
 }
 
-/// What an op calls, in its HLO.
+/// The computation that an op calls in its HLO.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InnerOp {
     /// Nothing.
@@ -40,11 +40,11 @@ pub enum InnerOp {
     Product,
     /// A fusion of elementwise operations.
     Elementwise,
-    /// A fusion that writes a part of its first operand.
+    /// A fusion that updates a part of its first operand.
     Update,
-    /// Other ops, so many times.
+    /// A loop over other ops.
     Loop {
-        /// Iterations, known to the compiler.
+        /// Trip count, known to the compiler.
         times: u64,
     },
 }
@@ -52,20 +52,20 @@ pub enum InnerOp {
 /// Which devices communicate: `[count,size]<=[dims]T(permutation)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplicaGroupPattern {
-    /// Identity of the op across devices.
+    /// Channel id, which identifies the op across devices.
     pub channel: u32,
     /// Number of groups.
     pub count: u64,
-    /// Devices in each.
+    /// Devices per group.
     pub size: u64,
-    /// The grid that numbers the devices.
+    /// Sizes of the grid in which the devices are numbered.
     pub dims: Vec<u64>,
-    /// Order of its dimensions; empty if unchanged.
+    /// Permutation of the grid's dimensions; empty if unchanged.
     pub permutation: Vec<u64>,
 }
 
 impl ReplicaGroupPattern {
-    /// As in HLO text.
+    /// The groups in the syntax of HLO.
     pub(super) fn text(&self) -> String {
         let list = |values: &[u64]| values.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
         let order = if self.permutation.is_empty() { String::new() } else { format!("T({})", list(&self.permutation)) };
@@ -80,33 +80,33 @@ pub struct SyntheticOp {
     pub name: String,
     /// `hlo_category`.
     pub category: &'static str,
-    /// What it is to the analyses.
+    /// Its role in the analyses.
     pub role: SyntheticRole,
-    /// Operation in HLO.
+    /// Opcode in HLO.
     pub opcode: &'static str,
-    /// Result, with layout.
+    /// Shape of the result, with its layout.
     pub shape: String,
     /// Operands: shape and name.
     pub operands: Vec<(String, String)>,
-    /// What follows the operands in HLO text.
+    /// Text after the operands in HLO.
     pub attributes: String,
     /// Provenance in the framework.
     pub framework_name: String,
-    /// Line of the imaginary `train.py`.
+    /// Line of the fictitious `train.py`.
     pub source_line: u32,
-    /// How long one execution takes, ps.
+    /// Duration of one execution, ps.
     pub dur_ps: i64,
     /// Operations of one execution.
     pub flops: u64,
     /// Bytes of one execution from HBM, to HBM, and from VMEM.
     pub bytes: [u64; 3],
-    /// Communicating devices and the size of the whole buffer, of collectives.
+    /// For collectives: number of communicating devices, and size of the whole buffer.
     pub collective: Option<(u32, u64)>,
-    /// What it calls.
+    /// The computation that it calls.
     pub inner: InnerOp,
-    /// The loop that contains it.
+    /// Index of the loop that contains it.
     pub inside: Option<usize>,
-    /// Which devices communicate.
+    /// Groups of communicating devices.
     pub groups: Option<ReplicaGroupPattern>,
 }
 
@@ -134,26 +134,26 @@ impl SyntheticOp {
     }
 }
 
-/// How long things take: the roofline, with an efficiency for each resource.
+/// Cost model: the roofline with an efficiency for each resource.
 pub struct CorePace<'a> {
     pub(super) spec: &'a TrainingSpec,
 }
 
 impl CorePace<'_> {
-    /// The longer of computing and moving, ps. `fill` is the share of the MXU's
-    /// tiles that is not padding.
+    /// Duration of an op in ps: the longer of its compute time and its HBM time. `fill` is the
+    /// share of the MXU's tiles that is not padding.
     pub fn op_ps(&self, flops: u64, fill: f64, hbm_bytes: u64) -> i64 {
         let compute = flops as f64 / (self.spec.chip.peak_flops() * self.spec.mxu_efficiency * fill);
         (compute.max(self.hbm_seconds(hbm_bytes)) * 1e12).round() as i64
     }
 
-    /// Moving alone, ps.
+    /// Time to move `bytes` to or from HBM, ps.
     pub fn hbm_ps(&self, bytes: u64) -> i64 {
         (self.hbm_seconds(bytes) * 1e12).round() as i64
     }
 
-    /// A collective over an axis of `devices` with a buffer of `bytes`, which
-    /// passes the ring `rounds` times, ps.
+    /// Duration in ps of a collective along an axis of `devices` whose buffer of `bytes`
+    /// passes around the ring `rounds` times.
     pub fn ring_ps(&self, devices: u32, bytes: u64, rounds: u32) -> i64 {
         const HOP_SECONDS: f64 = 1e-6;
         let chip = &self.spec.chip;

@@ -6,13 +6,13 @@ use super::spec::TrainingSpec;
 
 const BF16: u64 = 2;
 const F32: u64 = 4;
-/// Operations per element that are charged to an activation function.
+/// Operations per element of an activation function.
 const ACTIVATION_FLOPS: u64 = 10;
-/// Operations per weight that are charged to the optimizer.
+/// Operations per weight of the optimizer.
 const OPTIMIZER_FLOPS: u64 = 12;
-/// Own time of a loop, per iteration.
+/// Self time of a loop per iteration.
 pub(super) const LOOP_OVERHEAD_PS: i64 = 150_000;
-/// What is prefetched to VMEM beside the optimizer.
+/// Number of rows prefetched to VMEM while the optimizer runs.
 const PREFETCH_ROWS: u64 = 4096;
 
 /// A compiled program.
@@ -22,16 +22,16 @@ pub struct SyntheticProgram {
     pub name: &'static str,
     /// Fingerprint.
     pub id: u64,
-    /// Tokens of its input.
+    /// Number of tokens of its input.
     pub tokens: u64,
-    /// Devices that it runs on.
+    /// Number of devices that it runs on.
     pub devices: u32,
-    /// One execution.
+    /// Schedule of one execution.
     pub schedule: SyntheticSchedule,
 }
 
 impl SyntheticProgram {
-    /// Compiles the step of `spec` for so many tokens.
+    /// Creates the program of a step of `spec` for this number of tokens.
     pub fn compile(spec: &TrainingSpec, tokens: u64) -> Self {
         let mut compiler = SyntheticCompiler {
             spec,
@@ -48,13 +48,13 @@ impl SyntheticProgram {
         Self { name, id, tokens, devices: spec.devices(), schedule: compiler.out.close() }
     }
 
-    /// Name with the id, as on the timeline.
+    /// Name with the id, as shown on the timeline.
     pub fn full_name(&self) -> String {
         format!("{}({})", self.name, self.id)
     }
 }
 
-/// FNV-1a: any 64-bit number, the same on every machine.
+/// FNV-1a hash: a 64-bit number that is the same on every machine.
 pub(super) fn fingerprint(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
@@ -68,13 +68,13 @@ struct SyntheticCompiler<'a> {
     out: SyntheticSchedule,
 }
 
-/// A collective, before it is known whether it waits.
+/// A collective, before it is decided whether it is synchronous or asynchronous.
 struct SyntheticCollective {
     opcode: &'static str,
     devices: u32,
-    /// Result and operand.
+    /// Shapes of the result and of the operand.
     shapes: (String, String),
-    /// The whole buffer.
+    /// Size of the whole buffer.
     buffer: u64,
     /// Bytes from and to HBM.
     bytes: (u64, u64),
@@ -134,7 +134,7 @@ impl SyntheticCompiler<'_> {
         }
     }
 
-    /// Prefetches beside a loop over the layers that updates the weights.
+    /// A loop over the layers that updates the weights, with a prefetch in flight at the same time.
     fn update(&mut self) {
         let bytes = PREFETCH_ROWS * self.spec.width * BF16;
         let in_hbm = shape("bf16", &[PREFETCH_ROWS, self.spec.width]);
@@ -185,7 +185,7 @@ impl SyntheticCompiler<'_> {
         self.out.finish(&pending, done);
     }
 
-    /// A product of `[rows, inner]` and `[inner, columns]`.
+    /// Adds a product of `[rows, inner]` and `[inner, columns]`.
     fn matmul(&mut self, [rows, inner, columns]: [u64; 3], framework_name: &str, source_line: u32) {
         let number = self.next_number();
         let flops = 2 * rows * inner * columns;
@@ -227,7 +227,7 @@ impl SyntheticCompiler<'_> {
         });
     }
 
-    /// Gathers the weights of a layer over the data axis.
+    /// All-gather of a layer's weights over the data axis.
     fn gather(&mut self, layer: u32) -> SyntheticCollective {
         let (devices, width) = (self.spec.data, self.spec.width);
         let buffer = 2 * width * self.hidden * BF16;
@@ -247,7 +247,7 @@ impl SyntheticCompiler<'_> {
         }
     }
 
-    /// Adds up gradients of a layer, leaving each device its part.
+    /// Reduce-scatter of a layer's gradients.
     fn scatter(&mut self, layer: u32) -> SyntheticCollective {
         let gather = self.gather(layer);
         SyntheticCollective {
@@ -260,7 +260,7 @@ impl SyntheticCompiler<'_> {
         }
     }
 
-    /// Adds up activations over the model axis.
+    /// All-reduce of activations over the model axis.
     fn reduce(&mut self, place: &str) -> SyntheticCollective {
         let devices = self.spec.model;
         let shape = shape("bf16", &[self.tokens, self.spec.width]);

@@ -5,18 +5,18 @@ use super::expected::ExpectedNumbers;
 use super::program::SyntheticProgram;
 use super::spec::TrainingSpec;
 
-/// Said in every place that has room for it.
+/// Remark stored wherever the format has a place for it.
 pub(super) const REMARK: &str = "synthetic: computed by sample-traces, not measured";
 
 /// A synthetic run.
 #[derive(Debug)]
 pub struct SyntheticRun {
-    /// What was asked for.
+    /// The specification of the run.
     pub spec: TrainingSpec,
-    /// Compiled programs; the first is the usual one.
+    /// Compiled programs; the first is the one of most steps.
     pub programs: Vec<SyntheticProgram>,
-    /// When each step happens.
+    /// Times of each step.
     pub steps: Vec<SyntheticStepTimes>,
-    /// What the analyses must answer.
+    /// Answers that the analyses must give.
     pub expected: ExpectedNumbers,
 }

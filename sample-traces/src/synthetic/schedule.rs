@@ -1,74 +1,74 @@
-//! One execution of a program on one device: which op runs when.
+//! One execution of a program on one device: the time of each op.
 //!
 //! ```text
-//! XLA Ops     s mm1 gelu mm2 dddd ar ...   s = start, d = done: the rest of the wait
+//! XLA Ops     s mm1 gelu mm2 dddd ar ...   s = start op, d = done op, which waits for the rest
 //! Async       =================            from the start of s to the end of d
 //! ```
 //!
-//! The sums that tests expect are added up here while ops are placed, from the
-//! lengths of ops and not from intervals, so that they are an independent account
-//! of what the interval arithmetic of the analyses must find.
+//! The sums that tests expect are added up here while ops are placed. They come from the
+//! durations of ops and not from intervals, so they check the interval arithmetic of the
+//! analyses independently.
 
 use super::op::{InnerOp, SyntheticOp, SyntheticRole};
 
-/// From the start of a program to its first op.
+/// Time from the start of a program to its first op.
 pub(super) const LEAD_IN_PS: i64 = 5_000;
-/// Between two ops.
+/// Gap between two ops.
 const OP_GAP_PS: i64 = 1_250;
-/// From the last op to the end of the program.
+/// Time from the last op to the end of the program.
 pub(super) const LEAD_OUT_PS: i64 = 2_500;
-/// An op that starts something only issues it.
+/// Duration of a start op, which only issues the transfer.
 const ISSUE_PS: i64 = 13_750;
-/// A done op of something that is already finished.
+/// Duration of a done op whose transfer is already finished.
 const LEAST_WAIT_PS: i64 = 1_250;
 
-/// An op at its time, relative to the start of the program.
+/// One execution of an op, with its time relative to the start of the program.
 #[derive(Clone, Copy, Debug)]
 pub struct ScheduledExecution {
     /// Index into [`SyntheticSchedule::ops`].
     pub op: usize,
-    /// Begin.
+    /// Start.
     pub start_ps: i64,
     /// Length.
     pub dur_ps: i64,
 }
 
-/// Something in flight.
+/// A transfer in flight.
 #[derive(Clone, Copy, Debug)]
 pub struct ScheduledTransfer {
-    /// The op that starts it.
+    /// Its start op.
     pub start_op: usize,
-    /// The op that waits for it.
+    /// Its done op.
     pub done_op: usize,
-    /// Begin of the start.
+    /// Start of the start op.
     pub start_ps: i64,
-    /// To the end of the done.
+    /// Length up to the end of the done op.
     pub dur_ps: i64,
 }
 
 /// Sums over one execution of the program on one device, ps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScheduleSums {
-    /// Ops that compute.
+    /// Time of ops that compute.
     pub compute: i64,
-    /// Of these, matmuls.
+    /// Part of `compute` that matmuls take.
     pub matmul: i64,
-    /// Collectives: those in flight and those that the core waits for.
+    /// Time of collectives, asynchronous and synchronous ones.
     pub comm: i64,
-    /// The part of it beside which the core computes.
+    /// Part of `comm` during which the core computes.
     pub comm_hidden: i64,
-    /// Collective ops on the core: synchronous ones, starts and dones.
+    /// Time of collective ops on the core: synchronous ones, start ops and done ops.
     pub comm_blocking: i64,
-    /// Starts and dones of copies.
+    /// Time of start ops and done ops of copies.
     pub copy_wait: i64,
-    /// Loops without what they contain.
+    /// Self time of loops.
     pub loop_self: i64,
-    /// Ops at the top level: everything between gaps.
+    /// Time of ops at the top level: everything but the gaps.
     pub busy: i64,
 }
 
 impl ScheduleSums {
-    /// Communication beside which nothing is computed.
+    /// Communication during which the core computes nothing.
     pub fn comm_exposed(&self) -> i64 {
         self.comm - self.comm_hidden
     }
@@ -95,18 +95,18 @@ impl std::ops::Add for ScheduleSums {
 pub struct SyntheticSchedule {
     /// Distinct ops.
     pub ops: Vec<SyntheticOp>,
-    /// Executions in time order, a loop before what it contains.
+    /// Executions in time order; a loop comes before its children.
     pub executions: Vec<ScheduledExecution>,
-    /// What is in flight.
+    /// Transfers in flight.
     pub in_flight: Vec<ScheduledTransfer>,
     /// Length of the program.
     pub dur_ps: i64,
-    /// What tests expect.
+    /// The sums that tests expect.
     pub sums: ScheduleSums,
     cursor: i64,
 }
 
-/// Something started and not yet done.
+/// A transfer that was started and is not yet done.
 pub struct PendingTransfer {
     start_op: usize,
     start_ps: i64,
@@ -142,14 +142,14 @@ impl SyntheticSchedule {
         self.cursor += OP_GAP_PS;
     }
 
-    /// Runs an op.
+    /// Adds an execution of an op.
     pub(super) fn run(&mut self, op: SyntheticOp) {
         let dur_ps = op.dur_ps;
         self.ops.push(op);
         self.place_at_top(self.ops.len() - 1, dur_ps);
     }
 
-    /// Starts something that takes `takes_ps`.
+    /// Starts a transfer that takes `takes_ps`.
     pub(super) fn start(&mut self, op: SyntheticOp, takes_ps: i64) -> PendingTransfer {
         let start_ps = self.cursor;
         self.run(SyntheticOp { dur_ps: ISSUE_PS, ..op });
@@ -160,7 +160,7 @@ impl SyntheticSchedule {
         &self.ops[pending.start_op]
     }
 
-    /// Waits for what is left of it.
+    /// Waits for the rest of a transfer.
     pub(super) fn finish(&mut self, pending: &PendingTransfer, op: SyntheticOp) {
         let elapsed = self.cursor - pending.start_ps;
         let wait = (pending.takes_ps - elapsed).max(LEAST_WAIT_PS);
@@ -179,7 +179,7 @@ impl SyntheticSchedule {
         });
     }
 
-    /// Runs all of `body` so many times inside `outer`, with some time of the loop's own before each.
+    /// Runs `body` `times` times inside the loop `outer`, with `own_ps` of self time before each iteration.
     pub(super) fn repeat(&mut self, outer: SyntheticOp, body: Vec<SyntheticOp>, times: u32, own_ps: i64) {
         let iteration = own_ps + body.iter().map(|op| op.dur_ps).sum::<i64>();
         let total = i64::from(times) * iteration;

@@ -1,15 +1,15 @@
-//! The run that is pretended.
+//! The specification of a synthetic run.
 
 use trace_model::Picos;
 
 use super::chip::SyntheticChip;
 
-/// Which devices record asynchronous spans of their own.
+/// The devices that record an async line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AsyncLine {
-    /// Every device.
+    /// All devices.
     All,
-    /// Only the first, as in captures of several real chips.
+    /// Only the first one, as in captures of several real chips.
     FirstDevice,
 }
 
@@ -21,50 +21,50 @@ pub enum AsyncLine {
 /// are reduce-scattered over `data`; at the end a loop updates the weights.
 #[derive(Clone, Debug)]
 pub struct TrainingSpec {
-    /// Names the files.
+    /// Name, used for the files.
     pub name: String,
     /// Chip generation.
     pub chip: SyntheticChip,
-    /// Devices along the data axis.
+    /// Number of devices along the data axis.
     pub data: u32,
-    /// Devices along the model axis.
+    /// Number of devices along the model axis.
     pub model: u32,
-    /// Layers.
+    /// Number of layers.
     pub layers: u32,
-    /// Tokens that each data shard processes in a step.
+    /// Number of tokens that each data shard processes in a step.
     pub tokens: u64,
     /// Width of the residual stream.
     pub width: u64,
-    /// Hidden units of a layer, all model shards together.
+    /// Hidden units of a layer, over all model shards.
     pub hidden: u64,
-    /// Steps recorded.
+    /// Number of recorded steps.
     pub steps: u32,
-    /// Whether collectives run beside compute where the data allow.
+    /// Whether collectives overlap with compute where data dependencies allow it.
     pub overlap: bool,
-    /// A step with half the tokens: its program must be compiled first.
+    /// A step with half the tokens, whose program must be compiled first.
     pub recompile_at: Option<u32>,
-    /// A step that waits so much longer for its input.
+    /// A step that waits longer for its input, and by how much.
     pub stall: Option<(u32, Picos)>,
-    /// Makes the host dawdle up to 200 µs before each step.
+    /// Seed of random host delays of up to 200 µs before each step.
     pub jitter_seed: Option<u64>,
     /// Whether devices record a `Steps` line.
     pub steps_line: bool,
-    /// Which devices record asynchronous spans.
+    /// The devices that record asynchronous spans.
     pub async_line: AsyncLine,
     /// Share of the MXU's peak that an unpadded matmul reaches.
     pub mxu_efficiency: f64,
-    /// Share of the HBM bandwidth that is reached.
+    /// Share of the HBM bandwidth that is achieved.
     pub hbm_efficiency: f64,
-    /// Share of the ICI bandwidth that is reached.
+    /// Share of the ICI bandwidth that is achieved.
     pub link_efficiency: f64,
     /// How far the device clock is ahead of the timeline.
     pub device_clock_ahead: Picos,
-    /// How much too early the devices are on the timeline, compared to the host.
+    /// How much too early devices appear on the timeline relative to the host.
     pub device_skew: Picos,
 }
 
 impl Default for TrainingSpec {
-    /// Eight v5e chips as 4 × 2, three layers, four steps, nothing overlapped.
+    /// Eight v5e chips as 4 × 2, three layers, four steps, no overlap.
     fn default() -> Self {
         Self {
             name: "synthetic".to_owned(),
@@ -92,7 +92,7 @@ impl Default for TrainingSpec {
 }
 
 impl TrainingSpec {
-    /// Chips, each one device.
+    /// Number of chips, each of which is one device.
     pub fn devices(&self) -> u32 {
         self.data * self.model
     }

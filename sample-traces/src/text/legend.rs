@@ -1,17 +1,17 @@
-//! What a letter of a picture stands for: `A = fusion.1 [loop fusion] flops=2e9`.
+//! The legend of a picture, which explains its letters: `A = fusion.1 [loop fusion] flops=2e9`.
 
 use std::collections::BTreeMap;
 
 use trace_model::{Access, MemoryAccess, MemorySpace, Op, ProgramId, SliceAttr, TraceBuilder};
 
-/// All letters that the picture explains.
+/// All letters of the legend.
 #[derive(Default)]
 pub(super) struct PictureLegend {
     entries: BTreeMap<char, LegendEntry>,
 }
 
 impl PictureLegend {
-    /// Takes `line` in where it explains a letter.
+    /// Adds `line` if it explains a letter; returns whether it does.
     pub(super) fn add(&mut self, line: &str) -> bool {
         let Some((left, right)) = line.split_once('=') else { return false };
         let mut letters = left.trim().chars();
@@ -29,7 +29,7 @@ impl PictureLegend {
     }
 }
 
-/// What one letter stands for.
+/// The meaning of one letter.
 #[derive(Clone, Default)]
 pub(super) struct LegendEntry {
     pub(super) name: String,
@@ -78,7 +78,7 @@ impl LegendEntry {
         self.number(key).map(|value| value as u64)
     }
 
-    /// The op of this name in `program`.
+    /// The op with this name in `program`.
     pub(super) fn op(&self, program: Option<ProgramId>, out: &mut TraceBuilder) -> Op {
         let memory: Vec<_> = [
             ("hbm_read", MemorySpace::Hbm, Access::Read),
@@ -118,7 +118,7 @@ impl LegendEntry {
         out.program(name, id)
     }
 
-    /// Name of the op that waits for what this one starts.
+    /// Name of the done op of this start op.
     pub(super) fn done(&self) -> Option<&str> {
         self.values.get("done").map(String::as_str)
     }

@@ -25,31 +25,31 @@
 //! assert_eq!(outer.self_dur(), Picos::from_ps(5_000));
 //! ```
 //!
-//! **Tracks.** One line a track, `name: picture`; a line without a name goes one
+//! **Tracks.** Each line is a track, `name: picture`; a line without a name is one
 //! level deeper on the track above. The picture starts one space after the last
 //! colon; one column is 1 ns (`@column 1us` changes that). Blank lines and lines
 //! that start with `#` are skipped. Names are `steps`, `modules`, `ops`, `async`,
-//! `scopes`, `derived`, `lowlevel` (on `TPU:0`, or on the device named in front:
+//! `scopes`, `derived`, `lowlevel` (on `TPU:0`, or on the device in front of the name:
 //! `TPU:1 ops`, `TPU:0 SC:1 ops` for a `SparseCore`), `host <thread>`, and
 //! `counter <series>`, whose digits are values.
 //!
-//! **Slices.** A run of one letter is a slice; space and `.` are nothing. Two
-//! letters may have the same name in the legend, to draw neighbours.
+//! **Slices.** A run of one letter is a slice; space and `.` are gaps. Two letters may
+//! have the same name in the legend, to draw adjacent slices of the same name.
 //!
-//! **Legend.** `letter = name [category] key=value … :: HLO text`, all but the name
-//! optional; a letter without legend is its own name. A step is named by its
+//! **Legend.** `letter = name [category] key=value … :: HLO text`; only the name is
+//! required. A letter without a legend is its own name. A step is named by its
 //! digit. An op belongs to the module in which it starts. The word `instant` makes
-//! every column of the letter a slice without length. A name can carry arguments,
-//! as those of host events do: `f#graph_hash=1#`. Keys about the op: `flops`,
+//! every column of the letter a zero-length slice. A name can contain arguments,
+//! as names of host events do: `f#graph_hash=1#`. Keys about the op: `flops`,
 //! `model_flops`, `bytes`, `raw_bytes`, `hbm_read`, `hbm_write`, `vmem_read`,
-//! `vmem_write` (these four also add up to `bytes` where that is not given),
+//! `vmem_write` (`bytes` is the sum of these four if it is not given),
 //! `symbol`, `tf`, `source`, `shape`. Keys about each slice: `run_id`, `group`,
 //! `step`, `root`, `collective`, `ordinal`, `stall`, `transfer`, and `done` (name of
-//! the op that ends an asynchronous span; on `ops` a flow goes there).
+//! the done op of an asynchronous span; on `ops`, a flow leads to it).
 //!
-//! **Directives.** `@column 1us`; `@device-clock 500ns` gives the devices a clock
-//! of their own that is ahead by so much; `@device flops=2e14 hbm=8e11 TPU v5 lite`
-//! records peaks and type of every device.
+//! **Directives.** `@column 1us` sets the length of a column. `@device-clock 500ns` gives
+//! the devices a clock of their own that is ahead by this time.
+//! `@device flops=2e14 hbm=8e11 TPU v5 lite` sets the peaks and type of every device.
 
 mod legend;
 
@@ -62,18 +62,18 @@ use trace_model::{
 
 use legend::{LegendEntry, PictureLegend};
 
-/// The trace that `picture` shows.
+/// The trace that `picture` draws.
 ///
 /// # Panics
-/// Where the picture cannot be understood: it is part of a test.
+/// If the picture is invalid, because it is part of a test.
 pub fn text_trace(picture: &str) -> TraceModel {
     text_builder(picture).finish()
 }
 
-/// The same as [`text_trace`], for more to be added.
+/// Like [`text_trace`], but returns the builder so that a test can add more.
 ///
 /// # Panics
-/// Where the picture cannot be understood: it is part of a test.
+/// If the picture is invalid, because it is part of a test.
 pub fn text_builder(picture: &str) -> TraceBuilder {
     let mut painter = PicturePainter {
         out: TraceBuilder::new(),
@@ -96,7 +96,7 @@ pub fn text_builder(picture: &str) -> TraceBuilder {
             rows.push((name, cells.strip_prefix(' ').unwrap_or(cells)));
         }
     }
-    // Modules first: they say which program an op belongs to.
+    // Modules first, because they determine the program of an op.
     let (modules, others): (Vec<_>, Vec<_>) = rows.iter().partition(|(name, _)| name.ends_with("modules"));
     for &(name, cells) in modules.into_iter().chain(others) {
         painter.paint(name, cells);
@@ -110,9 +110,9 @@ struct PicturePainter {
     device_clock: Option<Picos>,
     device: Option<DeviceInfo>,
     legend: PictureLegend,
-    /// Executions on each device, with their programs.
+    /// Program executions on each device.
     modules: BTreeMap<GroupId, Vec<(TimeRange, ProgramId)>>,
-    /// Starts whose done was not drawn yet: the track, the name of the done, the slice.
+    /// Start ops whose done op has not been drawn yet: track, name of the done op, slice of the start op.
     pending: Vec<(TrackId, String, SliceKey)>,
 }
 

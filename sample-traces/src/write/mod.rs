@@ -1,4 +1,4 @@
-//! Sessions as files.
+//! Writers of session files.
 
 mod trace_json;
 mod wire;
@@ -10,7 +10,7 @@ pub use trace_json::trace_json;
 pub use wire::ProtoMessage;
 pub use xspace::{write_xspace, xspace_bytes};
 
-/// `bytes` packed with gzip, without a date.
+/// Compresses `bytes` with gzip, without a date.
 ///
 /// # Panics
 /// Never: writing to memory cannot fail.

@@ -1,7 +1,7 @@
 //! A [`SampleSession`] as the profiler exports it to `*.trace.json`.
 //!
-//! The export loses much, and so does this writer: plane facts, the async line,
-//! some stats, 64-bit thread ids; and every argument becomes text. See
+//! Like the export, this writer drops plane facts, the async line, some stats and the
+//! upper half of thread ids, and turns every argument into text. See
 //! `xplane_to_trace_events.cc` and `trace_events_to_json.cc` in openxla/xla.
 
 use std::collections::BTreeMap;
@@ -128,7 +128,7 @@ fn quote(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// `%.17g`: seventeen significant digits, an exponent where that is shorter.
+/// Formats like `%.17g`: seventeen significant digits, with an exponent where that is shorter.
 fn seventeen_digits(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();

@@ -1,6 +1,6 @@
-//! The protobuf wire format, as far as writing needs it.
+//! The part of the protobuf wire format that writing needs.
 
-/// A message that grows. Field numbers are those of the `.proto` file; bytes are as the wire format says.
+/// A message under construction. Field numbers are those of the `.proto` file.
 #[derive(Clone, Debug, Default)]
 pub struct ProtoMessage {
     bytes: Vec<u8>,
@@ -24,31 +24,31 @@ impl ProtoMessage {
         self.raw_varint(u64::from(field << 3 | wire_type));
     }
 
-    /// A number, even where it is zero (members of a `oneof` are always written).
+    /// Writes a number, even if it is zero (members of a `oneof` are always written).
     pub fn present(&mut self, field: u32, value: u64) {
         self.tag(field, 0);
         self.raw_varint(value);
     }
 
-    /// A number; zero is the default and not written.
+    /// Writes a number; zero is the default and is not written.
     pub fn uint(&mut self, field: u32, value: u64) {
         if value != 0 {
             self.present(field, value);
         }
     }
 
-    /// A signed number; ten bytes where it is negative.
+    /// Writes a signed number; a negative one takes ten bytes.
     pub fn int(&mut self, field: u32, value: i64) {
         self.uint(field, value as u64);
     }
 
-    /// A floating point number, even where it is zero.
+    /// Writes a floating point number, even if it is zero.
     pub fn double(&mut self, field: u32, value: f64) {
         self.tag(field, 1);
         self.bytes.extend_from_slice(&value.to_le_bytes());
     }
 
-    /// Bytes, even if there are none.
+    /// Writes bytes, even if there are none.
     pub fn bytes(&mut self, field: u32, value: impl AsRef<[u8]>) {
         let value = value.as_ref();
         self.tag(field, 2);
@@ -56,21 +56,21 @@ impl ProtoMessage {
         self.bytes.extend_from_slice(value);
     }
 
-    /// Text; empty is the default and not written.
+    /// Writes a text; an empty one is the default and is not written.
     pub fn text(&mut self, field: u32, value: &str) {
         if !value.is_empty() {
             self.bytes(field, value.as_bytes());
         }
     }
 
-    /// A message inside this one.
+    /// Writes a nested message.
     pub fn message(&mut self, field: u32, fill: impl FnOnce(&mut Self)) {
         let mut inner = Self::default();
         fill(&mut inner);
         self.bytes(field, &inner.bytes);
     }
 
-    /// Numbers in one block.
+    /// Writes numbers as one packed field.
     pub fn packed(&mut self, field: u32, values: impl IntoIterator<Item = u64>) {
         let mut inner = Self::default();
         for value in values {

@@ -19,7 +19,7 @@ pub fn xspace_bytes(session: &SampleSession) -> Vec<u8> {
     space.into_bytes()
 }
 
-/// Writes an `*.xplane.pb` file of any size, holding one plane at a time.
+/// Writes an `*.xplane.pb` file of any size, with one plane in memory at a time.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Converts the ends of flows from what the builder knows to rows of the model.
+//! Converts the ends of flows from indices of the builder to rows of the model.
 
 use hashbrown::HashMap;
 
@@ -16,7 +16,7 @@ use crate::track::TrackId;
 pub(super) struct Rows {
     /// First row of the track.
     pub(super) base: u32,
-    /// For each index of the batch the row within the track, or [`NO_ROW`]; `None` if they are the same.
+    /// The row within the track, or [`NO_ROW`], for each index of the batch; `None` if rows equal indices.
     pub(super) of_index: Option<Vec<u32>>,
 }
 
@@ -70,7 +70,7 @@ fn points_to_rows(file: Vec<(TrackId, Vec<FlowPoint>)>, rows_of: &[Rows], log: &
     kept
 }
 
-/// Counts the consumers that had a producer, and lost it or their own slice.
+/// Counts consumers that had a producer, if the slice of either was dropped.
 fn log_dropped(dropped: &[FlowPoint], kept: &[Vec<FlowPoint>], log: &mut ImportLog) {
     let mut has_producer: HashMap<(u64, u16), bool> = dropped.iter().map(|point| (point.key(), false)).collect();
     let is = |role: FlowRole| move |point: &&FlowPoint| point.role() == role;

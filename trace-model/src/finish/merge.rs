@@ -1,4 +1,4 @@
-//! Finished tracks, concatenated into the slice table.
+//! Concatenates finished tracks into the slice table.
 
 use std::ops::Range;
 

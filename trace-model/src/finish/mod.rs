@@ -27,8 +27,8 @@ use crate::track::{Track, TrackId};
 use merge::MergedTracks;
 use track::{FinishedTrack, TrackJob, finish_track};
 
-/// Rows that are finished before they move into the table: enough to keep all threads busy, few compared with the
-/// table.
+/// Number of rows that are finished before they move into the table: enough to keep all threads busy, but few
+/// compared with the table.
 const ROWS_AT_ONCE: usize = 1 << 17;
 
 impl TraceBuilder {
@@ -37,8 +37,7 @@ impl TraceBuilder {
         self.finished(&|| false)
     }
 
-    /// The same, unless `stop` says meanwhile that nobody wants it: `None` soon after that. It is asked before each
-    /// track.
+    /// Like [`Self::finish`], but returns `None` soon after `stop` returns true. `stop` is called before each track.
     pub fn finish_unless(self, stop: &(dyn Fn() -> bool + Sync)) -> Option<TraceModel> {
         let model = self.finished(stop);
         (!stop()).then_some(model)
@@ -87,7 +86,7 @@ impl TraceBuilder {
     }
 }
 
-/// Finishes all tracks, a few at a time, and concatenates them. After a stop, those that are left are empty.
+/// Finishes all tracks, a few at a time, and concatenates them. After a stop, the remaining tracks are empty.
 fn finish_tracks(
     builder: &mut TraceBuilder,
     shifts: &[i64],
@@ -111,7 +110,7 @@ fn finish_tracks(
         if wave.is_empty() && finished.is_empty() {
             return merged;
         }
-        // While some tracks are finished, those before them move into the table.
+        // While some tracks are being finished, the previous ones move into the table.
         let finish_one = |(batch, job)| if stop() { FinishedTrack::default() } else { finish_track(batch, &job) };
         let finish = || wave.into_par_iter().map(finish_one).collect();
         let merge = || {
@@ -139,8 +138,8 @@ fn next_wave(jobs: &mut impl Iterator<Item = (TrackBuilder, TrackJob)>) -> Vec<(
     wave
 }
 
-/// The shift of each source that puts all on the clock of the earliest. If sessions are too far apart to belong
-/// together, each keeps its own start.
+/// The shift of each source that aligns it with the clock of the earliest source. If sessions are too far apart to
+/// belong together, each keeps its own start.
 fn align_sources(sources: &mut [Source], log: &mut ImportLog) -> Vec<i64> {
     if sources.len() > 1 {
         for source in sources.iter().filter(|source| source.zero_unix_ns().is_none()) {
@@ -167,8 +166,8 @@ fn align_sources(sources: &mut [Source], log: &mut ImportLog) -> Vec<i64> {
     sources.iter().map(|source| source.shift.ps()).collect()
 }
 
-/// Sorts the samples and ends each where the next starts. A recorded length that reaches past that is clipped: the last
-/// sample of a kernel can carry an absolute time as its length.
+/// Sorts the samples and ends each where the next one starts. A recorded length that reaches further is clipped,
+/// because the last sample of a kernel can have an absolute time as its length.
 fn finish_counter(mut counter: CounterBuilder, shift: i64, extent: TimeRange, log: &mut ImportLog) -> CounterSeries {
     counter.samples.sort_by_key(|&(start, ..)| start);
     let mut series = CounterSeries {
@@ -219,7 +218,7 @@ mod tests {
         let asked = AtomicUsize::new(0);
         let whole = collected().finish_unless(&|| asked.fetch_add(1, Ordering::Relaxed) > 10_000);
         assert_eq!(whole.map(|model| model.slice_count()), Some(500));
-        // Asked before each track.
+        // `stop` is called before each track.
         assert!(asked.load(Ordering::Relaxed) > 500);
         let asked = AtomicUsize::new(0);
         assert!(collected().finish_unless(&|| asked.fetch_add(1, Ordering::Relaxed) > 10).is_none());

@@ -1,4 +1,4 @@
-//! The slices of a track in order of time.
+//! The slices of a track in time order.
 
 use std::cmp::Reverse;
 
@@ -22,7 +22,7 @@ pub(super) struct Ordered {
     pub(super) device: Option<(Vec<i64>, Vec<i64>)>,
     /// Positions of slices whose device time was derived from their neighbours.
     pub(super) placed: Vec<u32>,
-    /// Position of each index of the batch; `None` if they are the same.
+    /// Position of each index of the batch; `None` if positions equal indices.
     positions: Option<Vec<u32>>,
 }
 
@@ -80,7 +80,7 @@ impl Ordered {
         spans(&self.starts, &self.durs)
     }
 
-    /// The row of each index of the batch, `dropped` for slices that were left out; `None` if they are the same.
+    /// The row of each index of the batch, `dropped` for slices that were left out; `None` if rows equal indices.
     pub(super) fn rows_by_index(&self, row_of: Option<&[u32]>, dropped: u32) -> Option<Vec<u32>> {
         let row = |position: u32| match row_of {
             _ if position == NO_POSITION => dropped,
@@ -104,8 +104,8 @@ pub(super) fn gathered<T: Copy>(values: &[T], indices: &[u32]) -> Vec<T> {
     indices.iter().map(|&index| values[index as usize]).collect()
 }
 
-/// Indices by start, longer slices first, ties in input order, without those in `impossible`; `None` if that is
-/// every index in the order of the input.
+/// Indices by start, longer slices first, ties in input order, without those in `impossible`. `None` if the result
+/// would be all indices in input order.
 fn time_order(starts: &[i64], durs: &[i64], impossible: &[u32]) -> Option<Vec<u32>> {
     if impossible.is_empty() && spans(starts, durs).is_sorted_by_key(|(start, end)| (start, Reverse(end))) {
         return None;
@@ -114,7 +114,7 @@ fn time_order(starts: &[i64], durs: &[i64], impossible: &[u32]) -> Option<Vec<u3
     if !impossible.is_empty() {
         order.retain(|i| impossible.binary_search(i).is_err());
     }
-    // Stable, and fast where long stretches are in order.
+    // This sort is stable, and fast if long stretches are already in order.
     order.sort_by_key(|&i| {
         let start = starts[i as usize];
         (start, Reverse(start.saturating_add(durs[i as usize])))

@@ -15,7 +15,7 @@ use crate::compact::CompactColumn;
 use crate::import_log::{ImportLog, IssueKind};
 use crate::time::{PS_PER_S, Picos, TimeRange, Timestamp};
 
-/// Longer than any capture: one week.
+/// Largest plausible distance: one week, longer than any capture.
 const LONGEST: Picos = Picos::from_ps(7 * 24 * 3600 * PS_PER_S);
 /// Number of start times sampled for the median: enough for a reliable value at little cost.
 const SAMPLED: usize = 4096;
@@ -64,7 +64,7 @@ pub(super) fn impossible(batch: &SliceBatch, plausible: TimeRange) -> Vec<u32> {
     (0..batch.len() as u32).filter(is_impossible).collect()
 }
 
-/// Whether no slice is impossible, as told by the extremes of all times: `false` where that is not certain.
+/// Whether all slices are plausible, judged by the smallest and largest times; `false` if that is not certain.
 fn all_plausible(batch: &SliceBatch, plausible: TimeRange, timed: Option<TimeRange>) -> bool {
     let fits = |starts: &[i64], durs: &CompactColumn, within: TimeRange| {
         let (least, most) = starts.iter().fold((i64::MAX, i64::MIN), |(a, b), &v| (a.min(v), b.max(v)));

@@ -40,11 +40,11 @@ pub(super) struct FinishedTrack {
     pub(super) attrs: BTreeMap<SliceAttr, Vec<(u32, i64)>>,
     /// Slices of each depth.
     pub(super) lane_lens: Vec<u32>,
-    /// Row of each index of the batch, if it is not the index and was requested.
+    /// Row of each index of the batch, if requested and if rows differ from indices.
     pub(super) rows_of: Option<Vec<u32>>,
     /// Rows of slices that overlapped without nesting.
     pub(super) spilled: Vec<u32>,
-    /// `(parent, child)` rows, of slices whose parents do not follow the timeline.
+    /// Rows `(parent, child)` of slices whose parent does not follow from the timeline.
     pub(super) reparented: Vec<(u32, u32)>,
     /// Labels of slices without an end event.
     pub(super) unterminated: Vec<u32>,
@@ -99,7 +99,7 @@ pub(super) fn finish_track(mut track: TrackBuilder, job: &TrackJob) -> FinishedT
     }
 }
 
-/// The row of a position; `row_of` is missing if they are the same.
+/// The row of a position; without `row_of`, rows equal positions.
 fn row(row_of: Option<&[u32]>, position: u32) -> u32 {
     row_of.map_or(position, |rows| rows[position as usize])
 }
@@ -119,7 +119,7 @@ fn device_parents(
     (by_device, reparented)
 }
 
-/// The columns of a track in order of rows. `parents` are positions.
+/// The columns of a track in row order. `parents` are positions.
 fn columns(slices: Ordered, mut parents: Vec<u32>, moved: Option<&Moved>) -> FinishedTrack {
     let measured = slices.device.as_ref().map_or(&slices.durs, |(_, durs)| durs);
     let mut child_durs = vec![0_i64; slices.len()];
@@ -156,7 +156,7 @@ fn attrs_by_row(attrs: Vec<(SliceAttr, u32, i64)>, rows_of: Option<&[u32]>) -> B
         }
     }
     for column in columns.values_mut() {
-        // Stable: values of one row stay in the order in which they were set.
+        // The sort is stable: values of one row stay in the order in which they were set.
         column.sort_by_key(|&(row, _)| row);
         column.reverse();
         column.dedup_by_key(|&mut (row, _)| row);
@@ -183,7 +183,7 @@ fn close_open(track: &mut TrackBuilder, impossible: &[u32]) -> Vec<u32> {
     open.into_iter().map(|open| open.label.0).collect()
 }
 
-/// The device clock as differences from the timeline, all in order of rows.
+/// The device clock as differences from the timeline, in row order.
 fn device_clock(
     device_starts: &[i64],
     device_durs: &[i64],

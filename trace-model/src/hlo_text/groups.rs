@@ -5,7 +5,7 @@ use super::mesh::MeshGroups;
 
 /// Which devices communicate with each other.
 ///
-/// The ids are replicas, partitions or devices: see `GroupMode` of the analyses.
+/// Whether the ids are replicas, partitions or devices depends on the op: see `GroupMode` of the analyses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplicaGroups {
     /// Each group listed: `{{0,1},{2,3}}`. An empty list means that all devices form one group.
@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(size("{}"), None);
         assert!(ReplicaGroups::parse("{}").unwrap().is_everybody());
         assert_eq!(size("mesh['x'=2,'y'=4] {'y'}"), Some(4));
-        // A form that a future version may add is unknown, never misread.
+        // A form that a future version may add is reported as unknown and not misread.
         assert_eq!(ReplicaGroups::parse("@mesh<\"x\"=8> {x}"), None);
     }
 

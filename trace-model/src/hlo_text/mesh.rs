@@ -118,8 +118,8 @@ impl AxisRef {
     }
 }
 
-/// The devices of a mesh of `count`, in its order: each by itself, nested in a bracket a
-/// dimension, or numbered over a grid as in `[4,2]T(1,0)`.
+/// The devices of a mesh of `count` devices, in mesh order. They are listed one by one, nested in
+/// one bracket per dimension, or numbered over a grid as in `[4,2]T(1,0)`.
 fn device_ids(text: &str, count: u64) -> Option<Vec<u64>> {
     let numbers = |text: &str| -> Option<Vec<u64>> {
         let ids = text.split(['[', ']', '(', ')', ',', ' ']).filter(|id| !id.is_empty());

@@ -1,5 +1,5 @@
-//! The parser of HLO text, for importers and analyses: of single instructions (exported JSON has nothing more about an
-//! op) and of programs.
+//! Parser of HLO text for importers and analyses. It reads whole programs and single instructions, because exported
+//! JSON contains nothing else about an op.
 //!
 //! ```text
 //! %name = <shape> opcode(<shape> %operand, …), attribute=value, …
@@ -162,7 +162,7 @@ impl<'a> Operand<'a> {
     }
 }
 
-/// Without the `/*index=5*/` that the compiler puts before every fifth item of a list.
+/// Removes the `/*index=5*/` that the compiler puts before every fifth item of a list.
 fn without_comment(text: &str) -> &str {
     text.strip_prefix("/*").and_then(|text| text.split_once("*/")).map_or(text, |(_, text)| text.trim())
 }

@@ -15,7 +15,7 @@ pub struct ProgramText<'a> {
     header: &'a str,
     /// Stack frames of instructions; every stack is finite.
     pub frames: StackFrames,
-    /// Number of cycles among frames that were cut.
+    /// Number of cycles among the stack frames that were cut.
     pub frame_rings: u64,
     /// The computation in which the text ends.
     pub cut_in: Option<&'a str>,
@@ -95,8 +95,8 @@ impl<'a> ProgramText<'a> {
 }
 
 impl StackFrames {
-    /// Adds a row like `3 "file.py"` or `3 {file_name_id=1 line=7}` to the table with that
-    /// heading. Rows come in the order of their numbers.
+    /// Adds a row like `3 "file.py"` or `3 {file_name_id=1 line=7}` to the table with this heading.
+    /// Rows are in the order of their numbers.
     fn add_row(&mut self, table: &str, line: &str) {
         let Some((_, value)) = line.split_once(' ') else { return };
         let text = || {

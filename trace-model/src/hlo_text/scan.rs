@@ -1,6 +1,7 @@
 //! Brackets, quotes and commas of HLO text.
 //!
-//! Quoted text hides brackets and commas, and a backslash in it hides a quote. Truncated text ends where it was cut.
+//! Brackets and commas inside quotes do not count, and neither does a quote after a backslash. Truncated text ends
+//! where it was cut.
 
 use std::borrow::Cow;
 
@@ -29,7 +30,7 @@ pub fn after_brackets(text: &str, at: usize) -> Option<usize> {
     None
 }
 
-/// Byte offset of the closing quote of a string whose opening quote was read.
+/// Byte offset of the closing quote of a string; `text` starts after its opening quote.
 fn closing_quote(text: &str) -> Option<usize> {
     let mut bytes = text.bytes().enumerate();
     while let Some((i, byte)) = bytes.next() {
@@ -70,7 +71,8 @@ pub fn split_commas(text: &str) -> impl Iterator<Item = &str> + use<'_> {
     })
 }
 
-/// Follows a mesh after a comma, but belongs to the same attribute: `mesh['x'=2,'y'=4], device_ids=([2,4]) {'x'}`.
+/// Key that follows a mesh after a comma but belongs to the same attribute:
+/// `mesh['x'=2,'y'=4], device_ids=([2,4]) {'x'}`.
 const DEVICES_OF_MESH: &str = "device_ids=";
 
 /// The `key=value` attributes in the text after the operands of an instruction.
@@ -118,7 +120,7 @@ pub fn pairs(braces: &str) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
     })
 }
 
-/// A quoted string without the escapes of the compiler, which are those of C: `\"`, `\\`, `\n`, bytes as three octal
+/// Resolves the escapes of a quoted string. The compiler uses those of C: `\"`, `\\`, `\n`, bytes as three octal
 /// digits.
 pub fn unescaped(text: &str) -> Cow<'_, str> {
     if !text.contains('\\') {

@@ -180,7 +180,7 @@ impl<'a> ArrayShape<'a> {
         while let Some(open) = rest.find('(') {
             let close = after_brackets(rest, open).unwrap_or(rest.len());
             let before = rest.get(..open).unwrap_or_default();
-            // A group without a letter continues the one before: T(8,128)(2,1).
+            // A group without a letter continues the previous one: T(8,128)(2,1).
             letter = if before.is_empty() { letter } else { before };
             let inside = rest.get(open + 1..close).unwrap_or_default().trim_end_matches(')');
             match (letter, numbers(inside)) {
@@ -232,7 +232,7 @@ impl<'a> ArrayShape<'a> {
 pub struct ArrayText<'a> {
     /// `bf16`, `pred` …
     pub dtype: &'a str,
-    /// What is between the square brackets; `None` if the text ends inside them.
+    /// The text between the square brackets; `None` if the text ends inside them.
     pub dims: Option<&'a str>,
     layout: &'a str,
 }
@@ -289,7 +289,7 @@ impl ArrayText<'_> {
     }
 }
 
-/// As HLO writes it.
+/// Writes the shape as HLO text.
 impl fmt::Display for ArrayShape<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(",");

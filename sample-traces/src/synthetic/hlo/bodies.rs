@@ -1,4 +1,4 @@
-//! Computations that ops call.
+//! The computations that ops call.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ impl HloBuilder<'_> {
         }
     }
 
-    /// The function of reductions, once.
+    /// The addition function of reductions, written once.
     fn add(&mut self) -> u64 {
         if let Some(add) = self.add {
             return add;
@@ -61,7 +61,7 @@ impl HloBuilder<'_> {
         self.writer.end(out, root, true)
     }
 
-    /// Body and condition of the loop `index`: counter and state in, counter and state out.
+    /// Body and condition of the loop at `index`. Parameter and result are the counter and the state.
     fn loop_of(&mut self, index: usize) -> Vec<u64> {
         let program = self.program;
         let outer = &program.schedule.ops[index];

@@ -1,4 +1,4 @@
-//! The `xla.HloProto` of a synthetic program: as the compiler would write it.
+//! The `xla.HloProto` of a synthetic program, as the compiler would write it.
 //!
 //! ```text
 //! fused_computation.N   parameters, then a convolution (matmuls), tanh (vector ops) …
@@ -19,9 +19,9 @@ use super::program::SyntheticProgram;
 use crate::write::ProtoMessage;
 use writer::{HloWriter, WrittenComputation, WrittenInstruction};
 
-/// The imaginary source.
+/// The fictitious source file.
 const FILE: &str = "train.py";
-/// Line that calls the step.
+/// Source line that calls the step.
 const CALLER: u64 = 80;
 
 /// The serialized program.
@@ -55,13 +55,13 @@ pub(super) fn proto(program: &SyntheticProgram) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// Source lines of the program, each once.
+/// Distinct source lines of the program.
 fn lines(program: &SyntheticProgram) -> Vec<u64> {
     let lines = program.schedule.ops.iter().map(|op| u64::from(op.source_line)).filter(|&line| line > 0);
     lines.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Frame 1 is the caller, frame `i + 2` line `i` of the step.
+/// Writes the stack frames: frame 1 is the caller, frame `i + 2` is `lines[i]` of the step.
 fn stack_frames(lines: &[u64], out: &mut ProtoMessage) {
     out.text(1, FILE);
     out.text(2, "main");
@@ -89,10 +89,10 @@ struct HloBuilder<'a> {
 }
 
 impl HloBuilder<'_> {
-    /// The entry computation and the order of its instructions.
+    /// Writes the entry computation; returns its id and the order of its instructions.
     fn entry(&mut self) -> (u64, Vec<u64>) {
         let ops = &self.program.schedule.ops;
-        // Callees come before their callers.
+        // Called computations come before their callers.
         let called: Vec<Vec<u64>> = (0..ops.len()).map(|index| self.called(index)).collect();
         let mut main = WrittenComputation::new("main");
         let mut known = BTreeMap::new();
@@ -114,7 +114,7 @@ impl HloBuilder<'_> {
         (self.writer.end(main, last, false), order)
     }
 
-    /// Adds an op whose operands are known by name.
+    /// Adds an op with operands given by name.
     fn op(
         &mut self,
         computation: &mut WrittenComputation,
@@ -141,7 +141,7 @@ impl HloBuilder<'_> {
     }
 }
 
-/// What only some instructions have.
+/// Writes the fields that only some instructions have.
 fn write_facts(op: &SyntheticOp, out: &mut ProtoMessage) {
     match op.category {
         "convolution fusion" => out.text(11, "kOutput"),

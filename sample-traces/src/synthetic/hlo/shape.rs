@@ -1,4 +1,4 @@
-//! Shapes as text to shapes as messages.
+//! Converts shapes from text to protobuf messages.
 
 use crate::write::ProtoMessage;
 

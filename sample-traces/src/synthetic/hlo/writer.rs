@@ -1,9 +1,9 @@
-//! A program message that grows: computations of instructions.
+//! Builds the message of a program: computations and their instructions.
 
 use super::shape;
 use crate::write::ProtoMessage;
 
-/// An instruction before it has a number.
+/// An instruction that has no id yet.
 #[derive(Default)]
 pub(super) struct WrittenInstruction<'a> {
     pub(super) name: &'a str,
@@ -13,14 +13,14 @@ pub(super) struct WrittenInstruction<'a> {
     pub(super) called: Vec<u64>,
 }
 
-/// Numbers instructions and computations, and collects the latter.
+/// Assigns ids to instructions and computations, and collects the computations.
 #[derive(Default)]
 pub(super) struct HloWriter {
     computations: Vec<ProtoMessage>,
     instructions: u64,
 }
 
-/// A computation that grows.
+/// A computation under construction.
 pub(super) struct WrittenComputation {
     out: ProtoMessage,
     pub(super) instructions: Vec<u64>,
@@ -35,7 +35,7 @@ impl WrittenComputation {
 }
 
 impl HloWriter {
-    /// Adds an instruction; returns its number.
+    /// Adds an instruction; returns its id.
     pub(super) fn add(
         &mut self,
         computation: &mut WrittenComputation,
@@ -57,7 +57,7 @@ impl HloWriter {
         id
     }
 
-    /// Adds a parameter; returns its number.
+    /// Adds a parameter; returns its id.
     pub(super) fn parameter(
         &mut self,
         computation: &mut WrittenComputation,
@@ -69,7 +69,7 @@ impl HloWriter {
         self.add(computation, &instruction, |out| out.uint(9, number))
     }
 
-    /// Ends a computation; returns its number.
+    /// Ends a computation; returns its id.
     pub(super) fn end(&mut self, computation: WrittenComputation, root: u64, is_fusion: bool) -> u64 {
         let mut out = computation.out;
         let id = self.computations.len() as u64 + 1;
