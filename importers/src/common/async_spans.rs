@@ -10,8 +10,8 @@
 //! ```
 //!
 //! Input: finished op and module tracks of a builder. Output: the async track of
-//! every core that lacks one. Where a core has recorded its own, only the
-//! device's clock is added, which the recorder leaves out.
+//! every core that lacks one. If a core has a recorded async track, only the spans
+//! on the device clock are added, because the profiler does not record them.
 
 use std::collections::VecDeque;
 
@@ -24,8 +24,8 @@ use trace_model::{
 /// Name of the track that profilers give to in-flight spans.
 pub(crate) const ASYNC_TRACK: &str = "Async XLA Ops";
 
-/// Completes the async tracks of all cores of the file being imported. To be
-/// called once, after all slices of the file were added.
+/// Completes the async tracks of all cores of the file being imported. Call it
+/// once, after all slices of the file were added.
 pub(crate) fn complete(builder: &mut TraceBuilder) {
     let source = builder.current_source();
     let is_core = |&id: &GroupId| {
@@ -64,7 +64,7 @@ impl CoreTracks {
 struct AsyncPair {
     start: Option<u32>,
     done: Option<u32>,
-    /// Where an op without `-done` is cut off.
+    /// End of the span of an op without `-done`.
     cut: Option<Timestamp>,
 }
 
@@ -84,13 +84,13 @@ struct HalfRole {
     name: StringId,
     /// Names of starts that this end may belong to, best first.
     starts: Vec<StringId>,
-    /// Whether nothing names the start, so that ends of a family are paired in the order of its starts.
+    /// Whether no start is named, so that ends of a family are paired in the order of its starts.
     in_order: bool,
-    /// Whether more than the op's name says that it starts or ends something.
+    /// Whether something other than the op's name shows that it is a start or an end.
     certain: bool,
 }
 
-/// Starts without an end so far.
+/// Starts that have no end yet.
 #[derive(Default)]
 struct PendingStarts {
     by_name: HashMap<StringId, Vec<u32>>,
@@ -107,7 +107,7 @@ impl PendingStarts {
         self.all.push((index, role.certain));
     }
 
-    /// The start that `role` ends: the latest of that name, because loops repeat names; by family, the first.
+    /// The start that `role` ends: by name the latest one, because loops repeat names; by family the first one.
     fn take(&mut self, role: &HalfRole) -> Option<u32> {
         let Self { by_name, by_family, taken, .. } = self;
         for name in &role.starts {
@@ -135,7 +135,7 @@ fn pair_up(builder: &mut TraceBuilder, core: &CoreTracks) -> Vec<AsyncPair> {
     }
     let ops = builder.batch(core.ops);
     let mut order: Vec<u32> = (0..ops.len() as u32).filter(|&i| roles.contains_key(&ops.label(i))).collect();
-    // On the timeline a start and its done can start at one instant.
+    // On the timeline, a start op and its done op can start at the same instant.
     let half = |i: u32| roles.get(&ops.label(i)).map(|role| role.half);
     order.sort_by_key(|&i| {
         let start = ops.range(i).start;
@@ -206,7 +206,7 @@ fn role(builder: &mut TraceBuilder, label: LabelId) -> Option<HalfRole> {
     let category = op.and_then(|op| op.category).map(|category| builder.str(category));
 
     let by_opcode = text.as_ref().and_then(|text| half(text.opcode)).or_else(|| category.and_then(half));
-    // A fusion can be one half of a collective; only its name says so.
+    // A fusion can be one half of a collective; only its name shows it.
     let opaque = text.as_ref().is_none_or(|text| matches!(text.opcode, "fusion" | "custom-call" | "call"));
     let by_name = || if opaque { half(without_suffix(name)) } else { None };
     let certain = by_opcode.is_some() || (text.is_none() && category.is_none());
@@ -325,7 +325,7 @@ fn span(start: Option<SliceSpec>, done: Option<SliceSpec>, cut: Option<Timestamp
         }
         (Some(start), None) => {
             let range = TimeRange::new(start.range.start, cut?.max(start.range.end));
-            // How long the tail is on the device clock is not known; the timeline's length stands in.
+            // The length of the cut-off span on the device clock is unknown, so the timeline's length is used.
             let device = start.device.map(|device| TimeRange::at(device.start, range.dur().max(device.dur())));
             Some(SliceSpec { range, device, ..start })
         }

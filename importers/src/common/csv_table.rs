@@ -7,7 +7,7 @@ use trace_model::{Arg, ArgSource, ArgValue, IssueKind, TraceBuilder};
 
 use crate::input::{ImportError, InputSource, Progress};
 
-/// Limit of the rows; simulators write one row per op or layer.
+/// Maximum number of rows; simulators write one row per op or layer.
 const MAX_ROWS: usize = 1_000_000;
 /// Integers below this are exact as floating-point numbers.
 const MAX_WHOLE: f64 = 9_007_199_254_740_992.0;
@@ -157,7 +157,7 @@ impl<'a> CsvRow<'a> {
         })
     }
 
-    /// The values of the row as arguments, created later.
+    /// The values of the row as arguments, which are created on first use.
     pub(crate) fn args(self) -> RowArgs {
         RowArgs { columns: Arc::clone(&self.table.columns), record: Arc::clone(self.record), without: None }
     }
@@ -169,12 +169,12 @@ impl<'a> CsvRow<'a> {
 pub(crate) struct RowArgs {
     columns: Arc<[String]>,
     record: Arc<StringRecord>,
-    /// A column to leave out.
+    /// A column that is left out.
     without: Option<usize>,
 }
 
 impl RowArgs {
-    /// Leaves out a column whose value another row also has.
+    /// Leaves out a column, because another row has the same value.
     pub(crate) fn without(self, column: usize) -> Self {
         Self { without: Some(column), ..self }
     }
@@ -234,7 +234,7 @@ mod tests {
         assert!(error.contains("t.csv line 1: no column \"c\", \"d\""), "{error}");
     }
 
-    /// A long header and many short rows: the names are there once, however many rows.
+    /// With a long header and many short rows, the column names are stored only once.
     #[test]
     fn rows_share_the_names_of_their_columns() {
         let (table, _) = read(&format!("{},b\n1,2\n0,4\n", "a".repeat(100_000)));

@@ -18,9 +18,9 @@ pub struct TraceFormat {
     pub title: &'static str,
     /// Usual file extensions, used only by file dialogs.
     pub extensions: &'static [&'static str],
-    /// Files whose presence makes a directory one trace of this format, best first,
-    /// relative to it. The importer is given the first that exists; of a pattern, the one
-    /// file that matches.
+    /// Files whose presence makes a directory one trace of this format: paths relative to the
+    /// directory, best first. The importer gets the first one that exists. A pattern must match
+    /// exactly one file.
     pub markers: &'static [&'static str],
     /// One sentence: who writes the format and what is read.
     pub about: &'static str,
@@ -47,7 +47,7 @@ pub trait Importer: Sync {
     fn name_tells(&self) -> bool {
         false
     }
-    /// Adds the content to `out`. Everything survivable goes to its import log.
+    /// Adds the content to `out`. Problems that do not prevent the import go to its import log.
     ///
     /// # Errors
     ///
@@ -61,18 +61,18 @@ pub trait Importer: Sync {
     ) -> Result<(), ImportError>;
 }
 
-/// What to import from a path, and facts that its files do not have.
+/// What to import from a path, and facts that its files do not contain.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ImportOptions {
     /// The run of a log directory; the newest if `None`.
     pub run: Option<String>,
-    /// Clock of the device in MHz, for formats that count cycles and do not say how
-    /// long one takes.
+    /// Clock of the device in MHz, for formats that count cycles but do not record the
+    /// clock frequency.
     pub clock_mhz: Option<f64>,
     /// Roles of the tracks of a Chrome trace, for unknown writers.
     pub roles: Option<Arc<TrackRoles>>,
-    /// Directory of a dump of the TPU compiler; if `None`, Systole looks for one next to programs.
+    /// Directory of a dump of the TPU compiler; if `None`, Systole searches for one next to programs.
     pub llo: Option<PathBuf>,
-    /// The process ends soon after the import: it can keep memory that was freed, which takes less time.
+    /// Whether the process ends soon after the import. It can then keep freed memory, which saves time.
     pub short_lived: bool,
 }

@@ -1,4 +1,4 @@
-//! What importers of several formats share: the contract of an importer, names of tracks and ops, tables, cycles.
+//! Code shared by importers of several formats: the importer interface, names of tracks and ops, tables, cycles.
 
 pub(crate) mod async_spans;
 pub(crate) mod csv_table;

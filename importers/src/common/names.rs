@@ -3,7 +3,7 @@
 use hashbrown::HashSet;
 use trace_model::{GroupKind, TrackKind};
 
-/// Ids of lines that post-processing adds, seen as unsigned 32 bits.
+/// Ids of lines that post-processing adds, as unsigned 32-bit numbers.
 const DERIVED_LINE_IDS: std::ops::Range<u32> = 0xDEAD_BEEF..0xDEAD_BEEF + 300;
 
 /// Name of events without a name.
@@ -127,7 +127,7 @@ impl PlaneKind {
 
 /// What a line of a plane records.
 pub(crate) fn track_kind(plane: PlaneKind, id: i64, name: &str) -> TrackKind {
-    // GPU planes are post-processed: all but streams and steps repeats the streams.
+    // GPU planes are post-processed: all lines except streams and steps repeat the streams.
     if name == "Steps" || name == "Sparse Core Steps" {
         return TrackKind::Steps;
     }
@@ -156,7 +156,7 @@ fn core_track_kind(name: &str) -> TrackKind {
             TrackKind::LowLevel
         }
         _ if name.ends_with("Sync Flag") || name.ends_with("Sync Flags") => TrackKind::LowLevel,
-        // What runs inside kernels, and kernels a second time: their time is that of the custom calls.
+        // Events inside kernels, and kernels a second time. Their time is already that of the custom calls.
         "Pallas Primitives" | "LLO Ops" | "Source Lines" => TrackKind::LowLevel,
         _ if name.eq_ignore_ascii_case("pallas") || name.ends_with(" Instructions") => TrackKind::LowLevel,
         _ if name.starts_with("counters_") => TrackKind::LowLevel,
@@ -178,11 +178,11 @@ fn is_derived(name: &str) -> bool {
 }
 
 fn is_derived_id(id: i64) -> bool {
-    // Seen both as 3735928559 and, passed through 32 bits, as -559038737.
+    // Files contain both 3735928559 and, after a conversion to 32 bits, -559038737.
     (i64::from(i32::MIN)..=i64::from(u32::MAX)).contains(&id) && DERIVED_LINE_IDS.contains(&(id as u32))
 }
 
-/// Order of lines in a plane: as the work flows down, then by name.
+/// Order of lines in a plane: from steps down to details, then by name.
 pub(crate) fn track_sort(kind: TrackKind) -> i64 {
     match kind {
         TrackKind::Steps => 0,
@@ -215,7 +215,7 @@ pub(crate) fn op_name(text: &str) -> Option<&str> {
     (!name.is_empty() && !name.contains(' ')).then_some(name)
 }
 
-/// A text that is cut at a limit and then ends in `…`.
+/// A text that is truncated at a limit and then ends in `…`.
 pub(crate) struct BoundedNames {
     text: String,
     most: usize,
@@ -223,7 +223,7 @@ pub(crate) struct BoundedNames {
 }
 
 impl BoundedNames {
-    /// An empty text of at most about `most` bytes.
+    /// An empty text with a limit of about `most` bytes.
     pub(crate) fn new(most: usize) -> Self {
         Self { text: String::new(), most, is_cut: false }
     }
@@ -267,7 +267,7 @@ impl TakenNames {
             return name;
         }
         let mut distinct = format!("{name} ({what} {number})");
-        // Somebody's name can look like that, too.
+        // A recorded name can look like this, too.
         while !self.0.insert(distinct.clone()) {
             distinct.push('\'');
         }

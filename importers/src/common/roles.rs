@@ -1,24 +1,24 @@
 //! Roles of tracks in Chrome traces of simulators, which do not use a profiler's names: the threads that are op tracks
 //! of devices, the threads with transfers in flight, the categories of ops, and the unit of times.
 //!
-//! Known writers have a file under `profiler/trace_event/dialects`; everyone else's is given by the user:
+//! For known writers there is a file under `profiler/trace_event/dialects`; for other writers the user provides one:
 //!
 //! ```toml
 //! simulator = "mysim"        # optional: nothing in the trace was measured
 //! time_unit = "ns"           # of ts and dur: ps, ns, us (default), ms, s
 //!
 //! [[track]]
-//! process = "chip *"         # patterns with * and ?; everything where left out
+//! process = "chip *"         # patterns with * and ?; matches everything if left out
 //! thread = "MXU"
 //! role = "ops"               # ops, in-flight, steps, programs
 //!
 //! [[op]]
 //! role = "ops"
 //! name = "matmul*"
-//! category = "dot"           # as XLA calls it: fusion, copy-done, all-gather-start …
+//! category = "dot"           # in XLA's terms: fusion, copy-done, all-gather-start …
 //! ```
 //!
-//! The first match counts. Each process with an op line is a device. If its op track has no waits, they are
+//! The first match counts. Each process with an op track is a device. If its op tracks have no waits, they are
 //! reconstructed: the device waits while nothing computes and a transfer is in flight.
 
 use serde::Deserialize;
@@ -34,7 +34,7 @@ pub struct TrackRoles {
     #[serde(default)]
     time_unit: TimeUnit,
     pub(crate) when: Option<WriterMark>,
-    /// Names of processes and threads that have none: `stage {}` with their number.
+    /// Names for processes and threads without a name: `stage {}`, with their number in place of `{}`.
     process_names: Option<String>,
     thread_names: Option<String>,
     #[serde(default, rename = "track")]
@@ -100,7 +100,7 @@ fn anything() -> String {
     "*".to_owned()
 }
 
-/// What a track shows.
+/// The role of a track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum RoleKind {
@@ -122,11 +122,11 @@ impl RoleKind {
 }
 
 impl TrackRoles {
-    /// Reads a file. The error says where it is wrong.
+    /// Parses a file of roles.
     ///
     /// # Errors
     ///
-    /// The text is no valid file of roles; the error says where.
+    /// The text is not a valid file of roles; the error names the place.
     pub fn parse(text: &str) -> Result<Self, String> {
         toml::from_str(text).map_err(|error| error.to_string())
     }

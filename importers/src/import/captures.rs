@@ -1,8 +1,8 @@
 //! Finds run folders of a log directory that belong to one capture.
 //!
-//! Each host names its folder after its own clock at the start. Hosts
-//! that start at different seconds, or whose clocks differ a little, write to folders of
-//! their own:
+//! Each host names its folder after its own clock at the start. Hosts that start in
+//! different seconds, or whose clocks differ a little, therefore write to different
+//! folders:
 //!
 //! ```text
 //! plugins/profile/2026_01_31_04_47_36/host0.xplane.pb
@@ -22,7 +22,7 @@ const NEARBY_S: i64 = 120;
 
 /// One folder of a log directory.
 pub(crate) struct CaptureRun {
-    /// Below the named directory, without `plugins/profile`: `train/2026_01_31_12_00_00`.
+    /// Path below the named directory, without `plugins/profile`: `train/2026_01_31_12_00_00`.
     pub(crate) name: String,
     pub(crate) files: Vec<PathBuf>,
     pub(crate) modified: SystemTime,
@@ -34,7 +34,7 @@ impl CaptureRun {
         self.place().1 == wanted
     }
 
-    /// The log directory, and the name inside it.
+    /// The log directory, and the name of the run in it.
     fn place(&self) -> (&str, &str) {
         self.name.rsplit_once('/').unwrap_or(("", &self.name))
     }
@@ -75,7 +75,7 @@ fn seconds(name: &str) -> Option<i64> {
         })
         .collect::<Option<_>>()?;
     let &[year, month, day, hour, minute, second] = &parts[..] else { return None };
-    // Years that start in March end with the leap day.
+    // Count years from March, so that the leap day is the last day of a year.
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day;
     Some(((days * 24 + hour) * 60 + minute) * 60 + second)
@@ -163,10 +163,10 @@ mod tests {
     fn hosts_of_folders_that_are_seconds_apart_are_one_capture() {
         let (late, early) = ("2026_01_31_04_47_38", "2026_01_31_04_47_36");
         assert_eq!(captures(&[(late, A), (early, B)]), [format!("{late}+{early}")]);
-        // One host twice: two captures.
+        // The same host twice means two captures.
         assert_eq!(captures(&[(late, A), (early, A)]), [late, early]);
         assert_eq!(captures(&[(late, "a.xplane.pb b.xplane.pb"), (early, B)]), [late, early]);
-        // A file that names no host.
+        // A file without a host name.
         assert_eq!(captures(&[(late, A), (early, "perfetto_trace.json.gz")]), [late, early]);
         assert_eq!(captures(&[(late, A), ("2026_01_31_04_46_36", B)]), [late, "2026_01_31_04_46_36"]);
         assert_eq!(captures(&[("x/2026_01_31_04_47_38", A), ("y/2026_01_31_04_47_36", B)]).len(), 2);

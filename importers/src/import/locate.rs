@@ -49,7 +49,7 @@ const MAX_DEPTH: usize = 8;
 ///
 /// # Errors
 ///
-/// Nothing is there, or nothing that any importer reads; several runs are there and none is named.
+/// The path contains nothing that an importer can read, or several runs and none is selected.
 pub fn locate(path: &Path, options: &ImportOptions) -> Result<LocatedRun, ImportError> {
     // A file may be called `a*b`: an existing path is not a pattern.
     let metadata = match fs::metadata(path) {
@@ -72,7 +72,7 @@ fn locate_pattern(pattern: &Path, options: &ImportOptions) -> Result<LocatedRun,
     let hosts = match files.len() {
         0 if directories.is_empty() => return nothing("no file or directory matches the pattern".to_owned()),
         0 => return locate_in(&directories, options),
-        // What the pattern names is meant, whatever it is called.
+        // The user chose these files by a pattern, so their names do not matter.
         1 => vec![HostFiles { host: None, files }],
         _ => hosts_of(files),
     };
@@ -85,7 +85,7 @@ fn locate_pattern(pattern: &Path, options: &ImportOptions) -> Result<LocatedRun,
 fn locate_in(directories: &[PathBuf], options: &ImportOptions) -> Result<LocatedRun, ImportError> {
     let mut runs: Vec<CaptureRun> = directories.iter().flat_map(|directory| runs_in(directory)).collect();
     if runs.is_empty() && options.run.is_none() {
-        // Not a log directory: the files themselves, as of a run copied elsewhere.
+        // Not a log directory: use the files directly, as of a run copied elsewhere.
         let found = directories.iter().map(|directory| hosts_of(files_of(directory))).find(|hosts| !hosts.is_empty());
         let marked = directories.iter().find_map(|directory| marker_in(directory));
         let marked = marked.map(|file| vec![HostFiles { host: None, files: vec![file] }]);
@@ -130,7 +130,7 @@ fn locate_in(directories: &[PathBuf], options: &ImportOptions) -> Result<Located
             others.push(capture);
         }
     }
-    // Who names a run has chosen.
+    // A user who names a run has already chosen.
     let nearby_runs = if options.run.is_none() { chosen.nearby(&others) } else { Vec::new() };
     let other_runs = others.iter().filter_map(|capture| Some(capture.runs.first()?.name.clone())).collect();
     let joined_runs = chosen.runs.iter().map(|run| run.name.clone()).filter(|name| *name != named).collect();
@@ -155,7 +155,7 @@ fn marker_in(directory: &Path) -> Option<PathBuf> {
         }
         let entries = fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok);
         let mut matching = entries.filter(|entry| glob::matches(marker, &entry.file_name().to_string_lossy()));
-        // Of several programs the user must choose.
+        // If there are several programs, the user must choose.
         matching.next().filter(|_| matching.next().is_none()).map(|entry| entry.path())
     };
     markers.into_iter().find_map(file)
@@ -184,7 +184,7 @@ fn by_content(directories: &[PathBuf]) -> Result<Option<LocatedRun>, ImportError
     let named = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_named);
     let mut paths: Vec<PathBuf> = named.take(MAX_LOOKED_INTO + 1).collect();
     if paths.len() > MAX_LOOKED_INTO {
-        // A choice among some of them would be one by chance.
+        // A choice from only a part of the files would be arbitrary.
         let folder = directories.first().map(|folder| folder.display().to_string()).unwrap_or_default();
         return nothing(format!(
             "{folder} holds more than {MAX_LOOKED_INTO} files that could be a simulator's; name one"
@@ -192,7 +192,7 @@ fn by_content(directories: &[PathBuf]) -> Result<Option<LocatedRun>, ImportError
     }
     paths.retain(is_sure);
     paths.sort();
-    // Tables of the phases of a run, next to the table of the whole run.
+    // Ignore the tables of the phases of a run if the table of the whole run is there.
     let whole = paths.clone();
     let is_phase = |path: &Path| {
         let name = path.to_string_lossy();
@@ -296,7 +296,7 @@ fn subdirectories(directory: &Path) -> Vec<(String, PathBuf)> {
     found
 }
 
-/// Files directly in a directory that have names of profiles.
+/// Files directly in a directory whose names are those of profiles.
 fn files_of(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok);
     let mut files: Vec<_> = entries.map(|entry| entry.path()).filter(|path| path.is_file()).collect();
@@ -305,8 +305,8 @@ fn files_of(directory: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Groups files by host. A file without a host name contains the events of one of the others, so it is used only if it
-/// is alone.
+/// Groups files by host. A file without a host name repeats the events of another file, so it is used only if it is
+/// the only one.
 fn hosts_of(files: Vec<PathBuf>) -> Vec<HostFiles> {
     let mut hosts: BTreeMap<String, Vec<(usize, PathBuf)>> = BTreeMap::new();
     for file in files {

@@ -151,7 +151,7 @@ fn hosts_of_one_capture_in_sibling_runs_are_found_together() {
     assert_eq!(located.run.as_deref(), Some("2026_01_31_04_47_38"));
     assert_eq!(located.joined_runs, ["2026_01_31_04_47_36"]);
     assert_eq!((located.nearby_runs.len(), located.other_runs.len()), (0, 1));
-    // A run is the capture, whichever of its folders is named; the path of a folder is the folder.
+    // `--run` with any folder of a capture selects the whole capture; the path of a folder selects only this folder.
     let named = locate(&dir.path().join("log"), &run("2026_01_31_04_47_36")).unwrap();
     assert_eq!((shown(&dir, &named), named.joined_runs), (both.to_vec(), vec!["2026_01_31_04_47_38".to_owned()]));
     assert_eq!(shown(&dir, &found(&dir, first)), both[..1]);

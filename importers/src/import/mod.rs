@@ -1,4 +1,4 @@
-//! From a path or bytes to a model: detection, import, merging.
+//! Turns a path or bytes into a model: detection, import, merging.
 
 mod captures;
 mod file_names;
@@ -82,10 +82,10 @@ pub fn import_source(
 ///
 /// No importer recognizes the content; the error describes it.
 pub fn detect<'a>(head: &[u8], importers: &[&'a dyn Importer]) -> Result<&'a dyn Importer, ImportError> {
-    // Of an archive that is not packed, the head shows what is inside.
+    // In an uncompressed archive, the head shows the file inside, so importers must not see it.
     let importers_of = if sniffing::is_archive(head) { &[] } else { importers };
     let sure = importers_of.iter().map(|&importer| (importer.detect(head), importer));
-    // `max_by_key` takes the last of equals, hence the reverse.
+    // `max_by_key` returns the last of equal elements, hence the reversed order.
     let best = sure.filter(|(confidence, _)| *confidence > DetectionConfidence::No).rev().max_by_key(|(sure, _)| *sure);
     best.map(|(_, importer)| importer).ok_or_else(|| {
         let titles: Vec<_> = importers.iter().map(|importer| importer.format().title).collect();
@@ -93,8 +93,8 @@ pub fn detect<'a>(head: &[u8], importers: &[&'a dyn Importer]) -> Result<&'a dyn
     })
 }
 
-/// Files of more bytes than this are imported with the ordinary heap: what is freed meanwhile would stay, half as much
-/// memory again, and that of large files is needed more than the time.
+/// Files larger than this are imported with the ordinary heap. Keeping freed memory would increase memory use by half,
+/// and for large files memory matters more than time.
 const MAPPED_IN_HUGE_PAGES: u64 = 64 << 20;
 
 fn finish(builder: TraceBuilder, progress: &Progress) -> Result<TraceModel, ImportError> {
@@ -131,11 +131,11 @@ fn import_located(
     progress.add_total(opened.iter().map(|open| open.source.packed_len()).sum());
     let mapped: u64 = opened.iter().map(|open| open.source.mapped_len()).sum();
     if options.short_lived && mapped > 0 && mapped <= MAPPED_IN_HUGE_PAGES {
-        // The model and what it is made of take about as much as the files, and a half.
+        // The model and the data for building it take about one and a half times the size of the files.
         prepare_heap(mapped as usize * 3 / 2);
     }
 
-    // A builder cannot forget half a file: start again without the bad ones, all of which one pass finds.
+    // A builder cannot remove a half-imported file. One pass finds all bad files; then start again without them.
     while !opened.is_empty() {
         let mut builder = TraceBuilder::new();
         let mut failed = Vec::new();
@@ -154,7 +154,7 @@ fn import_located(
             llo::add(options.llo.as_deref(), &programs, progress, &mut builder)?;
             note_what_was_left_out(&mut builder, &opened, &skipped);
             note_runs(&mut builder, located, &same);
-            // Their bytes and the table of slices need not exist at the same time.
+            // The bytes of the files and the table of slices need not exist at the same time.
             drop(opened);
             return finish(builder, progress);
         }

@@ -6,7 +6,7 @@ use trace_model::{GroupKind, SliceSpec, TimeRange, Timestamp, TrackKind};
 use super::*;
 use crate::common::TraceFormat;
 
-/// Reads `<prefix><digits>`: one slice that long. `<prefix>!` fails half-way.
+/// An importer that reads `<prefix><digits>` as one slice of this length. `<prefix>!` fails half-way.
 struct Toy {
     format: TraceFormat,
     prefix: &'static [u8],
@@ -15,7 +15,7 @@ struct Toy {
 
 impl Importer for Toy {
     fn format(&self) -> &'static TraceFormat {
-        // Two constants instead of a borrow: the trait asks for 'static.
+        // Two constants instead of a borrow, because the trait requires 'static.
         if self.format.id == "toy" { &TOY_FORMAT } else { &OTHER_FORMAT }
     }
     fn detect(&self, head: &[u8]) -> DetectionConfidence {
@@ -76,7 +76,7 @@ fn the_surest_importer_wins_then_the_first() {
     assert_eq!(detect(b"tomato", &[&TOY, &OTHER]).unwrap().format().id, "other");
 }
 
-/// Without compression the head of an archive shows the file inside.
+/// The head of an uncompressed archive shows the file inside.
 #[test]
 fn an_archive_is_not_what_is_in_it() {
     let log = b"[x] [info] [Core 0] Systolic Array Throughput: 1 GFLOPS, Spad size: 1 KB\n";

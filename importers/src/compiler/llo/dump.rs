@@ -11,7 +11,7 @@ use crate::input::{ImportError, Progress};
 
 /// Largest number of file names that are read; dumps have about fifty files per op.
 const MAX_NAMES: usize = 1 << 20;
-/// The same for a directory that may not be a dump.
+/// The same limit for a directory that may not be a dump.
 const MAX_NAMES_OF_OTHERS: usize = 1 << 13;
 /// Maximum size of maps and op texts.
 const MAX_BYTES: u64 = 16 << 20;
@@ -186,7 +186,7 @@ fn add_map(map: &mut SharedCode, text: &str, ops_named: impl Fn(&str) -> usize) 
         while let Some(line) = lines.next_if(|line| !line.starts_with("key:")) {
             shared_by.extend(line.strip_prefix("  ").map(str::trim));
         }
-        // Most are of other programs.
+        // Most maps belong to other programs.
         if shared_by.iter().any(|name| is_wanted(name)) {
             let wanted = shared_by.into_iter().filter(|name| is_wanted(name)).map(str::to_owned);
             map.insert(key.trim().to_owned(), wanted.collect());
@@ -209,7 +209,7 @@ fn instruction(text: &str, hlo: &str) -> Option<String> {
     Some(line[line.find(&defined)?..].to_owned())
 }
 
-/// The output shape of an instruction without its layout: the part that compiler and profiler write alike.
+/// The output shape of an instruction without its layout: the part that compiler and profiler write in the same way.
 pub(super) fn shape(text: &str) -> Option<String> {
     let (_, rest) = text.split_once(" = ")?;
     let mut depth = 0_usize;
@@ -288,7 +288,7 @@ mod tests {
         }
         let tables = tables(dir.path(), |_| 1, &Progress::new()).unwrap();
         assert_eq!((tables.found.len(), tables.is_cut), (2, true));
-        // Each name may be that of an op of many programs.
+        // Each name can belong to ops of many programs.
         fs::remove_file(dir.path().join(format!("1-TLP-00{MAP}"))).unwrap();
         let tables = super::tables(dir.path(), |_| MAX_PAIRS / 2, &Progress::new()).unwrap();
         assert_eq!((tables.found.len(), tables.is_cut), (2, true));

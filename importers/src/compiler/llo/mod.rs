@@ -4,18 +4,18 @@
 //! ```text
 //! DIR/<time>-fusion.19-70-final_hlo-static-per-bundle-utilization.txt   the table
 //! DIR/<time>-fusion.19-71-schedule-analysis_final_bundles.txt           the op as text
-//! DIR/<time>-TLP-00-deduplication-map.txt                               ops of the same code
+//! DIR/<time>-TLP-00-deduplication-map.txt                               ops that share code
 //! ```
 //!
 //! A bundle is listed once, however often the loops of the kernel run it: the numbers refer to the code, not to time.
-//! They become facts of ops ([`trace_model::Bundles`]), for predicted and measured programs: tables are matched by the
-//! name and output shape of the op. A dump of another program rarely has such ops, but one of the same program for
-//! another chip does. Without `--llo`, a dump is therefore only read from the folder of the program, or from a folder
-//! in it that is not named after another chip, and the import log names it. If several tables of an op differ, none is
-//! used, and neither is a table with another number of rows than scheduled bundles.
+//! They become facts of ops ([`trace_model::Bundles`]), both in predicted and in measured programs. Tables are matched
+//! by the name and output shape of the op. A dump of another program rarely has matching ops, but a dump of the same
+//! program for another chip does. Without `--llo`, a dump is therefore only read from the folder of the program, or
+//! from a folder in it that is not named after another chip, and the import log names it. If several tables of an op
+//! differ, none is used. A table is also not used if its number of rows differs from the number of scheduled bundles.
 //!
-//! Ignored: everything else of such a dump (it is hundreds of megabytes): only names of files are looked at. Tables of
-//! the memory space assignment have the buffers in VMEM, but by schedule steps that cannot be related to time.
+//! Ignored: all other files of such a dump, which has hundreds of megabytes; only their names are read. Tables of the
+//! memory space assignment list the buffers in VMEM, but by schedule steps that cannot be related to time.
 //!
 //! Written from dumps of libtpu 0.0.51 and 0.0.52 for v5e and v5p.
 
@@ -40,7 +40,7 @@ const MAX_FOLDERS: usize = 64;
 /// Cancellation is checked once per this many comparisons.
 const OPS_A_CHECK: usize = 1 << 12;
 
-/// Adds the contents of the dump `named`, or, if none is named, of a dump next to the programs `beside`.
+/// Adds the contents of the dump `named`; if it is `None`, of a dump next to the programs `beside`.
 pub(crate) fn add(
     named: Option<&Path>,
     beside: &[&Path],
@@ -99,7 +99,7 @@ struct OpBundles {
     /// Index of the dump directory.
     folder: usize,
     file: String,
-    /// A table that contradicts it.
+    /// A table that contradicts the others.
     other: Option<String>,
 }
 

@@ -67,7 +67,7 @@ pub(super) fn read(source: &InputSource, progress: &Progress) -> Result<Result<U
 impl UnitTotals {
     fn take(&mut self, line: &str, next: &mut TableState) -> Result<(), String> {
         *next = match *next {
-            // Sic; spelled right by whoever repairs it.
+            // The compiler writes CAPACTIY; a later version may correct the spelling.
             TableState::Head if matches!(line, "== CAPACTIY:" | "== CAPACITY:") => TableState::Names,
             TableState::Head => return Err("no line of capacities".to_owned()),
             TableState::Names => {

@@ -5,7 +5,7 @@ use trace_model::TraceModel;
 use super::*;
 use crate::common::ImportOptions;
 
-/// Two fusions that the compiler emitted once, and one of another shape.
+/// Two fusions that share code, and one of another shape.
 const PROGRAM: &str = r#"HloModule jit_f, is_scheduled=true
 
 ENTRY %main (p: f32[8,8]) -> f32[8,8] {
@@ -19,7 +19,7 @@ const MAP: &str = "key:<top-inlining-caller>\nordinal:0\nequivalent_hlos[size=0]
                    equivalent_hlos[size=2]:\n  fusion.1\n  fusion.2\n";
 const ROWS: &str = "4 3 1\n0 0 0\n";
 
-/// A dump as the compiler writes it: a table of `hlo` and its text.
+/// Writes a dump as the compiler does: the table and the text of `hlo`.
 fn dump(folder: &Path, stamp: u64, hlo: &str, shape: &str, rows: &str) {
     fs::create_dir_all(folder).unwrap();
     let table = format!("== CAPACTIY:\nMATMUL, VLOAD, VSTORE:SPILL\n    4     3     1\n== UTILIZATION:\n{rows}");
@@ -67,7 +67,7 @@ fn ops_of_the_same_code_share_its_table() {
         let fact = facts.iter().find(|(name, _)| name == "LLO tables").unwrap();
         assert!(fact.1.ends_with("jf: tables: 1, ops described: 2"), "{}", fact.1);
     }
-    // The map of a program that was compiled later is of other code.
+    // The map of a program that was compiled later describes other code.
     fs::rename(jf.join("3-TLP-00-deduplication-map.txt"), jf.join("9-TLP-00-deduplication-map.txt")).unwrap();
     assert_eq!(described(&open(&path, None)).len(), 1);
 }
@@ -101,7 +101,7 @@ fn a_cut_table_is_left_out_with_its_place() {
     let (path, jf) = (program(dir.path()), dir.path().join("hlo_v5e/jf"));
     dump(&jf, 5, "fusion.1", "f32[8,8]{1,0}", "4 3 1\n4 3\n");
     dump(&jf, 6, "fusion.3", "f32[8,8]{1,0}", ROWS);
-    // 1 of 10 slots, who knows.
+    // The last number has no line end, so it may be the beginning of a longer one.
     dump(&jf, 7, "fusion.2", "f32[8,8]{1,0}", ROWS.trim_end());
     let model = open(&path, None);
     assert_eq!(described(&model), [("fusion.3".to_owned(), 2, vec![4, 3, 1])]);
@@ -139,7 +139,7 @@ fn tables_that_differ_are_not_believed() {
     let model = open(&path, None);
     assert_eq!(described(&model), [("fusion.1".to_owned(), 2, vec![4, 3, 1])]);
     assert_eq!(model.import_log().count(IssueKind::ImplausibleValue), 1);
-    // A table of another shape is of another op.
+    // A table of another shape belongs to another op.
     dump(&jf, 7, "fusion.3", "f32[8,16]{1,0}", "0 0 0\n4 0 0\n");
     assert_eq!(described(&open(&path, None)).len(), 2);
 }
@@ -167,19 +167,19 @@ fn only_dumps_in_the_folder_of_the_program_are_read_unnamed() {
         let log = model.import_log().counts().iter().find(|issue| issue.kind == IssueKind::FoundBeside);
         log.map(|issue| issue.examples.clone()).unwrap_or_default()
     };
-    // Of what is in the folder around it, nothing says that it is of this program.
+    // Nothing shows that a dump in the parent folder belongs to this program.
     dump(&beside, 5, "fusion.1", "f32[8,8]{1,0}", ROWS);
     let model = open(&path, None);
     assert_eq!((described(&model).len(), found(&model).len()), (0, 0));
     assert_eq!(described(&open(&path, Some(&beside))).len(), 1);
-    // Nor is one read that is named after another chip.
+    // A dump that is named after another chip is not read either.
     dump(&inside, 5, "fusion.1", "f32[8,8]{1,0}", ROWS);
     let model = open(&path, None);
     assert_eq!(described(&model), []);
     let expected = "hlo_v5e/jf_v5p is named after v5p, and the program beside it after v5e: it was not read";
     assert!(matches!(&found(&model)[..], [one] if one.ends_with(expected)), "{:?}", found(&model));
     assert_eq!(described(&open(&path, Some(&inside))).len(), 1, "who names it means it");
-    // Which one was read is said.
+    // The log names the dump that was read.
     dump(&dir.path().join("hlo_v5e/jf_v5e"), 5, "fusion.1", "f32[8,8]{1,0}", ROWS);
     let model = open(&path, None);
     assert_eq!(described(&model).len(), 1);

@@ -47,7 +47,7 @@ pub(super) enum RingLinks {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct CollectiveTransfer {
     pub links: RingLinks,
-    /// Bytes that each device sends; of a permute, bytes to the one neighbour.
+    /// Bytes that each device sends; for a permute, the bytes to its one neighbour.
     pub bytes: u64,
     pub seconds: f64,
 }
@@ -78,7 +78,7 @@ pub(super) fn collective<'p, 'a>(
     let body = program.computation(program.find(name)?)?;
     let (inner, kind) =
         body.instructions.iter().find_map(|inner| Some((inner, CollectivePattern::of_opcode(inner.opcode)?)))?;
-    // The fusion of an all-reduce with the slice of its result is XLA's reduce-scatter.
+    // XLA writes a reduce-scatter as a fusion of an all-reduce and a slice of its result.
     let scatters = kind == CollectivePattern::AllReduce && name.starts_with("all-reduce-scatter");
     Some((body, inner, if scatters { CollectivePattern::ReduceScatter } else { kind }))
 }
@@ -105,10 +105,10 @@ fn of_kind(
         return CollectiveTransfer { links: RingLinks::Both, bytes: 0, seconds: 0.0 };
     }
     let devices = n as f64;
-    // Two devices have one link between them.
+    // Two devices are connected by a single link.
     let rate = if n == 2 { chip.link } else { 2.0 * chip.link };
     let latency = (n / 2) as f64 * chip.hop_s;
-    // Each device sends all parts but one.
+    // Each device sends all parts except one.
     let (sent, busiest, times) = match kind {
         CollectivePattern::AllGather => (input * (devices - 1.0), None, 1.0),
         CollectivePattern::AllReduce => (input / devices * (devices - 1.0), None, 2.0),
@@ -163,7 +163,7 @@ mod tests {
             assert!((cost.seconds - seconds).abs() < 1e-12, "{line}: {cost:?}, expected {seconds}");
             assert_eq!(cost.bytes, bytes as u64, "{line}");
         };
-        // Two hops, and three shards over two links.
+        // Two hops, plus three shards over two links.
         is("all-gather(%a), replica_groups={{0,1,2,3},{4,5,6,7}}", 2e-6 + 1.5 * mib / 92e9, 3.0 * mib);
         is("reduce-scatter(%a), replica_groups=[2,4]<=[8]", 2e-6 + 0.375 * mib / 92e9, 0.75 * mib);
         is("all-reduce(%a), replica_groups=mesh['x'=2,'y'=4] {'y'}", 4e-6 + 0.75 * mib / 92e9, 1.5 * mib);

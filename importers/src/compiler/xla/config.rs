@@ -1,6 +1,6 @@
-//! Numbers in the compiler's configuration of an instruction, which is JSON in its text.
+//! Reads numbers from the compiler's configuration of an instruction, which is JSON inside its text.
 
-/// The number behind `"key":"…` or `"key":…` of JSON text.
+/// The number after `"key":"` or `"key":` in JSON text.
 pub(super) fn json_number(json: &str, key: &str) -> Option<u64> {
     let quoted = format!("\"{key}\":");
     let value = json.get(json.find(&quoted)? + quoted.len()..)?.trim_start_matches([' ', '"']);

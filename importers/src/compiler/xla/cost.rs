@@ -11,8 +11,8 @@ use super::shape::{self, HBM, ScheduleArray, ShapeSize, VMEM, arrays, first_arra
 /// Deepest nesting of fusions that is followed.
 const MAX_DEPTH: usize = 32;
 
-/// Maximum number of window positions that are counted one by one; larger windows count as if every position were
-/// inside.
+/// Maximum number of window positions that are counted one by one. For larger windows, all positions are assumed to be
+/// inside the operand.
 const MAX_POSITIONS: u64 = 1 << 20;
 
 /// The same limit for all windows of a program; real programs have a few thousand.
@@ -26,11 +26,11 @@ pub(super) struct CostAnalysis<'p, 'a> {
     views: HashMap<usize, bool>,
     /// Remaining budget of window positions.
     positions: u64,
-    /// Number of windows beyond the budget.
+    /// Number of windows that exceeded the budget.
     rounded: u64,
 }
 
-/// Bytes that a computation reads of each of its parameters, by number.
+/// Bytes that a computation reads from each of its parameters, by number.
 type ParameterReads = Rc<HashMap<usize, u64>>;
 
 /// Operations of an instruction.
@@ -86,7 +86,7 @@ impl<'p, 'a> CostAnalysis<'p, 'a> {
                 let operand = instruction.operand_names().next().and_then(|name| computation.size(name));
                 InstructionFlops::elements(operand.map_or(0, |size| size.elements))
             }
-            // Scalars are the scalar unit's, and count nothing.
+            // Scalars belong to the scalar unit and do not count.
             opcode if is_arithmetic(opcode) => {
                 InstructionFlops::elements(Some(elements(instruction.shape)).filter(|&all| all > 1).unwrap_or(0))
             }
@@ -120,7 +120,7 @@ impl<'p, 'a> CostAnalysis<'p, 'a> {
         multiplications.saturating_mul(2)
     }
 
-    /// Number of windows that were counted approximately, as if they were inside their operand.
+    /// Number of windows that were counted approximately, on the assumption that they are inside their operand.
     pub(crate) fn rounded(&self) -> u64 {
         self.rounded
     }
@@ -140,7 +140,8 @@ impl<'p, 'a> CostAnalysis<'p, 'a> {
         sum
     }
 
-    /// Bytes accessed per execution: each operand once, the result once; of an operand that is only sliced, the slices.
+    /// Bytes accessed per execution: each operand once and the result once. Of an operand that is only sliced, only the
+    /// slices count.
     pub(crate) fn bytes(
         &mut self,
         computation: &ScheduledComputation<'a>,
@@ -169,7 +170,7 @@ impl<'p, 'a> CostAnalysis<'p, 'a> {
         out
     }
 
-    /// Bytes that a computation reads of each of its parameters, by number.
+    /// Bytes that a computation reads from each of its parameters, by number.
     fn reads_of(&mut self, index: usize, depth: usize) -> ParameterReads {
         if let Some(known) = self.reads.get(&index) {
             return Rc::clone(known);
@@ -177,7 +178,7 @@ impl<'p, 'a> CostAnalysis<'p, 'a> {
         let program = self.program;
         let mut reads: HashMap<usize, u64> = HashMap::new();
         let Some(computation) = program.computation(index).filter(|_| depth < MAX_DEPTH) else { return Rc::default() };
-        // Values that are a parameter, or one in another form: its number and size.
+        // Values that are parameters or only reinterpret one, with the number and size of the parameter.
         let mut values: HashMap<&str, (usize, u64)> = HashMap::new();
         for user in &computation.instructions {
             if let Some(number) = user.parameter_number() {
@@ -199,7 +200,7 @@ impl<'p, 'a> CostAnalysis<'p, 'a> {
                     None => read_by(user, operand, whole),
                 };
                 let sum = reads.entry(number).or_default();
-                // Two readers of the same bytes share them.
+                // Bytes that two instructions read count once.
                 *sum = sum.saturating_add(read).min(whole);
             }
         }
@@ -217,7 +218,7 @@ impl<'p, 'a> CostAnalysis<'p, 'a> {
         })
     }
 
-    /// Bytes written of a result: only the update of a result that is updated in place.
+    /// Bytes written to a result; for a result that is updated in place, only the update.
     fn written(
         &self,
         body: Option<usize>,
@@ -333,11 +334,11 @@ impl WindowDims {
         Self { size, stride, pad, base_dilation, dilation }
     }
 
-    /// Number of pairs of an output position and a window position that meet an input element; all pairs, and `false`,
-    /// if counting exceeds the budget.
+    /// Number of pairs of an output position and a window position that fall on an input element. If counting exceeds
+    /// the budget, returns the number of all pairs and `false`.
     fn positions(&self, input: u64, output: u64, budget: &mut u64) -> (u64, bool) {
         let all = self.size.saturating_mul(output);
-        // A window without size has a place for every output to look at, too.
+        // For a window of size 0, counting would still loop over all outputs.
         if self.size == 0 || all > MAX_POSITIONS.min(*budget) {
             return (all, self.size == 0);
         }
@@ -377,12 +378,12 @@ mod tests {
         assert_eq!(flops(dot, ["bf16[8,4]", "bf16[4,16]"]), two(8 * 4 * 16));
         let plain = "f32[8,16] convolution(%a, %b), dim_labels=bf_io->bf";
         assert_eq!(flops(plain, ["bf16[8,4]", "bf16[4,16]"]), two(8 * 4 * 16));
-        // A batch that is written as a dilated window.
+        // A batch dimension that is written as a dilated window.
         let batched = "f32[6,8,16] convolution(%a, %b), window={size=6 stride=5 lhs_dilate=6}, dim_labels=0bf_0io->0bf";
         assert_eq!(flops(batched, ["bf16[6,8,4]", "bf16[6,4,16]"]), two(6 * 8 * 4 * 16));
         let slides = "bf16[2,8,8,16] convolution(%a, %b), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f";
         assert_eq!(flops(slides, ["bf16[2,8,8,4]", "bf16[3,3,4,16]"]), two(2 * 22 * 22 * 4 * 16));
-        // A window without size, and one as wide as numbers go: no endless loop, no overflow.
+        // A window of size 0, and one of the largest possible size: neither an endless loop nor an overflow.
         let empty = "f32[1,18446744073709551615,1] convolution(%a, %b), window={size=0}, dim_labels=b0f_i0o->b0f";
         assert_eq!(flops(empty, ["f32[1,1,1]", "f32[1,0,1]"]), two(0));
         let wide = "f32[1,4,1] convolution(%a, %b), window={size=1 stride=18446744073709551615 \
@@ -395,7 +396,7 @@ mod tests {
         assert_eq!(flops("f32[8,4] convolution(%c)", ["f32[8,4]", "f32[8,4]"]), InstructionFlops::default());
     }
 
-    /// Beyond a sum of positions, windows count as if all of them were inside.
+    /// Beyond a total number of positions, all positions of windows are assumed to be inside.
     #[test]
     fn windows_share_a_budget() {
         let window = WindowDims { size: 3, stride: 1, pad: 1, base_dilation: 1, dilation: 1 };

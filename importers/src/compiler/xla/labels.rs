@@ -20,7 +20,7 @@ pub(super) struct ScheduleLabels<'p, 'a> {
     cut: u64,
 }
 
-/// Largest length of the text of an op, and of its source lines.
+/// Maximum length of the text of an op, and of its source lines.
 const MAX_TEXT: usize = 1 << 16;
 /// Every op may have at least this much text.
 const MIN_TEXT: usize = 256;
@@ -83,7 +83,7 @@ impl<'p, 'a> ScheduleLabels<'p, 'a> {
         self.cut += u64::from(text.is_full());
         let text = text.finish();
         self.room = self.room.saturating_sub(text.len());
-        // What these do is in what they call.
+        // The work of these ops is in the computations that they call.
         let is_opaque = matches!(instruction.opcode, "while" | "call" | "conditional" | "custom-call");
         // The awaited op did the work.
         let is_done = instruction.opcode.ends_with("-done");
@@ -91,7 +91,7 @@ impl<'p, 'a> ScheduleLabels<'p, 'a> {
         let flops = self.costs.flops(computation, instruction);
         let memory = if counts { self.costs.bytes(computation, instruction) } else { Vec::new() };
         let bytes = memory.iter().fold(0_u64, |sum, access| sum.saturating_add(access.bytes));
-        // The compiler names its own fusions of products so; for the others the text says it.
+        // The compiler uses this category for its own fusions of products; for other fusions it follows from the text.
         let is_product = instruction.opcode == "fusion" && flops.products > 0;
         Op {
             name: out.intern(instruction.name),

@@ -34,7 +34,7 @@ fn counted(
         Some(counter) => (counter, right, false),
         None => (element(right)?, left, true),
     };
-    // The value of an element before the loop, and after each turn.
+    // The value of an element before the loop, and after each iteration.
     let start = source(computation, instruction.operand_names().next()?).filter(|it| it.opcode == "tuple")?;
     let before = |index| source(computation, start.operand_names().nth(index)?);
     let end = body.root().filter(|root| root.opcode == "tuple")?;
@@ -89,7 +89,7 @@ fn element(instruction: &Instruction<'_>) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// As libtpu writes `lax.scan` over twelve layers.
+    /// A `lax.scan` over twelve layers, as libtpu writes it.
     const SCAN: &str = "HloModule m, is_scheduled=true
 
 %body (t: (s32[], f32[8], s32[])) -> (s32[], f32[8], s32[]) {
@@ -137,14 +137,14 @@ ENTRY %main (x: f32[8]) -> f32[8] {
         );
         assert_eq!(count(&SCAN.replace("constant(1)", "constant(5)")), Some(3));
         assert_eq!(count(&SCAN.replace("constant(0)", "constant(20)")), Some(0));
-        // The limit can be an element of the tuple that the body leaves alone.
+        // The limit can be an element of the tuple that the body does not change.
         let passed = SCAN.replace("compare(%j, %limit)", "compare(%j, %m)");
         assert_eq!(count(&passed), Some(30));
         assert_eq!(count(&passed.replace("tuple(%next, %x, %n)", "tuple(%next, %x, %next)")), None);
         assert_eq!(count(&SCAN.replace("direction=LT", "direction=EQ")), None);
         assert_eq!(count(&SCAN.replace("constant(1)", "constant(0)")), None);
         assert_eq!(count(&SCAN.replace("add(%copy.2", "multiply(%copy.2")), None);
-        // What another op makes of its operands is not known.
+        // The result of any other op is unknown.
         assert_eq!(count(&SCAN.replace("tuple(%copy.10, %x.1, %n.1)", "fusion(%copy.10, %x.1, %n.1)")), None);
         assert_eq!(count(&SCAN.replace("constant(0)", "constant(-9223372036854775808)")), None);
     }

@@ -12,13 +12,13 @@ use super::hlo::ScheduledProgram;
 pub(super) struct ChipModel {
     /// Name as in `--device-spec`; the device type is `TPU` and this.
     pub id: String,
-    /// Words that name it in the path of a dump.
+    /// Words that identify the chip in the path of a dump.
     path_words: Vec<String>,
     /// Clock derived from the published peak, Hz.
     clock_hz: f64,
     /// HBM bandwidth, bytes/s.
     pub hbm: f64,
-    /// Bandwidth of one direction of one link between chips to model with, bytes/s.
+    /// Modelled bandwidth of one direction of one link between chips, bytes/s.
     pub link: f64,
     /// Latency of one hop between chips, seconds.
     pub hop_s: f64,
@@ -26,11 +26,11 @@ pub(super) struct ChipModel {
     megacore: bool,
 }
 
-/// The chips whose programs are modelled. The table of chips (`assets/chips.toml`) names the sources of its numbers.
+/// The chips whose programs can be modelled. The table of chips (`assets/chips.toml`) gives the sources of its numbers.
 static CHIPS: LazyLock<Vec<ChipModel>> = LazyLock::new(|| models(include_str!("../../../../assets/chips.toml")));
 
-/// The entries of a table of chips that say how programs are modelled. Each is read by itself: all of them as one
-/// document take more memory than many a trace.
+/// The entries of a table of chips that have parameters for modelling. Each entry is parsed separately, because parsing
+/// the whole document takes more memory than many traces.
 fn models(table: &str) -> Vec<ChipModel> {
     table.split("[[chip]]").skip(1).filter_map(|entry| ChipModel::of(&entry.parse().ok()?)).collect()
 }

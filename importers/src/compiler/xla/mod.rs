@@ -1,4 +1,4 @@
-//! What XLA:TPU's compiler expects of a program, without a TPU: scheduled HLO text.
+//! Scheduled HLO text: the XLA:TPU compiler's prediction for a program, which needs no TPU.
 //!
 //! Written by `jax.jit(f).lower(…).compile().as_text()`, and by
 //! `--xla_dump_to=DIR --xla_dump_hlo_as_text` (`*.after_codegen.txt`). Seen from jax
@@ -9,10 +9,10 @@
 //!                  │ cost, labels      ▲ machine, collective
 //! ```
 //!
-//! The text has the order of instructions and the compiler's estimate of most in
-//! cycles; copies and communication have none, and are modelled ([`simulate`],
-//! [`collective`]). Ignored: control dependencies (the order is given), sharding,
-//! literals but those that loops count with. The device stands for all that run the program.
+//! The text has the order of instructions and, for most of them, the compiler's estimate
+//! in cycles. Copies and communication have no estimate and are modelled ([`simulate`],
+//! [`collective`]). Ignored: control dependencies (the order is given), sharding, and all
+//! literals except those of loop counters. One device represents all that run the program.
 
 mod collective;
 mod config;
@@ -150,8 +150,8 @@ const MAX_SCHEDULE: u64 = 1 << 30;
 /// Size of the pieces in which it is read.
 const PIECE: u64 = 1 << 16;
 
-/// The clock in a schedule that was dumped beside the program: `a.b.schedule.txt` beside `a.b.c.txt`, or one named
-/// after the module.
+/// The clock in a schedule that was dumped next to the program: `a.b.schedule.txt` next to `a.b.c.txt`, or a schedule
+/// that is named after the module.
 fn schedule_mhz(
     source: &InputSource,
     program: &ScheduledProgram<'_>,
@@ -166,7 +166,7 @@ fn schedule_mhz(
     last_clock(beside.reader().take(MAX_SCHEDULE), progress)
 }
 
-/// The last clock in a text, read in pieces. Nothing after damage is read.
+/// The last clock in a text, read in pieces, up to any damage.
 fn last_clock(mut text: impl Read, progress: &Progress) -> Result<Option<f64>, ImportError> {
     let mut clock = None;
     let mut buffer = Vec::new();
@@ -175,8 +175,8 @@ fn last_clock(mut text: impl Read, progress: &Progress) -> Result<Option<f64>, I
         let kept = buffer.len();
         let read = text.by_ref().take(PIECE).read_to_end(&mut buffer);
         let is_last = read.is_err() || buffer.len() == kept;
-        // A line that goes on in the next piece is looked at there; one that the text ends in
-        // may have lost digits.
+        // A line that continues in the next piece is parsed there. An unterminated last line may
+        // have lost digits.
         let whole = memchr::memrchr(b'\n', &buffer).map_or(0, |at| at + 1);
         let lines = &buffer[..whole];
         if let Some(at) = memchr::memmem::rfind(lines, CLOCK) {

@@ -1,15 +1,15 @@
 //! VMEM and HBM use of the values of a program over time.
 //!
-//! A value lives from the instruction that makes it to the end of the last one that uses it, under whatever name;
-//! parameters live from the beginning and the result to the end. VMEM use includes the scratch memory of running
-//! instructions. Bytes are without the padding of tiles. A result that reuses the memory of an operand counts in
-//! addition to it while the instruction runs.
+//! A value lives from the instruction that produces it to the end of the last one that uses it, under any name.
+//! Parameters live from the beginning, and the result lives to the end. VMEM use includes the scratch memory of running
+//! instructions. Bytes do not include the padding of tiles. A result that reuses the memory of an operand counts in
+//! addition to the operand while the instruction runs.
 
 use super::config::json_number;
 use super::hlo::{Instruction, ScheduledComputation};
 use super::shape::{self, HBM, VMEM};
 
-/// Bytes in use, each value from a point in time on.
+/// Bytes in use over time: each entry is a time, and the bytes in use from then on.
 pub(super) type OccupancyCurve = Vec<(i64, u64)>;
 
 /// The curves of VMEM and HBM for the times of each instruction.
@@ -46,7 +46,7 @@ fn lives(computation: &ScheduledComputation<'_>, times: &[(i64, i64)], end: i64)
         let until = if is_same_memory(instruction) {
             lives[at]
         } else if let Some((done, _)) = computation.done(instruction.name) {
-            // Read for as long as the transfer is under way.
+            // The operand is read for as long as the transfer is in flight.
             ends.get(done).copied().unwrap_or(end)
         } else {
             ends[at]
@@ -57,7 +57,7 @@ fn lives(computation: &ScheduledComputation<'_>, times: &[(i64, i64)], end: i64)
             }
         }
     }
-    // What a start allocates is the value of its done.
+    // The memory that a start op allocates holds the value of its done op.
     for (at, instruction) in computation.instructions.iter().enumerate() {
         if let Some(life) = computation.done(instruction.name).and_then(|(done, _)| lives.get(done).copied()) {
             lives[at] = life.max(lives[at]);
@@ -66,7 +66,7 @@ fn lives(computation: &ScheduledComputation<'_>, times: &[(i64, i64)], end: i64)
     lives
 }
 
-/// Whether the result is an operand under another name.
+/// Whether the result is just an operand under another name.
 fn is_same_memory(instruction: &Instruction<'_>) -> bool {
     match instruction.opcode {
         "bitcast" | "tuple" | "get-tuple-element" | "opt-barrier" | "add-dependency" | "while" => true,
@@ -108,7 +108,7 @@ fn curve(mut changes: Vec<(i64, i128)>, end: i64) -> OccupancyCurve {
             _ => out.push((at, value)),
         }
     }
-    // At the end everything is given back: no value holds from there on.
+    // At the end all memory is released, so no value holds after that.
     out.retain(|&(at, _)| at < end);
     out.dedup_by_key(|&mut (_, value)| value);
     out

@@ -171,7 +171,7 @@ impl<'a> ScheduleSimulator<'_, 'a> {
                 self.flights.insert(instruction.name, self.run.events.len() - 1);
             }
             InstructionEffect::Communicate(transfer) => {
-                // Who waits for the link waits on the core.
+                // The core is blocked while it waits for the link.
                 let (_, end) = self.transfer(transfer);
                 self.push(SimulatedEvent {
                     bytes: Some(transfer.bytes),
@@ -265,7 +265,7 @@ impl<'a> ScheduleSimulator<'_, 'a> {
             self.issue(IssueKind::NotPlayed, instruction, || "the file has not what it calls".to_owned());
             return Ok(());
         };
-        // A call inside calls can multiply without a loop.
+        // Nested calls can multiply the work without any loop.
         if self.is_full(depth) {
             self.fold(instruction, callee, 1, 1);
             return Ok(());
@@ -278,7 +278,7 @@ impl<'a> ScheduleSimulator<'_, 'a> {
         depth >= MAX_DEPTH || self.run.events.len() > MAX_EVENTS || self.steps > MAX_STEPS
     }
 
-    /// Skips `left` executions, each as long as the last one.
+    /// Skips the `left` remaining executions and assumes that each takes as long as the last one.
     fn fold(&mut self, instruction: &Instruction<'a>, callee: usize, left: u64, of: u64) {
         let Some(&last) = self.durations.get(&callee) else {
             let why = || format!("{left} of {of} executions, and none before says how long they take");

@@ -81,7 +81,7 @@ fn copy<'a>(computation: &ScheduledComputation<'a>, instruction: &Instruction<'a
     if parts.iter().any(|part| !matches!(part.space, 0..=4 | 6)) {
         return InstructionEffect::Unknown("transfers to the host are not modelled");
     }
-    // The result of the done is what is copied.
+    // The copied value is the result of the done op.
     let done = computation.done(instruction.name);
     let first = || parts.first().map_or(0, shape::ScheduleArray::bytes);
     InstructionEffect::Copy(done.map_or_else(first, |(_, done)| shape::bytes(done.shape)))

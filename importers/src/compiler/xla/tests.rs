@@ -1,10 +1,10 @@
-//! Small programs, whole and damaged.
+//! Tests with small programs, intact and damaged.
 
 use trace_model::{IssueKind, TraceBuilder, TraceModel};
 
 use super::*;
 
-/// A copy and a loop of three times two products, for a chip that the clock tells.
+/// A copy, and a loop of three iterations with two products each. The chip follows from the clock.
 const LOOP: &str = include_str!("../../../tests/fixtures/loop.hlo.txt");
 
 fn import(name: &str, text: &str) -> Result<TraceModel, ImportError> {
@@ -91,7 +91,7 @@ fn a_loop_without_end_is_folded() {
     assert!(model.slice_count() < 110_000);
     assert_eq!(model.import_log().count(IssueKind::LoopFolded), 1);
     assert_eq!(names(&model)[0], ("while.1".to_owned(), 3_000_000_000));
-    // Nor does one that does nothing, or calls itself, hang.
+    // A loop that does nothing and a loop that calls itself do not hang either.
     let empty =
         LOOP.replace("\"3\"", "\"18446744073709551615\"").replace("\"estimated_cycles\":\"1500\"", "\"other\":\"1\"");
     let empty = empty.replace("\"3000\"", "\"0\"");
@@ -159,7 +159,7 @@ fn a_conditional_takes_the_longest_branch() {
     assert_eq!(names[..3], [("c".to_owned(), 3), ("dot.1".to_owned(), 1), ("dot.2".to_owned(), 2)]);
 }
 
-/// Each of thirty loops calls the next one nine times: more than anybody can wait for.
+/// Thirty nested loops with nine iterations each, which would take practically forever.
 #[test]
 fn loops_in_loops_in_loops_end() {
     let body = |n: usize| {
@@ -177,7 +177,7 @@ fn loops_in_loops_in_loops_end() {
     assert!(model.import_log().count(IssueKind::LoopFolded) > 0);
 }
 
-/// Names that are said once, and how many bytes all strings of ops together have.
+/// The strings of all ops together stay small.
 #[test]
 fn ops_that_share_a_huge_operand_do_not_multiply_its_shape() {
     let shape = format!("({})", vec!["f32[8,8]{1,0}"; 10_000].join(", "));
@@ -197,14 +197,14 @@ fn ops_that_share_a_huge_operand_do_not_multiply_its_shape() {
 #[test]
 fn what_is_not_played_is_counted() {
     let count = |text: &str, kind| import("v5e.txt", text).unwrap().import_log().count(kind);
-    // A loop whose body is not in the file, and calls that never come back.
+    // A loop whose body is not in the file, and infinite recursion.
     assert_eq!(count(&LOOP.replace("body=%body", "body=%lost"), IssueKind::NotPlayed), 1);
     let ring = LOOP.replace("  ROOT %tuple", "  %again = s32[] call(%t), to_apply=%body\n  ROOT %tuple");
     assert!(count(&ring, IssueKind::NotPlayed) > 0);
     assert_eq!(count(LOOP, IssueKind::NotPlayed), 0);
 }
 
-/// Beyond the limits a computation that ran before takes as long as it took then.
+/// Beyond the limits, a computation takes as long as in its last simulated execution.
 #[test]
 fn a_folded_loop_in_a_loop_keeps_its_time() {
     let inner = "%outer (t: (s32[], f32[8,8])) -> (s32[], f32[8,8]) {\n  %u = (s32[]{:S(6)}, f32[8,8]{1,0}) \

@@ -1,12 +1,12 @@
 //! Schedules of XLA's latency-hiding scheduler: `*.schedule.txt`.
 //!
-//! Written by `--xla_dump_latency_hiding_schedule=true` beside other dumps, where a program has asynchronous ops; a
-//! text-format protobuf with the module as it was when it was scheduled, and for each computation the start and end of
-//! its instructions in cycles. Seen from libtpu 0.0.51.
+//! Written by `--xla_dump_latency_hiding_schedule=true` next to other dumps, for programs with asynchronous ops. It is
+//! a text-format protobuf with the module at the time of scheduling and, for each computation, the start and end of its
+//! instructions in cycles. Known from libtpu 0.0.51.
 //!
-//! The scheduler's costs are for choosing an order: products take several times the cycles that the code generator
-//! estimates later. Gaps between instructions are waits for the next `-done`. Ignored: literals, shardings, statistics
-//! by instruction.
+//! The scheduler's costs only serve to choose an order: matrix products take several times the cycles that the code
+//! generator estimates later. Gaps between instructions are waits for the next `-done`. Ignored: literals, shardings,
+//! and statistics of instructions.
 
 mod proto;
 mod render;
@@ -185,7 +185,7 @@ impl ParsedSchedule {
         };
         let mut written: Vec<&TextProtoMessage<'_>> = message.all("instructions").collect();
         if cut == Some(ScheduleCut::Row) {
-            // Numbers that are missing would read as 0.
+            // Missing numbers would be read as 0.
             written.pop();
         }
         let mut rows = Vec::new();
@@ -226,7 +226,7 @@ impl ParsedSchedule {
     }
 }
 
-/// The schedule of the entry computation; `None` if the file has only schedules of computations inside it.
+/// The schedule of the entry computation; `None` if the file only has schedules of other computations.
 fn main_of(program: &ScheduledProgram<'_>, schedules: &[ParsedSchedule]) -> Option<usize> {
     let entry = program.entry.and_then(|entry| program.computation(entry)).map(|entry| entry.name);
     schedules.iter().position(|it| Some(&*it.computation) == entry)
@@ -259,7 +259,7 @@ fn convert(
     for (index, schedule) in schedules.iter().enumerate() {
         let is_main = Some(index) == main;
         let group = if is_main {
-            // No chip: peaks would be compared with costs that are not times.
+            // No chip is set, because its peaks would be compared with costs that are not times.
             let group = emit::device(out, None);
             let module = emit::module(out, group, program.name, schedule.end());
             if schedule.is_cut {
@@ -267,7 +267,7 @@ fn convert(
             }
             group
         } else {
-            // A loop's body: once, with a clock of its own that starts at 0.
+            // The body of a loop is drawn once, with times that start at 0.
             let host = emit::host(out);
             out.group(Some(host), GroupKind::Custom, &format!("{} (once, by itself)", schedule.computation))
         };
@@ -308,7 +308,7 @@ impl<'a> ScheduleWriter<'_, 'a> {
         let places: Vec<Option<InstructionIndex>> = schedule.rows.iter().map(|row| self.place(row)).collect();
         let awaited = next_dones(self.program, &places);
         let ops = self.track(out, TrackKind::Ops, 2, "XLA Ops");
-        // A slice of one cycle is an instruction that costs nothing.
+        // A slice of one cycle stands for an instruction without cost.
         let cycle = (1e6 / schedule.mhz).ceil() as i64;
         let mut busy_until = 0;
         for (at, (row, place)) in schedule.rows.iter().zip(&places).enumerate() {

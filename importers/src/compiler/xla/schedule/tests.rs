@@ -1,10 +1,10 @@
-//! A small schedule, whole and damaged.
+//! Tests with a small schedule, intact and damaged.
 
 use trace_model::{TraceModel, TrackKind};
 
 use super::*;
 
-/// An all-gather that is in flight beside one product and exposed before another.
+/// An all-gather that is hidden by one product and exposed before another.
 const SCHEDULE: &str = include_str!("../../../../tests/fixtures/schedule.txt");
 
 fn import(text: &str, clock_mhz: Option<f64>) -> Result<TraceModel, ImportError> {
@@ -95,7 +95,7 @@ fn overlaps_and_unknown_instructions_are_counted() {
 
 #[test]
 fn a_row_that_the_file_ends_in_is_not_read() {
-    // Of the last row the end is missing: as a number it would be 0.
+    // The end of the last row is missing and must not be read as 0.
     let cut = SCHEDULE.split("end_timestamp_cycles: 7002").next().unwrap();
     let model = import(cut, Some(1000.0)).unwrap();
     let ops: Vec<String> = slices(&model, TrackKind::Ops).into_iter().map(|(name, _, _)| name).collect();
@@ -106,7 +106,7 @@ fn a_row_that_the_file_ends_in_is_not_read() {
     assert!(whole.all_slices().all(|slice| slice.attr(SliceAttr::Unterminated).is_none()));
 }
 
-/// A file that ends after the schedule of a loop's body is no schedule of the program.
+/// A file that ends after the schedule of a loop's body does not contain the schedule of the program.
 #[test]
 fn a_schedule_without_the_entry_is_no_program() {
     let other = "computations { name: \"body\" id: 7 }\n  stack_frame_index";
