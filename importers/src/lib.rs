@@ -1,12 +1,12 @@
-//! From the bytes of a profile to the common timeline model.
+//! Converts the bytes of a profile to the common timeline model.
 //!
-//! Every format is one [`Importer`] in the list [`IMPORTERS`]. Bytes decide what
-//! a file is; its name never does. To add a format: write its file in the room it
-//! belongs to, add one line to the list, add fixtures.
+//! Every format is one [`Importer`] in the list [`IMPORTERS`]. The format of a file is
+//! detected from its bytes, never from its name. To add a format, write its module in the
+//! directory that it belongs to, add one line to the list, and add fixtures.
 //!
-//! The modules build on each other from the bottom of this list to its top, never the other way:
+//! Each module of this table may use the modules below it, never those above it:
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
 //! | `import` | from a path, or bytes, to a model: finding the files of a run, choosing importers |
 //! | `registry` | the list of formats |

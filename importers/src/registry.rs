@@ -5,7 +5,7 @@ use crate::compiler::xla;
 use crate::profiler::{trace_event, xplane};
 use crate::simulator::{astra_sim, chakra, onnxim, op_costs, scale_sim, togsim};
 
-/// Every format; among equally certain ones the first is chosen.
+/// Every format; if several are equally certain, the first one is chosen.
 pub static IMPORTERS: &[&dyn Importer] = &[
     &xplane::XPlane,
     &trace_event::TraceEventJson,

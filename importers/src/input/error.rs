@@ -3,8 +3,7 @@
 
 use std::io;
 
-/// Why a file cannot be opened at all. Each message says what, where in the
-/// file, and what to do; the caller adds the path once.
+/// The reason why a file cannot be opened at all.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {

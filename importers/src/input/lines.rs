@@ -1,4 +1,4 @@
-//! Reads logs of simulators line by line: a log can have gigabytes, so it is never completely in memory.
+//! Reads logs of simulators line by line. A log can have gigabytes, so it is never completely in memory.
 
 use trace_model::{IssueKind, TraceBuilder};
 
@@ -25,8 +25,8 @@ pub(crate) struct LinesSummary {
     pub(crate) damage: Option<String>,
     /// Number of lines that were skipped because they are too long.
     pub(crate) too_long: u64,
-    /// The number of a last line without a line end, which is skipped: these writers end every line, so a number in it
-    /// may be truncated.
+    /// The number of a last line without a line end. It is skipped: these writers end every line, so a number in it may
+    /// be truncated.
     pub(crate) unended: Option<u64>,
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn read(
                 None => break,
             };
             let line = &rest[..len];
-            // The rest of a line that is too long is no line either.
+            // The rest of a line that is too long is skipped as well.
             if !skipping && len > MAX_LINE {
                 too_long += 1;
             } else if !skipping && end.is_some() {
@@ -108,7 +108,7 @@ mod tests {
         seen(text).0
     }
 
-    /// The lines, and how many were too long.
+    /// The lines, and the number of lines that were too long.
     fn seen(text: &[u8]) -> (Vec<(u64, String)>, u64) {
         let source = InputSource::from_bytes("a.log", text.to_vec()).unwrap();
         let mut seen = Vec::new();

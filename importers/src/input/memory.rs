@@ -1,34 +1,38 @@
-//! What is asked of the operating system about memory: the one place with code that the compiler cannot check.
+//! Memory management by the operating system: memory-mapped files and the heap. This is the only module with unsafe
+//! code.
 //!
-//! **Files as a part of the address space.** A map is undefined behaviour where another process truncates or rewrites the file meanwhile: texts are checked once
-//! and then borrowed from it, and what lies behind a new end is a bus error. Profiles are written once, under a name of
-//! their own, and all bounds are checked. The alternative, reading a 10 GB profile into memory, fails for everyone, and
+//! **Memory-mapped files.** Mapping a file is undefined behaviour if another process truncates or rewrites the file
+//! meanwhile: texts are checked once and then borrowed from the map, and reading beyond a new end of the file is a bus
+//! error. This risk is acceptable because profiles are written once, under a name of their own, and all bounds are
+//! checked. The alternative would be to read a whole profile into memory: this always fails for one of 10 GB, and
 //! copying a smaller one costs a tenth of its import.
 //!
-//! **The heap of a process that ends soon.** An import asks for a hundred megabytes in pieces of a few, frees most of
-//! them, and asks again. The C library hands each back to the kernel, which clears it once more and maps it in pages of
-//! 4 kB: a third of the time of an import. [`prepare_heap`] lets it keep what was freed, in one heap of huge pages.
+//! **The heap of a process that ends soon.** An import allocates a hundred megabytes in pieces of a few megabytes,
+//! frees most of them, and allocates again. The C library returns each piece to the kernel, which clears the memory
+//! again and maps it in pages of 4 kB. This takes a third of the time of an import. [`prepare_heap`] makes the C library
+//! keep freed memory, in one heap of huge pages.
 #![allow(unsafe_code)]
 
 use std::fs::File;
 use std::io;
 use std::ops::Range;
 
-/// Makes room for an import of about so many bytes in a process that ends soon after it: memory that is freed stays with
-/// the process. Call it before there are other threads. Does nothing where the C library is another one than glibc.
+/// Prepares the heap for an import that needs about `bytes` of memory, in a process that ends soon after it: freed
+/// memory stays with the process. Call it before there are other threads. Without glibc, it does nothing.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub(crate) fn prepare_heap(bytes: usize) {
-    /// Reserved at once, less than what is mapped on its own. 32 MB is the most that all versions of glibc accept.
+    /// Size of one allocation. It is below the threshold above which glibc maps an allocation separately, which is at
+    /// most 32 MB in all versions of glibc.
     const PIECE: usize = 24 << 20;
     const KEPT: libc::c_int = 32 << 20;
 
-    // SAFETY: these set numbers of the allocator, under its lock, and have no other effect on what is allocated.
+    // SAFETY: these calls set parameters of the allocator, under its lock, and do not affect existing allocations.
     unsafe {
         libc::mallopt(libc::M_MMAP_THRESHOLD, KEPT);
         libc::mallopt(libc::M_TRIM_THRESHOLD, libc::c_int::MAX);
         libc::mallopt(libc::M_ARENA_MAX, 1);
     }
-    // SAFETY: it reads a number.
+    // SAFETY: the call only reads a number.
     let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(1 << 16);
     let mut pieces: Vec<Vec<u8>> = Vec::new();
     for _ in 0..bytes.div_ceil(PIECE) {
@@ -36,9 +40,9 @@ pub(crate) fn prepare_heap(bytes: usize) {
         if piece.try_reserve_exact(PIECE).is_err() {
             break;
         }
-        // The page in which it begins holds the end of the piece before it, too.
+        // The first page of the piece also holds the end of the previous piece.
         let before = piece.as_mut_ptr() as usize % page;
-        // SAFETY: these pages are of the heap, and advice changes the size of pages and nothing else.
+        // SAFETY: these pages belong to the heap, and this advice only changes the size of pages.
         unsafe {
             let first_page = piece.as_mut_ptr().wrapping_sub(before);
             libc::madvise(first_page.cast(), PIECE / page * page, libc::MADV_HUGEPAGE)
@@ -47,7 +51,7 @@ pub(crate) fn prepare_heap(bytes: usize) {
     }
 }
 
-/// See the other one.
+/// Does nothing without glibc.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub(crate) fn prepare_heap(_bytes: usize) {}
 
@@ -62,22 +66,22 @@ impl MappedFile {
         unsafe { memmap2::Mmap::map(file) }.map(Self)
     }
 
-    /// Pages cannot be let go here.
+    /// Does nothing: pages cannot be released on this platform.
     #[cfg(not(unix))]
     pub(crate) fn release(&self, _range: Range<usize>) {}
 
-    /// Lets the pages of `range` go: memory use falls, and what is read there again comes from the file again. Pages that
-    /// reach beyond the range stay, because others may be reading them.
+    /// Releases the pages of `range`: memory use falls, and a later read loads them from the file again. Pages that
+    /// extend beyond the range stay, because other threads may be reading them.
     #[cfg(unix)]
     pub(crate) fn release(&self, range: Range<usize>) {
-        /// A multiple of the page size of all machines.
+        /// A multiple of the page size of every machine.
         const PAGES: usize = 1 << 16;
         let start = range.start.div_ceil(PAGES).saturating_mul(PAGES);
         let end = range.end.min(self.0.len()) / PAGES * PAGES;
         let len = end.saturating_sub(start);
         if len > 0 {
-            // SAFETY: the map is shared with the file and never written: a page that was dropped has the same bytes
-            // when it is read again, so that borrowed slices stay valid. What fails costs memory only.
+            // SAFETY: the map is shared with the file and never written. A released page has the same bytes when it
+            // is read again, so borrowed slices stay valid. A failure only costs memory.
             let _ = unsafe { self.0.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, start, len) };
         }
     }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::input::ImportError;
 
-/// Shared between the importing thread and the one that shows the progress.
+/// Progress of an import, shared between the importing thread and the thread that shows it.
 #[derive(Debug, Default)]
 pub struct Progress {
     done: AtomicU64,

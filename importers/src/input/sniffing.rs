@@ -114,7 +114,7 @@ fn is_wire_format(head: &[u8]) -> bool {
         };
         match skip.and_then(|skip| after.get(skip..)) {
             Some(next) => rest = next,
-            // The field reaches past the bytes that we see.
+            // The field extends beyond the head.
             None => return true,
         }
     }

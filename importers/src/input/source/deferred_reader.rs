@@ -1,4 +1,4 @@
-//! Parts of the unpacked content, read long after the import.
+//! Reads parts of the unpacked content long after the import.
 
 use std::io::{self, BufReader, Read, Seek as _, SeekFrom};
 
@@ -6,8 +6,8 @@ use flate2::bufread::MultiGzDecoder;
 
 use super::InputSource;
 
-/// Reads parts of one file on demand. Gzip has no random access, so its reader keeps its position: reading ahead costs
-/// only the distance, reading back starts from the beginning.
+/// Reads parts of one file on demand. Gzip has no random access, so its reader keeps its position: a read further ahead
+/// only unpacks the distance, and a read further back starts from the beginning.
 pub(crate) struct DeferredReader {
     source: InputSource,
     unpacking: Option<Unpacking>,
@@ -31,14 +31,14 @@ impl DeferredReader {
         self.source.name()
     }
 
-    /// Appends up to `len` bytes from `start` on, with the errors of [`InputSource::open_again`]; for a source without
-    /// a file, from its bytes.
+    /// Appends up to `len` bytes from `start` on. A source without a file is read from its bytes; otherwise errors are
+    /// those of [`InputSource::open_again`].
     pub(crate) fn read(&mut self, start: u64, len: u64, into: &mut Vec<u8>) -> Result<(), String> {
         let unpacking = self.unpacking.take();
         let read = if self.source.path.is_none() {
             read_range(self.source.reader(), start, len, into)
         } else {
-            // Opened each time: a file that has changed must not be used.
+            // The file is opened each time, because a file that has changed must not be used.
             let mut file = self.source.open_again()?;
             if self.source.gzip {
                 let mut unpacking = unpacking.filter(|unpacking| unpacking.at <= start).unwrap_or_else(|| Unpacking {
@@ -47,7 +47,7 @@ impl DeferredReader {
                 });
                 let before = into.len();
                 let read = read_range(&mut unpacking.reader, start - unpacking.at, len, into);
-                // A short read is the end or damage; the reader cannot continue after it.
+                // A short read means the end of the file or damage; the reader cannot continue after it.
                 self.unpacking =
                     (into.len() - before == len as usize).then(|| Unpacking { at: start + len, ..unpacking });
                 read
@@ -59,8 +59,8 @@ impl DeferredReader {
     }
 }
 
-/// Reads up to `len` bytes after skipping `skipped`. If the stream is damaged, the bytes before the damage count, as
-/// they did on import.
+/// Reads up to `len` bytes after skipping `skipped`. If the stream is damaged, the bytes before the damage are used,
+/// as in the import.
 fn read_range(mut reader: impl Read, skipped: u64, len: u64, into: &mut Vec<u8>) -> io::Result<()> {
     let before = into.len();
     io::copy(&mut reader.by_ref().take(skipped), &mut io::sink())?;

@@ -34,8 +34,8 @@ pub struct FeedResult {
 }
 
 impl InputSource {
-    /// Passes the unpacked content to `consume` in windows. `consume` gets a window and whether it is the last, and
-    /// returns how many bytes it used; the rest comes again at the start of the next window.
+    /// Passes the unpacked content to `consume` in windows. `consume` gets a window and whether it is the last one, and
+    /// returns how many bytes it used; the rest is passed again at the start of the next window.
     ///
     /// # Errors
     ///
@@ -61,8 +61,8 @@ fn feed_plain(
     let (mut used, mut shown) = (0, 0);
     while shown < content.len() {
         progress.check()?;
-        // What is not used yet is offered again only when there is twice as much
-        // of it: an item of n bytes costs O(n), not O(n²).
+        // Unused bytes are passed again only when there are twice as many of them, so an
+        // item of n bytes costs O(n) and not O(n²).
         let step = PIECE.max(shown - used);
         let end = content.len().min(shown + step);
         if end - used > MAX_ITEM {
@@ -101,7 +101,7 @@ fn feed_gzip(
             Ok::<_, ImportError>(FeedResult { bytes: inflater.unpacked, damage: inflater.damage() })
         })?;
         let consumed = consume_pieces(&full, &empty, &mut consume);
-        // Without a receiver the worker stops at its next piece.
+        // Without a receiver, the worker stops at its next piece.
         drop((full, empty));
         let fed = worker.join().unwrap_or_else(|_| Err(io::Error::other("the inflate thread failed").into()));
         consumed?;
@@ -126,14 +126,14 @@ fn inflate(
     Ok(())
 }
 
-/// Runs until the sender is gone; its last piece is the last window.
+/// Runs until the sender is dropped; its last piece is the last window.
 fn consume_pieces(
     full: &Receiver<FeedPiece>,
     empty: &SyncSender<Vec<u8>>,
     consume: &mut impl FnMut(&[u8], bool) -> Result<usize, ImportError>,
 ) -> Result<(), ImportError> {
     let mut rest: Vec<u8> = Vec::new();
-    // Nothing new to learn from the rest before it has grown to this.
+    // The rest is passed again only after it has grown to this size.
     let mut enough = 0;
     let mut next = full.recv().ok();
     while let Some(FeedPiece { mut buffer, len }) = next.take() {

@@ -1,4 +1,4 @@
-//! Gzip, unpacked piece by piece.
+//! Unpacks gzip piece by piece.
 
 use std::io::{self, Read as _};
 
@@ -75,5 +75,5 @@ pub(super) const MAX_RATIO: u64 = 300;
 /// See [`MAX_RATIO`].
 pub(super) const BOMB_BYTES: u64 = 1 << 30;
 
-/// The damage of an intact stream that is followed by other data.
+/// Damage message for an intact stream that is followed by other data.
 pub(crate) const NOT_GZIP: &str = "what follows the gzip stream is not gzip, and was not read";

@@ -1,6 +1,6 @@
 //! One file to import: its bytes, unpacked.
 //!
-//! Small files are read into memory, those from [`MAP_FROM`] on are mapped. Gzip is recognised by its magic number.
+//! Files below [`MAP_FROM`] are read into memory, larger ones are mapped. Gzip is recognized by its magic number.
 //! Importers that need everything at once call [`InputSource::content`]; those that can work piece by piece call
 //! [`InputSource::feed`], which inflates on a separate thread meanwhile.
 
@@ -28,11 +28,12 @@ pub(crate) use inflate::NOT_GZIP;
 /// Number of unpacked bytes that importers see for detection.
 pub(crate) const HEAD_BYTES: usize = 4096;
 
-/// Files of this size and more are mapped instead of read: nothing is copied, and their pages can be dropped again.
-/// Below it copying costs less than a millisecond or two, and a file that changes meanwhile does no harm (see [`crate::input::memory`]).
+/// Files of this size or more are mapped instead of read: nothing is copied, and their pages can be released again.
+/// Copying a smaller file takes a millisecond or two at most, and it then does no harm if the file changes meanwhile
+/// (see [`crate::input::memory`]).
 const MAP_FROM: u64 = 8 << 20;
 
-/// A stream cannot be mapped, and is read up to this size.
+/// A stream cannot be mapped and is read up to this size.
 const STREAM_LIMIT: u64 = 256 << 20;
 
 /// Bytes that argument readers may share.
@@ -88,18 +89,18 @@ impl InputSource {
         }
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         let packed = read_or_map(file, &metadata)?;
-        // What came through a pipe cannot be had again by its name.
+        // Content from a pipe cannot be read again by its name.
         let path = metadata.is_file().then(|| path.to_owned());
         Self::new(name, path, Some(version_of(&metadata)), packed)
     }
 
-    /// A file that has no name, or none that others should see: `name` stands for it. It is mapped, however large.
+    /// A file without a path, or whose path should not be shown: `name` is shown instead. It is mapped at any size.
     ///
     /// # Errors
     ///
     /// The file cannot be mapped.
     pub fn from_file(name: impl Into<String>, file: &File) -> Result<Self, ImportError> {
-        // Nothing can be mapped of an empty file.
+        // An empty file cannot be mapped.
         let packed = if file.metadata()?.len() == 0 {
             PackedBytes::Read(Vec::new())
         } else {
@@ -108,7 +109,7 @@ impl InputSource {
         Self::new(name.into(), None, None, packed)
     }
 
-    /// A source that never was a file.
+    /// A source that consists of bytes in memory.
     ///
     /// # Errors
     ///
@@ -146,7 +147,7 @@ impl InputSource {
         }
         let (mut own, mut others) = (BufReader::new(self.reader()), BufReader::new(other.reader()));
         loop {
-            // Where one is damaged they are not known to be the same.
+            // If one is damaged, it is unknown whether they are the same.
             let (Ok(one), Ok(two)) = (own.fill_buf(), others.fill_buf()) else { return false };
             let n = one.len().min(two.len());
             if one.get(..n) != two.get(..n) || (n == 0 && one.len() != two.len()) {
@@ -257,7 +258,7 @@ impl InputSource {
         Ok(SourceContent { bytes: Arc::new(unpacked), damage })
     }
 
-    /// Says that the bytes at `range` of a file that is not packed are not needed soon: they need no memory then.
+    /// Frees the memory of the bytes at `range` of an uncompressed file, because they are not needed soon.
     pub(crate) fn release_pages(&self, range: Range<usize>) {
         if let PackedBytes::Mapped(file) = &*self.packed
             && !self.is_gzip()
@@ -266,7 +267,7 @@ impl InputSource {
         }
     }
 
-    /// Bytes that are mapped, and neither copied nor unpacked to be imported.
+    /// Number of bytes that are mapped and imported without being copied or unpacked.
     pub(crate) fn mapped_len(&self) -> u64 {
         match &*self.packed {
             PackedBytes::Mapped(_) if !self.is_gzip() => self.packed_len(),
@@ -292,7 +293,7 @@ fn version_of(metadata: &fs::Metadata) -> (u64, Option<SystemTime>) {
 
 fn read_or_map(mut file: File, metadata: &fs::Metadata) -> Result<PackedBytes, ImportError> {
     if metadata.is_file() && metadata.len() >= MAP_FROM {
-        // Some file systems cannot map.
+        // Some file systems do not support mapping.
         if let Ok(map) = MappedFile::new(&file) {
             return Ok(PackedBytes::Mapped(map));
         }
@@ -301,7 +302,7 @@ fn read_or_map(mut file: File, metadata: &fs::Metadata) -> Result<PackedBytes, I
     let mut bytes = Vec::new();
     let no_room = |_| ImportError::TooLarge { what: "a file larger than the memory that is free".into() };
     bytes.try_reserve_exact(usize::try_from(metadata.len()).unwrap_or(usize::MAX)).map_err(no_room)?;
-    // A pipe has no length of its own.
+    // A pipe has no length.
     file.by_ref().take(limit + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
         let what = "a stream of more than 256 MiB cannot be mapped; save it as a file and open that".into();

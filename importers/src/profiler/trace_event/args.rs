@@ -1,7 +1,7 @@
 //! Arguments, read from the file on first use.
 //!
-//! A handle is the position of an event in the unpacked content. The content around the last one is cached, because
-//! neighbours are usually read next.
+//! A handle is the position of an event in the unpacked content. The content around the last event is cached, because
+//! its neighbours are usually read next.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

@@ -1,7 +1,8 @@
 //! Asynchronous spans: `b`, `n`, `e`, and the older `S`, `T`, `p`, `F`.
 //!
-//! Begin and end events are paired by category and id. Ids are local to a process if they say so (`id2.local`); else
-//! the same process is preferred, and any other accepted. Spans of one id nest; the outermost names the track.
+//! Begin and end events are paired by category and id. An id is local to a process if it is written as `id2.local`;
+//! otherwise an event of the same process is preferred, and any other is accepted. Spans with the same id nest; the
+//! outermost one names the track.
 //!
 //! Steps divide a span. `T` starts a step, which lasts until the next one or the end of the span; `p` ends a step,
 //! which started at the end of the one before or with the span. Steps are named as in Catapult: `name:step`.
@@ -22,11 +23,11 @@ use super::event::RawEvent;
 use super::json::{JsonValue, arg_value, members};
 use super::places::TrackTable;
 
-/// Maximum number of open spans of one id that an end is compared with, from the innermost; without a limit, a file
-/// with only begins would take quadratic time.
+/// Maximum number of open spans of one id that an end is compared with, starting at the innermost. Without a limit,
+/// damaged files could take quadratic time.
 const MAX_LOOK_BACK: usize = 1024;
 
-/// What an event does to its span.
+/// The effect of an event on its span.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SpanAction {
     Begin,
@@ -90,7 +91,7 @@ impl EventCollector<'_> {
         self.asynchronous.events.push(AsyncEvent { at, key, action, local, thread, label, step, named, args });
     }
 
-    /// The label of a step: the name of its span with its own name, if it has one.
+    /// The label of a step: the name of its span, followed by the step's own name if it has one.
     fn step_label(&mut self, event: &RawEvent<'_>, span: LabelId) -> LabelId {
         let mut step = None;
         if !event.args.is_empty() {
@@ -239,7 +240,7 @@ pub(super) fn build(asynchronous: AsyncEvents, builder: &mut TraceBuilder, place
                 step: None,
             });
         } else {
-            // A mark, or a step of which there is no span.
+            // An instant event, or a step without a span.
             let range = TimeRange::new(event.at, event.at);
             let spec = SliceSpec::new(range, event.step.unwrap_or(event.label));
             let key = builder.add_slice(track, SliceSpec { args: event.args, ..spec });

@@ -66,7 +66,7 @@ pub(super) struct EventCollector<'b> {
     pub(super) flows: FlowEvents,
     pub(super) counters: CounterEvents,
     pub(super) session: ProfilerSession,
-    /// Number of complete events, to detect export limits.
+    /// Number of complete (`X`) events, to detect export limits.
     pub(super) complete_events: u64,
     /// Time of [`Timestamp::ZERO`] in the file; unknown before the first event.
     pub(super) origin: Option<i128>,

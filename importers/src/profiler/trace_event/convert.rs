@@ -65,7 +65,7 @@ pub(super) fn convert(mut collected: EventCollector<'_>, source: &InputSource) {
     ops::label_ops(builder, &facts, op_facts);
     if !is_xprof {
         let lines = places.device_lines();
-        // The usual roles hold for any file; others were given, or their writer is known.
+        // The usual roles apply to any file; other roles come from the user or belong to a known writer.
         if !lines.is_empty() || !Arc::ptr_eq(&described, &dialects::usual()) {
             builder.source_mut().simulator = described.simulator().map(str::to_owned);
         }
@@ -127,7 +127,7 @@ fn describe(collected: &mut EventCollector<'_>, is_xprof: bool) {
         source.host.clone_from(&session.host);
     }
     source.origin_ps = origin;
-    // By a base that the file states, or because its times are microseconds since 1970.
+    // From a base time in the file, or because its times are microseconds since 1970.
     source.started_unix_ns = match session.base_unix_ns {
         Some(base) => i64::try_from(origin / 1000).ok().and_then(|origin| base.checked_add(origin)),
         None => source.zero_unix_ns(),

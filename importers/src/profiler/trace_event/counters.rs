@@ -1,9 +1,10 @@
-//! Counter events, in the three forms that there are.
+//! Counter events, which have three forms:
 //!
-//! `C` events of Chrome: every numeric member of `args` is one series, called
-//! `name member`. `C` events of XProf's viewer: all samples of a series at once in
-//! `entries`. Slices on a `_counters_` line of XProf's export: the value is the
-//! only argument, and its name is the unit.
+//! - `C` events of Chrome: every numeric member of `args` is one series, called
+//!   `name member`.
+//! - `C` events of XProf's viewer: `entries` has all samples of a series.
+//! - Slices on a `_counters_` line of XProf's export: the value is the only argument,
+//!   and its name is the unit.
 
 use hashbrown::HashMap;
 use trace_model::{GroupId, IssueKind, Picos, StringId, Timestamp, TraceBuilder, TrackKind};
@@ -97,7 +98,7 @@ impl EventCollector<'_> {
         });
     }
 
-    /// All samples of a series, as XProf's viewer writes them.
+    /// Reads all samples of a series, as XProf's viewer writes them.
     fn counter_entries(&mut self, event: &RawEvent<'_>, entries: &[u8], offset: u64) {
         let pid = self.number_of(event.pid).unwrap_or(0);
         self.process_of(event);
@@ -134,7 +135,7 @@ impl EventCollector<'_> {
         self.builder.log_mut().add_many(IssueKind::MalformedEvent, bad, || format!("counter entries at byte {offset}"));
     }
 
-    /// A sample on a line of counters.
+    /// Adds a sample from a counter line.
     pub(super) fn counter_slice(&mut self, event: &RawEvent<'_>, thread: ThreadId, at: Timestamp, offset: u64) {
         let (pid, tid) = (self.threads[thread as usize].pid, self.threads[thread as usize].tid);
         let mut sample = None;
@@ -150,7 +151,7 @@ impl EventCollector<'_> {
             self.log(IssueKind::MalformedEvent, || format!("counter sample without a value at byte {offset}"));
             return;
         };
-        // Without a length it holds until the next.
+        // Without a length, its value holds until the next sample.
         let dur = Some(self.dur(event, offset)).filter(|dur| *dur > Picos::ZERO);
         let name = event.name.decode().0.into_owned();
         let id = self.builder.intern(&name);

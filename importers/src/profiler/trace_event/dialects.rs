@@ -40,7 +40,7 @@ pub(super) fn of_head(head: &[u8]) -> Option<Arc<TrackRoles>> {
     [&VIDUR, &LOCAL_MEMORY].into_iter().find(|roles| fits(roles)).map(|roles| Arc::clone(roles))
 }
 
-/// Adds the waiting that a device's op line does not show.
+/// Adds the waits that are missing on the op track of a device.
 pub(super) fn add_missing_waits(builder: &mut TraceBuilder, lines: &[(TrackId, TrackKind)]) {
     let group_of: HashMap<TrackId, GroupId> = builder.tracks().map(|(track, about)| (track, about.group)).collect();
     let mut devices: BTreeMap<GroupId, DialectLines> = BTreeMap::new();
@@ -54,7 +54,7 @@ pub(super) fn add_missing_waits(builder: &mut TraceBuilder, lines: &[(TrackId, T
         }
     }
     for DialectLines { ops, in_flight } in devices.into_values() {
-        // A device with several op lines waits while none of them has anything to do.
+        // A device with several op tracks waits while none of them has an op.
         let Some(&first) = ops.first() else { continue };
         let waits = |track: &TrackId| {
             let batch = builder.batch(*track);
@@ -90,7 +90,7 @@ fn is_wait(builder: &TraceBuilder, label: LabelId) -> bool {
     category.is_some_and(|category| builder.str(category).ends_with("-done"))
 }
 
-/// The op of a device that waits for the transfer that started with `label`.
+/// The label of the op that waits for the transfer with this `label`.
 fn wait_for(builder: &mut TraceBuilder, label: LabelId) -> Option<LabelId> {
     let Label { name, op } = builder.label_ref(label);
     let category = builder.op_ref(op?).category?;

@@ -15,7 +15,7 @@ fn open(text: &str, roles: Option<&str>) -> TraceModel {
     builder.finish()
 }
 
-/// `category name start-end`, in ns, of the op lines.
+/// `category name start-end` of the slices of op tracks, in ns.
 fn ops(model: &TraceModel) -> Vec<String> {
     let on_op_line = |slice: &SliceRef<'_>| model.track(slice.track()).kind == TrackKind::Ops;
     let text = |slice: SliceRef<'_>| {
@@ -75,7 +75,7 @@ fn a_document_that_says_what_was_modelled_is_a_prediction() {
     assert_eq!((of(r#""modelled": false"#), of(r#""version": "1""#)), (None, None));
 }
 
-/// Two op lines and a transfer: the device waits where neither has anything to do.
+/// With two op tracks and a transfer, the device waits while neither track has an op.
 #[test]
 fn a_device_with_two_op_lines_waits_once() {
     let text = r#"[{"ph":"M","name":"process_name","pid":4,"args":{"name":"chip 0"}},
@@ -94,7 +94,7 @@ fn a_device_with_two_op_lines_waits_once() {
     assert_eq!(found, [waits[0], waits[1], "– add 5-6", "– mm 0-3"]);
 }
 
-/// Batches of a serving simulator have no ops, but places and a simulator.
+/// Batches of a serving simulator have no ops, but named tracks and the name of the simulator.
 #[test]
 fn batches_of_vidur_are_on_stages_of_replicas() {
     let text = r#"{"traceEvents": [{"name": "[0]", "ph": "X", "ts": 0.0, "dur": 2.5, "pid": 0, "tid": 0, "args":

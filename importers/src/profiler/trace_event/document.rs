@@ -41,7 +41,7 @@ enum DocumentState {
     Skipping {
         depth: u32,
         in_text: bool,
-        /// If it holds data that is lost: its name and number of elements.
+        /// If its data is lost: its name.
         lost: Option<&'static str>,
         elements: u64,
     },
@@ -53,7 +53,7 @@ enum DocumentState {
 /// Reads a document in windows.
 pub(super) struct DocumentReader {
     state: DocumentState,
-    /// Whether the array of events is the whole document.
+    /// Whether the document is a bare array of events.
     bare: bool,
     /// Bytes used in windows before this one.
     offset: u64,
@@ -65,7 +65,7 @@ pub(super) struct DocumentReader {
     cut: bool,
 }
 
-/// The position reached, or that more of the file is needed.
+/// The position that was reached, or the request for more of the file.
 enum ReadProgress {
     To(usize),
     Wait(usize),
@@ -81,8 +81,8 @@ impl DocumentReader {
         self.events.is_some()
     }
 
-    /// Whether the file is truncated. The bare array may lack its end, which the format allows for writers that crash
-    /// or never close it. A bracket alone is the start of a file that was never written.
+    /// Whether the file is truncated. A bare array may lack its end; the format allows this for writers that crash or
+    /// never close it. A bracket alone is the start of a file that was never written.
     pub(super) fn is_truncated(&self) -> bool {
         let may_end = self.bare && self.state == DocumentState::Events && self.events > Some(0);
         self.cut || !(matches!(self.state, DocumentState::Done | DocumentState::Rest) || may_end)
@@ -205,7 +205,7 @@ impl DocumentReader {
         ReadProgress::To(window.len())
     }
 
-    /// Skips something at `at` that is not an event, up to its end if it has one.
+    /// Continues to skip a top-level value that is not needed.
     fn skip(&mut self, window: &[u8], from: usize, into: &mut EventCollector<'_>) -> ReadProgress {
         let DocumentState::Skipping { mut depth, mut in_text, lost, mut elements } = self.state else {
             return ReadProgress::To(from);

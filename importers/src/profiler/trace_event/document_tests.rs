@@ -1,4 +1,4 @@
-//! Documents of various programs, and what is read from them.
+//! Tests with documents of various programs.
 
 use sample_traces::write::gzip;
 use trace_model::{GroupKind, IssueKind, TraceModel};
@@ -8,7 +8,7 @@ use crate::testing::slices;
 
 const EVENT: &str = r#"{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":5}"#;
 
-/// Through detection, as files are opened.
+/// Opens a document with format detection, as for files.
 fn open(bytes: impl Into<Vec<u8>>) -> Result<TraceModel, ImportError> {
     crate::import(&InputSource::from_bytes("trace.json", bytes.into())?, &Progress::new())
 }
@@ -55,7 +55,7 @@ fn only_a_plane_that_is_called_so_is_a_tpu() {
         let cores = model.tensor_cores().into_iter();
         cores.map(|core| model.str(model.group(core).name).to_owned()).collect::<Vec<_>>()
     };
-    // A process without a name beside a host of XProf's.
+    // A process without a name next to a host process of XProf.
     assert_eq!(names(&[named(9, "/host:CPU"), EVENT.to_owned()]), [""; 0]);
     let core = [line(3, 1, "XLA Modules"), line(3, 2, "XLA Ops")];
     assert_eq!(names(&core), ["device 0"]);
@@ -84,7 +84,7 @@ fn content_after_the_document_is_logged() {
         assert_eq!(told(gzip(document.repeat(2))), (1, 0));
         assert_eq!(told([gzip(document), gzip(document)].concat()), (1, 0));
         assert_eq!(told([gzip(document), b"garbage that follows".to_vec()].concat()), (1, 0));
-        // Of whole blocks, as tapes and some copies have it.
+        // Padding to whole blocks, as on tapes and in some copies.
         assert_eq!(told([gzip(document), vec![0; 512]].concat()), (1, 0));
     }
 }
@@ -131,7 +131,7 @@ fn asynchronous_steps_have_names_and_lengths() {
         spans(&[("S", 1, ""), ("p", 2, "dns"), ("p", 5, "send"), ("F", 9, "")]),
         ["load 1000-9000", "load:dns 1000-2000", "load:send 2000-5000"]
     );
-    // Steps without a span are what they were: marks, by name.
+    // Steps without a span become instants with the name of the step.
     assert_eq!(spans(&[("T", 2, "dns"), ("T", 3, "")]), ["load:dns 2000-2000", "load 3000-3000"]);
     // A span that never ends.
     assert_eq!(

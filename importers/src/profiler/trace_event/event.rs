@@ -1,7 +1,7 @@
 //! Parses one event object in place.
 //!
-//! Most of the import time is spent here, so common keys are recognized by one comparison of eight bytes, numbers are
-//! parsed while their end is searched, and rare values are kept as text.
+//! Most of the import time is spent here. Common keys are therefore recognized by one comparison of eight bytes,
+//! numbers are parsed in the same pass that finds their end, and rare values are kept as text.
 
 use super::json::{JsonResult, JsonStop, JsonString, JsonValue, byte, skip_blank, text, value};
 use super::number;
@@ -20,14 +20,14 @@ pub(super) enum EventId<'a> {
 pub(super) enum Micros<'a> {
     #[default]
     Missing,
-    /// Picoseconds already, from the usual form.
+    /// Picoseconds, already converted from the usual format.
     Picos(i64),
     /// Any other number format.
     Written(&'a [u8]),
 }
 
 impl Micros<'_> {
-    /// In picoseconds; `Err` if it is missing or not a number.
+    /// The time in picoseconds; `Err` if it is missing or not a number.
     #[inline]
     pub(super) fn picos(self) -> Result<i128, ()> {
         match self {

@@ -177,7 +177,7 @@ impl EventFactsStore {
             ExecutionArg::DeviceStart => self.said.device_start = number::integer(value.number()),
             ExecutionArg::DeviceDur => self.said.device_dur = number::integer(value.number()),
             ExecutionArg::Attr(SliceAttr::TimeScaleBits) => {
-                // The usual factor of one is left out.
+                // The usual factor, one, is left out.
                 if let Some(factor) = number::float(value.number()).filter(|factor| (factor - 1.0).abs() > 1e-12) {
                     self.said.attrs.push((SliceAttr::TimeScaleBits, factor.to_bits() as i64));
                 }
@@ -197,7 +197,7 @@ impl EventFactsStore {
     }
 }
 
-/// [`EventFactsStore`] with the builder that strings are interned in.
+/// [`EventFactsStore`] together with the builder in which strings are interned.
 pub(super) struct FactsReader<'a> {
     pub(super) facts: &'a mut EventFactsStore,
     pub(super) builder: &'a mut TraceBuilder,
@@ -208,7 +208,7 @@ pub(super) struct FactsReader<'a> {
 struct SharedArguments<'a> {
     /// Start of that part; `None` if the last argument varies.
     from: Option<usize>,
-    /// The one text that may precede it.
+    /// The only string fact that may precede it.
     before: &'a [u8],
     texts: [Option<JsonString<'a>>; TEXTS],
     numbers: OpNumbers,

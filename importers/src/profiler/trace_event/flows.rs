@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! s ────▶ t ────▶ f        equal category, name and id
-//! out ───▶ in+out ───▶ in  equal bind_id; several may end at one
+//! out ───▶ in+out ───▶ in  equal bind_id; a flow can have several ends
 //! ```
 
 use hashbrown::HashMap;
@@ -95,7 +95,7 @@ fn id_number(id: &[u8]) -> u64 {
     let hex = id.strip_prefix(b"0x").and_then(|hex| std::str::from_utf8(hex).ok());
     hex.and_then(|hex| u64::from_str_radix(hex, 16).ok())
         .or_else(|| number::integer(id).map(|id| id as u64))
-        // FNV-1a: equal in every run, unlike a seeded hash.
+        // FNV-1a gives the same result in every run, unlike a seeded hash.
         .unwrap_or_else(|| {
             id.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &b| (hash ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
         })

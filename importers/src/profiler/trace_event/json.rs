@@ -251,7 +251,7 @@ fn escape(raw: &[u8]) -> (char, usize) {
         Some(b'f') => ('\u{c}', 2),
         Some(b'u') => unicode_escape(raw),
         Some(&other) if other.is_ascii() => (char::from(other), 2),
-        // Before a multi-byte character the backslash stands alone.
+        // Before a multi-byte character, the backslash is kept as it is.
         _ => ('\\', 1),
     }
 }
@@ -305,7 +305,7 @@ fn word_value(word: &[u8]) -> ArgValue {
     }
 }
 
-/// Adds the value under `name`; members of objects become `name.member`, arrays of simple values stay one text.
+/// Adds the value under `name`. Members of objects become `name.member`; an array of simple values becomes one text.
 pub(super) fn flatten(name: &str, value: JsonValue<'_>, into: &mut Vec<Arg>) {
     flatten_below(name, value, 0, into);
 }

@@ -16,9 +16,9 @@ const MAX_FACT: usize = 1000;
 /// Content of the document besides its events.
 #[derive(Default)]
 pub(super) struct ProfilerSession {
-    /// Whether XProf wrote it, in any of its dialects, so that planes have XProf's names.
+    /// Whether XProf wrote the document, in any of its dialects, so that planes have XProf's names.
     pub(super) is_xprof: bool,
-    /// Whether it has members that, among XProf's dialects, only responses of the viewer have.
+    /// Whether the document has members that, among XProf's dialects, only responses of the viewer have.
     pub(super) is_viewer: bool,
     /// Whether the viewer omitted events that were too short to see.
     pub(super) is_downsampled: bool,

@@ -11,8 +11,9 @@
 //! `xla/tsl/profiler/convert/trace_events_to_json` and of XProf's trace viewer.
 //! Read: phases X, B/E, b/n/e, S/T/p/F, C, M, i/I/R, s/t/f, `bind_id`, stack
 //! frames. Ignored, and counted: N/D/O objects, P samples, c clock syncs, v/V
-//! memory dumps, what other recorders put beside the events (V8's `samples`, ftrace). Arguments stay in the file, but for those that are facts of ops
-//! and executions. Times are exact: decimal microseconds to picoseconds.
+//! memory dumps, and data of other recorders next to the events (V8's `samples`,
+//! ftrace). Arguments stay in the file, except for facts of ops and executions.
+//! Times are exact: decimal microseconds are converted to picoseconds.
 
 mod args;
 mod asynchronous;
@@ -58,7 +59,7 @@ impl Importer for TraceEventJson {
         match head.first() {
             Some(b'{') if has(b"\"traceEvents\"") => DetectionConfidence::Certain,
             Some(b'{') if OTHER_KEYS.iter().any(|key| has(key)) => DetectionConfidence::Possible,
-            // What comes before the events may be of any length.
+            // The members before the events can have any length.
             Some(b'{') if is_cut && head[1..].trim_ascii_start().starts_with(b"\"") => DetectionConfidence::Possible,
             Some(b'[') => match head[1..].trim_ascii_start() {
                 [b'{', ..] if has(b"\"ph\"") => DetectionConfidence::Certain,

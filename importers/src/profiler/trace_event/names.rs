@@ -98,7 +98,7 @@ impl NameTable {
         memos.iter().find(fits).map(|memo| (memo, memo.bytes.len()))
     }
 
-    /// Caches arguments from a position to their closing brace, from the second event of a name on.
+    /// Caches arguments from a position to their closing brace, starting with the second event of a name.
     pub(super) fn remember(&mut self, id: NameId, before: &[u8], bytes: &[u8], texts: Option<u32>, numbers: OpNumbers) {
         let name = &mut self.rows[id as usize];
         name.misses += 1;

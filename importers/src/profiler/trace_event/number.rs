@@ -15,8 +15,8 @@ const POWERS: [u64; 20] = {
     powers
 };
 
-/// A decimal as written: `±mantissa × 10^exponent`, and whether digits beyond
-/// what the mantissa holds were not zero.
+/// A decimal as written: `±mantissa × 10^exponent`, and whether any digit that did not
+/// fit into the mantissa was not zero.
 struct Decimal {
     negative: bool,
     mantissa: u128,
@@ -34,8 +34,8 @@ pub(super) fn picos_from_micros(text: &[u8]) -> Option<i128> {
     Some(if decimal.negative { -magnitude } else { magnitude })
 }
 
-/// A time in the usual format, parsed while its end is searched: digits, optionally a point and digits, at most 18 in
-/// total.
+/// A time in the usual format, parsed in the same pass that finds its end: digits, optionally a point and more digits,
+/// at most 18 digits in total.
 #[derive(Clone, Copy, Default)]
 pub(super) struct ShortNumber {
     mantissa: u64,
@@ -61,7 +61,7 @@ impl ShortNumber {
         }
     }
 
-    /// As microseconds; `None` if it has another format.
+    /// The time, read as microseconds; `None` if it has another format.
     #[inline]
     pub(super) fn picos(self) -> Option<i64> {
         let Self { mantissa, digits, point } = self;
@@ -111,8 +111,8 @@ pub(super) fn integer(text: &[u8]) -> Option<i64> {
     if decimal.negative { i64::try_from(-value).ok() } else { u64::try_from(value).ok().map(|value| value as i64) }
 }
 
-/// A floating point number in any of the forms that writers use, `.75`, `246.`,
-/// `01.23` and `+10.5` included. No infinities: they cannot be drawn or summed.
+/// A floating point number in any of the forms that writers use, including `.75`, `246.`,
+/// `01.23` and `+10.5`. Infinities are rejected, because they cannot be drawn or summed.
 pub(super) fn float(text: &[u8]) -> Option<f64> {
     let text = std::str::from_utf8(text).ok()?;
     if !text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')) {
@@ -152,7 +152,7 @@ fn parse(text: &[u8]) -> Option<Decimal> {
     }
     if let Some(b'e' | b'E') = text.get(at) {
         let written = std::str::from_utf8(&text[at + 1..]).ok()?;
-        // An exponent beyond i64 is zero or infinity all the same.
+        // An exponent beyond i64 means zero or infinity in any case.
         let bare = written.trim_start_matches(['+', '-']);
         if bare.is_empty() || written.len() > bare.len() + 1 || !bare.bytes().all(|b| b.is_ascii_digit()) {
             return None;

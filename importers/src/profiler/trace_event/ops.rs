@@ -1,5 +1,5 @@
-//! Assigns ops to the slices on op lines. The program of an execution is not recorded with it; it follows from the
-//! program execution (`XLA Modules`) around it.
+//! Assigns ops to the slices on op tracks. Op executions do not record their program; it follows from the program
+//! execution (`XLA Modules`) around them.
 
 use hashbrown::HashMap;
 use trace_model::{
@@ -15,7 +15,7 @@ struct ProgramExecution {
     program: ProgramId,
 }
 
-/// The label of a slice, and its own numbers where they differ from those of the op.
+/// The label of a slice, and the numbers of this execution that differ from those of the op.
 #[derive(Clone)]
 struct OpLabel {
     label: LabelId,
@@ -84,7 +84,7 @@ fn relabel(
 ) -> OpLabel {
     let shown = builder.label_ref(label).name;
     let mut op = Op { program, ..facts.op(shown, said) };
-    // Without a display name the whole instruction is the name.
+    // Without a display name, the name is the whole instruction.
     let text = builder.str(shown).to_owned();
     if let Some(short) = op_name(&text) {
         op.hlo_text = op.hlo_text.or(Some(shown));

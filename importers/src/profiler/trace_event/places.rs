@@ -63,7 +63,7 @@ impl TrackTable {
         if matches!(kind, TrackKind::AsyncOps) { self.track_of(thread) } else { None }
     }
 
-    /// Lines of simulated devices, with their kinds.
+    /// Tracks of simulated devices, with their kinds.
     pub(super) fn device_lines(&self) -> Vec<(TrackId, TrackKind)> {
         let lines = self.tracks.iter().zip(&self.kinds).zip(&self.pids);
         let of_device = |pid| matches!(self.groups.get(pid), Some((_, PlaneKind::TensorCore { .. })));
@@ -116,7 +116,7 @@ fn roles(collected: &EventCollector<'_>) -> Vec<Option<RoleKind>> {
     let role = |thread: &TraceThread| {
         let process = collected.processes.get(&thread.pid).and_then(|process| process.name.clone());
         let process = process.unwrap_or_else(|| format!("process {}", thread.pid));
-        // Independent of its number: main threads have no meaning here.
+        // The role does not depend on the thread's number: main threads have no special meaning here.
         let name = thread.name.clone().or_else(|| thread.id_text.clone());
         collected.roles.role(&process, &name.unwrap_or_else(|| format!("thread {}", thread.tid)))
     };
@@ -152,7 +152,7 @@ fn add_processes(
     for &pid in used {
         let process = processes.get(&pid);
         let name = process.and_then(|process| process.name.clone()).unwrap_or_else(|| format!("process {pid}"));
-        // The same program may run more than once under one name.
+        // Several processes of the same program can have the same name.
         let name = if taken.insert(name.clone()) { name } else { format!("{name} ({pid})") };
         let device = ordinals.get(&pid).map(|&ordinal| PlaneKind::TensorCore { ordinal });
         let kind = device.and_then(PlaneKind::group_kind).unwrap_or(GroupKind::Process { pid });
@@ -207,7 +207,7 @@ fn add_planes(
         let (host, plane) = split_host(name);
         planes.push((pid, host, plane.to_owned(), plane_kind(plane)));
     }
-    // Tensor cores first: sparse cores hang below them.
+    // Tensor cores first, because sparse cores are their children.
     planes.sort_by_key(|(pid, _, _, kind)| (matches!(kind, PlaneKind::SparseCore { .. }), *pid));
     let source = builder.source_mut();
     let fallback = source.host.clone().unwrap_or_else(|| host_from(&source.name).to_owned());

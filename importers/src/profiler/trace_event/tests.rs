@@ -1,4 +1,4 @@
-//! The importer as a whole, on small documents.
+//! Tests of the whole importer with small documents.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use super::document::DocumentReader;
 use crate::common::{DetectionConfidence, ImportOptions, Importer as _};
 use crate::input::{ImportError, InputSource, Progress};
 
-/// One of everything, with the slips of real writers.
+/// One event of each kind, with defects of real writers.
 const EVERYTHING: &str = include_str!("../../../tests/fixtures/any_program.trace.json");
 
 fn import(text: &[u8]) -> Result<TraceModel, ImportError> {
@@ -22,7 +22,7 @@ fn import(text: &[u8]) -> Result<TraceModel, ImportError> {
     Ok(builder.finish())
 }
 
-/// Everything that a model says, as text.
+/// The whole content of a model as text.
 fn dump(model: &TraceModel) -> String {
     let mut out = String::new();
     for group in model.groups() {
@@ -121,7 +121,7 @@ fn a_file_cut_anywhere_keeps_its_beginning_and_says_so() {
         match import(&text[..len]) {
             Ok(model) => {
                 assert!(model.slice_count() <= whole);
-                // Only blanks follow the last brace.
+                // Only whitespace follows the last brace.
                 let complete = text[len..].iter().all(u8::is_ascii_whitespace);
                 assert_eq!(model.import_log().count(IssueKind::TruncatedFile), u64::from(!complete), "cut at {len}");
                 most = most.max(model.slice_count());
@@ -194,7 +194,7 @@ fn times_far_from_zero_are_counted_from_the_first() {
     assert_eq!(model.sources()[0].origin_ps, 1_850_244_461_563_845_250_000);
     let start = |name: &str| model.all_slices().find(|slice| slice.name() == name).unwrap().start().ps();
     assert_eq!((start("a"), start("b")), (0, -5_250_000));
-    // Clipped to the largest time, and then left out.
+    // The time is clipped to the largest one, and then the event is left out.
     assert_eq!(model.import_log().count(IssueKind::TimeOutOfRange), 2);
     assert_eq!((model.slice_count(), model.import_log().count(IssueKind::ImpossibleTime)), (2, 1));
     assert_eq!(model.sources()[0].started_unix_ns, Some(1_850_244_461_563_845_250));
@@ -231,7 +231,7 @@ fn the_viewer_dialect() {
     let op = |i: usize| model.op(ops[i].op().unwrap());
     assert_eq!(model.program(op(0).program.unwrap()).id, Some(u64::MAX));
     assert_eq!((op(0).flops, op(0).model_flops), (Some(10), Some(5)));
-    // The same op; this execution did more.
+    // The same op, but this execution did more work.
     assert_eq!(ops[0].op(), ops[1].op());
     assert_eq!((ops[0].attr(SliceAttr::Flops), ops[1].attr(SliceAttr::Flops)), (None, Some(12)));
     // Outside every execution: no program.

@@ -1,4 +1,4 @@
-//! From the outline of a file to groups, tracks and slices.
+//! Converts the outline of a file to groups, tracks and slices.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -43,10 +43,10 @@ struct LineJob {
 }
 
 impl LineJob {
-    /// The same work in jobs of at most [`PIECE`] events: long lines are split, short parts share a job.
+    /// Splits the work into jobs of at most [`PIECE`] events: long lines are split, short parts share a job.
     fn split(self) -> Vec<Self> {
         let Self { plane, track, kind, parts } = self;
-        // Pairs of asynchronous events are found in whole lines.
+        // Pairs of asynchronous events can only be found in whole lines.
         if kind == TrackKind::AsyncOps {
             return vec![Self { plane, track, kind, parts }];
         }
@@ -138,7 +138,7 @@ fn ready<'a>(
     let file = tables.bytes();
     let outline = |range: &Range<usize>| {
         let line = LineOutline::read(file, range.clone(), progress);
-        // It is long until they are decoded, and reading them again costs less than the memory.
+        // The lines are decoded much later, so reading them again costs less than keeping them in memory.
         source.release_pages(range.clone());
         line
     };
@@ -146,14 +146,14 @@ fn ready<'a>(
     let mut lines: Vec<Vec<LineOutline>> = Vec::new();
     let mut by_id: HashMap<(i64, &[u8]), usize> = HashMap::new();
     for line in outlines {
-        // The end of a truncated file was counted with the space.
+        // The truncation of the file was already logged with the outline.
         let is_counted = space.broken.is_some() && line.range.end == file.len();
         if let Some(broken) = line.broken.filter(|_| !is_counted) {
             out.log(IssueKind::MalformedEvent, || {
                 format!("line {} of plane {:?}, byte {}: {}", line.id, plane.name, broken.at, broken.why)
             });
         }
-        // Lines with the same id are one timeline, also without an id in files that have none.
+        // Lines with the same id are one timeline. In files without ids, the name identifies the line.
         let key = (line.id, if line.id == 0 { tables.slice(line.name.clone()) } else { &[] });
         if let Some(parts) = by_id.get(&key).and_then(|&at| lines.get_mut(at)) {
             out.log(IssueKind::ChunksMerged, || format!("line {} of plane {:?}", line.id, plane.name));
@@ -197,7 +197,7 @@ fn epoch(planes: &[DecodedJob<'_>], out: &mut TraceBuilder) -> i64 {
     let absolute = lines.map(|line| line.timestamp_ns).filter(|&ns| ns >= EPOCH_LIKE_NS).min();
     let Some(first) = absolute else { return 0 };
     let epoch = *out.source_mut().started_unix_ns.get_or_insert(first);
-    // A session that claims to start long after its first event is no help.
+    // A session start long after the first event is wrong and is not used.
     let epoch = if epoch <= first && first - epoch < EPOCH_LIKE_NS / 1000 { epoch } else { first };
     out.source_mut().origin_ps = i128::from(epoch) * 1000;
     epoch
@@ -223,7 +223,7 @@ fn add_groups(planes: &[DecodedJob<'_>], host: &str, out: &mut TraceBuilder) -> 
     let host = out.group(None, GroupKind::Host, host);
     let mut devices: HashMap<u32, GroupId> = HashMap::new();
     let mut groups: Vec<Option<GroupId>> = vec![None; planes.len()];
-    // Devices first: a sparse core may come before the device that it belongs to.
+    // Devices first, because a sparse core may come before its device in the file.
     for sparse in [false, true] {
         for (plane, slot) in planes.iter().zip(&mut groups) {
             let is_sparse = matches!(plane.kind, PlaneKind::SparseCore { .. });
@@ -305,8 +305,8 @@ fn decode_lines(
             let labels = labels.get(job.plane)?;
             let context = LineContext { tables, labels, unknown, epoch_ns, kind: job.kind, progress };
             let decoded = lines::decode(&context, &job.parts);
-            // Slices take about as much memory as the bytes of their events, of which only few are read again: some
-            // texts, and arguments when they are asked for.
+            // Slices take about as much memory as the bytes of their events. Of these bytes only few are read again:
+            // some texts, and arguments on demand.
             for part in &job.parts {
                 source.release_pages(part.range.clone());
             }
@@ -354,12 +354,12 @@ fn decode_lines(
         }
         let appended = batch.len();
         let first = out.append(job.track, batch);
-        // The first piece became the track: room for all others at once.
+        // The first piece became the track; now make room for all others at once.
         let rest = to_come.remove(&job.track).unwrap_or(appended).saturating_sub(appended);
         if rest > 0 {
             out.batch_mut(job.track).reserve(rest);
         }
-        // Pieces of a line, and lines of one id and name, share a track: indices move up.
+        // Pieces of a line, and lines with the same id and name, share a track, so later indices are shifted.
         if first > 0 {
             decoded.flow_points.iter_mut().for_each(|point| point.move_to(point.index().saturating_add(first)));
         }
@@ -383,8 +383,8 @@ fn log_drop_markers(batch: &SliceBatch, out: &mut TraceBuilder) {
     }
 }
 
-/// Joins pairs of events: some runtimes record an asynchronous op as two events, start and end, linked by a flow. Where
-/// there are some, also says which slice each one became (part of).
+/// Joins pairs of events: some runtimes record an asynchronous op as two events, start and end, linked by a flow. If
+/// there are pairs, also returns the new slice of each event.
 fn join_pairs(batch: SliceBatch, flows: &[(u32, XFlow)]) -> (SliceBatch, Option<Vec<u32>>) {
     let mut groups: HashMap<(u8, u64), Vec<u32>> = HashMap::new();
     for &(index, flow) in flows.iter().filter(|(_, flow)| flow.into != flow.out) {
@@ -418,7 +418,7 @@ fn join_pairs(batch: SliceBatch, flows: &[(u32, XFlow)]) -> (SliceBatch, Option<
             joined.set_attr(index, attr, value);
         }
     }
-    // Members of a group are part of its first.
+    // Events of a group become part of its first event.
     let place = |i: &u32| index_of.get(i).or_else(|| index_of.get(first_of.get(i)?)).copied();
     let places = (0..batch.len() as u32).map(|i| place(&i).unwrap_or_default()).collect();
     (joined, Some(places))

@@ -20,8 +20,9 @@ struct CounterSample {
     value: Option<(f64, u64)>,
 }
 
-/// Adds the samples of a counter line, one track per series; `ends` are those of the ops of the core. A sample ends at the latest with the op in which it was
-/// taken, because the last sample of a kernel can have an absolute time as its length.
+/// Adds the samples of a counter line, one track per series; `ends` are the ends of the core's ops. A sample ends at
+/// the latest with the op in which it was taken, because the last sample of a kernel can have an absolute time as its
+/// length.
 pub(super) fn add(
     builder: &mut TraceBuilder,
     group: GroupId,
@@ -33,7 +34,7 @@ pub(super) fn add(
 ) {
     let mut tracks: HashMap<LabelId, TrackId> = HashMap::new();
     let mut cursor = WireCursor::new(tables.bytes(), line.range.clone());
-    // Damage was logged with the outline.
+    // Damage was already logged with the outline.
     while let Ok(Some(field)) = cursor.next() {
         let (4, WireValue::Bytes(range)) = field else { continue };
         let sample = match read(tables, range) {
@@ -87,7 +88,7 @@ fn read(tables: &PlaneMetadata, range: Range<usize>) -> Result<CounterSample, Br
                     StatValue::Text(_) | StatValue::Ref(_) | StatValue::Bytes(_) | StatValue::None => None,
                     ref value => tables.float(value),
                 };
-                // The value proper wins over whatever else is a number.
+                // The counter value takes precedence over other numeric stats.
                 if sample.value.is_none() || tables.known(id) == Known::CounterValue {
                     sample.value = number.map(|number| (number, id)).or(sample.value);
                 }
@@ -98,8 +99,8 @@ fn read(tables: &PlaneMetadata, range: Range<usize>) -> Result<CounterSample, Br
     Ok(sample)
 }
 
-/// Number of ops to search back for the one that contains a sample: further back there are only loops, which do not
-/// limit samples.
+/// Maximum number of preceding ops to search for the one that contains a sample. Further back there are only loops,
+/// which do not limit samples.
 const NEIGHBOURS: usize = 64;
 
 /// Ends of the ops of a core.
@@ -120,7 +121,7 @@ impl OpEnds {
     /// End of the innermost op around `at`.
     fn after(&self, at: Timestamp) -> Option<Timestamp> {
         let before = self.ops.partition_point(|op| op.start <= at);
-        // Ops nest, so the latest that is still open is the innermost.
+        // Ops nest, so the latest one that is still open is the innermost.
         let open = self.ops.get(..before)?.iter().rev().take(NEIGHBOURS).find(|op| op.contains(at));
         open.map(|op| op.end)
     }

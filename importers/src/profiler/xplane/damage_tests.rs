@@ -1,4 +1,4 @@
-//! Lines that are damaged, or hold what no profiler writes.
+//! Tests with lines that are damaged or contain data that no profiler writes.
 
 use sample_traces::write::ProtoMessage;
 use trace_model::{IssueKind, TraceModel, TrackKind};
@@ -26,7 +26,7 @@ fn flows_of_events_that_are_joined_lead_to_what_they_became() {
     core.line(4, "Async XLA Ops", 0, &[start, done]);
     let mut host = PlaneWriter::new("/host:CPU");
     let produced = [("_pt", WrittenStat::Int(1)), ("_p", WrittenStat::Uint(9))];
-    // Two producers of one id: the start of the consumer decides which one it belongs to.
+    // With two producers of one id, the start of the consumer determines which one it belongs to.
     let producers = [host.event("first", 0, 1, &produced), host.event("second", 20, 1, &produced)];
     host.line(1, "main", 0, &producers);
     let model = model(space(&[&core, &host]));
@@ -36,7 +36,7 @@ fn flows_of_events_that_are_joined_lead_to_what_they_became() {
     assert_eq!(from, ["first"]);
 }
 
-/// A line whose bytes go on with `rest`.
+/// Adds a line whose bytes end with `rest`.
 fn broken_line(plane: &mut PlaneWriter, id: u64, name: &str, events: &[ProtoMessage], rest: &[u8]) {
     let mut line = ProtoMessage::default();
     line.present(1, id);
@@ -49,7 +49,7 @@ fn broken_line(plane: &mut PlaneWriter, id: u64, name: &str, events: &[ProtoMess
 
 #[test]
 fn damage_is_counted_once_wherever_it_is_in_a_line() {
-    // An event that is longer than its line.
+    // An event that extends beyond its line.
     const TOO_LONG: [u8; 2] = [0x22, 0x7f];
     let mut host = PlaneWriter::new("/host:CPU");
     let event = host.event("work", 0, 10, &[]);
@@ -64,7 +64,7 @@ fn damage_is_counted_once_wherever_it_is_in_a_line() {
 fn damage_of_counters_and_of_the_last_line_of_a_whole_file_is_counted() {
     let mut core = PlaneWriter::new("/device:TPU:0");
     let sample = core.event("power", 0, 10, &[("watts", WrittenStat::Double(3.0))]);
-    // A field of a kind that does not exist.
+    // A field with an invalid wire type.
     broken_line(&mut core, 1, "_counters_", &[sample], &[0x0f]);
     let model = model(space(&[&core]));
     assert_eq!(malformed(&model), 1);

@@ -1,8 +1,7 @@
-//! One event: the fields of it that the model uses.
+//! One event, with the fields that the model uses.
 //!
-//! A capture is millions of these messages, so nothing of one is built in memory that it does not have. A stat that is
-//! a number, as nearly all are, is read as two words (see [`WireCursor::pair`]): a quarter of the instructions of a loop
-//! over its fields.
+//! A capture has millions of these messages, so absent fields must cost nothing. Nearly all stats are numbers and are
+//! read as two words (see [`WireCursor::pair`]), which takes a quarter of the instructions of a loop over the fields.
 
 use std::ops::Range;
 
@@ -12,7 +11,7 @@ use trace_model::{SliceAttr, TrackKind};
 use super::known::Known;
 use super::tables::{PlaneMetadata, StatValue, stat};
 
-/// An event. One is used for all events of a line.
+/// An event. One instance is reused for all events of a line.
 #[derive(Default)]
 pub(super) struct XPlaneEvent {
     pub(super) metadata: u64,
@@ -23,7 +22,7 @@ pub(super) struct XPlaneEvent {
     /// Sparse facts that are texts.
     pub(super) texts: Vec<(SliceAttr, StatValue)>,
     numbers: [i64; Number::COUNT],
-    /// Which of `numbers` the event has, by bit.
+    /// Bit set of the entries of `numbers` that the event has.
     has: u32,
 }
 
@@ -62,7 +61,7 @@ impl Number {
 }
 
 impl XPlaneEvent {
-    /// Reads the event at `range` of the file, of a line of this kind.
+    /// Reads the event at `range` of the file, which belongs to a line of this kind.
     #[inline]
     pub(super) fn read(
         &mut self,
@@ -182,7 +181,7 @@ impl XPlaneEvent {
                 return;
             }
         };
-        // Most memories reserve nothing; zero is not stored.
+        // Most memories have no reserved bytes, so zero is not stored.
         let is_needless = |number: i64| attr == SliceAttr::MemoryReserved && number == 0;
         self.attrs.extend(tables.int(&value).filter(|&number| !is_needless(number)).map(|number| (attr, number)));
     }

@@ -56,7 +56,7 @@ fn device_fact(device: &mut DeviceInfo, tables: &PlaneMetadata, known: Known, va
         Known::CoreDetails => {
             if let StatValue::Bytes(range) = value {
                 let details = tables.slice(range.clone());
-                // An absent number is 0 in this encoding; an empty message says nothing at all.
+                // An absent number is 0 in this encoding, but an empty message contains no information.
                 let number = |field| (!details.is_empty()).then(|| varint_field(details, field).unwrap_or(0) as i64);
                 (device.local_chip_id, device.global_chip_id) = (number(4), number(5));
             }

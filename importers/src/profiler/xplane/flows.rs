@@ -49,7 +49,7 @@ impl XFlow {
     }
 }
 
-/// Adds the ends of flows of all lines, and links program executions that none of them leads to.
+/// Adds the ends of flows of all lines, and links program executions at which no flow ends.
 pub(super) fn add(builder: &mut TraceBuilder, lines: Vec<(TrackId, Vec<FlowPoint>)>) {
     let linked = linked_modules(builder, &lines);
     link_runs(builder, &linked);
@@ -73,7 +73,7 @@ fn linked_modules(builder: &TraceBuilder, lines: &[(TrackId, Vec<FlowPoint>)]) -
     let wanted: HashSet<_> = ends.iter().map(|&(_, key)| key).collect();
     let producers: Vec<_> = points(FlowRole::Out).map(slice).filter(|(_, key)| wanted.contains(key)).collect();
     let produced: HashSet<_> = producers.iter().map(|&(_, key)| key).collect();
-    // Of the latest producer before a slice that is one itself, it is that one: no flow.
+    // A slice that is both producer and consumer of a key would be its own producer, which is no flow.
     let own: HashSet<_> = producers.into_iter().filter(|producer| ends.contains(producer)).collect();
     ends.into_iter().filter(|end| produced.contains(&end.1) && !own.contains(end)).map(|(slice, _)| slice).collect()
 }

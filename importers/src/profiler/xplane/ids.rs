@@ -14,7 +14,7 @@ pub(super) struct IdMap {
 impl IdMap {
     /// Maps each id to its position; the last of equal ids wins.
     pub(super) fn new(ids: &[u64]) -> Self {
-        // Bounded by the input: never more than a few slots for each entry.
+        // The size is bounded by the input: never more than a few slots per entry.
         let limit = ids.len() as u64 * 4 + 64;
         let largest = ids.iter().copied().filter(|&id| id < limit).max();
         let mut map = Self { dense: vec![NONE; largest.map_or(0, |id| id as usize + 1)], sparse: HashMap::new() };
@@ -29,7 +29,7 @@ impl IdMap {
         map
     }
 
-    /// Rows of the small ids, by id; a number that is no row where there is none.
+    /// Rows of the small ids, by id; an invalid row number for unused ids.
     pub(super) fn dense(&self) -> &[u32] {
         &self.dense
     }

@@ -24,8 +24,8 @@ use trace_model::wire::{BrokenMessage, WireCursor, WireValue, tag};
 /// are shifted towards zero.
 pub(super) const EPOCH_LIKE_NS: i64 = 100_000_000_000_000_000;
 
-/// Events of a line that are decoded together: longer lines are split among threads. A multiple of the block size of
-/// packed columns, so that pieces join without being packed again.
+/// Number of events of a line that are decoded together; longer lines are split among threads. It is a multiple of the
+/// block size of packed columns, so that pieces can be joined without packing them again.
 pub(super) const PIECE: usize = 1 << 16;
 
 /// Tag of the events of a line.
@@ -40,16 +40,16 @@ pub(super) struct LineOutline {
     pub(super) events: usize,
     /// The whole line.
     pub(super) range: Range<usize>,
-    /// Where every [`PIECE`]th event begins, without the first.
+    /// Where every [`PIECE`]th event begins, without the first one.
     pieces: Vec<usize>,
-    /// Where it is damaged: what follows in it is lost.
+    /// Position of damage; the rest of the line after it is lost.
     pub(super) broken: Option<BrokenMessage>,
     display_id: i64,
     display_name: Range<usize>,
 }
 
 impl LineOutline {
-    /// Reads the line at `range`, as far as it is intact; not to its end if the import was cancelled.
+    /// Reads the line at `range` up to any damage. Stops early if the import was cancelled.
     pub(super) fn read(file: &[u8], range: Range<usize>, progress: &Progress) -> Self {
         let mut line = Self { range: range.clone(), ..Self::default() };
         let mut cursor = WireCursor::new(file, range);
@@ -167,7 +167,7 @@ pub(super) fn decode(context: &LineContext<'_>, parts: &[LineOutline]) -> Result
             }
             let at = cursor.position();
             match next_event(&mut cursor, at) {
-                // The outline has the damage.
+                // The damage is recorded in the outline.
                 Ok(Next::End) | Err(_) => break,
                 Ok(Next::Event(range)) => match event.read(context.tables, context.kind, file, range) {
                     Ok(()) => out.add(context, base_ps, &mut event, at),
@@ -177,7 +177,7 @@ pub(super) fn decode(context: &LineContext<'_>, parts: &[LineOutline]) -> Result
             }
         }
     }
-    // Grown by doubling, and kept until all lines are decoded.
+    // This vector grew by doubling and is kept until all lines are decoded.
     out.flow_points.shrink_to_fit();
     Ok(out)
 }
@@ -198,7 +198,7 @@ fn next_event(cursor: &mut WireCursor<'_>, at: usize) -> Result<Next, BrokenMess
     }
 }
 
-/// Completes a counter sample: its number can be the same for all events of its metadata, or be the id of the metadata
+/// Completes a counter sample. The counter's number can be a stat of the event's metadata, or the id of the metadata
 /// itself.
 fn complete_counter(tables: &PlaneMetadata, metadata: u64, attrs: &mut Vec<(SliceAttr, i64)>) {
     attrs.push((SliceAttr::Instant, 1));
@@ -228,7 +228,7 @@ impl DecodedLine {
         let mut range = self.range(base_ps, event.offset_ps, dur, at);
         if event.attrs.iter().any(|(attr, _)| *attr == SliceAttr::CounterValueBits) {
             complete_counter(context.tables, event.metadata, &mut event.attrs);
-            // Hundreds of counters are read at once: as spans they would nest.
+            // Hundreds of counters are read at the same time; as spans they would nest.
             range.end = range.start;
         }
         let device = event
@@ -240,7 +240,7 @@ impl DecodedLine {
             if attr == SliceAttr::DroppedTraces {
                 self.log.add_many(IssueKind::DroppedTraces, value.max(0) as u64, || format!("{value} at byte {at}"));
             }
-            // Of a stat that is there twice, the last value counts.
+            // If a stat occurs twice, the last value counts.
             if attr == SliceAttr::MemoryAllocated && self.memory.last() != Some(&index) {
                 self.memory.push(index);
             }

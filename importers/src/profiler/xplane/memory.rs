@@ -166,7 +166,7 @@ mod tests {
             (core, "HBM fragmentation", "% of free bytes", fragmented),
         ];
         assert_eq!(curves(&model), expected);
-        // Each holds until the next; the last to the end of the trace.
+        // Each sample holds until the next one; the last holds until the end of the trace.
         assert_eq!(
             model.counters()[1].samples().map(|(range, _)| range.end.ps()).collect::<Vec<_>>(),
             [30_000, 60_000, 90_000]

@@ -1,4 +1,4 @@
-//! From event metadata to labels and ops: everything that is the same for all executions of an op is read only once.
+//! Converts event metadata to labels and ops: everything that all executions of an op share is read only once.
 
 use std::ops::Range;
 
@@ -83,7 +83,7 @@ fn label(
     if !is_op {
         return builder.label(if shown.is_empty() || is_null(shown) { NO_NAME } else { shown }, None);
     }
-    // The name shown of an asynchronous op is generic; its text names the op.
+    // The display name of an asynchronous op is generic; its text names the op.
     let op_name = hlo_name.unwrap_or(if is_null(shown) { NO_NAME } else { shown });
     let mut op = Op { name: builder.intern(op_name), ..Op::default() };
     op.hlo_text = hlo_name.map(|_| builder.intern(&name));

@@ -38,7 +38,7 @@ pub(super) fn hlo_protos(builder: &mut TraceBuilder, tables: &PlaneMetadata, pro
             programs.insert(id, name.to_owned());
         }
         let program = builder.program(name, id);
-        // Copied, so that the file need not stay in memory for them.
+        // The bytes are copied, so that the file need not stay in memory for them.
         let copy = tables.slice(proto).to_vec();
         let all = 0..copy.len();
         builder.set_program_hlo(program, ProgramBytes::new(Arc::new(copy), all));

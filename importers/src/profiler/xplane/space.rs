@@ -6,9 +6,9 @@
 //! XPlane  1 id · 2 name · 3 lines · 4 event metadata · 5 stat metadata · 6 stats
 //! ```
 //!
-//! Files get damaged on their way: cut off by a full disk, or edited by a tool that replaces text without updating the
-//! enclosing lengths. A plane with inconsistent lengths is read as far as possible; reading resumes at the next place
-//! that looks like the start of a plane.
+//! Files get damaged: a full disk truncates them, or a tool replaces text without updating the enclosing lengths. A
+//! plane with inconsistent lengths is read as far as possible; reading resumes at the next place that looks like the
+//! start of a plane.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ use trace_model::{ImportLog, IssueKind};
 use crate::common::names;
 use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
 
-/// How often reading resumes after damage: bounds the work on hostile files.
+/// How often reading resumes after damage. This bounds the work on hostile files.
 const MAX_RESUMED: usize = 100;
 
 /// Maximum number of planes; the rest of a hostile file is left out.

@@ -22,7 +22,7 @@ pub(super) struct MetadataIndex {
     stats: IdMap,
     stat_names: Vec<Box<str>>,
     known: Vec<Known>,
-    /// The same by id, for the small ids: events have millions of stats.
+    /// The known stats by id, for small ids, because events have millions of stats.
     known_by_id: Vec<Known>,
 }
 
@@ -67,7 +67,7 @@ impl MetadataIndex {
     }
 }
 
-/// Metadata of one plane, together with the bytes that it lies in.
+/// Metadata of one plane, together with the bytes that contain it.
 pub(super) struct PlaneMetadata {
     file: FileBytes,
     index: Arc<MetadataIndex>,
@@ -151,7 +151,7 @@ impl PlaneMetadata {
     /// The known stat with this id, if the importer reads it.
     #[inline]
     pub(super) fn known(&self, stat: u64) -> Known {
-        // A small id is in no other place.
+        // Small ids occur only in this table.
         match usize::try_from(stat).ok().and_then(|id| self.index.known_by_id.get(id)) {
             Some(&known) => known,
             None => self.known_by_row(stat),
@@ -218,7 +218,7 @@ const INT: u64 = tag::varint(4);
 const REF: u64 = tag::varint(7);
 
 impl StatValue {
-    /// The value in the field with this tag; there are others, which say nothing.
+    /// The value in the field with this tag; `None` for other fields.
     #[inline]
     pub(super) fn of_number(tag: u64, number: u64) -> Self {
         match tag {

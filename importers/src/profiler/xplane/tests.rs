@@ -291,7 +291,7 @@ fn timestamps_since_1970_come_near_zero() {
     assert_eq!(model.sources()[0].origin_ps, 1_779_098_263_000_000_000_000);
 }
 
-/// A line that starts when no other does is left out, whatever the profiler wrote.
+/// A line whose start is far from that of all others is left out.
 #[test]
 fn lines_with_broken_begins_are_left_out_and_counted() {
     for begin_ns in [i64::MIN, 1 << 53] {
@@ -367,7 +367,7 @@ fn one_op_without_a_device_clock_takes_it_from_no_other() {
     let mut device = core();
     let clock =
         |at, dur| vec![("device_offset_ps", WrittenStat::Int(at)), ("device_duration_ps", WrittenStat::Int(dur))];
-    // The device clock has 20 ps, the timeline 10.
+    // The slices take 20 ps on the device clock and 10 ps on the timeline.
     let clocks = [clock(1000, 20), clock(1020, 20), Vec::new(), clock(1060, 20)];
     let events: Vec<_> = [0, 10, 25, 40]
         .into_iter()
@@ -378,12 +378,12 @@ fn one_op_without_a_device_clock_takes_it_from_no_other() {
     let model = model(&[&device]);
     let spans = slices(&model, TrackKind::Ops).into_iter().map(|op| op.device_range().unwrap());
     let spans: Vec<_> = spans.map(|span| (span.start.ps(), span.dur().ps())).collect();
-    // 5 ps after the one before, as on the timeline, and as long as there.
+    // The third slice starts 5 ps after the previous one, and both distance and length are those of the timeline.
     assert_eq!(spans, [(1000, 20), (1020, 20), (1045, 10), (1060, 20)]);
     assert_eq!(model.import_log().count(IssueKind::DeviceClockMissing), 1);
 }
 
-/// A little of everything.
+/// A small file with every kind of content.
 fn sample() -> Vec<u8> {
     let mut device = core();
     let id = device.metadata(
@@ -425,7 +425,7 @@ fn sample() -> Vec<u8> {
     space(&[&device, &host, &metadata])
 }
 
-/// Reads everything that a model could have got wrong.
+/// Reads everything in a model that could be wrong.
 fn visit(model: &TraceModel) {
     for slice in model.all_slices() {
         drop((slice.args(), slice.name(), slice.measured_range(), slice.parent()));

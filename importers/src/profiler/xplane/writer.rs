@@ -2,7 +2,7 @@
 
 use sample_traces::write::ProtoMessage;
 
-/// A stat before its name has an id.
+/// A stat whose name has no id yet.
 #[derive(Clone)]
 pub(super) enum WrittenStat {
     Int(i64),
@@ -14,7 +14,7 @@ pub(super) enum WrittenStat {
     Ref(&'static str),
 }
 
-/// A plane; ids of metadata are handed out as names appear.
+/// A plane; metadata ids are assigned when names first occur.
 #[derive(Default)]
 pub(super) struct PlaneWriter {
     name: &'static str,
@@ -54,7 +54,7 @@ impl PlaneWriter {
         stat
     }
 
-    /// Metadata of an event; returns its id.
+    /// Adds metadata of an event; returns its id.
     pub(super) fn metadata(&mut self, name: &str, display_name: &str, stats: &[(&'static str, WrittenStat)]) -> u64 {
         if let Some(at) = self.events.iter().position(|(known, _)| known == name) {
             return self.id_offset + at as u64;
@@ -69,7 +69,7 @@ impl PlaneWriter {
         self.id_offset + self.events.len() as u64 - 1
     }
 
-    /// An event of a name without further metadata.
+    /// An event with this name and no further metadata.
     pub(super) fn event(
         &mut self,
         name: &str,
@@ -123,7 +123,7 @@ impl PlaneWriter {
         }
         let entry = |at: usize, message: &[u8]| {
             let mut entry = ProtoMessage::default();
-            // A key of zero is left out, as every writer does.
+            // Like every writer, leave out a key of zero.
             entry.uint(1, self.id_offset + at as u64);
             entry.bytes(2, message);
             entry
@@ -143,7 +143,7 @@ impl PlaneWriter {
     }
 }
 
-/// A file of these planes.
+/// A file with these planes.
 pub(super) fn space(planes: &[&PlaneWriter]) -> Vec<u8> {
     let mut space = ProtoMessage::default();
     for plane in planes {

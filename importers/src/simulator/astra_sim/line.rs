@@ -58,7 +58,7 @@ pub(super) enum AstraSimLine<'a> {
 /// Parses a line; `None` for irrelevant ones.
 pub(super) fn parse(line: &str) -> Option<AstraSimLine<'_>> {
     let line = line.trim_end();
-    // What stands before differs between versions of the logger.
+    // The text before it differs between versions of the logger.
     for (word, begins) in [("issue,sys->id=", true), ("callback,sys->id=", false)] {
         if let Some((_, rest)) = line.split_once(word) {
             return Some(node(rest, begins).map_or(AstraSimLine::Broken, AstraSimLine::Node));

@@ -1,20 +1,20 @@
-//! Logs of ASTRA-sim 2 (`log/log.log`, written where the system configuration says
+//! Logs of ASTRA-sim 2 (`log/log.log`, written if the system configuration contains
 //! `"trace-enabled": 1`): when each node of each NPU started and ended.
 //!
-//! - Ticks are nanoseconds, whatever the log calls them.
-//! - The file is rotated at 10 MiB (`log.1.log` is older than `log.log`), and a second
-//!   run appends to the first: the last one is read.
-//! - Compute nodes become the ops of a device, everything else spans in flight. While
-//!   nothing computes and transfers are in flight, the device waits for the one that
-//!   ends first; these waits are derived here and marked as reconstructed.
-//! - The peaks of the device follow from the roofline of its compute nodes: a rate
-//!   and the share that it is.
+//! - Ticks are nanoseconds, although the log calls them cycles.
+//! - The file is rotated at 10 MiB (`log.1.log` is older than `log.log`). A second run
+//!   appends to the log of the first; only the last run is read.
+//! - Compute nodes become the ops of a device, all other nodes become spans in flight.
+//!   While nothing computes and transfers are in flight, the device waits for the one
+//!   that ends first; these waits are derived here and marked as reconstructed.
+//! - The peaks of the device follow from the roofline of its compute nodes: the log has
+//!   a rate and its share of the peak.
 //! - The log has no message sizes and no dependencies. They are read from the Chakra
 //!   graphs of the run (`<prefix>.<rank>.et`), if these are next to the log or in its
 //!   parent directory and all nodes agree.
 //!
-//! - The network is that of the configuration (YAML) in the same places, if it has as many
-//!   NPUs: rings of equal links become links of the devices.
+//! - The network is read from a configuration (YAML) in the same places, if it has the same
+//!   number of NPUs: rings of equal links become links of the devices.
 //!
 //! Ignored: the log's description of the topology.
 //!
@@ -56,7 +56,7 @@ impl Importer for AstraSim {
         if has(b",sys->id=") && has(b"node->name=") {
             DetectionConfidence::Certain
         } else if has(b"[system::topology::") || (has(b"[statistics]") && has(b"sys[")) {
-            // Large systems describe themselves for longer than the head.
+            // The description of a large system is longer than the head.
             DetectionConfidence::Possible
         } else {
             DetectionConfidence::No
@@ -72,7 +72,7 @@ impl Importer for AstraSim {
     ) -> Result<(), ImportError> {
         let mut runs = AstraSimRuns::default();
         for name in older_parts(source) {
-            // One at a time: together they may not fit into memory.
+            // One part at a time, because all parts may not fit into memory.
             match source.beside(&name) {
                 Some(part) => read_part(&part, &mut runs, progress, out)?,
                 None => out.log(IssueKind::SourceSkipped, || format!("{name}: an older part that cannot be opened")),
@@ -130,7 +130,7 @@ fn read_part(
         }
         (begin, whole) = (end + 1, number as u64 + 1);
     }
-    // The logger ends its lines: a number in one without an end may be cut.
+    // The logger ends every line, so a number in an unterminated line may be cut.
     if !is_damaged && bytes.get(begin..).is_some_and(|rest| !rest.trim_ascii().is_empty()) {
         lines::log_unended(name, whole + 1, out);
     }

@@ -7,10 +7,10 @@
 //! latency: [ 1000.0, 1000.0 ] # ns
 //! ```
 //!
-//! Lists may also stand below their key, an item a line (`- Ring`).
+//! Lists may also follow below their key with one item per line (`- Ring`).
 //!
-//! It is looked for where the graphs of a run are, and believed where it has as many NPUs
-//! as ran.
+//! The configuration is searched in the same places as the graphs of a run. It is used only
+//! if it has the same number of NPUs as the run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ struct NetworkDimension {
 }
 
 impl AstraSimNetwork {
-    /// Parses a configuration; `None` if it is about something else.
+    /// Parses a configuration; `None` if it is not a network configuration.
     fn parse(file: &str, text: &str) -> Option<Result<Self, String>> {
         let values = |key: &str| values(text, key);
         let (kinds, npus) = (values("topology")?, values("npus_count")?);
@@ -72,7 +72,7 @@ impl AstraSimNetwork {
         self.dimensions.iter().try_fold(1_u64, |npus, dimension| npus.checked_mul(dimension.npus))
     }
 
-    /// `Ring of 4: 92 GiB/s one way of a link, 1000 ns a hop`.
+    /// A description like `Ring of 4: 92 GiB/s one way of a link, 1000 ns a hop`.
     pub(super) fn describe(&self) -> String {
         let describe = |it: &NetworkDimension| {
             format!("{} of {}: {} GiB/s one way of a link, {} ns a hop", it.kind, it.npus, it.gigabytes, it.latency_ns)
@@ -81,7 +81,8 @@ impl AstraSimNetwork {
         format!("{} ({})", dimensions.join("; "), self.file)
     }
 
-    /// The links, if they are all alike and form approximate rings; for other networks there are no expected times.
+    /// The links, if all are equal and at least approximately form rings. For other networks there are no expected
+    /// times.
     pub(super) fn links(&self) -> Option<DeviceLinks> {
         let used: Vec<&NetworkDimension> = self.dimensions.iter().filter(|dimension| dimension.npus > 1).collect();
         let (first, rest) = used.split_first()?;

@@ -38,7 +38,7 @@ pub(super) struct AstraSimNpu {
 #[derive(Debug, Default)]
 pub(super) struct AstraSimRun {
     pub npus: BTreeMap<u32, AstraSimNpu>,
-    /// The compute node that the next roofline line is about.
+    /// The compute node that the next roofline line refers to.
     issued_last: Option<(u32, usize)>,
 }
 
@@ -125,7 +125,7 @@ impl AstraSimRun {
         } else if let Some(begun) = npu.open.remove(&event.node).and_then(|index| npu.nodes.get_mut(index)) {
             begun.end = Some(event.tick);
         } else {
-            // Nodes that are skipped end without having started.
+            // Skipped nodes end without having started.
             out.log(IssueKind::EndWithoutBegin, || format!("sys {} node {}", event.sys, event.node));
             npu.nodes.push(node(Some(event.tick)));
         }

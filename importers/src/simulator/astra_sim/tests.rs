@@ -7,7 +7,7 @@ const HEAD: &str = "[12:00] [workload] [debug] ";
 const ROOFLINE: &str = "operation_intensity=2, perf=50, elapsed_time=1 compute_utilization=0.5 memory_utilization=0.25 \
                         tensor_size=40 num_ops=80";
 
-/// `+` starts, `-` ends, `=` a roofline, all else is taken as it is.
+/// A log: `+` stands for a start, `-` for an end, `=` for a roofline line; other lines are used as they are.
 fn log(lines: &[&str]) -> String {
     let line = |text: &&str| match text.split(' ').collect::<Vec<_>>()[..] {
         ["+", sys, tick, node, name, kind] => event("issue", sys, tick, node, name, kind),
@@ -118,7 +118,7 @@ fn hostile_numbers_do_no_harm() {
     assert_eq!(model.import_log().count(IssueKind::BeyondTimeline), 2);
 }
 
-/// A node after its length: id, name, type, what it needs, and a number.
+/// A node, preceded by its length: id, name, type, dependencies, and a number.
 fn graph_node(id: u8, name: &str, kind: u8, needs: &[u8], number: Option<(&str, u8)>) -> Vec<u8> {
     let mut bytes = vec![0x08, id, 0x12, u8::try_from(name.len()).unwrap()];
     bytes.extend(name.as_bytes());
@@ -164,7 +164,7 @@ fn graphs_beside_the_log_add_messages_and_arrows() {
     assert_eq!(open().import_log().count(IssueKind::SourceSkipped), 1);
 }
 
-/// All that ran is in the part that could be read: the graph is used, and said to be damaged.
+/// The readable part of a damaged graph contains all nodes that ran, so the graph is used and the damage is logged.
 #[test]
 fn a_graph_that_breaks_off_behind_what_ran_is_used_and_logged() {
     let dir = tempfile::tempdir().unwrap();

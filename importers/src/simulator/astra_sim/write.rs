@@ -35,7 +35,7 @@ pub(super) fn write(
     let links = network.and_then(|network| network.links());
     let mut has_graphs = false;
     for (rank, npu) in run.npus {
-        // Read one at a time: a run can have thousands.
+        // Graphs are read one at a time, because a run can have thousands.
         let graph = match graphs.get(&rank) {
             Some(path) => graph_of(path, &npu, progress, out)?,
             None => None,
@@ -131,7 +131,7 @@ fn graph_of(
     let damage = content.damage.or(broken);
     let fits = fits(&graph, npu);
     match (fits, damage) {
-        // All that ran is in what could be read.
+        // The readable part contains all nodes that ran.
         (true, Some(what)) => {
             let nodes = graph.nodes.len();
             out.log(IssueKind::TruncatedFile, || format!("{file}: {what}; nodes read: {nodes}"));

@@ -156,7 +156,7 @@ fn node(file: &[u8], range: Range<usize>) -> Result<ChakraNode, BrokenMessage> {
             _ => {}
         }
     }
-    // A flow for each: many times the bytes of a need that is only repeated.
+    // Each dependency becomes a flow, so repeated ones would take many times their bytes in the file.
     node.needs.sort_unstable();
     node.needs.dedup();
     Ok(node)

@@ -1,13 +1,14 @@
-//! Chakra execution traces (`<prefix>.<rank>.et`): the graph of one NPU's work, as simulators read it and converters
-//! derive it from a run.
+//! Chakra execution traces (`<prefix>.<rank>.et`): the graph of one NPU's work. Simulators read it; converters derive
+//! it from a run.
 //!
-//! It is a graph and not a timeline. Opened alone, each node starts as early as its dependencies allow, one at a time
-//! on its unit: the longest path, without any contention between NPUs. Where the file has starts, those are shown.
+//! It is a graph and not a timeline. If it is opened alone, each node starts as early as its dependencies allow, with
+//! one node at a time on each unit. The result is the longest path, without contention between NPUs. Recorded starts
+//! are used if the file has them.
 //!
-//! Lengths are whole microseconds by the clock of a host; graphs written by hand have none, and their nodes are drawn
-//! one microsecond long.
+//! Durations are whole microseconds on the clock of a host. Graphs written by hand have none; their nodes are drawn
+//! with a length of one microsecond.
 //!
-//! Ignored: tensors, process groups, and all attributes but costs and messages.
+//! Ignored: tensors, process groups, and all attributes except costs and messages.
 
 pub(crate) mod graph;
 pub(crate) mod npu;
@@ -42,7 +43,7 @@ impl Importer for ChakraImporter {
     }
 
     fn name_tells(&self) -> bool {
-        // Which rank it is.
+        // The file name contains the rank.
         true
     }
 
@@ -113,7 +114,7 @@ pub(crate) fn costs(node: &ChakraNode) -> Option<NodeCosts> {
     node.flops.zip(node.bytes).map(|(flops, bytes)| NodeCosts { flops, bytes })
 }
 
-/// What a collective moves.
+/// The data that a collective moves.
 pub(crate) fn message(node: &ChakraNode) -> Option<ChakraMessage> {
     let pattern = node.pattern.and_then(ChakraCollective::from_number)?;
     Some(ChakraMessage { pattern, bytes: node.message_bytes? })

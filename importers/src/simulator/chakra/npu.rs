@@ -88,7 +88,7 @@ pub(crate) struct ChakraNpu {
     pub nodes: Vec<NodeExecution>,
     pub device: DeviceInfo,
     pub facts: Vec<(String, String)>,
-    /// Number of NPUs, if known; all take part in a collective.
+    /// Number of NPUs, if known; all of them take part in each collective.
     pub of: Option<usize>,
 }
 
@@ -185,13 +185,13 @@ impl ChakraLabels<'_> {
 fn label(node: &NodeExecution, npu: &ChakraNpu, out: &mut TraceBuilder) -> LabelId {
     let wanted = op_of(node, npu.of, out);
     let (id, rank) = (node.id, npu.rank);
-    // Nodes of one name with other work, here or on another NPU, are another op.
+    // Nodes with the same name but other work, here or on another NPU, are a different op.
     let same = |op: &Op| {
         let work = |op: &Op| (op.category, op.hlo_text, op.flops, op.bytes_accessed);
         work(op) == work(&wanted)
     };
     let names = [node.name.clone(), format!("{} (node {id})", node.name)].into_iter();
-    // Somebody's name can look like any of these, too.
+    // A recorded name can look like any of these, too.
     let others = (0..).map(|ticks| format!("{} (NPU {rank}, node {id}){}", node.name, "'".repeat(ticks)));
     for name in names.chain(others) {
         let text = out.intern(&name);
@@ -209,7 +209,7 @@ fn op_of(node: &NodeExecution, participants: Option<usize>, out: &mut TraceBuild
     let category = match node.kind {
         NodeKind::Compute => is_matmul(&node.name).then(|| "dot".to_owned()),
         NodeKind::RemoteLoad | NodeKind::RemoteStore => Some("copy-start".to_owned()),
-        // In HLO, too, their names say that they start.
+        // In HLO, the names of these ops also mean that they start a transfer.
         NodeKind::Send => Some("send".to_owned()),
         NodeKind::Receive => Some("recv".to_owned()),
         NodeKind::Collective => Some(format!("{}-start", pattern(node))),

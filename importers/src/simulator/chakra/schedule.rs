@@ -26,7 +26,7 @@ pub(super) fn schedule(nodes: &[ChakraNode]) -> Result<ChakraSchedule, String> {
     let has_lengths = nodes.iter().any(|node| node.duration_us > 0);
     let length = |node: &ChakraNode| if has_lengths { node.duration_us } else { UNIT_US };
     if nodes.iter().any(|node| node.start_us > 0) {
-        // Recorded, not only planned.
+        // Recorded times, not computed ones.
         let span = |node: &ChakraNode| (node.start_us, node.start_us.saturating_add(length(node)));
         return Ok(ChakraSchedule { spans: nodes.iter().map(span).collect(), has_lengths, dangling: 0 });
     }

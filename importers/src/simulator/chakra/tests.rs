@@ -2,14 +2,14 @@ use trace_model::{SliceRef, TraceModel};
 
 use super::*;
 
-/// A message after its length.
+/// A message, preceded by its length.
 fn framed(message: &[u8]) -> Vec<u8> {
     let mut bytes = vec![u8::try_from(message.len()).unwrap()];
     bytes.extend(message);
     bytes
 }
 
-/// A node of small numbers: id, name, type, needs, length.
+/// A node with small numbers: id, name, type, dependencies, duration.
 fn node(id: u8, name: &str, kind: u8, needs: &[u8], micros: u8) -> Vec<u8> {
     let mut bytes = if id == 0 { Vec::new() } else { vec![0x08, id] };
     bytes.extend([0x12, u8::try_from(name.len()).unwrap()]);
@@ -122,13 +122,13 @@ fn nodes_of_one_name_that_do_other_work_are_other_ops() {
     let bytes: Vec<_> = model.ops().iter().map(|op| (model.str(op.name), op.flops, op.bytes_accessed)).collect();
     let known: Vec<_> = bytes.into_iter().filter(|(_, flops, _)| flops.is_some()).collect();
     assert_eq!(known, [("mm", Some(8), Some(4)), ("mm (node 2)", Some(8), Some(6))]);
-    // What is not known of one is not known from the other.
+    // Unknown facts of one node are not filled in from the other.
     let model = open(file(&[node(1, "mm", 4, &[], 1), costly(2, "mm", 8, 4)])).unwrap();
     let costs: Vec<_> = model.ops().iter().map(|op| (model.str(op.name), op.flops)).collect();
     assert!(costs.contains(&("mm", None)) && costs.contains(&("mm (node 2)", Some(8))), "{costs:?}");
 }
 
-/// Names that look like those which tell nodes of one name apart.
+/// Names that look like those that the importer generates to distinguish nodes of the same name.
 #[test]
 fn nodes_of_other_work_are_never_one_op() {
     let ran = |id: u64, name: &str| NodeExecution {
@@ -151,7 +151,7 @@ fn nodes_of_other_work_are_never_one_op() {
     assert_eq!(flops.collect::<Vec<_>>(), [1, 2, 3, 4]);
 }
 
-/// Ranks that do the same have the same bytes; which rank it is, the name says.
+/// Ranks that do the same work have files with the same bytes; only the name contains the rank.
 #[test]
 fn alike_ranks_are_all_there() {
     let dir = tempfile::tempdir().unwrap();
