@@ -1,4 +1,4 @@
-//! What tests of several importers look at.
+//! Helpers for the tests of several importers.
 
 use trace_model::{SliceRef, TraceModel};
 

@@ -9,8 +9,8 @@
 //!
 //! **The heap of a process that ends soon.** An import allocates a hundred megabytes in pieces of a few megabytes,
 //! frees most of them, and allocates again. The C library returns each piece to the kernel, which clears the memory
-//! again and maps it in pages of 4 kB. This takes a third of the time of an import. [`prepare_heap`] makes the C library
-//! keep freed memory, in one heap of huge pages.
+//! again and maps it in pages of 4 kB. This takes a third of the time of an import. [`prepare_heap`] makes the C
+//! library keep freed memory, in one heap of huge pages.
 #![allow(unsafe_code)]
 
 use std::fs::File;

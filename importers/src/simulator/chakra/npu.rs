@@ -209,7 +209,7 @@ fn op_of(node: &NodeExecution, participants: Option<usize>, out: &mut TraceBuild
     let category = match node.kind {
         NodeKind::Compute => is_matmul(&node.name).then(|| "dot".to_owned()),
         NodeKind::RemoteLoad | NodeKind::RemoteStore => Some("copy-start".to_owned()),
-        // In HLO, the names of these ops also mean that they start a transfer.
+        // In HLO, too, `send` and `recv` are start ops.
         NodeKind::Send => Some("send".to_owned()),
         NodeKind::Receive => Some("recv".to_owned()),
         NodeKind::Collective => Some(format!("{}-start", pattern(node))),

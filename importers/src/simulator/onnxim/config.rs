@@ -1,6 +1,6 @@
 //! The simulated hardware. The log has peaks but neither clock nor array size, which are in the simulator's
-//! configuration. It is searched next to the log, and used only if its peak equals that of the log and its clock is
-//! consistent with the end of the log.
+//! configuration. The configuration is searched next to the log, and used only if its peak equals that of the log and
+//! its clock is consistent with the end of the log.
 
 use std::fs;
 use std::path::Path;
@@ -109,8 +109,8 @@ pub(super) fn find(log: Option<&Path>, run: &OnnximRun, out: &mut TraceBuilder) 
     None
 }
 
-/// The clock implied by the end of the log, which prints cycles and whole microseconds: the roundest possible one, with
-/// the bounds.
+/// The clock implied by the end of the log, which prints cycles and whole microseconds: the roundest possible number,
+/// with the bounds.
 pub(super) fn implied(run: &OnnximRun) -> Option<(CycleClock, [f64; 2])> {
     let (cycles, us) = run.ended.filter(|(cycles, us)| *cycles > 0 && *us > 0)?;
     let (least, most) = (cycles as f64 / (us as f64 + 1.0), cycles as f64 / us as f64);
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(fits(peak, None), None);
         assert_eq!(fits(peak, Some((940_000, 1000))), None);
         assert_eq!(fits(None, Some((940_000, 1000))), None);
-        // Whole picoseconds a cycle: 1063 instead of 1063.83.
+        // A cycle has whole picoseconds: 1063 instead of 1063.83.
         assert_eq!(fits(peak, Some((1_000_000_000, 1_063_000))), None);
         assert!(fits(peak, Some((1_000_000, 1000))).unwrap().contains("the end of the log says 999.0 to 1000.0 MHz"));
         assert!(fits(None, None).unwrap().contains("nothing in the log"));

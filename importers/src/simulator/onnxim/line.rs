@@ -41,7 +41,7 @@ pub(super) enum OnnximLine<'a> {
     LeastCompute {
         ms: f64,
     },
-    /// Number of layers that could be started.
+    /// Number of layers that are ready to start.
     Ready {
         layers: u64,
     },
@@ -117,7 +117,7 @@ fn matters(message: &str) -> bool {
     match message.as_bytes() {
         [b'[', b'C', ..] => message.contains("Systolic Array Throughput"),
         [b'C', ..] => message.contains("Systolic Array Utilization"),
-        // Some schedulers end models so, beside or instead of the line with the times.
+        // Some schedulers write this line at the end of a model, in addition to or instead of the line with the times.
         [b'M', ..] => !message.contains("] finish "),
         [b'L', ..] => message.contains(" finish at ") || message.contains(" Tile at "),
         _ => true,
@@ -164,7 +164,7 @@ fn product(rest: &str) -> Option<OnnximLine<'_>> {
 }
 
 /// `Gemm_0 Core 3 Get Tile at 0`, `9 Core 0 Finish Tile at 8526 Remain tile 4`, or
-/// `Gemm_0 finish at 8595`. A name may hold anything.
+/// `Gemm_0 finish at 8595`. A name can contain any text.
 fn layer(rest: &str) -> Option<OnnximLine<'_>> {
     if let Some((layer, at)) = rest.rsplit_once(" Get Tile at ") {
         let (layer, core) = layer.rsplit_once(" Core ")?;

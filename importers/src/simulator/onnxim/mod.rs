@@ -5,31 +5,32 @@
 //! Layer Gemm_0 Core 2 Get Tile at 0                          with --log_level debug
 //! Layer 9 Core 2 Finish Tile at 8580 Remain tile 2           a number instead of the name
 //! Layer Gemm_0 finish at 8595
-//! Total compute time 8595                                    of the line before
+//! Total compute time 8595                                    of the layer in the previous line
 //! ```
 //!
-//! - Layers are the ops of one device, because all of its cores work at the same one.
+//! - Layers are the ops of one device, because all of its cores work on the same layer.
 //!   Tiles are on tracks of the cores, for display only.
-//! - Schedulers of several models write `Layer MODEL Gemm_0 finish at 8595` where all other
-//!   lines have the layer only.
-//! - What a product of matrices costs is printed before the run, in the order of the graph,
-//!   which is that of the numbers, not that in which layers run. It is believed where there
-//!   are as many as layers (or as layers that are named for it), where numbers tell which is
-//!   whose, or all are equal, or the log never had a choice of layers, and if none is
-//!   shorter than it can be.
-//! - The log has peaks, but its clock is in the configuration (JSON). What the user names
-//!   comes first, then a configuration beside the log that makes the same peak and whose
-//!   clock the end of the log allows; else the clock follows, less exactly, from that end.
-//! - Utilization of the cores is printed now and then, each time of the time since; the
-//!   last line is of all of the run.
-//! - A log that ends while all cores stand still and layers are unfinished is one of a run
-//!   that hangs, and says so.
+//! - Schedulers of several models write `Layer MODEL Gemm_0 finish at 8595`; all other
+//!   lines contain only the layer.
+//! - The costs of matrix products are printed before the run, in graph order, which is the
+//!   order of the layer numbers but not the order of execution. They are used only if their
+//!   number equals that of the layers (or of the layers named as products), if the mapping
+//!   to layers is certain (by layer numbers, because all products are equal, or because only
+//!   one layer at a time could be started), and if no layer is shorter than its minimum time.
+//! - The log has peaks, but the clock is in the configuration (JSON). A clock from the user
+//!   has priority, then a configuration next to the log with the same peak and a clock that
+//!   is consistent with the end of the log. Otherwise the clock follows, less exactly, from
+//!   that end.
+//! - Utilization of the cores is printed at intervals, each time for the time since the
+//!   previous line; the last line is for the whole run.
+//! - If a log ends while all cores are idle and layers are unfinished, the run hangs, and
+//!   the import log reports this.
 //!
-//! Ignored: instruction counts, channels of the DRAM one by one, the mapping of products
-//! to tiles.
+//! Ignored: instruction counts, individual DRAM channels, and the mapping of products to
+//! tiles.
 //!
-//! Written from the output of a version of 2025 and from its messages in the source of
-//! other versions.
+//! Written from the output of a version of 2025, and from the messages in the source code
+//! of other versions.
 
 mod config;
 mod line;

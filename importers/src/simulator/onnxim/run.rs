@@ -19,7 +19,7 @@ const MAX_WORDS: usize = 16;
 pub(super) struct OnnximLayer {
     pub name: StringId,
     pub id: OnnximNumber,
-    /// From its end, or from its first tile.
+    /// Known from its end, or from its first tile.
     pub begin: Option<i64>,
     /// `None` until it ends.
     pub end: Option<i64>,
@@ -67,13 +67,13 @@ pub(super) struct OnnximSample {
 #[derive(Debug, Default)]
 pub(super) struct OnnximCore {
     pub gflops: Option<f64>,
-    /// Samples, each since the previous one.
+    /// Samples, each for the time since the previous one.
     pub samples: Vec<OnnximSample>,
     /// Sample of the whole run.
     pub total: Option<OnnximSample>,
     /// Tiles in the order in which the core received them; those at the front may have ended.
     got: VecDeque<usize>,
-    /// The same for layers that had no number yet.
+    /// The same for tiles of layers that had no number yet.
     got_unnumbered: VecDeque<usize>,
     /// The same by layer.
     got_of: HashMap<StringId, VecDeque<usize>>,
@@ -107,7 +107,7 @@ pub(super) struct OnnximRun {
     pub without_choice: usize,
     /// Whether several layers could be started at any time.
     pub had_choice: bool,
-    /// The model names before the names of layers at their end.
+    /// The model names that precede layer names in lines about the end of a layer.
     pub models: OnnximModels,
     /// Names of layers by number, because the ends of tiles have numbers.
     names: HashMap<u64, StringId>,
@@ -152,7 +152,7 @@ impl OnnximRun {
         self.ended.is_none() && waits && !self.cores.is_empty() && self.cores.values().all(stands)
     }
 
-    /// As if each of two cores printed a peak, in GFLOP/s.
+    /// Sets a peak in GFLOP/s as if each of two cores had printed it.
     #[cfg(test)]
     pub(crate) fn set_peak(&mut self, gflops: Option<f64>) {
         self.cores.extend([0, 1].map(|core| (core, OnnximCore { gflops, ..OnnximCore::default() })));
@@ -202,7 +202,7 @@ impl OnnximRun {
         match *line {
             OnnximLine::Peak { core, gflops } => self.core(core)?.gflops = Some(gflops),
             OnnximLine::DramPeak { gigabytes } => self.dram_gigabytes = Some(gigabytes),
-            // Before the end it is of an interval.
+            // Before the end of the run, the value refers to an interval.
             OnnximLine::DramUsage { percent } if self.ended.is_some() => self.dram_percent = Some(percent),
             OnnximLine::Sizes(_) | OnnximLine::Work { .. } | OnnximLine::LeastCompute { .. } => self.product(line),
             OnnximLine::Begin | OnnximLine::DramUsage { .. } | OnnximLine::Ready { layers: 0 } => {}
@@ -312,8 +312,9 @@ impl OnnximRun {
         Ok(())
     }
 
-    /// Handles the end of a tile. A core may work on several tiles at once, and ends have numbers: the first tile of
-    /// the core, preferably of a layer without a number, determines what the number means.
+    /// Handles the end of a tile. A core may work on several tiles at once, and lines about the end of a tile give a
+    /// layer number instead of a name. The first tile of the core, preferably of a layer without a number, determines
+    /// which layer has this number.
     fn finish_tile(&mut self, number: u64, core: u32, cycle: i64) -> OnnximUpdate {
         self.pass(cycle)?;
         let known = self.names.get(&number).copied();
@@ -329,7 +330,7 @@ impl OnnximRun {
                 .or_else(|| front(&mut state.got, has_ended)),
         };
         let Some(tile) = tile.and_then(|index| self.tiles.get_mut(index)) else {
-            // The barrier at the end of a layer ends like a tile that nobody got.
+            // The barrier at the end of a layer is logged like the end of a tile that no core received.
             let what = format!("core {core} ends a tile of layer {number} that it did not get");
             return if known.is_some() { Ok(()) } else { Err((IssueKind::EndWithoutBegin, what)) };
         };
@@ -350,7 +351,7 @@ impl OnnximRun {
         self.pass(cycle)?;
         let open = match self.end_open(name) {
             Some(index) => Some(index),
-            // The longest name that is open first.
+            // Prefer the longest name of an open layer.
             None => name.match_indices(' ').take(MAX_WORDS).find_map(|(at, _)| {
                 let index = self.end_open(&name[at + 1..])?;
                 self.models.add(&name[..at]);

@@ -7,19 +7,19 @@ use crate::testing::slices;
 
 const HEAD: &str = "[2026-01-01 00:00:00.000] [info] ";
 
-/// Lines of a whole log.
+/// Some lines of a complete log.
 fn part(from: usize, count: usize) -> Vec<&'static str> {
     let log = include_str!("../../../tests/fixtures/onnxim.log").lines();
     log.skip(from).take(count).map(|line| line.strip_prefix(HEAD).unwrap()).collect()
 }
 
-/// A chip of two cores, 2 × 2 × 8 × 16 FLOPs a cycle at 1 GHz.
+/// A chip with two cores and 2 × 2 × 8 × 16 FLOPs per cycle at 1 GHz.
 static BEGIN: LazyLock<Vec<&str>> = LazyLock::new(|| part(0, 4));
 const CONFIG: &str = include_str!("../../../tests/fixtures/onnxim.json");
-/// A product of 8 × 16 by 16 × 32 with bias, two bytes a number.
+/// A product of 8 × 16 by 16 × 32 with bias, with two bytes per number.
 static PRODUCT: LazyLock<Vec<&str>> = LazyLock::new(|| part(4, 3));
 static LAYER: LazyLock<Vec<&str>> = LazyLock::new(|| part(7, 7));
-/// That the array of a core works at nothing.
+/// The line for a core whose array is idle.
 fn idle(core: u32, cycle: i64) -> String {
     format!(
         "Core [{core}] : Systolic Array Utilization(%) 0.00 (0.00% PE util), Vector Unit Utilization(%) 0.00, Total cycle: {cycle}"
@@ -95,7 +95,7 @@ fn utilization_is_of_the_time_since_the_last_line() {
         let samples = model.counter(track).unwrap().samples();
         samples.map(|(range, value)| (range.start.ps() / 1000, range.end.ps() / 1000, value)).collect::<Vec<_>>()
     };
-    // 2000 cycles at 50 % less 500 at 80 and 500 at 40.
+    // The rest of the total: 2000 cycles at 50 % minus 500 at 80 % and 500 at 40 %.
     assert_eq!(counter("Core 0 array busy"), [(0, 500, 80.0), (500, 1000, 40.0), (1000, 2000, 40.0)]);
     assert_eq!(counter("Core 0 vector unit busy")[2], (1000, 2000, 0.0));
 }
@@ -109,13 +109,13 @@ fn products_are_believed_where_they_can_be_told() {
     let norm = ["Start layer norm", "Layer norm finish at 120", "Total compute time 20"];
     assert_eq!(flops(&[&PRODUCT, &LAYER, &norm]), (vec![Some(8448), None], 0));
     assert_eq!(flops(&[&PRODUCT, &PRODUCT, &PRODUCT, &LAYER]), (vec![None], 1));
-    // A layer of 10 cycles cannot do what takes 16.5 ns at full rate.
+    // A layer of 10 cycles cannot do work that takes 16.5 ns at full rate.
     let short = ["Start layer Gemm_0", "Layer Gemm_0 finish at 10", "Total compute time 10"];
     assert_eq!(flops(&[&PRODUCT, &short]), (vec![None], 1));
-    // Of one that did not end, nobody knows how much was done.
+    // If a layer did not end, it is unknown how much of it was done.
     assert_eq!(flops(&[&PRODUCT, &LAYER[..5]]), (vec![None], 0));
     assert_eq!(flops(&[&PRODUCT, &LAYER[..1]]), (vec![None], 0));
-    // What the log does not say is not 0.
+    // A value that is missing from the log is not 0.
     assert_eq!(flops(&[&PRODUCT[..1], &LAYER]), (vec![None], 0));
 }
 
@@ -146,7 +146,7 @@ fn products_are_of_layers_in_the_order_of_the_graph() {
     // The second layer of the graph runs first.
     let swapped = text(&log([layer("Gemm_1", 9, 0), layer("Gemm_0", 7, 100)]));
     assert_eq!(flops(&[&swapped]), known);
-    // Without numbers, only a log that never has a choice says which is whose.
+    // Without numbers, the mapping is only certain if there is never more than one layer to start.
     let quiet: Vec<&str> = swapped.iter().copied().filter(|line| !line.contains("Tile")).collect();
     assert_eq!(flops(&[&quiet]), (None, None, 1));
     let chain = text(&log([layer("Gemm_0", 7, 0), layer("Gemm_1", 9, 100)]));
@@ -157,7 +157,7 @@ fn products_are_of_layers_in_the_order_of_the_graph() {
     };
     assert_eq!(flops(&[&counted("executable layer count 1")]), known);
     assert_eq!(flops(&[&counted("executable layer count 2")]), (None, None, 1));
-    // Each model numbers and prints its own.
+    // Each model has its own numbers and products.
     let mixed: Vec<&str> = swapped
         .iter()
         .map(|line| match *line {
@@ -171,7 +171,7 @@ fn products_are_of_layers_in_the_order_of_the_graph() {
 
 #[test]
 fn what_is_too_fast_is_so_by_the_clock_of_the_simulator() {
-    // 20 cycles of a nanosecond, in which work of 16.5 ns can be done at any clock.
+    // 20 cycles of one nanosecond suffice for work of 16.5 ns, whatever clock the user names.
     let brief = ["Start layer Gemm_0", "Layer Gemm_0 finish at 20", "Total compute time 20"];
     let all = [&BEGIN as &[&str], &PRODUCT, &brief, &END].concat();
     for mhz in [1000.0, 4000.0, 100.0] {
@@ -296,7 +296,7 @@ fn many_open_tiles_end_in_the_order_of_their_layer() {
     let tiles = 400;
     let got = (0..tiles).map(|at| format!("Layer {} Core 0 Get Tile at {at}", if at < tiles / 2 { "a" } else { "b" }));
     let ended = (0..tiles).map(|at| {
-        // The last that were got end first, so that all others stay open before them.
+        // The tiles that were received last end first, so that all earlier ones stay open.
         let layer = if at < tiles / 2 { 2 } else { 1 };
         format!("Layer {layer} Core 0 Finish Tile at {} Remain tile 1", tiles + at)
     });
@@ -313,7 +313,7 @@ fn many_open_tiles_end_in_the_order_of_their_layer() {
 fn requests_begin_by_the_clock_of_the_simulator() {
     let request = ["Model[mlp] Request: 0 us, Start: 1 us, finish:2 us, Current Cycle:2000"];
     let log = [&BEGIN[..], &LAYER, &request, &END].concat();
-    // 1000 cycles at the simulator's 1 GHz are half of that time at 2 GHz.
+    // 1000 cycles at the simulator's 1 GHz take half the time at 2 GHz.
     assert_eq!(slices(&try_open(&log, Some(1000.0)).unwrap(), "Models"), ["mlp 1000-2000"]);
     assert_eq!(slices(&try_open(&log, Some(2000.0)).unwrap(), "Models"), ["mlp 500-1000"]);
 }
@@ -337,7 +337,7 @@ fn a_line_without_its_end_is_not_believed() {
     assert_eq!(slices(&model, "Layers"), ["Gemm_0 0-100"], "until the last tile ends");
     let log = said(&model).unwrap();
     assert_eq!(log[0], "run.log: line 10 has no end, so it may be cut: it was passed over");
-    // Nothing else is missing from a log without its last line end.
+    // A log without its last line end is otherwise complete.
     assert_eq!(said(&open("Simulation Finished at 2000 cycle 2 us\n")), None);
     assert_eq!(said(&open("Simulation Finished at 2000 cycle 2 us")).unwrap().len(), 2);
 }

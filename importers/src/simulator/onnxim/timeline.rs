@@ -34,7 +34,7 @@ pub(super) fn write(run: &OnnximRun, config: Option<&OnnximConfig>, named: Optio
     let own = config.map(|config| CycleClock { mhz: config.mhz }).or_else(|| Some(config::implied(run)?.0));
     let clock = named.map(|mhz| CycleClock { mhz }).or(own).unwrap_or(CycleClock::NONE);
     let core = out.group(None, GroupKind::TensorCore { ordinal: 0 }, "NPU 0");
-    // What is per second follows the clock.
+    // Rates per second scale with the clock.
     let faster = own.map_or(1.0, |own| clock.mhz / own.mhz);
     let mut writer = OnnximTimeline { out, core, clock, faster, next: 0 };
     writer.describe(run, config);
@@ -75,7 +75,7 @@ fn products<'a>(run: &'a OnnximRun, out: &mut TraceBuilder) -> Vec<Option<&'a On
     of_layers
 }
 
-/// Layers in the order in which their products are printed, which is the order of the graph. Empty if it is unknown.
+/// Layers in the order in which their products are printed, which is graph order. Empty if the order is unknown.
 fn in_order(run: &OnnximRun, of: Vec<usize>) -> Vec<usize> {
     if run.products.windows(2).all(|two| matches!(two, [one, other] if one == other)) {
         return of;
@@ -92,7 +92,7 @@ fn in_order(run: &OnnximRun, of: Vec<usize>) -> Vec<usize> {
         let are_distinct = numbered.windows(2).all(|two| matches!(two, [one, other] if one.0 < other.0));
         return if are_distinct { numbered.into_iter().map(|(_, at)| at).collect() } else { Vec::new() };
     }
-    // A chain runs as it is written.
+    // A chain runs in the order of the graph.
     let all = run.layers.len();
     let is_chain = run.announced == all && run.without_choice >= all && !run.had_choice;
     if is_chain { of } else { Vec::new() }
@@ -174,7 +174,7 @@ impl OnnximTimeline<'_> {
         self.fact("clock", format!("{mhz} MHz ({source})"));
     }
 
-    /// Adds layers in sequence. Some schedulers run several at once: then a layer begins where the previous one ends,
+    /// Adds layers in sequence. Some schedulers run several at once: a layer then begins where the previous one ends,
     /// and the full spans are on a track that reports ignore.
     fn layers(&mut self, run: &OnnximRun, products: &[Option<&OnnximMatmul>]) {
         let track = self.track(TrackKind::Ops, "Layers");
@@ -223,9 +223,9 @@ impl OnnximTimeline<'_> {
             if layer.end.is_none() {
                 self.out.log(IssueKind::BeginWithoutEnd, || format!("layer {name} begins and does not end"));
             }
-            // How much of a layer was done when the log ends, it does not say.
+            // The log does not contain how much of an unfinished layer was done.
             let product = product.filter(|_| layer.end.is_some());
-            // Nothing is shorter than its work at full rate, by the clock of the simulator.
+            // No layer can be shorter than its work at full rate, on the simulator's clock.
             let ns = (end - begin) as f64 * 1e3 / self.clock.mhz * self.faster;
             let is_possible =
                 |it: &OnnximMatmul| it.least_ms.is_none_or(|least| ns * (1.0 + 1e-3) + 1.0 >= least * 1e6);
@@ -248,7 +248,7 @@ impl OnnximTimeline<'_> {
             self.out.add_slice(whole, SliceSpec::new(range, label));
         }
         let track = self.track(TrackKind::Modules, "Models");
-        // What the log says in time is by the clock of the simulator.
+        // Times in the log are on the simulator's clock.
         let cycles_of = |us: i64| (us as f64 * self.clock.mhz / self.faster) as i64;
         let mut spans: Vec<(i64, i64, LabelId)> = Vec::new();
         for request in &run.requests {
@@ -334,7 +334,7 @@ fn samples(each: &[OnnximSample], total: Option<OnnximSample>) -> Vec<(i64, Onnx
         samples.push((from, *sample));
         from = sample.until;
     }
-    // Percentages have two digits: for a short remainder they are meaningless.
+    // Percentages have two digits, which is not enough for a short remainder.
     let is_rest =
         |total: &OnnximSample| total.until > from && ROUNDING * total.until as f64 / (total.until - from) as f64 <= 1.0;
     let Some(total) = total.filter(is_rest) else { return samples };

@@ -1,11 +1,11 @@
 //! Operator tables of `GenZ` (`*_model_df.csv`).
 //!
 //! - `(msec)` are milliseconds of one execution, `(MB)` are MiB, `(MFLOP)` is 1e6
-//!   operations; columns of cycles are at 1 GHz whatever the chip, and ignored.
-//! - What is between the rows `Repeat` and `EndRepeat` runs as often as they say.
-//! - The table names no chip. Its peaks follow from its rows: operations over compute
-//!   time, bytes over memory time; bytes are those that fit into the memory time, because
-//!   `Total Data` counts what stays on the chip too.
+//!   operations. Columns of cycles assume 1 GHz for every chip and are ignored.
+//! - The rows between `Repeat` and `EndRepeat` run as often as these two rows state.
+//! - The table names no chip. Peaks follow from its rows: operations divided by compute
+//!   time, and bytes divided by memory time. Bytes are limited to those that fit into the
+//!   memory time, because `Total Data` includes data that stays on the chip.
 //!
 //! Written from the output of `GenZ` for llama3-8b, prefill and decode.
 
@@ -108,7 +108,7 @@ pub(super) fn read(
     let peak = |work: fn(&OpCost) -> Option<u64>, part: usize, choose: fn(f64, f64) -> f64| {
         let costs = || blocks.iter().flat_map(|block| &block.costs);
         let time = |cost: &OpCost| cost.parts_ps.get(part).copied().unwrap_or(0);
-        // Of a short time, its last digit is a large share.
+        // The last digit of a short time is a large share of it.
         let longest = costs().filter(|cost| work(cost).is_some()).map(time).max().unwrap_or(0);
         let rates = costs().filter(|cost| time(cost) >= longest / 100).filter_map(|cost| {
             let seconds = time(cost) as f64 * 1e-12;
@@ -118,7 +118,7 @@ pub(super) fn read(
     };
     let info = DeviceInfo {
         peak_flops: peak(|cost| cost.flops, 0, f64::max),
-        // Some of the data of a fused op stays on the chip: those rates are too high.
+        // Some of the data of a fused op stays on the chip, so its rate is too high.
         peak_hbm_bytes: peak(|cost| cost.hbm_bytes, 1, f64::min),
         ..DeviceInfo::default()
     };

@@ -1,11 +1,11 @@
 //! Operator CSVs of `NeuSim`: `<run>_prefill.csv` and `<run>_decode.csv`, `<run>.csv`
 //! with both, and `<run>.json` with the chip.
 //!
-//! - Times are whole nanoseconds of **one** execution; `Count` says how many there are.
-//!   A block is a run of rows of equal `Count`.
-//! - `hbm_bw_GBps` of the chip is GiB/s (its times show it), `ici_bw_GBps` is 1e9.
-//! - `Bounded-by` says Compute where VMEM is the bound; the parts tell the difference.
-//! - `FLOP Count` of `FlashAttention` leaves its products out.
+//! - Times are whole nanoseconds of **one** execution; `Count` is the number of executions.
+//!   A block is a sequence of rows with equal `Count`.
+//! - `hbm_bw_GBps` of the chip is in GiB/s (the times prove it), `ici_bw_GBps` in 1e9 bytes/s.
+//! - `Bounded-by` is Compute also if VMEM is the bound; the times of the parts show the difference.
+//! - `FLOP Count` of `FlashAttention` does not include its matrix products.
 //!
 //! Ignored but kept as arguments: energy, power, DVFS and tiles.
 //!
@@ -61,10 +61,10 @@ impl Importer for NeuSim {
 const PARTS: [&str; 5] = ["MXU", "VPU", "VMEM", "HBM", "ICI"];
 const PART_COLUMNS: [&str; 5] = ["MXU time", "VPU time", "Vmem time", "Memory time", "ICI/NVLink time"];
 const GIB: f64 = 1_073_741_824.0;
-/// A chip is a few kilobytes.
+/// Maximum size of the chip's JSON file, which usually has a few kilobytes.
 const MAX_JSON: u64 = 1 << 20;
 
-/// Reads the table, or the two that it is made of.
+/// Reads the table, or the two tables that it consists of.
 pub(super) fn read(
     source: &InputSource,
     progress: &Progress,
@@ -103,7 +103,7 @@ struct NeuSimColumns {
     flops: usize,
     bytes: usize,
     inputs: usize,
-    /// B, M, N, K; older tables have none.
+    /// Columns B, M, N, K; older tables do not have them.
     einsum: Option<[usize; 4]>,
     description: Option<usize>,
 }
@@ -198,7 +198,7 @@ fn cost(row: CsvRow<'_>, columns: &NeuSimColumns, out: &mut TraceBuilder) -> Res
     Ok((passes, cost))
 }
 
-/// The op code decides: reduce-scatters are typed as work of the VPU.
+/// The category, decided by the op code because reduce-scatters have the type of VPU work.
 fn category(kind: &str, code: &str, uses_mxu: bool) -> &'static str {
     match code {
         "AllGather" => "all-gather",
@@ -206,7 +206,7 @@ fn category(kind: &str, code: &str, uses_mxu: bool) -> &'static str {
         "AllReduce" => "all-reduce",
         "AllToAll" => "all-to-all",
         _ if code.starts_with("InterChipComm") || kind == "ICINoCompute" => "collective",
-        // A kernel of several products and a softmax.
+        // A kernel with several products and a softmax.
         "FlashAttention" => "custom-call",
         // Small products run on the VPU, whatever their type.
         _ if uses_mxu => "dot",
@@ -214,7 +214,7 @@ fn category(kind: &str, code: &str, uses_mxu: bool) -> &'static str {
     }
 }
 
-/// The product as HLO would write it, where it is all that the operator computes.
+/// The product as HLO text, if the operator computes nothing else.
 fn product(row: CsvRow<'_>, columns: [usize; 4], inputs: usize, flops: Option<u64>) -> Option<String> {
     let [b, m, n, k] = columns.map(|column| row.count(column).ok().filter(|&size| size > 0));
     let (b, m, n, k) = (b?, m?, n?, k?);
@@ -242,10 +242,10 @@ fn product(row: CsvRow<'_>, columns: [usize; 4], inputs: usize, flops: Option<u6
     })
 }
 
-/// The chip of the JSON beside the table.
+/// The chip, from the JSON file next to the table.
 fn device(chip: Option<&InputSource>, out: &mut TraceBuilder) -> CostedDevice {
     let read = |source: &InputSource| {
-        // Unpacked: a small gzip can hold anything.
+        // The limit applies to the unpacked text, because a small gzip file can unpack to any size.
         let mut text = Vec::new();
         source.reader().take(MAX_JSON + 1).read_to_end(&mut text).map_err(|error| error.to_string())?;
         if text.len() as u64 > MAX_JSON {

@@ -1,4 +1,4 @@
-//! What a cost table says: ops in blocks that repeat, and the device that runs them.
+//! The content of a cost table: ops in blocks that repeat, and the device that runs them.
 
 use trace_model::{Caveat, DeviceInfo, TraceBuilder};
 
@@ -17,7 +17,7 @@ pub(super) const CANNOT_KNOW: [&str; 4] = [
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct OpCost {
     pub(super) name: String,
-    /// Another name that the simulator gives it.
+    /// A second name that the simulator gives it.
     pub(super) description: String,
     /// The corresponding category of XLA, for the analyses.
     pub(super) category: &'static str,
@@ -50,7 +50,7 @@ pub(super) struct CostedProgram {
 #[derive(Clone, Debug, Default)]
 pub(super) struct CostedDevice {
     pub(super) info: DeviceInfo,
-    /// Names of the parts that work inside an op.
+    /// Names of the parts of the device that an op can use.
     pub(super) parts: &'static [&'static str],
     pub(super) facts: Vec<(String, String)>,
 }

@@ -1,4 +1,4 @@
-//! Small tables written by hand.
+//! Tests with small tables written by hand.
 
 use std::fs;
 use std::sync::LazyLock;
@@ -66,11 +66,11 @@ fn ops_are_what_their_code_says() {
     let category = |name| op(&model, name).category.map(|category| model.str(category));
     assert_eq!(category("norm"), Some("loop fusion"));
     assert_eq!(category("up"), Some("dot"));
-    // Typed as work of the VPU.
+    // Its type is VPU work.
     assert_eq!(category("split"), Some("reduce-scatter"));
     let text = |name| op(&model, name).hlo_text.map(|text| model.str(text));
     assert!(text("up").unwrap().contains("bf16[4,2]{1,0} dot(bf16[4,8]{1,0} %lhs, bf16[8,2]{1,0} %rhs)"));
-    // More operations than the product has: not only a product.
+    // With more operations than the product has, the op is not only a product.
     assert_eq!(import(&table(&[&ROWS[1].replace(",128,", ",129,")])).unwrap().ops()[0].hlo_text, None);
     assert_eq!((op(&model, "up").flops, op(&model, "up").memory[0].bytes), (Some(128), 300));
 }
@@ -82,7 +82,7 @@ fn the_chip_is_in_the_file_beside() {
     let device = model.group(model.tensor_cores()[0]).device.clone().unwrap();
     assert_eq!(device.type_name.as_deref(), Some("TPU v5p"));
     assert!((device.peak_flops.unwrap() / 445.6e12 - 1.0).abs() < 1e-3);
-    // The unit is called GBps and is GiB/s.
+    // The column is called GBps but is in GiB/s.
     assert_eq!(device.peak_hbm_bytes, Some(2765.0 * 1_073_741_824.0));
     assert_eq!(spans(&model, "Programs"), ["prefill 0+4700"]);
     for bad in ["", "[]", "{\"num_sa\":-8,\"sa_dim\":1e308,\"freq_GHz\":1.7}"] {
@@ -114,7 +114,7 @@ fn long_blocks_are_folded_and_sums_stay() {
     let folded = op(&model, "up ×9998");
     assert_eq!((folded.flops, folded.hlo_text), (Some(9998 * 128), None));
     assert_eq!(spans(&model, "Programs"), ["t 0+15000000"]);
-    // More time than a timeline has.
+    // A longer time than the timeline can represent.
     let model = import(&table(&[&ROWS[0].replace(",3,", ",9007199254740991,")])).unwrap();
     assert_eq!(model.import_log().count(IssueKind::BeyondTimeline), 1);
     assert_eq!(spans(&model, "Ops").len(), 0);
@@ -166,7 +166,7 @@ fn genz_repeats_what_is_between_its_marks() {
     assert_eq!(spans(&model, "Programs"), ["decode 0+5250000"]);
     // MB are MiB, MFLOP 1e6; a collective computes nothing.
     assert_eq!((op(&model, "QKV").flops, op(&model, "QKV").bytes_accessed), (Some(1_500_000), Some(2 << 20)));
-    // What does not fit into the memory time stayed on the chip.
+    // Bytes that do not fit into the memory time stayed on the chip.
     assert_eq!(op(&model, "head").bytes_accessed, Some(1 << 20));
     assert_eq!(op(&model, "MHA AR").flops, None);
     assert_eq!(op(&model, "MHA AR").category.map(|category| model.str(category)), Some("all-reduce"));
@@ -196,7 +196,7 @@ fn a_chip_that_unpacks_to_more_than_a_chip_is_not_read() {
     assert_eq!(example, "t.json: larger than any chip");
 }
 
-/// Of a short time the last digit is a large share: no rate follows from it.
+/// The last digit of a short time is a large share of it, so no rate is derived from it.
 #[test]
 fn genz_peaks_are_of_rows_that_take_long() {
     let short = "tiny,GEMM,x,Memory,0.001,0.001,0.000001,0.0001,0.001,0.0\n    head,GEMM";

@@ -1,4 +1,4 @@
-//! From blocks of costs to tracks.
+//! Converts blocks of costs to tracks.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::program::{CostBlock, CostedDevice, CostedProgram, OpCost};
 use crate::common::csv_table::KeptArgs;
 use crate::common::names::TakenNames;
 
-/// Executions of ops that are drawn one by one.
+/// Maximum number of op executions that are drawn one by one.
 const MAX_DRAWN: u64 = 20_000;
 /// The latest time on the timeline.
 const MAX_PS: i64 = i64::MAX / 2;
@@ -28,7 +28,7 @@ struct OpCostTimeline<'a> {
     drawn: u64,
 }
 
-/// An op to be drawn again and again.
+/// An op that is drawn repeatedly.
 struct PlacedBlock<'a> {
     label: LabelId,
     cost: &'a OpCost,
@@ -65,8 +65,8 @@ pub(super) fn write(programs: Vec<CostedProgram>, device: CostedDevice, out: &mu
     out.set_arg_source(ops, args);
 }
 
-/// Descriptions where they are unique, names otherwise, and numbers where neither is:
-/// ops of one name in one program would be one op.
+/// Makes op names unique, because ops with the same name in one program would become one op. Uses
+/// descriptions if they are unique, otherwise names, with numbers if those are not unique either.
 fn tell_apart(program: &mut CostedProgram) {
     let costs = || program.blocks.iter().flat_map(|block| &block.costs);
     let mut described: BTreeMap<String, u32> = BTreeMap::new();
@@ -84,7 +84,7 @@ fn tell_apart(program: &mut CostedProgram) {
     }
 }
 
-/// `-Q-4` without the signs around it.
+/// A description such as `-Q-4` without the surrounding signs.
 fn readable(cost: &OpCost) -> String {
     cost.description.trim_matches('-').to_owned()
 }
@@ -102,7 +102,7 @@ impl OpCostTimeline<'_> {
         self.slice(self.programs, label, begin, self.now.saturating_sub(begin), None);
     }
 
-    /// Draws a block; `false` where it does not fit on the timeline.
+    /// Draws a block; `false` if it does not fit on the timeline.
     fn block(&mut self, block: &CostBlock, program: ProgramId) -> bool {
         let one: i64 = block.costs.iter().fold(0, |sum, cost| sum.saturating_add(cost.time_ps));
         let all = i64::try_from(block.passes).ok().and_then(|passes| one.checked_mul(passes));
@@ -146,7 +146,7 @@ impl OpCostTimeline<'_> {
         self.slice(self.passes, label, begin, self.now.saturating_sub(begin), None);
     }
 
-    /// Passes that are not drawn one by one, inside a slice that says so.
+    /// Draws the sums of the passes that are not drawn one by one, inside a slice whose name states this.
     fn fold(&mut self, ops: &[PlacedBlock<'_>], passes: u64, program: ProgramId) {
         let name = format!("×{passes} (sums of {passes} passes, not their order)");
         let category = Some(self.out.intern("while"));
@@ -185,7 +185,7 @@ impl OpCostTimeline<'_> {
     }
 }
 
-/// One op that does the work of many executions. Its text would give the sizes of one.
+/// One op with the work of many executions. It has no HLO text, because that has the sizes of one execution.
 fn times(cost: &OpCost, executions: u64) -> OpCost {
     let scaled = |amount: Option<u64>| amount.and_then(|amount| amount.checked_mul(executions));
     let longer = |time: i64| time.saturating_mul(i64::try_from(executions).unwrap_or(i64::MAX));

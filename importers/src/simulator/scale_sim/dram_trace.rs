@@ -1,5 +1,5 @@
-//! DRAM traces: a row a cycle, a cell a word, −1 if there is none. They grow to gigabytes, so they are counted in one
-//! pass and never held.
+//! DRAM traces: one row per cycle and one cell per word, −1 for no word. They can have gigabytes, so they are counted
+//! in one pass and never held in memory.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -10,12 +10,12 @@ use trace_model::{IssueKind, TraceBuilder};
 use super::layer::{DramTraceCounts, STREAMS, ScaleSimLayer, ScaleSimTraffic};
 use crate::input::{ImportError, Progress};
 
-/// Bins of one trace.
+/// Number of bins of one trace.
 const BINS: i64 = 512;
-/// No number is longer.
+/// Maximum length of a number.
 const MAX_CELL: usize = 32;
 
-/// Counts the traces in `directory` that there are.
+/// Counts the words of the traces that exist in `directory`.
 pub(super) fn count(
     directory: &Path,
     layers: &mut [ScaleSimLayer],
@@ -55,7 +55,7 @@ struct DramTraceReader {
 }
 
 impl DramTraceReader {
-    /// For a trace of the cycles that the report says.
+    /// A reader for a trace with the cycles in the report.
     fn new(expected: ScaleSimTraffic) -> Self {
         let cycles = expected.last.saturating_sub(expected.first).saturating_add(1).max(1);
         let bin_cycles = cycles.div_euclid(BINS) + i64::from(cycles.rem_euclid(BINS) > 0);

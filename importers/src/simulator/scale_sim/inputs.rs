@@ -1,5 +1,5 @@
-//! Inputs of the simulation: configuration and topology. The reports name neither, so both are searched near them, and
-//! used only if the numbers agree.
+//! Inputs of the simulation: configuration and topology. The reports name neither, so both are searched near the
+//! reports, and used only if the numbers agree.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,21 +8,21 @@ use csv::{ReaderBuilder, StringRecord, Trim};
 
 use super::layer::ScaleSimLayer;
 
-/// Configurations and topologies are a few kilobytes.
+/// Maximum size of a configuration or topology, which usually has a few kilobytes.
 const MAX_BYTES: u64 = 1 << 20;
 /// Maximum number of files examined in a directory.
 const MAX_FILES: usize = 256;
-/// Folders beside a run in which inputs are kept.
+/// Names of folders next to a run that usually contain inputs.
 const FOLDERS: [&str; 6] = ["inputs", "configs", "config", "cfg", "topologies", "topology"];
-/// Utilizations are printed with all digits.
+/// Tolerance of utilizations, which are printed with all digits.
 const TOLERANCE: f64 = 1e-6;
 
-/// What was found.
+/// The inputs that were found.
 #[derive(Debug, Default)]
 pub(super) struct ScaleSimInputs {
     pub(super) config: Option<ScaleSimConfig>,
     pub(super) topology: Option<ScaleSimTopology>,
-    /// Multipliers of the array.
+    /// Number of multipliers of the array.
     pub(super) multipliers: Option<u64>,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct ScaleSimConfig {
     pub(super) dataflow: String,
 }
 
-/// A topology: what the layers compute.
+/// A topology: the sizes of all layers.
 #[derive(Clone, Debug)]
 pub(super) struct ScaleSimTopology {
     pub(super) file: String,
@@ -47,23 +47,23 @@ pub(super) struct ScaleSimTopology {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TopologyRow {
     pub(super) name: String,
-    /// For people.
+    /// The sizes, for display.
     pub(super) sizes: String,
-    /// As the compiler would write it, in words of one byte: from there analyses know sizes.
+    /// HLO text with one-byte elements, from which analyses take sizes.
     pub(super) hlo_text: String,
-    /// Multiplications.
+    /// Number of multiplications.
     multiplications: f64,
     pub(super) is_convolution: bool,
 }
 
 impl ScaleSimTopology {
-    /// What layer `id` is.
+    /// The row of layer `id`.
     pub(super) fn layer(&self, id: u64) -> Option<&TopologyRow> {
         self.rows.get(usize::try_from(id).ok()?)
     }
 }
 
-/// Searches the inputs of the run whose reports are at `report`.
+/// Searches for the inputs of the run whose reports are at `report`.
 pub(super) fn find(report: Option<&Path>, layers: &[ScaleSimLayer]) -> ScaleSimInputs {
     let Some(run) = report.and_then(Path::parent) else { return ScaleSimInputs::default() };
     let run = fs::canonicalize(run).unwrap_or_else(|_| run.to_owned());
@@ -84,8 +84,8 @@ pub(super) fn find(report: Option<&Path>, layers: &[ScaleSimLayer]) -> ScaleSimI
     ScaleSimInputs { config, topology, multipliers }
 }
 
-/// The configuration of the run: the one in its directory, the one that names it, or
-/// what all that fit agree on.
+/// The configuration of the run: the one in its directory, the one that contains its name, or
+/// the values on which all matching ones agree.
 fn choose(run: &Path, configs: &[(&PathBuf, ScaleSimConfig)]) -> Option<ScaleSimConfig> {
     let inside = configs.iter().filter(|(path, _)| path.parent() == Some(run));
     let named = configs.iter().filter(|(_, config)| run.file_name().is_some_and(|name| *name == *config.run_name));
@@ -103,7 +103,7 @@ fn choose(run: &Path, configs: &[(&PathBuf, ScaleSimConfig)]) -> Option<ScaleSim
     Some(ScaleSimConfig { file, dataflow, ..first.clone() })
 }
 
-/// Files of the run, of the directory above, and of folders there.
+/// Files of the run, of its parent directory, and of the folders there.
 fn files_near(run: &Path) -> Vec<PathBuf> {
     let above = run.parent();
     let folders = above.into_iter().flat_map(|above| FOLDERS.map(|folder| above.join(folder)));
@@ -131,8 +131,8 @@ fn read(path: &Path) -> Option<String> {
     (metadata.is_file() && metadata.len() <= MAX_BYTES).then(|| fs::read_to_string(path).ok()).flatten()
 }
 
-/// The number of multipliers under which the topology does the work that the reports
-/// say, if there is one for all layers.
+/// The number of multipliers for which the work of the topology equals that in the reports,
+/// if it is the same for all layers.
 fn array_size(topology: &ScaleSimTopology, layers: &[ScaleSimLayer]) -> Option<u64> {
     if layers.last()?.id.checked_add(1)? != topology.rows.len() as u64 {
         return None;
@@ -149,7 +149,7 @@ fn array_size(topology: &ScaleSimTopology, layers: &[ScaleSimLayer]) -> Option<u
     size.map(|size| size as u64)
 }
 
-/// Whether all layers do an integer of multiplications on this array.
+/// Whether all layers do a whole number of multiplications on this array.
 fn fits(config: &ScaleSimConfig, layers: &[ScaleSimLayer]) -> bool {
     let multipliers = (config.height as f64) * (config.width as f64);
     let whole = |busy: f64| {
@@ -269,7 +269,7 @@ mod tests {
     fn topologies_say_how_much_is_multiplied() {
         let gemm = ScaleSimTopology::parse("t.csv", "Layer,M,N,K,\nqkv,128,768,256,\n").unwrap();
         assert_eq!((gemm.rows[0].name.as_str(), gemm.rows[0].multiplications), ("qkv", 25_165_824.0));
-        // 110 positions each way: the simulator rounds up.
+        // 110 positions in each direction, because the simulator rounds up.
         let text = "Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num Filter, Strides,\n\
                     Conv1,224,224,7,7,3,64,2,\n";
         let conv = ScaleSimTopology::parse("t.csv", text).unwrap();

@@ -1,4 +1,4 @@
-//! Layers as the reports describe them.
+//! Reads layers from the reports.
 
 use trace_model::{Arg, ArgValue, IssueKind, TraceBuilder};
 
@@ -8,10 +8,10 @@ use crate::common::csv_table::{CsvRow, CsvTable};
 use crate::common::names::TakenNames;
 use crate::input::ImportError;
 
-/// The column that tells v3 from v2.
+/// The column that only v3 has, not v2.
 pub(super) const WITH_PREFETCH: &str = "Total Cycles (incl. prefetch)";
 
-/// Percentages are computed in floating point.
+/// Maximum percentage; rounding can lead to slightly more than 100.
 const MAX_PERCENT: f64 = 100.5;
 
 /// Reads the reports. A row that cannot be read is left out and logged.
@@ -33,7 +33,7 @@ pub(super) fn read(
         let what = "no row of a layer can be read; did the simulation finish?";
         return Err(compute.malformed(format!("{}: {what}", compute.file())));
     }
-    // Layers are found by their ids.
+    // Layers are looked up by id.
     layers.sort_by_key(|layer: &ScaleSimLayer| layer.id);
     let all = layers.len();
     layers.dedup_by_key(|layer| layer.id);
@@ -144,7 +144,7 @@ pub(super) fn name(layers: &mut [ScaleSimLayer], topology: Option<&ScaleSimTopol
     }
 }
 
-/// Marks counts that cannot be counts of words.
+/// Marks counts that are too large to be numbers of words.
 pub(super) fn leave_out_padded(layers: &mut [ScaleSimLayer], out: &mut TraceBuilder) {
     for layer in layers {
         let ScaleSimLayer { id, access, .. } = layer;

@@ -8,18 +8,18 @@
 //! next layer                                          [...
 //! ```
 //!
-//! - Every layer counts cycles from its own first compute cycle; layers follow each
-//!   other without overlap, because the simulator models none between them.
-//! - The array has no clock: [`ImportOptions::clock_mhz`] says how long a cycle is.
-//! - Utilization × cycles × array is the number of multiplications. The array's size is
-//!   in the configuration, which is looked for beside and above the reports, or follows
-//!   from the topology; both are only believed where the numbers of all layers agree.
-//! - v3 counts cells of its DRAM traces that hold no address. Where the trace is there
-//!   it is counted again (read in pieces, it may be gigabytes); where it is not, counts
-//!   above those of the SRAM are left out.
+//! - Every layer counts cycles from its own first compute cycle. Layers are drawn one
+//!   after the other, because the simulator models no overlap between them.
+//! - The array has no clock; [`ImportOptions::clock_mhz`] gives the length of a cycle.
+//! - Utilization × cycles × array size is the number of multiplications. The array size
+//!   is in the configuration, which is searched next to and above the reports, or follows
+//!   from the topology. Both are used only if the numbers of all layers agree.
+//! - The counts of v3 include cells of its DRAM traces without an address. If the trace
+//!   exists, its words are counted again (in pieces, because it can have gigabytes);
+//!   otherwise counts above those of the SRAM are left out.
 //!
-//! Ignored: `BANDWIDTH_REPORT.csv` (averages of what is read here), SRAM traces, and
-//! `SPARSE_REPORT.csv` (storage, no time).
+//! Ignored: `BANDWIDTH_REPORT.csv` (averages of the data that is read here), SRAM traces,
+//! and `SPARSE_REPORT.csv` (storage without times).
 //!
 //! Written from the output of SCALE-Sim 3.0.0 and of v2 at commit 22f88b1.
 
@@ -51,7 +51,7 @@ static FORMAT: TraceFormat = TraceFormat {
 /// The report that every run has.
 const REPORT: &str = "COMPUTE_REPORT.csv";
 
-/// What the reports do not say.
+/// Facts that the reports do not contain.
 const CANNOT_KNOW: [&str; 3] = ["times of stalls inside a layer", "peak DRAM bandwidth", "dependencies of layers"];
 
 impl Importer for ScaleSim {
@@ -77,7 +77,7 @@ impl Importer for ScaleSim {
         if compute.column("Total Cycles").is_none()
             && let Some(beside) = source.beside(REPORT)
         {
-            // Another report of the run was named.
+            // The user named another report of the run.
             compute = CsvTable::read(&beside, FORMAT.title, progress, out)?;
         }
         let access = source.beside("DETAILED_ACCESS_REPORT.csv");

@@ -1,4 +1,4 @@
-//! Small runs written by hand.
+//! Tests with small runs written by hand.
 
 use std::fs;
 use std::path::Path;
@@ -13,10 +13,10 @@ use crate::input::{ImportError, Progress};
 const COMPUTE: &str = include_str!("../../../tests/fixtures/scale_sim_compute.csv");
 const ACCESS: &str = include_str!("../../../tests/fixtures/scale_sim_access.csv");
 const CONFIG: &str = include_str!("../../../tests/fixtures/scale_sim.cfg");
-/// 400 and 80 multiplications on 4 × 2 multipliers.
+/// Layers with 400 and 80 multiplications, for 4 × 2 multipliers.
 const TOPOLOGY: &str = include_str!("../../../tests/fixtures/scale_sim_topology.csv");
 
-/// A run directory inside a directory of its own, because its surroundings count.
+/// A run directory inside a directory of its own, because the importer searches files around it.
 fn run(files: &[(&str, &str)]) -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir(dir.path().join("run")).unwrap();
@@ -78,7 +78,7 @@ fn stalls_are_counted_and_drawn_apart() {
     let stalled: Vec<_> = model.slices_with(SliceAttr::DmaStallPs).map(|(_, stall)| stall).collect();
     assert_eq!(stalled, [20_000]);
     assert_eq!(spans(&model, TrackKind::Derived), ["layer 0: 10 cycles 180..200"]);
-    // Without the other report there is no traffic, and that is said.
+    // Without the other report there is no traffic, and the import log contains this.
     assert_eq!(model.import_log().count(IssueKind::UnknownMetadata), 1);
     assert!(spans(&model, TrackKind::AsyncOps).is_empty());
 }
@@ -99,12 +99,12 @@ fn flops_need_the_size_of_the_array() {
     let model = open(&run(&[(REPORT, COMPUTE), ("mlp.csv", TOPOLOGY)]));
     let text = model.ops().iter().find_map(|op| op.hlo_text).map(|text| model.str(text));
     assert!(text.unwrap().starts_with("%dot = s8[10,8]{1,0} dot(s8[10,5]{1,0} %lhs, s8[5,8]{1,0} %rhs)"));
-    // An array on which a layer would do a fraction of a multiplication is of another run.
+    // An array on which a layer would do a fraction of a multiplication belongs to another run.
     let other = CONFIG.replace("ArrayWidth: 2", "ArrayWidth: 2\nx: 0").replace("Height: 4", "Height: 1");
     let fraction = COMPUTE.replace("50.0, 100.0", "50.3, 100.0");
     let model = open(&run(&[(REPORT, &fraction), ("google.cfg", &other)]));
     assert!(model.ops().iter().all(|op| op.flops.is_none()));
-    // Neither is a topology of as many, but other, layers.
+    // A topology with the same number of layers but other sizes does not match either.
     let other = TOPOLOGY.replace("down,2", "down,3");
     assert_eq!(flops(&[("mlp.csv", &other)]).0, named("layer 0", "layer 1", false));
 }
@@ -127,7 +127,7 @@ fn padding_is_found_out_by_the_trace_or_by_the_sram() {
     assert_eq!((dram(&model, "layer 0 ifmap"), dram(&model, "layer 0 DRAM read")), (Some(40), Some(80)));
     let example = &model.import_log().counts().iter().find(|e| e.kind == IssueKind::PaddedCounts).unwrap().examples[0];
     assert!(example.contains("80 words, its trace holds 40"), "{example}");
-    // A word a cycle of 2 ns.
+    // One word per cycle of 2 ns.
     let counter = model.counters().iter().find(|c| model.str(model.track(c.track()).name) == "DRAM ifmap").unwrap();
     assert_eq!(counter.value_at(trace_model::Timestamp::from_ps(0)), Some(5e8));
 
@@ -192,7 +192,7 @@ fn hostile_numbers_cost_their_row_or_their_value() {
         let model = open(&run(&[(REPORT, COMPUTE), ("DETAILED_ACCESS_REPORT.csv", &access)]));
         assert!(model.import_log().count(IssueKind::MalformedEvent) == 1, "{bad}");
     }
-    // More picoseconds than the timeline holds.
+    // A longer time than the timeline can represent.
     let long = COMPUTE.replace("60, 40, 0", "60, 9007199254740000, 0");
     let model = open(&run(&[(REPORT, &long)]));
     assert_eq!(model.import_log().count(IssueKind::BeyondTimeline), 1);

@@ -1,4 +1,4 @@
-//! From layers to tracks.
+//! Converts layers to tracks.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ struct ScaleSimTracks {
     stalls: TrackId,
     reads: TrackId,
     writes: TrackId,
-    /// Of all multipliers in use, and with data mapped to them.
+    /// Utilization of all multipliers, and share of the multipliers with mapped data.
     utilization: [TrackId; 2],
     bandwidth: [TrackId; 3],
 }
@@ -39,7 +39,7 @@ pub(super) struct ScaleSimTimeline<'a> {
     zero: i64,
 }
 
-/// Makes the device and its slices.
+/// Creates the device and its slices.
 pub(super) fn write(layers: &[ScaleSimLayer], inputs: &ScaleSimInputs, clock_mhz: Option<f64>, out: &mut TraceBuilder) {
     if clock_mhz.is_none() {
         let cure = "name it with --clock: 700MHz for TPU v1, 940MHz for v2 and v3, 1050MHz for v4, 1500MHz for v5e, \
@@ -94,7 +94,7 @@ impl ScaleSimTimeline<'_> {
         Timestamp::from_ps(ps as i64)
     }
 
-    /// Cycles of the current layer, `last` not included.
+    /// The range between two cycles of the current layer; `last` is exclusive.
     fn range(&self, first: i64, last: i64) -> TimeRange {
         TimeRange::new(self.at(self.zero.saturating_add(first)), self.at(self.zero.saturating_add(last)))
     }
@@ -167,10 +167,10 @@ impl ScaleSimTimeline<'_> {
         }
     }
 
-    /// The array's op: what it multiplies, and its traffic with the SRAM.
+    /// The label of a layer's op, with its operations and its SRAM traffic.
     fn layer_op(&mut self, layer: &ScaleSimLayer) -> LabelId {
         let multiplications = layer.busy_cycles().zip(self.inputs.multipliers).map(|(busy, all)| busy * all as f64);
-        // A value beyond what is exact is no count of operations.
+        // A value that is too large cannot be a number of operations.
         let flops = multiplications.map(|number| (2.0 * number).round()).filter(|&flops| flops < 9e18);
         let row = self.inputs.topology.as_ref().and_then(|topology| topology.layer(layer.id));
         let category = if row.is_some_and(|row| row.is_convolution) { "convolution" } else { "dot" };
@@ -200,7 +200,7 @@ impl ScaleSimTimeline<'_> {
         self.out.label(&layer.name, Some(op))
     }
 
-    /// Spans in flight in one direction, and the wait of the array for them.
+    /// Adds the spans in flight in one direction, and the wait of the array for them.
     fn transfer(
         &mut self,
         layer: &ScaleSimLayer,
@@ -227,7 +227,7 @@ impl ScaleSimTimeline<'_> {
         };
         let done = self.out.op(done);
         let label = self.out.label(&name, Some(done));
-        // Also if nothing waits: the bytes are those of this op.
+        // Added even if nothing waits, because the bytes belong to this op.
         self.out.add_slice(self.tracks.array, SliceSpec::new(wait, label));
         let done = self.out.op_ref(done).name.index();
         let track = if written { self.tracks.writes } else { self.tracks.reads };
@@ -250,7 +250,7 @@ impl ScaleSimTimeline<'_> {
         }
     }
 
-    /// Bytes per second of one stream: from its trace, else the mean of its report.
+    /// Bandwidth of one stream in bytes per second: from its trace, otherwise the mean from the report.
     fn bandwidth(&mut self, access: &ScaleSimAccess, track: TrackId) {
         let sample = |writer: &mut Self, first: i64, cycles: i64, words: u64| {
             let range = writer.range(first, first.saturating_add(cycles));

@@ -1,40 +1,40 @@
-//! One line of the log. Two generations of the simulator write it differently; the
-//! younger one numbers instructions, the older one names where they end.
+//! Parses lines of the log. Two generations of the simulator write them differently: the
+//! newer one numbers instructions, the older one gives the end of computations at their issue.
 
-/// What an instruction works with.
+/// The unit that executes an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum TogSimUnit {
-    /// A systolic array: products, and loading their weights.
+    /// A systolic array: matrix products, and loading their weights.
     Array,
     Vector,
     CrossLane,
     /// Loads into the core.
     Load,
-    /// Stores out of it.
+    /// Stores from the core.
     Store,
 }
 
-/// An instruction, as far as a line tells it.
+/// An instruction, with the facts that a line contains.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct TogSimInstruction<'a> {
     pub core: u32,
     pub cycle: i64,
     pub unit: TogSimUnit,
-    /// Number in the run; `None` from the older generation.
+    /// Number in the run; `None` in logs of the older generation.
     pub id: Option<u64>,
-    /// Which array.
+    /// Index of the array.
     pub array: u32,
-    /// The tensor that is moved, or what is computed.
+    /// The tensor that is moved, or the kind of computation.
     pub name: &'a str,
 }
 
-/// A line that matters.
+/// A relevant line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum TogSimLine<'a> {
     Clock {
         mhz: f64,
     },
-    /// With the cycle at which it will end, where the older generation says so.
+    /// The issue of an instruction. The older generation also gives the cycle at which it will end.
     Issued(TogSimInstruction<'a>, Option<i64>),
     Finished(TogSimInstruction<'a>),
     Kernel {
@@ -89,7 +89,7 @@ fn cycle(text: &str) -> Option<i64> {
     text.trim().parse::<i64>().ok().filter(|cycle| *cycle >= 0)
 }
 
-/// The word after `name`, up to what cannot be part of it.
+/// The word after `name`.
 fn word<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(name)?;
     let end = rest.find([' ', ',', ')', ']']).unwrap_or(rest.len());
@@ -121,7 +121,7 @@ fn statistic(rest: &str) -> Option<TogSimLine<'_>> {
     Some(TogSimLine::Statistic { core: core.parse().ok()?, text: text.trim() })
 }
 
-/// `None` for barriers, which take no time of a unit.
+/// Parses a line about an instruction; `None` for barriers, which occupy no unit.
 fn instruction<'a>(at: &str, rest: &'a str) -> Result<Option<TogSimLine<'a>>, ()> {
     let (core, mut text) = rest.split_once(']').ok_or(())?;
     let (core, at) = (number(core)?, cycle(at).ok_or(())?);
@@ -146,13 +146,13 @@ fn instruction<'a>(at: &str, rest: &'a str) -> Result<Option<TogSimLine<'a>>, ()
     let is_dma = matches!(unit, TogSimUnit::Load | TogSimUnit::Store);
     Ok(match tag {
         "INST_ISSUED" if is_dma || id.is_some() => Some(TogSimLine::Issued(instruction, None)),
-        // Sic.
+        // The simulator writes `finsh`; a later version may correct the spelling.
         "INST_ISSUED" => {
             let end = word(text, "finsh at ").or_else(|| word(text, "finish at ")).and_then(cycle);
             Some(TogSimLine::Issued(instruction, Some(end.ok_or(())?)))
         }
         "INST_FINISHED" | "DRAM_RESP_DONE" => Some(TogSimLine::Finished(instruction)),
-        // The older generation has no tag where the data of an asynchronous load is there.
+        // The older generation writes no tag when the data of an asynchronous load has arrived.
         "" if text.contains("ASYNC FINISHED") => Some(TogSimLine::Finished(instruction)),
         _ => None,
     })
@@ -162,7 +162,7 @@ fn number<T: std::str::FromStr>(text: &str) -> Result<T, ()> {
     text.trim().parse().ok().ok_or(())
 }
 
-/// What an instruction works with, and its name; `None` for barriers.
+/// The unit of an instruction, and its name; `None` for barriers.
 fn unit(text: &str) -> Result<Option<(TogSimUnit, &str)>, ()> {
     if text.starts_with("MOVIN") {
         return Ok(Some((TogSimUnit::Load, tensor(text).ok_or(())?)));

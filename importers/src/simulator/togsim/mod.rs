@@ -9,23 +9,24 @@
 //! [Scheduler 0] Kernel 0 has completed - … operation: gemm finished at cycle 400
 //! ```
 //!
-//! - Each core is a device. What its units compute are ops, one after the other, because
-//!   units work beside each other: what starts while another runs is shown from its end on,
-//!   and not at all where it ends before; both are counted. Each unit also has a track of
-//!   its own that nothing counts. If nothing computes while a load or store is on its way, the core waits:
-//!   such waits are made here, and marked as reconstructed.
-//! - The younger generation of the simulator numbers instructions. The older one says at
-//!   the issue when computation will end, and loads end in the order in which they started.
-//! - Operators (kernels) are the programs of every core; of the first cores only, where
-//!   there are too many of both.
-//! - What cores say of themselves is printed now and then, and last at the end: it is of
-//!   the run only where the run came to its end.
-//! - The clock is in the log of the younger generation; `--clock` names that of others.
+//! - Each core is a device. The instructions of its compute units become ops. Units work in
+//!   parallel, but ops of a device must not overlap: an instruction that starts while another
+//!   one runs is shown from the end of that one, and not at all if it ends earlier; the import
+//!   counts both cases. Each unit also has a track of its own that analyses ignore. If nothing
+//!   computes while a load or store is in flight, the core waits; these waits are derived here
+//!   and marked as reconstructed.
+//! - The newer generation of the simulator numbers instructions. The older one gives the end
+//!   of a computation at its issue, and loads end in the order in which they started.
+//! - Operators (kernels) are the programs of every core. If cores and kernels are too many,
+//!   only the first cores have them.
+//! - Statistics of the cores are printed at intervals and at the end. They refer to the whole
+//!   run only if the run finished.
+//! - Logs of the newer generation contain the clock; for other logs, `--clock` gives it.
 //!
-//! Ignored: barriers, tiles, what caches and memory channels did.
+//! Ignored: barriers, tiles, activity of caches and memory channels.
 //!
-//! No log of this simulator was at hand: written from its messages in its source, and
-//! tested on lines that were written after them.
+//! No log of this simulator was available: the importer was written from the messages in the
+//! simulator's source code, and is tested with lines in the same format.
 
 mod line;
 mod run;

@@ -1,4 +1,4 @@
-//! From lines to spans of units, in cycles.
+//! Converts lines to spans of units, in cycles.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,13 +8,13 @@ use trace_model::{IssueKind, StringId, TraceBuilder};
 use super::line::{TogSimInstruction, TogSimLine, TogSimUnit};
 use crate::input::lines;
 
-/// More cores and arrays than any chip has; each gets tracks of its own.
+/// Maximum number of cores and of arrays, more than any chip has; each gets tracks of its own.
 const MAX_UNITS: u32 = 4096;
 
-/// More than the simulator prints of a core.
+/// Maximum number of statistics of a core, more than the simulator prints.
 const MAX_STATISTICS: usize = 1 << 10;
 
-/// An instruction that ran.
+/// An executed instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InstructionSpan {
     pub unit: TogSimUnit,
@@ -25,21 +25,21 @@ pub(super) struct InstructionSpan {
     pub end: Option<i64>,
 }
 
-/// What one core did.
+/// Activity of one core.
 #[derive(Debug, Default)]
 pub(super) struct TogSimCore {
-    /// In the order in which they were issued.
+    /// Executed instructions, in issue order.
     pub spans: Vec<InstructionSpan>,
-    /// What the simulator said last of it, by what it is about: of the run where it ended,
-    /// else of an interval.
+    /// The last statistics of the core, by subject. They refer to the whole run if it finished,
+    /// otherwise to an interval.
     pub statistics: BTreeMap<String, String>,
-    /// Ends of what was never issued.
+    /// Number of ends without an issue.
     pub only_ended: u64,
     /// Open spans by number.
     numbered: HashMap<u64, usize>,
-    /// Open spans without one, by what they do.
+    /// Open spans without a number, by unit and name.
     named: HashMap<(TogSimUnit, StringId), VecDeque<usize>>,
-    /// When each pipeline is free.
+    /// Cycle from which each pipeline is free.
     free: HashMap<(TogSimUnit, u32), i64>,
 }
 
@@ -53,13 +53,13 @@ pub(super) struct TogSimKernel {
     pub end: i64,
 }
 
-/// A simulation.
+/// One simulation run.
 #[derive(Debug, Default)]
 pub(super) struct TogSimRun {
     pub cores: BTreeMap<u32, TogSimCore>,
     pub kernels: Vec<TogSimKernel>,
     pub mhz: Option<f64>,
-    /// Cycles of all of it, where it came to its end.
+    /// Number of cycles of the run, if it finished.
     pub ended: Option<i64>,
     /// The last cycle in the log.
     pub now: i64,
@@ -134,13 +134,13 @@ impl TogSimRun {
         Ok(self.cores.entry(core).or_default())
     }
 
-    /// Time only moves on; cores run in lockstep.
+    /// Checks that time never goes back; cores run in lockstep.
     fn check(&mut self, instruction: &TogSimInstruction<'_>) -> TogSimUpdate {
         let TogSimInstruction { cycle, array, .. } = *instruction;
         if array >= MAX_UNITS {
             return Err((IssueKind::MalformedEvent, format!("there is no array {array}")));
         }
-        // A core finishes instructions before it counts the cycle in which it issues others.
+        // A core finishes instructions before it increments the cycle in which it issues others.
         if cycle.saturating_add(1) < self.now {
             let what = format!("cycle {cycle} comes after cycle {}; the line was passed over", self.now);
             return Err((IssueKind::BadTimestamp, what));
@@ -153,8 +153,8 @@ impl TogSimRun {
         let TogSimInstruction { cycle, unit, array, id, .. } = *instruction;
         let core = self.core(instruction.core)?;
         let is_moved = matches!(unit, TogSimUnit::Load | TogSimUnit::Store);
-        // A pipeline works at one instruction after the other; loads and stores are only
-        // known to be on their way.
+        // A pipeline executes one instruction after the other. Of loads and stores it is only
+        // known that they are in flight.
         let begin = if is_moved { cycle } else { core.free.get(&(unit, array)).copied().unwrap_or(0).max(cycle) };
         let index = core.spans.len();
         let end = end.map(|end| end.max(begin));
@@ -175,13 +175,13 @@ impl TogSimRun {
         let core = self.core(instruction.core)?;
         let is_moved = matches!(unit, TogSimUnit::Load | TogSimUnit::Store);
         let open = match id {
-            // Data may come after all of an asynchronous load was asked for: the last end counts.
+            // Data of an asynchronous load may arrive after the load was fully issued, so the last end counts.
             Some(id) if is_moved => core.numbered.get(&id).copied(),
             Some(id) => core.numbered.remove(&id),
             None => core.named.get_mut(&(unit, name)).and_then(VecDeque::pop_front),
         };
         let Some(span) = open.and_then(|index| core.spans.get_mut(index)) else {
-            // The older generation says at the issue when computation will end.
+            // The older generation gives the end of a computation at its issue.
             core.only_ended += u64::from(is_moved || id.is_some());
             return Ok(());
         };
@@ -195,8 +195,8 @@ impl TogSimRun {
     }
 }
 
-/// `Systolic array [1] utilization(%) 41.5, active_cycles 3` as what it is about and how
-/// much: `41.5 %, active_cycles 3`.
+/// Splits `Systolic array [1] utilization(%) 41.5, active_cycles 3` into its subject and its
+/// value, `41.5 %, active_cycles 3`.
 fn statistic(text: &str) -> (&str, String) {
     let Some((name, value)) = text.split_once("(%)") else {
         let name = text.split_once("active").map_or(text, |(name, _)| name);

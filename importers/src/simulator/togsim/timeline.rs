@@ -1,4 +1,4 @@
-//! From a run to a device a core.
+//! Converts a run to one device per core.
 
 use std::collections::BTreeMap;
 
@@ -14,13 +14,13 @@ use crate::common::cycles::CycleClock;
 use crate::common::waits::add_waits;
 use crate::input::{ImportError, Progress};
 
-/// More kernels of all cores together are not written: which core runs which is not in
-/// the log, so each has all of them.
+/// Maximum number of kernels that are written for all cores together. The log does not contain
+/// which core runs which kernel, so each core has all of them.
 const MAX_KERNELS: usize = if cfg!(test) { 8 } else { 1 << 20 };
-/// The import is checked for being wanted each time so many spans are written.
+/// Cancellation is checked once per this many spans.
 const SPANS_A_CHECK: usize = 1 << 12;
 
-/// Makes a device of every core.
+/// Creates a device for every core.
 pub(super) fn write(
     run: &TogSimRun,
     clock: CycleClock,
@@ -46,7 +46,7 @@ pub(super) fn write(
         out.set_device(group, DeviceInfo { type_name: Some("PyTorchSim core".to_owned()), ..DeviceInfo::default() });
         if let Some(cycles) = run.ended {
             for (name, value) in &core.statistics {
-                // Of the run, as the simulator prints it.
+                // The value refers to the whole run, as the simulator prints it.
                 let value = value.replacen(" %", &format!(" % of {cycles} cycles"), 1);
                 out.set_group_fact(group, name, ArgValue::Text(value));
             }
@@ -71,7 +71,7 @@ struct TogSimTimeline<'a> {
     group: GroupId,
     clock: CycleClock,
     now: i64,
-    /// Of units, in the order of the picture.
+    /// Tracks of units, in display order.
     tracks: BTreeMap<(TogSimUnit, u32), TrackId>,
     labels: HashMap<StringId, LabelId>,
 }
@@ -83,8 +83,8 @@ impl TogSimTimeline<'_> {
         track
     }
 
-    /// Operators as programs. Where there are several schedulers, which of them a core
-    /// belongs to is not in the log.
+    /// Adds operators as programs. If there are several schedulers, the log does not contain
+    /// which one a core belongs to.
     fn kernels(&mut self, run: &TogSimRun, labels: &[LabelId]) {
         let track = self.track(TrackKind::Modules, 1, "Kernels");
         for (kernel, label) in run.kernels.iter().zip(labels) {
@@ -133,8 +133,8 @@ impl TogSimTimeline<'_> {
         Ok(self.ops(ops, computed, moved))
     }
 
-    /// What the core works at, one after the other: units work beside each other, so each
-    /// op is shown from where the one before it ends, if that is before its own end.
+    /// Adds the core's ops one after the other. Because units work in parallel, each op is shown
+    /// from the end of the previous one, if that is before its own end.
     fn ops(
         &mut self,
         track: TrackId,
@@ -189,7 +189,7 @@ impl TogSimTimeline<'_> {
         self.op_label(&name, category)
     }
 
-    /// The op on which the core waits for a load or a store.
+    /// The label of the op that waits for a load or a store.
     fn wait_label(&mut self, span: &InstructionSpan) -> LabelId {
         let verb = if span.unit == TogSimUnit::Load { "load" } else { "store" };
         let name = format!("wait {verb} {}", self.out.str(span.name));
@@ -209,12 +209,12 @@ impl TogSimTimeline<'_> {
     }
 }
 
-/// Instructions that units ran beside others.
+/// Numbers of instructions that ran in parallel with others.
 #[derive(Default)]
 struct OverlapLanes {
-    /// Those that are shown from where others end.
+    /// Instructions that are shown from the end of another one.
     shortened: u64,
-    /// Those that end before others do.
+    /// Instructions that are not shown because they end before another one.
     hidden: u64,
 }
 
