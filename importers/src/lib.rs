@@ -8,10 +8,10 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | `import` | from a path, or bytes, to a model: finding the files of a run, choosing importers |
+//! | `import` | turns a path or bytes into a model: finds the files of a run, chooses importers |
 //! | `registry` | the list of formats |
-//! | `profiler`, `simulator`, `compiler` | one module for each format, by who writes it |
-//! | `common` | what several formats share, and what an importer is |
+//! | `profiler`, `simulator`, `compiler` | one module for each format, grouped by the kind of writer |
+//! | `common` | the importer interface, and code that several formats share |
 //! | `input` | files, unpacking, lines, patterns, progress, errors |
 
 mod common;

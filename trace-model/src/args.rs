@@ -1,4 +1,4 @@
-//! Arguments of slices: left in the file and read on demand.
+//! Arguments of slices, which stay in the file and are read on demand.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Where slices live: a tree of [`Group`]s (host → device → core) whose leaves
+//! The hierarchy of a trace: a tree of [`Group`]s (host → device → core) whose leaves
 //! are [`Track`]s.
 
 use serde::{Deserialize, Serialize};

@@ -62,7 +62,7 @@ pub fn import(source: &InputSource, progress: &Progress) -> Result<TraceModel, I
 ///
 /// # Errors
 ///
-/// No importer knows the content, nothing of it can be used, or the import was cancelled.
+/// No importer recognizes the content, nothing of it can be used, or the import was cancelled.
 pub fn import_source(
     source: &InputSource,
     options: &ImportOptions,

@@ -1,5 +1,5 @@
-//! Memory management by the operating system: memory-mapped files and the heap. This is the only module with unsafe
-//! code.
+//! Memory management by the operating system: memory-mapped files and the heap. This is the only module of the crate
+//! with unsafe code.
 //!
 //! **Memory-mapped files.** Mapping a file is undefined behaviour if another process truncates or rewrites the file
 //! meanwhile: texts are checked once and then borrowed from the map, and reading beyond a new end of the file is a bus
@@ -21,8 +21,8 @@ use std::ops::Range;
 /// memory stays with the process. Call it before there are other threads. Without glibc, it does nothing.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub(crate) fn prepare_heap(bytes: usize) {
-    /// Size of one allocation. It is below the threshold above which glibc maps an allocation separately, which is at
-    /// most 32 MB in all versions of glibc.
+    /// Size of one allocation. It is below `KEPT`, the size from which glibc maps an allocation separately. All
+    /// versions of glibc accept at most 32 MB for that size.
     const PIECE: usize = 24 << 20;
     const KEPT: libc::c_int = 32 << 20;
 

@@ -1,5 +1,5 @@
-//! From a [`TraceBuilder`] to a [`TraceModel`]: closes open slices, drops slices with implausible times, aligns hosts,
-//! sorts and nests every track (in parallel), links flows, clips counters.
+//! Turns a [`TraceBuilder`] into a [`TraceModel`]: closes open slices, drops slices with implausible times, aligns
+//! hosts, sorts and nests every track (in parallel), links flows, clips counters.
 //!
 //! Memory limits the size of a trace, so data is not held twice: a few tracks are finished at a time, and each batch is
 //! dropped once its rows are in the table.

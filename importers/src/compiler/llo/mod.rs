@@ -35,7 +35,7 @@ use trace_model::{Bundles, IssueKind, Op, OpId, TraceBuilder};
 use crate::compiler::xla;
 use crate::input::{ImportError, InputSource, Progress};
 
-/// Maximum number of directories searched beside a program.
+/// Maximum number of directories searched next to a program.
 const MAX_FOLDERS: usize = 64;
 /// Cancellation is checked once per this many comparisons.
 const OPS_A_CHECK: usize = 1 << 12;

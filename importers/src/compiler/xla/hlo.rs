@@ -178,7 +178,7 @@ impl<'a> ScheduledProgram<'a> {
     /// The Python stack of an instruction, innermost frame first: file and line.
     pub(crate) fn stack(&self, instruction: &Instruction<'a>) -> Vec<(Cow<'_, str>, u64)> {
         let number = |key| instruction.metadata(key).and_then(|number| number.parse().ok());
-        // Older compilers write the innermost frame beside each instruction.
+        // Older compilers write the innermost frame in the metadata of each instruction.
         if let Some(file) = instruction.metadata("source_file") {
             return vec![(file, number("source_line").unwrap_or(0))];
         }

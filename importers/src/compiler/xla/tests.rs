@@ -37,7 +37,7 @@ fn what_is_cut_or_counted_roughly_is_in_the_import_log() {
     assert_eq!(count(&wide, IssueKind::CostRounded), 1);
 }
 
-/// Two frames whose parents are each other, with and without places in the code.
+/// Two frames that are each other's parent, with and without source locations.
 #[test]
 fn stack_frames_in_a_ring_end_and_are_counted() {
     let tables = "FileNames\n1 \"a.py\"\n\nFunctionNames\n1 \"f\"\n\nFileLocations\n\

@@ -9,7 +9,7 @@
 //! 3. [`lines`], in parallel: events become slices; arguments stay in the file;
 //! 4. [`counters`], curves of [`memory`], [`flows`], and asynchronous spans where a core has none.
 //!
-//! Left out on purpose: `child_id` of event metadata (the HLO proto says more),
+//! Left out on purpose: `child_id` of event metadata (the HLO proto contains more),
 //! descriptions of stats, and dumps of compiler internals in `/host:metadata`.
 
 mod args;

@@ -7,7 +7,7 @@ use crate::simulator::chakra::graph::NodeKind;
 pub(super) struct NodeEvent<'a> {
     pub begins: bool,
     pub sys: u32,
-    /// Nanoseconds, although the log says cycles.
+    /// Nanoseconds, although the log calls them cycles.
     pub tick: i64,
     pub node: u64,
     pub name: &'a str,

@@ -263,7 +263,7 @@ fn wait_label(node: &NodeExecution, out: &mut TraceBuilder) -> LabelId {
     out.label(&text, Some(op))
 }
 
-/// Whether a node is a matrix product, judged by its name, because the graph does not say.
+/// Whether a node is a matrix product, judged by its name, because the graph does not contain this.
 pub(crate) fn is_matmul(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["matmul", "gemm", "einsum", "linear", "conv", "::mm"].iter().any(|word| name.contains(word))

@@ -103,7 +103,7 @@ pub(super) struct OnnximRun {
     pub now: i64,
     /// Number of announced layers; some schedulers announce none.
     pub announced: usize,
-    /// How often the log says that only one layer could be started.
+    /// How often the log states that only one layer was ready to start.
     pub without_choice: usize,
     /// Whether several layers could be started at any time.
     pub had_choice: bool,

@@ -208,7 +208,7 @@ fn category(kind: &str, code: &str, uses_mxu: bool) -> &'static str {
         _ if code.starts_with("InterChipComm") || kind == "ICINoCompute" => "collective",
         // A kernel with several products and a softmax.
         "FlashAttention" => "custom-call",
-        // Small products run on the VPU, whatever their type.
+        // Small products run on the VPU, regardless of their type.
         _ if uses_mxu => "dot",
         _ => "loop fusion",
     }
