@@ -1,21 +1,21 @@
-//! Files that are there as a whole or not at all.
+//! Writes files atomically: they exist as a whole or not at all.
 
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-/// Writes beside the target and renames, so that nobody ever reads half a file and a full
-/// disk costs nobody what was there.
+/// Writes a temporary file next to the target and renames it, so that nobody reads half a file and a full
+/// disk does not destroy the old content.
 pub fn write_file(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     write_with(path, |file| file.write_all(content.as_ref()))
 }
 
-/// The same for what is written piece by piece: nothing stays if `write` fails.
+/// The same for content that is written piece by piece: nothing remains if `write` fails.
 pub fn write_with<E: From<io::Error>>(
     path: &Path,
     write: impl FnOnce(&mut fs::File) -> Result<(), E>,
 ) -> Result<(), E> {
-    // Through a link, so that what is kept elsewhere stays there.
+    // Follows symbolic links, so that the link itself is not replaced.
     let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let there = fs::metadata(path).ok();
     // Devices and pipes are written to, never replaced.
@@ -27,13 +27,13 @@ pub fn write_with<E: From<io::Error>>(
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
-        // As for any new file: the umask takes away what it must.
+        // The umask applies, as to any new file.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     let mut file = builder.tempfile_in(directory_of(path))?;
     write(file.as_file_mut())?;
     if let Some(there) = there {
-        // Who could not read the old one cannot read the new one.
+        // The new file keeps the permissions of the old one.
         file.as_file().set_permissions(there.permissions())?;
     }
     file.persist(path).map_err(|error| error.error)?;

@@ -1,5 +1,5 @@
-//! The commands for programs that call them instead of a shell: arguments are words as on the command line, answers are
-//! values. What is wrong is said in the same words, with the same exit codes.
+//! The commands for programs that call them without a shell: arguments are the words of the command line, results are
+//! values. Errors have the same messages and exit codes as on the command line.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -23,10 +23,10 @@ use crate::render::{self, AnsiStyle, Document, DocumentView, GatedDocument, Repo
 use crate::session::Session;
 use crate::tables::{DataTable, report_table};
 
-/// Why there is no answer.
+/// Why a command failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandError {
-    /// What the command line would print.
+    /// The message that the command line would print.
     pub message: String,
     /// The exit code that it would have.
     pub code: u8,
@@ -52,13 +52,13 @@ impl From<serde_json::Error> for CommandError {
     }
 }
 
-/// An answer of a command, in every form.
+/// The result of a command, in every format.
 pub struct CommandAnswer {
     /// As the command prints it with `--format json`, with all entries of lists.
     pub json: String,
-    /// As it prints it with `--format text`, without colours.
+    /// As the command prints it with `--format text`, without colours.
     pub text: String,
-    /// As a page of its own; empty where the command writes none.
+    /// As an HTML page; empty if the command writes none.
     pub html: String,
     /// Its tables.
     pub tables: Vec<Arc<DataTable>>,
@@ -71,13 +71,13 @@ fn parsed<A: Args>(words: &[OsString]) -> Result<A, CommandError> {
     let parsed = matches.and_then(|matches| A::from_arg_matches(&matches));
     parsed.map_err(|error| {
         let text = error.to_string();
-        // The usage of a command line helps nobody who calls a function.
+        // The usage text of the command line does not help the caller of a function.
         let message = text.split("\n\n").next().unwrap_or(&text).trim_start_matches("error: ").trim();
         CommandError { message: message.to_owned(), code: 2 }
     })
 }
 
-/// Messages of an embedded command are errors or nothing.
+/// Embedded commands print no messages except errors.
 fn silent() -> Stderr {
     Stderr::new(&MessageArgs { quiet: true, verbose: false, no_color: true, jobs: None })
 }
@@ -108,7 +108,7 @@ pub fn scope(session: &Session, words: &[OsString]) -> Result<Scope, CommandErro
     Ok(scope.scope())
 }
 
-/// What `systole analyze` says: all reports, or those with these ids.
+/// The result of `systole analyze`: all reports, or those with these ids.
 ///
 /// # Errors
 ///
@@ -147,7 +147,7 @@ pub fn page(session: &Session, scope: Scope) -> Result<String, CommandError> {
     Ok(html::page(&document, &GatedDocument { are_set: false, report, run, comparison }))
 }
 
-/// What `systole compare` says of two sides with a run each. The words are `--alpha`, `--min-effect`, `--force`.
+/// The result of `systole compare` for two runs. The words are `--alpha`, `--min-effect`, `--force`.
 ///
 /// # Errors
 ///
@@ -173,7 +173,7 @@ pub fn compared(
     })
 }
 
-/// What `systole whatif` says. The words are its changes: `--ici 2x`, `--hide-collectives` …
+/// The result of `systole whatif`. The words are its changes: `--ici 2x`, `--hide-collectives` …
 ///
 /// # Errors
 ///

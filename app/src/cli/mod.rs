@@ -28,13 +28,13 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let mut args: Vec<OsString> = args.into_iter().collect();
     if args.len() == 1 && open::has_display() {
-        // Started from a desktop: there is nobody to read the help.
+        // Started from a desktop, where nobody can read the help.
         args.push("open".into());
     }
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and version come here too, with code 0. Nobody reads a failure to print them.
+            // Help and version arrive here too, with code 0. A failure to print them is ignored.
             let _ = error.print();
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }

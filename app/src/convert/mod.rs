@@ -1,5 +1,5 @@
-//! The timeline in formats of other viewers: Chrome's trace events as JSON, and Perfetto's protobuf. Steps, categories and
-//! flows go with it; counters too.
+//! The timeline in formats of other viewers: Chrome's trace events as JSON, and Perfetto's protobuf. Both include
+//! steps, categories, flows and counters.
 
 pub mod chrome_json;
 mod packets;
@@ -38,7 +38,7 @@ fn category(session: &Session, slice: SliceRef<'_>) -> Option<OpGroup> {
     slice.op().map(|op| session.context(Scope::WholeTrace).classes().class(op).group)
 }
 
-/// Whether slices of a track overlap without being nested: viewers draw such slices on a track each lane.
+/// Whether slices of a track overlap without being nested: for such slices, viewers draw one track per lane.
 fn overlaps(model: &TraceModel, track: TrackId) -> bool {
     model.lanes(track).iter().any(|lane| {
         model.slices_of(lane).any(|slice| match slice.parent() {

@@ -29,7 +29,7 @@ impl Message {
         self.bytes(field, text.as_bytes())
     }
 
-    /// A message inside.
+    /// A nested message.
     pub(super) fn message(self, field: u32, message: &Self) -> Self {
         self.bytes(field, &message.0)
     }

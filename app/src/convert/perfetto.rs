@@ -1,5 +1,5 @@
 //! Perfetto's protobuf trace (`perfetto.protos.Trace`): smaller than JSON, with a track for each lane. Perfetto counts in
-//! nanoseconds: what is shorter is rounded there. Field numbers are those of `protos/perfetto/trace` in Perfetto's source.
+//! nanoseconds, so times are rounded to that. Field numbers are those of `protos/perfetto/trace` in Perfetto's source.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -19,7 +19,7 @@ const NEEDS_STATE: u64 = 2;
 const BEGIN: u64 = 1;
 const END: u64 = 2;
 const COUNTER: u64 = 4;
-/// Descriptors of lanes and steps have ids behind those of groups and tracks.
+/// Descriptors of lanes and steps have ids after those of groups and tracks.
 const LANES: u64 = 1 << 40;
 const STEPS: u64 = 1 << 50;
 
@@ -77,7 +77,7 @@ fn nested<W: Write>(session: &Session, track: TrackId, flows: &FlowIds, trace: &
     slices.sort_by_key(|slice| (slice.start(), slice.depth(), slice.range().end));
     let mut open: Vec<i64> = Vec::new();
     for slice in slices {
-        // A slice at this depth has so many parents open; all others have ended.
+        // A slice of depth n has n open parents; all other slices that began have ended.
         while open.len() > slice.depth() as usize {
             if let Some(end) = open.pop() {
                 trace.end(end, uuid)?;

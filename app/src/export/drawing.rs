@@ -1,5 +1,5 @@
 //! A picture before it is written: rectangles, lines, circles and texts that fit, in
-//! the order in which they cover each other. What writes it decides about nothing.
+//! drawing order. Writers only encode it; they make no layout decisions.
 
 use crate::view::palette::Rgb;
 
@@ -20,7 +20,7 @@ pub enum Anchor {
 /// A point, in pixels from the upper left corner.
 pub type DrawingPoint = (f32, f32);
 
-/// One thing that is drawn. `title` appears below the pointer where a format knows one.
+/// A shape. `title` is its tooltip in formats that support tooltips.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DrawingShape {
     /// A filled rectangle.
@@ -31,7 +31,7 @@ pub enum DrawingShape {
         size: (f32, f32),
         /// Colour.
         fill: Rgb,
-        /// What it is; empty where there is nothing to say.
+        /// Tooltip; empty for none.
         title: String,
     },
     /// A line.
@@ -42,10 +42,10 @@ pub enum DrawingShape {
         to: DrawingPoint,
         /// Colour.
         color: Rgb,
-        /// How thick.
+        /// Thickness.
         width: f32,
     },
-    /// A filled circle with a thin edge, through which a little of what lies below is seen.
+    /// A filled, slightly transparent circle with a thin edge.
     Circle {
         /// Its middle.
         at: DrawingPoint,
@@ -55,7 +55,7 @@ pub enum DrawingShape {
         fill: Rgb,
         /// Colour of its edge.
         edge: Rgb,
-        /// What it is.
+        /// Tooltip.
         title: String,
     },
     /// An arrow, bent so that it leaves and arrives from left to right.
@@ -69,20 +69,20 @@ pub enum DrawingShape {
     },
     /// A line of text; `at` is the height of its middle.
     Text {
-        /// Where, by `anchor`.
+        /// Horizontal position, relative to `anchor`.
         at: DrawingPoint,
-        /// What of it is there.
+        /// The part of the text that lies at this position.
         anchor: Anchor,
         /// Height of the font.
         size: f32,
         /// Colour.
         color: Rgb,
-        /// What it says.
+        /// The text.
         text: String,
     },
-    /// What follows is cut at a rectangle: upper left corner and size.
+    /// Clips the following shapes to a rectangle: upper left corner and size.
     BeginClip(DrawingPoint, (f32, f32)),
-    /// No more.
+    /// Ends the clipping.
     EndClip,
 }
 
@@ -103,19 +103,19 @@ impl DrawingShape {
 
 /// Thickness of the edge of a circle.
 pub const EDGE: f32 = 0.7;
-/// How much of what lies below a circle is hidden.
+/// Opacity of a circle.
 pub const OPACITY: f32 = 0.85;
 /// Thickness of an arrow.
 pub const ARROW: f32 = 1.5;
 /// Length and half width of its tip.
 pub const TIP: (f32, f32) = (6.0, 4.0);
 
-/// How far an arrow goes straight before it bends.
+/// Length of the straight part of an arrow before it bends.
 pub fn bend(from: DrawingPoint, to: DrawingPoint) -> f32 {
     ((to.0 - from.0).abs() * 0.5).clamp(20.0, 120.0)
 }
 
-/// Height of the line that letters stand on, below the middle of a text of this size.
+/// Distance of the baseline below the middle of a text of this size.
 pub fn baseline(size: f32) -> f32 {
     size * 0.35
 }
@@ -125,19 +125,19 @@ pub fn baseline(size: f32) -> f32 {
 pub struct Drawing {
     /// Width and height.
     pub size: (f32, f32),
-    /// Colour of what nothing covers.
+    /// Background colour.
     pub ground: Rgb,
-    /// From below.
+    /// The shapes, in drawing order.
     pub shapes: Vec<DrawingShape>,
 }
 
 impl Drawing {
-    /// An empty one.
+    /// An empty drawing.
     pub fn new(width: f32, height: f32, ground: Rgb) -> Self {
         Self { size: (width, height), ground, shapes: Vec::new() }
     }
 
-    /// This one with another below it.
+    /// This drawing with another one below it.
     pub fn above(mut self, mut other: Self) -> Self {
         let down = self.size.1;
         other.shapes.iter_mut().for_each(|shape| shape.move_down(down));
@@ -146,7 +146,7 @@ impl Drawing {
         self
     }
 
-    /// Everything from here to [`Self::end_clip`] is cut at a rectangle.
+    /// Clips everything from here to [`Self::end_clip`] to a rectangle.
     pub fn begin_clip(&mut self, x: f32, y: f32, width: f32, height: f32) {
         self.shapes.push(DrawingShape::BeginClip((x, y), (width, height)));
     }
@@ -156,7 +156,7 @@ impl Drawing {
         self.shapes.push(DrawingShape::EndClip);
     }
 
-    /// A filled rectangle; `title` appears below the pointer where it is not empty.
+    /// A filled rectangle; `title` is its tooltip, if not empty.
     pub fn rect(&mut self, x: f32, y: f32, width: f32, height: f32, fill: Rgb, title: &str) {
         let size = (width.max(0.1), height.max(0.1));
         self.shapes.push(DrawingShape::Rect { at: (x, y), size, fill, title: title.to_owned() });
@@ -177,13 +177,13 @@ impl Drawing {
         self.shapes.push(DrawingShape::Arrow { from, to, color });
     }
 
-    /// A text, its middle at `y`. It comes from files: what cannot be seen in it is a space.
+    /// A text with its middle at `y`. Texts come from files, so invisible characters become spaces.
     pub fn text(&mut self, x: f32, y: f32, anchor: Anchor, size: f32, color: Rgb, text: &str) {
         let text = text.replace(char::is_control, " ");
         self.shapes.push(DrawingShape::Text { at: (x, y), anchor, size, color, text });
     }
 
-    /// A text that is cut where it does not fit into `room`.
+    /// A text that is truncated if it does not fit into `room`.
     pub fn fitted(&mut self, x: f32, y: f32, room: f32, size: f32, color: Rgb, text: &str) {
         let letters = (room / (size * LETTER)).max(0.0) as usize;
         if text.chars().count() <= letters {
@@ -195,7 +195,7 @@ impl Drawing {
     }
 }
 
-/// Width of a text, roughly.
+/// Approximate width of a text.
 pub fn width_of(text: &str, size: f32) -> f32 {
     text.chars().count() as f32 * size * LETTER
 }

@@ -11,7 +11,7 @@ use crate::view::panels::hlo_graph::{HEIGHT, HloGraph, WIDTH, shape_line, time_l
 /// Space for the title.
 const TOP: f32 = 30.0;
 
-/// The graph, and below it what is inside the instruction in the middle.
+/// The graph, and below it the body of the instruction in the middle.
 pub fn hlo(model: &TraceModel, found: &Neighbourhood, look: PictureStyle) -> Drawing {
     let palette = look.palette();
     let badge = model.badge().map_or_else(String::new, |badge| format!("{badge} · "));

@@ -66,20 +66,20 @@ pub enum PicturePanel {
     Steps,
 }
 
-/// What is said where points are wanted of a build that has only lines.
+/// The error for a PNG in a build that supports only SVG.
 const SVG_ONLY: &str = "this build writes SVG only: build it with the feature png, or name a .svg";
 
 /// How a picture is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PictureFormat {
-    /// Lines and texts, sharp at every size.
+    /// Vector graphics, sharp at every size.
     Svg,
-    /// Points, for documents that know no SVG; not in every build.
+    /// Pixels, for documents that do not support SVG; not in every build.
     Png,
 }
 
 impl PictureFormat {
-    /// By the end of a name; the error is a sentence.
+    /// From the extension of a file name; the error is a sentence.
     pub fn of(name: &Path) -> Result<Self, String> {
         let extension = name.extension().map(OsStr::to_ascii_lowercase);
         match extension.as_ref().and_then(|extension| extension.to_str()) {
@@ -91,7 +91,7 @@ impl PictureFormat {
     }
 }
 
-/// What is known of a trace from another one beside it, by label.
+/// What the comparison with another trace provides, by label.
 #[derive(Clone, Copy, Debug)]
 pub struct OtherTraceColors<'a> {
     /// Colours by how ops changed.
@@ -100,8 +100,8 @@ pub struct OtherTraceColors<'a> {
     pub only: &'a [bool],
 }
 
-/// The picture of a panel, `beside` another trace where there is one. The error is a
-/// sentence that says what is missing.
+/// The picture of a panel, `beside` another trace if there is one. The error is a
+/// sentence that names what is missing.
 pub fn draw(
     panel: PicturePanel,
     trace: &OpenTrace,
@@ -116,7 +116,7 @@ pub fn draw(
     }
 }
 
-/// A drawing as a file; `scale` points of a PNG are a pixel of the drawing. The error is a
+/// A drawing as a file; a PNG has `scale` pixels for each pixel of the drawing. The error is a
 /// sentence.
 pub fn encoded(drawing: &Drawing, format: PictureFormat, scale: f32) -> Result<Vec<u8>, String> {
     match format {
@@ -261,7 +261,7 @@ mod tests {
                         text.clear();
                     }
                 }
-                // Whoever looks at the points sees it too.
+                // It is visible in the PNG, too.
                 #[cfg(feature = "png")]
                 assert_ne!(
                     encoded(&marked, PictureFormat::Png, 1.0),

@@ -1,5 +1,5 @@
-//! A drawing as PNG: points instead of lines, by the renderer that draws the window's
-//! letters and with the window's font, so that no display and no font need be installed.
+//! A drawing as PNG, rasterized with the renderer and the font that draw the text of
+//! the window, so that neither a display nor an installed font is needed.
 
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{ExtendedColorType, ImageEncoder as _};
@@ -13,12 +13,12 @@ use vello_cpu::{Pixmap, RenderContext, Resources};
 use super::drawing::{ARROW, Anchor, Drawing, DrawingShape, EDGE, OPACITY, TIP, baseline, bend};
 use crate::view::palette::Rgb;
 
-/// Points of the largest picture: four bytes each, and as much again while it is made.
+/// Pixels of the largest picture: four bytes each, and as much again while it is drawn.
 const MAX_POINTS: f32 = 64e6;
-/// How far a circle may be from one, in points.
+/// Largest deviation of a drawn circle from a true one, in pixels.
 const TOLERANCE: f64 = 0.05;
 
-/// The whole file; `scale` points are one pixel of the drawing. The error is a sentence.
+/// The whole file, with `scale` pixels for each pixel of the drawing. The error is a sentence.
 pub fn png(drawing: &Drawing, scale: f32) -> Result<Vec<u8>, String> {
     let (width, height) = ((drawing.size.0 * scale).round().max(1.0), (drawing.size.1 * scale).round().max(1.0));
     let side = f32::from(u16::MAX);
@@ -126,7 +126,7 @@ impl Canvas<'_> {
         let (letters, outlines) = (font.charmap(), font.outline_glyphs());
         let (at, size) = (LocationRef::default(), Size::new(size));
         let metrics = font.glyph_metrics(size, at);
-        // What the font does not have is left blank: a box says no more.
+        // Characters that the font lacks are left blank: a placeholder box would not help.
         let glyphs = || text.chars().map(|letter| letters.map(letter));
         let advance = |glyph| metrics.advance_width(glyph).unwrap_or_default();
         let blank = size.ppem().unwrap_or(1.0) * 0.5;
@@ -157,7 +157,7 @@ fn rect((x, y): (f32, f32), (width, height): (f32, f32), scale: f64) -> Rect {
     Rect::from_points(corner(x, y), corner(x + width, y + height))
 }
 
-/// Outlines of letters, which grow upwards, as a path of the picture.
+/// Outlines of letters, whose y axis points upwards, as a path of the picture.
 struct PixelPen {
     path: BezPath,
     x: f32,

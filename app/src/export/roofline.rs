@@ -84,7 +84,7 @@ pub fn roofline(trace: &OpenTrace, scope: ReportScope, look: PictureStyle) -> Re
     }
     for (point, title, color, anchor, aside) in [
         (Some(&report.program), "program", palette.text_strong, Anchor::Start, 10.0),
-        // They often lie on each other: their names do not.
+        // The points often overlap; their names must not.
         (report.average_step.as_ref(), "average step", palette.accent, Anchor::End, -10.0),
     ] {
         if let Some((x, y)) = point.and_then(place) {
@@ -99,7 +99,7 @@ pub fn roofline(trace: &OpenTrace, scope: ReportScope, look: PictureStyle) -> Re
     Ok(drawing)
 }
 
-/// Where numbers lie, by their logarithm.
+/// Positions of numbers on the logarithmic axes.
 struct RooflineAxes {
     x: (f64, f64),
     y: (f64, f64),
@@ -117,7 +117,7 @@ impl RooflineAxes {
     }
 }
 
-/// What memories, links between chips and the matrix units allow, and over all of it the names.
+/// The roofs of memories, links and matrix units, with their names on top.
 fn draw_ceilings(drawing: &mut Drawing, ceilings: &[RooflineCeiling], axes: &RooflineAxes, palette: &Palette<Rgb>) {
     let color = |roof| match roof {
         RooflineRoof::Compute | RooflineRoof::Hbm => palette.text,
@@ -147,7 +147,7 @@ fn draw_ceilings(drawing: &mut Drawing, ceilings: &[RooflineCeiling], axes: &Roo
     }
 }
 
-/// A line of dashes.
+/// A dashed line.
 fn dashed(drawing: &mut Drawing, from: (f32, f32), to: (f32, f32), color: Rgb) {
     const DASH: f32 = 10.0;
     let (x, y) = (to.0 - from.0, to.1 - from.1);

@@ -1,4 +1,4 @@
-//! Step times as bars, stacked by what they go to.
+//! Step times as bars, stacked by part.
 
 use analysis::Scope;
 use analysis::reports::steps::step_parts::{StepPart, StepParts};
@@ -17,7 +17,7 @@ const TOP: f32 = 58.0;
 /// Space below the bars.
 const BOTTOM: f32 = 30.0;
 
-/// The steps of a trace; of many, the longest of each few. The error says why there are none.
+/// The steps of a trace; of many steps, a bar is the longest of several. The error explains why there are none.
 pub fn steps(trace: &OpenTrace, look: PictureStyle) -> Result<Drawing, String> {
     let report = trace.session.report::<Steps>(Scope::WholeTrace).map_err(|error| error.to_string())?;
     if report.steps.is_empty() {

@@ -18,7 +18,7 @@ use crate::view::timeline::trace::OpenTrace;
 use crate::view::timeline::tree::LANE;
 use crate::view::viewport::{ruler_base, tick_step, ticks};
 
-/// Height of the line that says what this is.
+/// Height of the title.
 const TITLE: f32 = 30.0;
 /// Height of the ruler.
 const RULER: f32 = 26.0;
@@ -32,7 +32,7 @@ struct TimelinePicture<'a> {
     state: &'a ViewState,
     /// Colours of labels.
     keys: &'a [ColorKey],
-    /// By label: the other run lacks the op.
+    /// By label: whether the other run lacks the op.
     only: &'a [bool],
     palette: &'static Palette<Rgb>,
     times: TimeFormat,
@@ -70,7 +70,7 @@ pub fn timeline(
         (ColorBy::Category | ColorBy::Efficiency, _) => &*trace.by_category,
     };
     let only = beside.map_or(&[][..], |beside| beside.only);
-    // A query that is none lights nothing up, as in the window.
+    // An invalid query highlights nothing, as in the window.
     let found = SearchFor::of(state).and_then(|wanted| search(&trace.model, &wanted, &Progress::new()).ok());
     let frame = TimelinePicture {
         trace,
@@ -246,7 +246,7 @@ impl TimelinePicture<'_> {
         let model = &self.trace.model;
         let name = model.str(model.label(drawn.label).name);
         let gap = if width > 4.0 { 1.0 } else { 0.0 };
-        // A title a box would make the file several times as large: only where it can be pointed at.
+        // Titles make the file several times as large, so only boxes that are wide enough to point at have one.
         let time = || self.times.text(model.slice(drawn.slice).measured_dur());
         let title = if width >= 6.0 { format!("{name}: {}", time()) } else { String::new() };
         drawing.rect(x, y, width - gap, LANE, color.fill, &title);

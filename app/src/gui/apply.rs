@@ -129,7 +129,7 @@ impl App {
         let name = format!("{name}.{}", if format == PictureFormat::Png { "png" } else { "svg" });
         let dark = ctx.global_style().visuals.dark_mode;
         let look = PictureStyle { width: 1600.0, height, dark, colors: state.colors, times: self.settings.times };
-        // Points: as sharp as the window.
+        // A PNG has the resolution of the window.
         let scale = ctx.pixels_per_point().max(1.0);
         let compared = open_traces.comparison().and_then(|comparison| comparison.compared().latest());
         let of_side = |side: TraceSide| {
@@ -233,7 +233,7 @@ impl App {
     pub(super) fn load(&mut self, path: &Path, beside: bool) {
         self.error = None;
         self.restore = None;
-        // Who opens two says so afterwards.
+        // The caller sets `next` afterwards if it opens two traces.
         self.next = None;
         self.loading.clear();
         let (loader, path) = (Arc::clone(&self.loader), path.to_owned());

@@ -101,11 +101,11 @@ pub enum ComparisonCommand {
     Focus(TraceSide),
     /// Give the other side the focus.
     SwapFocus,
-    /// A becomes B.
+    /// Swap A and B.
     Swap,
     /// Set how the views are linked.
     Lock(ViewLock),
-    /// Free, or as before.
+    /// Unlink the views, or link them as before.
     ToggleLock,
     /// Set the offset of B, counted from the beginnings of the traces.
     Offset(Picos),
@@ -118,9 +118,9 @@ pub enum ComparisonCommand {
     ShowSteps(usize, usize),
     /// Select the ops of these rows of the comparison on both sides and highlight them.
     ShowOps(Vec<usize>),
-    /// Compare no further.
+    /// Stop the comparison.
     Stop,
-    /// Compare after all.
+    /// Start the stopped comparison again.
     Resume,
     /// Close the other side.
     Keep(TraceSide),
@@ -131,7 +131,7 @@ pub enum ComparisonCommand {
 pub enum Remap {
     /// Add a key to an action and take it from every other action.
     Assign(&'static str, Chord),
-    /// One key less.
+    /// Remove a key from an action.
     Remove(&'static str, Chord),
     /// Restore the default keys of an action and take them from every other action.
     Reset(&'static str),

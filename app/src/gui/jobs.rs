@@ -122,7 +122,7 @@ impl<K: PartialEq + Clone, T: Send + 'static> Worker<K, T> {
             Err(TryRecvError::Empty) => return false,
             Err(TryRecvError::Disconnected) => Err(format!("the {} thread stopped unexpectedly", self.name)),
         };
-        // Where another waits, this one was told to stop, even if both ask the same.
+        // If another request waits, this one was cancelled, even if both are equal.
         let wanted = self.next.is_none() && self.key.as_ref() == Some(&running.key);
         self.running = None;
         if wanted {
@@ -165,9 +165,9 @@ impl<K: PartialEq + Clone, T: Send + 'static> Worker<K, T> {
         let (sender, answer) = sync_channel(1);
         let (for_thread, wake) = (Arc::clone(&progress), Arc::clone(&self.wake));
         let spawned = Builder::new().name(self.name.to_owned()).spawn(move || {
-            // The receiver is gone when nobody wants the answer any more.
+            // The receiver is dropped when the result is no longer needed.
             let _unwanted = sender.send(task(&for_thread));
-            // Closed before waking, so that a panic and an answer are both seen.
+            // The channel is closed before waking, so that both a panic and a result are noticed.
             drop(sender);
             wake();
         });
@@ -297,7 +297,7 @@ mod tests {
         worker.clear();
         worker.poll();
         assert!(matches!(worker.memo(), JobAnswer::Empty));
-        // Answers come in the order of questions: the first one is there with the second.
+        // Results arrive in the order of requests: once the second is there, so is the first.
         worker.ask(2, |_| Ok(2));
         wait(&mut worker);
         assert!(matches!(worker.memo(), JobAnswer::Ready(2)));

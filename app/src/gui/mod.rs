@@ -104,7 +104,7 @@ pub fn launch(launch: WindowOptions) -> anyhow::Result<()> {
         native,
         Box::new(move |cc| {
             let settings = if launch.screenshot.is_some() { Settings::default() } else { Settings::load() };
-            // With a trace, its loader says what is wrong with them.
+            // If a trace is opened, its loader reports errors in them.
             let problem = if launch.path.is_none() { (launch.options)().err() } else { None };
             let mut app = App::new(&cc.egui_ctx, settings, file_loader(launch.import, launch.options))
                 .with_sessions(SessionStore::of_user());
@@ -385,7 +385,7 @@ impl App {
         if !ctx.egui_wants_keyboard_input() {
             let commands = ctx.input(|i| self.keys.pressed(i, self.state()));
             self.commands.extend(commands);
-            // A key that leads into a text field is none of the text.
+            // A key that moves the focus into a text field must not be typed there.
             ctx.input_mut(|i| i.events.retain(|event| !matches!(event, egui::Event::Text(_))));
         }
     }
@@ -394,13 +394,13 @@ impl App {
 impl eframe::App for App {
     fn raw_input_hook(&mut self, _ctx: &egui::Context, raw: &mut egui::RawInput) {
         if self.screenshot.is_some() {
-            // A picture shows no tooltip of wherever the pointer happens to be.
+            // A picture must not show a tooltip at the pointer.
             raw.events.retain(|event| !matches!(event, egui::Event::PointerMoved(_)));
         }
     }
 
     fn logic(&mut self, ctx: &egui::Context, _frame: &mut eframe::Frame) {
-        // What was wanted of what was seen comes before what takes its place.
+        // Commands about the current trace are applied before a new trace replaces it.
         self.apply_commands(ctx);
         self.poll_jobs();
         self.read_global_input(ctx);
@@ -413,7 +413,7 @@ impl eframe::App for App {
         let title =
             if names.is_empty() { "Systole".to_owned() } else { format!("{} – Systole", names.join(" ↔ ")) };
         if title != self.title {
-            // Only when it changes: every command to the window is a new frame.
+            // Only on changes, because every command to the window causes a new frame.
             ctx.send_viewport_cmd(egui::ViewportCommand::Title(title.clone()));
             self.title = title;
         }

@@ -70,7 +70,7 @@ impl ReportJobs {
             let (session, wanted) = (self.session.clone(), Arc::clone(&self.wanted));
             worker.ask(scope, move |_| {
                 let report = session.report_by_id(id, scope).map_err(|error| error.to_string());
-                // Meanwhile another scope was chosen: what was computed for this one is not kept.
+                // The scope has changed in the meantime: the result for the old one is dropped.
                 let is_wanted = *wanted.lock().unwrap_or_else(PoisonError::into_inner) == scope;
                 if scope != Scope::WholeTrace && !is_wanted {
                     session.forget(scope);
@@ -99,7 +99,7 @@ impl ReportJobs {
         self.slots.values().all(|worker| !worker.memo().is_running())
     }
 
-    /// The first screen, as far as its reports are there.
+    /// The first screen, as far as its reports are ready.
     pub fn overview(&self) -> &Overview {
         self.overview.get_or_init(|| Overview::of(self, self.scope == Scope::WholeTrace))
     }

@@ -323,7 +323,7 @@ fn stored(file: &Path) -> Option<Map<String, Value>> {
     let bytes = fs::read(file).ok()?;
     let stored = serde_json::from_slice(&bytes).ok();
     if stored.is_none() {
-        // Perhaps somebody can mend it: it must not be written over.
+        // A damaged file must not be overwritten, because the user may be able to repair it.
         let _ = fs::rename(file, file.with_extension("damaged.json"));
     }
     stored
@@ -398,7 +398,7 @@ mod tests {
         first.remember(Path::new("/of-the-first"));
         first.set_times(TimeFormat::Exact);
         first.set_colors(Preset::Catapult);
-        // What this one read when it started is old by now.
+        // The settings that this window read at its start are outdated.
         second.set_theme(ThemeChoice::Light);
         second.remember(Path::new("/of-the-second"));
         second.set_keys(BTreeMap::from([key("undo", "U"), key("notes", "Ctrl+J")]));

@@ -85,12 +85,12 @@ fn apply(style: &mut Style, theme: &Theme, dark: bool) {
             .collect();
     style.spacing.item_spacing = egui::vec2(8.0, 5.0);
     style.spacing.button_padding = egui::vec2(8.0, 3.0);
-    // Scroll bars are seen before the pointer is there, and cover nothing.
+    // Scroll bars are always visible and do not cover content.
     let scroll = &mut style.spacing.scroll;
     (scroll.floating_width, scroll.floating_allocated_width, scroll.bar_width) = (6.0, 8.0, 8.0);
     (scroll.dormant_background_opacity, scroll.dormant_handle_opacity) = (0.2, 0.55);
     style.interaction.tooltip_delay = 0.25;
-    // What lies beside a panel is marked by dragging: its edge must be easy to hit.
+    // Dragging next to a panel marks an area, so the edge of the panel must be easy to hit.
     style.interaction.resize_grab_radius_side = 7.0;
 
     let mut visuals = if dark { Visuals::dark() } else { Visuals::light() };

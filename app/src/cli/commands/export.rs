@@ -92,7 +92,7 @@ pub fn run(args: &ExportArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure
     make_directory()?;
     let run = args.run_name.clone().unwrap_or_else(|| name_of_run(&session, &args.input.path));
     let mut constants = vec![Constant { name: "run", value: run.into() }];
-    // In every row, as in the CSV of reports: rows of many runs are read together.
+    // In every row, as in the CSV of reports, so that rows of many runs can be read together.
     constants.extend(session.model().badge().map(|badge| Constant { name: "times_from", value: badge.into() }));
     let format = match args.to {
         ExportFormat::Parquet => TableFormat::Parquet,

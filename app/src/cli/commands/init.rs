@@ -166,7 +166,7 @@ fn op_regression(text: &mut String, runs: &[Summary]) {
     if too_few(runs, None).is_some() {
         return;
     }
-    // A name that would mean something else in this file, as `re:…`, is none that a compiler gives.
+    // Compilers do not give names that have a special meaning in this file, such as `re:…`.
     let is_plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
     let exposed =
         runs.iter().flat_map(|run| &run.ops).filter(|op| op.is_collective && op.part == StepPart::ExposedComm);
@@ -187,7 +187,7 @@ fn round_up(value: f64) -> f64 {
     }
     let unit = 10_f64.powi(value.log10().floor() as i32 - 2);
     let rounded = (value / unit).ceil() * unit;
-    // Without the digits that multiplying leaves behind.
+    // Removes the rounding errors of the multiplication.
     format!("{rounded:.9}").parse().unwrap_or(rounded)
 }
 
@@ -231,7 +231,7 @@ mod tests {
         let gates = settings::gates_of(&text).unwrap();
         assert_eq!(gates.budget[0].max, Some(round_up(4.4)), "{text}");
         assert_eq!(config_of(&[slow.clone(), run("all-gather.7", 12)]), text);
-        // Too few steps in one of them are too few.
+        // Too few steps in one of the runs are enough to omit the gate.
         let text = config_of(&[slow, run("all-gather.7", 3)]);
         assert!(text.contains("one of these runs has 3 steady steps"), "{text}");
     }

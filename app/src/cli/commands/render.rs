@@ -98,7 +98,7 @@ pub fn run(args: &RenderArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure
     checks::check_scope(&session, &args.input, &args.scope)?;
     let trace = OpenTrace::new(args.input.path.clone(), session);
     let mut state = ViewState::new(&trace.model);
-    // A picture is of everything unless it is told otherwise.
+    // A picture shows the whole trace by default.
     let extent = trace.model.extent();
     state.place.time =
         range(&trace, args).map_or_else(|| Viewport::fit(extent), |range| Viewport::of(range).clamped(extent));

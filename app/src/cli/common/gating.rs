@@ -83,7 +83,7 @@ pub fn outcome(report: &GatesReport, args: &JudgeArgs, strict: bool, stderr: &St
         return Some(CommandOutcome::Failed { why: failed.join("; "), code: args.exit_code_on_fail });
     }
     let mut unclear: Vec<&str> = report.inconclusive().map(|gate| gate.message.as_str()).collect();
-    // Gates that cannot tell for the same reason say it once.
+    // A reason shared by several inconclusive gates is printed once.
     unclear.dedup();
     if !unclear.is_empty() {
         if strict && !args.exit_zero {

@@ -72,7 +72,7 @@ pub fn open_path(
     let session = opened.map_err(|error| Failure::import(error, path))?;
     say_what_was_read(&session, stderr, started.elapsed());
     say_which_files(&session, stderr);
-    // The text says it itself.
+    // The text report names the files itself.
     if format != OutputFormat::Text {
         warn_of_losses(&session, stderr);
     }

@@ -42,7 +42,7 @@ impl Spooled {
 }
 
 fn copied() -> io::Result<(File, String)> {
-    // Its name is gone before there is anything in it.
+    // The file is unlinked before anything is written to it.
     let mut file = tempfile::tempfile()?;
     let (mut hash, mut stdin) = (Sha256::new(), io::stdin().lock());
     let mut buffer = vec![0; 1 << 20];

@@ -71,7 +71,7 @@ mod tests {
             assert!(plain.is_ascii(), "{plain}");
             assert_eq!(plain.chars().count(), text.chars().count());
         }
-        // Fills of the bars stay different.
+        // The fill characters of bars must stay distinct.
         let fills: std::collections::BTreeSet<_> = ascii("█▓▒#=~hsc?·").chars().collect();
         assert_eq!(fills.len(), 11);
     }

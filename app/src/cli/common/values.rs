@@ -153,7 +153,7 @@ impl FromStr for RangeArg {
         let (from, to) = text.split_once("..").ok_or_else(wrong)?;
         let at = |text: &str, open: Timestamp| match text.trim() {
             "" => Ok(open),
-            // Picoseconds are what a number alone means elsewhere, and what nobody means here.
+            // Elsewhere a number without a unit means picoseconds; nobody means that here.
             text if text != "0" && !text.ends_with(|c: char| c.is_alphabetic()) => Err(wrong()),
             text => text.parse::<Picos>().map(|time| Timestamp::ZERO + time).map_err(|error| error.to_string()),
         };
@@ -195,7 +195,7 @@ mod tests {
         assert_eq!("1.5us..2us".parse(), Ok(range(1_500_000, 2_000_000)));
         assert_eq!("..7ps".parse(), Ok(range(i64::MIN, 7)));
         assert_eq!("0..2ns".parse(), Ok(range(0, 2000)));
-        // Traces may begin before their zero, and the shell hands on what looks like an option.
+        // Traces may begin before time 0, so a value may begin with a minus sign, like an option.
         for command in ["analyze", "render"] {
             let words = ["systole", command, "trace", "--range", "-2us..-1us"];
             match Cli::try_parse_from(words).unwrap().command {

@@ -173,7 +173,7 @@ pub fn lane_ui(
     let found = deltas(alignment, [&views[0], &views[1]], canvas.width());
     // Steps of runs that are not comparable, or not compared yet, are shown side by side, without a
     // number.
-    // What is noise is known of one step: of several the mean is judged.
+    // Noise is known for single steps; for several steps the mean is judged.
     let tone_of = |delta: &TimeDelta| {
         let mean = delta.change_ps / delta.steps.1.max(1) as i64;
         let compared = compared.filter(|compared| compared.comparison.is_comparable)?;
@@ -245,7 +245,7 @@ fn delta_ui(
     ];
     painter.add(Shape::convex_polygon(corners, color.fill, if gap > 0.0 { border } else { Stroke::NONE }));
     let Some(tone) = tone else { return };
-    // What is inside at the upper and at the lower edge of the text.
+    // The horizontal range inside the shape at the upper and the lower edge of the text.
     let at = |(above, below): (f32, f32), share: f32| x(above + (below - above) * share);
     let edges = [(delta.top.0, delta.bottom.0), (delta.top.1, delta.bottom.1)];
     let left = at(edges[0], 0.3).max(at(edges[0], 0.7)).max(canvas.left());
@@ -262,7 +262,7 @@ fn delta_ui(
     };
     let center = f32::midpoint(left, right) + mark / 2.0;
     let lines = if room < TWO_LINES { Vec::new() } else { parts() };
-    // As many as fit, and at least two: one alone would look like all of it.
+    // As many as fit, and at least two: a single part would look like the whole change.
     let fitting =
         (2..=lines.len()).rev().map(|count| lines[..count].join(", ")).find(|text| width(text) <= right - left);
     let up = if fitting.is_some() { 7.0 } else { 0.0 };

@@ -91,7 +91,7 @@ impl TraceComparison {
         self.is_restored = true;
         self.is_interleaved = saved.interleaved;
         self.scroll_as_one(first, self.link.focus);
-        // The one that follows may lie where nobody can go: beside its own trace.
+        // The following view may lie outside of its own trace, where the user cannot move it.
         self.follow(first, self.link.leader, false);
     }
 
@@ -120,7 +120,7 @@ impl TraceComparison {
             if let Some(highlighted) = self.of(first, focus).state.highlighted.clone() {
                 self.highlight(first, focus, &highlighted);
             }
-            // Where steps were known before, the views have met, and the user has gone on.
+            // If steps were known before, the views are already aligned, and the user may have moved them since.
             if !is_early {
                 self.meet(first);
             }
@@ -176,7 +176,7 @@ impl TraceComparison {
             }
             ComparisonCommand::Interleave => {
                 self.is_interleaved = !self.is_interleaved;
-                // The list has become twice as long, or half: about the same is in sight.
+                // The list is now twice as long, or half: keeps about the same rows in sight.
                 let share = if self.is_interleaved { 2.0 } else { 0.5 };
                 for side in TraceSide::BOTH {
                     self.of(first, side).state.place.scroll *= share;
@@ -194,7 +194,7 @@ impl TraceComparison {
 
     /// Locks the views at their current relative position, unless steps define how they align.
     fn lock(&mut self, first: &mut Workspace, lock: ViewLock) {
-        // Without steps, what stands side by side is all that there is to lock.
+        // Without steps, the current relative position is the only thing to lock.
         let lock = if lock == ViewLock::Step && self.alignment().is_empty() { ViewLock::Offset } else { lock };
         if lock != ViewLock::Step {
             let (a, b) = (first.state.place.time, self.second.state.place.time);
@@ -207,7 +207,7 @@ impl TraceComparison {
     /// Changes the view of one side, and the linked parts of the other.
     pub fn apply(&mut self, first: &mut Workspace, side: TraceSide, command: &ViewCommand) {
         if *command == ViewCommand::EndGesture && self.link.lock != ViewLock::Free && side != self.link.leader {
-            // It only follows, as long as the hand is on the other one.
+            // This side only follows while the user moves the other one.
             let leader = self.link.leader;
             if self.of(first, leader).state.in_gesture() {
                 return;
@@ -246,7 +246,7 @@ impl TraceComparison {
         }
         let other = self.of(first, side.other());
         if *command == ViewCommand::ScopeToMark && other.state.place.mark.is_some() {
-            // Reports of both are about the marked time.
+            // Reports of both sides cover the marked time.
             other.apply(command);
         }
         if let ViewCommand::Highlight(Some(highlighted)) = command {
@@ -291,7 +291,7 @@ impl TraceComparison {
         let theirs = self.places.tracks(side, &tracks);
         let other = self.of(first, side.other());
         match range {
-            // Tracks that the other lacks are none of it, and not all.
+            // An empty list would mean all tracks, but the other side has none of the marked ones.
             Some(range) if theirs.is_empty() == tracks.is_empty() => other.apply(&ViewCommand::Mark(range, theirs)),
             _ => {
                 let mark = other.state.place.mark;
@@ -307,7 +307,7 @@ impl TraceComparison {
     /// Highlights the matching ops on the other side.
     fn highlight(&mut self, first: &mut Workspace, side: TraceSide, highlighted: &HighlightedLabels) {
         let Some(compared) = self.compared.memo().latest() else {
-            // What was highlighted there before has nothing to do with it.
+            // Earlier highlights of the other side are unrelated.
             return self.of(first, side.other()).apply(&ViewCommand::Highlight(None));
         };
         let traces = [&first.trace, &self.second.trace];

@@ -19,7 +19,7 @@ impl TraceComparison {
         }
         let steps = alignment.steps().get(from..from + count).unwrap_or_default();
         let (Some(begin), Some(end)) = (steps.first(), steps.last()) else { return };
-        // The longer of the two decides how much is in sight.
+        // The longer of the two determines the visible span.
         let long = |i: usize| end.ranges[i].end - begin.ranges[i].start;
         let range = trace_model::TimeRange::at(begin.ranges[0].start, long(0).max(long(1)));
         let view = Viewport::fit(range);
@@ -44,7 +44,7 @@ impl TraceComparison {
         }
         let trace = self.of(first, lead).trace.clone();
         let model = trace.model.clone();
-        // Rather in a step that has a counterpart: the longest of all may be a warm-up.
+        // Prefers a step that has a counterpart: the longest execution may be in the warm-up.
         let in_steps = steps.steps().iter().find_map(|step| {
             let range = step.ranges[lead.index()];
             let lanes = model.all_lanes().iter();

@@ -22,7 +22,7 @@ impl TraceComparison {
         out: &mut Vec<AppCommand>,
     ) {
         let rect = ui.available_rect_before_wrap();
-        // What moves as one has one minimap, one filter and one ruler.
+        // Timelines that move together share one minimap, one filter and one ruler.
         let shares_head = self.link.lock != ViewLock::Free;
         let areas = if self.is_interleaved {
             let own = TimelineHead::with_ruler(first.state.draws(TimelineLayer::Minimap)).height();

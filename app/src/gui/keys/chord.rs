@@ -37,7 +37,7 @@ impl Chord {
     pub fn to_assign(key: Key, physical: Key, modifiers: Modifiers) -> Option<Self> {
         let chord = Self::pressed(key, physical, modifiers);
         let is_taken = matches!(chord.key, Key::Escape | Key::Tab | Key::Enter | Key::Space);
-        // Shift is part of a sign.
+        // For all other keys Shift is part of typing the character.
         let shift = chord.shift && (is_letter(chord.key) || is_arrow(chord.key));
         (!is_taken).then_some(Self { shift, ..chord })
     }
@@ -45,9 +45,9 @@ impl Chord {
     /// The key that was pressed.
     pub fn pressed(key: Key, physical: Key, modifiers: Modifiers) -> Self {
         let key = match (key, physical) {
-            // Where the two letters have changed places, Z is what says Z: no finger rests on it.
+            // On layouts that swap Y and Z, Z is the key labelled Z, because it is not one of the WASD keys.
             (Key::Z, Key::Y) | (Key::Y, Key::Z) => key,
-            // Elsewhere Shift may be what makes a slash of another key.
+            // On other layouts Shift and another key may produce the slash.
             (Key::Slash, Key::Slash) if modifiers.shift => Key::Questionmark,
             _ if is_letter(physical) => physical,
             _ => key,
@@ -64,7 +64,7 @@ impl Chord {
     /// Display name.
     pub fn shown(self) -> String {
         let name = self.key.symbol_or_name();
-        // Not every font has the other signs.
+        // Not every font has the other symbols.
         self.modifiers() + if name.is_ascii() { name } else { self.key.name() }
     }
 

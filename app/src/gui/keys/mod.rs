@@ -55,7 +55,7 @@ impl Keys {
 
     /// The held action of this key.
     pub fn held(&self, key: Key, physical: Key) -> Option<&'static str> {
-        // Whatever Shift and Alt are: they change the pace.
+        // Regardless of Shift and Alt, which change the speed.
         let chord = Chord::pressed(key, physical, Modifiers::NONE);
         let mut held = self.chords.iter().filter(|(_, id)| lasts(id));
         held.find(|(own, _)| own.key == chord.key && !own.command).map(|&(_, id)| id)
@@ -153,7 +153,7 @@ pub fn palette(keys: &Keys, state: &ViewState, comparing: bool) -> Vec<(String, 
     let themes = ACTIONS.iter().filter(|(theme, _)| comparing || *theme != COMPARE);
     let actions = themes.flat_map(|(_, actions)| *actions);
     let mut all: Vec<_> = actions
-        // Below the pointer lies the palette.
+        // The pointer is over the palette, so there is no track below it.
         .filter(|action| !["palette", "pin", LEAVE].contains(&action.id))
         .filter_map(|action| Some((action.title.to_owned(), keys.shown(action.id), action.run?(state))))
         .collect();
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn letters_go_by_their_place_and_keys_can_be_replaced() {
-        // The key at the place of W says Z on a French keyboard.
+        // On a French keyboard the key at the position of W is labelled Z.
         let keys = Keys::default();
         assert_eq!(keys.held(Key::Z, Key::W), Some("zoom-in"));
         let german = Chord::pressed(Key::Z, Key::Y, Modifiers::NONE);
@@ -222,7 +222,7 @@ mod tests {
         assert_eq!((own.shown("zoom-in"), own.shown("reports")), (String::new(), "Ctrl+B".to_owned()));
         assert_eq!((own.shown(LEAVE).as_str(), own.shown("details").as_str()), ("Escape", "Q"));
         assert_eq!((own.shown("notes").as_str(), own.shown("focus").as_str()), ("F", ""), "one press means one thing");
-        // A letter with Shift beside the letter that is held: the held one still works.
+        // A letter with Shift while another letter is held: the held key still works.
         let own = Keys::new(&BTreeMap::from([("fit".to_owned(), vec!["Ctrl+W".to_owned()])]));
         assert_eq!(own.held(Key::W, Key::W), Some("zoom-in"));
     }

@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn a_key_is_taken_over_and_given_back() {
         let none = BTreeMap::from([("of-tomorrow".to_owned(), vec!["Ctrl+Y".to_owned()])]);
-        // F is the focus'; from now on it follows an arrow.
+        // F is a key of the focus action; from now on it follows a flow arrow.
         let taken = remapped(&none, Remap::Assign("follow", chord("F")));
         let keys = Keys::new(&taken);
         assert_eq!((keys.shown("focus").as_str(), keys.shown("follow").as_str()), ("", "]  F"));

@@ -47,7 +47,7 @@ pub fn area_ui(
         }
         if let Some(summary) = summary.latest() {
             let union = time(trace_model::Picos::from_ps(summary.union_ps));
-            // Of the area that it was made for: the one before, while a new one is being dragged.
+            // The sums may be those of the previous area while a new one is being dragged.
             let whole = summary.area.range.dur().ps();
             let share = summary.union_ps as f64 * 100.0 / (whole as f64).max(1.0);
             let text = format!(
@@ -89,7 +89,7 @@ fn buttons_ui(ui: &mut Ui, summary: &JobAnswer<AreaSummary>, out: &mut Vec<AppCo
 
 fn rows_ui(ui: &mut Ui, summary: &AreaSummary, choice: &mut AreaPanelState, out: &mut Vec<AppCommand>) {
     if choice.shown.as_ref() != Some(&summary.area) {
-        // Other rows: what was made for those before is of no use.
+        // The rows are different, so the prepared state of the old ones is dropped.
         choice.shown = Some(summary.area.clone());
         choice.sorted.forget();
     }

@@ -1,4 +1,4 @@
-//! What every panel can use: what there is to look at, headings, and what is said while it is computed.
+//! Shared by all panels: the data that they can read, headings, and the placeholder while a report is computed.
 
 use egui::{RichText, Ui};
 

@@ -53,7 +53,7 @@ fn row_ui(ui: &mut Ui, table: &Table, row: &[Cell]) {
     });
 }
 
-/// Buttons that save or copy all rows of a table as CSV, from the right; the table is made only on a click.
+/// Right-aligned buttons that save or copy all rows of a table as CSV; the table is made only on a click.
 pub fn csv_ui(ui: &mut Ui, name: &str, table: impl Fn() -> Option<Table>, out: &mut Vec<AppCommand>) {
     let text = || table().map(|table| csv(&table, 0));
     if ui.small_button("Save CSV…").on_hover_text("All rows, exact values").clicked()

@@ -65,7 +65,7 @@ pub fn details_ui(
     heading_ui(ui, trace, slice, memory, out);
     transfer_ui(ui, sight, slice, out);
     ui.separator();
-    // Each slice begins at its top.
+    // The details of another slice are scrolled to the top.
     ScrollArea::vertical().id_salt(("details", selected)).auto_shrink([false, false]).show(ui, |ui| {
         let parts = [Part::Timing, Part::Op, Part::Occurrences, Part::Args];
         let parts = parts.into_iter().filter(|part| *part != Part::Op || slice.op().is_some());
@@ -145,7 +145,7 @@ fn heading_ui(
     ui.horizontal(|ui| {
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
             buttons_ui(ui, trace, slice, memory, out);
-            // What room the buttons leave.
+            // The width that the buttons leave.
             ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| name_ui(ui, trace, slice));
         });
     });
@@ -207,7 +207,7 @@ fn timing_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, steps: &[StepB
         time_row(ui, "Duration", dur);
         time_row(ui, "Self time", if slice.has_children() { slice.self_dur() } else { dur });
         time_row(ui, "Start", start);
-        // Another text: the clocks disagree by more than rounding.
+        // The texts differ if the clocks disagree by more than rounding.
         if time(slice.dur()) != time(dur) {
             let about = "Drawn on the timeline shared with the host; timed by the device's own clock.";
             row(ui, "On the timeline", &time(slice.dur()), about);
@@ -302,7 +302,7 @@ fn limits_ui(ui: &mut Ui, sight: PanelContext<'_>, slice: SliceRef<'_>, op: OpId
                 let text = format!("{} of {}", number(at, Unit::Percent), limit.title());
                 row(ui, "Impossible rate", &text, "The costs of the op or the peak are wrong; see systole doctor.");
             }
-            // An execution without length says nothing of its speed.
+            // An execution of zero duration has no meaningful rate.
             let dur = Some(slice.measured_dur().ps()).filter(|&ps| ps > 0);
             if let Some((all, dur)) = of_op.rates.efficiency_percent.zip(dur) {
                 let own = all * of_op.mean_time_ps / dur as f64;

@@ -50,7 +50,7 @@ impl PanelState {
         }
     }
 
-    /// Takes finished answers over.
+    /// Takes over finished results.
     pub fn poll(&mut self) {
         self.hlo.poll();
         self.map.poll();
@@ -158,7 +158,7 @@ fn head_ui(ui: &mut Ui, sight: PanelContext<'_>, extras: &[ComparisonTab<'_>], v
     });
 }
 
-/// The content of the open tab of one side, below a line that says which it is; `extras` are tabs that are no reports.
+/// The content of the open tab of one side, below a line with its title; `extras` are tabs that are no reports.
 pub fn dock_ui(
     ui: &mut Ui,
     sight: PanelContext<'_>,
@@ -204,7 +204,7 @@ pub fn dock_ui(
                     _ => overview::overview_ui(ui, sight, &mut memory.overview, out, &mut view),
                 }
                 ui.add_space(12.0);
-                // What the above is drawn from, with every number.
+                // The tables with every number of the view above.
                 let all = CollapsingHeader::new("All tables").id_salt(("all tables", tab));
                 all.show_unindented(ui, |ui| tables_ui(ui, sight, &mut memory.tables, out, &mut view));
                 ui.add_space(12.0);

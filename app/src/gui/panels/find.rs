@@ -39,7 +39,7 @@ pub fn fits(text: &str, words: &[String]) -> bool {
     words.iter().all(|word| text.contains(word.as_str()))
 }
 
-/// Everything in a trace that a text may mean; nothing for an empty text.
+/// Everything in a trace that matches a text; nothing for an empty text.
 pub fn find(text: &str, trace: &OpenTrace, steps: &[StepBand]) -> Vec<PaletteEntry> {
     let words: Vec<String> = text.to_lowercase().split_whitespace().map(str::to_owned).collect();
     if words.is_empty() {

@@ -94,12 +94,12 @@ pub fn found_ui(
     heading_ui(ui, list, &widths);
     let count = found.slices.len();
     let mut area = ScrollArea::vertical().id_salt("found").auto_shrink([false, false]);
-    // Only where rows are in the order of time is it known which one is whose.
+    // Only in time order is the row of a slice known.
     let row = |slice| found.number(Some(slice)).map(|number| number - 1).filter(|_| order.is_none());
     if let Some(offset) = list.follow.offset(state.place.selection, row, ROW) {
         area = area.vertical_scroll_offset(offset);
     }
-    // Before the area asks how high rows are: it counts what lies between them.
+    // Must be set before the scroll area computes row heights, which include the spacing.
     ui.spacing_mut().item_spacing = vec2(0.0, 0.0);
     area.show_rows(ui, ROW, count, |ui, rows| {
         list.follow.saw(&rows, ui.max_rect().top(), ui.clip_rect(), ROW);
@@ -148,7 +148,7 @@ fn heading_ui(ui: &mut Ui, list: &mut ResultList, widths: &ColumnWidths) {
             painter.hline(cell.left() + 2.0..=cell.right() - 2.0, y, egui::Stroke::new(2.0, theme.accent));
         }
         if response.on_hover_text("Click to sort").clicked() {
-            // The longest are looked for more often than the shortest.
+            // The longest first, because they are needed more often than the shortest.
             list.descending = if is_own { !list.descending } else { by == OrderBy::Duration };
             list.by = by;
         }

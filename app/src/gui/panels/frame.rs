@@ -21,7 +21,7 @@ pub fn overlay_command(ui: &Ui, is_over: bool) -> Option<ViewCommand> {
     (narrow != is_over).then_some(ViewCommand::ReportsOver(narrow))
 }
 
-/// Draws a bar over the top of what is left of the window, so that nothing moves when it appears.
+/// Draws a bar over the top of the remaining window, so that nothing moves when it appears.
 pub fn floating_ui(ui: &Ui, id: &'static str, align: Align2, content: impl FnOnce(&mut Ui)) {
     let theme = Theme::current(ui);
     let room = ui.available_rect_before_wrap().shrink2(vec2(18.0, 4.0));
@@ -59,7 +59,7 @@ pub fn sized_ui(
     });
     let rect = shown.response.rect;
     let size = if part.is_width() { rect.width() } else { rect.height() };
-    // Only a drag changes it: a small window must not make the panel small for good.
+    // Only a drag changes the size: a small window must not shrink the panel permanently.
     if ui.input(|i| i.pointer.any_released()) && (size - wanted).abs() > 1.0 {
         out.push(AppCommand::PanelSize(part, size));
     }

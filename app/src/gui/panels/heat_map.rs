@@ -174,7 +174,7 @@ fn paint(ui: &Ui, sight: PanelContext<'_>, map: &HeatMap, place: &Places) {
         ReportScope::Steps { first, last } => Some(first..=last),
         _ => None,
     };
-    // Names of every row where they fit, else of some.
+    // Names every row if there is room, else some rows.
     let every = (11.0 / place.row).ceil().max(1.0) as usize;
     for (at, device) in map.devices.iter().enumerate() {
         let first = place.cell(at, 0);
@@ -182,7 +182,7 @@ fn paint(ui: &Ui, sight: PanelContext<'_>, map: &HeatMap, place: &Places) {
             continue;
         }
         let is_hottest = map.hottest == Some(at);
-        // The name that stands out covers no other.
+        // The name of the device that stands out must not overlap other names.
         let is_covered = map.hottest.is_some_and(|own| own.abs_diff(at) < every);
         if at.is_multiple_of(every) && !is_covered || is_hottest {
             let color = if is_hottest { theme.warning } else { theme.text };

@@ -41,7 +41,7 @@ pub fn histogram_ui(
     let width = bars.width() / histogram.bars.len() as f32;
     let own = histogram.bar_of(selected_ps);
     for (i, &count) in histogram.bars.iter().enumerate().filter(|&(_, &count)| count > 0) {
-        // By the root: a single outlier stays visible beside thousands.
+        // Heights follow the square root, so that a single outlier stays visible next to thousands.
         let height = (bars.height() - 4.0) * (count as f32 / most).sqrt();
         let left = bars.left() + i as f32 * width;
         let bar = Rect::from_min_max(
@@ -61,7 +61,7 @@ pub fn histogram_ui(
     ] {
         painter.text(pos2(x, bottom), align, text, font.clone(), theme.text_weak);
     }
-    // How many the highest bar stands for.
+    // The count of the highest bar.
     let most = counted(most as u64, "slice");
     painter.text(bars.left_top() + vec2(3.0, 1.0), egui::Align2::LEFT_TOP, most, font, theme.text_weak);
     axis(&painter, bars, histogram, theme);
@@ -126,7 +126,7 @@ fn brush_ui(
 
 /// The search for the slices of a name that take between two times, in picoseconds.
 fn search_for(name: &str, shortest: i64, longest: i64) -> String {
-    // In a pattern, what is no letter or digit may mean something else.
+    // Characters other than letters and digits may have a special meaning in a pattern.
     let escaped: String =
         name.chars().map(|c| if c.is_ascii_punctuation() { format!("\\{c}") } else { c.to_string() }).collect();
     let pattern = if name.contains(char::is_whitespace) || name.contains('/') {

@@ -1,4 +1,4 @@
-//! Programs of the compiler: what is around an op, the text of a program, a search. A click leads to the slices.
+//! Compiled programs: the neighbourhood of an op, the text of a program, a search. A click goes to the slices.
 
 use analysis::reports::hlo::{
     FoundInstructions, HloNode, HloQuery, Neighbourhood, NodeRelation, ProgramList, ProgramListing, Reach, chosen,
@@ -22,7 +22,7 @@ use crate::view::panels::hlo_graph::HloGraph;
 use crate::view::panels::target::RowTarget;
 use crate::view::state::{HighlightedLabels, ViewCommand};
 
-/// Largest radius that can be chosen: beyond it, a graph is no longer read.
+/// Largest radius that can be chosen: larger graphs are unreadable.
 const MOST_STEPS: u32 = 6;
 /// Instructions drawn at most.
 const MOST_BOXES: usize = 80;
@@ -43,7 +43,7 @@ enum HloMode {
     Found,
 }
 
-/// A question about programs.
+/// A request about programs.
 #[derive(Clone, Debug, PartialEq)]
 enum HloQuestion {
     Programs(Scope),
@@ -52,7 +52,7 @@ enum HloQuestion {
     Found(Scope, String),
 }
 
-/// Its answer.
+/// Its result.
 enum HloAnswer {
     Programs(ProgramList),
     Around(Box<AroundOp>),
@@ -60,7 +60,7 @@ enum HloAnswer {
     Found(FoundInstructions, Table),
 }
 
-/// A neighbourhood with its places.
+/// A neighbourhood with its layout.
 struct AroundOp {
     found: Neighbourhood,
     around: HloGraph,
@@ -108,7 +108,7 @@ pub struct HloPanel {
 }
 
 impl HloPanel {
-    /// Nothing is asked yet.
+    /// Nothing is requested yet.
     pub fn new(wake: &WakeUi) -> Self {
         Self {
             mode: HloMode::default(),
@@ -123,7 +123,7 @@ impl HloPanel {
         }
     }
 
-    /// Takes finished answers over.
+    /// Takes over finished results.
     pub fn poll(&mut self) {
         self.programs.poll();
         if self.answers.poll() {
@@ -136,8 +136,8 @@ impl HloPanel {
         !self.programs.memo().is_running() && !self.answers.memo().is_running()
     }
 
-    /// The op of the selected slice stands in the middle as soon as another one is selected; before anything is, the op
-    /// with the most self time.
+    /// Puts the op of the selected slice in the middle when the selection changes; without a selection, the op with
+    /// the most self time.
     fn follow(&mut self, sight: PanelContext<'_>) {
         let model = &sight.trace.model;
         let place = |op: OpId| Some((model.op(op).program?, model.str(model.op(op).name).to_owned()));
@@ -244,7 +244,7 @@ pub fn hlo_ui(
     }
 }
 
-/// To the longest slice of an instruction; none where it did not run by itself.
+/// The command that goes to the longest slice of an instruction; `None` if it has no slices of its own.
 fn lead(sight: PanelContext<'_>, name: &str, ops: &[OpId], view: &mut Vec<ViewCommand>) {
     let labels = sight.trace.labels_of(&ops.iter().copied().collect());
     if !labels.is_empty() {
@@ -309,7 +309,7 @@ fn program_ui(ui: &mut Ui, panel: &mut HloPanel) {
     }
 }
 
-/// Program, instruction and ops of what was clicked.
+/// Program, instruction and ops of the clicked item.
 type Clicked = Option<(ProgramId, String, Vec<OpId>)>;
 
 fn around_ui(ui: &mut Ui, sight: PanelContext<'_>, around: &AroundOp, next: &mut Clicked, view: &mut Vec<ViewCommand>) {
@@ -394,7 +394,7 @@ fn text_ui(ui: &mut Ui, text: &ProgramListing, center: Option<&str>) -> Option<(
             let shown = lines.get(rows).into_iter().flatten().filter_map(|&at| Some((at, text.lines.get(at)?)));
             for (at, line) in shown {
                 let (rect, _) = ui.allocate_exact_size(vec2(width.max(ui.available_width()), LINE), Sense::hover());
-                // What is in sight of it.
+                // The visible lines.
                 let seen = rect.intersect(ui.clip_rect());
                 let response = ui.interact(seen, ui.scope_id().with(("program line", at)), Sense::click());
                 let painter = ui.painter();

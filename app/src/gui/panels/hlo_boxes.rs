@@ -1,4 +1,4 @@
-//! The graph of what is around an op: boxes of instructions, lines of operands.
+//! The graph around an op: boxes are instructions, lines lead from operands to users.
 
 use analysis::Unit;
 use analysis::reports::hlo::{HloNode, Neighbourhood, NodeRelation};
@@ -60,7 +60,7 @@ fn box_ui(ui: &mut Ui, node: &HloNode, rect: Rect) -> bool {
     let label = format!("{} {}, {said}", node.relation.title(), node.op.name);
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
     let is_center = node.relation == NodeRelation::Center;
-    // A new one in the middle is scrolled into sight, once.
+    // A new instruction in the middle is scrolled into view, once.
     let shown = ui.scope_id().with("hlo center");
     if is_center && ui.data(|data| data.get_temp::<String>(shown)).as_deref() != Some(&*node.op.name) {
         ui.data_mut(|data| data.insert_temp(shown, node.op.name.to_string()));

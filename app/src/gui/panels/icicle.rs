@@ -15,12 +15,12 @@ use analysis::Unit;
 
 /// Height of a level.
 const LEVEL: f32 = 22.0;
-/// Narrower branches are drawn together.
+/// Narrower branches are merged into one box.
 const LEAST: f32 = 2.0;
-/// Narrower branches have no name, and are no button of their own.
+/// Narrower branches have no name and cannot be clicked.
 const NAMED: f32 = 24.0;
 
-/// The icicle of a tree, below the branch that `zoom` names from the root.
+/// The icicle of a tree below the branch `zoom`, a path from the root.
 pub fn icicle_ui(ui: &mut Ui, trace: &OpenTrace, root: &OpNode, zoom: &mut Vec<String>, out: &mut Vec<ViewCommand>) {
     let path = path_of(root, zoom);
     zoom.truncate(path.len().saturating_sub(1));
@@ -74,7 +74,7 @@ struct IcicleWalk<'a> {
     trace: &'a OpenTrace,
     /// Self time of all ops.
     whole: i64,
-    /// The branch to see alone, from the one on top.
+    /// The branch to zoom into, as a path from the topmost one.
     open: Option<Vec<String>>,
     out: &'a mut Vec<ViewCommand>,
 }
@@ -88,7 +88,7 @@ impl IcicleWalk<'_> {
         for (at, child) in node.children.iter().enumerate() {
             let own = width(child.self_time_ps);
             if own < LEAST {
-                // Children come by self time: all that follow are as narrow.
+                // Children are sorted by self time, so all that follow are at least as narrow.
                 let rest = node.children.get(at..).unwrap_or_default();
                 let time = rest.iter().fold(0, |sum: i64, child| sum.saturating_add(child.self_time_ps));
                 let room = below(left, width(time)).shrink(0.5);

@@ -130,7 +130,7 @@ pub fn tab(painter: &Painter, center: Pos2, size: f32, color: Color32, id: &str)
     }
 }
 
-/// The icon of what dragging does.
+/// The icon of a drag mode.
 pub fn mouse_mode(painter: &Painter, center: Pos2, size: f32, color: Color32, mode: MouseMode) {
     let pen = pen(painter, center, size, color);
     match mode {

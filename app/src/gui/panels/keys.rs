@@ -35,7 +35,7 @@ pub fn keys_ui(ctx: &Context, keys: &Keys, settings: &Settings, changing: &mut K
             let field = ui.add(field.desired_width(300.0));
             field.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Filter keys"));
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                // What another version knows is not ours to reset.
+                // Entries of actions that only another version knows are kept.
                 let any = ACTIONS.iter().flat_map(|(_, actions)| *actions).any(|action| !keys.are_usual(action));
                 if ui
                     .add_enabled(any, Button::new("Reset all"))
@@ -164,7 +164,7 @@ fn add_ui(ui: &mut Ui, action: &'static Action, keys: &Keys, changing: &mut KeyE
         }
         return;
     }
-    // While it has the focus, keys mean nothing else; it needs even those that move the focus.
+    // While it has the focus, no other widget handles keys, not even those that move the focus.
     button.request_focus();
     let filter = EventFilter { tab: true, horizontal_arrows: true, vertical_arrows: true, escape: true };
     ui.memory_mut(|memory| memory.set_focus_lock_filter(button.id, filter));
@@ -186,7 +186,7 @@ fn add_ui(ui: &mut Ui, action: &'static Action, keys: &Keys, changing: &mut KeyE
         }
         Some((_, Some(chord))) => (changing.waiting, changing.taken) = (None, Some((action.id, chord))),
         None if elsewhere => changing.waiting = None,
-        // Also keys of widgets: as if nothing had been pressed.
+        // Keys that operate widgets are ignored, too.
         _ => {}
     }
     if changing.waiting.is_none() {

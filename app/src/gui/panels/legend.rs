@@ -34,7 +34,7 @@ pub fn legend_ui(ui: &mut Ui, trace: &OpenTrace, state: &ViewState, comparing: b
     });
 }
 
-/// A colour and what it means, in one piece: where lines wrap, they stay together.
+/// A colour and its meaning as one widget, so that they stay together when lines wrap.
 pub fn swatch_ui(ui: &mut Ui, color: Color32, title: &str) {
     const SIDE: f32 = 11.0;
     const GAP: f32 = 5.0;

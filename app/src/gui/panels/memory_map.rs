@@ -1,4 +1,5 @@
-//! The buffers of a program where the compiler placed them: program order × offset, with what is live at a moment.
+//! The buffers of a program as the compiler placed them: program order × offset, and the live
+//! buffers at one instruction.
 
 use std::sync::Arc;
 
@@ -24,7 +25,7 @@ const CURVE: f32 = 56.0;
 /// Height of the boxes.
 const BOXES: f32 = 190.0;
 
-/// What is live at the chosen moment.
+/// Buffers that are live at the chosen instruction.
 struct ShownMap {
     cursor: usize,
     live: Table,
@@ -182,7 +183,7 @@ fn curve_ui(ui: &mut Ui, map: &BufferMap, cursor: usize) -> Option<usize> {
     painter.rect_filled(rect, 2.0, theme.canvas);
     let width = rect.width() / map.live_bytes.len().max(1) as f32;
     let most = map.live_bytes.iter().copied().max().unwrap_or(0).max(1) as f32;
-    // One bar a pixel at most: the highest of those that share it.
+    // At most one bar per pixel, with the highest value in it.
     let mut column: Option<(f32, f32)> = None;
     let bar = |(x, share): (f32, f32)| {
         let top = rect.bottom() - share * (rect.height() - 3.0);
@@ -276,7 +277,7 @@ fn boxes_ui(ui: &mut Ui, sight: PanelContext<'_>, map: &BufferMap, cursor: usize
     });
 }
 
-/// To the slices of the instruction that makes a buffer (`copy-start{0}`).
+/// The command that goes to the slices of the instruction that defines a buffer (`copy-start{0}`).
 fn lead(sight: PanelContext<'_>, instruction: &str) -> Vec<ViewCommand> {
     let name = instruction.split('{').next().unwrap_or_default();
     let labels = sight.trace.labels_named(name);

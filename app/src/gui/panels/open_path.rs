@@ -1,4 +1,4 @@
-//! A field for a path, with what there is in its directory. It works where the system has no file dialog, and for log
+//! A field for a path, with the entries of its directory. It works where the system has no file dialog, and for log
 //! directories, which most file dialogs cannot choose.
 
 use std::fs;
@@ -20,7 +20,7 @@ pub struct OpenPath {
     beside: bool,
     text: String,
     chosen: Option<usize>,
-    /// A disk may take long to answer.
+    /// Reads directories in the background, because a disk may take long to answer.
     entries: Worker<PathBuf, Vec<PathEntry>>,
     is_new: bool,
 }
@@ -43,7 +43,7 @@ impl OpenPath {
         Self { beside, text, chosen: None, entries: Worker::new("directory", Arc::clone(wake)), is_new: true }
     }
 
-    /// Takes in what was read.
+    /// Takes over the entries that were read.
     pub fn poll(&mut self) {
         self.entries.poll();
     }
@@ -83,7 +83,7 @@ impl OpenPath {
                     if std::mem::take(&mut self.is_new) {
                         cursor_to_end(ctx, field.id, &self.text);
                     }
-                    // What is typed now; keys of the same frame are about it.
+                    // Uses the current text, because keys of the same frame refer to it.
                     let (folder, _) = split(&self.text);
                     self.entries.ask(folder.clone(), move |_| entries(&folder));
                     self.entries_keys(ctx, field.id, &mut done, out);
@@ -149,7 +149,7 @@ impl OpenPath {
         }
     }
 
-    /// Puts `name` in the place of its beginning.
+    /// Completes the typed beginning to `name`.
     fn complete(&mut self, name: &str, is_folder: bool) {
         self.text.truncate(name_at(&self.text));
         self.text.push_str(name);
@@ -223,7 +223,7 @@ fn entries(folder: &Path) -> Result<Vec<PathEntry>, String> {
     };
     let known = read.filter_map(Result::ok).filter_map(|entry| {
         let name = entry.file_name().into_string().ok().filter(|name| !name.starts_with('.'))?;
-        // A link leads to one of both.
+        // Follows links to find out whether they are directories or files.
         let is_file = fs::metadata(entry.path()).ok()?.is_file();
         (!is_file || is_readable(&name)).then_some(PathEntry { is_file, name })
     });
@@ -232,7 +232,7 @@ fn entries(folder: &Path) -> Result<Vec<PathEntry>, String> {
     Ok(known)
 }
 
-/// What all names begin with.
+/// The longest common prefix of all names.
 fn common_beginning(entries: &[PathEntry]) -> String {
     let mut names = entries.iter().map(|entry| entry.name.as_str());
     let Some(first) = names.next() else { return String::new() };

@@ -19,12 +19,12 @@ const ROW: f32 = 26.0;
 pub struct PaletteInput {
     text: String,
     chosen: usize,
-    /// What was found in the trace, for which text and how many steps.
+    /// Search results in the trace, with the text and the number of steps that they were computed for.
     found: Option<(String, usize, Vec<PaletteEntry>)>,
 }
 
 impl PaletteInput {
-    /// What the text means: things of the trace, and commands.
+    /// Everything that the text matches: entries of the trace, and commands.
     fn entries(&mut self, sight: &PaletteSight<'_>) -> Vec<PaletteEntry> {
         let key = (self.text.as_str(), sight.steps.len());
         if self.found.as_ref().is_none_or(|(text, steps, _)| (text.as_str(), *steps) != key) {
@@ -45,7 +45,7 @@ impl PaletteInput {
     }
 }
 
-/// What the palette looks into.
+/// What the palette searches.
 #[derive(Clone, Copy)]
 pub struct PaletteSight<'a> {
     /// The key bindings.

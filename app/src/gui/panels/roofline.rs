@@ -112,7 +112,7 @@ pub fn roofline_ui(ui: &mut Ui, sight: PanelContext<'_>, memory: &mut RooflinePl
 
 fn x_axis() -> AxisHints<'static> {
     let axis = AxisHints::new_x().label("FLOP per byte of HBM traffic").formatter(|mark, _| decade(mark.value, ""));
-    // A decade is narrow, and so is its number.
+    // Decades are narrow, so labels may be close to each other.
     axis.label_spacing(Rangef::new(14.0, 20.0))
 }
 

@@ -88,7 +88,7 @@ fn field_ui(ui: &mut Ui, typed: &mut String, out: &mut Vec<ViewCommand>) -> (Opt
     let field = ui.add(field);
     field.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Search text"));
     if ui.is_sizing_pass() {
-        // What is only measured cannot keep the focus that it was given.
+        // In a layout pass that only measures, the field cannot keep the requested focus.
         field.request_focus();
     }
     let (enter, shift) = ui.input(|i| (i.key_pressed(Key::Enter), i.modifiers.shift));

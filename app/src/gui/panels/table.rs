@@ -196,7 +196,7 @@ pub fn table_ui(
         area = area.vertical_scroll_offset(offset);
     }
     let rows = ui.scope(|ui| {
-        // Before the area asks how high rows are: it counts what lies between them.
+        // Must be set before the scroll area computes row heights, which include the spacing.
         ui.spacing_mut().item_spacing = vec2(0.0, 0.0);
         // The scroll bar lies below the last row, not on it.
         let spare = usize::from(total > ui.available_width());
@@ -206,7 +206,7 @@ pub fn table_ui(
             for number in made.order.get(range).unwrap_or_default() {
                 let index = *number as usize;
                 let Some(row) = table.rows.get(index) else { continue };
-                // Only what is in sight can be touched: the middle of a wide row may not be.
+                // Only the visible part can be clicked; the middle of a wide row may be outside of it.
                 let (id, rect) = ui.allocate_space(vec2(total, ROW));
                 let response = ui.interact(rect.intersect(ui.clip_rect()), id, Sense::click());
                 let name = row.first().map(|cell| shown(cell, Unit::None)).unwrap_or_default();

@@ -113,7 +113,7 @@ pub fn one_table_ui(
         ui.weak("No rows.");
     }
     let notes_room = if table.notes.is_empty() { 0.0 } else { 34.0 };
-    // Where the surroundings scroll, there is no end of room.
+    // Inside a scroll area the available height is unlimited.
     let room = ui.available_height();
     let room = if room.is_finite() { room } else { AMONG_OTHERS };
     let height = (room - notes_room).max(120.0);

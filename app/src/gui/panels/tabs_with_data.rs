@@ -61,7 +61,7 @@ impl TabsWithData {
 fn without_data(session: &Session, progress: &Progress) -> Result<Vec<TabWithoutData>, String> {
     let mut without = Vec::new();
     let tabs = TABS.iter().map(|tab| tab.id).chain([MORE]);
-    // They say more than their tables.
+    // These tabs show more than their tables.
     for tab in tabs.filter(|tab| !["overview", "hints", "health"].contains(tab)) {
         let mut reason = None;
         let mut has_data = tab == HLO && hlo::programs(&session.context(Scope::WholeTrace)).can_be_read();

@@ -46,7 +46,7 @@ pub fn toolbar_ui(
                 view_ui(ui, state, settings, out);
                 keep_ui(ui, sessions, out);
             }
-            // What has no room beside the others comes into a row of its own.
+            // Items that do not fit go to a second row.
             are_panels_below = state.is_some() && ui.available_width() < PANELS;
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 if !are_panels_below {

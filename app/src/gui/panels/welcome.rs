@@ -106,7 +106,7 @@ pub fn progress_ui(ui: &mut Ui, path: &Path, progress: &Progress, out: &mut Vec<
     ui.horizontal(|ui| {
         let (done, total) = progress.bytes();
         let bar = match progress.fraction() {
-            // All bytes read is not all done: sorting and nesting follow.
+            // After all bytes are read, sorting and nesting still follow.
             Some(share) if share >= 1.0 => ProgressBar::new(1.0).text("arranging"),
             Some(share) => ProgressBar::new(share).text(format!("{} of {} MB", megabytes(done), megabytes(total))),
             None => ProgressBar::new(0.0).text("starting"),

@@ -44,13 +44,13 @@ pub fn health_ui(ui: &mut Ui, sight: PanelContext<'_>, out: &mut Vec<ViewCommand
     });
 }
 
-/// Whether more was lost on import than a figure could hide: one in a thousand of what is there.
+/// Whether import lost enough to affect the figures: more than one event per thousand slices.
 fn is_much_lost(model: &TraceModel) -> bool {
     const ONE_IN: u64 = 1000;
     let counts = model.import_log().counts();
     let lost: u64 =
         counts.iter().filter(|issue| issue.kind.severity() == Severity::Loss).map(|issue| issue.count).sum();
-    // Losses that no count tells of are of the profiler: nobody knows how much.
+    // Losses without a count come from the profiler: their number is unknown.
     lost == 0 || lost.saturating_mul(ONE_IN) > model.slice_count() as u64
 }
 

@@ -56,7 +56,7 @@ fn cards_ui(ui: &mut Ui, figures: &[&KeyFigure]) {
     }
 }
 
-/// What has no number, in one line; why not, below the pointer.
+/// Metrics without a value, in one line; the tooltip has the reasons.
 fn unknown_ui(ui: &mut Ui, figures: &[&KeyFigure]) {
     let titles: Vec<&str> = figures.iter().map(|figure| figure.title).collect();
     let text = format!("Not known: {}", titles.join(", "));

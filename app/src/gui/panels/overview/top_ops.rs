@@ -93,7 +93,7 @@ pub fn top_ops_ui(ui: &mut Ui, sight: PanelContext<'_>, follow: &mut ScrollToSel
     }
     let area = area.id_salt("top ops").max_height(ROW * IN_SIGHT as f32).auto_shrink([false, true]);
     ui.scope(|ui| {
-        // Before the area asks how high rows are: it counts what lies between them.
+        // Must be set before the scroll area computes row heights, which include the spacing.
         ui.spacing_mut().item_spacing.y = 0.0;
         area.show_rows(ui, ROW, report.rows.len(), |ui, range| {
             follow.saw(&range, ui.max_rect().top(), ui.clip_rect(), ROW);
