@@ -10,8 +10,8 @@ pub fn counted(count: u64, what: &str) -> String {
     format!("{} {what}{}", number::count(count as f64), if count == 1 { "" } else { "s" })
 }
 
-/// One cell as its column shows it: with its unit, and with its sign where more is
-/// told from less (ids that begin with `change_`).
+/// One cell as its column shows it: with its unit, and with a sign in columns of
+/// changes (ids that begin with `change_`).
 pub fn in_column(one: &Cell, column: &Column) -> String {
     let text = cell(one, column.unit);
     let is_more = match one {

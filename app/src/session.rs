@@ -31,7 +31,7 @@ impl Session {
         Ok(Self { path: Some(path.to_owned()), ..Self::from_model(model, options) })
     }
 
-    /// A session about a model that was made otherwise.
+    /// A session for a model from another source.
     pub fn from_model(model: TraceModel, options: Options) -> Self {
         Self { path: None, model, options: Arc::new(options), reports: Arc::default(), sha256: None }
     }
@@ -54,7 +54,7 @@ impl Session {
         self.sha256.as_deref()
     }
 
-    /// What the user asked to open.
+    /// The path that the user opened.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
@@ -92,8 +92,8 @@ impl Session {
     }
 }
 
-/// Devices of a model by their type, in the words of the capture: `4 × TPU v6 Lite`. Of
-/// those without a type, what their names say: a TPU is only what is called one.
+/// Devices of a model by their type as recorded: `4 × TPU v6 Lite`. Devices without a
+/// type are described by their names: only those named TPU count as TPUs.
 pub fn devices_in_words(model: &TraceModel) -> Option<String> {
     let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
     for core in model.tensor_cores() {

@@ -31,7 +31,7 @@ pub fn time(time: Picos) -> String {
 pub fn more_room() -> f32 {
     match format() {
         TimeFormat::Digits => 0.0,
-        // All five units, as of seconds summed up over many devices.
+        // A time with all five units, such as a sum of seconds over many devices.
         TimeFormat::Exact => 112.0,
         _ => 50.0,
     }

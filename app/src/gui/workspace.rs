@@ -124,7 +124,7 @@ impl Workspace {
         if let ViewCommand::Search(text) = command
             && self.typed.trim() != text
         {
-            // Not typed: a picture or a session wants it.
+            // The search was not typed but comes from a picture or a session.
             self.typed.clone_from(text);
         }
         let scope = self.state.scope;
@@ -237,7 +237,7 @@ impl Workspace {
                     search::order(&model, &tree, &order.found, order.by, order.descending, progress)
                 });
             }
-            // Millions of them need not be kept.
+            // The list can have millions of entries, so it is not kept.
             _ if !listed => self.order.clear(),
             _ => {}
         }
@@ -310,7 +310,7 @@ impl Workspace {
                     let (args, durations) = (self.args.memo(), self.durations.memo());
                     let known =
                         details::DetailsContext { args, durations, steps: self.bands.as_deref().unwrap_or_default() };
-                    // A slice is compared with all of its kind.
+                    // The details compare a slice with all slices of its name.
                     let (trace, state, reports) = (&self.trace, &self.state, &self.reports);
                     let sight = PanelContext { trace, state, reports, whole: reports, tab: &state.tab };
                     details::details_ui(ui, sight, known, &mut self.memory, &mut wanted);
@@ -334,7 +334,7 @@ impl Workspace {
             let sight = palette::PaletteSight { keys, trace, state, steps, comparing };
             palette::palette_ui(ui.ctx(), sight, &mut self.palette, out);
         } else {
-            // However it was closed, it opens empty.
+            // It is empty when it opens, however it was closed.
             self.palette = palette::PaletteInput::default();
         }
         out.extend(wanted.into_iter().map(AppCommand::from));

@@ -6,12 +6,12 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error, Result};
 use trace_model::{SliceId, TraceModel};
 
-/// A function of SQL, for the list of what there is.
+/// A function of SQL, for the list of functions.
 #[derive(Clone, Copy, Debug)]
 pub struct SqlFunction {
     /// How it is called.
     pub call: &'static str,
-    /// What it answers.
+    /// What it returns.
     pub about: &'static str,
 }
 
@@ -26,7 +26,7 @@ pub const FUNCTIONS: [SqlFunction; 7] = [
     SqlFunction { call: "percentile(x, p)", about: "the p-th percentile of a group, p from 0 to 100, interpolated" },
 ];
 
-/// Makes them known to SQLite.
+/// Registers them in SQLite.
 pub(super) fn register(connection: &Connection, model: &TraceModel) -> Result<()> {
     let pure = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_INNOCUOUS;
     for (name, per_unit) in [("us", 1e6), ("ms", 1e9), ("seconds", 1e12)] {

@@ -23,7 +23,7 @@ use crate::tables::{Catalog, DataTable};
 /// Limits of a query.
 #[derive(Clone, Debug)]
 pub struct QueryLimits {
-    /// Most rows of the answer; 0 for all.
+    /// Maximum number of rows of the result; 0 for all.
     pub rows: usize,
     /// How long it may take; without limit if `None`.
     pub time: Option<Duration>,
@@ -37,7 +37,7 @@ impl Default for QueryLimits {
     }
 }
 
-/// The rows of an answer.
+/// The result of a query.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QueryAnswer {
     /// Names of the columns.
@@ -48,14 +48,14 @@ pub struct QueryAnswer {
     pub is_truncated: bool,
 }
 
-/// Why a query has no answer.
+/// Why a query failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryError {
     /// What is wrong.
     pub message: String,
     /// The query, and the byte at which it is wrong.
     pub place: Option<(String, usize)>,
-    /// What may help.
+    /// A suggestion.
     pub help: Option<String>,
 }
 
@@ -75,7 +75,7 @@ impl fmt::Display for QueryError {
 
 impl std::error::Error for QueryError {}
 
-/// The tables of a session, ready to be asked.
+/// The tables of a session, ready for queries.
 pub struct Database {
     connection: Connection,
     catalog: Catalog,
@@ -118,7 +118,7 @@ impl Database {
         Ok(())
     }
 
-    /// Answers a query, or a preset by its name.
+    /// Runs a query, or a preset by its name.
     ///
     /// # Errors
     ///
@@ -136,7 +136,7 @@ impl Database {
     }
 
     fn limit(&mut self, limits: &QueryLimits) -> rusqlite::Result<()> {
-        /// Steps of SQLite between two looks at the clock.
+        /// Steps of SQLite between two checks of the clock.
         const STEPS: i32 = 10_000;
         let until = limits.time.map(|time| Instant::now() + time);
         let cancel = Arc::clone(&limits.cancel);

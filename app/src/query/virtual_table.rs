@@ -1,4 +1,4 @@
-//! Tables of a trace as virtual tables of SQLite: it asks for rows and values, nothing is copied before.
+//! Tables of a trace as virtual tables of SQLite: it fetches rows and values on demand, without a copy.
 //!
 //! SQLite calls back through C structures that begin with its own fields. The two `unsafe impl` below promise exactly
 //! that layout (`repr(C)`, SQLite's part first); everything else is safe code.
@@ -24,7 +24,7 @@ use rusqlite::{Connection, Error, Result};
 
 use crate::tables::{ColumnKind, DataTable, RowFilter, Value};
 
-/// Makes a table known to SQLite by its name.
+/// Registers a table in SQLite under its name.
 pub(super) fn register(connection: &Connection, table: &Arc<DataTable>) -> Result<()> {
     const MODULE: Module<'_, TraceTable> = Module::eponymous_only_module();
     connection.create_module(table.name.as_str(), &MODULE, Some(Arc::clone(table)))
@@ -36,7 +36,7 @@ struct TraceTable {
     table: Arc<DataTable>,
 }
 
-/// Definition of a table as SQLite wants it.
+/// The `CREATE TABLE` statement of a table.
 fn definition(table: &DataTable) -> String {
     let kind = |kind| match kind {
         ColumnKind::Int => "INTEGER",
@@ -75,7 +75,7 @@ unsafe impl<'vtab> VTab<'vtab> for TraceTable {
         }
         let rows = plan.rows(self.table.len);
         info.set_estimated_rows(i64::try_from(rows).unwrap_or(i64::MAX));
-        // Rows that an index does not find are still walked over, at a tenth of the price of handing them out.
+        // Skipping rows without an index costs a tenth of returning them to SQLite.
         let walked = if plan.is_key(&self.table) { 1 } else { self.table.len.max(1) };
         info.set_estimated_cost(walked as f64 * 0.1 + rows as f64);
         info.set_order_by_consumed(!plan.order.is_empty());
@@ -94,7 +94,7 @@ unsafe impl<'vtab> VTab<'vtab> for TraceTable {
     }
 }
 
-/// A comparison that a cursor does itself.
+/// A comparison that the cursor evaluates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Comparison {
     Equal,
@@ -115,17 +115,17 @@ const COMPARISONS: [(Comparison, &str); 5] = [
 /// One comparison of a plan.
 #[derive(Clone, Copy, Debug)]
 struct Constraint {
-    /// Its number among those that SQLite offers.
+    /// Its index among the constraints that SQLite offers.
     number: usize,
     column: usize,
     comparison: Comparison,
 }
 
-/// How a query reads a table: chosen in `best_index`, handed to `filter` as text.
+/// How a query reads a table: chosen in `best_index`, passed to `filter` as text.
 #[derive(Debug, Default)]
 struct Plan {
     constraints: Vec<Constraint>,
-    /// Columns by which rows come sorted, and whether downwards.
+    /// Columns by which rows are sorted, and whether in descending order.
     order: Vec<(usize, bool)>,
 }
 
@@ -157,12 +157,12 @@ impl Plan {
         plan
     }
 
-    /// Whether at most one row is left.
+    /// Whether at most one row can match.
     fn is_key(&self, table: &DataTable) -> bool {
         table.has_index() && self.constraints.iter().any(|one| one.column == 0 && one.comparison == Comparison::Equal)
     }
 
-    /// A guess of the number of rows that are left of `all`.
+    /// An estimate of the number of rows that match, of `all`.
     fn rows(&self, all: usize) -> usize {
         let left = self.constraints.iter().fold(all as f64, |left, one| match one.comparison {
             Comparison::Equal if one.column == 0 => 1.0,

@@ -45,7 +45,7 @@ pub fn tables(document: &Document) -> Vec<NamedTable> {
     found
 }
 
-/// Adds a column that says in every row that times were not measured.
+/// Adds a column that states in every row what produced times that were not measured.
 fn add_badge(table: &mut Table, badge: &str) {
     let (id, title) = ("times_from", "Times from");
     table.columns.push(Column { id, title, unit: Unit::None, provenance: Provenance::Derived, kind: CellKind::Text });

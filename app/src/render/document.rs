@@ -109,7 +109,7 @@ impl Document {
         if lost > 0 {
             return Some(format!("{lost} events or files were lost on import"));
         }
-        // The summary asks for everything there is; other views ask by name.
+        // The summary uses all reports; other views select reports by name.
         let asked = if self.view == DocumentView::Summary { &[] } else { self.sections() };
         asked.iter().find_map(|section| section.result.as_ref().err().map(|why| format!("{}: {why}", section.id)))
     }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use analysis::reports::hlo::{Neighbourhood, NodeRelation};
 use trace_model::Picos;
 
-/// The graph, what is inside the instruction in the middle as a cluster.
+/// The graph; the body of the instruction in the middle is a cluster.
 pub fn graph(found: &Neighbourhood) -> String {
     let mut out = String::from("digraph hlo {\n  node [shape=box, fontname=\"sans-serif\", fontsize=10];\n");
     let _ = writeln!(out, "  label={};", quoted(&format!("{} in {}", found.center, found.program)));

@@ -12,7 +12,7 @@ const INDENT: usize = 16;
 /// The verdict, each gate, and what changed.
 pub fn lines(report: &GatesReport, comparison: Option<&Comparison>, layout: &TextLayout) -> String {
     let mut text = format!("{}\n", layout.style.bold(&capitalised(&report.statement)));
-    // Gates that say the same are one entry.
+    // Gates with the same message are merged into one entry.
     for alike in report.gates.chunk_by(|a, b| (a.status, a.level, &a.message) == (b.status, b.level, &b.message)) {
         let [gate, ..] = alike else { continue };
         let message = if alike.len() == 1 {

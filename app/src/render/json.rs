@@ -115,7 +115,7 @@ pub fn document(document: &Document, top: usize) -> serde_json::Result<String> {
         truncated: false,
         truncated_lists: Vec::new(),
     };
-    // What can be large is written straight into its place.
+    // Large parts are written directly to the output.
     let around = serde_json::to_string_pretty(&written)?;
     let (before, after) = parted(&around, "reports", "{}");
     let mut out = JsonText::after(before.to_owned(), top);

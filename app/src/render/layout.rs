@@ -24,7 +24,7 @@ pub struct TextLayout {
 }
 
 impl TextLayout {
-    /// A text in lines of the terminal, each painted and behind `indent` spaces.
+    /// A text in lines of the terminal, each coloured and indented by `indent` spaces.
     pub fn lines(&self, indent: usize, text: &str, paint: impl Fn(&str) -> String) -> String {
         let mut out = String::new();
         for line in wrapped(text, self.width.saturating_sub(indent)) {
@@ -33,7 +33,7 @@ impl TextLayout {
         out
     }
 
-    /// A text beside a head of `indent` columns, and below it.
+    /// A text after a head of `indent` columns; further lines are indented below it.
     pub fn beside(&self, head: &str, indent: usize, text: &str) -> String {
         let lines = self.lines(indent, text, str::to_owned);
         lines.get(indent..).map_or_else(String::new, |lines| format!("{head}{lines}"))

@@ -1,5 +1,5 @@
-//! What every first screen shows (terminal, page of a run, window), made once from the reports. The screens choose what
-//! they have room for, write numbers and lay them out.
+//! The content of every first screen (terminal, page of a run, window), computed once from the reports. Each screen
+//! selects what it has room for, formats the numbers and lays them out.
 
 use std::collections::BTreeMap;
 
@@ -43,17 +43,17 @@ pub struct Overview {
     pub verdict: Option<VerdictReport>,
     /// Median step and exposed communication.
     pub times: Vec<KeyFigure>,
-    /// Utilization. What is not known is there with its reason, unless few captures know it.
+    /// Utilization. Unknown metrics are included with the reason, except those that few captures have.
     pub utilization: Vec<KeyFigure>,
     /// Metrics for screens with more room.
     pub more: Vec<KeyFigure>,
-    /// Targets that are judged by no utilization above.
+    /// Targets that no utilization metric above covers.
     pub other_targets: Vec<KeyFigure>,
     /// All targets.
     pub targets: Option<TargetsReport>,
     /// What the devices spend their time on.
     pub device_time: Option<DeviceTime>,
-    /// What to do.
+    /// The hints.
     pub hints: Option<HintsReport>,
     /// What limits how far the capture can be trusted, the worst first.
     pub health: Vec<CaptureFinding>,
@@ -61,19 +61,19 @@ pub struct Overview {
 
 /// A headline number.
 pub struct KeyFigure {
-    /// Name for people.
+    /// Display name.
     pub title: &'static str,
     /// The number; `None` where it is not known.
     pub value: Option<f64>,
-    /// Of the value.
+    /// Unit of the value.
     pub unit: Unit,
-    /// What it is a share of, or over what it was taken.
+    /// Its denominator, or the span that it covers.
     pub of: String,
     /// Where it comes from.
     pub provenance: Provenance,
-    /// Why it is missing, or what to know.
+    /// Why it is missing, or a remark.
     pub note: Option<String>,
-    /// What it should be.
+    /// Its target.
     pub target: Option<Target>,
 }
 
@@ -89,9 +89,9 @@ pub struct DeviceTime {
 
 /// What one device spends its time on.
 pub struct DeviceBar {
-    /// Of the device.
+    /// Name of the device.
     pub name: String,
-    /// The `N` of it.
+    /// Its ordinal.
     pub ordinal: u32,
     /// Length of its window: from its first op to the end of its last.
     pub window_ps: i64,
@@ -99,26 +99,26 @@ pub struct DeviceBar {
     pub work_ps: i64,
     /// Time of each kind of work and of idling, in the order of [`OpGroup::ALL`].
     pub parts: Vec<(OpGroup, i64)>,
-    /// What stands out.
+    /// A remark about an unusual device.
     pub remark: Option<&'static str>,
 }
 
 /// Reports by their types.
 pub trait ReportSource {
-    /// What is made of a report, where there is one by now.
+    /// Applies a function to a report, if the report is ready.
     fn with<A: Analysis, T>(&self, make: impl FnOnce(&A::Report) -> T) -> Option<T>;
 }
 
 impl ReportSource for Document {
     fn with<A: Analysis, T>(&self, make: impl FnOnce(&A::Report) -> T) -> Option<T> {
-        // How far a capture can be trusted is asked of all of it.
+        // The data quality always refers to the whole capture.
         let scope = if A::ID == Doctor::ID { Scope::WholeTrace } else { self.scope };
         self.session.report::<A>(scope).ok().map(|report| make(&report))
     }
 }
 
 impl Overview {
-    /// Made of the reports that there are. `is_whole`: they are about the whole trace.
+    /// From the reports that are ready. `is_whole`: they cover the whole trace.
     pub fn of(reports: &impl ReportSource, is_whole: bool) -> Self {
         let targets = reports.with::<Targets, _>(Clone::clone);
         let judged = targets.as_ref().map_or(&[][..], |report| &report.targets);
@@ -165,8 +165,8 @@ impl KeyFigure {
     }
 }
 
-/// Utilization, and what more there is. `is_whole`: the reports are about the whole trace; a part of it is its own window,
-/// which the metrics name.
+/// Utilization, and metrics for screens with more room. `is_whole`: the reports cover the whole trace; otherwise the
+/// window is the selected part, which the metrics name.
 fn utilization(report: &UtilizationReport, targets: &[Target], is_whole: bool) -> (Vec<KeyFigure>, Vec<KeyFigure>) {
     let is_known = |id: &str| report.metric(id).is_some_and(|metric| metric.value.is_some());
     // There is no room for both of HBM; the table of utilization has them.
@@ -234,7 +234,7 @@ pub fn sum<'a>(bars: impl IntoIterator<Item = &'a DeviceBar>) -> Vec<(OpGroup, i
     sums.into_iter().filter(|&(_, time)| time > 0).collect()
 }
 
-/// A part of a whole in percent; what is there but tiny is not 0.
+/// A part of a whole in percent; a tiny part is never rounded to 0.
 pub fn share(part_ps: i64, whole_ps: i64) -> String {
     let percent = 100.0 * part_ps as f64 / whole_ps.max(1) as f64;
     if percent < 0.05 { "<0.1 %".to_owned() } else { format!("{:.1}", Percent(percent)) }

@@ -55,7 +55,7 @@ pub fn of_comparison(compared: &ComparedRuns<'_>) -> serde_json::Result<String> 
     let trace = trace_in(trace, below.as_deref());
     let mut results = failed(compared.gates, &trace);
     let classes = std::iter::once(compared.comparison).chain(&compared.comparison.classes);
-    // Beside a prediction nothing became slower.
+    // Compared with a prediction, nothing became slower.
     let classes = classes.filter(|class| class.prediction.is_none());
     let slower = classes.flat_map(|class| &class.ops).filter(|op| op.verdict() == "slower");
     results.extend(slower.map(|op| op_result(op, &trace, below.as_deref())));
@@ -249,7 +249,7 @@ pub(super) fn source_in(file: &str, root: &Path) -> Option<String> {
     if parts.len() > MOST_PARTS {
         return None;
     }
-    // A name alone, of a file that lies deeper, is that of many files.
+    // A file name without directories can belong to many files.
     let least = parts.len().min(2);
     let ends = parts.len() + 1 - least;
     (0..ends).find_map(|from| {
@@ -298,7 +298,7 @@ mod tests {
         for (file, expected) in [
             (inside.to_str().unwrap(), Some("src/a.py")),
             ("src/a.py", Some("src/a.py")),
-            // Where the profile was taken, the project lay elsewhere.
+            // On the profiled machine, the project was in another directory.
             ("/home/me/project/src/a.py", Some("src/a.py")),
             ("/usr/lib/python3/b.py", None),
             // Every project has one.

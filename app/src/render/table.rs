@@ -109,7 +109,7 @@ fn fit(columns: &mut Vec<TextColumn>, width: usize) -> Vec<String> {
         let Some(column) = widest else { break };
         column.width -= 1;
     }
-    // Two columns are left and too wide for a narrow terminal: rather short texts than broken lines.
+    // The last two columns are too wide for a narrow terminal: short texts are better than broken lines.
     while sum(columns, |column| column.width) > width {
         let texts = columns.iter_mut().filter(|column| !column.right && column.width > LEAST_TEXT);
         let Some(column) = texts.max_by_key(|column| column.width) else { break };

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::data::{ColumnKind, DataColumn, DataTable, Value};
 
-/// Version of the schemas of all tables: rises when a column is removed, renamed or means something else.
+/// Version of the schemas of all tables: rises when a column is removed, renamed or changes its meaning.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// Rows of a batch.
@@ -29,7 +29,7 @@ pub struct Constant {
 /// Reads a table batch by batch.
 pub struct BatchReader {
     table: Arc<DataTable>,
-    /// Numbers of the columns; of choices also their texts, which all batches share.
+    /// Indices of the columns; for choices also their texts, which all batches share.
     columns: Vec<(usize, Option<ArrayRef>)>,
     constants: Vec<Constant>,
     schema: SchemaRef,
@@ -80,8 +80,8 @@ impl RecordBatchReader for BatchReader {
     }
 }
 
-/// The schema of the wanted columns. Metadata of the table: what a row is, version of the schema; of a column: what it
-/// says, its unit, where its numbers come from.
+/// The schema of the wanted columns. Metadata of the table: what a row is, version of the schema. Metadata of a column:
+/// its meaning, its unit, the source of its numbers.
 fn schema(table: &DataTable, columns: &[usize], constants: &[Constant]) -> Schema {
     let constants = constants.iter().map(|constant| Field::new(constant.name, choice_type(), false));
     let columns = columns.iter().filter_map(|&at| table.columns.get(at)).map(field);

@@ -1,4 +1,4 @@
-//! Tables whose columns are asked for one value at a time.
+//! Tables whose columns are read one value at a time.
 
 use std::borrow::Cow;
 use std::iter;
@@ -20,7 +20,7 @@ pub enum Value<'a> {
     Text(Cow<'a, str>),
 }
 
-/// What the values of a column are.
+/// The type of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnKind {
     /// Integers of 64 bits.
@@ -29,15 +29,15 @@ pub enum ColumnKind {
     Float,
     /// Text.
     Text,
-    /// Text, one of few: see [`DataColumn::choices`].
+    /// One of a few texts: see [`DataColumn::choices`].
     Choice,
 }
 
-/// The texts of a column that repeats few: each once.
+/// The distinct texts of a column that repeats a few texts.
 #[derive(Clone, Debug, Default)]
 pub struct Choices {
     texts: Vec<Arc<str>>,
-    /// Place of each text in the order of their bytes.
+    /// Rank of each text in byte order.
     ranks: Vec<u32>,
 }
 
@@ -62,7 +62,7 @@ impl Choices {
     pub fn code(&self, text: &str) -> Option<u32> {
         self.texts.iter().position(|one| **one == *text).map(|at| at as u32)
     }
-    /// Place of a text in the order of their bytes, from 0.
+    /// Rank of a text in byte order, from 0.
     pub fn rank(&self, code: u32) -> Option<u32> {
         self.ranks.get(code as usize).copied()
     }
@@ -107,7 +107,7 @@ pub enum Field<T> {
     Float(fn(&T, usize) -> Option<f64>),
     /// Texts.
     Text(fn(&T, usize) -> Option<Cow<'_, str>>),
-    /// One of few texts: all of them, and the code of a row's.
+    /// One of a few texts: all texts, and the code of the text of a row.
     Choice(fn(&T) -> &Choices, fn(&T, usize) -> Option<u32>),
 }
 
@@ -137,7 +137,7 @@ impl<T: Send + Sync> ColumnData for FieldOf<T> {
     fn value(&self, row: usize) -> Value<'_> {
         let value = match &self.field {
             Field::Int(get) => get(&self.rows, row).map(Value::Int),
-            // Infinities and NaN are no values: SQL and JSON know none.
+            // Infinities and NaN are missing values, because neither SQL nor JSON has them.
             Field::Float(get) => get(&self.rows, row).filter(|number| number.is_finite()).map(Value::Float),
             Field::Text(get) => get(&self.rows, row).map(Value::Text),
             Field::Choice(choices, code) => {
@@ -167,7 +167,7 @@ impl<T: Send + Sync> ColumnData for FieldOf<T> {
 pub struct DataColumn {
     /// Stable name, snake case, unit as suffix (`start_ps`).
     pub name: Cow<'static, str>,
-    /// What it says, in a few words.
+    /// Its meaning, in a few words.
     pub about: Cow<'static, str>,
     /// Unit of every value.
     pub unit: Unit,
@@ -177,7 +177,7 @@ pub struct DataColumn {
 }
 
 impl DataColumn {
-    /// What its values are.
+    /// Type of its values.
     pub fn kind(&self) -> ColumnKind {
         self.data.kind()
     }
@@ -194,13 +194,13 @@ impl DataColumn {
     pub fn choices(&self) -> Option<&Choices> {
         self.data.choices()
     }
-    /// Which of its [`choices`](Self::choices) a row has.
+    /// The code of a row among its [`choices`](Self::choices).
     pub fn code(&self, row: usize) -> Option<u32> {
         self.data.code(row)
     }
 }
 
-/// Limits of an integer column: rows outside are not wanted.
+/// Limits of an integer column that exclude all rows outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowFilter {
     /// Number of the column.
@@ -219,7 +219,7 @@ impl RowFilter {
     }
 }
 
-/// The rows of `len` whose number is wanted, where `column` is the number of the row.
+/// The wanted rows of `len`, where `column` contains the row number.
 pub(super) fn limits_of(filters: &[RowFilter], column: usize, len: usize) -> Range<usize> {
     let (least, most) = RowFilter::limits(filters, column);
     let from = usize::try_from(least.max(0)).unwrap_or(len).min(len);
@@ -227,7 +227,7 @@ pub(super) fn limits_of(filters: &[RowFilter], column: usize, len: usize) -> Ran
     from..to.max(from)
 }
 
-/// The first row for which `is_before` does not hold; it holds for none behind that.
+/// The first row for which `is_before` is false; it is false for all later rows.
 pub(super) fn partition(rows: Range<usize>, is_before: impl Fn(usize) -> bool) -> usize {
     let (mut from, mut to) = (rows.start, rows.end);
     while from < to {
@@ -241,7 +241,7 @@ pub(super) fn partition(rows: Range<usize>, is_before: impl Fn(usize) -> bool) -
     from
 }
 
-/// Rows that may pass filters: sorted and apart. Others certainly do not.
+/// Rows that may pass filters, as sorted disjoint ranges. All other rows fail them.
 pub type FindRows = dyn Fn(&[RowFilter]) -> Vec<Range<usize>> + Send + Sync;
 
 /// A table.
@@ -269,7 +269,7 @@ impl DataTable {
         self.columns.iter().find(|column| column.name == name)
     }
 
-    /// Whether rows can be found by the first column without a walk over all.
+    /// Whether rows can be found by the first column without reading all rows.
     pub fn has_index(&self) -> bool {
         self.find.is_some()
     }
@@ -283,7 +283,7 @@ impl DataTable {
     }
 }
 
-/// A column of chosen rows of another table.
+/// A column of selected rows of another table.
 struct PickedRows {
     table: Arc<DataTable>,
     column: usize,
@@ -314,7 +314,7 @@ impl ColumnData for PickedRows {
     }
 }
 
-/// Chosen columns and rows of a table, in the given order; all rows if `rows` is `None`.
+/// Selected columns and rows of a table, in the given order; all rows if `rows` is `None`.
 pub fn picked(table: &Arc<DataTable>, columns: &[usize], rows: Option<Vec<u32>>) -> DataTable {
     let rows: Arc<[u32]> = rows.unwrap_or_else(|| (0..table.len as u32).collect()).into();
     let column = |&column: &usize| {
@@ -339,7 +339,7 @@ pub struct DataTableBuilder<T> {
 }
 
 impl<T: Send + Sync + 'static> DataTableBuilder<T> {
-    /// Adds a column without a provenance: an id, a name, a place.
+    /// Adds a column without a provenance, such as an id or a name.
     pub fn id(self, name: &'static str, about: &'static str, field: Field<T>) -> Self {
         self.with(name.into(), about.into(), Unit::None, None, field)
     }
@@ -375,13 +375,13 @@ impl<T: Send + Sync + 'static> DataTableBuilder<T> {
         self
     }
 
-    /// Rows are found by the first column, which is the number of the row.
+    /// Finds rows by the first column, which is the row number.
     pub fn numbered(self) -> Self {
         let len = self.table.len;
         self.found_by(move |_, filters| iter::once(limits_of(filters, 0, len)).collect())
     }
 
-    /// Rows are found by the first column, whose values rise from row to row.
+    /// Finds rows by the first column, whose values increase from row to row.
     pub fn rising(self, value: fn(&T, usize) -> i64) -> Self {
         let len = self.table.len;
         self.found_by(move |rows, filters| {

@@ -59,7 +59,7 @@ impl TableFormat {
 ///
 /// # Errors
 ///
-/// The file cannot be written; nothing is left of it.
+/// The file cannot be written; no part of it remains.
 pub fn write(
     table: &Arc<DataTable>,
     columns: Option<&[usize]>,
@@ -92,7 +92,7 @@ fn arrow(reader: BatchReader, file: &mut File) -> Result<(), TableFileError> {
     Ok(())
 }
 
-/// Reads a batch while the one before is written.
+/// Reads a batch while the previous one is written.
 fn read_ahead(
     reader: BatchReader,
     mut write: impl FnMut(&RecordBatch) -> Result<(), TableFileError>,
@@ -101,7 +101,7 @@ fn read_ahead(
         let (send, received) = sync_channel(1);
         let read = move || {
             for batch in reader {
-                // The writer gave up.
+                // The writer has failed.
                 if send.send(batch).is_err() {
                     break;
                 }

@@ -1,4 +1,4 @@
-//! The table of distinct ops with what the compiler says of them.
+//! The table of distinct ops with the compiler's data about them.
 
 use std::borrow::Cow;
 use std::sync::Arc;

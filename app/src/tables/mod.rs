@@ -1,8 +1,8 @@
-//! Everything that a trace says as typed tables: the timeline (slices, tracks, counters, flows) and the tables of all
-//! reports. Files for other programs, SQL and the Python module read these, so that a column is defined once.
+//! All data of a trace as typed tables: the timeline (slices, tracks, counters, flows) and the tables of all reports.
+//! Files for other programs, SQL and the Python module use these tables, so that each column is defined once.
 //!
-//! [`catalog`] lists the tables of a session; [`data`] is what a table is: columns that are asked for one value at a
-//! time, straight from the trace, so that a table of millions of rows costs nothing until it is read.
+//! [`catalog`] lists the tables of a session; [`data`] defines a table: its columns are read one value at a time,
+//! directly from the trace, so that a table of millions of rows costs nothing until it is read.
 
 #[cfg(feature = "export")]
 pub mod arrow;

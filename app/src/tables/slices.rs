@@ -12,7 +12,7 @@ use super::data::{Choices, ChoicesBuilder, DataTable, Field, RowFilter, limits_o
 use super::tracks::TrackNames;
 use crate::session::Session;
 
-/// What the columns need beside the model.
+/// Data that the columns need in addition to the model.
 struct SliceRows {
     model: TraceModel,
     tracks: Arc<TrackNames>,
@@ -120,7 +120,7 @@ fn places(table: SliceTable) -> SliceTable {
         )
 }
 
-/// What is known of single slices.
+/// Columns of facts about single slices.
 fn facts(table: SliceTable) -> SliceTable {
     table
         .time(

@@ -1,4 +1,4 @@
-//! Where things happened: the names of tracks, devices and hosts, which most tables show.
+//! The names of tracks, devices and hosts, which most tables show.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -81,7 +81,7 @@ impl InputState {
             wheel(ui, touch, anchor, out);
         }
         self.drags(ui, touch, state, out);
-        // The end of a drag can go to a canvas that is no longer there.
+        // A drag can end after its canvas has disappeared.
         if !ui.input(|i| i.pointer.any_down()) {
             self.marking = None;
         }
@@ -143,7 +143,7 @@ impl InputState {
                 out.push(ViewCommand::Mark(range, tracks));
             }
             if response.drag_stopped() && self.marking.take().is_some() {
-                // Not before: reports take longer than a frame.
+                // Only at the end of the drag, because reports take longer than a frame.
                 out.push(ViewCommand::ScopeToMark);
             }
         }
@@ -254,7 +254,7 @@ impl InputTarget<'_> {
         let rows = self.list.rows_in(a.min(b), a.max(b).max(a.min(b) + 1.0));
         rows.flat_map(|row| match self.trace.tree.node(row.node).item {
             TreeItem::Track(track) => vec![track],
-            // A folded group stands for all that is in it.
+            // A folded group counts as all tracks in it.
             TreeItem::Group(_) if row.folded => self.trace.tree.tracks_in(row.node).collect(),
             TreeItem::Group(_) => Vec::new(),
         })
@@ -269,7 +269,7 @@ fn wheel(ui: &Ui, touch: &InputTarget<'_>, anchor: f64, out: &mut Vec<ViewComman
     let (zoom, delta) = ui.input(|i| (f64::from(i.zoom_delta()), i.smooth_scroll_delta()));
     let is_pinch = ui.input(|i| i.multi_touch().is_some() || i.events.iter().any(|e| matches!(e, Event::Zoom(_))));
     if (zoom - 1.0).abs() > 1e-6 && touch.wheel_zooms && !is_pinch {
-        // What egui makes of the wheel with Ctrl, turned back.
+        // Undoes egui's conversion of the wheel with Ctrl.
         let speed = ui.ctx().options(|options| options.input_options.scroll_zoom_speed);
         let points = zoom.ln() as f32 / speed.max(1e-6);
         out.push(ViewCommand::ScrollTo((scroll - points).max(0.0)));

@@ -76,7 +76,7 @@ pub fn names_ui(ui: &mut Ui, names: TrackNames<'_>, trace: &OpenTrace, state: &V
     painter.vline(rect.right() - 0.5, rect.y_range(), Stroke::new(1.0, theme.edge));
 }
 
-/// The heading of the group that the topmost rows belong to, where it was scrolled out of sight: it stays at the top.
+/// The heading of the group of the topmost rows; it stays at the top when it would be scrolled out of sight.
 fn sticky_heading(list: &DrawList, trace: &OpenTrace) -> Option<TrackRow> {
     let top = list.pinned_height;
     let first = list.scrolled.rows.iter().find(|row| row.y + row.height > top + HEADER)?;
@@ -162,7 +162,7 @@ fn name_ui(
     let room = area.right() - 8.0 - x;
     let size = elided_middle(painter, pos2(x, y), &node.title, room, &font, color);
     let hidden = if row.folded && !is_group { format!("+{} lanes", node.lanes.1 - 1) } else { String::new() };
-    // Away from its group, a track says whose it is.
+    // Outside of its group, a track shows the name of its group.
     let group = if is_pinned { trace.tree.group_of(row.node) } else { None };
     let group = group.map(|group| &trace.tree.node(group).title);
     let note = match group {

@@ -34,7 +34,7 @@ pub fn bands(painter: &Painter, canvas: Rect, bands: &[StepBand], x_of: impl Fn(
 
 /// Names of steps at the top of the ruler.
 pub fn band_names(painter: &Painter, ruler: Rect, bands: &[StepBand], x_of: impl Fn(Timestamp) -> f32, theme: &Theme) {
-    // Steps of devices whose clocks differ begin almost together: names must not lie on each other.
+    // Steps of devices whose clocks differ begin almost together, and their names must not overlap.
     let mut free = ruler.left();
     for band in bands {
         let left = (ruler.left() + x_of(band.range.start)).max(ruler.left());
@@ -52,7 +52,7 @@ pub fn band_names(painter: &Painter, ruler: Rect, bands: &[StepBand], x_of: impl
             let font = small_font();
             painter.fonts_mut(|fonts| text.chars().map(|c| fonts.glyph_width(&font, c)).sum::<f32>())
         };
-        // A number that is cut off is another number.
+        // A truncated number would be read as another number.
         let (long, short) = (band.name(), band.short_name());
         let fits = [long.as_str(), &short].into_iter().find(|text| width(text) <= room);
         if let Some(text) = fits.filter(|_| at.x >= free) {

@@ -114,7 +114,7 @@ fn stacked(mesh: &mut Mesh, rect: Rect, density: &MinimapDensity, theme: &Theme)
             if height < 0.05 {
                 continue;
             }
-            // A little is not nothing.
+            // A small load must stay visible.
             let top = (bottom - height.max(1.0)).max(rect.top());
             let fill = theme.slice(*color).fill;
             mesh.add_colored_rect(Rect::from_min_max(pos2(left, top), pos2(left + width, bottom)), fill);
@@ -127,7 +127,7 @@ fn strip(mesh: &mut Mesh, rect: Rect, columns: &[f32], color: egui::Color32) {
     let width = rect.width() / columns.len().max(1) as f32;
     for (i, &share) in columns.iter().enumerate().filter(|&(_, &share)| share > 0.0) {
         let left = rect.left() + i as f32 * width;
-        // A little is not nothing.
+        // A small load must stay visible.
         let height = (rect.height() * share).max(1.0);
         let bar = Rect::from_min_max(pos2(left, rect.bottom() - height), pos2(left + width, rect.bottom()));
         mesh.add_colored_rect(bar, color);

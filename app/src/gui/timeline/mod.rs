@@ -312,7 +312,7 @@ impl Timeline {
         let id = ui.scope_id().with("canvas");
         let has_mouse =
             known.other_trace.and_then(|beside| beside.interleaved).is_none_or(|interleaved| interleaved.has_mouse);
-        // Two in one place: the other one has the mouse.
+        // With interleaved tracks, the other side may receive the mouse input.
         let felt = if has_mouse { areas.canvas } else { Rect::from_min_size(areas.canvas.min, Vec2::ZERO) };
         let response = ui.interact(felt, id, Sense::click_and_drag());
         let name = known
@@ -454,7 +454,7 @@ fn corner(ui: &Ui, rect: Rect, time: Viewport, base: Option<Picos>, step: Picos)
     painter.rect_filled(rect, 0.0, theme.labels);
     let span = Picos::from_ps(time.span_ps().round() as i64);
     let (left, right) = (rect.left_center() + vec2(10.0, 0.0), rect.right_center() - vec2(8.0, 0.0));
-    // What "+5 µs" on the ruler is relative to; it comes first where both are long.
+    // The time that "+5 µs" on the ruler is relative to; it comes first if both texts are long.
     let base = base.map(|base| format!("{} +", times::format().tick(base, step)));
     let used = base.map_or(0.0, |text| {
         let room = rect.width() - 18.0;

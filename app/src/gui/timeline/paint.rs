@@ -101,7 +101,7 @@ fn boxes_mesh(origin: Pos2, boxes: &[SliceBox], is_dim: bool, colors: &PaintColo
         let (left, right) = (origin.x + drawn.left, origin.x + drawn.right);
         let (top, bottom) = (origin.y + drawn.top, origin.y + drawn.top + LANE);
         if drawn.count == 1 {
-            // A hair of background keeps neighbours apart where there is room for it.
+            // A thin gap separates neighbours if there is room for it.
             let gap = if right - left > 4.0 { 1.0 } else { 0.0 };
             mesh.add_colored_rect(Rect::from_min_max(pos2(left, top), pos2(right - gap, bottom)), color);
         } else {
@@ -154,7 +154,7 @@ fn texts(
     let font = small_font();
     let clip = painter.clip_rect();
     for drawn in boxes.iter().filter(|drawn| drawn.has_text) {
-        // Names stay in sight while the left end of a slice is not.
+        // The name stays visible when the left end of the slice is not.
         let left = (origin.x + drawn.left).max(clip.left()) + TEXT_PAD;
         let room = (origin.x + drawn.right).min(clip.right()) - TEXT_PAD - left;
         let name = model.str(model.label(drawn.label).name);
@@ -203,13 +203,13 @@ pub fn elided(
 pub fn elided_middle(painter: &Painter, at: Pos2, text: &str, room: f32, font: &FontId, color: Color32) -> Vec2 {
     /// Letters of the end, and the least of the beginning; fewer where there is little room.
     const PARTS: [(usize, usize); 3] = [(8, 3), (4, 2), (2, 1)];
-    /// Shorter texts are words whose end says no more than their beginning.
+    /// In shorter texts the end identifies the op no better than the beginning.
     const SHORT: usize = 10;
     /// Where there is less room, only a beginning fits.
     const LEAST: f32 = 32.0;
     let shortened = painter.fonts_mut(|fonts| {
         let mut width = |c: char| fonts.glyph_width(font, c);
-        // Never looks further than there is room: names of ops can be long.
+        // Never reads more characters than fit, because names of ops can be long.
         let mut beginning = |text: &str, room: f32| {
             let mut used = 0.0;
             let beyond = text.char_indices().find(|&(_, c)| {
@@ -227,7 +227,7 @@ pub fn elided_middle(painter: &Painter, at: Pos2, text: &str, room: f32, font: &
             let (head, tail) = text.split_at(cut);
             let (_, of_tail) = beginning(tail, f32::INFINITY);
             let head = &head[..beginning(head, room - of_tail - ellipsis).0];
-            // An end without a beginning names nothing.
+            // An end without a beginning does not identify an op.
             if head.chars().count() >= least {
                 return Some(format!("{head}…{tail}"));
             }

@@ -36,7 +36,7 @@ pub fn reveal(trace: &OpenTrace, state: &ViewState, window: &LayoutWindow<'_>, o
             out.push(ViewCommand::FilterTracks(String::new()));
         }
         if out.len() == before {
-            // Nothing hides it, and yet there is no row.
+            // No row, although nothing hides the track.
             out.push(ViewCommand::Revealed(scroll));
         }
         return;
@@ -47,18 +47,18 @@ pub fn reveal(trace: &OpenTrace, state: &ViewState, window: &LayoutWindow<'_>, o
     }
     let y = row.y + depth as f32 * (LANE + tree::GAP);
     let (margin, top) = (LANE * 2.0, window.rows.pinned_height());
-    // The counterpart is to be seen with it.
+    // The counterpart must be visible, too.
     let height = if row.is_joined { row.height + LANE } else { LANE };
     let by = if stays {
         0.0
     } else if y < top + margin {
         y - margin - top
     } else if y + height > window.height - margin {
-        // And yet the slice itself must not leave at the top.
+        // The slice itself must not be scrolled out at the top.
         (y + height + margin - window.height).min(y - margin - top)
     } else {
         0.0
     };
-    // Also where nothing moves: this is what ends the wish.
+    // Also if nothing moves, because this command clears the request.
     out.push(ViewCommand::Revealed((scroll + by).max(0.0)));
 }

@@ -22,7 +22,7 @@ use crate::view::timeline::trace::OpenTrace;
 use crate::view::timeline::tree::group_digits;
 
 impl Workspace {
-    /// Looks which tabs have data, once the reports in sight are there.
+    /// Finds out which tabs have data, once the visible reports are ready.
     pub(super) fn ask_tabs(&mut self) {
         if self.reports.is_settled() && self.reports.get::<Steps>().is_ok_and(|steps| steps.is_some()) {
             self.with_data.ask(&self.trace.session);
@@ -121,7 +121,7 @@ fn found_tab_ui(
     found_panel::found_ui(ui, trace, state, search, order, list, out);
 }
 
-/// Reports over the right part of what else is there.
+/// Reports over the right part of the timeline.
 fn overlay_ui(
     ui: &Ui,
     sight: PanelContext<'_>,
@@ -130,7 +130,7 @@ fn overlay_ui(
     (part, settings): (PanelPart, &Settings),
     out: &mut Vec<AppCommand>,
 ) {
-    /// What remains in sight of what lies below.
+    /// Width of the timeline that remains visible.
     const BESIDE: f32 = 48.0;
     let theme = Theme::current(ui);
     let room = ui.available_rect_before_wrap();
@@ -143,7 +143,7 @@ fn overlay_ui(
         let frame = Frame::new().fill(theme.panel).inner_margin(8.0).stroke(egui::Stroke::new(1.0, theme.edge));
         let mut inner = ui.new_child(UiBuilder::new().max_rect(rect));
         inner.set_clip_rect(rect);
-        // Nothing below it is touched through it.
+        // Clicks do not pass through it.
         let ground = ui.interact(rect, ui.scope_id().with("ground"), Sense::click_and_drag());
         ground.widget_info(|| WidgetInfo::labeled(Role::Pane, true, "Reports over the timeline"));
         frame.show(&mut inner, |ui| {

@@ -21,7 +21,7 @@ const ROWS: usize = 25;
 pub fn page(compared: &ComparedRuns<'_>) -> String {
     let comparison = compared.comparison;
     let [base, cand] = [&comparison.base, &comparison.cand].map(|side| side.runs.join(", "));
-    // What a model is off is said of the steps of most time.
+    // The error of a model refers to the class of steps with the most time.
     let others = comparison.classes.iter().filter(|_| comparison.prediction.is_none());
     let classes = std::iter::once(comparison).chain(others).zip(matched_classes(compared.base, compared.cand));
     let body = html! {
@@ -86,7 +86,7 @@ fn differences(comparison: &Comparison) -> Markup {
 /// The section about the steps of one class.
 fn class(comparison: &Comparison, base: &[Summary], cand: &[Summary]) -> Markup {
     if let Some(prediction) = &comparison.prediction {
-        // A model is off; nothing became slower.
+        // Compared with a prediction, the difference is an error of the model; nothing became slower.
         return html! {
             @for table in prediction.tables() { (section(&table.title, &html_table(&table))) }
             (notes(comparison))

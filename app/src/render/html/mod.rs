@@ -87,7 +87,7 @@ fn beside_baseline(gated: &GatedDocument) -> Markup {
     section("Compared with the baseline", &body)
 }
 
-/// Headline numbers, and whether they are as they should be, in a word: colour alone says nothing to some readers.
+/// Headline numbers with their rating as a word, because some readers do not see colours.
 fn figures(overview: &Overview) -> Markup {
     let light = |light: TargetColor| match light {
         TargetColor::Green => ("pass", "✓ "),
@@ -126,7 +126,7 @@ fn figures(overview: &Overview) -> Markup {
     }
 }
 
-/// A line below a number, as long as its share of the cell.
+/// A line below a number; its length is the number's share of the width of the cell.
 fn share(percent: f64) -> Markup {
     html! { span.share style=(format_args!("width:{:.1}%", percent.clamp(0.0, 100.0))) {} }
 }
@@ -152,7 +152,7 @@ fn hints(overview: &Overview) -> Markup {
     }
 }
 
-/// Ops that differ in their number only.
+/// Ops that differ only in their number.
 struct OpFamily<'a> {
     name: &'a str,
     category: &'a str,

@@ -1,4 +1,4 @@
-//! What the page of a run and that of two runs have in common.
+//! Parts shared by the page of one run and the page of two runs.
 
 use analysis::gates::{GateLevel, GatesReport, Status};
 use analysis::{Cell, Table, Unit};
@@ -27,7 +27,7 @@ pub fn whole(title: &str, command: &str, body: &Markup) -> String {
     page.into_string()
 }
 
-/// Says that the times of a side were not measured, if so.
+/// A note if the times of a side were not measured.
 pub fn marked(side: &str, badge: Option<String>) -> Markup {
     html! { @if let Some(badge) = badge { p { (side) b.warn { (badge) } ": no time here was measured" } } }
 }

@@ -14,7 +14,7 @@ use crate::render::Document;
 /// Width of a chart in its own units.
 const WIDTH: f64 = 800.0;
 
-/// A number of a picture, with so many decimals.
+/// A number of a picture, with this many decimals.
 pub struct Fixed(pub f64, pub usize);
 
 impl Render for Fixed {
@@ -23,7 +23,7 @@ impl Render for Fixed {
     }
 }
 
-/// A picture of a height, for those who see it and those who have it read to them.
+/// A picture of a given height, with a description for screen readers.
 fn picture(height: f64, label: &str, content: &Markup) -> Markup {
     html! { svg viewBox={ "0 0 " (WIDTH) " " (height) } role="img" aria-label=(label) { (content) } }
 }

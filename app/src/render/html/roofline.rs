@@ -157,7 +157,7 @@ fn names(range: PlotRange, ceilings: &[RooflineCeiling], ops: &[OpCircle<'_>]) -
     let mut names = PlacedNames { taken: circles.collect() };
     let roofs = ceilings.iter().map(|RooflineCeiling { name, from, to, roof }| {
         let ((x1, y1), (x2, y2)) = ((x_of(range, from.0), y_of(range, from.1)), (x_of(range, to.0), y_of(range, to.1)));
-        // A slope is named below where it begins, which it rises away from; the flat roof where it ends.
+        // Slopes rise away from a name below their left end; the flat roof has its name at the right end.
         let places = (0..=TRIES).map(|step| f64::from(step) / f64::from(TRIES)).map(|share| match roof {
             RooflineRoof::Compute => (x2 - 4.0 - share * (x2 - x1), y2 - 6.0, "end"),
             RooflineRoof::Hbm | RooflineRoof::Memory | RooflineRoof::Links => {

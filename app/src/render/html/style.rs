@@ -9,7 +9,7 @@ use maud::{Markup, PreEscaped, html};
 use crate::view::palette::{Palette, Preset, Rgb};
 use crate::view::timeline::bands::group_of;
 
-/// What the head of a page says besides its title.
+/// The content of the head of a page besides its title.
 pub fn head() -> Markup {
     const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
     html! {

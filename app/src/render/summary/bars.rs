@@ -83,7 +83,7 @@ fn rows<'a>(devices: &[&'a DeviceBar]) -> Vec<(String, Vec<&'a DeviceBar>)> {
     if devices.len() <= MAX_DEVICES {
         return devices.iter().map(|&device| (name(device), vec![device])).collect();
     }
-    // Collectives make all of them equally busy: work tells them apart.
+    // Collectives make all devices equally busy, so they are compared by work.
     let by_work = |device: &&&DeviceBar| (device.work_ps, std::cmp::Reverse(device.ordinal));
     let ends = [devices.iter().max_by_key(by_work), devices.iter().min_by_key(by_work)].into_iter().flatten();
     let ends = ends.map(|&device| (name(device), vec![device]));

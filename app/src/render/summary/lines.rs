@@ -39,7 +39,7 @@ pub fn headlines(document: &Document, overview: &Overview, layout: &TextLayout) 
     {
         text.push_str(&entry("Comm", &line, layout));
     }
-    // That nothing was compiled stands with the targets.
+    // The targets state that nothing was compiled.
     if let Ok(compile) = session.report::<Compile>(document.scope)
         && compile.wall_ps.is_some()
     {

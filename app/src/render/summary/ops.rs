@@ -56,7 +56,7 @@ pub fn top(document: &Document, layout: &TextLayout) -> String {
 }
 
 impl OpFamily<'_> {
-    /// What its ops are called.
+    /// The common name of its ops.
     fn title(&self) -> &str {
         if let [only] = &self.rows[..] { &only.name } else { self.name }
     }
