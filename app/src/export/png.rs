@@ -115,7 +115,7 @@ impl Canvas<'_> {
         }
     }
 
-    /// Most of a picture is rectangles: these need no path.
+    /// Draws a rectangle without a path, because most shapes are rectangles.
     fn rect(&mut self, at: (f32, f32), size: (f32, f32), Rgb([r, g, b]): Rgb) {
         self.context.set_paint(Color::from_rgba8(r, g, b, 255));
         self.context.fill_rect(&rect(at, size, self.scale));

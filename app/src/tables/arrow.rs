@@ -80,8 +80,8 @@ impl RecordBatchReader for BatchReader {
     }
 }
 
-/// The schema of the wanted columns. Metadata of the table: what a row is, version of the schema. Metadata of a column:
-/// its meaning, its unit, the source of its numbers.
+/// The schema of the wanted columns. Metadata of the table: what a row is, version of the schema. Metadata of a
+/// column: its meaning, its unit, the source of its numbers.
 fn schema(table: &DataTable, columns: &[usize], constants: &[Constant]) -> Schema {
     let constants = constants.iter().map(|constant| Field::new(constant.name, choice_type(), false));
     let columns = columns.iter().filter_map(|&at| table.columns.get(at)).map(field);

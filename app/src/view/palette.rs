@@ -83,7 +83,7 @@ impl ColorKey {
         let stem =
             name.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '_' | '-' | '(' | ')' | ' '));
         if stem.is_empty() {
-            // Steps are numbers: no colour tells them apart, and none is needed.
+            // Names of steps are only numbers, which need no colours of their own.
             return Self::of_group(OpGroup::Other);
         }
         // FNV-1a: the same name has the same colour in every trace and every version.
@@ -263,14 +263,14 @@ fn slices(preset: Preset, dark: bool, grays: [f32; 3]) -> Vec<SliceColor<Rgb>> {
         let lightness = if dark { in_dark } else { in_light };
         oklch(lightness + if i % 2 == 0 { 0.04 } else { -0.03 }, chroma, hue)
     });
-    // Orange to blue: told apart by those who do not see red and green.
+    // Orange to blue, which people with red-green colour blindness can distinguish.
     let scale = (0..SCALE_COLORS).map(|i| {
         let share = i as f32 / (SCALE_COLORS - 1) as f32;
         let hue = if share < 0.5 { 50.0 } else { 250.0 };
         let chroma = 0.03 + 0.28 * (share - 0.5).abs();
         oklch(0.62 + lift, chroma.min(0.17), hue)
     });
-    // What is waited for stands out; what goes on beside other work recedes.
+    // Waiting stands out; work in flight beside other work is less prominent.
     let (lightness, chroma, hue) = row.work[WORK.into_iter().position(|work| work == OpGroup::Collective).unwrap_or(0)];
     let ground = if dark { 0.185 } else { 0.995 };
     let lightness = (lightness + lift).min(most);
@@ -350,7 +350,7 @@ mod tests {
     fn every_text_is_readable_on_its_background() {
         for (dark, preset) in all() {
             let theme = Palette::of(dark, preset);
-            // All of a scale, and two that are no scale: in flight, compilation.
+            // All colours of the scale, and two others: in flight, compilation.
             assert_eq!(theme.slices.len(), OpGroup::ALL.len() + NAME_COLORS + SCALE_COLORS + 2);
             for (i, color) in theme.slices.iter().enumerate() {
                 let ratio = contrast(color.fill, color.text);

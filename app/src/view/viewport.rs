@@ -1,9 +1,9 @@
-//! Which part of the time axis is visible, and where a time lies on the screen.
+//! The visible part of the time axis, and the position of a time on the screen.
 //!
 //! `f32` pixels are fine on a screen, `f64` seconds are not: one day into a trace
 //! an `f64` of picoseconds has steps of 16 ps. A [`Viewport`] therefore keeps its
 //! left edge as a whole picosecond plus a fraction, and computes with differences
-//! from it, which are exact wherever a picosecond is wider than nothing.
+//! from it, which are exact wherever a picosecond is visible.
 
 use serde::{Deserialize, Serialize};
 use trace_model::{Picos, TimeRange, Timestamp};
@@ -20,7 +20,7 @@ const FIT_MARGIN: f64 = 0.02;
 pub struct Viewport {
     /// Whole picosecond at or before the left edge.
     base: Timestamp,
-    /// Left edge less `base`, in picoseconds, `0.0..1.0`.
+    /// Left edge minus `base`, in picoseconds, `0.0..1.0`.
     offset: f64,
     /// Visible length in picoseconds.
     span: f64,
@@ -38,7 +38,7 @@ impl Viewport {
         Self { base: range.start, offset: 0.0, span: (range.dur().ps() as f64).max(MIN_SPAN_PS) }
     }
 
-    /// `range` with a little air at both sides.
+    /// `range` with a margin at both sides.
     pub fn fit(range: TimeRange) -> Self {
         let exact = Self::of(range);
         exact.with_span(exact.span * (1.0 + 2.0 * FIT_MARGIN), 0.5)
@@ -65,7 +65,7 @@ impl Viewport {
         self.base
     }
 
-    /// Where `at` lies: 0 at the left edge, 1 at the right.
+    /// Position of `at`: 0 at the left edge, 1 at the right edge.
     pub fn fraction(&self, at: Timestamp) -> f64 {
         ((at - self.base).ps() as f64 - self.offset) / self.span
     }
@@ -81,7 +81,7 @@ impl Viewport {
         self.moved_ps(fraction * self.span)
     }
 
-    /// The same span so much later.
+    /// The same span, moved by this time.
     #[must_use]
     pub fn shifted(&self, by: Picos) -> Self {
         Self { base: self.base + by, ..*self }
@@ -94,7 +94,7 @@ impl Viewport {
         if factor.is_finite() && factor > 0.0 { self.with_span(self.span / factor, anchor) } else { *self }
     }
 
-    /// The span within reason for a trace of this extent, and not far off it.
+    /// Limits span and position to reasonable values for a trace of this extent.
     #[must_use]
     pub fn clamped(&self, extent: TimeRange) -> Self {
         let whole = (extent.dur().ps() as f64).max(MIN_SPAN_PS);
@@ -121,8 +121,8 @@ impl Viewport {
         self.panned(f64::midpoint(start, end) - 0.5)
     }
 
-    /// Between `self` (at 0) and `to` (at 1): spans by their logarithm, so that
-    /// a long zoom looks even, and the edges so that they meet.
+    /// Interpolates between `self` (at 0) and `to` (at 1): spans logarithmically, so
+    /// that a long zoom looks even, and edges so that both ends match.
     #[must_use]
     pub fn towards(&self, to: &Self, share: f64) -> Self {
         if share <= 0.0 {
@@ -155,13 +155,13 @@ impl Viewport {
 /// A mark of the ruler.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tick {
-    /// When.
+    /// Its time.
     pub at: Timestamp,
-    /// Whether it carries a label.
+    /// Whether it has a label.
     pub major: bool,
 }
 
-/// Distance of labelled ticks: 1, 2 or 5 times a power of ten picoseconds, at
+/// Distance between labelled ticks: 1, 2 or 5 times a power of ten picoseconds, at
 /// least `min_px` apart.
 pub fn tick_step(view: &Viewport, width_px: f32, min_px: f32) -> Picos {
     let wanted = view.span_ps() * f64::from(min_px) / f64::from(width_px.max(1.0));
@@ -193,16 +193,16 @@ pub fn ticks(view: &Viewport, origin: Timestamp, step: Picos) -> Vec<Tick> {
         .collect()
 }
 
-/// What the ruler's texts are relative to: the beginning of the trace, or a round
-/// time nearby where counting from there would take too many digits.
+/// The time that the texts of the ruler are relative to: the beginning of the trace, or
+/// a round time nearby if times from the beginning would need too many digits.
 pub fn ruler_base(time: &Viewport, origin: Timestamp, step: Picos) -> Timestamp {
     let round = step.ps().saturating_mul(1_000);
     let away = (time.start() - origin).ps();
     if away.abs() < round { origin } else { origin + Picos::from_ps(away.div_euclid(round).saturating_mul(round)) }
 }
 
-/// `at` as the ruler writes it: in the unit of `step` and with the digits that
-/// tell neighbours apart.
+/// `at` as the ruler writes it: in the unit of `step`, with enough digits to
+/// distinguish neighbours.
 pub fn tick_label(at: Picos, step: Picos) -> String {
     const UNITS: [(i64, &str); 5] =
         [(1_000_000_000_000, "s"), (1_000_000_000, "ms"), (1_000_000, "µs"), (1_000, "ns"), (1, "ps")];

@@ -1,8 +1,8 @@
 //! Steps of two traces that correspond, and the times in them.
 //!
 //! ```text
-//! A   |   0   |   1   |   2   |        a time in a step of A corresponds to the time
-//! B     |    0    |    1    |          so long after the begin of the step of B
+//! A   |   0   |   1   |   2   |        a time in a step of A corresponds to the time at
+//! B     |    0    |    1    |          the same distance from the start of the step of B
 //! ```
 
 use std::collections::BTreeMap;

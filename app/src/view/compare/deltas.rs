@@ -1,5 +1,5 @@
-//! By how much steps that correspond differ, as shapes between two timelines: each
-//! reaches from the step of A above to the step of B below.
+//! The changes of matching steps, as shapes between two timelines: each shape
+//! connects the step of A above with the step of B below.
 //!
 //! ```text
 //! A   |   0   |   1   |
@@ -34,7 +34,7 @@ impl DeltaTone {
     /// The colour; gray for noise.
     pub fn color(self) -> ColorKey {
         match self {
-            // Not the strongest ones: the lane must not outshine the timelines.
+            // Not the strongest colours: the lane must not distract from the timelines.
             Self::Slower => ColorKey::of_change(1.5),
             Self::Faster => ColorKey::of_change(0.65),
             Self::Noise => ColorKey::of_group(analysis::OpGroup::Idle),
@@ -110,7 +110,7 @@ fn delta(alignment: &StepAlignment, views: [&Viewport; 2], width: f64, from: usi
     let steps = &alignment.steps()[from..from + count];
     let ends = |side: TraceSide| {
         let (i, view) = (side.index(), views[side.index()]);
-        // Far outside is as good as just outside, and keeps slopes true enough.
+        // Positions far outside are clamped; slopes stay accurate enough.
         let x = |at| (view.fraction(at) * width).clamp(-4.0 * width, 5.0 * width) as f32;
         match (steps.first(), steps.last()) {
             (Some(first), Some(last)) => (x(first.ranges[i].start), x(last.ranges[i].end)),

@@ -1,4 +1,4 @@
-//! Two lists of tracks as one: below each track of A that of B which corresponds.
+//! Two lists of tracks as one: below each track of A its matching track of B.
 //!
 //! ```text
 //! A   TPU:0        heading of both
@@ -45,9 +45,9 @@ impl InterleavedRows {
         let ends = ends(a, trees[0]);
         let at: BTreeMap<TreeItem, usize> =
             a.iter().enumerate().map(|(at, row)| (trees[0].node(row.node).item, at)).collect();
-        // One more: for what has no place in A.
+        // One more for rows that have no place in A.
         let mut after = vec![RowsAfter::default(); a.len() + 1];
-        // Groups of B around a row, with the row of A after which their lone rows come.
+        // Groups of B around a row, with the row of A after which their unmatched rows are placed.
         let mut around: Vec<(usize, usize)> = Vec::new();
         for row in b {
             while around.last().is_some_and(|&(group, _)| !trees[1].is_within(row.node, group)) {
@@ -119,7 +119,7 @@ mod tests {
         builder.finish()
     }
 
-    /// All rows from above, as `A name`.
+    /// All rows from top to bottom, as `A name`.
     fn picture(models: [&TraceModel; 2], change: impl Fn(TraceSide, &mut ViewState)) -> (Vec<String>, Vec<String>) {
         let trees = models.map(TrackTree::new);
         let states = TraceSide::BOTH.map(|side| {
@@ -176,7 +176,7 @@ mod tests {
         });
         assert_eq!(pinned, ["A ops", "B ops"]);
         assert_eq!(scrolled, ["A host", "A TPU:0", "A steps", "B memory"]);
-        // Only B is folded, as it can be before the two are compared.
+        // Only B is folded, which can happen before the two are compared.
         let (scrolled, _) = picture([&a, &b], |side, state| {
             if side == TraceSide::B {
                 state.apply(&ViewCommand::FoldAll(true), &b);

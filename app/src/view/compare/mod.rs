@@ -193,7 +193,7 @@ impl TraceCorrespondence {
         progress.add_total(2 * (REPORTS.len() as u64 + 1));
         for id in REPORTS {
             for trace in [a, b] {
-                // Asked for one by one, to say how far it is; one that there is not is missing later.
+                // Computed one by one for the progress; a report that does not apply is missing later.
                 drop(trace.session.report_by_id(id, Scope::WholeTrace));
                 done(1)?;
             }

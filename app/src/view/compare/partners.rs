@@ -156,7 +156,7 @@ fn color_of(op: Option<&OpChange>) -> ColorKey {
 pub fn family_rows(comparison: &Comparison, family: usize) -> Vec<usize> {
     let family = comparison.attribution.as_ref().and_then(|attribution| attribution.families.get(family));
     let Some(family) = family else { return Vec::new() };
-    // `before → after`: members count under the name that they have now.
+    // `before → after`: members are listed under their new name.
     let now = family.name.rsplit(" → ").next().unwrap_or(&family.name);
     let is_member = |op: &OpChange| {
         let name = op.cand_name.as_ref().or(op.base_name.as_ref());

@@ -16,7 +16,7 @@ fn range(start: i64, end: i64) -> TimeRange {
     TimeRange::new(at(start), at(end))
 }
 
-/// Steps of A take 10 from 0 on, those of B so long from 1000 on, one after the other.
+/// Steps of A take 10 each, from 0 on; those of B take the given times, from 1000 on without gaps.
 fn alignment(times: &[i64]) -> StepAlignment {
     let mut begin = 1000;
     let mut steps = Vec::new();
@@ -41,7 +41,7 @@ fn times_of_steps_correspond_from_their_begin_on() {
             times.iter().map(|&ps| format!("{ps}:{}", aligned.map(side, at(ps)).unwrap().ps())).collect();
         writeln!(picture, "{} {}", side.name(), mapped.join(" ")).unwrap();
     }
-    // 19 lies 9 after its begin, where the step of B has ended after 8.
+    // 19 is 9 after the start of its step, but the step of B ends after 8.
     assert_eq!(
         picture,
         "A -5:995 0:1000 9:1009 10:1012 19:1020 20:1020 29:1029 35:1035\n\
@@ -89,7 +89,7 @@ fn changes_are_shapes_from_step_to_step() {
          (1, 1) (10.0, 20.0) (12.0, 20.0) -2 ps (-20.0 %) Faster\n\
          (2, 1) (20.0, 30.0) (20.0, 30.0) 0 s (+0.0 %) Noise\n"
     );
-    // Too narrow to tell apart: two at a time, and what is left.
+    // Too narrow to distinguish: shapes of two steps each, and the rest.
     assert_eq!(
         picture(14.0),
         "(0, 2) (0.0, 7.0) (0.0, 7.0) 0 s (+0.0 %) Noise\n\
@@ -180,7 +180,7 @@ fn times_of_many_steps_are_those_of_each_together() {
         assert_eq!(aligned.times_ps(from, count), times, "{count} from {from}");
     }
     assert_eq!(StepAlignment::default().times_ps(0, 1), [0, 0]);
-    // Too many to tell apart are one shape, and each of them is looked at once.
+    // Steps too many to distinguish become one shape, and each step is read once.
     let many = alignment(&vec![11; 200_000]);
     let (a, b) = (Viewport::of(range(0, 2_000_000)), Viewport::of(range(1000, 2_201_000)));
     let found = deltas(&many, [&a, &b], 4.0);
@@ -202,7 +202,7 @@ fn a_comparison_counts_what_it_has_done_and_can_be_stopped() {
     let compared = TraceCorrespondence::new(&a, &b, &progress).unwrap();
     assert_eq!(progress.fraction(), Some(1.0), "all of it is counted");
     assert_eq!(steps_of_both(&a, &b).unwrap(), compared.alignment, "steps alone tell the same");
-    // What takes longer in B is what takes longer in its parts.
+    // The change of a step is the sum of the changes of its parts.
     let slower =
         picture.replace("AAB", "AABB").replace("MMM", "MMMM").replace("0000111122223333", "00000111112222233333");
     let slower = OpenTrace::new(

@@ -217,7 +217,7 @@ fn key(
 
 /// The time of a slice inside the range without that of its children.
 fn self_inside(slice: SliceRef<'_>, range: TimeRange) -> i64 {
-    // An area is one of the timeline: the clock that timed an op may say otherwise.
+    // An area refers to the timeline; durations by the device clock may differ.
     if range.encloses(slice.range()) && slice.device_range().is_none() {
         return slice.self_dur().ps();
     }

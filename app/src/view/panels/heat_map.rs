@@ -1,4 +1,4 @@
-//! Devices × steps: how long each device took in each step, and what of it it lost.
+//! Devices × steps: how long each device took in each step, and how much of that it worked, communicated or was idle.
 //!
 //! A straggler is a row, a slow step a column. Collectives make all devices take equally long, so a straggler does not
 //! show in the time of its steps but in its work.
@@ -15,7 +15,7 @@ const LEAST_SPAN: i64 = 50;
 /// What the colour of a cell means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HeatQuantity {
-    /// The part in which the device works: no communication, waiting or idle time.
+    /// Time in which the device works, without communication, waiting and idle time.
     #[default]
     Work,
     /// Length of the step on the device.
@@ -57,8 +57,8 @@ pub struct HeatCell {
     pub ps: i64,
     /// Length of the step on this device.
     pub time_ps: i64,
-    /// The quantity as a share of the range of all cells that count: 0 is the least, 1 the most. The range is taken for
-    /// at least a fiftieth of the median step.
+    /// The quantity relative to the range of all counted cells: 0 is the minimum, 1 the maximum. The range is at least
+    /// a fiftieth of the median step.
     pub heat: f32,
 }
 
@@ -69,20 +69,20 @@ pub struct HeatStep {
     pub number: u32,
     /// Its name.
     pub label: String,
-    /// Its place on the timeline.
+    /// Its range on the timeline.
     pub range: Option<TimeRange>,
-    /// Whether the statistics count it.
+    /// Whether the statistics include it.
     pub is_counted: bool,
 }
 
 /// A row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeatDevice {
-    /// Which.
+    /// The device.
     pub group: GroupId,
     /// Its name.
     pub name: String,
-    /// By column; `None` where it recorded nothing.
+    /// By column; `None` if the device recorded nothing in the step.
     pub cells: Vec<Option<HeatCell>>,
     /// Median of its counted steps.
     pub median_ps: i64,
@@ -91,13 +91,13 @@ pub struct HeatDevice {
 /// Devices × steps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeatMap {
-    /// What is shown.
+    /// The displayed quantity.
     pub quantity: HeatQuantity,
     /// The columns, in time order.
     pub steps: Vec<HeatStep>,
     /// The rows, in the order of the trace.
     pub devices: Vec<HeatDevice>,
-    /// Least and most of the counted cells.
+    /// Minimum and maximum of the counted cells.
     pub range: (i64, i64),
     /// The row that stands out: its median is above that of all others by more than a tenth of the range, and by more
     /// than half a percent of the median step.
@@ -144,7 +144,7 @@ impl HeatMap {
         let range = (all.iter().copied().min()?, all.iter().copied().max()?);
         let time = middle(devices.iter().flat_map(|row| &row.cells).flatten().map(|cell| cell.time_ps).collect());
         let time = time.unwrap_or(0);
-        // Equal devices have one colour, whatever their last digits.
+        // Nearly equal devices must have the same colour.
         let span = range.1.saturating_sub(range.0).max(time / LEAST_SPAN).max(1) as f32;
         for cell in devices.iter_mut().flat_map(|device| &mut device.cells).flatten() {
             cell.heat = (cell.ps.saturating_sub(range.0) as f32 / span).clamp(0.0, 1.0);

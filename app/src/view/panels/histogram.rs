@@ -40,7 +40,7 @@ impl Histogram {
             bars: Vec::new(),
             is_log: max / min.max(1) >= 10,
         };
-        // More bars than slices would be a comb.
+        // More bars than slices would leave gaps.
         let bars = if min == max { 1 } else { MOST_BARS.min(times.len().max(2)) };
         histogram.bars = vec![0; bars];
         for time in times {

@@ -1,7 +1,7 @@
-//! Where the instructions of a neighbourhood are drawn: in layers from top to bottom, each below its operands.
+//! Layout of the instructions of a neighbourhood: in layers from top to bottom, each instruction below its operands.
 //!
-//! An instruction stands as low as its users allow, so that it is near them. In a layer, instructions are ordered by
-//! the mean place of their neighbours in the layer before, in both directions a few times.
+//! An instruction is placed as low as its users allow, so that it is near them. In a layer, instructions are ordered
+//! by the mean position of their neighbours in the adjacent layer; this is repeated in both directions a few times.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ const MARGIN: f32 = 10.0;
 /// How often the order of layers is improved.
 const SWEEPS: usize = 6;
 
-/// A graph with places.
+/// A graph with positions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HloGraph {
     /// Row of [`Neighbourhood::nodes`], left and upper edge of its box.
@@ -193,14 +193,14 @@ mod tests {
 
     #[test]
     fn each_instruction_is_below_its_operands_and_near_its_users() {
-        // 0 → 1 → 2 → 3 and 4 → 3: 4 stands beside 2, not at the top.
+        // 0 → 1 → 2 → 3 and 4 → 3: 4 is in the layer of 2, not at the top.
         let edges = [(0, 1), (1, 2), (2, 3), (4, 3)];
         assert_eq!(layers(5, &edges), [vec![0], vec![1], vec![2, 4], vec![3]]);
     }
 
     #[test]
     fn lines_cross_no_more_than_they_must() {
-        // Two pairs that would cross in the order of their numbers.
+        // Two edges that would cross if instructions were ordered by number.
         let edges = [(0, 3), (1, 2)];
         let layers = ordered(layers(4, &edges), &edges);
         let place = |at: usize| layers.iter().find_map(|layer| layer.iter().position(|&own| own == at)).unwrap();

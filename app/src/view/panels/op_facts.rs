@@ -1,4 +1,4 @@
-//! What is known of an execution of an op, in short: for tooltips.
+//! A summary of an execution of an op, for tooltips.
 
 use analysis::reports::communication::overlap::{OverlapReport, Transfer};
 use analysis::reports::ops::op_stats::OpsReport;

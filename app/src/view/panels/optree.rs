@@ -97,7 +97,7 @@ impl OpNode {
 
     fn add_rows<'a>(&'a self, path: &str, depth: u64, rows: &mut Vec<(&'a Self, String, u64)>) {
         rows.push((self, path.to_owned(), depth));
-        // The root is in every path.
+        // The root is part of every path, so it is left out.
         let inside = if depth == 0 { String::new() } else { format!("{path}{} / ", self.title) };
         for child in &self.children {
             child.add_rows(&inside, depth + 1, rows);

@@ -35,7 +35,7 @@ impl PlotRange {
     pub fn of(report: &RooflineReport, places: impl Iterator<Item = PlotPlace> + Clone) -> Self {
         let ridge = report.ridges.iter().map(|ridge| ridge.flops_per_byte.log10()).fold(2.0, f64::max);
         let peak = report.peaks.flops.map_or(14.0, |peak| peak.per_second.log10());
-        // Ops of next to no work would push all others into a corner.
+        // Ops with almost no work would compress the range of all others.
         let left = places.clone().map(|place| place.0).fold(0.0, f64::min).max(-3.0);
         let right = places.clone().map(|place| place.0).fold(ridge + 1.0, f64::max).min(ridge + 3.0);
         let low = places.map(|place| place.1).fold(peak - 3.0, f64::min).max(peak - 6.0);
@@ -69,11 +69,11 @@ pub struct RooflineCeiling {
     pub roof: RooflineRoof,
 }
 
-/// Where the names of ceilings stand. The name of the flat ceiling ends at its right end; the others stand below their
-/// slope, as far left as they touch no other name. `None` where there is no such place. `size` is that of a name, in
-/// decades, and `right` the edge that no name goes beyond.
+/// Positions of the names of ceilings. The name of the flat ceiling ends at its right end; the others are below their
+/// slope, as far left as possible without touching another name. `None` if there is no such position. `size` is the
+/// size of a name in decades, and `right` the edge that no name crosses.
 ///
-/// Slopes come together at the top, so names stand near their beginning, and a little up, to be inside of the plot.
+/// Slopes converge at the top, so names are near their lower end, but high enough to be inside the plot.
 pub fn name_places(
     ceilings: &[RooflineCeiling],
     right: f64,
@@ -86,13 +86,13 @@ pub fn name_places(
         let candidates: Vec<(PlotPlace, [f64; 4])> = if ceiling.roof == RooflineRoof::Compute {
             vec![(to, [to.0 - width, to.1, to.0, to.1 + height])]
         } else {
-            // A slope of one: a decade up for each to the right.
+            // The slope is one: a decade up for each decade to the right.
             let steps = ((to.0 - from.0) / STEP).clamp(2.0, 200.0) as u32;
             let along = (2..=steps).map(|step| from.0 + f64::from(step) * STEP);
             along
                 .map(|x| {
                     let y = from.1 + x - from.0;
-                    // At the right edge it begins before its slope.
+                    // At the right edge the name begins left of its slope.
                     let x = x.min(right - width);
                     ((x, y), [x, y - height, x + width, y])
                 })
@@ -125,16 +125,16 @@ pub fn ceilings(report: &RooflineReport, range: PlotRange) -> Vec<RooflineCeilin
     for limit in BoundBy::ALL.into_iter().filter(|limit| *limit != BoundBy::Compute) {
         let Some(peak) = limit.peak(&report.peaks) else { continue };
         let slope = peak.per_second.log10();
-        // Other memories have their own bytes: their slopes lie where HBM's would with the same traffic.
+        // Other memories have their own traffic: their slopes are drawn as if it were HBM traffic.
         let from = begin(slope);
-        // Reading and writing lie near each other.
+        // The ceilings of reading and writing are close to each other.
         let is_write = matches!(limit, BoundBy::VmemWrite | BoundBy::CmemWrite);
         let from = if is_write { from + (top - slope - from) * 0.25 } else { from };
         let roof = if limit == BoundBy::Hbm { RooflineRoof::Hbm } else { RooflineRoof::Memory };
         let name = format!("{} {}", limit.title(), value(peak.per_second, Unit::BytesPerSecond));
         all.push(RooflineCeiling { name, from: (from, slope + from), to: (top - slope, top), roof });
     }
-    // Links have bytes of their own too, those that leave the device, and few of HBM's do.
+    // Links have their own traffic, too: the bytes that leave the device, which are far fewer than those of HBM.
     for (title, peak) in report.ici.iter().flat_map(IciRoof::ceilings) {
         let slope = peak.log10();
         let (from, end) = (begin(slope), (top - slope).min(range.x.1));
@@ -170,7 +170,7 @@ mod tests {
         let [Some(read), Some(write), Some(peak)] = places[..] else { panic!("{places:?}") };
         assert_eq!((read, peak), ((0.25, 10.25), (4.0, 14.0)));
         assert!(write.0 >= read.0 + 1.0 || write.1 >= read.1 + 0.3, "{write:?}");
-        // Two wide names near the right edge: neither goes beyond it.
+        // Two wide names near the right edge: neither crosses it.
         let places = name_places(&all[..2], 2.0, |_| (1.9, 0.3));
         assert!(places.iter().all(|place| place.is_some_and(|(x, _)| x + 1.9 <= 2.0 + 1e-9)), "{places:?}");
         // No room for a second one.

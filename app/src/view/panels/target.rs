@@ -39,7 +39,7 @@ pub enum RowTarget {
 }
 
 impl RowTarget {
-    /// The target of a row; `None` if the timeline has nothing of it.
+    /// The target of a row; `None` if nothing on the timeline matches it.
     pub fn of_row(trace: &OpenTrace, steps: Option<&StepsReport>, table: &Table, row: &[Cell]) -> Option<Self> {
         let cell = |id: &str| table.columns.iter().position(|column| column.id == id).and_then(|at| row.get(at));
         let int = |id: &str| if let Some(&Cell::Int(ps)) = cell(id) { Some(ps) } else { None };

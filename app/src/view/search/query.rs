@@ -79,7 +79,7 @@ impl Query {
         let named = |name: &str| {
             FIELDS.iter().find(|(field, others, _)| *field == name || others.contains(&name)).map(|field| field.0)
         };
-        // What looks like a field but is none is searched for as it is: "std::vector" is a name.
+        // Text with a colon but an unknown field is searched literally: "std::vector" is a name.
         let (field, value) = match word.split_once(':') {
             Some((name, value)) if !value.is_empty() && named(&name.to_lowercase()).is_some() => {
                 (named(&name.to_lowercase()), value)
@@ -156,7 +156,7 @@ impl QueryTerm {
             let found = match (self.field, around.kind) {
                 (Some("core"), GroupKind::TensorCore { ordinal } | GroupKind::Gpu { ordinal }) => {
                     match &self.pattern {
-                        // 1 is not 12.
+                        // 1 must not match 12.
                         TextPattern::Text(wanted) => ordinal.to_string() == *wanted,
                         TextPattern::Regex(regex) => regex.is_match(&ordinal.to_string()),
                     }

@@ -93,7 +93,7 @@ pub enum MouseMode {
 }
 
 impl MouseMode {
-    /// What dragging does, in words.
+    /// A description of what dragging does.
     pub fn about(self) -> &'static str {
         match self {
             Self::Select => "Dragging marks a time on the tracks below the pointer",

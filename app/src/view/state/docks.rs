@@ -9,7 +9,7 @@ impl ViewState {
         self.shows(Panel::Reports) && (self.tab == tab || self.tab_below() == Some(tab))
     }
 
-    /// The open tab of those below; `None` where none is there.
+    /// The open tab below the timeline; `None` if there is none.
     pub fn tab_below(&self) -> Option<&str> {
         self.below.iter().find(|tab| **tab == self.open_below).or(self.below.first()).map(String::as_str)
     }
@@ -43,7 +43,7 @@ impl ViewState {
         if below && is_known(tab) {
             self.below.push(tab.to_owned());
             if self.tab == tab {
-                // Something must be open at the right; the first that is left there.
+                // A tab must be open at the right: the first one that remains there.
                 let left = TABS.iter().map(|tab| tab.id).find(|id| !self.is_below(id));
                 left.unwrap_or(MORE).clone_into(&mut self.tab);
             }

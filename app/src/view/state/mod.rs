@@ -134,7 +134,7 @@ pub struct ViewState {
 }
 
 impl ViewState {
-    /// The [first view](first_view) in sight, nothing selected.
+    /// Shows the [first view](first_view), without a selection.
     pub fn new(model: &TraceModel) -> Self {
         let place = ViewPlace { time: first_view(model), scroll: 0.0, selection: None, mark: None };
         Self {
@@ -268,10 +268,10 @@ impl ViewState {
         }
         self.leave_empty_found();
         if self.reports_over && leads_to_timeline(command) {
-            // What was wanted lies below.
+            // The reports cover the requested slice.
             self.panels.remove(&Panel::Reports);
         }
-        // Who goes back wants to see something else.
+        // After going back, the user wants to see another place.
         if let Some((push, before)) = before
             && before != self.seen()
         {
@@ -312,7 +312,7 @@ impl ViewState {
                 (self.reveal, self.reveal_track) = (None, None);
             }
             C::Select(slice) => {
-                // The drawer that opens must not cover it.
+                // The drawer that opens must not cover the slice.
                 self.reveal = Some(*slice).filter(|_| !self.shows(Panel::Details)).or(self.reveal);
                 self.select(*slice);
                 self.unmark();
@@ -395,7 +395,7 @@ impl ViewState {
             C::ShowPanel(panel, show) => {
                 set(&mut self.panels, *panel, *show);
                 if *panel == Panel::Search && !show {
-                    // Nothing stays dim without a box that says why.
+                    // Slices must not stay dimmed without a visible search field.
                     self.search.clear();
                     self.isolate &= self.is_searching();
                 }
@@ -422,7 +422,7 @@ impl ViewState {
         match command {
             C::Search(text) => {
                 self.search.clone_from(text);
-                // One question at a time: the newer one wins.
+                // Only one search or highlight at a time: the newer one wins.
                 self.highlighted = None;
                 self.isolate &= !text.is_empty();
             }

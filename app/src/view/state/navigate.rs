@@ -110,7 +110,7 @@ fn of_same_name(model: &TraceModel, selected: SliceId, forth: bool) -> Option<Sl
         is_beyond && model.label(slice.label_id()).name == name
     };
     let nearest = |lane: &trace_model::Lane| {
-        // In a lane slices are in the order of time.
+        // Slices of a lane are in time order.
         let mut rows = model.lane_rows(lane).map(|row| model.slice(SliceId::from_index(row)));
         if forth { rows.find(is_wanted) } else { rows.rev().find(is_wanted) }
     };

@@ -1,4 +1,4 @@
-//! Where one looks, and what is beside it.
+//! The visible place, and its neighbours.
 
 use serde::{Deserialize, Serialize};
 use trace_model::{Picos, SliceId, TimeRange, TraceModel, TrackKind};
@@ -29,14 +29,14 @@ pub enum Neighbour {
     PreviousOfName,
     /// The next one of the same name on its track.
     NextOfName,
-    /// The one around it.
+    /// Its parent.
     Parent,
     /// The first child slice.
     Child,
 }
 
-/// The times to show first: those in which devices run ops, where the rest of the trace would leave them little room;
-/// else all of it.
+/// The time range to show first: that in which devices run ops, if it is a small part of the trace; else the whole
+/// trace.
 pub fn first_view(model: &TraceModel) -> Viewport {
     /// Share of the trace.
     const LITTLE: f64 = 0.5;

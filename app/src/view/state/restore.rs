@@ -42,7 +42,7 @@ impl ViewState {
         let mut state = if self.may_be_of(model) { self.within(model) } else { self.carried_over(model) };
         state.isolate &= state.is_searching();
         if !state.search.is_empty() {
-            // What is dim must be told why.
+            // If slices are dimmed, the reason must be visible.
             state.panels.insert(Panel::Search);
         }
         state.label_width = if state.label_width.is_finite() { state.label_width.clamp(80.0, 600.0) } else { 250.0 };
@@ -75,7 +75,7 @@ impl ViewState {
             members.retain(|track| track.index() < tracks);
         }
         if state.mark_tracks.is_empty() && !self.mark_tracks.is_empty() {
-            // No track would mean all.
+            // An empty list would mean all tracks.
             state.place.mark = None;
         }
         state.pinned.retain(|track| track.index() < tracks);

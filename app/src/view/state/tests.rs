@@ -1,9 +1,9 @@
-//! Habits, without a window.
+//! Behaviour of the view, without a window.
 
 use super::*;
 use trace_model::{GroupKind, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind};
 
-/// One track: `a` 0..1000 holds `b` 100..200 and `c` 300..400; then `d` 2000..2000.
+/// One track: `a` 0..1000 contains `b` 100..200 and `c` 300..400; then `d` 2000..2000.
 fn model() -> TraceModel {
     let mut builder = TraceBuilder::new();
     let host = builder.group(None, GroupKind::Host, "host");
@@ -51,7 +51,7 @@ fn one_gesture_is_one_step_of_the_history() {
     assert_eq!(state.place, home);
     state.apply(&ViewCommand::Redo, &model);
     assert_eq!(state.place, zoomed);
-    // A new way replaces the old way forth.
+    // A new jump replaces the entries to go forward to.
     state.apply(&ViewCommand::Fit, &model);
     assert!(!state.can_redo());
 }
@@ -222,7 +222,7 @@ fn a_view_of_another_trace_keeps_notes_and_window_only() {
     assert_eq!((same.place, &*same.mark_tracks, same.pinned.len()), (state.place, &tracks, 1));
     assert!(same.shows(Panel::Search) && same.isolate);
 
-    // As many tracks and slices, and others.
+    // The same number of tracks and slices, but other ones.
     let mut builder = TraceBuilder::new();
     let host = builder.group(None, GroupKind::Host, "host");
     let track = builder.track(host, TrackKind::Ops, 1, "ops");
@@ -238,7 +238,7 @@ fn a_view_of_another_trace_keeps_notes_and_window_only() {
     assert!(fitted.pinned.is_empty() && fitted.mark_tracks.is_empty());
     assert_eq!((fitted.notes.len(), fitted.color_by, fitted.search.as_str()), (1, ColorBy::Name, "b"));
 
-    // Of a session that does not say of which trace it is: a mark of tracks that there are not is none of all.
+    // The session does not identify its trace: a mark on missing tracks must not become a mark on all tracks.
     let mut old = state.clone();
     old.shape = None;
     let empty = TraceBuilder::new().finish();
@@ -270,7 +270,7 @@ fn what_devices_do_is_seen_first_and_then_the_whole_trace() {
     assert_eq!(state.place.time, Viewport::fit(model.extent()));
     state.apply(&ViewCommand::Fit, &model);
     assert_eq!(shown(&state), (start, span));
-    // Devices that are busy most of the time are seen with the rest.
+    // If devices are busy most of the time, the whole trace is shown.
     let model = sample_traces::text_trace("@column 1us\nops: AAAAAAAA\nhost python: PPPPPPPPPP\n");
     assert_eq!(ViewState::new(&model).place.time, Viewport::fit(model.extent()));
 }

@@ -11,7 +11,7 @@ impl ViewState {
         self.folded_groups.clear();
         if fold {
             self.folded_tracks.extend(model.track_ids().filter(|&id| model.lanes(id).len() > 1));
-            // The top groups stay open: an empty window is no overview.
+            // The top groups stay open, because an empty window would be no overview.
             self.folded_groups.extend(model.group_ids().filter(|&id| model.group(id).parent.is_some()));
         }
     }

@@ -26,13 +26,13 @@ pub struct StepBand {
 }
 
 impl StepBand {
-    /// What it is called: by its number, as recorded where that is a number. The name of a program with its fingerprint
-    /// would tell no step from another.
+    /// Its displayed name: the recorded name if that is a number, else its number in the reports. The name of a
+    /// program with its fingerprint would be the same for all steps.
     pub fn name(&self) -> String {
         format!("Step {}", self.short_name())
     }
 
-    /// The same where there is little room.
+    /// A shorter form, for little room.
     pub fn short_name(&self) -> Cow<'_, str> {
         let is_number = !self.title.is_empty() && self.title.chars().all(|c| c.is_ascii_digit());
         if is_number { Cow::Borrowed(&self.title) } else { Cow::Owned(self.number.to_string()) }
@@ -63,7 +63,7 @@ pub fn bands(report: &StepsReport) -> Vec<StepBand> {
 /// The bands that overlap a range; `bands` are in time order.
 pub fn in_sight(bands: &[StepBand], range: TimeRange) -> &[StepBand] {
     let end = bands.partition_point(|band| band.range.start < range.end);
-    // Steps overlap by little: cores do not begin together.
+    // Steps overlap a little, because cores do not begin at the same time.
     let start = bands[..end].iter().rposition(|band| band.range.end <= range.start).map_or(0, |at| at + 1);
     &bands[start..end]
 }
@@ -71,7 +71,7 @@ pub fn in_sight(bands: &[StepBand], range: TimeRange) -> &[StepBand] {
 /// The step at a time; of two, the one that begins later.
 pub fn step_at(bands: &[StepBand], at: Timestamp) -> Option<&StepBand> {
     let end = bands.partition_point(|band| band.range.start <= at);
-    // Steps overlap by little: cores do not begin together.
+    // Steps overlap a little, because cores do not begin at the same time.
     bands[..end].iter().rev().take(2).find(|band| at < band.range.end)
 }
 
@@ -100,7 +100,7 @@ pub struct StepBar {
     pub time_ps: i64,
     /// Parts on the slowest core, from the bottom; empty if unknown.
     pub parts: Vec<(StepPart, i64)>,
-    /// Whether the statistics count it.
+    /// Whether the statistics include it.
     pub is_counted: bool,
 }
 

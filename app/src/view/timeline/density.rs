@@ -32,7 +32,7 @@ impl MinimapDensity {
             let sum = match model.track(track).kind {
                 TrackKind::Ops | TrackKind::Stream => &mut devices,
                 TrackKind::HostThread | TrackKind::Other => &mut others,
-                // Steps and programs cover everything, and say nothing.
+                // Steps and programs cover everything, so they show no load.
                 _ => continue,
             };
             if matches!(model.track(track).kind, TrackKind::Ops | TrackKind::Stream) {
@@ -57,7 +57,7 @@ impl CategorySums {
         let color = |slice: SliceRef<'_>| colors.get(slice.label_id().index()).copied();
         for slice in model.slices_on(track) {
             let [from, to] = [slice.range().start, slice.range().end].map(|at| (at - extent.start).ps() as f64 * scale);
-            // What is inside of another one is not its time.
+            // The time of children does not count for the parent.
             let parent = slice.parent().and_then(color).map(|color| (color, -1.0));
             for (color, sign) in color(slice).map(|color| (color, 1.0)).into_iter().chain(parent) {
                 let columns = self.columns(color);
@@ -82,7 +82,7 @@ impl CategorySums {
         for column in self.0.iter_mut().flat_map(|(_, columns)| columns) {
             *column = (*column / tracks.max(1) as f32).clamp(0.0, 1.0);
         }
-        // The largest at the bottom, where it is seen best.
+        // The largest at the bottom, where it is most visible.
         let sum = |columns: &[f32]| columns.iter().sum::<f32>();
         self.0.sort_by(|a, b| sum(&b.1).total_cmp(&sum(&a.1)));
         self.0

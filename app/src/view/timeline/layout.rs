@@ -1,12 +1,12 @@
 //! From model and view to a list of boxes: what is drawn where, without colours
-//! and without egui.
+//! and independent of egui.
 //!
-//! Only rows in sight are asked for, and only as finely as pixels can show: the
+//! Only visible rows are computed, and only at the resolution of the screen: the
 //! cost of a frame grows with the window, not with the trace. Slices narrower
-//! than [`MIN_WIDTH`] share a box that is filled as far as slices cover it:
+//! than [`MIN_WIDTH`] share a box whose height is the share of time that they cover:
 //!
 //! ```text
-//! slices   ▌▌ ▌  ▌ ▌▌▌▌▌▌▌▌       zoomed out: one box a bucket, its height
+//! slices   ▌▌ ▌  ▌ ▌▌▌▌▌▌▌▌       zoomed out: one box per bucket, its height
 //! boxes    ▂▂▂▁▁▁▃▃▃███████       is the share of time that is covered
 //! ```
 
@@ -199,7 +199,7 @@ impl DrawList {
             }
             let (Some(a), Some(b)) = (place_of(scene, window, from), place_of(scene, window, to)) else { continue };
             let middle = LANE / 2.0;
-            // A launch may still run when what it launched begins: leave where both exist.
+            // A launch may still run when its program begins: the arrow starts where both exist.
             let leaves = if a.1 <= b.0 { a.1 } else { a.0 };
             self.arrows.push(FlowArrow { from: (leaves, a.2 + middle), to: (b.0, b.2 + middle), outgoing, is_chosen });
         }
@@ -230,7 +230,7 @@ pub fn place_of(scene: DrawnTrace<'_>, window: &LayoutWindow<'_>, slice: SliceId
     let left = (window.time.fraction(slice.start()) * width).clamp(-limit, limit);
     let right = (window.time.fraction(slice.range().end) * width).clamp(-limit, limit).max(left + f64::from(MIN_WIDTH));
     let top = row.y + inset + lane as f32 * (LANE + GAP);
-    // Behind the rows that stay there is nothing to point at.
+    // Rows hidden behind the pinned rows cannot be pointed at.
     let top = if stays { top } else { top.max(window.rows.pinned_height() - LANE) };
     Some((left as f32, right as f32, top))
 }

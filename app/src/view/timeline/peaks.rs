@@ -1,13 +1,13 @@
-//! Where the largest of many values is, in any range of them, without looking at each.
+//! Index of the largest value in any range of many values, without reading all of them.
 //!
 //! ```text
-//! values   3 1 4 1 5 9 2 6 5 3 5 8      for each 16 values where the largest is,
-//! level 0  |---5---|---9---|---8---|    for each 16 of those, and so on (here: 4)
+//! values   3 1 4 1 5 9 2 6 5 3 5 8      the index of the largest of each 16 values,
+//! level 0  |---5---|---9---|---8---|    of each 16 of those, and so on (here: 4)
 //! ```
 
 use std::ops::Range;
 
-/// How many values, or maxima of the level below, a maximum is of.
+/// Number of values, or of maxima of the level below, per maximum.
 const FOLD: usize = 16;
 
 /// Indices of maxima. The values are kept elsewhere.
@@ -17,7 +17,7 @@ pub struct MaximumIndex {
 }
 
 impl MaximumIndex {
-    /// Of `count` values, at most 4,294,967,295.
+    /// The index of `count` values, at most 4,294,967,295.
     pub fn new<T: PartialOrd>(count: usize, value: impl Fn(usize) -> T) -> Self {
         let mut levels: Vec<Vec<u32>> = Vec::new();
         let mut below: Vec<u32> = Vec::new();
@@ -37,7 +37,7 @@ impl MaximumIndex {
         Self { levels }
     }
 
-    /// Index of the largest value of a range, the first of equals.
+    /// Index of the largest value of a range; of equal values the first.
     pub fn largest<T: PartialOrd>(&self, range: Range<usize>, value: impl Fn(usize) -> T) -> Option<usize> {
         let mut best: Option<u32> = None;
         let mut keep = |members: &mut dyn Iterator<Item = u32>| {
@@ -51,7 +51,7 @@ impl MaximumIndex {
                 Some(below) => below.get(member).copied(),
                 None => Some(member as u32),
             };
-            // What whole chunks of the next level do not hold, at both ends.
+            // The values at both ends that are not in whole chunks of the next level.
             let (inner, outer) = (start.div_ceil(FOLD), end / FOLD);
             if level == self.levels.len() || inner >= outer {
                 keep(&mut (start..end).filter_map(at));
@@ -68,7 +68,7 @@ impl MaximumIndex {
     }
 }
 
-/// The first of the largest.
+/// The first of the largest values.
 fn larger<T: PartialOrd>(members: impl Iterator<Item = u32>, value: &impl Fn(usize) -> T) -> Option<u32> {
     members.reduce(|best, next| if value(next as usize) > value(best as usize) { next } else { best })
 }

@@ -1,10 +1,10 @@
-//! What there is to draw from.
+//! The data of a timeline to draw.
 
 use trace_model::{LodIndex, TraceModel};
 
 use crate::view::timeline::tree::TrackTree;
 
-/// What there is to draw from.
+/// The data of a timeline to draw.
 #[derive(Clone, Copy)]
 pub struct DrawnTrace<'a> {
     /// The trace.

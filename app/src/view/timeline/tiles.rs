@@ -1,10 +1,10 @@
-//! What the pyramids said, kept from frame to frame.
+//! A cache of the answers of pyramids, kept between frames.
 //!
-//! A pyramid answers a bucket in some 100 ns, most of it waiting for memory: too
-//! slow for 100,000 buckets a frame, and the next frame asks nearly the same. So
-//! answers are kept by lane, resolution (a power of two) and tile of
-//! `TILE_BUCKETS` buckets. A frame computes only so many new tiles; until the
-//! rest follows in the next frames, tiles of another resolution stand in.
+//! A pyramid computes a bucket in about 100 ns, mostly waiting for memory: too
+//! slow for 100,000 buckets per frame, and the next frame needs nearly the same
+//! ones. So buckets are kept by lane, resolution (a power of two) and tile of
+//! `TILE_BUCKETS` buckets. A frame computes a limited number of new tiles; until
+//! later frames compute the rest, tiles of another resolution replace them.
 
 use std::collections::HashMap;
 
@@ -16,9 +16,9 @@ use crate::view::timeline::scene::DrawnTrace;
 const TILE_BUCKETS: i64 = 256;
 /// Coarsest resolution: a tile must fit into 64 bits.
 pub const MAX_LEVEL: u32 = 54;
-/// Tiles kept of one lane and resolution.
+/// Number of tiles kept per lane and resolution.
 const KEPT_TILES: usize = 24;
-/// Frames for which a strip that is not looked at is kept.
+/// Number of frames for which an unused strip is kept.
 const KEPT_FRAMES: u64 = 128;
 
 /// One or several slices, ready to be placed.
@@ -71,7 +71,7 @@ impl LaneTiles {
         }
     }
 
-    /// Whether something stood in for what could not be computed in this frame.
+    /// Whether tiles of another resolution were used because of the limit of this frame.
     pub fn is_incomplete(&self) -> bool {
         self.is_incomplete
     }
@@ -104,7 +104,7 @@ impl LaneTiles {
                     &*strip.tiles.entry(number).or_insert(self.compute(scene, lane, tile, level))
                 }
             };
-            // What reaches in from before was drawn with the tile in which it begins.
+            // A slice that begins in an earlier tile was drawn with that tile.
             let reaching = if number == first { 0 } else { pieces.partition_point(|p| p.range.start < tile.start) };
             out.extend_from_slice(&pieces[reaching..]);
         }
@@ -130,7 +130,7 @@ impl LaneTiles {
         self.found.iter().map(piece).collect()
     }
 
-    /// What is known of `tile` at the nearest other resolution.
+    /// The content of `tile` at the nearest other resolution.
     fn stand_in(&mut self, lane: usize, level: u32, tile: TimeRange, out: &mut Vec<TilePiece>) {
         let near = [level + 1, level.wrapping_sub(1), level + 2, level.wrapping_sub(2), level + 3];
         let Some(level) = near.into_iter().find(|&near| self.strips.contains_key(&(lane, near))) else { return };
@@ -208,7 +208,7 @@ mod tests {
             fresh.pieces(scene, 0, view, 8, &mut pieces);
             pieces
         };
-        // One tile a frame: it gets there.
+        // With one tile per frame, all tiles are complete eventually.
         for _ in 0..8 {
             pieces.clear();
             tiles.begin_frame(1);

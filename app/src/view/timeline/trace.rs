@@ -24,7 +24,7 @@ pub type TraceLoader = Arc<dyn Fn(&Path, &Progress) -> Result<OpenTrace, String>
 /// An open trace.
 #[derive(Clone)]
 pub struct OpenTrace {
-    /// Where it came from.
+    /// The path it was opened from.
     pub path: PathBuf,
     /// The trace and its reports.
     pub session: Session,
@@ -44,11 +44,11 @@ pub struct OpenTrace {
     pub by_name: Arc<[ColorKey]>,
     /// Colours of labels by program.
     pub by_module: Arc<[ColorKey]>,
-    /// How full the trace is, for its minimap.
+    /// The load over time, for the minimap.
     pub density: Arc<MinimapDensity>,
     /// Labels by their name.
     labels: Arc<HashMap<StringId, Vec<LabelId>>>,
-    /// By label its longest slice, once somebody has asked.
+    /// By label: its longest slice; computed on first use.
     longest: Arc<OnceLock<Vec<Option<SliceId>>>>,
 }
 
@@ -100,7 +100,7 @@ impl OpenTrace {
         }
     }
 
-    /// Colours of labels by how near their op comes to its limit.
+    /// Colours of labels by the roofline efficiency of their op.
     pub fn by_efficiency(&self, report: &OpsReport) -> Vec<ColorKey> {
         let mut by_op = vec![None; self.model.ops().len()];
         for row in &report.rows {
@@ -117,13 +117,13 @@ impl OpenTrace {
         self.model.labels().iter().map(|label| key(label.op)).collect()
     }
 
-    /// Labels that are written so.
+    /// Labels with this name.
     pub fn labels_named(&self, name: &str) -> &[LabelId] {
         let id = self.model.strings().find(name);
         id.and_then(|id| self.labels.get(&id)).map_or(&[], Vec::as_slice)
     }
 
-    /// The longest slice of some labels; the first of equals. The first time looks at all
+    /// The longest slice of some labels; of equal ones the first. The first call reads all
     /// slices of the trace.
     pub fn longest<'a>(&self, labels: impl IntoIterator<Item = &'a LabelId>) -> Option<SliceId> {
         let longest = self.longest.get_or_init(|| longest_of_labels(&self.model));
@@ -137,12 +137,12 @@ impl OpenTrace {
         all.filter(|(_, label)| label.op.is_some_and(|op| ops.contains(&op))).map(|(id, _)| id).collect()
     }
 
-    /// What the timeline draws from.
+    /// The data that the timeline draws.
     pub fn scene(&self) -> DrawnTrace<'_> {
         DrawnTrace { model: &self.model, lod: &self.lod, tree: &self.tree }
     }
 
-    /// File name, after what made it where nothing was measured.
+    /// File name, preceded by the badge if times were not measured.
     pub fn title(&self) -> String {
         let badge = self.model.badge().map_or_else(String::new, |badge| format!("{badge} · "));
         badge + &self.name()
@@ -154,7 +154,7 @@ impl OpenTrace {
     }
 }
 
-/// Whether a function of the host makes a program: traces, lowers or compiles it.
+/// Whether a host function traces, lowers or compiles a program.
 fn is_compilation(name: &str) -> bool {
     matches!(classify(name), HostClass::Trace | HostClass::Lower | HostClass::Compile)
 }
@@ -181,7 +181,7 @@ fn kinds(model: &TraceModel, classes: &OpClasses, colors: &[ColorKey]) -> Arc<[(
     kinds.into()
 }
 
-/// By label its longest slice; the first of equals.
+/// By label: its longest slice; of equal ones the first.
 fn longest_of_labels(model: &TraceModel) -> Vec<Option<SliceId>> {
     let mut longest = vec![None; model.labels().len()];
     for slice in model.all_slices() {

@@ -1,4 +1,4 @@
-//! The tracks of a trace as one foldable list, and where its rows lie.
+//! The tracks of a trace as one foldable list, and the positions of its rows.
 //!
 //! [`TrackTree`] is made once per trace: groups and tracks in the order to show
 //! them, parents before children. [`TrackTree::rows`] walks it every frame, which
@@ -29,17 +29,17 @@ pub const TRACK_PAD: f32 = 4.0;
 /// One group or track.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrackNode {
-    /// Which.
+    /// The group or track.
     pub item: TreeItem,
     /// How deep it is indented.
     pub indent: u8,
     /// Name for people.
     pub title: String,
-    /// The same in small letters, to be filtered by.
+    /// The same in lower case, for filtering.
     lowercase: String,
-    /// What else to know: how many slices, which device.
+    /// Further information: number of slices, device.
     pub note: String,
-    /// Index of the group that it lies in.
+    /// Index of its group.
     group: Option<usize>,
     /// Index after its last descendant.
     end: usize,
@@ -47,8 +47,8 @@ pub struct TrackNode {
     pub lanes: (usize, usize),
     /// Index of the lane that stands for a group while it is folded.
     pub summary: Option<usize>,
-    /// Lowest and highest sample, zero included unless all are equal, where it shows samples instead of
-    /// slices.
+    /// For counters: lowest and highest sample, extended to include zero unless all samples are
+    /// equal.
     pub counter: Option<(f64, f64)>,
 }
 
@@ -58,18 +58,18 @@ pub struct TrackTree {
     nodes: Vec<TrackNode>,
     /// Index of the node of track `i`.
     of_track: Vec<Option<usize>>,
-    /// Of counters with many samples.
+    /// Indices of counters with many samples.
     peaks: BTreeMap<TrackId, CounterPeaks>,
 }
 
-/// Where one node lies on the canvas.
+/// The position of a node on the canvas.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrackRow {
     /// Index of the node.
     pub node: usize,
-    /// Top, from the top of the part of the list that it is in.
+    /// Top, relative to its part of the list (scrolled or pinned).
     pub y: f32,
-    /// With its gap.
+    /// Height, including the gap.
     pub height: f32,
     /// How many lanes are shown.
     pub lanes: usize,
@@ -79,22 +79,22 @@ pub struct TrackRow {
     pub is_joined: bool,
 }
 
-/// All rows: those that stay in sight, and below them those that scroll.
+/// All rows: the pinned ones, and below them those that scroll.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VisibleRows {
     /// Rows that scroll.
     pub scrolled: Vec<TrackRow>,
-    /// Rows that stay, from the top of the canvas.
+    /// Pinned rows, from the top of the canvas.
     pub pinned: Vec<TrackRow>,
-    /// Where both parts end, where that is not where their last row does.
+    /// Ends of both parts, if they differ from the ends of their last rows.
     ends: Option<(f32, f32)>,
-    /// Where each node is: below [`PINNED`] an index into `scrolled`, from there on into `pinned`.
+    /// Row of each node: values below [`PINNED`] are indices into `scrolled`, values from there on into `pinned`.
     place: Vec<u32>,
 }
 
 /// No row shows the node.
 const NOWHERE: u32 = u32::MAX;
-/// From here on places are those of pinned rows.
+/// Values from here on refer to pinned rows.
 const PINNED: u32 = 1 << 31;
 
 impl VisibleRows {
@@ -103,13 +103,13 @@ impl VisibleRows {
         self.ends.map_or_else(|| end(&self.scrolled), |(scrolled, _)| scrolled)
     }
 
-    /// Height of all rows that stay.
+    /// Height of all pinned rows.
     pub fn pinned_height(&self) -> f32 {
         self.ends.map_or_else(|| end(&self.pinned), |(_, pinned)| pinned)
     }
 
-    /// Rows that lie where something else decided, among rows of others; each part is in the
-    /// order in which it lies. `ends` are where both parts end.
+    /// Rows with given positions, interleaved with those of another trace; each part is in
+    /// display order. `ends` are the ends of both parts.
     pub fn placed(scrolled: Vec<TrackRow>, pinned: Vec<TrackRow>, ends: (f32, f32), tree: &TrackTree) -> Self {
         let mut place = vec![NOWHERE; tree.nodes.len()];
         for (rows, offset) in [(&scrolled, 0), (&pinned, PINNED)] {
@@ -120,13 +120,13 @@ impl VisibleRows {
         Self { scrolled, pinned, ends: Some(ends), place }
     }
 
-    /// Points above the top of a canvas of this height, at most.
+    /// Largest scroll position for a canvas of this height.
     pub fn max_scroll(&self, canvas: f32) -> f32 {
         let room = (canvas - self.pinned_height()).max(0.0);
         (self.height() + BELOW - room).max(0.0)
     }
 
-    /// The row of a node with its top on the canvas, and whether it stays there.
+    /// The row of a node with its top on the canvas, and whether it is pinned.
     fn on_canvas(&self, node: usize, scroll: f32) -> Option<(TrackRow, bool)> {
         let place = *self.place.get(node)?;
         if place == NOWHERE {
@@ -192,7 +192,7 @@ impl TrackTree {
         })
     }
 
-    /// Every node, parents first.
+    /// All nodes, parents first.
     pub fn nodes(&self) -> &[TrackNode] {
         &self.nodes
     }
@@ -207,7 +207,7 @@ impl TrackTree {
         self.rows_of(state, None)
     }
 
-    /// The same, of the tracks with slices of `only` and of those that are pinned.
+    /// The same, but only of tracks with slices in `only` and of pinned tracks.
     pub fn rows_of(&self, state: &ViewState, only: Option<&Highlighted>) -> VisibleRows {
         let mut rows = VisibleRows { place: vec![NOWHERE; self.nodes.len()], ..VisibleRows::default() };
         for &track in &state.pinned {
@@ -221,7 +221,7 @@ impl TrackTree {
         rows
     }
 
-    /// Adds the rows of siblings and what is in them.
+    /// Adds the rows of siblings and of their descendants.
     fn walk(
         &self,
         nodes: std::ops::Range<usize>,
@@ -255,7 +255,7 @@ impl TrackTree {
             if (only.is_some() || !state.hidden_tracks.is_empty()) && self.tracks_in(index).all(is_left_out) {
                 continue;
             }
-            // A group that matches shows all that is in it.
+            // A group that matches shows its whole content.
             let filter = if matches { "" } else { filter };
             let before = rows.scrolled.len();
             rows.place[index] = before as u32;
@@ -304,7 +304,7 @@ impl TrackTree {
         hiding
     }
 
-    /// Where a counter of many samples is largest.
+    /// The index of the maxima of a counter with many samples.
     pub fn peaks(&self, track: TrackId) -> Option<&CounterPeaks> {
         self.peaks.get(&track)
     }
@@ -354,7 +354,7 @@ impl TrackTree {
             self.add_group(model, child, Some(index));
         }
         if self.nodes.len() == index + 1 {
-            // Nothing in it: a heading alone would only cost space.
+            // An empty group would be a heading that only takes space.
             self.nodes.pop();
         } else {
             self.nodes[index].end = self.nodes.len();
@@ -376,7 +376,7 @@ impl TrackTree {
         let counter = series.map(|series| {
             let start = (f64::INFINITY, f64::NEG_INFINITY);
             let (min, max) = series.samples().fold(start, |(min, max), (_, value)| (min.min(value), max.max(value)));
-            // A constant is a thin line at the bottom: there is nothing to see in it.
+            // A constant counter carries no information, so it is a thin line at the bottom.
             if min < max { (min.min(0.0), max.max(0.0)) } else { (min, max) }
         });
         let note = match series {
@@ -401,7 +401,7 @@ impl TrackTree {
     }
 }
 
-/// What one looks at first comes first; the order as recorded decides among equals.
+/// Sort key: the most important kinds come first; equal ones keep the recorded order.
 fn rank(kind: TrackKind) -> u8 {
     match kind {
         TrackKind::Steps => 0,
@@ -416,13 +416,13 @@ fn rank(kind: TrackKind) -> u8 {
     }
 }
 
-/// Appends below the last.
+/// Appends a row below the last one.
 fn push(rows: &mut Vec<TrackRow>, row: TrackRow) {
     let y = rows.last().map_or(0.0, |last| last.y + last.height);
     rows.push(TrackRow { y, ..row });
 }
 
-/// Moves each by as many places as wanted, first those that move least.
+/// Moves each sibling by its number of positions, those with the smallest moves first.
 fn arrange<T: Copy + PartialEq>(items: &mut Vec<T>, by: impl Fn(&T) -> i32) {
     let mut moved: Vec<(i32, T)> = items.iter().map(|item| (by(item), *item)).filter(|&(by, _)| by != 0).collect();
     moved.sort_by_key(|&(by, _)| by.unsigned_abs());
@@ -447,7 +447,7 @@ pub fn group_digits(number: u64) -> String {
     out
 }
 
-/// Children of `parent`, devices before the threads of the host: what most come for.
+/// Children of `parent`, devices before host threads, because they matter most.
 fn sorted_groups(model: &TraceModel, parent: Option<GroupId>) -> Vec<GroupId> {
     let mut groups = model.child_groups(parent);
     groups.sort_by_key(|&id| match model.group(id).kind {
@@ -473,7 +473,7 @@ fn describe_group(model: &TraceModel, id: GroupId) -> (String, String) {
         GroupKind::TensorCore { .. } => {
             group.device.as_ref().and_then(|device| device.type_name.clone()).unwrap_or_default()
         }
-        // Where the file has a text for a number, the number says nothing.
+        // A negative number stands for a process that the file identifies by a text; it is not shown.
         GroupKind::Process { pid } if pid < 0 => String::new(),
         GroupKind::Process { pid } => format!("pid {pid}"),
         _ => String::new(),

@@ -1,4 +1,4 @@
-//! Boxes of slices, and what of the timeline is in sight.
+//! Boxes of slices, and the visible part of the timeline.
 
 use trace_model::{LabelId, SliceId};
 
@@ -67,7 +67,7 @@ pub(super) fn boxed(window: &LayoutWindow<'_>, piece: &TilePiece, top: f32) -> O
         // Tiles reach past the edges.
         return None;
     }
-    // Shares are of what is drawn: a bucket of few slices is nearly empty.
+    // The share refers to the drawn width: a bucket with few slices is nearly empty.
     let fill = if piece.count == 1 {
         1.0
     } else {

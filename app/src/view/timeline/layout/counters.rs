@@ -1,4 +1,4 @@
-//! Counters: constant pieces, as far as pixels can tell them apart.
+//! Counters: constant pieces, at the resolution of the screen.
 
 use trace_model::{CounterSeries, Picos, TimeRange};
 
@@ -85,7 +85,7 @@ pub(super) fn counter_box(
     Some(CounterBox { node: row.node, top: row.y, height: row.height - TRACK_PAD, steps, max, min })
 }
 
-/// The largest value that holds somewhere in a range.
+/// The largest value that a counter has in a range.
 fn largest_in(series: &CounterSeries, peaks: &CounterPeaks, range: TimeRange) -> Option<f64> {
     let ended = series.first_after(range.start)..series.first_after(range.end);
     let ended = peaks.largest(ended);

@@ -4,21 +4,21 @@ use trace_model::{SliceId, TraceModel, TrackId};
 
 use crate::view::timeline::peaks::MaximumIndex;
 
-/// Slices that are highlighted, prepared so that a frame looks at as many as there are boxes
-/// and not at each.
+/// Slices that are highlighted, prepared so that the cost of a frame depends on the number of boxes
+/// and not of slices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Highlighted {
     /// By id.
     pub(super) ids: Vec<SliceId>,
-    /// Before each how long all before it take together, in picoseconds.
+    /// For each slice the total duration of all slices before it, in picoseconds.
     pub(super) sums: Vec<i64>,
     pub(super) longest: MaximumIndex,
-    /// By track whether one of them is on it.
+    /// By track: whether one of them is on it.
     tracks: Vec<bool>,
 }
 
 impl Highlighted {
-    /// Of slices by their ids.
+    /// From slices sorted by id.
     pub fn new(model: &TraceModel, ids: Vec<SliceId>) -> Self {
         let dur = |slice: SliceId| model.slice(slice).dur().ps();
         let mut sums = Vec::with_capacity(ids.len() + 1);

@@ -5,8 +5,8 @@ use super::highlighted::Highlighted;
 use crate::view::timeline::scene::DrawnTrace;
 use crate::view::timeline::tiles::TilePiece;
 
-/// Boxes of the slices of a lane that are highlighted, neighbours joined as far as pixels demand. Exact
-/// where the pyramid is not: it knows only the longest slice of a bucket.
+/// Boxes of the highlighted slices of a lane; neighbours too narrow to distinguish are merged. Exact,
+/// unlike the pyramid, which knows only the longest slice of a bucket.
 pub(super) fn highlighted_boxes(
     scene: DrawnTrace<'_>,
     window: &LayoutWindow<'_>,
@@ -20,7 +20,7 @@ pub(super) fn highlighted_boxes(
     let before = |row: usize| highlighted.ids.partition_point(|slice| slice.index() < row);
     let (first, end) = (before(rows.start), before(rows.end));
     let range = |at: usize| scene.model.slice(highlighted.ids[at]).range();
-    // Slices of a lane do not overlap: by id is by start and by end.
+    // Slices of a lane do not overlap, so the order of ids is also the order of starts and of ends.
     let until = |from: usize, is_before: &dyn Fn(usize) -> bool| {
         let (mut low, mut high) = (from, end);
         while low < high {

@@ -1,4 +1,4 @@
-//! Layouts as text: one point is one picosecond unless said.
+//! Layouts as text: one point is one picosecond unless stated otherwise.
 
 use std::fmt::Write as _;
 
@@ -132,7 +132,7 @@ fn only_rows_in_sight_are_laid_out() {
         builder.add_slice(track, SliceSpec::new(range(0, 100), label));
     }
     let model = builder.finish();
-    // A row is 28 points high: after 28 + 280 points comes the eleventh.
+    // A row is 28 points high, so the eleventh begins after 28 + 280 points.
     let shown = picture(&model, range(0, 100), |state| state.apply(&ViewCommand::ScrollTo(308.0), &model));
     assert!(shown.starts_with("row 0 thread 10\n"), "{shown}");
     assert_eq!(shown.lines().filter(|line| line.starts_with("row")).count(), 8);
@@ -196,7 +196,7 @@ fn counters_keep_their_peaks() {
     builder.add_slice(op, SliceSpec::new(range(0, 10_000), label));
     let model = builder.finish();
     let shown = picture(&model, range(0, 10_000), |_| ());
-    // 40 holds for a tenth of a point and is still seen.
+    // The value 40 lasts for a tenth of a point and is still visible.
     assert!(shown.contains("50..50 = 40 (1.00)") && !shown.contains("= 5 "), "{shown}");
 }
 
@@ -220,7 +220,7 @@ fn a_counter_of_many_samples_is_drawn_by_points_and_keeps_its_peaks() {
     assert_eq!(steps.iter().filter(|line| line.contains("= 1000 ")).count(), 1, "{shown}");
     assert!(steps.iter().any(|line| line.contains("70..72 = 1000")), "{shown}");
     assert!(!steps.iter().any(|line| (32..50).any(|x| line.contains(&format!("{x}..")))), "a gap is a gap:\n{shown}");
-    // Nearer, sample by sample.
+    // Zoomed in: sample by sample.
     let near = picture(&model, range(14_000, 14_004), |_| ());
     assert!(near.contains("0..25 = 1000 (1.00)") && near.contains("25..50 = 1 "), "{near}");
 }
@@ -254,7 +254,7 @@ fn the_box_below_the_pointer_is_found() {
 
 #[test]
 fn slices_that_are_lit_are_found_in_any_crowd() {
-    // In the crowd "b" is the longest: the pyramid shows no "c".
+    // "b" is the longest slice of the bucket, so the pyramid does not show "c".
     let model = model(&[("a", 0, 20), ("b", 30, 90), ("c", 100, 120), ("c", 150, 160), ("c", 6_000, 9_000)]);
     let (lod, tree) = (LodIndex::build(&model), TrackTree::new(&model));
     let mut state = ViewState::new(&model);
