@@ -1,10 +1,10 @@
 //! Work grows with the trace, not with its square: eight times the steps, layers or
 //! devices make all analyses allocate about eight times as much. Bytes are counted,
-//! not seconds: they are the same on every machine. And of real captures, all analyses
-//! need at most twice what the model takes. Documents of many of one thing (`shapes.rs`)
-//! are opened, drawn and analysed as well. One test only, because others beside it would be
-//! counted as well. What allocates nothing is not seen here: `cargo bench -p systole --bench many`
-//! prints the times of the same documents.
+//! not seconds: they are the same on every machine. For real captures, all analyses need at
+//! most twice the memory of the model. Documents with many items of one kind (`shapes.rs`)
+//! are opened, drawn and analysed as well. All in one test, because concurrent tests would be
+//! counted, too. Work without allocations is not visible here: `cargo bench -p systole --bench
+//! many` prints the times of the same documents.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests may fail loudly too")]
 
@@ -27,11 +27,11 @@ use systole::view::timeline::trace::OpenTrace;
 #[global_allocator]
 static GLOBAL: heap::Counting = heap::Counting;
 
-/// What doubles while it grows is counted more than once, and sorting takes `n log n`.
+/// Tolerance: growing vectors are counted more than once, and sorting takes `n log n`.
 const SLACK: f64 = 1.1;
 const TIMES: u32 = 8;
 
-/// Slices, and bytes that all analyses allocate: all together, and most at once.
+/// Number of slices, and bytes that all analyses allocate: in total, and at the peak.
 fn cost(spec: TrainingSpec) -> [usize; 3] {
     let source = InputSource::from_bytes("run.xplane.pb", xspace_bytes(&SyntheticRun::new(spec).session())).unwrap();
     let model = importers::import(&source, &Progress::default()).unwrap();
@@ -41,11 +41,11 @@ fn cost(spec: TrainingSpec) -> [usize; 3] {
     [slices, heap.total(), heap.peak()]
 }
 
-/// All analyses, one after the other; what the heap was asked for meanwhile.
+/// Runs all analyses one after the other; returns what they allocated.
 fn analyze(session: &Session) -> heap::Heap {
     let heap = heap::begin();
     for entry in ANALYSES {
-        // An analysis that does not apply costs something, too.
+        // An analysis that does not apply allocates, too.
         let _ = session.report_by_id(entry.id, Scope::WholeTrace);
     }
     heap
@@ -66,7 +66,7 @@ const CAPTURES: [&str; 11] = [
     "host/tpuvm_cpu_backend.trace.json.gz",
 ];
 
-/// All reports of a capture need at most so many times the memory of its model.
+/// All reports of a capture need at most this multiple of the memory of its model.
 const MOST_BESIDE_MODEL: f64 = 2.0;
 
 fn check_captures() {
@@ -97,7 +97,7 @@ fn cost_of_document(document: String) -> usize {
     heap.total()
 }
 
-/// Four times as many cost four times as much, and not sixteen times.
+/// Four times as many items cost about four times as much, not sixteen times.
 fn check_documents() {
     const FEW: usize = 2_000;
     const TIMES: usize = 4;

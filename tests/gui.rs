@@ -41,11 +41,11 @@ const PICTURE: &str = "
     s = all-gather-start.1 done=all-gather-done.1
 ";
 
-/// Opens `trace` as the picture above, refuses everything else.
+/// Opens the text trace above for the path `trace`, and fails for all other paths.
 fn loader() -> TraceLoader {
     Arc::new(|path, _progress| {
         if path.ends_with("other trace") {
-            // Not in the frame in which it is asked for.
+            // Not in the frame of the request.
             std::thread::sleep(Duration::from_millis(100));
             let session = Session::from_model(text_trace("@column 1us\nhost python: PPPP\n"), Options::default());
             Ok(OpenTrace::new(path.to_owned(), session))
@@ -85,7 +85,7 @@ fn empty_window() -> Harness<'static, App> {
 fn window_of(height: f32) -> Harness<'static, App> {
     Harness::builder().with_size(vec2(1400.0, height)).build_eframe(|cc| {
         let app = App::new(&cc.egui_ctx, Settings::default(), loader());
-        // Jumps arrive at once: what is tested is where, not how.
+        // Without animation: tests check the destination of jumps.
         cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
         app
     })
@@ -97,7 +97,7 @@ fn open(window: &mut Harness<'static, App>, path: &str) {
     settle(window);
 }
 
-/// Frames until input is taken, all background work is done and everything is drawn, however busy the machine is.
+/// Runs frames until input is handled, background work is done and everything is drawn, however busy the machine is.
 fn settle(window: &mut Harness<'_, App>) {
     window.run_steps(2);
     let start = Instant::now();
@@ -109,7 +109,7 @@ fn settle(window: &mut Harness<'_, App>) {
     window.run_steps(4);
 }
 
-/// Frames until something holds, however many that takes. The time only ends a test that fails.
+/// Runs frames until a condition holds. The time limit only ends a failing test.
 fn until(window: &mut Harness<'_, App>, what: &str, holds: impl Fn(&Harness<'_, App>) -> bool) {
     let start = Instant::now();
     while !holds(window) {
@@ -118,7 +118,7 @@ fn until(window: &mut Harness<'_, App>, what: &str, holds: impl Fn(&Harness<'_, 
     }
 }
 
-/// Frames until none is asked for; nor does the next one ask for more.
+/// Runs frames until no further frame is requested.
 fn comes_to_rest(window: &mut Harness<'_, App>) {
     let is_quiet = |window: &Harness<'_, App>| {
         window.output().viewport_output.values().all(|output| output.repaint_delay > Duration::from_secs(5))
@@ -164,7 +164,7 @@ fn click_with(window: &mut Harness<'_, App>, at: Pos2, modifiers: Modifiers) {
     settle(window);
 }
 
-/// The point of the canvas `x` of the way to the right and `y` points down.
+/// A point of the canvas: `x` is a share of its width, `y` is in points from the top.
 fn on_canvas(window: &Harness<'_, App>, x: f32, y: f32) -> Pos2 {
     let rect = window.get_by_label("Timeline").rect();
     Pos2::new(rect.left() + rect.width() * x, rect.top() + y)
@@ -197,14 +197,14 @@ fn a_failed_opening_keeps_the_trace_that_is_open() {
     assert!(window.state().trace().is_some());
 }
 
-/// What was wanted of a slice means nothing in the trace that takes the place of its own.
+/// A command about a slice must not apply to the trace that replaces its own.
 #[test]
 fn commands_are_about_the_trace_that_was_seen() {
     let mut window = opened();
     let last = window.state().trace().expect("it is open").model.all_slices().last().expect("it has slices").id();
     window.state_mut().push(AppCommand::Open(PathBuf::from("other trace")));
     window.step();
-    // Long enough for the other one to be there, which no frame has seen yet.
+    // Long enough that the other trace is loaded but no frame has taken it over yet.
     std::thread::sleep(Duration::from_millis(300));
     window.state_mut().push(ViewCommand::Select(last));
     window.step();
@@ -400,7 +400,7 @@ fn nothing_is_repainted_while_nothing_happens() {
     comes_to_rest(&mut window);
 }
 
-/// Wants something, and waits until it is there.
+/// Sends a command and waits until it has taken effect.
 fn want(window: &mut Harness<'static, App>, command: impl Into<AppCommand>) {
     window.state_mut().push(command);
     window.step();

@@ -1,4 +1,4 @@
-//! The window, the text and the JSON of `analyze` say the same of every sample.
+//! The window, the text and the JSON of `analyze` show the same figures for every sample.
 
 #![expect(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
 
@@ -54,7 +54,7 @@ fn labels(window: &Harness<'_, App>, beginnings: &[&str]) -> Vec<String> {
     for beginning in beginnings {
         for node in window.query_all_by_label_contains(beginning) {
             let node = (node.rect().top(), node.accesskit_node());
-            // Texts have a value where widgets have a label.
+            // Plain texts have a value instead of a label.
             let label = node.1.label().or_else(|| node.1.value()).unwrap_or_default();
             if label.starts_with(beginning) {
                 found.push((node.0, label));
@@ -68,7 +68,7 @@ fn labels(window: &Harness<'_, App>, beginnings: &[&str]) -> Vec<String> {
 /// A hint: its id and what it saves.
 type Said = (String, String);
 
-/// What a hint of a report must say that it saves.
+/// The expected text of the saving of a hint.
 fn of_json(hint: &Value, of: &str) -> Said {
     let id = hint["id"].as_str().unwrap().to_owned();
     if hint["severity"] == "health" {
@@ -117,7 +117,7 @@ fn hints_and_savings_are_the_same_in_text_json_and_window() {
         assert_eq!(of_window(&window), expected, "window of {}", path.display());
         hints_seen += expected.len();
 
-        // The first screens name the first of those about the program.
+        // The first screens show the first hints about the program.
         want(&mut window, ViewCommand::ShowTab("overview".to_owned()));
         let screen = of_text(&analyze(&path, &[]));
         let on_overview: Vec<String> =

@@ -1,4 +1,4 @@
-//! What was found, as a list; tabs and where they lie.
+//! The list of search results; tabs and their places.
 
 use egui_kittest::kittest::NodeT as _;
 
@@ -6,7 +6,7 @@ use egui::accesskit::Role;
 
 use super::*;
 
-/// Labels of the rows of the list, from above.
+/// Labels of the rows of the list, from top to bottom.
 fn rows(window: &Harness<'static, App>) -> Vec<String> {
     let mut rows: Vec<(f32, String)> = window
         .query_all_by_label_contains("Found ")

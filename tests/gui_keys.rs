@@ -1,4 +1,4 @@
-//! Keys that can be changed, and times as one wants them written.
+//! Key bindings and formats of times.
 
 use systole::gui::{Chord, Remap};
 use systole::view::palette::Preset;
@@ -43,7 +43,7 @@ fn a_key_is_assigned_by_pressing_it() {
     key(&mut window, Modifiers::COMMAND, Key::E);
     assert_eq!(time(&window), home);
 
-    // A held key moves nothing either while it is being assigned.
+    // A held key must not move the view while it is being assigned.
     window.get_by_label("Add a key: Show what the devices do, or the whole trace").click();
     settle(&mut window);
     key(&mut window, Modifiers::NONE, Key::W);
@@ -167,7 +167,7 @@ fn a_key_that_means_something_is_taken_over_and_given_back() {
 #[test]
 fn a_key_that_lost_its_action_can_be_had_back() {
     let mut settings = Settings::default();
-    // Nothing is said of the grid, and yet its key is gone.
+    // The action of the grid is not changed itself, but it has lost its key.
     settings.keys.insert("notes".to_owned(), vec!["G".to_owned()]);
     let mut window = Harness::builder()
         .with_size(vec2(1400.0, 3_000.0))
@@ -207,7 +207,7 @@ fn colours_are_chosen_and_the_legend_follows() {
         _ => false,
     });
     assert!(drawn, "the swatch of the legend");
-    // What is opened next has them too.
+    // The next trace has the same bindings.
     open(&mut window, "other trace");
     assert_eq!(colors(&window), Preset::Perfetto);
 }
@@ -300,7 +300,7 @@ fn times_are_written_as_one_wants_them() {
     assert!(window.get_all_by_label("7 µs").count() >= 1, "exact");
     want(&mut window, AppCommand::Times(TimeFormat::Nanoseconds));
     assert!(window.get_all_by_label("7000.000 ns").count() >= 1);
-    // Beside the details, nothing says another unit.
+    // Except for the details, nothing shows another unit.
     want(&mut window, ViewCommand::ShowPanel(Panel::Reports, false));
     assert!(window.get_all_by_label_contains("7000.000 ns together").count() == 1, "as the histogram says");
     assert_eq!(window.query_all_by_label_contains(" µs").count(), 0);

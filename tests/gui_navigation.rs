@@ -1,4 +1,4 @@
-//! Ways through a trace: palette, keys, boxes to zoom into, the minimap, durations, counters.
+//! Navigation in a trace: palette, keys, zooming into a box, the minimap, durations, counters.
 
 use egui::accesskit::Role;
 use systole::view::state::MouseMode;

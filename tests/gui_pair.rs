@@ -9,7 +9,7 @@ use super::*;
 #[path = "gui_pair_files.rs"]
 mod files;
 
-/// Ten steps of a program: what runs in each, and the id that the compiler gave it.
+/// Ten steps of a program, with the given ops and the given program id.
 fn run((ops, program): (&str, u32)) -> String {
     let mut rows = [String::new(), String::new(), String::new()];
     for step in 0..10 {
@@ -35,7 +35,7 @@ fn run((ops, program): (&str, u32)) -> String {
 /// In the second, `fusion.2` takes twice as long, and a copy has become a reduction.
 const FIRST: (&str, u32) = ("PPPPQQD.", 7);
 const SECOND: (&str, u32) = ("PPPPQQQQE.", 8);
-/// Here `fusion.2` begins long after where it ends in the first.
+/// Here `fusion.2` begins long after its end in the first.
 const LATE: (&str, u32) = ("PPPPPPPPPPPPPPQQ.", 9);
 
 fn loader() -> TraceLoader {
@@ -99,7 +99,7 @@ fn two_runs_stand_one_above_the_other_locked_by_steps() {
     let [a, b] = views(&window);
     assert!((a.span_ps() - b.span_ps()).abs() < 1e-6, "both have one scale");
 
-    // Around the sixth step: 5 × 8 µs after the beginning of A, 5 × 10 µs after that of B.
+    // Near the sixth step: 5 × 8 µs after the beginning of A, 5 × 10 µs after the beginning of B.
     let range = |start: i64| {
         let at = |us: i64| trace_model::Timestamp::from_ps(us * 1_000_000);
         trace_model::TimeRange::new(at(start), at(start + 6))
@@ -141,7 +141,7 @@ fn nothing_is_repainted_while_nothing_happens_to_either() {
     let mut window = compared("a", "b");
     let canvas = window.get_by_label("Timeline B").rect();
     window.hover_at(canvas.center());
-    // A gesture of B ends although both are locked meanwhile, so that A leads.
+    // A gesture in B ends, although the views were locked in the meantime and A leads.
     press(&mut window, Modifiers::SHIFT, Key::C);
     want(&mut window, AppCommand::On(TraceSide::B, ViewCommand::Pan(0.1)));
     press(&mut window, Modifiers::SHIFT, Key::C);
@@ -244,7 +244,7 @@ fn tracks_of_both_are_interleaved_in_one_list() {
     assert_eq!(devices, 1, "what both have needs one heading");
     window.get_by_label("Changes of steps");
 
-    // The mouse is for the track that it is over.
+    // Mouse input goes to the track below the pointer.
     let ops = tops(&window, "XLA Ops");
     let canvas = window.get_all_by_label("Time ruler").next().expect("there are two").rect();
     for (side, top) in TraceSide::BOTH.into_iter().zip(ops) {
@@ -261,7 +261,7 @@ fn tracks_of_both_are_interleaved_in_one_list() {
         assert_eq!(window.state().link().unwrap().focus, side, "it was clicked there");
         assert_eq!(both_selected(&window), [Some("fusion.1".to_owned()), Some("fusion.1".to_owned())]);
     }
-    // One list scrolls as one, also where times are free.
+    // The interleaved list has one scroll position, even if the time axes are independent.
     press(&mut window, Modifiers::SHIFT, Key::C);
     want(&mut window, AppCommand::On(TraceSide::B, ViewCommand::ScrollTo(33.0)));
     let scrolls = TraceSide::BOTH.map(|side| window.state().state_of(side).unwrap().place.scroll);
@@ -337,7 +337,7 @@ fn without_steps_the_timelines_are_free_and_say_why() {
         let mut window = compared(first, second);
         assert_eq!(lock(&window), ViewLock::Free);
         assert!(window.get_all_by_label_contains(who).count() >= 1);
-        // Nothing of this has anything to meet.
+        // There is no counterpart to align with.
         for command in
             [ViewCommand::Fit, ViewCommand::MarkAll, ViewCommand::Step(systole::view::state::Neighbour::Next)]
         {
@@ -394,7 +394,7 @@ fn what_is_lit_in_one_is_lit_in_the_other_once_the_two_are_compared() {
     };
     let first = highlighted(&window, TraceSide::A, "fusion.1");
     want(&mut window, AppCommand::On(TraceSide::A, ViewCommand::Highlight(Some(first))));
-    // Compared anew, as after a swap: what was highlighted in B before says nothing any more.
+    // After a new comparison, for example after a swap, earlier highlights in B are cleared.
     let next = highlighted(&window, TraceSide::A, "fusion.2");
     window.state_mut().push(ComparisonCommand::Resume);
     want(&mut window, AppCommand::On(TraceSide::A, ViewCommand::Highlight(Some(next))));
@@ -402,7 +402,7 @@ fn what_is_lit_in_one_is_lit_in_the_other_once_the_two_are_compared() {
     assert_eq!(other, highlighted(&window, TraceSide::B, "fusion.2"));
 }
 
-/// What is marked on either side: for how long, in µs, and on how many tracks.
+/// The marks of both sides: their length in µs, and their number of tracks.
 fn marks(window: &Harness<'_, App>) -> [Option<(i64, usize)>; 2] {
     TraceSide::BOTH.map(|side| {
         let state = window.state().state_of(side)?;

@@ -1,4 +1,4 @@
-//! How two profiles come into one window, and what is kept of them.
+//! Opening two profiles in one window, and saving them in sessions.
 
 use systole::gui::SessionStore;
 
@@ -62,13 +62,13 @@ fn a_session_keeps_both_and_how_they_are_linked() {
     let mut ops: Vec<f32> = window.get_all_by_label("XLA Ops").map(|node| node.rect().top()).collect();
     ops.sort_by(f32::total_cmp);
     assert!(ops[1] - ops[0] < 40.0, "tracks are interleaved as they were: {ops:?}");
-    // From now on they follow each other as they did.
+    // From now on they follow each other as before.
     want(&mut window, AppCommand::On(TraceSide::A, ViewCommand::Pan(0.1)));
     let [a, b] = views(&window);
     assert_eq!(b.time_at(0.0) - a.time_at(0.0), link.offset);
 }
 
-/// Which may lie beside its own trace, where nobody could go alone.
+/// The restored view of B may lie outside of its own trace.
 #[test]
 fn a_session_keeps_where_a_shorter_run_follows() {
     let folder = tempfile::tempdir().unwrap();
@@ -86,7 +86,7 @@ fn a_session_keeps_where_a_shorter_run_follows() {
         if by == ViewLock::Offset {
             want(&mut window, ComparisonCommand::Offset(trace_model::Picos::ZERO));
         }
-        // The end of the last step of B: that of A was over long before.
+        // The end of the last step of B; the last step of A ended long before.
         let at = |us: i64| trace_model::Timestamp::from_ps(us * 1_000_000);
         let range = trace_model::TimeRange::new(at(167), at(169));
         want(&mut window, AppCommand::On(TraceSide::B, ViewCommand::Show(range)));

@@ -1,4 +1,4 @@
-//! Panels beside the timeline: which tables are seen, where rows lead, and the way back.
+//! Panels beside the timeline: visible tables, links of rows to the timeline, and going back.
 
 use systole::export::{self, PictureFormat, PictureStyle};
 

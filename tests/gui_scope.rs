@@ -1,4 +1,4 @@
-//! Reports follow the part of the trace that is chosen.
+//! Reports cover the selected part of the trace.
 
 use analysis::Scope;
 use analysis::reports::summary::verdict::Verdict;

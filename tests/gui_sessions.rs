@@ -1,10 +1,10 @@
-//! What is kept, and what comes back of it.
+//! Saving and restoring sessions.
 
 use systole::gui::SessionStore;
 
 use super::*;
 
-/// Two runs of a host, in files of the same name, and a third in the place of the first.
+/// Two runs of a host in files of the same name, and a third one that replaces the first.
 fn runs(is_changed: bool) -> TraceLoader {
     Arc::new(move |path, _progress| {
         let picture = if is_changed { "@column 1us\nhost python: PPPPQQ\n" } else { PICTURE };
@@ -61,7 +61,7 @@ fn what_was_opened_as_a_session_is_kept_as_that_session() {
     window.get_by_label("Dismiss").click();
     settle(&mut window);
     assert!(window.query_by_label_contains("Saved as").is_none());
-    // Another trace is no part of it.
+    // The session does not belong to another trace.
     open(&mut window, "/other/host.xplane.pb");
     press(&mut window, Modifiers::COMMAND, Key::S);
     assert_eq!(SessionStore::in_folder(folder.path()).names(), ["host.xplane.pb", "night"]);

@@ -1,4 +1,4 @@
-//! Times that nothing measured are marked in the window wherever they are shown.
+//! Times that were not measured are marked in the window wherever they are shown.
 
 use systole::gui::file_loader;
 use systole::view::state::tabs;
@@ -21,12 +21,12 @@ fn sample(name: &str) -> String {
     format!("{SAMPLES}/{name}")
 }
 
-/// The badge is in sight and no button covers it.
+/// The badge is visible and no button covers it.
 fn assert_marked(window: &Harness<'_, App>, width: f32, when: &str) {
     let badge = window.query_by_label(BADGE).unwrap_or_else(|| panic!("no badge: {when}")).rect();
     assert!(badge.left() >= 0.0 && badge.right() <= width && badge.width() > 100.0, "{when}: {badge:?}");
     for button in ["Open…", "Save", "Search", "Notes", "Reports", "Details", "Help"] {
-        // A button and a dialog or tab may have one name.
+        // A button and a dialog or tab can have the same name.
         for other in window.query_all_by_label(button) {
             let other = other.rect();
             assert!(!badge.shrink(1.0).intersects(other), "{when}: {button} at {other:?} covers {badge:?}");

@@ -55,7 +55,7 @@ fn what_is_around_an_op_is_seen_and_a_click_leads_to_its_slices() {
     click(&mut window, "operand x, no time of its own");
     window.get_by_label("center x, no time of its own");
     assert_eq!(selected(&window).as_deref(), Some("fusion.1"), "a parameter has no slice");
-    // Another selection takes the middle.
+    // Another selected op moves to the middle of the graph.
     select(&mut window, "fusion.3");
     window.get_by_label_contains("center fusion.3, self ");
 }

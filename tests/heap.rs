@@ -1,4 +1,4 @@
-//! An allocator that counts, for what is said about memory.
+//! A counting allocator, for tests of memory use.
 
 #![expect(unsafe_code, reason = "an allocator hands out raw memory")]
 #![allow(dead_code, reason = "not everybody wants to know everything")]
@@ -6,24 +6,24 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
-/// The system's allocator. Make it the global one.
+/// Wraps the system's allocator. Must be set as the global allocator.
 pub struct Counting;
 
-/// Far from zero: what was asked for while nobody counted may be given back later.
+/// Far from zero, because memory that was allocated before counting began may be freed later.
 static LIVE: AtomicUsize = AtomicUsize::new(1 << 40);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 static TOTAL: AtomicUsize = AtomicUsize::new(0);
-/// Counting costs time, most where several threads do it.
+/// Counting is switched on only when needed, because it costs time, mostly with several threads.
 static COUNTS: AtomicBool = AtomicBool::new(false);
 
-/// Bytes that were asked for since [`begin`].
+/// Bytes allocated since [`begin`].
 #[derive(Clone, Copy, Debug)]
 pub struct Heap {
     before: usize,
     total_before: usize,
 }
 
-/// Counts from here on.
+/// Starts counting.
 pub fn begin() -> Heap {
     COUNTS.store(true, Relaxed);
     let before = LIVE.load(Relaxed);
@@ -31,18 +31,18 @@ pub fn begin() -> Heap {
     Heap { before, total_before: TOTAL.load(Relaxed) }
 }
 
-/// Nobody counts any more, so that times are true.
+/// Stops counting, so that it does not affect measured times.
 pub fn stop() {
     COUNTS.store(false, Relaxed);
 }
 
 impl Heap {
-    /// Most bytes in use at once, beyond those that were in use before.
+    /// Peak of the bytes in use, in addition to those in use before.
     pub fn peak(self) -> usize {
         PEAK.load(Relaxed).saturating_sub(self.before)
     }
 
-    /// Bytes still in use, beyond those before.
+    /// Bytes still in use, in addition to those in use before.
     pub fn live(self) -> usize {
         LIVE.load(Relaxed).saturating_sub(self.before)
     }
@@ -66,11 +66,11 @@ fn shrink(bytes: usize) {
     }
 }
 
-// SAFETY: everything is handed to the system's allocator as it came.
+// SAFETY: all calls are passed unchanged to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         grow(layout.size());
-        // SAFETY: the caller's promises are those of `System`.
+        // SAFETY: the caller guarantees what `System` requires.
         unsafe { System.alloc(layout) }
     }
 

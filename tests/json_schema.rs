@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-/// What does not agree with `schema`.
+/// All violations of `schema`.
 pub fn errors(schema: &Value, value: &Value) -> Vec<String> {
     let check = Check { root: schema };
     let mut found = check.against(schema, value, "$");
@@ -61,7 +61,7 @@ impl<'a> Check<'a> {
         found
     }
 
-    /// All schemas that speak of a value: through references and combinations.
+    /// All schemas that apply to a value, through references and combinations.
     fn all(&self, schema: &'a Value, value: &Value) -> Vec<&'a Value> {
         let mut found = vec![schema];
         if let Some(target) = self.target(schema) {
@@ -86,7 +86,7 @@ impl<'a> Check<'a> {
             if own.is_empty() {
                 found.push(format!("{at}.{name} is not described"));
             }
-            // What is said to be open is not looked into.
+            // Objects that the schema leaves open are not checked.
             for schema in own.into_iter().filter(|schema| !schema.is_boolean()) {
                 self.undescribed(schema, field, &format!("{at}.{name}"), found);
             }
@@ -99,7 +99,7 @@ impl<'a> Check<'a> {
     }
 }
 
-/// What a schema says of a value by itself.
+/// Violations of the keywords of a single schema.
 fn own(schema: &Value, value: &Value, at: &str) -> Vec<String> {
     let mut found = Vec::new();
     let is = |kind: &str| match kind {

@@ -1,6 +1,6 @@
 //! The folders of each crate import each other in one direction only, and few files import each other in a circle.
 //!
-//! A source file is taken apart without a parser: comments, texts and tests are removed, then every path that begins
+//! Source files are scanned without a parser: comments, literals and tests are removed, then every path that begins
 //! with `crate::` or `super::` is found, in `use` trees as elsewhere, and made absolute.
 
 #![expect(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
@@ -64,7 +64,7 @@ const CRATES: [Rooms; 3] = [
     },
 ];
 
-/// Folders of sources, and how many circles of files there are in each: there may be fewer, not more.
+/// Folders of sources, and the maximum number of import cycles between files in each.
 const CIRCLES: [(&str, usize); 5] =
     [("trace-model/src", 0), ("importers/src", 1), ("analysis/src", 0), ("app/src", 0), ("sample-traces/src", 0)];
 
@@ -178,14 +178,14 @@ fn module_of(inside: &Path) -> Vec<String> {
     module
 }
 
-/// Imports of `module` that lead upwards, beside it, or to nothing that the order names. A module without a room may
-/// import nothing: it only lists others.
+/// Imports of `module` that lead upwards, to the same group, or to a module that the order does not name. A module
+/// without a room may import nothing: it only lists others.
 fn upwards(module: &[String], text: &str, order: &[&[&str]]) -> Vec<String> {
     let here = place(module, order);
     let mut wrong = Vec::new();
     for path in paths(&plain(text)) {
         let target = absolute(module, &path);
-        // A module may name what is inside of it.
+        // A module may import from its own submodules.
         if target.starts_with(module) {
             continue;
         }
@@ -200,7 +200,7 @@ fn upwards(module: &[String], text: &str, order: &[&[&str]]) -> Vec<String> {
     wrong
 }
 
-/// The group of a path in the order, and its room: the longest that fits.
+/// The group of a path in the order, and its room: the longest matching prefix.
 fn place<'a>(path: &[String], order: &[&[&'a str]]) -> Option<(usize, &'a str)> {
     let fits = |room: &&str| {
         let parts: Vec<&str> = room.split("::").collect();
@@ -220,11 +220,11 @@ fn absolute(module: &[String], path: &[String]) -> Vec<String> {
     target
 }
 
-/// The modules that a module imports from, and those that it hands on.
+/// The modules that a module imports from, and those that it re-exports.
 type Imports = (Vec<Vec<String>>, Vec<Vec<String>>);
 
-/// Modules that reach each other by imports, in groups. What a module only hands on (`pub use`) is imported from where
-/// it is.
+/// Groups of modules that import each other in a cycle. An item that a module only re-exports (`pub use`) counts as
+/// imported from the module that defines it.
 fn circles(files: &BTreeMap<Vec<String>, String>) -> Vec<Vec<String>> {
     let files: BTreeMap<&Vec<String>, Imports> =
         files.iter().map(|(module, text)| (module, imports(module, &plain(text)))).collect();
@@ -264,7 +264,7 @@ fn circles(files: &BTreeMap<Vec<String>, String>) -> Vec<Vec<String>> {
     circles.into_iter().collect()
 }
 
-/// What a module uses, by `crate`, `super` or the name of a child, and what it only hands on; from the root of the crate.
+/// Absolute paths that a module uses, by `crate`, `super` or the name of a child, and those that it re-exports.
 fn imports(module: &[String], text: &str) -> (Vec<Vec<String>>, Vec<Vec<String>>) {
     let tokens = tokens(text);
     let children: BTreeSet<&str> =
@@ -295,7 +295,7 @@ fn imports(module: &[String], text: &str) -> (Vec<Vec<String>>, Vec<Vec<String>>
     (used, on)
 }
 
-/// The text without comments, texts, characters and what is for tests alone.
+/// The text without comments, string and character literals, and test code.
 fn plain(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -323,14 +323,14 @@ fn plain(text: &str) -> String {
     without_tests(&out)
 }
 
-/// How many `#` a raw string that begins here has.
+/// Number of `#` of a raw string that begins here.
 fn raw_hashes(rest: &str, before: &str) -> Option<usize> {
     let after = rest.strip_prefix('r').filter(|_| !before.ends_with(|c: char| c.is_alphanumeric() || c == '_'))?;
     let hashes = after.chars().take_while(|c| *c == '#').count();
     after[hashes..].starts_with('"').then_some(hashes)
 }
 
-/// A character, not a lifetime.
+/// Whether this is a character literal, not a lifetime.
 fn is_character(rest: &str) -> bool {
     let mut chars = rest.chars().skip(1);
     match chars.next() {
@@ -340,7 +340,7 @@ fn is_character(rest: &str) -> bool {
     }
 }
 
-/// Length of what is quoted, with both quotes.
+/// Length of a literal, including both quotes.
 fn quoted(rest: &str, quote: char) -> usize {
     let mut is_escaped = false;
     for (at, c) in rest.char_indices().skip(1) {
@@ -354,7 +354,7 @@ fn quoted(rest: &str, quote: char) -> usize {
     rest.len()
 }
 
-/// Without items below `#[cfg(test)]`.
+/// The text without items below `#[cfg(test)]`.
 fn without_tests(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -409,7 +409,7 @@ fn tree(tokens: &[&str], mut at: usize, before: &[String], out: &mut Vec<Vec<Str
                 at += 1;
             }
             _ => {
-                // Something else than a path: it is passed by.
+                // Not a path: skipped.
                 at += 1;
             }
         }

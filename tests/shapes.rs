@@ -1,11 +1,11 @@
-//! Documents of many of one thing: tracks, names, steps, arrows, levels.
+//! Documents with many items of one kind: tracks, names, steps, flows, levels.
 
 use std::fmt::Write as _;
 
-/// What there is many of, and the document of `n` of them.
+/// The kind of item, and the document with `n` of them.
 type Shape = (&'static str, fn(usize) -> String);
 
-/// All that are tried.
+/// All shapes.
 pub const SHAPES: &[Shape] = &[
     ("counters", counters),
     ("threads", threads),
@@ -86,8 +86,8 @@ fn levels_of_ops(n: usize) -> String {
     document(DEVICE, n, |i| op(3, i, 2 * (n - i), &format!("while.{i}"), "while"))
 }
 
-/// Fewer than of the others: some analyses look one device up among all, which is
-/// quadratic, but takes no time even where there are as many as in the largest systems.
+/// Fewer than other items: some analyses search a device among all devices, which is
+/// quadratic, but fast even for the number of devices of the largest systems.
 fn devices(n: usize) -> String {
     document("", n / 16, |i| {
         let pid = i + 3;

@@ -1,5 +1,5 @@
-//! What the first screen says: the verdict and the hints name the same causes and the
-//! same figures, on every sample and on every real capture.
+//! The first screen is consistent: the verdict and the hints name the same causes and the
+//! same figures, for every sample and every real capture.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
@@ -27,7 +27,7 @@ use trace_model::{GroupKind, Picos, SliceAttr, SliceSpec, TimeRange, Timestamp, 
 
 use crate::place::corpus;
 
-/// Samples, and real captures up to a size that a test can afford.
+/// Samples, and real captures up to a size that a test can process.
 fn traces() -> Vec<PathBuf> {
     const MOST_BYTES: u64 = 8 << 20;
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/samples");
@@ -46,7 +46,7 @@ fn traces() -> Vec<PathBuf> {
     found
 }
 
-/// What is the matter with the first screen of a trace.
+/// Contradictions on the first screen of a trace.
 fn disagreements(verdict: &VerdictReport, hints: &HintsReport) -> Vec<String> {
     let mut wrong = Vec::new();
     for named in verdict.named() {
@@ -99,15 +99,15 @@ fn what_the_verdict_names_the_hints_answer() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A run made to have one fault.
+/// A synthetic run with one fault.
 struct Planted {
     name: &'static str,
     session: Session,
-    /// What the verdict says.
+    /// Text that the verdict must contain.
     verdict: &'static [&'static str],
     /// The first hint about the program.
     hint: &'static str,
-    /// Who or what is to blame, in the sentence of that hint.
+    /// The culprits that the sentence of that hint must name.
     culprit: &'static [&'static str],
 }
 
@@ -124,7 +124,7 @@ fn trained(spec: TrainingSpec) -> Session {
     captured(&SyntheticRun::new(spec).session())
 }
 
-/// Columns of 10 µs of ops, a hundred of them.
+/// A hundred columns of ops, 10 µs each.
 fn ops(main: usize, other: usize, legend: &str) -> Session {
     let picture = format!(
         "@column 10us\n@device flops=197e12 hbm=819e9 TPU v5 lite\nops: {}{}\n{legend}",
@@ -134,7 +134,7 @@ fn ops(main: usize, other: usize, legend: &str) -> Session {
     open(text_trace(&picture))
 }
 
-/// A device that computes much a second time, with so many percent of its memory in use.
+/// A device that recomputes many ops, with this percentage of its memory in use.
 fn recomputing_in(percent: i64) -> Session {
     let picture = format!(
         "@column 10us\nops: {}{}\nM = fusion.1 [convolution fusion]\nx = add.2.remat [loop fusion]",
@@ -152,7 +152,7 @@ fn recomputing_in(percent: i64) -> Session {
     open(builder.finish())
 }
 
-/// Steps of a host of 10 ms, of which nine wait for the next batch.
+/// Steps of a host, 10 ms each, of which it waits 9 ms for the next batch.
 fn waiting_host() -> Session {
     let steps: String = ('A'..='H').map(|letter| letter.to_string().repeat(10)).collect();
     let legend = ('A'..='H').enumerate().map(|(number, letter)| format!("{letter} = train step={number}"));
@@ -307,7 +307,7 @@ fn judged() -> Vec<Judged> {
     let base = || FleetSpec { calls: true, ..FleetSpec::default() };
     let drawn =
         |name, legend: &str, metrics| Judged { name, good: steps_with(1, legend), bad: steps_with(4, legend), metrics };
-    // The same work in a product of the same time, with whole tiles and with an eighth of them.
+    // The same work in a matmul of the same duration, with full tiles and with tiles that are one eighth full.
     let product = |k: u32| {
         format!(
             "x = fusion.3 [convolution] flops=2_000_000 hbm_read=1 hbm_write=1 :: %fusion.3 = f32[1024,1024]{{1,0}} \
@@ -374,7 +374,7 @@ fn judged() -> Vec<Judged> {
     ]
 }
 
-/// What the gates of `systole init` on the good run say of the bad one; empty where that is right.
+/// Errors of the gates that `systole init` writes for the good run, evaluated on the bad one; empty if there are none.
 fn wrongly_judged(judged: &Judged) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     for (name, session) in [("good.json", &judged.good), ("bad.json", &judged.bad)] {
@@ -429,7 +429,7 @@ fn nearly_full_memory_is_found() {
     assert!((93.0..100.0).contains(&peak(10)), "{}", peak(10));
 }
 
-/// What a summary holds can be asked for, so that no number of it is out of reach of a gate.
+/// Every number of a summary is available as a metric for gates.
 #[test]
 fn every_number_of_a_summary_is_a_metric() {
     let mut seen = BTreeSet::new();

@@ -14,7 +14,7 @@ use trace_model::Picos;
 use crate::place::{CI_VARIABLES, Place, stderr};
 
 impl Place {
-    /// A log directory with a run of twelve steps whose matmul takes so many milliseconds.
+    /// A log directory with a run of twelve steps whose matmul takes this many milliseconds.
     fn log(&self, name: &str, work_ms: f64) {
         let work = Picos::from_ps((work_ms * 1e9) as i64);
         let spec = FleetSpec { devices: 2, steps: 12, work, ..FleetSpec::default() };
@@ -31,7 +31,7 @@ struct Step {
     uses: String,
     condition: String,
     script: String,
-    /// Of `with` and `env`.
+    /// The values of `with` and `env`.
     values: Vec<(String, String)>,
 }
 
@@ -77,7 +77,7 @@ fn steps_of(yaml: &str) -> Vec<Step> {
     steps
 }
 
-/// A runner: a workspace, what actions keep between jobs, and the variables of a job.
+/// A runner: a workspace, the caches that actions keep between jobs, and the variables of a job.
 struct Runner<'a> {
     place: &'a Place,
     artifact: &'a str,
@@ -85,7 +85,7 @@ struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// Runs the steps in order; as what the job ended.
+    /// Runs the steps in order; returns the outcome of the job.
     fn job(&self, steps: &[Step], actions: &[Step]) -> i32 {
         let work = self.place.path(&format!("work-{}", self.job));
         fs::create_dir_all(&work).unwrap();
@@ -156,7 +156,7 @@ impl Runner<'_> {
         }
     }
 
-    /// With expressions replaced by what they stand for.
+    /// The text with expressions replaced by their values.
     fn filled(&self, text: &str) -> String {
         let outputs = fs::read_to_string(self.place.path(&format!("outputs-{}", self.job))).unwrap_or_default();
         let mut filled = text.to_owned();
@@ -177,7 +177,7 @@ impl Runner<'_> {
         filled
     }
 
-    /// As GitHub runs it, where `systole` is installed already.
+    /// Runs a step as GitHub does, with `systole` already installed.
     fn bash(&self, script: &str, work: &Path, env: &[(String, String)]) -> i32 {
         let bin = Path::new(env!("CARGO_BIN_EXE_systole")).parent().unwrap().to_owned();
         let mut bash = Command::new("bash");
@@ -243,7 +243,7 @@ fn the_workflow_runs_as_it_stands() {
         assert!(place.path("uploaded-third").join(name).is_file(), "{name}");
     }
     assert!(place.read("summary-third").contains("❌ Failed"));
-    // With a file of gates in the repository, that one judges.
+    // A file of gates in the repository is used instead of the default gates.
     let mut init = Command::new(env!("CARGO_BIN_EXE_systole"));
     let output = init.args(["init", "slow", "-o", "repository/systole.toml"]).current_dir(place.dir.path()).output();
     assert!(output.as_ref().unwrap().status.success(), "{output:?}");

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use crate::place::corpus;
 
-/// A trace of somebody's own: one process, one thread, nested slices.
+/// A custom trace: one process, one thread, nested slices.
 const CHROME_TRACE: &str = r#"{"traceEvents":[
 {"ph":"M","name":"process_name","pid":1,"args":{"name":"simulator"}},
 {"ph":"X","name":"outer","pid":1,"tid":1,"ts":0,"dur":10},
@@ -46,7 +46,7 @@ fn stderr(output: &Output) -> &str {
     std::str::from_utf8(&output.stderr).unwrap()
 }
 
-/// A directory with one small trace, and the path of that.
+/// A directory with one small trace, and the path of the trace.
 fn small_trace() -> (TempDir, String) {
     file("small.json", CHROME_TRACE.as_bytes())
 }
@@ -58,7 +58,7 @@ fn file(name: &str, bytes: &[u8]) -> (TempDir, String) {
     (dir, path.to_str().unwrap().to_owned())
 }
 
-/// The command fails with this code, says why and about what on stderr, and
+/// The command fails with this code, names the reason and the object on stderr, and
 /// prints no data.
 fn assert_refused(path: &str, expected_code: i32, expected_words: &[&str]) {
     for command in ["analyze", "doctor"] {
@@ -162,13 +162,13 @@ fn bomb(head: &[u8], filler: u8) -> Vec<u8> {
 #[cfg(unix)]
 #[test]
 fn a_gzip_bomb_is_refused_and_memory_stays_bounded() {
-    // A field of planes that goes on for 8 GiB, and a list of events that does.
+    // A field of planes with 8 GiB, and a list of events with 8 GiB.
     let protobuf = [&[0x0a, 0x80, 0x80, 0x80, 0x80, 0x20, 0x12, 0x04][..], b"/a:b"].concat();
     for (name, bytes) in
         [("a.xplane.pb.gz", bomb(&protobuf, 0)), ("b.trace.json.gz", bomb(b"{\"traceEvents\":[", b' '))]
     {
         let (_dir, path) = file(name, &bytes);
-        // What would unpack everything dies of 4 GiB of address space.
+        // A program that unpacked everything would exceed the limit of 4 GiB of address space.
         let script = "ulimit -v 4194304; exec \"$0\" analyze --jobs 2 \"$1\"";
         let output = Command::new("sh").args(["-c", script, env!("CARGO_BIN_EXE_systole"), &path]).output().unwrap();
         let said = stderr(&output);
@@ -285,7 +285,7 @@ fn a_log_directory_opens_its_newest_run_or_the_one_named() {
     assert!(stderr(&output).contains("2026_02_02_00_00_00"), "{}", stderr(&output));
 }
 
-/// The hosts count their devices and executions alike; nothing may mix them up.
+/// The hosts use the same numbers for devices and executions, which must not be mixed up.
 #[test]
 fn the_hosts_of_a_run_are_one_trace() {
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/samples");
@@ -306,7 +306,7 @@ fn the_hosts_of_a_run_are_one_trace() {
     let shifts = |json: &Value, host: &str| {
         let mut shifts = json["reports"]["doctor"]["report"]["clock_shifts"].as_array().unwrap().clone();
         for shift in &mut shifts {
-            // Each host counts its devices from 0, so together they are told by their hosts.
+            // Each host counts its devices from 0, so the names of hosts distinguish them.
             shift["core"] = shift["core"].as_str().unwrap().replace("/device:", &format!("{host} ")).into();
         }
         shifts
@@ -341,7 +341,7 @@ fn render_draws_without_a_window() {
     let out = dir.path().join("steps.PNG");
     let points = run(&["render", &trace, "--size", "800x400", "--scale", "2", "-o", out.to_str().unwrap()]);
     if cfg!(feature = "png") {
-        // Width and height stand in the first chunk of a PNG.
+        // The first chunk of a PNG contains width and height.
         assert_eq!(fs::read(&out).unwrap()[16..20], 1600_u32.to_be_bytes(), "{}", stderr(&points));
     } else {
         assert!(code(&points) == 2 && stderr(&points).contains("feature png"), "{}", stderr(&points));

@@ -12,7 +12,7 @@ use trace_model::Picos;
 use crate::json_schema;
 use crate::place::{Place, json, stderr, stdout};
 
-/// A base of twelve steps, and runs whose matmul takes 1.5 and 30 % of a step longer.
+/// A base of twelve steps, and runs whose matmul takes longer by 1.5 % and by 30 % of a step.
 fn place_with_runs() -> Place {
     let place = Place::empty();
     let ms = |ms: f64| Picos::from_ps((ms * 1e9) as i64);
@@ -40,7 +40,7 @@ fn a_run_beside_itself_did_not_change_in_either_format_or_saved() {
     assert_eq!(stdout(&place.run(&["summarize", "base.xplane.pb"])), place.read("saved.json"));
 }
 
-/// Where this machine has the real captures.
+/// The directory of the real captures, if this machine has it.
 #[test]
 fn one_real_session_in_two_formats_did_not_change() {
     let file = |name: &str| format!("{}/../../shared/corpus/tpu/v5e_matmul.{name}", env!("CARGO_MANIFEST_DIR"));
@@ -89,7 +89,7 @@ fn gates_decide_how_the_program_ends() {
     let with =
         |run: &str, more: &[&str]| place.code(&[&["analyze", run, "--baseline", "base.xplane.pb"], more].concat());
     assert_eq!(with("base.xplane.pb", &[]), 0);
-    // 1.5 % is real, and below the 5 % that are allowed.
+    // 1.5 % is a real change, and below the allowed 5 %.
     assert_eq!(with("slower.xplane.pb", &[]), 0);
     assert_eq!(with("slow.xplane.pb", &[]), 10);
     assert_eq!(with("slow.xplane.pb", &["--exit-zero"]), 0);
@@ -193,7 +193,7 @@ fn comparing_judges_and_reports_as_analyzing_does() {
     let (before, names) = (place.read("h.html"), ["--exit-zero", "--strict"]);
     assert_eq!(place.code(&[&args[..], &names[..1]].concat()), 0);
     assert_eq!(place.read("h.html"), before);
-    // Without a budget nothing is judged, and every output is written all the same.
+    // Without a budget there are no gates, but every output is still written.
     let plain: Vec<&str> = args.iter().copied().filter(|arg| !["--budget", "strict.toml"].contains(arg)).collect();
     assert_eq!(place.code(&plain), 0);
     assert!(place.read("j.xml").contains("tests=\"0\"") && !place.read("h.html").contains("✗ fail"));
@@ -229,7 +229,7 @@ fn every_class_of_steps_that_both_sides_have_is_compared() {
         let step = steps.iter().find(|series| series["id"] == "step.time_ps").unwrap();
         (step["finding"].as_str().unwrap().to_owned(), step["change"].as_f64().unwrap())
     };
-    // Training did not change, evaluation did; the headline is about what takes most time.
+    // Only evaluation changed; the headline is about the class with the most time.
     assert_eq!(step(&compared), ("noise".to_owned(), 0.0), "{compared}");
     assert_eq!(compared["classes"].as_array().unwrap().len(), 1);
     assert_eq!(step(&compared["classes"][0]), ("changed".to_owned(), 2e9));
@@ -245,7 +245,7 @@ fn every_class_of_steps_that_both_sides_have_is_compared() {
     let compared = json(stdout(&place.run(&["compare", "eval.xplane.pb", "train.xplane.pb", "--format", "json"])));
     assert_eq!(step(&compared), ("noise".to_owned(), 0.0), "{compared}");
     assert!(compared["notes"].to_string().contains("only base has steady steps of"), "{compared}");
-    // A gate about the other program judges its steps.
+    // A gate with `module` evaluates the steps of that program.
     let program = json(&place.read("saved.json"))["classes"][0]["programs"][0]["name"].as_str().unwrap().to_owned();
     let gate = format!("[[regression]]\nmetric = \"step.time_ms\"\nmax_increase_pct = 5\nmodule = {program:?}\n");
     place.write("eval.toml", gate.as_bytes());
@@ -256,8 +256,8 @@ fn every_class_of_steps_that_both_sides_have_is_compared() {
 /// Name, parents, required attributes, optional ones.
 type Element = (&'static str, &'static [&'static str], &'static [&'static str], &'static [&'static str]);
 
-/// What Jenkins' `junit-10.xsd` allows: elements in their parents, each with its
-/// attributes; required ones are there, counts are those of the cases.
+/// Checks the rules of Jenkins' `junit-10.xsd`: allowed parents and attributes of elements,
+/// required attributes, and counts that match the cases.
 fn junit_is_valid(xml: &str) {
     #[rustfmt::skip]
     const ELEMENTS: [Element; 8] = [
@@ -309,7 +309,7 @@ fn junit_is_valid(xml: &str) {
     assert_eq!((said["errors"].as_str(), count("testsuite").as_str()), ("0", "1"));
 }
 
-/// What the schema of SARIF 2.1.0 (OASIS) requires, and what GitHub asks for beyond it.
+/// Checks the schema of SARIF 2.1.0 (OASIS), and the additional requirements of GitHub.
 fn sarif_is_valid(log: &Value) {
     assert_eq!(log["version"], "2.1.0");
     let run = &log["runs"][0];

@@ -1,5 +1,5 @@
-//! What CI needs of gates: configuration that is checked, baselines of several runs, the
-//! history, and reports that say which runs they are about.
+//! Gates in CI: checked configuration, baselines of several runs, the history, and reports
+//! that name their runs.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use trace_model::Picos;
 use crate::place::{Place, json, stderr, stdout};
 
 impl Place {
-    /// With a run of twelve steps whose matmul takes so many milliseconds.
+    /// Adds a run of twelve steps whose matmul takes this many milliseconds.
     fn with(self, name: &str, work_ms: f64) -> Self {
         self.write(name, &run(work_ms).bytes());
         self
@@ -94,7 +94,7 @@ fn mistakes_in_a_file_of_gates_are_usage_errors_with_the_right_word() {
             assert!(stderr(&output).contains(word), "{}", stderr(&output));
         }
         let output = place.run(&["config", "check", "wrong.toml"]);
-        // Which ops there are, only a run can say.
+        // Names of ops can only be checked against a run.
         let expected = if text.contains("op = ") { 0 } else { 2 };
         assert_eq!(output.status.code(), Some(expected), "{text}: {}", stderr(&output));
     }
@@ -179,7 +179,7 @@ fn a_history_is_a_baseline_and_a_trend() {
     };
     assert_eq!([keep("good.pb"), keep("slow.pb"), keep("good.pb")], [0, 10, 0]);
     let compared = json(stdout(&place.run(&["compare", "runs.jsonl", "slow.pb", "--format", "json"])));
-    // The run that failed is no part of a baseline.
+    // A failed run is not part of a baseline.
     assert_eq!(compared["base"]["runs"].as_array().unwrap().len(), 2, "{}", compared["base"]);
     assert_eq!(place.code(&["analyze", "good.pb", "--baseline", "runs.jsonl"]), 0);
     assert_eq!(place.code(&["analyze", "slow.pb", "--baseline", "runs.jsonl"]), 10);

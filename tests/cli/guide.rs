@@ -1,5 +1,5 @@
-//! The user guide in `docs`: its links lead somewhere, everything that the program knows has its page, and pages name
-//! nothing that the program does not know. `docs/commands.md` is written by a test, see below.
+//! The user guide in `docs`: its links are valid, every report, format, hint and command has its page, and pages use
+//! no name that the program does not have. `docs/commands.md` is written by a test, see below.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
@@ -14,7 +14,7 @@ use analysis::hints::rules;
 use importers::IMPORTERS;
 use regex_lite::Regex;
 
-/// Pages of formats that have no importer of their own, because they only add to other files.
+/// Pages of formats without an importer, because they only add to other files.
 const FORMATS_BESIDE_OTHERS: [&str; 1] = ["llo"];
 /// Sections that each page of a report has.
 const REPORT_SECTIONS: [&str; 3] = ["Figures", "Traps", "XProf"];
@@ -84,7 +84,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
     ids.collect()
 }
 
-/// Targets of the links and pictures of a page.
+/// Targets of links and images on a page.
 fn links(text: &str) -> Vec<String> {
     let code = Regex::new("`[^`]*`").unwrap();
     let link = Regex::new(r"\]\(([^)\s]+)\)").unwrap();
@@ -92,7 +92,7 @@ fn links(text: &str) -> Vec<String> {
     lines.flat_map(|line| link.captures_iter(&line).map(|found| found[1].to_owned()).collect::<Vec<_>>()).collect()
 }
 
-/// `page/../other` as `other`; `None` if it leaves the folder.
+/// Normalizes `page/../other` to `other`; `None` if it leaves the folder.
 fn resolved(page: &Path, target: &str) -> Option<PathBuf> {
     let mut path = page.parent().unwrap_or(Path::new("")).to_owned();
     for part in Path::new(target).components() {
@@ -105,7 +105,7 @@ fn resolved(page: &Path, target: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-/// Why a link leads nowhere.
+/// The reason why a link is broken.
 fn dead_link(page: &Path, target: &str, root: &Path, texts: &BTreeMap<PathBuf, String>) -> Option<String> {
     if target.contains("://") {
         return None;
@@ -149,7 +149,7 @@ fn the_summary_lists_every_page_once() {
     assert!(missing.is_empty(), "not in SUMMARY.md: {missing:?}");
 }
 
-/// The pages of a folder by name, with no page too many or too few.
+/// The pages of a folder by name; checks that none is missing or superfluous.
 fn pages_of(folder: &str, known: impl IntoIterator<Item = &'static str>) -> BTreeMap<String, String> {
     let below = pages().into_iter().filter(|(page, _)| page.parent() == Some(Path::new(folder)));
     let found = below.map(|(page, text)| (page.file_stem().unwrap().to_str().unwrap().to_owned(), text));

@@ -1,4 +1,4 @@
-//! Hints and what-if questions, asked of the built program.
+//! Hints and what-if replays of the built program.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
@@ -114,10 +114,10 @@ fn settings_change_thresholds_and_hide_what_is_known() {
     assert!(!ids(&with("[thresholds]\n\"K01.exposed_percent\" = 100\n")).contains(&"K01".to_owned()));
     let hidden = "[[suppress]]\nhint = \"K01\"\nreason = \"known\"\n";
     assert!(!ids(&with(hidden)).contains(&"K01".to_owned()));
-    // It is still counted.
+    // The suppressed hint is still counted.
     let text = run(&["analyze", &path, "--only", "hints", "--config", config.to_str().unwrap()]);
     assert!(stdout(&text).contains("Suppressed: K01 (known)"), "{}", stdout(&text));
-    // An expired one is not in force any more, and says so.
+    // An expired suppression has no effect, and a message says so.
     fs::write(&config, format!("{hidden}until = 2020-01-01\n")).unwrap();
     let output = run(&["analyze", &path, "--only", "hints", "--config", config.to_str().unwrap()]);
     assert!(stdout(&output).contains("K01") && stderr(&output).contains("expired"), "{}", stderr(&output));

@@ -1,4 +1,4 @@
-//! `systole hlo`: programs, what is around an op, text, search, diff.
+//! `systole hlo`: programs, the neighbourhood of an op, text, search, diff.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 

@@ -1,4 +1,4 @@
-//! What the built program prints and where: formats, standard input and output, terminals, displays, completions.
+//! The output of the built program: formats, standard input and output, terminals, displays, completions.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
@@ -53,7 +53,7 @@ pub fn printed(args: &[&str]) -> String {
     text(&output.stdout).to_owned()
 }
 
-/// Wrong usage, and what is said of it.
+/// Wrong usage, and the expected message.
 pub fn refused(args: &[&str]) -> String {
     let output = run(args);
     assert_eq!(output.status.code(), Some(2), "{args:?}: {}", text(&output.stderr));
@@ -92,7 +92,7 @@ fn help_is_short_or_has_examples() {
         let about = short.split("--output").nth(1).unwrap().split("--table").next().unwrap();
         assert!(about.contains(format), "{format}: {about}");
     }
-    // Options stand under a heading that says what they are about.
+    // Options are grouped under headings.
     let gates = long.split("Gates:").nth(1).unwrap().split("Messages:").next().unwrap();
     assert!(gates.contains("--fail-on") && gates.contains("--budget") && !gates.contains("--format"), "{gates}");
 }
@@ -132,7 +132,7 @@ fn nothing_stays_of_standard_input() {
         .spawn()
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    // More than a pipe holds: when it is written, reading has begun.
+    // More than a pipe buffer holds: once it is written, the program has begun to read.
     stdin.write_all(&vec![b'x'; 1 << 20]).unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
@@ -273,7 +273,7 @@ fn text_is_ascii_where_the_locale_is() {
     {
         for (locale, is_ascii) in [("C", true), ("de_DE.ISO-8859-1", true), ("C.UTF-8", false)] {
             let output = program(&args).env("LC_ALL", locale).output().unwrap();
-            // Some text has nothing else.
+            // `explain` may print only ASCII in every locale.
             assert!(output.stdout.is_ascii() == is_ascii || args[0] == "explain", "{args:?} {locale}");
         }
     }
@@ -302,7 +302,7 @@ fn the_version_names_the_commit_where_there_is_one() {
         let output = Command::new("git").current_dir(env!("CARGO_MANIFEST_DIR")).args(args).output().ok()?;
         output.status.success().then(|| text(&output.stdout).trim().to_owned())
     };
-    // Whoever packs the source says it instead.
+    // Whoever builds a package from the source sets the commit in `SYSTOLE_COMMIT`.
     let is_told = option_env!("SYSTOLE_COMMIT").is_some_and(|told| !told.is_empty());
     if !is_told && git(&["rev-parse", "--show-prefix"]).as_deref() == Some("app/") {
         let commit = commit.expect("a build in a checkout knows its commit");

@@ -13,7 +13,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Not what the machine that runs the tests says.
+/// Variables to remove, so that tests do not depend on the machine that runs them.
 pub const CI_VARIABLES: [&str; 5] =
     ["GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_SHA", "GITHUB_OUTPUT", "NO_COLOR"];
 
@@ -30,7 +30,7 @@ impl Place {
         self.dir.path().join(name)
     }
 
-    /// Writes a file, and the folders that it lies in.
+    /// Writes a file, and creates its directories.
     pub fn write(&self, name: &str, bytes: &[u8]) {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -73,7 +73,7 @@ pub fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-/// The directory of real traces, where there is one.
+/// The directory of real traces, if there is one.
 pub fn corpus() -> Option<PathBuf> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
     if path.is_dir() {

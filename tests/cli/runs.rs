@@ -1,4 +1,4 @@
-//! Which files of a log directory the built program reads, and what it says about that.
+//! Which files of a log directory the built program reads, and its messages about them.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
 use std::fs;
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// What `doctor` says as JSON, and what it says beside it.
+/// The JSON of `doctor`, and its messages on stderr.
 fn doctor(path: &Path, more: &[&str]) -> (Value, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
     let output = command.args(["doctor", "--format", "json"]).args(more).arg(path).stdin(Stdio::null()).output();

@@ -1,4 +1,4 @@
-//! Times that nothing measured: marked wherever they are shown, and not judged like
+//! Times that were not measured: marked wherever they are shown, and not judged like
 //! measured ones.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
@@ -100,7 +100,7 @@ fn a_prediction_near_its_peak_passes_a_gate() {
     assert!(said.contains("K18") && output.status.success(), "{said}");
 }
 
-/// A loop of which the schedule knows the whole time, and the body by itself.
+/// A loop whose total time is in the schedule, with its body as a separate computation.
 #[test]
 fn a_loop_that_is_drawn_apart_is_no_overhead() {
     let schedule = "hlo_module {\n  name: \"jit_f\"\n  computations {\n    name: \"body\"\n    instructions { name: \"t\" \
@@ -123,7 +123,7 @@ fn a_loop_that_is_drawn_apart_is_no_overhead() {
     assert!(silent.is_some_and(|rule| rule["reason"].as_str().unwrap().contains("appear as separate ops")), "{hints}");
 }
 
-/// A graph of two nodes that says no times: a product and an all-gather after it.
+/// A graph of two nodes without times: a matmul, and an all-gather after it.
 #[test]
 fn placeholders_are_not_judged() {
     let node = |id: u8, name: &str, kind: u8, needs: &[u8]| {

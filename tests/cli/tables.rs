@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::outputs::{printed, recompile, refused, run, sample, text};
 
-/// The rows of an answer.
+/// The rows of a result.
 fn rows(path: &str, sql: &str) -> Vec<Vec<Value>> {
     let answer: Value =
         serde_json::from_str(&printed(&["query", path, sql, "--format", "json", "--limit", "0"])).unwrap();
@@ -41,7 +41,7 @@ fn filters_and_orders_that_are_pushed_down_change_no_answer() {
     let path = &recompile();
     let middle = number(path, "SELECT start_ps FROM slices ORDER BY +start_ps LIMIT 1 OFFSET 300");
     let track = number(path, "SELECT track_id FROM tracks ORDER BY slices DESC LIMIT 1");
-    // A plus keeps SQLite from handing a term to the table.
+    // The unary plus prevents SQLite from pushing the term down to the table.
     for term in [
         format!("start_ps >= {middle}"),
         format!("start_ps < {middle} AND track_id = {track}"),
@@ -240,7 +240,7 @@ fn chrome_events_read_again_are_the_same_timeline() {
         printed(&["export", path, "--to", "chrome-json", "--args", "-o", out]);
         let again = directory.path().join("trace.json");
         let again = again.to_str().unwrap();
-        // Steps that were found are a track more.
+        // Detected steps add one track.
         let by_name = "SELECT name, count(*), sum(dur_ps), min(start_ps) - (SELECT min(start_ps) FROM slices) FROM slices \
                        WHERE track <> 'Steps of Systole' GROUP BY name ORDER BY name";
         assert_eq!(rows(again, by_name), rows(path, by_name), "{file}");

@@ -1,6 +1,6 @@
-//! A report's JSON as compact text: a line for each value of its own and for each group of
-//! such values, and for each list of rows a table in CSV. Lists within rows are tables of their own, whose first column
-//! counts the rows that they belong to.
+//! A report's JSON as compact text: a line for each value at the top level and for each group of
+//! such values, and a CSV table for each list of rows. Lists within rows are separate tables, whose first column is
+//! the index of the row that they belong to.
 //!
 //! ```text
 //! devices: 8
@@ -14,14 +14,14 @@
 //! 0,TPU:0,70
 //! ```
 //!
-//! Of long tables the last line has the sums of the rows that are not written. Columns
-//! that are missing in all rows are left out.
+//! The last line of a long table has the sums of the omitted rows. Columns that are missing in
+//! all rows are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-/// Floats may differ in their last bits between machines.
+/// Rounds floats, whose last bits may differ between machines.
 const DIGITS: usize = 6;
 
 /// Rows of a table that are written.
@@ -70,7 +70,7 @@ impl Tables {
                 for item in items {
                     let mut inner = Row::new();
                     if let Some(number) = number {
-                        // Before all names of fields.
+                        // Sorts before all names of fields.
                         inner.insert(OF.to_owned(), number.into());
                     }
                     let number = self.0.get(&path).map_or(0, Vec::len);
@@ -87,7 +87,7 @@ impl Tables {
     }
 }
 
-/// The column of the row of the table outside.
+/// The column with the row of the enclosing table.
 const OF: &str = "#of";
 
 fn joined(path: &str, name: &str) -> String {
@@ -98,7 +98,7 @@ fn joined(path: &str, name: &str) -> String {
     }
 }
 
-/// Texts or numbers in one cell; of many the beginning, and what the rest adds up to.
+/// Texts or numbers in one cell; of many, the first ones and a summary of the rest.
 fn listed(items: &[Value]) -> String {
     let (shown, rest) = items.split_at(items.len().min(MAX_ITEMS));
     let mut words: Vec<String> = shown.iter().map(text).collect();
@@ -108,7 +108,7 @@ fn listed(items: &[Value]) -> String {
     words.join(" | ")
 }
 
-/// What can be said of many values in one: their sum, or how many different texts there are.
+/// A summary of many values: their sum, or the number of distinct texts.
 fn sum(values: &[&Value]) -> String {
     let numbers: Vec<f64> = values.iter().filter_map(|value| value.as_f64()).collect();
     if !numbers.is_empty() {
@@ -139,7 +139,7 @@ fn table(name: &str, rows: &[Row]) -> Vec<String> {
     let values =
         |name: &String, from: usize| rows.iter().skip(from).filter_map(|row| row.get(name)).collect::<Vec<_>>();
     names.retain(|name| values(name, 0).iter().any(|value| !value.is_null()));
-    // What a row is about comes before its numbers.
+    // Columns that identify a row come before its numbers.
     names.sort_by_key(|name| (*name != OF, !values(name, 0).iter().any(|value| value.is_string())));
     let mut lines = vec![format!("[{name}] {}", rows.len())];
     lines.push(csv(names.iter().map(|name| if name.is_empty() { "value".to_owned() } else { (*name).clone() })));

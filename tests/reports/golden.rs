@@ -1,5 +1,5 @@
 //! Every analysis of one sample for each feature, as text under `tests/golden`. Changes of
-//! numbers show up in review; `UPDATE_GOLDEN=1` writes the files anew.
+//! numbers are visible in review; `UPDATE_GOLDEN=1` rewrites the files.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
@@ -38,7 +38,7 @@ fn samples() -> Vec<PathBuf> {
 struct Sample {
     name: String,
     session: Session,
-    /// Where its files are, if that is another place in each run.
+    /// The directory of its files, if it differs in each run of the test.
     folder: Option<PathBuf>,
 }
 
@@ -46,8 +46,8 @@ fn opened(path: &Path, import: &ImportOptions) -> Session {
     Session::open(path, import, Options::default(), &Progress::new()).unwrap()
 }
 
-/// Files that say the same in another format, or do without what another one does: of
-/// their features each has one of the other samples.
+/// Files with the same content in another format, or with fewer features: another sample
+/// covers each of their features.
 const NOT_KEPT: &[&str] = &[
     "jax_cpu_small.trace.json.gz",
     "synthetic_v5e_8chip_overlap.trace.json.gz",
@@ -56,7 +56,7 @@ const NOT_KEPT: &[&str] = &[
     "synthetic_v6e_4chip_padded.xplane.pb",
 ];
 
-/// One sample for each feature: those that are kept as files, and what no file shows.
+/// One sample for each feature: samples in files, and generated ones for features that no file has.
 fn kept() -> Vec<Sample> {
     let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
     let files = samples().into_iter().filter(|path| !NOT_KEPT.contains(&name(path).as_str()));
@@ -78,7 +78,7 @@ fn kept() -> Vec<Sample> {
     files.chain(rare).chain([with_code()]).collect()
 }
 
-/// A compiled program, and what the compiler dumped of the code of an op.
+/// A compiled program, and the compiler's dump of the code of an op.
 fn with_code() -> Sample {
     const PROGRAM: &str = "HloModule jit_f, is_scheduled=true\n\n\
         ENTRY %main (p: f32[8,8]) -> f32[8,8] {\n\
@@ -129,7 +129,7 @@ fn golden_text(session: &Session) -> (String, BTreeSet<&'static str>) {
     (text, applicable)
 }
 
-/// How many lines people are asked to review.
+/// Maximum number of lines, because people must review them.
 const MAX_LINES: usize = 15_000;
 
 #[test]
@@ -197,13 +197,13 @@ fn every_document_of_every_sample_agrees_with_its_schema() {
             }
         }
     }
-    // A check that accepts anything would accept this, too.
+    // Ensures that the check does not accept everything.
     assert!(!json_schema::errors(&schema, &json!({ "schema": "systole.report/2" })).is_empty());
     let tool = json_schema::errors(&schema, &json!({ "tool": { "name": "systole", "version": "1", "more": 1 } }));
     assert!(tool.iter().any(|error| error == "$.tool.more is not described"), "{tool:?}");
 }
 
-/// What a number counts is in its name, or beside it in a field `unit`; these have no unit.
+/// The unit of a number is in its name, or in a field `unit` beside it; these numbers have no unit.
 #[test]
 fn every_number_carries_its_unit_in_its_name() {
     const UNITS: &[&str] = &[

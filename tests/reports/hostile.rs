@@ -1,15 +1,15 @@
-//! Files that no writer makes, through import and every analysis: the outcome is an error
-//! or a report, never a panic. Arithmetic that overflows panics in the builds that tests use.
-//! No number of a report is one that cannot be (`hostile/honest.rs`).
+//! Malformed files, through import and every analysis: the outcome is an error or a report,
+//! never a panic. Arithmetic overflows panic in test builds. No report contains an impossible
+//! number (`hostile/honest.rs`).
 //!
-//! The quick form changes small captures ten thousand times. The long one goes on from there:
+//! The quick form tests ten thousand mutants of small captures. The long one tests more:
 //!
 //! ```sh
 //! SYSTOLE_MUTANTS=1000000 cargo test -p systole --no-default-features --test reports mutants
 //! ```
 //!
-//! Changes follow from the number of the mutant. What fails is written to a file, and can be
-//! made again alone: `SYSTOLE_MUTANT=4711`.
+//! The number of a mutant determines its changes. A failing mutant is written to a file, and
+//! `SYSTOLE_MUTANT=4711` repeats it alone.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests may fail loudly too")]
 
@@ -39,7 +39,7 @@ use self::seeds::{Content, Seed};
 /// Mutants of the quick form.
 const QUICK: u64 = 10_000;
 
-/// The mutant of a number: which capture it is of, and its bytes.
+/// The mutant with a number: its original capture, and its bytes.
 fn mutant(seeds: &[Seed], number: u64) -> (&Seed, Vec<u8>, Rng) {
     let mut rng = Rng::new(number);
     let seed = &seeds[(number % seeds.len() as u64) as usize];
@@ -79,9 +79,9 @@ fn mutant(seeds: &[Seed], number: u64) -> (&Seed, Vec<u8>, Rng) {
     (seed, bytes, rng)
 }
 
-/// Imports a mutant as the file that it would be.
+/// Imports a mutant as a file with the right name.
 fn import(seed: &Seed, bytes: &[u8], folder: &Path) -> Result<TraceModel, ImportError> {
-    // Simulators name their files after what they ran, and write several.
+    // Simulators write several files, named after the workload.
     if matches!(seed.content, Content::Proto(_) | Content::Json(_)) {
         return importers::import(&InputSource::from_bytes(seed.name, bytes.to_vec())?, &Progress::new());
     }
@@ -93,7 +93,7 @@ fn import(seed: &Seed, bytes: &[u8], folder: &Path) -> Result<TraceModel, Import
     importers::import_path(&path, &ImportOptions::default(), &Progress::new())
 }
 
-/// What is asked of a mutant: all of it, and sometimes a part.
+/// The scopes that are tested: the whole trace, and sometimes a part.
 fn scopes(model: &TraceModel, rng: &mut Rng) -> Vec<Scope> {
     let extent = model.extent();
     let mut at =
@@ -107,7 +107,7 @@ fn scopes(model: &TraceModel, rng: &mut Rng) -> Vec<Scope> {
     }
 }
 
-/// Everything that is asked of a capture; what cannot be is the error.
+/// Runs everything on a capture; an impossible number is an error.
 fn ask(schema: &Schema, model: TraceModel, rng: &mut Rng) -> Result<(), String> {
     let scopes = scopes(&model, rng);
     let session = Session::from_model(model, Options::default());
@@ -130,7 +130,7 @@ fn ask(schema: &Schema, model: TraceModel, rng: &mut Rng) -> Result<(), String> 
     Ok(())
 }
 
-/// What a mutant came to.
+/// The outcome of a mutant.
 enum Outcome {
     Refused,
     Reported,
@@ -153,7 +153,7 @@ fn outcome(schema: &Schema, seed: &Seed, bytes: &[u8], mut rng: Rng, folder: &Pa
     }
 }
 
-/// A failure is kept as a file, and told.
+/// Saves a failing mutant as a file, and reports it.
 fn keep(number: u64, seed: &Seed, bytes: &[u8], why: &str) -> String {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("mutant-{number}-{}", seed.name));
     fs::write(&path, bytes).unwrap();
@@ -205,13 +205,13 @@ fn mutants_are_refused_or_reported() {
     let (counts, failures) = (counts.into_inner().unwrap(), failures.into_inner().unwrap());
     for ((title, name), [refused, reported]) in &counts {
         println!("{title} ({name}): {refused} refused, {reported} reported");
-        // Of a capture whose mutants are all refused, no analysis was tried.
+        // If all mutants of a capture are refused, no analysis was tested.
         assert!(to - from < QUICK || *reported > refused / 4, "{title} ({name}) is only refused");
     }
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
 }
 
-/// A capture before it is changed must be one.
+/// The unchanged captures must be valid.
 #[test]
 fn what_is_changed_can_be_read() {
     let folder = tempfile::tempdir().unwrap();
@@ -243,7 +243,7 @@ fn a_pipe_that_nobody_writes_to_is_waited_for_with_a_word() {
     let mut said = String::new();
     BufReader::new(child.stderr.take().unwrap()).read_line(&mut said).unwrap();
     assert!(said.contains("waiting") && said.contains("pipe.json") && said.contains("Ctrl+C"), "{said}");
-    // What comes later is read, and is all that there is: nobody waits for a second time.
+    // Data that arrives later is read as the whole input; the program does not wait a second time.
     fs::write(&pipe, r#"[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":5,"args":{"k":1}}]"#).unwrap();
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success() && String::from_utf8_lossy(&output.stdout).contains("trace-event-json"));

@@ -1,4 +1,4 @@
-//! What reports say of the samples, and of files that no writer makes.
+//! Reports about the samples, and about malformed files.
 
 mod compact;
 mod golden;

@@ -1,17 +1,17 @@
-//! Numbers that no capture can have, whatever its bytes: time that is negative, shares
-//! outside of 0 to 100 %, and what is not a number.
+//! Finds impossible numbers in reports: negative durations, shares outside of 0 to 100 %,
+//! and values that are not numbers.
 //!
-//! What a number is follows from its name: `_ps` and `percent`, as the schemas promise, or
-//! the unit of the row or of the column that it stands in. JSON has no `NaN`: it is
-//! written as `null`, where the schema promises a number. An op that exceeds a peak says
-//! so beside its rates (`beyond_peak_of`, or less than no time above the roofline), and they are in no sum.
+//! The kind of a number follows from its name (`_ps`, `percent`, as in the schemas) or from the
+//! unit of its row or column. JSON has no `NaN`: it is written as `null` where the schema
+//! requires a number. An op that exceeds a peak is marked as such (`beyond_peak_of`, or a
+//! negative time above the roofline), and its rates are in no sum.
 
 use analysis::{Cell, Report, Unit};
 use serde_json::Value;
 
-/// Points in time and differences: they have a sign. All other names that end in `_ps` are lengths.
+/// Points in time and differences, which can be negative. All other names that end in `_ps` are durations.
 const SIGNED_TIMES: &[&str] = &[
-    // Where something lies.
+    // Positions.
     "start_ps",
     "end_ps",
     "functions.first_ps",
@@ -22,13 +22,13 @@ const SIGNED_TIMES: &[&str] = &[
     "at_least_ps",
     "at_most_ps",
     "shift_ps",
-    // What a slow step has more of than others, by part: the parts add up to the whole.
+    // Differences between a slow step and others, by part: the parts add up to the whole.
     "change_ps",
-    // Of an op that its file says to be faster than the limits of its device.
+    // Negative for an op that is recorded as faster than the limits of its device.
     "above_ps",
 ];
 
-/// What is not a part of a whole.
+/// Percentages that are not a part of a whole.
 const NO_SHARES: &[&str] = &[
     // Of the mean, and of the median.
     "cv_percent",
@@ -37,9 +37,9 @@ const NO_SHARES: &[&str] = &[
     "change_percent",
     "above_of_op_time_percent",
     "table slow_steps: percent",
-    // Gaps between programs, of a program.
+    // Gaps between programs, as a share of a program.
     "gap_of_program_percent",
-    // Rates above a peak are shown of the op that has them: its row in the JSON says so.
+    // Rates above a peak are shown for the op, and its row in the JSON is marked.
     "table ops: flops_percent",
     "table ops: hbm_percent",
     "table op_costs: vmem_read_percent",
@@ -67,7 +67,7 @@ const RATES: &[&str] = &[
     "vmem_read_percent",
     "vmem_write_percent",
 ];
-/// How names say so.
+/// Names of percentages.
 const UNITS: [(&str, &str); 2] = [("_ps", PICOS), ("percent", PERCENT)];
 
 /// The schema of all reports.
@@ -79,7 +79,7 @@ impl Schema {
         Self(serde_json::from_str(&text).expect("a schema is JSON"))
     }
 
-    /// The numbers of a report that cannot be, each with the place where it stands.
+    /// The impossible numbers of a report, each with its path.
     pub fn dishonest(&self, id: &str, report: &dyn Report) -> Vec<String> {
         let document = self.0.pointer(&format!("/properties/reports/properties/{id}"));
         let fields = self.leaves(document.into_iter().collect());
@@ -90,7 +90,7 @@ impl Schema {
         found
     }
 
-    /// What schemas say, references and alternatives resolved.
+    /// The properties in schemas, with references and alternatives resolved.
     fn leaves<'a>(&'a self, schemas: Vec<&'a Value>) -> Vec<&'a Value> {
         let (mut open, mut found) = (schemas, Vec::new());
         while let Some(schema) = open.pop() {
@@ -130,7 +130,7 @@ impl Schema {
                     if let ((Some(id), Some(unit)), Some(number)) = (row, field.as_f64()) {
                         found.extend(wrong(unit, &format!("{at}.{name} of {id}"), number));
                     }
-                    // Keys of a map have the unit of its name, and so have bounds.
+                    // Values of a map have the unit in the name of the map, and so have bounds.
                     let path = if named.is_empty() || ["low", "high"].contains(&name.as_str()) {
                         at.to_owned()
                     } else {
@@ -151,7 +151,7 @@ impl Schema {
     }
 }
 
-/// What an op that exceeds a peak has too much of.
+/// The quantities in which an op exceeds a peak.
 fn is_rate(name: &str) -> bool {
     name == "memories" || RATES.contains(&name)
 }
@@ -164,7 +164,7 @@ fn is_a(schema: &Value, kind: &str) -> bool {
     }
 }
 
-/// Why a number cannot be.
+/// Why a number is impossible.
 fn wrong(unit: &str, at: &str, number: f64) -> Option<String> {
     let whole = -ROUNDING..=100.0 + ROUNDING;
     let is_one_of = |names: &[&str]| names.iter().any(|name| at.ends_with(name));
@@ -176,7 +176,7 @@ fn wrong(unit: &str, at: &str, number: f64) -> Option<String> {
     }
 }
 
-/// The same of what a report shows.
+/// The same for the tables of a report.
 fn check_tables(report: &dyn Report, found: &mut Vec<String>) {
     for table in report.tables() {
         for row in &table.rows {

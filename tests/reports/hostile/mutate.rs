@@ -1,5 +1,5 @@
-//! Changes of a file that no writer makes, drawn from a seed: of raw bytes, of words and
-//! lines of text, of the fields of a protobuf, of the values of a JSON document.
+//! Random changes of a file, from a seed: of raw bytes, of words and lines of text, of the
+//! fields of a protobuf, of the values of a JSON document.
 
 use serde_json::{Map, Value};
 
@@ -18,7 +18,7 @@ impl Rng {
         mixed ^ (mixed >> 31)
     }
 
-    /// Less than `n`; 0 of nothing.
+    /// A number below `n`; 0 if `n` is 0.
     pub fn below(&mut self, n: usize) -> usize {
         if n == 0 { 0 } else { (self.next() % n as u64) as usize }
     }
@@ -32,7 +32,7 @@ impl Rng {
     }
 }
 
-/// A number where things break, or one near `from`.
+/// A boundary value, or a number near `from`.
 fn number(rng: &mut Rng, from: u64) -> u64 {
     const EDGES: [u64; 16] = [
         0,
@@ -62,7 +62,7 @@ fn number(rng: &mut Rng, from: u64) -> u64 {
     }
 }
 
-/// A number as text, or what a program writes instead of one.
+/// A number as text, or a text that programs write instead of a number.
 fn number_text(rng: &mut Rng, from: &str) -> String {
     const ODD: [&str; 12] =
         ["NaN", "inf", "-inf", "1e308", "-1e308", "1e-300", "-0", "0.1", "", "99999999999999999999999", "1e18", "-1"];
@@ -161,10 +161,10 @@ enum Wire {
     Message(Vec<Field>),
 }
 
-/// How deep messages are looked into.
+/// Maximum depth of nested messages.
 const MAX_DEPTH: usize = 12;
 
-/// The fields of a message; `None` of bytes that are none.
+/// The fields of a message; `None` if the bytes are not a message.
 pub fn fields(bytes: &[u8], depth: usize) -> Option<Vec<Field>> {
     let mut fields = Vec::new();
     let mut rest = bytes;
@@ -223,7 +223,7 @@ fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// The message of fields, with the lengths that they have now.
+/// Encodes fields as a message, with their current lengths.
 pub fn encoded(fields: &[Field]) -> Vec<u8> {
     let mut out = Vec::new();
     for field in fields {
@@ -345,7 +345,7 @@ fn change_member(rng: &mut Rng, members: &mut Map<String, Value>) {
     }
 }
 
-/// A value that nobody expects.
+/// An unexpected value.
 fn odd(rng: &mut Rng) -> Value {
     match rng.below(7) {
         0 => Value::Null,

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::mutate::{Field, fields};
 
-/// A small file that importers are tested with, too.
+/// A small file from the tests of importers.
 macro_rules! fixture {
     ($name:literal) => {
         include_str!(concat!("../../../importers/tests/fixtures/", $name))
@@ -19,7 +19,7 @@ macro_rules! fixture {
 
 /// A capture.
 pub struct Seed {
-    /// Says what it is.
+    /// Description.
     pub title: &'static str,
     /// The file that is opened and changed.
     pub name: &'static str,
@@ -28,12 +28,12 @@ pub struct Seed {
     pub beside: Vec<(&'static str, &'static str)>,
 }
 
-/// A file, as far as changes understand it.
+/// The structure of a file that changes make use of.
 pub enum Content {
     Text(String),
     Json(Value),
     Proto(Vec<Field>),
-    /// Messages, each behind its length.
+    /// Messages, each preceded by its length.
     Frames(Vec<Vec<Field>>),
 }
 
@@ -124,7 +124,7 @@ fn astra_sim() -> String {
     text + "[12:00] [workload] [info] sys[0] finished, 9 cycles, exposed communication 3 cycles.\n"
 }
 
-/// Three nodes: a gather, and two products that need what is before them.
+/// Three nodes: a gather, and two matmuls that depend on all nodes before them.
 fn chakra() -> Vec<Vec<Field>> {
     let node = |id: u8, name: &str, kind: u8, needs: &[u8], micros: u8| {
         let mut bytes = vec![0x08, id, 0x12, name.len() as u8];
