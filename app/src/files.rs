@@ -40,7 +40,7 @@ pub fn write_with<E: From<io::Error>>(
     Ok(())
 }
 
-/// The directory that a file lies in.
+/// The directory of a file.
 pub fn directory_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

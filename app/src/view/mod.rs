@@ -8,7 +8,7 @@
 //! | [`compare`] | two traces: which times, tracks and ops correspond, how their views follow each other |
 //! | [`panels`] | what lists and plots beside the timeline show |
 //! | [`search`] | finding slices |
-//! | [`timeline`] | an open trace, its list of tracks, and what there is to draw of it |
+//! | [`timeline`] | an open trace, its list of tracks, and the layout of what is drawn |
 //! | [`state`] | what the user looks at, and its history |
 //! | [`palette`], [`time_format`], [`viewport`] | colours, times for people, the visible part of the time axis |
 

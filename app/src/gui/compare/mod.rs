@@ -176,7 +176,7 @@ impl TraceComparison {
             }
             ComparisonCommand::Interleave => {
                 self.is_interleaved = !self.is_interleaved;
-                // The list is now twice as long, or half: keeps about the same rows in sight.
+                // The list is now twice as long, or half: keeps about the same rows visible.
                 let share = if self.is_interleaved { 2.0 } else { 0.5 };
                 for side in TraceSide::BOTH {
                     self.of(first, side).state.place.scroll *= share;

@@ -153,7 +153,7 @@ impl TreeWalk<'_> {
         let id = around.with(&node.title);
         let has_children = !node.children.is_empty();
         let mut open = ui.data(|data| data.get_temp::<bool>(id)).unwrap_or(false);
-        // The branch stands for its op where that has no row.
+        // If the op has no row of its own, the row of its branch is selected.
         let is_own = !open && self.own.is_some_and(|own| node.ops.contains(&own));
         let row = row_ui(ui, node, self.whole, depth, open, is_own);
         if is_own && self.follows {

@@ -144,7 +144,7 @@ impl FailedToOpen {
     }
 }
 
-/// The error message, in a bar below the toolbar, over what is there.
+/// The error message, in a bar below the toolbar that covers the content there.
 pub fn error_ui(ui: &mut Ui, failed: &FailedToOpen, out: &mut Vec<AppCommand>) {
     let theme = Theme::current(ui);
     floating_ui(ui, "error", Align2::CENTER_TOP, |ui| {

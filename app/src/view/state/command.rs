@@ -214,7 +214,7 @@ pub enum ViewCommand {
     Hide(TreeItem, bool),
     /// Set the height of a counter track, as a multiple of the usual one.
     TrackHeight(TrackId, u8),
-    /// Hide all tracks that have nothing in sight.
+    /// Hide all tracks without slices or samples in the visible time.
     HideEmpty,
     /// Pin the tracks of this name of all devices, or unpin them.
     PinEverywhere(TrackId, bool),

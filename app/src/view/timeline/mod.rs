@@ -1,4 +1,4 @@
-//! An open trace, its list of tracks, and what there is to draw of it.
+//! An open trace, its list of tracks, and the layout of what is drawn.
 
 pub mod bands;
 pub mod counter_peaks;

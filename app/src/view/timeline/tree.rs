@@ -173,7 +173,7 @@ impl TrackTree {
         tree
     }
 
-    /// The group that a node lies in.
+    /// The group of a node.
     pub fn group_of(&self, node: usize) -> Option<usize> {
         self.nodes.get(node)?.group
     }

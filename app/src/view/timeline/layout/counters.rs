@@ -21,7 +21,7 @@ pub struct CounterStep {
     pub value: f64,
 }
 
-/// A counter in sight.
+/// A visible counter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CounterBox {
     /// Index of its node.
