@@ -15,13 +15,13 @@ use crate::reports::steps::step_parts::StepPart;
 /// The change of the interquartile mean step, divided among rows; rows and rest add up to it.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Attribution {
-    /// Of the first side.
+    /// Interquartile mean step of the first side.
     pub base_ps: f64,
-    /// Of the second side.
+    /// Interquartile mean step of the second side.
     pub cand_ps: f64,
-    /// Second less first.
+    /// Second minus first.
     pub change_ps: f64,
-    /// Kinds of ops, and time of no listed op, largest change first.
+    /// Kinds of ops, and the time in unlisted ops, largest change first.
     pub families: Vec<FamilyChange>,
 }
 
@@ -53,25 +53,25 @@ impl Attribution {
     }
 }
 
-/// Ops of one part of the step whose names differ only in their number (`fusion.1`, `fusion.2` …), or time of no listed
-/// op.
+/// Ops of one part of the step whose names differ only in their number (`fusion.1`, `fusion.2` …), or the time in
+/// unlisted ops.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct FamilyChange {
     /// `fusion`, or the full name of a single op; `before → after` where all were renamed.
     pub name: String,
-    /// Which part of the step.
+    /// The part of the step.
     pub part: StepPart,
     /// Distinct ops of the first side.
     pub base_ops: usize,
-    /// Of the second side.
+    /// Distinct ops of the second side.
     pub cand_ops: usize,
     /// Time in the interquartile mean step.
     pub base_ps: f64,
-    /// The same of the second side.
+    /// Time in the interquartile mean step of the second side.
     pub cand_ps: f64,
-    /// Second less first.
+    /// Second minus first.
     pub change_ps: f64,
-    /// Test result for the sum of its ops in each step; `None` for time of no listed op.
+    /// Result of the test of the sum of its ops in each step; `None` for the time in unlisted ops.
     pub finding: Option<ChangeVerdict>,
     /// After Holm's correction over all kinds.
     pub p: Option<f64>,
@@ -88,21 +88,21 @@ pub struct OpChange {
     pub program: String,
     /// Category, of the second side if it has one.
     pub category: String,
-    /// Which part of the step.
+    /// The part of the step.
     pub part: StepPart,
     /// Whether it is communication between devices; its time is then exposed.
     pub is_collective: bool,
     /// `file:line`, of the second side if it has one.
     pub source: Option<String>,
-    /// Why the two are taken for one.
+    /// Why the two count as the same op.
     pub how: Option<MatchedBy>,
-    /// How sure that is, of 1.
+    /// Confidence of the match, from 0 to 1.
     pub confidence: Option<f64>,
     /// Shape on both sides, if it changed.
     pub shapes: Option<(String, String)>,
     /// Executions in a step on the first side.
     pub base_runs: Option<f64>,
-    /// On the second side.
+    /// Executions in a step on the second side.
     pub cand_runs: Option<f64>,
     /// Its share of the change of the mean step.
     pub change_ps: f64,
@@ -258,7 +258,7 @@ fn op_change(row: &ChangeRow<'_>, change: MetricChange) -> Option<OpChange> {
     })
 }
 
-/// A family while it is added up.
+/// Sums of a kind of ops during aggregation.
 #[derive(Default)]
 struct FamilySum {
     base_names: Vec<String>,

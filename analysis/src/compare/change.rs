@@ -20,20 +20,20 @@ pub struct TestOptions {
 }
 
 impl Default for TestOptions {
-    /// 5 %, as `benchstat`; 0.1 %; six numbers, the smallest count for which minimum and maximum enclose the median
-    /// with 95 % confidence.
+    /// 5 %, as in `benchstat`; 0.1 %; six values, the smallest number of values whose minimum and maximum enclose the
+    /// median with 95 % confidence.
     fn default() -> Self {
         Self { alpha: 0.05, min_effect_percent: 0.1, min_steps: resample::FEWEST }
     }
 }
 
-/// What can be said of a difference.
+/// The conclusion about a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChangeVerdict {
     /// More than noise.
     Changed,
-    /// Not more than chance shows.
+    /// Within the noise.
     Noise,
     /// Too few steps or runs: with this many tests no change of any size could be significant.
     TooFew,
@@ -43,7 +43,7 @@ pub enum ChangeVerdict {
     OneSided,
 }
 
-/// The middle of some numbers.
+/// The median of some values.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct ShiftEstimate {
     /// Median over all steps of all runs.
@@ -51,22 +51,22 @@ pub struct ShiftEstimate {
     /// Lower end of the 95 % confidence interval of the median; `None` for fewer than six steps. With four runs or more
     /// the interval is over runs, and `None` for fewer than six of them.
     pub low: Option<f64>,
-    /// And not above.
+    /// Upper end of the interval.
     pub high: Option<f64>,
-    /// Steps.
+    /// Number of steps.
     pub count: usize,
 }
 
-/// A number on two sides.
+/// A value on two sides.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct MetricChange {
     /// The first side.
     pub base: Option<ShiftEstimate>,
     /// The second side.
     pub cand: Option<ShiftEstimate>,
-    /// Second less first.
+    /// Second minus first.
     pub change: Option<f64>,
-    /// The same of the first.
+    /// The same as a share of the first.
     pub change_percent: Option<f64>,
     /// 95 % confidence interval of the change.
     #[serde(serialize_with = "bounds")]
@@ -76,7 +76,7 @@ pub struct MetricChange {
     pub p: Option<f64>,
     /// Differences up to this occur between equal runs.
     pub noise: Option<f64>,
-    /// What can be said.
+    /// The conclusion.
     pub finding: ChangeVerdict,
 }
 
@@ -84,7 +84,7 @@ pub struct MetricChange {
 pub const ENOUGH_RUNS: usize = 4;
 
 impl MetricChange {
-    /// Of two single numbers.
+    /// The change between two single values.
     pub(crate) fn of_values(base: Option<f64>, cand: Option<f64>) -> Self {
         let estimate = |value: f64| ShiftEstimate { median: value, low: None, high: None, count: 1 };
         let finding = if base.is_some() && cand.is_some() { ChangeVerdict::Untested } else { ChangeVerdict::OneSided };
@@ -107,7 +107,7 @@ impl MetricChange {
         change
     }
 
-    /// Medians and the p-value of their difference; the conclusion is drawn later.
+    /// Medians and the p-value of their difference, before the conclusion.
     pub(super) fn tested(base: &StepRuns, cand: &StepRuns, options: &TestOptions) -> Self {
         let mut change = Self::between(estimate(base), estimate(cand), ChangeVerdict::OneSided);
         let (Some(first), Some(second)) = (change.base, change.cand) else { return change };
@@ -160,7 +160,7 @@ impl MetricChange {
         Self { base, cand, change, change_percent, range: None, p: None, noise: None, finding }
     }
 
-    /// Whether it is more than noise.
+    /// Whether the change is more than noise.
     pub fn is_real(&self) -> bool {
         self.finding == ChangeVerdict::Changed
     }
@@ -279,7 +279,7 @@ mod tests {
         assert!((change.change_percent.unwrap() - 10.0).abs() < 0.1);
         let (low, high) = change.range.unwrap();
         assert!(low <= 10.0 && 10.0 <= high);
-        // The same change does not matter where only more would.
+        // The same change does not count if only a larger one would be relevant.
         let asked = MetricChange::of_runs(&run(100.0, 0.1, 30), &run(110.0, 0.1, 30), 11.0, &TestOptions::default());
         assert_eq!(asked.finding, ChangeVerdict::Noise);
     }
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn runs_of_a_side_that_differ_are_noise() {
-        // One more percent from run to run; the other side lies between.
+        // One percent more between runs; the value of the other side lies between the runs.
         let two: Vec<Vec<f64>> = [run(100.0, 0.01, 20), run(102.0, 0.01, 20)].concat();
         assert_eq!(finding(&two, &run(102.5, 0.01, 20)), ChangeVerdict::Noise);
         assert_eq!(finding(&two, &run(110.0, 0.01, 20)), ChangeVerdict::Changed);
@@ -310,16 +310,16 @@ mod tests {
 
     #[test]
     fn ranges_over_runs_know_how_much_runs_differ() {
-        // Steps of a run hardly differ, runs by 1 from each other.
+        // Steps of a run hardly differ; the runs differ by 1.
         let runs = |from: f64, n: u32| (0..n).flat_map(|i| run(from + f64::from(i), 0.001, 50)).collect::<Vec<_>>();
         let change = MetricChange::of_runs(&runs(100.0, 4), &runs(104.0, 4), 0.0, &TestOptions::default());
         let (low, high) = change.range.unwrap();
         assert!(low <= 1.01 && high >= 6.99, "{low} {high}");
-        // Four runs have no range of 95 %, six have the least and the most of them.
+        // Four runs give no 95 % interval; with six it goes from the smallest to the largest value.
         assert_eq!(change.base.unwrap().low, None);
         let six = MetricChange::of_runs(&runs(100.0, 6), &runs(110.0, 6), 0.0, &TestOptions::default()).base.unwrap();
         assert!(six.low.unwrap() < 100.1 && six.high.unwrap() > 104.9, "{six:?}");
-        // Two runs of a side: no less than these differ by.
+        // At least the difference between two runs of a side.
         let (low, high) =
             MetricChange::of_runs(&runs(100.0, 2), &runs(104.0, 1), 0.0, &TestOptions::default()).range.unwrap();
         assert!(low <= 3.01 && high >= 3.99, "{low} {high}");
@@ -346,7 +346,7 @@ mod tests {
     /// Twenty steps of 100 ms with half a percent of jitter.
     fn jittered(state: &mut u64, slower: f64) -> Vec<Vec<f64>> {
         let mut uniform = || (resample::random(state) >> 11) as f64 / (1_u64 << 53) as f64;
-        // The sum of twelve has a spread of 1.
+        // The sum of twelve values has a standard deviation of 1.
         let mut normal = || (0..12).map(|_| uniform()).sum::<f64>() - 6.0;
         vec![(0..20).map(|_| 100.0 * (1.0 + slower) * (1.0 + 0.005 * normal())).collect()]
     }

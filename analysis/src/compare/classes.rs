@@ -14,9 +14,9 @@ use super::summary::{ClassTimes, RunFacts, StepFacts, Summary};
 
 /// Runs of both sides, each with steps of one class.
 pub struct MatchedClasses<'a> {
-    /// Of the first side.
+    /// Runs of the first side.
     pub base: Cow<'a, [Summary]>,
-    /// Of the second.
+    /// Runs of the second side.
     pub cand: Cow<'a, [Summary]>,
 }
 
@@ -56,7 +56,7 @@ fn of_class(runs: &[Summary], class: usize) -> Cow<'_, [Summary]> {
     let Some((first, others)) = runs.split_first() else { return Cow::Borrowed(runs) };
     let place = |run: &Summary| {
         let found = pairs(first, run).into_iter().find(|pair| pair.0 == class).map(|pair| pair.1);
-        // Runs with a single class are runs of one program, whatever its name.
+        // Runs with a single class are runs of one program, even if its names differ.
         found.or((first.classes.is_empty() && run.classes.is_empty()).then_some(0))
     };
     let places: Vec<Option<usize>> = std::iter::once(Some(class)).chain(others.iter().map(place)).collect();
@@ -106,7 +106,7 @@ fn program_of(run: &Summary, at: usize) -> Option<&str> {
     programs.first()?.id.as_deref()
 }
 
-/// Of all its steps, about.
+/// Approximate total time of its steps.
 fn time_of(run: &Summary, at: usize) -> f64 {
     facts_of(run, at).map_or(0.0, |steps| steps.middle_ps * steps.counted as f64)
 }
@@ -145,13 +145,13 @@ impl Summary {
         std::iter::once(self.facts.programs.first()).chain(classes).flatten().map(|program| program.name.as_str())
     }
 
-    /// With these steps for its own.
+    /// The same run with the steps of `class` as its main class.
     pub(super) fn with_steps(self, class: ClassTimes) -> Self {
         let ClassTimes { programs, steps, series, ops, rest, ops_not_listed } = class;
         Self { facts: RunFacts { programs, ..self.facts }, steps, series, ops, rest, ops_not_listed, ..self }
     }
 
-    /// Its steps alone.
+    /// Only its steps.
     pub(super) fn into_class(self) -> ClassTimes {
         let Self { facts, steps, series, ops, rest, ops_not_listed, .. } = self;
         ClassTimes { programs: facts.programs, steps, series, ops, rest, ops_not_listed }
@@ -165,7 +165,7 @@ impl Summary {
     }
 }
 
-/// Classes of steps that both sides have, in the order of a comparison: that of the headline first.
+/// Classes of steps that both sides have, in the order of a comparison: the class of the headline first.
 pub fn matched_classes<'a>(base: &'a [Summary], cand: &'a [Summary]) -> Vec<MatchedClasses<'a>> {
     classes(base, cand).matched
 }

@@ -1,4 +1,4 @@
-//! From a trace to its summary.
+//! Creates the summary of a trace.
 
 use trace_model::hlo_text::HloText;
 use trace_model::{Caveat, GroupKind, Picos, TraceModel};
@@ -28,13 +28,13 @@ use crate::reports::steps::step_times::Steps;
 use crate::reports::summary::doctor::Doctor;
 use crate::reports::summary::utilization::Utilization;
 
-/// Steps whose numbers are kept.
+/// Maximum number of steps whose values are kept.
 const MOST_STEPS: usize = 2048;
-/// Classes of steps that are kept.
+/// Maximum number of classes of steps that are kept.
 const MOST_CLASSES: usize = 8;
 
 impl Summary {
-    /// Of a trace, or of some of its steps.
+    /// The summary of a trace, or of some of its steps.
     ///
     /// # Errors
     ///
@@ -75,7 +75,7 @@ impl Summary {
     }
 }
 
-/// Why there is no steady step to look at, if so.
+/// The reason why there is no steady step, if there is none.
 fn no_loop(cx: &Context<'_>, steps: &StepsReport) -> Option<String> {
     if !steps.has_steps() {
         return Some("no steps were found".to_owned());
@@ -87,7 +87,7 @@ fn no_loop(cx: &Context<'_>, steps: &StepsReport) -> Option<String> {
     })
 }
 
-/// Steady steps by class, most time first, and how many classes these are not.
+/// Steady steps by class, most time first, and the number of classes left out.
 fn classes(steps: &StepsReport) -> (Vec<Vec<&Step>>, usize) {
     let mut classes: Vec<(i64, Vec<&Step>)> = vec![(0, Vec::new()); steps.classes.len().max(1)];
     for step in steps.counted() {
@@ -300,8 +300,8 @@ fn values(cx: &Context<'_>, steps: &StepsReport, why_none: Option<&str>) -> Vec<
     out
 }
 
-/// The device (without a TPU the host) that waits most for input, and for which part of the time from the first
-/// steady step to the last; `None` where neither a host nor an infeed op could tell.
+/// The device (without a TPU the host) that waits most for input, and the share of the time that it waits between the
+/// first and the last steady step; `None` if neither a host nor an infeed op shows it.
 fn input_wait(cx: &Context<'_>, steps: &StepsReport) -> Option<(String, f64)> {
     let numbers = || steps.counted().map(|step| step.number);
     let scope = match (numbers().min(), numbers().max()) {
@@ -407,8 +407,8 @@ fn op_times(model: &TraceModel, classes: &OpClasses, sum: &OpSum, steps: f64) ->
     out
 }
 
-/// `f32[8,128]` of `f32[8,128]{1,0:T(8,128)}`: how a value is laid out may change
-/// without any other value being computed.
+/// `f32[8,128]` of `f32[8,128]{1,0:T(8,128)}`: the layout of a value may change while the computed value stays the
+/// same.
 fn without_layout(shape: &str) -> String {
     let mut depth = 0_usize;
     let keep = |c: &char| {

@@ -9,11 +9,11 @@ use super::summary::{ProgramFacts, Summary};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Weight {
-    /// A note: comparing such runs is the purpose.
+    /// A note: such differences are often the purpose of a comparison.
     Note,
-    /// Numbers are comparable with care.
+    /// Numbers are comparable with reservations.
     Care,
-    /// Percentages would mean nothing.
+    /// Percentages would be meaningless.
     Bars,
 }
 
@@ -35,9 +35,9 @@ pub struct Difference {
     pub id: &'static str,
     /// Display name.
     pub title: &'static str,
-    /// Of the first run.
+    /// Value of the first run.
     pub base: String,
-    /// Of the second.
+    /// Value of the second run.
     pub cand: String,
     /// How much it matters.
     pub weight: Weight,
@@ -160,7 +160,7 @@ fn programs(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
     }
 }
 
-/// Op time of `run` in results of shapes that `other` computes nowhere; `None` if either does not know shapes.
+/// Op time of `run` in results whose shapes `other` never computes; `None` if shapes are unknown on either side.
 fn other_shapes_percent(run: &Summary, other: &Summary) -> Option<f64> {
     let theirs: std::collections::BTreeSet<&str> = other.ops.iter().filter_map(|op| op.shape.as_deref()).collect();
     // A shortened summary does not list smaller ones.

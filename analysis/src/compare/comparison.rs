@@ -1,4 +1,4 @@
-//! What a comparison finds.
+//! The result of a comparison.
 
 use serde::{Serialize, Serializer};
 
@@ -10,27 +10,27 @@ use super::summary::Better;
 use crate::engine::Provenance;
 use crate::math::unit::Unit;
 
-/// What to compare how.
+/// Options of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CompareOptions {
     /// When a difference counts.
     pub test: TestOptions,
     /// Differences ([`super::comparable::IDS`]) that prevent a comparison.
     pub require: Vec<String>,
-    /// Compare what is not comparable.
+    /// Whether to compare runs that are not comparable.
     pub force: bool,
 }
 
 /// Result of comparing a prediction with a measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct PredictionError {
-    /// What predicted it.
+    /// The simulator or model that made the prediction.
     pub simulator: String,
     /// The first side is the prediction.
     pub is_base: bool,
-    /// A step, median.
+    /// Predicted median step time.
     pub predicted_ps: f64,
-    /// The same as measured.
+    /// Measured median step time.
     pub measured_ps: f64,
     /// Measured ÷ predicted.
     pub ratio: Option<f64>,
@@ -47,30 +47,30 @@ pub struct PredictionError {
 /// An op as predicted and as measured: medians of its time in a step.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct PredictedOp {
-    /// As measured where it was.
+    /// Name in the measurement, if the op was measured.
     pub name: String,
     /// Name in the prediction, if it differs.
     pub predicted_name: Option<String>,
-    /// Program; empty for what no op has.
+    /// Program; empty for time that belongs to no op.
     pub program: String,
     /// Category.
     pub category: String,
     /// `None` if the model has no such op, or gives it no time.
     pub predicted_ps: Option<f64>,
-    /// `None` if it never ran.
+    /// `None` if it was never measured.
     pub measured_ps: Option<f64>,
-    /// Measured ÷ predicted, of an op that is on both sides.
+    /// Measured ÷ predicted, for ops on both sides.
     pub ratio: Option<f64>,
     /// Measured − predicted.
     pub missed_ps: f64,
-    /// Why the two are taken for one.
+    /// Why the two count as the same op.
     pub how: Option<MatchedBy>,
 }
 
-/// Two runs, or several of each.
+/// The comparison of two runs, or of several runs on each side.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Comparison {
-    /// The sentence to read first.
+    /// The headline.
     pub statement: String,
     /// The first side.
     pub base: ComparisonSide,
@@ -78,18 +78,18 @@ pub struct Comparison {
     pub cand: ComparisonSide,
     /// Their differences, most important first.
     pub differences: Vec<Difference>,
-    /// Whether numbers follow.
+    /// Whether numbers can be compared.
     pub is_comparable: bool,
     /// Numbers of each step.
     pub steps: Vec<SeriesChange>,
-    /// Where the change of the step is.
+    /// How the change of the step is distributed.
     pub attribution: Option<Attribution>,
-    /// Ops, by how much they changed.
+    /// Ops, sorted by the size of their change.
     pub ops: Vec<OpChange>,
     /// Numbers with one value per run, so their variation is unknown.
     pub values: Vec<ValueChange>,
-    /// Pairs of steps that correspond, by their numbers: the first steady one of the
-    /// first run of each side, the second …
+    /// Pairs of steps with the same position: the first steady step of the first run on each side, the second of
+    /// both, and so on.
     #[serde(serialize_with = "step_pairs")]
     #[schemars(with = "Vec<StepPair>")]
     pub aligned_steps: Vec<(u32, u32)>,
@@ -99,7 +99,7 @@ pub struct Comparison {
     pub classes: Vec<Self>,
     /// When a difference counts.
     pub options: CompareOptions,
-    /// What to know when reading it.
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }
 
@@ -110,7 +110,7 @@ pub struct ComparisonSide {
     pub runs: Vec<String>,
     /// Steady steps of all runs.
     pub steps: usize,
-    /// What its steps run.
+    /// The programs or functions that its steps run.
     pub class: String,
     /// Mean step of the middle half.
     pub middle_ps: f64,
@@ -123,9 +123,9 @@ pub struct SeriesChange {
     pub id: String,
     /// Display name.
     pub title: String,
-    /// Of the numbers.
+    /// Unit of the values.
     pub unit: Unit,
-    /// Which direction is good.
+    /// Whether lower or higher values are better.
     pub better: Better,
     /// How it changed.
     #[serde(flatten)]
@@ -139,22 +139,22 @@ pub struct ValueChange {
     pub id: String,
     /// Display name.
     pub title: String,
-    /// Of the numbers.
+    /// Unit of the value.
     pub unit: Unit,
-    /// Which direction is good.
+    /// Whether lower or higher values are better.
     pub better: Better,
-    /// Its reference, in the first run.
+    /// Its reference in the first run: the interval, or the meaning of 100 %.
     pub of: String,
-    /// Where it comes from.
+    /// Provenance of the value.
     pub provenance: Provenance,
     /// How it changed.
     #[serde(flatten)]
     pub change: MetricChange,
-    /// Why a side lacks it.
+    /// Why a side does not have it.
     pub note: Option<String>,
 }
 
-/// One step of each side of a comparison.
+/// A pair of steps, one of each side of a comparison.
 #[derive(Serialize, schemars::JsonSchema)]
 pub(super) struct StepPair {
     /// Number of the step of the first side.

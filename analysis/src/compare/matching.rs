@@ -1,8 +1,9 @@
 //! Matches the ops of two runs.
 //!
 //! The compiler numbers ops anew in each build: `fusion.12` of one build may be `fusion.31` in the next, and a
-//! different op may now be called `fusion.12`. So a name alone counts only inside one and the same program. Otherwise
-//! ops are matched by their properties, the strictest criterion first; each [`MatchedBy`] is one pass over the unmatched ops.
+//! different op may now be called `fusion.12`. So the name alone counts only within the same program. Otherwise ops
+//! are matched by their properties, the strictest criterion first; each [`MatchedBy`] is one pass over the unmatched
+//! ops.
 //!
 //! ```text
 //! base   fusion.1 [a]  dot.2 [b]  fusion.3 [a]   fusion.4 [c]       [x]: category, shape, provenance
@@ -20,7 +21,7 @@ use trace_model::without_number;
 
 use super::summary::{OpTimes, ProgramFacts, Summary};
 
-/// Why two ops are taken for one.
+/// Why two ops count as the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MatchedBy {
@@ -32,9 +33,9 @@ pub enum MatchedBy {
     Renumbered,
     /// All but the name agrees.
     Renamed,
-    /// All but the shape agrees.
+    /// All but the shape agree.
     Reshaped,
-    /// Name and category agree but for numbers inside the name (`kernel_256_512`).
+    /// Name and category agree, except for numbers inside the name (`kernel_256_512`).
     Retuned,
     /// Name and category agree; the provenance differs or is unknown.
     SameName,
@@ -45,7 +46,7 @@ pub enum MatchedBy {
 }
 
 impl MatchedBy {
-    /// In a few words.
+    /// Short description.
     pub fn title(self) -> &'static str {
         match self {
             Self::SameProgram => "same program",
@@ -79,24 +80,24 @@ impl MatchedBy {
 /// A pair of matched ops, as indices into the ops of their summaries.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OpPair {
-    /// In the first.
+    /// Index in the first summary.
     pub base: usize,
-    /// In the second.
+    /// Index in the second summary.
     pub cand: usize,
-    /// Why.
+    /// The reason for the match.
     pub how: MatchedBy,
-    /// How sure, of 1.
+    /// Confidence, from 0 to 1.
     pub confidence: f64,
 }
 
 /// The matched pairs, and the ops that exist on one side only.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Matching {
-    /// By the index of the first.
+    /// Matched pairs, sorted by the index in the first summary.
     pub pairs: Vec<OpPair>,
-    /// Only in the first.
+    /// Indices of ops that exist only in the first summary.
     pub base_only: Vec<usize>,
-    /// Only in the second.
+    /// Indices of ops that exist only in the second summary.
     pub cand_only: Vec<usize>,
 }
 
@@ -105,19 +106,19 @@ struct OpIdentity<'a> {
     op: &'a OpTimes,
     /// Index of the pair of programs; unmatched programs have their own.
     program: usize,
-    /// The program is the same on both sides, by the compiler's fingerprint.
+    /// Whether the program is the same on both sides, by the compiler's fingerprint.
     is_same_program: bool,
     /// The name without the number at its end.
     unnumbered: &'a str,
-    /// That with `#` for the numbers inside, where it has any.
+    /// The stem with `#` in place of numbers inside it, if it has any.
     skeleton: Option<String>,
     before: NeighbourKey<'a>,
     after: NeighbourKey<'a>,
-    /// 0 at the first op of the step, 1 at the last.
+    /// Position in the step: 0 for the first op, 1 for the last.
     place: f64,
 }
 
-/// What a neighbour looks like.
+/// How a neighbour is compared.
 type NeighbourKey<'a> = (&'a str, &'a str, &'a str);
 
 type MatchKey<'a> = (usize, [&'a str; 5], NeighbourKey<'a>, NeighbourKey<'a>);
@@ -145,7 +146,7 @@ const PASSES: &[(MatchedBy, KeyOf)] = &[
     (MatchedBy::Neighbours, |s| beside(s, ANY, s.after)),
 ];
 
-/// A key with a provenance; without one it would match anything.
+/// A key with a provenance; without a provenance it would match anything.
 fn known<'a>(subject: &'a OpIdentity<'a>, texts: [&'a str; 5]) -> Option<MatchKey<'a>> {
     let [.., framework, source] = texts;
     (!framework.is_empty() || !source.is_empty()).then_some((subject.program, texts, ANY, ANY))
@@ -274,7 +275,7 @@ fn subjects<'a>(summary: &'a Summary, programs: &[(usize, bool)]) -> Vec<OpIdent
     summary.ops.iter().zip(&rank).map(subject).collect()
 }
 
-/// `kernel_#_#` of `kernel_256_512`: block sizes are part of names. `None` without numbers.
+/// `kernel_#_#` of `kernel_256_512`, because block sizes are part of names. `None` without numbers.
 fn skeleton(name: &str) -> Option<String> {
     let mut out = String::with_capacity(name.len());
     for c in name.chars() {
@@ -305,7 +306,7 @@ fn align(first: &[usize], second: &[usize], base: &[OpIdentity<'_>], cand: &[OpI
         let (a, b) = (&base[first[i]], &cand[second[j]]);
         f64::from(u8::from(a.before != b.before) + u8::from(a.after != b.after)) + (a.place - b.place).abs()
     };
-    // best[i][j]: the first i matched among the first j.
+    // best[i][j]: the lowest cost of matching the first i with the first j.
     let width = many + 1;
     let mut best = vec![f64::INFINITY; (few + 1) * width];
     best[..width].fill(0.0);

@@ -5,20 +5,19 @@
 //! file  ──► Summary ─┴─► differences ─► steps: median, range, test ─► ops: matched, added up
 //! ```
 //!
-//! - First what makes runs comparable ([`comparable`]); "not comparable" is an answer.
-//! - Steady steps of each class that both sides have (`classes.rs`), that of most time
-//!   first, each on its slowest core. For each
-//!   number the median, where it lies with 95 % confidence, the change, and the rank
-//!   sum test ([`rank_test`](crate::math::rank_test)); `~` where the change is not more than noise. Steps that
-//!   follow each other are alike, so tests and ranges allow for that ([`resample`](crate::math::resample)),
-//!   and a change must exceed what the same run shows between its own steps (A/A).
-//! - Ops matched by what they are (`matching.rs`), with Holm's correction over all.
-//! - The change of the step divided over ops and idle time, so that it adds up. That
-//!   is about the mean step of the middle half: unlike medians, means add up, and the
-//!   middle half has no outliers.
+//! - First the differences that decide whether runs are comparable ([`comparable`]); "not comparable" is a valid
+//!   result.
+//! - Steady steps of each class that both sides have (`classes.rs`), the class with the most time first, each step on
+//!   its slowest core. Every metric has its median, the 95 % confidence interval of the median, the change, and the
+//!   rank sum test ([`rank_test`](crate::math::rank_test)); `~` marks a change that is not more than noise.
+//!   Successive steps are correlated, so tests and intervals allow for that ([`resample`](crate::math::resample)),
+//!   and a change must exceed the variation between steps of the same run (A/A).
+//! - Ops matched by their properties (`matching.rs`), with Holm's correction over all tests.
+//! - The change of the step, attributed to ops and idle time so that the parts add up. It uses the interquartile mean
+//!   step: unlike medians, means add up, and the middle half excludes outliers.
 //!
-//! Steps of one run say how steady it is, not how another run of the same program
-//! would turn out: several runs on each side say that.
+//! Steps of one run show how steady that run is, not how much another run of the same program would differ. That
+//! takes several runs on each side.
 
 mod attribution;
 mod change;
@@ -151,8 +150,8 @@ impl Comparison {
     }
 }
 
-/// A shortened summary has the times of ops for some of its steps only: from a full summary with as many steps, the
-/// same steps are used.
+/// A shortened summary has the times of ops for some of its steps only. If the other side has a full summary with as
+/// many steps, the same steps of it are used.
 fn steps_kept(base: &[Summary], cand: &[Summary]) -> usize {
     let counted = |run: &Summary| run.steps.counted;
     let all = || base.iter().chain(cand);
@@ -170,7 +169,7 @@ fn side(runs: &[Summary]) -> ComparisonSide {
     }
 }
 
-/// In the order of the first side, followed by ids of the second only.
+/// In the order of the first side, followed by ids that only the second side has.
 fn ids<'a>(lists: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut seen = std::collections::BTreeSet::new();
     lists.filter(|id| seen.insert(*id)).collect()

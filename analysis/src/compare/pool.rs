@@ -1,4 +1,4 @@
-//! Several runs of one side as one.
+//! Pools several runs of one side.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub(super) struct PooledRuns<'a> {
 
 /// An op of all runs of a side.
 pub(super) struct PooledOp<'a> {
-    /// As one run has it.
+    /// The op in one of the runs.
     pub op: &'a OpTimes,
     /// Its times in the steps of each run; 0 if a run does not have it.
     pub values: Vec<Vec<f64>>,
@@ -74,7 +74,7 @@ impl<'a> PooledRuns<'a> {
         mean(self.runs.iter().map(|run| run.steps.middle_ps))
     }
 
-    /// Ops that are only known as a sum.
+    /// Ops whose time is known only as a sum.
     pub(crate) fn not_listed(&self) -> usize {
         self.runs.iter().map(|run| run.ops_not_listed).sum()
     }
@@ -84,7 +84,7 @@ impl<'a> PooledRuns<'a> {
         self.runs.iter().map(Summary::listed_from_ps).fold(0.0, f64::max)
     }
 
-    /// Time of a part that no listed op has.
+    /// Time of a part that belongs to no listed op.
     pub(crate) fn rest_ps(&self, part: crate::reports::steps::step_parts::StepPart) -> f64 {
         let of_run = |run: &Summary| -> f64 {
             run.rest.iter().filter(|rest| rest.part == part).map(|rest| rest.middle_ps).sum()
@@ -92,7 +92,7 @@ impl<'a> PooledRuns<'a> {
         mean(self.runs.iter().map(of_run))
     }
 
-    /// Median step time, for sizes of effects.
+    /// Median step time, for effect sizes.
     pub(crate) fn step_ps(&self) -> f64 {
         let all: Vec<f64> = self.series("step.time_ps", usize::MAX).concat();
         crate::math::stats::median(&all).unwrap_or(0.0)

@@ -21,7 +21,7 @@ use crate::reports::steps::step_parts::StepPart;
 
 /// Up to this ratio, and down to its inverse, a prediction counts as close.
 const CLOSE: f64 = 1.1;
-/// Ops that the sentence names.
+/// Number of ops that the sentence names.
 const CLAUSES: usize = 3;
 
 /// Which side of a comparison is simulated, and by what; `None` if both are or neither is.
@@ -78,12 +78,12 @@ pub(super) fn of(comparison: &Comparison, (simulator, is_base): (&str, bool)) ->
     let (predicted_ps, measured_ps) = (predicted_ps?, measured_ps?);
     let rows = comparison.ops.iter().map(|op| of_op(op, is_base));
     let families = comparison.attribution.iter().flat_map(|attribution| &attribution.families);
-    // Idle time, and the sum of small ops in a shortened summary.
+    // Idle time, and small ops that a shortened summary only sums.
     let (idle, others): (Vec<_>, Vec<_>) =
         families.filter(|family| family.finding.is_none()).partition(|family| family.part == StepPart::Idle);
     let row = |family: &FamilyChange| {
         let (predicted, measured) = ordered(family.base_ps, family.cand_ps, is_base);
-        // A side that lists all of its ops has no others, which is not a prediction of zero.
+        // If a side lists all of its ops, an unlisted op does not exist there. That is no prediction of zero.
         let some = |ps: f64| Some(ps).filter(|&ps| ps > 0.0 || family.part == StepPart::Idle);
         PredictedOp {
             name: family.name.clone(),
@@ -133,7 +133,7 @@ fn of_op(op: &OpChange, is_base: bool) -> PredictedOp {
     }
 }
 
-/// Predicted and measured.
+/// Predicted and measured values.
 fn ordered<T>(base: T, cand: T, is_base: bool) -> (T, T) {
     if is_base { (base, cand) } else { (cand, base) }
 }
@@ -148,7 +148,7 @@ fn ratio(predicted: f64, measured: f64) -> Option<f64> {
 }
 
 impl PredictedOp {
-    /// What the model thought of it.
+    /// The prediction for an op.
     pub fn verdict(&self) -> &'static str {
         match (self.predicted_ps, self.measured_ps, self.ratio) {
             (None, _, _) => "not predicted",
@@ -162,7 +162,7 @@ impl PredictedOp {
 }
 
 impl PredictionError {
-    /// What to read first.
+    /// The headline.
     pub fn statement(&self) -> String {
         let time = |ps: f64| Picos::from_ps(ps.round() as i64);
         let mut text = format!(
@@ -191,7 +191,7 @@ impl PredictionError {
         text + "; the model is most optimistic at " + &clauses.join(", ")
     }
 
-    /// As tables.
+    /// The tables.
     pub fn tables(&self) -> Vec<Table> {
         let whole = PredictedOp {
             name: "whole step".to_owned(),

@@ -26,7 +26,7 @@ struct SavedRuns {
 ///
 /// # Errors
 ///
-/// A number has no JSON form; none of a summary is so.
+/// A number cannot be represented in JSON; this does not happen for a valid summary.
 pub fn to_json(runs: &[Summary]) -> serde_json::Result<String> {
     match runs {
         [only] => only.to_json(),
@@ -44,7 +44,7 @@ pub fn is_meant(head: &[u8]) -> bool {
 ///
 /// # Errors
 ///
-/// The text is no JSON, or of another version, or no summary.
+/// The text is not JSON, has another version, or is not a summary.
 pub fn from_json(text: &str) -> Result<Vec<Summary>, SummaryError> {
     let is_list =
         serde_json::from_str::<SavedRuns>(text).ok().filter(|saved| saved.schema.starts_with("systole.runs/"));
@@ -90,7 +90,7 @@ impl Summary {
             || self.classes.iter().any(|class| class.ops_not_listed > 0)
     }
 
-    /// Keeps at most `most` numbers of each series, evenly spaced.
+    /// Keeps at most `most` values of each series, evenly spaced.
     pub fn with_series(self, most: usize) -> Self {
         let thin = |mut run: Self| {
             for series in run.series.iter_mut().chain(&mut run.loop_series) {

@@ -1,8 +1,8 @@
 //! A summary of a run: the data for comparisons, small enough to be committed with the code.
 //!
-//! Both sides of a comparison are summaries, whether they come from a trace or from a file, so that a saved one can
-//! stand for either side. Times are those of the **critical core** of each step, the one that takes longest, by the
-//! clock of its ops: there everything adds up to the step.
+//! Both sides of a comparison are summaries, created from a trace or read from a file, so that a saved one can stand
+//! for either side. Times are those of the **critical core** of each step, the core that takes longest, by the clock
+//! that timed its ops: on that core all parts add up to the step.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ use crate::reports::steps::step_parts::StepPart;
 /// Fields may be added under the same number, never changed or removed.
 pub const SCHEMA: &str = "systole.summary/1";
 
-/// A run.
+/// The summary of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Summary {
     /// [`SCHEMA`].
@@ -23,23 +23,23 @@ pub struct Summary {
     /// Name and version of the program that wrote it.
     #[serde(default)]
     pub tool: String,
-    /// The files that it was made from.
+    /// The trace files that it was made from.
     #[serde(default)]
     pub inputs: Vec<SummaryInput>,
-    /// The file that it was read from, if it had been saved.
+    /// The file that it was read from, if it was saved.
     #[serde(skip)]
     pub saved_in: Option<String>,
     /// Facts that must agree for a comparison to be meaningful.
     pub facts: RunFacts,
-    /// Which steps the numbers are over.
+    /// The steps that the values come from.
     pub steps: StepFacts,
-    /// Numbers of each step.
+    /// Values of each step.
     #[serde(default)]
     pub series: Vec<StepSeries>,
-    /// Numbers of each step of the loop: of all classes, in time order.
+    /// Values of each step of the loop: steps of all classes, in time order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub loop_series: Vec<StepSeries>,
-    /// Numbers of the whole run.
+    /// Values of the whole run.
     #[serde(default)]
     pub values: Vec<RunValue>,
     /// Ops of the steps, most time first.
@@ -70,15 +70,15 @@ pub struct ClassTimes {
     /// Programs with device time in these steps, most first.
     #[serde(default)]
     pub programs: Vec<ProgramFacts>,
-    /// Which steps.
+    /// The steps.
     pub steps: StepFacts,
-    /// Numbers of each of them.
+    /// Values of each step.
     #[serde(default)]
     pub series: Vec<StepSeries>,
     /// Their ops, most time first.
     #[serde(default)]
     pub ops: Vec<OpTimes>,
-    /// What is left of them.
+    /// Remaining time of the steps.
     #[serde(default)]
     pub rest: Vec<RestTimes>,
     /// Ops that are not listed.
@@ -89,15 +89,15 @@ pub struct ClassTimes {
 /// A file of the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SummaryInput {
-    /// Without directories.
+    /// Name without directories.
     pub name: String,
-    /// As it was opened, with directories.
+    /// Path as it was opened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// What it was read as.
+    /// Format that it was read as.
     #[serde(default)]
     pub format: String,
-    /// Of the bytes on disk.
+    /// Hash of the bytes on disk.
     #[serde(default)]
     pub sha256: Option<String>,
 }
@@ -108,13 +108,13 @@ pub struct RunFacts {
     /// `TPU v6 Lite`.
     #[serde(default)]
     pub device_type: Option<String>,
-    /// `TensorCore`s.
+    /// Number of `TensorCore`s.
     #[serde(default)]
     pub devices: usize,
-    /// Hosts that recorded anything.
+    /// Number of hosts that recorded anything.
     #[serde(default)]
     pub hosts: usize,
-    /// The grid of chips, where the user gives it.
+    /// The grid of chips, if the user gave one.
     #[serde(default)]
     pub topology: Option<String>,
     /// Formats of the files.
@@ -123,7 +123,7 @@ pub struct RunFacts {
     /// The simulator or model that computed the times, if they were not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulator: Option<String>,
-    /// That is a model of costs.
+    /// Whether this is a cost model.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_predicted: bool,
     /// Programs with device time, most first.
@@ -132,7 +132,7 @@ pub struct RunFacts {
     /// Events and files lost on import.
     #[serde(default)]
     pub lost: u64,
-    /// What is wrong with the capture.
+    /// Problems of the capture.
     #[serde(default)]
     pub health: Vec<HealthFact>,
 }
@@ -147,7 +147,7 @@ impl RunFacts {
 /// A program.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ProgramFacts {
-    /// Without its id.
+    /// Name without the id.
     pub name: String,
     /// The id from the compiler, a fingerprint of the program, in decimal.
     #[serde(default)]
@@ -165,9 +165,9 @@ pub struct ProgramFacts {
 pub struct HealthFact {
     /// `Q03`.
     pub id: String,
-    /// How bad.
+    /// Severity.
     pub severity: String,
-    /// In a sentence.
+    /// One sentence.
     pub message: String,
 }
 
@@ -177,18 +177,18 @@ pub struct StepFacts {
     /// Where steps come from; `whole-capture` if none were found.
     #[serde(alias = "rung")]
     pub source: String,
-    /// What marks a step.
+    /// The marker of steps.
     #[serde(default)]
     pub marker: String,
-    /// What the steps run.
+    /// The programs or functions that the steps run.
     #[serde(default)]
     pub class: String,
     /// Number of steps used: the steady ones of the class with the most time.
     pub counted: usize,
-    /// The others.
+    /// Number of other steps.
     #[serde(default)]
     pub left_out: usize,
-    /// Numbers of the steps, in time order, as far as kept.
+    /// Numbers of the steps, in time order, as far as they are kept.
     #[serde(default)]
     pub numbers: Vec<u32>,
     /// Interquartile mean of the step times on the critical core.
@@ -199,53 +199,53 @@ pub struct StepFacts {
     pub why_none: Option<String>,
 }
 
-/// Which direction is good.
+/// Whether lower or higher values are better.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Better {
-    /// Less is better.
+    /// Lower is better.
     Lower,
-    /// More is better.
+    /// Higher is better.
     Higher,
-    /// It depends.
+    /// Neither is better in general.
     #[default]
     Neither,
 }
 
-/// A number of every step.
+/// A value for every step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct StepSeries {
     /// Stable name with its unit: `step.time_ps`.
     pub id: String,
     /// Display name.
     pub title: String,
-    /// Of the values.
+    /// Unit of the values.
     pub unit: Unit,
-    /// Which direction is good.
+    /// Whether lower or higher values are better.
     #[serde(default)]
     pub better: Better,
-    /// In the order of the steps, as far as kept.
+    /// In the order of the steps, as far as they are kept.
     pub values: Vec<f64>,
 }
 
-/// A number of the whole run.
+/// A value of the whole run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RunValue {
     /// Stable name with its unit.
     pub id: String,
     /// Display name.
     pub title: String,
-    /// Of the value.
+    /// Unit of the value.
     pub unit: Unit,
-    /// Which direction is good.
+    /// Whether lower or higher values are better.
     #[serde(default)]
     pub better: Better,
-    /// `None` if it cannot be known.
+    /// `None` if it is unknown.
     pub value: Option<f64>,
-    /// Its reference: the interval, or what 100 % is.
+    /// Its reference: the interval, or the meaning of 100 %.
     #[serde(default)]
     pub of: String,
-    /// Where it comes from.
+    /// Provenance of the value.
     pub provenance: Provenance,
     /// Why it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -265,7 +265,7 @@ pub struct OpTimes {
     pub category: String,
     /// The part of the step that its time belongs to.
     pub part: StepPart,
-    /// Communication between devices.
+    /// Whether it is communication between devices.
     #[serde(default)]
     pub is_collective: bool,
     /// Shape of its result, without layout.
@@ -281,33 +281,33 @@ pub struct OpTimes {
     pub place: u32,
     /// Executions in a step, mean.
     pub runs: f64,
-    /// Time in a step in which it is the innermost op, or a collective in flight while nothing runs. Mean over the
-    /// steps in the middle half of step times; the means of all ops, of the rest and of idle time add up to the mean of
-    /// these steps.
+    /// Time in a step in which it is the innermost op, or the collective in flight while no op runs. Mean over the
+    /// steps in the middle half of step times; the means of all ops, of the unlisted ops and of idle time add up to
+    /// the mean of these steps.
     pub middle_ps: f64,
-    /// The same in the sampled steps, in their order.
+    /// The same in each sampled step, in the order of these steps.
     pub values: Vec<f64>,
 }
 
 /// Time of the steps in ops that are not listed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RestTimes {
-    /// Which part.
+    /// The part of the step.
     pub part: StepPart,
     /// As for [`OpTimes::middle_ps`].
     pub middle_ps: f64,
 }
 
-/// Why a file is no summary.
+/// Why a file is not a summary.
 #[derive(Debug, thiserror::Error)]
 pub enum SummaryError {
-    /// Not JSON, or other fields.
+    /// Not JSON, or with other fields.
     #[error("this is not a summary of a run: {0}")]
     Json(#[from] serde_json::Error),
-    /// Of another version.
+    /// A different version.
     #[error("this is {0:?}, and this program reads {SCHEMA:?}")]
     Schema(String),
-    /// Numbers that cannot be.
+    /// Impossible values.
     #[error("this summary contradicts itself: {0}")]
     Broken(&'static str),
 }
@@ -332,7 +332,7 @@ impl Summary {
     ///
     /// # Errors
     ///
-    /// The text is no JSON, no summary, or of another version.
+    /// The text is not JSON, not a summary, or has another version.
     pub fn from_json(text: &str) -> Result<Self, SummaryError> {
         let summary: Self = serde_json::from_str(text)?;
         if summary.schema != SCHEMA {
@@ -383,7 +383,7 @@ impl Summary {
     ///
     /// # Errors
     ///
-    /// A value has no JSON form; none of a summary is so.
+    /// A value cannot be represented in JSON; this does not happen for a valid summary.
     pub fn to_json(&self) -> serde_json::Result<String> {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }
@@ -393,8 +393,8 @@ impl Summary {
         self.series.iter().chain(&self.loop_series).find(|series| series.id == id)
     }
 
-    /// The values of a series. A part of the step in which the run spends no time is zero in every step, if its steps
-    /// were divided into parts.
+    /// The values of a series. A part of the step in which the run spends no time is zero in every step, provided
+    /// that its steps were divided into parts.
     pub fn step_values(&self, id: &str) -> Option<Cow<'_, [f64]>> {
         if let Some(series) = self.series(id) {
             return Some(Cow::Borrowed(&series.values));
@@ -421,12 +421,12 @@ impl Summary {
         StepPart::ALL.map(of).into_iter().filter(|(_, time)| *time > 0.0).collect()
     }
 
-    /// Ops of this time and less may be missing; 0 if all are listed.
+    /// Ops with at most this time may be missing; 0 if all are listed.
     pub(crate) fn listed_from_ps(&self) -> f64 {
         self.ops.last().filter(|_| self.ops_not_listed > 0).map_or(0.0, |op| op.middle_ps)
     }
 
-    /// A number of the run.
+    /// A value of the whole run.
     pub fn value(&self, id: &str) -> Option<&RunValue> {
         self.values.iter().find(|value| value.id == id)
     }
@@ -446,7 +446,7 @@ impl Summary {
         for op in &mut self.ops {
             op.values = thinned(&op.values, steps);
         }
-        // Most time first, already.
+        // Already sorted, most time first.
         let dropped = self.ops.split_off(ops.min(self.ops.len()));
         self.ops_not_listed += dropped.len();
         for op in dropped {

@@ -21,7 +21,7 @@ pub fn signed(ps: f64) -> String {
     if ps.round() > 0.0 { format!("+{time}") } else { time.to_string() }
 }
 
-/// What to read first.
+/// The headline.
 pub(super) fn statement(comparison: &Comparison) -> String {
     if comparison.base.runs.is_empty() || comparison.cand.runs.is_empty() {
         return "not comparable: one side has no run".to_owned();
@@ -200,7 +200,7 @@ impl Tabular for Comparison {
     }
 }
 
-/// Ids of the tables of further classes of steps; those beyond share the last.
+/// Ids of the tables of further classes of steps; classes beyond these share the last id.
 #[rustfmt::skip]
 const CLASS_TABLES: [[&str; 4]; 7] = [
     ["steps_class_2", "step_shares_class_2", "attribution_class_2", "ops_class_2"],
@@ -213,7 +213,7 @@ const CLASS_TABLES: [[&str; 4]; 7] = [
 ];
 
 impl Comparison {
-    /// What its steps run, on both sides.
+    /// The programs that its steps run, on both sides.
     pub fn class_title(&self) -> String {
         let (base, cand) = (&self.base.class, &self.cand.class);
         if base == cand { base.clone() } else { format!("{base} → {cand}") }
@@ -304,12 +304,12 @@ impl Comparison {
     }
 }
 
-/// Whether its p says anything.
+/// Whether its p-value is meaningful.
 fn tells(change: &MetricChange) -> bool {
     matches!(change.finding, ChangeVerdict::Changed | ChangeVerdict::Noise)
 }
 
-/// What a change is of, and the change.
+/// The metric and its change.
 #[derive(Clone, Copy)]
 struct MetricChangeRow<'a> {
     title: &'a str,
@@ -367,7 +367,7 @@ fn series_table<'a>(
     change_table(id, title, unit, series.map(row)).notes(notes).build()
 }
 
-/// About tables of percentages.
+/// Note on tables of percentages.
 const POINTS: &str = "Change is in percentage points, of base in percent.";
 
 /// One table per unit, because a column has one unit.
@@ -392,7 +392,7 @@ fn values_tables(values: &[ValueChange]) -> Vec<Table> {
     UNITS.map(table).into_iter().filter(|table| !table.rows.is_empty()).collect()
 }
 
-/// The mean step, or what a family of ops has in its change.
+/// The mean step, or the share of a kind of ops in its change.
 #[derive(Clone, Copy)]
 struct ShareRow<'a> {
     name: &'a str,
@@ -418,7 +418,7 @@ impl<'a> ShareRow<'a> {
         Self { name: &family.name, part: family.part.title(), ops, base_ps, cand_ps, change_ps, finding, p }
     }
 
-    /// How many ops a side has; unknown of the whole step.
+    /// Number of ops on a side; unknown for the whole step.
     fn count(self, side: usize) -> Option<usize> {
         self.ops.get(side).copied().filter(|_| self.ops != [0, 0])
     }

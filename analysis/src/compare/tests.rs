@@ -1,4 +1,4 @@
-//! Comparisons of drawn traces, whose answers can be counted, and of made summaries.
+//! Comparisons of traces drawn as text, whose results can be counted, and of hand-written summaries.
 
 use super::*;
 use crate::engine::{Context, Options, ReportCache, Scope, Tabular as _};
@@ -21,7 +21,7 @@ const LEGEND: &str = "
     d = all-gather-done.1 [all-gather-done] tf=jit(f)/gather
 ";
 
-/// 12 ns: 4 of matmul, 2 of vector work, one start, 3 ns in flight unhidden, 1 of done, 1 idle.
+/// 12 ns: 4 of matmul, 2 of vector work, 1 of a start op, 3 exposed in flight, 1 of a done op, 1 idle.
 fn base() -> Summary {
     summary(&format!(
         "
@@ -34,7 +34,7 @@ fn base() -> Summary {
     ))
 }
 
-/// Ops have other numbers; 2 ns more of matmul, 1 ns less unhidden.
+/// Ops are numbered differently; matmul takes 2 ns more, 1 ns less is exposed.
 fn cand() -> Summary {
     let legend =
         LEGEND.replace("jit_step(7)", "jit_step(8)").replace("fusion.1", "fusion.9").replace("fusion.2", "fusion.1");
@@ -53,7 +53,7 @@ fn cand() -> Summary {
 fn a_summary_adds_up_to_the_step() {
     let base = base();
     let times: Vec<_> = base.ops.iter().map(|op| (op.name.as_str(), op.middle_ps as i64)).collect();
-    // The start has its own nanosecond and the three in which nothing else runs.
+    // The start op has its own nanosecond and the three in which nothing else runs.
     let expected = [("all-gather-start.1", 4000), ("fusion.1", 4000), ("fusion.2", 2000), ("all-gather-done.1", 1000)];
     assert_eq!(times, expected);
     assert_eq!(base.rest, [RestTimes { part: StepPart::Idle, middle_ps: 1000.0 }]);
@@ -89,7 +89,7 @@ fn the_change_of_the_step_is_divided_over_ops_that_were_renumbered() {
         sentence(attribution).unwrap(),
         "mean step +1.000 ns: fusion.1 → fusion.9 +2.000 ns, all-gather-start.1 -1.000 ns exposed"
     );
-    // Two steps on a side tell nothing.
+    // Two steps per side allow no conclusion.
     assert_eq!(compared.steps[0].change.finding, ChangeVerdict::TooFew);
     assert!(compared.statement.contains("too few"), "{}", compared.statement);
 }
@@ -133,11 +133,11 @@ fn broken_summaries_are_refused() {
         Summary::from_json(&good.replace("\"program\": 0", "\"program\": 9")),
         Err(SummaryError::Broken(_))
     ));
-    // Fields of a later version under the same number are skipped.
+    // Fields of a later release under the same schema version are skipped.
     assert!(Summary::from_json(&good.replacen('{', "{\"added\": 1,", 1)).is_ok());
 }
 
-/// Ops in order, each `name category shape origin`.
+/// Ops in order, each as `name category shape origin`.
 fn ops_of(lines: &[&str], program: Option<&str>) -> Summary {
     let op = |(place, line): (usize, &&str)| {
         let mut words = line.split(' ').map(str::to_owned);
@@ -177,7 +177,7 @@ fn matched(base: &[&str], cand: &[&str]) -> Vec<(String, String, MatchedBy)> {
 fn ops_are_matched_by_their_properties() {
     let same = |how| move |base: &str, cand: &str| (base.to_owned(), cand.to_owned(), how);
     let (same_op, renumbered) = (same(MatchedBy::Same), same(MatchedBy::Renumbered));
-    // Numbers were dealt again: names would match the wrong ones.
+    // Ops were renumbered: matching by name would pair the wrong ones.
     let base = ["fusion.1 loop f32[8] a", "dot.2 conv f32[8] b", "fusion.3 loop f32[8] c"];
     let cand = ["fusion.1 loop f32[8] c", "fusion.2 loop f32[8] a", "dot.2 conv f32[8] b"];
     let expected = [renumbered("fusion.1", "fusion.2"), same_op("dot.2", "dot.2"), renumbered("fusion.3", "fusion.1")];
@@ -199,7 +199,7 @@ fn names_count_in_the_same_program_only() {
 
 #[test]
 fn alike_ops_keep_their_order_and_the_odd_one_is_new() {
-    // A layer was put in between: its op is the one whose neighbours differ.
+    // A layer was inserted: its op is the one whose neighbours differ.
     let base = [
         "a.1 loop f32[1] l",
         "fusion.1 loop f32[8] a",
@@ -224,8 +224,7 @@ fn alike_ops_keep_their_order_and_the_odd_one_is_new() {
     assert!(alone.contains(&"new.1"), "{alone:?}");
 }
 
-/// A made run: `steps` steps of `ms` with a deterministic wobble of `wobble` percent,
-/// half of it one op.
+/// A synthetic run: `steps` steps of `ms` with a deterministic wobble of `wobble` percent, half of it in one op.
 fn made(ms: f64, wobble: f64, steps: u32, phase: u32) -> Summary {
     let time = |i: u32| ms * 1e9 * (1.0 + wobble / 100.0 * (f64::from((i * 7 + phase) % 10) / 4.5 - 1.0));
     let times: Vec<f64> = (0..steps).map(time).collect();
@@ -260,7 +259,7 @@ fn several_runs_of_a_side_are_one() {
     let base = [made(100.0, 0.2, 20, 0), made(102.0, 0.2, 20, 1)];
     let compared = compare(&base, &[made(102.5, 0.2, 20, 2)], &CompareOptions::default());
     assert_eq!(compared.base.steps, 40);
-    // The runs of base differ among themselves by as much.
+    // The runs of base differ among themselves by the same amount.
     assert_eq!(compared.steps[0].change.finding, ChangeVerdict::Noise);
     assert_eq!(compared.ops[0].change.base.unwrap().count, 40);
     let found = compare(&base, &[made(110.0, 0.2, 20, 2)], &CompareOptions::default());
@@ -297,7 +296,7 @@ fn what_a_side_could_not_divide_is_not_zero() {
     };
     assert_eq!(change(&plain), (None, ChangeVerdict::OneSided));
     assert_eq!(change(&divided), (Some(0.0), ChangeVerdict::Changed));
-    // Of several runs, one has no time of it: zero, not left out.
+    // One of several runs has no time in it: it counts as zero and is not left out.
     let both = compare(&[exposed.clone(), divided], &[exposed.clone()], &CompareOptions::default());
     let row = both.steps.iter().find(|row| row.id == "step.exposed_comm_ps").unwrap();
     assert_eq!(row.change.base.unwrap().count, 40);
@@ -320,7 +319,7 @@ fn steps_of_no_core_do_not_shift_the_others() {
     assert!(run.ops.iter().all(|op| op.values.len() == run.steps.counted), "{:?}", run.ops);
 }
 
-/// `count` ops of 1 ms each beside one of `ms`, over six steps that hardly differ.
+/// `count` ops of 1 ms each beside one of `ms`, over six steps with little variation.
 fn many_ops(ms: f64, count: u32, us: f64) -> Summary {
     let mut run = made(100.0, 0.01, 6, 0);
     run.ops[0].values.iter_mut().for_each(|value| *value *= ms / 50.0);
@@ -337,7 +336,7 @@ fn many_ops(ms: f64, count: u32, us: f64) -> Summary {
 
 #[test]
 fn among_many_ops_few_steps_tell_nothing_and_small_ops_cost_nothing() {
-    // 2 of 924 orders times 101 questions: no change of any size could be found.
+    // 2 of 924 orders times 101 tests: no change of any size could be significant.
     let asked = |us: f64| {
         let (base, cand) = (many_ops(20.0, 100, us), many_ops(30.0, 100, us));
         let compared = compare(&[base], &[cand], &CompareOptions::default());
@@ -347,7 +346,7 @@ fn among_many_ops_few_steps_tell_nothing_and_small_ops_cost_nothing() {
         (compared.ops[0].change.finding, small[0], compared.notes.len())
     };
     assert_eq!(asked(500.0), (ChangeVerdict::TooFew, ChangeVerdict::TooFew, 2));
-    // Ops below a thousandth of the step cannot change by as much: they are not asked about.
+    // Ops below a thousandth of the step cannot change by the relevant amount: they are not tested.
     assert_eq!(asked(50.0), (ChangeVerdict::Changed, ChangeVerdict::Noise, 1));
 }
 

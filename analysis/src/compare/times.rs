@@ -22,18 +22,18 @@ use crate::math::intervals::IntervalSet;
 use crate::reports::communication::overlap::CoreTraffic;
 use crate::reports::steps::step_parts::{StepPart, TimeByPart, spans_on};
 
-/// What runs at some instant.
+/// What runs at an instant.
 struct RunningPiece {
     range: TimeRange,
     label: LabelId,
-    /// The op that it executes, or the label if there is none: an index of sums.
+    /// The op that it executes, or its label if there is none: an index of sums.
     subject: usize,
     part: StepPart,
     /// Whether an execution starts here or continues.
     begins: bool,
 }
 
-/// One op over the steps.
+/// An op over the steps.
 pub(super) struct OpSum {
     /// One of its labels.
     pub label: LabelId,
@@ -43,25 +43,25 @@ pub(super) struct OpSum {
     pub runs: u64,
     /// Mean over the steps of the middle half, ps.
     pub middle: i64,
-    /// In each sampled step, ps.
+    /// Time in each sampled step, ps.
     pub values: Vec<f64>,
 }
 
-/// The steps of a run, divided.
+/// The steps of a run, divided among ops.
 pub(super) struct DividedSteps<'a> {
     /// Steps in which a core with ops took part.
     pub chosen: Vec<&'a Step>,
     /// Time and parts of each step on its critical core.
     pub steps: Vec<(i64, TimeByPart)>,
-    /// By subject.
+    /// Ops, by subject.
     pub ops: Vec<OpSum>,
     /// Which steps are in the middle half.
     pub middle: Vec<usize>,
 }
 
-/// Numbers kept of all ops together.
+/// Maximum number of values kept for all ops together.
 const MOST_VALUES: usize = 2_000_000;
-/// Steps in which ops are looked at.
+/// Steps in which ops are examined.
 const STEPS: std::ops::RangeInclusive<usize> = 16..=256;
 
 /// Divides the steps of several classes. `None` if no device recorded ops in them.
@@ -81,7 +81,7 @@ pub(super) fn collect<'a>(
     cores.dedup();
     for core in cores {
         let whole = cx.scoped(Scope::WholeTrace);
-        // Without ops, all of it is idle.
+        // Without ops, the whole step is idle.
         let traffic = CoreTraffic::of(&whole, cx.classes(), core)?;
         let pieces = traffic.map(|traffic| pieces(model, &traffic)).unwrap_or_default();
         for class in &mut classes {
@@ -91,10 +91,10 @@ pub(super) fn collect<'a>(
     Ok(classes.into_iter().map(ClassSteps::finish).collect())
 }
 
-/// The steps of a class while they are divided.
+/// The steps of a class while they are being divided.
 struct ClassSteps<'a> {
     chosen: Vec<&'a Step>,
-    /// Where each of them took longest.
+    /// The core on which each of them took longest.
     critical: Vec<(GroupId, TimeRange)>,
     out: Vec<(i64, TimeByPart)>,
     middle: Vec<usize>,
@@ -126,7 +126,7 @@ impl<'a> ClassSteps<'a> {
     }
 }
 
-/// By the number of a step.
+/// The critical core and the span of each step, by the number of the step.
 type CriticalCores = BTreeMap<u32, (GroupId, TimeRange)>;
 
 /// The critical core of each step, and the span of the step on the clock of its ops.
@@ -192,14 +192,14 @@ fn pieces(model: &TraceModel, traffic: &CoreTraffic) -> Vec<RunningPiece> {
 }
 
 struct RowSums {
-    /// By subject: where its sum is.
+    /// Index of the sum of each subject.
     index: Vec<Option<u32>>,
     ops: Vec<OpSum>,
     is_middle: Vec<bool>,
-    /// Index of the values of each sampled step.
+    /// Index into the values, for each sampled step.
     sample: Vec<Option<usize>>,
     samples: usize,
-    /// The step whose order of ops counts.
+    /// The step that defines the order of ops.
     reference: Option<usize>,
     places: u32,
 }

@@ -39,11 +39,11 @@ pub struct CollectiveTraffic {
     pub groups_are_devices: bool,
 }
 
-/// Largest number of devices whose groups are listed: beyond the largest pod.
+/// Largest number of devices whose groups are listed: more than the largest pod has.
 const MAX_SPELLED_OUT: u64 = 1 << 14;
 
 impl CollectiveTraffic {
-    /// The message of an op; `captured` devices take part where the program does not say.
+    /// The message of an op; `captured` devices take part if the program does not name the participants.
     ///
     /// It comes from the HLO text of the op, and from the program, if recorded, for facts that the text does not have:
     /// the inside of fusions and wrappers, and the devices. For fusions the program is used first, because their text
@@ -80,7 +80,7 @@ impl CollectiveTraffic {
         Some(Self::of_instruction(&module, op, None, kind, captured))
     }
 
-    /// Every way in which the participants can lie on the grid of chips.
+    /// Every possible layout of the participants on the grid of chips.
     pub(crate) fn layouts(&self, chip: &Chip, topology: Option<&Topology>) -> Vec<GroupLayout> {
         match (&self.groups, self.participants) {
             (Some(groups), _) => placed(groups, self.groups_are_devices, chip, topology),
@@ -110,7 +110,7 @@ impl CollectiveTraffic {
         Self { participants, participants_estimated: participants.is_some(), ..Self::default() }
     }
 
-    /// The same of an instruction.
+    /// The message of an instruction.
     fn of_instruction(
         module: &HloModule,
         op: &Instruction,
@@ -175,7 +175,7 @@ impl CollectiveTraffic {
         }
     }
 
-    /// Stores groups, with device ids if the program tells which devices they are.
+    /// Stores groups, with device ids if the program contains the device assignment.
     fn spell_out(&mut self, groups: Option<Vec<Vec<u64>>>, mode: GroupMode, devices: Option<&DeviceAssignment>) {
         let assigned = |assignment: &DeviceAssignment, id: u64| match mode {
             GroupMode::Devices => {
@@ -338,7 +338,7 @@ mod tests {
         assert_eq!(size("%x = token[] custom-call()", CollectiveKind::Unknown), None);
     }
 
-    /// Without shapes of operands the input of a reduce-scatter is everyone's result.
+    /// If operand shapes are missing, the input of a reduce-scatter is everyone's result.
     #[test]
     fn a_bare_reduce_scatter_has_the_size_of_all_results() {
         let bare = "%rs = f32[1,4]{1,0} reduce-scatter(%p), replica_groups={{0,1,2,3,4,5,6,7}}, dimensions={0}";
@@ -377,12 +377,12 @@ mod tests {
         assert_eq!(all_reduce(", replica_groups=mesh['x'=2,'y'=4] {'y'}"), (Some(4), false, sent(4.0)));
         // Groups of one device use no network.
         assert_eq!(all_reduce(", replica_groups={{0},{1}}"), (Some(1), false, Some(0.0)));
-        // Everybody, however many that is.
+        // All devices, however many there are.
         assert_eq!(all_reduce(", replica_groups={}"), (Some(4), true, sent(4.0)));
         assert_eq!(all_reduce(""), (Some(4), true, sent(4.0)));
-        // Replicas with all their partitions: the text does not say how many.
+        // Replicas with all their partitions: the text does not contain the number.
         assert_eq!(all_reduce(", channel_id=1, replica_groups={{0}}"), (Some(4), true, sent(4.0)));
-        // Contradictions and giants are no groups.
+        // Contradictory or oversized groups are ignored.
         assert_eq!(all_reduce(", replica_groups=[99999999,99999999]<=[9]"), (Some(4), true, sent(4.0)));
         let permute = "%cp = f32[4]{0} collective-permute(f32[4]{0} %p), source_target_pairs={{0,1},{1,2},{2,0},{3,3}}";
         let permute = message(permute, CollectiveKind::CollectivePermute);

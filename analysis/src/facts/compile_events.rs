@@ -21,7 +21,7 @@ pub(crate) struct PhaseEvent<'a> {
     pub class: HostClass,
     /// Inside the window.
     pub range: TimeRange,
-    /// The innermost call `PjitFunction(f)` around it that compiles, where there is one.
+    /// The innermost compiling call `PjitFunction(f)` around it, if there is one.
     pub call: Option<SliceRef<'a>>,
 }
 
@@ -51,7 +51,7 @@ impl CompileRole {
 pub(crate) struct CompileEvents<'a> {
     /// Outermost events of each phase in the window; a compile inside another phase is an event of its own.
     pub phases: Vec<PhaseEvent<'a>>,
-    /// Outermost calls `PjitFunction(f)` of the whole trace: those inside another are traced into it.
+    /// Outermost calls `PjitFunction(f)` of the whole trace: inner calls are traced into the outer one.
     pub calls: Vec<SliceRef<'a>>,
     /// Events of caches of programs in the window.
     pub cache: BTreeMap<CacheRole, u64>,
@@ -60,7 +60,7 @@ pub(crate) struct CompileEvents<'a> {
 }
 
 impl<'a> CompileEvents<'a> {
-    /// Collects from all host threads.
+    /// Collects the events of all host threads.
     pub(crate) fn collect(cx: &Context<'a>, window: TimeRange) -> Self {
         let (model, classes) = (cx.model, cx.fact::<HostClasses>());
         let role = |label: LabelId| {
@@ -111,12 +111,12 @@ impl<'a> CompileEvents<'a> {
         }
     }
 
-    /// When any phase was active, on any thread.
+    /// The spans in which any phase was active, on any thread.
     pub(crate) fn all(&self) -> IntervalSet {
         self.phases.iter().map(|event| event.range).collect()
     }
 
-    /// When one phase was active, on any thread.
+    /// The spans in which one phase was active, on any thread.
     pub(crate) fn when(&self, class: HostClass) -> impl Iterator<Item = TimeRange> {
         self.phases.iter().filter(move |event| event.class == class).map(|event| event.range)
     }
@@ -226,7 +226,7 @@ impl LazyRole {
     }
 }
 
-/// When anything was traced, lowered, compiled or loaded on any thread of a host.
+/// The spans in which any thread of a host traced, lowered, compiled or loaded something.
 pub(crate) fn compiling(cx: &Context<'_>) -> IntervalSet {
     CompileEvents::collect(cx, cx.model.extent()).all()
 }

@@ -44,7 +44,7 @@ pub struct CoreTime {
     pub segments: Vec<SelfTimeSegment>,
 }
 
-/// Times of cores in the whole trace; parts are cut from them.
+/// Times of cores in the whole trace; smaller windows are cut from them.
 #[derive(Default)]
 struct CoreTimes(OnceMap<GroupId, Arc<CoreTime>>);
 
@@ -90,7 +90,7 @@ impl CoreTime {
         Self { core, window, segments }
     }
 
-    /// The part in a smaller window: ops that run only elsewhere are never innermost there.
+    /// The part in a smaller window: an op that runs only outside of it is never innermost inside.
     fn within(&self, window: TimeWindow) -> Self {
         let from = self.segments.partition_point(|segment| segment.range.end <= window.measured.start);
         let to = self.segments.partition_point(|segment| segment.range.start < window.measured.end);
@@ -102,7 +102,7 @@ impl CoreTime {
         Self { core: self.core, window, segments }
     }
 
-    /// When an op of the wanted kind was the innermost one.
+    /// The spans in which an op of the wanted kind was the innermost one.
     pub(crate) fn when(&self, wanted: impl Fn(OpClass) -> bool) -> IntervalSet {
         self.segments.iter().filter(|segment| wanted(segment.class)).map(|segment| segment.range).collect()
     }
@@ -112,7 +112,7 @@ impl CoreTime {
         self.segments.iter().filter(|segment| wanted(segment.class)).map(|segment| segment.range.dur()).sum()
     }
 
-    /// When any op ran.
+    /// The spans in which any op ran.
     pub(crate) fn busy(&self) -> IntervalSet {
         self.when(|_| true)
     }
@@ -122,7 +122,7 @@ impl CoreTime {
         self.time(|_| true)
     }
 
-    /// When no op ran.
+    /// The spans in which no op ran.
     pub(crate) fn idle(&self) -> IntervalSet {
         self.busy().complement(self.window.measured)
     }

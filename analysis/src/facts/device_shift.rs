@@ -1,13 +1,12 @@
-//! Spans of the timeline, by the clock of a device.
+//! Converts spans of the timeline to the clock of a device.
 
 use trace_model::{GroupId, SliceRef, TimeRange, TraceModel, TrackKind};
 
-/// `range` by the clock of the ops: what its ops take by their own clock, and
-/// what the timeline shows before the first and after the last of them.
+/// `range` by the clock of the ops: from the first to the last op by their own clock, plus the time that the timeline
+/// shows before the first and after the last of them.
 ///
-/// The mapping between the clocks can jump in the middle: on a real v6e capture
-/// steps of 784 ms on the device clock take 676 to 982 ms on the timeline. A
-/// window that kept the length of the timeline would hold more work than time.
+/// The mapping between the clocks can jump in the middle: on a real v6e capture steps of 784 ms on the device clock
+/// take 676 to 982 ms on the timeline. With the length from the timeline, a window could contain more work than time.
 ///
 /// ```text
 /// timeline  |  [op][op]   [op]  |
@@ -19,8 +18,8 @@ pub(crate) fn shifted(model: &TraceModel, core: GroupId, range: TimeRange) -> Ti
     let lanes = ops.map(|track| model.lanes(track)).unwrap_or_default();
     let (mut members, mut around) = (None, None);
     for lane in lanes {
-        // The ops of a lane follow each other: the outermost ones of a range say all,
-        // and a range costs a search, however many ops it has and others share.
+        // The ops of a lane follow each other: the outermost ones of a range suffice, and a range costs one search,
+        // however many ops it contains.
         let overlapping = model.slices_in(lane, range);
         let inside = || overlapping.clone().filter(|op| range.contains(op.start()));
         let both = |op: SliceRef<'_>| Some((op.range(), op.device_range()?));
@@ -31,15 +30,15 @@ pub(crate) fn shifted(model: &TraceModel, core: GroupId, range: TimeRange) -> Ti
             around = hull(around, overlapping.clone().next().and_then(both));
         }
     }
-    // Without an op of its own the range lies inside one, or between two.
+    // If no op starts in the range, it lies inside an op or between two.
     let Some((shown, timed)) = members.or(around) else { return range };
     let start = timed.start - (shown.start - range.start);
     let end = if members.is_some() { timed.end + (range.end - shown.end) } else { start + range.dur() };
     TimeRange::new(start, end)
 }
 
-/// How many ops from either end of a range are asked for their device clock: where
-/// a capture has that clock, all have it but a few.
+/// How many ops from either end of a range are searched for a device time: if a capture has that clock, nearly all
+/// ops have it.
 pub(super) const OUTERMOST: usize = 64;
 
 /// The same span by two clocks.

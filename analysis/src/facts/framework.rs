@@ -14,7 +14,7 @@ pub enum Framework {
     PyTorchXla,
     /// TensorFlow.
     TensorFlow,
-    /// A simulator or another tool that names no framework: advice for all.
+    /// A simulator or another tool that names no framework: advice for all frameworks.
     Any,
 }
 
@@ -34,11 +34,11 @@ impl Framework {
             ("tf_function", Self::TensorFlow),
             ("TpuExecuteOp", Self::TensorFlow),
         ];
-        // Labels of ops are names of instructions, which do not show the framework.
+        // Labels of ops are names of instructions, which do not reveal the framework.
         let names = model.labels().iter().filter(|label| label.op.is_none()).map(|label| model.str(label.name));
         let framework_names = model.ops().iter().filter_map(|op| Some(model.str(op.framework_name?)));
         let found = names.chain(framework_names).find_map(|name| marks.iter().find(|(mark, _)| name.contains(mark)));
-        // A simulator of an XLA program has the program.
+        // A capture of a simulator of XLA programs contains the program.
         let is_simulated =
             || model.simulator().is_some() && model.programs().iter().all(|program| program.hlo.is_none());
         let is_foreign = || model.groups().iter().any(|group| matches!(group.kind, GroupKind::Process { .. }));
@@ -49,7 +49,7 @@ impl Framework {
         }
     }
 
-    /// Heading of its section in the page of a rule.
+    /// Heading of its section on the page of a rule.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Jax => "JAX",

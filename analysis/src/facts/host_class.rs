@@ -45,7 +45,7 @@ use HostClass::{
     Cache, Compile, DeviceToHost, Dispatch, HostToDevice, Infeed, Lazy, Load, Lower, Outfeed, Trace, User, Wait,
 };
 
-/// How a rule compares.
+/// How a rule matches a name.
 #[derive(Clone, Copy, Debug)]
 enum NameTest {
     /// Equals the name.
@@ -71,8 +71,8 @@ impl NameTest {
     }
 }
 
-/// First match wins. Single compiler passes are not listed: they count only while
-/// one of the events here runs, and so add nothing to the time it takes.
+/// The first match wins. Single compiler passes are not listed: they run only inside one of the events listed here,
+/// so they would add no time.
 const RULES: &[(HostClass, &[NameTest])] = &[
     (Trace, &[Has("trace_to_jaxpr")]),
     (Lower, &[Exactly("lower_sharding_computation"), Exactly("lower_jaxpr_to_module"), Has("jaxpr_to_mlir_module")]),

@@ -1,6 +1,6 @@
 //! Facts of a trace that several reports need, each computed once on first use.
 //!
-//! A fact knows the trace and the options, never a report. [`TraceFacts`] lists them.
+//! A fact depends on the trace and the options, never on a report. [`TraceFacts`] lists them.
 
 pub mod category;
 pub mod clock_alignment;
@@ -46,7 +46,7 @@ pub trait TraceFacts<'a> {
     ///
     /// # Errors
     ///
-    /// The capture holds no such program, or a damaged one.
+    /// The capture contains no such program, or a damaged one.
     fn hlo(&self, program: ProgramId) -> Result<Arc<HloModule>, HloError>;
 
     /// The instruction of an op: from the program, if the capture contains it, else from the op's HLO text; `None` if
@@ -59,7 +59,7 @@ pub trait TraceFacts<'a> {
     /// The scope of this context on `core`; `None` if the core recorded nothing in it.
     ///
     /// - whole trace: from the core's first step, program or op to the end of its last;
-    /// - range: as given, cut to the former;
+    /// - range: as given, limited to the span of the whole trace;
     /// - steps: from the start of the first to the end of the last, as the core ran them.
     ///
     /// # Errors
@@ -70,7 +70,7 @@ pub trait TraceFacts<'a> {
     /// The scope of this context by the clock of the hosts.
     ///
     /// - whole trace: from the first event of anything to the end of the last;
-    /// - range: as given, cut to the former;
+    /// - range: as given, limited to the span of the whole trace;
     /// - steps: from the start of the first to the end of the last on any device or host.
     ///
     /// # Errors

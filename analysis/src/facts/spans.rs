@@ -10,13 +10,13 @@ use crate::engine::{Fact, OnceMap};
 pub(crate) struct TrackExtent {
     /// On the timeline.
     pub range: Option<TimeRange>,
-    /// Slices with a span on the device clock, on that clock.
+    /// The slices with a span on the device clock, on that clock.
     pub timed: Option<TimeRange>,
     /// The other slices, on the timeline.
     pub untimed: Option<TimeRange>,
 }
 
-/// [`TrackExtent`] of tracks.
+/// The [`TrackExtent`] of tracks.
 struct TrackSpans(OnceMap<TrackId, TrackExtent>);
 
 impl Fact for TrackSpans {
@@ -41,7 +41,7 @@ pub(crate) fn spans(cx: &Context<'_>, track: TrackId) -> TrackExtent {
 }
 
 impl TrackExtent {
-    /// The span of both.
+    /// The smallest span that contains both.
     pub(crate) fn hull(self, other: Self) -> Self {
         Self {
             range: hull(self.range, other.range),

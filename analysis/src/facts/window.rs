@@ -1,7 +1,7 @@
 //! The time window of a report.
 //!
-//! A [`TimeWindow`] has two clocks: the timeline decides *which* slices belong to it (those that start inside), the device
-//! clock gives its *duration*. The two differ by rounding at best and by hundreds of milliseconds at worst.
+//! A [`TimeWindow`] has two clocks: the timeline decides *which* slices belong to it (those that start inside), the
+//! device clock gives its *duration*. The two differ by rounding at best and by hundreds of milliseconds at worst.
 
 use trace_model::{GroupId, GroupKind, Picos, SliceRef, TimeRange, TraceModel, TrackKind};
 
@@ -17,7 +17,7 @@ use crate::facts::steps::StepsReport;
 pub struct TimeWindow {
     /// On the timeline.
     pub range: TimeRange,
-    /// By the clock that timed the ops; the same where there is only the timeline.
+    /// By the clock that timed the ops; equal to the former if there is only the timeline.
     pub measured: TimeRange,
 }
 
@@ -92,12 +92,13 @@ fn core_extent(cx: &Context<'_>, core: GroupId) -> Option<TimeWindow> {
     cx.fact::<CoreExtents>().0.get(core, find)
 }
 
-/// From the first slice to the end of the last on the tracks of `core` that `counts`; `None` if these have no slice.
+/// From the first slice to the end of the last on the tracks of `core` that `counts` selects; `None` if these have no
+/// slices.
 pub(crate) fn extent_of(cx: &Context<'_>, core: GroupId, counts: impl Fn(TrackKind) -> bool) -> Option<TimeWindow> {
     let counted = cx.model.tracks_of(core).into_iter().filter(|&track| counts(cx.model.track(track).kind));
     let spans = counted.map(|track| spans(cx, track)).reduce(TrackExtent::hull)?;
     let range = spans.range?;
-    // Steps and programs have only the timeline, ops mostly both clocks.
+    // Steps and programs have times on the timeline only, ops mostly on both clocks.
     let measured = match (spans.timed, spans.untimed) {
         (Some(timed), Some(untimed)) => timed.hull(shifted(cx.model, core, untimed)),
         (Some(only), None) | (None, Some(only)) => only,
@@ -138,7 +139,7 @@ mod tests {
         TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end))
     }
 
-    /// Ops at 100..200 and 300..400, 1000 ps later on the device clock; a host slice around.
+    /// Ops at 100..200 and 300..400, 1000 ps later on the device clock, inside a host slice.
     fn two_ops() -> TraceModel {
         let mut builder = TraceBuilder::new();
         let host = builder.group(None, GroupKind::Host, "host");
@@ -190,7 +191,7 @@ mod tests {
         // 10 before the first op and nothing after the last.
         let window = window_of(&model, Scope::Range(range(90, 160))).unwrap().unwrap();
         assert_eq!(window.measured, range(490, 605));
-        // Inside an op: its clock, the length of the timeline.
+        // Inside an op: the device clock, with the length on the timeline.
         let window = window_of(&model, Scope::Range(range(120, 130))).unwrap().unwrap();
         assert_eq!(window.measured, range(520, 530));
     }
@@ -233,7 +234,7 @@ mod tests {
         let core = GroupKind::TensorCore { ordinal: 0 };
         let host = builder.group(None, GroupKind::Host, "text");
         let core = builder.group(Some(host), core, "/device:TPU:0");
-        // Steps know only the timeline, as in real captures.
+        // Steps have times on the timeline only, as in real captures.
         let steps = builder.track(core, TrackKind::Steps, 1, "Steps");
         let step = builder.label("0", None);
         builder.add_slice(steps, SliceSpec::new(range(0, 9_000), step));

@@ -7,17 +7,17 @@ use super::measure::{check_metric, check_module, check_op, is_time};
 use super::preset::preset;
 use crate::compare::{Summary, comparable};
 
-/// Where a gate says nothing else.
+/// The level of gates that do not set one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GateDefaults {
-    /// What failing means.
+    /// The effect of a failure.
     pub level: GateLevel,
     /// Number of warm-up steps to exclude; the command line takes precedence.
     pub warmup_steps: Option<u32>,
-    /// How steps become one number.
+    /// How the steps of a run are aggregated.
     pub aggregate: StepAggregate,
-    /// With fewer steps gates cannot tell.
+    /// With fewer steps gates are inconclusive.
     pub min_steps: usize,
 }
 
@@ -31,33 +31,33 @@ impl Default for GateDefaults {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnMismatch {
-    /// Regressions cannot tell.
+    /// Regressions are inconclusive.
     #[default]
     Inconclusive,
-    /// They are judged all the same.
+    /// Regressions are evaluated all the same.
     Ignore,
 }
 
-/// What must be alike.
+/// The properties that runs must share.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Comparable {
-    /// Names of differences that bar a comparison.
+    /// Names of differences that prevent a comparison.
     pub require: Vec<String>,
-    /// What to do then.
+    /// The effect of such a difference.
     pub on_mismatch: OnMismatch,
 }
 
 /// All gates.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct GateConfig {
-    /// Where a gate says nothing else.
+    /// Defaults for gates that do not set a value.
     pub defaults: GateDefaults,
-    /// Limits.
+    /// Limits of single values.
     pub budget: Vec<Budget>,
-    /// Against a baseline.
+    /// Limits of changes against a baseline.
     pub regression: Vec<Regression>,
-    /// What must be alike.
+    /// The properties that runs must share.
     pub comparable: Comparable,
 }
 

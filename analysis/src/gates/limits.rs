@@ -1,16 +1,16 @@
-//! Limits that a gate sets, and how the runs of a metric become one number.
+//! Limits that a gate sets, and how the values of a metric are aggregated into one number.
 
 use serde::{Deserialize, Serialize};
 
 use crate::math::resample::Statistic;
 
-/// What failing means.
+/// The effect of a failure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GateLevel {
-    /// The gate is not looked at.
+    /// The gate is not evaluated.
     Off,
-    /// It is said, and the run passes.
+    /// The failure is reported, and the run passes.
     Warn,
     /// The run fails.
     #[default]
@@ -18,7 +18,7 @@ pub enum GateLevel {
 }
 
 impl GateLevel {
-    /// In a word.
+    /// Display name.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Off => "off",
@@ -32,14 +32,14 @@ impl GateLevel {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StepAggregate {
-    /// Middle step.
+    /// The median step.
     #[default]
     Median,
     /// Mean.
     Mean,
-    /// Nine steps of ten are below.
+    /// The 90th percentile: nine of ten steps take less.
     P90,
-    /// 19 of 20.
+    /// The 95th percentile: 19 of 20 steps take less.
     P95,
     /// The slowest step.
     Max,
@@ -48,7 +48,7 @@ pub enum StepAggregate {
 }
 
 impl StepAggregate {
-    /// In a word.
+    /// Display name.
     pub fn title(self) -> &'static str {
         match self {
             Self::Median => "median",
@@ -70,7 +70,7 @@ impl StepAggregate {
         }
     }
 
-    /// Of these numbers; `None` of none.
+    /// The aggregate of these numbers; `None` if there are none.
     pub fn of(self, values: &[f64]) -> Option<f64> {
         self.statistic().of(&mut values.to_vec())
     }
@@ -86,13 +86,13 @@ impl StepAggregate {
         }
     }
 
-    /// The rank sum test is about it.
+    /// Whether the rank sum test applies to it.
     pub(super) fn is_middle(self) -> bool {
         matches!(self, Self::Median | Self::WorstDevice)
     }
 }
 
-/// A number that must keep a limit.
+/// A limit for a value.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Budget {
@@ -102,31 +102,31 @@ pub struct Budget {
     pub op: Option<String>,
     /// Only for steps of this program.
     pub module: Option<String>,
-    /// It may be so much.
+    /// Largest allowed value.
     pub max: Option<f64>,
-    /// It must be so much.
+    /// Smallest allowed value.
     pub min: Option<f64>,
-    /// How steps become one number.
+    /// How the steps of a run are aggregated.
     pub aggregate: Option<StepAggregate>,
-    /// What failing means.
+    /// The effect of a failure.
     pub level: Option<GateLevel>,
 }
 
-/// A number that must not become worse than the baseline's.
+/// A limit for how much worse than the baseline a value may be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Regression {
     /// `step.time_ms`.
     pub metric: String,
-    /// Which ops, for metrics of ops.
+    /// The ops, for metrics of ops.
     pub op: Option<String>,
-    /// Only where the steps are of this program.
+    /// Only if the steps are of this program.
     pub module: Option<String>,
-    /// Allowed increase, of the baseline.
+    /// Allowed increase, as a share of the baseline's value.
     pub max_increase_pct: Option<f64>,
     /// Allowed increase, in the unit of the metric.
     pub max_increase_abs: Option<f64>,
-    /// Allowed decrease, of the baseline.
+    /// Allowed decrease, as a share of the baseline's value.
     pub max_decrease_pct: Option<f64>,
     /// Allowed decrease, in the unit of the metric.
     pub max_decrease_abs: Option<f64>,
@@ -140,14 +140,14 @@ pub struct Regression {
     pub min_effect: Option<f64>,
     /// The same in milliseconds.
     pub min_effect_ms: Option<f64>,
-    /// How steps become one number.
+    /// How the steps of a run are aggregated.
     pub aggregate: Option<StepAggregate>,
-    /// What failing means.
+    /// The effect of a failure.
     pub level: Option<GateLevel>,
 }
 
 impl Regression {
-    /// In words.
+    /// The limit as text.
     pub fn limit(&self) -> String {
         let parts = [
             self.max_increase_pct.map(|limit| format!("+{limit} %")),

@@ -64,11 +64,11 @@ pub(super) fn check_op(pattern: &str, runs: &[&Summary]) -> Result<(), String> {
 /// The numbers of a metric, in the unit of its name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricRuns {
-    /// Of each run.
+    /// The values of each run.
     pub runs: Vec<Vec<f64>>,
     /// Whether there is one value per step instead of one per run.
     pub is_series: bool,
-    /// Picoseconds that one is, for times.
+    /// Picoseconds per unit of the name, for times.
     ps: Option<f64>,
     /// Number of matching ops, in the run with the most of them.
     ops: usize,
@@ -78,9 +78,9 @@ pub struct MetricRuns {
 
 /// A metric on both sides of a comparison.
 pub(super) struct MetricOfBoth {
-    /// Of the baseline.
+    /// The values of the baseline.
     pub base: MetricRuns,
-    /// Of the run.
+    /// The values of the run.
     pub cand: MetricRuns,
     /// Possible additional time on each side of small ops that it does not list.
     pub unlisted: (f64, f64),
@@ -161,13 +161,13 @@ impl MetricRuns {
         how.statistic().of(&mut self.runs.concat())
     }
 
-    /// Of numbers of steps.
+    /// Whether the numbers come from steps.
     #[cfg(test)]
     pub(super) fn of_steps(runs: Vec<Vec<f64>>) -> Self {
         Self { runs, is_series: true, ps: None, ops: 0, unlisted: None }
     }
 
-    /// How many numbers there are.
+    /// Number of values.
     pub(crate) fn steps(&self) -> usize {
         self.runs.iter().map(Vec::len).sum()
     }
@@ -234,7 +234,7 @@ fn no_op(pattern: &str, floor: f64) -> String {
     format!("no op matches {pattern:?}{above}")
 }
 
-/// Whether it can stand for several ops.
+/// Whether the pattern can match several ops.
 fn is_pattern(pattern: &str) -> bool {
     pattern.starts_with("re:") || pattern.contains('*')
 }

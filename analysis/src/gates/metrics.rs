@@ -6,22 +6,22 @@ use serde::Serialize;
 use super::nearest;
 use crate::math::unit::Unit;
 
-/// Over what a metric is one number.
+/// What a metric has one value for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MetricScope {
-    /// Each steady step of the main class; `aggregate` makes one of them.
+    /// Each steady step of the main class; `aggregate` turns them into one number.
     Step,
     /// Each steady step of the loop, of all classes.
     LoopStep,
-    /// The run.
+    /// The whole run.
     Run,
     /// Each op in each step; `op` selects ops, which are summed.
     Op,
 }
 
 impl MetricScope {
-    /// In words.
+    /// Short description.
     pub fn title(self) -> &'static str {
         match self {
             Self::Step => "step",
@@ -37,15 +37,15 @@ impl MetricScope {
 pub struct GateMetric {
     /// Name in configurations: `step.time_ms`. `*` stands for any word.
     pub name: &'static str,
-    /// As a summary has it: `step.time_ps`.
+    /// Id in a summary: `step.time_ps`.
     pub id: &'static str,
-    /// Of the number in a summary.
+    /// Unit of the number in a summary.
     pub unit: Unit,
-    /// Over what it is one number.
+    /// What it has one value for.
     pub per: MetricScope,
     /// Other names for it.
     pub aliases: &'static [&'static str],
-    /// What it is.
+    /// Its meaning.
     pub meaning: &'static str,
 }
 
@@ -74,7 +74,7 @@ impl GateMetric {
 const PS: Unit = Unit::Picoseconds;
 const PERCENT: Unit = Unit::Percent;
 
-/// All of them.
+/// All metrics.
 #[rustfmt::skip]
 pub const METRICS: &[GateMetric] = &[
     step("step.time_ms", "step.time_ps", PS, "Time of a step on the device that took longest"),
@@ -142,7 +142,7 @@ pub const METRICS: &[GateMetric] = &[
     op("op.exposed_ms_per_step", "op.exposed", "Exposed time of collectives in a step"),
 ];
 
-/// Suffix, unit, and its factor to the summary's unit.
+/// Suffix, unit, and the factor to the summary's unit.
 const SUFFIXES: [(&str, Unit, f64); 14] = [
     ("_ps", Unit::Picoseconds, 1.0),
     ("_ns", Unit::Picoseconds, 1e3),
@@ -160,7 +160,7 @@ const SUFFIXES: [(&str, Unit, f64); 14] = [
     ("_gb_per_s", Unit::BytesPerSecond, 1e9),
 ];
 
-/// A name without its unit; the longest suffix counts.
+/// A name without its unit; the longest matching suffix is removed.
 fn split_unit(name: &str) -> (&str, Option<(Unit, f64)>) {
     let fitting =
         SUFFIXES.iter().filter_map(|(suffix, unit, scale)| Some((name.strip_suffix(suffix)?, (*unit, *scale))));
@@ -175,7 +175,7 @@ pub fn suffixes(unit: Unit) -> impl Iterator<Item = &'static str> {
 /// A metric with the name that the user wrote.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct WantedMetric {
-    /// Which.
+    /// The metric.
     pub metric: &'static GateMetric,
     /// The id in a summary, without `*`.
     pub id: String,
@@ -220,7 +220,7 @@ fn wanted(metric: &'static GateMetric, name: &str) -> Option<WantedMetric> {
 }
 
 impl WantedMetric {
-    /// It is a time.
+    /// Whether it is a time.
     pub(crate) fn is_time(&self) -> bool {
         self.metric.unit == Unit::Picoseconds
     }

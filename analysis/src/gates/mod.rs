@@ -31,20 +31,20 @@ pub use measure::MetricRuns;
 pub use metrics::{GateMetric, METRICS, MetricScope, is_listed, suffixes};
 pub use preset::preset;
 
-/// What a gate says.
+/// The result of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
-    /// It keeps its limit.
+    /// The value keeps the limit.
     Pass,
-    /// It does not.
+    /// The value exceeds the limit.
     Fail,
-    /// It cannot tell.
+    /// The gate is inconclusive.
     Inconclusive,
 }
 
 impl Status {
-    /// In a word.
+    /// Display name.
     pub fn title(self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -54,60 +54,60 @@ impl Status {
     }
 }
 
-/// One gate, judged.
+/// The result of one gate.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Gate {
     /// `budget` or `regression`.
     pub kind: &'static str,
-    /// As the user names it.
+    /// The metric as the user names it.
     pub metric: String,
-    /// Which ops, where it is about some.
+    /// The ops, for metrics of ops.
     pub op: Option<String>,
-    /// How steps become one number.
+    /// How the steps of a run are aggregated.
     pub aggregate: StepAggregate,
-    /// What failing means.
+    /// The effect of a failure.
     pub level: GateLevel,
-    /// What it says.
+    /// The result.
     pub status: Status,
     /// Value of the run, in the unit of the metric's name.
     pub actual: Option<f64>,
-    /// Of the baseline.
+    /// Value of the baseline.
     pub base: Option<f64>,
-    /// The limit, in words: `at most 412`.
+    /// The limit as text: `at most 412`.
     pub limit: String,
-    /// In a sentence.
+    /// One sentence.
     pub message: String,
 }
 
 impl Gate {
-    /// `step.time_ms (p90)`: unique enough to recognise it from run to run.
+    /// `step.time_ms (p90)`: unique enough to identify the gate in every run.
     pub fn name(&self) -> String {
         let op = self.op.as_ref().map(|op| format!(" of {op}")).unwrap_or_default();
         format!("{}{op} {}", titled(&self.metric, self.aggregate), self.limit)
     }
 }
 
-/// All gates; none by default.
+/// The results of all gates; none by default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct GatesReport {
-    /// The sentence to read first.
+    /// The headline.
     pub statement: String,
     /// Failed gates first, then inconclusive ones.
     pub gates: Vec<Gate>,
 }
 
 impl GatesReport {
-    /// Gates whose failing fails the run.
+    /// Gates whose failure fails the run.
     pub fn failed(&self) -> impl Iterator<Item = &Gate> {
         self.gates.iter().filter(|gate| gate.status == Status::Fail && gate.level == GateLevel::Error)
     }
 
-    /// Gates that fail and only warn.
+    /// Gates that fail with a warning only.
     pub fn warned(&self) -> impl Iterator<Item = &Gate> {
         self.gates.iter().filter(|gate| gate.status == Status::Fail && gate.level == GateLevel::Warn)
     }
 
-    /// Gates that cannot tell.
+    /// Inconclusive gates.
     pub fn inconclusive(&self) -> impl Iterator<Item = &Gate> {
         self.gates.iter().filter(|gate| gate.status == Status::Inconclusive)
     }
@@ -120,16 +120,17 @@ pub fn compare_options(config: &GateConfig) -> CompareOptions {
     CompareOptions { test, require: config.comparable.require.clone(), force: false }
 }
 
-/// What is judged.
+/// The input of an evaluation.
 #[derive(Clone, Copy)]
 struct GateSides<'a> {
     runs: &'a [Summary],
     baseline: Option<(&'a [Summary], &'a Comparison)>,
 }
 
-/// Judges a run, or several runs as one; regressions are judged by a comparison with the baseline as the first side.
+/// Evaluates the gates for a run, or for several runs as one; regressions use a comparison with the baseline as the
+/// first side.
 pub fn judge(runs: &[Summary], baseline: Option<(&[Summary], &Comparison)>, config: &GateConfig) -> GatesReport {
-    // The class of steps that the comparison is about, of both sides; all classes if a gate names a program.
+    // The class of steps that the comparison is about, on both sides; all classes if a gate names a program.
     let matched = baseline.and_then(|(base, _)| matched_classes(base, runs).into_iter().next());
     let main = GateSides {
         runs: matched.as_ref().map_or(runs, |class| &class.cand),
@@ -224,7 +225,7 @@ fn judge_budget(runs: &[Summary], budget: &Budget, level: GateLevel, config: &Ga
         return gate;
     }
     let may_exceed = |limit: Option<f64>| limit.is_some_and(|limit| measured.may_exceed(actual, limit, aggregate));
-    // Additional time would break one limit or keep the other.
+    // The additional time would exceed one limit or satisfy the other.
     if may_exceed(budget.max) || (exceeds && budget.max.is_none_or(|max| actual <= max) && may_exceed(budget.min)) {
         let metric = titled(&budget.metric, aggregate);
         gate.message = format!(
@@ -366,7 +367,7 @@ fn titled(metric: &str, aggregate: StepAggregate) -> String {
     if aggregate == StepAggregate::Median { metric.to_owned() } else { format!("{metric} ({})", aggregate.title()) }
 }
 
-/// Four digits.
+/// Formats a value with four digits.
 fn number(value: f64) -> String {
     let magnitude = value.abs();
     if value.fract() == 0.0 && magnitude < 1e6 {
@@ -380,7 +381,7 @@ fn number(value: f64) -> String {
     }
 }
 
-/// Compares with a baseline and judges.
+/// Compares with a baseline and evaluates the gates.
 pub fn against(run: &Summary, baseline: &[Summary], config: &GateConfig) -> (GatesReport, Option<Comparison>) {
     let run = std::slice::from_ref(run);
     if baseline.is_empty() {

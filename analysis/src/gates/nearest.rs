@@ -1,7 +1,7 @@
 //! Suggests the known name nearest to a misspelt one.
 
-/// The nearest of `names` by edit distance, if it is near: at most a third of the letters differ, or it starts with
-/// what was written.
+/// The nearest of `names` by edit distance, provided that it is close: at most a third of the letters differ, or it
+/// starts with what the user wrote.
 pub fn of<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     /// Maximum length of a name; longer ones are not typing errors.
     const MOST: usize = 200;
@@ -17,7 +17,7 @@ pub fn of<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&
     near.min_by_key(|((edits, _), _)| *edits).map(|(_, name)| name)
 }
 
-/// Letters to insert, remove, replace, or swap with their neighbour (optimal string alignment).
+/// Number of letters to insert, remove, replace, or swap with their neighbour (optimal string alignment).
 fn distance(a: &[char], b: &[char]) -> usize {
     let mut before: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=b.len()).collect();

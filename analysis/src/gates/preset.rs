@@ -6,16 +6,16 @@ use crate::compare::Summary;
 
 /// The preset regressions whose metrics any of these runs has.
 ///
-/// | metric | of the steps | more than |
+/// | metric | aggregate | fails if it increases by more than |
 /// |---|---|---|
 /// | time of the step | median | 5 % |
 /// | time of the step | p90 | 10 % |
 /// | time of the loop, per step | mean | 10 % |
-/// | compilations in the loop | most of the runs | none more |
+/// | compilations in the loop | maximum over the runs | 0 |
 /// | slow steps | share | 2 points |
 /// | exposed communication, of the step | median | 5 points |
 /// | idle time, of the step | median | 5 points |
-/// | waiting for input, for copies to and from the host, recomputing, padding, memory peak | one number | 5 points of its whole |
+/// | waiting for input, for copies to and from the host, recomputing, padding, memory peak | one number | 5 points |
 /// | time compiling | one number | 50 %, and 100 ms |
 ///
 /// The median step time is always included: without it, a run without any metrics would pass.
@@ -30,7 +30,7 @@ pub fn preset(runs: &[&Summary]) -> Vec<Regression> {
 const STEP_TIME: &str = "step.time_ms";
 const EXPOSED: &str = "step.exposed_comm_pct";
 
-/// Causes of lost time with one number per run.
+/// Causes of lost time with one value per run.
 const CAUSES: [&str; 5] =
     ["input_wait_pct", "host_offload_wait_pct", "recompute_pct", "padding_waste_pct", "memory.peak_pct"];
 /// The compile time of a program varies by a third with the load of the host.
@@ -63,7 +63,7 @@ fn all() -> Vec<Regression> {
     others.into_iter().chain(causes).chain([compiling]).collect()
 }
 
-/// Whether a run has devices that communicate: others have no exposed communication.
+/// Whether a run has devices that communicate: without them there is no exposed communication.
 fn communicates(run: &Summary) -> bool {
     let is_exposed = |id| run.series(id).is_some_and(|series| series.values.iter().any(|value| *value > 0.0));
     run.facts.devices > 1 || is_exposed("step.exposed_comm_percent")

@@ -1,14 +1,14 @@
-//! Whether a number changed by more than noise: a test for each way in which steps
-//! become one number.
+//! Tests whether a number changed by more than noise: one test for each way in which steps are aggregated into one
+//! number.
 //!
-//! | of the steps | what is asked |
+//! | aggregate | test |
 //! |---|---|
-//! | median | rank sum test ([`Change`]), and more than medians of equal runs differ by, drawn from either side. Where neighbours are so alike that ranks cannot tell: all but a tenth of the steps apart |
-//! | p90, p95, max | more than the same quantile of equal runs differs by, drawn from either side |
-//! | mean | the same, drawn from the baseline: what a mean is looked at for are few long steps, and a run that has them differs from itself by as much |
+//! | median | rank sum test ([`Change`]), and more than the difference between medians of equal runs, resampled from either side. If successive steps are so correlated that the rank test allows no conclusion: 90 % of the steps of one side above 90 % of the other's |
+//! | p90, p95, max | more than the difference between the same quantiles of equal runs, resampled from either side |
+//! | mean | the same, resampled from the baseline only: a mean is used to find a few long steps, and a run that has them already varies by that much |
 //! | share of steps (each 0 or 100) | Fisher's exact test, one-sided |
-//! | one number a run, several runs | more than the runs of a side differ by |
-//! | one number a run, one run | nothing: it is judged by its limit |
+//! | one value per run, several runs | more than the difference between the runs of a side |
+//! | one value per run, one run | none: only its limit decides |
 
 use super::StepAggregate;
 use super::measure::MetricRuns;
@@ -24,11 +24,11 @@ const RANKS_ALPHA: f64 = 0.05;
 /// Result of testing a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoiseVerdict {
-    /// It is more than noise.
+    /// More than noise.
     Real,
-    /// It is not.
+    /// Within the noise.
     Noise,
-    /// There is too little to tell.
+    /// Too little data for a conclusion.
     TooFew,
     /// The variation of the number is unknown.
     Untested,
@@ -98,18 +98,18 @@ fn of_single_numbers(base: &StepRuns, cand: &StepRuns, statistic: Statistic) -> 
     }
     let one = |runs: &StepRuns| statistic.of(&mut runs.concat());
     let (Some(before), Some(after)) = (one(base), one(cand)) else { return NoiseVerdict::TooFew };
-    // Of one side alone, because the variation of the other is unknown.
+    // One side alone, because the variation of the other is unknown.
     let spread = spread(base, statistic).max(if base.len() < 2 { spread(cand, statistic) } else { 0.0 });
     if (after - before).abs() > spread { NoiseVerdict::Real } else { NoiseVerdict::Noise }
 }
 
-/// Every step has a property or not.
+/// A property that a step has or does not have.
 fn is_share(runs: &StepRuns) -> bool {
     let is_either = |value: &f64| value.abs() < f64::EPSILON || (value - 100.0).abs() < f64::EPSILON;
     runs.iter().flatten().all(is_either)
 }
 
-/// Steps that have it, and all.
+/// Number of steps that have it, and of all steps.
 fn counted(runs: &StepRuns) -> (usize, usize) {
     let all = || runs.iter().flatten();
     (all().filter(|value| **value > 50.0).count(), all().count())
@@ -165,7 +165,7 @@ mod tests {
         let of = |base: usize, cand: usize, how| proof(&steps(base), &steps(cand), how, 0.0, (None, 6));
         assert_eq!(of(0, 2, StepAggregate::P90), NoiseVerdict::Noise);
         assert_eq!(of(0, 12, StepAggregate::P90), NoiseVerdict::Real);
-        // The mean of the baseline is steady, so few long steps do count.
+        // The mean of the baseline is steady, so a few long steps do count.
         assert_eq!(of(0, 2, StepAggregate::Mean), NoiseVerdict::Real);
         assert_eq!(of(2, 0, StepAggregate::Mean), NoiseVerdict::Noise);
     }

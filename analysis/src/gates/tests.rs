@@ -1,10 +1,10 @@
-//! Gates about made runs.
+//! Gates on synthetic runs.
 
 use super::*;
 use crate::compare::{Better, ClassTimes, OpTimes, ProgramFacts, RestTimes, RunValue, StepFacts, StepSeries};
 use crate::reports::steps::step_parts::StepPart;
 
-/// Twenty steps of `ms` that differ by up to 1 %, an all-gather of a tenth, three compilations.
+/// Twenty steps of `ms` that differ by up to 1 %, an all-gather that takes a tenth, three compilations.
 fn run(ms: f64) -> Summary {
     let times: Vec<f64> = (0..20).map(|i| ms * 1e9 * (1.0 + 0.001 * f64::from(i * 7 % 10))).collect();
     let series = |id: &str, unit, values| StepSeries {
@@ -86,7 +86,7 @@ fn budgets_are_limits_in_the_unit_of_their_name() {
     let op = |op: &str| Budget { op: Some(op.to_owned()), ..budget("op.exposed_ms_per_step", 9.0) };
     assert_eq!(of_budget(op("re:^all-")), Status::Fail);
     assert_eq!(of_budget(op("all-gather.*")), Status::Fail);
-    // Nothing exposed is called so.
+    // Nothing that is exposed has this name.
     assert_eq!(of_budget(op("fusion.*")), Status::Inconclusive);
 }
 
@@ -169,7 +169,7 @@ fn mistakes_are_refused() {
     assert!(GateConfig { comparable: require, ..GateConfig::default() }.check().is_err());
 }
 
-/// The same run with `count` more ops of one name, small beside the others.
+/// The same run with `count` additional ops of one name, small beside the others.
 fn with_small_ops(mut run: Summary, count: usize, share: f64) -> Summary {
     let model = run.ops[1].clone();
     for number in 0..count {
@@ -192,12 +192,12 @@ fn of_op(op: &str) -> GateConfig {
 
 #[test]
 fn small_ops_that_a_saved_baseline_does_not_list_count_on_neither_side() {
-    // A quarter of the exposed time is in ops that the baseline adds up.
+    // A quarter of the exposed time is in ops that the baseline only sums.
     let whole = with_small_ops(run(100.0), 30, 0.001);
     let saved = whole.clone().shortened(2, 10);
     assert_eq!(status(&of_op("all-gather*"), &whole, std::slice::from_ref(&saved)), [Status::Pass]);
     assert_eq!(status(&of_op("all-gather*"), &saved, std::slice::from_ref(&whole)), [Status::Pass]);
-    // What the baseline lists nothing of cannot be judged, and the message says why.
+    // A metric without a listed op in the baseline cannot be judged, and the message says why.
     let (report, _) = against(&whole, std::slice::from_ref(&saved), &of_op("all-gather.1??"));
     assert_eq!(report.gates[0].status, Status::Inconclusive);
     let small = with_small_ops(run(100.0), 30, 0.02).shortened(2, 10);
@@ -216,7 +216,7 @@ fn ops_that_a_saved_run_does_not_list_may_exceed_a_budget() {
     // 10 ms are in the listed all-gather, 3 in thirty small ones.
     let whole = with_small_ops(run(100.0), 30, 0.001);
     let mut saved = whole.clone().shortened(2, 20);
-    // The fixture's steps are made of nothing but its ops: the rest is what was cut.
+    // The steps of the fixture consist only of ops: the rest is the time of the removed ones.
     saved.rest = vec![RestTimes { part: StepPart::ExposedComm, middle_ps: 3e9 }];
     let of = |op: &str, max: f64| GateConfig {
         budget: vec![Budget { op: Some(op.to_owned()), ..budget("op.exposed_ms_per_step", max) }],
@@ -227,14 +227,14 @@ fn ops_that_a_saved_run_does_not_list_may_exceed_a_budget() {
     assert_eq!(status(&of("all-gather*", 14.0), &saved, &[]), [Status::Pass]);
     assert_eq!(status(&of("all-gather*", 9.0), &saved, &[]), [Status::Fail]);
     assert_eq!(status(&of("all-gather.7", 12.0), &saved, &[]), [Status::Pass]);
-    // Nobody knows how much they take at most, and what they would add to reach a floor.
+    // Their maximum is unknown, and so is what they would add towards a minimum.
     let mut most = of("all-gather*", 14.0);
     most.budget[0].aggregate = Some(StepAggregate::Max);
     assert_eq!(status(&most, &saved, &[]), [Status::Inconclusive]);
     let mut least = of("all-gather*", 20.0);
     (least.budget[0].max, least.budget[0].min) = (None, Some(12.0));
     assert_eq!(status(&least, &saved, &[]), [Status::Inconclusive]);
-    // The op of that name of another program may be one of the small ones.
+    // An op of that name in another program may be one of the small ones.
     saved.facts.programs = vec![ProgramFacts::default(); 2];
     assert_eq!(status(&of("all-gather.7", 12.0), &saved, &[]), [Status::Inconclusive]);
 }
@@ -257,7 +257,7 @@ fn ops_of_few_steps_count_where_the_middle_does_not_tell() {
     assert_eq!(status(&of(StepAggregate::Max), &saved, &[]), [Status::Pass]);
 }
 
-/// Saved from files of one name: nothing tells the runs apart but their place.
+/// Saved from files of the same name: only their position distinguishes the runs.
 #[test]
 fn each_of_several_runs_has_its_own_numbers() {
     let with = |count: f64| {
@@ -283,7 +283,7 @@ fn an_op_that_the_baseline_does_not_have_is_an_increase() {
     assert_eq!(status(&of_op("all-gahter*"), &run(100.0), &[before]), [Status::Inconclusive]);
 }
 
-/// With only the first `steps` steps.
+/// The run with only the first `steps` steps.
 fn cut(mut run: Summary, steps: usize) -> Summary {
     run.steps.counted = steps;
     run.series.iter_mut().chain(&mut run.loop_series).for_each(|series| series.values.truncate(steps));
@@ -311,7 +311,7 @@ fn a_quantile_needs_a_step_beyond_it() {
             assert!(found.contains(&expected) && found.contains(&Status::Fail), "{aggregate:?} beside {steps}");
         }
     }
-    // A median that needs no proof needs its steps all the same.
+    // A median that needs no test still needs enough steps.
     let regression = Regression { require_significance: Some(false), ..regression(Median) };
     let config = GateConfig { regression: vec![regression], ..GateConfig::default() };
     for (steps, expected) in [(1, Status::Inconclusive), (6, Status::Fail)] {
@@ -333,7 +333,7 @@ fn a_part_that_a_divided_run_has_no_time_of_is_zero() {
         Regression { metric: "step.exposed_comm_ms".to_owned(), max_increase_abs: Some(1.0), ..Regression::default() };
     let config = GateConfig { regression: vec![gate], ..GateConfig::default() };
     let exposed = part(run(100.0), "step.exposed_comm_ps", Unit::Picoseconds, 5e9);
-    // Nobody knows what the baseline had.
+    // The baseline's value is unknown.
     assert_eq!(status(&config, &exposed, &[run(100.0)]), [Status::Inconclusive]);
     let divided = part(run(100.0), "step.idle_percent", Unit::Percent, 1.0);
     assert_eq!(status(&config, &exposed, std::slice::from_ref(&divided)), [Status::Fail]);
@@ -364,7 +364,7 @@ fn limits_are_numbers_and_fit_their_metric() {
     assert!(of(Budget { min: Some(2.0), ..budget("step.time_ms", 1.0) }).is_err());
 }
 
-/// The middle step is as it was; three steps compile and take five times as long.
+/// The median step is unchanged; three steps compile and take five times as long.
 fn recompiling(ms: f64) -> Summary {
     let mut run = run(ms);
     for (series, slow) in run.loop_series.iter_mut().zip([ms * 5e9, 100.0]) {
@@ -385,7 +385,7 @@ fn a_loop_that_compiles_again_fails_by_the_preset_and_the_headline_says_it() {
     for said in ["the loop takes +", "3 compilations in it (0 before)", "3 of 20 steps are slow (0 before)"] {
         assert!(statement.contains(said), "{statement}");
     }
-    // The other way around it is no regression.
+    // With the sides swapped it is no regression.
     assert_eq!(against(&run(100.0), &[recompiling(100.0)], &GateConfig::default()).0.failed().count(), 0);
 }
 
@@ -396,7 +396,7 @@ fn the_preset_asks_what_the_runs_can_answer() {
     (alone.values, alone.loop_series) = (Vec::new(), Vec::new());
     let names: Vec<String> = preset(&[&alone]).into_iter().map(|gate| gate.metric).collect();
     assert_eq!(names, ["step.time_ms", "step.time_ms"]);
-    // A run without any numbers does not pass for lack of gates.
+    // A run without any numbers must not pass because it has no gates.
     let none = Summary::default();
     let (report, _) = against(&none, std::slice::from_ref(&none), &GateConfig::default());
     assert!(report.inconclusive().count() > 0 && report.failed().count() == 0, "{report:?}");
@@ -428,7 +428,7 @@ fn ops_that_no_run_has_are_mistakes() {
     assert!(error.contains("did you mean \"all-gather*\"?"), "{error}");
     // It may be among the ops that are not listed.
     assert_eq!(check("all-gahter*", &run(100.0).shortened(1, 20)), Ok(()));
-    // The baseline has it.
+    // The baseline contains it.
     assert_eq!(of_op("fusion*").check_names(&[run(100.0)], &[run(100.0)]), Ok(()));
 }
 
@@ -453,7 +453,7 @@ fn programs_that_no_step_is_of_are_mistakes() {
     for gate in config("jit_trian_step") {
         let error = gate.check_names(&[], std::slice::from_ref(&with)).unwrap_err().to_string();
         assert!(error.contains("did you mean \"jit_train_step\"?") && error.contains("jit_eval"), "{error}");
-        // The baseline has it, or the run does not say of what its steps are.
+        // The baseline contains it, or the run does not list what its steps contain.
         let mut other = with.clone();
         other.facts.programs[0].name = "jit_trian_step".to_owned();
         assert_eq!(gate.check_names(&[other], std::slice::from_ref(&with)), Ok(()));

@@ -57,13 +57,13 @@ fn flights_of(model: &TraceModel, time: &CoreTime) -> Vec<Flight> {
         } else if piece.class.is_collective() && !piece.class.is_async() {
             row
         } else if piece.class.is_done() && !is_awaited {
-            // Begun before the window: in flight at least while it is awaited.
+            // Started before the window: in flight at least during the wait.
             row
         } else {
             continue;
         };
         if piece.range != model.slice(piece.slice).measured_range() {
-            // An op with an inner op has several pieces: the last one represents it.
+            // An op with an inner op consists of several pieces: the last one represents it.
             if let Some(before) = last.insert(piece.slice, flights.len()) {
                 flights[before] = None;
             }
@@ -195,7 +195,7 @@ fn waits(model: &TraceModel, flights: &[(&CoreSchedule, Flight)]) -> Vec<Picos> 
     flights.iter().map(|own| (last - came(own)).clamped().min(longest(own))).collect()
 }
 
-/// Keeps flights with two ends or several cores; of the others only their rows.
+/// Keeps flights with two ends or several cores; keeps only the rows of the others.
 fn set_apart(core: &mut CoreSchedule) {
     core.members.sort_unstable_by_key(|member| member.issues);
     core.members.shrink_to_fit();
@@ -282,7 +282,7 @@ struct TransferSize {
     bytes: f64,
 }
 
-/// `None` if the text of the op does not tell.
+/// `None` if the text of the op does not show it.
 fn size(cx: &Context<'_>, label: LabelId, class: OpClass, cores: usize) -> Option<TransferSize> {
     let op = cx.model.label(label).op?;
     if let Some(kind) = class.collective {

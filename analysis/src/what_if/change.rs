@@ -28,7 +28,7 @@ pub enum Scenario {
     Collectives(f64),
     /// Scales the time of asynchronous copies; 0 hides them completely.
     Copies(f64),
-    /// Another chip: factors for its FLOP/s and bandwidth. An op keeps its distance from the roofline.
+    /// Another chip: factors for its FLOP/s and bandwidth. Each op keeps its ratio to the roofline.
     Chip {
         /// Factor for the peak FLOP/s.
         flops: f64,
@@ -42,7 +42,7 @@ pub enum Scenario {
 }
 
 impl Scenario {
-    /// For people: `collectives take 0.5 × their time`.
+    /// Display text: `collectives take 0.5 × their time`.
     pub fn title(&self) -> String {
         let times = |what: &str, factor: f64| match factor {
             0.0 => format!("{what} take no time"),
@@ -110,7 +110,7 @@ pub(super) struct ReplayChanges<'a> {
 enum TransferChange<'a> {
     /// Scales all collectives, or all other transfers.
     Kind { collective: bool, factor: f64 },
-    /// Scales the transfers that these ops issue, or else await.
+    /// Scales the transfers that these ops issue or await.
     Ops(&'a BTreeMap<OpId, f64>),
 }
 

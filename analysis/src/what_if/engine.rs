@@ -35,7 +35,7 @@ pub(super) struct ReplayInput<'a> {
 /// The replay of one core.
 #[derive(Default)]
 pub(super) struct CoreReplay {
-    /// End of its window.
+    /// End of the core's window.
     pub end: Timestamp,
     /// New times of the recorded instants.
     pub instants: Vec<Timestamp>,
@@ -98,7 +98,7 @@ struct CoreCursor<'a> {
     core: &'a CoreSchedule,
     /// Row of [`ReplaySchedule::cores`].
     number: usize,
-    /// Advances past the next piece.
+    /// Row of the next piece.
     row: usize,
     now: Timestamp,
     /// Whether the flight of the next piece has started.
@@ -131,7 +131,7 @@ impl<'a> CoreCursor<'a> {
         (row as usize == self.row).then_some(begun)
     }
 
-    /// The next piece has been played.
+    /// Advances past the next piece, which has been played.
     fn pass(&mut self, issued: Option<StartedFlight<'a>>, awaited: bool) {
         if awaited {
             self.begun.pop_first();

@@ -3,7 +3,7 @@
 //! ```text
 //! recorded   s [matmul      ] dddd [matmul]   idle  s ...      s = start, d = waiting for it
 //! ici 2x     s [matmul      ] [matmul]   idle  s ...           the transfer has arrived in time
-//! matmul ½   s [matmul] dddddddddd [mat]   idle  s ...         it comes to light
+//! matmul ½   s [matmul] dddddddddd [mat]   idle  s ...         it becomes exposed
 //! ```
 //!
 //! A core runs its ops one after the other. Between ops it is idle, waiting for the host or for an unrecorded reason.

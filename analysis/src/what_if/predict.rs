@@ -1,4 +1,4 @@
-//! From a played schedule to an answer.
+//! Computes predictions from replayed schedules.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -18,40 +18,40 @@ use crate::reports::steps::step_times::Steps;
 /// One step: its span on each core that ran it, by row of [`ReplaySchedule::cores`].
 pub(super) type StepOnCores = Vec<(usize, TimeRange)>;
 
-/// What would have happened.
+/// The prediction for a set of changes.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Prediction {
-    /// What was changed.
+    /// Description of the changes.
     pub changes: Vec<String>,
     /// Length of the window on the core that takes longest, as recorded.
     pub window_ps: i64,
-    /// The same with the changes, hidden transfers as short as ever seen.
+    /// The same with the changes, if hidden transfers are as short as ever observed.
     pub predicted_ps: i64,
-    /// The same, hidden transfers as long as possible: the prediction lies between.
+    /// The same, if hidden transfers are as long as possible: the prediction lies between both.
     pub predicted_at_most_ps: i64,
     /// Steps, if there are any.
     pub step: Option<StepPrediction>,
-    /// What that core does, recorded and predicted; both add up to the window.
+    /// The time of that core by kind, recorded and predicted; both add up to the window.
     pub parts: Vec<PredictedPart>,
-    /// The core of the parts.
+    /// The core of these parts.
     pub core: String,
-    /// What to know when reading it.
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }
 
-/// Median over complete steps after warm-up, each as long as on its slowest core.
+/// Medians over complete steps after warm-up; each step counts as long as on its slowest core.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct StepPrediction {
-    /// How many steps.
+    /// Number of steps.
     pub steps: usize,
     /// As recorded.
     pub median_ps: f64,
-    /// With the changes, hidden transfers as short as ever seen.
+    /// With the changes, if hidden transfers are as short as ever observed.
     pub predicted_ps: f64,
-    /// The same, hidden transfers as long as possible.
+    /// The same, if hidden transfers are as long as possible.
     pub predicted_at_most_ps: f64,
-    /// From the start of the first of these steps to the end of the last, what lies between them included, by number of
-    /// steps: as recorded.
+    /// Recorded time per step from the start of the first of these steps to the end of the last, including the time
+    /// between steps.
     pub each_ps: f64,
     /// The same with the changes.
     pub predicted_each_ps: f64,
@@ -100,15 +100,14 @@ impl ReplayedRun {
         Self { spans, steps: steps.len() }
     }
 
-    /// What a step and what follows it take, the core that takes longest.
+    /// The time of a step including the time until the next one, on the core that takes longest.
     fn each(&self, time: impl Fn(usize, TimeRange) -> Option<i64>) -> Option<f64> {
         let times: Option<Vec<i64>> = self.spans.iter().map(|(&core, &span)| time(core, span)).collect();
         Some(times?.into_iter().max()? as f64 / self.steps as f64)
     }
 }
 
-/// Begins and ends of spans on each core, sorted: when they come is all that is asked
-/// of a replay.
+/// Starts and ends of spans on each core, sorted: a replay computes their new times.
 struct AskedInstants(Vec<Vec<Timestamp>>);
 
 impl AskedInstants {
@@ -124,7 +123,7 @@ impl AskedInstants {
         Self(instants)
     }
 
-    /// How long a recorded span of a core is as played; `None` if nobody asked for its ends.
+    /// The replayed length of a recorded span of a core; `None` if its ends were not requested.
     fn span(&self, played: &[CoreReplay], core: usize, span: TimeRange) -> Option<i64> {
         let at = |time: Timestamp| {
             let place = self.0.get(core)?.binary_search(&time).ok()?;
@@ -198,7 +197,7 @@ pub(super) fn predict(
     }
 }
 
-/// [`Prediction::saving`] alone, for those who ask often.
+/// Only [`Prediction::saving`], for callers that need many of them.
 pub(super) fn saving(
     cx: &Context<'_>,
     recorded: &ReplaySchedule,
@@ -216,27 +215,27 @@ pub(super) fn saving(
     }
 }
 
-/// How long a core takes from the start of its window.
+/// The time of a core from the start of its window.
 fn lasts(recorded: &ReplaySchedule, played: &[CoreReplay], core: usize) -> i64 {
     let end = played.get(core).map(|played| played.end).unwrap_or_default();
     (end - recorded.cores[core].window.start).ps()
 }
 
-/// The window of the core that takes longest: as recorded.
+/// The window of the core that takes longest, as recorded.
 fn window_ps(recorded: &ReplaySchedule) -> i64 {
     recorded.cores.iter().map(|core| core.window.dur().ps()).max().unwrap_or(0)
 }
 
-/// The same as played.
+/// The same as replayed.
 fn played_ps(recorded: &ReplaySchedule, played: &[CoreReplay]) -> i64 {
     (0..recorded.cores.len()).map(|core| lasts(recorded, played, core)).max().unwrap_or(0)
 }
 
-/// What a core does; both columns add up to its window.
+/// The time of a core by kind; both columns add up to its window.
 fn parts(core: &CoreSchedule, played: &CoreReplay) -> Vec<PredictedPart> {
     let mut recorded = TimeByGroup::default();
     for piece in core.pieces() {
-        // A start only issues: what it costs belongs to its kind as the rest does.
+        // A start op only issues: its own time counts towards its kind like all other time.
         recorded[piece.class.group.index()] += piece.range.dur();
     }
     let mut predicted = played.groups;
@@ -289,7 +288,7 @@ impl Tabular for Prediction {
     }
 }
 
-/// What took how long, and what would it take?
+/// A kind of time with its recorded and its predicted value.
 type PredictedRow<'a> = (Cow<'a, str>, f64, f64);
 
 fn prediction_table<'a>(

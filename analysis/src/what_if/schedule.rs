@@ -1,8 +1,8 @@
-//! What has to be replayed: the ops of each core in order, the idle time between
-//! them, and the transfers that tie them together.
+//! The input of a replay: the ops of each core in order, the idle time between them, and the transfers that connect
+//! them.
 //!
-//! There can be a transfer for every other op, so each is no more than the rows of
-//! its pieces: begin, end, kind and label are looked up there.
+//! There can be a transfer for every other op, so a transfer stores only the rows of its pieces: begin, end, kind and
+//! label are looked up there.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use trace_model::{GroupId, LabelId, Picos, TimeRange, Timestamp, TraceModel};
 
 use crate::facts::core_time::{CoreTime, SelfTimeSegment};
 
-/// A done op of something that is already finished takes a cycle or two: the
-/// shortest ones in captures of real chips. Longer ones waited.
+/// The done op of a transfer that has already finished takes a cycle or two, which are the shortest ones in captures
+/// of real chips. Longer ones waited.
 pub(super) const DONE_TAKES: Picos = Picos::from_ps(1_250);
 
-/// A transfer on one core: what issues it and what waits for it.
+/// A transfer on one core: the op that issues it and the op that waits for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Flight {
     /// Row of the piece that issues it.
@@ -30,18 +30,18 @@ impl Flight {
     }
 }
 
-/// The ops of one core. Its pieces are the segments of its time: there are as many
-/// as ops were executed, so they are shared and never copied.
+/// The ops of one core. Its pieces are the segments of its time. There are as many as executed ops, so they are
+/// shared and never copied.
 #[derive(Debug)]
 pub(super) struct CoreSchedule {
     pub group: GroupId,
     pub window: TimeRange,
     pub time: Arc<CoreTime>,
-    /// By the piece that issues them; pieces without a transfer only take their time.
+    /// Flights by the piece that issues them; pieces without a transfer only take their time.
     pub flights: Vec<Flight>,
-    /// Those of its flights that are part of a transfer between cores, in the same order.
+    /// Flights that are part of a transfer between cores, in the same order.
     pub members: Vec<JointMember>,
-    /// Rows of pieces that are a transfer by themselves, which depends on nothing else.
+    /// Rows of pieces that are themselves a transfer without dependencies.
     pub alone: Vec<u32>,
 }
 
@@ -50,35 +50,35 @@ impl CoreSchedule {
         &self.time.segments
     }
 
-    /// A piece that a flight names.
+    /// A piece that belongs to a flight.
     pub(crate) fn piece(&self, row: u32) -> &SelfTimeSegment {
         &self.pieces()[row as usize]
     }
 
-    /// End of what comes before a piece.
+    /// End of the previous piece.
     pub(crate) fn before(&self, row: usize) -> Timestamp {
         let piece = row.checked_sub(1).and_then(|row| self.pieces().get(row));
         piece.map_or(self.window.start, |piece| piece.range.end)
     }
 
-    /// Idle time before a piece; after the last one for the row behind it.
+    /// Idle time before a piece; for the row after the last one, the idle time after it.
     pub(crate) fn gap(&self, row: usize) -> Picos {
         let until = self.pieces().get(row).map_or(self.window.end, |piece| piece.range.start);
         (until - self.before(row)).clamped()
     }
 
-    /// The op of a piece that a flight names.
+    /// The op of a piece that belongs to a flight.
     pub(crate) fn label(&self, model: &TraceModel, row: u32) -> LabelId {
         model.slice(self.piece(row).slice).label_id()
     }
 
-    /// When the flight had arrived; `None` if the core was still busy then.
+    /// When the flight arrived; `None` if the core was still busy then.
     pub(crate) fn arrived(&self, flight: Flight) -> Option<Timestamp> {
         let done = self.piece(flight.awaits).range;
         (flight.is_sync() || done.dur() > DONE_TAKES).then_some(done.end)
     }
 
-    /// How long the flight took after the wait for others: as seen, or else at most.
+    /// Duration of the flight after the wait for others: observed, or else an upper bound.
     pub(crate) fn took(&self, flight: Flight, wait: Picos) -> TransferTime {
         let after = |end: Timestamp| (end - self.piece(flight.issues).range.start - wait).clamped();
         match self.arrived(flight) {
@@ -95,7 +95,7 @@ pub(super) struct JointMember {
     pub issues: u32,
     /// Row of [`ReplaySchedule::joint`].
     pub transfer: u32,
-    /// How long it waited for the last member to come.
+    /// How long it waited for the last member to arrive.
     pub wait: Picos,
 }
 
@@ -106,14 +106,14 @@ pub(super) struct JointTransfer {
     pub took: TransferTime,
 }
 
-/// Time that a transfer takes after its last member came, as recorded. Of what its
-/// members saw the least counts: whoever waited for it knows, and of those who found
-/// that it had arrived the one who looked first.
+/// Recorded duration of a transfer after its last member arrived. The smallest duration that its members observed
+/// counts: a member that waited observed it exactly, and of the members that did not wait, the one that checked first
+/// gives the lowest upper bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum TransferTime {
-    /// Somebody waited for it.
+    /// A member waited for it.
     Seen(Picos),
-    /// It arrived while everyone was busy.
+    /// It arrived while all members were busy.
     AtMost(Picos),
 }
 
@@ -123,23 +123,23 @@ pub(super) struct ReplaySchedule {
     pub cores: Vec<CoreSchedule>,
     /// Transfers that several cores take part in.
     pub joint: Vec<JointTransfer>,
-    /// The least time that transfers of an op take, for ops with hidden ones.
+    /// The shortest duration of the transfers of an op, for ops with hidden ones.
     pub least: HashMap<LabelId, Picos>,
-    /// Flights of which not all members were found: they are taken as they are.
+    /// Number of flights whose members were not all found: they keep their recorded duration.
     pub unmatched: u64,
 }
 
-/// Which of the possible lengths of a hidden transfer to believe.
+/// The assumed length of a hidden transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HiddenTransferBound {
-    /// The shortest: hidden transfers never come to light.
+    /// The shortest: hidden transfers never become exposed.
     Shortest,
-    /// The longest: they come to light as soon as what hides them shrinks.
+    /// The longest: they become exposed as soon as the compute that hides them shrinks.
     Longest,
 }
 
 impl ReplaySchedule {
-    /// What to believe of a transfer that an op of this label issues.
+    /// The assumption for a transfer that an op of this label issues.
     pub(crate) fn believed(
         &self,
         took: TransferTime,

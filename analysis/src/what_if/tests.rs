@@ -11,7 +11,7 @@ fn predict(model: &TraceModel, changes: &[Scenario]) -> Prediction {
     Replay::new(&cx).unwrap().with(&cx, changes).unwrap()
 }
 
-/// Ops of one name take so much of their time.
+/// Scales the time of ops of one name by this factor.
 fn ops(model: &TraceModel, name: &str, factor: f64) -> Scenario {
     let (options, reports) = (Options::default(), ReportCache::default());
     let cx = Context { model, scope: Scope::WholeTrace, options: &options, reports: &reports };
@@ -53,7 +53,7 @@ fn a_faster_link_shortens_only_the_wait() {
 #[test]
 fn less_compute_brings_the_transfer_to_light() {
     let model = half_hidden();
-    // What the matmul no longer takes, the core waits.
+    // The core waits for the time that the matmul no longer takes.
     let prediction = predict(&model, &[ops(&model, "fusion.1", 0.5)]);
     assert_eq!(prediction.predicted_ps, 13_000);
     let wait = prediction.parts.iter().find(|part| part.group == OpGroup::Collective).unwrap();
@@ -83,7 +83,7 @@ fn a_hidden_transfer_has_two_ends() {
         ",
     );
     let prediction = predict(&model, &[ops(&model, "fusion.1", 0.0)]);
-    // It took anything from nothing to the nine that passed before someone looked.
+    // Its duration was between 0 and the 9 ns that passed before the core waited for it.
     assert_eq!((prediction.predicted_ps, prediction.predicted_at_most_ps), (3_000, 11_000 - 1_000));
 }
 
@@ -139,7 +139,7 @@ fn replica_groups_wait_among_themselves() {
     );
     let half = predict(&model, &[ops(&model, "fusion.3", 0.5)]);
     assert!(half.notes.iter().all(|note| !note.contains("matched")), "{:?}", half.notes);
-    // The third core comes at 9, the fourth now at 6.5: the pair leaves at 10.
+    // The third core arrives at 9, the fourth now at 6.5: the pair leaves at 10.
     assert_eq!((half.window_ps, half.predicted_ps), (14_000, 10_000));
 }
 
@@ -171,7 +171,7 @@ fn a_hidden_transfer_is_as_fast_as_others_of_its_kind_were_seen() {
     };
     // The first took 8 ns for 800 elements; the second, of half of it, takes at least 4, its start included.
     assert_eq!(without_compute(400), 20_000 - 9_000 + 2_000);
-    // Nothing is known of one without a size: it may have taken nothing.
+    // A transfer without a size has no known minimum: it may have taken no time.
     assert_eq!(without_compute(0), 20_000 - 9_000);
 }
 
@@ -190,6 +190,6 @@ fn a_collective_with_an_op_inside_is_one_execution() {
     );
     let prediction = predict(&model, &[]);
     assert_eq!((prediction.predicted_ps, prediction.notes.as_slice()), (7_000, [].as_slice()));
-    // What comes before the op inside is taken as it is.
+    // The piece before the inner op is replayed as recorded.
     assert_eq!(predict(&model, &[Scenario::Collectives(0.0)]).predicted_ps, 7_000 - 3_000);
 }

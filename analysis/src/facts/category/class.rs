@@ -50,7 +50,7 @@ impl OpGroup {
         Self::Idle,
     ];
 
-    /// Its place in a table of all groups, which has as many places as [`Self::ALL`].
+    /// Its index in a table of all groups, which has as many entries as [`Self::ALL`].
     pub(crate) fn index(self) -> usize {
         self as usize
     }
@@ -81,7 +81,7 @@ pub enum AsyncRole {
     Start,
     /// Passes it through.
     Update,
-    /// Waits until it is finished.
+    /// Waits for it to finish.
     Done,
 }
 
@@ -123,11 +123,12 @@ impl OpClass {
     pub(crate) fn is_done(self) -> bool {
         self.role == Some(AsyncRole::Done)
     }
-    /// A collective fused with other work, so that the two cannot be told apart.
+    /// A collective fused with other work, so that the two cannot be distinguished.
     pub(crate) fn is_fused_collective(self) -> bool {
         self.traits.contains(OpFlags::FUSED_COLLECTIVE)
     }
-    /// Whether the core is off duty by `XProf`'s list: infeed, outfeed, host transfers, `async-done`, megacore fusion.
+    /// Whether the core is off duty by `XProf`'s list: infeed, outfeed, host transfers, `async-done`, megacore
+    /// fusion.
     pub(crate) fn is_off_duty(self) -> bool {
         self.traits.contains(OpFlags::OFF_DUTY)
     }
@@ -163,7 +164,7 @@ impl OpClass {
     }
 }
 
-/// Takes `-start`, `-update` or `-done` off.
+/// Removes `-start`, `-update` or `-done`.
 pub(super) fn split_role(category: &str) -> (&str, Option<AsyncRole>) {
     [("-start", AsyncRole::Start), ("-update", AsyncRole::Update), ("-done", AsyncRole::Done)]
         .into_iter()

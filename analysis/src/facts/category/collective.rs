@@ -9,7 +9,7 @@ use crate::hardware::ici::CollectiveKind;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct CollectiveClass {
     pub kind: Option<CollectiveKind>,
-    /// Its role in an asynchronous pair, if the category does not tell.
+    /// Its role in an asynchronous pair, if the category does not show it.
     pub role: Option<AsyncRole>,
     /// Fused with other work.
     pub is_fused: bool,
@@ -40,9 +40,9 @@ pub(super) fn find(base: &str, hlo: &HloText<'_>, name: &str) -> CollectiveClass
         |text: &str| text.contains("async-collective-fusion") || text.contains("async_collective_fusion");
     let kind_named = |name: &str| CollectiveKind::from_name(name).map(|(kind, _)| kind);
     match base {
-        // What an async wrapper wraps shows in the computation that it calls, else in its name.
+        // The op that an async wrapper wraps shows in the computation that it calls, else in its name.
         "async" => CollectiveClass::plain(kind_named(calls).or_else(|| kind_named(name))),
-        // The compiler can make fusions of the halves of an asynchronous collective.
+        // The compiler can put the halves of an asynchronous collective into fusions.
         "custom fusion" | "fusion" => match half_named(name).or_else(|| half_named(hlo.name)) {
             Some((kind, role)) => {
                 let by_shapes = || kind_by_shapes(hlo, role);
@@ -64,7 +64,7 @@ pub(super) fn find(base: &str, hlo: &HloText<'_>, name: &str) -> CollectiveClass
     }
 }
 
-/// What `async-collective-start.3` and `all-gather-done` are halves of.
+/// The op of which `async-collective-start.3` and `all-gather-done` are halves.
 fn half_named(name: &str) -> Option<(CollectiveKind, AsyncRole)> {
     let (kind, rest) = CollectiveKind::from_name(name)?;
     let rest = rest.get(1..)?;

@@ -15,7 +15,7 @@ use crate::hlo::{ComputationId, HloModule, Instruction};
 /// Category of these fusions.
 pub(super) const CUSTOM: &str = "custom fusion";
 
-/// Most computations to inspect for one op; nested fusions are rare.
+/// Maximum number of computations to inspect for one op; nested fusions are rare.
 const MAX_COMPUTATIONS: usize = 64;
 
 /// Whether a name of the framework (`jit(f)/embed/gather[…]:`) ends in an op that only moves data.
@@ -51,7 +51,7 @@ pub(super) fn look_inside(
     }
 }
 
-/// What a computation contains.
+/// The kinds of instructions in a computation.
 #[derive(Default)]
 struct FusionBody {
     collective: Option<CollectiveKind>,
@@ -62,7 +62,7 @@ struct FusionBody {
 }
 
 impl FusionBody {
-    /// Of a computation and of all that it calls.
+    /// The same for a computation and all that it calls.
     fn of(module: &HloModule, computation: ComputationId) -> Self {
         let mut out = Self::default();
         let (mut seen, mut left) = (BTreeSet::new(), vec![(computation, None)]);
@@ -97,7 +97,7 @@ impl FusionBody {
             _ => 0,
         };
         let group = match base {
-            // These are in most computations, and in every gather.
+            // Most computations contain these, and every gather does.
             "broadcast" | "bitcast" | "reshape" | "copy" | "transpose" | "slice" | "pad" | "concatenate" => {
                 OpGroup::Other
             }
@@ -111,7 +111,8 @@ impl FusionBody {
     fn decide(&self, class: &mut OpClass) {
         if let Some(kind) = self.collective {
             class.role = class.role.or(match (self.starts, self.ends) {
-                // A fusion with other work is not just one half, even if its end is elsewhere.
+                // A fusion with other work is more than one half of a collective, even if its other half is
+                // elsewhere.
                 _ if class.is_fused_collective() => None,
                 (true, false) => Some(AsyncRole::Start),
                 (false, true) => Some(AsyncRole::Done),
@@ -151,7 +152,7 @@ mod tests {
     use super::*;
     use crate::facts::category::OpClasses;
 
-    /// Gathers, scatters, a kernel with its input fused, and two halves of an all-reduce.
+    /// Gathers, scatters, a kernel fused with its input, and two halves of an all-reduce.
     const PROGRAM: &str = r#"HloModule jit_f, is_scheduled=true
 
 %add (a: f32[], b: f32[]) -> f32[] {

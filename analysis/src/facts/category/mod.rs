@@ -9,8 +9,8 @@
 //! the op's name up to its number. Fusions of kind "custom" are named after how they are compiled, not after what they
 //! do: their own name, the computation that they call and the framework's name decide.
 //!
-//! A `-done` of a collective belongs to [`OpGroup::Collective`], that of a copy or slice to [`OpGroup::AsyncWait`]:
-//! both are waiting, [`OpClass::role`] says so.
+//! The `-done` of a collective belongs to [`OpGroup::Collective`], that of a copy or slice to [`OpGroup::AsyncWait`].
+//! Both are waiting, as [`OpClass::role`] shows.
 
 mod class;
 mod collective;
@@ -76,13 +76,13 @@ impl OpClasses {
         self.categories.get(op.index()).map_or("", |name| name)
     }
 
-    /// The same for a row that keeps it.
+    /// The same, shared, for a row that keeps it.
     pub(crate) fn shared_category(&self, op: Option<OpId>) -> Arc<str> {
         op.and_then(|op| self.categories.get(op.index())).cloned().unwrap_or_default()
     }
 }
 
-/// Classifies one op; the second value is its category, recorded or concluded.
+/// Classifies one op; the second value is its category, recorded or inferred.
 fn classify(model: &TraceModel, op: &Op) -> (OpClass, String) {
     let name = model.str(op.name);
     let text = op.hlo_text.map(|text| model.str(text)).unwrap_or_default();

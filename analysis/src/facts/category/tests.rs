@@ -80,7 +80,7 @@ fn fused_collectives_are_marked() {
     assert_eq!((hidden.collective, hidden.is_fused_collective()), (Some(CollectiveKind::Unknown), true));
 }
 
-/// As the compiler writes them for a training step of several chips.
+/// A training step of several chips, as the compiler writes it.
 const START: &str = "%async-collective-start.3 = (bf16[1,512,7168]{2,1,0:T(8,128)(2,1)}, \
      bf16[1,2048,7168]{2,1,0:T(8,128)(2,1)}, s32[2]{0:S(4)}, u32[]{:S(2)}, u32[]{:S(2)}, /*index=5*/u32[]{:S(2)}) \
      fusion(bf16[1,512,7168]{2,1,0:T(8,128)(2,1)} %fusion.550), kind=kCustom, \
@@ -110,7 +110,7 @@ fn halves_of_asynchronous_collectives_are_no_kernels_though_they_are_custom_fusi
     let scatter = (Some(CollectiveKind::ReduceScatter), Some(AsyncRole::Start));
     assert_eq!(of_name("custom fusion", "reduce-scatter-start.4"), scatter);
     assert_eq!(of_name("async-start", "async-collective-start.2"), (unknown, Some(AsyncRole::Start)));
-    // Whatever comes after the name of a collective: this is one fused with other work, or none.
+    // Any suffix may follow the name of a collective: such an op is fused with other work, or not a collective.
     assert_eq!(of_name("custom fusion", "all-reduce_starter.1"), (None, None));
 }
 
@@ -121,7 +121,7 @@ fn shapes_that_keep_their_size_name_no_pattern() {
     let smaller = START.replace("bf16[1,2048,7168]", "bf16[1,128,7168]");
     let found = class("custom fusion", &smaller, "async-collective-start.3");
     assert_eq!(found.collective, Some(CollectiveKind::ReduceScatter));
-    // Neither a multiple nor in one dimension.
+    // Neither a multiple nor in a single dimension.
     for other in ["bf16[1,700,7168]", "bf16[2,1024,7168]", "f32[1,2048,7168]", "bf16[2048,7168]", "bf16[1,0,7168]"] {
         let text = START.replace("bf16[1,2048,7168]", other);
         let found = class("custom fusion", &text, "async-collective-start.3");

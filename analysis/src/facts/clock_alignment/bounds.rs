@@ -12,9 +12,9 @@ pub(super) const LEAST_FOR_THIRDS: usize = 6;
 /// One inequality: at `at_ps` the shift is at least, or at most, `shift_ps`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShiftBound {
-    /// When, by the device's own position on the timeline.
+    /// The time, by the device's own position on the timeline.
     pub at_ps: i64,
-    /// The bound.
+    /// The bound on the shift.
     pub shift_ps: i64,
 }
 
@@ -28,7 +28,7 @@ pub struct ShiftInterval {
 }
 
 impl ShiftInterval {
-    /// Of all pairs; `None` without launches.
+    /// The interval that all pairs allow; `None` without launches.
     pub(crate) fn of(lower: &[ShiftBound], upper: &[ShiftBound]) -> Option<Self> {
         let at_least_ps = lower.iter().map(|bound| bound.shift_ps).max()?;
         Some(Self { at_least_ps, at_most_ps: upper.iter().map(|bound| bound.shift_ps).min() })
@@ -59,13 +59,13 @@ pub struct ShiftLine {
     pub at_ps: i64,
     /// Picoseconds per microsecond: how much faster the host's clock runs.
     pub drift_ppm: f64,
-    /// Smallest distance between the line and a bound.
+    /// The smallest distance between the line and a bound.
     pub slack_ps: i64,
 }
 
-/// Crystals of computers differ by less than 100 ppm.
+/// Well above real drift: crystals of computers differ by less than 100 ppm.
 const MAX_DRIFT_PPM: f64 = 1_000.0;
-/// Halves the range of slopes about as often as an `f64` allows.
+/// Number of bisections of the slope, about as many as the precision of an `f64` allows.
 const ROUNDS: usize = 100;
 
 /// A line between lower and upper bounds, as far from both as possible; `None` if there is none with a credible slope.

@@ -1,9 +1,9 @@
-//! How far the clocks of several hosts are from each other.
+//! Measures the offsets between the clocks of several hosts.
 //!
-//! Hosts of a run are aligned by when their sessions started, which is as good as the synchronisation of their clocks.
-//! Collectives are more precise: all participants leave a synchronous one together, so the same execution should end at
-//! the same time everywhere. The remaining difference is the offset between two hosts, with the uncertainty of their
-//! device clocks. It is a check and is not applied.
+//! Hosts of a run are aligned by the start times of their sessions, which is as good as the synchronisation of their
+//! clocks. Collectives are more precise: all participants leave a synchronous one together, so the same execution
+//! should end at the same time everywhere. The remaining difference is the offset between two hosts, as uncertain as
+//! their device clocks. It is a check and is not applied.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::engine::Context;
 use crate::facts::category::{AsyncRole, OpClass, OpClasses};
 use crate::math::stats::quantile;
 
-/// A host's clock against that of the first host.
+/// The clock of a host, compared with that of the first host.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct HostOffset {
     /// The host.
@@ -31,17 +31,17 @@ pub struct HostOffset {
     pub spread_ps: i64,
     /// Median of the first third; `None` for fewer than six.
     pub first_third_ps: Option<i64>,
-    /// The same of the last third.
+    /// The same for the last third.
     pub last_third_ps: Option<i64>,
     /// How much faster this host's clock runs, if the thirds differ by more than the spread of each.
     pub drift_ppm: Option<f64>,
 }
 
-/// When the executions of one op ended, by host, one list a core.
+/// End times of the executions of one op, by host, one list per core.
 type CollectiveEnds = BTreeMap<SourceId, Vec<Vec<Timestamp>>>;
 
-/// Every host but the first against the first; empty with one host, and where
-/// collectives cannot be matched. `to_host` puts a span of a core on its host's clock.
+/// The offset of every host but the first against the first. Empty with one host, and if collectives cannot be
+/// matched. `to_host` puts a span of a core on its host's clock.
 pub(super) fn host_offsets(cx: &Context<'_>, to_host: impl Fn(GroupId, TimeRange) -> TimeRange) -> Vec<HostOffset> {
     let model = cx.model;
     let cores = model.tensor_cores();
@@ -88,7 +88,7 @@ fn ends<'a>(
     out
 }
 
-/// The k-th execution is the k-th everywhere, if all cores of both hosts have as many.
+/// The k-th execution is the same on all cores, provided that all cores of both hosts have equally many.
 fn offset(
     model: &TraceModel,
     ends: &BTreeMap<(Option<u64>, &str), CollectiveEnds>,

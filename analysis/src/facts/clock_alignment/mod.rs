@@ -1,4 +1,4 @@
-//! How far a device clock is from its host's, and what to do about it.
+//! Measures how far a device clock is from its host's, and corrects it.
 //!
 //! A program cannot start before the host has enqueued it, and the host cannot notice its end before it has ended.
 //! Every pair of events bounds the shift `δ` that device times need:
@@ -9,17 +9,15 @@
 //!         enqueue.begin ≤ program.begin + δ     program.end + δ ≤ completion.begin
 //! ```
 //!
-//! Device times come in two bases: the timeline, on which the profiler has already
-//! tried to put them, and the clock that timed the ops. Mostly both differ by a
-//! constant, and the shift is that of the timeline. Where no shift puts the timeline
-//! in order, the clock of the ops may still: on a real v6e capture the profiler's
-//! mapping is off by up to 198 ms, while one shift of the ops' own clock satisfies
-//! every launch and completion of 98 s within 0.1 ms. Then that is the base.
+//! Device times come in two bases: the timeline, to which the profiler has already mapped them, and the clock that
+//! timed the ops. Usually both differ by a constant, and the shift applies to the timeline. If no shift puts the
+//! timeline in order, a shift of the ops' clock may: on a real v6e capture the profiler's mapping is off by up to 198
+//! ms, while one shift of the ops' own clock satisfies every launch and completion of 98 s within 0.1 ms. Then the
+//! ops' clock is the base.
 //!
-//! The model stays as it was recorded. The shift is applied wherever device and
-//! host are brought together ([`TraceFacts::programs_on_host`](super::TraceFacts::programs_on_host),
-//! [`TraceFacts::to_host`](super::TraceFacts::to_host)),
-//! and never to a length of time.
+//! The model stays as it was recorded. The shift is applied wherever device and host times are compared
+//! ([`TraceFacts::programs_on_host`](super::TraceFacts::programs_on_host),
+//! [`TraceFacts::to_host`](super::TraceFacts::to_host)), and never to a duration.
 
 mod bounds;
 mod hosts;
@@ -39,13 +37,13 @@ pub use hosts::HostOffset;
 pub(crate) use pairs::programs;
 pub use pairs::{LaunchPair, LaunchPairs, PairedBy};
 
-/// Clocks of all devices against those of their hosts.
+/// Clocks of all devices compared with those of their hosts.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct ClocksReport {
     /// Devices whose programs can be paired with host events, independent of the device selection.
     pub devices: Vec<ClockShift>,
-    /// Every host but the first against the first, by collectives of both. A check: it
-    /// is not applied.
+    /// Offset of every host but the first against the first, from collectives that both run. A check: it is not
+    /// applied.
     pub hosts: Vec<HostOffset>,
     /// Programs with their host events, in the order of `devices`.
     #[serde(skip)]
@@ -53,12 +51,12 @@ pub struct ClocksReport {
     /// Index of each device in the list.
     #[serde(skip)]
     places: BTreeMap<GroupId, usize>,
-    /// Where the launches of the devices are in theirs.
+    /// Index of each device in `launches`.
     #[serde(skip)]
     launch_places: BTreeMap<GroupId, usize>,
 }
 
-/// How the clocks of a device and its host relate.
+/// The relation between the clocks of a device and its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClockSync {
@@ -84,11 +82,11 @@ impl ClockSync {
     }
 }
 
-/// Times of a device.
+/// The time base of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClockBase {
-    /// As the profiler put them on the timeline.
+    /// As the profiler mapped them to the timeline.
     #[default]
     Timeline,
     /// By the clock that timed the ops.
@@ -110,7 +108,7 @@ impl ClockBase {
 pub struct ClockShift {
     /// Name of the device.
     pub core: String,
-    /// Which device.
+    /// The device.
     #[serde(skip)]
     pub group: GroupId,
     /// Executions that were paired with their launch.
@@ -119,15 +117,14 @@ pub struct ClockShift {
     pub ends: usize,
     /// How executions were paired.
     pub paired_by: PairedBy,
-    /// Which times of the device the shift is for.
+    /// The time base that the shift applies to.
     pub base: ClockBase,
     /// The host events that bound the shift (`DoEnqueueProgram`, `CompleteCallbacks`).
     pub evidence: Vec<String>,
     /// The shifts that all pairs allow.
     #[serde(flatten)]
     pub bounds: ShiftInterval,
-    /// The correction: none if that is possible, else the least one. At the middle
-    /// of the pairs where clocks drift.
+    /// The correction: none if possible, else the smallest. If the clocks drift, at the middle of the pairs.
     pub shift_ps: i64,
     /// The conclusion from the bounds.
     pub sync: ClockSync,
@@ -153,10 +150,10 @@ impl ClockShift {
     }
 }
 
-/// Brings times of one device to the clock of its host.
+/// Converts times of one device to the clock of its host.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DeviceToHostClock {
-    /// The times that it takes.
+    /// The time base of its input.
     pub base: ClockBase,
     shift: Picos,
     at: Timestamp,
@@ -164,7 +161,7 @@ pub struct DeviceToHostClock {
 }
 
 impl DeviceToHostClock {
-    /// A time in its base on the host's clock.
+    /// Converts a time in this base to the host's clock.
     pub(crate) fn to_host(self, at: Timestamp) -> Timestamp {
         let drift = Picos::from_ps((self.drift_ppm * 1e-6 * (at - self.at).ps() as f64) as i64);
         at + self.shift + drift
@@ -221,8 +218,8 @@ impl Fact for ClocksReport {
     }
 }
 
-/// The shift of one device: for the timeline if that can be put in order, else for
-/// the clock of its ops if that can.
+/// The shift of one device: for the timeline if a shift puts that in order, else for the clock of its ops if a shift
+/// puts that in order.
 fn clock_shift(cx: &Context<'_>, launches: &LaunchPairs) -> Option<ClockShift> {
     let model = cx.model;
     let on_timeline = fit(model, launches, ClockBase::Timeline, |program| model.slice(program).range())?;

@@ -1,8 +1,8 @@
 //! Pairs program executions with host events.
 //!
-//! Three kinds of evidence, the best that a device has: equal run ids (of `DoEnqueueProgram` and `CompleteCallbacks`;
-//! run ids of other host events are of other number spaces), recorded flows, and, where a host has one device, the
-//! order of launches if there are as many as executions.
+//! There are three kinds of evidence; the best that a device has is used: equal run ids (of `DoEnqueueProgram` and
+//! `CompleteCallbacks`; run ids of other host events belong to other number spaces), recorded flows, and, if a host
+//! has one device, the order of launches, provided that there are as many launches as executions.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -71,7 +71,7 @@ struct LaunchEvents<'a> {
 
 /// The launches of every `TensorCore` with host events.
 pub(super) fn launches(model: &TraceModel) -> Vec<LaunchPairs> {
-    // All cores, not only the selected ones: whether a core is alone is a fact of the capture.
+    // All cores, not only the selected ones: whether a host has a single core is a fact of the capture.
     let cores = model.tensor_cores();
     let mut per_host: BTreeMap<SourceId, Vec<GroupId>> = BTreeMap::new();
     for &core in &cores {
@@ -99,8 +99,8 @@ fn ordinal(model: &TraceModel, core: GroupId) -> Option<i64> {
     }
 }
 
-/// Events that matter of all host threads, by source. `alone` is the ordinal of the
-/// only device of a source: events that name none mean it.
+/// The relevant events of all host threads, by source. `alone` is the ordinal of the only device of a source: events
+/// that name no device refer to it.
 fn host_events(model: &TraceModel, alone: impl Fn(SourceId) -> Option<i64>) -> BTreeMap<SourceId, LaunchEvents<'_>> {
     #[derive(Clone, Copy, PartialEq)]
     enum LaunchEventKind {

@@ -1,10 +1,9 @@
 //! Groups steps that do the same work into classes.
 //!
-//! A run mixes kinds of steps: training and evaluation, prefill and decode, every
-//! hundredth step with a checkpoint. Statistics over all of them describe none, and
-//! an evaluation step is no outlier among training steps. Steps are of one class if
-//! they run the same programs (those with a twentieth of the step's program time or
-//! more; a compiled program implies its ops) and take about as long:
+//! A run mixes kinds of steps: training and evaluation, prefill and decode, every hundredth step with a checkpoint.
+//! Statistics over all of them describe none of them, and an evaluation step is no outlier among training steps.
+//! Steps are of one class if they run the same programs (those with at least a twentieth of the step's program time;
+//! a compiled program implies its ops) and take about as long:
 //!
 //! ```text
 //! programs   T  T  T  T+E  T  T  T  T+E      T = train_step, E = eval_step
@@ -27,7 +26,7 @@ use super::step::{Step, StepClass};
 const WORTH_NOTING: f64 = 0.05;
 /// Minimum number of steps of a class.
 const FEW: usize = 3;
-/// The same as a share of the steps that could be divided.
+/// The same as a share of the steps that could be split.
 const FEW_SHARE: f64 = 0.05;
 /// Ratio of two successive times that splits a class, if neither side spreads as much.
 const GAP: f64 = 1.5;
@@ -35,7 +34,7 @@ const GAP: f64 = 1.5;
 /// The programs that define a step's class.
 type ClassPrograms = BTreeSet<StringId>;
 
-/// Sets the class of every step; returns the classes, the one with most steps first.
+/// Sets the class of every step; returns the classes, the one with the most steps first.
 pub(super) fn classify(model: &TraceModel, marker: &str, steps: &mut [Step]) -> Vec<StepClass> {
     let mut by_programs: BTreeMap<ClassPrograms, Vec<usize>> = BTreeMap::new();
     for (step, programs) in programs_of(model, steps).into_iter().enumerate() {

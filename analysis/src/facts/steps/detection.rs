@@ -6,12 +6,11 @@
 //! 3. **Host annotations**: `StepTraceAnnotation` and its like.
 //! 4. **Whole capture**: one pseudo-step.
 //!
-//! Executions are grouped by *function* (`jit_train_step` of `jit_train_step(12)`),
-//! because a function that was compiled for several shapes is still one step
-//! function. A coefficient of variation below 0.5 would reject the traces that
-//! matter most, those with one very slow step; the middle half of the durations
-//! decides instead (`MAX_SPREAD`). A function that ran only once still makes a
-//! step if it dominates the device: serving captures often hold a single one.
+//! Executions are grouped by *function* (`jit_train_step` of `jit_train_step(12)`), because a function that was
+//! compiled for several shapes is still one step function. A limit of 0.5 for the coefficient of variation would
+//! reject the traces that matter most, those with one very slow step; so the middle half of the durations decides
+//! (`MAX_SPREAD`). A function that ran only once still makes a step if it dominates the device: serving captures
+//! often contain only one execution.
 
 use serde::Serialize;
 use trace_model::{GroupId, GroupKind, SliceAttr, TraceModel, TrackKind};
@@ -52,7 +51,7 @@ pub(super) struct DetectedSteps {
     /// The marker of steps: a track, a function, an annotation.
     pub marker: String,
     pub steps: Vec<RawStep>,
-    /// Why better sources were not used, then why this one was.
+    /// The reasons why better sources were not used and why this one was.
     pub why: Vec<String>,
 }
 
@@ -75,7 +74,7 @@ pub(super) fn find(model: &TraceModel, devices: &[GroupId]) -> DetectedSteps {
     }
     why.push("so the whole capture counts as one step".to_owned());
     let extent = model.extent();
-    // Without devices any group stands for the host.
+    // Without devices any group represents the host.
     let host = model.group_ids().next().filter(|_| devices.is_empty());
     let everything = devices.iter().copied().chain(host).map(|group| (group, extent)).collect();
     let step = RawStep { number: Some(0), label: "capture".to_owned(), spans: everything, partial: None };
@@ -96,7 +95,7 @@ fn steps_line(model: &TraceModel, devices: &[GroupId]) -> Result<MarkedSteps, St
             let number = step_number(slice);
             let partial = slice.attr(SliceAttr::Unterminated).map(|_| CUT_OFF);
             match marks.last_mut().filter(|last| number.is_some() && last.number == number) {
-                // One step in several parts.
+                // One step consisting of several parts.
                 Some(last) => last.range = last.range.hull(slice.range()),
                 None => marks.push(StepMark { number, label: slice.name().to_owned(), range: slice.range(), partial }),
             }

@@ -7,8 +7,8 @@ use trace_model::{GroupId, Picos, SliceAttr, SliceRef, TimeRange, TraceModel, Tr
 use super::marks::{CUT_OFF, MarkedSteps, StepMark, join, step_number};
 use crate::engine::counted;
 
-/// `train`, `test 7`, `TraceContext`, `StepMarker`, `ProfilerStep#7` (of PyTorch): names that mark steps if no attribute
-/// does.
+/// `train`, `test 7`, `TraceContext`, `StepMarker`, `ProfilerStep#7` (of PyTorch): names that mark steps if no
+/// attribute does.
 fn is_step_name(name: &str) -> bool {
     matches!(annotation_of(name), "train" | "test" | "TraceContext" | "StepMarker" | "ProfilerStep")
 }

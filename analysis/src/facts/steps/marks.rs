@@ -1,4 +1,4 @@
-//! Marks of steps, and how they join to steps of all devices.
+//! Marks of steps, and how the marks of all devices are joined into steps.
 
 use std::collections::BTreeMap;
 

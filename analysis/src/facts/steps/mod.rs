@@ -39,17 +39,17 @@ pub struct StepsReport {
     pub source: StepSource,
     /// The marker of steps: a program, an annotation, the track.
     pub marker: String,
-    /// Why better sources were not used, then why this one was.
+    /// The reasons why better sources were not used and why this one was.
     pub why: Vec<String>,
     /// All steps in time order.
     pub steps: Vec<Step>,
-    /// Of `time_ps` over complete steps after warm-up.
+    /// Statistics of `time_ps` over complete steps after warm-up.
     pub time: Option<Stats>,
-    /// Of `interval_ps` over the same steps.
+    /// Statistics of `interval_ps` over the same steps.
     pub interval: Option<Stats>,
-    /// How many steps the statistics leave out as partial or warm-up.
+    /// Number of steps that the statistics exclude as partial or warm-up.
     pub left_out: usize,
-    /// Classes of steps, by programs and duration; the one with most steps first.
+    /// Classes of steps, by programs and duration; the one with the most steps first.
     pub classes: Vec<StepClass>,
 }
 
@@ -66,8 +66,8 @@ impl StepsReport {
         self.selected(first, last).filter_map(Step::range).reduce(TimeRange::hull)
     }
 
-    /// The same on one core. Where steps come from the host, a device runs them at
-    /// the host's times, as well as the alignment of the clocks allows.
+    /// The same on one core. If steps come from the host, a device runs them at the host's times, as precisely as the
+    /// clocks are aligned.
     pub fn range_on(&self, model: &TraceModel, core: GroupId, first: u32, last: u32) -> Option<TimeRange> {
         let spans = self.selected(first, last).filter_map(|step| step.span_on(core));
         let own = spans.map(|span| span.range).reduce(TimeRange::hull);
@@ -91,8 +91,8 @@ impl StepsReport {
         steps.all(|step| step.is_partial || step.is_warmup) && self.steps.iter().any(|step| step.is_warmup)
     }
 
-    /// The longest run of steady steps, the first of equally long ones: complete, after warm-up, without outliers.
-    /// Metrics over them describe the program, and not other work in the capture. `None` if no steps were found.
+    /// The longest run of steady steps: complete, after warm-up, without outliers. Of equally long runs the first.
+    /// Metrics over them describe the program and not other work in the capture. `None` if no steps were found.
     pub(crate) fn steady(&self) -> Option<&[Step]> {
         let is_steady = |step: &Step| !(step.is_partial || step.is_warmup || step.is_outlier);
         let follows = |a: &Step, b: &Step| a.number.checked_add(1) == Some(b.number);

@@ -12,7 +12,7 @@ use crate::math::stats::Stats;
 /// One step.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Step {
-    /// Its number, by which `--steps` selects it.
+    /// Its number, which `--steps` selects.
     pub number: u32,
     /// Its recorded name.
     pub label: String,
@@ -81,9 +81,9 @@ pub struct StepClass {
     pub title: String,
     /// Number of its steps, including excluded ones.
     pub steps: usize,
-    /// Of `time_ps` over its complete steps after warm-up.
+    /// Statistics of `time_ps` over its complete steps after warm-up.
     pub time: Option<Stats>,
-    /// Of `interval_ps` over the same steps.
+    /// Statistics of `interval_ps` over the same steps.
     pub interval: Option<Stats>,
 }
 
