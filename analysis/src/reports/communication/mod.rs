@@ -1,4 +1,4 @@
-//! What does communication cost, and what hides it?
+//! Reports on communication: its cost, and the compute that hides it.
 
 pub mod collectives;
 pub mod dcn;

@@ -8,20 +8,18 @@
 //! exposed =              ======  ============      (S ∪ F) \ hidden
 //! ```
 //!
-//! Per core and window, by the clock that timed the ops, with `C` compute ops,
-//! `S` synchronous collectives, `F` spans in flight of asynchronous ones, `D`
-//! their starts and dones:
+//! Per core and window, by the clock that timed the ops, with `C` compute ops, `S` synchronous collectives, `F` spans
+//! in flight of asynchronous collectives, `D` their start and done ops:
 //!
 //! - `comm_total = |S ∪ F|`
 //! - `overlapped = |F ∩ C|`, `overlap_ratio = overlapped ÷ comm_total`
 //! - `exposed = comm_total − overlapped`
-//! - `exposed_blocking = |S ∪ D|`: the core provably waits. The rest of `exposed` is
-//!   in flight while the core is idle, waits for something else or does host I/O.
+//! - `exposed_blocking = |S ∪ D|`: time in which the core is known to wait. During the rest of `exposed` a collective
+//!   is in flight while the core is idle, waits for something else or does host I/O.
 //!
-//! The op track of a core is serial, so a synchronous collective is always exposed.
-//! A fused collective cannot be split: it counts as exposed and is also summed on
-//! its own. Copies and other asynchronous transfers are measured the same way but
-//! never added to communication.
+//! The op track of a core is serial, so a synchronous collective is always exposed. A fused collective cannot be
+//! split: it counts as exposed, and its time is also summed separately. Copies and other asynchronous transfers are
+//! measured the same way but never added to communication.
 
 mod cores;
 mod hiders;

@@ -1,4 +1,4 @@
-//! How long the host compiled, for which functions, and whether devices waited.
+//! How long the host compiled, for which functions, and whether devices waited for it.
 //!
 //! The same compilation shows up on several threads at once (the Python thread
 //! calls, a worker compiles, pool threads run passes), and nested within itself:
@@ -8,13 +8,12 @@
 //! worker                                     [TfrtTpuCompiler::Compile]
 //! ```
 //!
-//! So time is the *union* over threads of the outermost compile events of each
-//! ([`CompileReport::wall_ps`]). Phases share it out: compile before lower before
-//! trace before load, so that they add up to it. Everything is on the timeline.
+//! So time is the *union* over threads of the outermost compile events of each thread ([`CompileReport::wall_ps`]).
+//! It is divided among the phases with the precedence compile, lower, trace, load, so that the phases add up to it.
+//! Everything is on the timeline.
 //!
-//! The ledger ([`CompileReport::list`]) has every compilation with its step, what
-//! devices did meanwhile, the program that came out, and, where a function was
-//! compiled again, the evidence for that and what had changed.
+//! The list ([`CompileReport::list`]) contains every compilation with its step, the activity of devices meanwhile,
+//! the resulting program, and, if a function was compiled again, the evidence for that and the changes.
 
 mod annotations;
 mod cache;
@@ -73,26 +72,26 @@ impl Analysis for Compile {
     }
 }
 
-/// Why it is not known whether anything was compiled.
+/// Why it is unknown whether anything was compiled.
 pub(crate) const NOT_RECORDED: &str =
     "no runtime that compiles (JAX, XLA, PyTorch/XLA) recorded events here: whether anything was compiled is not known";
 
-/// Compilation in a window.
+/// The result of the compile analysis for a window.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct CompileReport {
-    /// Duration of the window; for the whole trace, that of the timeline.
+    /// Duration of the window; for the whole trace, the duration of the timeline.
     pub window_ps: i64,
-    /// A sentence: how much, that there was none, or that this is not known.
+    /// A sentence: the compile time, that nothing was compiled, or that this is unknown.
     pub statement: String,
     /// Whether a compiling runtime recorded events; then no compilation events mean that nothing was compiled.
     pub is_recorded: bool,
     /// Compilations (outermost events of the compile phase, each counted once over threads).
     pub compilations: u64,
-    /// How many of them compiled a function that had been compiled or run before.
+    /// Number of these that compiled a function that had been compiled or run before.
     pub recompilations: u64,
     /// Union over threads of tracing, lowering, compiling and loading. `None` if no compilation was captured.
     pub wall_ps: Option<i64>,
-    /// `wall_ps` of the window.
+    /// `wall_ps` as a percentage of the window.
     pub share_percent: Option<f64>,
     /// The part of `wall_ps` in which a compiler ran.
     pub compile_ps: Option<i64>,
@@ -102,28 +101,28 @@ pub struct CompileReport {
     pub trace_ps: Option<i64>,
     /// The part of the rest in which executables were loaded to devices (loads of 1 ms and more).
     pub load_ps: Option<i64>,
-    /// Outermost compile events summed over threads: more than `wall_ps` where
-    /// threads compile in parallel or one waits for another.
+    /// Sum over threads of the outermost compile events: more than `wall_ps` if threads compile in parallel or one
+    /// waits for another.
     pub thread_time_ps: Option<i64>,
     /// The part of `wall_ps` in which no device ran a program; `None` without devices.
     pub exposed_ps: Option<i64>,
     /// Time in which a device ran programs, mean over devices; `None` without devices.
     pub execute_mean_ps: Option<i64>,
-    /// Its threads, by phase, longest first.
+    /// Compile time of the threads, by phase, longest first.
     pub threads: Vec<PhaseTime>,
-    /// What the capture says about caches of programs.
+    /// Use of caches of compiled programs.
     pub cache: CacheFacts,
-    /// Why not all is known.
+    /// Why the numbers are incomplete.
     pub notes: Vec<String>,
-    /// What was compiled or ran as several programs, longest first.
+    /// Functions that were compiled or ran as several programs, longest first.
     pub functions: Vec<CompiledFunction>,
     /// Every compilation, by start.
     pub list: Vec<Compilation>,
-    /// What lazy tensors (`PyTorch`/XLA) did; `None` if there are none.
+    /// Numbers about lazy tensors (`PyTorch`/XLA); `None` if there are none.
     pub lazy: Option<LazyTensors>,
     /// Functions of TensorFlow by time; empty if calls are not recorded.
     pub tf_functions: Vec<TfFunction>,
-    /// When anything of it went on.
+    /// The spans in which any phase was active.
     #[serde(skip)]
     pub intervals: IntervalSet,
 }
@@ -192,7 +191,7 @@ fn statement(found: bool, count: usize, wall: Picos, length: Picos, share: Optio
     format!("{} took {wall} of {length} ({percent:.1})", counted(count, "compilation"), percent = Percent(percent))
 }
 
-/// When each device ran programs, by the clock of its host.
+/// The spans in which each device ran programs, by the clock of its host.
 fn program_times(cx: &Context<'_>, window: TimeRange) -> Vec<IntervalSet> {
     let cores = cx.tensor_cores().into_iter().map(|core| cx.programs_on_host(core));
     let with_programs = cores.filter(|programs| !programs.is_empty());

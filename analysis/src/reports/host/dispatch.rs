@@ -7,12 +7,11 @@
 //! ahead   0           1                 0
 //! ```
 //!
-//! Latency is from the start of the enqueue to the start of the program on the
-//! clock of the host ([`crate::facts::clock_alignment`]). The shift between the clocks is the least
-//! possible one, so latencies are lower bounds: each may be longer by
-//! [`DeviceDispatch::uncertainty_ps`], all by the same amount. How far the host is
-//! ahead is the number of programs that it had enqueued and the device not ended
-//! when it enqueued another; where that is none, the device had run dry.
+//! Latency is from the start of the enqueue to the start of the program on the clock of the host
+//! ([`crate::facts::clock_alignment`]). The shift between the clocks is the smallest possible one, so latencies are
+//! lower bounds: each may be longer by up to [`DeviceDispatch::uncertainty_ps`], all by the same amount. How far the
+//! host is ahead is the number of programs that are enqueued but not finished when it enqueues another one; at zero,
+//! the device has run out of work.
 
 use std::collections::BTreeMap;
 
@@ -31,50 +30,50 @@ use crate::reports::host::gaps::{DeviceGaps, Gaps, IdleCause};
 /// The analysis `dispatch`.
 pub struct Dispatch;
 
-/// How programs get from hosts to devices.
+/// Dispatch of programs from hosts to devices.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct DispatchReport {
     /// Devices whose programs can be paired with host events.
     pub devices: Vec<DeviceDispatch>,
 }
 
-/// How programs get to one device.
+/// Dispatch of programs to one device.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct DeviceDispatch {
     /// Name of the device.
     pub core: String,
-    /// Executions with their launch, in the scope.
+    /// Number of executions paired with their launch, in the scope.
     pub launches: usize,
-    /// From the start of the launch to the start of the program: the middle one.
+    /// Median time from the start of the launch to the start of the program.
     pub latency_median_ps: i64,
-    /// Nine of ten are no longer.
+    /// The 90th percentile of this time.
     pub latency_p90_ps: i64,
-    /// The longest.
+    /// The longest such time.
     pub latency_max_ps: i64,
-    /// How much longer all latencies can be, for all that is known of the clocks; `None` if no end of a program was
+    /// How much longer all latencies can be, given the bounds on the clocks; `None` if no end of a program was
     /// noticed.
     pub uncertainty_ps: Option<i64>,
-    /// Programs enqueued and not ended when another is enqueued: the middle number.
+    /// Median number of programs that are enqueued but not finished when another is enqueued.
     pub ahead_median: f64,
-    /// The largest number of these.
+    /// The largest such number.
     pub ahead_max: u64,
-    /// Launches, except the first, at which the device was idle.
+    /// Share of the launches, except the first, at which the device was idle.
     pub dry_percent: Option<f64>,
-    /// The middle program, by the clock of its ops.
+    /// Median length of a program, by the clock of its ops.
     pub program_median_ps: i64,
-    /// The middle gap between programs; `None` with fewer than two programs.
+    /// Median gap between programs; `None` with fewer than two programs.
     pub gap_median_ps: Option<i64>,
-    /// The same of the middle program.
+    /// The same as a share of the median program.
     pub gap_of_program_percent: Option<f64>,
-    /// Dispatch on the host, of the time between programs.
+    /// Share of the time between programs in which the host dispatches.
     pub dispatch_of_gaps_percent: Option<f64>,
-    /// Gaps matter, and it is dispatch that fills them or the host is never ahead.
+    /// Whether gaps matter, and dispatch fills them or the host is never ahead.
     pub is_dispatch_bound: bool,
 }
 
-/// Gaps below this share of the program between them do not matter.
+/// Gaps below this share of the program between them are negligible.
 const GAPS_MATTER_PERCENT: f64 = 5.0;
-/// From this share of the gaps on, dispatch is what fills them.
+/// From this share of the gaps on, dispatch counts as their cause.
 const MOSTLY_PERCENT: f64 = 50.0;
 
 impl Analysis for Dispatch {
@@ -101,7 +100,7 @@ impl Analysis for Dispatch {
     }
 }
 
-/// How much larger than the one applied a shift may be.
+/// How much larger than the applied shift the true one may be.
 fn uncertainty(shift: &ClockShift) -> Option<i64> {
     let at_most = shift.bounds.at_most_ps?;
     Some(match (shift.sync, shift.drift) {
@@ -111,7 +110,7 @@ fn uncertainty(shift: &ClockShift) -> Option<i64> {
     })
 }
 
-/// An execution with its launch.
+/// An execution paired with its launch.
 struct ProgramRun {
     /// Begin of the launch.
     enqueued: Timestamp,
@@ -122,7 +121,7 @@ struct ProgramRun {
     in_scope: bool,
 }
 
-/// All executions that have a launch, in the order of these.
+/// All executions that have a launch, in the order of the launches.
 fn runs(cx: &Context<'_>, core: GroupId, launches: &LaunchPairs, scope: TimeRange) -> Vec<ProgramRun> {
     let run = |pair: &crate::facts::clock_alignment::LaunchPair| {
         let program = cx.model.slice(pair.program);
@@ -138,7 +137,7 @@ fn runs(cx: &Context<'_>, core: GroupId, launches: &LaunchPairs, scope: TimeRang
     runs
 }
 
-/// For each launch the programs enqueued before and not ended by then.
+/// For each launch the number of programs that were enqueued before and have not ended by then.
 fn ahead(runs: &[ProgramRun]) -> Vec<u64> {
     let mut ends: Vec<Timestamp> = runs.iter().map(|run| run.ran.end).collect();
     ends.sort_unstable();
@@ -236,7 +235,7 @@ mod tests {
 
     #[test]
     fn ahead_is_what_is_enqueued_and_not_ended() {
-        // Two at once, a third while the second runs, and one into an idle device.
+        // Two at once, a third while the second runs, and one to an idle device.
         let runs = [run(0, 10, 20), run(1, 20, 30), run(25, 30, 40), run(50, 60, 70), run(70, 71, 72)];
         assert_eq!(ahead(&runs), [0, 1, 1, 0, 0]);
     }
@@ -247,8 +246,8 @@ mod tests {
         cx.report::<Dispatch>().map(|report| report.as_ref().clone())
     }
 
-    /// As many launches as programs on the only device pair in order. The least
-    /// shift makes the shortest latency 0; the longest is 2 ns above it.
+    /// If there are as many launches as programs on the only device, they are paired in order. With the smallest
+    /// shift the shortest latency is 0; the longest is 2 ns more.
     #[test]
     fn a_host_that_never_is_ahead_binds_the_device() {
         let model = sample_traces::text_trace(

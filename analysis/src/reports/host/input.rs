@@ -3,10 +3,10 @@
 //! A device waits for input inside a program (`infeed` ops) or between programs (gaps in which the host prepares input,
 //! see [`crate::reports::host::gaps`]). Both are lengths of time of the same device and never overlap.
 //!
-//! Without a TPU, hosts that mark their steps say how much of these they wait for input.
+//! Without a TPU, hosts that mark their steps show which part of these they wait for input.
 //!
 //! A transfer is recorded as an event that starts it and, linked by a flow, one that notices its end. Rates are bytes
-//! over the time in which any transfer of that direction was in flight: a lower bound of what the link did.
+//! over the time in which any transfer of that direction was in flight: a lower bound of the rate of the link.
 
 mod hosts;
 mod wait;
@@ -51,15 +51,15 @@ pub struct Transfers {
     pub direction: &'static str,
     /// The host.
     pub host: String,
-    /// How many recorded their size.
+    /// Number of transfers that recorded their size.
     pub count: u64,
-    /// Their bytes.
+    /// Bytes of these transfers.
     pub bytes: u64,
     /// Time in which any of them was in flight; `None` if ends were not recorded.
     pub in_flight_ps: Option<i64>,
-    /// Bytes over that time.
+    /// Bytes divided by that time.
     pub bytes_per_second: Option<f64>,
-    /// Of the links of the chips that they went to.
+    /// The rate as a share of the bandwidth of the links to the chips.
     pub link_percent: Option<f64>,
     /// The denominator of `link_percent`.
     pub of: Option<String>,
@@ -106,7 +106,7 @@ fn between(device: &DeviceGaps) -> i64 {
     device.between.iter().filter(|part| part.cause == IdleCause::Input).map(|part| part.time_ps).sum::<Picos>().ps()
 }
 
-/// When a core ran infeed ops, by the clock that timed them; `None` without ops.
+/// The spans in which a core ran infeed ops, by the clock that timed them; `None` without ops.
 fn infeed(cx: &Context<'_>, classes: &OpClasses, core: GroupId) -> Result<Option<IntervalSet>, AnalysisError> {
     let Some(time) = cx.core_time(core)?.filter(|time| !time.segments.is_empty()) else { return Ok(None) };
     let is_infeed = |segment: &&crate::facts::core_time::SelfTimeSegment| {
@@ -136,7 +136,7 @@ fn transfers(cx: &Context<'_>) -> Vec<Transfers> {
             HostClass::DeviceToHost => "device to host",
             _ => continue,
         };
-        // `a=>b` is a later stage of `a`, which says its size again.
+        // `a=>b` is a later stage of `a` and repeats its size.
         let is_stage = slice.name().contains("=>") || model.track(slice.track()).kind != TrackKind::HostThread;
         let (Ok(bytes), false, true) = (u64::try_from(bytes), is_stage, window.contains(slice.start())) else {
             continue;
@@ -182,8 +182,7 @@ fn done<'a>(model: &'a TraceModel, begin: SliceRef<'a>) -> Option<SliceRef<'a>> 
     ends.filter(|end| end.name().ends_with("=>Done")).max_by_key(|end| (end.start(), end.id()))
 }
 
-/// Bandwidth between a host and the chips behind `devices` (all of its devices where
-/// empty), where published, and its name.
+/// Published bandwidth between a host and the chips of `devices` (all of its devices if empty), and its name.
 fn link(cx: &Context<'_>, source: SourceId, devices: &BTreeSet<i64>) -> Option<(f64, String)> {
     let own: Vec<GroupId> =
         cx.model.tensor_cores().into_iter().filter(|&core| cx.model.group(core).source == source).collect();
@@ -275,7 +274,7 @@ mod tests {
         );
         let report = report(&model);
         let device = &report.devices[0];
-        // What follows the last program is not a step's waiting.
+        // The time after the last program is not input wait of a step.
         assert_eq!((device.length_ps, device.infeed_ps, device.gap_ps), (16_000, Some(3_000), 2_000));
         assert_eq!(device.percent, Some(31.25));
         let steps: Vec<_> = report.steps.iter().map(|step| (step.infeed_ps, step.gap_ps)).collect();
@@ -283,7 +282,7 @@ mod tests {
         assert!(report.transfers.is_empty());
     }
 
-    /// Three of five columns of each step wait; what runs in a pool beside it does not count.
+    /// Three of five columns of each step wait; the work of a pool in parallel does not count.
     #[test]
     fn a_host_without_devices_says_how_much_of_its_steps_waits() {
         let model = sample_traces::text_trace(
@@ -317,7 +316,7 @@ mod tests {
         assert!(cx.report::<Input>().is_err());
     }
 
-    /// Two transfers of 4 kB whose flights overlap: 8 kB in 3 µs. Stages repeat sizes.
+    /// Two transfers of 4 kB that overlap in flight: 8 kB in 3 µs. Stages repeat sizes.
     #[test]
     fn transfers_count_once_and_until_their_end() {
         let mut builder = sample_traces::text_builder("@device TPU v5 lite\nmodules: A\n A = jit_f(1)");

@@ -1,4 +1,4 @@
-//! What does the host do meanwhile?
+//! Reports on the host: what it does while devices run or wait.
 
 pub mod clocks;
 pub mod compile;

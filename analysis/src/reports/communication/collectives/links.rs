@@ -1,4 +1,4 @@
-//! What is known of the links between the chips of a capture.
+//! Properties of the links between the chips of a capture.
 
 use serde::Serialize;
 
@@ -7,21 +7,21 @@ use crate::facts::collective_traffic::CollectiveTraffic;
 use crate::hardware::chips::Chip;
 use crate::hardware::ici::{GroupLayout, LinkRate, NetworkFrom, Topology};
 
-/// The links, and where the knowledge comes from.
+/// The links, and the source of their properties.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct LinkUse {
     /// Generation; `None` if neither the capture nor the user names it.
     pub chip: Option<String>,
-    /// The user named it.
+    /// Whether the user named it.
     pub chip_assumed: bool,
-    /// The capture says how its devices are linked.
+    /// Whether the capture records how its devices are linked.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub recorded: bool,
-    /// Links of one chip.
+    /// Number of links of one chip.
     pub per_chip: Option<u32>,
-    /// One way of one link, bytes/s.
+    /// Bandwidth of one link in one direction, bytes/s.
     pub rate: Option<LinkRate>,
-    /// The grid, as the user gave it or as recorded; else every grid that fits is considered.
+    /// The grid, as the user gave it or as recorded; otherwise every grid that fits is considered.
     #[schemars(with = "Option<String>")]
     pub topology: Option<Topology>,
     #[serde(skip)]
@@ -44,22 +44,22 @@ impl LinkUse {
         }
     }
 
-    /// Format to describeever is compared with the speed of the links.
+    /// Provenance of everything that is compared with the speed of the links.
     pub(super) fn provenance(&self) -> Provenance {
         if self.recorded { Provenance::Profile } else { Provenance::AssumedPeak }
     }
 
-    /// Every way in which the participants can lie on the grid.
+    /// Every possible layout of the participants on the grid.
     pub(super) fn layouts(&self, message: &CollectiveTraffic) -> Vec<GroupLayout> {
         self.spec.as_ref().map(|chip| message.layouts(chip, self.topology.as_ref())).unwrap_or_default()
     }
 
-    /// Whether so many devices can all be on one chip.
+    /// Whether this many devices can all be on one chip.
     pub(super) fn may_be_one_chip(&self, n: u64) -> bool {
         self.spec.as_ref().is_some_and(|chip| n > 1 && n <= u64::from(chip.devices))
     }
 
-    /// What a reader must know.
+    /// Notes for the reader.
     pub(super) fn note(&self) -> String {
         let (Some(chip), Some(rate), Some(per_chip)) = (&self.chip, self.rate, self.per_chip) else {
             return match &self.chip {

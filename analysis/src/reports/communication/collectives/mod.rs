@@ -1,5 +1,5 @@
-//! Collectives against the links: what each moves, how long it should take, how
-//! near it comes, what hides it, and who waits for whom.
+//! Collectives compared with the links: what each moves, how long it should take, how close it comes, what hides it,
+//! and which devices wait for which.
 //!
 //! Times are those of the overlap analysis; this one adds the network:
 //!
@@ -7,15 +7,14 @@
 //!   each device must send ([`crate::facts::collective_traffic`]);
 //! - `algorithm bandwidth = S ÷ mean time`, `bus bandwidth = sent ÷ mean time`, as
 //!   nccl-tests define them;
-//! - *transfer*: the mean over executions of the shortest time on any core, for
-//!   the others waited; the mean time where executions cannot be matched;
-//! - *expected* time and *share of link speed* ([`crate::hardware::ici`]): ranges over all
-//!   ways in which the participants can lie on the grid. Ways that would have
-//!   taken longer than the transfer at the published speed are ruled out.
+//! - *transfer*: the mean over executions of the shortest time on any core, because the other cores waited; the mean
+//!   time if executions cannot be matched;
+//! - *expected* time and *share of link speed* ([`crate::hardware::ici`]): ranges over all layouts of the
+//!   participants on the grid. Layouts that would have taken longer than the transfer at the published speed are
+//!   ruled out.
 //!
-//! The time of an asynchronous collective is that between its start and the end of
-//! its done: compute may be the reason for a part of it, so that its bandwidth and
-//! its share are lower bounds.
+//! The time of an asynchronous collective is from its start to the end of its done op. Compute may account for a part
+//! of that time, so its bandwidth and its share of link speed are lower bounds.
 
 mod links;
 mod row;
@@ -58,24 +57,24 @@ impl Analysis for Collectives {
     }
 }
 
-/// The ledger of all collectives.
+/// The table of all collectives.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct CollectivesReport {
-    /// What is known of the links, and what is assumed.
+    /// What is known and what is assumed of the links.
     pub links: LinkUse,
-    /// Devices that recorded ops.
+    /// Number of devices that recorded ops.
     pub devices: u64,
     /// Steps that sums are divided by; `None` if none were found.
     pub steps: Option<u64>,
-    /// The same by pattern, fused ones apart, most exposed first; all together last.
+    /// The same by pattern, fused ones separately, most exposed first; the sum of all last.
     pub kinds: Vec<KindRow>,
     /// Each collective of each program, most exposed first.
     pub rows: Vec<CollectiveRow>,
 }
 
 impl CollectivesReport {
-    /// Time-weighted share of link speed of all transfers, without transfers so small that hops bound them; `None` if
-    /// none is left.
+    /// Share of link speed of all transfers, weighted by time. Transfers so small that the latency of hops limits
+    /// them are left out; `None` if none is left.
     pub(crate) fn share_of_links(&self) -> Option<CollectiveShare> {
         let rows = self.rows.iter().filter(|row| !row.remarks.contains(&Remark::LatencyBound));
         CollectiveShare::weighted(rows.filter_map(CollectiveRow::weighted_share))
@@ -87,15 +86,15 @@ impl CollectivesReport {
 pub struct KindRow {
     /// `all-reduce`, …, `all` for the sum.
     pub kind: String,
-    /// Fused with other work.
+    /// Whether it is fused with other work.
     pub is_fused: bool,
     /// Distinct ops.
     pub ops: usize,
     /// Executions over all devices.
     pub occurrences: u64,
-    /// Bytes that devices had to send, Σ over all; `None` if one is unknown.
+    /// Bytes that devices had to send, summed over all executions; `None` if any is unknown.
     pub sent_bytes: Option<f64>,
-    /// Σ time in flight or of the ops.
+    /// Sum of the times in flight or of the ops.
     pub time_ps: i64,
     /// The part of it while the core computed.
     pub hidden_ps: i64,
@@ -104,7 +103,7 @@ pub struct KindRow {
     /// `sent ÷ time`, bytes/s.
     #[serde(rename = "bus_bandwidth_bytes_per_second")]
     pub bus_bandwidth: Option<f64>,
-    /// Of link speed, over all that have a share, weighted by time.
+    /// Share of link speed, over all ops that have one, weighted by time.
     pub share: Option<CollectiveShare>,
     /// Bytes that one device sends in one step.
     pub sent_bytes_per_step: Option<f64>,

@@ -1,4 +1,4 @@
-//! One collective against its links.
+//! A collective compared with its links.
 
 use std::sync::Arc;
 
@@ -20,9 +20,9 @@ pub struct CollectiveRow {
     pub program: Option<String>,
     /// Line of source that it comes from.
     pub source: Option<String>,
-    /// Has a start and a done.
+    /// Whether it has a start and a done op.
     pub is_async: bool,
-    /// Fused with other work: compute inside it does not show.
+    /// Whether it is fused with other work: compute inside it is not visible.
     pub is_fused: bool,
     /// Devices that executed it.
     pub devices: usize,
@@ -33,8 +33,7 @@ pub struct CollectiveRow {
     pub message: Arc<CollectiveTraffic>,
     /// Mean time in flight or of the op, ps.
     pub mean_time_ps: Option<f64>,
-    /// Mean time of the transfer itself, without waiting for others where that is
-    /// known, ps.
+    /// Mean time of the transfer itself, without waiting for other devices if that time is known, ps.
     pub transfer_ps: Option<f64>,
     /// Message ÷ mean time, bytes/s.
     #[serde(rename = "algorithm_bandwidth_bytes_per_second")]
@@ -44,9 +43,9 @@ pub struct CollectiveRow {
     pub bus_bandwidth: Option<f64>,
     /// How long the transfer should take.
     pub expected: Option<ExpectedTime>,
-    /// How near the transfer comes to the published speed of the links that it can use.
+    /// How close the transfer comes to the published speed of the links that it can use.
     pub share: Option<CollectiveShare>,
-    /// Σ time in flight or of the op.
+    /// Sum of the times in flight or of the op.
     pub time_ps: i64,
     /// The part of it while the core computed.
     pub hidden_ps: i64,
@@ -60,21 +59,21 @@ pub struct CollectiveRow {
     pub hidden_by: Option<Vec<HiddenBy>>,
     /// How long devices waited for each other.
     pub skew: Option<Arc<Skew>>,
-    /// What to know about it.
+    /// Notes on this collective.
     pub remarks: Vec<Remark>,
 }
 
 /// A share of the published link speed, as a range over the unknown layout.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CollectiveShare {
-    /// On the layout with most links.
+    /// On the layout with the most links.
     pub low_percent: f64,
-    /// On the layout with fewest links that is not ruled out.
+    /// On the layout with the fewest links that is not ruled out.
     pub high_percent: f64,
 }
 
 impl CollectiveShare {
-    /// Of several, each with the time that it holds for.
+    /// The share of several transfers, each weighted by its time.
     pub(super) fn weighted(shares: impl Iterator<Item = (Self, f64)>) -> Option<Self> {
         let (mut low, mut high, mut time) = (0.0, 0.0, 0.0);
         for (share, weight) in shares {
@@ -86,23 +85,23 @@ impl CollectiveShare {
     }
 }
 
-/// What to know about a collective.
+/// A note on a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Remark {
-    /// Compute inside it does not show.
+    /// Compute inside it is not visible.
     Fused,
     /// It has only one participant.
     Alone,
     /// The participants can be on one chip.
     OneChip,
-    /// How many take part is not recorded.
+    /// The number of participants is not recorded.
     ParticipantsEstimated,
     /// It cannot be guessed either: with one captured device, the other participants are unknown.
     ParticipantsUnknown,
-    /// How much is moved depends on data.
+    /// The amount of data moved depends on values at run time.
     UpperBound,
-    /// Hops take longer than bytes.
+    /// The latency of hops takes longer than the transfer of the bytes.
     LatencyBound,
     /// Every layout would take longer at the published speed.
     FasterThanLinks,
@@ -171,7 +170,7 @@ impl CollectiveRow {
         out
     }
 
-    /// With the time that it holds for.
+    /// The share together with the time that it applies to.
     pub(super) fn weighted_share(&self) -> Option<(CollectiveShare, f64)> {
         Some((self.share?, self.transfer_ps? * self.occurrences as f64))
     }

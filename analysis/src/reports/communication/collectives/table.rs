@@ -1,4 +1,4 @@
-//! The ledger as tables.
+//! The tables of collectives.
 
 use super::{CollectivesReport, Remark};
 use crate::engine::{Cell, Table, Tabular};

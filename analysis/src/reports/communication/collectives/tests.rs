@@ -1,4 +1,4 @@
-//! The ledger of drawn traces.
+//! Collectives of traces drawn as text.
 
 use super::*;
 use crate::engine::{Options, ReportCache, Scope, Tabular as _};
@@ -45,7 +45,7 @@ fn a_gather_is_measured_against_the_links_it_can_use() {
     assert_eq!((report.kinds.len(), report.kinds[0].sent_bytes), (1, Some(3e7)));
 }
 
-/// In a line of four, everything comes over one link: 300 µs.
+/// In a line of four, everything crosses one link: 300 µs.
 #[test]
 fn without_a_grid_the_share_is_a_range() {
     let row = report(ALL_GATHER, &on("v6e", None)).unwrap().rows[0].clone();
@@ -56,11 +56,11 @@ fn without_a_grid_the_share_is_a_range() {
 
 #[test]
 fn grids_that_are_too_slow_for_what_was_measured_are_ruled_out() {
-    // 200 µs: the line of 300 µs cannot have been it.
+    // 200 µs: this rules out the line, which takes 300 µs.
     let faster = ALL_GATHER.replace("@column 100us", "@column 40us");
     let row = report(&faster, &on("v6e", None)).unwrap().rows[0].clone();
     assert!(near(row.share.unwrap().low_percent, 75.0) && near(row.share.unwrap().high_percent, 75.0));
-    // 50 µs: nothing of this generation is so fast, and no share of that is claimed.
+    // 50 µs: no layout of this generation is that fast, so there is no share.
     let fastest = ALL_GATHER.replace("@column 100us", "@column 10us");
     let row = report(&fastest, &on("v6e", None)).unwrap().rows[0].clone();
     assert_eq!((row.share, row.remarks), (None, vec![Remark::FasterThanLinks]));

@@ -1,4 +1,4 @@
-//! Send and recv ops of collectives over slices.
+//! Send and recv ops of collectives between slices.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,7 +13,7 @@ use crate::hardware::limits::ratio;
 use crate::math::intervals::IntervalSet;
 use crate::math::stats::percent;
 
-/// Which of the four ops.
+/// Which of the four ops it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TransferPart {
     Send,
@@ -22,7 +22,7 @@ enum TransferPart {
     RecvDone,
 }
 
-/// What the text of an op says.
+/// Information in the text of an op.
 #[derive(Clone, Debug)]
 struct DcnOp {
     part: TransferPart,
@@ -40,7 +40,7 @@ struct DcnTransfer {
     received: Option<u64>,
 }
 
-/// What devices recorded.
+/// The data that devices recorded.
 #[derive(Default)]
 pub(super) struct OnDevices {
     pub collectives: Vec<DcnCollective>,
@@ -48,7 +48,7 @@ pub(super) struct OnDevices {
     pub unmatched: u64,
 }
 
-/// The ops of collectives over slices, found by the attributes that the compiler notes.
+/// The ops of collectives between slices, recognised by attributes that the compiler adds.
 #[derive(Default)]
 struct KnownTransfers {
     ops: HashMap<OpId, DcnOp>,
@@ -81,7 +81,7 @@ impl KnownTransfers {
         let mut by_channel: HashMap<(Option<ProgramId>, u64), usize> = HashMap::new();
         let mut by_op: HashMap<(Option<ProgramId>, &str), usize> = HashMap::new();
         let begins = |part: TransferPart| matches!(part, TransferPart::Send | TransferPart::Recv);
-        // Only what starts a transfer surely says which one it is.
+        // Only the op that starts a transfer identifies it reliably.
         for &(op, part, text, hlo) in candidates.iter().filter(|(_, part, ..)| begins(*part)) {
             if !text.contains(ANY) {
                 continue;
@@ -129,7 +129,7 @@ fn attribute<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     }
 }
 
-/// Slices of `{1,2}x{0:3}`: as many as the first braces list, ranges included.
+/// Number of slices in `{1,2}x{0:3}`: the entries of the first braces, ranges included.
 fn slices(target: &str) -> Option<u64> {
     let inside = target.trim().strip_prefix('{')?.split_once('}')?.0;
     let counts = inside.split(',').map(|part| match part.split_once(':') {
@@ -142,7 +142,7 @@ fn slices(target: &str) -> Option<u64> {
     counts.sum()
 }
 
-/// Bytes that one device transmits, for so many received and slices.
+/// Bytes that one device transmits, by the bytes received and the number of slices.
 pub(super) fn transmitted(transfer: &str, received: f64, slices: u64) -> Option<f64> {
     let n = slices as f64;
     if transfer == "ONE_TO_ONE" {
@@ -159,7 +159,7 @@ pub(super) fn transmitted(transfer: &str, received: f64, slices: u64) -> Option<
     })
 }
 
-/// One collective under way on a core.
+/// A collective in flight on a core.
 #[derive(Default)]
 struct OpenTransfer {
     send: Option<TimeRange>,
@@ -214,7 +214,7 @@ pub(super) fn collect(cx: &Context<'_>, classes: &OpClasses) -> Result<OnDevices
     Ok(out)
 }
 
-/// Ops of collectives over slices of one core, by the clock that timed them.
+/// Ops of collectives between slices on one core, by the clock that timed them.
 fn ops<'a>(model: &'a TraceModel, core: GroupId, known: &'a KnownTransfers) -> Vec<(SliceRef<'a>, &'a DcnOp)> {
     let tracks = model.tracks_of(core).into_iter().filter(|&track| model.track(track).kind == TrackKind::Ops);
     let slices = tracks.flat_map(|track| model.slices_on(track));
@@ -223,7 +223,7 @@ fn ops<'a>(model: &'a TraceModel, core: GroupId, known: &'a KnownTransfers) -> V
     found
 }
 
-/// Joins the four ops of each execution; returns how many ends had no start.
+/// Joins the four ops of each execution; returns the number of ends without a start.
 fn walk(ops: &[(SliceRef<'_>, &DcnOp)], busy: &IntervalSet, sums: &mut BTreeMap<usize, TransferSums>) -> u64 {
     let mut open: HashMap<usize, OpenTransfer> = HashMap::new();
     let mut unmatched = 0;
@@ -235,7 +235,7 @@ fn walk(ops: &[(SliceRef<'_>, &DcnOp)], busy: &IntervalSet, sums: &mut BTreeMap<
             TransferPart::Recv => state.recv = Some(range),
             TransferPart::SendDone if state.send.is_some() => state.send_done = Some(range),
             TransferPart::SendDone => match sums.get_mut(&op.key) {
-                // The program received before it looked after what it sent.
+                // The program finished receiving before it waited for its send.
                 Some(sum) => {
                     sum.times.send_done_ps += range.dur().ps() as f64;
                     sum.times.stall_ps += range.dur().ps() as f64;

@@ -1,4 +1,4 @@
-//! What the runtime records on hosts.
+//! Messages that the runtime records on hosts.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use crate::facts::TraceFacts as _;
 const PREFIX: &str = "MegaScale:";
 /// A message from another device has arrived.
 const RECEIVED: &str = "MegaScale: Communication Transport Receive";
-/// Bounds of the classes of bandwidth, bytes/s: thirds of 100 Gb/s.
+/// Limits of the bandwidth classes, bytes/s: thirds of 100 Gb/s.
 const CLASSES: [f64; 3] = [4.17e9, 8.34e9, 12.5e9];
 
-/// What hosts recorded.
+/// The data that hosts recorded.
 #[derive(Default)]
 pub(super) struct OnHosts {
     pub hosts: Vec<DcnHost>,
@@ -28,7 +28,7 @@ impl OnHosts {
     }
 }
 
-/// What one event says of itself.
+/// Data of one event.
 #[derive(Default)]
 struct DcnEventFacts {
     label: Option<String>,
@@ -38,7 +38,7 @@ struct DcnEventFacts {
     dur: Picos,
 }
 
-/// A message under way.
+/// A message in flight.
 struct DcnMessage {
     range: TimeRange,
     bytes: f64,
@@ -62,7 +62,7 @@ pub(super) fn collect(cx: &Context<'_>) -> Result<OnHosts, AnalysisError> {
     let mut labels: BTreeMap<String, DcnMessages> = BTreeMap::new();
     let mut actions: BTreeMap<&str, DcnAction> = BTreeMap::new();
     let ours = model.all_slices().filter(|slice| is_ours.get(slice.label_id().index()) == Some(&true));
-    // An event is recorded at the end of the activity that it describes; one at the very end counts.
+    // An event is recorded at the end of the activity that it describes; one at the very end of the window counts.
     for slice in ours.filter(|slice| window.start <= slice.start() && slice.start() <= window.end) {
         let stated = DcnEventFacts::of(slice);
         let name = slice.name();
@@ -92,7 +92,7 @@ pub(super) fn collect(cx: &Context<'_>) -> Result<OnHosts, AnalysisError> {
     Ok(OnHosts { hosts, messages, actions })
 }
 
-/// Files a message under its host and its collective.
+/// Adds a message to its host and its collective.
 fn receive(
     host: &mut HostSums,
     labels: &mut BTreeMap<String, DcnMessages>,
@@ -120,13 +120,13 @@ fn receive(
     });
     row.messages += 1;
     row.bytes += stated.bytes;
-    // The sum, until all are known.
+    // The sum, until all messages are known.
     row.mean_ps += stated.dur.ps() as f64;
     row.max_ps = row.max_ps.max(stated.dur.ps());
 }
 
 impl DcnEventFacts {
-    /// Reads the arguments; what is missing or odd stays empty.
+    /// Reads the arguments; missing or invalid ones stay empty.
     fn of(slice: SliceRef<'_>) -> Self {
         let mut stated = Self { dur: slice.dur(), ..Self::default() };
         let time = |value: &ArgValue, unit: f64| {
@@ -165,7 +165,7 @@ impl HostSums {
         let mut peak_bandwidth = 0.0_f64;
         for (dur, rate) in self.rates() {
             let class = CLASSES.iter().position(|&bound| rate < bound).unwrap_or(CLASSES.len());
-            // A full NIC is still the third class.
+            // A fully used NIC still belongs to the third class.
             let class = if rate <= CLASSES[2] { class.min(2) } else { class };
             active_ps_by_class[class] = active_ps_by_class[class].saturating_add(dur.ps());
             peak_bandwidth = peak_bandwidth.max(rate);
@@ -185,7 +185,7 @@ impl HostSums {
         }
     }
 
-    /// Spans with messages under way, and the sum of their rates, bytes/s.
+    /// Spans with messages in flight, and the sum of their rates, bytes/s.
     fn rates(&self) -> Vec<(Picos, f64)> {
         let mut changes: Vec<(Timestamp, i32, f64)> = Vec::with_capacity(2 * self.messages.len());
         for message in &self.messages {

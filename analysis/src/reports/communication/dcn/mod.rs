@@ -1,27 +1,25 @@
 //! Communication between slices over the data-centre network (Megascale).
 //!
-//! A collective over slices is four ops on the device: `send` and `recv` begin it,
-//! `send-done` and `recv-done` await it. One rendezvous name joins them.
+//! A collective between slices consists of four ops on the device: `send` and `recv` start it, `send-done` and
+//! `recv-done` wait for it. All four share one rendezvous name.
 //!
 //! ```text
 //! ops      S s ffff d r ff RRR      S send, d send-done, r recv, R recv-done
 //! observed [-----------------)
-//! slack      ++ ++++   +++          send to recv-done, less all DCN ops between
+//! slack      ++ ++++   +++          send to recv-done, minus all DCN ops between
 //! stall    =       = =     ===      the four ops themselves
 //! ```
 //!
-//! - **Slack** is the time that the program gave the network; **required bandwidth**
-//!   is what must cross in it. Both as `XProf`'s Megascale statistics have them.
+//! - **Slack** is the time that the program gives the network; **required bandwidth** is the bandwidth to transfer
+//!   the bytes in that time. Both follow `XProf`'s Megascale statistics.
 //! - **Stall** is the time that the device spent in the four ops.
-//! - Bytes that one device must transmit follow from the kind of collective, the
-//!   bytes received and the number of slices. That number is read from the target
-//!   that the compiler notes (`{1,2}x{0:3}`: slices × devices).
+//! - Bytes that one device must transmit follow from the kind of collective, the bytes received and the number of
+//!   slices. That number comes from the target that the compiler records (`{1,2}x{0:3}`: slices × devices).
 //!
-//! Hosts record each message when it has *arrived*, with how long it took; the
-//! bandwidth of a host is the sum over messages under way. Hosts and devices are
-//! never compared: their clocks differ.
+//! Hosts record each message on *arrival*, with its duration; the bandwidth of a host is the sum over messages in
+//! flight. Hosts and devices are never compared, because their clocks differ.
 //!
-//! Tested on generated captures only: no public capture spans slices.
+//! Tested on generated captures only: no public capture has several slices.
 
 mod device;
 mod host;

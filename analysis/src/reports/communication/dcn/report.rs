@@ -1,4 +1,4 @@
-//! Rows of the report on transfers between slices of a pod.
+//! Rows of the report on communication between slices of a pod.
 
 use serde::{Serialize, Serializer};
 
@@ -11,11 +11,11 @@ pub struct DcnReport {
     pub devices: Vec<DcnDevice>,
     /// Each host that recorded messages.
     pub hosts: Vec<DcnHost>,
-    /// Messages by what they belong to, the most bytes first.
+    /// Messages by the collective that they belong to, most bytes first.
     pub messages: Vec<DcnMessages>,
-    /// What the hosts' runtime did besides.
+    /// Other work of the runtime on hosts.
     pub actions: Vec<DcnAction>,
-    /// Ends of collectives whose start was not recorded.
+    /// Done ops of collectives whose start was not recorded.
     pub unmatched: u64,
 }
 
@@ -26,15 +26,15 @@ pub struct DcnCollective {
     pub rendezvous: String,
     /// Program, with its id.
     pub program: Option<String>,
-    /// `ALL_REDUCE` …, as the compiler notes it.
+    /// `ALL_REDUCE` …, as the compiler records it.
     pub transfer: Option<String>,
-    /// Slices that take part.
+    /// Number of slices that take part.
     pub slices: Option<u64>,
     /// Executions over all devices.
     pub occurrences: u64,
-    /// Σ over executions: the device in one of the four ops.
+    /// Sum over executions of the time that the device spent in one of the four ops.
     pub stall_ps: i64,
-    /// The same of the windows of the devices that took part.
+    /// The same as a share of the windows of the devices that took part.
     pub stall_percent: Option<f64>,
     /// Means over executions.
     pub mean: DcnTimes,
@@ -53,17 +53,17 @@ pub struct DcnCollective {
 pub struct DcnTimes {
     /// From the start of send to the end of recv-done.
     pub observed_ps: f64,
-    /// From the start of send to that of recv-done, less DCN ops between.
+    /// From the start of send to the start of recv-done, minus other DCN ops between them.
     pub slack_ps: f64,
-    /// In the four ops.
+    /// In the four ops together.
     pub stall_ps: f64,
-    /// In `send`.
+    /// Time in `send`.
     pub send_ps: f64,
-    /// In `send-done`.
+    /// Time in `send-done`.
     pub send_done_ps: f64,
-    /// In `recv`.
+    /// Time in `recv`.
     pub recv_ps: f64,
-    /// In `recv-done`.
+    /// Time in `recv-done`.
     pub recv_done_ps: f64,
 }
 
@@ -74,9 +74,9 @@ pub struct DcnDevice {
     pub device: String,
     /// Window: the denominator.
     pub window_ps: i64,
-    /// In ops of collectives over slices.
+    /// Time in ops of collectives between slices.
     pub stall_ps: i64,
-    /// The same of the window.
+    /// The same as a share of the window.
     pub stall_percent: Option<f64>,
     /// Executions that ended.
     pub occurrences: u64,
@@ -89,40 +89,40 @@ pub struct DcnHost {
     pub host: String,
     /// Messages from other slices.
     pub messages: u64,
-    /// Their bytes.
+    /// Bytes of these messages.
     pub bytes: f64,
-    /// Time with any under way.
+    /// Time with any message in flight.
     pub active_ps: i64,
     /// `bytes / active time`, bytes/s.
     #[serde(rename = "mean_bandwidth_bytes_per_second")]
     pub mean_bandwidth: Option<f64>,
-    /// Most at any instant, each message taken to move at an even pace.
+    /// Highest bandwidth at any instant, assuming that each message moves at a constant rate.
     #[serde(rename = "peak_bandwidth_bytes_per_second")]
     pub peak_bandwidth: f64,
     /// Active time by bandwidth: below 4.17, 8.34, 12.5 GB/s (thirds of a NIC of 100 Gb/s), above.
     #[serde(serialize_with = "by_bandwidth")]
     #[schemars(with = "TimeByBandwidth")]
     pub active_ps_by_class: [i64; 4],
-    /// Messages within the slice, left out above.
+    /// Messages within the slice, which the numbers above exclude.
     pub loopback: u64,
-    /// Messages without size or duration, left out above.
+    /// Messages without size or duration, which the numbers above exclude.
     pub invalid: u64,
 }
 
 /// Messages of one collective.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct DcnMessages {
-    /// Label of the runtime.
+    /// Label that the runtime gives it.
     pub label: String,
-    /// How many.
+    /// Number of messages.
     pub messages: u64,
-    /// Their bytes.
+    /// Bytes of these messages.
     pub bytes: f64,
-    /// Mean time under way.
+    /// Mean time in flight.
     pub mean_ps: f64,
-    /// Longest.
+    /// Longest time in flight.
     pub max_ps: i64,
-    /// Σ bytes / Σ time, bytes/s: of one message at a time.
+    /// Sum of bytes ÷ sum of times, bytes/s: the bandwidth of a single message.
     #[serde(rename = "bandwidth_bytes_per_second")]
     pub bandwidth: Option<f64>,
 }
@@ -132,11 +132,11 @@ pub struct DcnMessages {
 pub struct DcnAction {
     /// Name without `MegaScale: `.
     pub action: String,
-    /// How many.
+    /// Number of events.
     pub count: u64,
-    /// Σ of the durations that they state.
+    /// Sum of the durations that the events state.
     pub total_ps: i64,
-    /// Longest.
+    /// Longest duration.
     pub max_ps: i64,
 }
 
@@ -150,7 +150,7 @@ pub(super) struct TimeByBandwidth {
     low_ps: i64,
     /// From 8.34 to 12.5 GB/s.
     high_ps: i64,
-    /// From 12.5 GB/s.
+    /// At least 12.5 GB/s.
     highest_ps: i64,
 }
 

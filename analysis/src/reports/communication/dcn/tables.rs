@@ -1,4 +1,4 @@
-//! The report about slices as tables.
+//! The tables of the report on communication between slices.
 
 use super::report::DcnReport;
 use crate::engine::{Table, Tabular};

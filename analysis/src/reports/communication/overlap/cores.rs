@@ -16,18 +16,18 @@ use crate::math::intervals::{IntervalSet, MeasureIndex};
 pub(crate) struct InFlightSpan {
     /// By the clock of the ops, inside the window.
     pub range: TimeRange,
-    /// Starts inside the window: counts as an occurrence.
+    /// Whether it starts inside the window and so counts as an occurrence.
     pub begins_here: bool,
     pub class: OpClass,
     /// The op that issues it.
     pub label: LabelId,
-    /// String index of the done op that an asynchronous span names.
+    /// String index of the name of the done op that an asynchronous span records.
     pub done: Option<usize>,
     /// The span, or its start op.
     pub slice: SliceId,
 }
 
-/// What one core did and what was in flight meanwhile.
+/// The activity of one core and its transfers in flight.
 pub(crate) struct CoreTraffic {
     pub time: Arc<CoreTime>,
     pub in_flight: Vec<InFlightSpan>,
@@ -35,12 +35,12 @@ pub(crate) struct CoreTraffic {
     pub unknown_flight: bool,
 }
 
-/// What a core did while something was in flight; empty if nothing was, because then it is not needed.
+/// The activity of a core while something was in flight; empty if nothing was, because it is not needed then.
 #[derive(Default)]
 pub(super) struct WorkDuringFlight {
-    /// When it computed.
+    /// The spans in which it computed.
     pub compute: MeasureIndex,
-    /// When it was in a collective, which is never when it computed.
+    /// The spans in which it was in a collective; these never overlap compute.
     pub blocked: MeasureIndex,
 }
 
@@ -54,7 +54,7 @@ impl WorkDuringFlight {
     }
 }
 
-/// How communication divides.
+/// How communication is divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Partition {
     /// `|S ∪ F|`.
@@ -87,7 +87,7 @@ impl CoreTraffic {
         of_kind.map(|span| span.range).collect()
     }
 
-    /// When collectives are in flight, those included that only show as waiting.
+    /// The spans in which collectives are in flight, including those of which only the wait is recorded.
     pub(crate) fn collectives_in_flight(&self) -> IntervalSet {
         let waiting = self.time.when(|class| class.is_collective() && class.is_async());
         // The transfer of a done op whose start is before the capture is in flight at least during the wait.
@@ -126,7 +126,8 @@ impl CoreTraffic {
         }
     }
 
-    /// Executions: of synchronous ones the ops, of asynchronous ones the spans, or the dones if there are no spans.
+    /// Number of executions: of synchronous collectives the ops, of asynchronous ones the spans, or the done ops if
+    /// there are no spans.
     fn collectives(&self) -> u64 {
         let mut slices: Vec<SliceId> = self
             .time
@@ -143,8 +144,8 @@ impl CoreTraffic {
     }
 }
 
-/// All spans in flight of a core. The async track counts where it has the clock of the ops; else the flows from starts
-/// to dones say the same.
+/// All spans in flight of a core. The async track is used if it has the clock of the ops; otherwise the flows from
+/// start ops to done ops give the same spans.
 fn spans(model: &TraceModel, classes: &OpClasses, time: &CoreTime) -> Vec<InFlightSpan> {
     let slices = |wanted: TrackKind| {
         let tracks = model.tracks_of(time.core).into_iter().filter(move |&track| model.track(track).kind == wanted);
@@ -177,7 +178,7 @@ fn spans(model: &TraceModel, classes: &OpClasses, time: &CoreTime) -> Vec<InFlig
     out
 }
 
-/// Index of the name of the op that an asynchronous span says to end with.
+/// Index of the name of the done op that an asynchronous span records.
 fn done_index(span: SliceRef<'_>) -> Option<usize> {
     usize::try_from(span.attr(SliceAttr::DoneOp)?).ok()
 }

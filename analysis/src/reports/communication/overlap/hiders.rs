@@ -1,4 +1,4 @@
-//! Which compute hides a transfer.
+//! The compute that hides a transfer.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +9,15 @@ use super::cores::CoreTraffic;
 /// Time in which each op ran while something was in flight.
 pub(super) type HidingTime = BTreeMap<LabelId, Picos>;
 
-/// Compute ops of a core, for spans in flight. Spans that overlap each other visit
-/// the same ops again: where that would become much more work than reading the
-/// trace, there are no answers any more.
+/// Compute ops of a core, for spans in flight. Overlapping spans visit the same ops repeatedly; if that would take
+/// much more work than reading the trace, there is no result.
 pub(super) struct HidingOps<'a> {
     core: &'a CoreTraffic,
     label_of: &'a dyn Fn(&crate::facts::core_time::SelfTimeSegment) -> LabelId,
     visits_left: usize,
 }
 
-/// How often each op may be visited, on average.
+/// Maximum average number of visits per op.
 const VISITS: usize = 16;
 
 impl<'a> HidingOps<'a> {
@@ -30,7 +29,7 @@ impl<'a> HidingOps<'a> {
         Self { core, label_of, visits_left }
     }
 
-    /// Adds what ran in `range`; `false` where that is too much work.
+    /// Adds the ops that ran in `range`; `false` if that takes too much work.
     pub(crate) fn add(&mut self, range: TimeRange, to: &mut HidingTime) -> bool {
         let segments = &self.core.time.segments;
         let from = segments.partition_point(|segment| segment.range.end <= range.start);

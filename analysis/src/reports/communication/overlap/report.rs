@@ -1,4 +1,4 @@
-//! Rows of the report on communication and what hides it.
+//! Rows of the report on communication and the compute that hides it.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use super::skew::MatchedCollective;
 use crate::facts::category::CollectiveKind;
 use crate::facts::collective_traffic::CollectiveTraffic;
 
-/// How communication and compute overlap.
+/// The overlap of communication and compute.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct OverlapReport {
-    /// Over all cores.
+    /// Numbers over all cores.
     pub summary: OverlapSummary,
-    /// Each core.
+    /// The same for each core.
     pub cores: Vec<CoreOverlap>,
     /// The same by pattern, most exposed first.
     pub kinds: Vec<KindTotal>,
@@ -22,26 +22,26 @@ pub struct OverlapReport {
     pub transfers: Vec<Transfer>,
 }
 
-/// Over all cores.
+/// Numbers over all cores.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct OverlapSummary {
-    /// Cores that recorded ops.
+    /// Number of cores that recorded ops.
     pub cores: usize,
     /// Executions of collectives over all cores.
     pub collectives: u64,
-    /// Mean over cores of the time communicating.
+    /// Mean over cores of the communication time.
     pub comm_mean_ps: Option<i64>,
     /// Mean over cores of the exposed part.
     pub exposed_mean_ps: Option<i64>,
-    /// The exposed part on the core that has most.
+    /// The exposed part on the core with the most.
     pub exposed_max_ps: Option<i64>,
-    /// Largest less smallest exposed part over cores.
+    /// Largest minus smallest exposed part over cores.
     pub exposed_spread_ps: Option<i64>,
-    /// The core that has most.
+    /// The core with the most exposed communication.
     pub most_exposed: Option<String>,
-    /// Exposed part of the window, of the core that has most.
+    /// Exposed share of the window, on that core.
     pub exposed_share_percent: Option<f64>,
-    /// Σ overlapped ÷ Σ communicating; `None` without communication or where overlap is unknown.
+    /// Sum of overlapped ÷ sum of communication time; `None` without communication or if the overlap is unknown.
     pub overlap_ratio_percent: Option<f64>,
 }
 
@@ -50,7 +50,7 @@ pub struct OverlapSummary {
 pub struct CoreOverlap {
     /// Name of the device.
     pub core: String,
-    /// Which device.
+    /// The device.
     pub group: GroupId,
     /// Length of the window.
     pub window_ps: i64,
@@ -78,49 +78,49 @@ pub struct CoreOverlap {
     pub copy_in_flight_ps: i64,
     /// The part of it that runs while the core computes.
     pub copy_hidden_ps: i64,
-    /// Time in which the core waits for one of them (self time of `copy-done` and its like).
+    /// Time in which the core waits for one of them (self time of `copy-done` and similar ops).
     pub copy_wait_ps: i64,
-    /// Σ over synchronous collectives of how much longer they took than on the core that came last; `None` if
+    /// Sum over synchronous collectives of how much longer they took than on the core that arrived last; `None` if
     /// executions cannot be matched over cores.
     pub skew_wait_ps: Option<i64>,
-    /// Σ over those that this core came last to of how much longer they took on the
-    /// others: `skew_wait` of all cores is what all cores were awaited.
+    /// Sum over the collectives at which this core arrived last of how much longer they took on the others. Over all
+    /// cores it equals the sum of `skew_wait`.
     pub awaited_ps: Option<i64>,
 }
 
 /// One collective, or one asynchronous transfer, of one program.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-// Four independent facts about an op; no two of them make a state.
+// Four independent facts about an op; no two of them form a state.
 #[allow(clippy::struct_excessive_bools)]
 pub struct Transfer {
     /// `all-reduce`, …, or the kind of transfer (`copy`).
     pub kind: String,
     /// Instruction that issues it.
     pub op: String,
-    /// The same in the trace.
+    /// The op of the trace that issues it.
     #[serde(skip)]
     pub issued_by: Option<OpId>,
     /// Program that contains it.
     pub program: Option<String>,
     /// Line of source that it comes from.
     pub source: Option<String>,
-    /// Communication between devices.
+    /// Whether it is communication between devices.
     pub is_collective: bool,
-    /// Has a start and a done.
+    /// Whether it has a start and a done op.
     pub is_async: bool,
-    /// Fused with other work: compute inside it does not show.
+    /// Whether it is fused with other work: compute inside it is not visible.
     pub is_fused: bool,
     /// Cores that executed it.
     pub cores: usize,
     /// Executions over all cores.
     pub occurrences: u64,
-    /// Σ time in flight (asynchronous) or of the op, over all cores.
+    /// Sum of the times in flight (asynchronous) or of the op, over all cores.
     pub time_ps: i64,
     /// The part of it while the core computed.
     pub hidden_ps: i64,
     /// The rest.
     pub exposed_ps: i64,
-    /// Time in which its core waited for it: the op itself, or its start and done.
+    /// Time in which its core waited for it: the op itself, or its start and done op.
     pub blocking_ps: i64,
     /// The part of it in flight while its core neither computed nor was in a collective.
     pub idle_ps: i64,
@@ -133,7 +133,7 @@ pub struct Transfer {
     /// The pattern.
     #[serde(skip)]
     pub collective: Option<CollectiveKind>,
-    /// What it moves, for collectives.
+    /// The data that it moves, for collectives.
     #[serde(skip)]
     pub message: Option<Arc<CollectiveTraffic>>,
 }
@@ -143,7 +143,7 @@ pub struct Transfer {
 pub struct HiddenBy {
     /// Instruction.
     pub op: String,
-    /// For how long, over all cores.
+    /// Time over all cores.
     pub time_ps: i64,
 }
 
@@ -154,10 +154,9 @@ pub struct Skew {
     pub instances: u64,
     /// Mean over them of the shortest time on any core: the transfer itself.
     pub transfer_ps: i64,
-    /// Σ over executions of how much longer it took than on the fastest core, on the
-    /// core that waited most.
+    /// Sum over executions of how much longer it took than on the fastest core, for the core that waited most.
     pub wait_ps: i64,
-    /// That core; `None` if nobody waited.
+    /// The core that waited most; `None` if none waited.
     pub waits_most: Option<String>,
     /// The core for which the others waited.
     pub waited_for: Option<String>,
@@ -181,13 +180,13 @@ impl Skew {
 pub struct KindTotal {
     /// `all-reduce`, …, or the kind of transfer (`copy`).
     pub kind: String,
-    /// Communication between devices.
+    /// Whether it is communication between devices.
     pub is_collective: bool,
     /// Distinct ops.
     pub ops: usize,
     /// Executions over all cores.
     pub occurrences: u64,
-    /// Σ time in flight (asynchronous) or of the ops.
+    /// Sum of the times in flight (asynchronous) or of the ops.
     pub time_ps: i64,
     /// The part of it while the core computed.
     pub hidden_ps: i64,

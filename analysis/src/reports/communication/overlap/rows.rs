@@ -16,13 +16,13 @@ use crate::facts::collective_traffic::CollectiveTraffic;
 /// Program and index of the name of the op that issues a transfer.
 type TransferKey = (Option<ProgramId>, usize);
 
-/// Less than this between a start and its done is nothing.
+/// A shorter span between a start and its done counts as nothing in between.
 const ADJACENT: Picos = Picos::from_ps(1_000_000);
 
-/// Ops that hide a transfer are listed up to this many.
+/// Maximum number of listed ops that hide a transfer.
 const MAX_HIDERS: usize = 5;
 
-/// There are as many as ops that move something, most of them copies.
+/// Sums of one row. There are as many as ops that move something, most of them copies.
 #[derive(Default)]
 struct OverlapSums {
     class: OpClass,
@@ -36,20 +36,20 @@ struct OverlapSums {
     idle: Picos,
     /// Executions without anything between start and done.
     adjacent: u64,
-    /// Cores that ran it, and the last of them: one comes after the other.
+    /// Number of cores that ran it, and the last of them: cores are processed one after the other.
     cores: usize,
     last_core: Option<usize>,
     /// The last core on which it was in flight.
     in_flight_on: Option<usize>,
-    /// Of collectives only.
+    /// For collectives only.
     shared: Option<Box<MultiCoreTransfers>>,
 }
 
-/// What is between cores.
+/// Executions to be matched between cores.
 #[derive(Default)]
 struct MultiCoreTransfers {
     hiders: HidingTime,
-    /// Finding out who hid it was too much work.
+    /// Whether finding the compute that hid it took too much work.
     has_unknown_hiders: bool,
     /// Spans in flight by core.
     executions: BTreeMap<usize, Vec<CollectiveExecution>>,
@@ -96,7 +96,7 @@ impl OverlapSums {
 }
 
 impl MultiCoreTransfers {
-    /// Takes all executions, by core.
+    /// Removes and returns all executions, by core.
     fn executions(&mut self, model: &TraceModel) -> BTreeMap<usize, Vec<CollectiveExecution>> {
         let mut all = std::mem::take(&mut self.executions);
         for (core, slices) in std::mem::take(&mut self.synchronous) {
@@ -127,7 +127,7 @@ impl OverlapRows {
         (&mut self.rows[place], place < known)
     }
 
-    /// Adds what the core of this index did.
+    /// Adds the activity of the core with this index.
     pub(crate) fn add(&mut self, model: &TraceModel, index: usize, core: &CoreTraffic, meanwhile: &WorkDuringFlight) {
         let dones = add_spans(model, self, index, core, meanwhile);
         add_ops(model, self, &dones, index, core);
@@ -152,7 +152,7 @@ impl OverlapRows {
     }
 }
 
-/// Time in synchronous collectives until the last core came, by core.
+/// Wait in synchronous collectives until the last core arrived, by core.
 #[derive(Default)]
 pub(super) struct SkewWaits {
     /// How long a core waited for others.
@@ -179,7 +179,7 @@ fn key_of(model: &TraceModel, label: LabelId) -> TransferKey {
     }
 }
 
-/// Adds spans in flight; returns which row each awaiting op belongs to.
+/// Adds spans in flight; returns the row to which each waiting op belongs.
 fn add_spans(
     model: &TraceModel,
     rows: &mut OverlapRows,
@@ -225,9 +225,9 @@ fn add_ops(
         }
         row.ran_on(index);
         row.time += segment.range.dur();
-        // A done of which the start came before the window is no execution of the window.
+        // A done op whose start came before the window is no execution of the window.
         let counts = !class.is_async() || (class.is_done() && (core.unknown_flight || !class.is_collective()));
-        // An op with another inside has several pieces.
+        // An op with another one inside consists of several pieces.
         if counts && (segment.range == slice.measured_range() || seen.insert(segment.slice)) {
             row.occurrences += 1;
             if let Some(shared) = row.shared.as_mut().filter(|_| !class.is_async()) {
@@ -251,7 +251,7 @@ fn finish(
     let groups = message.as_ref().and_then(|message| message.groups.as_deref());
     let executions = row.shared.as_mut().map(|shared| shared.executions(cx.model));
     let found = executions.and_then(|executions| matched(executions, groups, cores.len()));
-    // Who awaits an asynchronous collective may compute meanwhile.
+    // A core that has an asynchronous collective in flight may compute meanwhile.
     if let Some(found) = found.as_ref().filter(|_| !row.class.is_async()) {
         waits.add(found);
     }
@@ -283,7 +283,7 @@ fn finish(
     }
 }
 
-/// The ops that hid it, most time first; `None` if that is not known.
+/// The ops that hid it, most time first; `None` if they are unknown.
 fn hidden_by(model: &TraceModel, row: &OverlapSums) -> Option<Vec<HiddenBy>> {
     let shared = row.shared.as_ref().filter(|shared| !shared.has_unknown_hiders)?;
     let mut by_op: BTreeMap<TransferKey, (LabelId, Picos)> = BTreeMap::new();
@@ -301,7 +301,7 @@ fn hidden_by(model: &TraceModel, row: &OverlapSums) -> Option<Vec<HiddenBy>> {
     Some(named)
 }
 
-/// Transfers of one pattern together.
+/// The sum of the transfers of one pattern.
 pub(super) fn kinds(transfers: &[Transfer]) -> Vec<KindTotal> {
     let mut by_kind: BTreeMap<(&str, bool), Vec<&Transfer>> = BTreeMap::new();
     for transfer in transfers {

@@ -1,12 +1,13 @@
 //! How long cores wait for each other inside a collective.
 //!
-//! All participants leave a collective together, so the one that enters last has the shortest time: that is the
-//! transfer, and the *skew wait* of another is how much longer it took. Of an asynchronous collective only the time in
-//! which its core was blocked can be waiting.
+//! All participants leave a collective together, so the one that enters last takes the shortest time: that time is
+//! the transfer, and the *skew wait* of another participant is how much longer it took. For an asynchronous
+//! collective only the time in which its core was blocked can be waiting.
 //!
-//! Executions are matched by the instance id that the runtime recorded, or else the k-th with the k-th. Real ids are
-//! only unique on their own core (on v6e they hold the core's count of programs), so a match must also overlap in time:
-//! one collective runs everywhere at once. Where no way of matching does, there is no answer, rather than a wrong one.
+//! Executions are matched by the instance id that the runtime recorded, or else by order (the k-th with the k-th).
+//! Real ids are only unique on their own core (on v6e they contain the core's count of programs), so matched
+//! executions must also overlap in time: one collective runs everywhere at once. If no way of matching satisfies
+//! this, there is no result rather than a wrong one.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -34,27 +35,27 @@ impl CollectiveExecution {
     }
 }
 
-/// What the executions of one collective on several cores tell about each other.
+/// The result of matching the executions of one collective on several cores.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MatchedCollective {
     /// Executions that were matched over cores.
     pub instances: u64,
-    /// Σ over them of the shortest time on any core.
+    /// Sum over them of the shortest time on any core.
     pub transfer: Picos,
-    /// The core that waits most, and how long altogether.
+    /// The core that waits most, and its total wait.
     pub most: (usize, Picos),
     /// The core that waits least: the others wait for it.
     pub least: (usize, Picos),
     /// How long each core that took part waits.
     pub waits: BTreeMap<usize, Picos>,
-    /// How long the others wait for each core that came last to an execution.
+    /// How long the others wait for each core that arrived last at an execution.
     pub caused: BTreeMap<usize, Picos>,
 }
 
-/// Executions that are one and the same, each with its core.
+/// Executions of the same collective instance, each with its core.
 pub(crate) type MatchedExecutions<'a> = Vec<(usize, &'a CollectiveExecution)>;
 
-/// Matches executions over cores; `None` if that cannot be done.
+/// Matches executions over cores; `None` if that is impossible.
 pub(super) fn matched(
     mut by_core: BTreeMap<usize, Vec<CollectiveExecution>>,
     groups: Option<&[Vec<u64>]>,
@@ -78,7 +79,7 @@ pub(super) fn matched(
     Some(MatchedCollective { instances: count, transfer, most, least, waits, caused })
 }
 
-/// Executions over cores that are one and the same; `None` if they cannot be matched.
+/// Executions of the same instance on all cores; `None` if they cannot be matched.
 pub(crate) fn instances<'a>(
     by_core: &'a mut BTreeMap<usize, Vec<CollectiveExecution>>,
     groups: Option<&[Vec<u64>]>,
@@ -102,7 +103,8 @@ pub(crate) fn instances<'a>(
     Some(out)
 }
 
-/// Cores that communicate with each other. Ids in replica groups are taken for core numbers where that is possible;
+/// Cores that communicate with each other. Ids in replica groups are used as core numbers if possible; otherwise
+/// `None`.
 /// `None` if it is not.
 fn parts(
     by_core: &BTreeMap<usize, Vec<CollectiveExecution>>,
@@ -137,7 +139,7 @@ fn in_order<'a>(part: &BTreeMap<usize, &'a [CollectiveExecution]>) -> Option<Vec
     Some(instances).filter(|instances| instances.iter().all(simultaneous))
 }
 
-/// Whether all executions share an instant.
+/// Whether all executions overlap at some instant.
 fn simultaneous(instance: &MatchedExecutions<'_>) -> bool {
     let latest_start = instance.iter().map(|(_, execution)| execution.range.start).max();
     let first_end = instance.iter().map(|(_, execution)| execution.range.end).min();

@@ -1,4 +1,4 @@
-//! The overlap report as tables.
+//! The tables of the overlap report.
 
 use super::report::OverlapReport;
 use crate::engine::{Table, Tabular};

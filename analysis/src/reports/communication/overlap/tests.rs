@@ -1,4 +1,4 @@
-//! Overlap on drawn and on random traces.
+//! Overlap in traces drawn as text and in random traces.
 
 use super::*;
 use crate::engine::{Options, ReportCache, Scope, Tabular as _};
@@ -19,7 +19,7 @@ fn report(model: &TraceModel, scope: Scope) -> OverlapReport {
     cx.report::<Overlap>().unwrap().as_ref().clone()
 }
 
-/// The golden vector of the definition: C = [0,40] ∪ [60,100], F = [30,70].
+/// The reference example of the definition: C = [0,40] ∪ [60,100], F = [30,70].
 #[test]
 fn sets_divide_as_defined() {
     let compute: IntervalSet = [range(0, 40), range(60, 100)].into_iter().collect();
@@ -28,7 +28,7 @@ fn sets_divide_as_defined() {
     assert_eq!(parts, expected);
 }
 
-/// The same as ops: the compute, a wait of 10 ns in the done, 10 ns of nothing.
+/// The same as ops: the compute, a wait of 10 ns in the done op, 10 ns idle.
 const HALF_HIDDEN: &str = "
     @column 10ns
     ops  : CCCS..DDDDCC
@@ -48,7 +48,7 @@ fn exposed_time_has_a_blocking_and_an_idle_part() {
     assert_eq!(core.collectives, 1);
 }
 
-/// On large slices the compiler makes custom fusions of both halves.
+/// On large slices the compiler turns both halves into custom fusions.
 #[test]
 fn a_gather_whose_halves_are_fusions_is_communication_and_hidden() {
     let model = text_trace(
@@ -133,8 +133,8 @@ fn without_spans_in_flight_overlap_is_unknown() {
     assert_eq!(report.summary.overlap_ratio_percent, None);
 }
 
-/// Three gathers: hidden by two fusions, with nothing between start and done, and
-/// while the core does nothing for two microseconds.
+/// Three gathers: one hidden by two fusions, one with nothing between start and done, and one in flight while the
+/// core is idle for two microseconds.
 #[test]
 fn what_hides_a_collective_is_named_and_what_does_not_is_said() {
     let model = text_trace(
@@ -255,7 +255,7 @@ proptest! {
             prop_assert_eq!(transfer.time_ps, transfer.hidden_ps + transfer.exposed_ps);
             prop_assert!(transfer.hidden_ps >= 0 && transfer.exposed_ps >= 0);
             prop_assert!(transfer.idle_ps >= 0 && transfer.idle_ps <= transfer.exposed_ps);
-            // Few kinds of compute: all that hide are listed, and every instant counts once.
+            // Few kinds of compute: all that hide a transfer are listed, and every instant counts once.
             let by: i64 = transfer.hidden_by.iter().flatten().map(|by| by.time_ps).sum();
             prop_assert!(!transfer.is_collective || by == transfer.hidden_ps);
         }

@@ -1,8 +1,8 @@
 //! `SparseCores`: their busy time, and how much of their work is hidden.
 //!
-//! A `TensorCore` hands work to its `SparseCores` with a start op (that carries the number of the core and of the
-//! program to run there) and later awaits it with a done op. The work between is hidden as far as the `TensorCore`
-//! computes meanwhile; the time of the done op is waiting.
+//! A `TensorCore` hands work to its `SparseCores` with a start op, which carries the number of the core and of the
+//! program to run there, and later waits for it with a done op. The work in between is hidden while the `TensorCore`
+//! computes; the time of the done op is waiting.
 //!
 //! ```text
 //! TensorCore   S fusion fusion  DDDD     S start, D done
@@ -11,9 +11,9 @@
 //! waited                        ====
 //! ```
 //!
-//! Work is found by the flow that the runtime draws from start to program, else by
-//! the number that both carry and how often it was used before. Overlap is by the
-//! device's clock where all of both cores have it, else on the timeline.
+//! Work is found by the flow that the runtime records from start op to program, otherwise by the number that both
+//! carry and how often it was used before. Overlap is by the device's clock if all ops of both cores have it,
+//! otherwise on the timeline.
 //!
 //! Tested on generated captures only: no public capture has `SparseCores`.
 
@@ -37,16 +37,16 @@ pub use offload::Offload;
 /// The analysis `sparse_cores`.
 pub struct SparseCores;
 
-/// What `SparseCores` did.
+/// The activity of the `SparseCores`.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct SparseCoresReport {
-    /// Each of them, by device.
+    /// Each `SparseCore`, by device.
     pub cores: Vec<SparseCore>,
     /// Their ops, the longest first.
     pub ops: Vec<SparseOp>,
-    /// Work that `TensorCores` handed over, by the op that did, the longest wait first.
+    /// Work that `TensorCores` handed over, by start op, longest wait first.
     pub offloads: Vec<Offload>,
-    /// Starts whose work was not found on any `SparseCore`.
+    /// Number of starts whose work was not found on any `SparseCore`.
     pub unmatched: u64,
 }
 
@@ -57,17 +57,17 @@ pub struct SparseCore {
     pub core: String,
     /// The device that it belongs to.
     pub device: String,
-    /// Window of the device, or its own where that is longer: the denominator.
+    /// Window of the device, or of the `SparseCore` if that is longer: the denominator.
     pub window_ps: i64,
-    /// Time with an op; `None` if the capture has none.
+    /// Time with an op running; `None` if the capture has no ops.
     pub busy_ps: Option<i64>,
-    /// The same of the window.
+    /// The same as a share of the window.
     pub busy_percent: Option<f64>,
-    /// Programs that ran.
+    /// Number of programs that ran.
     pub programs: u64,
-    /// Their time, on the timeline.
+    /// Time of these programs, on the timeline.
     pub program_ps: i64,
-    /// Steps recorded.
+    /// Number of recorded steps.
     pub steps: u64,
     /// Mean length of a step.
     pub step_mean_ps: Option<f64>,
@@ -86,9 +86,9 @@ pub struct SparseOp {
     pub occurrences: u64,
     /// Time of all executions.
     pub time_ps: i64,
-    /// The same without ops inside.
+    /// The same without ops inside (self time).
     pub self_ps: i64,
-    /// Self time of that of all ops on `SparseCores`.
+    /// Share of the self time of all ops on `SparseCores`.
     pub self_percent: Option<f64>,
 }
 
@@ -118,7 +118,7 @@ impl Analysis for SparseCores {
     }
 }
 
-/// `SparseCores` that recorded something, with their devices where these are there.
+/// `SparseCores` that recorded something, with their devices if these are in the capture.
 fn cores(cx: &Context<'_>) -> Vec<(GroupId, Option<GroupId>)> {
     let devices = cx.tensor_cores();
     let mut found: Vec<_> = cx
@@ -139,7 +139,7 @@ fn core_row(cx: &Context<'_>, core: GroupId, device: Option<GroupId>) -> Result<
     let name = |group: GroupId| model.device_name(group);
     let own = cx.core_time(core)?;
     let around = device.map(|device| cx.window(device)).transpose()?.flatten();
-    // Work of the core outside the window of its device is in no share of that window.
+    // Work of the core outside the window of its device does not count towards that window.
     let windows = around.into_iter().chain(own.as_ref().map(|time| time.window));
     let window_ps = windows.map(|window| window.dur().ps()).max().unwrap_or(0);
     let has_ops = model.track_of_kind(core, TrackKind::Ops).is_some_and(|track| !model.lanes(track).is_empty());

@@ -12,26 +12,26 @@ use crate::facts::core_time::{SelfTimeSegment, self_time_segments};
 use crate::math::intervals::IntervalSet;
 use crate::math::stats::percent;
 
-/// Work handed over by one op.
+/// Work handed over by one start op.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Offload {
     /// The start op.
     pub op: String,
     /// Its program, with the id.
     pub program: Option<String>,
-    /// Programs that ran it on `SparseCores`.
+    /// Programs that executed the work on `SparseCores`.
     pub runs: Vec<String>,
-    /// Executions whose work was found.
+    /// Number of executions whose work was found.
     pub occurrences: u64,
-    /// Time that `SparseCores` worked.
+    /// Time in which `SparseCores` worked.
     pub sparse_ps: i64,
     /// The part of it while the `TensorCore` computed.
     pub hidden_ps: i64,
-    /// The same of the work.
+    /// The same as a share of the work.
     pub hidden_percent: Option<f64>,
-    /// From start to the end of done.
+    /// Time from the start op to the end of the done op.
     pub in_flight_ps: i64,
-    /// Self time of done ops: the `TensorCore` waited. `None` if none was found.
+    /// Self time of done ops, in which the `TensorCore` waited. `None` if no done op was found.
     pub waited_ps: Option<i64>,
 }
 
@@ -46,7 +46,7 @@ struct OffloadSums {
     waited_ps: Option<i64>,
 }
 
-/// All offloads of the scope by start op, and how many were not found again.
+/// All offloads of the scope by start op, and the number of those whose work was not found.
 pub(super) fn offloads(
     cx: &Context<'_>,
     classes: &OpClasses,
@@ -124,7 +124,7 @@ fn starts(model: &TraceModel, device: GroupId) -> Vec<SliceRef<'_>> {
     };
     let mut found: Vec<_> =
         model.slices_with(SliceAttr::OffloadStart).map(|(slice, _)| slice).filter(on_device).collect();
-    // Older runtimes say only which core.
+    // Older runtimes only record the core.
     if found.is_empty() {
         found = model.slices_with(SliceAttr::OffloadCore).map(|(slice, _)| slice).filter(on_device).collect();
     }
@@ -137,7 +137,7 @@ fn has_device_clock(model: &TraceModel, core: GroupId) -> bool {
     ops.is_some_and(|track| model.slices_on(track).all(|op| op.device_range().is_some()))
 }
 
-/// When the core computes, by one clock.
+/// The spans in which the core computes, by one clock.
 fn compute<'a>(
     ops: impl Iterator<Item = SliceRef<'a>>,
     classes: &OpClasses,
@@ -151,12 +151,12 @@ fn compute<'a>(
     segments.iter().filter(|segment| segment.class.is_compute()).map(|segment| segment.range).collect()
 }
 
-/// Programs of the `SparseCores` of one device, where work may have gone.
+/// Programs of the `SparseCores` of one device, among which offloaded work is searched.
 struct OffloadTargets<'a> {
     model: &'a TraceModel,
-    /// By number of the core and of the start, in time order.
+    /// Programs by number of the core and of the start, in time order.
     by_number: BTreeMap<(i64, i64), Vec<SliceRef<'a>>>,
-    /// By number of the core alone.
+    /// Programs by number of the core only.
     by_core: BTreeMap<i64, Vec<SliceRef<'a>>>,
 }
 
@@ -178,7 +178,7 @@ impl<'a> OffloadTargets<'a> {
         targets
     }
 
-    /// The program that does what `start` handed over.
+    /// The program that executes the work of `start`.
     fn find(&self, start: SliceRef<'_>) -> Option<SliceRef<'a>> {
         let number = start.attr(SliceAttr::OffloadStart);
         let core = start.attr(SliceAttr::OffloadCore);
@@ -186,7 +186,7 @@ impl<'a> OffloadTargets<'a> {
             let core = core?;
             let numbered = number.and_then(|number| self.by_number.get(&(core, number)));
             let programs = numbered.or_else(|| self.by_core.get(&core))?;
-            // The mapping of clocks is not exact: a program may seem to start a little early.
+            // The mapping of clocks is not exact: a program may appear to start slightly early.
             let next = programs.partition_point(|program| program.range().end <= start.start());
             let counted = start.attr(SliceAttr::OffloadExecution).and_then(|index| usize::try_from(index).ok());
             let counted = counted.and_then(|index| numbered?.get(index)).copied();
@@ -194,7 +194,7 @@ impl<'a> OffloadTargets<'a> {
         })
     }
 
-    /// Where the runtime drew a flow to the work, the program around it.
+    /// The program around the target of the flow to the work, if the runtime recorded one.
     fn by_flow(&self, start: SliceRef<'_>) -> Option<SliceRef<'a>> {
         let targets = self.model.flows_from(start.id()).iter().map(|flow| self.model.slice(flow.to));
         targets.into_iter().find_map(|target| {
@@ -208,7 +208,7 @@ impl<'a> OffloadTargets<'a> {
     }
 }
 
-/// When the program works: its ops if there are any, else all of it.
+/// The spans in which the program works: its ops if there are any, otherwise all of it.
 fn work(model: &TraceModel, program: SliceRef<'_>, span: impl Fn(SliceRef<'_>) -> TimeRange) -> IntervalSet {
     let core = model.track(program.track()).group;
     let ops = model.track_of_kind(core, TrackKind::Ops);
@@ -218,7 +218,7 @@ fn work(model: &TraceModel, program: SliceRef<'_>, span: impl Fn(SliceRef<'_>) -
     if inside.is_empty() && ops.is_none() { IntervalSet::of(program.range()) } else { inside }
 }
 
-/// The op that awaits the work started by `start`: the target of its flow, else the next done op.
+/// The op that waits for the work of `start`: the target of its flow, otherwise the next done op.
 fn done_of<'a>(model: &'a TraceModel, classes: &OpClasses, start: SliceRef<'a>) -> Option<SliceRef<'a>> {
     let is_done = |slice: &SliceRef<'_>| {
         let class: OpClass = classes.class_of(slice.op());

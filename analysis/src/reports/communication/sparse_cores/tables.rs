@@ -1,4 +1,4 @@
-//! The `SparseCore` report as tables.
+//! The tables of the `SparseCore` report.
 
 use super::SparseCoresReport;
 use crate::engine::{Table, Tabular};

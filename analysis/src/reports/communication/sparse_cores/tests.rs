@@ -29,7 +29,7 @@ fn busy_time_is_of_the_window_of_the_device() {
     assert_eq!(cores, [(name(0).as_str(), Some(10_000), 20_000), (name(1).as_str(), Some(2_000), 20_000)]);
     assert_eq!((report.cores[0].programs, report.cores[0].program_ps), (2, 16_000));
     let ops: Vec<_> = report.ops.iter().map(|op| (op.op.as_str(), op.occurrences, op.self_ps)).collect();
-    // The second core records no program: its op is another one.
+    // The second core records no program: its op has a row of its own.
     assert_eq!(ops, [("gather.1", 1, 6_000), ("scatter.1", 1, 4_000), ("gather.1", 1, 2_000)]);
     assert_eq!((report.offloads.len(), report.unmatched), (0, 0));
 }

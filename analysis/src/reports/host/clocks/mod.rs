@@ -1,4 +1,4 @@
-//! How far the clocks of devices are from those of their hosts.
+//! Offsets between the clocks of devices and those of their hosts.
 
 mod table;
 #[cfg(test)]

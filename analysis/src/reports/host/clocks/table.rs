@@ -1,4 +1,4 @@
-//! The clocks as tables.
+//! The tables of clock offsets.
 
 use crate::engine::{Table, Tabular};
 use crate::facts::clock_alignment::{ClockBase, ClockShift, ClockSync, ClocksReport, HostOffset};

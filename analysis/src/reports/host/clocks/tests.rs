@@ -7,7 +7,7 @@ use crate::facts::clock_alignment::*;
 
 const US: i64 = 1_000_000;
 
-/// What a host tells about a program.
+/// Host events of a program.
 #[derive(Clone, Copy)]
 enum LaunchEvidence {
     RunIds,
@@ -15,8 +15,8 @@ enum LaunchEvidence {
     Nothing,
 }
 
-/// Programs of 10 µs that start at `begins`; the host launches each `launch` µs after that and notices its end `done`
-/// µs after its end, on one device.
+/// Programs of 10 µs on one device that start at `begins`; the host launches each `launch` µs after that and notices
+/// its end `done` µs after its end.
 fn capture(told: LaunchEvidence, programs: &[(i64, i64, i64)]) -> TraceModel {
     let mut builder = TraceBuilder::new();
     let host = builder.group(None, GroupKind::Host, "host");
@@ -85,8 +85,8 @@ fn without_launches_there_is_no_shift() {
     assert_eq!(cx.device_shift(model.tensor_cores()[0]), Picos::ZERO);
 }
 
-/// A device whose clock is 50 ppm slow, over 20 s: the bounds of the thirds
-/// disagree, the line through all is found, and times follow it.
+/// A device whose clock is 50 ppm slow, over 20 s: the bounds of the thirds contradict each other, the line through
+/// all of them is found, and times follow it.
 #[test]
 fn a_slow_clock_is_followed() {
     let programs: Vec<_> = (0..20)
@@ -109,7 +109,7 @@ fn a_slow_clock_is_followed() {
     }
 }
 
-/// The profiler puts the second program 300 µs too late; the ops inside know better.
+/// The profiler maps the second program 300 µs too late; the times of its ops are correct.
 #[test]
 fn where_the_timeline_is_out_of_order_the_clock_of_the_ops_is_used() {
     let model = |with_ops: bool| {

@@ -14,8 +14,8 @@ use trace_model::hlo_text::Shape;
 /// Maximum number of events whose arguments are read: in a gzipped export each read takes milliseconds.
 const MAX_ASKED: usize = 16;
 
-/// Labels of calls and compile events whose arguments hold shapes: few runtimes
-/// record them. One event of each label is asked.
+/// Labels of calls and compile events whose arguments contain shapes: few runtimes record them. One event of each
+/// label is read.
 pub(super) fn labels_with_shapes(drafts: &[EventGroup<'_>]) -> BTreeSet<LabelId> {
     let mut firsts: BTreeMap<LabelId, SliceRef<'_>> = BTreeMap::new();
     for slice in drafts.iter().flat_map(entries) {
@@ -26,7 +26,7 @@ pub(super) fn labels_with_shapes(drafts: &[EventGroup<'_>]) -> BTreeSet<LabelId>
     firsts.into_iter().filter(|&slice| !shapes(slice).is_empty()).map(SliceRef::label_id).collect()
 }
 
-/// A packed export can only be read forwards.
+/// A compressed export can only be read forwards.
 pub(super) fn reading_order(slice: &SliceRef<'_>) -> (TrackId, Timestamp, SliceId) {
     (slice.track(), slice.start(), slice.id())
 }
@@ -37,7 +37,7 @@ fn entries<'a>(draft: &EventGroup<'a>) -> impl Iterator<Item = SliceRef<'a>> {
     draft.call.into_iter().chain(events).take(MAX_ENTRIES)
 }
 
-/// How many events of a compilation may hold shapes.
+/// Maximum number of events of a compilation that are searched for shapes.
 const MAX_ENTRIES: usize = 4;
 
 fn shapes(slice: SliceRef<'_>) -> Vec<(String, String)> {
@@ -49,8 +49,7 @@ fn shapes(slice: SliceRef<'_>) -> Vec<(String, String)> {
     texts.filter(|(_, text)| Shape::parse(text).is_some()).collect()
 }
 
-/// Shapes in the arguments of the compile events (and the calls) of two
-/// compilations of one function that differ.
+/// Shapes that differ between two compilations of one function, from the arguments of their compile events and calls.
 pub(super) fn event_arguments(
     draft: &EventGroup<'_>,
     earlier: &EventGroup<'_>,
@@ -71,9 +70,8 @@ pub(super) fn event_arguments(
     (!changes.is_empty()).then_some(changes)
 }
 
-/// Arguments of annotations in the step of a compilation that differ from the
-/// step before, though they did not differ between that step and the one before it:
-/// numbers that count steps differ always.
+/// Arguments of annotations in the step of a compilation that differ from the step before, but did not differ between
+/// that step and the one before it: step numbers always differ.
 pub(super) fn in_steps(
     cx: &Context<'_>,
     steps: &StepFinder<'_>,

@@ -1,7 +1,8 @@
-//! Use of caches of compiled programs, as far as a trace shows it.
+//! Use of caches of compiled programs, as far as the trace shows it.
 //!
-//! JAX counts hits and misses of its persistent cache outside traces, but the Python tracer sees the functions that
-//! look it up. Runtimes record when they read a serialized program and when their own cache of loaded programs missed.
+//! JAX counts hits and misses of its persistent cache outside of traces, but the Python tracer records the functions
+//! that look programs up. Runtimes record when they read a serialized program and when their own cache of loaded
+//! programs missed.
 
 use std::collections::BTreeMap;
 
@@ -9,20 +10,20 @@ use serde::Serialize;
 
 use crate::facts::compile_events::CacheRole;
 
-/// What the trace says about caches; `None` is "nothing".
+/// Cache events in the trace; `None` means that nothing was recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct CacheFacts {
     /// Look-ups in the persistent cache.
     pub lookups: Option<u64>,
-    /// Programs that it had.
+    /// Programs found in it.
     pub hits: Option<u64>,
-    /// Programs that it did not have. A cache that is not set up misses, too.
+    /// Programs not found in it. A cache that is not set up misses, too.
     pub misses: Option<u64>,
-    /// Programs that were put into it.
+    /// Programs stored in it.
     pub writes: Option<u64>,
-    /// Serialized programs that the runtime read, from whatever cache.
+    /// Serialized programs that the runtime read, from any cache.
     pub deserialized: Option<u64>,
-    /// Programs that the device's own cache of loaded programs did not have.
+    /// Programs not found in the device's own cache of loaded programs.
     pub load_misses: Option<u64>,
 }
 
@@ -41,7 +42,7 @@ impl CacheFacts {
         }
     }
 
-    /// In a sentence; `None` if nothing was compiled or cached.
+    /// A sentence; `None` if nothing was compiled or cached.
     pub(super) fn statement(&self, compiled: bool) -> Option<String> {
         let mut parts = Vec::new();
         if let Some(lookups) = self.lookups {

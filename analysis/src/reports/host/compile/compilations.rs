@@ -16,7 +16,7 @@ use crate::facts::compile_events::PhaseEvent;
 use crate::facts::host_class::{HostClass, pjit_function};
 use crate::math::intervals::IntervalSet;
 
-/// Why a compilation counts as one of a function that was compiled before.
+/// Why a compilation counts as a recompilation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CompileEvidence {
@@ -24,7 +24,7 @@ pub enum CompileEvidence {
     CompiledBefore,
     /// The function was called before in the capture without being compiled.
     RanBefore,
-    /// The program that came out had run before: nothing changed.
+    /// The resulting program had run before: nothing changed.
     SameProgram,
 }
 
@@ -42,11 +42,11 @@ impl CompileEvidence {
 /// One phase on one thread.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct PhaseTime {
-    /// Which phase.
+    /// The phase.
     pub phase: HostClass,
-    /// Which thread.
+    /// The thread.
     pub thread: String,
-    /// How long, its outermost events.
+    /// Time of its outermost events.
     pub time_ps: i64,
 }
 
@@ -57,7 +57,7 @@ pub struct Compilation {
     pub function: String,
     /// XLA module, if recorded (`jit_train_step`).
     pub module: Option<String>,
-    /// The how manieth compilation of the function in the window, from 1.
+    /// The position of this compilation among those of the function in the window, from 1.
     pub number: u64,
     /// Begin of its first phase, on the timeline.
     pub start_ps: i64,
@@ -79,28 +79,28 @@ pub struct Compilation {
     pub call_ps: Option<i64>,
     /// The part of `wall_ps` in which no device ran a program; `None` without devices.
     pub exposed_ps: Option<i64>,
-    /// Where in the run it started; `None` without steps.
+    /// The position in the run at which it started; `None` without steps.
     pub place: Option<CompilePlace>,
     /// How much longer its step took than the median of the steps that do not compile.
     pub step_extra_ps: Option<i64>,
-    /// The program that came out, by its first execution.
+    /// The resulting program, by its first execution.
     pub program: Option<String>,
-    /// The program of the function that had run last.
+    /// The program of the function that ran last before.
     pub program_before: Option<String>,
     /// Why it counts as compiled again; `None` if it does not.
     pub again: Option<CompileEvidence>,
     /// Share of ops that both programs have in common; `None` if the ops are not known.
     pub ops_alike_percent: Option<f64>,
-    /// Where `changes` were seen.
+    /// Source of `changes`.
     pub changed_in: Option<ChangeSource>,
-    /// What differs from the program before.
+    /// Differences from the program before.
     pub changes: Vec<ShapeChange>,
     /// The slice to show: the longest event of the compiler, else of any phase.
     #[serde(skip)]
     pub slice: Option<SliceId>,
 }
 
-/// What the compilations are seen against.
+/// Facts about the run that compilations are compared with.
 pub(super) struct CompilationContext<'a> {
     pub cx: Context<'a>,
     pub steps: StepFinder<'a>,
@@ -110,7 +110,7 @@ pub(super) struct CompilationContext<'a> {
     pub calls: BTreeMap<&'a str, Vec<SliceRef<'a>>>,
     /// Events whose arguments hold shapes.
     pub labels_with_shapes: BTreeSet<LabelId>,
-    /// When any device ran a program; `None` without devices.
+    /// The spans in which any device ran a program; `None` without devices.
     pub running: Option<IntervalSet>,
 }
 
@@ -127,7 +127,7 @@ pub(super) fn calls_by_name<'a>(calls: &[SliceRef<'a>]) -> BTreeMap<&'a str, Vec
 }
 
 impl CompilationContext<'_> {
-    /// Name of the module of a draft, as far as it is known.
+    /// Name of the module of a compilation, as far as it is known.
     pub(crate) fn module_of(&self, draft: &EventGroup<'_>) -> Option<String> {
         draft.module.clone().or_else(|| self.programs.module_of(&draft.function).map(str::to_owned))
     }
@@ -212,7 +212,7 @@ fn measured(around: &CompilationContext<'_>, draft: &EventGroup<'_>) -> Compilat
     }
 }
 
-/// A phase inside another on the same thread counts to the inner one.
+/// A phase inside another one on the same thread counts towards the inner one.
 pub(super) fn threads(cx: Context<'_>, events: &[PhaseEvent<'_>]) -> Vec<PhaseTime> {
     let mut by_thread: BTreeMap<(trace_model::TrackId, HostClass), Vec<TimeRange>> = BTreeMap::new();
     for event in events {
@@ -280,7 +280,7 @@ fn judge(
     }
 }
 
-/// More differences than this say that everything differs.
+/// With more differences than this, they are summarised as "everything".
 const MAX_CHANGES: usize = 64;
 
 fn both(before: Option<&ProgramRuns>, after: Option<&ProgramRuns>) -> Option<(ProgramId, ProgramId)> {

@@ -5,9 +5,9 @@
 //! worker                                     [TfrtTpuCompiler::Compile]
 //! ```
 //!
-//! A call is one compilation; events of other threads belong to the call that they
-//! overlap most. Without a call (ahead-of-time compilation, other frameworks) the
-//! compile event itself is one, with the tracing and lowering before it on its thread.
+//! A call is one compilation; events of other threads belong to the call that they overlap most. Without a call
+//! (ahead-of-time compilation, other frameworks) each compile event is a compilation, together with the tracing and
+//! lowering before it on its thread.
 
 use std::collections::BTreeMap;
 
@@ -17,21 +17,21 @@ use crate::facts::compile_events::PhaseEvent;
 use crate::facts::host_class::{HostClass, pjit_function, stripped};
 use crate::math::intervals::IntervalSet;
 
-/// Name of what cannot be attributed.
+/// Name of events that cannot be attributed.
 pub(super) const UNKNOWN: &str = "(unknown)";
 
 /// One compilation, or phases without one.
 pub(super) struct EventGroup<'a> {
     pub function: String,
     pub module: Option<String>,
-    /// The call that led to it.
+    /// The call that triggered it.
     pub call: Option<SliceRef<'a>>,
     pub events: Vec<PhaseEvent<'a>>,
-    /// Around the call or all events.
+    /// The span of the call or of all events.
     pub hull: TimeRange,
-    /// Whether a compiler was entered.
+    /// Whether a compiler ran.
     pub compiles: bool,
-    /// How many events were asked for the module.
+    /// Number of events that were searched for the module.
     asked: u32,
 }
 
@@ -52,7 +52,7 @@ impl<'a> EventGroup<'a> {
         self.learn_module(&event);
     }
 
-    /// Most events do not know their module: a few are enough.
+    /// Most events do not contain their module: searching a few is enough.
     fn learn_module(&mut self, event: &PhaseEvent<'_>) {
         if self.module.is_none() && event.class == HostClass::Compile && self.asked < MAX_ASKED {
             self.asked += 1;
@@ -60,17 +60,17 @@ impl<'a> EventGroup<'a> {
         }
     }
 
-    /// When one phase went on.
+    /// The spans in which one phase was active.
     pub(crate) fn when(&self, class: HostClass) -> IntervalSet {
         self.events.iter().filter(|event| event.class == class).map(|event| event.range).collect()
     }
 
-    /// When any phase went on.
+    /// The spans in which any phase was active.
     pub(crate) fn all(&self) -> IntervalSet {
         self.events.iter().map(|event| event.range).collect()
     }
 
-    /// From the start of the first phase; of the window if there is none.
+    /// Start of the first phase; start of the window if there is none.
     pub(crate) fn start(&self) -> Timestamp {
         self.events.iter().map(|event| event.range.start).min().unwrap_or(self.hull.start)
     }
@@ -104,7 +104,7 @@ pub(super) fn drafts<'a>(events: &[PhaseEvent<'a>]) -> Vec<EventGroup<'a>> {
     drafts
 }
 
-/// Gives events of other threads to the calls that they overlap; returns the rest.
+/// Assigns events of other threads to the calls that they overlap; returns the rest.
 fn join<'a>(drafts: &mut [EventGroup<'a>], others: Vec<PhaseEvent<'a>>) -> Vec<PhaseEvent<'a>> {
     let mut latest = Timestamp::from_ps(i64::MIN);
     let ends: Vec<Timestamp> = drafts
@@ -119,7 +119,7 @@ fn join<'a>(drafts: &mut [EventGroup<'a>], others: Vec<PhaseEvent<'a>>) -> Vec<P
         let after = drafts.partition_point(|draft| draft.hull.start < event.range.end);
         let open = (0..after).rev().take_while(|&k| ends[k] > event.range.start);
         let open: Vec<usize> = open.filter(|&k| drafts[k].hull.end > event.range.start).take(MAX_PARALLEL).collect();
-        // Only where threads compile at once does it take the module to tell them apart.
+        // The module is only needed to tell threads apart that compile at the same time.
         let module = (open.len() > 1).then(|| compiled_module(&event)).flatten();
         let fit = |&k: &usize| {
             let draft = &drafts[k];
@@ -137,10 +137,10 @@ fn join<'a>(drafts: &mut [EventGroup<'a>], others: Vec<PhaseEvent<'a>>) -> Vec<P
     alone
 }
 
-/// Compilations that no call led to, in the order of their events.
+/// Compilations without a call, in the order of their events.
 fn without_call(events: Vec<PhaseEvent<'_>>) -> Vec<EventGroup<'_>> {
     let mut drafts: Vec<EventGroup<'_>> = Vec::new();
-    // Tracing and lowering wait for the compile event of their thread.
+    // Tracing and lowering are kept until the compile event of their thread.
     let mut waiting: BTreeMap<TrackId, Vec<PhaseEvent<'_>>> = BTreeMap::new();
     let mut rest = Vec::new();
     for event in events {
@@ -200,7 +200,7 @@ fn compile_without_call<'a>(drafts: &mut Vec<EventGroup<'a>>, event: PhaseEvent<
     }
 }
 
-/// How many compilations without a call can go on at once.
+/// Maximum number of concurrent compilations without a call.
 const MAX_PARALLEL: usize = 64;
 
 /// Whether an event is a whole compilation rather than a part of one that a pool
@@ -211,12 +211,12 @@ fn is_entry_point(name: &str) -> bool {
         || (name.contains("Compile") && !name.starts_with("XLA::") && !is_part_of_program(name))
 }
 
-/// The CPU backend compiles each kernel of a program by itself.
+/// The CPU backend compiles each kernel of a program separately.
 fn is_part_of_program(name: &str) -> bool {
     ["FusionCompiler::", "JitCompiler::"].iter().any(|prefix| stripped(name).starts_with(prefix))
 }
 
-/// Value of an argument of a slice, in its name or beside it.
+/// Value of an argument of a slice, from its name or its recorded arguments.
 pub(super) fn argument(slice: SliceRef<'_>, names: &[&str]) -> Option<String> {
     let decoration = slice.name().split_once('#').map_or("", |(_, suffix)| suffix);
     let pairs = decoration.split(['#', ',']).filter_map(|pair| pair.split_once('='));
@@ -259,7 +259,7 @@ fn compiled_module(event: &PhaseEvent<'_>) -> Option<String> {
         .or_else(|| asked.find_map(|slice| argument(slice, &["module", "hlo_module", "name"])))
 }
 
-/// How many events inside are asked for the module.
+/// Maximum number of direct children that are searched for the module.
 const MAX_INSIDE: usize = 4;
-/// How many events of a compilation are asked for it.
+/// Maximum number of events of a compilation that are searched for it.
 const MAX_ASKED: u32 = 4;

@@ -19,10 +19,9 @@ pub struct CompiledFunction {
     pub function: String,
     /// XLA module, if recorded (`jit_train_step`).
     pub module: Option<String>,
-    /// How often it was compiled in the window.
+    /// Number of its compilations in the window.
     pub compilations: u64,
-    /// How many of these were not its first compilation: all where it ran before
-    /// in the capture, else all but one.
+    /// How many of these were recompilations: all if it ran before in the capture, otherwise all but one.
     pub recompilations: u64,
     /// Calls in the whole capture; `None` if calls are not recorded.
     pub calls: Option<u64>,
@@ -34,17 +33,17 @@ pub struct CompiledFunction {
     pub exposed_ps: Option<i64>,
     /// Longest single compilation (compile phase only).
     pub longest_ps: i64,
-    /// `wall_ps` as a number of steps of median length that do not compile.
+    /// `wall_ps` as a multiple of the median length of steps that do not compile.
     pub wall_steps: Option<f64>,
-    /// Begin of the first phase; `None` if nothing of it was captured.
+    /// Begin of the first phase; `None` if none was captured.
     pub first_ps: Option<i64>,
     /// Begin of the last compilation.
     pub last_ps: Option<i64>,
     /// Share of ops that the first two programs have in common.
     pub ops_alike_percent: Option<f64>,
-    /// Where `changes` were seen.
+    /// Source of `changes`.
     pub changed_in: Option<ChangeSource>,
-    /// What differs between its first two programs, or came with its first recompilation.
+    /// Differences between its first two programs, or with its first recompilation.
     pub changes: Vec<ShapeChange>,
 }
 

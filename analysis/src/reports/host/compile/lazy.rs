@@ -5,9 +5,8 @@
 //! loss.item()                      [SyncTensorsGraphInternal ][…::TransferFromDevice]
 //! ```
 //!
-//! Event names and limits are those of `PyTorch`/XLA (`torch_xla/csrc`, and its
-//! metrics analysis: compilations and transfers per step, longest compilation and
-//! execution). What is above a limit is stated, not judged.
+//! Event names and limits are those of `PyTorch`/XLA (`torch_xla/csrc`, and its metrics analysis: compilations and
+//! transfers per step, longest compilation and execution). A value above a limit is reported without a judgement.
 
 use std::collections::BTreeMap;
 
@@ -20,30 +19,30 @@ use crate::facts::compile_events::LazyRole;
 use crate::facts::compile_events::ancestors;
 use crate::math::unit::Unit;
 
-/// A limit above which `PyTorch`/XLA's own analysis speaks up.
+/// Limits above which `PyTorch`/XLA's own analysis prints a warning.
 const PER_STEP: f64 = 0.5;
-/// Steps that compilations per step are not counted before.
+/// Number of first steps that compilations per step leave out.
 const WARMUP_STEPS: u64 = 10;
 const LONGEST_COMPILE_PS: i64 = 300 * PS_PER_S;
 const LONGEST_EXECUTE_PS: i64 = 30 * PS_PER_S;
-/// A sync that takes this long holds more than one step.
+/// A sync that takes this long contains more than one step.
 const LONGEST_SYNC_PS: i64 = 30 * PS_PER_S;
 const PS_PER_S: i64 = 1_000_000_000_000;
 
-/// A number about lazy tensors, with the limit it is held against.
+/// A number about lazy tensors, with its limit.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct LazyFact {
     /// Stable name.
     pub id: &'static str,
-    /// What it is, for people.
+    /// Display name.
     pub title: &'static str,
-    /// The number; `None` if the capture cannot tell.
+    /// The number; `None` if the capture does not show it.
     pub value: Option<f64>,
-    /// Of the value and the limit.
+    /// Unit of the value and the limit.
     pub unit: Unit,
-    /// Above this it costs time.
+    /// Above this the program loses time.
     pub limit: Option<f64>,
-    /// In a sentence, where the limit is exceeded.
+    /// One sentence, if the limit is exceeded.
     pub statement: Option<String>,
 }
 
@@ -52,17 +51,17 @@ pub struct LazyFact {
 pub struct LazyGraph {
     /// Its hash, if recorded.
     pub hash: Option<String>,
-    /// How often it was compiled.
+    /// Number of its compilations.
     pub compilations: u64,
-    /// All of them.
+    /// Time of all its compilations.
     pub time_ps: i64,
-    /// The longest.
+    /// The longest compilation.
     pub longest_ps: i64,
-    /// Steps that had ended when it was first compiled.
+    /// Number of steps that had ended when it was first compiled.
     pub after_steps: u64,
 }
 
-/// What lazy tensors did in the window.
+/// Numbers and graphs of lazy tensors in the window.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct LazyTensors {
     /// The numbers.
@@ -180,7 +179,7 @@ impl LazyTensors {
     }
 }
 
-/// How many steps had ended when `slice` started.
+/// Number of steps that had ended when `slice` started.
 fn ended(ends: &[trace_model::Timestamp], slice: &SliceRef<'_>) -> u64 {
     ends.partition_point(|&end| end <= slice.start()) as u64
 }

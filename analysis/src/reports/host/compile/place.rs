@@ -9,7 +9,7 @@ use crate::engine::Context;
 use crate::facts::steps::{Step, StepsReport, on_host};
 use crate::math::stats::median;
 
-/// Where in the run something happened.
+/// The position of an event relative to the steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CompilePlace {
@@ -35,10 +35,10 @@ impl CompilePlace {
     }
 }
 
-/// Steps by time, to find the one at an instant.
+/// Steps by time, to find the one at a given instant.
 pub(super) struct StepFinder<'a> {
     steps: Vec<(TimeRange, &'a Step)>,
-    /// The first of each number.
+    /// The first step of each number.
     by_number: BTreeMap<u32, usize>,
     /// Median time of the steps that do not compile.
     pub usual_ps: Option<i64>,
@@ -56,12 +56,12 @@ impl<'a> StepFinder<'a> {
         let usual_ps = times(&|step| step.compile_ps == 0).or_else(|| times(&|_| true));
         let mut steps: Vec<_> = steps.iter().filter_map(|step| Some((on_host(cx, &step.spans)?, step))).collect();
         steps.sort_by_key(|(range, step)| (range.start, step.number));
-        // The first of a number counts, so it goes in last.
+        // The first step of a number counts, so it is inserted last.
         let by_number = steps.iter().enumerate().rev().map(|(at, (_, step))| (step.number, at)).collect();
         Self { steps, by_number, usual_ps }
     }
 
-    /// Where `at` is; `None` without steps.
+    /// The position of `at`; `None` without steps.
     pub(crate) fn place(&self, at: Timestamp) -> Option<CompilePlace> {
         let begun = self.steps.partition_point(|(range, _)| range.start <= at);
         let Some((range, step)) = begun.checked_sub(1).and_then(|last| self.steps.get(last)) else {

@@ -11,7 +11,7 @@ use crate::engine::Context;
 use crate::facts::TraceFacts as _;
 use crate::hlo::HloModule;
 
-/// Programs with this share of their ops in common are the same function.
+/// Programs with at least this share of their ops in common are the same function.
 pub(super) const SAME_FUNCTION: f64 = 0.8;
 
 /// Ops of each program.
@@ -20,7 +20,7 @@ pub(super) struct ProgramOps {
 }
 
 impl ProgramOps {
-    /// Of all programs of the trace.
+    /// The ops of all programs of the trace.
     pub(crate) fn new(cx: &Context<'_>) -> Self {
         let mut by_program: BTreeMap<ProgramId, Vec<OpId>> = BTreeMap::new();
         for id in cx.model.op_ids() {

@@ -16,13 +16,13 @@ use crate::facts::steps::function_of;
 /// A program that ran.
 #[derive(Clone, Debug)]
 pub(super) struct ProgramRuns {
-    /// Name without id.
+    /// Name without the id.
     pub module: String,
-    /// Name with id.
+    /// Name with the id.
     pub title: String,
-    /// Its entry in the model, where the capture describes it.
+    /// Its entry in the model, if the capture contains it.
     pub program: Option<ProgramId>,
-    /// When its executions start, on the device that ran it most often.
+    /// Starts of its executions, on the device that ran it most often.
     pub begins: Vec<Timestamp>,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct ProgramRuns {
 pub struct ProgramCount {
     /// Name with id (`jit_f(123)`).
     pub program: String,
-    /// How often it ran on the device that ran it most often.
+    /// Number of executions on the device that ran it most often.
     pub executions: u64,
 }
 
@@ -41,8 +41,8 @@ pub(super) struct ProgramTable {
 }
 
 impl ProgramTable {
-    /// From devices, else, if that is worth reading arguments, from the ops of a
-    /// host backend.
+    /// Programs that devices ran; if there are none and reading arguments is worth it, those of the ops of a host
+    /// backend.
     pub(crate) fn new(cx: &Context<'_>, ask_host: bool) -> Self {
         let known: BTreeMap<(&str, Option<u64>), ProgramId> = cx
             .model
@@ -74,7 +74,7 @@ impl ProgramTable {
         &rest[..rest.partition_point(|run| run.module == module)]
     }
 
-    /// The module that `function` becomes, as far as it ran.
+    /// The module that `function` is compiled to, if it ran.
     pub(crate) fn module_of(&self, function: &str) -> Option<&str> {
         let wanted = identifier(function);
         let modules: BTreeSet<&str> = self.runs.iter().map(|run| run.module.as_str()).collect();
@@ -91,7 +91,7 @@ impl ProgramTable {
     }
 }
 
-/// JAX writes a name with an underscore for each character that is not part of a word.
+/// JAX replaces each character that is not part of a word by an underscore.
 fn identifier(name: &str) -> String {
     let word = |c: char| if c.is_alphanumeric() { c } else { '_' };
     name.chars().map(word).collect::<String>().trim_matches('_').to_owned()
@@ -124,7 +124,7 @@ fn device_runs(cx: &Context<'_>) -> RunsByProgram {
     found
 }
 
-/// How many events of a run are asked which program it is.
+/// Maximum number of events of a run that are searched for its program.
 const ASKED_PER_RUN: usize = 4;
 
 fn host_runs(cx: &Context<'_>) -> RunsByProgram {
@@ -135,10 +135,10 @@ fn host_runs(cx: &Context<'_>) -> RunsByProgram {
     let mut found = RunsByProgram::new();
     for run in runs.chunk_by(|a, b| a.0 == b.0) {
         let Some(begin) = run.first().map(|(_, slice)| slice.start()) else { continue };
-        // Ops have plain names, unlike what the runtime does around them.
+        // Ops have plain names, unlike the runtime events around them.
         let ops = run.iter().filter(|(_, slice)| !slice.name().contains("::")).take(ASKED_PER_RUN);
         match ops.map(|(_, slice)| *slice).find_map(program_in_args) {
-            // Exports leave ids out, and names alone do not tell programs apart.
+            // Exports leave ids out, and names alone do not distinguish programs.
             Some((_, None)) => return RunsByProgram::new(),
             Some(program) => found.entry(program).or_default().push(begin),
             None => {}
@@ -161,7 +161,7 @@ fn program_in_args(slice: SliceRef<'_>) -> Option<(String, Option<u64>)> {
 }
 
 impl ProgramRuns {
-    /// For a report.
+    /// The executions of this program, for a report.
     pub(crate) fn count(&self) -> ProgramCount {
         ProgramCount { program: self.title.clone(), executions: self.begins.len() as u64 }
     }
@@ -171,7 +171,7 @@ impl ProgramRuns {
         self.begins.first().is_some_and(|&first| first < at)
     }
 
-    /// Its first execution from `at` on.
+    /// Its first execution at or after `at`.
     pub(crate) fn next_run(&self, at: Timestamp) -> Option<Timestamp> {
         self.begins.get(self.begins.partition_point(|&begin| begin < at)).copied()
     }
@@ -183,8 +183,8 @@ impl ProgramRuns {
     }
 }
 
-/// The program that was in use at `from`, and the one that a compilation from
-/// `from` to `until` made, of those of one function.
+/// Among the programs of one function, the one that was in use at `from`, and the one that a compilation from `from`
+/// to `until` produced.
 pub(super) fn before_and_after(
     programs: &[ProgramRuns],
     from: Timestamp,
@@ -198,7 +198,7 @@ pub(super) fn before_and_after(
     // run somewhat earlier.
     let new = programs.iter().enumerate().filter(|(_, run)| !run.ran_before(from));
     let new = new.filter_map(|(k, run)| Some((run.next_run(from).filter(in_time)?, k))).min();
-    // The same program again, as after a cache was cleared.
+    // The same program again, for example after a cache was cleared.
     let again = || {
         let runs = programs.iter().enumerate();
         runs.filter_map(|(k, run)| Some((run.next_run(compiled).filter(in_time)?, k))).min()
@@ -232,7 +232,7 @@ mod tests {
         let at = Timestamp::from_ps;
         let programs = [runs("jit_f(1)", &[0, 10, 100, 110]), runs("jit_f(2)", &[60, 130])];
         assert_eq!(before_and_after(&programs, at(20), at(50), None), (Some(0), Some(1)));
-        // The next compilation comes first, so nothing is known about this one.
+        // The next compilation comes first, so the result of this one is unknown.
         assert_eq!(before_and_after(&programs, at(20), at(50), Some(at(55))), (Some(0), None));
         // Nothing new runs afterwards: the same program was compiled again.
         assert_eq!(before_and_after(&programs, at(70), at(90), None), (Some(1), Some(0)));

@@ -1,7 +1,7 @@
-//! Changes between two programs of one function, with their source.
+//! Changes between two programs of one function, with the source of this information.
 //!
-//! Nothing is guessed: where neither the parameters of the programs, nor arguments of events, nor the strings of ops
-//! show a shape that differs, there is no answer.
+//! Nothing is guessed: if neither the parameters of the programs, nor arguments of events, nor the text of ops show a
+//! different shape, there is no result.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::facts::TraceFacts as _;
 use crate::hlo::{HloModule, Instruction};
 use trace_model::hlo_text::{HloText, Shape};
 
-/// Where a change was seen, best first.
+/// Where a change was found, best source first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChangeSource {
@@ -22,7 +22,7 @@ pub enum ChangeSource {
     Parameters,
     /// Shapes in arguments of the events that compile.
     EventArguments,
-    /// Shapes in the strings of ops with the same provenance in both programs.
+    /// Shapes in the text of ops with the same provenance in both programs.
     OpText,
     /// An argument of an annotation that differs from the steps before: it coincides with the change, but is not proof.
     Annotation,
@@ -40,10 +40,10 @@ impl ChangeSource {
     }
 }
 
-/// Something that differs.
+/// A difference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct ShapeChange {
-    /// What: a parameter, an op, an argument.
+    /// The parameter, op or argument that differs.
     pub what: String,
     /// Its value before.
     pub from: String,
@@ -56,7 +56,7 @@ pub struct ShapeChange {
 /// A dimension that differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 pub struct DimChange {
-    /// Which, from the left, beginning with 0.
+    /// Its index from the left, starting with 0.
     pub dim: usize,
     /// Size before.
     pub from: u64,
@@ -65,7 +65,7 @@ pub struct DimChange {
 }
 
 impl ShapeChange {
-    /// Between two shapes; `None` if type and sizes are the same.
+    /// The differences between two shapes; `None` if type and sizes are the same.
     pub(super) fn between(what: &str, from: &Shape<'_>, to: &Shape<'_>) -> Option<Self> {
         let (old, new) = (sizes(from), sizes(to));
         if old == new {
@@ -100,7 +100,7 @@ pub(super) fn sizes(shape: &Shape<'_>) -> String {
     }
 }
 
-/// What differs between two programs, by the best source that shows something.
+/// Differences between two programs, by the best source that shows any.
 pub(super) fn between_programs(
     cx: &Context<'_>,
     ops: &ProgramOps,
@@ -117,7 +117,7 @@ pub(super) fn between_programs(
     (!changes.is_empty()).then_some((ChangeSource::OpText, changes))
 }
 
-/// Parameters of the same number that differ, or that there is another number of them.
+/// Parameters of the same number that differ, or a different number of parameters.
 fn parameter_changes(before: &HloModule, after: &HloModule) -> Vec<ShapeChange> {
     let (old, new) = (before.parameters(), after.parameters());
     if old.len() != new.len() {
@@ -147,21 +147,21 @@ fn by_provenance<'a>(cx: &Context<'a>, ops: &[OpId]) -> BTreeMap<(&'a str, &'a s
     out
 }
 
-/// Names that compilers give to what a program is called with.
+/// Names that compilers give to the parameters of a program.
 fn is_parameter(name: &str) -> bool {
     let numbered = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
     ["param", "Arg_", "arg_"].iter().any(|prefix| name.starts_with(prefix))
         || ["p", "arg"].iter().any(|prefix| name.strip_prefix(prefix).is_some_and(numbered))
 }
 
-/// Shapes that differ between ops of the same provenance: of parameters that they
-/// read, else the dimensions that differ most often.
+/// Shapes that differ between ops of the same provenance: those of parameters that they read, otherwise the
+/// dimensions that differ most often.
 fn op_changes(cx: &Context<'_>, before: &[OpId], after: &[OpId]) -> Vec<ShapeChange> {
     let (before, after) = (by_provenance(cx, before), by_provenance(cx, after));
     let mut parameters: BTreeMap<String, ShapeChange> = BTreeMap::new();
     let mut others: BTreeMap<Vec<DimChange>, (usize, ShapeChange)> = BTreeMap::new();
     for (key, old) in &before {
-        // Another number of ops was fused differently: they cannot be paired.
+        // With another number of ops, fusion was different: the ops cannot be paired.
         let Some(new) = after.get(key).filter(|new| new.len() == old.len()) else { continue };
         for (old, new) in old.iter().zip(new) {
             for (name, change) in text_changes(old, new) {
@@ -213,7 +213,7 @@ mod tests {
             change("bf16[8,128,512]{2,1,0:T(8,128)}", "bf16[8,160,512]{2,1,0:T(8,128)}").as_deref(),
             Some("x bf16[8,128,512] → bf16[8,160,512]: dim 1 128 → 160")
         );
-        // Only the layout differs: the same value to the program.
+        // Only the layout differs: the program gets the same value.
         assert_eq!(change("f32[8,4]{1,0}", "f32[8,4]{0,1}"), None);
         assert_eq!(change("f32[8]", "bf16[8]").as_deref(), Some("x f32[8] → bf16[8]"));
         assert_eq!(change("f32[8]", "f32[8,1]").as_deref(), Some("x f32[8] → f32[8,1]"));

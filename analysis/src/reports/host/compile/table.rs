@@ -1,4 +1,4 @@
-//! The compile report as tables.
+//! The tables of the compile report.
 
 use std::collections::BTreeMap;
 
@@ -120,14 +120,14 @@ impl CompileReport {
     }
 }
 
-/// First letter large, full stop at the end.
+/// With a capital first letter and a full stop at the end.
 fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().into_iter().flat_map(char::to_uppercase);
     format!("{}.", first.chain(letters).collect::<String>())
 }
 
-/// Threads by time; pools without their numbers.
+/// Threads by time; thread pools without their numbers.
 fn thread_names(threads: &[&PhaseTime]) -> String {
     let mut by_name: BTreeMap<&str, (i64, usize)> = BTreeMap::new();
     for thread in threads {
@@ -143,7 +143,7 @@ fn thread_names(threads: &[&PhaseTime]) -> String {
     names.into_iter().map(shown).collect::<Vec<_>>().join(", ")
 }
 
-/// The first change, and how many more there are.
+/// The first change, and the number of further ones.
 fn changed(changes: &[ShapeChange]) -> Option<String> {
     let more = match changes.len() {
         0 | 1 => String::new(),

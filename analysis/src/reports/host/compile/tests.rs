@@ -1,4 +1,4 @@
-//! Compilation on drawn traces.
+//! Compilation in traces drawn as text.
 
 use super::*;
 use crate::engine::{Options, ReportCache, Scope, Tabular as _};
@@ -60,7 +60,8 @@ fn compiling_again_is_counted_by_function() {
     );
     let report = report(&model, Scope::WholeTrace);
     let of = |name: &str| report.functions.iter().find(|function| function.function == name).unwrap();
-    // f: the second time. g: ran once without compiling, so its first is one too. h: for the first time.
+    // f: compiled for the second time. g: ran once without compiling, so its first compilation is a recompilation. h:
+    // compiled for the first time.
     assert_eq!((of("f").compilations, of("f").recompilations), (2, 1));
     assert_eq!((of("g").compilations, of("g").recompilations), (1, 1));
     assert_eq!(of("h").recompilations, 0);
@@ -219,7 +220,7 @@ fn compiling_ahead_of_time_has_its_phases() {
 
 #[test]
 fn lazy_tensors_are_counted_by_step_and_graph() {
-    // Three steps; the second also asks for a value in its middle, which cuts the graph.
+    // Three steps; the second also needs a value in its middle, which splits the graph.
     let model = text_trace(
         "
         host main: SSSSSS..AAAAAF.SSSSSS..SSSSSS
@@ -240,7 +241,7 @@ fn lazy_tensors_are_counted_by_step_and_graph() {
     let fact = |id: &str| lazy.facts.iter().find(|fact| fact.id == id).unwrap();
     assert_eq!(fact("step_markers").value, Some(3.0));
     assert_eq!((fact("graphs_compiled").value, fact("compilations").value), (Some(2.0), Some(2.0)));
-    // Fewer than eleven steps: the limit does not hold yet.
+    // Fewer than eleven steps: the limit does not apply yet.
     assert_eq!((fact("compilations_per_step").value, fact("compilations_per_step").statement.as_ref()), (None, None));
     assert_eq!(fact("early_syncs_per_step").value, Some(1.0 / 3.0));
     assert_eq!((fact("fetches_per_step").value, fact("executions").value), (Some(1.0 / 3.0), Some(2.0)));

@@ -1,8 +1,8 @@
 //! Functions of TensorFlow: how often a call had to trace its Python again.
 //!
-//! Calls carry how they ran in the argument `tf_function_call` (`eager`, `concrete`, `traced-xla`, `notTraced-nonXla`
-//! …) and how often the function has been traced so far in `tracing_count`. As in XProf, a call's time is what the
-//! functions called inside it leave, and eager and traced calls are expensive.
+//! Calls record their mode in the argument `tf_function_call` (`eager`, `concrete`, `traced-xla`, `notTraced-nonXla`
+//! …) and how often the function has been traced so far in `tracing_count`. As in XProf, the time of a call excludes
+//! functions called inside it, and eager and traced calls are expensive.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,15 +15,15 @@ use crate::facts::compile_events::ancestors;
 use crate::facts::host_class::{host_threads, stripped};
 use crate::math::unit::Unit;
 
-/// XProf calls functions out that spend this share of their time in expensive calls.
+/// XProf highlights functions that spend at least this share of their time in expensive calls.
 const EXPENSIVE_PERCENT: f64 = 20.0;
 
-/// How one kind of call went.
+/// Calls of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct CallKind {
-    /// How many calls.
+    /// Number of calls.
     pub calls: u64,
-    /// Their time without functions called inside.
+    /// Their time, excluding functions called inside.
     pub self_ps: i64,
 }
 
@@ -34,7 +34,7 @@ pub struct TfFunction {
     pub function: String,
     /// Calls that traced Python first.
     pub traced: CallKind,
-    /// Calls that had a graph.
+    /// Calls that used an existing graph.
     pub not_traced: CallKind,
     /// Calls that ran op by op.
     pub eager: CallKind,
@@ -44,9 +44,9 @@ pub struct TfFunction {
     pub xla_calls: u64,
     /// How often it was traced since the program started, by the last call.
     pub tracing_count: Option<u64>,
-    /// Time of eager and traced calls, of all calls.
+    /// Time of eager and traced calls as a share of all calls.
     pub expensive_percent: Option<f64>,
-    /// `expensive_percent` is at least 20 %.
+    /// Whether `expensive_percent` is at least 20 %.
     pub is_expensive: bool,
 }
 
@@ -88,8 +88,8 @@ pub(super) fn functions(model: &TraceModel, window: TimeRange) -> Vec<TfFunction
     functions
 }
 
-/// Labels whose first event is a function call. Only captures with TensorFlow's
-/// executor are asked: it means to read the arguments of one event of each label.
+/// Labels whose first event is a function call. Only captures with TensorFlow's executor are searched, because this
+/// reads the arguments of one event of each label.
 fn function_labels(model: &TraceModel) -> BTreeSet<LabelId> {
     const OF_TENSORFLOW: [&str; 5] =
         ["ExecutorState::Process", "FunctionRun", "EagerLocalExecute", "EagerExecute", "EagerKernelExecute"];

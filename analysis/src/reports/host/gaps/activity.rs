@@ -2,23 +2,22 @@
 //!
 //! Events nest on each thread, and threads run concurrently. On each thread the innermost event of a known kind defines
 //! its activity, except that everything inside a compilation is compiling, and waiting for a transfer is transferring.
-//! Of several threads the one that explains most wins ([`super::merge`]):
+//! Of several threads the one with the strongest explanation wins ([`super::merge`]):
 //!
 //! ```text
 //! compile > input > host to device > device to host > dispatch
 //!     > user code > input in the background > waiting > nothing recorded
 //! ```
 //!
-//! From the moment when the next program is in the device's queue nothing of this
-//! matters: see [`IdleCause::Queued`].
+//! As soon as the next program is in the device's queue, none of this matters: see [`IdleCause::Queued`].
 //!
 //! Waiting comes last, because a thread that waits for a device explains nothing.
 //! User code and waiting count on threads that drive devices only: a poller or an
 //! idle pool is always "active". Loaders that work ahead on their own threads are
 //! the cause only while the driving thread does nothing itself.
 //!
-//! What hosts do has about as many parts as they recorded events, so it is told as it
-//! goes and never stored; only what the labels say is.
+//! Hosts have about as many activities as recorded events, so activities are computed on the fly and never stored;
+//! only the facts about labels are stored.
 
 use std::collections::BTreeMap;
 use std::iter::Peekable;
@@ -32,10 +31,10 @@ use crate::engine::Fact;
 use crate::facts::TraceFacts as _;
 use crate::facts::host_class::{HostClass, host_threads, is_input_loader, is_python_wait, stripped};
 
-/// Loads and look-ups shorter than this happen at every launch.
+/// Loads and look-ups shorter than this occur at every launch.
 const SHORTEST_LOAD_PS: i64 = 1_000_000_000;
 
-/// What the events of hosts say.
+/// Facts about host events.
 #[derive(Debug)]
 pub(crate) struct HostEventKinds {
     /// By label.
@@ -46,29 +45,29 @@ pub(crate) struct HostEventKinds {
 #[derive(Clone, Copy, Debug)]
 struct ActivityThread {
     track: TrackId,
-    /// It calls programs, or marks steps.
+    /// Whether it calls programs or marks steps.
     is_driver: bool,
 }
 
-/// What a label says.
+/// Facts about a label.
 #[derive(Clone, Copy, Debug)]
 struct EventKind {
     own: EventActivity,
-    /// Hands input to a device, which is never done ahead of need.
+    /// Whether it hands input to a device, which is never done ahead of time.
     feeds: bool,
-    /// Called by the program, not by a runtime.
+    /// Whether the program calls it, not a runtime.
     is_call: bool,
-    /// Some of its slices say which step it is.
+    /// Whether some of its slices carry a step number.
     marks: bool,
 }
 
-/// What an event says by itself.
+/// The activity that an event shows by itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum EventActivity {
     Always(IdleCause),
-    /// Compiling where it takes long, else part of a launch.
+    /// Compiling if it takes long, otherwise part of a launch.
     Load,
-    /// User code, unless it only says which step it is.
+    /// User code, unless it only carries a step number.
     User(IdleCause),
 }
 
@@ -101,7 +100,7 @@ impl EventKind {
         self.marks && STEP_MARKS.iter().any(|&attr| slice.attr(attr).is_some())
     }
 
-    /// What an event says by itself; `None` if nothing.
+    /// The activity that an event shows by itself; `None` if it shows none.
     fn own(self, slice: SliceRef<'_>, range: TimeRange) -> Option<IdleCause> {
         match self.own {
             EventActivity::Always(cause) => Some(cause),
@@ -112,7 +111,7 @@ impl EventKind {
     }
 }
 
-/// Facts of slices that say which step it is.
+/// Facts of slices that carry a step number.
 const STEP_MARKS: [SliceAttr; 2] = [SliceAttr::StepNum, SliceAttr::StepRoot];
 
 impl Fact for HostEventKinds {
@@ -170,13 +169,13 @@ impl HostEventKinds {
     }
 }
 
-/// What one thread does, cut into spans that do not overlap, in time order.
+/// The activities of one thread, cut into spans that do not overlap, in time order.
 struct ThreadSpans<'a, I: Iterator<Item = (SliceRef<'a>, TimeRange)>> {
     events: &'a HostEventKinds,
     is_driver: bool,
-    /// Those that have not started, as they start.
+    /// Slices that have not started, by start.
     slices: Peekable<I>,
-    /// When each of those that have started ends, and what it says.
+    /// End and activity of each slice that has started.
     open: Vec<(Timestamp, ThreadActivity)>,
     now: Timestamp,
 }
@@ -214,19 +213,19 @@ impl<'a, I: Iterator<Item = (SliceRef<'a>, TimeRange)>> ThreadSpans<'a, I> {
     }
 }
 
-/// What a thread does, and the outermost event that says so.
+/// The activity of a thread, and the outermost event that shows it.
 type ThreadActivity = Option<(IdleCause, LabelId)>;
 
 /// The activity inside an event with activity `own` in a span with activity `around`.
 fn inside(around: ThreadActivity, own: Option<IdleCause>, label: LabelId) -> ThreadActivity {
     let Some(own) = own else { return around };
     match around {
-        // Everything inside a compilation is part of it, and everything inside user code without a kind of its own is
-        // user code.
+        // Everything inside a compilation is part of it, and everything without a known kind inside user code is user
+        // code.
         Some((IdleCause::Compile, _)) => around,
         Some((cause, _)) if cause == own && cause != IdleCause::User => around,
         Some((cause, _)) if own == IdleCause::User && cause != IdleCause::User => around,
-        // Waiting for a transfer, or for input, is that.
+        // Waiting for a transfer or for input counts as that.
         Some((IdleCause::Input | IdleCause::HostToDevice | IdleCause::DeviceToHost, _)) if own == IdleCause::Wait => {
             around
         }
@@ -234,7 +233,7 @@ fn inside(around: ThreadActivity, own: Option<IdleCause>, label: LabelId) -> Thr
     }
 }
 
-/// How a thread's state counts among threads; `None` if it does not.
+/// How the activity of a thread competes with other threads; `None` if it does not count.
 fn rank(cause: IdleCause, is_driver: bool, feeds: bool) -> Option<CausePriority> {
     match cause {
         IdleCause::User | IdleCause::Wait if !is_driver => None,

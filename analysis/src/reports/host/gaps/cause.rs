@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// Why a device has nothing to do.
+/// Why a device is idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum IdleCause {
@@ -18,9 +18,9 @@ pub enum IdleCause {
     Dispatch,
     /// Code of the program itself on a thread that drives devices.
     User,
-    /// The driving thread waits, and nobody else does anything.
+    /// The driving thread waits, and no other thread does anything.
     Wait,
-    /// The next program is in the device's queue already, whatever the host does.
+    /// The next program is already in the device's queue; the host is not the cause.
     Queued,
     /// Nothing was recorded.
     Unknown,
@@ -70,13 +70,13 @@ impl IdleCause {
         })
     }
 
-    /// Place in [`Self::ALL`].
+    /// Index in [`Self::ALL`].
     pub(super) fn index(self) -> usize {
         self as usize
     }
 }
 
-/// Precedence among threads: causes, with input in the background apart.
+/// Precedence among threads: causes, with input in the background as a separate one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum CausePriority {
     Cause(IdleCause),
@@ -87,7 +87,7 @@ pub(super) enum CausePriority {
 impl CausePriority {
     pub(super) const COUNT: usize = IdleCause::ALL.len() + 1;
 
-    /// The less, the more it explains.
+    /// Lower values take precedence.
     pub(super) fn index(self) -> usize {
         match self {
             Self::Cause(IdleCause::Wait) => IdleCause::Wait.index() + 1,
@@ -96,7 +96,7 @@ impl CausePriority {
         }
     }
 
-    /// Without who says it.
+    /// The cause, regardless of the thread.
     pub(super) fn cause(self) -> IdleCause {
         match self {
             Self::Cause(cause) => cause,

@@ -20,7 +20,7 @@ use crate::facts::steps::StepsReport;
 use crate::math::intervals::IntervalSet;
 use crate::reports::host::clocks::Clocks;
 
-/// Gaps of a device that are listed one by one, the longest first.
+/// Maximum number of listed gaps per device, the longest first.
 const LISTED: usize = 100;
 
 /// An idle span, on the clock of the host.
@@ -71,7 +71,7 @@ fn longest(idle: &[IdleSpan]) -> Vec<usize> {
     listed
 }
 
-/// Follows what the host does along the gaps of one device.
+/// Follows the host activity along the gaps of one device.
 ///
 /// ```text
 /// doing   ....ddddddd....eee....fff
@@ -84,7 +84,7 @@ pub(super) struct GapCollector<'a> {
     clocks: Option<Arc<ClocksReport>>,
     /// Remaining gaps; the current one is last.
     idle: Vec<IdleSpan>,
-    /// How many of `idle` are left when those that are listed have their turn.
+    /// Number of remaining entries of `idle` when the next listed gap is reached.
     listed: Vec<usize>,
     /// State of the current gap: the end of its explained part, the time at which the next program was queued, and the
     /// sums.
@@ -149,14 +149,14 @@ impl<'a> GapCollector<'a> {
         Ok(Some(watch))
     }
 
-    /// Looks at the next gap.
+    /// Advances to the next gap.
     fn open(&mut self) {
         let Some(gap) = self.idle.last() else { return };
         self.now = gap.range.start;
         self.queued = gap.before.and_then(|program| self.launch(program)).filter(|(at, _)| *at < gap.range.end);
     }
 
-    /// When a program was in the queue of the device, and by what.
+    /// When a program entered the device's queue, and the event that queued it.
     fn launch(&self, program: SliceId) -> Option<(Timestamp, LabelId)> {
         let begins = &self.clocks.as_ref()?.launches_of(self.out.group)?.begins;
         let key = |program: SliceId| (self.model.slice(program).start(), program);
@@ -170,7 +170,7 @@ impl<'a> GapCollector<'a> {
         self.idle.last().map(|_| self.now)
     }
 
-    /// What the host does next.
+    /// Processes the next activity of the host.
     pub(crate) fn see(&mut self, doing: &HostActivity, names: &mut ReportNames<'_>) {
         while let Some(&gap) = self.idle.last() {
             if doing.range.end <= self.now {
@@ -190,7 +190,7 @@ impl<'a> GapCollector<'a> {
         }
     }
 
-    /// Until where a gap is explained by what the host does.
+    /// The end of the explained part of a gap, given this host activity.
     fn until(&self, gap: &IdleSpan) -> Timestamp {
         self.queued.map_or(gap.range.end, |(at, _)| at.max(gap.range.start))
     }
@@ -214,7 +214,7 @@ impl<'a> GapCollector<'a> {
         }
     }
 
-    /// Nothing more is known of the gap that is looked at.
+    /// Finishes the current gap, for which no more activities follow.
     fn close(&mut self, gap: &IdleSpan, names: &mut ReportNames<'_>) {
         let until = self.until(gap);
         self.add(self.now, until, IdleCause::Unknown, None, names);
@@ -247,7 +247,7 @@ impl<'a> GapCollector<'a> {
         self.open();
     }
 
-    /// Where a gap starts on the timeline as recorded; the window's start if nothing of the device is before it.
+    /// The start of a gap on the timeline as recorded; the window's start if no program of the device precedes it.
     fn recorded_start(&self, gap: &IdleSpan) -> Timestamp {
         let recorded = gap.after.map(|program| self.model.slice(program).range().end);
         match recorded {
@@ -256,13 +256,13 @@ impl<'a> GapCollector<'a> {
         }
     }
 
-    /// After the last of what the host did.
+    /// Called after the last host activity.
     pub(crate) fn finish(mut self, names: &mut ReportNames<'_>) -> DeviceGaps {
         while let Some(&gap) = self.idle.last() {
             self.close(&gap, names);
         }
         let mut out = self.out;
-        // Of equal ones the first.
+        // The first of equally long ones.
         out.gaps.sort_by_key(|gap| Reverse(gap.length_ps));
         out.between = self.between.causes(names);
         out.steps = self.steps.finish(names);

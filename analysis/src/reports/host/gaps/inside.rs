@@ -10,25 +10,25 @@ use crate::facts::clock_alignment::programs;
 use crate::facts::core_time::SelfTimeSegment;
 use crate::facts::device_shift::shifted;
 
-/// Gaps between ops shorter than this are how a core issues ops.
+/// Shorter gaps between ops are the normal issue overhead of a core.
 pub const LONG_PS: i64 = 1_000_000;
 
 /// Idle time of one device within its programs.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct InsidePrograms {
-    /// All of it.
+    /// Total idle time.
     pub idle_ps: i64,
-    /// Of which before the first and after the last op: programs wait for each other there.
+    /// The part before the first and after the last op, in which programs wait for each other.
     pub edges_ps: i64,
     /// Programs by the clock of their ops: the denominator.
     pub program_ps: i64,
     /// Gaps of more than 1 µs between two ops.
     pub long_gaps: u64,
-    /// These added up.
+    /// Sum of these gaps.
     pub long_gaps_ps: i64,
     /// The longest between two ops.
     pub longest_ps: i64,
-    /// The program that it is in.
+    /// The program that contains it.
     pub longest_in: Option<String>,
     /// The op before it.
     pub longest_after: Option<String>,
@@ -36,7 +36,7 @@ pub struct InsidePrograms {
     pub longest_before: Option<String>,
 }
 
-/// `None` if the device has no ops or no programs in the scope.
+/// The idle time; `None` if the device has no ops or no programs in the scope.
 pub(super) fn inside_programs(cx: &Context<'_>, core: GroupId) -> Result<Option<InsidePrograms>, AnalysisError> {
     let Some(time) = cx.core_time(core)? else { return Ok(None) };
     let idle = time.idle();

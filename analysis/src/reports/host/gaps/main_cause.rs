@@ -1,11 +1,11 @@
-//! Why devices are mostly idle, in a clause.
+//! The main cause of idle time, as a clause.
 
 use super::IdleCause;
 use super::report::{DeviceGaps, GapsReport};
 
 impl GapsReport {
     /// Where more than half of the idle time is: within programs, or between them with one cause and the host event
-    /// that shows it. `None` if no part is so large.
+    /// that shows it. `None` if no single part is that large.
     pub(crate) fn main_cause(&self) -> Option<String> {
         let within: i64 =
             self.devices.iter().filter_map(|device| Some(device.inside.as_ref()?.idle_ps)).fold(0, i64::saturating_add);

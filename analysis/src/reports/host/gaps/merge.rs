@@ -1,5 +1,5 @@
-//! Merges the activities of all threads of a host into one sequence: at each instant the activity with the best rank,
-//! of several the one that started first.
+//! Merges the activities of all threads of a host into one sequence: at each instant the activity with the best rank;
+//! of activities with the same rank, the one that started first.
 //!
 //! ```text
 //! thread 1   user--------------------   wait----
@@ -7,8 +7,8 @@
 //! together   user compile---usr put---  wait----
 //! ```
 //!
-//! Of each thread one part is known that has not started, and little more than one that
-//! has, so this takes memory by the number of threads, whatever they do.
+//! For each thread, only the next part and few started parts are held, so memory use depends on the number of
+//! threads, not on their activity.
 
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
@@ -18,12 +18,12 @@ use trace_model::{LabelId, TimeRange, Timestamp};
 
 use super::cause::{CausePriority, IdleCause};
 
-/// What a thread does in a span.
+/// The activity of a thread in a span.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ThreadSpan {
     pub range: TimeRange,
     pub rank: CausePriority,
-    /// The event that says so.
+    /// The event that shows it.
     pub label: LabelId,
 }
 
@@ -32,11 +32,11 @@ pub(super) struct ThreadSpan {
 pub(super) struct HostActivity {
     pub range: TimeRange,
     pub cause: IdleCause,
-    /// The event that says so.
+    /// The event that shows it.
     pub label: LabelId,
 }
 
-/// The next part of a thread, of which there is one: the first to start is the greatest.
+/// The next part of a thread, one per thread. The first to start compares as the greatest.
 struct NextThreadSpan {
     part: ThreadSpan,
     thread: usize,
@@ -68,17 +68,17 @@ impl PartialEq for NextThreadSpan {
 
 impl Eq for NextThreadSpan {}
 
-/// See the module.
+/// See the module documentation.
 pub(super) struct HostActivities<I> {
-    /// The parts of each, in time order and without overlaps.
+    /// The parts of each thread, in time order and without overlaps.
     threads: Vec<I>,
     coming: BinaryHeap<NextThreadSpan>,
-    /// By rank, started and not known to have ended, the one that started first in front.
+    /// By rank: parts that have started and may not have ended, the first to start in front.
     active: [VecDeque<ThreadSpan>; CausePriority::COUNT],
-    /// Bit by bit which of them are not empty: most are, most of the time.
+    /// One bit per rank: whether its queue is not empty. Most are empty most of the time.
     filled: u32,
     now: Timestamp,
-    /// May go on.
+    /// The latest activity, which the next part may continue.
     last: Option<HostActivity>,
 }
 
@@ -91,7 +91,7 @@ impl<I: Iterator<Item = ThreadSpan>> HostActivities<I> {
         Self { threads, coming, active: Default::default(), filled: 0, now: Timestamp::MIN, last: None }
     }
 
-    /// The part that counts now.
+    /// The part that counts at present.
     fn best(&mut self) -> Option<ThreadSpan> {
         loop {
             let same = self.active.get_mut(self.filled.trailing_zeros() as usize)?;
@@ -105,7 +105,7 @@ impl<I: Iterator<Item = ThreadSpan>> HostActivities<I> {
         }
     }
 
-    /// What has its turn now starts.
+    /// Starts the part whose turn it is.
     fn begin(&mut self) {
         let Some(mut next) = self.coming.peek_mut() else { return };
         let part = next.part;
@@ -115,8 +115,8 @@ impl<I: Iterator<Item = ThreadSpan>> HostActivities<I> {
         }
         let rank = part.rank.index();
         let same = &mut self.active[rank];
-        // Those of one thread end before the next starts, so half of them at least have ended: they lie behind one that
-        // has not, or below a better rank.
+        // Parts of one thread end before the next one starts, so at least half of them have ended: they are behind
+        // one that has not, or below a better rank.
         if same.len() >= 2 * self.threads.len() {
             same.retain(|part| part.range.end > self.now);
         }
@@ -124,7 +124,7 @@ impl<I: Iterator<Item = ThreadSpan>> HostActivities<I> {
         self.filled |= 1 << rank;
     }
 
-    /// Adds what comes next; what it does not continue is over.
+    /// Adds the next part; ends the current one unless the new one continues it.
     fn join(&mut self, next: HostActivity) -> Option<HostActivity> {
         match &mut self.last {
             _ if next.range.is_empty() => None,
@@ -229,7 +229,7 @@ mod tests {
         }
     }
 
-    /// What lies below a better rank is not kept forever.
+    /// Parts below a better rank are not kept forever.
     #[test]
     fn parts_that_are_over_are_forgotten() {
         let labels = labels();

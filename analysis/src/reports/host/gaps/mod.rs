@@ -5,10 +5,9 @@
 //! host        [compile    ]  [wait]   [put][dispatch]
 //! ```
 //!
-//! Idle spans between programs are brought to the clock of the host
-//! ([`crate::facts::clock_alignment`]) and cut by what it does there ([`IdleCause`]): the parts add up
-//! to the idle time exactly. Idle time *within* programs is measured by the clock of
-//! the ops and stands apart: the host is not asked then.
+//! Idle spans between programs are converted to the clock of the host ([`crate::facts::clock_alignment`]) and divided
+//! by host activity ([`IdleCause`]): the parts add up exactly to the idle time. Idle time *within* programs is
+//! measured by the clock of the ops and reported separately: host activity does not explain it.
 
 mod activity;
 mod cause;
@@ -59,7 +58,7 @@ impl Analysis for Gaps {
         let steps = cx.report::<Steps>().ok();
         let mut devices = Vec::new();
         let host = |core: &GroupId| model.group(*core).source;
-        // The devices of a host follow each other.
+        // The devices of a host are adjacent.
         for cores in cores.chunk_by(|one, next| host(one) == host(next)) {
             devices.extend(devices_of(cx, host(&cores[0]), cores, steps.as_deref())?);
         }
@@ -83,7 +82,7 @@ fn devices_of(
     let watches = cores.iter().filter_map(|&core| GapCollector::new(cx, core, steps).transpose());
     let mut watches: Vec<GapCollector<'_>> = watches.collect::<Result<_, _>>()?;
     let mut names = ReportNames::new(cx.model);
-    // None where no device has a gap.
+    // `None` if no device has a gap.
     if let Some(from) = watches.iter().filter_map(GapCollector::next_gap).min() {
         for doing in cx.fact::<HostEventKinds>().doings(cx.model, host, from) {
             for watch in &mut watches {
@@ -101,14 +100,14 @@ fn devices_of(
     watches.into_iter().map(finish).collect()
 }
 
-/// Causes that make up less of the idle time are not worth a clause.
+/// Causes with a smaller share of the idle time get no clause.
 const WORTH_SAYING_PERCENT: f64 = 10.0;
 
 fn statement(devices: &[DeviceGaps], has_host: bool) -> String {
     let sum = |get: &dyn Fn(&DeviceGaps) -> i64| devices.iter().map(get).fold(0, i64::saturating_add);
     let (idle, window) = (sum(&|device| device.idle_ps), sum(&|device| device.window_ps));
     let share = percent(idle, window).unwrap_or_default();
-    // Not “100.0 %” where something ran.
+    // Avoids "100.0 %" if something ran.
     let digits = if share > 99.9 { 3 } else { 1 };
     let mut text = format!("No program runs for {share:.digits$} % of the window");
     if !has_host {

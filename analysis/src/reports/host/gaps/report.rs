@@ -10,10 +10,10 @@ use super::inside::InsidePrograms;
 use crate::engine::Metric;
 use crate::math::intervals::IntervalSet;
 
-/// When devices ran no program, and why.
+/// Idle time of devices, with causes.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct GapsReport {
-    /// What it comes to, in a sentence.
+    /// The result, in one sentence.
     pub statement: String,
     /// Headline numbers.
     pub metrics: Vec<Metric>,
@@ -21,7 +21,7 @@ pub struct GapsReport {
     pub devices: Vec<DeviceGaps>,
 }
 
-/// Where an idle span lies.
+/// The position of an idle span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GapPlace {
@@ -49,18 +49,18 @@ impl GapPlace {
 pub struct CauseTime {
     /// The cause.
     pub cause: IdleCause,
-    /// How long.
+    /// Duration.
     pub time_ps: i64,
-    /// The host event that says so for most of that time.
+    /// The host event that covers most of that time.
     pub(crate) top: Option<EventTime>,
 }
 
 impl CauseTime {
-    /// The host event that says so for most of that time.
+    /// The host event that covers most of that time.
     pub fn event(&self) -> Option<&str> {
         self.top.as_ref().map(|top| &*top.name)
     }
-    /// For how much of it.
+    /// How much of it the event covers.
     pub fn event_ps(&self) -> Option<i64> {
         self.top.as_ref().map(|top| top.time_ps)
     }
@@ -79,11 +79,11 @@ pub(crate) struct EventTime {
 pub(super) struct WrittenCauseTime<'a> {
     /// The cause.
     cause: IdleCause,
-    /// How long.
+    /// Duration.
     time_ps: i64,
-    /// The host event that says so for most of that time.
+    /// The host event that covers most of that time.
     event: Option<&'a str>,
-    /// For how much of it.
+    /// How much of it the event covers.
     event_ps: Option<i64>,
 }
 
@@ -108,10 +108,10 @@ impl schemars::JsonSchema for CauseTime {
 pub struct DeviceGaps {
     /// Name of the device.
     pub core: String,
-    /// Which device.
+    /// The device.
     #[serde(skip)]
     pub group: GroupId,
-    /// On the clock of the host: the denominator.
+    /// Length of the window on the clock of the host: the denominator.
     pub window_ps: i64,
     /// Union of programs.
     pub program_ps: i64,
@@ -133,7 +133,7 @@ pub struct DeviceGaps {
     pub steps: Vec<StepGaps>,
     /// Idle time within programs; `None` without ops.
     pub inside: Option<InsidePrograms>,
-    /// When it was idle because the host compiled, on the clock of the host.
+    /// The spans in which it was idle because the host compiled, on the clock of the host.
     #[serde(skip)]
     pub compiling: IntervalSet,
 }
@@ -141,11 +141,11 @@ pub struct DeviceGaps {
 /// One idle span.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Gap {
-    /// Where it lies.
+    /// Its position.
     pub place: GapPlace,
-    /// Where it starts on the timeline as recorded: the end of the program before it.
+    /// Start on the timeline as recorded: the end of the program before it.
     pub start_ps: i64,
-    /// How long.
+    /// Duration.
     pub length_ps: i64,
     /// The step that it starts in.
     pub step: Option<u32>,
@@ -153,7 +153,7 @@ pub struct Gap {
     pub after: Option<Arc<str>>,
     /// The program after it.
     pub before: Option<Arc<str>>,
-    /// What the host did meanwhile; adds up to the length.
+    /// Host activity in the meantime; adds up to the length.
     pub causes: Vec<CauseTime>,
 }
 
@@ -181,7 +181,7 @@ impl StepGaps {
     pub(crate) fn idle_ps(&self) -> i64 {
         self.causes.iter().map(|part| part.time_ps).sum::<Picos>().ps()
     }
-    /// Of which for one cause.
+    /// The part with one cause.
     pub(crate) fn time_ps(&self, cause: IdleCause) -> i64 {
         time_of(&self.causes, cause)
     }
@@ -200,7 +200,7 @@ impl DeviceGaps {
             GapPlace::AfterLast => &self.after,
         }
     }
-    /// Idle time with one cause, wherever it lies.
+    /// Idle time with one cause, at any position.
     pub fn time_ps(&self, cause: IdleCause) -> i64 {
         let places = [GapPlace::BeforeFirst, GapPlace::Between, GapPlace::AfterLast].into_iter();
         places.map(|place| time_of(self.at(place), cause)).sum::<Picos>().ps()

@@ -9,16 +9,16 @@ use crate::engine::Context;
 use crate::facts::TraceFacts as _;
 use crate::facts::steps::{Step, StepSource, StepsReport};
 
-/// Adds up what comes in time order. Steps may overlap.
+/// Sums spans given in time order. Steps may overlap.
 pub(super) struct StepSums {
     /// In the order of the report.
     spans: Vec<(u32, TimeRange)>,
     /// Indices of `spans` by begin, each with the latest end up to it.
     by_begin: Vec<(usize, Timestamp)>,
     out: Vec<StepGaps>,
-    /// Indices of those that have not started, the first one last.
+    /// Indices of steps that have not started, the first of them last.
     coming: Vec<usize>,
-    /// Those that have.
+    /// Indices of steps that have started.
     open: Vec<(usize, CauseTimes)>,
 }
 
@@ -41,10 +41,10 @@ impl StepSums {
         Self { by_begin, out: spans.iter().map(empty).collect(), coming, open: Vec::new(), spans }
     }
 
-    /// The step that contains an instant; the first of the report where several do.
+    /// The step that contains an instant; if several do, the first of the report.
     pub(crate) fn at(&self, at: Timestamp) -> Option<u32> {
         let begun = self.by_begin.partition_point(|&(span, _)| self.spans[span].1.start <= at);
-        // Where the latest end up to a step is past, so are all before it.
+        // If the latest end up to a step has passed, all steps before it have ended.
         let not_over = self.by_begin[..begun].iter().rev().take_while(|(_, latest)| *latest > at);
         let holding = not_over.map(|(span, _)| *span).filter(|&span| self.spans[span].1.contains(at));
         holding.min().map(|span| self.spans[span].0)
@@ -83,7 +83,7 @@ impl StepSums {
     }
 }
 
-/// The steps of a device on the clock of its host.
+/// The steps of a device, on the clock of its host.
 fn step_spans(cx: &Context<'_>, core: GroupId, steps: Option<&StepsReport>) -> Vec<(u32, TimeRange)> {
     let Some(steps) = steps.filter(|steps| steps.has_steps()) else { return Vec::new() };
     let own = |step: &Step| {

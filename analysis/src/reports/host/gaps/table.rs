@@ -1,4 +1,4 @@
-//! Gaps as tables.
+//! The tables of gaps.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::engine::{Table, TableBuilder, Tabular, counted};
 use crate::math::stats::percent;
 use crate::math::unit::Unit;
 
-/// Gaps of each device that are printed.
+/// Number of gaps listed per device.
 const SHOWN: usize = 10;
 
 impl Tabular for GapsReport {
@@ -79,7 +79,7 @@ impl GapsReport {
             .build()
     }
 
-    /// A row a device, a column a cause.
+    /// One row per device, one column per cause.
     fn device_table(&self) -> Table {
         let table = Table::of("gap_devices", "By device", &self.devices)
             .measured("core", "Device", Unit::None, |device| &device.core)
@@ -116,7 +116,7 @@ impl GapsReport {
             .build()
     }
 
-    /// Means over the devices, a row a step.
+    /// Means over the devices, one row per step.
     fn step_table(&self) -> Table {
         let mut steps: BTreeMap<u32, Vec<&StepGaps>> = BTreeMap::new();
         for step in self.devices.iter().flat_map(|device| &device.steps) {

@@ -1,4 +1,4 @@
-//! Time by cause, with the event of each that took most of it.
+//! Time by cause, with the event that took most of it for each cause.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use trace_model::{LabelId, Picos, StringId, TraceModel};
 use super::cause::IdleCause;
 use super::report::{CauseTime, EventTime};
 
-/// Names for reports, each of them once.
+/// Names for reports, each stored once.
 pub(super) struct ReportNames<'a> {
     model: &'a TraceModel,
     known: BTreeMap<StringId, Arc<str>>,
@@ -26,7 +26,7 @@ impl<'a> ReportNames<'a> {
     }
 }
 
-/// Sums of time by cause and event, which is `None` if nothing was recorded.
+/// Sums of time by cause and event; the event is `None` if nothing was recorded.
 #[derive(Default)]
 pub(super) struct CauseTimes(BTreeMap<(IdleCause, Option<LabelId>), Picos>);
 

@@ -63,7 +63,7 @@ fn every_instant_has_one_cause_and_places_stand_apart() {
     assert_eq!((first.after.as_deref(), first.before.as_deref()), (Some("jit_f(1)"), Some("jit_g(2)")));
 }
 
-/// A thread that waits, or merely contains what happens, hides nothing.
+/// A thread that waits, or whose event merely encloses others, hides no cause.
 #[test]
 fn the_innermost_known_event_of_the_most_telling_thread_counts() {
     let device = whole(&picture(
@@ -108,7 +108,7 @@ fn a_range_splits_the_idle_time_without_remainder() {
         assert_eq!(all.time_ps(cause), head.time_ps(cause) + tail.time_ps(cause), "{cause:?}");
     }
     assert_eq!((head.gaps.len(), tail.gaps.len()), (2, 2));
-    // The part of a gap that is left starts where the range does.
+    // The remaining part of a gap starts at the start of the range.
     assert_eq!(tail.gaps.iter().map(|gap| gap.start_ps).min(), Some(6_500));
 }
 

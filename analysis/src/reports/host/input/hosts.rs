@@ -3,12 +3,11 @@
 //! ```text
 //! main   |step 0              |step 1            |
 //!          [next()   ][compute] [next()  ][comp.]      counts: the step cannot go on
-//! pool         [Iterator::Map ]  [Iterator::Map]       does not: it runs beside
+//! pool         [Iterator::Map ]  [Iterator::Map]       does not: it runs in parallel
 //! ```
 //!
-//! An event of an input pipeline counts on the thread that runs the step, and wherever
-//! it is `IteratorGetNext`, whose op runs in a pool and is what a step waits for
-//! (XProf: `HOST_WAIT_INPUT`).
+//! An event of an input pipeline counts on the thread that runs the step. `IteratorGetNext` counts on every thread,
+//! because its op runs in a pool and the step waits for it (XProf: `HOST_WAIT_INPUT`).
 
 use std::collections::BTreeMap;
 
@@ -22,11 +21,11 @@ use crate::facts::steps::{Step, StepSource, StepsReport};
 use crate::math::intervals::IntervalSet;
 use crate::reports::steps::step_times::Steps;
 
-/// Waiting of every host that has steps, and of each step.
+/// Input wait of every host that has steps, and of each step.
 pub(super) fn waits(cx: &Context<'_>, no_device: AnalysisError) -> Result<Waits, AnalysisError> {
     let model = cx.model;
     let steps = cx.report::<Steps>().ok();
-    // Steps of other devices are not by the clock of the host.
+    // Steps of other devices are not on the clock of the host.
     let by_host = |steps: &StepsReport| steps.source == StepSource::HostAnnotations && cx.tensor_cores().is_empty();
     let Some(steps) = steps.filter(|steps| by_host(steps)) else { return Err(no_device) };
     let threads: Vec<TrackId> = host_threads(model).collect();
@@ -117,7 +116,7 @@ impl<'a> InputWatch<'a> {
         slices.into_iter().any(|slice| self.is_input(slice))
     }
 
-    /// When the step waits for input, and the events that say so.
+    /// The spans in which the step waits for input, and the events that show it.
     fn within(&self, step: &Step, range: TimeRange) -> InputWaits {
         let model = self.cx.model;
         let source = step.spans.first().map(|span| model.group(span.group).source);

@@ -5,20 +5,20 @@ use trace_model::Picos;
 
 use crate::math::stats::percent;
 
-/// Waiting for input.
+/// Input wait of a device or step.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct InputWait {
     /// The device or step that waited.
     pub name: String,
     /// The denominator: a step, or from the first program to the end of the last.
     pub length_ps: i64,
-    /// Ops that wait for the host's queue; `None` without ops.
+    /// Time in ops that wait for the host's queue; `None` without ops.
     pub infeed_ps: Option<i64>,
-    /// Gaps between programs in which the host prepares input.
+    /// Time in gaps between programs in which the host prepares input.
     pub gap_ps: i64,
-    /// Both of the length.
+    /// The sum of both as a share of the length.
     pub percent: Option<f64>,
-    /// The host event that waits most, where the host was asked.
+    /// The host event with the longest wait, if host events were examined.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub event: Option<String>,
 }
