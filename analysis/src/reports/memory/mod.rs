@@ -1,4 +1,4 @@
-//! Where is the memory?
+//! Reports on memory: its use and its contents.
 
 pub mod buffers;
 pub mod hbm;

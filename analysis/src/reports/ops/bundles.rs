@@ -1,12 +1,12 @@
 //! The code of ops: utilization of each unit of a core in the compiler's schedule.
 //!
-//! The TPU compiler emits bundles, instructions that are issued together. Its dumps count the issue slots that every
-//! bundle uses of every unit. A bundle counts once, however often the loops of a kernel run it: shares are of the code,
-//! not of time, and are never drawn on the timeline. For an op whose time is nearly all in one unrolled inner loop
-//! (matrix products) both are nearly the same.
+//! The TPU compiler emits bundles, which are instructions that are issued together. Its dumps count the issue slots
+//! of every unit that each bundle uses. A bundle counts once, however often the loops of a kernel run it: shares
+//! refer to the code, not to time, and are never drawn on the timeline. For an op whose time is nearly all in one
+//! unrolled inner loop (matrix products) both shares are nearly the same.
 //!
-//! `VLOAD:FILL` and `VSTORE:SPILL` are those loads and stores that only save registers: part of `VLOAD` and `VSTORE`,
-//! and work that a smaller tile would not need.
+//! `VLOAD:FILL` and `VSTORE:SPILL` are those loads and stores that only restore and save registers. They are part of
+//! `VLOAD` and `VSTORE`, and a smaller tile would not need them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,12 +21,12 @@ use crate::reports::ops::op_stats::{OpRow, Ops};
 /// The analysis `bundles`.
 pub struct Code;
 
-/// Every op with known code.
+/// Every op whose code is known.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct CodeReport {
     /// By self time, the largest first.
     pub rows: Vec<CodeRow>,
-    /// What to know when reading it.
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }
 
@@ -42,27 +42,27 @@ pub struct CodeRow {
     pub name: Arc<str>,
     /// Self time of all executions.
     pub self_time_ps: i64,
-    /// The same of the windows of all cores.
+    /// The same as a share of the windows of all cores.
     pub self_of_total_percent: Option<f64>,
     /// Executions.
     pub occurrences: u64,
-    /// Bundles of its code.
+    /// Number of bundles of its code.
     pub bundles: u64,
-    /// Used issue slots of all of each unit, in percent; a unit without slots has none.
+    /// Used issue slots of each unit, in percent of all its slots; a unit without slots is left out.
     pub slots_percent: BTreeMap<String, f64>,
-    /// The unit with the largest share.
+    /// The unit with the largest share of used slots.
     pub busiest: Option<String>,
     /// That share.
     pub busiest_percent: Option<f64>,
-    /// Loads that bring registers back, where the dump counts them.
+    /// Loads that restore registers, if the dump counts them.
     pub fills: Option<u64>,
-    /// Stores that set registers aside, where the dump counts them.
+    /// Stores that save registers, if the dump counts them.
     pub spills: Option<u64>,
-    /// The op that the code was emitted for, where that is another one.
+    /// The op that the code was emitted for, if that is another one.
     pub shares_code_of: Option<String>,
 }
 
-/// Loads and stores for lack of registers.
+/// Loads and stores caused by a lack of registers.
 const FILL: &str = "VLOAD:FILL";
 const SPILL: &str = "VSTORE:SPILL";
 
@@ -111,7 +111,7 @@ impl Analysis for Code {
     }
 }
 
-/// Names that a note lists.
+/// Number of names that a note lists.
 const SHOWN: usize = 5;
 
 fn code_row(cx: &Context<'_>, row: &OpRow, op: OpId, bundles: &Bundles) -> CodeRow {
@@ -140,7 +140,7 @@ fn code_row(cx: &Context<'_>, row: &OpRow, op: OpId, bundles: &Bundles) -> CodeR
     }
 }
 
-/// Units that have a column; the JSON has all.
+/// Units that have a column; the JSON contains all of them.
 const UNITS: [(&str, &str, &str); 9] = [
     ("MATMUL", "matmul_slots_percent", "MATMUL"),
     ("MATPUSH", "matpush_slots_percent", "MATPUSH"),
@@ -197,7 +197,7 @@ mod tests {
         cx.report::<Code>().map(|report| report.as_ref().clone())
     }
 
-    /// Ops one after the other, of these lengths, with the code of `dot` where they have some.
+    /// Ops one after the other, with the given lengths, and the code of `dot` where given.
     fn trace(ops: &[(&str, i64, Option<[u64; 3]>)]) -> TraceModel {
         let mut builder = TraceBuilder::new();
         let core = builder.group(None, GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
@@ -232,7 +232,7 @@ mod tests {
             (&*row.name, row.busiest.as_deref(), row.busiest_percent, row.spills, row.fills)
         };
         assert_eq!(row(0), ("add", Some("VSTORE"), Some(60.0), Some(0), None));
-        // Spilling stores are stores: 5 of 10 slots, and all of them for lack of registers.
+        // Spills are stores: 5 of 10 slots, and all of them due to a lack of registers.
         assert_eq!(row(1), ("dot", Some("MATMUL"), Some(95.0), Some(5), None));
         assert_eq!(report.rows[0].shares_code_of.as_deref(), Some("dot"));
         assert_eq!((report.rows[1].shares_code_of.as_deref(), report.rows.len()), (None, 2));
@@ -248,7 +248,7 @@ mod tests {
     fn without_a_dump_there_is_no_report() {
         let error = report_of(&trace(&[("dot", 1, None)])).unwrap_err().to_string();
         assert!(error.contains("--llo"), "{error}");
-        // Code of no bundle has no shares.
+        // Code without bundles has no shares.
         let mut model = trace(&[("dot", 1, Some([0, 0, 0]))]);
         assert_eq!(report_of(&model).unwrap().rows[0].busiest, None);
         model = trace(&[]);

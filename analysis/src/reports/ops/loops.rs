@@ -1,10 +1,10 @@
 //! Loops: their iterations, and the cost of one iteration.
 //!
-//! A `while` op spans all its iterations. How many there are is known twice: the compiler may have found the trip
-//! count, and the ops of the body say how often they ran inside each execution. Ops of the condition run once more than
-//! the body; where the capture holds the program, only ops of the body count.
+//! A `while` op spans all its iterations. Their number comes from two sources: the trip count, if the compiler found
+//! it, and the number of executions of the ops of the body inside each execution of the loop. Ops of the condition
+//! run once more than the body; if the capture contains the program, only ops of the body count.
 //!
-//! Time of the loop itself is its time without the ops inside: condition, control and gaps between ops.
+//! The loop's own time is its time without the ops inside: condition, control and gaps between ops.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub struct Loops;
 pub struct LoopsReport {
     /// By total time, the largest first.
     pub rows: Vec<LoopRow>,
-    /// What to know when reading it.
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }
 
@@ -45,21 +45,21 @@ pub struct LoopRow {
     pub occurrences: u64,
     /// Time of all executions.
     pub total_time_ps: i64,
-    /// Iterations of one execution, by the compiler.
+    /// Iterations of one execution, according to the compiler.
     pub known_trip_count: Option<u64>,
-    /// Iterations of one execution, as measured; the mean where executions differ.
+    /// Measured iterations of one execution; the mean if executions differ.
     pub measured_trip_count: Option<f64>,
     /// Fewest and most iterations of an execution.
     #[serde(rename = "measured_trip_count_range", serialize_with = "bounds")]
     #[schemars(with = "Option<Bounds<u64>>")]
     pub measured_range: Option<(u64, u64)>,
-    /// Ops that run directly in an iteration.
+    /// Number of ops that run directly in an iteration.
     pub ops_per_iteration: Option<f64>,
     /// Time of an iteration.
     pub iteration_time_ps: Option<f64>,
-    /// Of it, time of the loop itself.
+    /// The part of it that is the loop's own time.
     pub iteration_own_time_ps: Option<f64>,
-    /// The same of the time of an iteration.
+    /// The same as a share of the time of an iteration.
     pub own_of_iteration_percent: Option<f64>,
     /// The op in it with the most time.
     pub longest_op: Option<String>,
@@ -71,10 +71,10 @@ pub struct LoopRow {
     pub framework_name: Option<Arc<str>>,
 }
 
-/// What ran inside a loop.
+/// The ops inside a loop.
 #[derive(Default)]
 struct LoopBody {
-    /// Iterations of each execution, where its ops tell.
+    /// Iterations of each execution, if the ops inside show them.
     iterations: Vec<u64>,
     /// Ops directly inside, of executions with known iterations.
     ops: u64,
@@ -103,7 +103,7 @@ impl Analysis for Loops {
     }
 }
 
-/// What ran directly inside each loop, on all cores.
+/// The ops directly inside each loop, on all cores.
 fn inside_of_loops(
     cx: &Context<'_>,
     is_loop: impl Fn(OpId) -> bool,
@@ -125,7 +125,7 @@ fn inside_of_loops(
 }
 
 impl LoopBody {
-    /// One execution of the loop.
+    /// An execution of the loop.
     fn add(&mut self, cx: &Context<'_>, execution: SliceRef<'_>, instruction: Option<&InstructionRef>) {
         let program = execution.op().and_then(|op| cx.model.op(op).program);
         let mut counts: BTreeMap<OpId, u64> = BTreeMap::new();
@@ -141,7 +141,7 @@ impl LoopBody {
     }
 }
 
-/// How often the body ran: as often as most of its ops.
+/// Number of runs of the body: the number that most of its ops have.
 fn iterations(
     cx: &Context<'_>,
     program: Option<ProgramId>,
@@ -152,7 +152,7 @@ fn iterations(
     let in_body = |op: OpId| {
         let Some((module, body)) = body else { return true };
         let find = |module: &HloModule| module.find(cx.model.str(cx.model.op(op).name));
-        // From a line of text the content of the body is not known.
+        // One line of HLO text does not contain the ops of the body.
         module.instructions_of(body).is_empty()
             || cx.model.op(op).program == program
                 && find(module).and_then(|id| module.instruction(id)).is_some_and(|it| it.computation == body)
@@ -161,7 +161,7 @@ fn iterations(
     for (_, &count) in counts.iter().filter(|&(&op, _)| in_body(op)) {
         *ops_by_count.entry(count).or_default() += 1;
     }
-    // Ties go to the smaller count: what is left over are ops of the condition.
+    // Ties go to the smaller count: the others are ops of the condition.
     ops_by_count.into_iter().max_by_key(|&(count, ops)| (ops, std::cmp::Reverse(count))).map(|(count, _)| count)
 }
 
@@ -170,7 +170,7 @@ fn loop_row(cx: &Context<'_>, row: &OpRow, inside: &BTreeMap<OpId, LoopBody>) ->
     let iterations = inside.map(|inside| &inside.iterations).filter(|iterations| !iterations.is_empty());
     let sum: Option<u64> = iterations.map(|iterations| iterations.iter().sum());
     let mean = |whole: f64| Some(whole / sum.filter(|&sum| sum > 0)? as f64);
-    // Executions without a single op inside tell no iterations and belong to no mean.
+    // Executions without a single op inside show no iterations and are in no mean.
     let complete = iterations.is_some_and(|iterations| iterations.len() as u64 == row.occurrences);
     let per_iteration = |time: i64| mean(time as f64).filter(|_| complete);
     let longest = inside.and_then(|inside| inside.time.iter().max_by_key(|&(_, &time)| time));

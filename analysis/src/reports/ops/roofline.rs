@@ -1,14 +1,14 @@
-//! Roofline: what limits the program and each op, and how near they come.
+//! Roofline: the limit of the program and of each op, and how close they come to it.
 //!
 //! A point is work over time: operations per second against operations per byte of HBM traffic. The roof at intensity
-//! `I` is `min(peak FLOP/s, I × peak bytes/s)`; efficiency is the larger utilization of the limits, which equals least
-//! time / time. Points of ops divide by their total time; the program's by the windows of all devices, idle time
-//! included, and its work is that of leaf ops. The same without infeed and outfeed takes their time off, as `XProf`
-//! does. The average step is that of the steady steps in a row (`StepsReport::steady`), from the
-//! start of the first to the end of the last.
+//! `I` is `min(peak FLOP/s, I × peak bytes/s)`. Efficiency is the largest utilization of any limit, which equals
+//! least time / time. Points of ops divide by their total time; the program's point divides by the windows of all
+//! devices, idle time included, and its work is that of leaf ops. The point without infeed and outfeed subtracts
+//! their time, as `XProf` does. The average step is that of the consecutive steady steps (`StepsReport::steady`),
+//! from the start of the first to the end of the last.
 //!
-//! Halves of asynchronous ops have no point: their time is not that of the work. `XProf` shows them, at up to a million
-//! times the roof. Their bytes do count in the program's point.
+//! Halves of asynchronous ops have no point: their time is not that of the work. `XProf` shows them, at up to a
+//! million times the roof. Their bytes do count in the program's point.
 
 mod point;
 
@@ -30,60 +30,60 @@ use crate::reports::steps::step_times::Steps;
 /// The analysis `roofline`.
 pub struct Roofline;
 
-/// Ops with the most self time that get a point.
+/// Number of ops with a point, those with the most self time.
 const MAX_POINTS: usize = 1000;
 
-/// The roof, and what lies below it.
+/// The roof, and the points below it.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct RooflineReport {
     /// The limits.
     pub peaks: Peaks,
-    /// Where the slope of each memory meets the flat roof.
+    /// The ridge points, where the slope of each memory meets the flat roof.
     pub ridges: Vec<RooflineRidge>,
-    /// What the links between chips carry; `None` if it is neither recorded nor published, which a note says.
+    /// Bandwidth of the links between chips; `None` if it is neither recorded nor published, which a note says.
     pub ici: Option<IciRoof>,
-    /// All devices over their windows.
+    /// All devices, over their windows.
     pub program: RooflinePoint,
     /// The same without the time of infeed and outfeed, if there is any.
     pub program_without_host_io: Option<RooflinePoint>,
-    /// One of the complete steps that follow each other, on average.
+    /// The average of consecutive complete steps.
     pub average_step: Option<RooflinePoint>,
-    /// Each step, where a trace has few.
+    /// Each step, if the trace has few.
     #[schemars(with = "Vec<RooflinePoint>")]
     pub steps: Vec<RooflinePoint>,
-    /// Each device over its window.
+    /// Each device, over its window.
     pub devices: Vec<RooflinePoint>,
     /// Ops by self time, the largest first.
     pub ops: Vec<RooflinePoint>,
-    /// What to know when reading it.
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }
 
 /// Links between chips, as a limit of one device.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct IciRoof {
-    /// One way of one link, bytes/s: recorded, else as the cloud provider publishes it.
+    /// Bandwidth of one link in one direction, bytes/s: recorded, otherwise as the cloud provider publishes it.
     pub link_bytes_per_second: f64,
-    /// Links of a chip.
+    /// Number of links of a chip.
     pub links: u32,
-    /// Devices of a chip, which share its links.
+    /// Number of devices of a chip, which share its links.
     pub devices: u32,
 }
 
 impl IciRoof {
-    /// Of a generation; `None` if not published.
+    /// Links of a generation; `None` if not published.
     fn of(chip: &Chip) -> Option<Self> {
         let links = chip.links?;
         let devices = chip.devices.max(1);
         Some(Self { link_bytes_per_second: links.peak_bytes, links: links.per_chip, devices })
     }
 
-    /// One way of all links that a device has for itself, bytes/s.
+    /// Bandwidth of all links of a device in one direction, bytes/s.
     pub(crate) fn device_bytes_per_second(&self) -> f64 {
         self.link_bytes_per_second * f64::from(self.links) / f64::from(self.devices.max(1))
     }
 
-    /// What to draw: one link and all that a device has, bytes/s; one line where they are alike.
+    /// The lines to draw: one link, and all links of a device, bytes/s; a single line if both are equal.
     pub fn ceilings(&self) -> Vec<(&'static str, f64)> {
         let (link, all) = (self.link_bytes_per_second, self.device_bytes_per_second());
         if (all / link - 1.0).abs() < 1e-9 {
@@ -135,10 +135,12 @@ impl Analysis for Roofline {
     }
 }
 
-/// Each step is summed up op by op: only where these sums together are few.
+/// Maximum number of op rows over all steps: each step is summed op by op, so single steps are only computed up to
+/// this number.
 const MAX_STEP_ROWS: usize = 200_000;
 
-/// The average step and each step; none outside the whole trace and where the steps are not the devices'.
+/// The average step and each step; none if the scope is not the whole trace or the steps do not come from the
+/// devices.
 fn steps(cx: &Context<'_>) -> Result<(Option<RooflinePoint>, Vec<RooflinePoint>), AnalysisError> {
     let none = Ok((None, Vec::new()));
     let Ok(report) = cx.report::<Steps>() else { return none };
@@ -152,7 +154,7 @@ fn steps(cx: &Context<'_>) -> Result<(Option<RooflinePoint>, Vec<RooflinePoint>)
         let cores: Vec<CoreWork> = cores.iter().map(CoreOps::core_work).collect();
         Ok::<_, AnalysisError>(RooflinePoint::of_cores(name, &cores, 0, count))
     };
-    // Steps of the host may lie where no device runs.
+    // Steps of the host may be at times when no device runs.
     let Ok(average) =
         over(&format!("Average of steps {first}–{last}", first = first.number), first.number, last, count)
     else {
@@ -198,7 +200,7 @@ fn roofline(ops: &OpsReport) -> RooflineReport {
     }
 }
 
-/// An op about which nothing but time is known has no place in the plot.
+/// An op of which only the time is known has no place in the plot.
 fn has_work(row: &OpRow) -> bool {
     let work = row.work();
     BoundBy::ALL.into_iter().any(|limit| limit.amount(&work).is_some_and(|amount| amount > 0.0))
@@ -346,7 +348,7 @@ mod tests {
         let memory = report.program.memories[0];
         assert_eq!((memory.memory, report.program.memories.len()), (BoundBy::Hbm, 1));
         assert!((memory.flops_per_byte.unwrap() - 20.0).abs() < 1e-9);
-        // A part of the trace has no average of its own.
+        // A part of the trace has no average step.
         let part = cx.scoped(Scope::Steps { first: 0, last: 0 });
         assert_eq!(Roofline::run(&part).unwrap().average_step, None);
     }

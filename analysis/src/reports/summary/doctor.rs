@@ -1,6 +1,6 @@
-//! How far a capture can be trusted: what is missing, what was repaired, what was inferred, and what to do about it.
+//! How far a capture can be trusted: missing, repaired and inferred data, and what to do about it.
 //!
-//! The rules are a list; each looks for one thing and says what it saw. They have no opinion on performance.
+//! The rules are a list; each checks one thing and reports its findings. They do not judge performance.
 
 mod facts;
 mod rules;
@@ -51,29 +51,29 @@ impl Analysis for Doctor {
 /// The health of a capture.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct DoctorReport {
-    /// What to know before believing numbers, worst first.
+    /// Findings that affect the numbers, most severe first.
     pub findings: Vec<CaptureFinding>,
-    /// What the import lost, repaired or noticed.
+    /// Data that the import lost, repaired or noticed.
     pub issues: Vec<IssueCount>,
     /// Events of the file that are not in the model.
     pub lost_events: u64,
     /// The files.
     pub sources: Vec<SourceFacts>,
-    /// What files and devices say of themselves; of many only the first.
+    /// Facts that files and devices record about themselves; if there are many, only the first ones.
     pub facts: Vec<CaptureFact>,
-    /// How many more there are.
+    /// Number of further facts.
     pub facts_left_out: usize,
-    /// `TensorCore`s.
+    /// Number of `TensorCore`s.
     pub devices: usize,
-    /// Tracks.
+    /// Number of tracks.
     pub tracks: usize,
-    /// Slices.
+    /// Number of slices.
     pub slices: usize,
     /// Memory of the slice columns, arguments and strings excluded; `None` without slices.
     pub bytes_per_slice: Option<f64>,
-    /// Where the memory of the model goes.
+    /// Use of memory by the parts of the model.
     pub memory: MemoryUse,
-    /// How far the clock of each device is from the host's.
+    /// Offset between the clock of each device and that of its host.
     pub clock_shifts: Vec<ClockShift>,
 }
 
@@ -82,13 +82,13 @@ pub struct DoctorReport {
 pub struct SourceFacts {
     /// File name.
     pub name: String,
-    /// What it was read as.
+    /// Format that it was read as.
     pub format: &'static str,
     /// Host that wrote it, if known.
     pub host: Option<String>,
     /// Length of the session, if known.
     pub session_ps: Option<i64>,
-    /// Facts that this format does not record.
+    /// Facts that its format does not record.
     pub cannot_know: Vec<&'static str>,
 }
 
@@ -104,7 +104,7 @@ impl SourceFacts {
     }
 }
 
-/// From start to end of a session; `None` if the file does not say, or says nonsense.
+/// From start to end of a session; `None` if the file has no such value, or an implausible one.
 pub(crate) fn session_ps(source: &Source) -> Option<i64> {
     let length = source.stopped_unix_ns?.checked_sub(source.started_unix_ns?)?;
     length.checked_mul(trace_model::time::PS_PER_NS).filter(|&length| length > 0)

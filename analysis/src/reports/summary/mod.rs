@@ -1,4 +1,4 @@
-//! How good is this run, and can the capture be trusted?
+//! Summary reports: the efficiency of a run, and how far the capture can be trusted.
 
 pub mod doctor;
 pub mod hardware_counters;

@@ -1,4 +1,4 @@
-//! Targets as traffic lights: how near a program comes to what a well-tuned one reaches.
+//! Targets as traffic lights: how close a program comes to a well-tuned one.
 //!
 //! | target | green | red |
 //! |---|---|---|
@@ -8,13 +8,12 @@
 //! | waiting for input, of the time of a device | < 10 % | ≥ 20 % |
 //! | links during collectives, of their published speed | > 85 % | < 50 % |
 //!
-//! Between green and red is amber. The first two are alternatives: a program that
-//! is near one of its roofs is as fast as the chip allows. So only that one is
-//! judged which the work asks more of, and where one is green the other is not
-//! judged; neither is where the link to the host limits the work. What is not
-//! recorded has no light, and says why.
+//! Between green and red is amber. The first two are alternatives: a program that is close to one of its roofs is as
+//! fast as the chip allows. So only the one that the work uses more is judged. If one of them is green the other one
+//! is not judged, and neither is judged if the link to the host limits the work. A target without recorded data has
+//! no light; the report gives the reason.
 //!
-//! All limits are thresholds of the user's file (`"targets.mxu_green_percent" = 75`).
+//! All limits are thresholds in the user's configuration (`"targets.mxu_green_percent" = 75`).
 
 use serde::Serialize;
 use trace_model::Caveat;
@@ -33,10 +32,10 @@ use crate::reports::summary::utilization::Utilization;
 /// The analysis `targets`.
 pub struct Targets;
 
-/// How near a program comes to its targets.
+/// How close a program comes to its targets.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct TargetsReport {
-    /// Which are missed, in a sentence.
+    /// The missed targets, in a sentence.
     pub statement: String,
     /// Every target.
     pub targets: Vec<Target>,
@@ -47,41 +46,41 @@ pub struct TargetsReport {
 pub struct Target {
     /// Stable name: `mxu`.
     pub id: &'static str,
-    /// In a word or two.
+    /// Short title.
     pub short: &'static str,
     /// Display name.
     pub title: &'static str,
-    /// What was reached; `None` if unknown.
+    /// The achieved value; `None` if unknown.
     pub value_percent: Option<f64>,
     /// The denominator.
     pub of: String,
-    /// Where the value comes from.
+    /// Provenance of the value.
     pub provenance: Provenance,
-    /// How it compares.
+    /// The light.
     pub light: TargetColor,
-    /// More is better.
+    /// Whether higher values are better.
     pub is_at_least: bool,
-    /// Better than this is green.
+    /// Values better than this are green.
     pub green_percent: f64,
-    /// Worse than this is red.
+    /// Values worse than this are red.
     pub red_percent: f64,
-    /// Why there is no light, or what to know.
+    /// Why there is no light, or a note.
     pub note: Option<String>,
 }
 
-/// How a value compares with its target.
+/// The light of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TargetColor {
     /// Reached.
     Green,
-    /// Nearly.
+    /// Nearly reached.
     Amber,
-    /// Far from it.
+    /// Far from reached.
     Red,
-    /// It does not matter here.
+    /// Not relevant for this program.
     NotJudged,
-    /// The capture does not tell.
+    /// Not recorded in the capture.
     Unknown,
 }
 
@@ -98,7 +97,7 @@ impl TargetColor {
     }
 }
 
-/// What a target is, apart from any capture.
+/// The definition of a target, independent of any capture.
 struct TargetDefinition {
     id: &'static str,
     short: &'static str,
@@ -158,7 +157,7 @@ pub fn thresholds() -> impl Iterator<Item = &'static Threshold> {
     [&MXU, &HBM, &COMPILE, &INPUT, &ICI].into_iter().flat_map(|goal| [&goal.green, &goal.red])
 }
 
-/// A value with its denominator, or why there is none.
+/// A value with its denominator, or the reason why there is none.
 type MeasuredShare = Result<(f64, String, Provenance), String>;
 
 impl TargetDefinition {
@@ -220,8 +219,8 @@ impl Analysis for Targets {
     }
 }
 
-/// The first of these metrics that is known: a rate during the work before one over
-/// the whole capture, which counts idling.
+/// The first of these metrics that is known: rates during the work come before rates over the whole capture, which
+/// include idle time.
 fn metric(cx: &Context<'_>, ids: &[&str]) -> MeasuredShare {
     let report = cx.report::<Utilization>().map_err(|why| why.to_string())?;
     let mut found = ids.iter().filter_map(|id| report.metric(id));
@@ -230,7 +229,7 @@ fn metric(cx: &Context<'_>, ids: &[&str]) -> MeasuredShare {
     known.ok_or_else(|| first.unwrap_or_else(|| "not recorded in this capture".to_owned()))
 }
 
-/// Not from costs that contradict the shapes of the kernels that declare them.
+/// Excludes values from costs that contradict the shapes of the kernels that declare them.
 fn speed_of_matrix_ops(cx: &Context<'_>) -> MeasuredShare {
     let kernels = cx.report::<Kernels>().ok();
     let wrong =
@@ -245,10 +244,10 @@ fn speed_of_matrix_ops(cx: &Context<'_>) -> MeasuredShare {
     metric(cx, &["mxu_util_on_mxu_ops_percent", "mxu_hw_percent"])
 }
 
-/// Share of op time of kernels with wrong costs from which matrix ops cannot be judged.
+/// Share of op time in kernels with wrong costs from which matrix ops are not judged.
 const WRONG_COSTS_PERCENT: f64 = 5.0;
 
-/// Of the two roofs only one has to be near.
+/// It is enough to be close to one of the two roofs.
 fn one_roof(cx: &Context<'_>, targets: &mut [Target]) {
     let light = |targets: &[Target], id: &str| targets.iter().find(|target| target.id == id).map(|target| target.light);
     let skip = |targets: &mut [Target], id: &str, why: &str| {
@@ -281,8 +280,7 @@ fn one_roof(cx: &Context<'_>, targets: &mut [Target]) {
     }
 }
 
-/// What a model computed from its own limits says nothing of how near to them a program
-/// comes.
+/// A value that a model computed from its own limits does not show how close a program comes to them.
 fn leave_modelled(cx: &Context<'_>, targets: &mut [Target]) {
     for target in targets.iter_mut().filter(|target| target.light != TargetColor::Unknown) {
         let why = if cx.model.has_caveat(Caveat::PlaceholderTimes) {
@@ -303,7 +301,7 @@ fn compiling(cx: &Context<'_>) -> MeasuredShare {
     if !report.is_recorded {
         return Err(compile::NOT_RECORDED.to_owned());
     }
-    // Nothing compiled on threads that were recorded is none.
+    // If threads were recorded and show no compilation, nothing was compiled.
     Ok((report.share_percent.unwrap_or(0.0), cx.scope.title().to_owned(), Provenance::Measured))
 }
 
@@ -331,7 +329,7 @@ fn links(cx: &Context<'_>) -> MeasuredShare {
     let share = report.share_of_links().ok_or(small)?;
     let is_small = |row: &CollectiveRow| row.remarks.contains(&Remark::LatencyBound);
     let rest = if report.rows.iter().any(is_small) { ", small messages left out" } else { "" };
-    // As if they had the fewest links of all layouts that are possible.
+    // Assumes the possible layout with the fewest links.
     Ok((share.high_percent, format!("published speed of the fewest links possible{rest}"), Provenance::AssumedPeak))
 }
 
@@ -355,7 +353,7 @@ fn statement(targets: &[Target]) -> String {
 }
 
 impl Target {
-    /// What is green: `> 80 %`.
+    /// The condition for green: `> 80 %`.
     pub fn goal(&self) -> String {
         format!("{} {} %", if self.is_at_least { '>' } else { '<' }, self.green_percent)
     }

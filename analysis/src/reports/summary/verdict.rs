@@ -1,15 +1,13 @@
 //! What limits the program, in one sentence, with the evidence.
 //!
-//! Every [`VerdictFinding`] is a share of time with its denominator. Shares of device time
-//! (windows of all devices, added up) do not overlap, so the largest is what
-//! dominates. Compilation is a share of the capture on the host's side; it leads
-//! where the devices mostly idle, because then it says why. Who is to blame is named
-//! where another report knows it: the device that others wait for, what the host does
-//! while devices idle, the slow steps. A device memory that is nearly full takes no
-//! time; it comes last, because whatever is changed must fit into it.
+//! Every [`VerdictFinding`] is a share of time with its denominator. Shares of device time (the sum of the windows of
+//! all devices) do not overlap, so the largest share dominates. Compilation is a share of the capture on the host; it
+//! comes first if the devices are mostly idle, because it is then the reason. If another report knows the cause, the
+//! sentence names it: the device that others wait for, the host activity while devices are idle, the slow steps. A
+//! device memory that is nearly full takes no time; it comes last, because any change must still fit into it.
 //!
-//! Nothing is advised here and nothing is said without a number. What the sentence
-//! names is what [`crate::hints`] must answer.
+//! The verdict gives no advice, and every statement has a number. [`crate::hints`] must have an answer to everything
+//! that the sentence names.
 
 use std::sync::Arc;
 
@@ -38,52 +36,52 @@ pub struct Verdict;
 /// What limits the program.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct VerdictReport {
-    /// The sentence to read first.
+    /// The headline.
     pub statement: String,
-    /// What it rests on, what dominates first.
+    /// The evidence, the dominant finding first.
     pub findings: Vec<VerdictFinding>,
 }
 
 impl VerdictReport {
-    /// What the sentence names.
+    /// The findings that the sentence names.
     pub fn named(&self) -> impl Iterator<Item = &VerdictFinding> {
         self.findings.iter().filter(|finding| finding.is_named)
     }
 
-    /// What the sentence starts with because it explains the rest.
+    /// The finding that starts the sentence because it explains the others.
     pub fn leading(&self) -> Option<TimeUse> {
         self.named().next().map(|finding| finding.id).filter(|&id| id == TimeUse::Compile)
     }
 }
 
-/// Something that takes a share of the time.
+/// A cause that takes a share of the time.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct VerdictFinding {
-    /// What the time is spent on.
+    /// The use of the time.
     pub id: TimeUse,
-    /// The statement of the report has it, as one of the largest.
+    /// Whether the statement of the report names it, as one of the largest.
     pub is_named: bool,
     /// A clause without a full stop.
     pub statement: String,
-    /// How much time.
+    /// Its time.
     pub time_ps: i64,
-    /// The same of `of`.
+    /// The same as a share of `of`.
     pub share_percent: Option<f64>,
     /// The denominator.
     pub of: String,
-    /// Where the time comes from.
+    /// Provenance of the time.
     pub provenance: Provenance,
-    /// When, for steps.
+    /// The spans, for steps.
     #[serde(skip)]
     pub ranges: Vec<TimeRange>,
 }
 
-/// Shares below are not worth a clause of the sentence.
+/// Smaller shares get no clause in the sentence.
 const WORTH_SAYING_PERCENT: f64 = 10.0;
-/// Above this the devices do so little that the reason lies with the host.
+/// Above this idle share the reason lies with the host.
 const MOSTLY_IDLE_PERCENT: f64 = 50.0;
 
-/// What there is to say where no length is known.
+/// The statement if no durations are known.
 const PLACEHOLDERS: &str =
     "Times are placeholders: the file gives the order of nodes, not their durations, so no share of time is judged";
 
@@ -126,7 +124,7 @@ fn share(finding: &VerdictFinding) -> f64 {
     finding.share_percent.unwrap_or(0.0)
 }
 
-/// Marks what the sentence names: the first findings that are worth it.
+/// Marks the findings that the sentence names: the first ones that are large enough.
 fn name_the_largest(findings: &mut [VerdictFinding]) {
     const CLAUSES: usize = 2;
     for finding in findings.iter_mut().filter(|finding| share(finding) >= WORTH_SAYING_PERCENT).take(CLAUSES) {
@@ -134,7 +132,7 @@ fn name_the_largest(findings: &mut [VerdictFinding]) {
     }
 }
 
-/// The findings that are named, as one sentence; the first of all if none is worth it.
+/// The named findings as one sentence; if none is large enough, the first of all.
 fn statement(has_devices: bool, steps: Option<&StepsReport>, findings: &[VerdictFinding]) -> String {
     let named = findings.iter().filter(|finding| finding.is_named);
     let mut clauses: Vec<&str> = named.map(|finding| finding.statement.as_str()).collect();
@@ -158,7 +156,7 @@ fn statement(has_devices: bool, steps: Option<&StepsReport>, findings: &[Verdict
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// What other reports know of how well devices do what they do, and who is to blame.
+/// Facts from other reports: the efficiency of devices, and causes.
 struct VerdictReports {
     has_loops_apart: bool,
     utilization: Option<Arc<UtilizationReport>>,
@@ -178,8 +176,8 @@ impl VerdictReports {
         }
     }
 
-    /// What part of the time in collectives is waiting for the device that comes last, and which one that is; nothing
-    /// if it is a small part.
+    /// The part of the time in collectives in which devices wait for the last one, and which device that is; nothing
+    /// if the part is small.
     fn awaited(&self, collective_ps: i64) -> Option<String> {
         const MOST_PERCENT: f64 = 50.0;
         let balance = self.balance.as_ref()?;
@@ -238,7 +236,7 @@ fn of_device_time(time_ps: i64, total: i64) -> String {
     format!("{} of device time", shown(percent(time_ps, total)))
 }
 
-/// What the devices do in this time, with how well where that is known.
+/// The activity of the devices in this time, with its efficiency if known.
 fn activity(ops: &OpsReport, group: OpGroup, known: &VerdictReports) -> String {
     let names = || names_of(ops, group);
     match group {
@@ -272,7 +270,7 @@ fn activity(ops: &OpsReport, group: OpGroup, known: &VerdictReports) -> String {
     }
 }
 
-/// The ops that take most of a group's time, without their numbers; long names cut.
+/// The ops that take most of a group's time, without their numbers; long names are shortened.
 fn names_of(ops: &OpsReport, group: OpGroup) -> String {
     const SHOWN: usize = 3;
     const LONGEST: usize = 40;
@@ -290,7 +288,7 @@ fn names_of(ops: &OpsReport, group: OpGroup) -> String {
     names.join(", ") + more
 }
 
-/// Not `(unknown)`.
+/// Whether the name is known: it is not `(unknown)`.
 fn is_name(function: &&str) -> bool {
     !function.starts_with('(')
 }

@@ -9,10 +9,10 @@ use std::collections::HashMap;
 
 use crate::hlo::{BufferAssignment, HeapEvent, HeapEventKind, HeapTrace};
 
-/// Longest chain of buffers that share: real ones share with the first directly.
+/// Longest chain of buffers that share memory: real ones share directly with the first.
 const LONGEST_CHAIN: usize = 64;
 
-/// One moment of the schedule.
+/// A point of the schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CurvePoint {
     /// The instruction during which it happens.
@@ -21,22 +21,22 @@ pub struct CurvePoint {
     pub live_bytes: u64,
 }
 
-/// What playing a heap again showed.
+/// Result of replaying a heap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct HeapReplay {
     /// Live bytes over the schedule: the last change of each instruction.
     pub(super) curve: Vec<CurvePoint>,
     /// Most bytes live at once.
     pub(super) peak_bytes: u64,
-    /// The instruction during which that is first so.
+    /// The first instruction during which this maximum is reached.
     pub(super) peak_instruction: String,
-    /// Buffers live then, by id.
+    /// Buffers live at that point, by id.
     pub(super) live: Vec<u64>,
     /// Inconsistent events: of unknown buffers, or frees of buffers that are not live.
     pub(super) odd_events: usize,
 }
 
-/// Plays `trace` again.
+/// Replays `trace`.
 pub(super) fn replay(assignment: &BufferAssignment, trace: &HeapTrace) -> HeapReplay {
     let mut out = HeapReplay::default();
     let mut heap = BufferHeap::new(assignment);
@@ -68,9 +68,9 @@ pub(super) fn replay(assignment: &BufferAssignment, trace: &HeapTrace) -> HeapRe
 
 struct BufferHeap<'a> {
     assignment: &'a BufferAssignment,
-    /// How many buffers use the memory of each that is live.
+    /// Number of buffers that use the memory of each live buffer.
     users: HashMap<u64, u64>,
-    /// Whose memory a buffer uses, where not its own.
+    /// The buffer whose memory a buffer uses, if not its own.
     shares: HashMap<u64, u64>,
     bytes: u64,
 }
@@ -80,7 +80,7 @@ impl<'a> BufferHeap<'a> {
         Self { assignment, users: HashMap::new(), shares: HashMap::new(), bytes: 0 }
     }
 
-    /// Whether the event made sense.
+    /// Whether the event was consistent.
     fn play(&mut self, event: &HeapEvent) -> bool {
         match event.kind {
             HeapEventKind::Alloc => !self.users.contains_key(&event.buffer) && self.enter(event.buffer),
@@ -91,7 +91,7 @@ impl<'a> BufferHeap<'a> {
             }
             HeapEventKind::ShareWith => {
                 let owner = self.owner(event.shares_with);
-                // A buffer shares once, and not with itself.
+                // A buffer shares memory once, and not with itself.
                 if owner == event.buffer || self.users.contains_key(&event.buffer) || !self.enter(owner) {
                     return false;
                 }

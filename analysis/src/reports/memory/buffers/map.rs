@@ -1,4 +1,4 @@
-//! Where the compiler placed the buffers of a program that share a heap: when each lives, and at which offset.
+//! Positions of the buffers of a program that share a heap: their lifetime and their offset.
 //!
 //! ```text
 //! offset   b b b b . c c c c
@@ -24,18 +24,18 @@ use crate::hlo::{Allocation, BufferAssignment, HeapEventKind, HeapTrace};
 pub struct BufferMap {
     /// Name and id of the program.
     pub program: String,
-    /// What the memory is called.
+    /// Name of the memory.
     pub memory: String,
     /// Bytes of the heap.
     pub heap_bytes: u64,
-    /// Bytes of all other allocations of the program in this memory: arguments, results, constants. Where they lie
+    /// Bytes of all other allocations of the program in this memory: arguments, results, constants. Their position
     /// relative to the heap is not planned.
     pub other_bytes: u64,
     /// Instructions at which something is allocated or released, in the order of the program.
     pub instructions: Vec<String>,
     /// Bytes live after each of them.
     pub live_bytes: Vec<u64>,
-    /// The first instruction at which most bytes are live, by row of `instructions`.
+    /// The first instruction at which the most bytes are live, by row of `instructions`.
     pub peak: usize,
     /// The buffers, in the order in which they are allocated.
     pub boxes: Vec<BufferBox>,
@@ -43,22 +43,22 @@ pub struct BufferMap {
     pub untimed: usize,
 }
 
-/// A buffer in its place.
+/// A buffer with its position.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct BufferBox {
-    /// What it is.
+    /// What the buffer is for.
     #[serde(flatten)]
     pub buffer: PlannedBuffer,
-    /// Bytes from the beginning of the heap.
+    /// Offset in bytes from the start of the heap.
     pub offset: u64,
-    /// When it is allocated, by row of the instructions.
+    /// Start of its lifetime, by row of the instructions.
     pub from: usize,
-    /// When it is released; the number of instructions if never.
+    /// End of its lifetime; the number of instructions if it is never released.
     pub to: usize,
 }
 
 impl BufferMap {
-    /// Buffers live after an instruction, by row of `instructions`; the largest first.
+    /// Buffers live after an instruction, given by its row of `instructions`, largest first.
     pub fn live_at(&self, instruction: usize) -> Vec<&BufferBox> {
         let mut live: Vec<&BufferBox> =
             self.boxes.iter().filter(|own| (own.from..own.to.max(own.from + 1)).contains(&instruction)).collect();
@@ -119,14 +119,14 @@ fn largest(assignment: &BufferAssignment, space: u64) -> Option<(&Allocation, &H
     let of_buffer: BTreeMap<u64, &Allocation> =
         own.flat_map(|allocation| allocation.slots.iter().map(move |slot| (slot.buffer, allocation))).collect();
     let heaps = assignment.heap_traces.iter().filter_map(|trace| {
-        // The number of the allocation in a trace is that from before allocations were numbered for good.
+        // A trace uses the number that the allocation had before the final numbering.
         let allocation = trace.events.iter().find_map(|event| of_buffer.get(&event.buffer))?;
         Some((*allocation, trace))
     });
     heaps.max_by_key(|(allocation, trace)| (allocation.size, trace.events.len()))
 }
 
-/// By buffer, the points of the schedule from which and to which it lives; and the number of points.
+/// For each buffer, the points of the schedule at which its lifetime starts and ends; and the number of points.
 fn lives(trace: &HeapTrace) -> (BTreeMap<u64, (usize, usize)>, usize) {
     let mut lives: BTreeMap<u64, (usize, usize)> = BTreeMap::new();
     let (mut at, mut last): (usize, Option<&str>) = (0, None);

@@ -31,16 +31,16 @@ use crate::reports::memory::hbm::{Memory, bytes_text};
 /// The analysis `buffers`.
 pub struct Buffers;
 
-/// Number of the memory that programs and buffers normally are in.
+/// Number of the memory that programs and buffers use by default.
 pub const HBM: u64 = 0;
-/// What it is called on a TPU.
+/// Name of that memory on a TPU.
 const HBM_NAME: &str = "HBM";
 /// Number of the vector memory.
 pub const VMEM: u64 = 1;
 /// Number of the memory of the host.
 pub const HOST: u64 = 5;
 
-/// Programs of which much of what is in memory is kept, how much, and of the others.
+/// Number of programs that keep many buffers, how many they keep, and how many the other programs keep.
 const DETAILED: usize = 16;
 const KEPT: usize = 256;
 const KEPT_OF_OTHERS: usize = 4;
@@ -85,53 +85,53 @@ impl Analysis for Buffers {
     }
 }
 
-/// Plans of one program. Analyses of ops ask for it again where it `ran`.
+/// The plans of one program. If it `ran`, they are kept, because analyses of ops need it again.
 fn plans(cx: &Context<'_>, id: ProgramId, ran: bool) -> Result<Vec<MemoryPlan>, HloError> {
     let module = if ran { cx.hlo(id) } else { hlo_for_now(cx, id) }?;
     let assignment = module.buffer_assignment(&cx.model.program_title(id))?;
     Ok(assignment.map(|assignment| plan::plans(&module, &assignment)).unwrap_or_default())
 }
 
-/// What programs plan to have in memory.
+/// Memory that programs plan to use.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct BuffersReport {
-    /// A sentence: which program needs most, and for what.
+    /// A sentence: the program that needs the most memory, and its main use.
     pub statement: String,
-    /// Numbers of the program that needs most.
+    /// Numbers of the program that needs the most.
     pub metrics: Vec<Metric>,
-    /// HBM of one device, if known.
+    /// HBM size of one device, if known.
     pub capacity: Option<Capacity>,
-    /// VMEM of one core by the facts of the chip, if known.
+    /// VMEM size of one core according to the chip data, if known.
     pub vmem_bytes: Option<u64>,
-    /// What memory space 0 is: HBM on a TPU.
+    /// Name of memory space 0: HBM on a TPU.
     pub main_memory: &'static str,
-    /// What was set aside for programs when a memory was fullest, and by which.
+    /// Memory set aside for programs when a memory was fullest, and the program that needs it.
     pub set_aside: Option<SetAside>,
-    /// Programs, the one that needs most HBM first.
+    /// Programs, the one that needs the most HBM first.
     pub programs: Vec<ProgramPlan>,
 }
 
-/// How much memory there is, and who says so.
+/// Size of a memory and its source.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Capacity {
     /// Bytes of one device.
     pub bytes: u64,
     /// `recorded by the allocator`, `published for v5e`.
     pub source: String,
-    /// Of shares of it.
+    /// Provenance of shares of it.
     pub provenance: Provenance,
 }
 
-/// What the runtime set aside for programs when the memory was fullest.
+/// Memory that the runtime set aside for programs when the memory was fullest.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct SetAside {
-    /// Which memory (`/device:TPU:0`).
+    /// Name of the memory (`/device:TPU:0`).
     pub memory: String,
     /// Bytes, as recorded.
     pub bytes: u64,
-    /// The program whose temporaries need this much, or slightly less.
+    /// The program whose temporaries need this many bytes, or slightly fewer.
     pub program: String,
-    /// Bytes of these, as planned.
+    /// Planned bytes of these temporaries.
     pub planned_bytes: u64,
 }
 
@@ -143,12 +143,12 @@ pub struct ProgramPlan {
     /// The program.
     #[serde(skip)]
     pub id: ProgramId,
-    /// What it needs of each memory, by number of the memory.
+    /// Its needs for each memory, by number of the memory.
     pub plans: Vec<MemoryPlan>,
 }
 
 impl ProgramPlan {
-    /// Its plan for a memory.
+    /// Its plan for a given memory.
     pub fn plan(&self, space: u64) -> Option<&MemoryPlan> {
         self.plans.iter().find(|plan| plan.space == space)
     }
@@ -180,7 +180,7 @@ impl BuffersReport {
     }
 }
 
-/// What a runtime sets aside beyond the temporaries of a program: 16 MiB on v6e.
+/// Bytes that a runtime sets aside in addition to the temporaries of a program: 16 MiB on v6e.
 const SET_ASIDE_BEYOND: u64 = 64 << 20;
 
 /// Names the program for which the largest stack was reserved: the one whose temporaries come closest from below, if
@@ -200,7 +200,7 @@ fn set_aside(cx: &Context<'_>, programs: &[ProgramPlan]) -> Option<SetAside> {
     })
 }
 
-/// HBM of a device: as its allocator says, else as published.
+/// HBM size of a device: as its allocator records it, otherwise as published.
 fn capacity(cx: &Context<'_>) -> Option<Capacity> {
     let recorded = cx.report::<Memory>().ok().and_then(|report| {
         let devices = report.memories.iter().filter(|memory| memory.memory.starts_with("/device:"));
@@ -230,7 +230,7 @@ fn as_i64(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
-/// Bytes in words.
+/// Bytes as text.
 fn in_words(bytes: u64) -> String {
     bytes_text(as_i64(bytes))
 }
@@ -256,7 +256,7 @@ fn statement(programs: &[ProgramPlan], capacity: Option<&Capacity>, memory: &str
         (plan.output_bytes, "results"),
         (plan.constant_bytes, "constants"),
     ];
-    // A thousandth is no news.
+    // A difference of a thousandth is not mentioned.
     let mut parts: Vec<_> = parts.into_iter().filter(|&(bytes, _)| bytes > plan.total_bytes / 1000).collect();
     parts.sort_by_key(|&(bytes, _)| std::cmp::Reverse(bytes));
     let parts: Vec<String> = parts.into_iter().map(|(bytes, what)| format!("{} {what}", in_words(bytes))).collect();

@@ -7,24 +7,24 @@ use serde::Serialize;
 use super::heap::{self, CurvePoint, HeapReplay};
 use crate::hlo::{Allocation, ArrayShape, BufferAssignment, HloModule, LogicalBuffer};
 
-/// What a planned buffer is for.
+/// The use of a planned buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Purpose {
-    /// Passed in, and still the caller's afterwards.
+    /// An argument that still belongs to the caller afterwards.
     Argument,
-    /// Passed in and reused for a result: donated.
+    /// An argument that is reused for a result: donated.
     Donated,
-    /// Handed out.
+    /// A result.
     Output,
-    /// Part of the program.
+    /// A constant of the program.
     Constant,
-    /// Needed while the program runs.
+    /// A temporary, needed while the program runs.
     #[default]
     Temporary,
-    /// Room of a heap that holds nothing when most of it is in use.
+    /// Unused space of a heap at its peak.
     Unused,
-    /// Several buffers together.
+    /// Several buffers combined.
     Several,
 }
 
@@ -53,18 +53,18 @@ impl Purpose {
     }
 }
 
-/// Something that is in memory when a program needs most of it.
+/// Something that is in memory when a program needs the most of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct PlannedBuffer {
-    /// What it is for.
+    /// Its use.
     pub purpose: Purpose,
-    /// The instruction that makes it, with the place in its tuple: `copy-start{0}`.
+    /// The instruction that produces it, with the index in its tuple: `copy-start{0}`.
     pub instruction: String,
     /// Its shape with layout; `None` for tables of addresses.
     pub shape: Option<String>,
     /// Bytes, padding included.
     pub bytes: u64,
-    /// Bytes of its elements alone.
+    /// Bytes of its elements only.
     pub element_bytes: Option<u64>,
     /// Provenance in the framework, if recorded.
     pub op_name: Option<String>,
@@ -73,57 +73,57 @@ pub struct PlannedBuffer {
 }
 
 impl PlannedBuffer {
-    /// Bytes that hold no element.
+    /// Bytes that contain no element (padding).
     pub(crate) fn padding_bytes(&self) -> u64 {
         self.element_bytes.map_or(0, |elements| self.bytes.saturating_sub(elements))
     }
 }
 
-/// An argument whose memory a result could have taken over.
+/// An argument whose memory a result could have reused.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Donation {
     /// Name of the parameter.
     pub argument: String,
-    /// Instruction that makes a result of the same shape.
+    /// Instruction that produces a result of the same shape.
     pub output: String,
     /// Their shape.
     pub shape: String,
-    /// Bytes that one of them would save.
+    /// Bytes that donating one of them would save.
     pub bytes: u64,
 }
 
-/// What a program needs of one memory.
+/// Needs of a program for one memory.
 #[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema)]
 pub struct MemoryPlan {
     /// Number of the memory: 0 is HBM, 1 VMEM, 5 host memory.
     pub space: u64,
     /// Bytes of all allocations together.
     pub total_bytes: u64,
-    /// Arguments that stay the caller's.
+    /// Arguments that remain the caller's.
     pub argument_bytes: u64,
-    /// Arguments whose memory results take over.
+    /// Arguments whose memory results reuse.
     pub donated_bytes: u64,
-    /// Results with memory of their own.
+    /// Results with their own memory.
     pub output_bytes: u64,
     /// Constants.
     pub constant_bytes: u64,
-    /// Everything else: what the program needs while it runs.
+    /// Everything else: temporaries that the program needs while it runs.
     pub temporary_bytes: u64,
-    /// The part of them that buffers share over time.
+    /// The part of them in heaps, which buffers share over time.
     pub heap_bytes: u64,
-    /// Most bytes live at once in that.
+    /// Most bytes live at once in the heaps.
     pub heap_peak_bytes: u64,
-    /// What is not used of it even then.
+    /// Bytes of the heaps that are unused even then.
     pub fragmentation_bytes: u64,
-    /// Bytes of all buffers that lie in it one after another, over its own: how often it is reused.
+    /// Sum of the bytes of all buffers placed in the heaps ÷ size of the heaps: how often memory is reused.
     pub reuse: Option<f64>,
     /// The instruction during which most of the (largest) heap is live.
     pub peak_instruction: Option<String>,
-    /// Padding of what is in memory at the peak.
+    /// Padding of the memory contents at the peak.
     pub padding_bytes: u64,
     /// Bytes that donating arguments would save.
     pub donatable_bytes: u64,
-    /// What is in memory at the peak, largest first, small ones together; sums to `total_bytes`.
+    /// Contents of the memory at the peak, largest first, small ones combined; adds up to `total_bytes`.
     pub at_peak: Vec<PlannedBuffer>,
     /// Arguments that could be donated, largest first.
     pub donations: Vec<Donation>,
@@ -156,11 +156,11 @@ pub(super) fn plans(module: &HloModule, assignment: &BufferAssignment) -> Vec<Me
     spaces.into_iter().map(plan).filter(|plan| plan.total_bytes > 0).collect()
 }
 
-/// Heaps by the allocation that they fill. The number of the allocation in a trace
-/// is that from before allocations were numbered for good, so its buffers decide.
+/// Heaps by the allocation that they fill. A trace uses the number that the allocation had before the final
+/// numbering, so the buffers identify it.
 struct BufferHeaps {
     replays: HashMap<u64, HeapReplay>,
-    /// Buffers that any trace mentions.
+    /// Buffers that occur in any trace.
     traced: std::collections::HashSet<u64>,
 }
 
@@ -222,14 +222,14 @@ impl MemoryPlan {
         allocation: &Allocation,
         replay: &HeapReplay,
     ) {
-        // What no trace mentions (tables of addresses) may be needed at any time.
+        // Buffers that occur in no trace (tables of addresses) may be needed at any time.
         let always = allocation.slots.iter().map(|slot| slot.buffer).filter(|buffer| !heaps.traced.contains(buffer));
         let live = always.chain(replay.live.iter().copied()).filter_map(|id| assignment.buffer(id));
         let mut left = allocation.size;
         let mut parts = Vec::new();
         for buffer in live {
             let mut planned = describe(module, buffer, Purpose::Temporary);
-            // A plan that claims more than there is keeps its sum.
+            // A plan that exceeds the size of the memory keeps its sum.
             planned.bytes = planned.bytes.min(left);
             left -= planned.bytes;
             parts.push(planned);
@@ -254,7 +254,7 @@ impl MemoryPlan {
     }
 }
 
-/// The first `shown` of `buffers`, and the rest as one.
+/// The first `shown` of `buffers`, and the rest combined.
 pub(super) fn cut(buffers: &[PlannedBuffer], shown: usize) -> Vec<PlannedBuffer> {
     let (first, rest) = buffers.split_at(shown.min(buffers.len()));
     let mut out = first.to_vec();
@@ -273,7 +273,7 @@ pub(super) fn cut(buffers: &[PlannedBuffer], shown: usize) -> Vec<PlannedBuffer>
     out
 }
 
-/// What the program says about a buffer.
+/// Facts about a buffer from the program.
 pub(super) fn describe(module: &HloModule, buffer: &LogicalBuffer, purpose: Purpose) -> PlannedBuffer {
     let by_id = module.instruction_by_compiler_id(buffer.instruction_id);
     let id = module.find(&buffer.instruction_name).or(by_id);
@@ -304,8 +304,8 @@ fn array_of<'a>(module: &'a HloModule, buffer: &LogicalBuffer) -> Option<&'a Arr
     shape.array()
 }
 
-/// Pairs arguments that stay the caller's with results of the same shape that got
-/// memory of their own: donating the argument would save one of them.
+/// Pairs arguments that remain the caller's with results of the same shape that have their own memory: donating the
+/// argument would save the memory of one of them.
 fn donations(module: &HloModule, assignment: &BufferAssignment, allocations: &[&Allocation]) -> Vec<Donation> {
     let described = |allocation: &Allocation| {
         let slot = allocation.slots.iter().max_by_key(|slot| (slot.size, std::cmp::Reverse(slot.buffer)))?;

@@ -1,17 +1,17 @@
-//! Planned memory as tables.
+//! The tables of planned memory.
 
 use super::{BuffersReport, HBM, HOST, MemoryPlan, PlannedBuffer, ProgramPlan, VMEM, in_words, percent, plan};
 use crate::engine::{Provenance, Table, Tabular};
 use crate::math::unit::Unit;
 
-/// Rows of a table of buffers.
+/// Maximum number of rows in a table of buffers.
 const SHOWN: usize = 20;
-/// Padding below this share of a buffer, or this many bytes, is not worth a row.
+/// Padding below this share of a buffer, or below this many bytes, gets no row.
 const LEAST_PADDING_PERCENT: f64 = 1.0;
 const LEAST_PADDING: u64 = 1 << 16;
 /// Buffers below this share of the program's memory are combined in one row.
 const LEAST_SHARE_PERCENT: f64 = 0.01;
-/// Donations below this are not worth the trouble.
+/// Smaller donations are not listed.
 const LEAST_DONATION: u64 = 1 << 20;
 
 impl Tabular for BuffersReport {
@@ -25,7 +25,7 @@ impl Tabular for BuffersReport {
 }
 
 impl BuffersReport {
-    /// Programs and memories, without sync flags and the like.
+    /// Programs and memories, without sync flags and similar memories.
     fn plans(&self) -> impl Iterator<Item = (&ProgramPlan, &MemoryPlan)> {
         let plans = self.programs.iter().flat_map(|program| program.plans.iter().map(move |plan| (program, plan)));
         plans.filter(|(_, plan)| [HBM, VMEM, HOST].contains(&plan.space))

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use trace_model::{GroupId, GroupKind, SliceAttr, SliceId, SliceRef, SourceId, StringId, Timestamp, TraceModel};
 
-/// Host events that say what an allocator did.
+/// Host events that record allocator activity.
 const ALLOCATION: &str = "MemoryAllocation";
 const RELEASE: &str = "MemoryDeallocation";
 
-/// Which memory of which file: that of a device, by its number on the host, or
-/// that of a named allocator (`StringId` index). An allocator's name wins.
+/// Identifies a memory of a file: that of a device, by its number on the host, or that of a named allocator
+/// (`StringId` index). An allocator's name takes precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct MemoryKey {
     pub(super) source: SourceId,
@@ -27,15 +27,15 @@ pub(super) struct MemoryEvent {
     pub(super) is_allocation: bool,
     has_address: bool,
     pub(super) at: Timestamp,
-    /// Set aside for programs: the stack.
+    /// Bytes set aside for programs: the stack.
     pub(super) reserved: i64,
-    /// In buffers: the heap.
+    /// Bytes in buffers: the heap.
     pub(super) allocated: i64,
-    /// These are negative where not known.
+    /// This and the next two fields are negative if unknown.
     available: i64,
     requested: i64,
     size: i64,
-    /// No share where not known.
+    /// Not a valid share if unknown.
     fragmentation: f64,
     address: i64,
 }
@@ -68,43 +68,43 @@ impl MemoryEvent {
         known(self.available)
     }
 
-    /// Share of them outside the largest free block.
+    /// Share of free bytes outside the largest free block.
     pub(super) fn fragmentation(&self) -> Option<f64> {
         (0.0..=1.0).contains(&self.fragmentation).then_some(self.fragmentation)
     }
 
-    /// Bytes that were asked for.
+    /// Requested bytes.
     pub(super) fn requested(&self) -> Option<i64> {
         known(self.requested)
     }
 
-    /// Bytes with rounding.
+    /// Allocated bytes, with rounding.
     pub(super) fn size(&self) -> Option<i64> {
         known(self.size)
     }
 
-    /// Where the buffer starts.
+    /// Address of the buffer.
     pub(super) fn address(&self) -> Option<i64> {
         self.has_address.then_some(self.address)
     }
 
-    /// Bytes there are, where the allocator said how many are free.
+    /// Capacity in bytes, if the allocator recorded the free bytes.
     pub(super) fn capacity(&self) -> Option<i64> {
         self.available().map(|free| self.used().saturating_add(free)).filter(|&capacity| capacity > 0)
     }
 
-    /// Bytes that an allocation took.
+    /// Bytes that an allocation occupies.
     pub(super) fn taken(&self) -> i64 {
         self.size().or(self.requested()).unwrap_or(0)
     }
 }
 
-/// No allocator holds a negative number of bytes.
+/// Rejects negative values: no allocator holds a negative number of bytes.
 fn known(bytes: i64) -> Option<i64> {
     (bytes >= 0).then_some(bytes)
 }
 
-/// The memories of a capture, numbered as they are met.
+/// The memories of a capture, numbered in the order of their first event.
 #[derive(Default)]
 struct MemoryNumbers {
     keys: Vec<MemoryKey>,
@@ -124,7 +124,7 @@ impl MemoryNumbers {
     }
 }
 
-/// What was recorded of all memories.
+/// Recorded events of all memories.
 pub(super) struct RecordedMemory {
     memories: MemoryNumbers,
     /// By memory, then in time order.
@@ -163,8 +163,7 @@ impl RecordedMemory {
     }
 }
 
-/// Joins the other facts of the events: all columns are sorted by row, so each is
-/// one walk along both.
+/// Joins the other facts of the events: all columns are sorted by row, so each join is one pass over both.
 fn fill(model: &TraceModel, memories: &mut MemoryNumbers, events: &mut [MemoryEvent]) {
     let mut join = |attr, set: fn(&mut MemoryNumbers, &mut MemoryEvent, i64)| {
         let mut rows = events.iter_mut().peekable();
@@ -190,7 +189,7 @@ fn fill(model: &TraceModel, memories: &mut MemoryNumbers, events: &mut [MemoryEv
 }
 
 impl MemoryKey {
-    /// What to call the memory: the device, where the capture shows one.
+    /// Display name of the memory: the device, if the capture contains it.
     pub(super) fn title(&self, model: &TraceModel) -> String {
         if let Some(name) = self.allocator {
             return model.str(StringId::from_index(name)).to_owned();
@@ -200,12 +199,12 @@ impl MemoryKey {
         core.map_or_else(|| format!("device {device}"), |group| model.str(group.name).to_owned())
     }
 
-    /// It has no allocator of its own name, as pools of the host have.
+    /// Whether it belongs to a device and not to a named allocator, such as the pools of the host.
     pub(super) fn is_device(&self) -> bool {
         self.allocator.is_none()
     }
 
-    /// The device, where the capture shows it.
+    /// The device, if the capture contains it.
     pub(super) fn core(&self, model: &TraceModel) -> Option<GroupId> {
         let ordinal = self.ordinal()?;
         let is_it = |&core: &GroupId| {
@@ -215,7 +214,7 @@ impl MemoryKey {
         model.tensor_cores().into_iter().find(is_it)
     }
 
-    /// Its device's number, where it is that of a device.
+    /// The number of its device, if it belongs to one.
     pub(super) fn ordinal(&self) -> Option<u32> {
         self.device.and_then(|device| u32::try_from(device).ok())
     }

@@ -14,13 +14,13 @@ use super::replay::SizeSums;
 pub struct SizeClass {
     /// Bytes of each.
     pub bytes: i64,
-    /// How many in the window.
+    /// Number in the window.
     pub count: u64,
-    /// Bytes of all of them.
+    /// Total bytes.
     pub total_bytes: i64,
-    /// How many were released again in the window.
+    /// Number of them that were released in the window.
     pub released: u64,
-    /// How long those lived on average.
+    /// Mean lifetime of the released ones.
     pub mean_lifetime_ps: Option<i64>,
     /// The op of the first of them, if recorded.
     pub op: Option<String>,
@@ -28,30 +28,30 @@ pub struct SizeClass {
     pub shape: Option<String>,
 }
 
-/// Buffers whose words are read from the file.
+/// Maximum number of buffers whose arguments are read from the file.
 const NAMED: usize = 64;
-/// Rows of a list of sizes.
+/// Maximum number of rows in a list of sizes.
 const SIZES: usize = 24;
 
-/// Buffers from before the capture.
+/// Label of buffers from before the capture.
 pub(super) const OLDER: &str = "older buffers";
 
 /// Equal buffers, or a part of memory that is not a buffer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct LiveBuffer {
-    /// What it is: `buffer`, or what else takes memory.
+    /// `buffer`, or another use of memory.
     pub what: String,
     /// The op that made the first of them, if recorded.
     pub op: Option<String>,
     /// Shape with layout, if recorded.
     pub shape: Option<String>,
-    /// What kind of buffer, if recorded (`temp`, `output`).
+    /// Kind of buffer, if recorded (`temp`, `output`).
     pub region: Option<String>,
-    /// How many that are alike.
+    /// Number of equal buffers.
     pub count: u64,
-    /// Bytes of all of them.
+    /// Total bytes.
     pub bytes: i64,
-    /// What they asked for, if recorded.
+    /// Requested bytes, if recorded.
     pub requested_bytes: Option<i64>,
     /// Bytes of their elements without padding, if the shape is known.
     pub element_bytes: Option<i64>,
@@ -60,14 +60,14 @@ pub struct LiveBuffer {
 }
 
 impl LiveBuffer {
-    /// Share of its bytes that hold no element; `None` if the shape is unknown.
+    /// Share of its bytes that contain no element; `None` if the shape is unknown.
     pub(crate) fn padding_percent(&self) -> Option<f64> {
         let elements = self.element_bytes.filter(|_| self.bytes > 0)?;
         Some(100.0 * (1.0 - elements as f64 / self.bytes as f64).max(0.0))
     }
 }
 
-/// What the words of an event say.
+/// Data from the arguments of an event.
 #[derive(Default, PartialEq)]
 struct AllocationLabels {
     op: Option<String>,
@@ -81,7 +81,7 @@ impl AllocationLabels {
         for arg in model.slice(event.slice).args().unwrap_or_default() {
             let text = arg.value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
             match arg.name.as_str() {
-                // The TPU runtime calls every op this.
+                // The TPU runtime uses this name for every op.
                 "tf_op" => words.op = text.filter(|text| text != "dummy"),
                 "shape" => words.shape = text,
                 "region_type" => words.region = text,
@@ -92,7 +92,7 @@ impl AllocationLabels {
     }
 }
 
-/// Most bytes that the allocator had in use up to `event`, before the capture included.
+/// Most bytes that the allocator has had in use up to `event`, including the time before the capture.
 pub(super) fn lifetime_peak(model: &TraceModel, event: &MemoryEvent) -> Option<i64> {
     let args = model.slice(event.slice).args().unwrap_or_default();
     args.iter().find(|arg| arg.name == "peak_bytes_in_use")?.value.as_i64().filter(|&bytes| bytes >= 0)
@@ -103,7 +103,7 @@ pub(super) fn total(events: &[MemoryEvent], indices: &[usize]) -> i64 {
     indices.iter().filter_map(|&index| events.get(index)).fold(0, |sum, event| sum.saturating_add(event.taken()))
 }
 
-/// The buffers at `indices`, largest first, equal ones combined; beyond the first few only their sum.
+/// The buffers at `indices`, largest first, equal ones combined; the small rest only as a sum.
 pub(super) fn buffers(model: &TraceModel, events: &[MemoryEvent], indices: &[usize]) -> Vec<LiveBuffer> {
     let (named, rest) = indices.split_at(indices.len().min(NAMED));
     let mut out: Vec<LiveBuffer> = Vec::new();
@@ -113,7 +113,7 @@ pub(super) fn buffers(model: &TraceModel, events: &[MemoryEvent], indices: &[usi
         let elements = words.shape.as_deref().and_then(Shape::parse).and_then(|shape| shape.bytes());
         let elements = elements.and_then(|bytes| i64::try_from(bytes).ok());
         let alike = out.iter().zip(&each).position(|(row, &bytes)| {
-            // Layers of a model differ in their ops only; without shapes the op is all there is.
+            // Layers of a model differ only in their ops; without shapes the op is the only distinction.
             let same = words.shape.is_some() || row.op == words.op;
             bytes == event.taken() && same && row.shape == words.shape && row.region == words.region
         });
@@ -170,7 +170,7 @@ pub(super) fn at_peak(
     out
 }
 
-/// Sizes with the most bytes in all.
+/// The sizes with the most bytes in total.
 pub(super) fn sizes(model: &TraceModel, events: &[MemoryEvent], sizes: &BTreeMap<i64, SizeSums>) -> Vec<SizeClass> {
     let mut rows: Vec<(i64, i64, &SizeSums)> = sizes
         .iter()

@@ -8,9 +8,8 @@
 //! | stack: set aside for programs |  free, maybe in pieces | heap |
 //! ```
 //!
-//! The *peak* is the largest sum of both. What was live then follows from matching
-//! allocations with releases by address; what was allocated before the capture is
-//! known as a sum only. Exports as JSON leave these events out.
+//! The *peak* is the largest sum of both. The buffers live at the peak follow from matching allocations with releases
+//! by address; memory allocated before the capture is known only as a sum. JSON exports do not contain these events.
 
 mod events;
 mod live;
@@ -56,7 +55,7 @@ impl Analysis for Memory {
         let chosen = recorded.memories().filter(|(key, _)| wanted(key));
         let mut memories: Vec<MemoryTimeline> =
             chosen.filter_map(|(key, events)| timeline(cx, key, events, window)).collect();
-        // Fullest first; the order of devices decides among equals.
+        // Fullest first; equally full ones in the order of devices.
         memories.sort_by_key(|memory| std::cmp::Reverse((memory.parts_per_million(), memory.peak_bytes)));
         if memories.is_empty() {
             return Err(AnalysisError::NotApplicable("no memory is recorded in this scope".to_owned()));
@@ -67,7 +66,7 @@ impl Analysis for Memory {
     }
 }
 
-/// Why there is nothing to analyse, and what to do about it.
+/// Why there is nothing to analyse, and a remedy.
 fn missing(model: &TraceModel) -> String {
     let is_simulated = model.sources().iter().any(|source| source.simulator.is_some());
     let cannot_tell = !model.sources().is_empty() && model.sources().iter().all(|source| !source.tells.allocations);
@@ -83,10 +82,10 @@ fn missing(model: &TraceModel) -> String {
     }
 }
 
-/// What the allocators of all memories did.
+/// Activity of the allocators of all memories.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct MemoryReport {
-    /// A sentence: which memory was fullest, how full, and with what.
+    /// A sentence: the fullest memory, how full it was, and its contents.
     pub statement: String,
     /// Numbers of the fullest memory.
     pub metrics: Vec<Metric>,
@@ -94,7 +93,7 @@ pub struct MemoryReport {
     pub memories: Vec<MemoryTimeline>,
 }
 
-/// From this share of its capacity on a memory is nearly full: what runs next may not fit.
+/// From this share of its capacity a memory is nearly full: the next allocation may not fit.
 pub const NEARLY_FULL_PERCENT: f64 = 90.0;
 
 impl MemoryReport {
@@ -110,18 +109,18 @@ impl MemoryReport {
 pub struct MemoryTimeline {
     /// The device (`/device:TPU:0`), or the name of the allocator.
     pub memory: String,
-    /// Whether it is the memory of a device, as far as the capture shows, and not a pool of the host.
+    /// Whether it is the memory of a device and not a pool of the host, as far as the capture shows.
     #[serde(skip)]
     pub is_device: bool,
     /// Capacity in bytes: in use plus free at the peak, as the allocator records them.
     pub capacity_bytes: Option<i64>,
     /// Most bytes in use within the window, stack and heap together.
     pub peak_bytes: i64,
-    /// Of the capacity.
+    /// The peak as a share of the capacity.
     pub peak_percent: Option<f64>,
-    /// When that was first reached, on the timeline.
+    /// When the peak was first reached, on the timeline.
     pub peak_at_ps: i64,
-    /// The step in which that was.
+    /// The step in which the peak was reached.
     pub peak_step: Option<u32>,
     /// The part of the peak set aside for programs.
     pub peak_reserved_bytes: i64,
@@ -129,21 +128,21 @@ pub struct MemoryTimeline {
     pub peak_heap_bytes: i64,
     /// Bytes free at the peak.
     pub peak_free_bytes: Option<i64>,
-    /// Share of them outside the largest free block.
+    /// Share of the free bytes outside the largest free block.
     pub peak_fragmentation_percent: Option<f64>,
-    /// The largest free block at the peak: the largest buffer that still fitted.
+    /// The largest free block at the peak: the largest buffer that would still have fitted.
     pub peak_largest_free_bytes: Option<i64>,
     /// The highest fragmentation in the window.
     pub max_fragmentation_percent: Option<f64>,
-    /// When that was first reached, on the timeline.
+    /// When it was first reached, on the timeline.
     pub max_fragmentation_at_ps: Option<i64>,
-    /// The allocator's own record, from before the capture on. Runtimes count
-    /// buffers only, so it can be less than the peak of the window.
+    /// The highest peak that the allocator itself recorded, including the time before the capture. Runtimes count
+    /// buffers only, so it can be lower than the peak of the window.
     pub lifetime_peak_bytes: Option<i64>,
-    /// In use on average over the window, from the first event on.
+    /// Mean use over the window, from the first event on.
     pub mean_bytes: Option<f64>,
-    /// In buffers after the last event of the window less after the first: growth
-    /// that goes on ends in a full memory.
+    /// Bytes in buffers after the last event of the window minus those after the first: continuous growth eventually
+    /// fills the memory.
     pub growth_bytes: i64,
     /// Allocations in the window.
     pub allocations: u64,
@@ -151,27 +150,27 @@ pub struct MemoryTimeline {
     pub releases: u64,
     /// Bytes of all allocations in the window.
     pub allocated_bytes: i64,
-    /// What they had asked for.
+    /// Requested bytes of these.
     pub requested_bytes: i64,
-    /// Bytes that they got beyond what they asked for.
+    /// Bytes that they received beyond the requested ones.
     pub rounding_bytes: i64,
-    /// Allocations a step, over the complete steps of the capture.
+    /// Allocations per step, over the complete steps of the capture.
     pub allocations_per_step: Option<f64>,
-    /// Bytes allocated a step, over the complete steps of the capture.
+    /// Bytes allocated per step, over the complete steps of the capture.
     pub allocated_bytes_per_step: Option<f64>,
     /// Releases of buffers from before the capture.
     pub unknown_releases: u64,
     /// Buffers whose release was not recorded: their address was allocated again.
     pub lost_releases: u64,
-    /// What was in memory at the peak; sums to it.
+    /// Contents of the memory at the peak; adds up to the peak.
     pub at_peak: Vec<LiveBuffer>,
     /// Buffers allocated in the window and still live at its end.
     pub kept: Vec<LiveBuffer>,
-    /// How many buffers that were.
+    /// Number of these buffers.
     pub kept_count: u64,
-    /// Bytes of them.
+    /// Bytes of these buffers.
     pub kept_bytes: i64,
-    /// Allocations by size, those with the most bytes in all first.
+    /// Allocations by size, the sizes with the most bytes in total first.
     pub sizes: Vec<SizeClass>,
 }
 
@@ -243,7 +242,7 @@ struct HostStep {
     range: TimeRange,
 }
 
-/// The steps of a device, or of all where it took part in none or is not known.
+/// The steps of a device; all steps if it took part in none or is unknown.
 fn host_steps(cx: &Context<'_>, core: Option<GroupId>) -> Vec<HostStep> {
     let Ok(steps) = cx.scoped(Scope::WholeTrace).report::<Steps>() else { return Vec::new() };
     if !steps.has_steps() {
@@ -258,14 +257,14 @@ fn host_steps(cx: &Context<'_>, core: Option<GroupId>) -> Vec<HostStep> {
     steps.steps.iter().filter_map(host_step).collect()
 }
 
-/// The step that holds `at`; the latest started where several do.
+/// The step that contains `at`; if several do, the one that started last.
 fn step_at(steps: &[HostStep], at: Timestamp) -> Option<u32> {
     let holding = steps.iter().filter(|step| step.range.contains(at));
     holding.max_by_key(|step| step.range.start).map(|step| step.number)
 }
 
-/// Allocations and their bytes a step: over the complete steps inside the window, from the start of the first to the
-/// end of the last.
+/// Allocations and their bytes per step: over the complete steps inside the window, from the start of the first to
+/// the end of the last.
 fn per_step(events: &[MemoryEvent], steps: &[HostStep], window: TimeRange) -> Option<(f64, f64)> {
     let ranges = steps.iter().filter(|step| !step.is_partial).map(|step| step.range);
     let inside: Vec<TimeRange> =
@@ -306,7 +305,7 @@ fn statement(memories: &[MemoryTimeline]) -> String {
     text
 }
 
-/// The numbers of one memory, with what they are a share of.
+/// The numbers of one memory, with their denominators.
 fn metrics(memory: &MemoryTimeline) -> Vec<Metric> {
     let name = &memory.memory;
     let capacity = memory.capacity_bytes.map_or_else(|| "unknown capacity".to_owned(), bytes_text);

@@ -1,4 +1,4 @@
-//! One memory over time: how full it was, and with what.
+//! One memory over time: its use and its contents.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,25 +14,25 @@ type LiveAllocations = HashMap<i64, usize>;
 pub(super) struct SizeSums {
     pub(super) count: u64,
     pub(super) released: u64,
-    /// Between allocation and release, of those released.
+    /// Sum of the lifetimes of released ones.
     pub(super) lifetime_ps: i64,
-    /// The first of them.
+    /// The first of these allocations.
     pub(super) example: usize,
 }
 
-/// What the events of a memory add up to in a window.
+/// Results of the events of a memory in a window.
 #[derive(Debug, Default)]
 pub(super) struct AllocationReplay {
-    /// Event after which most was in use; it can be the last before the window.
+    /// Event with the highest use; it can be the last one before the window.
     pub(super) peak: Option<usize>,
-    /// When that was, inside the window.
+    /// Time of that event, inside the window.
     pub(super) peak_at: Timestamp,
     /// Event with the highest fragmentation.
     pub(super) most_fragmented: Option<usize>,
-    /// First and last event that holds in the window.
+    /// First and last event that applies in the window.
     pub(super) first: Option<usize>,
     pub(super) last: Option<usize>,
-    /// In use on average, each sample weighted by how long it held.
+    /// Mean use; each sample is weighted by its duration.
     pub(super) mean_used: Option<f64>,
     /// Allocations live at the peak, largest first.
     pub(super) live_at_peak: Vec<usize>,
@@ -44,9 +44,9 @@ pub(super) struct AllocationReplay {
     pub(super) requested_bytes: i64,
     /// Bytes beyond the requested size, of allocations that record both.
     pub(super) rounding_bytes: i64,
-    /// Releases of what was not seen being allocated.
+    /// Releases whose allocation was not recorded.
     pub(super) unknown_releases: u64,
-    /// Allocations of an address that was not seen being released.
+    /// Allocations at an address whose release was not recorded.
     pub(super) lost_releases: u64,
     pub(super) sizes: BTreeMap<i64, SizeSums>,
 }
@@ -74,7 +74,7 @@ pub(super) fn replay(events: &[MemoryEvent], window: TimeRange) -> AllocationRep
 }
 
 impl AllocationReplay {
-    /// The values of the last event before the window hold from its start.
+    /// The values of the last event before the window apply from its start.
     fn find_extremes(&mut self, events: &[MemoryEvent], from: usize, to: usize, window: TimeRange) {
         let begin = from.saturating_sub(1);
         let mut weighted = (0.0, 0.0);
@@ -133,7 +133,7 @@ impl AllocationReplay {
             self.unknown_releases += 1;
             return;
         };
-        // What was allocated before the window is not among its sizes.
+        // An allocation from before the window does not count in its sizes.
         if index >= from
             && let Some(sums) = self.sizes.get_mut(&allocation.taken())
         {

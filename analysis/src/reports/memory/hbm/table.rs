@@ -1,11 +1,11 @@
-//! The memory report as tables.
+//! The tables of the memory report.
 
 use super::{LiveBuffer, MemoryReport, MemoryTimeline, bytes_text, live};
 use crate::engine::{Table, Tabular};
 use crate::math::stats::percent;
 use crate::math::unit::Unit;
 
-/// Rows of a table of buffers.
+/// Maximum number of rows in a table of buffers.
 const SHOWN: usize = 20;
 
 impl Tabular for MemoryReport {
@@ -110,7 +110,7 @@ fn buffer_table(id: &'static str, title: String, buffers: &[LiveBuffer], whole: 
         .build()
 }
 
-/// Says what a cut list leaves out.
+/// States what a shortened list leaves out.
 fn cut<T>(all: &[T], what: &str) -> Vec<String> {
     if all.len() > SHOWN { vec![format!("The largest {SHOWN} of {} {what}.", all.len())] } else { Vec::new() }
 }

@@ -109,7 +109,7 @@ fn what_holds_at_the_begin_of_a_range_counts() {
     let after = memory(&capture(&THREE, 0), range(45, 70));
     assert_eq!((after.peak_bytes, after.releases, after.unknown_releases), (200, 1, 0));
     assert_eq!((after.kept_count, after.sizes.len()), (1, 1));
-    // Before the first event nothing is known.
+    // Before the first event the use is unknown.
     assert!(report_in(&capture(&THREE, 0), range(1, 5)).is_err());
 }
 
@@ -124,7 +124,7 @@ fn releases_and_allocations_that_do_not_match_are_counted() {
     ];
     let memory = memory(&capture(&events, 0), Scope::WholeTrace);
     assert_eq!((memory.unknown_releases, memory.lost_releases, memory.kept_count), (2, 1, 0));
-    // The first buffer has no recorded release, so the sum at the peak says so.
+    // The first buffer has no recorded release, so it is still in the sum at the peak.
     let parts: Vec<_> = memory.at_peak.iter().map(|part| (part.what.as_str(), part.bytes)).collect();
     assert_eq!(parts, [("buffer", 20), ("older buffers", 10)]);
 }

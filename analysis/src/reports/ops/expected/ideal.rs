@@ -1,4 +1,4 @@
-//! The minimum time of an op: of its work, or of the transfer that it awaits.
+//! The minimum time of an op: of its work, or of the transfer that it waits for.
 
 use std::collections::HashMap;
 
@@ -14,21 +14,21 @@ use crate::hardware::peaks::Peaks;
 use crate::reports::ops::op_stats::OpRow;
 use trace_model::hlo_text::{HloText, Shape};
 
-/// What keeps an op from being faster.
+/// The limit that keeps an op from being faster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TimeLimit {
-    /// A rate of the device itself.
+    /// A peak rate of the device itself.
     Device(BoundBy),
     /// Links to other chips.
     Ici,
-    /// From the host: its link moves as much the other way at the same time.
+    /// Transfers from the host: its link can move the same amount in the other direction at the same time.
     HostRead,
-    /// To the host.
+    /// Transfers to the host.
     HostWrite,
 }
 
 impl TimeLimit {
-    /// Every limit, the device's first.
+    /// Every limit, those of the device first.
     pub const ALL: [Self; 9] = [
         Self::Device(BoundBy::Compute),
         Self::Device(BoundBy::Hbm),
@@ -58,16 +58,16 @@ impl Serialize for TimeLimit {
     }
 }
 
-/// What is known of the least time of all executions of an op.
+/// The least time of all executions of an op, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct IdealTime {
-    /// Seconds that each limit asks for.
+    /// Seconds that each limit requires.
     pub terms: Vec<(TimeLimit, f64)>,
-    /// Terms that should be there and are not.
+    /// Terms that are missing.
     pub without: Vec<&'static str>,
-    /// Why there is no term at all, or what to beware of.
+    /// Why there is no term at all, or a caveat.
     pub note: Option<&'static str>,
-    /// The op only starts a transfer.
+    /// Whether the op only starts a transfer.
     pub is_issue: bool,
 }
 
@@ -76,15 +76,15 @@ impl IdealTime {
         Self { note: Some(why), ..Self::default() }
     }
 
-    /// Adds the time that one limit requires; a time beyond all numbers is ignored.
+    /// Adds the time that one limit requires; a time that is not finite is ignored.
     fn add(&mut self, limit: TimeLimit, seconds: f64) {
         if (seconds * 1e12).is_finite() {
             self.terms.push((limit, seconds));
         }
     }
 
-    /// The largest term is the limit; the earlier of equal ones. A collective whose time on the links is unknown has no
-    /// limit, because it is hardly ever bound by anything else.
+    /// The limit with the largest term; the earlier of equal ones. A collective whose time on the links is unknown
+    /// has no limit, because other limits hardly ever bind a collective.
     pub(crate) fn longest(&self) -> Option<(TimeLimit, f64)> {
         if self.without.contains(&ICI) {
             return None;
@@ -97,23 +97,23 @@ impl IdealTime {
     }
 }
 
-/// What terms are computed from.
+/// Data from which the terms are computed.
 pub(super) struct PeakRates<'a> {
     pub model: &'a TraceModel,
     pub peaks: &'a Peaks,
-    /// Whose links: as named by the user, else as recorded.
+    /// The chip whose links count: as named by the user, otherwise as recorded.
     pub chip: Option<&'a Chip>,
     pub topology: Option<&'a Topology>,
-    /// Devices of the trace: the participants of a collective without groups.
+    /// Number of devices of the trace: the participants of a collective without groups.
     pub devices: u64,
-    /// HLO strings of starts, by program and name.
+    /// HLO text of start ops, by program and name.
     starts: HashMap<(&'a str, &'a str), &'a str>,
 }
 
-/// The term of links between chips, where it is missing.
+/// The name of the term for links between chips, if it is missing.
 const ICI: &str = "ICI";
 
-/// Shapes mark arrays in HBM and in host memory by these.
+/// Marks in shapes of arrays in HBM and in host memory.
 const HBM: u64 = 0;
 const HOST: u64 = 5;
 
@@ -139,7 +139,7 @@ impl<'a> PeakRates<'a> {
         let text = text_of(self.model, row);
         let hlo = HloText::parse(text).unwrap_or_default();
         if row.is_async {
-            // A start only issues, also one that is called after the other half.
+            // A start op only issues, even if it is named after the other half.
             return if is_wait(row, &hlo) { self.awaited(row, &hlo) } else { issue() };
         }
         let mut ideal = self.work(row);
@@ -152,7 +152,7 @@ impl<'a> PeakRates<'a> {
         ideal
     }
 
-    /// Of an op that works itself.
+    /// The least time of an op that does the work itself.
     fn work(&self, row: &OpRow) -> IdealTime {
         let work = row.work();
         let mut ideal = IdealTime::default();
@@ -190,7 +190,7 @@ impl<'a> PeakRates<'a> {
         IdealTime { without: ideal.without, ..IdealTime::unknown(why) }
     }
 
-    /// Minimum time of the transfer that an op awaits, without contention.
+    /// Minimum time of the transfer that an op waits for, without contention.
     fn awaited(&self, row: &OpRow, hlo: &HloText<'_>) -> IdealTime {
         if row.collective.is_some() {
             let mut ideal = IdealTime::default();
@@ -203,7 +203,7 @@ impl<'a> PeakRates<'a> {
         }
     }
 
-    /// Of an asynchronous copy or slice, from the shapes that its end names.
+    /// The size of an asynchronous copy or slice, from the shapes in its done op.
     fn copy(&self, row: &OpRow, hlo: &HloText<'_>) -> Option<IdealTime> {
         let result = hlo.result()?;
         let destination = result.arrays().first()?.memory_space;
@@ -245,7 +245,7 @@ impl<'a> PeakRates<'a> {
     fn link_seconds(&self, row: &OpRow, hlo: &HloText<'_>) -> Result<f64, &'static str> {
         let chip = self.chip.ok_or("the speed of the links is not known: name the chip with --device-spec")?;
         let kind = row.collective.ok_or("no collective")?;
-        // The end of an asynchronous one names its start, which names the groups.
+        // The done op of an asynchronous collective names its start op, which names the groups.
         let operands = if row.is_async { hlo.operand_list() } else { Vec::new() };
         let start = operands.first().and_then(|start| self.starts.get(&(&*row.program, start.name)));
         let text = start.copied().unwrap_or_else(|| text_of(self.model, row));
@@ -253,7 +253,7 @@ impl<'a> PeakRates<'a> {
             CollectiveTraffic::of_text(text, kind, self.devices as usize).ok_or("it has no text of its instruction")?;
         let bytes = message.bytes.ok_or("its text does not give the size of the message")?;
         if kind == CollectiveKind::CollectivePermute {
-            // It goes to a neighbour at best: as many chips as make one hop.
+            // At best the data goes to a neighbour: as many chips as make one hop.
             message.participants = message.participants.max(Some(2 * u64::from(chip.devices)));
         }
         let rate = LinkRate::of(chip).ok_or("the speed of the links of this chip is not published")?;
@@ -263,7 +263,7 @@ impl<'a> PeakRates<'a> {
     }
 }
 
-/// Issuing is no work.
+/// Issuing counts as no work.
 fn issue() -> IdealTime {
     IdealTime { terms: vec![(TimeLimit::Device(BoundBy::Compute), 0.0)], is_issue: true, ..IdealTime::default() }
 }

@@ -7,16 +7,15 @@
 //!
 //! The list is sorted by the time above the roofline, which is the maximum possible gain.
 //!
-//! - Containers (`while`, `call`) are left out: what is inside counts.
-//! - An op that **awaits** a transfer is measured against that transfer at full
-//!   speed with nothing beside it; other work could hide even that. A wait that is
-//!   shorter than the transfer is as short as expected.
-//! - Terms that are not known are dropped and named: the least time is then too
-//!   low, the time above the roofline too high. Without any term it is unknown;
-//!   so is that of a collective without its time on the links between chips.
-//! - An op can beat its roofline, because costs are the compiler's: it counts whole
-//!   operands of which a part was read, and what stayed in VMEM. Such a rate is
-//!   impossible, so its work is left out of all sums ([`crate::reports::ops::op_stats::BeyondPeak`]).
+//! - Containers (`while`, `call`) are left out; the ops inside count.
+//! - An op that **waits for** a transfer is compared with that transfer at full speed without contention; other work
+//!   could hide even that time. A wait that is shorter than the transfer is as short as expected.
+//! - Unknown terms are left out and named: the least time is then too low and the time above the roofline too high.
+//!   Without any term the least time is unknown; so is that of a collective whose time on the links between chips is
+//!   unknown.
+//! - An op can beat its roofline, because costs are the compiler's estimates: they count whole operands even if only
+//!   a part was read, and data that stayed in VMEM. Such a rate is impossible, so its work is left out of all sums
+//!   ([`crate::reports::ops::op_stats::BeyondPeak`]).
 
 mod ideal;
 mod table;
@@ -38,27 +37,27 @@ use ideal::{IdealTime, PeakRates};
 /// The analysis `expected`.
 pub struct Expected;
 
-/// Every leaf op against its roofline.
+/// Every leaf op compared with its roofline.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct ExpectedReport {
-    /// The most time above the roofline first; those of unknown least time last.
+    /// The most time above the roofline first; ops of unknown least time last.
     pub rows: Vec<ExpectedRow>,
     /// The same by group.
     pub groups: Vec<GroupSums>,
-    /// What all work together asks of each limit.
+    /// The time that the total work requires at each limit.
     pub limits: Vec<LimitRow>,
-    /// What rows add up to.
+    /// Sums of the rows.
     pub totals: Totals,
-    /// What the device can do.
+    /// Peaks of the device.
     pub peaks: Peaks,
-    /// Links are those of a published chip, of the user's, or as recorded.
+    /// Name of the chip whose links are used: a published chip, the chip that the user named, or as recorded.
     pub links_of: Option<String>,
-    /// The capture says how its devices are linked.
+    /// Whether the capture records how its devices are linked.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub links_recorded: bool,
-    /// HBM traffic is concluded from shapes.
+    /// Whether HBM traffic is inferred from shapes.
     pub hbm_is_estimated: bool,
-    /// What to know when reading it.
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }
 
@@ -75,22 +74,22 @@ pub struct ExpectedRow {
     pub occurrences: u64,
     /// Self time.
     pub actual_ps: i64,
-    /// Least time of the same executions.
+    /// Least time of these executions.
     pub expected_ps: Option<f64>,
     /// The difference; negative where the op beats its roofline.
     pub above_ps: Option<f64>,
-    /// The same of all op time.
+    /// The same as a share of all op time.
     pub above_of_op_time_percent: Option<f64>,
-    /// Least time of self time; above 100 where the op beats its roofline.
+    /// Least time as a share of self time; above 100 if the op beats its roofline.
     pub efficiency_percent: Option<f64>,
-    /// What keeps it from being faster.
+    /// The limit that keeps it from being faster.
     #[schemars(with = "Option<String>")]
     pub bound_by: Option<TimeLimit>,
-    /// It awaits a transfer: other work could hide the least time, too.
+    /// Whether it waits for a transfer: other work could hide the least time, too.
     pub is_wait: bool,
-    /// Terms of the least time that are not known.
+    /// Unknown terms of the least time.
     pub without: Vec<&'static str>,
-    /// Why there is no least time, or what to beware of.
+    /// Why there is no least time, or a caveat.
     pub note: Option<&'static str>,
     /// Operations.
     pub flops: Option<f64>,
@@ -105,7 +104,7 @@ pub struct ExpectedRow {
 /// One kind of op.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct GroupSums {
-    /// Which.
+    /// The kind.
     pub group: OpGroup,
     /// Sums of its ops.
     pub totals: Totals,
@@ -116,35 +115,34 @@ pub struct GroupSums {
 pub struct Totals {
     /// Self time of leaf ops.
     pub actual_ps: i64,
-    /// Of these with a least time.
+    /// The part of it in ops with a least time.
     pub known_ps: i64,
-    /// Of these without: `actual_ps − known_ps`.
+    /// The part of it in ops without one: `actual_ps − known_ps`.
     pub unknown_ps: i64,
-    /// Of these awaiting transfers.
+    /// The part of it in ops that wait for transfers.
     pub wait_ps: i64,
-    /// Least time of what is known.
+    /// Least time of the ops that have one.
     pub expected_ps: f64,
-    /// Time above the roofline of ops that are slower.
+    /// Time above the roofline, of ops that are slower than it.
     pub above_ps: f64,
-    /// Time below it of ops that are faster, as far as rounding can explain it.
+    /// Time below the roofline, of ops that are faster than it, as far as rounding can explain it.
     pub below_ps: f64,
-    /// Of the time without a least time: self time of ops above a peak of the device.
+    /// The part of the time without a least time in ops above a peak of the device.
     pub beyond_ps: i64,
-    /// Own time of containers, in no other number.
+    /// Self time of containers, which no other number includes.
     pub container_ps: i64,
 }
 
-/// The whole program against one limit.
+/// The whole program compared with one limit.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct LimitRow {
-    /// Which.
+    /// The limit.
     #[schemars(with = "String")]
     pub limit: TimeLimit,
-    /// Time that all work, asynchronous transfers too, needs at this limit: no
-    /// schedule is faster.
+    /// Time that all work, including asynchronous transfers, needs at this limit: no schedule is faster.
     pub least_ps: f64,
-    /// The same of the windows of all devices; `None` if the work does not fit, as that of transfers that go on after a
-    /// range.
+    /// The same as a share of the windows of all devices; `None` if the work does not fit into them, such as
+    /// transfers that continue after a range.
     pub of_window_percent: Option<f64>,
 }
 
@@ -208,7 +206,7 @@ fn report(cx: &Context<'_>, ops: &OpsReport) -> ExpectedReport {
 
 fn row(op: &OpRow, ideal: &IdealTime, op_time_ps: i64) -> ExpectedRow {
     let longest = ideal.longest();
-    // What is inside an op is in a row of its own.
+    // Ops inside have rows of their own.
     let share = if op.total_time_ps > 0 { op.self_time_ps as f64 / op.total_time_ps as f64 } else { 1.0 };
     let is_wait = op.is_async && !ideal.is_issue;
     let least_ps = longest.map(|(_, seconds)| seconds * 1e12 * share).filter(|least| least.is_finite());
@@ -239,7 +237,7 @@ fn row(op: &OpRow, ideal: &IdealTime, op_time_ps: i64) -> ExpectedRow {
     }
 }
 
-/// Timer resolution: less than that faster is as fast.
+/// Timer resolution: an op that is faster by less than this counts as equally fast.
 const FASTER: f64 = 1.01;
 
 /// Why an op beats its roofline.
@@ -260,8 +258,8 @@ fn order(a: &ExpectedRow, b: &ExpectedRow) -> std::cmp::Ordering {
     by_time.then_with(|| (&a.name, &a.program).cmp(&(&b.name, &b.program)))
 }
 
-/// Limits of the device that an op exceeds. Halves of asynchronous ops are not measured
-/// by their own time.
+/// Limits of the device that an op exceeds. The time of the halves of asynchronous ops is not that of the work, so
+/// they are not checked.
 fn beyond_peaks(op: &OpRow, peaks: &Peaks) -> Vec<BoundBy> {
     if op.is_async {
         return Vec::new();
@@ -269,7 +267,7 @@ fn beyond_peaks(op: &OpRow, peaks: &Peaks) -> Vec<BoundBy> {
     op.costs.beyond_peaks(op.total_time_ps as f64 * 1e-12, peaks).collect()
 }
 
-/// Adds what an op asks of each limit that it does not exceed.
+/// Adds the requirements of an op for each limit that it does not exceed.
 fn add_limits(limits: &mut [f64; TimeLimit::ALL.len()], ideal: &IdealTime, beyond: &[BoundBy]) {
     let is_possible = |limit| !matches!(limit, TimeLimit::Device(limit) if beyond.contains(&limit));
     for &(limit, seconds) in ideal.terms.iter().filter(|(limit, _)| is_possible(*limit)) {

@@ -1,4 +1,4 @@
-//! The report as tables.
+//! The tables of the report.
 
 use trace_model::Picos;
 
@@ -13,7 +13,7 @@ impl Tabular for ExpectedReport {
 }
 
 impl ExpectedReport {
-    /// Format to describeever depends on peaks.
+    /// Provenance of everything that depends on peaks.
     fn provenance(&self) -> Provenance {
         if self.hbm_is_estimated {
             Provenance::Inferred
@@ -58,7 +58,7 @@ impl ExpectedReport {
             .build()
     }
 
-    /// What everything adds up to, with denominators.
+    /// The sums, with denominators.
     fn total_notes(&self) -> Vec<String> {
         let totals = &self.totals;
         let time = |ps: f64| Picos::from_ps(ps.round() as i64).to_string();
@@ -136,7 +136,7 @@ impl ExpectedReport {
     }
 }
 
-/// What is unknown, and why.
+/// The unknown terms, with reasons.
 fn note(row: &ExpectedRow) -> String {
     let without = row.without.join(", ");
     match (row.note, without.is_empty()) {

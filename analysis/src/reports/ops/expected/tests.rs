@@ -3,10 +3,10 @@ use trace_model::*;
 use super::*;
 use crate::engine::{Options, ReportCache, Scope, Tabular as _};
 
-/// An op to run once: name, category, HLO text, operations, HBM bytes, VMEM read bytes, nanoseconds.
+/// An op that runs once: name, category, HLO text, operations, HBM bytes, VMEM read bytes, nanoseconds.
 type Spec<'a> = (&'a str, &'a str, &'a str, Option<u64>, Option<u64>, u64, i64);
 
-/// On one device of 1 TFLOP/s, HBM of 1 GB/ms and VMEM reads of 10: one op after the other.
+/// Runs the ops one after the other on a device of 1 TFLOP/s, HBM of 1 GB/ms and VMEM reads of 10 GB/ms.
 fn model(ops: &[Spec<'_>], device: &str) -> TraceModel {
     let mut builder = TraceBuilder::new();
     builder.source_mut().tells = FormatContents { memory_of_bytes: true, allocations: true };
@@ -82,7 +82,7 @@ fn ops_are_ranked_by_the_time_above_the_slowest_limit() {
     let vmem = row(&report, "vmem");
     assert_eq!(vmem.bound_by, Some(TimeLimit::Device(BoundBy::VmemRead)));
     near(vmem.above_ps, 20_000.0);
-    // Sums, and the whole against each limit.
+    // Sums, and the whole program against each limit.
     assert_eq!((report.totals.actual_ps, report.totals.unknown_ps), (660_000, 0));
     near(Some(report.totals.above_ps), 490_000.0 + 50_000.0 + 20_000.0);
     let hbm = report.limits.iter().find(|row| row.limit.title() == "HBM").unwrap();
@@ -111,7 +111,7 @@ fn unknown_times_are_reported_and_not_zero() {
     assert_eq!(row(&report, "plain").without, ["operations"]);
     assert_eq!((report.totals.unknown_ps, report.totals.known_ps), (300_000, 120_000));
     assert_eq!((report.totals.unknown_ps, report.totals.actual_ps), (300_000, 420_000));
-    // Unknown ones come last, however long.
+    // Ops of unknown least time come last, however long they take.
     assert_eq!(report.rows.last().unwrap().name.as_ref(), "silent");
     let notes = report.tables()[0].notes.join("\n");
     assert!(notes.contains("unknown: 300.0 ns (71.4 % of it)"), "{notes}");
@@ -129,7 +129,7 @@ fn ops_that_beat_their_roofline_say_why_and_do_not_pay_for_others() {
     near(fast.efficiency_percent, 250.0);
     assert!(fast.note.unwrap().contains("stayed on the chip"));
     near(Some(report.totals.above_ps), 30_000.0);
-    // What is impossible is in no sum, and that is said.
+    // Impossible work is in no sum, and a note says so.
     let totals = report.totals;
     assert_eq!((totals.known_ps, totals.unknown_ps, totals.beyond_ps), (40_000, 40_000, 40_000));
     near(Some(totals.expected_ps), 10_000.0);
@@ -169,7 +169,7 @@ fn waits_are_measured_against_their_transfer() {
     assert_eq!((load.bound_by, load.is_wait), (Some(TimeLimit::HostRead), true));
     near(load.above_ps, 500_000.0);
     near(row(&report, "fetch").efficiency_percent, 50.0);
-    // Shorter than the transfer: it ran beside something.
+    // Shorter than the transfer: the transfer ran in parallel to other work.
     let hidden = row(&report, "hidden");
     assert_eq!((hidden.above_ps, hidden.efficiency_percent), (Some(0.0), None));
     let store = report.limits.iter().find(|row| row.limit == TimeLimit::HostWrite).unwrap();
@@ -202,7 +202,7 @@ fn collectives_are_measured_against_links_and_their_ends_against_their_starts() 
     assert_eq!((reduce.bound_by, gather.bound_by), (Some(TimeLimit::Ici), Some(TimeLimit::Ici)));
     near(reduce.expected_ps, 4e6 * 1.5 / 200e9 * 1e12);
     near(gather.expected_ps, 16e6 * 0.75 / 200e9 * 1e12);
-    // Without a chip the links are unknown: HBM alone would promise what cannot be.
+    // Without a chip the links are unknown: HBM alone would give a time that is too short.
     let report = expected(&model(&ops, ""), &options);
     assert_eq!(row(&report, "ar").without, ["ICI"]);
     assert_eq!((row(&report, "ar").expected_ps, row(&report, "all-gather-done").expected_ps), (None, None));

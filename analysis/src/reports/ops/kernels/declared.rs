@@ -1,10 +1,10 @@
 //! Plausibility of the operations that a kernel declares.
 //!
-//! Too many show in its time: they exceed the peak. Too few show in its shapes, where these are those of a matrix
-//! product: a cost that was computed for one block and not for all steps of the grid is too low by their number. What a
-//! kernel does is not in its shapes, so nothing is replaced; it is flagged where more than the shapes speaks for a
-//! product: its name, as many operations for each result as no elementwise work has, or exactly so many too few as the
-//! grid has steps.
+//! Too high a number shows in the kernel's time: the rate exceeds the peak. Too low a number shows in its shapes, if
+//! these are those of a matrix product: a cost that was computed for one block and not for all steps of the grid is
+//! too low by the number of steps. Shapes do not prove what a kernel does, so no number is replaced. The kernel is
+//! flagged if one more fact suggests a product: its name, more operations per result than any elementwise work has,
+//! or a missing factor equal to the number of grid steps.
 
 use serde::Serialize;
 
@@ -13,19 +13,19 @@ use crate::facts::TraceFacts as _;
 use crate::reports::ops::matmuls;
 use crate::reports::ops::op_stats::OpRow;
 
-/// What a kernel says of its own costs.
+/// Assessment of the costs that a kernel declares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeclaredCosts {
-    /// Operations.
+    /// It declares operations.
     Yes,
-    /// Operations for some of its ops.
+    /// It declares operations for some of its ops.
     Partly,
-    /// Nothing, or zero.
+    /// It declares nothing, or zero.
     No,
-    /// More than the device can do in that time.
+    /// More operations than the device can do in that time.
     Impossible,
-    /// Far fewer than the matrix product of its shapes needs.
+    /// Far fewer operations than the matrix product of its shapes needs.
     TooFew,
 }
 
@@ -42,17 +42,17 @@ impl DeclaredCosts {
     }
 }
 
-/// So many times too few are no rounding and no trick of an algorithm.
+/// A larger missing factor is neither rounding nor an algorithmic optimisation.
 const TOO_FEW: f64 = 2.0;
-/// Operations for each result that no elementwise work has.
+/// More operations per result than any elementwise work has.
 const OF_A_PRODUCT: u64 = 32;
 /// Parts of names of kernels that multiply matrices.
 const NAMES: [&str; 3] = ["matmul", "gemm", "dot_general"];
-/// How near the missing factor is to the steps of the grid.
+/// Tolerance between the missing factor and the number of grid steps.
 const NEAR: f64 = 0.1;
 
-/// Operations of one execution of the product that its shapes suggest; `None` if they are not the shapes of a product,
-/// or if they agree with the declared `flops` of one execution.
+/// Operations of one execution of the product that its shapes suggest; `None` if the shapes are not those of a
+/// product, or if they agree with the declared `flops` of one execution.
 pub(super) fn needed(cx: &Context<'_>, row: &OpRow, name: &str, flops: u64, steps: Option<f64>) -> Option<u64> {
     let product = matmuls::plain_product(&cx.instruction(row.op?)?)?;
     let (needed, results) = (product.flops()?, product.batch.checked_mul(product.m)?.checked_mul(product.n)?);

@@ -10,18 +10,18 @@ use crate::facts::category::OpClass;
 use crate::facts::core_time::{SelfTimeSegment, self_time_segments};
 use crate::math::intervals::IntervalSet;
 
-/// Everything recorded inside the executions of one op, on all cores.
+/// Data recorded inside the executions of one op, on all cores.
 #[derive(Clone, Debug, Default)]
 pub(super) struct KernelInside {
-    /// Executions with scopes.
+    /// Number of executions with scopes.
     pub executions: u64,
     /// Their time, by the clock of the scopes.
     pub time: Picos,
     /// By name of the scope.
     pub stages: BTreeMap<String, StageSums>,
-    /// In no scope.
+    /// Time in no scope.
     pub outside: Picos,
-    /// Waiting for input or output blocks.
+    /// Time waiting for input or output blocks.
     pub dma_wait: Picos,
     /// By series.
     pub counters: BTreeMap<(String, String), CounterSums>,
@@ -31,9 +31,9 @@ pub(super) struct KernelInside {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct StageSums {
     pub occurrences: u64,
-    /// With scopes inside.
+    /// Time including scopes inside.
     pub total: Picos,
-    /// Without.
+    /// Time excluding scopes inside.
     pub own: Picos,
 }
 
@@ -75,8 +75,8 @@ impl KernelInside {
         }
     }
 
-    /// Divides one execution among its scopes: each instant is that of the
-    /// innermost one, so that they and the rest add up to the execution.
+    /// Divides one execution among its scopes: each instant belongs to the innermost one, so that the scopes and the
+    /// remaining time add up to the execution.
     ///
     /// ```text
     /// call    KKKKKKKKKKKKKKKKKKKK
@@ -92,7 +92,7 @@ impl KernelInside {
         }
         self.executions += 1;
         self.time += call.dur();
-        // Segments carry the place in the list instead of a row of the model.
+        // Segments carry the index in the list instead of a row of the model.
         let spans = clipped.iter().enumerate().map(|(i, &(range, _))| SelfTimeSegment {
             range,
             slice: SliceId::from_index(i),
@@ -118,8 +118,8 @@ impl KernelInside {
         self.dma_wait += waits.collect::<IntervalSet>().measure();
     }
 
-    /// Samples count for as long as they hold inside the execution: the last one of a kernel can claim to hold until an
-    /// absolute time.
+    /// Samples count for as long as they hold inside the execution: the last sample of a kernel can claim to hold
+    /// until an absolute time.
     fn add_counter(&mut self, name: &(String, String), series: &CounterSeries, call: TimeRange) {
         let mut samples = series.samples_in(call).peekable();
         if samples.peek().is_none() {
@@ -146,7 +146,7 @@ fn stage_name(scope: &str) -> &str {
     }
 }
 
-/// Series that the compiler's schedule of a kernel fills, as names or units say.
+/// Whether the compiler's schedule of a kernel fills a series, judging by name or unit.
 fn is_llo(model: &TraceModel, series: &CounterSeries) -> bool {
     const NAMES: [&str; 9] = [
         "MXU",
@@ -163,7 +163,7 @@ fn is_llo(model: &TraceModel, series: &CounterSeries) -> bool {
     matches!(unit, "% util" | "fills" | "spills") || NAMES.contains(&model.str(model.track(series.track()).name))
 }
 
-/// Scopes and counters inside the executions of `wanted` ops. Costs next to nothing if the trace has neither.
+/// Scopes and counters inside the executions of `wanted` ops. Takes almost no time if the trace has neither.
 pub(super) fn collect(
     cx: &Context<'_>,
     wanted: &BTreeSet<OpId>,
@@ -193,11 +193,11 @@ pub(super) fn collect(
     Ok(found)
 }
 
-/// What one core recorded besides ops.
+/// Data of one core other than ops.
 struct RecordedCalls<'a> {
     /// Sorted by start, by one clock.
     scopes: Vec<(TimeRange, SliceRef<'a>)>,
-    /// Scopes have the clock of the device.
+    /// Whether scopes have the clock of the device.
     by_device: bool,
     /// Name, unit, samples.
     series: Vec<((String, String), &'a CounterSeries)>,
@@ -206,7 +206,7 @@ struct RecordedCalls<'a> {
 impl<'a> RecordedCalls<'a> {
     fn on(model: &'a TraceModel, core: GroupId) -> Self {
         let slices: Vec<SliceRef<'a>> = slices(model, core, TrackKind::DeviceScopes).collect();
-        // Containment needs one clock: the device's only where all have it.
+        // Containment needs a single clock: the device's only if all scopes have it.
         let by_device = !slices.is_empty()
             && slices.iter().all(|scope| scope.device_range().is_some())
             && self::slices(model, core, TrackKind::Ops).next().is_some_and(|op| op.device_range().is_some());

@@ -3,16 +3,14 @@
 //! For each kernel: its executions and time, its declared costs (from the author and not the compiler, and often
 //! absent, zero or wrong), and, if kernel tracing was on, how it spends its time:
 //!
-//! - **Stages** are the scopes of its software pipeline. They nest; each instant
-//!   counts for the innermost one, so the stages and what is in none of them add up
-//!   to the kernel's time exactly.
-//! - **Waiting for DMA** is `ep_wait_in` and `ep_wait_out` of the kernel's time.
-//! - **LLO estimates** (MXU, vector units …) come from the schedule that the compiler
-//!   made of the kernel, not from the hardware: markers in the trace are spread over
-//!   the estimated cycles. They are means over time.
+//! - **Stages** are the scopes of its software pipeline. They nest; each instant counts for the innermost one, so the
+//!   stages and the time outside of them add up to the kernel's time exactly.
+//! - **Waiting for DMA** is the share of `ep_wait_in` and `ep_wait_out` in the kernel's time.
+//! - **LLO estimates** (MXU, vector units …) come from the compiler's schedule of the kernel, not from the hardware:
+//!   markers in the trace are spread over the estimated cycles. They are means over time.
 //!
-//! One kernel is often many ops (one a layer), hence two tables. Stages and estimates
-//! have been tested on generated captures only; times and costs on real ones.
+//! One kernel is often many ops (for example one per layer), hence two tables. Stages and estimates have been tested
+//! on generated captures only; times and costs on real ones.
 
 mod declared;
 mod inside;
@@ -50,38 +48,38 @@ pub struct KernelsReport {
     pub time_ps: i64,
     /// Self time of all ops of all cores: the denominator of `of_op_time_percent`.
     pub op_time_ps: i64,
-    /// What achieved rates are measured against.
+    /// The peaks that achieved rates are compared with.
     pub peaks: Peaks,
-    /// What to do about what was found.
+    /// Advice on the findings.
     pub hints: Vec<String>,
 }
 
 /// One kernel of one program, on all cores.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Kernel {
-    /// Name given by its author; else that of the op, or of the called function.
+    /// Name given by its author; otherwise the name of the op or of the called function.
     pub kernel: String,
     /// `tpu_custom_call` for Pallas and Mosaic.
     pub target: Option<String>,
-    /// Written in Pallas or Mosaic.
+    /// Whether it is written in Pallas or Mosaic.
     pub is_pallas: bool,
     /// Program, with its id.
     pub program: Arc<str>,
     /// `file:line` of its longest op.
     pub source: Option<Arc<str>>,
-    /// Ops that run it.
+    /// Number of ops that run it.
     pub ops: u64,
     /// Executions.
     pub occurrences: u64,
     /// Time of all executions.
     pub time_ps: i64,
-    /// Of the self time of all ops.
+    /// Share of the self time of all ops.
     pub of_op_time_percent: Option<f64>,
     /// `time / occurrences`.
     pub mean_time_ps: f64,
-    /// Shortest execution.
+    /// Time of the shortest execution.
     pub min_time_ps: Option<i64>,
-    /// Whether it declares its operations.
+    /// Assessment of its declared operations.
     pub declared: DeclaredCosts,
     /// Declared operations of all executions.
     pub flops: Option<u64>,
@@ -91,20 +89,20 @@ pub struct Kernel {
     pub flops_per_second: Option<f64>,
     /// `bytes / time`.
     pub bytes_per_second: Option<f64>,
-    /// Achieved of peak operations.
+    /// Achieved share of peak operations.
     pub flops_percent: Option<f64>,
-    /// Operations of all executions by the shapes of the matrix product that it seems to
-    /// be, where it declares far fewer.
+    /// Operations of all executions according to the shapes of the matrix product that it seems to be, if it declares
+    /// far fewer.
     pub needed_flops: Option<u64>,
-    /// The same over time, of peak operations.
+    /// The rate of these operations, as a share of peak operations.
     pub needed_flops_percent: Option<f64>,
-    /// Achieved of peak HBM bandwidth, where declared bytes are split by memory.
+    /// Achieved share of peak HBM bandwidth, if declared bytes are split by memory.
     pub hbm_percent: Option<f64>,
-    /// Stalled on DMA as the hardware counts it, if recorded.
+    /// Time stalled on DMA according to the hardware, if recorded.
     pub dma_stall_ps: Option<i64>,
-    /// The same of its time.
+    /// The same as a share of its time.
     pub dma_stall_percent: Option<f64>,
-    /// What its scopes say; `None` if it recorded none.
+    /// Its scopes; `None` if it recorded none.
     pub pipeline: Option<KernelPipeline>,
     /// LLO estimates over its executions.
     pub estimates: Vec<KernelEstimate>,
@@ -113,19 +111,19 @@ pub struct Kernel {
 /// The software pipeline of a kernel.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct KernelPipeline {
-    /// Executions that recorded scopes.
+    /// Number of executions that recorded scopes.
     pub executions: u64,
     /// Their time: the denominator of all percentages here.
     pub time_ps: i64,
     /// By self time; with `outside_ps` they add up to `time_ps`.
     pub stages: Vec<KernelStage>,
-    /// In no scope.
+    /// Time in no scope.
     pub outside_ps: i64,
-    /// In `ep_wait_in` or `ep_wait_out`.
+    /// Time in `ep_wait_in` or `ep_wait_out`.
     pub dma_wait_ps: i64,
-    /// The same of the time.
+    /// The same as a share of the time.
     pub dma_wait_percent: Option<f64>,
-    /// Runs of the body (`ep_run_kernel`) an execution: steps of the grid.
+    /// Runs of the body (`ep_run_kernel`) per execution: steps of the grid.
     pub grid_steps: Option<f64>,
 }
 
@@ -134,13 +132,13 @@ pub struct KernelPipeline {
 pub struct KernelStage {
     /// Name, without the number of the pipeline.
     pub stage: String,
-    /// How often.
+    /// Number of occurrences.
     pub occurrences: u64,
-    /// With scopes inside.
+    /// Time including scopes inside.
     pub total_ps: i64,
-    /// Without.
+    /// Time excluding scopes inside.
     pub self_ps: i64,
-    /// Self time of the kernel's time.
+    /// Self time as a share of the kernel's time.
     pub self_percent: Option<f64>,
 }
 
@@ -153,9 +151,9 @@ pub struct KernelEstimate {
     pub unit: String,
     /// Mean over the time with samples.
     pub mean: f64,
-    /// Largest.
+    /// Largest value.
     pub max: f64,
-    /// Time with samples, of the time of executions that have any.
+    /// Time with samples, as a share of the time of executions that have any.
     pub covered_percent: Option<f64>,
 }
 
@@ -174,24 +172,24 @@ pub struct KernelOp {
     pub time_ps: i64,
     /// `time / occurrences`.
     pub mean_time_ps: f64,
-    /// Shortest execution.
+    /// Time of the shortest execution.
     pub min_time_ps: Option<i64>,
     /// Declared operations of all executions.
     pub flops: Option<u64>,
-    /// Waiting for DMA, of the time of executions with scopes.
+    /// Time waiting for DMA, as a share of the time of executions with scopes.
     pub dma_wait_percent: Option<f64>,
     /// `file:line`.
     pub source: Option<Arc<str>>,
 }
 
-/// Waiting for DMA from which a kernel is bound by memory.
+/// Share of waiting for DMA from which a kernel is bound by memory.
 const DMA_BOUND_PERCENT: f64 = 30.0;
-/// Stalls from which they are worth a hint.
+/// Share of stalls from which a hint is given.
 const DMA_STALL_PERCENT: f64 = 10.0;
 /// Share of op time from which unknown costs make utilization doubtful.
 const WORTH_COSTS_PERCENT: f64 = 5.0;
 
-/// How to record what is missing.
+/// How to record the missing data.
 pub(crate) const TRACING: &str = "record pipeline stages and LLO estimates with \
                        LIBTPU_INIT_ARGS=\"--xla_xprof_enable_custom_call_tracing=true \
                        --xla_xprof_register_llo_debug_info=true\"; before libtpu 0.0.44 the first is \
@@ -217,7 +215,7 @@ impl Analysis for Kernels {
     }
 }
 
-/// Rows of one kernel on their way into the report.
+/// Rows of one kernel while the report is built.
 #[derive(Default)]
 struct KernelRows<'a> {
     rows: Vec<&'a OpRow>,
@@ -328,7 +326,7 @@ impl KernelRows<'_> {
 }
 
 impl KernelRows<'_> {
-    /// Operations of all executions by the shapes, where any of its ops declares far fewer.
+    /// Operations of all executions according to the shapes, if any of its ops declares far fewer.
     fn needed(&self, cx: &Context<'_>, name: &str, pipeline: Option<&KernelPipeline>) -> Option<u64> {
         let steps = pipeline.and_then(|pipeline| pipeline.grid_steps);
         let (mut sum, mut is_less) = (0_u64, false);
@@ -381,7 +379,7 @@ fn pipeline(inside: &KernelInside) -> Option<KernelPipeline> {
         stages,
         outside_ps: inside.outside.ps(),
         dma_wait_ps: inside.dma_wait.ps(),
-        // Scopes of users alone do not say whether it waited.
+        // User-defined scopes alone do not show whether it waited.
         dma_wait_percent: percent(inside.dma_wait.ps(), time_ps).filter(|_| is_pipelined),
         grid_steps: runs.map(|runs| runs as f64 / inside.executions as f64),
     })
@@ -400,7 +398,7 @@ fn estimates(inside: &KernelInside) -> Vec<KernelEstimate> {
         .collect()
 }
 
-/// What a custom call calls.
+/// The target of a custom call.
 fn call_target(text: &str) -> Option<&str> {
     Some(HloText::parse(text)?.attribute("custom_call_target")?.trim_matches('"'))
 }
@@ -409,15 +407,15 @@ fn is_pallas_call(row: &OpRow) -> bool {
     row.framework_name.as_deref().is_some_and(|name| name.contains("pallas_call"))
 }
 
-/// What JAX calls the function that it makes of any kernel.
+/// The name that JAX gives to the function around any kernel.
 const ANY_KERNEL: &str = "wrapped";
 
-/// The name that the author gave: the scope around `pallas_call`; else the op
-/// without its number; a nameless kernel is called after its place in the source, so
-/// that several are not taken for one, a nameless `custom-call` after what it calls.
+/// The name that the author gave: the scope around `pallas_call`; otherwise the op without its number. A nameless
+/// kernel is named after its place in the source, so that several kernels do not count as one; a nameless
+/// `custom-call` after its target.
 fn kernel_name(op: &str, framework: &str, source: Option<&str>, target: Option<&str>) -> String {
-    // Without a name of its own it is called after the function that was compiled; JAX's own
-    // around every kernel says nothing.
+    // An op without a name of its own is named after the function that was compiled; JAX's own function around every
+    // kernel says nothing.
     let function = |scope: &str| {
         let inside = scope.strip_prefix("jit(").and_then(|name| name.strip_suffix(')'));
         inside.unwrap_or(scope).to_owned()
@@ -438,7 +436,7 @@ fn kernel_name(op: &str, framework: &str, source: Option<&str>, target: Option<&
     }
 }
 
-/// What stands out, and its fix.
+/// Findings, with their remedies.
 fn hints(kernels: &[Kernel]) -> Vec<String> {
     let mut hints: Vec<String> =
         [DeclaredCosts::No, DeclaredCosts::Partly, DeclaredCosts::Impossible, DeclaredCosts::TooFew]

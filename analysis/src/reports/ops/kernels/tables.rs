@@ -1,4 +1,4 @@
-//! The kernel report as tables.
+//! The tables of the kernel report.
 
 use super::{KernelsReport, TRACING};
 use crate::engine::{Provenance, Table, Tabular};

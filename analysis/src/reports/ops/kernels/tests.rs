@@ -12,7 +12,7 @@ fn report_of(model: &TraceModel) -> Result<KernelsReport, AnalysisError> {
     cx.report::<Kernels>().map(|report| report.as_ref().clone())
 }
 
-/// A custom call with pipeline scopes of these lengths, one after the other, and one without any.
+/// A custom call with pipeline scopes of the given lengths, one after the other, and one custom call without scopes.
 fn pipelined(call_ps: i64, scopes: &[(&str, i64)]) -> TraceModel {
     let mut builder = TraceBuilder::new();
     let core = builder.group(None, GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
@@ -94,7 +94,7 @@ fn stages_nest_and_add_up_to_the_kernel() {
     assert_eq!(titles, ["kernels", "kernel_stages", "kernel_ops"]);
 }
 
-/// Scopes of users alone say nothing about waiting.
+/// User-defined scopes alone do not show waiting.
 #[test]
 fn without_a_pipeline_the_wait_is_unknown() {
     let model = text_trace("ops: KKKK\n scopes: uu..\n K = k.1 [custom-call]\n u = mine");
@@ -151,7 +151,7 @@ fn declared_costs_give_rates_and_impossible_ones_are_flagged() {
     assert_eq!((none.declared, none.flops, none.flops_percent), (DeclaredCosts::No, None, None));
 }
 
-/// What each execution says is added up.
+/// The costs that each execution records are summed.
 #[test]
 fn costs_of_executions_are_summed() {
     let mut builder = TraceBuilder::new();
@@ -177,7 +177,7 @@ fn names_come_from_the_author_then_from_the_op_then_from_what_it_calls() {
     assert_eq!(named("matmul_kernel.3", "", None, None), "matmul_kernel");
     assert_eq!(named("custom-call.4", "", None, Some("ConcatBitcast")), "ConcatBitcast");
     assert_eq!(named("custom-call.4", "", None, None), "custom-call");
-    // JAX names the function around an unnamed kernel: that tells no two of them apart.
+    // JAX names the function around an unnamed kernel, so that name distinguishes no kernels.
     let wrapped = |op, source| named(op, "jit(f)/jit(wrapped)/pallas_call:", source, Some("tpu_custom_call"));
     assert_eq!(wrapped("wrapped.3", Some("lib/kernels.py:7")), "kernel at kernels.py:7");
     assert_eq!((wrapped("wrapped.3", None), wrapped("flash.3", None)), ("wrapped.3".to_owned(), "flash".to_owned()));
@@ -203,7 +203,7 @@ fn a_cost_of_one_block_is_too_low_for_the_shapes() {
     const BATCH: &str = "f32[8,512,512]{2,1,0} of f32[8,512,256]{2,1,0} f32[8,256,512]{2,1,0}";
     const SQUARE: &str = "f32[512,512]{1,0} of f32[512,512]{1,0} f32[512,512]{1,0}";
     let needed = 2 * 2048 * 1024 * 2048;
-    // As a real kernel declares it: an eighth.
+    // An eighth of the operations, as a real kernel declares it.
     let found = with_shapes("kernel", PRODUCT, 1_076_887_552);
     assert_eq!((found.declared, found.needed_flops), (DeclaredCosts::TooFew, Some(needed)));
     assert!((found.needed_flops_percent.unwrap() - 100.0 * needed as f64 / 1e11).abs() < 1e-9);
@@ -213,7 +213,7 @@ fn a_cost_of_one_block_is_too_low_for_the_shapes() {
     let all = 8 * 2 * 512 * 256 * 512;
     assert_eq!(with_shapes("kernel", BATCH, all / 8).needed_flops, Some(all));
     assert_eq!(with_shapes("kernel", BATCH, all).declared, DeclaredCosts::Yes);
-    // A few operations for each element are no product, unless the name says so.
+    // With only a few operations per element it is no product, unless the name suggests one.
     assert_eq!(with_shapes("add", SQUARE, 3 * 512 * 512).declared, DeclaredCosts::Yes);
     assert_eq!(with_shapes("matmul", SQUARE, 3 * 512 * 512).declared, DeclaredCosts::TooFew);
     let other = with_shapes("matmul", "f32[512,512]{1,0} of f32[512,100]{1,0} f32[50,512]{1,0}", 512);

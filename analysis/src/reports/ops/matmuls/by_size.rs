@@ -21,21 +21,21 @@ pub struct SizeRow {
     pub occurrences: u64,
     /// Time of all executions.
     pub total_time_ps: i64,
-    /// The same without ops inside.
+    /// The same without ops inside (self time).
     pub self_time_ps: i64,
-    /// Of the self time of all ops.
+    /// Share of the self time of all ops.
     pub self_of_op_time_percent: Option<f64>,
     /// Operations over time.
     pub flops_per_second: Option<f64>,
-    /// Achieved of the peak, by time.
+    /// Achieved share of the peak, by time.
     pub flops_percent: Option<f64>,
     /// Useful share of the work on whole tiles.
     pub padding_efficiency_percent: Option<f64>,
-    /// The size whose padding costs most.
+    /// The dimension whose padding costs most.
     pub pad_first: Option<Dimension>,
-    /// The efficiency if that size were a multiple of its unit.
+    /// The efficiency if that dimension were a multiple of its unit.
     pub padding_gain_percent: Option<f64>,
-    /// Time that padding costs, at most.
+    /// Upper bound of the time that padding costs.
     pub padding_loss_ps: Option<f64>,
 }
 

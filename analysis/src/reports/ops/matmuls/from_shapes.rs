@@ -1,4 +1,4 @@
-//! The sizes of a product whose text shows only operands and result.
+//! The sizes of a product if the HLO text only shows operands and result.
 //!
 //! Nothing is guessed. With recorded operations `F`, a product with `E` results sums
 //! over `k = F / (2·E)`; a fused elementwise op adds a little. The `k` must be a size of
@@ -11,16 +11,16 @@ use std::collections::BTreeSet;
 
 use crate::hlo::{ArrayShape, Instruction, InstructionRef, MatrixProduct, Shape};
 
-/// Operations of elementwise ops that are fused with a product are less than this of it.
+/// Operations of elementwise ops that are fused with a product are less than this share of it.
 const FUSED_SHARE: f64 = 0.02;
-/// More operands or results than this are not looked through.
+/// Ops with more operands or results than this are not examined.
 const MAX_ARRAYS: usize = 64;
 
 pub(super) const AMBIGUOUS: &str = "the capture holds no HLO, and shapes allow several answers";
 const NO_ANSWER: &str = "the capture holds no HLO, and no operand explains the recorded operations";
 pub(super) const NO_SHAPES: &str = "the capture holds no HLO, and the text no shapes";
 
-/// The product that a fusion must do, or why it is not known.
+/// The product that a fusion must contain, or why it is unknown.
 pub(super) fn infer(fusion: &InstructionRef, recorded_flops: Option<u64>) -> Result<MatrixProduct, &'static str> {
     let arrays = |instruction: &Instruction| -> Vec<OperandArray> {
         let shape = instruction.shape.as_deref();
@@ -43,7 +43,7 @@ pub(super) fn infer(fusion: &InstructionRef, recorded_flops: Option<u64>) -> Res
     }
 }
 
-/// An array without dimensions of size 1, which change nothing.
+/// An array without dimensions of size 1, which have no effect.
 struct OperandArray {
     dtype: &'static str,
     dims: Vec<u64>,
@@ -76,7 +76,7 @@ fn with_flops(results: &[OperandArray], operands: &[OperandArray], flops: u64) -
     answers
 }
 
-/// `[m,k] × [k,n] → [m,n]`, each of two dimensions in any order, behind the dimensions of a batch if there is one.
+/// `[m,k] × [k,n] → [m,n]`, each with its two dimensions in any order, after the batch dimensions if there are any.
 fn plain(results: &[OperandArray], operands: &[OperandArray]) -> BTreeSet<MatrixProduct> {
     let mut answers = BTreeSet::new();
     let ([result], [left, right]) = (results, operands) else { return answers };
@@ -94,10 +94,10 @@ fn plain(results: &[OperandArray], operands: &[OperandArray]) -> BTreeSet<Matrix
     answers
 }
 
-/// The ways to see two operands and their result as matrices, each with the number of products.
+/// The ways to read two operands and their result as matrices, each with the number of products.
 fn as_matrices([left, right, result]: [&OperandArray; 3]) -> Vec<([[u64; 2]; 3], u64)> {
     let mut ways = Vec::new();
-    // A batch: what all three begin with. Of plain matrices it is empty.
+    // A batch: the leading dimensions that all three share. Empty for plain matrices.
     let split =
         |array: &OperandArray| array.dims.split_last_chunk::<2>().map(|(batch, matrix)| (batch.to_vec(), *matrix));
     if let (Some((batch, left)), Some((of_right, right)), Some((of_result, result))) =
@@ -129,8 +129,7 @@ fn product(dims: &[u64]) -> Option<u64> {
     dims.iter().try_fold(1_u64, |all, &dim| all.checked_mul(dim))
 }
 
-/// Rows and columns may change their roles: the smaller one comes first, so that both
-/// ways are one answer.
+/// Rows and columns may swap roles: the smaller one comes first, so that both readings count as one.
 fn answer(operand: &OperandArray, result: &OperandArray, [m, k, n]: [u64; 3], multiplications: u64) -> MatrixProduct {
     MatrixProduct {
         batch: 1,

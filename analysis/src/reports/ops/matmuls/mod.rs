@@ -1,12 +1,12 @@
 //! Matrix multiplications: their sizes, padding on the matrix unit, and speed.
 //!
-//! Sizes come from the program, where the capture holds it: dimension numbers of the `dot` or `convolution` in the op.
-//! From one line of text they follow only for plain products, and for fusions where shapes and recorded operations
-//! leave a single answer; otherwise they are missing, with the reason.
+//! Sizes come from the program, if the capture contains it: dimension numbers of the `dot` or `convolution` in the
+//! op. One line of HLO text shows them only for plain products, and for fusions whose shapes and recorded operations
+//! allow a single reading; otherwise they are missing, with the reason.
 //!
-//! Matrix units work on square tiles (128 or 256 wide), registers on 8 to 32 rows; sizes are rounded up to those, and
-//! the share of useful work is the padding efficiency ([`padding`](crate::hardware::padding)). It is an upper limit to
-//! the utilization, unless the compiler lays the product out in another way.
+//! Matrix units work on square tiles (128 or 256 wide), registers on 8 to 32 rows. Sizes are rounded up to these, and
+//! the share of useful work is the padding efficiency ([`padding`](crate::hardware::padding)). It is an upper limit
+//! of the utilization, unless the compiler lays the product out in another way.
 
 mod by_size;
 mod from_shapes;
@@ -43,14 +43,13 @@ pub struct MatmulsReport {
     pub sizes: Vec<SizeRow>,
     /// Self time of all of them.
     pub self_time_ps: i64,
-    /// The same of the self time of all ops.
+    /// The same as a share of the self time of all ops.
     pub self_of_op_time_percent: Option<f64>,
-    /// Useful share of the work on whole tiles, of all executions of the ops whose
-    /// sizes are known.
+    /// Useful share of the work on whole tiles, over all executions of the ops whose sizes are known.
     pub padding_efficiency_percent: Option<f64>,
-    /// Width of the matrix unit, where the chip is known.
+    /// Width of the matrix unit, if the chip is known.
     pub tile: Option<u64>,
-    /// Peaks that utilizations are measured against.
+    /// Peaks that utilizations refer to.
     pub peaks: Peaks,
     /// Why sizes are missing, and for how many ops.
     pub missing: BTreeMap<String, u64>,
@@ -67,7 +66,7 @@ impl Analysis for Matmuls {
         let mut rows = Vec::new();
         for row in ops.rows.iter().filter(|row| row.is_leaf && !row.is_async && row.collective.is_none()) {
             let is_matmul = row.group == OpGroup::MatMul;
-            // Text shows nothing of what is in other fusions.
+            // The text does not show the contents of other fusions.
             let find = if is_matmul { TraceFacts::instruction } else { TraceFacts::instruction_of_program };
             let Some(instruction) = row.op.and_then(|op| find(cx, op)) else { continue };
             if let Some(row) = MatmulRow::new(row, &instruction, tile, is_matmul) {
@@ -96,13 +95,12 @@ impl Analysis for Matmuls {
     }
 }
 
-/// The product that an op with these shapes can only be, if it is one: `[m,k] × [k,n] → [m,n]`.
+/// The only product that an op with these shapes can be, if there is one: `[m,k] × [k,n] → [m,n]`.
 pub(crate) fn plain_product(instruction: &InstructionRef) -> Option<MatrixProduct> {
     from_shapes::infer(instruction, None).ok()
 }
 
-/// Width of the matrix unit, of the device as a simulator was told or of the chip that the
-/// capture or the user names.
+/// Width of the matrix unit: of the simulated device, or of the chip that the capture or the user names.
 fn tile(cx: &Context<'_>, peaks: &Peaks) -> Option<u64> {
     let simulated = cx.tensor_cores().first().and_then(|&core| cx.model.group(core).device.as_ref()?.matrix_unit);
     if let Some(width) = simulated.filter(|_| cx.options.chip().is_none()) {
@@ -112,7 +110,7 @@ fn tile(cx: &Context<'_>, peaks: &Peaks) -> Option<u64> {
     cx.options.chip().or(typed).map(|chip| u64::from(chip.mxu_dim)).filter(|&tile| tile > 0)
 }
 
-/// Useful work over work on whole tiles.
+/// Useful work divided by work on whole tiles.
 fn overall_efficiency(rows: &[MatmulRow]) -> Option<f64> {
     let (mut useful, mut padded) = (0.0, 0.0);
     for row in rows {

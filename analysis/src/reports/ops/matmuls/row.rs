@@ -14,20 +14,20 @@ use crate::reports::ops::op_stats::OpRow;
 /// that the compiler found a better layout.
 const SLACK_PERCENT: f64 = 10.0;
 
-/// Where the sizes come from.
+/// The source of the sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SizesFrom {
     /// Dimension numbers in the program.
     Program,
-    /// Dimension numbers in the op's line of text.
+    /// Dimension numbers in the op's HLO text.
     Text,
-    /// The only answer that shapes and recorded operations allow.
+    /// The only reading that shapes and recorded operations allow.
     Shapes,
 }
 
 impl SizesFrom {
-    /// For people, in a word.
+    /// Display name.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Program => "HLO",
@@ -44,7 +44,7 @@ pub struct MatmulSizes {
     pub batch: u64,
     /// Rows of the left operand.
     pub m: u64,
-    /// What is summed over.
+    /// The dimension that is summed over.
     pub k: u64,
     /// Columns of the right operand.
     pub n: u64,
@@ -60,15 +60,15 @@ pub struct MatmulRow {
     pub program: Arc<str>,
     /// Instruction name.
     pub name: Arc<str>,
-    /// Sizes of the product; of the largest where the op does several.
+    /// Sizes of the product; of the largest one if the op contains several.
     pub sizes: Option<MatmulSizes>,
-    /// Where they come from.
+    /// The source of the sizes.
     pub sizes_from: Option<SizesFrom>,
-    /// Why they are missing.
+    /// Why the sizes are missing.
     pub missing: Option<String>,
-    /// Products in the op.
+    /// Number of products in the op.
     pub products: u64,
-    /// A window slides over the operand: not only a matrix multiplication.
+    /// Whether a window slides over the operand, so that it is more than a matrix multiplication.
     pub is_convolution: bool,
     /// Types of operands and sum: `bf16 × bf16 → f32`.
     pub types: Option<String>,
@@ -80,24 +80,24 @@ pub struct MatmulRow {
     pub recorded_flops: Option<u64>,
     /// Useful share of the work on whole tiles: an upper bound for the share of the peak.
     pub padding_efficiency_percent: Option<f64>,
-    /// The size whose padding costs most.
+    /// The dimension whose padding costs most.
     pub pad_first: Option<Dimension>,
-    /// The efficiency if that size were a multiple of its unit.
+    /// The efficiency if that dimension were a multiple of its unit.
     pub padding_gain_percent: Option<f64>,
-    /// Time that padding costs, at most; missing where the measured speed shows that
-    /// the compiler avoided it, and where memory limits the op.
+    /// Upper bound of the time that padding costs; missing if the measured speed shows that the compiler avoided it,
+    /// or if memory limits the op.
     pub padding_loss_ps: Option<f64>,
     /// Executions.
     pub occurrences: u64,
     /// Time of all executions.
     pub total_time_ps: i64,
-    /// The same without ops inside.
+    /// The same without ops inside (self time).
     pub self_time_ps: i64,
-    /// Of the self time of all ops.
+    /// Share of the self time of all ops.
     pub self_of_op_time_percent: Option<f64>,
     /// Operations over time.
     pub flops_per_second: Option<f64>,
-    /// The same of the peak.
+    /// The same as a share of the peak.
     pub flops_percent: Option<f64>,
     /// `file:line`.
     pub source: Option<Arc<str>>,
@@ -170,7 +170,7 @@ impl MatmulRow {
         self.types = Some(format!("{} × {} → {}", largest.lhs, largest.rhs, largest.sum));
         self.passes = largest.passes;
         self.flops = products.iter().try_fold(0u64, |sum, product| sum.checked_add(product.flops()?));
-        // Where the compiler's count is missing, its own sizes tell.
+        // If the compiler's count is missing, the count from the sizes is used.
         let seconds = self.total_time_ps as f64 / 1e12;
         let all = self.flops.map(|flops| flops as f64 * self.occurrences as f64);
         self.flops_per_second = self.flops_per_second.or(all.filter(|_| seconds > 0.0).map(|flops| flops / seconds));

@@ -1,4 +1,4 @@
-//! The matrix multiplications as a table.
+//! The table of matrix multiplications.
 
 use super::{MatmulRow, MatmulsReport, SizesFrom};
 use crate::engine::{Cell, Percent, Provenance, Table, Tabular};

@@ -21,9 +21,9 @@ fn recorded_operations_tell_what_is_summed_over() {
         "bf16[1024,1,27648]{2,0,1:T(16,128)(2,1)} %x), kind=kOutput, calls=%fused_computation.136"
     );
     assert_eq!(sizes(text, Some(145_025_925_120)), Some([1024, 13824, 5120]));
-    // Operations that no operand explains.
+    // A number of operations that no operand explains.
     assert_eq!(sizes(text, Some(400_000_000_000)), None);
-    // Without them, the shapes alone do not tell.
+    // Without operations, the shapes alone do not decide.
     assert_eq!(sizes(text, None), None);
 }
 
@@ -53,7 +53,7 @@ fn batches_and_rows_of_several_dimensions_are_products_too() {
     let flops = Some(2 * 8 * 64 * 256 * 512);
     assert_eq!(product("8,64,256", "8,256,512", "8,64,512"), Some(([8, 64, 256, 512], flops)));
     assert_eq!(product("2,4,64,256", "2,4,256,512", "2,4,64,512"), Some(([8, 64, 256, 512], flops)));
-    // Weights shared by all of a batch: its rows follow each other.
+    // Weights that the whole batch shares: its rows follow each other.
     assert_eq!(product("8,64,256", "256,512", "8,64,512"), Some(([1, 512, 256, 512], flops)));
     assert_eq!(product("512,256", "8,64,256", "8,64,512"), Some(([1, 512, 256, 512], flops)));
     // Another batch, or a sum over more than the last dimension.

@@ -19,9 +19,9 @@ use crate::math::parallel;
 pub struct MemoryBytes {
     /// HBM, all directions.
     pub hbm_bytes: u64,
-    /// Of these read.
+    /// The bytes read.
     pub hbm_read_bytes: u64,
-    /// Of these written.
+    /// The bytes written.
     pub hbm_write_bytes: u64,
     /// Read from CMEM.
     pub cmem_read_bytes: u64,
@@ -44,28 +44,26 @@ pub struct OpCosts {
     pub model_flops: Option<u64>,
     /// Bytes to and from all memories.
     pub bytes: Option<u64>,
-    /// The same by memory.
+    /// Bytes by memory.
     pub memory: Option<MemoryBytes>,
-    /// HBM bytes concluded from shapes, where the split by memory was lost; rates
-    /// and limits use them then.
+    /// HBM bytes inferred from shapes, if the split by memory was lost; rates and limits then use them.
     pub hbm_estimate_bytes: Option<u64>,
-    /// How much faster than bf16 its operands are multiplied, where certain: then
-    /// `model_flops` count as so many fewer.
+    /// How much faster than bf16 its operands are multiplied, if this is certain; `model_flops` are divided by it.
     pub speedup_over_bf16: Option<f64>,
 }
 
 impl OpCosts {
-    /// Operations of the algorithm, as many as take the same time in bf16.
+    /// Operations of the algorithm, converted to the number of bf16 operations that take the same time.
     pub(crate) fn model_flops_as_bf16(&self) -> Option<f64> {
         self.model_flops.map(|flops| flops as f64 / self.speedup_over_bf16.unwrap_or(1.0))
     }
 
-    /// Operations at the bf16 rate; from those of the algorithm where only these are known.
+    /// Operations at the bf16 rate; computed from those of the algorithm if only these are known.
     pub(crate) fn flops_as_bf16(&self) -> Option<f64> {
         self.flops.map(|flops| flops as f64).or(self.model_flops_as_bf16())
     }
 
-    /// The limits that this work, done in `seconds`, exceeds: its amounts cannot be right.
+    /// The limits that this work exceeds if done in `seconds`, so that its amounts cannot be right.
     pub(crate) fn beyond_peaks(&self, seconds: f64, peaks: &Peaks) -> impl Iterator<Item = BoundBy> {
         // Operations of narrow types whose speed is unknown can exceed the peak of bf16.
         let model = OpWork { flops: self.model_flops_as_bf16(), ..OpWork::default() };
@@ -77,7 +75,7 @@ impl OpCosts {
         BoundBy::ALL.into_iter().filter(move |&limit| all.iter().any(|work| exceeds(limit, work)))
     }
 
-    /// The same without what counts against `limits`.
+    /// The same without the amounts that count against `limits`.
     pub(super) fn without(&self, limits: &[BoundBy]) -> (OpWork, Self) {
         let (mut work, mut costs) = (OpWork { flops: self.flops.map(|flops| flops as f64), ..self.work() }, *self);
         for limit in limits {
@@ -94,13 +92,12 @@ impl OpCosts {
         (work, costs)
     }
 
-    /// HBM traffic as recorded, else as estimated.
+    /// HBM traffic as recorded, otherwise as estimated.
     pub(crate) fn hbm_bytes(&self) -> Option<u64> {
         self.memory.map(|memory| memory.hbm_bytes).or(self.hbm_estimate_bytes)
     }
 
-    /// As limits see them. Where operations at the bf16 rate are unknown, those of the
-    /// algorithm stand in.
+    /// The amounts that limits apply to. If operations at the bf16 rate are unknown, those of the algorithm are used.
     pub(crate) fn work(&self) -> OpWork {
         let memory = |get: fn(&MemoryBytes) -> u64| self.memory.as_ref().map(|memory| get(memory) as f64);
         OpWork {
@@ -114,14 +111,14 @@ impl OpCosts {
     }
 }
 
-/// How bytes are split over memories where an op has no recorded split.
+/// How bytes are split by memory if an op has no recorded split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MemoryRule {
-    /// Recorded for other ops of this capture: unknown for those without.
+    /// Other ops of this capture have a split: it is unknown for ops without one.
     Recorded,
-    /// Lost with the format: concluded from shapes.
+    /// The format lost the split: it is inferred from shapes.
     FromShapes,
-    /// All of it is HBM traffic: a capture from before the split was recorded.
+    /// All bytes are HBM traffic: the capture predates the recorded split.
     AllIsHbm,
 }
 
@@ -137,12 +134,12 @@ impl MemoryRule {
     }
 }
 
-/// Costs of an execution as far as the HLO text of an op shows them.
+/// Costs of an execution, as far as the HLO text of an op shows them.
 #[derive(Clone, Copy, Debug, Default)]
 struct TextCosts {
-    /// HBM traffic concluded from shapes, where the format lost it.
+    /// HBM traffic inferred from shapes, if the format lost it.
     hbm_bytes: Option<u64>,
-    /// Type of the operands of a matrix op, where it runs faster than bf16.
+    /// Type of the operands of a matrix op, if it runs faster than bf16.
     narrow: Option<NarrowType>,
 }
 
@@ -157,7 +154,7 @@ impl TextCosts {
     }
 }
 
-/// What is known of ops, in whatever part of the trace.
+/// Costs and names of ops, independent of the part of the trace.
 pub(crate) struct OpCostModel {
     pub model: TraceModel,
     pub classes: Arc<OpClasses>,
@@ -190,7 +187,7 @@ impl OpCostModel {
         Self { model: model.clone(), classes: Arc::clone(classes), rule, texts, titles }
     }
 
-    /// Of the instruction, or what slices without one are called.
+    /// Name of the instruction, or the label of slices without one.
     pub(super) fn name(&self, key: OpKey) -> &str {
         self.model.str(match key {
             OpKey::Op(op) => self.model.op(op).name,
@@ -204,8 +201,8 @@ impl OpCostModel {
         program.and_then(|program| self.titles.get(program.index())).cloned().unwrap_or_default()
     }
 
-    /// Costs of these executions. Static costs are per execution. Custom calls add
-    /// what each execution says; 0 there is "not declared", so it counts as unknown.
+    /// Costs of these executions. Static costs are per execution. Custom calls add the costs that each execution
+    /// records; 0 means "not declared" there, so it counts as unknown.
     pub(super) fn costs(&self, id: OpId, sums: &OpSums, peaks: &Peaks) -> OpCosts {
         let (op, class) = (self.model.op(id), self.classes.class(id));
         let text = self.texts.get(id.index()).copied().unwrap_or_default();
@@ -225,7 +222,7 @@ impl OpCostModel {
             let (flops, model_flops) = (times(op.flops), times(op.model_flops));
             OpCosts { flops, model_flops, bytes, memory, ..OpCosts::default() }
         };
-        // Zero operations of the algorithm means that they are the same.
+        // Zero operations of the algorithm means that both numbers are the same.
         match costs.model_flops.filter(|&flops| flops > 0) {
             Some(_) if class.group == OpGroup::MatMul => {
                 costs.speedup_over_bf16 = text.narrow.and_then(|narrow| narrow.speedup(peaks));

@@ -1,12 +1,11 @@
-//! HBM traffic of an op concluded from its text, where no split of its bytes by
-//! memory was recorded (exported JSON loses it).
+//! HBM traffic of an op inferred from its HLO text, for captures without a recorded split of bytes by memory
+//! (exported JSON loses it).
 //!
-//! Every operand and result array without a memory space mark lives in HBM and is
-//! read or written once; those marked `S(1)` live in VMEM. Ops that read only part
-//! of an operand would be overestimated, so the recorded bytes of the op are the
-//! upper limit. Where those are not recorded either, there is no estimate for such
-//! ops, nor for kernels that XLA did not write. Of an asynchronous copy or slice
-//! the start reads the source and the done writes the result.
+//! Every operand and result array without a memory space mark is in HBM and is read or written once; arrays marked
+//! `S(1)` are in VMEM. For ops that read only part of an operand this would be too much, so the recorded bytes of the
+//! op are the upper limit. If those are not recorded either, there is no estimate for such ops, nor for kernels that
+//! XLA did not write. In an asynchronous copy or slice the start op reads the source and the done op writes the
+//! result.
 
 use trace_model::{Op, TraceModel};
 
@@ -44,9 +43,9 @@ pub(super) fn hbm_bytes(model: &TraceModel, op: &Op, class: OpClass) -> Option<u
     Some(recorded.map_or(sum, |recorded| sum.min(recorded)))
 }
 
-/// Bytes of the arrays of a shape, or of an operand with its shape, that live in HBM.
+/// Bytes of the arrays in HBM, of a shape or of an operand with its shape.
 fn in_hbm(text: &str) -> Option<u64> {
-    // A text can be cut: what is missing then is not nothing.
+    // The text can be truncated: missing arrays then do not mean that there are none.
     let count = |bracket: char| text.matches(bracket).count();
     if !text.contains(['[', '(']) || count('(') != count(')') || count('{') != count('}') {
         return None;
@@ -55,7 +54,7 @@ fn in_hbm(text: &str) -> Option<u64> {
     arrays.map(|array| array.bytes()).try_fold(0u64, |sum, bytes| Some(sum.saturating_add(bytes?)))
 }
 
-/// Ops that touch only part of what they are given. A fusion may contain any.
+/// Ops that touch only part of their operands. A fusion may contain any of them.
 fn reads_parts(opcode: &str) -> bool {
     matches!(
         opcode,

@@ -1,17 +1,15 @@
 //! Op statistics: for every HLO op its executions, time, work as estimated by the compiler, and how close it comes to
 //! the limits of the device.
 //!
-//! - Self time is total time less that of the ops directly inside. Rates divide by
-//!   **total** time, because costs of a container include those of its contents.
-//! - Costs are the compiler's, per execution × executions; times are measured. A
-//!   rate can therefore exceed the peak, which is impossible: that work is left out of
-//!   all sums, which say so. For halves of asynchronous ops (`-start`, `-done`) a rate
-//!   would mean nothing, so they have none: their time on the core's track is issue or
-//!   wait, the work happens meanwhile.
-//! - A collective is bound by links or by waiting for others, never by a limit of the
-//!   device itself.
-//! - Idle time is the window (first op to the end of the last) less all self time.
-//!   Summed over cores, denominators are core-seconds.
+//! - Self time is total time minus that of the ops directly inside. Rates divide by **total** time, because costs of
+//!   a container include those of its contents.
+//! - Costs are the compiler's cost per execution × executions; times are measured. A rate can therefore exceed the
+//!   peak, which is impossible: that work is left out of all sums, and a note says so. Halves of asynchronous ops
+//!   (`-start`, `-done`) have no rates, because they would be meaningless: their time on the core's track is issue or
+//!   wait, and the work happens in between.
+//! - A collective is bound by links or by waiting for other devices, never by a limit of the device itself.
+//! - Idle time is the window (first op to the end of the last) minus all self time. Summed over cores, denominators
+//!   are core-seconds.
 //! - `XProf` ignores ops with symbol id 0 and reports their time as idle; here they
 //!   count like any other. See `DIFFERENCES.md` for all deliberate differences.
 
@@ -70,12 +68,12 @@ impl Analysis for Ops {
     }
 }
 
-/// Slices from which on sums of several cores are taken at once. Of fewer, a good part
-/// are of different ops, and other reports keep the other threads busy.
+/// Number of slices from which the sums of several cores are computed in parallel. With fewer slices, most belong to
+/// different ops, and other reports use the other threads.
 const WORTH_THE_MEMORY: usize = 1_000_000;
 
-/// Gives the sums of each core in the scope of `cx` to `take`; those of a few at a time,
-/// because they take as much memory as the rest of a report.
+/// Passes the sums of each core in the scope of `cx` to `take`; those of a few cores at a time, because they take as
+/// much memory as the rest of a report.
 fn for_each_core(cx: &Context<'_>, with_duty: bool, mut take: impl FnMut(CoreSums)) -> Result<(), AnalysisError> {
     let mut cores = Vec::new();
     for core in cx.tensor_cores() {
@@ -103,7 +101,7 @@ pub(crate) fn cores_without_duty(cx: &Context<'_>) -> Result<Vec<CoreOps>, Analy
     Ok(cores)
 }
 
-/// What is in the trace instead of TPU ops.
+/// The contents of a trace without TPU ops.
 fn why_no_ops(cx: &Context<'_>) -> String {
     let has = |wanted: fn(GroupKind) -> bool| cx.model.groups().iter().any(|group| wanted(group.kind));
     let reason = if has(|kind| matches!(kind, GroupKind::TensorCore { .. })) {
@@ -209,7 +207,7 @@ fn core_report(cx: &Context<'_>, basis: &OpCostModel, core: &CoreSums) -> CoreOp
             out.work = out.work.plus(&work);
         }
     }
-    // An op that starts inside a range may end beyond it: then what is the whole are the ops.
+    // An op that starts inside a range may end beyond it: then the ops define the denominator.
     out.total_time_ps = out.total_time_ps.max(out.op_time_ps);
     out.idle_ps = out.total_time_ps.saturating_sub(out.op_time_ps).max(0);
     out

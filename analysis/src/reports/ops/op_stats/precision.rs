@@ -1,13 +1,11 @@
 //! How much faster than bf16 a matrix op runs because its operands are narrow.
 //!
-//! `flops` of a capture are scaled to the bf16 rate already: an int8 product counts
-//! half where the chip does twice as many. Operations of the algorithm
-//! (`model_flops`) are not: where only they are known, and for the utilization that
-//! is computed from them, the rate of the element type counts.
+//! `flops` of a capture are already scaled to the bf16 rate: an int8 product counts half if the chip does twice as
+//! many. Operations of the algorithm (`model_flops`) are not scaled: if only they are known, and for the utilization
+//! that is computed from them, the rate of the element type is used.
 //!
-//! Certain is only a plain `dot` or `convolution` whose two operands are of the same
-//! narrow kind. A fusion may widen its operands before it multiplies; its
-//! operations are taken at the bf16 rate, which can show more than 100 %.
+//! This is certain only for a plain `dot` or `convolution` with two operands of the same narrow kind. A fusion may
+//! widen its operands before it multiplies, so its operations count at the bf16 rate, which can give more than 100 %.
 
 use crate::hardware::peaks::Peaks;
 use trace_model::hlo_text::HloText;
@@ -21,7 +19,7 @@ pub(super) enum NarrowType {
 }
 
 impl NarrowType {
-    /// Rate over the bf16 rate; `None` if it is the same or not published.
+    /// Rate relative to bf16; `None` if it is the same or not published.
     pub(crate) fn speedup(self, peaks: &Peaks) -> Option<f64> {
         let rate = match self {
             Self::Int8 => peaks.int8_speedup,
@@ -32,7 +30,7 @@ impl NarrowType {
     }
 }
 
-/// What a matrix op multiplies; `None` if that is not certain, or wide.
+/// The element type that a matrix op multiplies; `None` if it is uncertain or wide.
 pub(super) fn narrow(text: &str) -> Option<NarrowType> {
     let hlo = HloText::parse(text).filter(|hlo| matches!(hlo.opcode, "dot" | "convolution"))?;
     let operands = hlo.operand_list();

@@ -10,7 +10,7 @@ use crate::facts::category::{OpGroup, by_group};
 use crate::hardware::limits::{BoundBy, OpWork};
 use crate::hardware::peaks::{DIFFERENT_PEAKS, NO_PEAK, Peaks};
 
-/// Every op, and what they add up to.
+/// Every op, and the sums.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct OpsReport {
     /// By self time, the largest first; ties by name, then program. Idle time is
@@ -20,24 +20,24 @@ pub struct OpsReport {
     pub groups: Vec<GroupRow>,
     /// Each core by itself, in the order of the trace.
     pub cores: Vec<CoreOps>,
-    /// Windows of all cores, added up, each at least as long as its ops: the denominator of `…_of_total_percent`.
+    /// Sum of the windows of all cores, each at least as long as its ops: the denominator of `…_of_total_percent`.
     pub total_time_ps: i64,
     /// Self time of all ops of all cores: the denominator of `…_of_op_time_percent`.
     pub op_time_ps: i64,
     /// The rest of the windows.
     pub idle_ps: i64,
-    /// Peaks of the first core, which rows are measured against.
+    /// Peaks of the first core, which rows refer to.
     pub peaks: Peaks,
-    /// HBM traffic is concluded from shapes, because the format lost it.
+    /// Whether HBM traffic is inferred from shapes, because the format lost it.
     pub hbm_is_estimated: bool,
-    /// What to know when reading it.
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }
 
 /// One group of ops.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct GroupRow {
-    /// Which.
+    /// The group.
     pub group: OpGroup,
     /// Distinct ops.
     pub ops: u64,
@@ -45,9 +45,9 @@ pub struct GroupRow {
     pub occurrences: u64,
     /// Self time.
     pub self_time_ps: i64,
-    /// Of all self time.
+    /// Share of all self time.
     pub self_of_op_time_percent: Option<f64>,
-    /// Of the windows of all cores.
+    /// Share of the windows of all cores.
     pub self_of_total_percent: Option<f64>,
 }
 
@@ -60,11 +60,11 @@ pub struct CoreOps {
     pub core: GroupId,
     /// Its name (`/device:TPU:0`), see [`trace_model::Columns::device_name`].
     pub name: String,
-    /// The `N` of it.
+    /// The `N` in that name.
     pub ordinal: u32,
     /// Chip on its host, if recorded.
     pub chip: Option<i64>,
-    /// The window; the ops, where they reach beyond it.
+    /// The window; extended to the ops if they reach beyond it.
     pub total_time_ps: i64,
     /// Self time of all ops.
     pub op_time_ps: i64,
@@ -78,26 +78,26 @@ pub struct CoreOps {
     pub work: OpWork,
     /// Operations of the algorithm.
     pub model_flops: Option<f64>,
-    /// The same, narrow types as the bf16 operations that take as long.
+    /// The same, with narrow types converted to the bf16 operations that take as long.
     pub model_flops_as_bf16: Option<f64>,
     /// Bytes to and from all memories.
     pub bytes: Option<f64>,
-    /// Time × ratio of the clock that ran to the default one, of ops that record it.
+    /// Time × ratio of the actual clock to the default one, of ops that record it.
     pub scaled_time_ps: Option<f64>,
-    /// Total time of these.
+    /// Total time of these ops.
     pub scale_recorded_ps: i64,
     /// Self time of matrix ops: the group [`OpGroup::MatMul`], and custom calls that declare operations.
     pub mxu_time_ps: i64,
-    /// Time of those whose operations count in `mxu_flops`, and of those of unknown operations.
+    /// Time of those whose operations `mxu_flops` counts, and of those of unknown operations.
     pub mxu_rated_ps: i64,
-    /// Their operations; those of the algorithm where only these are known.
+    /// Their operations; those of the algorithm if only these are known.
     pub mxu_flops: Option<f64>,
-    /// Ops whose rates are impossible: their work against these limits is in no sum here.
+    /// Ops whose rates are impossible: their work at these limits is in no sum here.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub beyond_peak: Vec<BeyondPeak>,
     /// Self time of custom calls that declare no operations.
     pub undeclared_ps: i64,
-    /// Self time of leaf ops whose HBM traffic is unknown, halves of asynchronous ones left out.
+    /// Self time of leaf ops whose HBM traffic is unknown, without halves of asynchronous ops.
     pub unknown_traffic_ps: i64,
     /// Self time by group, in the order of [`OpGroup::ALL`].
     #[serde(serialize_with = "by_group")]
@@ -105,25 +105,24 @@ pub struct CoreOps {
     pub group_self_ps: Vec<i64>,
     /// Self time of ops that only wait: `-done` halves, of collectives too.
     pub wait_ps: i64,
-    /// What its numbers are measured against.
+    /// The peaks that its numbers refer to.
     pub peaks: Peaks,
 }
 
 /// Work of one core over a window.
 pub(crate) struct CoreWork {
-    /// Of the leaf ops.
+    /// Work of the leaf ops.
     pub work: OpWork,
     /// Bytes to and from all memories.
     pub bytes: Option<f64>,
     /// The window.
     pub time_ps: i64,
-    /// What it is measured against.
+    /// The peaks.
     pub peaks: Peaks,
 }
 
 impl CoreOps {
-    /// What it did. Where operations at the bf16 rate are unknown, those of the
-    /// algorithm stand in, as in rows.
+    /// The work of the core. If operations at the bf16 rate are unknown, those of the algorithm are used, as in rows.
     pub(crate) fn core_work(&self) -> CoreWork {
         CoreWork {
             work: OpWork { flops: self.work.flops.or(self.model_flops_as_bf16), ..self.work },
@@ -141,7 +140,7 @@ impl CoreOps {
 }
 
 impl OpsReport {
-    /// Why rows have no share of a peak; `None` where they have.
+    /// Why rows have no share of a peak; `None` if they have one.
     pub(crate) fn why_no_peaks(&self) -> Option<&'static str> {
         let differ = self.cores.iter().any(|core| core.peaks.flops.is_some() || core.peaks.hbm.is_some());
         let is_missing = self.peaks.flops.is_none() && self.peaks.hbm.is_none();
@@ -159,7 +158,7 @@ impl OpsReport {
 pub struct BeyondPeak {
     /// The limit.
     pub limit: BoundBy,
-    /// How many ops.
+    /// Number of ops.
     pub ops: u64,
     /// Their self time.
     pub self_time_ps: i64,

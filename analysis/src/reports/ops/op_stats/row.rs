@@ -12,7 +12,7 @@ use crate::hardware::peaks::Peaks;
 use crate::math::stats::percent;
 
 impl MemoryBytes {
-    /// To and from all memories.
+    /// Bytes to and from all memories.
     pub fn total(&self) -> u64 {
         [self.cmem_read_bytes, self.cmem_write_bytes, self.vmem_read_bytes, self.vmem_write_bytes, self.other_bytes]
             .into_iter()
@@ -27,45 +27,45 @@ pub struct CoreOpTime {
     pub core: Arc<str>,
     /// Executions.
     pub occurrences: u64,
-    /// Their time.
+    /// Time of all executions.
     pub total_time_ps: i64,
-    /// The same without ops inside.
+    /// The same without ops inside (self time).
     pub self_time_ps: i64,
 }
 
-/// One op of one program, on all cores. Work is of all executions together; missing is
-/// "this capture does not say".
+/// One op of one program, on all cores. Work is the sum over all executions; a missing value means that the capture
+/// does not contain it.
 #[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that do not exclude each other")]
 pub struct OpRow {
-    /// The op; absent for slices that belong to none.
+    /// The op; absent for slices without an op.
     #[serde(skip)]
     pub op: Option<OpId>,
     /// Name of the program, with its id: `jit_matmul(123)`.
     pub program: Arc<str>,
     /// Name of the instruction.
     pub name: Arc<str>,
-    /// HLO category, recorded or concluded.
+    /// HLO category, recorded or inferred.
     pub category: Arc<str>,
     /// Kind of work.
     pub group: OpGroup,
-    /// Kind of collective, of collectives.
+    /// Pattern of the collective, for collectives.
     pub collective: Option<CollectiveKind>,
-    /// A half of an asynchronous op: it starts or awaits something that runs beside other
-    /// ops. It has no rates and no utilization.
+    /// Whether it is a half of an asynchronous op: it starts or awaits work that runs in parallel to other ops. It
+    /// has no rates and no utilization.
     pub is_async: bool,
-    /// Time and work are its own, not those of ops inside.
+    /// Whether its time and work are its own, not those of ops inside.
     pub is_leaf: bool,
-    /// A kernel that XLA did not write.
+    /// Whether it is a kernel that XLA did not write.
     pub is_custom_call: bool,
-    /// Computed again to save memory.
+    /// Whether it is recomputed to save memory.
     pub is_remat: bool,
-    /// Waits for a copy from or to the memory of the host, which shapes mark as memory space 5.
+    /// Whether it waits for a copy from or to host memory, which shapes mark as memory space 5.
     #[serde(skip)]
     pub waits_for_host: bool,
     /// Executions.
     pub occurrences: u64,
-    /// Their time.
+    /// Time of all executions.
     pub total_time_ps: i64,
     /// The same without ops inside.
     pub self_time_ps: i64,
@@ -73,24 +73,24 @@ pub struct OpRow {
     pub mean_time_ps: f64,
     /// Time of the shortest execution.
     pub min_time_ps: Option<i64>,
-    /// Self time of `total_time_ps` of the report: with idle time.
+    /// Self time as a share of `total_time_ps` of the report: with idle time.
     pub self_of_total_percent: Option<f64>,
-    /// Self time of `op_time_ps` of the report: without idle time.
+    /// Self time as a share of `op_time_ps` of the report: without idle time.
     pub self_of_op_time_percent: Option<f64>,
-    /// What all executions cost.
+    /// Costs of all executions.
     #[serde(flatten)]
     pub costs: OpCosts,
     /// Rates and utilizations over total time.
     #[serde(flatten)]
     pub rates: OpRates,
-    /// The limit that it would have gone beyond: its costs or its times are wrong.
+    /// The limit that it would have exceeded: its costs or its times are wrong.
     pub beyond_peak_of: Option<BoundBy>,
-    /// Time that it would have taken at the default clock, where the capture records
-    /// the ratio of clocks (`Time Scale Multiplier`).
+    /// Time that it would have taken at the default clock, if the capture records the clock ratio (`Time Scale
+    /// Multiplier`).
     pub time_at_default_clock_ps: Option<f64>,
     /// Time stalled on DMA, if recorded.
     pub dma_stall_ps: Option<i64>,
-    /// The same of total time.
+    /// The same as a share of total time.
     pub dma_stall_percent: Option<f64>,
     /// Name in the framework.
     pub framework_name: Option<Arc<str>>,
@@ -100,7 +100,7 @@ pub struct OpRow {
     pub per_core: Vec<CoreOpTime>,
 }
 
-/// How fast an op worked over its total time, and how near that is to the limits.
+/// The speed of an op over its total time, and how close it comes to the limits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, schemars::JsonSchema)]
 pub struct OpRates {
     /// `flops / total time`.
@@ -115,19 +115,19 @@ pub struct OpRates {
     pub flops_per_byte: Option<f64>,
     /// `flops / HBM bytes`.
     pub flops_per_hbm_byte: Option<f64>,
-    /// Achieved of peak operations; from model FLOPs where only those are known.
+    /// Achieved share of peak operations; from model FLOPs if only those are known.
     pub flops_percent: Option<f64>,
-    /// The same of the shortest execution: the best that was seen, where that is possible.
+    /// The same for the shortest execution, which is the best observed one, if that is possible.
     pub best_flops_percent: Option<f64>,
-    /// Achieved of peak HBM bandwidth.
+    /// Achieved share of peak HBM bandwidth.
     pub hbm_percent: Option<f64>,
-    /// Achieved of peak VMEM read bandwidth.
+    /// Achieved share of peak VMEM read bandwidth.
     pub vmem_read_percent: Option<f64>,
-    /// Achieved of peak VMEM write bandwidth.
+    /// Achieved share of peak VMEM write bandwidth.
     pub vmem_write_percent: Option<f64>,
-    /// Limit with the largest utilization, if that is possible; of a collective its links.
+    /// Limit with the largest utilization, if that is possible; links for a collective.
     pub bound_by: Option<BoundBy>,
-    /// That utilization: least time that the limits allow / time. None of collectives.
+    /// That utilization: least time that the limits allow ÷ time. `None` for collectives.
     pub efficiency_percent: Option<f64>,
     /// The limit that it exceeds the most, and its impossible utilization in percent.
     #[serde(skip)]
@@ -175,7 +175,7 @@ impl OpRow {
             costs,
             rates: OpRates::default(),
             beyond_peak_of: None,
-            // Executions that do not record it ran at the clock that is default.
+            // Executions that do not record it ran at the default clock.
             time_at_default_clock_ps: stats.scaled.map(|(scaled, time)| scaled + (sums.total - time).ps() as f64),
             dma_stall_ps,
             dma_stall_percent: dma_stall_ps.and_then(|stall| percent(stall, total_time_ps)),
@@ -190,7 +190,7 @@ impl OpRow {
         row
     }
 
-    /// The work of all executions, as limits see it.
+    /// The work of all executions that limits apply to.
     pub fn work(&self) -> OpWork {
         self.costs.work()
     }
@@ -201,7 +201,7 @@ impl OpRow {
         let (work, bytes) = (costs.work(), float(costs.bytes));
         let per_second = |amount: Option<f64>| ratio(amount, Some(seconds));
         let percent_of = |limit| work.percent_of(limit, seconds, peaks);
-        // The compiler lists only buffers that it placed in VMEM: none is not "none used".
+        // The compiler lists only buffers that it placed in VMEM: an empty list does not mean that none is used.
         let listed = |percent: Option<f64>| percent.filter(|&percent| percent > 0.0);
         let flops_percent = percent_of(BoundBy::Compute);
         let speed_up = ratio(Some(self.mean_time_ps), self.min_time_ps.map(|min| min as f64));

@@ -10,11 +10,11 @@ use super::sums::{CoreSums, SumsByOp};
 use crate::hardware::peaks::Peaks;
 use crate::math::stats::percent;
 
-/// Rows in the making: one core after the other.
+/// Rows while they are built, one core after the other.
 pub(super) struct MergedRows<'a> {
     model: &'a TraceModel,
     sums: SumsByOp,
-    /// By row of `sums`.
+    /// Index of the row, by row of `sums`.
     per_core: Vec<Vec<CoreOpTime>>,
 }
 

@@ -1,4 +1,4 @@
-//! What happened on one core, op by op.
+//! Sums of the ops of one core.
 //!
 //! One pass over the op track of a core adds up times; static costs are applied afterwards, once per op
 //! ([`super::costs`]). Times are those of [`SliceRef::measured_dur`], the device clock where there is one.
@@ -13,7 +13,7 @@ use crate::facts::window::extent_of;
 use crate::facts::{TraceFacts as _, window::TimeWindow};
 use crate::math::intervals::IntervalSet;
 
-/// What slices are grouped by: the op, or the label of slices without one.
+/// The key that slices are grouped by: the op, or the label of slices without one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum OpKey {
     Op(OpId),
@@ -45,50 +45,47 @@ pub(super) struct OpSums {
     pub self_time: Picos,
     /// Shortest execution, if known.
     pub min: Option<Picos>,
-    /// Any execution had another op inside.
+    /// Whether any execution had another op inside.
     pub has_children: bool,
-    /// What executions say of themselves.
+    /// Data that executions record themselves.
     pub stats: EventStats,
 }
 
-/// What executions say of themselves, added up.
+/// Sums of the data that executions record themselves.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct EventStats {
     pub dma_stall: Option<Picos>,
-    /// Time × the recorded ratio of the clock that ran to the default one, and the
-    /// time of executions that record it.
+    /// Time × the recorded ratio of the actual clock to the default one, and the time of executions that record it.
     pub scaled: Option<(f64, Picos)>,
-    /// Costs (custom calls).
+    /// Costs, for custom calls.
     pub flops: Option<u64>,
     pub model_flops: Option<u64>,
     pub bytes: Option<u64>,
 }
 
-/// One core.
+/// The sums of one core.
 pub(super) struct CoreSums {
     pub core: GroupId,
-    /// Over which idle time is measured, see [`op_window`].
+    /// The window in which idle time is measured, see [`op_window`].
     pub window: TimeWindow,
-    /// What ran, ops first.
+    /// Everything that ran, ops first.
     sums: Vec<(OpKey, OpSums)>,
-    /// `None` if nobody asked for it.
+    /// `None` if it was not requested.
     pub duty: Option<DutyTime>,
 }
 
-/// How long a core worked.
+/// The time in which a core worked.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct DutyTime {
-    /// Leaf ops that keep the core on duty, by the clock that timed them.
+    /// Union of leaf ops that keep the core on duty, by the clock that timed them.
     pub busy: Picos,
-    /// The same as `XProf` takes it: every op that is not off duty, containers
-    /// too, on the timeline.
+    /// The same by `XProf`'s definition: every op that is not off duty, including containers, on the timeline.
     pub on_duty: Picos,
 }
 
-/// The window that shares and idle time of a core refer to: for the whole trace
-/// from its first op (or recorded step) to the end of the last, as `XProf` does;
-/// otherwise the scope, and what ops that start in it take beyond its end: they count
-/// as a whole, so their time must be in the denominator.
+/// The window that shares and idle time of a core refer to: for the whole trace from its first op (or recorded step)
+/// to the end of the last, as in `XProf`; otherwise the scope, extended to the end of ops that start in it: they
+/// count as a whole, so their time must be in the denominator.
 ///
 /// ```text
 /// scope      [        ]
@@ -135,7 +132,7 @@ impl CoreSums {
         }
         let duty = classes.map(|classes| duty(cx, track, window, classes, &mut sums));
         let mut sums = sums.into_found();
-        // Of an op around the scope only what is inside ran.
+        // If an op surrounds the scope, only the ops inside ran in it.
         sums.retain(|(_, sums)| sums.occurrences > 0);
         sums.sort_unstable_by_key(|&(subject, _)| subject);
         Some(Self { core, window, sums, duty })
@@ -146,15 +143,15 @@ impl CoreSums {
         self.sums.iter().map(|(subject, sums)| (*subject, sums))
     }
 
-    /// The same for those who need them no longer.
+    /// The same, consuming the sums.
     pub(crate) fn into_subjects(self) -> impl Iterator<Item = (OpKey, OpSums)> {
         self.sums.into_iter()
     }
 }
 
-/// Sums of a part of the trace, in which few of all ops may run.
+/// Sums for a part of the trace, in which only a few of all ops may run.
 pub(super) struct SumsByOp {
-    /// By number of the op, then of the label: its place in `found`.
+    /// Index in `found`, by number of the op, then of the label.
     places: Vec<Option<u32>>,
     ops: usize,
     found: Vec<(OpKey, OpSums)>,
@@ -185,8 +182,8 @@ impl SumsByOp {
     }
 }
 
-/// Whether the time and the costs of an op are its own. By category where one was
-/// recorded; otherwise whatever had ops inside is a container too.
+/// Whether the time and the costs of an op are its own. Decided by category if one was recorded; otherwise any op
+/// that had ops inside is a container, too.
 pub(super) fn is_leaf(class: OpClass, sums: &OpSums) -> bool {
     !class.may_have_inner_ops() && (class.category_recorded() || !sums.has_children)
 }
@@ -197,25 +194,25 @@ fn slices_in<'a>(cx: &Context<'a>, track: TrackId, window: TimeWindow) -> impl I
     lanes.flat_map(move |lane| model.slices_in(lane, range)).filter(move |slice| range.contains(slice.start()))
 }
 
-/// Of the whole trace everything counts: an instant at the very end would start outside the half-open window, a program
-/// before the first op as well.
+/// For the whole trace everything counts: an instant at the very end would start outside the half-open window, and so
+/// would a program before the first op.
 fn counted(cx: &Context<'_>, window: TimeWindow) -> TimeRange {
     if cx.scope == Scope::WholeTrace { TimeRange::new(Timestamp::MIN, Timestamp::MAX) } else { window.range }
 }
 
-/// About how many slices [`CoreSums::collect`] goes through.
+/// Approximate number of slices that [`CoreSums::collect`] reads.
 pub(super) fn count(cx: &Context<'_>, core: GroupId, window: TimeWindow) -> usize {
     let lanes = cx.model.track_of_kind(core, TrackKind::Ops).map(|track| cx.model.lanes(track)).unwrap_or_default();
     let range = counted(cx, window);
     lanes.iter().map(|lane| cx.model.slices_in(lane, range).size_hint().0).sum()
 }
 
-/// What single executions say of themselves. Few do, so these are looked up by fact:
-/// asking every slice for every fact would cost more than everything else together.
+/// Data that single executions record. Few do, so these are looked up by fact: checking every slice for every fact
+/// would take longer than all other work together.
 const EVENT_FACTS: [SliceAttr; 5] =
     [SliceAttr::DmaStallPs, SliceAttr::TimeScaleBits, SliceAttr::Flops, SliceAttr::ModelFlops, SliceAttr::Bytes];
 
-/// Those of [`slices_in`] that carry a fact.
+/// The slices of [`slices_in`] that carry a fact.
 fn facts_in<'a>(
     cx: &Context<'a>,
     track: TrackId,
@@ -228,7 +225,7 @@ fn facts_in<'a>(
     carrying.filter(move |(slice, _)| range.contains(slice.start()))
 }
 
-/// Needs complete sums to know the leaves.
+/// Requires complete sums, to know which ops are leaves.
 fn duty(cx: &Context<'_>, track: TrackId, window: TimeWindow, classes: &OpClasses, sums: &mut SumsByOp) -> DutyTime {
     let on_duty = || slices_in(cx, track, window).filter(|slice| !classes.class_of(slice.op()).is_off_duty());
     let mut is_leaf = |slice: &SliceRef<'_>| is_leaf(classes.class_of(slice.op()), sums.at(OpKey::of(*slice)).1);
@@ -273,7 +270,7 @@ impl OpSums {
         self.min = least(self.min, Some(dur));
     }
 
-    /// Adds what an execution says of itself.
+    /// Adds the data that an execution records.
     fn add_fact(&mut self, slice: SliceRef<'_>, fact: SliceAttr, value: i64) {
         let stats = &mut self.stats;
         let amount = u64::try_from(value).ok();
@@ -295,7 +292,7 @@ impl OpSums {
         }
     }
 
-    /// Adds the same op on another core.
+    /// Adds the same op from another core.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.occurrences += other.occurrences;
         self.total += other.total;

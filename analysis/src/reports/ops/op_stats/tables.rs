@@ -1,4 +1,4 @@
-//! The op report as tables.
+//! The tables of the op report.
 
 use super::report::OpsReport;
 use super::{BoundBy, OpCosts};
@@ -40,7 +40,7 @@ impl OpsReport {
         super::percent(self.idle_ps, self.total_time_ps)
     }
 
-    /// Times, rates and verdict of each op; idle time in its place among them.
+    /// Times, rates and limits of each op; idle time is in its place among them.
     fn time_table(&self) -> Table {
         let rate_provenance = Provenance::of_peak(self.peaks.flops);
         let (hbm_rate, bound_provenance) = if self.hbm_is_estimated {
@@ -89,7 +89,7 @@ impl OpsReport {
         table
     }
 
-    /// What the compiler says each op does.
+    /// The work of each op according to the compiler.
     fn work_table(&self) -> Table {
         let memory = |costs: &OpCosts, get: fn(&super::MemoryBytes) -> u64| costs.memory.as_ref().map(get);
         Table::of("op_costs", "Work of each op, all executions", &self.rows)

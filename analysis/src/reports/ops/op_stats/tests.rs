@@ -61,7 +61,7 @@ impl Rig {
     }
 }
 
-/// What one execution of the reference matmul moves: 1.5 MiB in all.
+/// Bytes that one execution of the reference matmul moves: 1.5 MiB in total.
 fn reference_memory() -> Vec<MemoryAccess> {
     let access = |access, space| MemoryAccess { space, access, bytes: 524_288 };
     vec![

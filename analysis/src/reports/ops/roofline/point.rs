@@ -11,16 +11,16 @@ use crate::hardware::limits::{BoundBy, OpWork, ratio};
 use crate::hardware::peaks::Peaks;
 use crate::reports::ops::op_stats::{CoreWork, OpRow};
 
-/// Work against one memory.
+/// Work relative to one memory.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct MemoryPoint {
-    /// Which, and which way.
+    /// Which memory, and in which direction.
     pub memory: BoundBy,
-    /// Achieved.
+    /// Achieved bandwidth.
     pub bytes_per_second: f64,
     /// Operations per byte.
     pub flops_per_byte: Option<f64>,
-    /// Of its peak.
+    /// Achieved share of its peak.
     pub percent: Option<f64>,
 }
 
@@ -33,19 +33,19 @@ pub struct RooflinePoint {
     pub program: Arc<str>,
     /// Group of an op.
     pub group: OpGroup,
-    /// Time that rates divide by.
+    /// Time that rates are divided by.
     pub time_ps: i64,
-    /// Self time of an op of all self time.
+    /// Self time of an op, as a share of all self time.
     pub self_of_op_time_percent: Option<f64>,
     /// Operations and bytes.
     pub work: OpWork,
     /// Bytes to and from all memories.
     pub bytes: Option<f64>,
-    /// Achieved.
+    /// Achieved operations per second.
     pub flops_per_second: Option<f64>,
-    /// Achieved.
+    /// Achieved HBM bandwidth.
     pub hbm_bytes_per_second: Option<f64>,
-    /// Achieved, all memories together.
+    /// Achieved bandwidth of all memories together.
     pub bytes_per_second: Option<f64>,
     /// Operations per byte to and from all memories.
     pub flops_per_byte: Option<f64>,
@@ -55,15 +55,15 @@ pub struct RooflinePoint {
     pub memories: Vec<MemoryPoint>,
     /// Operations per byte of the memory that binds; HBM where compute binds.
     pub flops_per_bottleneck_byte: Option<f64>,
-    /// Of peak.
+    /// Share of the peak.
     pub flops_percent: Option<f64>,
-    /// Of peak.
+    /// Share of the peak.
     pub hbm_percent: Option<f64>,
     /// Limit with the largest utilization.
     pub bound_by: Option<BoundBy>,
     /// That utilization.
     pub efficiency_percent: Option<f64>,
-    /// The limit that an op would have gone beyond: its costs or its times are wrong.
+    /// The limit that an op would have exceeded: its costs or its times are wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beyond_peak_of: Option<BoundBy>,
     /// Operations per second at 100 % efficiency.
@@ -73,7 +73,7 @@ pub struct RooflinePoint {
 }
 
 impl RooflinePoint {
-    /// The point of some work done in some time.
+    /// The point of a given amount of work done in a given time.
     pub(crate) fn new(name: &str, work: OpWork, time_ps: i64, peaks: &Peaks) -> Self {
         let seconds = time_ps as f64 * 1e-12;
         let bound = work.bound(seconds, peaks);
@@ -112,7 +112,7 @@ impl RooflinePoint {
         }
     }
 
-    /// Adds what counts bytes of all memories.
+    /// Adds values that count bytes of all memories.
     pub(super) fn with_bytes(self, bytes: Option<f64>) -> Self {
         Self {
             bytes,
@@ -122,7 +122,7 @@ impl RooflinePoint {
         }
     }
 
-    /// All cores of a report together, of `steps` steps the average.
+    /// All cores of a report together; for `steps` steps their average.
     pub(super) fn of_cores(name: &str, cores: &[CoreWork], off_ps: i64, steps: u32) -> Self {
         let total = cores.iter().fold(OpWork::default(), |sum, core| sum.plus(&core.work));
         let bytes = cores.iter().filter_map(|core| core.bytes).reduce(|a, b| a + b);
@@ -133,7 +133,7 @@ impl RooflinePoint {
         Self::new(name, total.times(share), time_ps, &peaks).with_bytes(bytes.map(|bytes| bytes * share))
     }
 
-    /// An op. No limit of the device itself binds a collective.
+    /// The point of an op. No limit of the device itself binds a collective.
     pub(super) fn of_op(row: &OpRow, peaks: &Peaks) -> Self {
         let point = Self::new(&row.name, row.work(), row.total_time_ps, peaks)
             .with_bytes(row.costs.bytes.map(|bytes| bytes as f64));

@@ -1,4 +1,4 @@
-//! What files and devices say of themselves.
+//! Facts that files and devices record about themselves.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -9,17 +9,17 @@ use trace_model::ArgValue;
 
 use crate::engine::Context;
 
-/// Facts that are shown of each file, and of the devices of each file.
+/// Maximum number of facts shown for each file, and for the devices of each file.
 const MAX_FACTS: usize = 64;
-/// Letters of a name or a value that are shown.
+/// Maximum number of characters shown of a name or a value.
 const MAX_LETTERS: usize = 400;
 
-/// Something that a file or devices say of themselves (`clock`, `jax_version`).
+/// A fact that a file or devices record about themselves (`clock`, `jax_version`).
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CaptureFact {
-    /// The file, or the device; the first of several that say the same.
+    /// The file or the device; if several record the same fact, the first.
     pub of: String,
-    /// How many others say the same.
+    /// Number of others that record the same fact.
     pub others: usize,
     /// Name, as recorded.
     pub name: String,
@@ -27,23 +27,23 @@ pub struct CaptureFact {
     pub value: String,
 }
 
-/// Facts of files, then of devices, what several say first; what devices repeat of files is
-/// there once.
+/// Facts of files, then of devices; facts that several record come first. A fact of devices that repeats one of files
+/// is listed once.
 pub(super) struct CaptureFacts {
     pub stated: Vec<CaptureFact>,
-    /// How many more there are.
+    /// Number of further facts.
     pub left_out: usize,
 }
 
 #[derive(Default)]
 struct FactCollector<'a> {
-    /// With who said it first.
+    /// Facts with the first file or device that recorded each.
     stated: Vec<(FactOwner, CaptureFact)>,
-    /// How many more there are.
+    /// Number of further facts.
     left_out: usize,
-    /// Where each is, and who said it last.
+    /// Index of each fact, and the last file or device that recorded it.
     known: HashMap<(&'a str, Cow<'a, str>), KnownParts>,
-    /// How many more may be shown of this file.
+    /// Number of facts that may still be shown for this file.
     room: usize,
 }
 
@@ -71,7 +71,7 @@ impl CaptureFacts {
             if before.replace(group.source) != Some(group.source) {
                 facts.room = MAX_FACTS;
             }
-            // Of bytes that nobody can read there is nothing to show.
+            // Binary data that cannot be read is not shown.
             let is_shown = |value: &ArgValue| !matches!(value, ArgValue::Opaque(_) | ArgValue::Null);
             for (name, value) in group.facts.iter().filter(|(_, value)| is_shown(value)) {
                 let value = Cow::Owned(value.to_string());
@@ -114,7 +114,7 @@ fn shortened(text: &str) -> String {
 }
 
 impl CaptureFact {
-    /// Who says it, in words.
+    /// The files or devices that record it, as text.
     #[must_use]
     pub fn of_whom(&self) -> String {
         match self.others {

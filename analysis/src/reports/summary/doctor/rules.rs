@@ -1,4 +1,4 @@
-//! The rules: each looks for one thing that limits what a capture can tell.
+//! The rules: each checks one limitation of a capture.
 
 use std::collections::BTreeSet;
 
@@ -16,20 +16,20 @@ use crate::reports::ops::kernels::{DeclaredCosts, Kernels};
 use crate::reports::ops::op_stats::{Ops, cause};
 use crate::reports::steps::step_times::Steps;
 
-/// One thing to know about a capture.
+/// A finding about a capture.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CaptureFinding {
     /// Stable name (`Q03`).
     pub id: &'static str,
     /// Stable short name (`no-steps`).
     pub name: &'static str,
-    /// How much it matters.
+    /// Severity.
     pub severity: Severity,
-    /// What is the matter, one sentence.
+    /// The problem, one sentence.
     pub message: String,
-    /// What was seen.
+    /// The evidence.
     pub evidence: String,
-    /// What to do about it.
+    /// The remedy.
     pub cure: &'static str,
 }
 
@@ -53,7 +53,7 @@ pub(super) const RULES: &[fn(&Context<'_>) -> Option<CaptureFinding>] = &[
     too_few_operations,
 ];
 
-/// Exporters stop at an event limit, and files get cut.
+/// Exporters stop at an event limit, and files are truncated.
 fn truncated(cx: &Context<'_>) -> Option<CaptureFinding> {
     let log = cx.model.import_log();
     let (limit, cut) = (log.count(IssueKind::ExportLimit), log.count(IssueKind::TruncatedFile));
@@ -154,7 +154,7 @@ fn assumed_peaks(cx: &Context<'_>) -> Option<CaptureFinding> {
     })
 }
 
-/// A shift above this is worth saying.
+/// A shift above this gets a finding.
 const SHIFT_PS: i64 = 50_000_000;
 
 fn clock_skew(cx: &Context<'_>) -> Option<CaptureFinding> {
@@ -217,11 +217,11 @@ fn partial_async_line(cx: &Context<'_>) -> Option<CaptureFinding> {
     })
 }
 
-/// Collectives name more devices than were captured.
+/// Collectives name more devices than the capture contains.
 fn partial_hosts(cx: &Context<'_>) -> Option<CaptureFinding> {
     let model = cx.model;
     let captured = model.tensor_cores().len();
-    // A simulator shows as many devices as it likes: one stands for all that do the same.
+    // A simulator shows any number of devices: one represents all that do the same.
     if captured == 0 || model.sources().iter().all(|source| source.simulator.is_some()) {
         return None;
     }
@@ -294,7 +294,7 @@ fn profiler_overhead(cx: &Context<'_>) -> Option<CaptureFinding> {
 /// Ops whose span on the timeline is off by more than this are misplaced.
 const MISPLACED_PS: i64 = 1_000_000;
 
-/// The profiler's conversion to host time goes wrong for single ops of real captures.
+/// The profiler's conversion to host time is wrong for single ops in real captures.
 fn misplaced_ops(cx: &Context<'_>) -> Option<CaptureFinding> {
     let model = cx.model;
     let tracks = cx.tensor_cores().into_iter().flat_map(|core| model.tracks_of(core));
@@ -331,7 +331,7 @@ fn unreadable_events(cx: &Context<'_>) -> Option<CaptureFinding> {
     })
 }
 
-/// What the numbers of a simulator are, they are by its model.
+/// The numbers of a simulator depend on its model.
 fn simulated(cx: &Context<'_>) -> Option<CaptureFinding> {
     let simulators: BTreeSet<&str> =
         cx.model.sources().iter().filter_map(|source| source.simulator.as_deref()).collect();
@@ -345,7 +345,7 @@ fn simulated(cx: &Context<'_>) -> Option<CaptureFinding> {
     })
 }
 
-/// Cycles without a clock: shares are right, times are not.
+/// Cycles without a clock frequency: shares are right, times are not.
 fn assumed_clock(cx: &Context<'_>) -> Option<CaptureFinding> {
     let issue = cx.model.import_log().counts().iter().find(|issue| issue.kind == IssueKind::AssumedClock);
     issue.map(|issue| CaptureFinding {
@@ -358,10 +358,10 @@ fn assumed_clock(cx: &Context<'_>) -> Option<CaptureFinding> {
     })
 }
 
-/// Ops that are named as evidence.
+/// Maximum number of ops that are named as evidence.
 const NAMED: usize = 3;
 
-/// Work over time above a peak: the work, or the peak, is wrong.
+/// A rate above a peak: the work or the peak is wrong.
 fn impossible_rates(cx: &Context<'_>) -> Option<CaptureFinding> {
     let ops = cx.report::<Ops>().ok()?;
     let rows: Vec<_> = ops.rows.iter().filter_map(|row| Some((row, row.rates.beyond_peak?))).collect();
@@ -388,10 +388,10 @@ fn impossible_rates(cx: &Context<'_>) -> Option<CaptureFinding> {
     })
 }
 
-/// Share of op time from which kernels of wrong costs make utilizations doubtful.
+/// Share of op time from which kernels with wrong costs make utilizations doubtful.
 const DOUBTFUL_PERCENT: f64 = 1.0;
 
-/// Costs of one block of a kernel, declared for the whole grid.
+/// Kernels that declare the costs of one block for the whole grid.
 fn too_few_operations(cx: &Context<'_>) -> Option<CaptureFinding> {
     let report = cx.report::<Kernels>().ok()?;
     let wrong: Vec<_> = report.kernels.iter().filter(|kernel| kernel.declared == DeclaredCosts::TooFew).collect();
@@ -419,7 +419,7 @@ fn too_few_operations(cx: &Context<'_>) -> Option<CaptureFinding> {
     })
 }
 
-/// The shifts of the devices that were asked for.
+/// The shifts of the selected devices.
 pub(super) fn clock_shifts(cx: &Context<'_>) -> Vec<ClockShift> {
     let cores = cx.tensor_cores();
     let all = cx.report::<Clocks>().map(|clocks| clocks.devices.clone()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The health report as tables.
+//! The tables of the health report.
 
 use super::DoctorReport;
 use crate::engine::counted;
@@ -69,7 +69,7 @@ impl DoctorReport {
             .build()
     }
 
-    /// That there are more facts than are listed, where there are.
+    /// A note that there are more facts than are listed, if there are.
     #[must_use]
     pub fn facts_note(&self) -> Option<String> {
         match self.facts_left_out {

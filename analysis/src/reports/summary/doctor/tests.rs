@@ -1,4 +1,4 @@
-//! Each rule with and without its reason.
+//! Tests each rule with and without its cause.
 
 use sample_traces::{text_builder, text_trace};
 use trace_model::{IssueKind, Severity, SliceAttr, TraceModel};
@@ -76,8 +76,8 @@ fn python_calls_inflate_host_time() {
     assert_eq!(ids(&host(" a = f\n b = g\n c = $x.py:2 g\n d = $x.py:1 f")), ["Q10"]);
 }
 
-/// Two programs that start 100 and 120 µs before their enqueue, and are known to have ended 30 µs after that at the
-/// earliest.
+/// Two programs that start 100 and 120 µs before their enqueue, and whose host notices their end 30 µs after it at
+/// the earliest.
 fn skewed(completions: [i64; 2]) -> TraceModel {
     use trace_model::{GroupKind, Picos, SliceSpec, TimeRange, Timestamp, TrackKind};
     let mut builder = text_builder(HEALTHY);

@@ -1,9 +1,8 @@
-//! Which counter is which.
+//! Identifies the known counters.
 //!
-//! By name where the event is called after its counter, else by number: the
-//! numbers are addresses of registers, listed in XProf's `tpu_counter_ids_v6e.h`
-//! and `tpu_counter_ids_v7x.h`, and repeat at fixed distances for each die, memory
-//! stack and controller. Registers of `SparseCores` are not told apart.
+//! By name if the event is named after its counter, otherwise by number. The numbers are addresses of registers,
+//! listed in XProf's `tpu_counter_ids_v6e.h` and `tpu_counter_ids_v7x.h`, and repeat at fixed distances for each die,
+//! memory stack and controller. Registers of `SparseCores` are not distinguished.
 
 use serde::Serialize;
 
@@ -13,12 +12,12 @@ use serde::Serialize;
 pub enum CounterGeneration {
     /// v6e: one core.
     V6e,
-    /// v7x: two dies of a core each.
+    /// v7x: two dies with one core each.
     V7x,
 }
 
 impl CounterGeneration {
-    /// The generation whose numbers of registers have this layout in the table of chips.
+    /// The generation whose register numbers follow this layout, in the table of chips.
     pub(super) fn of_registers(layout: &str) -> Option<Self> {
         match layout {
             "v6e" => Some(Self::V6e),
@@ -28,7 +27,7 @@ impl CounterGeneration {
     }
 }
 
-/// What a matrix unit multiplies.
+/// The operand type of a matrix multiplication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Dtype {
     F32,
@@ -43,7 +42,7 @@ pub(super) enum Dtype {
 pub(super) enum CountedQuantity {
     /// Cycles of the tensor core.
     Cycles,
-    /// Cycles as the power manager counts them, those skipped included.
+    /// Cycles as the power manager counts them, including skipped ones.
     PowerCycles,
     Skipped,
     SkippedExternal,
@@ -52,9 +51,9 @@ pub(super) enum CountedQuantity {
     VectorAlu,
     Store,
     Load,
-    /// Cycles in which so many matrix units were busy.
+    /// Cycles in which this number of matrix units was busy.
     MxuBusy(u8),
-    /// Instructions of a matrix unit; `from_register` takes its rows from vector registers.
+    /// Instructions of a matrix unit; `from_register` means that its rows come from vector registers.
     Matmul {
         mxu: u8,
         dtype: Dtype,
@@ -63,7 +62,7 @@ pub(super) enum CountedQuantity {
     Matpush,
     /// Instructions of a cross-lane unit.
     Xlu(u8),
-    /// Cycles in which so many cross-lane units were busy.
+    /// Cycles in which this number of cross-lane units was busy.
     XluBusy(u8),
     /// Beats of 32 bytes.
     HbmRead,
@@ -81,7 +80,7 @@ pub(super) struct KnownCounter {
 }
 
 impl KnownCounter {
-    /// By name, however it is capitalised, else by number.
+    /// By name in upper or lower case, otherwise by number.
     pub(crate) fn find(generation: CounterGeneration, name: &str, id: u64) -> Option<Self> {
         by_name(name).or_else(|| by_id(generation, id))
     }
@@ -199,7 +198,7 @@ fn by_id(generation: CounterGeneration, id: u64) -> Option<KnownCounter> {
                     _ => return None,
                 })
             };
-            // Four routers, all numbered with the second die.
+            // Four routers, all numbered with the registers of the second die.
             let links = || {
                 let at = id.checked_sub(3_238_449_440).filter(|at| at / 0x8000 < 4)?;
                 match at % 0x8000 {
@@ -216,9 +215,9 @@ fn by_id(generation: CounterGeneration, id: u64) -> Option<KnownCounter> {
     }
 }
 
-/// The register so many bytes after that of the cycles.
+/// The register at this offset in bytes from that of the cycles.
 fn tensor_core_at(at: u64, generation: CounterGeneration) -> Option<CountedQuantity> {
-    // The kinds of matmul that v7x lacks move what follows together.
+    // v7x lacks some kinds of matmul, so the registers after them are closer.
     let (matmuls, busy): (&[(Dtype, bool)], u64) = match generation {
         CounterGeneration::V6e => (
             &[
@@ -259,7 +258,7 @@ fn tensor_core_at(at: u64, generation: CounterGeneration) -> Option<CountedQuant
     })
 }
 
-/// The register so many bytes after the first controller of the first stack.
+/// The register at this offset in bytes from the first controller of the first stack.
 fn hbm_at(at: u64, stacks: u64, stack: u64, controller: u64) -> Option<CountedQuantity> {
     if at / stack >= stacks || at % stack / controller >= 16 {
         return None;

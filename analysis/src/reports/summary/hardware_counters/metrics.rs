@@ -1,4 +1,4 @@
-//! From counts to utilization: what was achieved, and what it could have been.
+//! Computes utilization from counts: the achieved and the possible amount.
 
 use std::collections::BTreeMap;
 
@@ -8,26 +8,26 @@ use super::known::{CountedQuantity, CounterGeneration, Dtype, KnownCounter};
 use crate::hardware::chips::Chip;
 use crate::hardware::limits::possible;
 
-/// What a unit did and could have done.
+/// The achieved and the possible amount of a unit.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CounterMetric {
     /// Stable name.
     pub id: &'static str,
     /// Display name.
     pub title: &'static str,
-    /// Core of the chip; `None` for what belongs to the chip.
+    /// Core of the chip; `None` for units of the chip.
     pub core: Option<u8>,
-    /// Count.
+    /// The counted amount.
     pub achieved: f64,
-    /// What is possible in the same cycles; `None` if unknown.
+    /// The amount possible in the same cycles; `None` if unknown.
     pub peak: Option<f64>,
-    /// Of both.
+    /// Unit of both amounts.
     pub unit: CounterUnit,
-    /// What the peak is: `2 a cycle`.
+    /// The reference for the peak: `2 a cycle`.
     pub of: String,
 }
 
-/// What a count counts.
+/// The unit of a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CounterUnit {
@@ -58,21 +58,21 @@ impl CounterMetric {
     }
 }
 
-/// Counts of one sample.
+/// The counts of one sample.
 pub(super) type Counts = BTreeMap<KnownCounter, f64>;
 
-/// What one chip can do.
+/// The limits of one chip.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     pub generation: CounterGeneration,
-    /// `TensorCores` of the chip, a die each.
+    /// Number of `TensorCores` of the chip, one per die.
     pub dies: u8,
-    /// Clock of the cycles.
+    /// Frequency of the counted cycles.
     pub clock_hz: f64,
     pub cycles_per_xlu_instruction: f64,
     /// HBM bandwidth of one core (v7x) or the chip (v6e), bytes/s.
     pub hbm: Option<f64>,
-    /// One way over all links of the chip, bytes/s.
+    /// Bandwidth of all links of the chip in one direction, bytes/s.
     pub links: Option<f64>,
 }
 
@@ -91,12 +91,12 @@ impl Limits {
     }
 }
 
-/// Matrix units of a core.
+/// Number of matrix units of a core.
 const MXUS: f64 = 2.0;
 const HBM_BYTES_PER_BEAT: f64 = 32.0;
 const ICI_BYTES_PER_FLIT: f64 = 128.0;
 
-/// Cycles that a matmul instruction keeps its unit busy.
+/// Number of cycles for which a matmul instruction keeps its unit busy.
 fn cycles_per_matmul(dtype: Dtype, from_register: bool) -> f64 {
     match (dtype, from_register) {
         (Dtype::F32, _) | (Dtype::Bf16, false) => 4.0,
@@ -105,14 +105,14 @@ fn cycles_per_matmul(dtype: Dtype, from_register: bool) -> f64 {
     }
 }
 
-/// One core's counts.
+/// The counts of one core.
 struct CoreCounts<'a> {
     counts: &'a Counts,
     die: u8,
 }
 
 impl CoreCounts<'_> {
-    /// Sum of all that `wanted` picks with its weight; `None` if none was recorded.
+    /// Weighted sum of all counters that `wanted` selects; `None` if none was recorded.
     fn sum(&self, wanted: impl Fn(CountedQuantity) -> Option<f64>) -> Option<f64> {
         let of_die = self.counts.iter().filter(|(counter, _)| counter.die == self.die);
         of_die.filter_map(|(counter, value)| Some(wanted(counter.what)? * value)).reduce(|a, b| a + b)
@@ -131,7 +131,7 @@ impl CoreCounts<'_> {
         })
     }
 
-    /// One of two busy counts half.
+    /// If one of two units is busy, the cycle counts half.
     fn busy(&self, busy: fn(u8) -> CountedQuantity) -> Option<f64> {
         self.sum(|what| if what == busy(1) { Some(0.5) } else { (what == busy(2)).then_some(1.0) })
     }
@@ -226,7 +226,7 @@ fn core_metrics(core: &CoreCounts<'_>, cycles: f64, limits: &Limits, out: &mut V
     }
 }
 
-/// Links belong to the chip; its first core that counts cycles is the clock.
+/// Links belong to the chip; the cycles of its first core that counts them are the clock.
 fn link_metrics(counts: &Counts, limits: &Limits, out: &mut Vec<CounterMetric>) {
     let cycles = (0..limits.dies).find_map(|die| {
         let core = CoreCounts { counts, die };

@@ -1,10 +1,9 @@
-//! Hardware performance counters and the utilization that follows from them.
+//! Hardware performance counters, and the utilization computed from them.
 //!
-//! A sample is one line of a device's plane, each of its events a counter with its
-//! number and value. Which counter is which is known for v6e and v7x only; counts of
-//! other chips are listed and not interpreted. Formulas are those of `XProf`'s
-//! utilization viewer; where they differ on purpose, `DIFFERENCES.md` says so. A
-//! metric whose counters were not recorded is left out: it is not zero.
+//! A sample is one line of a device's plane; each of its events is a counter with its number and value. The meaning
+//! of counters is known for v6e and v7x only; counts of other chips are listed and not interpreted. Formulas are
+//! those of `XProf`'s utilization viewer; `DIFFERENCES.md` lists deliberate deviations. A metric whose counters were
+//! not recorded is left out, because it is not zero.
 //!
 //! Tested on generated captures only: no public capture has counters.
 
@@ -30,12 +29,12 @@ pub use metrics::{CounterMetric, CounterUnit};
 /// The analysis `hardware_counters`.
 pub struct HardwareCounters;
 
-/// What the hardware counted.
+/// Counts and metrics from hardware counters.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct HardwareCountersReport {
     /// Every device that recorded counters.
     pub devices: Vec<DeviceCounters>,
-    /// What to know when reading it.
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }
 
@@ -44,11 +43,11 @@ pub struct HardwareCountersReport {
 pub struct DeviceCounters {
     /// Its name.
     pub device: String,
-    /// Chip, where its counters are known.
+    /// The chip, if its counters are known.
     pub generation: Option<CounterGeneration>,
-    /// Over all samples: Σ achieved and Σ peak.
+    /// Metrics over all samples: sum of achieved and sum of peak amounts.
     pub metrics: Vec<CounterMetric>,
-    /// Each by itself, in the order of the trace.
+    /// Each sample, in the order of the trace.
     pub samples: Vec<HardwareCounterSample>,
     /// Counts as recorded, over all samples, by number.
     pub counts: Vec<HardwareCounterTotal>,
@@ -88,7 +87,7 @@ impl Analysis for HardwareCounters {
             let (track, value) = (slice.track(), f64::from_bits(bits as u64));
             if value.is_finite() && is_wanted(cx, cx.model.track(track).group) {
                 let readings = devices.entry(cx.model.track(track).group).or_default();
-                // Of a counter that a sample holds twice the last value counts, as in XProf.
+                // If a sample contains a counter twice, the last value counts, as in XProf.
                 readings.entry(track).or_default().insert(id as u64, (slice.name().to_owned(), value));
             }
         }
@@ -114,7 +113,7 @@ impl Analysis for HardwareCounters {
 /// Number, name and value of each counter, by sample.
 type Readings = BTreeMap<TrackId, BTreeMap<u64, (String, f64)>>;
 
-/// Chips have no ordinal: they count unless devices were chosen.
+/// Groups of whole chips have no ordinal: they count unless devices were selected.
 fn is_wanted(cx: &Context<'_>, group: GroupId) -> bool {
     let wanted = &cx.options.devices;
     match cx.model.group(group).kind {
@@ -160,7 +159,7 @@ fn device(cx: &Context<'_>, group: GroupId, readings: &Readings) -> DeviceCounte
     }
 }
 
-/// The same metrics over all samples, in the order of the first that has them.
+/// The same metrics over all samples, in the order of their first occurrence.
 fn totals(samples: &[HardwareCounterSample]) -> Vec<CounterMetric> {
     let mut out: Vec<CounterMetric> = Vec::new();
     for metric in samples.iter().flat_map(|sample| &sample.metrics) {

@@ -1,4 +1,4 @@
-//! The counter report as tables.
+//! The tables of the counter report.
 
 use super::HardwareCountersReport;
 use super::metrics::CounterMetric;
@@ -19,7 +19,7 @@ impl Tabular for HardwareCountersReport {
     }
 }
 
-/// A metric of a device, and the sample that it is of; `None` is all samples.
+/// A metric of a device, and its sample; `None` is all samples.
 type MetricRow<'a> = (&'a str, Option<&'a str>, &'a CounterMetric);
 
 fn metric_table<'a>(
@@ -39,7 +39,7 @@ fn metric_table<'a>(
         .recorded("metric", "Unit", Unit::None, |(.., metric)| metric.title)
         .derived("percent", "of peak", Unit::Percent, |(.., metric)| metric.percent())
         .recorded("achieved", "Achieved", Unit::Count, |(.., metric)| metric.achieved)
-        // Cycles at a clock rarely make whole bytes.
+        // The peak is rarely a whole number of bytes.
         .derived("peak", "Peak", Unit::Count, |(.., metric)| metric.peak.map(f64::round))
         .recorded("unit", "in", Unit::None, |(.., metric)| metric.unit.title())
         .derived("of", "Peak is", Unit::None, |(.., metric)| &metric.of)

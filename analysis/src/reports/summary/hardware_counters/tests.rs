@@ -1,7 +1,7 @@
 use super::*;
 use crate::hardware::chips::chips;
 
-/// The limits of a chip, without those of its memory and links.
+/// The limits of a chip, without memory and links.
 fn limits(chip: &str) -> Limits {
     Limits { links: None, ..Limits::of(Chip::named(chip).unwrap(), None).unwrap() }
 }
@@ -13,7 +13,7 @@ fn the_layout_of_registers_is_known_for_every_chip_that_names_one() {
     assert!(named().all(|chip| Limits::of(chip, None).is_some()));
 }
 
-/// Counts of one v6e core over a million cycles, worked out by hand.
+/// Counts of one v6e core over a million cycles, computed by hand.
 #[test]
 fn the_formulas_of_v6e() {
     let counts: Counts = [
@@ -61,7 +61,7 @@ fn the_formulas_of_v6e() {
     }
 }
 
-/// Throttled cycles count: the power manager's are the denominator, for each die.
+/// Throttled cycles count: the denominator is the power manager's count, for each die.
 #[test]
 fn both_cores_of_v7x_and_their_throttling() {
     let counts: Counts = [

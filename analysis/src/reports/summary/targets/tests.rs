@@ -1,4 +1,4 @@
-//! Lights of targets.
+//! Tests of the lights of targets.
 
 use super::*;
 use crate::{Options, ReportCache, Scope};
@@ -39,10 +39,10 @@ fn lights_change_at_their_limits() {
 
 #[test]
 fn one_roof_is_enough() {
-    // At its memory roof, a slow matmul is no fault.
+    // At its memory roof, a slow matmul is acceptable.
     assert_eq!(light(&matmul(20_000_000, 80_000), "mxu"), TargetColor::NotJudged);
     assert_eq!(light(&matmul(90_000_000, 30_000), "hbm"), TargetColor::NotJudged);
-    // Far from both only the nearer one is told.
+    // If it is far from both, only the nearer roof is reported.
     let far = matmul(20_000_000, 30_000);
     assert_eq!((light(&far, "mxu"), light(&far, "hbm")), (TargetColor::NotJudged, TargetColor::Red));
 }
@@ -90,11 +90,11 @@ fn what_a_capture_cannot_know_is_not_0() {
         (target.light, target.value_percent)
     };
     let unknown = (TargetColor::Unknown, None);
-    // No runtime says what it does, as in traces of PyTorch.
+    // No runtime records events, as in traces of PyTorch.
     let ops = matmul(81_000_000, 1);
     assert_eq!(target(&format!("{ops}\nhost python: aaaa\na = aten::add"), "compile"), unknown);
     assert_eq!(target(&format!("{ops}\nhost python: aaaa\na = PjitFunction(f)"), "compile").0, TargetColor::Green);
-    // No host at all, as of simulators.
+    // No host at all, as in traces of simulators.
     assert_eq!((target(&ops, "compile"), target(&ops, "input")), (unknown, unknown));
 }
 

@@ -1,4 +1,4 @@
-//! What a utilization over the devices' windows leaves out: the rest of the capture.
+//! The rest of the capture, which a utilization over the devices' windows leaves out.
 
 use trace_model::Picos;
 
@@ -8,8 +8,8 @@ use crate::hardware::limits::BoundBy;
 use crate::math::unit::Unit;
 use crate::reports::ops::op_stats::{CoreOps, OpsReport};
 
-/// How much of the timeline the windows of the devices cover: what is outside them is in no other metric here, and a
-/// busy window may be a small part of a capture.
+/// The share of the timeline that the windows of the devices cover: time outside of them is in no other metric here,
+/// and a busy window may be a small part of a capture.
 pub(super) fn covered(cx: &Context<'_>, ops: &OpsReport) -> Option<Metric> {
     let capture = cx.model.extent().dur();
     let mean = (cx.scope == Scope::WholeTrace && !ops.cores.is_empty())
@@ -25,8 +25,8 @@ pub(super) fn covered(cx: &Context<'_>, ops: &OpsReport) -> Option<Metric> {
     })
 }
 
-/// FLOPs over the whole session, as long as the profiler ran: what a hardware
-/// counter that never stops would show.
+/// FLOPs over the whole session, that is, the time for which the profiler ran: the value that a hardware counter that
+/// never stops would show.
 pub(super) fn flops(cx: &Context<'_>, ops: &OpsReport) -> Option<Metric> {
     if cx.scope != Scope::WholeTrace {
         return None;

@@ -1,8 +1,8 @@
 //! The duty cycle as `XProf` defines it.
 //!
 //! Cores of a chip count together: the chip is busy while an op of any of its `TensorCores` or `SparseCores` runs,
-//! infeed and other off-duty ops left out; the denominator is the hull of all their ops and programs. Loops count from
-//! start to end, whatever waits inside. Everything is on the timeline, as there.
+//! except infeed and other off-duty ops; the denominator is the hull of all their ops and programs. Loops count from
+//! start to end, including waits inside. Everything is on the timeline, as in `XProf`.
 
 use std::collections::BTreeMap;
 
@@ -88,8 +88,7 @@ mod tests {
     use crate::engine::{Options, ReportCache, Scope};
     use trace_model::{DeviceInfo, Op, SliceSpec, Timestamp, TraceBuilder};
 
-    /// Two cores, each with a loop around infeed and infeed of its own, and a
-    /// `SparseCore` of the first.
+    /// Two cores, the first with infeed inside a loop and outside of it, and a `SparseCore` of the first.
     ///
     /// ```text
     /// core 0     WWWWWWWW..ii........     W loop, i infeed, f fusion, s sparse op

@@ -1,4 +1,4 @@
-//! What hardware counters say, where a capture has them.
+//! Values of hardware counters, if a capture has them.
 
 use trace_model::{GroupId, GroupKind, TrackKind};
 
@@ -7,8 +7,8 @@ use crate::facts::TraceFacts as _;
 use crate::math::unit::Unit;
 use crate::reports::ops::op_stats::CoreOps;
 
-/// Host-wide counters: the mean over the hosts that recorded them. They cover the
-/// whole capture, idle time included, whatever the scope.
+/// Host-wide counters: the mean over the hosts that recorded them. They cover the whole capture, idle time included,
+/// for any scope.
 pub(super) fn host_metrics(cx: &Context<'_>) -> Vec<Metric> {
     let known = [
         ("mxu_hw_percent", "Matrix unit utilization by hardware counter", "matrix_unit_utilization_percent"),
@@ -43,8 +43,8 @@ fn is_host(cx: &Context<'_>, group: GroupId) -> bool {
     matches!(cx.model.group(group).kind, GroupKind::Host | GroupKind::HostProcess)
 }
 
-/// The `MXU` series of a core inside kernels: the mean over the time of its
-/// samples. The compiler schedules it; no counter measured it.
+/// The `MXU` series of a core inside kernels: the mean over the time of its samples. It comes from the compiler's
+/// schedule and not from a hardware counter.
 pub(super) fn counter_metric(cx: &Context<'_>, core: &CoreOps) -> Option<Metric> {
     let window = cx.window(core.core).ok()??;
     let is_series = |track: &trace_model::TrackId| {

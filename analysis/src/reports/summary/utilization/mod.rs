@@ -1,8 +1,8 @@
-//! Utilization: how much of what the devices could have done they did.
+//! Utilization: the share of the devices' capacity that they used.
 //!
-//! "Utilization" has many denominators; every metric here names its own. With
-//! `W` the window of a core (first op to the end of the last, or the scope), `N`
-//! cores and work summed over **leaf** ops (containers repeat what is inside):
+//! "Utilization" has many denominators; every metric here names its own. `W` is the window of a core (first op to the
+//! end of the last, or the scope). Sums are over all cores, and work is summed over **leaf** ops, because containers
+//! repeat the work inside:
 //!
 //! ```text
 //! mfu_window            Σ model flops / Σ (W · peak)          the headline; narrow types at their own peak
@@ -16,18 +16,16 @@
 //! hbm_util_steady       as hbm_util_window, likewise
 //! ```
 //!
-//! `busy` is the union of leaf ops that are not off duty. Waiting for a copy
-//! (`copy-done`) is busy by that definition, as it is for `XProf`; `wait` says how
-//! much of it there is. HBM bytes are those recorded by memory, of asynchronous
-//! copies too: their start reads and their done writes, so nothing counts twice.
-//! This agrees with `XProf`'s roofline, not with its overview, which shows a host
-//! statistic that many captures lack.
+//! `busy` is the union of leaf ops that are not off duty. Waiting for a copy (`copy-done`) is busy by that
+//! definition, as in `XProf`; `wait` is the share of such waits. HBM bytes are those recorded by memory, including
+//! those of asynchronous copies: their start ops read and their done ops write, so nothing counts twice. This agrees
+//! with `XProf`'s roofline, not with its overview, which shows a host statistic that many captures lack.
 //!
-//! A window contains what the capture happens to contain: compiling, warm-up, waiting
-//! for the first input. The steady steps say what the program does.
+//! A window contains everything that was captured: compiling, warm-up, waiting for the first input. The metrics of
+//! the steady steps exclude this.
 //!
-//! Ops whose rate is above a peak are in no sum of work ([`crate::reports::ops::op_stats::BeyondPeak`]), and
-//! a utilization that is above 100 % all the same is missing, with the reason.
+//! Ops whose rate is above a peak are in no sum of work ([`crate::reports::ops::op_stats::BeyondPeak`]). If a
+//! utilization is still above 100 %, it is left out, with the reason.
 
 mod capture;
 mod duty;
@@ -50,10 +48,10 @@ use sums::{UtilizationShare, WorkSums, busy, utilization, window};
 /// The analysis `utilization`.
 pub struct Utilization;
 
-/// Utilization of all devices together and of each.
+/// Utilization of all devices together and of each device.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct UtilizationReport {
-    /// All devices together: sums over sums, never means of percentages.
+    /// All devices together: ratios of sums, never means of percentages.
     pub combined: Vec<Metric>,
     /// Each device.
     pub devices: Vec<DeviceUtilization>,
@@ -64,12 +62,12 @@ pub struct UtilizationReport {
 pub struct DeviceUtilization {
     /// Its name (`/device:TPU:0`).
     pub device: String,
-    /// The metrics of one device, those of the host left out.
+    /// The metrics of one device, without those of the host.
     pub metrics: Vec<Metric>,
 }
 
 impl UtilizationReport {
-    /// The combined metric of this id.
+    /// The combined metric with this id.
     pub fn metric(&self, id: &str) -> Option<&Metric> {
         self.combined.iter().find(|metric| metric.id == id)
     }
@@ -104,7 +102,7 @@ impl Analysis for Utilization {
     }
 }
 
-/// What to read first; anything else follows in the order in which it was computed.
+/// The metrics to show first; all others follow in the order in which they were computed.
 const FIRST: [&str; 10] = [
     "mfu_steady_percent",
     "mfu_window_percent",
@@ -158,7 +156,7 @@ fn metrics(sums: &WorkSums<'_>) -> Vec<Metric> {
     out
 }
 
-/// The clock that ran, if recorded. Peaks are those of the default clock.
+/// The actual clock, if recorded. Peaks refer to the default clock.
 fn clock_metric(sums: &WorkSums<'_>) -> Option<Metric> {
     let scaled = sums.amount(|core| core.scaled_time_ps)? * 1e-12;
     let time = sums.time(|core| core.scale_recorded_ps);
@@ -188,8 +186,8 @@ fn memory_metrics(sums: &WorkSums<'_>, out: &mut Vec<Metric>) {
     push("hbm_util_window_percent", title, BoundBy::Hbm, hbm, all, window as fn(&CoreOps) -> i64, note.clone());
     let title = "HBM bandwidth while busy";
     push("hbm_util_busy_percent", title, BoundBy::Hbm, hbm, "busy time", busy, note);
-    // Older chips have no such pool and most exports lose the split: nothing to show then.
-    // A split that lists no VMEM does not say that none was used.
+    // Older chips have no such memory, and most exports lose the split: there is nothing to show then. A split
+    // without VMEM does not mean that none was used.
     let mut vmem = |id, title, limit, bytes: Option<f64>, nothing: &str| {
         let Some(bytes) = bytes else { return };
         let known = "by the compiler's account: only buffers that it placed in VMEM count";
@@ -253,7 +251,7 @@ fn metric_table(id: &'static str, title: &str, metrics: &[Metric]) -> Table {
         .build()
 }
 
-/// A title that leaves room for the others beside it.
+/// A title short enough to leave room for the other columns.
 fn short_title(metric: &Metric) -> &'static str {
     match metric.id {
         "mfu_window_percent" => "Model FLOPs",
@@ -267,7 +265,7 @@ fn short_title(metric: &Metric) -> &'static str {
 }
 
 impl UtilizationReport {
-    /// A column a metric, a row a device.
+    /// One column per metric, one row per device.
     fn device_table(&self) -> Table {
         let first = self.devices.first().map(|device| device.metrics.as_slice()).unwrap_or_default();
         let table = Table::of("device_utilization", "Utilization by device", &self.devices).recorded(

@@ -1,5 +1,5 @@
-//! Utilization over the steady steps: what the program does once it is warm, without
-//! compiling, partial steps, and whatever else the capture contains.
+//! Utilization over the steady steps: the behaviour of the warm program, without compiling, partial steps, and other
+//! parts of the capture.
 
 use super::sums::{UtilizationShare, WorkSums, utilization, window};
 use crate::engine::{Context, Metric, Scope};
@@ -8,8 +8,8 @@ use crate::hardware::limits::BoundBy;
 use crate::reports::ops::op_stats::{self, CoreOps};
 use crate::reports::steps::step_times::Steps;
 
-/// Of the whole trace only: a part of it is chosen by whoever asks. Nothing where no
-/// steps were found, or the devices recorded no ops in them.
+/// Only for the whole trace, because the user selects any other scope. No metrics if no steps were found, or if the
+/// devices recorded no ops in them.
 pub(super) fn metrics(cx: &Context<'_>, hbm_is_estimated: bool) -> Vec<Metric> {
     if cx.scope != Scope::WholeTrace {
         return Vec::new();

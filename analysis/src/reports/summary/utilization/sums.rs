@@ -8,16 +8,16 @@ use crate::hardware::peaks::{NO_PEAK, Peaks};
 use crate::math::unit::Unit;
 use crate::reports::ops::op_stats::{BeyondPeak, CoreOps, OpsReport};
 
-/// Share of op time below which work that is not known does not matter.
+/// Share of op time below which unknown work is negligible.
 pub(super) const NEGLIGIBLE_PERCENT: f64 = 0.5;
 
-/// Some cores, added up.
+/// Sums over some cores.
 pub(super) struct WorkSums<'a> {
     pub(super) hbm_is_estimated: bool,
     pub(super) cores: &'a [&'a CoreOps],
-    /// What the window of a core is, in words.
+    /// Description of the window of a core.
     pub(super) window: String,
-    /// It is that of the whole trace.
+    /// Whether the window is that of the whole trace.
     pub(super) is_whole: bool,
 }
 
@@ -36,7 +36,7 @@ impl<'a> WorkSums<'a> {
         }
     }
 
-    /// What limits the trust in a utilization of `limit`, or why there is none.
+    /// Why a utilization of `limit` is uncertain, or why there is none.
     pub(super) fn notes_on(&self, limit: BoundBy, is_known: bool) -> Option<String> {
         let of_op_time = |time: i64| {
             let whole = self.time(|core| core.op_time_ps);
@@ -80,24 +80,24 @@ impl<'a> WorkSums<'a> {
         self.cores.iter().map(|core| get(core) as f64 * 1e-12).sum()
     }
 
-    /// Known amounts; `None` if no core knows.
+    /// Sum of the known amounts; `None` if no core has one.
     pub(super) fn amount(&self, get: impl Fn(&CoreOps) -> Option<f64>) -> Option<f64> {
         self.cores.iter().filter_map(|core| get(core)).reduce(|a, b| a + b)
     }
 
-    /// Σ time × peak of each core; `None` if one has no peak, or no time.
+    /// Sum of time × peak over the cores; `None` if one has no peak, or no time.
     fn capacity(&self, limit: BoundBy, time: impl Fn(&CoreOps) -> i64) -> Option<f64> {
         let parts = self.cores.iter().map(|core| Some(time(core) as f64 * 1e-12 * limit.peak(&core.peaks)?.per_second));
         parts.sum::<Option<f64>>().filter(|&capacity| capacity > 0.0)
     }
 
-    /// Percent of all op time; 0 without any.
+    /// Percentage of all op time; 0 without any.
     fn share_of_op_time(&self, get: impl Fn(&CoreOps) -> i64) -> f64 {
         let whole = self.time(|core| core.op_time_ps);
         if whole > 0.0 { 100.0 * self.time(get) / whole } else { 0.0 }
     }
 
-    /// What a limit is measured against, in words.
+    /// Description of the reference of a limit.
     pub(super) fn peak_text(&self, limit: BoundBy) -> String {
         let peaks = self.peaks();
         let rate = |peaks: &Peaks| limit.peak(peaks).map(|peak| peak.per_second);
@@ -126,16 +126,16 @@ impl<'a> WorkSums<'a> {
     }
 }
 
-/// What a utilization is of.
+/// The amount and the time of a utilization.
 pub(super) struct UtilizationShare<'a> {
     pub(super) id: &'static str,
     pub(super) title: &'static str,
     pub(super) limit: BoundBy,
     pub(super) amount: Option<f64>,
-    /// What the time is.
+    /// Description of the time.
     pub(super) over: &'a str,
     pub(super) time: fn(&CoreOps) -> i64,
-    /// Why the amount is missing, or what to beware of.
+    /// Why the amount is missing, or a caveat.
     pub(super) note: Option<String>,
 }
 
@@ -164,7 +164,7 @@ pub(super) fn utilization(sums: &WorkSums<'_>, share: UtilizationShare<'_>) -> M
     Metric { id, title, value, unit: Unit::Percent, of, provenance, note }
 }
 
-/// A utilization, or why it cannot be one.
+/// A utilization, or the reason why there is none.
 pub(super) fn possible_or_why(percent: Option<f64>) -> (Option<f64>, Option<String>) {
     let value = percent.and_then(possible);
     let impossible = percent.filter(|_| value.is_none()).map(|percent| {

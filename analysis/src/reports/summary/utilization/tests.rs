@@ -21,9 +21,8 @@ fn near(value: Option<f64>, expected: f64) {
     assert!((value.unwrap() - expected).abs() < 1e-9, "{value:?} is not {expected}");
 }
 
-/// On each of `cores` devices of 1 PFLOP/s and 1 TB/s: a loop of 100 ns around a
-/// matmul of 40 ns (half the peak) and a copy of 20 ns (1000 bytes each way),
-/// 10 ns of infeed, and nothing for 90 ns.
+/// On each of `cores` devices of 1 PFLOP/s and 1 TB/s: a loop of 100 ns around a matmul of 40 ns (half the peak) and
+/// a copy of 20 ns (1000 bytes in each direction), 10 ns of infeed, and 90 ns of idle time.
 ///
 /// ```text
 /// |while...............................|infeed|          ...|
@@ -115,7 +114,7 @@ fn without_peaks_there_is_no_utilization_but_shares_of_time() {
     let mfu = report.metric("mfu_window_percent").unwrap();
     assert_eq!((mfu.value, mfu.note.as_deref()), (None, Some(NO_PEAK)));
     near(value(&report, "mxu_busy_fraction_percent"), 20.0);
-    // With a chip named by the user the peak is assumed, and says so.
+    // With a chip named by the user the peak is assumed, and the provenance shows it.
     let options = Options { device_spec: Some("v6e".to_owned()), ..Options::default() };
     let report = utilization_of(&model, &options);
     let mfu = report.metric("mfu_window_percent").unwrap();
@@ -131,7 +130,7 @@ fn tables_are_rectangular() {
     }
 }
 
-/// One matmul of 100 ns on a device that names its chip, with what is recorded of it.
+/// One matmul of 100 ns on a device that names its chip, with the given recorded facts.
 fn one_op(chip: &str, op: Op, text: &str, scale: Option<f64>) -> TraceModel {
     let mut builder = TraceBuilder::new();
     builder.source_mut().tells = FormatContents { memory_of_bytes: true, allocations: true };
@@ -151,14 +150,14 @@ fn one_op(chip: &str, op: Op, text: &str, scale: Option<f64>) -> TraceModel {
 
 #[test]
 fn narrow_products_are_measured_against_their_own_peak() {
-    // 39.4 MFLOP in 100 ns are all that v5e can do in int8, twice what it can in bf16.
+    // 39.4 MFLOP in 100 ns is the peak of v5e in int8, twice its peak in bf16.
     let op = || Op { model_flops: Some(39_400_000), ..Op::default() };
     let mfu = |text: &str| {
         let report = utilization_of(&one_op("TPU v5e", op(), text, None), &Options::default());
         value(&report, "mfu_window_percent")
     };
     near(mfu("%d = s32[8,8]{1,0} dot(s8[8,8]{1,0} %a, s8[8,8]{1,0} %b)"), 100.0);
-    // In bf16 they would be twice the peak: impossible.
+    // In bf16 the rate would be twice the peak: impossible.
     assert_eq!(mfu("%d = f32[8,8]{1,0} dot(bf16[8,8]{1,0} %a, bf16[8,8]{1,0} %b)"), None);
 }
 
@@ -184,8 +183,7 @@ fn memory_that_the_compiler_does_not_list_is_missing_and_not_zero() {
     assert!(written.note.as_ref().unwrap().contains("lists no bytes"));
 }
 
-/// Step 0 is long and mostly idle, the others multiply for half of their time at the
-/// full peak of 1 TFLOP/s.
+/// Step 0 is long and mostly idle; the others multiply for half of their time at the full peak of 1 TFLOP/s.
 fn slow_start() -> TraceModel {
     sample_traces::text_trace(
         "
@@ -214,7 +212,7 @@ fn the_steady_steps_have_a_utilization_of_their_own() {
     near(Some(value), 100.0 * 6.0 / 22.0);
     assert!(text.starts_with("first op to last (22.00 µs)"), "{text}");
     near(Some(of(&warm, "hbm_util_steady_percent").0), 5.0);
-    // A slow step is not steady, asked for or not.
+    // A slow step is not steady, whether it was selected or not.
     near(Some(of(&Options::default(), "mfu_steady_percent").0), 50.0);
 }
 
@@ -260,7 +258,7 @@ fn impossible_rates_are_in_no_sum_and_sums_say_so() {
 
 #[test]
 fn a_sum_above_its_peak_is_missing() {
-    // The end of a copy takes next to no time; its bytes are those of the whole copy.
+    // The done op of a copy takes hardly any time; its bytes are those of the whole copy.
     let model = sample_traces::text_trace(
         "
         @column 1us
