@@ -74,7 +74,7 @@ pub fn run(args: &QueryArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure>
     let answer = database.ask(sql, &limits).map_err(|error| refused(&error))?;
     let text = match args.format {
         QueryFormat::Text => aligned(&answer, terminal::width()),
-        QueryFormat::Json => as_json(&answer, session.model().badge()),
+        QueryFormat::Json => as_json(&answer, session.model().badge().as_deref()),
         QueryFormat::Ndjson => lines(&answer),
         QueryFormat::Csv => csv(&answer),
     };
@@ -143,7 +143,7 @@ fn json_of(value: &SqlValue) -> Json {
     }
 }
 
-fn as_json(answer: &QueryAnswer, badge: Option<String>) -> String {
+fn as_json(answer: &QueryAnswer, badge: Option<&str>) -> String {
     let rows: Vec<Vec<Json>> = answer.rows.iter().map(|row| row.iter().map(json_of).collect()).collect();
     format!("{}\n", json!({"badge": badge, "columns": answer.columns, "rows": rows, "truncated": answer.is_truncated}))
 }
