@@ -215,6 +215,14 @@ fn exported_files_hold_what_sql_answers() {
 }
 
 #[test]
+fn columns_of_one_name_are_all_kept() {
+    let twice = "SELECT 1 AS name, 2 AS name, 3 AS name_2";
+    let line = printed(&["query", &recompile(), twice, "--format", "ndjson"]);
+    let row: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!(row, serde_json::json!({"name": 1, "name_2": 2, "name_2_2": 3}));
+}
+
+#[test]
 fn computed_times_say_so_in_every_answer_and_row() {
     let path = &sample("synthetic_v5e_layer_predicted.txt");
     let asked = run(&["query", path, "SELECT count(*) FROM slices", "--format", "json"]);

@@ -206,7 +206,7 @@ fn connect(session: &Session, tables: &[Arc<DataTable>]) -> rusqlite::Result<Con
 
 fn answer(connection: &Connection, sql: &str, most: usize) -> rusqlite::Result<QueryAnswer> {
     let mut statement = connection.prepare(sql)?;
-    let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
+    let columns = distinct(statement.column_names());
     let mut found = statement.query([])?;
     let (mut rows, mut is_truncated) = (Vec::new(), false);
     while let Some(row) = found.next()? {
@@ -217,6 +217,17 @@ fn answer(connection: &Connection, sql: &str, most: usize) -> rusqlite::Result<Q
         rows.push((0..columns.len()).map(|at| row.get(at)).collect::<rusqlite::Result<Vec<_>>>()?);
     }
     Ok(QueryAnswer { columns, rows, is_truncated })
+}
+
+/// Names of columns, with a number behind those that occur again (`name_2`): an object of JSON has each name once.
+fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for name in names {
+        let numbered = (2..).map(|number| format!("{name}_{number}"));
+        let free = std::iter::once(name.to_owned()).chain(numbered).find(|name| !found.contains(name));
+        found.extend(free);
+    }
+    found
 }
 
 fn plain(error: &Error) -> QueryError {

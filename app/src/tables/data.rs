@@ -186,7 +186,11 @@ impl DataColumn {
         let name = serde_json::to_value(self.unit).ok()?;
         name.as_str().filter(|name| *name != "none").map(str::to_owned)
     }
-    /// The value of a row; missing beyond the last one.
+    /// The value of a row below the `len` of its table.
+    ///
+    /// # Panics
+    ///
+    /// For other rows of some tables.
     pub fn value(&self, row: usize) -> Value<'_> {
         self.data.value(row)
     }
