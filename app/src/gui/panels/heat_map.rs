@@ -88,8 +88,9 @@ pub fn heat_map_ui(ui: &mut Ui, sight: PanelContext<'_>, state: &mut HeatMapStat
         }
         scale_ui(ui);
     });
-    if let Some(device) = map.hottest.and_then(|at| map.devices.get(at)) {
-        let text = format!("{} stands out: median {}", device.name, times::time(Picos::from_ps(device.median_ps)));
+    let hottest = map.hottest.and_then(|at| map.devices.get(at));
+    if let Some((device, median)) = hottest.and_then(|device| Some((device, device.median_ps?))) {
+        let text = format!("{} stands out: median {}", device.name, times::time(Picos::from_ps(median)));
         ui.label(RichText::new(text).small().color(Theme::current(ui).warning));
     }
     rows_ui(ui, sight, (steps, map), out);
@@ -212,9 +213,10 @@ fn paint(ui: &Ui, sight: PanelContext<'_>, map: &HeatMap, place: &Places) {
 fn cell_ui(ui: &mut Ui, map: &HeatMap, device: &HeatDevice, step: Option<usize>) {
     ui.label(RichText::new(&device.name).strong());
     let shown = |ps: i64| times::time(Picos::from_ps(ps));
+    let median = device.median_ps.map_or_else(|| "no complete step".to_owned(), shown);
     let title = HeatQuantity::ALL.iter().find(|(own, ..)| *own == map.quantity).map_or("", |(_, title, _)| title);
     let Some((column, cell)) = step.and_then(|at| Some((map.steps.get(at)?, device.cells.get(at)?))) else {
-        ui.label(format!("median {title}: {}", shown(device.median_ps)));
+        ui.label(format!("median {title}: {}", median));
         ui.weak("Click to show all of its tracks");
         return;
     };
@@ -223,7 +225,7 @@ fn cell_ui(ui: &mut Ui, map: &HeatMap, device: &HeatDevice, step: Option<usize>)
         Some(cell) => {
             let share = cell.ps as f64 * 100.0 / cell.time_ps.max(1) as f64;
             ui.label(format!("{title}: {}, {} of the step", shown(cell.ps), number(share, Unit::Percent)));
-            ui.weak(format!("median of this device: {}", shown(device.median_ps)));
+            ui.weak(format!("median of this device: {}", median));
         }
         None => drop(ui.weak("this device recorded no ops in this step")),
     }

@@ -84,8 +84,8 @@ pub struct HeatDevice {
     pub name: String,
     /// By column; `None` if the device recorded nothing in the step.
     pub cells: Vec<Option<HeatCell>>,
-    /// Median of its counted steps.
-    pub median_ps: i64,
+    /// Median of its counted steps; `None` without one.
+    pub median_ps: Option<i64>,
 }
 
 /// Devices × steps.
@@ -124,7 +124,7 @@ impl HeatMap {
                     group: core.group,
                     name: core.core.to_string(),
                     cells: vec![None; columns.len()],
-                    median_ps: 0,
+                    median_ps: None,
                 });
                 if let Some(slot) = row.cells.get_mut(at) {
                     *slot = Some(HeatCell { ps: quantity.of(core), time_ps: core.time_ps, heat: 0.0 });
@@ -138,7 +138,7 @@ impl HeatMap {
             cells.filter_map(|(cell, _)| Some(cell.as_ref()?.ps)).collect()
         };
         for device in &mut devices {
-            device.median_ps = middle(counted(device)).unwrap_or(0);
+            device.median_ps = middle(counted(device));
         }
         let all: Vec<i64> = devices.iter().flat_map(counted).collect();
         let range = (all.iter().copied().min()?, all.iter().copied().max()?);
@@ -156,11 +156,12 @@ impl HeatMap {
 
 /// The device that stands out, if one does.
 fn hottest(devices: &[HeatDevice], (least, most): (i64, i64), time_ps: i64) -> Option<usize> {
-    let mut order: Vec<usize> = (0..devices.len()).collect();
-    let median = |at: usize| devices.get(at).map_or(0, |device| device.median_ps);
-    order.sort_by_key(|&at| std::cmp::Reverse(median(at)));
-    let [first, second, _, ..] = order[..] else { return None };
-    let above = median(first).saturating_sub(median(second));
+    // A device without counted steps is neither slow nor fast.
+    let mut medians: Vec<(i64, usize)> =
+        (0..).zip(devices).filter_map(|(at, one)| Some((one.median_ps?, at))).collect();
+    medians.sort_by_key(|&(median, _)| std::cmp::Reverse(median));
+    let [(highest, first), (second, _), _, ..] = medians[..] else { return None };
+    let above = highest.saturating_sub(second);
     let is_clear = above > most.saturating_sub(least) / 10 && above > time_ps / 200;
     is_clear.then_some(first)
 }
@@ -178,6 +179,17 @@ mod tests {
 
     use super::*;
     use crate::session::Session;
+
+    #[test]
+    fn a_device_without_counted_steps_makes_no_other_stand_out() {
+        let device = |median_ps| HeatDevice { median_ps, ..map(HeatQuantity::Work).devices[0].clone() };
+        let devices = [Some(90), Some(88), None, None].map(device);
+        assert_eq!(hottest(&devices, (0, 90), 100), None);
+        let devices = [Some(90), Some(10), Some(11), None].map(device);
+        assert_eq!(hottest(&devices, (0, 90), 100), Some(0));
+        let devices = [Some(90), None, None].map(device);
+        assert_eq!(hottest(&devices, (0, 90), 100), None, "there is nothing to compare it with");
+    }
 
     fn map(quantity: HeatQuantity) -> HeatMap {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/samples/synthetic_v5e_8chip_straggler.xplane.pb");
