@@ -216,7 +216,7 @@ fn cell_ui(ui: &mut Ui, map: &HeatMap, device: &HeatDevice, step: Option<usize>)
     let median = device.median_ps.map_or_else(|| "no complete step".to_owned(), shown);
     let title = HeatQuantity::ALL.iter().find(|(own, ..)| *own == map.quantity).map_or("", |(_, title, _)| title);
     let Some((column, cell)) = step.and_then(|at| Some((map.steps.get(at)?, device.cells.get(at)?))) else {
-        ui.label(format!("median {title}: {}", median));
+        ui.label(format!("median {title}: {median}"));
         ui.weak("Click to show all of its tracks");
         return;
     };
@@ -225,7 +225,7 @@ fn cell_ui(ui: &mut Ui, map: &HeatMap, device: &HeatDevice, step: Option<usize>)
         Some(cell) => {
             let share = cell.ps as f64 * 100.0 / cell.time_ps.max(1) as f64;
             ui.label(format!("{title}: {}, {} of the step", shown(cell.ps), number(share, Unit::Percent)));
-            ui.weak(format!("median of this device: {}", median));
+            ui.weak(format!("median of this device: {median}"));
         }
         None => drop(ui.weak("this device recorded no ops in this step")),
     }
