@@ -110,7 +110,7 @@ fn check_documents() {
 }
 
 #[test]
-fn eight_times_the_trace_costs_eight_times_as_much_and_reports_at_most_twice_the_model() {
+fn work_and_memory_grow_linearly_with_the_trace() {
     let small = || TrainingSpec { data: 2, model: 1, layers: 8, steps: 16, overlap: true, ..TrainingSpec::default() };
     let before = cost(small());
     let TrainingSpec { data, layers, steps, .. } = small();

@@ -171,7 +171,7 @@ fn on_canvas(window: &Harness<'_, App>, x: f32, y: f32) -> Pos2 {
 }
 
 #[test]
-fn without_a_trace_the_window_says_how_to_open_one() {
+fn empty_window_explains_how_to_open_a_trace() {
     let mut window = empty_window();
     settle(&mut window);
     window.get_by_label("Open a profile…");
@@ -180,7 +180,7 @@ fn without_a_trace_the_window_says_how_to_open_one() {
 }
 
 #[test]
-fn what_cannot_be_opened_is_explained_and_can_be_dismissed() {
+fn open_error_is_explained_and_can_be_dismissed() {
     let mut window = empty_window();
     open(&mut window, "/tmp/notes.txt");
     window.get_by_label("not a profile that this program reads: /tmp/notes.txt");
@@ -190,7 +190,7 @@ fn what_cannot_be_opened_is_explained_and_can_be_dismissed() {
 }
 
 #[test]
-fn a_failed_opening_keeps_the_trace_that_is_open() {
+fn failed_open_keeps_the_current_trace() {
     let mut window = opened();
     open(&mut window, "/tmp/notes.txt");
     window.get_by_label("Dismiss");
@@ -199,7 +199,7 @@ fn a_failed_opening_keeps_the_trace_that_is_open() {
 
 /// A command about a slice must not apply to the trace that replaces its own.
 #[test]
-fn commands_are_about_the_trace_that_was_seen() {
+fn commands_apply_to_the_visible_trace() {
     let mut window = opened();
     let last = window.state().trace().expect("it is open").model.all_slices().last().expect("it has slices").id();
     window.state_mut().push(AppCommand::Open(PathBuf::from("other trace")));
@@ -214,7 +214,7 @@ fn commands_are_about_the_trace_that_was_seen() {
 }
 
 #[test]
-fn a_long_branch_of_the_tree_says_how_much_more_there_is() {
+fn long_tree_branch_shows_how_many_are_hidden() {
     let mut window = Harness::builder().with_size(vec2(1400.0, 12_000.0)).build_eframe(|cc| {
         cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
         App::new(&cc.egui_ctx, Settings::default(), many_ops())
@@ -249,7 +249,7 @@ fn fit_shows_the_whole_trace_again() {
 }
 
 #[test]
-fn groups_and_tracks_fold_by_their_names() {
+fn clicking_names_folds_groups_and_tracks() {
     let mut window = opened();
     window.get_by_label("XLA Modules");
     window.get_by_label("Fold TPU:0").click();
@@ -263,7 +263,7 @@ fn groups_and_tracks_fold_by_their_names() {
 }
 
 #[test]
-fn a_click_on_a_slice_shows_its_details_and_escape_lets_go() {
+fn click_selects_a_slice_and_escape_deselects() {
     let mut window = opened();
     // The extent is 20 µs: "B" runs from 10 to 17 in the first lane of the ops.
     let row = window.get_by_label("Fold XLA Ops").rect();
@@ -281,7 +281,7 @@ fn a_click_on_a_slice_shows_its_details_and_escape_lets_go() {
 }
 
 #[test]
-fn ctrl_click_adds_all_slices_of_a_name_to_the_highlighted_ones() {
+fn ctrl_click_highlights_all_slices_of_a_name() {
     let mut window = opened();
     let row = window.get_by_label("Fold XLA Ops").rect();
     let canvas = window.get_by_label("Timeline").rect();
@@ -301,7 +301,7 @@ fn ctrl_click_adds_all_slices_of_a_name_to_the_highlighted_ones() {
 }
 
 #[test]
-fn costs_of_an_op_are_marked_as_static() {
+fn op_costs_are_marked_as_static() {
     let mut window = opened();
     window.state_mut().push(AppCommand::View(ViewCommand::Search("fusion.1".to_owned())));
     window.step();
@@ -317,7 +317,7 @@ fn costs_of_an_op_are_marked_as_static() {
 }
 
 #[test]
-fn keys_walk_from_slice_to_slice() {
+fn keys_move_between_slices() {
     let mut window = opened();
     press(&mut window, Modifiers::NONE, Key::Period);
     assert!(selected(&window).is_some(), "the first one in sight");
@@ -365,7 +365,7 @@ fn typing_into_the_search_does_not_move_the_view() {
 }
 
 #[test]
-fn the_search_takes_the_keyboard_once() {
+fn search_takes_focus_once() {
     let mut window = opened();
     window.event(Event::Text("/".to_owned()));
     press(&mut window, Modifiers::NONE, Key::Slash);
@@ -395,7 +395,7 @@ fn the_search_takes_the_keyboard_once() {
 }
 
 #[test]
-fn nothing_is_repainted_while_nothing_happens() {
+fn idle_window_does_not_repaint() {
     let mut window = opened();
     comes_to_rest(&mut window);
 }
@@ -408,7 +408,7 @@ fn want(window: &mut Harness<'static, App>, command: impl Into<AppCommand>) {
 }
 
 #[test]
-fn every_tab_opens_and_says_something() {
+fn every_tab_opens_with_content() {
     let mut window = opened();
     for tab in systole::view::state::tabs::TABS {
         want(&mut window, ViewCommand::ShowTab(tab.id.to_owned()));
@@ -421,7 +421,7 @@ fn every_tab_opens_and_says_something() {
 }
 
 #[test]
-fn a_row_of_a_table_leads_to_the_timeline_and_lights_it_up() {
+fn table_row_moves_the_timeline_and_highlights() {
     let mut window = opened();
     want(&mut window, ViewCommand::ShowTab("ops".to_owned()));
     window.get_by_label("Row fusion.1").click();
@@ -439,7 +439,7 @@ fn a_row_of_a_table_leads_to_the_timeline_and_lights_it_up() {
 }
 
 #[test]
-fn a_marked_area_is_summed_up_exactly() {
+fn marked_area_is_summed_exactly() {
     let mut window = opened();
     press(&mut window, Modifiers::COMMAND, Key::A);
     settle(&mut window);
@@ -468,7 +468,7 @@ fn commands_are_found_by_name() {
 }
 
 #[test]
-fn a_filter_that_leaves_nothing_says_so_and_needs_no_minimap() {
+fn filter_without_matches_says_so_and_hides_the_minimap() {
     let mut window = opened();
     want(&mut window, ViewCommand::ShowLayer(systole::view::state::TimelineLayer::Minimap, false));
     assert!(window.query_by_label("Filter tracks").is_none());

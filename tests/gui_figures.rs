@@ -187,7 +187,7 @@ fn headline_figures_are_the_same_in_text_json_and_window() {
 
 /// Reports and `--range` count from the origin of the trace, which may lie before the first event.
 #[test]
-fn the_window_counts_time_from_the_origin_of_reports() {
+fn window_and_reports_share_the_time_origin() {
     let loader: TraceLoader = Arc::new(|path, _progress| {
         let mut builder = trace_model::TraceBuilder::new();
         let core = builder.group(None, trace_model::GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");

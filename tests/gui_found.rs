@@ -18,7 +18,7 @@ fn rows(window: &Harness<'static, App>) -> Vec<String> {
 }
 
 #[test]
-fn what_was_found_is_listed_sorted_and_led_to() {
+fn search_results_are_sorted_and_navigable() {
     let mut window = opened();
     want(&mut window, ViewCommand::ShowPanel(Panel::Search, true));
     want(&mut window, ViewCommand::Search("track:ops".to_owned()));
@@ -49,7 +49,7 @@ fn what_was_found_is_listed_sorted_and_led_to() {
 }
 
 #[test]
-fn what_is_selected_is_in_sight_in_a_long_list() {
+fn selected_row_is_visible_in_a_long_list() {
     let mut window = Harness::builder().with_size(vec2(1400.0, 800.0)).build_eframe(|cc| {
         cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
         App::new(&cc.egui_ctx, Settings::default(), many_ops())
@@ -67,7 +67,7 @@ fn what_is_selected_is_in_sight_in_a_long_list() {
 }
 
 #[test]
-fn rows_of_a_table_fill_it_to_its_end() {
+fn table_rows_fill_the_available_height() {
     let mut window = Harness::builder().with_size(vec2(1400.0, 800.0)).build_eframe(|cc| {
         cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
         App::new(&cc.egui_ctx, Settings::default(), many_ops())
@@ -81,7 +81,7 @@ fn rows_of_a_table_fill_it_to_its_end() {
 }
 
 #[test]
-fn a_key_lists_what_is_lit_up() {
+fn key_lists_highlighted_slices() {
     let mut window = opened();
     want(&mut window, ViewCommand::ShowTab("ops".to_owned()));
     window.get_by_label("Row fusion.1").click();
@@ -92,7 +92,7 @@ fn a_key_lists_what_is_lit_up() {
 }
 
 #[test]
-fn a_tab_is_dragged_below_the_timeline_and_moved_back_by_its_menu() {
+fn tab_docks_below_by_drag_and_returns_by_menu() {
     let mut window = opened();
     let tab = window.get_by_role_and_label(Role::Tab, "Ops").rect().center();
     let button = egui::PointerButton::Primary;

@@ -79,7 +79,7 @@ fn wheel(window: &mut Harness<'static, App>, y: f32, modifiers: Modifiers) {
 }
 
 #[test]
-fn the_wheel_does_what_it_is_told_to_and_with_ctrl_the_other() {
+fn wheel_follows_its_setting_and_ctrl_inverts_it() {
     let mut window = window_of(330.0);
     open(&mut window, "trace");
     want(&mut window, ViewCommand::ShowPanel(Panel::Reports, false));
@@ -98,7 +98,7 @@ fn the_wheel_does_what_it_is_told_to_and_with_ctrl_the_other() {
 }
 
 #[test]
-fn the_first_trace_asks_what_the_wheel_does_and_remembers() {
+fn first_trace_asks_for_wheel_behaviour_and_remembers_it() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gui.json");
     for asks in [true, false] {
@@ -120,7 +120,7 @@ fn the_first_trace_asks_what_the_wheel_does_and_remembers() {
 }
 
 #[test]
-fn what_is_held_takes_no_key_with_ctrl() {
+fn held_actions_cannot_use_ctrl_keys() {
     let mut window = tall();
     want(&mut window, ViewCommand::ShowPanel(Panel::Keys, true));
     window.get_by_label("Add a key: Zoom in at the pointer").click();
@@ -133,7 +133,7 @@ fn what_is_held_takes_no_key_with_ctrl() {
 }
 
 #[test]
-fn a_key_that_means_something_is_taken_over_and_given_back() {
+fn assigned_key_can_be_taken_over_and_restored() {
     let mut window = tall();
     press(&mut window, Modifiers::NONE, Key::Questionmark);
     window.get_by_label("Change keys…").click();
@@ -165,7 +165,7 @@ fn a_key_that_means_something_is_taken_over_and_given_back() {
 }
 
 #[test]
-fn a_key_that_lost_its_action_can_be_had_back() {
+fn lost_key_can_be_restored() {
     let mut settings = Settings::default();
     // The action of the grid is not changed itself, but it has lost its key.
     settings.keys.insert("notes".to_owned(), vec!["G".to_owned()]);
@@ -183,7 +183,7 @@ fn a_key_that_lost_its_action_can_be_had_back() {
 }
 
 #[test]
-fn colours_are_chosen_and_the_legend_follows() {
+fn legend_follows_the_chosen_colours() {
     let mut window = opened();
     let colors = |window: &Harness<'_, App>| state(window).colors;
     assert_eq!(colors(&window), Preset::Systole);
@@ -213,7 +213,7 @@ fn colours_are_chosen_and_the_legend_follows() {
 }
 
 #[test]
-fn escape_assigns_nothing_and_the_filter_finds_actions_and_keys() {
+fn escape_cancels_assignment_and_filter_finds_actions_and_keys() {
     let mut window = tall();
     want(&mut window, ViewCommand::ShowPanel(Panel::Keys, true));
     window.get_by_label("Add a key: Notes").click();
@@ -232,7 +232,7 @@ fn escape_assigns_nothing_and_the_filter_finds_actions_and_keys() {
 }
 
 #[test]
-fn help_and_tooltips_say_the_keys_that_there_are() {
+fn help_and_tooltips_show_current_keys() {
     let mut window = opened();
     want(&mut window, AppCommand::Remap(Remap::Assign("fit", Chord::read("Ctrl+J").expect("it is a key"))));
     press(&mut window, Modifiers::NONE, Key::Questionmark);
@@ -258,7 +258,7 @@ fn p_pins_the_track_below_the_pointer() {
 }
 
 #[test]
-fn a_track_behind_a_window_is_not_pinned() {
+fn track_behind_a_dialog_is_not_pinned() {
     let mut window = opened();
     let row = window.get_by_label("Fold XLA Ops").rect();
     let canvas = window.get_by_label("Timeline").rect();
@@ -279,7 +279,7 @@ fn a_track_behind_a_window_is_not_pinned() {
 }
 
 #[test]
-fn the_overview_writes_times_as_all_else_does() {
+fn overview_uses_the_common_time_format() {
     let mut window = opened();
     let holds = |window: &Harness<'_, App>, text: &str| window.query_all_by_label_contains(text).count();
     assert!(holds(&window, "median 10.00 µs over 2 steps") == 1 && holds(&window, "20.00 µs  ·  ") == 1);
@@ -289,7 +289,7 @@ fn the_overview_writes_times_as_all_else_does() {
 }
 
 #[test]
-fn times_are_written_as_one_wants_them() {
+fn times_use_the_chosen_format() {
     let mut window = opened();
     want(&mut window, ViewCommand::ShowTab("ops".to_owned()));
     let model = window.state().trace().expect("it is open").model.clone();

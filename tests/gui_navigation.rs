@@ -65,7 +65,7 @@ fn dragged(window: &mut Harness<'static, App>, from: Pos2, to: Pos2) {
 }
 
 #[test]
-fn the_palette_finds_steps_times_tracks_ops_and_reports() {
+fn palette_finds_steps_times_tracks_ops_and_reports() {
     let mut window = steps_open();
     choose(&mut window, "step 1", "Step 1");
     assert_eq!(state(&window).place.time.range(), trace_model::TimeRange::new(us(8), us(16)));
@@ -101,7 +101,7 @@ fn keys_step_through_the_slices_of_one_name() {
 }
 
 #[test]
-fn a_box_is_zoomed_into() {
+fn dragging_a_box_zooms_into_it() {
     let mut window = steps_open();
     window.get_by_label("Drag: Zoom").click();
     settle(&mut window);
@@ -116,7 +116,7 @@ fn a_box_is_zoomed_into() {
 }
 
 #[test]
-fn a_drag_on_the_minimap_shows_what_it_covers_and_moves_what_is_shown() {
+fn minimap_drag_selects_or_moves_the_visible_range() {
     let mut window = steps_open();
     let extent = window_extent(&window);
     want(&mut window, ViewCommand::Show(extent));
@@ -137,7 +137,7 @@ fn window_extent(window: &Harness<'_, App>) -> trace_model::TimeRange {
 }
 
 #[test]
-fn durations_are_found_by_a_drag_over_their_bars() {
+fn dragging_over_histogram_bars_finds_durations() {
     let mut window = steps_open();
     let extent = window_extent(&window);
     want(&mut window, ViewCommand::Show(extent));
@@ -152,7 +152,7 @@ fn durations_are_found_by_a_drag_over_their_bars() {
 }
 
 #[test]
-fn texts_and_buttons_grow_and_stay_grown() {
+fn interface_scale_grows_and_persists() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("gui.json");
     let settings = Settings::load_from(&file);
@@ -180,7 +180,7 @@ const COPIES: &str = "
 ";
 
 #[test]
-fn a_wait_says_which_transfer_it_waits_for_and_leads_there_and_back() {
+fn wait_links_to_its_transfer_and_back() {
     let loader: TraceLoader = Arc::new(|path, _progress| {
         Ok(OpenTrace::new(path.to_owned(), Session::from_model(text_trace(COPIES), Options::default())))
     });

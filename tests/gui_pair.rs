@@ -88,7 +88,7 @@ fn execution(window: &Harness<'_, App>, side: TraceSide, name: &str, n: usize) -
 }
 
 #[test]
-fn two_runs_stand_one_above_the_other_locked_by_steps() {
+fn two_runs_are_stacked_and_locked_by_steps() {
     let mut window = compared("a", "b");
     for label in ["Timeline A", "Timeline B", "A: a", "B: b", "Changes of steps"] {
         window.get_by_label(label);
@@ -137,7 +137,7 @@ fn shift_c_frees_the_timelines_and_locks_them_again() {
 }
 
 #[test]
-fn nothing_is_repainted_while_nothing_happens_to_either() {
+fn idle_comparison_does_not_repaint() {
     let mut window = compared("a", "b");
     let canvas = window.get_by_label("Timeline B").rect();
     window.hover_at(canvas.center());
@@ -152,7 +152,7 @@ fn nothing_is_repainted_while_nothing_happens_to_either() {
 }
 
 #[test]
-fn an_op_leads_to_the_op_that_it_was_matched_with() {
+fn op_leads_to_its_matched_op() {
     let mut window = compared("a", "b");
     let slice = execution(&window, TraceSide::A, "fusion.2", 4);
     want(&mut window, AppCommand::On(TraceSide::A, ViewCommand::Select(slice)));
@@ -180,7 +180,7 @@ fn an_op_leads_to_the_op_that_it_was_matched_with() {
 }
 
 #[test]
-fn a_row_of_the_comparison_shows_the_op_on_both_sides() {
+fn comparison_row_shows_the_op_on_both_sides() {
     let mut window = compared("a", "b");
     window.get_by_label_contains("Table: ").click();
     settle(&mut window);
@@ -201,7 +201,7 @@ fn a_row_of_the_comparison_shows_the_op_on_both_sides() {
 }
 
 #[test]
-fn a_step_between_the_timelines_is_shown_in_both() {
+fn clicking_a_step_shows_it_in_both_timelines() {
     let mut window = compared("a", "b");
     let lane = window.get_by_label("Changes of steps").rect();
     let canvas = window.get_by_label("Timeline A").rect();
@@ -273,7 +273,7 @@ fn tracks_of_both_are_interleaved_in_one_list() {
 }
 
 #[test]
-fn a_held_key_goes_on_where_the_pointer_comes_to_a_track_of_the_other_run() {
+fn held_key_continues_across_runs() {
     let mut window = compared("a", "b");
     want(&mut window, ComparisonCommand::Interleave);
     let range = trace_model::TimeRange::at(trace_model::Timestamp::ZERO, trace_model::Picos::from_ps(20_000_000));
@@ -305,7 +305,7 @@ fn a_held_key_goes_on_where_the_pointer_comes_to_a_track_of_the_other_run() {
 }
 
 #[test]
-fn a_track_that_one_run_lacks_follows_and_nothing_is_repainted() {
+fn track_of_only_one_run_follows_without_repaint() {
     let mut window = compared("a", "two devices");
     want(&mut window, ComparisonCommand::Interleave);
     let top = |label: &str| window.get_by_label(label).rect().top();
@@ -332,7 +332,7 @@ fn colours_by_change_are_offered_while_two_are_open() {
 }
 
 #[test]
-fn without_steps_the_timelines_are_free_and_say_why() {
+fn timelines_without_steps_are_unlocked_with_a_reason() {
     for (first, second, who) in [("a", "bare", "B has no steps"), ("bare", "a", "A has no steps")] {
         let mut window = compared(first, second);
         assert_eq!(lock(&window), ViewLock::Free);
@@ -353,7 +353,7 @@ fn without_steps_the_timelines_are_free_and_say_why() {
 }
 
 #[test]
-fn runs_that_are_not_comparable_are_shown_with_what_they_differ_in() {
+fn incomparable_runs_show_their_differences() {
     let mut window = compared("a", "two devices");
     assert!(window.get_all_by_label_contains("Not comparable: the runs differ in devices").count() >= 1);
     window.get_by_label("Row Devices");
@@ -365,7 +365,7 @@ fn runs_that_are_not_comparable_are_shown_with_what_they_differ_in() {
 }
 
 #[test]
-fn going_to_an_op_shows_it_in_both_wherever_it_is_in_its_step() {
+fn go_to_op_shows_it_in_both_runs() {
     let mut window = compared("a", "late");
     let slice = execution(&window, TraceSide::A, "fusion.2", 5);
     want(&mut window, AppCommand::On(TraceSide::A, ViewCommand::GoTo(slice)));
@@ -386,7 +386,7 @@ fn going_to_an_op_shows_it_in_both_wherever_it_is_in_its_step() {
 }
 
 #[test]
-fn what_is_lit_in_one_is_lit_in_the_other_once_the_two_are_compared() {
+fn highlights_carry_over_once_compared() {
     let mut window = compared("a", "b");
     let highlighted = |window: &Harness<'_, App>, side: TraceSide, name: &str| {
         let labels = window.state().trace_of(side).unwrap().labels_named(name).to_vec();
@@ -411,7 +411,7 @@ fn marks(window: &Harness<'_, App>) -> [Option<(i64, usize)>; 2] {
 }
 
 #[test]
-fn what_is_marked_is_marked_on_both_sides_whatever_marks_it() {
+fn marks_apply_to_both_runs() {
     let mut window = compared("a", "two devices");
     let slice = execution(&window, TraceSide::A, "fusion.1", 2);
     want(&mut window, AppCommand::On(TraceSide::A, ViewCommand::Select(slice)));
@@ -443,7 +443,7 @@ fn what_is_marked_is_marked_on_both_sides_whatever_marks_it() {
 }
 
 #[test]
-fn what_is_compared_is_written_as_times_are() {
+fn comparison_uses_the_common_time_format() {
     let mut window = compared("a", "b");
     want(&mut window, AppCommand::Times(systole::view::time_format::TimeFormat::Nanoseconds));
     let slice = execution(&window, TraceSide::A, "fusion.2", 4);
@@ -453,7 +453,7 @@ fn what_is_compared_is_written_as_times_are() {
 }
 
 #[test]
-fn what_can_be_done_with_two_is_listed_while_there_are_two() {
+fn comparison_commands_are_listed_only_with_two_runs() {
     let mut window = compared("a", "b");
     for (two, shown) in [(true, true), (false, false)] {
         if !two {

@@ -5,7 +5,7 @@ use systole::gui::SessionStore;
 use super::*;
 
 #[test]
-fn a_cancelled_pair_does_not_come_back() {
+fn cancelled_comparison_stays_cancelled() {
     let mut window = compared("a", "b");
     for command in [
         AppCommand::Dropped(vec![PathBuf::from("a"), PathBuf::from("b")]),
@@ -21,7 +21,7 @@ fn a_cancelled_pair_does_not_come_back() {
 }
 
 #[test]
-fn a_second_file_that_cannot_be_opened_leaves_the_first() {
+fn failed_second_file_keeps_the_first() {
     let window = compared("a", "/tmp/notes.txt");
     window.get_by_label("not a profile that this program reads: /tmp/notes.txt");
     assert!(window.state().link().is_none());
@@ -29,7 +29,7 @@ fn a_second_file_that_cannot_be_opened_leaves_the_first() {
 }
 
 #[test]
-fn a_session_keeps_both_and_how_they_are_linked() {
+fn session_keeps_both_runs_and_their_lock() {
     let folder = tempfile::tempdir().unwrap();
     let empty = |folder: &std::path::Path| {
         let sessions = SessionStore::in_folder(folder);
@@ -70,7 +70,7 @@ fn a_session_keeps_both_and_how_they_are_linked() {
 
 /// The restored view of B may lie outside of its own trace.
 #[test]
-fn a_session_keeps_where_a_shorter_run_follows() {
+fn session_keeps_the_position_of_a_shorter_run() {
     let folder = tempfile::tempdir().unwrap();
     for (name, by) in [("offset", ViewLock::Offset), ("steps", ViewLock::Step)] {
         let empty = || {

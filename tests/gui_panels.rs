@@ -27,7 +27,7 @@ fn select(window: &mut Harness<'static, App>, name: &str) {
 }
 
 #[test]
-fn what_an_overview_is_drawn_from_is_there_as_tables() {
+fn overview_data_is_available_as_tables() {
     let mut window = window_of(4_000.0);
     open(&mut window, "trace");
     for tab in ["overview", "hints"] {
@@ -60,7 +60,7 @@ fn every_target_has_a_gauge() {
 }
 
 #[test]
-fn only_who_asks_for_its_row_filters_the_table_of_ops() {
+fn only_explicit_requests_filter_the_op_table() {
     let mut window = opened();
     select(&mut window, "fusion.1");
     want(&mut window, ViewCommand::ShowPanel(Panel::Details, true));
@@ -89,7 +89,7 @@ fn lists_of_ops_follow_the_timeline() {
 }
 
 #[test]
-fn what_cannot_be_kept_is_not_said_to_be_unreadable() {
+fn unsavable_settings_are_not_reported_unreadable() {
     let mut window = opened();
     window.state_mut().push(AppCommand::SaveSession("mine".to_owned()));
     let notice = "This file cannot be saved.";
@@ -100,7 +100,7 @@ fn what_cannot_be_kept_is_not_said_to_be_unreadable() {
 }
 
 #[test]
-fn every_picture_in_the_menu_can_be_made_of_what_is_open() {
+fn every_export_in_the_menu_works() {
     let mut window = opened();
     click(&mut window, "Save");
     window.get_by_label("Session name");
@@ -143,7 +143,7 @@ fn keys_are_explained_before_anything_is_open() {
 }
 
 #[test]
-fn details_say_what_limits_an_op_and_what_nothing_hides() {
+fn details_show_op_limit_and_exposed_time() {
     let loader: TraceLoader = Arc::new(|path, _progress| {
         let options = Options { device_spec: Some("v7x".to_owned()), ..Options::default() };
         Ok(OpenTrace::new(path.to_owned(), Session::from_model(text_trace(PICTURE), options)))
@@ -185,7 +185,7 @@ fn tracks_are_filtered_pinned_and_hidden() {
 }
 
 #[test]
-fn the_details_keep_their_height_however_little_they_say() {
+fn details_panel_keeps_its_height() {
     let mut window = opened();
     let height = |window: &Harness<'_, App>| window.get_by_label("Timeline").rect().height();
     let at = on_canvas(&window, 0.3, 120.0);
@@ -197,7 +197,7 @@ fn the_details_keep_their_height_however_little_they_say() {
 }
 
 #[test]
-fn a_slice_is_not_covered_by_the_details_that_it_opens() {
+fn details_do_not_cover_the_selected_slice() {
     let mut window = window_of(420.0);
     open(&mut window, "trace");
     // The thread of the host is the lowest track.
@@ -208,7 +208,7 @@ fn a_slice_is_not_covered_by_the_details_that_it_opens() {
 }
 
 #[test]
-fn a_pinned_track_says_whose_it_is_and_groups_stay_in_sight() {
+fn pinned_track_shows_its_owner_and_groups_stay_visible() {
     let mut window = window_of(360.0);
     open(&mut window, "trace");
     let title = |window: &Harness<'_, App>| window.query_all_by_label("Fold TPU:0").count();
@@ -220,7 +220,7 @@ fn a_pinned_track_says_whose_it_is_and_groups_stay_in_sight() {
 }
 
 #[test]
-fn a_path_is_typed_completed_and_opened_where_there_is_no_file_dialog() {
+fn path_can_be_typed_completed_and_opened() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("trace")).unwrap();
     std::fs::write(folder.path().join("a.xplane.pb"), "").unwrap();

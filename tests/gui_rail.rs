@@ -50,7 +50,7 @@ fn drag(window: &mut Harness<'static, App>, from: Pos2, to: Pos2) {
 }
 
 #[test]
-fn tabs_without_data_are_in_a_list_of_their_own() {
+fn tabs_without_data_are_listed_separately() {
     let mut window = opened();
     until(&mut window, "kernels have no data", |window| tab(window, "Kernels").is_none());
     for title in ["Overview", "Hints", "Ops", "Steps", "Health"] {
@@ -65,7 +65,7 @@ fn tabs_without_data_are_in_a_list_of_their_own() {
 }
 
 #[test]
-fn a_click_on_the_open_tab_closes_the_reports() {
+fn clicking_the_open_tab_closes_reports() {
     let mut window = opened();
     let wide = window.get_by_label("Timeline").rect().width();
     tab(&window, "Overview").expect("it is open").click();
@@ -81,7 +81,7 @@ fn a_click_on_the_open_tab_closes_the_reports() {
 }
 
 #[test]
-fn reports_lie_over_the_timeline_of_a_narrow_window() {
+fn reports_overlay_the_timeline_in_a_narrow_window() {
     let mut window = window_with(vec2(900.0, 600.0), Settings::default(), TWO_DEVICES);
     let timeline = window.get_by_label("Timeline").rect();
     let over = window.get_by_label("Reports over the timeline").rect();
@@ -97,7 +97,7 @@ fn reports_lie_over_the_timeline_of_a_narrow_window() {
 }
 
 #[test]
-fn panels_keep_the_size_that_the_user_gave_them() {
+fn panels_keep_the_user_size() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("gui.json");
     let mut window = window_with(vec2(1400.0, 900.0), Settings::load_from(&file), TWO_DEVICES);
@@ -131,7 +131,7 @@ fn one_track_is_pinned_on_all_devices() {
 }
 
 #[test]
-fn tracks_without_slices_in_sight_are_hidden_with_their_group() {
+fn tracks_without_visible_slices_are_hidden_with_their_group() {
     let mut window = window_with(vec2(1400.0, 900.0), Settings::default(), TWO_DEVICES);
     let at = |us: i64| trace_model::Timestamp::from_ps(us * 1_000_000);
     want(&mut window, ViewCommand::Show(trace_model::TimeRange::new(at(5), at(7))));
@@ -148,7 +148,7 @@ fn tracks_without_slices_in_sight_are_hidden_with_their_group() {
 }
 
 #[test]
-fn isolating_removes_the_rows_of_other_tracks() {
+fn isolating_hides_other_tracks() {
     let mut window = window_with(vec2(1400.0, 900.0), Settings::default(), TWO_DEVICES);
     want(&mut window, ViewCommand::Search("B".to_owned()));
     assert!(window.query_by_label("Fold TPU:1").is_some(), "others are dim");

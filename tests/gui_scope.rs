@@ -24,7 +24,7 @@ fn show_tab(window: &mut Harness<'static, App>, tab: &str) {
 }
 
 #[test]
-fn verdict_and_tables_are_about_the_chosen_step() {
+fn verdict_and_tables_follow_the_chosen_step() {
     let mut window = opened();
     let of_all = verdict(&window, Scope::WholeTrace);
     assert!(says(&window, &of_all));
@@ -54,7 +54,7 @@ fn verdict_and_tables_are_about_the_chosen_step() {
 }
 
 #[test]
-fn reports_follow_a_range_that_is_dragged_until_it_is_unmarked() {
+fn reports_follow_a_dragged_range() {
     let mut window = opened();
     let (from, to) = (on_canvas(&window, 0.2, 60.0), on_canvas(&window, 0.6, 60.0));
     window.drag_at(from);
@@ -73,7 +73,7 @@ fn reports_follow_a_range_that_is_dragged_until_it_is_unmarked() {
 }
 
 #[test]
-fn an_unknown_step_or_another_mark_leads_back_to_the_whole_capture() {
+fn unknown_step_or_new_mark_resets_the_scope() {
     let mut window = opened();
     want(&mut window, ViewCommand::Scope(ReportScope::step(99)));
     assert_eq!(state(&window).scope, ReportScope::Capture, "there is no step 99");
@@ -87,7 +87,7 @@ fn an_unknown_step_or_another_mark_leads_back_to_the_whole_capture() {
 }
 
 #[test]
-fn a_drag_over_a_folded_device_marks_its_tracks() {
+fn drag_over_a_folded_device_marks_its_tracks() {
     let mut window = opened();
     let model = window.state().trace().unwrap().model.clone();
     let core = model.tensor_cores()[0];

@@ -31,7 +31,7 @@ fn notes(window: &Harness<'_, App>) -> Vec<String> {
 }
 
 #[test]
-fn the_second_run_of_a_host_leaves_the_session_of_the_first() {
+fn second_run_of_a_host_keeps_the_first_session() {
     let folder = tempfile::tempdir().unwrap();
     let mut window = window_in(folder.path(), false);
     for (path, kept) in [("/run 1/host.xplane.pb", "host.xplane.pb"), ("/run 2/host.xplane.pb", "host.xplane.pb 2")] {
@@ -46,7 +46,7 @@ fn the_second_run_of_a_host_leaves_the_session_of_the_first() {
 }
 
 #[test]
-fn what_was_opened_as_a_session_is_kept_as_that_session() {
+fn opened_session_is_saved_under_its_name() {
     let folder = tempfile::tempdir().unwrap();
     let mut window = window_in(folder.path(), false);
     open(&mut window, "/run/host.xplane.pb");
@@ -71,7 +71,7 @@ fn what_was_opened_as_a_session_is_kept_as_that_session() {
 }
 
 #[test]
-fn a_trace_that_has_changed_comes_back_with_its_notes_and_says_so() {
+fn changed_trace_reopens_with_notes_and_a_notice() {
     let folder = tempfile::tempdir().unwrap();
     let mut window = window_in(folder.path(), false);
     open(&mut window, "/run/host.xplane.pb");

@@ -35,7 +35,7 @@ fn assert_marked(window: &Harness<'_, App>, width: f32, when: &str) {
 }
 
 #[test]
-fn a_prediction_is_marked_on_every_tab_and_at_every_width() {
+fn prediction_is_marked_on_every_tab_and_width() {
     for width in [640.0, 900.0, 1400.0] {
         let mut window = window_of_samples(width);
         open(&mut window, &sample("synthetic_v5e_layer_predicted.txt"));
@@ -54,7 +54,7 @@ fn a_prediction_is_marked_on_every_tab_and_at_every_width() {
 }
 
 #[test]
-fn what_was_measured_is_not_marked() {
+fn measured_trace_is_not_marked() {
     let mut window = window_of_samples(1400.0);
     open(&mut window, &sample("synthetic_v5e_layer_measured.xplane.pb"));
     for word in ["PREDICTED", "SIMULATED"] {
@@ -63,7 +63,7 @@ fn what_was_measured_is_not_marked() {
 }
 
 #[test]
-fn of_two_runs_the_predicted_one_is_marked_whichever_has_the_focus() {
+fn predicted_run_is_marked_regardless_of_focus() {
     let mut window = window_of_samples(1400.0);
     open(&mut window, &sample("synthetic_v5e_layer_measured.xplane.pb"));
     want(&mut window, AppCommand::Compare(PathBuf::from(sample("synthetic_v5e_layer_predicted.txt"))));

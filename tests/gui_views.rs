@@ -39,7 +39,7 @@ fn select(window: &mut Harness<'static, App>, name: &str) {
 }
 
 #[test]
-fn what_is_around_an_op_is_seen_and_a_click_leads_to_its_slices() {
+fn op_neighbourhood_is_shown_and_click_leads_to_slices() {
     let mut window = sample(LAYER, 1400.0);
     select(&mut window, "fusion.2");
     show(&mut window, "hlo");
@@ -61,7 +61,7 @@ fn what_is_around_an_op_is_seen_and_a_click_leads_to_its_slices() {
 }
 
 #[test]
-fn the_text_of_a_program_and_a_search_lead_to_ops() {
+fn program_text_and_search_lead_to_ops() {
     let mut window = sample(LAYER, 900.0);
     show(&mut window, "hlo");
     click(&mut window, "Program text");
@@ -83,7 +83,7 @@ fn the_text_of_a_program_and_a_search_lead_to_ops() {
 }
 
 #[test]
-fn a_trace_without_programs_has_no_tab_for_them() {
+fn trace_without_programs_has_no_hlo_tab() {
     let mut window = empty_window();
     open(&mut window, "other trace");
     assert!(window.query_by_label("HLO").is_none());
@@ -92,7 +92,7 @@ fn a_trace_without_programs_has_no_tab_for_them() {
 }
 
 #[test]
-fn a_straggler_is_found_in_the_heat_map_and_a_click_leads_to_it() {
+fn heat_map_shows_a_straggler_and_click_leads_to_it() {
     let mut window = sample("synthetic_v5e_8chip_straggler.xplane.pb", 1400.0);
     show(&mut window, "steps");
     click(&mut window, "time");
@@ -113,7 +113,7 @@ fn a_straggler_is_found_in_the_heat_map_and_a_click_leads_to_it() {
 }
 
 #[test]
-fn ops_are_an_icicle_whose_boxes_lead_to_slices() {
+fn op_icicle_boxes_lead_to_slices() {
     let mut window = sample(LAYER, 1400.0);
     show(&mut window, "ops");
     click(&mut window, "by source");
@@ -129,7 +129,7 @@ fn ops_are_an_icicle_whose_boxes_lead_to_slices() {
 }
 
 #[test]
-fn planned_buffers_are_boxes_with_a_list_of_what_is_live() {
+fn planned_buffers_are_boxes_with_a_live_list() {
     let mut window = sample("jax_cpu_small.xplane.pb", 1400.0);
     show(&mut window, "memory");
     click(&mut window, "Planned buffers");
@@ -144,7 +144,7 @@ fn planned_buffers_are_boxes_with_a_list_of_what_is_live() {
 }
 
 #[test]
-fn what_if_shows_the_step_that_a_replay_predicts() {
+fn what_if_shows_the_predicted_step() {
     let mut window = sample("synthetic_v5e_8chip_serial.xplane.pb", 1400.0);
     show(&mut window, "hints");
     click(&mut window, "What if");
@@ -157,7 +157,7 @@ fn what_if_shows_the_step_that_a_replay_predicts() {
 }
 
 #[test]
-fn a_capture_without_peaks_takes_those_of_a_chip() {
+fn capture_without_peaks_can_use_a_named_chip() {
     let mut window = opened();
     select(&mut window, "fusion.1");
     window.get_by_label("The capture records no peaks: shares of a limit are not known. Assume those of");

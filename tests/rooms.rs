@@ -69,7 +69,7 @@ const CIRCLES: [(&str, usize); 5] =
     [("trace-model/src", 0), ("importers/src", 1), ("analysis/src", 0), ("app/src", 0), ("sample-traces/src", 0)];
 
 #[test]
-fn no_more_files_import_each_other_in_a_circle() {
+fn import_cycles_do_not_grow() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut wrong = Vec::new();
     for (name, most) in CIRCLES {
@@ -87,7 +87,7 @@ fn no_more_files_import_each_other_in_a_circle() {
 }
 
 #[test]
-fn a_circle_is_found_through_what_a_module_hands_on() {
+fn import_cycles_through_reexports_are_found() {
     let of = |files: &[(&str, &str)]| {
         let module = |name: &str| name.split("::").map(str::to_owned).collect::<Vec<_>>();
         circles(&files.iter().map(|(name, text)| (module(name), (*text).to_owned())).collect()).len()
@@ -108,7 +108,7 @@ fn a_circle_is_found_through_what_a_module_hands_on() {
 }
 
 #[test]
-fn rooms_import_downwards_only() {
+fn folders_import_downwards_only() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut wrong = Vec::new();
     for rooms in &CRATES {
@@ -127,7 +127,7 @@ fn rooms_import_downwards_only() {
 }
 
 #[test]
-fn an_import_upwards_is_found_however_it_is_written() {
+fn upward_imports_are_found_in_every_syntax() {
     let order: &[&[&str]] = &[&["top"], &["left", "right"], &["bottom::upper"], &["bottom::lower"]];
     let of = |module: &str, text: &str| {
         let module: Vec<String> = module.split("::").map(str::to_owned).collect();

@@ -54,13 +54,13 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn devices_are_written_to_and_stay() {
+    fn writing_to_a_device_file_keeps_it() {
         write_file(Path::new("/dev/null"), "x").unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
     }
 
     #[test]
-    fn files_are_replaced_as_a_whole_and_nothing_stays_behind() {
+    fn files_are_replaced_atomically_without_leftovers() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("out.json");
         write_file(&path, "first, longer").unwrap();
@@ -71,7 +71,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn links_and_permissions_stay() {
+    fn writing_keeps_links_and_permissions() {
         use std::os::unix::fs::PermissionsExt as _;
         let dir = tempfile::tempdir().unwrap();
         let (file, link) = (dir.path().join("file"), dir.path().join("link"));

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn missing_is_not_zero() {
+    fn missing_values_do_not_print_as_zero() {
         assert_eq!(cell(&Cell::Missing, Unit::Percent), MISSING);
         assert_eq!(cell(&Cell::Int(0), Unit::Percent), "0 %");
         assert_eq!(cell(&Cell::Int(1_234_567), Unit::None), "1234567");

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sessions_cross_threads_and_share_the_model() {
+    fn sessions_are_send_and_share_the_model() {
         fn shared<T: Send + Sync + 'static>(_: &T) {}
         let session = Session::from_model(TraceBuilder::new().finish(), Options::default());
         shared(&session);
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn no_analysis_fails_badly_on_an_empty_trace() {
+    fn no_analysis_panics_on_an_empty_trace() {
         let session = Session::from_model(TraceBuilder::new().finish(), Options::default());
         for entry in ANALYSES {
             // Err is fine, panicking or hanging is not.
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_is_a_tpu_where_the_capture_says_so() {
+    fn tpu_devices_are_recognized_from_the_capture() {
         use trace_model::{DeviceInfo, GroupKind, TraceBuilder};
         let words = |names: &[(&str, Option<&str>)]| {
             let mut builder = TraceBuilder::new();

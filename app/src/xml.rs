@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_cannot_break_out_of_xml() {
+    fn names_are_escaped_in_xml() {
         assert_eq!(escaped("a\"><b>&'\u{1}"), "a&quot;&gt;&lt;b&gt;&amp;&#39;\u{fffd}");
     }
 }

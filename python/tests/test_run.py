@@ -13,7 +13,7 @@ import systole
 from conftest import PADDED, RECOMPILE, command, samples
 
 
-def test_values_are_those_of_the_command_line(run, said):
+def test_values_match_the_command_line(run, said):
     assert run.verdict.statement == said["verdict"]["report"]["statement"]
     assert str(run.verdict) == run.verdict.statement
     hints = said["hints"]["report"]["hints"]
@@ -26,7 +26,7 @@ def test_values_are_those_of_the_command_line(run, said):
 
 
 @pytest.mark.parametrize("path", samples(), ids=lambda path: path.name)
-def test_every_sample_gives_the_tables_of_the_command_line(path):
+def test_tables_of_every_sample_match_the_command_line(path):
     run = systole.open(path, progress=False)
     listed = json.loads(command("query", path, "--list", "--format", "json"))
     assert run.tables == [table["name"] for table in listed["tables"]]
@@ -40,7 +40,7 @@ def test_every_sample_gives_the_tables_of_the_command_line(path):
         assert run.table(name).to_pylist() == rows == list(run.table(name)) != []
 
 
-def test_a_scope_changes_reports_and_not_the_timeline(run):
+def test_scope_changes_reports_but_not_the_timeline(run):
     part = run.scope(steps="1..2")
     with_words = json.loads(command("analyze", RECOMPILE, "--only", "ops", "--steps", "1..2", "--format", "json"))
     assert part.report("ops") == with_words["reports"]["ops"]["report"] != run.report("ops")
@@ -48,7 +48,7 @@ def test_a_scope_changes_reports_and_not_the_timeline(run):
     assert run.scope(steps=1).report("ops") == run.scope(steps="1..1").report("ops")
 
 
-def test_slices_are_filtered_and_columns_chosen(run):
+def test_slices_can_be_filtered_and_columns_chosen(run):
     some = run.slices(["name", "dur_ps"], where="category = 'Collective' AND step = 2")
     assert [column.name for column in some.columns] == ["name", "dur_ps"]
     expected = run.query("SELECT name, dur_ps FROM slices WHERE category = 'Collective' AND step = 2")
@@ -59,7 +59,7 @@ def test_slices_are_filtered_and_columns_chosen(run):
     assert run.args(slice_id)
 
 
-def test_comparisons_and_predictions_are_those_of_the_command_line(run):
+def test_comparisons_and_predictions_match_the_command_line(run):
     other = systole.open(PADDED, progress=False)
     comparison = run.compare(other, force=True)
     said = json.loads(command("compare", RECOMPILE, PADDED, "--force", "--format", "json", "--top", "0"))
@@ -70,7 +70,7 @@ def test_comparisons_and_predictions_are_those_of_the_command_line(run):
     assert prediction.report["reports"] == said["reports"]
 
 
-def test_errors_are_exceptions_with_the_words_of_the_command_line(run, tmp_path):
+def test_errors_are_exceptions_with_command_line_messages(run, tmp_path):
     missing = tmp_path / "missing.xplane.pb"
     with pytest.raises(systole.PathError) as error:
         systole.open(missing)
@@ -95,7 +95,7 @@ def test_errors_are_exceptions_with_the_words_of_the_command_line(run, tmp_path)
         run.report("dcn")
 
 
-def test_other_threads_go_on_while_a_trace_is_opened():
+def test_other_threads_run_while_a_trace_is_opened():
     ticks, stop = [], threading.Event()
 
     def count():
@@ -115,7 +115,7 @@ def test_other_threads_go_on_while_a_trace_is_opened():
         thread.join()
 
 
-def test_a_query_can_be_interrupted_and_limited(run):
+def test_query_can_be_interrupted_and_limited(run):
     endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
     with pytest.raises(systole.UsageError, match="stopped after 0.2 s"):
         run.query(endless, seconds=0.2)
@@ -126,7 +126,7 @@ def test_a_query_can_be_interrupted_and_limited(run):
     assert run.query("SELECT 1 AS one") == [{"one": 1}]
 
 
-def test_the_command_is_there_twice_and_keeps_its_exit_codes():
+def test_command_and_module_keep_exit_codes():
     assert command("--version").startswith("systole ")
     module = subprocess.run([sys.executable, "-m", "systole", "analyze", "/no/such"], capture_output=True, text=True)
     assert module.returncode == 3 and "no such" in module.stderr.lower()
@@ -135,7 +135,7 @@ def test_the_command_is_there_twice_and_keeps_its_exit_codes():
     assert (quiet.returncode, quiet.stderr) == (0, "")
 
 
-def test_pages_show_themselves_in_a_notebook(run):
+def test_pages_render_in_a_notebook(run):
     assert run.html().startswith("<!doctype html>")
     assert run._repr_html_().startswith("<iframe srcdoc=") and "<script" not in run._repr_html_().split("srcdoc")[0]
     table = run.table("hints")._repr_html_()

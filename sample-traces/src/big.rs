@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_slice_is_there_and_nested() {
+    fn large_sample_has_every_slice_nested() {
         let model = big_model(BigSpec { slices: 10_007, tracks: 10 });
         assert_eq!(model.slice_count(), 10_007);
         assert_eq!(model.tracks().len(), 10);

@@ -77,7 +77,7 @@ fn disagreements(verdict: &VerdictReport, hints: &HintsReport) -> Vec<String> {
 }
 
 #[test]
-fn what_the_verdict_names_the_hints_answer() {
+fn verdict_causes_have_hints() {
     let mut wrong = Vec::new();
     let mut named = 0;
     for path in traces() {
@@ -260,7 +260,7 @@ fn planted() -> Vec<Planted> {
 }
 
 #[test]
-fn a_planted_cause_is_found_and_named() {
+fn planted_cause_is_found_and_named() {
     let mut wrong = Vec::new();
     for planted in planted() {
         let verdict = planted.session.report::<Verdict>(Scope::WholeTrace).unwrap();
@@ -413,7 +413,7 @@ fn wrongly_judged(judged: &Judged) -> Vec<String> {
 }
 
 #[test]
-fn the_gates_of_a_good_run_stop_a_run_with_a_planted_cause() {
+fn gates_of_a_good_run_fail_a_run_with_a_planted_cause() {
     let wrong: Vec<String> = judged().iter().flat_map(wrongly_judged).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

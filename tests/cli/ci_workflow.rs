@@ -209,7 +209,7 @@ fn copied(from: &Path, to: &Path) {
 /// The workflow step by step, in order, in an empty directory, with the built program for
 /// what the install step installs: three jobs on main, the last of a slow run.
 #[test]
-fn the_workflow_runs_as_it_stands() {
+fn ci_workflow_runs_unchanged() {
     let place = Place::empty();
     let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/ci");
     copied(&assets.join("action.yml"), &{

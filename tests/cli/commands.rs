@@ -74,7 +74,7 @@ fn assert_refused(path: &str, expected_code: i32, expected_words: &[&str]) {
 }
 
 #[test]
-fn wrong_usage_is_code_2() {
+fn wrong_usage_exits_with_2() {
     for args in [&["analyse"][..], &["analyze"], &["analyze", "x", "--steps", "7..3"], &["analyze", "x", "-o", "xml=y"]]
     {
         assert_eq!(code(&run(args)), 2, "{args:?}");
@@ -104,7 +104,7 @@ fn help_and_version_go_to_stdout() {
 }
 
 #[test]
-fn paths_that_lead_nowhere_are_code_3() {
+fn missing_paths_exit_with_3() {
     let dir = tempfile::tempdir().unwrap();
     let below = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
     assert_refused(&below("missing.xplane.pb"), 3, &["No such file"]);
@@ -115,7 +115,7 @@ fn paths_that_lead_nowhere_are_code_3() {
 
 #[cfg(unix)]
 #[test]
-fn files_that_may_not_be_read_are_code_3() {
+fn unreadable_files_exit_with_3() {
     use std::os::unix::fs::PermissionsExt as _;
     let (_dir, path) = small_trace();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
@@ -127,7 +127,7 @@ fn files_that_may_not_be_read_are_code_3() {
 }
 
 #[test]
-fn what_is_no_profile_is_code_4_and_named() {
+fn files_that_are_no_profile_exit_with_4_and_are_named() {
     for (name, bytes, word) in [
         ("a.xplane.pb", &b""[..], "empty"),
         ("b.json", b"<!DOCTYPE html><html>login</html>", "HTML"),
@@ -142,7 +142,7 @@ fn what_is_no_profile_is_code_4_and_named() {
 }
 
 #[test]
-fn a_huge_sparse_file_is_refused_without_reading_it() {
+fn huge_sparse_file_is_rejected_without_reading() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("sparse.xplane.pb");
     File::create(&path).unwrap().set_len(10 << 30).unwrap();
@@ -161,7 +161,7 @@ fn bomb(head: &[u8], filler: u8) -> Vec<u8> {
 
 #[cfg(unix)]
 #[test]
-fn a_gzip_bomb_is_refused_and_memory_stays_bounded() {
+fn gzip_bomb_is_rejected_with_bounded_memory() {
     // A field of planes with 8 GiB, and a list of events with 8 GiB.
     let protobuf = [&[0x0a, 0x80, 0x80, 0x80, 0x80, 0x20, 0x12, 0x04][..], b"/a:b"].concat();
     for (name, bytes) in
@@ -178,7 +178,7 @@ fn a_gzip_bomb_is_refused_and_memory_stays_bounded() {
 }
 
 #[test]
-fn a_trace_cut_anywhere_never_panics() {
+fn truncated_trace_never_panics() {
     let dir = tempfile::tempdir().unwrap();
     for len in 0..CHROME_TRACE.len() {
         if len % 7 != 0 {
@@ -192,7 +192,7 @@ fn a_trace_cut_anywhere_never_panics() {
 }
 
 #[test]
-fn a_trace_is_analyzed_in_every_format() {
+fn analyzes_a_trace_of_every_format() {
     let (_dir, path) = small_trace();
     for format in ["text", "json", "ndjson", "md"] {
         for command in ["analyze", "doctor"] {
@@ -222,7 +222,7 @@ fn the_same_input_gives_the_same_bytes() {
 }
 
 #[test]
-fn output_files_are_written_whole_beside_stdout() {
+fn output_files_are_written_alongside_stdout() {
     let (dir, path) = small_trace();
     let out = |name: &str| dir.path().join(name);
     fs::write(out("report.json"), "old").unwrap();
@@ -239,7 +239,7 @@ fn output_files_are_written_whole_beside_stdout() {
 }
 
 #[test]
-fn an_output_that_cannot_be_written_fails_before_the_work() {
+fn unwritable_output_fails_before_the_work() {
     let (dir, path) = small_trace();
     let nowhere = dir.path().join("no/such/dir/x.json");
     let output = run(&["analyze", &path, "-o", &format!("json={}", nowhere.display())]);
@@ -249,7 +249,7 @@ fn an_output_that_cannot_be_written_fails_before_the_work() {
 }
 
 #[test]
-fn a_reader_that_leaves_early_is_no_error() {
+fn closed_output_pipe_is_no_error() {
     let (_dir, path) = small_trace();
     let mut child = systole()
         .args(["analyze", &path, "--format", "json"])
@@ -265,7 +265,7 @@ fn a_reader_that_leaves_early_is_no_error() {
 }
 
 #[test]
-fn a_log_directory_opens_its_newest_run_or_the_one_named() {
+fn log_directory_opens_its_newest_or_named_run() {
     let dir = tempfile::tempdir().unwrap();
     for (run, name) in [("2026_01_01_00_00_00", "old"), ("2026_02_02_00_00_00", "new")] {
         let run_dir = dir.path().join("plugins/profile").join(run);
@@ -287,7 +287,7 @@ fn a_log_directory_opens_its_newest_run_or_the_one_named() {
 
 /// The hosts use the same numbers for devices and executions, which must not be mixed up.
 #[test]
-fn the_hosts_of_a_run_are_one_trace() {
+fn hosts_of_a_run_are_one_trace() {
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/samples");
     let dir = tempfile::tempdir().unwrap();
     for (sample, host) in [("synthetic_v5e_8chip_overlap", "host0"), ("synthetic_v5e_8chip_serial", "host1")] {
@@ -316,7 +316,7 @@ fn the_hosts_of_a_run_are_one_trace() {
 }
 
 #[test]
-fn strict_turns_lost_data_into_code_11() {
+fn strict_exits_with_11_on_lost_data() {
     let whole = CHROME_TRACE.len() - 40;
     let (_dir, path) = file("cut.json", &CHROME_TRACE.as_bytes()[..whole]);
     assert_eq!(code(&run(&["analyze", &path])), 0);
@@ -326,7 +326,7 @@ fn strict_turns_lost_data_into_code_11() {
 }
 
 #[test]
-fn render_draws_without_a_window() {
+fn render_works_without_a_window() {
     let (dir, trace) = small_trace();
     let picture = run(&["render", &trace]);
     assert_eq!(code(&picture), 0, "{}", stderr(&picture));
@@ -349,7 +349,7 @@ fn render_draws_without_a_window() {
 }
 
 #[test]
-fn chips_lists_every_generation_with_its_sources() {
+fn chips_lists_generations_with_sources() {
     let json: Value = serde_json::from_slice(&run(&["chips", "--format", "json"]).stdout).unwrap();
     let chips = json["chips"].as_array().unwrap();
     assert!(chips.iter().any(|chip| chip["id"] == "v5e") && chips.len() >= 10);
@@ -368,7 +368,7 @@ fn chips_lists_every_generation_with_its_sources() {
 }
 
 #[test]
-fn a_chip_file_gives_peaks_that_are_called_assumed_everywhere() {
+fn peaks_from_a_chip_file_are_marked_assumed() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("lab.toml");
     fs::write(&file, "base = \"v5e\"\nbf16_flops = 100e12\n").unwrap();
@@ -410,7 +410,7 @@ fn verdict(path: &Path) -> String {
 }
 
 #[test]
-fn a_mangled_profile_is_refused_with_the_cure() {
+fn corrupted_profile_error_names_the_fix() {
     let Some(corpus) = corpus() else { return };
     assert_refused(corpus.join("damaged/utf8_mangled.xplane.pb").to_str().unwrap(), 4, &["UTF-8"]);
 }
@@ -436,7 +436,7 @@ fn every_real_trace_is_analyzed() {
 
 /// The facts are those of the capture's README and of XProf's answers for it.
 #[test]
-fn the_first_sentence_says_what_dominates() {
+fn first_sentence_names_the_dominant_cause() {
     let Some(corpus) = corpus() else { return };
     for name in ["v6e_x4_host_offload", "v6e_x4_host_offload_steps_added"] {
         let offload = verdict(&corpus.join("tpu").join(name).with_extension("xplane.pb"));
@@ -455,7 +455,7 @@ fn the_first_sentence_says_what_dominates() {
 }
 
 #[test]
-fn roles_make_devices_of_the_processes_of_a_simulator() {
+fn roles_turn_simulator_processes_into_devices() {
     let trace = r#"[{"ph":"M","name":"process_name","pid":4,"args":{"name":"chip 0"}},
         {"ph":"X","pid":4,"tid":1,"name":"mm","ts":10,"dur":5}]"#;
     let (dir, path) = file("sim.json", trace.as_bytes());

@@ -26,7 +26,7 @@ fn place_with_runs() -> Place {
 }
 
 #[test]
-fn a_run_beside_itself_did_not_change_in_either_format_or_saved() {
+fn run_is_unchanged_against_itself_in_both_formats_and_saved() {
     let place = place_with_runs();
     assert_eq!(place.code(&["summarize", "base.xplane.pb", "-o", "json=saved.json"]), 0);
     for other in ["base.xplane.pb", "base.trace.json", "saved.json"] {
@@ -42,7 +42,7 @@ fn a_run_beside_itself_did_not_change_in_either_format_or_saved() {
 
 /// The directory of the real captures, if this machine has it.
 #[test]
-fn one_real_session_in_two_formats_did_not_change() {
+fn both_formats_of_a_real_session_are_unchanged() {
     let file = |name: &str| format!("{}/../../shared/corpus/tpu/v5e_matmul.{name}", env!("CARGO_MANIFEST_DIR"));
     let (json, protobuf) = (file("trace.json.gz"), file("xplane.pb"));
     for base in [&json, &protobuf].into_iter().filter(|base| Path::new(base).is_file()) {
@@ -54,7 +54,7 @@ fn one_real_session_in_two_formats_did_not_change() {
 }
 
 #[test]
-fn a_slower_run_is_found_with_its_op() {
+fn slower_run_is_found_with_its_op() {
     let place = place_with_runs();
     let output = place.run(&["compare", "base.xplane.pb", "slow.xplane.pb", "--format", "json"]);
     let compared = json(stdout(&output));
@@ -70,7 +70,7 @@ fn a_slower_run_is_found_with_its_op() {
 }
 
 #[test]
-fn what_is_not_comparable_says_so() {
+fn incomparable_runs_say_why() {
     let place = place_with_runs();
     let output = place.run(&["compare", "base.xplane.pb", "more.xplane.pb"]);
     assert_eq!(output.status.code(), Some(0));
@@ -84,7 +84,7 @@ fn what_is_not_comparable_says_so() {
 }
 
 #[test]
-fn gates_decide_how_the_program_ends() {
+fn gates_decide_the_exit_code() {
     let place = place_with_runs();
     let with =
         |run: &str, more: &[&str]| place.code(&[&["analyze", run, "--baseline", "base.xplane.pb"], more].concat());
@@ -107,7 +107,7 @@ fn gates_decide_how_the_program_ends() {
 }
 
 #[test]
-fn a_config_from_a_run_lets_that_run_pass() {
+fn config_written_from_a_run_passes_that_run() {
     let place = place_with_runs();
     assert_eq!(place.code(&["init", "base.xplane.pb", "-o", "systole.toml"]), 0);
     assert_eq!(place.code(&["init", "base.xplane.pb", "-o", "systole.toml"]), 2, "it is not overwritten");
@@ -134,7 +134,7 @@ fn failing_outputs(place: &Place) {
 }
 
 #[test]
-fn every_output_of_a_failing_run_is_valid_and_the_same_every_time() {
+fn outputs_of_a_failing_run_are_valid_and_deterministic() {
     let place = place_with_runs();
     failing_outputs(&place);
     let names = ["j.xml", "s.sarif", "m.md", "h.html", "r.json", "t.csv", "step.md", "h.jsonl"];
@@ -157,7 +157,7 @@ fn every_output_of_a_failing_run_is_valid_and_the_same_every_time() {
 }
 
 #[test]
-fn comparing_judges_and_reports_as_analyzing_does() {
+fn compare_judges_and_reports_like_analyze() {
     let place = place_with_runs();
     place.write(
         "strict.toml",
@@ -214,7 +214,7 @@ fn steps_can_be_chosen_for_both_sides() {
 }
 
 #[test]
-fn every_class_of_steps_that_both_sides_have_is_compared() {
+fn every_common_step_class_is_compared() {
     let place = place_with_runs();
     let ms = |ms: i64| Picos::from_ps(ms * 1_000_000_000);
     for (name, evaluation) in [("eval", 3), ("eval_slow", 5)] {
@@ -340,7 +340,7 @@ fn sarif_is_valid(log: &Value) {
 }
 
 #[test]
-fn published_schemas_describe_what_is_written() {
+fn output_matches_published_schemas() {
     let place = place_with_runs();
     for (schema, args) in [
         ("summary", vec!["summarize", "slow.xplane.pb"]),

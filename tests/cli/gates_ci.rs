@@ -32,7 +32,7 @@ fn run(work_ms: f64) -> Run {
 }
 
 #[test]
-fn a_loop_that_compiles_again_fails_by_preset_and_by_the_written_file() {
+fn recompiling_loop_fails_preset_and_written_config() {
     let place = Place::empty().with("base.pb", 7.0);
     let again = Run(FleetSpec { compiles: vec![4, 8], compile: Picos::from_ps(60_000_000_000), ..run(7.0).0 });
     place.write("again.pb", &again.bytes());
@@ -51,7 +51,7 @@ fn a_loop_that_compiles_again_fails_by_preset_and_by_the_written_file() {
 }
 
 #[test]
-fn what_init_writes_of_a_run_that_run_can_answer() {
+fn config_from_init_is_conclusive_for_its_run() {
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/samples");
     let place = Place::empty();
     let mut checked = 0;
@@ -76,7 +76,7 @@ fn what_init_writes_of_a_run_that_run_can_answer() {
 }
 
 #[test]
-fn mistakes_in_a_file_of_gates_are_usage_errors_with_the_right_word() {
+fn gate_file_mistakes_are_usage_errors_with_a_suggestion() {
     let place = Place::empty().with("base.pb", 7.0);
     for (text, word) in [
         ("[[budget]]\nmetric = \"step.tiem_ms\"\nmax = 1", "did you mean \"step.time_ms\"?"),
@@ -108,7 +108,7 @@ fn mistakes_in_a_file_of_gates_are_usage_errors_with_the_right_word() {
 }
 
 #[test]
-fn gates_that_nobody_looks_at_are_said() {
+fn unused_gates_are_reported() {
     let place = Place::empty().with("base.pb", 7.0);
     assert_eq!(place.code(&["init", "base.pb", "-o", "systole.toml"]), 0);
     for args in [
@@ -127,7 +127,7 @@ fn gates_that_nobody_looks_at_are_said() {
 }
 
 #[test]
-fn warm_up_that_leaves_nothing_is_inconclusive() {
+fn warm_up_covering_the_run_is_inconclusive() {
     let place = Place::empty().with("base.pb", 7.0);
     place.write("budget.toml", b"[[budget]]\nmetric = \"step.time_ms\"\nmax = 1\n");
     let judged = |warmup: &str, more: &[&str]| {
@@ -170,7 +170,7 @@ fn several_runs_make_a_baseline() {
 }
 
 #[test]
-fn a_history_is_a_baseline_and_a_trend() {
+fn history_gives_baseline_and_trend() {
     let place = Place::empty().with("good.pb", 7.0).with("slow.pb", 9.0);
     let keep = |run: &str| {
         let args = ["analyze", run, "--baseline", "good.pb", "--history", "runs.jsonl"];
@@ -200,7 +200,7 @@ fn a_history_is_a_baseline_and_a_trend() {
 }
 
 #[test]
-fn reports_say_which_run_of_a_log_directory_they_are_about() {
+fn reports_name_the_run_of_a_log_directory() {
     let place = Place::empty();
     for (log, name, work) in [("old", "2027_01_30", 7.0), ("new", "2027_01_31", 7.0), ("new", "2027_02_01", 7.1)] {
         place.write(&format!("{log}/plugins/profile/{name}/host.xplane.pb"), &run(work).bytes());
@@ -225,7 +225,7 @@ fn reports_say_which_run_of_a_log_directory_they_are_about() {
 }
 
 #[test]
-fn markdown_fits_a_comment() {
+fn markdown_fits_a_pull_request_comment() {
     let place = Place::empty();
     let spec = FleetSpec { devices: 256, steps: 40, ..FleetSpec::default() };
     place.write("many.pb", &xspace_bytes(&spec.session()));

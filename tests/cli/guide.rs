@@ -120,7 +120,7 @@ fn dead_link(page: &Path, target: &str, root: &Path, texts: &BTreeMap<PathBuf, S
 }
 
 #[test]
-fn links_lead_somewhere() {
+fn links_resolve() {
     let (root, guide) = (repository(), pages());
     let docs = root.join("docs");
     let within = guide.iter().flat_map(|(page, text)| {
@@ -139,7 +139,7 @@ fn links_lead_somewhere() {
 }
 
 #[test]
-fn the_summary_lists_every_page_once() {
+fn summary_lists_every_page_once() {
     let guide = pages();
     let summary = Path::new("SUMMARY.md");
     let listed: Vec<PathBuf> = links(&guide[summary]).iter().filter_map(|link| resolved(summary, link)).collect();
@@ -213,7 +213,7 @@ fn commands() -> Vec<String> {
 
 /// Compares docs/commands.md with the help of the program; `UPDATE_GOLDEN=1` writes it.
 #[test]
-fn the_command_line_reference_is_what_the_program_says() {
+fn command_line_reference_is_up_to_date() {
     let mut text = "# Command line\n\nThis page is the output of `--help`.\n\n## systole\n\n```text\n".to_owned();
     let _ = writeln!(text, "{}```", help(&[]));
     for command in commands() {
@@ -230,7 +230,7 @@ fn the_command_line_reference_is_what_the_program_says() {
 
 /// ARCHITECTURE.md names files by the end of their path.
 #[test]
-fn the_architecture_names_files_that_exist() {
+fn architecture_names_existing_files() {
     let root = repository();
     let listed = Command::new("git").args(["ls-files"]).current_dir(&root).output();
     let Some(listed) = listed.ok().filter(|git| git.status.success()) else { return };
@@ -257,7 +257,7 @@ fn examples(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn documents_name_commands_options_reports_and_hints_that_exist() {
+fn documents_name_existing_commands_options_reports_and_hints() {
     let root = repository();
     let mut documents: BTreeMap<PathBuf, String> = pages();
     documents.remove(Path::new("commands.md"));

@@ -44,7 +44,7 @@ fn hints(path: &str, more: &[&str]) -> Vec<Value> {
 }
 
 #[test]
-fn exposed_communication_is_the_first_hint_of_a_serial_run() {
+fn serial_run_has_exposed_communication_as_first_hint() {
     let (_dir, path) = serial_run();
     let found = hints(&path, &[]);
     assert_eq!(found[0]["id"], "K01", "{found:?}");
@@ -55,7 +55,7 @@ fn exposed_communication_is_the_first_hint_of_a_serial_run() {
 }
 
 #[test]
-fn links_twice_as_fast_save_half_of_synchronous_communication() {
+fn doubling_link_speed_halves_synchronous_communication() {
     let (_dir, path) = serial_run();
     let parts = |args: &[&str]| {
         let output = run(&[&["whatif", &path, "--format", "json"], args].concat());
@@ -73,7 +73,7 @@ fn links_twice_as_fast_save_half_of_synchronous_communication() {
 }
 
 #[test]
-fn questions_without_sense_are_code_2() {
+fn invalid_what_if_questions_exit_with_2() {
     let (_dir, path) = serial_run();
     for (args, word) in [
         (&["whatif", &path][..], "--hide-collectives"),
@@ -90,7 +90,7 @@ fn questions_without_sense_are_code_2() {
 }
 
 #[test]
-fn every_hint_is_explained() {
+fn every_hint_has_an_explanation() {
     let list = json(&run(&["explain", "--format", "json"]));
     let rules = list["rules"].as_array().unwrap();
     assert!(rules.len() > 10);
@@ -103,7 +103,7 @@ fn every_hint_is_explained() {
 }
 
 #[test]
-fn settings_change_thresholds_and_hide_what_is_known() {
+fn settings_change_thresholds_and_suppress_hints() {
     let (dir, path) = serial_run();
     let config = dir.path().join("systole.toml");
     let with = |text: &str| {

@@ -36,7 +36,7 @@ fn programs_are_listed_with_their_times() {
 }
 
 #[test]
-fn the_neighbourhood_is_the_same_as_text_json_and_graph() {
+fn neighbourhood_is_equal_as_text_json_and_graph() {
     let found = report(&[SAMPLE, "--op", "%fusion.2", "--radius", "2"]);
     let nodes = found["nodes"].as_array().unwrap();
     assert_eq!((nodes[0]["name"].as_str(), nodes[0]["relation"].as_str()), (Some("fusion.2"), Some("center")));
@@ -69,7 +69,7 @@ fn text_and_search_have_every_instruction() {
 }
 
 #[test]
-fn a_diff_names_what_only_one_program_has() {
+fn diff_names_instructions_of_only_one_program() {
     assert_eq!(report(&[SAMPLE, "--diff", SAMPLE])["rows"].as_array().unwrap().len(), 0);
     let found = report(&[SERIAL, "--diff", OVERLAP]);
     let rows = found["rows"].as_array().unwrap();
@@ -80,7 +80,7 @@ fn a_diff_names_what_only_one_program_has() {
 }
 
 #[test]
-fn what_is_not_there_is_said() {
+fn missing_programs_and_ops_are_errors() {
     for (args, why) in [
         (&[SAMPLE, "--op", "no.such"][..], "no program of this capture has an instruction"),
         (&[SAMPLE, "--text", "--program", "jit_other"], "no program is called"),

@@ -62,7 +62,7 @@ pub fn refused(args: &[&str]) -> String {
 }
 
 #[test]
-fn without_a_display_there_is_help_instead_of_a_window() {
+fn without_display_help_replaces_the_window() {
     let output = run(&[]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("Usage: systole"), "{}", text(&output.stderr));
@@ -121,7 +121,7 @@ fn standard_input_is_read_like_a_file() {
 
 #[cfg(unix)]
 #[test]
-fn nothing_stays_of_standard_input() {
+fn standard_input_leaves_no_files() {
     let dir = tempfile::tempdir().unwrap();
     let left = || fs::read_dir(dir.path()).unwrap().count();
     let mut child = program(&["analyze", "-", "-v"])
@@ -206,7 +206,7 @@ fn is_one_table(table: &str) {
 }
 
 #[test]
-fn ndjson_is_an_object_a_line() {
+fn ndjson_has_one_object_per_line() {
     let lines = printed(&["analyze", &recompile(), "--only", "steps,ops,kernels", "--format", "ndjson", "--top", "2"]);
     let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let steps: Vec<_> = lines.iter().filter(|line| line["table"] == "steps").collect();
@@ -216,7 +216,7 @@ fn ndjson_is_an_object_a_line() {
 }
 
 #[test]
-fn top_bounds_json_and_says_what_is_left_out() {
+fn top_limits_json_and_reports_omissions() {
     let path = recompile();
     let json = |args: &[&str]| -> Value {
         serde_json::from_str(&printed(&[&["analyze", &path, "--format", "json"], args].concat())).unwrap()
@@ -236,7 +236,7 @@ fn top_bounds_json_and_says_what_is_left_out() {
 }
 
 #[test]
-fn a_range_needs_units_and_something_captured() {
+fn range_needs_units_and_captured_data() {
     let path = recompile();
     for range in ["1..2", "0..5", "5..", "100s..200s", "200s.."] {
         let said = refused(&["analyze", &path, "--range", range]);
@@ -280,7 +280,7 @@ fn text_is_ascii_where_the_locale_is() {
 }
 
 #[test]
-fn shells_and_manuals_know_the_commands() {
+fn completions_and_manual_list_the_commands() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = printed(&["completions", shell]);
         assert!(script.contains("analyze") && script.contains("fail-on"), "{shell}");

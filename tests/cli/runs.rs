@@ -37,7 +37,7 @@ const OVERLAP: &str = "synthetic_v5e_8chip_overlap";
 const SERIAL: &str = "synthetic_v5e_8chip_serial";
 
 #[test]
-fn hosts_in_sibling_runs_are_joined_and_that_is_said() {
+fn joined_hosts_of_sibling_runs_are_reported() {
     let dir = logs(&[("2026_01_31_04_47_36", "host0", OVERLAP), ("2026_01_31_04_47_38", "host1", SERIAL)]);
     let (json, said) = doctor(dir.path(), &[]);
     assert_eq!(files(&json), 2);
@@ -47,7 +47,7 @@ fn hosts_in_sibling_runs_are_joined_and_that_is_said() {
 }
 
 #[test]
-fn a_run_that_may_belong_to_the_capture_is_named_with_the_option_that_reads_it() {
+fn possibly_related_run_is_named_with_the_option_to_read_it() {
     let dir = logs(&[("2026_01_31_04_46_36", "host0", OVERLAP), ("2026_01_31_04_47_38", "host1", SERIAL)]);
     let (json, said) = doctor(dir.path(), &[]);
     assert_eq!(files(&json), 1);
@@ -55,7 +55,7 @@ fn a_run_that_may_belong_to_the_capture_is_named_with_the_option_that_reads_it()
 }
 
 #[test]
-fn one_capture_under_two_names_is_read_once() {
+fn capture_under_two_names_is_read_once() {
     let run = "2026_01_31_04_47_36";
     let dir = logs(&[(run, "host0", OVERLAP), (run, "host1", OVERLAP)]);
     let (json, said) = doctor(dir.path(), &[]);

@@ -75,7 +75,7 @@ fn every_output_of_a_prediction_is_marked() {
 }
 
 #[test]
-fn a_modelled_rate_of_links_is_not_judged_and_doubtful_advice_is_not_critical() {
+fn modelled_link_rate_is_not_judged() {
     let found = reports(PREDICTED, "targets,hints");
     let targets = found["targets"]["report"]["targets"].as_array().unwrap().clone();
     let ici = targets.iter().find(|target| target["id"] == "ici").unwrap();
@@ -89,7 +89,7 @@ fn a_modelled_rate_of_links_is_not_judged_and_doubtful_advice_is_not_critical() 
 
 /// A program of one large product, near its peak.
 #[test]
-fn a_prediction_near_its_peak_passes_a_gate() {
+fn prediction_near_peak_passes_a_gate() {
     let program = "HloModule jit_f, is_scheduled=true\n\nENTRY %main (a: bf16[4096,4096]) -> bf16[4096,4096] {\n  \
                    %a = bf16[4096,4096]{1,0} parameter(0)\n  ROOT %dot.1 = bf16[4096,4096]{1,0} dot(%a, %a), \
                    lhs_contracting_dims={1}, rhs_contracting_dims={0}, \
@@ -102,7 +102,7 @@ fn a_prediction_near_its_peak_passes_a_gate() {
 
 /// A loop whose total time is in the schedule, with its body as a separate computation.
 #[test]
-fn a_loop_that_is_drawn_apart_is_no_overhead() {
+fn loop_with_separate_body_is_no_overhead() {
     let schedule = "hlo_module {\n  name: \"jit_f\"\n  computations {\n    name: \"body\"\n    instructions { name: \"t\" \
                     opcode: \"parameter\" shape { element_type: F32 dimensions: 8 } id: 0 }\n    id: 1\n    root_id: 0\n  \
                     }\n  computations {\n    name: \"main\"\n    instructions { name: \"p\" opcode: \"parameter\" shape { \

@@ -24,7 +24,7 @@ fn number(path: &str, sql: &str) -> i64 {
 }
 
 #[test]
-fn sums_over_slices_are_those_of_the_reports() {
+fn sums_over_slices_match_reports() {
     let path = &recompile();
     let by_slices =
         "SELECT name, count(*), sum(self_ps) FROM slices WHERE track_kind = 'ops' GROUP BY name ORDER BY name";
@@ -37,7 +37,7 @@ fn sums_over_slices_are_those_of_the_reports() {
 }
 
 #[test]
-fn filters_and_orders_that_are_pushed_down_change_no_answer() {
+fn pushed_down_filters_and_orders_keep_results() {
     let path = &recompile();
     let middle = number(path, "SELECT start_ps FROM slices ORDER BY +start_ps LIMIT 1 OFFSET 300");
     let track = number(path, "SELECT track_id FROM tracks ORDER BY slices DESC LIMIT 1");
@@ -84,7 +84,7 @@ fn filters_and_orders_that_are_pushed_down_change_no_answer() {
 }
 
 #[test]
-fn wrong_queries_are_explained_at_the_word_that_is_wrong() {
+fn query_errors_point_at_the_wrong_word() {
     let path = &recompile();
     let said = refused(&["query", path, "SELECT nme FROM slices"]);
     assert!(said.contains("no such column: nme\n  SELECT nme FROM slices\n         ^"), "{said}");
@@ -99,7 +99,7 @@ fn wrong_queries_are_explained_at_the_word_that_is_wrong() {
 }
 
 #[test]
-fn nothing_can_be_written_and_no_file_be_opened() {
+fn queries_are_read_only_without_file_access() {
     let path = &recompile();
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("x.db");
@@ -122,14 +122,14 @@ fn nothing_can_be_written_and_no_file_be_opened() {
 }
 
 #[test]
-fn a_query_without_end_is_stopped() {
+fn endless_query_is_stopped() {
     let endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n";
     let said = refused(&["query", &recompile(), endless, "--timeout", "0.3"]);
     assert!(said.contains("stopped after 0.3 s"), "{said}");
 }
 
 #[test]
-fn what_the_limit_leaves_out_is_said() {
+fn rows_beyond_the_limit_are_reported() {
     let path = &recompile();
     let output = run(&["query", path, "SELECT slice_id FROM slices", "--limit", "3"]);
     assert_eq!(text(&output.stdout).lines().count(), 4);
@@ -150,7 +150,7 @@ fn what_the_limit_leaves_out_is_said() {
 }
 
 #[test]
-fn every_ready_made_query_is_answered_on_every_sample() {
+fn ready_made_queries_work_on_every_sample() {
     let list: Value = serde_json::from_str(&printed(&["query", &recompile(), "--list", "--format", "json"])).unwrap();
     let queries: Vec<&str> =
         list["queries"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
@@ -179,7 +179,7 @@ fn arguments_of_slices_are_read_on_demand() {
 }
 
 #[test]
-fn exported_files_hold_what_sql_answers() {
+fn exported_files_equal_sql_results() {
     let path = &recompile();
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().join("new/tables");
@@ -215,7 +215,7 @@ fn exported_files_hold_what_sql_answers() {
 }
 
 #[test]
-fn columns_of_one_name_are_all_kept() {
+fn columns_sharing_a_name_are_all_kept() {
     let twice = "SELECT 1 AS name, 2 AS name, 3 AS name_2";
     let line = printed(&["query", &recompile(), twice, "--format", "ndjson"]);
     let row: Value = serde_json::from_str(&line).unwrap();
@@ -223,7 +223,7 @@ fn columns_of_one_name_are_all_kept() {
 }
 
 #[test]
-fn computed_times_say_so_in_every_answer_and_row() {
+fn computed_times_are_marked_in_every_row() {
     let path = &sample("synthetic_v5e_layer_predicted.txt");
     let asked = run(&["query", path, "SELECT count(*) FROM slices", "--format", "json"]);
     let answer: Value = serde_json::from_slice(&asked.stdout).unwrap();
@@ -238,7 +238,7 @@ fn computed_times_say_so_in_every_answer_and_row() {
 }
 
 #[test]
-fn chrome_events_read_again_are_the_same_timeline() {
+fn exported_chrome_events_import_to_the_same_timeline() {
     for file in
         ["synthetic_v5e_8chip_overlap.xplane.pb", "synthetic_v6e_4chip_padded.trace.json.gz", "jax_cpu_small.xplane.pb"]
     {

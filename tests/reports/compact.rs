@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_long_list_is_seen_too() {
+    fn end_of_a_long_list_is_compared() {
         let report = |last: u32| {
             let row = |number: u32| json!({ "name": format!("op.{number}"), "time_ps": number });
             lines(&json!({ "rows": (0..20).chain([last]).map(row).collect::<Vec<_>>() }))

@@ -133,7 +133,7 @@ fn golden_text(session: &Session) -> (String, BTreeSet<&'static str>) {
 const MAX_LINES: usize = 15_000;
 
 #[test]
-fn every_report_of_every_sample_is_as_reviewed() {
+fn reports_match_golden_files() {
     let golden = root().join("tests/golden");
     let update = std::env::var_os("UPDATE_GOLDEN").is_some();
     let (mut expected_files, mut applicable, mut lines) = (BTreeSet::new(), BTreeSet::new(), 0);
@@ -180,7 +180,7 @@ fn first_difference(file: &Path, now: &str) -> String {
 
 /// The documents of `analyze` and `compare` as the published schemas describe them, of every sample.
 #[test]
-fn every_document_of_every_sample_agrees_with_its_schema() {
+fn documents_match_their_schema() {
     let schema: Value = serde_json::from_str(&systole::render::json::schema().unwrap()).unwrap();
     let ids: Vec<_> = ANALYSES.iter().map(|entry| entry.id).collect();
     for sample in samples() {
@@ -205,7 +205,7 @@ fn every_document_of_every_sample_agrees_with_its_schema() {
 
 /// The unit of a number is in its name, or in a field `unit` beside it; these numbers have no unit.
 #[test]
-fn every_number_carries_its_unit_in_its_name() {
+fn numbers_have_units_in_their_names() {
     const UNITS: &[&str] = &[
         "_ps",
         "_seconds",
@@ -250,7 +250,7 @@ fn every_number_carries_its_unit_in_its_name() {
 
 /// Sentences of reports, wherever they are: `1 devices`, `2 host(s)`.
 #[test]
-fn nouns_agree_with_their_numbers() {
+fn plurals_agree_with_their_numbers() {
     const NOUNS: [&str; 12] = [
         "devices",
         "hosts",

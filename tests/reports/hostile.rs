@@ -165,7 +165,7 @@ fn number_of(variable: &str) -> Option<u64> {
 }
 
 #[test]
-fn mutants_are_refused_or_reported() {
+fn mutated_files_are_rejected_or_reported() {
     let (schema, seeds) = (Schema::new(), seeds::all());
     let (from, to) = match number_of("SYSTOLE_MUTANT") {
         Some(only) => (only, only + 1),
@@ -213,7 +213,7 @@ fn mutants_are_refused_or_reported() {
 
 /// The unchanged captures must be valid.
 #[test]
-fn what_is_changed_can_be_read() {
+fn unmutated_inputs_can_be_read() {
     let folder = tempfile::tempdir().unwrap();
     for seed in seeds::all() {
         let bytes = match &seed.content {
@@ -233,7 +233,7 @@ fn what_is_changed_can_be_read() {
 
 #[cfg(unix)]
 #[test]
-fn a_pipe_that_nobody_writes_to_is_waited_for_with_a_word() {
+fn waiting_for_an_idle_pipe_prints_a_message() {
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("pipe.json");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());

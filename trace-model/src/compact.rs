@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_join() {
+    fn joins_columns() {
         let mut both = column(0..200);
         both.extend(&column(1_000..1_200));
         both.resize(402, -1);
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_of_any_length_join_whether_blocks_can_move_or_not() {
+    fn joins_columns_of_any_length() {
         let lens = [0_i64, 1, 127, 128, 129, 255, 256, 300];
         for (first, second, frozen) in lens.iter().flat_map(|&a| lens.map(|b| (a, b, (a + b) % 2 == 0))) {
             let value = |i: i64| i * i * if i % 5 == 0 { -1 } else { 1_000_003 };

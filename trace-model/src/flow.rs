@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flows_are_sorted_however_many_there_are() {
+    fn flows_are_sorted_at_any_count() {
         for (count, rows) in [(0, 1), (10, 5), (5_000, 3), (20_000, 5_000_000), (9_000, 1 << 22)] {
             let row = |i: u64, factor: u64| SliceId((i.wrapping_mul(factor) % rows as u64) as u32);
             let flow = |i: u64| Flow { from: row(i, 2_654_435_761), to: row(i, 40_503), id: i % 7 };
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_consumer_belongs_to_the_latest_producer_before_it() {
+    fn consumer_pairs_with_the_latest_earlier_producer() {
         let starts = [0, 10, 20, 30, 40, 50];
         let point = |id, class, role, index| FlowPoint::new(id, class, role, index);
         let one = vec![point(7, 0, FlowRole::Out, 3), point(7, 0, FlowRole::Out, 0), point(9, 0, FlowRole::Out, 1)];

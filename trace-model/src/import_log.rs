@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_has_its_own_id_and_a_sentence() {
+    fn issue_kinds_have_unique_ids_and_a_sentence() {
         let mut ids: Vec<_> = IssueKind::ALL.iter().map(|kind| kind.id()).collect();
         ids.sort_unstable();
         ids.dedup();

@@ -86,7 +86,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_slice_comes_once_and_before_what_is_inside(
+        fn each_slice_is_visited_once_before_its_children(
             spans in prop::collection::vec((0_i64..50, 0_i64..20), 0..40),
             from in -1_i64..60,
         ) {
@@ -105,7 +105,7 @@ mod tests {
         }
 
         #[test]
-        fn last_change_is_found_if_slices_nest(
+        fn last_change_is_found_in_nested_slices(
             spans in prop::collection::vec((0_i64..50, 1_i64..20), 0..12),
             at in 0_i64..60,
         ) {

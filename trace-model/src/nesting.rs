@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn parents_can_follow_a_different_clock_than_lanes() {
+    fn parents_may_use_another_clock_than_lanes() {
         // On the timeline the second op seems to start inside the first; on the device clock it starts after it.
         let (timeline, device) = ([(0, 100), (50, 120), (60, 70)], [(0, 50), (50, 120), (60, 70)]);
         let lanes = nest(timeline.into_iter(), false);

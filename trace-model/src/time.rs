@@ -264,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_print_with_four_digits_and_the_unit_that_fits() {
+    fn durations_print_with_four_digits_and_a_fitting_unit() {
         let shown = |ps: i64| Picos::from_ps(ps).to_string();
         assert_eq!(shown(0), "0 s");
         assert_eq!(shown(78), "78 ps");
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_parse_in_every_unit() {
+    fn durations_parse_in_every_unit() {
         assert_eq!("12.5ms".parse(), Ok(Picos::from_ps(12_500_000_000)));
         assert_eq!(" 3 s ".parse(), Ok(Picos::from_ps(3 * PS_PER_S)));
         assert_eq!("40".parse(), Ok(Picos::from_ps(40)));

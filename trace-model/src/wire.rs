@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_read_behind_a_message() {
+    fn reading_stops_at_the_message_end() {
         let file = [0x08, 0x96, 0x81, 0x01, 0x21, 1, 2, 3, 4, 5, 6, 7, 8, 0x12, 2, b'h', b'i', 0, 0, 0, 0];
         let last = |end: usize| {
             let mut cursor = WireCursor::new(&file, 0..end);

@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_compared_with_itself_did_not_change() {
+    fn run_compared_with_itself_is_unchanged() {
         let same = run(100.0, 0.3, 30);
         let change = MetricChange::of_runs(&same, &same, 0.0, &TestOptions::default());
         assert_eq!(
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_beyond_noise_is_real_and_has_its_size() {
+    fn change_beyond_noise_is_reported_with_its_size() {
         let change = MetricChange::of_runs(&run(100.0, 0.1, 30), &run(110.0, 0.1, 30), 0.0, &TestOptions::default());
         assert!(change.is_real());
         assert!((change.change_percent.unwrap() - 10.0).abs() < 0.1);
@@ -285,14 +285,14 @@ mod tests {
     }
 
     #[test]
-    fn few_steps_allow_no_conclusion() {
+    fn too_few_steps_are_inconclusive() {
         assert_eq!(finding(&run(1.0, 0.1, 5), &run(9.0, 0.1, 30)), ChangeVerdict::TooFew);
         assert_eq!(finding(&run(1.0, 0.1, 1), &run(9.0, 0.1, 30)), ChangeVerdict::Untested);
         assert_eq!(finding(&[], &run(9.0, 0.1, 30)), ChangeVerdict::OneSided);
     }
 
     #[test]
-    fn runs_of_a_side_that_differ_are_noise() {
+    fn spread_between_runs_of_one_side_counts_as_noise() {
         // One percent more between runs; the value of the other side lies between the runs.
         let two: Vec<Vec<f64>> = [run(100.0, 0.01, 20), run(102.0, 0.01, 20)].concat();
         assert_eq!(finding(&two, &run(102.5, 0.01, 20)), ChangeVerdict::Noise);
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn enough_runs_are_compared_by_their_medians() {
+    fn with_enough_runs_their_medians_are_compared() {
         let runs = |from: f64| (0..4).flat_map(|i| run(from + f64::from(i), 0.01, 20)).collect::<Vec<_>>();
         // 2 of 70 orders.
         let change = MetricChange::of_runs(&runs(100.0), &runs(104.0), 0.0, &TestOptions::default());
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_over_runs_know_how_much_runs_differ() {
+    fn confidence_range_includes_spread_between_runs() {
         // Steps of a run hardly differ; the runs differ by 1.
         let runs = |from: f64, n: u32| (0..n).flat_map(|i| run(from + f64::from(i), 0.001, 50)).collect::<Vec<_>>();
         let change = MetricChange::of_runs(&runs(100.0, 4), &runs(104.0, 4), 0.0, &TestOptions::default());
@@ -326,14 +326,14 @@ mod tests {
     }
 
     #[test]
-    fn many_runs_of_one_side_only_are_noise_too() {
+    fn many_runs_on_one_side_only_count_as_noise() {
         let five: Vec<Vec<f64>> = (0..5).flat_map(|i| run(100.0 + f64::from(i), 0.01, 20)).collect();
         assert_eq!(finding(&five, &run(104.5, 0.01, 20)), ChangeVerdict::Noise);
         assert_eq!(finding(&five, &run(110.0, 0.01, 20)), ChangeVerdict::Changed);
     }
 
     #[test]
-    fn without_enough_data_no_conclusion_is_drawn() {
+    fn too_little_data_is_inconclusive() {
         let options = TestOptions { alpha: 0.001, ..TestOptions::default() };
         // Six against six: 2 of 924 orders.
         assert_eq!(
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn false_alarms_are_rare_and_two_percent_are_found() {
+    fn false_alarms_are_rare_and_two_percent_changes_are_found() {
         let mut state = 7;
         let mut called_real = |slower: f64| {
             let mut real = 0;

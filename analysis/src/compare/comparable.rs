@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn another_chip_is_not_comparable_and_an_unknown_one_is_a_note() {
+    fn other_chip_is_not_comparable_and_unknown_chip_is_a_note() {
         let (v5e, v6e) = (run(Some("TPU v5 Lite"), 4), run(Some("TPU v6 Lite"), 4));
         assert_eq!(weights(&v5e, &v5e, &[]), []);
         assert_eq!(weights(&v5e, &v6e, &[]), [("device_type", Weight::Bars)]);
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn every_difference_has_a_name_that_can_be_required() {
+    fn every_difference_can_be_required_by_name() {
         let mut other = run(Some("x"), 2);
         other.steps.source = "modules".to_owned();
         other.steps.counted = 9;

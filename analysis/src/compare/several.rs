@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn one_run_or_several_are_read_back() {
+    fn summaries_of_one_or_several_runs_round_trip() {
         for runs in [vec![run(1)], vec![run(1), run(2), run(3)]] {
             let text = to_json(&runs).unwrap();
             assert!(is_meant(text.as_bytes()));

@@ -50,7 +50,7 @@ fn cand() -> Summary {
 }
 
 #[test]
-fn a_summary_adds_up_to_the_step() {
+fn parts_of_a_summary_sum_to_the_step() {
     let base = base();
     let times: Vec<_> = base.ops.iter().map(|op| (op.name.as_str(), op.middle_ps as i64)).collect();
     // The start op has its own nanosecond and the three in which nothing else runs.
@@ -66,7 +66,7 @@ fn a_summary_adds_up_to_the_step() {
 }
 
 #[test]
-fn the_change_of_the_step_is_divided_over_ops_that_were_renumbered() {
+fn step_change_is_attributed_to_renumbered_ops() {
     let compared = compare(&[base()], &[cand()], &CompareOptions::default());
     assert!(compared.is_comparable);
     let attribution = compared.attribution.as_ref().unwrap();
@@ -95,7 +95,7 @@ fn the_change_of_the_step_is_divided_over_ops_that_were_renumbered() {
 }
 
 #[test]
-fn a_run_compared_with_itself_or_its_saved_summary_did_not_change() {
+fn run_equals_itself_and_its_saved_summary() {
     for other in [base(), Summary::from_json(&base().shortened(2, 1).to_json().unwrap()).unwrap()] {
         let compared = compare(&[base()], &[other], &CompareOptions::default());
         assert_eq!(compared.differences, []);
@@ -192,13 +192,13 @@ fn ops_are_matched_by_their_properties() {
 }
 
 #[test]
-fn names_count_in_the_same_program_only() {
+fn ops_are_matched_by_name_only_within_the_same_program() {
     let (base, cand) = (ops_of(&["x loop f32[8] a"], Some("1")), ops_of(&["x other f32[9] b"], Some("1")));
     assert_eq!(match_ops(&base, &cand).pairs[0].how, MatchedBy::SameProgram);
 }
 
 #[test]
-fn alike_ops_keep_their_order_and_the_odd_one_is_new() {
+fn identical_ops_match_in_order_and_the_extra_one_is_new() {
     // A layer was inserted: its op is the one whose neighbours differ.
     let base = [
         "a.1 loop f32[1] l",
@@ -244,7 +244,7 @@ fn made(ms: f64, wobble: f64, steps: u32, phase: u32) -> Summary {
 }
 
 #[test]
-fn a_planted_regression_is_found_and_noise_is_not() {
+fn planted_regression_is_found_and_noise_is_not() {
     let verdict = |cand: Summary| {
         let compared = compare(&[made(100.0, 0.5, 30, 0)], &[cand], &CompareOptions::default());
         (compared.steps[0].change.finding, compared.ops[0].change.finding)
@@ -255,7 +255,7 @@ fn a_planted_regression_is_found_and_noise_is_not() {
 }
 
 #[test]
-fn several_runs_of_a_side_are_one() {
+fn several_runs_of_a_side_are_pooled() {
     let base = [made(100.0, 0.2, 20, 0), made(102.0, 0.2, 20, 1)];
     let compared = compare(&base, &[made(102.5, 0.2, 20, 2)], &CompareOptions::default());
     assert_eq!(compared.base.steps, 40);
@@ -269,7 +269,7 @@ fn several_runs_of_a_side_are_one() {
 }
 
 #[test]
-fn empty_runs_can_be_compared() {
+fn empty_runs_are_comparable() {
     let compared = compare(&[], &[base()], &CompareOptions::default());
     assert!(!compared.is_comparable);
     let empty = summary("host python: PPPP");
@@ -283,7 +283,7 @@ fn series(id: &str, unit: Unit, values: Vec<f64>) -> StepSeries {
 }
 
 #[test]
-fn what_a_side_could_not_divide_is_not_zero() {
+fn missing_breakdown_of_one_side_is_not_zero() {
     let plain = made(100.0, 0.2, 20, 0);
     let mut divided = made(100.0, 0.2, 20, 1);
     divided.series.push(series("step.idle_percent", Unit::Percent, vec![10.0; 20]));
@@ -303,7 +303,7 @@ fn what_a_side_could_not_divide_is_not_zero() {
 }
 
 #[test]
-fn steps_of_no_core_do_not_shift_the_others() {
+fn steps_without_a_core_do_not_shift_other_steps() {
     // The device takes part in the last two of three steps.
     let run = summary(&format!(
         "
@@ -335,7 +335,7 @@ fn many_ops(ms: f64, count: u32, us: f64) -> Summary {
 }
 
 #[test]
-fn among_many_ops_few_steps_tell_nothing_and_small_ops_cost_nothing() {
+fn many_tested_ops_need_more_steps_and_negligible_ops_are_not_tested() {
     // 2 of 924 orders times 101 tests: no change of any size could be significant.
     let asked = |us: f64| {
         let (base, cand) = (many_ops(20.0, 100, us), many_ops(30.0, 100, us));
@@ -351,7 +351,7 @@ fn among_many_ops_few_steps_tell_nothing_and_small_ops_cost_nothing() {
 }
 
 #[test]
-fn programs_are_paired_by_fingerprint_then_by_name_then_by_size() {
+fn programs_are_paired_by_fingerprint_then_name_then_size() {
     let programs = |list: &[(&str, Option<&str>)]| {
         let program = |&(name, id): &(&str, Option<&str>)| ProgramFacts {
             name: name.to_owned(),
@@ -376,7 +376,7 @@ fn programs_are_paired_by_fingerprint_then_by_name_then_by_size() {
 }
 
 #[test]
-fn classes_that_a_side_does_not_list_are_not_said_to_be_absent() {
+fn unlisted_step_classes_are_not_reported_absent() {
     let of = |class: &str| StepFacts { class: class.to_owned(), counted: 3, middle_ps: 1e9, ..StepFacts::default() };
     let train = Summary { steps: of("jit_train"), ..Summary::default() };
     let both =

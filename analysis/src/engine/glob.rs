@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stars_match_anything() {
+    fn star_matches_any_text() {
         for (pattern, text, is) in [
             ("fusion.1", "fusion.1", true),
             ("fusion.1", "fusion.12", false),

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn four_digits_and_the_unit_that_fits() {
+    fn prints_four_digits_with_a_fitting_unit() {
         for (number, unit, expected) in [
             (78.26e12, Unit::FlopPerSecond, "78.26 TFLOP/s"),
             (305.7e9, Unit::BytesPerSecond, "305.7 GB/s"),

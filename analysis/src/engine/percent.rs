@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_values_are_never_printed_as_0_or_100() {
+    fn only_exact_0_and_100_print_as_such() {
         let text = |value: f64| format!("{:.1}", Percent(value));
         for (value, expected) in [
             (0.0, "0.0 %"),

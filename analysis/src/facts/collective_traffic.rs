@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn message_sizes_come_from_the_right_shape() {
+    fn message_size_uses_operand_or_result_by_kind() {
         let size = |text: &str, kind| message(text, kind).bytes;
         let gather = "%ag = f32[8,4]{1,0} all-gather(f32[1,4]{1,0} %p), replica_groups=[1,8]<=[8], dimensions={0}";
         assert_eq!(size(gather, CollectiveKind::AllGather), Some(128));
@@ -340,13 +340,13 @@ mod tests {
 
     /// If operand shapes are missing, the input of a reduce-scatter is everyone's result.
     #[test]
-    fn a_bare_reduce_scatter_has_the_size_of_all_results() {
+    fn reduce_scatter_without_operands_sums_all_results() {
         let bare = "%rs = f32[1,4]{1,0} reduce-scatter(%p), replica_groups={{0,1,2,3,4,5,6,7}}, dimensions={0}";
         assert_eq!(message(bare, CollectiveKind::ReduceScatter).bytes, Some(128));
     }
 
     #[test]
-    fn halves_of_asynchronous_collectives_move_what_their_shapes_say() {
+    fn async_collective_fusions_take_sizes_from_shapes() {
         let start = "%async-collective-start.3 = (bf16[1,512,8]{2,1,0}, bf16[1,2048,8]{2,1,0}, s32[2]{0:S(4)}) \
              fusion(bf16[1,512,8]{2,1,0} %f), kind=kCustom, calls=%fused_computation.402";
         let done = "%async-collective-done.3 = bf16[1,2048,8]{2,1,0} fusion(bf16[1,512,8]{2,1,0} %a, \
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn participants_come_from_groups_pairs_or_the_capture() {
+    fn participant_count_comes_from_groups_pairs_or_capture() {
         let all_reduce = |attributes: &str| {
             let text = format!("%ar = f32[10]{{0}} all-reduce(f32[10]{{0}} %p){attributes}, to_apply=%add");
             let message = message(&text, CollectiveKind::AllReduce);
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_listed_if_there_are_several() {
+    fn several_replica_groups_are_listed() {
         let groups = |groups: &str| {
             let text = format!("%ar = f32[1]{{0}} all-reduce(f32[1]{{0}} %p), replica_groups={groups}");
             message(&text, CollectiveKind::AllReduce).groups

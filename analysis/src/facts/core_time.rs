@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn overlap_without_nesting_goes_to_the_later_one() {
+    fn partial_overlap_counts_for_the_later_op() {
         assert_eq!(segments_of(&[(0, 10), (5, 20)]), [(0, 0, 5), (1, 5, 20)]);
         assert_eq!(segments_of(&[(0, 10), (5, 20), (12, 15)]), [(0, 0, 5), (1, 5, 12), (2, 12, 15), (1, 15, 20)]);
     }

@@ -66,7 +66,7 @@ mod tests {
     use trace_model::{ProgramBytes, TraceBuilder};
 
     #[test]
-    fn without_a_framework_advice_is_general() {
+    fn advice_is_general_without_a_framework() {
         let of = |picture: &str, change: fn(&mut TraceBuilder)| {
             let mut builder = sample_traces::text_builder(picture);
             change(&mut builder);

@@ -318,7 +318,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_real_runtimes() {
+    fn classifies_event_names_of_real_runtimes() {
         let cases = [
             ("backend_compile_and_load", Compile),
             ("TfrtTpuCompiler::Compile", Compile),
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn loaders_are_recognized_by_their_frames() {
+    fn data_loaders_are_recognized_by_frame_names() {
         for name in ["$loader.py:12 __next__", "$builtins next", "load_batch", "$torch/dataloader.py:7 f"] {
             assert!(is_input_loader(name), "{name}");
         }
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn decorations_come_off() {
+    fn event_name_decorations_are_stripped() {
         assert_eq!(stripped("[12] f"), "f");
         assert_eq!(stripped("[x] f"), "[x] f");
         assert_eq!(stripped("XlaCompile:#module=jit_f#"), "XlaCompile");

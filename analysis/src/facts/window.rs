@@ -163,13 +163,13 @@ mod tests {
     }
 
     #[test]
-    fn the_whole_trace_of_a_core_is_what_it_recorded() {
+    fn whole_trace_scope_covers_the_recorded_time_of_a_core() {
         let window = window_of(&two_ops(), Scope::WholeTrace);
         assert_eq!(window, Ok(Some(TimeWindow { range: range(100, 400), measured: range(1100, 1400) })));
     }
 
     #[test]
-    fn ranges_are_cut_to_the_core_and_shifted_to_its_clock() {
+    fn range_is_clipped_to_the_core_and_shifted_to_its_clock() {
         let model = two_ops();
         let window = window_of(&model, Scope::Range(range(250, 9_000)));
         assert_eq!(window, Ok(Some(TimeWindow { range: range(250, 400), measured: range(1250, 1400) })));
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_is_as_long_as_its_ops_by_their_own_clock() {
+    fn window_length_uses_the_device_clock_of_its_ops() {
         // On the timeline the ops take 50 and 10; by their own clock 80 and 20, with 5 between.
         let mut builder = TraceBuilder::new();
         let core = builder.group(None, GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_only_the_timeline_knows_is_as_long_as_its_ops() {
+    fn step_without_device_clock_is_as_long_as_its_ops() {
         let mut builder = TraceBuilder::new();
         let core = builder.group(None, GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
         let ops = builder.track(core, TrackKind::Ops, 0, "XLA Ops");
@@ -219,12 +219,12 @@ mod tests {
     }
 
     #[test]
-    fn steps_that_do_not_exist_are_an_error() {
+    fn unknown_steps_are_an_error() {
         assert!(window_of(&two_ops(), Scope::Steps { first: 7, last: 9 }).is_err());
     }
 
     #[test]
-    fn the_whole_of_a_core_is_measured_by_one_clock() {
+    fn core_window_uses_a_single_clock() {
         let mut builder = sample_traces::text_builder(
             "
             @device-clock 500ns

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn every_name_and_alias_leads_to_its_metric() {
+    fn every_name_and_alias_finds_its_metric() {
         for metric in METRICS {
             for name in metric.aliases.iter().chain([&metric.name]) {
                 let name = name.replace('*', "all-reduce");
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn units_are_those_of_the_name() {
+    fn metric_unit_matches_its_name() {
         assert_eq!(id("step.time_us"), "step.time_ps / 1000000");
         assert_eq!(id("compile.count_in_window"), "compile.count / 1");
         assert_eq!(id("time.idle_share"), "step.idle_percent / 100");
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelt_name_gets_a_suggestion() {
+    fn misspelt_name_gets_a_suggestion() {
         for (wrong, right) in [
             ("step.tiem_ms", "step.time_ms"),
             ("steptime_ms", "step.time_ms"),

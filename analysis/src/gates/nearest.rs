@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn swaps_and_gaps_are_one_edit() {
+    fn swapped_or_missing_letter_is_one_edit() {
         let letters = |text: &str| text.chars().collect::<Vec<_>>();
         for (a, b, edits) in [("tiem", "time", 1), ("tme", "time", 1), ("", "time", 4), ("kitten", "sitting", 3)] {
             assert_eq!(distance(&letters(a), &letters(b)), edits, "{a} {b}");
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn only_near_names_are_suggested() {
+    fn only_similar_names_are_suggested() {
         assert_eq!(of("wran", ["off", "warn", "error"]), Some("warn"));
         assert_eq!(of("fatal", ["off", "warn", "error"]), None);
         assert_eq!(of("x", []), None);

@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fishers_test_has_the_published_values() {
+    fn fisher_test_matches_published_values() {
         // The lady tasting tea: 4 of 4 right, 1 in 70; 3 of 4, 17 in 70.
         assert!((fisher((0, 4), (4, 4)) - 1.0 / 70.0).abs() < 1e-12);
         assert!((fisher((1, 4), (3, 4)) - 17.0 / 70.0).abs() < 1e-12);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_of_the_steps_is_counted() {
+    fn change_in_the_share_of_slow_steps_is_tested() {
         let steps = |slow: usize| {
             let values = (0..20).map(|i| if i < slow { 100.0 } else { 0.0 }).collect();
             MetricRuns::of_steps(vec![values])
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn one_slow_step_more_is_no_change_of_a_quantile() {
+    fn one_more_slow_step_does_not_change_a_quantile() {
         let steps = |slow: usize| {
             let values = (0..12).map(|i| if i < slow { 130.0 } else { 100.0 + 0.1 * f64::from(i as u32 % 5) });
             MetricRuns::of_steps(vec![values.collect()])
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_whole_runs_are_as_steady_as_runs_are() {
+    fn per_run_numbers_are_judged_by_spread_between_runs() {
         let runs = |values: &[f64]| values.iter().map(|value| vec![*value]).collect::<Vec<_>>();
         let of = |base: &[f64], cand: &[f64]| of_single_numbers(&runs(base), &runs(cand), Statistic::Quantile(0.5));
         assert_eq!(of(&[1.0], &[9.0]), NoiseVerdict::Untested);

@@ -72,7 +72,7 @@ fn of_budget(budget: Budget) -> Status {
 }
 
 #[test]
-fn budgets_are_limits_in_the_unit_of_their_name() {
+fn budgets_use_the_unit_in_the_metric_name() {
     assert_eq!(of_budget(budget("step.time_ms", 101.0)), Status::Pass);
     assert_eq!(of_budget(budget("step.time_ms", 100.0)), Status::Fail);
     assert_eq!(of_budget(budget("step.time_us", 101_000.0)), Status::Pass);
@@ -91,7 +91,7 @@ fn budgets_are_limits_in_the_unit_of_their_name() {
 }
 
 #[test]
-fn what_is_not_known_is_inconclusive_and_says_why() {
+fn missing_value_is_inconclusive_with_a_reason() {
     let config =
         GateConfig { budget: vec![budget("mfu_pct", 50.0), budget("memory.peak_gib", 1.0)], ..GateConfig::default() };
     let (report, _) = against(&run(100.0), &[], &config);
@@ -106,7 +106,7 @@ fn what_is_not_known_is_inconclusive_and_says_why() {
 }
 
 #[test]
-fn the_preset_lets_noise_pass_and_stops_regressions() {
+fn preset_passes_noise_and_fails_regressions() {
     let config = GateConfig::default();
     assert_eq!(status(&config, &run(101.0), &[run(100.0)]).iter().filter(|s| **s == Status::Fail).count(), 0);
     let (report, comparison) = against(&run(112.0), &[run(100.0)], &config);
@@ -117,7 +117,7 @@ fn the_preset_lets_noise_pass_and_stops_regressions() {
 }
 
 #[test]
-fn levels_decide_what_failing_means() {
+fn level_decides_between_failure_and_warning() {
     let regression = |level| Regression {
         metric: "step.time_ms".to_owned(),
         max_increase_pct: Some(5.0),
@@ -147,7 +147,7 @@ fn regressions_need_a_comparable_baseline_and_a_minimum_effect() {
 }
 
 #[test]
-fn utilization_may_not_fall() {
+fn falling_utilization_is_a_regression() {
     let regression =
         Regression { metric: "compile.count".to_owned(), max_decrease_abs: Some(0.5), ..Regression::default() };
     let config = GateConfig { regression: vec![regression], ..GateConfig::default() };
@@ -158,7 +158,7 @@ fn utilization_may_not_fall() {
 }
 
 #[test]
-fn mistakes_are_refused() {
+fn rejects_invalid_gates() {
     let of = |budget: Budget| GateConfig { budget: vec![budget], ..GateConfig::default() }.check();
     assert!(of(Budget { metric: "step.time_ms".to_owned(), ..Budget::default() }).is_err());
     assert!(of(budget("step.tiem_ms", 1.0)).unwrap_err().to_string().contains("did you mean \"step.time_ms\"?"));
@@ -191,7 +191,7 @@ fn of_op(op: &str) -> GateConfig {
 }
 
 #[test]
-fn small_ops_that_a_saved_baseline_does_not_list_count_on_neither_side() {
+fn ops_unlisted_in_the_baseline_count_on_neither_side() {
     // A quarter of the exposed time is in ops that the baseline only sums.
     let whole = with_small_ops(run(100.0), 30, 0.001);
     let saved = whole.clone().shortened(2, 10);
@@ -212,7 +212,7 @@ fn small_ops_that_a_saved_baseline_does_not_list_count_on_neither_side() {
 }
 
 #[test]
-fn ops_that_a_saved_run_does_not_list_may_exceed_a_budget() {
+fn unlisted_ops_make_an_op_budget_inconclusive() {
     // 10 ms are in the listed all-gather, 3 in thirty small ones.
     let whole = with_small_ops(run(100.0), 30, 0.001);
     let mut saved = whole.clone().shortened(2, 20);
@@ -241,7 +241,7 @@ fn ops_that_a_saved_run_does_not_list_may_exceed_a_budget() {
 
 /// The thirty small ones take their time in outlier steps, and none in the middle ones.
 #[test]
-fn ops_of_few_steps_count_where_the_middle_does_not_tell() {
+fn unlisted_outlier_ops_make_mean_and_max_inconclusive() {
     let mut saved = run(100.0).shortened(2, 20);
     saved.ops_not_listed = 30;
     saved.rest = vec![RestTimes { part: StepPart::ExposedComm, middle_ps: 0.0 }];
@@ -259,7 +259,7 @@ fn ops_of_few_steps_count_where_the_middle_does_not_tell() {
 
 /// Saved from files of the same name: only their position distinguishes the runs.
 #[test]
-fn each_of_several_runs_has_its_own_numbers() {
+fn numbers_are_kept_for_each_run() {
     let with = |count: f64| {
         let mut run = run(100.0);
         run.values[0].value = Some(count);
@@ -275,7 +275,7 @@ fn each_of_several_runs_has_its_own_numbers() {
 }
 
 #[test]
-fn an_op_that_the_baseline_does_not_have_is_an_increase() {
+fn op_missing_in_the_baseline_counts_as_increase() {
     let mut before = run(100.0);
     before.ops.truncate(1);
     assert_eq!(status(&of_op("all-gather*"), &run(100.0), &[before.clone()]), [Status::Fail]);
@@ -291,7 +291,7 @@ fn cut(mut run: Summary, steps: usize) -> Summary {
 }
 
 #[test]
-fn a_quantile_needs_a_step_beyond_it() {
+fn quantile_needs_a_step_beyond_it() {
     use StepAggregate::{Max, Mean, Median, P90, P95};
 
     let regression = |aggregate| Regression {
@@ -323,7 +323,7 @@ fn a_quantile_needs_a_step_beyond_it() {
 }
 
 #[test]
-fn a_part_that_a_divided_run_has_no_time_of_is_zero() {
+fn absent_part_of_a_run_with_breakdown_is_zero() {
     let part = |mut run: Summary, id: &str, unit, value: f64| {
         let values = vec![value; run.series[0].values.len()];
         run.series.push(StepSeries { id: id.to_owned(), title: String::new(), unit, better: Better::Lower, values });
@@ -341,7 +341,7 @@ fn a_part_that_a_divided_run_has_no_time_of_is_zero() {
 }
 
 #[test]
-fn limits_are_numbers_and_fit_their_metric() {
+fn limits_must_be_valid_for_their_metric() {
     let of = |change: fn(&mut Regression)| {
         let mut gate =
             Regression { metric: "step.time_ms".to_owned(), max_increase_pct: Some(5.0), ..Regression::default() };
@@ -377,7 +377,7 @@ fn recompiling(ms: f64) -> Summary {
 }
 
 #[test]
-fn a_loop_that_compiles_again_fails_by_the_preset_and_the_headline_says_it() {
+fn recompilation_fails_the_preset_and_is_in_the_headline() {
     let (report, comparison) = against(&recompiling(100.0), &[run(100.0)], &GateConfig::default());
     let failed: Vec<String> = report.failed().map(Gate::name).collect();
     assert_eq!(failed, ["compile.loop_count (max) +0", "loop.step_ms (mean) +10 %"]);
@@ -390,7 +390,7 @@ fn a_loop_that_compiles_again_fails_by_the_preset_and_the_headline_says_it() {
 }
 
 #[test]
-fn the_preset_asks_what_the_runs_can_answer() {
+fn preset_gates_only_recorded_metrics() {
     let mut alone = run(100.0);
     alone.series.truncate(1);
     (alone.values, alone.loop_series) = (Vec::new(), Vec::new());
@@ -403,7 +403,7 @@ fn the_preset_asks_what_the_runs_can_answer() {
 }
 
 #[test]
-fn warm_up_that_leaves_no_step_is_inconclusive() {
+fn warm_up_covering_all_steps_is_inconclusive() {
     let why = "the run has 20 steps, and the first 30 are left out as warm-up: no steady step is left";
     let mut empty = run(100.0);
     (empty.series, empty.loop_series, empty.ops) = (Vec::new(), Vec::new(), Vec::new());
@@ -421,7 +421,7 @@ fn warm_up_that_leaves_no_step_is_inconclusive() {
 }
 
 #[test]
-fn ops_that_no_run_has_are_mistakes() {
+fn rejects_ops_that_no_run_has() {
     let check = |op: &str, run: &Summary| of_op(op).check_names(&[], std::slice::from_ref(run));
     assert_eq!(check("all-gather*", &run(100.0)), Ok(()));
     let error = check("all-gahter*", &run(100.0)).unwrap_err().to_string();
@@ -433,7 +433,7 @@ fn ops_that_no_run_has_are_mistakes() {
 }
 
 #[test]
-fn programs_that_no_step_is_of_are_mistakes() {
+fn rejects_programs_that_no_step_runs() {
     let program = |name: &str| ProgramFacts { name: name.to_owned(), id: None, ops: 1, time_ps: 1.0 };
     let mut with = run(100.0);
     with.facts.programs = vec![program("jit_train_step")];
@@ -465,7 +465,7 @@ fn programs_that_no_step_is_of_are_mistakes() {
 }
 
 #[test]
-fn mfu_is_that_of_the_steady_steps() {
+fn mfu_is_of_the_steady_steps() {
     let mut with = run(100.0);
     let like = with.values.last().unwrap().clone();
     with.values = [("mfu_window_percent", 1.0), ("mfu_steady_percent", 40.0)]

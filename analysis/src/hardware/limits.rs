@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn one_matmul_as_captured_on_v5e() {
+    fn limits_of_a_captured_v5e_matmul() {
         let mut peaks = peaks(202.7e12, 819.1576e9);
         peaks.vmem_read = Some(Peak { per_second: 18_432e9, source: PeakSource::Recorded });
         let work = OpWork {
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn ties_go_to_the_earlier_limit_and_no_work_binds_nothing() {
+    fn ties_choose_the_earlier_limit_and_no_work_has_no_limit() {
         let peaks = peaks(10.0, 10.0);
         let work = |flops, bytes| OpWork { flops: Some(flops), hbm_bytes: Some(bytes), ..OpWork::default() };
         assert_eq!(work(5.0, 5.0).bound(1.0, &peaks), Some((BoundBy::Compute, 50.0)));
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_above_their_peak_bind_nothing_and_rounding_is_no_such_rate() {
+    fn rates_above_peak_have_no_limit_except_for_rounding() {
         let peaks = peaks(10.0, 10.0);
         let work = |flops, bytes| OpWork { flops: Some(flops), hbm_bytes: Some(bytes), ..OpWork::default() };
         assert_eq!(work(10.001, 5.0).bound(1.0, &peaks), Some((BoundBy::Compute, 100.0)));
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn efficiency_is_least_time_over_time() {
+    fn efficiency_is_minimum_time_over_time() {
         let (peaks, work) = (peaks(1.97e14, 8.19e11), matmul(64.0, 8192.0, 8192.0));
         let seconds = 2e-4;
         let efficiency = 100.0 * work.ideal_seconds(&peaks).unwrap() / seconds;

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reference_products() {
+    fn padding_of_reference_matmuls() {
         let e = |m, k, n, tile, rows| efficiency(m, k, n, tile, rows).unwrap();
         let near = |a: f64, b: f64| assert!((a - b).abs() < 5e-6, "{a} {b}");
         near(e(1000, 1000, 1000, 128, 8), 0.95367);
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn full_tiles_waste_nothing_and_empty_products_have_no_answer() {
+    fn full_tiles_waste_nothing_and_empty_matmuls_have_no_padding() {
         assert_eq!(efficiency(512, 512, 512, 256, 16), Some(1.0));
         let nothing = Padding { efficiency: 1.0, worst: None, without_worst: 1.0 };
         assert_eq!(best([512, 512, 512], 256, 16), Some(nothing));
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn the_dimension_to_grow_is_the_emptiest() {
+    fn suggests_growing_the_least_filled_dimension() {
         // A head of 64 on a 256-wide unit: a quarter of the work is useful.
         let padding = best([4096, 64, 4096], 256, 16).unwrap();
         assert_eq!((padding.efficiency, padding.worst, padding.without_worst), (0.25, Some(Dimension::K), 1.0));

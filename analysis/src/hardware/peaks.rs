@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recorded_peak_beats_the_users_and_the_published() {
+    fn recorded_peak_precedes_user_and_published_peaks() {
         let peaks = Peaks::choose(Some(&v5e()), Chip::named("v6e"));
         assert_eq!(peaks.flops, Some(Peak { per_second: 202.7e12, source: PeakSource::Recorded }));
         assert_eq!((peaks.chip.as_deref(), peaks.cmem_read), (Some("v5e"), None));
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn without_recorded_peaks_the_named_chip_is_assumed() {
+    fn named_chip_is_assumed_without_recorded_peaks() {
         let peaks = Peaks::choose(None, Chip::named("v5e"));
         assert_eq!(peaks.flops, Some(Peak { per_second: 197e12, source: PeakSource::Assumed }));
         assert_eq!(peaks.flops_text(), "197.0 TFLOP/s (v5e as named by you, assumed)");
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_type_without_peaks_uses_the_published_ones() {
+    fn device_type_without_peaks_uses_published_ones() {
         let device = DeviceInfo { type_name: Some("TPU v6 Lite".to_owned()), ..DeviceInfo::default() };
         let peaks = Peaks::choose(Some(&device), None);
         assert_eq!(peaks.flops_text(), "918.0 TFLOP/s (published v6e peak, assumed)");
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_guessed() {
+    fn peaks_stay_unknown_without_a_source() {
         assert_eq!(Peaks::choose(None, None), Peaks::default());
         assert_eq!(Peaks::default().flops_text(), "unknown peak TFLOP/s");
     }

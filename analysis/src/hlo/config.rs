@@ -36,7 +36,7 @@ mod tests {
     use super::trip_count;
 
     #[test]
-    fn both_forms() {
+    fn reads_trip_count_in_json_and_protobuf() {
         assert_eq!(trip_count(br#"{"known_trip_count":{"n":"12"},"known_init_step":{"init":"0"}}"#), Some(12));
         assert_eq!(trip_count(br#"{"knownTripCount":{"n":7}}"#), Some(7));
         assert_eq!(trip_count(&[0x0a, 0x03, 0x08, 0x80, 0x01]), Some(128));

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn dots() {
+    fn product_of_a_dot() {
         let plain =
             "%d = f32[8,16] dot(bf16[8,4] %a, bf16[4,16] %b), lhs_contracting_dims={1}, rhs_contracting_dims={0}";
         assert_eq!(sizes(plain), [1, 8, 4, 16]);
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn convolutions_that_are_matrix_multiplications() {
+    fn product_of_a_matmul_convolution() {
         assert_eq!(
             sizes("%c = f32[8,16] convolution(bf16[8,4] %a, bf16[4,16] %b), dim_labels=bf_io->bf"),
             [1, 8, 4, 16]
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_slides_counts_its_edges() {
+    fn sliding_window_counts_edges() {
         let text = concat!(
             "%c = bf16[2,8,8,16]{3,2,1,0} convolution(bf16[2,8,8,4] %a, bf16[3,3,4,16] %b), ",
             "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f"
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn passes_follow_types_and_precision() {
+    fn mxu_passes_follow_types_and_precision() {
         let passes = |dtype: &str, more: &str| {
             let contracting = "lhs_contracting_dims={1}, rhs_contracting_dims={0}";
             product(&format!("%d = f32[8,8] dot({dtype}[8,8] %a, {dtype}[8,8] %b), {contracting}{more}"))
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_of_a_fusion_does_not_show_its_product() {
+    fn fusion_text_alone_has_no_product() {
         let text = "%f = bf16[8,8] fusion(bf16[8,8] %a, bf16[8,8] %b), kind=kOutput, calls=%fused_computation";
         assert_eq!(product(text), Err(NoProduct::NotShown));
         assert_eq!(product("%a = bf16[8,8] add(bf16[8,8] %a, bf16[8,8] %b)"), Err(NoProduct::NotThere));

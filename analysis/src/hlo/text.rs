@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dot_with_everything() {
+    fn parses_a_dot_with_all_attributes() {
         let (module, dot) = one(concat!(
             "%dot.3 = f32[2,8,16]{2,1,0} dot(bf16[2,8,4]{2,1,0} %a, %b), lhs_batch_dims={0}, lhs_contracting_dims={2}, ",
             "rhs_batch_dims={0}, rhs_contracting_dims={1}, operand_precision={highest,default}, ",
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn wrappers_loops_and_kernels() {
+    fn parses_async_wrappers_loops_and_kernels() {
         let (module, start) = one(concat!(
             "%s = ((bf16[8]{0}), bf16[32]{0}, u32[]{:S(2)}) async-start(bf16[8]{0} %p), ",
             "calls=%all-gather.7"
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn an_escaped_quote_in_a_name_hides_nothing_that_follows() {
+    fn escaped_quote_in_a_name_ends_correctly() {
         let (_, reduce) = one(concat!(
             "%ar = f32[8] all-reduce(f32[8] %p), channel_id=3, metadata={op_name=\"jit(f)/he said \\\"hi(\" ",
             "source_file=\"a.py\" source_line=7}, replica_groups={{0,1},{2,3}}, to_apply=%add"
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mesh_with_devices_is_one_attribute() {
+    fn mesh_with_devices_is_one_attribute() {
         let (_, gather) = one(concat!(
             "%ag = f32[16] all-gather(f32[8] %p), replica_groups=mesh['x'=2,'y'=4], ",
             "device_ids=([0,1,2,3,4,5,6,7]) {'x'}, dimensions={0}"
@@ -199,13 +199,13 @@ mod tests {
     }
 
     #[test]
-    fn long_tuples_number_their_parts() {
+    fn index_comments_in_long_tuples_are_skipped() {
         let (_, tuple) = one("%t = (f32[2]{0}, /*index=1*/s32[3]{0}) tuple(f32[2]{0} %a, /*index=1*/s32[3]{0} %b)");
         assert_eq!(tuple.shape.as_ref().unwrap().bytes(), Some(20));
     }
 
     #[test]
-    fn unknown_groups_are_absent() {
+    fn unknown_replica_groups_are_none() {
         let (_, reduce) = one("%ar = f32[8] all-reduce(f32[8] %p), channel_id=3, replica_groups=@future{x}");
         let collective = reduce.attributes().collective.as_ref().unwrap();
         assert_eq!((&collective.groups, collective.channel_id), (&None, Some(3)));

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn dimensions_of_a_matrix_multiplication_in_disguise() {
+    fn dimensions_of_a_convolution_that_is_a_matmul() {
         let plain = WindowDimension::default();
         assert_eq!(role(plain, 32, 32), (SpatialRole::Rows, 32));
         assert_eq!(role(WindowDimension { size: 16, ..plain }, 16, 1), (SpatialRole::Summed, 16));
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sliding_window_counts_what_it_meets() {
+    fn sliding_window_counts_valid_positions() {
         let window = WindowDimension { size: 3, padding_low: 1, padding_high: 1, ..WindowDimension::default() };
         // 2 at each edge, 3 at the 6 positions between.
         assert_eq!(role(window, 8, 8), (SpatialRole::Window, 22));

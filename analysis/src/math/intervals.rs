@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn pictures() {
+    fn interval_set_operations() {
         let a = set("==..====..==");
         let b = set(".==..==..===");
         assert_eq!(a.union(&b), set("===.====.==="));
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_that_touch_become_one() {
+    fn touching_ranges_merge() {
         let touching: IntervalSet = [(5, 9), (0, 5), (9, 9)]
             .map(|(a, b)| TimeRange::new(Timestamp::from_ps(a), Timestamp::from_ps(b)))
             .into_iter()

@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn exact_values_are_the_published_ones() {
+    fn exact_p_values_match_published_ones() {
         // Hollander and Wolfe (1973), p. 69, permeability of membranes: W = 35, one-sided 0.1272.
         let x = [0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46];
         let y = [1.15, 0.88, 0.90, 0.74, 1.21];
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn no_difference_has_a_p_below_the_minimum() {
+    fn p_is_never_below_the_attainable_minimum() {
         let few = [1.0, 2.0, 3.0, 4.0];
         assert!(close(least_p(&few, &few, 1.0).unwrap(), 2.0 / 70.0, 1e-12));
         // Ties and dependence count as they do in the test.
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shift_range_contains_what_the_test_accepts() {
+    fn shift_range_contains_accepted_shifts() {
         // Four against four: all sixteen differences, as 2 of 70 is below 5 % and 4 of 70 is not.
         let (few, higher) = ([1.0, 2.0, 3.0, 4.0], [11.0, 12.0, 13.0, 14.5]);
         assert_eq!(shift_range(&few, &higher, 0.05), Some((7.0, 13.5)));
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn the_normal_distribution_takes_over_smoothly() {
+    fn normal_approximation_continues_exact_values() {
         let a: Vec<f64> = (0..20).map(|i| f64::from(i) * 1.3).collect();
         let b: Vec<f64> = (0..20).map(|i| f64::from(i) * 1.3 + 6.1).collect();
         let exact = rank_test(&a, &b).unwrap().p;
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn tails_of_the_normal_distribution() {
+    fn normal_distribution_tails() {
         for (z, p) in
             [(0.0, 1.0), (1.0, 0.317_310_507_9), (1.959_963_985, 0.05), (3.290_526_731, 0.001), (6.0, 1.973_175_3e-9)]
         {
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_numbers_do_not_differ() {
+    fn equal_samples_do_not_differ() {
         assert_eq!(rank_test(&[5.0; 8], &[5.0; 9]).unwrap().p, 1.0);
         assert_eq!(rank_test(&[], &[1.0]), None);
         // Without spread, any difference shows.
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn holm_corrects_step_by_step() {
+    fn holm_correction_is_stepwise() {
         // The worked example of Holm's method: 0.01, 0.04, 0.03, 0.005.
         let adjusted = holm(&[0.01, 0.04, 0.03, 0.005]);
         for (found, expected) in adjusted.iter().zip([0.03, 0.06, 0.06, 0.02]) {
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn dependence_of_neighbours_widens() {
+    fn autocorrelation_widens_the_range() {
         // Ten blocks of ten equal numbers: hardly more is known than of ten.
         let blocks: Vec<f64> = (0..100).map(|i| f64::from((i / 10) * 7 % 10)).collect();
         assert!(inflation(&blocks) > 5.0, "{}", inflation(&blocks));

@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_grow_with_dependence() {
+    fn block_length_grows_with_autocorrelation() {
         assert_eq!(block_length(100, 0.0), 1);
         // (√6 · 0.5 ÷ 0.75)^(2/3) · 100^(1/3) = 6.46
         assert_eq!(block_length(100, 0.5), 6);
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn the_median_range_follows_from_ranks() {
+    fn median_range_follows_from_ranks() {
         // 1 to 100: by rank the median lies between the 40th and the 61st.
         let runs = [(1..=100).map(|i| f64::from(i * 37 % 101)).collect::<Vec<_>>()];
         let (low, high) = median_range(&runs).unwrap();
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shift_is_found_with_its_size() {
+    fn shift_is_found_with_its_size() {
         let base = [(0..60).map(|i| 100.0 + f64::from(i * 7 % 11) * 0.1).collect::<Vec<_>>()];
         let cand = [base[0].iter().map(|x| x + 5.0).collect::<Vec<_>>()];
         let (low, high) = change_range(&base, &cand).unwrap();
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn random_numbers_are_the_published_ones() {
+    fn random_numbers_match_published_ones() {
         // The reference implementation from seed 1234567.
         let mut state = 1_234_567;
         assert_eq!([random(&mut state), random(&mut state)], [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]);

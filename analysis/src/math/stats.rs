@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_straggler_has_a_large_modified_z() {
+    fn straggler_has_a_large_modified_z_score() {
         let z = modified_z(&[10.0, 10.2, 9.9, 10.1, 14.0], 0.1);
         assert!((z[4] - 26.3055).abs() < 1e-3, "{z:?}");
         assert!(z[..4].iter().all(|z| z.abs() < OUTLIER_Z));
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn known_statistics() {
+    fn statistics_match_known_values() {
         let stats = Stats::of(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap();
         assert_eq!((stats.mean, stats.median, stats.min, stats.max), (5.0, 4.5, 2.0, 9.0));
         assert!((stats.stddev.unwrap() - (32.0_f64 / 7.0).sqrt()).abs() < 1e-12);
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_around_the_median_are_those_of_the_tables() {
+    fn median_ranks_match_published_tables() {
         // Printed tables of the sign test: n = 6: 1st and 6th, 10: 2nd and 9th, 20: 6th and 15th, 100: 40th and 61st.
         let range = |n: i32| Stats::of(&(1..=n).map(f64::from).collect::<Vec<_>>()).unwrap().median_range;
         assert_eq!(range(5), None);
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn tails_need_enough_numbers() {
+    fn tail_quantiles_need_enough_values() {
         let stats = |n: i32| Stats::of(&(1..=n).map(f64::from).collect::<Vec<_>>()).unwrap();
         assert_eq!((stats(9).p10, stats(9).p90, stats(99).p99), (None, None, None));
         assert_eq!((stats(11).p10, stats(11).p90), (Some(2.0), Some(10.0)));

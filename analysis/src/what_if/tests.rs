@@ -34,7 +34,7 @@ fn half_hidden() -> TraceModel {
 }
 
 #[test]
-fn nothing_changed_is_what_was_recorded() {
+fn replay_without_changes_equals_the_recording() {
     let prediction = predict(&half_hidden(), &[]);
     assert_eq!((prediction.window_ps, prediction.predicted_ps), (13_000, 13_000));
     assert!(prediction.parts.iter().all(|part| part.recorded_ps == part.predicted_ps));
@@ -42,7 +42,7 @@ fn nothing_changed_is_what_was_recorded() {
 }
 
 #[test]
-fn a_faster_link_shortens_only_the_wait() {
+fn faster_link_shortens_only_the_wait() {
     let model = half_hidden();
     // In flight for 9 ns; at half of that it arrives while the matmul runs.
     assert_eq!(predict(&model, &[Scenario::Collectives(0.5)]).predicted_ps, 13_000 - 2_750);
@@ -51,7 +51,7 @@ fn a_faster_link_shortens_only_the_wait() {
 }
 
 #[test]
-fn less_compute_brings_the_transfer_to_light() {
+fn less_compute_exposes_the_transfer() {
     let model = half_hidden();
     // The core waits for the time that the matmul no longer takes.
     let prediction = predict(&model, &[ops(&model, "fusion.1", 0.5)]);
@@ -63,7 +63,7 @@ fn less_compute_brings_the_transfer_to_light() {
 }
 
 #[test]
-fn savings_of_several_changes_are_not_added_up() {
+fn savings_of_several_changes_are_not_summed() {
     let model = half_hidden();
     let both = predict(&model, &[Scenario::Collectives(0.5), ops(&model, "fusion.1", 0.5)]);
     // s 1, M 2, wait until 4.5 after the start, V 1, idle 2, V 1.
@@ -72,7 +72,7 @@ fn savings_of_several_changes_are_not_added_up() {
 }
 
 #[test]
-fn a_hidden_transfer_has_two_ends() {
+fn hidden_transfer_gives_a_range_of_predictions() {
     let model = text_trace(
         "
         ops: sMMMMMMMMdV
@@ -88,7 +88,7 @@ fn a_hidden_transfer_has_two_ends() {
 }
 
 #[test]
-fn the_last_to_come_sets_the_pace_of_all() {
+fn last_participant_delays_all() {
     // The second core is slower: the first waits 4 for it.
     let model = text_trace(
         "
@@ -108,14 +108,14 @@ fn the_last_to_come_sets_the_pace_of_all() {
 }
 
 #[test]
-fn of_two_changes_of_one_thing_the_greater_counts() {
+fn larger_of_two_changes_to_one_op_applies() {
     let model = half_hidden();
     let changes = [ops(&model, "add.1", 0.5), ops(&model, "add.1", 0.25), Scenario::Idle(0.5), Scenario::Idle(0.0)];
     assert_eq!(predict(&model, &Scenario::merged(&changes)).predicted_ps, 13_000 - 1_500 - 2_000);
 }
 
 #[test]
-fn an_op_that_waits_takes_as_long_as_what_it_waits_for() {
+fn waiting_op_lasts_as_long_as_its_transfer() {
     let model = half_hidden();
     // In flight for 9 ns, awaited for the last four.
     assert_eq!(predict(&model, &[ops(&model, "all-gather-done.1", 0.0)]).predicted_ps, 13_000 - 4_000);
@@ -124,7 +124,7 @@ fn an_op_that_waits_takes_as_long_as_what_it_waits_for() {
 }
 
 #[test]
-fn replica_groups_wait_among_themselves() {
+fn skew_is_within_each_replica_group() {
     // Two pairs that run at different times: the k-th of all cores are not one collective.
     let model = text_trace(
         "
@@ -144,7 +144,7 @@ fn replica_groups_wait_among_themselves() {
 }
 
 #[test]
-fn a_hidden_transfer_is_as_fast_as_others_of_its_kind_were_seen() {
+fn hidden_transfer_uses_the_rate_of_similar_transfers() {
     let text = |name: &str, elements: u64| {
         format!(
             "%{name} = (f32[{elements}]{{0:S(1)}}, f32[{elements}]{{0}}, u32[]{{:S(2)}}) copy-start(f32[{elements}]{{0}} %p)"
@@ -176,7 +176,7 @@ fn a_hidden_transfer_is_as_fast_as_others_of_its_kind_were_seen() {
 }
 
 #[test]
-fn a_collective_with_an_op_inside_is_one_execution() {
+fn collective_with_a_nested_op_is_one_execution() {
     let model = text_trace(
         "
         TPU:0 ops: RRRRRRV

@@ -305,7 +305,7 @@ fn other(folder: &str, name: &str, step_why: &str, device_why: &str) -> Option<(
 }
 
 #[test]
-fn agreement_with_xprof_is_written_down() {
+fn agreement_table_is_up_to_date() {
     let sections = [
         tpu("v5e_matmul", NO_STEPS, ""),
         tpu("v6e_x4_host_offload", NO_STEPS, STATISTIC),

@@ -44,7 +44,7 @@ const ALL: [&str; 8] = [
 ];
 
 #[test]
-fn every_capture_adds_up_and_equals_itself_and_its_saved_summary() {
+fn every_capture_equals_itself_and_its_saved_summary() {
     for name in ALL {
         let Some(run) = summary(name) else { return };
         let ops: f64 = run.ops.iter().map(|op| op.middle_ps).sum();
@@ -70,7 +70,7 @@ fn every_capture_adds_up_and_equals_itself_and_its_saved_summary() {
 }
 
 #[test]
-fn one_session_in_two_formats_is_equal() {
+fn both_formats_of_one_session_are_equal() {
     let Some(compared) = both("tpu/v5e_matmul.trace.json.gz", "tpu/v5e_matmul.xplane.pb") else { return };
     assert!(compared.differences.iter().all(|found| found.weight == Weight::Note), "{:?}", compared.differences);
     assert!(compared.steps.iter().all(|series| series.change.change == Some(0.0)), "{:?}", compared.steps);
@@ -79,7 +79,7 @@ fn one_session_in_two_formats_is_equal() {
 }
 
 #[test]
-fn a_quantized_model_is_another_program() {
+fn quantized_model_is_a_different_program() {
     let Some(compared) = both("tpu/v7x_vllm_tp2_a.trace.json.gz", "tpu/v7x_vllm_tp2_b.trace.json.gz") else { return };
     let shapes = compared.differences.iter().find(|found| found.id == "shapes").unwrap();
     assert_eq!(shapes.weight, Weight::Care);

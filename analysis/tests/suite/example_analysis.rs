@@ -73,7 +73,7 @@ impl Tabular for ProgramRunsReport {
 static REGISTRY: &[AnalysisEntry] = &[entry::<ProgramRuns>()];
 
 #[test]
-fn an_analysis_is_a_file_and_a_line() {
+fn analysis_example_is_registered() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/samples/synthetic_v5e_8chip_overlap.xplane.pb");
     let model = importers::import_path(path.as_ref(), &ImportOptions::default(), &Progress::new()).unwrap();
     let (options, reports) = (Options::default(), ReportCache::default());

@@ -19,7 +19,7 @@ hbm_bandwidth = 3276e9
 "#;
 
 #[test]
-fn a_chip_is_an_entry() {
+fn chip_example_is_registered() {
     // JSON exports record no peaks, so those of the chip count.
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/samples/synthetic_v6e_4chip_padded.trace.json.gz");
     let model = importers::import_path(path.as_ref(), &ImportOptions::default(), &Progress::new()).unwrap();

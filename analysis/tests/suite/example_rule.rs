@@ -49,7 +49,7 @@ fn few_iterations(facts: &HintFacts<'_>) -> RuleResult {
 }
 
 #[test]
-fn a_rule_is_a_function_a_line_and_a_page() {
+fn rule_example_is_registered() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/samples/synthetic_v5e_8chip_overlap.xplane.pb");
     let model = importers::import_path(path.as_ref(), &ImportOptions::default(), &Progress::new()).unwrap();
     let (mut options, reports) = (Options::default(), ReportCache::default());

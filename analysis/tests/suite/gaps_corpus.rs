@@ -49,7 +49,7 @@ fn compiler_ms(device: &DeviceGaps) -> f64 {
 
 /// Two compilations of 117.675 and 38.216 ms by `backend_compile_and_load` alone.
 #[test]
-fn the_v5e_session_waits_for_compilation() {
+fn v5e_session_waits_for_compilation() {
     for name in ["tpu/v5e_matmul.xplane.pb", "tpu/v5e_matmul.trace.json.gz"] {
         let Some(model) = open_model(name) else { return };
         let report = report!(Gaps, &model);
@@ -67,7 +67,7 @@ fn the_v5e_session_waits_for_compilation() {
 
 /// Every loop iteration was queued long before the one before it had ended.
 #[test]
-fn the_v6e_loop_is_queued_ahead() {
+fn v6e_loop_is_queued_ahead() {
     for name in ["tpu/v6e_x4_host_offload.xplane.pb", "tpu/v6e_x4_host_offload_steps_added.xplane.pb"] {
         let Some(model) = open_model(name) else { return };
         let clocks = report!(Clocks, &model);
@@ -114,7 +114,7 @@ fn serving_waits_for_requests() {
 }
 
 #[test]
-fn hosts_are_ahead_or_not() {
+fn host_run_ahead_of_real_captures() {
     let Some(model) = open_model("tpu/v5e_matmul.xplane.pb") else { return };
     let device = report!(Dispatch, &model).devices[0].clone();
     assert_eq!((device.launches, device.ahead_max, device.dry_percent), (20, 0, Some(100.0)));

@@ -46,7 +46,7 @@ fn alarms(noise: &Noise, runs: usize, regression: Regression, experiments: usize
 
 /// The fast form of the experiment: what the docs promise of quiet runs.
 #[test]
-fn quiet_runs_seldom_fail_and_regressions_of_ten_percent_always() {
+fn quiet_runs_rarely_fail_and_ten_percent_regressions_always_do() {
     for (runs, most) in [(1, 3.0), (3, 1.0), (5, 1.0)] {
         for steps in [12, 50] {
             let noise = Noise { steps, ..Noise::quiet() };
@@ -59,7 +59,7 @@ fn quiet_runs_seldom_fail_and_regressions_of_ten_percent_always() {
 }
 
 #[test]
-fn what_only_the_loop_shows_is_found() {
+fn regressions_visible_only_in_the_loop_are_found() {
     let noise = Noise { steps: 20, ..Noise::quiet() };
     for regression in [Regression::Compiles(1), Regression::Stalls(0.15)] {
         let found = alarms(&noise, 1, regression, 20);
@@ -69,7 +69,7 @@ fn what_only_the_loop_shows_is_found() {
 
 #[test]
 #[ignore = "takes minutes in a debug build; prints the tables of the docs"]
-fn tables_of_the_docs() {
+fn print_tables_for_the_docs() {
     const EXPERIMENTS: usize = 2000;
     const PLANTED: usize = 60;
     println!(
@@ -99,7 +99,7 @@ fn tables_of_the_docs() {
 
 /// Of real captures, where they are there: windows of steps of one run against each other.
 #[test]
-fn windows_of_one_real_run_seldom_fail() {
+fn windows_of_one_real_run_rarely_fail() {
     let comparable = comparable();
     let (mut pairs, mut failed) = (0, Vec::new());
     for (name, run) in real::runs() {

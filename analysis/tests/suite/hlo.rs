@@ -36,7 +36,7 @@ fn synthetic_programs() -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn the_matmul_of_v5e_is_a_convolution_inside_a_fusion() {
+fn v5e_matmul_is_a_convolution_inside_a_fusion() {
     let Some(model) = open_model("tpu/v5e_matmul.xplane.pb") else { return };
     with_context(&model, |cx| {
         let fusion = cx.instruction(op_named(&model, "fusion")).unwrap();
@@ -83,7 +83,7 @@ fn buffers_of_the_v5e_matmul() {
 }
 
 #[test]
-fn every_op_of_the_v6e_capture_is_an_instruction_of_its_program() {
+fn every_v6e_op_is_an_instruction_of_its_program() {
     let Some(model) = open_model("tpu/v6e_x4_host_offload.xplane.pb") else { return };
     with_context(&model, |cx| {
         let ops: Vec<_> = model.op_ids().filter(|&op| model.op(op).program.is_some()).collect();
@@ -111,7 +111,7 @@ fn exported_json_has_the_text_only() {
 }
 
 #[test]
-fn cut_programs_are_errors_that_say_where() {
+fn truncated_programs_are_errors_with_an_offset() {
     for program in synthetic_programs() {
         assert!(HloModule::from_proto(blob(program.clone()), "p").is_ok());
         for len in 0..program.len().min(3000) {
@@ -152,7 +152,7 @@ fn capture(run: &SyntheticRun) -> TraceModel {
 }
 
 #[test]
-fn sizes_of_matmuls_explain_the_recorded_operations() {
+fn matmul_sizes_match_recorded_flops() {
     for (spec, _) in sample_traces::sample_specs() {
         let model = capture(&SyntheticRun::new(spec.clone()));
         with_context(&model, |cx| {
@@ -170,7 +170,7 @@ fn sizes_of_matmuls_explain_the_recorded_operations() {
 }
 
 #[test]
-fn padding_of_the_padded_sample() {
+fn padded_sample_has_its_padding() {
     let (spec, _) = sample_traces::sample_specs().into_iter().find(|(spec, _)| spec.name.ends_with("padded")).unwrap();
     let model = capture(&SyntheticRun::new(spec));
     with_context(&model, |cx| {
@@ -188,7 +188,7 @@ fn padding_of_the_padded_sample() {
 }
 
 #[test]
-fn padding_costs_time_where_compute_limits() {
+fn padding_costs_time_in_compute_bound_ops() {
     let chip = sample_traces::synthetic::SyntheticChip::V6E;
     let large = TrainingSpec { data: 1, model: 1, tokens: 8192, width: 1000, hidden: 4400, ..TrainingSpec::default() };
     let model = capture(&SyntheticRun::new(TrainingSpec { chip, ..large }));
@@ -202,7 +202,7 @@ fn padding_costs_time_where_compute_limits() {
 }
 
 #[test]
-fn the_matmul_of_v5e_has_its_size_in_both_formats() {
+fn v5e_matmul_size_is_known_in_both_formats() {
     for (name, from) in [("xplane.pb", SizesFrom::Program), ("trace.json.gz", SizesFrom::Shapes)] {
         let Some(model) = open_model(&format!("tpu/v5e_matmul.{name}")) else { return };
         with_context(&model, |cx| {
@@ -218,7 +218,7 @@ fn the_matmul_of_v5e_has_its_size_in_both_formats() {
 }
 
 #[test]
-fn matmuls_of_a_served_model_follow_from_shapes_and_operations() {
+fn served_model_matmul_sizes_follow_from_shapes_and_flops() {
     let Some(model) = open_model("tpu/v7x_vllm_tp2_a.trace.json.gz") else { return };
     with_context(&model, |cx| {
         let report = cx.report::<Matmuls>().unwrap();
@@ -233,7 +233,7 @@ fn matmuls_of_a_served_model_follow_from_shapes_and_operations() {
 }
 
 #[test]
-fn loops_repeat_as_often_as_the_compiler_says() {
+fn loop_trip_counts_match_the_compiler() {
     let run = SyntheticRun::new(TrainingSpec::default());
     let model = capture(&run);
     with_context(&model, |cx| {
@@ -248,7 +248,7 @@ fn loops_repeat_as_often_as_the_compiler_says() {
 }
 
 #[test]
-fn a_loop_that_fills_a_cache() {
+fn decoding_loops_have_known_and_measured_trip_counts() {
     let decode = DecodeSpec { batch: 16, cache: 1024, tokens: 24 };
     let run = SyntheticRun::decoding(TrainingSpec { data: 1, model: 1, steps: 2, ..TrainingSpec::default() }, decode);
     let model = capture(&run);
@@ -281,7 +281,7 @@ fn a_loop_that_fills_a_cache() {
 }
 
 #[test]
-fn collectives_say_the_same_in_program_and_text() {
+fn collectives_agree_in_program_and_text() {
     let model = capture(&SyntheticRun::new(TrainingSpec { overlap: true, ..TrainingSpec::default() }));
     with_context(&model, |cx| {
         let mut compared = 0;

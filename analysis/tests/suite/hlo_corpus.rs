@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::capture::{corpus, open};
 
 #[test]
-fn whole_programs_are_those_that_xprof_lists() {
+fn program_list_matches_xprof() {
     let Some(corpus) = corpus() else { return };
     for name in ["tpu/v5e_matmul", "tpu/v6e_x4_host_offload"] {
         let capture = open(&format!("{name}.xplane.pb")).unwrap();
@@ -26,7 +26,7 @@ fn whole_programs_are_those_that_xprof_lists() {
 
 /// `XProf` 2.24.2: `get_hlo_neighborhood --instruction_name broadcast_add_fusion.1 --radius 2 --follow_calls`.
 #[test]
-fn a_neighbourhood_is_that_of_xprof() {
+fn neighbourhood_matches_xprof() {
     let Some(capture) = open("tpu/v6e_x4_host_offload.xplane.pb") else { return };
     let cx = capture.cx(Scope::WholeTrace);
     let program = chosen(&cx, Some("jit_f")).unwrap()[0];

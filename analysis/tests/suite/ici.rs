@@ -46,7 +46,7 @@ fn build(spec: &RingSpec) -> TraceModel {
 }
 
 #[test]
-fn a_matmul_gathered_around_a_ring_hides_what_the_closed_form_says() {
+fn collective_matmul_hides_the_closed_form_share() {
     for spec in [RING, RingSpec { overlapped: false, ..RING }, RingSpec { matmul_ps: 3_500_000, ..RING }] {
         let model = build(&spec);
         let overlap = with(&model, &Options::default(), |cx| cx.report::<Overlap>().unwrap());
@@ -69,7 +69,7 @@ fn a_matmul_gathered_around_a_ring_hides_what_the_closed_form_says() {
 }
 
 #[test]
-fn the_late_chip_is_named_and_the_transfer_is_what_it_took_there() {
+fn late_chip_is_named_and_its_time_is_the_transfer() {
     let report = collectives(&build(&RING), Some("2x2x1"));
     let reduce = row(&report, "all-reduce.1");
     let skew = reduce.skew.as_ref().unwrap();
@@ -88,7 +88,7 @@ fn the_late_chip_is_named_and_the_transfer_is_what_it_took_there() {
 /// Exposed time, and time of the matrix unit of all time, as the model of the ring
 /// computed them.
 #[test]
-fn traces_of_a_modelled_ring_show_the_exposed_time_of_the_model() {
+fn modelled_ring_has_the_expected_exposed_time() {
     for (case, exposed_us, mxu_percent) in [
         ("ag_matmul_serial", 4.137, 69.3),
         ("ag_matmul_overlap", 0.090, 99.0),
@@ -111,7 +111,7 @@ fn traces_of_a_modelled_ring_show_the_exposed_time_of_the_model() {
 /// `finished, 16990 cycles, exposed communication 7654 cycles`, `GPU time: 9336`,
 /// `Comm time: 14656` and `overlap: 7002` of each node, which a simulator prints at the end.
 #[test]
-fn simulated_runs_divide_as_their_simulator_says() {
+fn simulated_run_parts_match_the_simulator() {
     let Some(corpus) = corpus() else { return };
     let mut runs = 0;
     for out in std::fs::read_dir(corpus.join("simulators/astra-sim/out")).unwrap().map(|entry| entry.unwrap().path()) {
@@ -142,7 +142,7 @@ fn simulated_runs_divide_as_their_simulator_says() {
 /// f32[5,1024,1024,256] reduced in pairs {0,4} {1,5} {2,6} {3,7} of eight chips of v6e,
 /// of which four were captured: 5.37 GB in 121.7 ms are 44.1 GB/s.
 #[test]
-fn the_all_reduces_of_a_real_capture_are_as_counted_by_hand() {
+fn real_all_reduces_match_hand_count() {
     let Some(model) = open_model("tpu/v6e_x4_host_offload.xplane.pb") else { return };
     let report = collectives(&model, None);
     let [row] = &report.rows[..] else { panic!("{:?}", report.rows) };
@@ -165,7 +165,7 @@ fn the_all_reduces_of_a_real_capture_are_as_counted_by_hand() {
 /// The run's own network: a ring of four with 92 GiB/s one way of a link. Its collectives
 /// use one direction, so the largest come to half of both.
 #[test]
-fn a_simulated_collective_is_held_against_the_simulated_network() {
+fn simulated_collective_is_compared_with_the_simulated_network() {
     let Some(corpus) = corpus() else { return };
     let astra = corpus.join("simulators/astra-sim");
     let folder = std::env::temp_dir().join(format!("systole-astra-network-{}", std::process::id()));

@@ -54,18 +54,18 @@ fn agrees(name: &str, answer: &str, title: impl Fn(&str) -> String) {
 }
 
 #[test]
-fn peaks_of_tpus_are_those_of_xprof() {
+fn tpu_memory_peaks_match_xprof() {
     let answer = "tpu/xprof/v6e_x4_host_offload/memory_profile.json";
     agrees("tpu/v6e_x4_host_offload.xplane.pb", answer, |id| format!("/device:TPU:{id}"));
 }
 
 #[test]
-fn peaks_of_named_allocators_are_those_of_xprof() {
+fn named_allocator_peaks_match_xprof() {
     agrees("gpu/tf2_8xV100.xplane.pb", "gpu/xprof/tf2_8xV100/memory_profile.json", str::to_owned);
 }
 
 #[test]
-fn allocations_of_a_tpu_are_all_matched() {
+fn all_tpu_allocations_are_matched() {
     let Some(model) = open_model("tpu/v6e_x4_host_offload.xplane.pb") else { return };
     let report = memory(&model).unwrap();
     let counts: Vec<_> = report
@@ -84,7 +84,7 @@ fn allocations_of_a_tpu_are_all_matched() {
 }
 
 #[test]
-fn captures_without_allocations_say_what_to_open() {
+fn captures_without_allocations_name_what_to_open() {
     let Some(model) = open_model("tpu/v5e_matmul.trace.json.gz") else { return };
     let error = memory(&model).unwrap_err().to_string();
     assert!(error.contains("open the *.xplane.pb"), "{error}");
@@ -119,7 +119,7 @@ fn planned(name: &str, answer: &str) -> Option<TraceModel> {
 }
 
 #[test]
-fn plans_of_programs_are_those_of_xprof() {
+fn memory_plans_match_xprof() {
     planned("tpu/v5e_matmul.xplane.pb", "tpu/xprof/v5e_matmul/cli/get_peak_allocations.json");
     let answer = "tpu/xprof/v6e_x4_host_offload/cli/get_peak_allocations.json";
     let Some(model) = planned("tpu/v6e_x4_host_offload.xplane.pb", answer) else { return };

@@ -24,7 +24,7 @@ fn report<A: Analysis>(model: &TraceModel, scope: Scope) -> Arc<A::Report> {
 }
 
 #[test]
-fn peaks_and_what_they_consist_of_are_as_made() {
+fn memory_peaks_and_their_parts_match_the_sample() {
     // Devices that are recorded 0.45 ms too early shift no allocation to another step.
     for skew in [Picos::ZERO, Picos::from_ps(450_000_000)] {
         let (model, expected) = run(4, skew);
@@ -53,7 +53,7 @@ fn peaks_and_what_they_consist_of_are_as_made() {
 }
 
 #[test]
-fn what_a_step_allocates_is_the_same_in_each() {
+fn each_step_allocates_the_same() {
     let (model, expected) = run(4, Picos::ZERO);
     let report = report::<Memory>(&model, Scope::WholeTrace);
     let memory = &report.memories[0];
@@ -79,7 +79,7 @@ fn plan(space: u64) -> (MemoryPlan, ExpectedMemory) {
 }
 
 #[test]
-fn the_plan_of_a_program_is_as_made() {
+fn memory_plan_matches_the_sample() {
     let (plan, ExpectedMemory { plan: expected, .. }) = plan(HBM);
     assert_eq!((plan.total_bytes, plan.argument_bytes), (expected.total, expected.arguments));
     assert_eq!((plan.donated_bytes, plan.output_bytes), (expected.donated, expected.outputs));
@@ -107,7 +107,7 @@ fn the_plan_of_a_program_is_as_made() {
 }
 
 #[test]
-fn each_memory_has_a_plan() {
+fn each_memory_space_has_a_plan() {
     let (plan, ExpectedMemory { plan: expected, .. }) = plan(VMEM);
     assert_eq!((plan.total_bytes, plan.heap_peak_bytes, plan.fragmentation_bytes), (expected.vmem, expected.vmem, 0));
 }

@@ -29,7 +29,7 @@ fn both(base: Summary, cand: Summary) -> Comparison {
 }
 
 #[test]
-fn every_op_has_the_ratio_that_it_was_given() {
+fn every_op_has_its_planted_ratio() {
     let comparison = both(predicted(), measured());
     assert!(comparison.is_comparable, "{}", comparison.statement);
     let prediction = comparison.prediction.as_ref().unwrap();
@@ -58,7 +58,7 @@ fn every_op_has_the_ratio_that_it_was_given() {
 }
 
 #[test]
-fn ops_that_are_not_listed_count_as_one_and_the_error_is_a_least() {
+fn unlisted_ops_count_as_one_and_error_is_a_lower_bound() {
     let whole = both(predicted(), measured()).prediction.unwrap();
     assert!(!whole.op_error_is_at_least);
     let cut = both(predicted(), measured().shortened(2, 20)).prediction.unwrap();
@@ -74,7 +74,7 @@ fn ops_that_are_not_listed_count_as_one_and_the_error_is_a_least() {
 }
 
 #[test]
-fn the_most_optimistic_ops_come_first_and_the_pessimistic_last() {
+fn ops_are_sorted_from_optimistic_to_pessimistic() {
     let prediction = both(predicted(), measured()).prediction.unwrap();
     let rows: Vec<(&str, &str)> = prediction.ops.iter().map(|op| (op.name.as_str(), op.verdict())).collect();
     let expected = [
@@ -90,7 +90,7 @@ fn the_most_optimistic_ops_come_first_and_the_pessimistic_last() {
 }
 
 #[test]
-fn the_sentence_is_about_the_model() {
+fn headline_is_about_the_cost_model() {
     let comparison = both(predicted(), measured());
     let expected = "XLA's cost model predicts 1.878 ms a step, measured are 2.277 ms: measured ÷ predicted is 1.213, \
                     total error -17.6 % of the measured step";
@@ -108,7 +108,7 @@ fn the_sentence_is_about_the_model() {
 
 /// Whichever side is named first: the prediction is the simulated one.
 #[test]
-fn the_order_of_the_sides_does_not_matter() {
+fn order_of_sides_does_not_matter() {
     let (first, second) = (both(predicted(), measured()), both(measured(), predicted()));
     let (mut first, second) = (first.prediction.unwrap(), second.prediction.unwrap());
     assert!(first.is_base && !second.is_base);
@@ -118,7 +118,7 @@ fn the_order_of_the_sides_does_not_matter() {
 }
 
 #[test]
-fn two_predictions_or_two_measurements_are_an_ordinary_comparison() {
+fn two_predictions_or_two_measurements_compare_normally() {
     for side in [predicted, measured] {
         let comparison = both(side(), side());
         assert!(comparison.prediction.is_none() && comparison.is_comparable);
@@ -127,7 +127,7 @@ fn two_predictions_or_two_measurements_are_an_ordinary_comparison() {
 }
 
 #[test]
-fn a_simulated_device_stands_for_all_but_another_chip_is_another_chip() {
+fn simulated_device_represents_all_devices_of_the_same_chip() {
     let differences = |other: Summary| both(predicted(), other).differences;
     let found = differences(measured());
     let weight = |id: &str| found.iter().find(|found| found.id == id).map(|found| found.weight);

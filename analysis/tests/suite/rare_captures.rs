@@ -29,7 +29,7 @@ fn near(value: f64, expected: f64) -> bool {
 
 /// Both forms of one capture; the export has no costs of single executions.
 #[test]
-fn a_pallas_kernel_and_its_pipeline() {
+fn reports_a_pallas_kernel_and_its_pipeline() {
     let spec = PallasKernel::default();
     let session = spec.session();
     for (capture, is_json) in [(Capture::xplane(&session), false), (Capture::json(&session), true)] {
@@ -82,7 +82,7 @@ fn a_pallas_kernel_and_its_pipeline() {
 }
 
 #[test]
-fn hardware_counters_by_number_and_sample() {
+fn reports_hardware_counters_by_number_and_sample() {
     let capture = Capture::xplane(&CounterSamples::default().session());
     // All counters of a sample are read at once and lie side by side.
     assert!(capture.model.all_lanes().iter().all(|lane| lane.depth == 0));
@@ -108,7 +108,7 @@ fn hardware_counters_by_number_and_sample() {
 }
 
 #[test]
-fn counters_of_other_chips_are_listed_and_not_interpreted() {
+fn counters_of_unknown_chips_are_listed_uninterpreted() {
     let samples = CounterSamples { chip: sample_traces::synthetic::SyntheticChip::V5P, ..CounterSamples::default() };
     let report = Capture::xplane(&samples.session()).report::<HardwareCounters>();
     assert_eq!((report.devices[0].generation, report.devices[0].metrics.len()), (None, 0));
@@ -120,7 +120,7 @@ fn counters_of_other_chips_are_listed_and_not_interpreted() {
 /// Whether a flow or the number says where work went, in both forms of a capture; the export drops flows but keeps the
 /// number.
 #[test]
-fn work_handed_to_a_sparse_core() {
+fn reports_sparse_core_offload() {
     const US: i64 = 1_000_000;
     for arrows in [true, false] {
         let session = SparseOffload { with_flows: arrows, ..SparseOffload::default() }.session();
@@ -153,7 +153,7 @@ fn hint_at(session: &SampleSession, id: &str, threshold: &str, percent: f64) -> 
 }
 
 #[test]
-fn waiting_for_sparse_cores_is_a_hint() {
+fn waiting_for_sparse_cores_triggers_a_hint() {
     // 12 of 70 µs.
     let session = SparseOffload::default().session();
     let hint = hint_at(&session, "K27", "K27.wait_percent", 17.1).unwrap();
@@ -165,7 +165,7 @@ fn waiting_for_sparse_cores_is_a_hint() {
 }
 
 #[test]
-fn skipped_cycles_are_a_hint() {
+fn skipped_cycles_trigger_a_hint() {
     use CounterName::{PowerCyclesV7x, SkippedV7x};
     let skipping = |skipped| {
         let chip =
@@ -182,7 +182,7 @@ fn skipped_cycles_are_a_hint() {
 }
 
 #[test]
-fn a_start_without_work_is_counted_and_not_guessed() {
+fn offload_start_without_work_is_counted() {
     let spec = SparseOffload { with_flows: false, lose_last: true, ..SparseOffload::default() };
     let report = Capture::xplane(&spec.session()).report::<SparseCores>();
     assert_eq!((report.unmatched, report.offloads[0].occurrences), (1, 3));
@@ -190,7 +190,7 @@ fn a_start_without_work_is_counted_and_not_guessed() {
 
 /// The collective on the device and its messages on the host, in both forms.
 #[test]
-fn an_all_reduce_over_two_slices() {
+fn reports_an_all_reduce_over_two_slices() {
     const US: i64 = 1_000_000;
     let session = MegascaleSample::default().session();
     for capture in [Capture::xplane(&session), Capture::json(&session)] {

@@ -74,7 +74,7 @@ fn faster_matmuls_are_predicted_exactly() {
 }
 
 #[test]
-fn idle_time_of_a_stall_is_taken_out() {
+fn removing_a_stall_removes_its_idle_time() {
     let stall = trace_model::Picos::from_ps(3_000_000_000);
     let stalled = Capture::synthetic(TrainingSpec { stall: Some((2, stall)), ..TrainingSpec::default() });
     let prediction = stalled.predict(&[Scenario::Idle(0.0)]);
@@ -86,7 +86,7 @@ fn idle_time_of_a_stall_is_taken_out() {
 }
 
 #[test]
-fn real_captures_played_without_a_change_stay_as_they_were() {
+fn replaying_real_captures_unchanged_keeps_times() {
     for name in TPUS {
         let Some(capture) = open(name) else { return };
         let prediction = capture.predict(&[]);

@@ -21,7 +21,7 @@ fn samples() -> PathBuf {
 
 /// A step in which the loop compiles is one in whatever scope it is looked at.
 #[test]
-fn a_loop_that_compiles_is_seen_in_a_part_of_its_steps() {
+fn recompilation_is_found_in_a_subset_of_steps() {
     let capture = Capture::new(model_at(&samples().join("synthetic_v5e_8chip_recompile.xplane.pb")));
     let first_hint = |scope| capture.scoped::<Hints>(scope).unwrap().hints[0].id;
     let steps = Scope::Steps { first: 1, last: 3 };
@@ -122,7 +122,7 @@ fn is_possible(name: &str, number: f64, scope: Scope) -> bool {
 }
 
 #[test]
-fn no_length_is_negative_and_no_share_exceeds_its_whole() {
+fn lengths_are_nonnegative_and_shares_at_most_100_percent() {
     let mut bad = std::collections::BTreeSet::new();
     for path in captures() {
         let capture = Capture::new(model_at(&path));
@@ -145,7 +145,7 @@ fn no_length_is_negative_and_no_share_exceeds_its_whole() {
 /// All steps as a scope are what the steps are: the same windows on each device, the
 /// same work in them as in that range of time, and on the host the hull of the steps.
 #[test]
-fn all_steps_as_a_scope_are_the_window_of_the_steps() {
+fn scope_of_all_steps_equals_the_step_window() {
     let mut checked = 0;
     for path in captures() {
         let capture = Capture::new(model_at(&path));

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::capture::{TPUS, corpus, open};
 
 #[test]
-fn parts_add_up_to_every_step_of_every_core() {
+fn parts_sum_to_every_step_of_every_core() {
     for name in TPUS {
         let Some(capture) = open(name) else { return };
         let (steps, parts) = (capture.report::<Steps>(), capture.report::<StepParts>());
@@ -25,7 +25,7 @@ fn parts_add_up_to_every_step_of_every_core() {
 
 /// What `XProf` calls compute is everything but idle, infeed and outfeed, as a mean over cores.
 #[test]
-fn time_with_ops_is_what_xprof_calls_compute() {
+fn op_time_equals_xprof_compute_time() {
     let Some(capture) = open(TPUS[3]) else { return };
     let answer = "tpu/xprof/v6e_x4_host_offload_steps_added/cli/get_step_trace.json";
     let xprof: Value = serde_json::from_str(&std::fs::read_to_string(corpus().unwrap().join(answer)).unwrap()).unwrap();
@@ -41,7 +41,7 @@ fn time_with_ops_is_what_xprof_calls_compute() {
 
 /// Of 784 ms the cores wait 760 for copies, where `XProf` sees 92 % compute.
 #[test]
-fn a_step_of_the_offload_capture_is_mostly_waiting() {
+fn offload_capture_steps_mostly_wait() {
     let Some(capture) = open(TPUS[3]) else { return };
     let parts = capture.report::<StepParts>();
     let class = &parts.classes[0];
@@ -53,7 +53,7 @@ fn a_step_of_the_offload_capture_is_mostly_waiting() {
 }
 
 #[test]
-fn the_compiling_first_step_is_warm_up() {
+fn compiling_first_step_is_warm_up() {
     for name in &TPUS[..2] {
         let Some(capture) = open(name) else { return };
         let (steps, parts) = (capture.report::<Steps>(), capture.report::<StepParts>());

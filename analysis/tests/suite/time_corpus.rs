@@ -31,7 +31,7 @@ const V6E: &str = "tpu/v6e_x4_host_offload.xplane.pb";
 const V6E_STEPS: &str = "tpu/v6e_x4_host_offload_steps_added.xplane.pb";
 
 #[test]
-fn the_steps_that_xprof_finds_are_found_to_the_last_digit_it_prints() {
+fn steps_match_xprof_to_its_last_printed_digit() {
     let Some(capture) = open(V6E_STEPS) else { return };
     let answer = "tpu/xprof/v6e_x4_host_offload_steps_added/cli/get_step_trace.json";
     let xprof: Value = serde_json::from_str(&std::fs::read_to_string(corpus().unwrap().join(answer)).unwrap()).unwrap();
@@ -60,7 +60,7 @@ fn steps_are_timed_by_the_clock_of_their_ops() {
 }
 
 #[test]
-fn without_a_steps_line_the_same_steps_come_from_the_programs() {
+fn programs_give_the_same_steps_as_the_steps_line() {
     let (Some(with), Some(without)) = (open(V6E_STEPS), open(V6E)) else { return };
     let (with, without) = (with.report::<Steps>(), without.report::<Steps>());
     assert_eq!((without.source, without.marker.as_str(), without.steps.len()), (StepSource::Modules, "jit_f", 100));
@@ -99,7 +99,7 @@ fn most_of_the_offload_capture_waits_for_copies() {
 }
 
 #[test]
-fn parts_of_a_real_trace_add_up_to_the_whole() {
+fn parts_of_a_real_trace_sum_to_the_whole() {
     let Some(capture) = open(V6E_STEPS) else { return };
     let whole = capture.report::<Steps>();
     let split = |first, last| capture.scoped::<Devices>(Scope::Steps { first, last }).unwrap();
@@ -117,7 +117,7 @@ fn parts_of_a_real_trace_add_up_to_the_whole() {
 }
 
 #[test]
-fn compilation_of_the_matmul_is_as_measured_in_both_formats() {
+fn matmul_compilation_is_equal_in_both_formats() {
     for name in V5E {
         let Some(capture) = open(name) else { return };
         let compile = capture.report::<Compile>();
@@ -169,7 +169,7 @@ fn both_formats_of_one_session_agree_on_the_device() {
 /// Launches and completions of the v5e session bound its clock shift to
 /// 610.180 … 687.127 µs.
 #[test]
-fn the_device_clock_is_found_to_be_late() {
+fn late_device_clock_is_found() {
     let Some(capture) = open(V5E[0]) else { return };
     let report = capture.report::<Doctor>();
     let [shift] = &report.clock_shifts[..] else { panic!("{:?}", report.clock_shifts) };
@@ -180,7 +180,7 @@ fn the_device_clock_is_found_to_be_late() {
 }
 
 #[test]
-fn a_serving_capture_has_one_step_of_its_dominant_program() {
+fn serving_capture_has_one_step_of_its_dominant_program() {
     for (name, ms) in [("tpu/v7x_vllm_tp2_a.trace.json.gz", 66.98), ("tpu/v7x_vllm_tp2_b.trace.json.gz", 65.55)] {
         let Some(capture) = open(name) else { return };
         let steps = capture.report::<Steps>();
@@ -201,7 +201,7 @@ fn a_serving_capture_has_one_step_of_its_dominant_program() {
 }
 
 #[test]
-fn the_three_recompiling_steps_are_named() {
+fn three_recompiling_steps_are_named() {
     for name in ["host/jax_cpu_transformer_recompiles.trace.json.gz", "host/jax_cpu_transformer_recompiles.xplane.pb"] {
         let Some(capture) = open(name) else { return };
         let steps = capture.report::<Steps>();
@@ -243,7 +243,7 @@ fn the_three_recompiling_steps_are_named() {
 }
 
 #[test]
-fn a_host_capture_without_steps_compiles_and_says_so() {
+fn host_capture_without_steps_reports_compilation() {
     for name in ["host/tpuvm_cpu_backend.xplane.pb", "host/tpuvm_cpu_backend.trace.json.gz"] {
         let Some(capture) = open(name) else { return };
         let compile = capture.report::<Compile>();
@@ -256,7 +256,7 @@ fn a_host_capture_without_steps_compiles_and_says_so() {
 }
 
 #[test]
-fn other_captures_have_sensible_steps_and_no_invented_devices() {
+fn other_captures_have_plausible_steps_and_only_real_devices() {
     // XProf, too, finds one step of 21.3104 ms on the GPUs.
     let Some(gpu) = open("gpu/tf2_8xV100.xplane.pb") else { return };
     let steps = gpu.report::<Steps>();
@@ -275,7 +275,7 @@ fn other_captures_have_sensible_steps_and_no_invented_devices() {
 
 /// Three layers compiled for v5p without one: what XLA expects, and what follows.
 #[test]
-fn a_predicted_timeline_is_analyzed_as_a_profile() {
+fn predicted_timeline_is_analyzed_like_a_profile() {
     let Some(capture) = open("simulators/xla_tpu_aot/lab11_v5p/scheduled_hlo.txt") else { return };
     let us = |ps: i64| ps as f64 / 1e6;
     let overlap = capture.report::<Overlap>();
@@ -299,7 +299,7 @@ fn a_predicted_timeline_is_analyzed_as_a_profile() {
 
 /// A training step on 256 chips whose all-gathers start and end in fusions: 14 of them, no kernels.
 #[test]
-fn asynchronous_collectives_of_a_training_step_are_no_kernels() {
+fn async_collectives_of_a_training_step_are_not_kernels() {
     let Some(capture) = open("regressions/v5p_async_collectives_rebuilt.xplane.pb.gz") else { return };
     let ops = capture.report::<Ops>();
     let share = |wanted: &dyn Fn(&OpRow) -> bool| {

@@ -115,7 +115,7 @@ const MEMORIES: [(BoundBy, &str, &str); 5] = [
 
 /// Time differs with the clock, work does not.
 #[test]
-fn steps_do_the_same_work() {
+fn step_flops_and_bytes_match_xprof() {
     let capture = "v6e_x4_host_offload_steps_added";
     let Some(model) = open(&format!("{capture}.xplane.pb")) else { return };
     let ours = report::<Roofline>(&model, &Options::default());
@@ -140,7 +140,7 @@ fn steps_do_the_same_work() {
 }
 
 #[test]
-fn the_roofline_agrees_point_by_point() {
+fn roofline_points_match_xprof() {
     for (capture, _) in CAPTURES {
         let Some(model) = open(&format!("{capture}.xplane.pb")) else { return };
         let ours = report::<Roofline>(&model, &Options::default());
@@ -196,7 +196,7 @@ fn the_roofline_agrees_point_by_point() {
 }
 
 #[test]
-fn hbm_utilization_of_v6e_is_that_of_the_roofline_not_of_the_overview() {
+fn v6e_hbm_utilization_matches_the_xprof_roofline() {
     let Some(model) = open("v6e_x4_host_offload.xplane.pb") else { return };
     let report = report::<Utilization>(&model, &Options::default());
     let percent = |id: &str| report.metric(id).unwrap().value.unwrap();
@@ -214,7 +214,7 @@ fn hbm_utilization_of_v6e_is_that_of_the_roofline_not_of_the_overview() {
 }
 
 #[test]
-fn one_matmul_of_v5e_reaches_what_was_worked_out_by_hand() {
+fn v5e_matmul_matches_hand_calculation() {
     let Some(model) = open("v5e_matmul.xplane.pb") else { return };
     let ops = ops_report(&model);
     let fusion = ops.rows.first().unwrap();
@@ -268,7 +268,7 @@ fn both_formats_of_one_session_give_the_same_table() {
 }
 
 #[test]
-fn a_named_chip_gives_exported_json_a_verdict() {
+fn exported_json_with_a_named_chip_has_a_verdict() {
     let Some(json) = open("v5e_matmul.trace.json.gz") else { return };
     let options = Options { device_spec: Some("v5e".to_owned()), ..Options::default() };
     let report = report::<Ops>(&json, &options);
@@ -283,7 +283,7 @@ fn a_named_chip_gives_exported_json_a_verdict() {
 }
 
 #[test]
-fn captures_without_a_tpu_say_so() {
+fn captures_without_a_tpu_are_not_applicable() {
     let Some(tpu) = corpus() else { return };
     for path in ["host/tpuvm_cpu_backend.xplane.pb", "gpu/tf2_8xV100.xplane.pb"] {
         let path = tpu.join("..").join(path);
@@ -299,7 +299,7 @@ fn captures_without_a_tpu_say_so() {
 }
 
 #[test]
-fn framework_ops_add_up_to_the_framework_op_stats() {
+fn framework_op_sums_match_xprof() {
     for (capture, _) in CAPTURES {
         let Some(model) = open(&format!("{capture}.xplane.pb")) else { return };
         let report = ops_report(&model);
@@ -321,7 +321,7 @@ fn framework_ops_add_up_to_the_framework_op_stats() {
 }
 
 #[test]
-fn steps_last_as_long_as_the_devices_clock_says() {
+fn step_times_use_the_device_clock() {
     let Some(model) = open("v6e_x4_host_offload_steps_added.xplane.pb") else { return };
     let (options, reports) = (Options::default(), ReportCache::default());
     for step in 0..100 {

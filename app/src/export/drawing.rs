@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pictures_stand_below_each_other() {
+    fn pictures_are_stacked_vertically() {
         let mut one = Drawing::new(10.0, 20.0, Rgb([0; 3]));
         one.begin_clip(0.0, 5.0, 10.0, 10.0);
         one.line((1.0, 2.0), (3.0, 4.0), Rgb([0; 3]), 1.0);
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_cut_where_they_do_not_fit() {
+    fn long_text_is_truncated() {
         let mut drawing = Drawing::new(10.0, 10.0, Rgb([0; 3]));
         // 60 points hold ten letters of 5.5.
         drawing.fitted(0.0, 0.0, 60.0, 10.0, Rgb([0; 3]), "a name that is too long");

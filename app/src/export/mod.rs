@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeline_shows_tracks_slices_and_times() {
+    fn timeline_export_shows_tracks_slices_and_times() {
         let trace = trace();
         let picture = text(&timeline(&trace, &ViewState::new(&trace.model), None, PictureStyle::default()));
         for text in ["XLA Ops", "while.3", "TPU:0", "10 µs", "a &lt;b&gt;"] {
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn tracks_that_were_scrolled_away_and_folded_are_in_the_picture() {
+    fn exported_timeline_includes_scrolled_and_folded_tracks() {
         let trace = trace();
         let mut state = ViewState::new(&trace.model);
         state.apply(&ViewCommand::ScrollTo(5_000.0), &trace.model);
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_marked_and_lit_up_is_in_the_picture() {
+    fn exported_timeline_includes_marks_and_highlights() {
         let trace = trace();
         let mut state = ViewState::new(&trace.model);
         let plain = text(&timeline(&trace, &state, None, PictureStyle::default()));
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_are_stacked_and_what_is_missing_is_said() {
+    fn exported_steps_are_stacked_and_roofline_needs_peaks() {
         let trace = trace();
         let picture = text(&steps(&trace, PictureStyle { dark: true, ..PictureStyle::default() }).unwrap());
         assert!(picture.contains("Matmul") || picture.contains("Other"), "{picture}");
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn links_are_dashed_and_say_which_bytes_they_are_of() {
+    fn link_roofs_are_dashed_and_labelled() {
         let options = Options { device_spec: Some("v5e".to_owned()), ..Options::default() };
         let picture = text(&roofline(&named("a", options), ReportScope::Capture, PictureStyle::default()).unwrap());
         assert!(picture.contains("per byte over ICI, not HBM</text>"), "{picture}");
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn every_picture_says_that_nothing_was_measured() {
+    fn pictures_of_predictions_are_marked() {
         let mut model = sample_traces::text_builder(PICTURE);
         model.source_mut().simulator = Some("a model".to_owned());
         let options = Options { device_spec: Some("v5e".to_owned()), ..Options::default() };
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_name_is_cut_where_the_picture_ends() {
+    fn long_names_are_clipped_at_the_picture_edge() {
         let options = Options { device_spec: Some("v5e".to_owned()), ..Options::default() };
         let drawing =
             roofline(&named(&"name".repeat(10_000), options), ReportScope::Capture, PictureStyle::default()).unwrap();

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn rectangles_lie_where_they_should_and_are_cut() {
+    fn rectangles_are_placed_and_clipped() {
         let mut drawing = Drawing::new(20.0, 10.0, WHITE);
         drawing.begin_clip(0.0, 0.0, 10.0, 10.0);
         drawing.rect(5.0, 2.0, 20.0, 4.0, RED, "");
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_drawn_where_they_are_anchored() {
+    fn text_is_drawn_at_its_anchor() {
         let mut drawing = Drawing::new(100.0, 20.0, WHITE);
         drawing.text(98.0, 10.0, Anchor::End, 14.0, Rgb([0; 3]), "mm µs …");
         let picture = pixels(&drawing, 1.0);
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_is_refused() {
+    fn rejects_input_that_is_too_large() {
         let drawing = Drawing::new(20_000.0, 20_000.0, WHITE);
         assert!(png(&drawing, 1.0).unwrap_err().contains("20000x20000"));
     }

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_computed_once() {
+    fn result_is_computed_once() {
         let calls = Arc::new(AtomicUsize::new(0));
         let mut worker = worker();
         for _ in 0..5 {
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_question_wins_and_the_old_one_is_cancelled() {
+    fn newest_request_cancels_the_old_one() {
         let mut worker = worker();
         worker.ask(1, |progress| {
             while progress.check().is_ok() {
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn the_previous_answer_stays_while_the_next_is_computed_or_fails() {
+    fn previous_result_stays_until_the_next_succeeds() {
         let mut worker = worker();
         worker.ask(1, |_| Ok(1));
         wait(&mut worker);
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn asking_the_same_again_after_clearing_is_answered() {
+    fn same_request_after_clearing_is_computed_again() {
         let mut worker = worker();
         worker.ask(1, |progress| {
             while progress.check().is_ok() {
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cancelled_says_so_and_can_be_asked_again() {
+    fn cancelled_request_reports_it_and_can_be_repeated() {
         let mut worker = worker();
         worker.ask(1, |progress| {
             while progress.check().is_ok() {
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn clearing_forgets_what_is_under_way() {
+    fn clearing_drops_running_requests() {
         let mut worker = worker();
         worker.ask(1, |_| Ok(1));
         worker.clear();

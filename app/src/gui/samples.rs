@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sample_is_written_once_and_mended() {
+    fn sample_file_is_written_once_and_repaired() {
         let dir = tempfile::tempdir().unwrap();
         let (sample, folder) = (&SAMPLES[0], dir.path().join("samples"));
         let path = sample.unpack_in(&folder).unwrap();

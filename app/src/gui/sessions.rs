@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_comes_back_by_its_name_and_fits_another_trace() {
+    fn session_reloads_by_name_and_applies_to_another_trace() {
         let (_, view) = view();
         let dir = tempfile::tempdir().unwrap();
         let mut sessions = SessionStore::in_folder(&dir.path().join("deep"));
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn no_session_takes_the_place_of_another() {
+    fn sessions_do_not_overwrite_each_other() {
         let (_, view) = view();
         let dir = tempfile::tempdir().unwrap();
         let mut sessions = SessionStore::in_folder(dir.path());

@@ -351,7 +351,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn recent_files_are_kept_in_order_without_repetition() {
+    fn recent_files_are_ordered_and_unique() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("deep").join("gui.json");
         let mut settings = Settings::load_from(&file);
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_kept_and_stay_usable() {
+    fn panel_sizes_are_saved_within_usable_limits() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("gui.json");
         let mut settings = Settings::load_from(&file);
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn two_windows_do_not_undo_each_others_changes() {
+    fn two_windows_keep_each_others_settings() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("gui.json");
         let key = |id: &str, key: &str| (id.to_owned(), vec![key.to_owned()]);
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_that_write_at_once_lose_nothing() {
+    fn concurrent_setting_writes_lose_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("gui.json");
         let mut windows: Vec<Settings> = (0..4).map(|_| Settings::load_from(&file)).collect();
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_file_means_defaults() {
+    fn damaged_settings_file_gives_defaults() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("gui.json");
         fs::write(&file, b"{ not json").unwrap();
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_entry_costs_no_other() {
+    fn damaged_setting_keeps_the_others() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("gui.json");
         let text = r#"{"recent": 7, "theme": "light", "times": "exact", "of_tomorrow": {"x": 1},

@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_quoted_only_where_they_must_be() {
+    fn fields_are_quoted_only_if_needed() {
         let rows = [("fusion.1", Some(0.1)), ("f32[2,3] \"a\"", None), ("two\nlines", Some(-7.0))];
         let table = Table::of("t", "", rows)
             .measured("name", "", Unit::None, |row| row.0)

@@ -59,7 +59,7 @@ mod tests {
     use super::quoted;
 
     #[test]
-    fn texts_cannot_leave_their_quotes() {
+    fn text_cannot_escape_its_quotes() {
         assert_eq!(quoted("a\"b\\c\nd\u{1}"), "\"a\\\"b\\\\c\\nd \"");
     }
 }

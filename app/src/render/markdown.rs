@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_verdict_fits_whatever_it_is_about() {
+    fn verdict_fits_every_subject() {
         let mut cut = "é".repeat(100_000);
         shorten(&mut cut, MOST_BYTES);
         assert!(cut.len() <= MOST_BYTES && cut.ends_with("(truncated)*\n"));

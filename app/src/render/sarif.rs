@@ -280,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sources_are_files_with_lines() {
+    fn source_locations_have_files_and_lines() {
         assert_eq!(file_and_line("a/b.py:12"), Some(("a/b.py", 12)));
         assert_eq!(file_and_line("a/b.py:12:7"), Some(("a/b.py", 12)));
         for wrong in ["a/b.py", ":3", "a:0", "a:b", ""] {
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn no_path_tells_where_it_was_run() {
+    fn paths_are_relative() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("src")).unwrap();
         std::fs::write(dir.path().join("src/a.py"), "").unwrap();
@@ -316,12 +316,12 @@ mod tests {
     }
 
     #[test]
-    fn messages_hold_neither_placeholders_nor_links() {
+    fn messages_escape_placeholders_and_links() {
         assert_eq!(message(r"f32[8]{1,0} [x](http://y) \"), r"f32\[8\]{{1,0}} \[x\](http://y) \\");
     }
 
     #[test]
-    fn uris_hold_any_path() {
+    fn any_path_becomes_a_valid_uri() {
         assert_eq!(uri_of("a b/ü\".py"), "a%20b/%C3%BC%22.py");
     }
 }

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_align_right_and_long_names_lose_their_middle() {
+    fn numbers_align_right_and_long_names_are_shortened_in_the_middle() {
         let text = table(&sample(), &TextLayout { width: 44, top: 2, entries: 0, style: AnsiStyle::PLAIN });
         let expected = "\
 Ops
@@ -167,14 +167,14 @@ Ops
     }
 
     #[test]
-    fn columns_that_do_not_fit_are_named() {
+    fn hidden_columns_are_named() {
         let text = table(&sample(), &TextLayout { width: 30, top: 0, entries: 0, style: AnsiStyle::PLAIN });
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains("columns that do not fit: MXU;"), "{text}");
     }
 
     #[test]
-    fn columns_that_say_nothing_go_first() {
+    fn empty_columns_are_hidden_first() {
         let mut table = sample();
         table.rows.iter_mut().for_each(|row| row[1] = Cell::Int(0));
         let layout = TextLayout { width: 30, top: 0, entries: 0, style: AnsiStyle::PLAIN };
@@ -184,14 +184,14 @@ Ops
     }
 
     #[test]
-    fn shortened_text_keeps_both_ends_and_has_no_control_characters() {
+    fn shortened_text_keeps_both_ends_without_control_characters() {
         assert_eq!(shortened("abcdefghij", 7), "abcd…ij");
         assert_eq!(shortened("abc", 7), "abc");
         assert_eq!(shortened("a\u{1b}[31mb\n", 20), "a [31mb ");
     }
 
     #[test]
-    fn wide_letters_take_two_columns() {
+    fn wide_characters_take_two_columns() {
         // Nine columns: three letters of two, the mark, and one letter more.
         assert_eq!(shortened("模型的第一个操作", 9), "模型的…作");
         assert_eq!(padded("模型", 6), "模型  ");

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_tables_and_columns_are_unique() {
+    fn table_and_column_names_are_unique() {
         for (file, session) in samples::sessions() {
             let tables = Catalog::new(&session, Scope::WholeTrace).all();
             let names: BTreeSet<&str> = tables.iter().map(|table| &*table.name).collect();

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_cell_is_lost_in_a_column_of_another_kind() {
+    fn mixed_type_columns_keep_every_cell() {
         let mut seen = 0;
         for (file, session) in samples::sessions() {
             for entry in ANALYSES {

@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn hues_keep_their_meaning_and_what_is_no_work_is_gray() {
+    fn hues_keep_their_meaning_and_idle_is_gray() {
         for (dark, preset) in all() {
             let theme = Palette::of(dark, preset);
             for group in OpGroup::ALL {
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn every_text_is_readable_on_its_background() {
+    fn text_has_enough_contrast() {
         for (dark, preset) in all() {
             let theme = Palette::of(dark, preset);
             // All colours of the scale, and two others: in flight, compilation.
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_on_beside_work_recedes() {
+    fn overlapping_activity_has_muted_colours() {
         for (dark, (preset, title)) in
             [true, false].into_iter().flat_map(|dark| Preset::all().map(move |of| (dark, of)))
         {

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_is_written_in_six_ways() {
+    fn time_has_six_formats() {
         assert_eq!(
             texts(1_234_567_890_123),
             [
@@ -175,14 +175,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_short_is_never_written_as_nothing() {
+    fn short_times_never_print_as_zero() {
         assert_eq!(texts(7), ["7 ps", "7 ps", "0.000000000007 s", "0.000000007 ms", "0.000007 µs", "0.007 ns"]);
         assert_eq!(TimeFormat::Exact.text(Picos::from_ps(i64::MIN)).chars().next(), Some('-'));
         assert!(TimeFormat::Seconds.text(Picos::from_ps(i64::MAX)).ends_with(" s"));
     }
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn formatted_times_parse_back() {
         for ps in [0, 7, -5_000_000_001, 1_234_567_890_123, 86_400 * PS_PER_S] {
             let exact = TimeFormat::Exact.text(Picos::from_ps(ps));
             assert_eq!(read(&exact), Some(Picos::from_ps(ps)), "{exact}");
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn rulers_have_the_digits_that_matter() {
+    fn ruler_labels_have_significant_digits() {
         let ticks = |at, step| TimeFormat::ALL.map(|(format, _)| format.tick(Picos::from_ps(at), Picos::from_ps(step)));
         assert_eq!(
             ticks(1_500_000_000, 500_000_000),
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn all_ways_are_reached_one_after_the_other() {
+    fn formats_cycle_through_all() {
         let mut format = TimeFormat::default();
         for (expected, _) in TimeFormat::ALL {
             assert_eq!(format, expected);

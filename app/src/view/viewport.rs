@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn exact_to_a_picosecond_a_day_into_the_trace() {
+    fn time_is_exact_to_a_picosecond_after_a_day() {
         let view = Viewport::of(range(DAY + 1, DAY + 101));
         for i in 0..=100 {
             let x = view.fraction(Timestamp::from_ps(DAY + 1 + i));
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn zooming_keeps_the_time_below_the_pointer() {
+    fn zoom_keeps_the_time_below_the_pointer() {
         let view = Viewport::of(range(DAY, DAY + 1_000_000));
         let before = view.time_at(0.3);
         let mut zoomed = view;
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn panning_by_less_than_a_picosecond_adds_up() {
+    fn subpicosecond_panning_accumulates() {
         let mut view = Viewport::of(range(0, 10));
         for _ in 0..40 {
             view = view.panned(0.025);
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn clamping_keeps_the_trace_in_sight() {
+    fn clamping_keeps_the_trace_visible() {
         let extent = range(1_000, 2_000);
         let far_left = Viewport::of(range(-100_000, -99_000)).clamped(extent);
         assert!(far_left.range().overlaps(extent));
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn animation_begins_and_ends_where_it_should() {
+    fn animation_starts_and_ends_exactly() {
         let (from, to) = (Viewport::of(range(0, 1_000_000)), Viewport::of(range(500_000, 500_100)));
         assert!((from.towards(&to, 0.0).span_ps() - 1e6).abs() < 1e-3);
         assert_eq!(from.towards(&to, 1.0), to);
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn revealing_moves_only_when_it_must() {
+    fn reveal_moves_only_if_needed() {
         let view = Viewport::of(range(0, 1_000));
         assert_eq!(view.revealing(range(100, 200)), view);
         let moved = view.revealing(range(5_000, 5_100));
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_are_one_two_five_and_far_enough_apart() {
+    fn ticks_are_one_two_or_five_and_spaced() {
         let view = Viewport::of(range(0, 1_000_000));
         assert_eq!(tick_step(&view, 1_000.0, 80.0).ps(), 100_000);
         assert_eq!(tick_step(&view, 2_000.0, 80.0).ps(), 50_000);
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn tick_labels_have_the_digits_that_matter() {
+    fn tick_labels_have_significant_digits() {
         let label = |at, step| tick_label(Picos::from_ps(at), Picos::from_ps(step));
         assert_eq!(label(0, 1), "0");
         assert_eq!(label(1_500_000_000, 500_000_000), "1.5 ms");

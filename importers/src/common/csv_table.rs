@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn values_have_names_and_places() {
+    fn values_are_read_by_name_with_their_location() {
         let (table, _) = read("a, b,\n1,\"x, y\",\n2.5, z,\n");
         let [a, b] = table.columns(["a", "b"]).unwrap();
         let rows: Vec<_> = table.rows().collect();
@@ -236,7 +236,7 @@ mod tests {
 
     /// With a long header and many short rows, the column names are stored only once.
     #[test]
-    fn rows_share_the_names_of_their_columns() {
+    fn rows_share_column_names() {
         let (table, _) = read(&format!("{},b\n1,2\n0,4\n", "a".repeat(100_000)));
         let rows: Vec<RowArgs> = table.rows().map(CsvRow::args).collect();
         assert!(Arc::ptr_eq(&rows[0].columns, &rows[1].columns));
@@ -247,13 +247,13 @@ mod tests {
     }
 
     #[test]
-    fn hostile_numbers_are_refused() {
+    fn rejects_invalid_numbers() {
         let (table, _) = read("n\nNaN\ninf\n1e308\n-3\n9007199254740993\n1e400\n0x10\n");
         assert!(table.rows().all(|row| row.count(0).is_err()), "{table:?}");
     }
 
     #[test]
-    fn a_cut_row_is_left_out_and_logged() {
+    fn truncated_row_is_skipped_and_logged() {
         let (table, out) = read("a,b\n1,2\n3\n4,5\n6");
         assert_eq!(table.rows().count(), 2);
         let model = out.finish();

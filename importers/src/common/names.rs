@@ -280,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sparse_cores_share_a_prefix_with_tensor_cores_but_are_not_ones() {
+    fn sparse_core_planes_are_not_tensor_cores() {
         assert_eq!(plane_kind("/device:TPU:12"), PlaneKind::TensorCore { ordinal: 12 });
         assert_eq!(plane_kind("/device:TPU:1 SparseCore 3"), PlaneKind::SparseCore { device: 1, ordinal: 3 });
         assert_eq!(plane_kind("/device:TPU:1 SparseCore v 3"), PlaneKind::SparseCore { device: 1, ordinal: 3 });
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn other_planes_by_name() {
+    fn classifies_other_planes_by_name() {
         assert_eq!(plane_kind("/host:CPU"), PlaneKind::Host);
         assert_eq!(plane_kind("/host:CPU [1234]"), PlaneKind::Host);
         assert_eq!(plane_kind("/host:metadata"), PlaneKind::Metadata);
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_by_name_and_derived_ones_by_id_too() {
+    fn classifies_lines_by_name_and_derived_ones_by_id() {
         let core = PlaneKind::TensorCore { ordinal: 0 };
         assert_eq!(track_kind(core, 3, "XLA Ops"), TrackKind::Ops);
         assert_eq!(track_kind(core, 9, "Framework Name Scope"), TrackKind::Derived);
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_end_where_their_room_does() {
+    fn joined_names_stop_at_the_size_limit() {
         let text = |most: usize, parts: &[&str]| {
             let mut text = BoundedNames::new(most);
             text.push_all(parts);
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_and_ops_by_their_text() {
+    fn classifies_programs_and_ops_by_text() {
         assert_eq!(program_name("jit_f(7387342164949680137)"), ("jit_f", Some(7_387_342_164_949_680_137)));
         assert_eq!(program_name("jit_f(11287434908481120160)"), ("jit_f", Some(11_287_434_908_481_120_160)));
         assert_eq!(program_name("PjitFunction(step)"), ("PjitFunction(step)", None));

@@ -149,7 +149,7 @@ mod tests {
     const B: &str = "b.xplane.pb";
 
     #[test]
-    fn seconds_count_over_days_months_and_leap_years() {
+    fn seconds_between_dates_span_months_and_leap_years() {
         let apart = |a: &str, b: &str| run(a, A).seconds_from(&run(b, B));
         assert_eq!(apart("2026_01_31_04_47_36", "2026_01_31_04_47_38"), Some(2));
         assert_eq!(apart("2026_12_31_23_59_59", "2027_01_01_00_00_01"), Some(2));
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_of_folders_that_are_seconds_apart_are_one_capture() {
+    fn folders_seconds_apart_are_one_capture() {
         let (late, early) = ("2026_01_31_04_47_38", "2026_01_31_04_47_36");
         assert_eq!(captures(&[(late, A), (early, B)]), [format!("{late}+{early}")]);
         // The same host twice means two captures.
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_belong_to_either_of_two_captures_is_nearby() {
+    fn ambiguous_run_is_reported_as_nearby() {
         let runs = [("2026_01_31_04_47_40", A), ("2026_01_31_04_47_38", B), ("2026_01_31_04_47_36", A)];
         let mut captures = of(runs.iter().map(|(name, hosts)| run(name, hosts)).collect());
         let newest = captures.remove(0);

@@ -34,7 +34,7 @@ const NEW: &str = "log/plugins/profile/2026_02_01_00_00_00";
 const OLD: &str = "log/plugins/profile/2025_12_31_23_59_59";
 
 #[test]
-fn the_newest_run_of_a_log_directory_is_chosen_by_the_date_in_its_name() {
+fn newest_run_is_chosen_by_the_date_in_its_name() {
     let dir = tree(&[&format!("{NEW}/a.xplane.pb"), &format!("{OLD}/b.xplane.pb")]);
     // The older run was copied later.
     let touched = SystemTime::now() + Duration::from_secs(1000);
@@ -48,7 +48,7 @@ fn the_newest_run_of_a_log_directory_is_chosen_by_the_date_in_its_name() {
 }
 
 #[test]
-fn runs_with_other_names_go_by_the_date_of_their_files() {
+fn runs_with_other_names_are_ordered_by_file_date() {
     let dir = tree(&["plugins/profile/zebra/a.xplane.pb", "plugins/profile/ant/a.xplane.pb"]);
     let touched = SystemTime::now() + Duration::from_secs(1000);
     let ant = dir.path().join("plugins/profile/ant/a.xplane.pb");
@@ -57,7 +57,7 @@ fn runs_with_other_names_go_by_the_date_of_their_files() {
 }
 
 #[test]
-fn a_run_can_be_named_and_a_wrong_name_lists_what_there_is() {
+fn run_can_be_named_and_unknown_name_lists_runs() {
     let dir = tree(&[&format!("{NEW}/a.xplane.pb"), &format!("{OLD}/b.xplane.pb")]);
     let located = locate(dir.path(), &run("2025_12_31_23_59_59")).unwrap();
     assert_eq!(shown(&dir, &located), [format!("b: {OLD}/b.xplane.pb")]);
@@ -68,7 +68,7 @@ fn a_run_can_be_named_and_a_wrong_name_lists_what_there_is() {
 }
 
 #[test]
-fn train_and_validation_directories_are_looked_through() {
+fn train_and_validation_directories_are_searched() {
     let dir = tree(&[
         "train/plugins/profile/2026_01_01_00_00_00/h.xplane.pb",
         "eval/x/plugins/profile/2026_01_02_00_00_00/h.xplane.pb",
@@ -79,7 +79,7 @@ fn train_and_validation_directories_are_looked_through() {
 }
 
 #[test]
-fn hosts_of_a_run_are_merged_and_the_richest_format_comes_first() {
+fn hosts_are_merged_with_the_richest_format_first() {
     let dir = tree(&[
         "run/h1.trace.json.gz",
         "run/h1.xplane.pb",
@@ -105,7 +105,7 @@ fn hosts_of_a_run_are_merged_and_the_richest_format_comes_first() {
 }
 
 #[test]
-fn a_perfetto_trace_alone_counts() {
+fn perfetto_trace_alone_is_found() {
     let dir = tree(&["run/perfetto_trace.json.gz"]);
     assert_eq!(shown(&dir, &found(&dir, "run")), ["-: run/perfetto_trace.json.gz"]);
 }
@@ -121,7 +121,7 @@ fn patterns_name_files_and_directories() {
 }
 
 #[test]
-fn a_directory_without_profiles_says_what_was_looked_for() {
+fn directory_without_profiles_lists_expected_files() {
     let dir = tree(&["a/readme.md", "plugins/profile/empty/x.op_stats.pb"]);
     let error = locate(dir.path(), &ImportOptions::default()).unwrap_err().to_string();
     assert!(error.contains("plugins/profile/<run>/") && error.contains(".xplane.pb"), "{error}");
@@ -130,13 +130,13 @@ fn a_directory_without_profiles_says_what_was_looked_for() {
 }
 
 #[test]
-fn a_file_with_a_wildcard_in_its_name_is_that_file() {
+fn existing_file_with_wildcard_name_is_opened() {
     let dir = tree(&["a*b", "axb"]);
     assert_eq!(shown(&dir, &found(&dir, "a*b")), ["-: a*b"]);
 }
 
 #[test]
-fn hosts_of_one_capture_in_sibling_runs_are_found_together() {
+fn hosts_of_one_capture_in_sibling_runs_are_joined() {
     let (first, second) = ("log/plugins/profile/2026_01_31_04_47_36", "log/plugins/profile/2026_01_31_04_47_38");
     let older = "log/plugins/profile/2026_01_30_04_47_37";
     let dir = tree(&[
@@ -158,7 +158,7 @@ fn hosts_of_one_capture_in_sibling_runs_are_found_together() {
 }
 
 #[test]
-fn a_run_that_may_belong_to_the_capture_is_named() {
+fn possibly_related_run_is_named() {
     let (first, second) = ("log/plugins/profile/2026_01_31_04_46_36", "log/plugins/profile/2026_01_31_04_47_38");
     let dir = tree(&[&format!("{first}/a.xplane.pb"), &format!("{second}/b.xplane.pb")]);
     let located = found(&dir, "log");

@@ -69,7 +69,7 @@ fn read_files(model: &TraceModel) -> Vec<(String, &'static str)> {
 }
 
 #[test]
-fn the_surest_importer_wins_then_the_first() {
+fn most_certain_importer_wins_then_the_first() {
     assert_eq!(detect(b"toy1", &[&OTHER, &TOY]).unwrap().format().id, "toy");
     assert_eq!(detect(b"toy1", &[&TOY, &SECOND]).unwrap().format().id, "toy");
     assert_eq!(detect(b"toy1", &[&SECOND, &TOY]).unwrap().format().id, "other");
@@ -78,7 +78,7 @@ fn the_surest_importer_wins_then_the_first() {
 
 /// The head of an uncompressed archive shows the file inside.
 #[test]
-fn an_archive_is_not_what_is_in_it() {
+fn archive_is_not_opened_as_its_content() {
     let log = b"[x] [info] [Core 0] Systolic Array Throughput: 1 GFLOPS, Spad size: 1 KB\n";
     let zip = [b"PK\x03\x04\x14\0\0\0\0\0run.log".as_slice(), log].concat();
     let mut tar = [b"run.log".to_vec(), vec![0; 505], log.to_vec()].concat();
@@ -91,7 +91,7 @@ fn an_archive_is_not_what_is_in_it() {
 }
 
 #[test]
-fn an_unknown_format_names_what_it_looks_like_and_what_is_readable() {
+fn unknown_format_error_names_guess_and_supported_formats() {
     let error = detect(b"\x7fELF", &[&TOY, &OTHER]).err().unwrap().to_string();
     assert!(error.contains("ELF") && error.contains("Toy traces, Other traces"), "{error}");
 }
@@ -108,7 +108,7 @@ fn every_host_becomes_a_source_of_one_model() {
 }
 
 #[test]
-fn one_capture_under_two_names_counts_once() {
+fn same_capture_under_two_names_is_read_once() {
     let dir = dir(&[("a.xplane.pb", "toy5"), ("b.xplane.pb", "toy5"), ("c.xplane.pb", "toy6")]);
     fs::write(dir.path().join("d.xplane.pb.gz"), sample_traces::write::gzip(b"toy5")).unwrap();
     let model = import_dir(&dir).unwrap();
@@ -120,7 +120,7 @@ fn one_capture_under_two_names_counts_once() {
 }
 
 #[test]
-fn a_file_that_fails_half_way_leaves_nothing_behind() {
+fn file_failing_midway_adds_nothing() {
     for bad in ["toy9!", "\x7fELF"] {
         let dir = dir(&[("a.xplane.pb", "toy5"), ("b.xplane.pb", bad), ("c.xplane.pb", "toy6")]);
         let model = import_dir(&dir).unwrap();
@@ -168,7 +168,7 @@ fn many_bad_files_are_found_in_one_pass() {
 }
 
 #[test]
-fn the_other_format_of_a_host_steps_in_and_is_otherwise_a_duplicate() {
+fn second_format_of_a_host_is_a_fallback() {
     let mended = dir(&[("a.xplane.pb", "toy5!"), ("a.trace.json", "toy8")]);
     let model = import_dir(&mended).unwrap();
     assert_eq!(read_files(&model), [("a.trace.json".to_owned(), "toy")]);
@@ -182,7 +182,7 @@ fn the_other_format_of_a_host_steps_in_and_is_otherwise_a_duplicate() {
 }
 
 #[test]
-fn where_all_files_are_bad_each_reason_is_given() {
+fn if_all_files_fail_each_reason_is_given() {
     let several = dir(&[("a.xplane.pb", "toy5!"), ("b.xplane.pb", "%PDF")]);
     let error = import_dir(&several).unwrap_err().to_string();
     assert!(error.contains("on purpose") && error.contains("PDF"), "{error}");
@@ -191,7 +191,7 @@ fn where_all_files_are_bad_each_reason_is_given() {
 }
 
 #[test]
-fn a_cancelled_import_of_several_files_is_cancelled() {
+fn import_of_several_files_can_be_cancelled() {
     let dir = dir(&[("a.xplane.pb", "toy5"), ("b.xplane.pb", "toy6")]);
     let located = locate(dir.path(), &ImportOptions::default()).unwrap();
     let progress = Progress::new();

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stars_and_question_marks() {
+    fn star_and_question_mark_match() {
         for (pattern, name) in
             [("*", ""), ("*", "x"), ("a?c", "abc"), ("*.pb", "h.xplane.pb"), ("a*b*c", "aXbYbZc"), ("ü?", "üé")]
         {
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_in_the_middle_of_a_path_expands_in_name_order() {
+    fn pattern_in_a_directory_expands_in_name_order() {
         let dir = tempfile::tempdir().unwrap();
         for run in ["b", "a", ".hidden"] {
             fs::create_dir(dir.path().join(run)).unwrap();

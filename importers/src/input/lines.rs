@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_last_line_without_an_end_may_be_cut() {
+    fn last_line_without_newline_may_be_truncated() {
         let unended = |text: &[u8]| {
             let source = InputSource::from_bytes("a.log", text.to_vec()).unwrap();
             let mut taken = 0;
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_too_long_are_passed_over() {
+    fn too_long_lines_are_skipped() {
         let text = [b"a\n".to_vec(), vec![b'x'; 3 * MAX_LINE], b"\nb\n".to_vec()].concat();
         let (seen, too_long) = seen(&text);
         assert_eq!(too_long, 1);

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_as_good_as_ever_after_it_was_prepared() {
+    fn prepared_heap_supports_parallel_allocation() {
         prepare_heap(100 << 20);
         let columns: Vec<Vec<u64>> = (0..40).map(|column| (0..200_000).map(|row| row * column).collect()).collect();
         let sum = |(at, column): (usize, Vec<u64>)| column.iter().sum::<u64>() / (at as u64).max(1);
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_the_same_after_their_pages_were_released() {
+    fn bytes_are_unchanged_after_releasing_pages() {
         let bytes: Vec<u8> = (0..100_000_u32).flat_map(u32::to_le_bytes).collect();
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");

@@ -57,7 +57,7 @@ fn op_table(model: &TraceModel) -> Vec<Row> {
 }
 
 #[test]
-fn v5e_has_the_same_op_table_to_the_picosecond() {
+fn v5e_op_tables_agree_to_the_picosecond() {
     let Some(pb) = open("tpu/v5e_matmul.xplane.pb") else { return };
     let json = open("tpu/v5e_matmul.trace.json.gz").unwrap();
     let table = op_table(&pb);
@@ -66,7 +66,7 @@ fn v5e_has_the_same_op_table_to_the_picosecond() {
 }
 
 #[test]
-fn in_flight_spans_are_rebuilt_as_they_were_recorded() {
+fn rebuilt_async_spans_equal_recorded_ones() {
     let spans = |model: &TraceModel| {
         let track = model.track_of_kind(model.tensor_cores()[0], TrackKind::AsyncOps).unwrap();
         model.slices_on(track).map(trace_model::SliceRef::range).collect::<Vec<_>>()
@@ -78,7 +78,7 @@ fn in_flight_spans_are_rebuilt_as_they_were_recorded() {
 }
 
 #[test]
-fn every_track_has_the_same_slices() {
+fn tracks_of_both_formats_have_equal_slices() {
     for file in [
         "tpu/v5e_matmul",
         "host/tpuvm_cpu_backend",

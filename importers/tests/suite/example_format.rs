@@ -98,7 +98,7 @@ fn open(text: &str, options: &ImportOptions) -> Result<TraceModel, ImportError> 
 }
 
 #[test]
-fn a_format_is_a_file_and_a_line() {
+fn format_example_is_registered() {
     let model = open("tinysim 940 MHz\nmatmul 0 94\ncopy 94 188\nfuse x\n", &ImportOptions::default()).unwrap();
     let track = model.track_ids().next().unwrap();
     let ops: Vec<_> = model.slices_on(track).map(|slice| (slice.name().to_owned(), slice.dur())).collect();

@@ -41,7 +41,7 @@ fn track(model: &TraceModel, group: GroupId, kind: TrackKind) -> Vec<trace_model
 }
 
 #[test]
-fn no_event_of_any_export_is_lost() {
+fn no_exported_event_is_lost() {
     let Some(corpus) = corpus() else { return };
     for file in [
         "tpu/v5e_matmul.trace.json.gz",
@@ -63,7 +63,7 @@ fn no_event_of_any_export_is_lost() {
 }
 
 #[test]
-fn times_are_exact_decimals() {
+fn decimal_times_are_exact() {
     let Some(corpus) = corpus() else { return };
     let path = corpus.join("tpu/v5e_matmul.trace.json.gz");
     let (model, events) = (open(&path), events(&path));
@@ -121,7 +121,7 @@ fn v5e_has_twenty_executions_of_two_programs() {
 }
 
 #[test]
-fn device_durations_are_those_that_the_device_recorded() {
+fn device_durations_match_the_device_clock() {
     let Some(corpus) = corpus() else { return };
     for (file, path) in ["v5e_matmul", "v7x_vllm_tp2_a", "v7x_vllm_tp2_b"]
         .map(|file| (file, corpus.join(format!("tpu/{file}.trace.json.gz"))))
@@ -148,7 +148,7 @@ fn device_durations_are_those_that_the_device_recorded() {
 }
 
 #[test]
-fn v7x_has_two_cores_and_collectives_that_meet() {
+fn v7x_has_two_cores_with_matching_collectives() {
     let Some(corpus) = corpus() else { return };
     for file in ["a", "b"] {
         let path = corpus.join(format!("tpu/v7x_vllm_tp2_{file}.trace.json.gz"));
@@ -174,7 +174,7 @@ fn v7x_has_two_cores_and_collectives_that_meet() {
 }
 
 #[test]
-fn facts_of_ops_are_those_of_each_event_although_most_are_only_compared() {
+fn op_facts_match_each_event() {
     let Some(corpus) = corpus() else { return };
     let path = corpus.join("tpu/v7x_vllm_tp2_b.trace.json.gz");
     let (model, events) = (open(&path), events(&path));
@@ -213,7 +213,7 @@ fn facts_of_ops_are_those_of_each_event_although_most_are_only_compared() {
 }
 
 #[test]
-fn arguments_are_read_from_the_packed_file_when_asked_for() {
+fn arguments_are_read_lazily_from_gzip() {
     let Some(corpus) = corpus() else { return };
     let path = corpus.join("tpu/v5e_matmul.trace.json.gz");
     let (model, events) = (open(&path), events(&path));
@@ -252,7 +252,7 @@ fn jax_steps_carry_their_number() {
 }
 
 #[test]
-fn the_perfetto_dialect_says_the_same() {
+fn perfetto_dialect_gives_the_same_slices() {
     let Some(corpus) = corpus() else { return };
     let export = open(&corpus.join("host/jax_cpu_8dev_collectives.trace.json.gz"));
     let perfetto = open(&corpus.join("host/jax_cpu_8dev_collectives.perfetto_trace.json.gz"));
@@ -268,7 +268,7 @@ fn the_perfetto_dialect_says_the_same() {
 }
 
 #[test]
-fn a_pytorch_trace_opens_with_its_names() {
+fn pytorch_trace_opens_with_its_names() {
     let Some(corpus) = corpus() else { return };
     let model = open(&corpus.join("big/pytorch_mtia_456k_events.json.gz"));
     let names: Vec<&str> = model.groups().iter().map(|group| model.str(group.name)).collect();

@@ -270,7 +270,7 @@ fn is_compared(column: &str) -> bool {
 }
 
 #[test]
-fn every_case_is_answered_as_perfetto_expects_or_better() {
+fn every_perfetto_case_gives_the_expected_result() {
     if corpus().is_none() {
         return;
     }
@@ -304,7 +304,7 @@ fn every_case_is_answered_as_perfetto_expects_or_better() {
 }
 
 #[test]
-fn asynchronous_spans_do_not_need_a_category_or_an_id() {
+fn async_spans_need_no_category_or_id() {
     // Perfetto's answers to these are about threads, where both find nothing.
     for (file, count) in [("parser_json_tests__json_async", 3), ("parser_json_tests__json_id2", 2)] {
         let Some(model) = open(file) else { return };
@@ -317,7 +317,7 @@ fn asynchronous_spans_do_not_need_a_category_or_an_id() {
 }
 
 #[test]
-fn order_hints_become_orders() {
+fn sort_index_becomes_track_order() {
     let Some(model) = open("parser_json_tests__json_sort_index_ordering") else { return };
     let pid = |id| match model.group(id).kind {
         GroupKind::Process { pid } => pid,
@@ -354,7 +354,7 @@ fn overlapping_slices_are_kept_and_counted() {
 }
 
 #[test]
-fn an_empty_event_at_the_end_is_no_failure() {
+fn trailing_empty_event_is_accepted() {
     let Some(model) = open("parser_json_tests__trailing_empty_event") else { return };
     assert_eq!(model.slice_count(), 1);
     assert!(model.import_log().counts().is_empty(), "{:?}", model.import_log());
@@ -395,7 +395,7 @@ fn flow_arrows() {
 }
 
 #[test]
-fn a_firefox_profile_is_refused_because_it_is_none_of_these() {
+fn firefox_profile_is_rejected() {
     // Perfetto reads it with another importer; half reading it here would show nothing.
     let Some(path) = path("parser_gecko_tests__gecko_markers", "json") else { return };
     let source = InputSource::open(&path).unwrap();
@@ -404,7 +404,7 @@ fn a_firefox_profile_is_refused_because_it_is_none_of_these() {
 }
 
 #[test]
-fn no_case_is_forgotten() {
+fn all_perfetto_cases_are_covered() {
     let Some(corpus) = corpus() else { return };
     let others = [
         "file__connected_flow_data",

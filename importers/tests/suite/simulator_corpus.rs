@@ -26,7 +26,7 @@ fn time(model: &TraceModel, ending: &str) -> Picos {
 }
 
 #[test]
-fn scale_sim_layers_multiply_what_their_shapes_say() {
+fn scale_sim_layer_flops_match_their_shapes() {
     let Some(corpus) = corpus() else { return };
     // Layer, multiplications, cycles until it is drained: the report's, and the last one itself.
     for (run, layer, multiplications, cycles) in [
@@ -48,7 +48,7 @@ fn scale_sim_layers_multiply_what_their_shapes_say() {
 }
 
 #[test]
-fn scale_sim_traces_show_what_the_reports_pad() {
+fn scale_sim_padding_matches_traces() {
     let Some(corpus) = corpus() else { return };
     let model = open(&corpus.join("simulators/scalesim/v3.0.0_decoder_ws"), None);
     // The report says 16384 words; the operand has 128 × 64.
@@ -62,7 +62,7 @@ fn scale_sim_traces_show_what_the_reports_pad() {
 }
 
 #[test]
-fn a_sparse_run_whose_inputs_are_elsewhere_has_no_flops() {
+fn sparse_run_without_inputs_has_no_flops() {
     let Some(corpus) = corpus() else { return };
     let model = open(&corpus.join("simulators/scalesim/v3_sparse"), Some(1000.0));
     assert!(model.ops().iter().all(|op| op.flops.is_none()));
@@ -78,7 +78,7 @@ fn totals(model: &TraceModel) -> (i64, u64) {
 }
 
 #[test]
-fn neusim_totals_are_those_of_its_rows() {
+fn neusim_totals_equal_its_rows() {
     let Some(corpus) = corpus() else { return };
     // Sums of rows × Count.
     for (file, ns, flops) in EXPECTED {
@@ -92,7 +92,7 @@ fn neusim_totals_are_those_of_its_rows() {
 }
 
 #[test]
-fn genz_totals_are_those_of_its_summary() {
+fn genz_totals_equal_its_summary() {
     let Some(corpus) = corpus() else { return };
     for (phase, ms) in [("prefill", 161.188_473_506_688_47), ("decode", 2.233_729_044_485_983)] {
         let model = open(&corpus.join("simulators/genz").join(format!("{phase}_model_df.csv")), None);
@@ -110,7 +110,7 @@ const EXPECTED: [(&str, i64, u64); 4] = [
 ];
 
 #[test]
-fn onnxim_layers_and_tiles_are_those_of_the_log() {
+fn onnxim_layers_and_tiles_match_the_log() {
     let Some(corpus) = corpus() else { return };
     let model = open(&corpus.join("simulators/onnxim"), None);
     assert_eq!(model.import_log().counts(), []);

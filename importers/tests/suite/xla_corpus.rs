@@ -73,7 +73,7 @@ fn timelines_equal_the_reference() {
 
 /// XLA's own cost analysis of the same program, per device.
 #[test]
-fn operations_are_those_of_the_cost_analysis() {
+fn flops_match_the_cost_analysis() {
     let Some(corpus) = corpus() else { return };
     let folder = corpus.join("simulators/xla_tpu_aot");
     for (program, flops) in [("lab11_v5p", 12_929_728_512_u64), ("batch4096_v5e", 206_875_656_192)] {
@@ -85,7 +85,7 @@ fn operations_are_those_of_the_cost_analysis() {
 }
 
 #[test]
-fn every_program_opens_and_says_what_was_modelled() {
+fn every_program_opens_as_a_prediction() {
     let Some(corpus) = corpus() else { return };
     let folder = corpus.join("simulators/xla_tpu_aot");
     let mut totals = BTreeMap::new();
@@ -119,7 +119,7 @@ fn every_program_opens_and_says_what_was_modelled() {
 
 /// The scheduler's own totals, and the exposed time that follows from its gaps.
 #[test]
-fn schedules_keep_the_totals_of_the_scheduler() {
+fn schedule_totals_match_the_scheduler() {
     let Some(corpus) = corpus() else { return };
     let folder = corpus.join("simulators/xla_tpu_aot");
     for (file, total_us, waits_us, collectives) in [

@@ -75,7 +75,7 @@ fn xprof_op_times(file: &str) -> Option<OpTimes> {
 }
 
 #[test]
-fn v5e_has_the_programs_executions_and_ops_that_it_ran() {
+fn v5e_has_its_programs_executions_and_ops() {
     let Some(model) = open("tpu/v5e_matmul.xplane.pb") else { return };
     let programs: Vec<_> = model.programs().iter().map(|p| (model.str(p.name), p.id.unwrap())).collect();
     assert_eq!(programs.len(), 2);
@@ -122,7 +122,7 @@ fn v5e_times_are_exact() {
 }
 
 #[test]
-fn v5e_ops_carry_what_the_compiler_said() {
+fn v5e_ops_have_compiler_facts() {
     let Some(model) = open("tpu/v5e_matmul.xplane.pb") else { return };
     let core = cores(&model)[0];
     let fusion = slices(&model, core, TrackKind::Ops).into_iter().find(|s| s.name() == "fusion").unwrap();
@@ -150,7 +150,7 @@ fn v5e_ops_carry_what_the_compiler_said() {
 }
 
 #[test]
-fn arguments_are_read_from_the_file_as_it_was_and_not_as_it_became() {
+fn arguments_are_not_read_from_a_changed_file() {
     let Some(path) = corpus("tpu/v5e_matmul.xplane.pb") else { return };
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("copy.xplane.pb");
@@ -168,7 +168,7 @@ fn arguments_are_read_from_the_file_as_it_was_and_not_as_it_became() {
 }
 
 #[test]
-fn op_times_are_those_of_xprof_to_the_picosecond() {
+fn op_times_match_xprof_to_the_picosecond() {
     for file in ["v5e_matmul", "v6e_x4_host_offload", "v6e_x4_host_offload_steps_added"] {
         let Some(model) = open(&format!("tpu/{file}.xplane.pb")) else { return };
         let Some(xprof) = xprof_op_times(&format!("tpu/xprof/{file}/hlo_stats.json")) else { return };
@@ -212,7 +212,7 @@ fn v6e_has_four_devices_with_their_clocks() {
 }
 
 #[test]
-fn spans_rebuilt_where_one_is_recorded_are_the_recorded_ones() {
+fn rebuilt_spans_match_recorded_ones() {
     let Some(model) = open("tpu/v6e_x4_host_offload.xplane.pb") else { return };
     let cores = cores(&model);
     // In-flight spans as pairs of the op line, the k-th start of a name with its k-th done.
@@ -256,7 +256,7 @@ fn spans_rebuilt_where_one_is_recorded_are_the_recorded_ones() {
 }
 
 #[test]
-fn launches_lead_to_the_programs_that_they_launched() {
+fn launches_link_to_their_programs() {
     let Some(model) = open("tpu/v6e_x4_host_offload.xplane.pb") else { return };
     let mut linked = 0;
     for core in cores(&model) {
@@ -272,7 +272,7 @@ fn launches_lead_to_the_programs_that_they_launched() {
 }
 
 #[test]
-fn steps_that_were_added_are_found() {
+fn added_steps_are_found() {
     let Some(model) = open("tpu/v6e_x4_host_offload_steps_added.xplane.pb") else { return };
     for core in cores(&model) {
         let steps = slices(&model, core, TrackKind::Steps);
@@ -299,7 +299,7 @@ fn profiles_without_a_tpu_open() {
 }
 
 #[test]
-fn a_plane_whose_lengths_do_not_add_up_costs_only_itself() {
+fn plane_with_wrong_lengths_loses_only_itself() {
     // Their metadata plane was edited without mending its lengths.
     for (file, steps) in [("jax_cpu_8dev_collectives", 20), ("jax_cpu_transformer_recompiles", 20)] {
         let Some(model) = open(&format!("host/{file}.xplane.pb")) else { return };
@@ -312,7 +312,7 @@ fn a_plane_whose_lengths_do_not_add_up_costs_only_itself() {
 }
 
 #[test]
-fn a_big_profile_keeps_every_event() {
+fn large_profile_keeps_every_event() {
     let Some(model) = open("big/jax_cpu_808k_events.xplane.pb.gz") else { return };
     assert_eq!(model.slice_count(), 808_237);
     assert_eq!(model.flows().len(), 254_870);
@@ -335,7 +335,7 @@ fn slices_take_at_most_32_bytes() {
 }
 
 #[test]
-fn a_file_that_went_through_a_text_filter_is_refused() {
+fn file_corrupted_by_text_conversion_is_rejected() {
     let Some(path) = corpus("damaged/utf8_mangled.xplane.pb") else { return };
     let error = import(&InputSource::open(&path).unwrap(), &Progress::new()).unwrap_err();
     assert!(matches!(error, ImportError::Malformed { .. }));
@@ -343,7 +343,7 @@ fn a_file_that_went_through_a_text_filter_is_refused() {
 }
 
 #[test]
-fn a_file_cut_at_any_length_opens_or_says_why_not() {
+fn file_truncated_anywhere_opens_or_gives_a_reason() {
     let Some(path) = corpus("tpu/v5e_matmul.xplane.pb") else { return };
     let whole = std::fs::read(path).unwrap();
     let full =

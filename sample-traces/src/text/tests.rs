@@ -11,7 +11,7 @@ fn find(model: &TraceModel, kind: TrackKind) -> TrackId {
 }
 
 #[test]
-fn runs_become_slices_and_deeper_lines_nest() {
+fn character_runs_become_slices_and_deeper_lines_nest() {
     let model = text_trace(
         "ops: AA.BBBB
             : ...cd",
@@ -24,7 +24,7 @@ fn runs_become_slices_and_deeper_lines_nest() {
 }
 
 #[test]
-fn ops_know_the_program_of_the_module_they_begin_in() {
+fn ops_belong_to_the_module_they_begin_in() {
     let model = text_trace(
         "
         ops    : AAA AAA
@@ -45,7 +45,7 @@ fn ops_know_the_program_of_the_module_they_begin_in() {
 }
 
 #[test]
-fn devices_threads_counters_and_sparse_cores_have_their_places() {
+fn devices_threads_counters_and_sparse_cores_have_tracks() {
     let model = text_trace(
         "
         @column 1us
@@ -71,7 +71,7 @@ fn devices_threads_counters_and_sparse_cores_have_their_places() {
 }
 
 #[test]
-fn facts_and_instants_reach_their_slices() {
+fn facts_and_instants_are_on_their_slices() {
     let model = text_trace(
         "
         async: ssss

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_export_cannot_say_is_left_out() {
+    fn facts_unknown_to_the_export_are_omitted() {
         let mut plane = SamplePlane { id: 2, name: "/device:TPU:0".into(), ..SamplePlane::default() };
         let ops = plane.line(-1, "XLA Ops");
         plane.event(ops, "say \"hi\"", 5, 0, vec![SampleStat::uint("flops", 3), SampleStat::uint("run_id", 4)]);

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_written_as_the_wire_format_says() {
+    fn numbers_follow_the_wire_format() {
         let mut message = ProtoMessage::default();
         message.uint(1, 150);
         message.uint(2, 0);

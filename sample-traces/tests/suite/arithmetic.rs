@@ -3,7 +3,7 @@
 use sample_traces::synthetic::{SyntheticChip, SyntheticRole, SyntheticRun, TrainingSpec};
 
 #[test]
-fn matmuls_take_what_the_roofline_says() {
+fn matmul_time_equals_the_roofline() {
     let run = SyntheticRun::new(TrainingSpec::default());
     // 2 · 2048 · 2048 · 4096 operations at 90 % of 202.7 TFLOP/s.
     let matmul = 2.0 * 2048.0 * 2048.0 * 4096.0 / (202.7e12 * 0.9) * 1e12;
@@ -16,7 +16,7 @@ fn matmuls_take_what_the_roofline_says() {
 }
 
 #[test]
-fn padding_costs_its_share_of_the_matrix_unit() {
+fn padding_costs_its_share_of_the_mxu() {
     assert!((SyntheticChip::V5E.padding_efficiency(1000, 1000, 1000) - 1e9 / (1008.0 * 1024.0 * 1024.0)).abs() < 1e-12);
     let spec = TrainingSpec { chip: SyntheticChip::V6E, width: 1000, hidden: 2200, ..TrainingSpec::default() };
     let run = SyntheticRun::new(spec);
@@ -25,7 +25,7 @@ fn padding_costs_its_share_of_the_matrix_unit() {
 }
 
 #[test]
-fn overlap_saves_exactly_the_communication_that_it_hides() {
+fn overlap_saves_exactly_the_hidden_communication() {
     let with = |overlap| SyntheticRun::new(TrainingSpec { overlap, ..TrainingSpec::default() });
     let (on, off) = (with(true), with(false));
     let (hidden, shown) = (&on.programs[0].schedule, &off.programs[0].schedule);
@@ -45,7 +45,7 @@ fn overlap_saves_exactly_the_communication_that_it_hides() {
 }
 
 #[test]
-fn a_stall_lengthens_its_own_step_only() {
+fn stall_lengthens_only_its_step() {
     let stall = trace_model::Picos::from_ps(25_000_000_000);
     let run = SyntheticRun::new(TrainingSpec { stall: Some((2, stall)), ..TrainingSpec::default() });
     let lengths: Vec<_> = run.expected.steps.iter().map(|step| step.device.1 - step.device.0).collect();
@@ -55,7 +55,7 @@ fn a_stall_lengthens_its_own_step_only() {
 }
 
 #[test]
-fn a_recompiled_step_runs_another_program_and_jitter_is_repeatable() {
+fn recompiled_step_runs_another_program_and_jitter_is_repeatable() {
     let run = SyntheticRun::new(TrainingSpec { recompile_at: Some(1), ..TrainingSpec::default() });
     assert_eq!(run.programs.len(), 2);
     assert_ne!(run.programs[0].id, run.programs[1].id);

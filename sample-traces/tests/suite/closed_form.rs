@@ -53,7 +53,7 @@ macro_rules! report {
 }
 
 #[test]
-fn the_importer_finds_every_track_and_slice_and_mends_nothing() {
+fn importer_finds_every_track_and_slice_without_repairs() {
     for run in runs() {
         let model = open_protobuf(&run);
         let name = &run.spec.name;
@@ -110,7 +110,7 @@ fn check_op_table(expected: &ExpectedNumbers, report: &OpsReport) {
 }
 
 #[test]
-fn each_core_is_as_busy_as_its_program_says() {
+fn core_busy_time_matches_its_program() {
     for run in runs() {
         let (expected, name) = (&run.expected, &run.spec.name);
         let report = report!(Ops, &open_protobuf(&run));
@@ -159,7 +159,7 @@ fn utilization_is_work_over_time_over_peak() {
 }
 
 #[test]
-fn communication_is_hidden_and_exposed_as_scheduled() {
+fn hidden_and_exposed_communication_match_the_schedule() {
     for run in runs() {
         for (format, model) in [("protobuf", open_protobuf(&run)), ("json", open_json(&run))] {
             let report = report!(Overlap, &model);
@@ -210,7 +210,7 @@ fn both_formats_give_the_same_op_table() {
 }
 
 #[test]
-fn steps_are_those_of_the_line_or_of_the_programs() {
+fn steps_come_from_the_line_or_the_programs() {
     for run in runs() {
         let (expected, name) = (&run.expected, &run.spec.name);
         let report = report!(Steps, &open_protobuf(&run));
@@ -234,7 +234,7 @@ fn steps_are_those_of_the_line_or_of_the_programs() {
 }
 
 #[test]
-fn a_recompilation_in_step_7_is_explained() {
+fn recompilation_in_step_7_is_explained() {
     let spec =
         TrainingSpec { name: "recompile_7".to_owned(), steps: 10, recompile_at: Some(7), ..TrainingSpec::default() };
     let run = SyntheticRun::new(spec);
@@ -264,7 +264,7 @@ fn a_recompilation_in_step_7_is_explained() {
 }
 
 #[test]
-fn compilation_is_counted_once_and_only_where_there_is_one() {
+fn compilation_is_counted_once_if_present() {
     for run in runs() {
         let name = &run.spec.name;
         let report = report!(Compile, &open_protobuf(&run));
@@ -286,7 +286,7 @@ fn compilation_is_counted_once_and_only_where_there_is_one() {
 }
 
 #[test]
-fn clocks_are_as_far_apart_as_they_were_made() {
+fn clock_offsets_match_the_sample() {
     for run in runs() {
         for model in [open_protobuf(&run), open_json(&run)] {
             let report = report!(Clocks, &model);
@@ -322,7 +322,7 @@ fn overlap_changes_only_what_it_hides() {
 }
 
 #[test]
-fn padding_shows_as_missing_matrix_utilization() {
+fn padding_lowers_mxu_utilization() {
     let util = |width, hidden| {
         let run = SyntheticRun::new(TrainingSpec {
             chip: SyntheticChip::V6E,

@@ -114,7 +114,7 @@ fn check_stat(
 }
 
 #[test]
-fn the_protobuf_says_what_the_session_says() {
+fn protobuf_matches_the_session() {
     let session = overlapped();
     let bytes = xspace_bytes(&session);
     let space = fields(&bytes);
@@ -155,7 +155,7 @@ fn overlapped() -> SampleSession {
 }
 
 #[test]
-fn the_export_has_every_event_but_those_of_the_async_line() {
+fn export_has_every_event_except_the_async_line() {
     let session = overlapped();
     let json: serde_json::Value = serde_json::from_str(&trace_json(&session)).unwrap();
     let events = json["traceEvents"].as_array().unwrap();
@@ -183,7 +183,7 @@ fn the_export_has_every_event_but_those_of_the_async_line() {
 }
 
 #[test]
-fn every_plane_of_a_synthetic_file_says_that_it_is_synthetic() {
+fn every_synthetic_plane_is_marked() {
     let session = overlapped();
     for plane in &session.planes {
         assert!(plane.stats.iter().any(|stat| stat.name == "synthetic"), "{}", plane.name);
@@ -193,7 +193,7 @@ fn every_plane_of_a_synthetic_file_says_that_it_is_synthetic() {
 }
 
 #[test]
-fn the_checked_in_samples_are_what_the_program_writes() {
+fn checked_in_samples_are_up_to_date() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/samples");
     let unpacked = |bytes: &[u8]| {
         // Compressed bytes may change with the compressor; what they hold must not.
@@ -214,7 +214,7 @@ fn the_checked_in_samples_are_what_the_program_writes() {
 }
 
 #[test]
-fn a_large_trace_is_the_same_by_way_of_a_file() {
+fn large_trace_is_equal_after_a_file_round_trip() {
     let spec = BigSpec { slices: 30_000, tracks: 7 };
     let direct = big_model(spec);
     let source = importers::InputSource::from_bytes("big.xplane.pb", big_xspace(spec)).expect("large trace");
@@ -233,7 +233,7 @@ fn a_large_trace_is_the_same_by_way_of_a_file() {
 }
 
 #[test]
-fn a_large_capture_is_written_plane_by_plane_and_has_the_events_that_were_asked_for() {
+fn large_capture_has_the_requested_events() {
     for wanted in [2_000, 600_000] {
         let run = SyntheticRun::new(TrainingSpec::of_device_events(wanted));
         let mut bytes = Vec::new();

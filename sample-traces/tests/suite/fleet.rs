@@ -34,7 +34,7 @@ macro_rules! report {
 }
 
 #[test]
-fn a_straggler_of_known_length() {
+fn straggler_delay_matches_the_sample() {
     let spec = FleetSpec { straggler: Some((5, ms(3))), ..FleetSpec::default() };
     for model in open(&spec) {
         let balance = report!(Balance, &model);
@@ -64,7 +64,7 @@ fn varied() -> FleetSpec {
 }
 
 #[test]
-fn classes_warm_up_and_slow_steps_are_as_made() {
+fn step_classes_and_slow_steps_match_the_sample() {
     let spec = varied();
     for model in open(&spec) {
         let steps = report!(Steps, &model);
@@ -87,7 +87,7 @@ fn classes_warm_up_and_slow_steps_are_as_made() {
 }
 
 #[test]
-fn slow_steps_have_the_reason_that_they_were_given() {
+fn slow_steps_have_their_planted_reason() {
     let spec = varied();
     for model in open(&spec) {
         let parts = report!(StepParts, &model);

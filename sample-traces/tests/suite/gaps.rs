@@ -75,7 +75,7 @@ fn check(run: &SyntheticRun, report: &GapsReport, name: &str) {
 }
 
 #[test]
-fn gaps_are_what_the_host_did_in_them() {
+fn gap_causes_match_the_host() {
     for (spec, _) in sample_specs() {
         let run = SyntheticRun::new(spec);
         let name = &run.spec.name;
@@ -89,7 +89,7 @@ fn gaps_are_what_the_host_did_in_them() {
 
 /// Only the cause moves when the input is late, and by just that.
 #[test]
-fn a_stall_is_input() {
+fn input_stall_is_attributed_to_input() {
     let open = |stall| {
         let run = SyntheticRun::new(TrainingSpec { stall, ..TrainingSpec::default() });
         let source = InputSource::from_bytes("sample.xplane.pb", xspace_bytes(&run.session())).unwrap();
@@ -107,7 +107,7 @@ fn a_stall_is_input() {
 /// The host waits for each step before it launches the next: never ahead, and by the
 /// least shift every launch is 0 late, of 25 + 12 µs that the bounds leave.
 #[test]
-fn a_host_that_waits_is_never_ahead() {
+fn waiting_host_never_runs_ahead() {
     let run = SyntheticRun::new(TrainingSpec { data: 1, model: 1, ..TrainingSpec::default() });
     let source = InputSource::from_bytes("sample.xplane.pb", xspace_bytes(&run.session())).unwrap();
     let model = importers::import(&source, &Progress::new()).unwrap();

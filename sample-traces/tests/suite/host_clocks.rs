@@ -28,7 +28,7 @@ fn offset(spec: TrainingSpec, clock: HostClock) -> Option<HostOffset> {
 }
 
 #[test]
-fn an_offset_shows_in_every_collective() {
+fn clock_offset_shows_in_every_collective() {
     for ahead in [0, 750_000_000, -2_000_000_000] {
         let found =
             offset(TrainingSpec::default(), HostClock { ahead: Picos::from_ps(ahead), drift_ppm: 0.0 }).unwrap();
@@ -39,7 +39,7 @@ fn an_offset_shows_in_every_collective() {
 
 /// 40 ppm over a run with a compilation of 50 s in its middle.
 #[test]
-fn a_drift_shows_as_a_difference_of_the_thirds() {
+fn clock_drift_shows_between_first_and_last_third() {
     let spec = || TrainingSpec { recompile_at: Some(3), steps: 6, ..TrainingSpec::default() };
     let ahead = Picos::from_ps(100_000_000);
     let found = offset(spec(), HostClock { ahead, drift_ppm: 40.0 }).unwrap();

@@ -15,7 +15,7 @@ fn open(name: &str) -> TraceModel {
 }
 
 #[test]
-fn six_steps_of_which_the_fourth_recompiles() {
+fn fourth_of_six_steps_recompiles() {
     for name in ["jax_cpu_small.xplane.pb", "jax_cpu_small.trace.json.gz"] {
         let model = open(name);
         let (options, reports) = (Options::default(), ReportCache::default());
@@ -37,7 +37,7 @@ fn six_steps_of_which_the_fourth_recompiles() {
 }
 
 #[test]
-fn both_formats_of_the_capture_have_the_same_host_events() {
+fn both_formats_have_the_same_host_events() {
     let count = |model: &TraceModel| {
         let threads = model.track_ids().filter(|&track| model.track(track).kind == TrackKind::HostThread);
         let mut slices: Vec<_> = threads

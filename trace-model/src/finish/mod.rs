@@ -203,7 +203,7 @@ mod tests {
     use crate::{GroupKind, Picos, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind};
 
     #[test]
-    fn a_trace_that_nobody_wants_any_more_is_not_finished() {
+    fn cancelled_build_is_not_finished() {
         let collected = || {
             let mut builder = TraceBuilder::new();
             let host = builder.group(None, GroupKind::Host, "host");

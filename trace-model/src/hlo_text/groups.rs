@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn iota_groups_expand_to_the_reference_answers() {
+    fn iota_groups_expand_to_reference_values() {
         let groups = |text: &str| parse_replica_groups(text).unwrap();
         assert_eq!(groups("[4,2]<=[2,4]T(1,0)"), [[0, 4], [1, 5], [2, 6], [3, 7]]);
         assert_eq!(groups("[2,4]<=[8]"), [[0, 1, 2, 3], [4, 5, 6, 7]]);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_without_expanding() {
+    fn group_sizes_without_expanding() {
         let size = |text: &str| ReplicaGroups::parse(text).unwrap().size();
         assert_eq!(size("[4,2]<=[2,4]T(1,0)"), Some(2));
         assert_eq!(size("{{0},{1,2,3}}"), Some(3));
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn listed_groups_and_pairs() {
+    fn parses_listed_groups_and_pairs() {
         assert_eq!(parse_replica_groups("{{0,1},{2,3}}"), Some(vec![vec![0, 1], vec![2, 3]]));
         assert_eq!(parse_replica_groups("{{0, 1, 2}, {3}}"), Some(vec![vec![0, 1, 2], vec![3]]));
         assert_eq!(parse_replica_groups("{0,1}"), Some(vec![vec![0, 1]]));
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_none() {
+    fn invalid_groups_are_none() {
         for text in [
             "[2,4]<=[9]",
             "[0,0]<=[0]",

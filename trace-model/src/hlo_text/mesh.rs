@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_need_no_list() {
+    fn mesh_group_sizes_need_no_list() {
         let size = |text: &str| MeshGroups::parse(text).and_then(|mesh| mesh.size());
         assert_eq!(size("mesh['x'=2,'y'=4] {'y'}"), Some(4));
         assert_eq!(size("mesh['x'=2,'y'=4], device_ids=([2,4]) {'x':(1)2}"), Some(2));
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_an_axis() {
+    fn groups_along_part_of_an_axis() {
         assert_eq!(groups("mesh[a=8] {a:(1)2}").unwrap(), [[0, 4], [1, 5], [2, 6], [3, 7]]);
         assert_eq!(groups("mesh[a=8] {a:(2)2}").unwrap(), [[0, 2], [1, 3], [4, 6], [5, 7]]);
         assert_eq!(groups("mesh[a=8] {a:(1)2,a:(4)2}").unwrap(), [[0, 1, 4, 5], [2, 3, 6, 7]]);
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn contradictions_are_none() {
+    fn contradicting_meshes_are_none() {
         for text in [
             "mesh['x'=2] {'z'}",
             "mesh['x'=0] {'x'}",

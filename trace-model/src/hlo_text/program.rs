@@ -152,7 +152,7 @@ ENTRY %main (a: f32[8]) -> f32[8] {
 "#;
 
     #[test]
-    fn a_program_is_read_in_parts() {
+    fn program_text_is_read_in_chunks() {
         let mut parts = Vec::new();
         let program = ProgramText::read(TEXT, |part| parts.push(part)).unwrap();
         assert_eq!((program.name, program.attribute("num_partitions"), program.cut_in), ("jit_f", Some("4"), None));

@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn brackets_quotes_and_commas() {
+    fn scans_brackets_quotes_and_commas() {
         let attributes = r#"kind=kLoop, calls=%f, metadata={op_name="a,\"(b" id=1}, backend_config={"x":"}","n":"12"}"#;
         assert_eq!(attribute(attributes, "calls"), Some("%f"));
         assert_eq!(attribute(attributes, "backend_config"), Some(r#"{"x":"}","n":"12"}"#));
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn device_ids_belong_to_their_mesh() {
+    fn device_ids_stay_with_their_mesh() {
         let text = "replica_groups=mesh['x'=2,'y'=4], device_ids=([2,4]) {'x':(1)2}, dimensions={0}";
         assert_eq!(attribute(text, "replica_groups"), Some("mesh['x'=2,'y'=4], device_ids=([2,4]) {'x':(1)2}"));
         assert_eq!(attribute(text, "dimensions"), Some("{0}"));

@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_are_written_in_the_syntax_of_hlo() {
+    fn shapes_print_in_hlo_syntax() {
         let texts = [
             "bf16[8,128]{1,0:T(8,128)(2,1)S(1)}",
             "s4[16,128]{1,0:T(64,128)(8,1)E(4)}",
@@ -375,7 +375,7 @@ mod tests {
 
     /// Compares the lazy reader of arrays with the full parser of shapes.
     #[test]
-    fn lazily_read_sizes_equal_parsed_ones() {
+    fn lazy_sizes_equal_parsed_ones() {
         let sizes = |text: &str| -> Vec<(Option<u64>, u64)> {
             array_texts(text).map(|array| (array.bytes(), array.memory_space())).collect()
         };

@@ -159,7 +159,7 @@ proptest! {
     }
 
     #[test]
-    fn slices_without_a_device_clock_are_placed_beside_those_that_have_one(
+    fn slices_with_and_without_device_clock_coexist(
         spans in any_spans(), ahead in -1000..1000_i64, clocked in prop::collection::vec(any::<bool>(), 1..40), cut in 0..100_usize
     ) {
         let (mut builder, track) = one_track(TrackKind::Ops);
@@ -271,7 +271,7 @@ fn a_million_equal_instants_cost_one_lane() {
 }
 
 #[test]
-fn extreme_times_do_no_harm() {
+fn extreme_times_do_not_overflow() {
     const EDGES: [i64; 7] = [i64::MIN, i64::MIN + 1, -1, 0, 1, i64::MAX - 1, i64::MAX];
     let (mut builder, track) = one_track(TrackKind::Ops);
     let label = builder.label("edge", None);

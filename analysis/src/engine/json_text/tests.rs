@@ -33,7 +33,7 @@ struct Everything {
 }
 
 #[test]
-fn output_equals_a_pretty_printed_value() {
+fn output_equals_pretty_printed_serde_json() {
     let value = Everything {
         zeta: vec![
             Shape::Point,
@@ -55,7 +55,7 @@ fn output_equals_a_pretty_printed_value() {
 }
 
 #[test]
-fn keys_are_sorted_however_large_their_values_are() {
+fn keys_are_sorted_for_large_values() {
     #[derive(Serialize)]
     struct Out {
         d: Vec<u32>,
@@ -83,7 +83,7 @@ fn truncated_lists_are_reported() {
 }
 
 #[test]
-fn zero_is_all() {
+fn limit_zero_means_unlimited() {
     let (text, cuts) = written(&json!([{}, {}]), 0);
     assert_eq!((text.as_str(), cuts.len()), ("[\n  {},\n  {}\n]", 0));
 }

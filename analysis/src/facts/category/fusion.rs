@@ -210,7 +210,7 @@ ENTRY %main (x: f32[64,8], i.5: s32[4,1]) -> f32[64,8] {
     }
 
     #[test]
-    fn a_custom_fusion_is_classified_by_the_computation_it_calls() {
+    fn custom_fusion_is_classified_by_its_called_computation() {
         use OpGroup::{Collective, CustomKernel, DataMovement, Other};
         let names = ["fusion.1", "fusion.2", "fusion.4", "async-collective-start.7", "async-collective-done.7"];
         let found = classes(&names.map(|name| (name, "")), true);
@@ -223,7 +223,7 @@ ENTRY %main (x: f32[64,8], i.5: s32[4,1]) -> f32[64,8] {
     }
 
     #[test]
-    fn without_the_program_a_custom_fusion_is_not_a_kernel() {
+    fn custom_fusion_without_its_program_is_not_a_kernel() {
         let gather = "jit(f)/embed/gather[dimension_numbers=G(a=(1,), b=c/d)]:";
         let names = [("fusion.1", gather), ("fusion.2", "jit(f)/scatter-add:"), ("fusion.3", "jit(gather)/mul:")];
         let found = classes(&names, false);

@@ -5,7 +5,7 @@ fn class(category: &str, text: &str, name: &str) -> OpClass {
 }
 
 #[test]
-fn every_group_has_a_place_of_its_own() {
+fn op_group_positions_are_unique() {
     let mut places = OpGroup::ALL.map(OpGroup::index);
     places.sort_unstable();
     assert_eq!(places, std::array::from_fn(|place| place));
@@ -39,7 +39,7 @@ fn recorded_categories_map_to_groups() {
 }
 
 #[test]
-fn a_category_outranks_text_and_name() {
+fn category_takes_precedence_over_text_and_name() {
     // JAX names the op after `psum`; a fusion may be called after a collective.
     let psum = class("all-reduce", "", "psum.3");
     assert_eq!(psum.collective, Some(CollectiveKind::AllReduce));
@@ -47,7 +47,7 @@ fn a_category_outranks_text_and_name() {
 }
 
 #[test]
-fn asynchronous_pairs_know_their_role_and_what_they_wrap() {
+fn async_ops_have_a_role_and_a_wrapped_op() {
     let text =
         "%slice-start = (s8[8]{0}, s8[4]{0:S(1)}, s32[]{:S(2)}) async-start(s8[8]{0} %p), calls=%async_computation";
     let slice = class("async-start", text, "slice-start");
@@ -63,7 +63,7 @@ fn asynchronous_pairs_know_their_role_and_what_they_wrap() {
 }
 
 #[test]
-fn host_transfers_are_no_communication_between_devices() {
+fn host_transfers_are_not_collective_communication() {
     assert!(!class("host recv-done", "", "recv-done.1").is_collective());
     let text = "%send.1 = (f32[2]{0}, u32[]) send(f32[2]{0} %p, token[] %t), channel_id=1, is_host_transfer=true";
     assert_eq!(class("", text, "send.1").group, OpGroup::HostIo);
@@ -91,7 +91,7 @@ const DONE: &str = "%async-collective-done.3 = bf16[1,2048,7168]{2,1,0:T(8,128)(
      kind=kCustom, output_to_operand_aliasing={{}: (1, {})}, calls=%fused_computation.404";
 
 #[test]
-fn halves_of_asynchronous_collectives_are_no_kernels_though_they_are_custom_fusions() {
+fn async_collective_fusions_are_not_kernels() {
     for (text, name, role) in
         [(START, "async-collective-start.3", AsyncRole::Start), (DONE, "async-collective-done.3", AsyncRole::Done)]
     {
@@ -115,7 +115,7 @@ fn halves_of_asynchronous_collectives_are_no_kernels_though_they_are_custom_fusi
 }
 
 #[test]
-fn shapes_that_keep_their_size_name_no_pattern() {
+fn unchanged_shapes_leave_the_collective_kind_unknown() {
     let same = START.replace("2048", "512");
     assert_eq!(class("custom fusion", &same, "async-collective-start.3").collective, Some(CollectiveKind::Unknown));
     let smaller = START.replace("bf16[1,2048,7168]", "bf16[1,128,7168]");
@@ -130,14 +130,14 @@ fn shapes_that_keep_their_size_name_no_pattern() {
 }
 
 #[test]
-fn only_custom_calls_are_kernels() {
+fn only_custom_calls_count_as_kernels() {
     assert_eq!(class("custom-call", "", "my_kernel.1").group, OpGroup::CustomKernel);
     assert_eq!(class("custom fusion", "", "fusion.12").group, OpGroup::Other);
     assert_eq!(class("gather fusion", "", "fusion.12").group, OpGroup::DataMovement);
 }
 
 #[test]
-fn without_a_category_the_text_decides_then_the_name() {
+fn without_category_text_then_name_decides() {
     let fusion = |kind: &str| format!("%fusion.1 = f32[8]{{0}} fusion(f32[8]{{0}} %p), kind={kind}, calls=%c");
     let category = |text: &str, name: &str| classify_texts(None, text, name).1;
     assert_eq!(category(&fusion("kOutput"), "fusion.1"), "output fusion");
@@ -151,7 +151,7 @@ fn without_a_category_the_text_decides_then_the_name() {
 }
 
 #[test]
-fn off_duty_is_xprofs_list() {
+fn off_duty_categories_match_xprof() {
     for category in ["infeed", "outfeed", "host send", "host recv-done", "async-done", "megacore fusion"] {
         assert!(class(category, "", "x").is_off_duty(), "{category}");
     }
@@ -161,7 +161,7 @@ fn off_duty_is_xprofs_list() {
 }
 
 #[test]
-fn rematerialisation_shows_in_the_name() {
+fn rematerialisation_is_detected_by_name() {
     assert!(class("loop fusion", "%fusion.3.remat2 = f32[] fusion()", "fusion.3.remat2").is_remat());
     assert!(!class("loop fusion", "%fusion.3 = f32[] fusion(f32[] %a.remat)", "fusion.3").is_remat());
 }

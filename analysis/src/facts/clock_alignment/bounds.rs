@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_correction_is_taken() {
+    fn smallest_correction_is_chosen() {
         assert_eq!(choice(-5, Some(7)), 0);
         assert_eq!(choice(-5, None), 0);
         assert_eq!(choice(610, Some(687)), 610);
@@ -128,14 +128,14 @@ mod tests {
     }
 
     #[test]
-    fn bounds_of_all_pairs_are_the_tightest_ones() {
+    fn bounds_are_the_tightest_over_all_pairs() {
         let interval = ShiftInterval::of(&bounds(&[(0, 100), (5, 120)]), &bounds(&[(1, 150), (6, 140)])).unwrap();
         assert_eq!((interval.at_least_ps, interval.at_most_ps, interval.is_empty()), (120, Some(140), false));
     }
 
     /// Clocks 20 ppm apart over ten seconds: no constant fits within 50 µs, a line does.
     #[test]
-    fn a_drift_is_found_where_no_constant_fits() {
+    fn drift_is_found_if_no_constant_offset_fits() {
         let truth = |second: i64| 300_000_000 + second * 20_000_000;
         let at = |second: i64, off: i64| (second * 1_000_000_000_000, truth(second) + off);
         let lower = bounds(&(0..10).map(|s| at(s, -25_000_000)).collect::<Vec<_>>());
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn contradictions_are_no_drift() {
+    fn contradicting_bounds_are_not_drift() {
         // Late, early, late: no line fits either.
         let lower = bounds(&[(0, 100), (1_000_000_000, 0), (2_000_000_000, 100)]);
         let upper = bounds(&[(0, 200), (1_000_000_000, 20), (2_000_000_000, 200)]);
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn thirds_are_of_the_pairs() {
+    fn thirds_split_by_number_of_pairs() {
         let all = bounds(&[(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6), (6, 7)]);
         let (first, last) = thirds(&all);
         assert_eq!((first, last), (&all[..2], &all[5..]));

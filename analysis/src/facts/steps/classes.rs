@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn classes_have_letters() {
+    fn step_classes_are_lettered() {
         assert_eq!([0, 25, 26, 27, 701, 702].map(letters), ["A", "Z", "AA", "AB", "ZZ", "AAA"]);
     }
 }

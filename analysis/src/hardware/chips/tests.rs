@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn peaks_follow_from_units_and_clock() {
+fn peaks_equal_units_times_clock() {
     let mut checked = 0;
     for chip in chips() {
         let per_cycle = f64::from(chip.cores * chip.mxus_per_core * chip.mxu_dim * chip.mxu_dim * 2);
@@ -42,14 +42,14 @@ fn device_types_are_recognised() {
 }
 
 #[test]
-fn ridges_of_the_published_peaks() {
+fn ridge_points_follow_from_published_peaks() {
     let ridge = |id: &str| Chip::named(id).unwrap().ridge().floor() as u32;
     assert_eq!([ridge("v5e"), ridge("v5p"), ridge("v6e"), ridge("v7x")], [240, 166, 560, 312]);
     assert_eq!([ridge("v8i"), ridge("v8t")], [128, 155]);
 }
 
 #[test]
-fn every_published_fact_has_a_known_source_and_disagreements_are_explained() {
+fn chip_facts_have_sources_and_explained_disagreements() {
     let ids: Vec<&str> = chips().iter().map(|chip| chip.id.as_str()).collect();
     assert_eq!(ids, ["v2", "v3", "v4i", "v4", "v5e", "v5p", "v6e", "v7x", "v8i", "v8t"]);
     for chip in chips() {
@@ -66,7 +66,7 @@ fn every_published_fact_has_a_known_source_and_disagreements_are_explained() {
 }
 
 #[test]
-fn sides_of_pods_multiply_to_its_chips_and_wrap() {
+fn pod_sides_multiply_to_its_chips_and_can_wrap() {
     for chip in chips() {
         let Some(links) = chip.links else { continue };
         assert_eq!(links.per_chip, 2 * links.torus_dims);
@@ -80,7 +80,7 @@ fn sides_of_pods_multiply_to_its_chips_and_wrap() {
 }
 
 #[test]
-fn a_file_overrides_its_base_and_nothing_else() {
+fn chip_file_overrides_only_its_base() {
     let text = "base = \"v5p\"\nbf16_flops = 500e12\nhbm_bandwidth = { value = 3e12, source = \"measured\" }";
     let chip = Chip::from_toml(text, "my_chip.toml").unwrap();
     let base = Chip::named("v5p").unwrap();
@@ -94,7 +94,7 @@ fn a_file_overrides_its_base_and_nothing_else() {
 }
 
 #[test]
-fn a_file_can_describe_a_chip_from_nothing() {
+fn chip_file_without_base_is_complete() {
     let text = "id = \"toy\"\ncores = 1\ndevices = 1\nmxus_per_core = 1\nmxu_dim = 8\nbf16_flops = 1e9\n\
                 hbm_bytes = 1048576\nhbm_bandwidth = 1e6\nvmem_bytes_per_core = 1024";
     let chip = Chip::from_toml(text, "x.toml").unwrap();
@@ -104,7 +104,7 @@ fn a_file_can_describe_a_chip_from_nothing() {
 }
 
 #[test]
-fn hostile_files_are_refused_with_the_reason() {
+fn rejects_invalid_chip_files_with_a_reason() {
     let deep = format!("base = {}1{}", "[".repeat(100_000), "]".repeat(100_000));
     for (text, reason) in [
         ("bf16_flop = 1e12", "unknown key \"bf16_flop\""),

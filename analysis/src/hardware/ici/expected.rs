@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn few_bytes_take_a_microsecond_a_hop() {
+    fn small_messages_take_a_microsecond_per_hop() {
         let rate = LinkRate { peak: 100e9, achievable: 90e9, hop_seconds: 1e-6 };
         let time = |kind, layout| expected_time(kind, 8, &[layout], rate).unwrap();
         let gather = time(CollectiveKind::AllGather, ring(8, true));
@@ -183,7 +183,7 @@ mod tests {
 
     /// On a ring an all-to-all takes a quarter of an all-gather of all buffers.
     #[test]
-    fn all_to_all_is_bound_by_the_middle_of_the_longest_axis() {
+    fn all_to_all_is_bound_by_bisection_of_the_longest_axis() {
         let seconds = |kind, bytes, layout: &GroupLayout| link_seconds(kind, bytes, layout, 1e9).unwrap();
         let gather = 8e9 / 2e9; // S ÷ W
         assert!(near(seconds(CollectiveKind::AllToAll, 1_000_000_000, &ring(8, true)), gather / 4.0));
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_widens_the_range() {
+    fn unknown_topology_widens_the_range() {
         let v6e = Chip::named("v6e").unwrap();
         let range = time_on(CollectiveKind::AllReduce, MIB_256, 4, v6e, None).unwrap();
         let square: Topology = "2x2".parse().unwrap();
@@ -225,7 +225,7 @@ mod tests {
     /// link, a shard of a quarter, a microsecond a hop. Its bytes are ours; it adds
     /// the latency of hops that ours, like the scaling book, takes as a floor.
     #[test]
-    fn closed_forms_of_a_ring_of_four() {
+    fn ring_of_four_matches_closed_forms() {
         let square = GroupLayout { axes: vec![Axis { len: 2, wraps: false }; 2], ..ring(2, false) };
         let rate = LinkRate { peak: 92e9, achievable: 92e9, hop_seconds: 1e-6 };
         for (shard, bandwidth_us, pipelined_us, two_step_us) in

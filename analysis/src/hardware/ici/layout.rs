@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_topology_everything_that_the_generation_allows() {
+    fn unknown_topology_allows_every_layout_of_the_generation() {
         assert_eq!(texts(4, "v6e", None), ["4", "2x2"]);
         assert_eq!(texts(16, "v5e", None), ["16w", "2x8", "4x4"]);
         assert_eq!(texts(8, "v5p", None), ["8w", "8", "2x4w", "2x4", "2x2x2"]);
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_fills_axes_of_the_grid() {
+    fn group_fills_axes_of_the_grid() {
         assert_eq!(texts(4, "v5p", Some("4x4x8")), ["4w"]);
         assert_eq!(texts(32, "v5p", Some("4x4x8")), ["4wx8w"]);
         assert_eq!(texts(128, "v5p", Some("4x4x8")), ["4wx4wx8w"]);
@@ -270,7 +270,7 @@ mod tests {
 
     /// Devices 0 and 4 of eight: neighbours, two or four hops apart.
     #[test]
-    fn members_of_groups_have_places() {
+    fn group_members_have_grid_positions() {
         let v6e = Chip::named("v6e").unwrap();
         let pairs: Vec<Vec<u64>> = (0..4).map(|id| vec![id, id + 4]).collect();
         let of = |topology: Option<&str>, ids_are_devices| {
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_on_one_chip_and_groups_without_shape() {
+    fn groups_within_a_chip_or_without_shape() {
         let v7x = Chip::named("v7x").unwrap();
         assert!(placed(&[vec![0, 1], vec![2, 3]], true, v7x, None).is_empty());
         let cross = placed(&[vec![0, 2], vec![1, 3]], true, v7x, None);
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_beyond_a_pod_have_no_layout() {
+    fn groups_larger_than_a_pod_have_no_layout() {
         assert!(texts(1 << 40, "v5p", None).is_empty());
         assert!(texts(512, "v6e", None).is_empty());
         assert!(texts(1, "v6e", None).is_empty() && texts(0, "v6e", None).is_empty());

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_recorded_comes_before_what_the_user_names_and_what_is_published() {
+    fn recorded_link_facts_precede_user_options_and_published_ones() {
         let links = DeviceLinks { rings: vec![4, 2], bytes_per_second: 50e9, hop_seconds: 5e-7 };
         let plain = DeviceInfo { type_name: Some("TPU v5p".to_owned()), ..DeviceInfo::default() };
         let linked = DeviceInfo { links: Some(links), ..plain.clone() };

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn axes_wrap_as_the_generation_builds_them() {
+    fn axes_wrap_by_chip_generation() {
         assert_eq!(axes("4x4x8", "v5p"), [(4, true), (4, true), (8, true)]);
         assert_eq!(axes("2x2x1", "v5p"), [(2, false), (2, false)]);
         // An axis of four in less than a cube has no links from end to end.
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn text_and_back() {
+    fn topology_text_round_trips() {
         for text in ["2x2x4", "4x4:torus", "16x16:mesh", "8"] {
             assert_eq!(text.parse::<Topology>().unwrap().to_string(), text);
         }

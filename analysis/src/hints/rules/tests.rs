@@ -72,7 +72,7 @@ fn mixed(columns: usize, name: &str, category: &str) -> String {
 }
 
 #[test]
-fn shares_of_ops_have_limits() {
+fn op_share_thresholds_trigger_hints() {
     let cases = [
         ("K19", "copy.1", "copy", 5),
         ("K19", "transpose_fusion.3", "loop fusion", 5),
@@ -90,7 +90,7 @@ fn shares_of_ops_have_limits() {
 }
 
 #[test]
-fn what_can_vanish_saves_its_time() {
+fn removable_ops_save_their_full_time() {
     assert_eq!(saving(&mixed(10, "copy.1", "copy"), "K19"), Some(100_000_000));
     assert_eq!(saving(&mixed(10, "gather.1", "gather"), "K21"), Some(50_000_000));
     assert_eq!(saving(&mixed(10, "add.2.remat", "loop fusion"), "K24"), Some(100_000_000));
@@ -99,7 +99,7 @@ fn what_can_vanish_saves_its_time() {
 }
 
 #[test]
-fn a_full_memory_leaves_no_room_to_compute_less() {
+fn full_memory_suppresses_the_rematerialisation_hint() {
     let k24 = |used: i64| {
         let mut builder = text_builder(&mixed(10, "add.2.remat", "loop fusion"));
         let host = builder.group(None, GroupKind::Host, "text");
@@ -118,7 +118,7 @@ fn a_full_memory_leaves_no_room_to_compute_less() {
 }
 
 #[test]
-fn loops_are_judged_by_their_own_time() {
+fn loop_hint_uses_self_time() {
     let picture = |own: usize| {
         format!(
             "
@@ -149,7 +149,7 @@ fn one_op(category: &str, costs: &str) -> String {
 }
 
 #[test]
-fn matmuls_are_compared_with_the_peak() {
+fn slow_matmuls_are_judged_against_the_peak() {
     // 100 µs at the peak are 1e8 operations.
     let matmul = |flops: &str| one_op("convolution fusion", &format!("flops={flops} hbm_read=1 hbm_write=1"));
     assert_eq!(saving(&matmul("49e6"), "K12"), Some(51_000_000));
@@ -161,7 +161,7 @@ fn matmuls_are_compared_with_the_peak() {
 }
 
 #[test]
-fn ops_at_the_memory_roof_are_told_apart_from_slow_ones() {
+fn ops_at_the_memory_roof_are_not_called_slow() {
     // 100 µs at the peak are 1e5 bytes.
     let op = |bytes: u32| one_op("loop fusion", &format!("flops=1 hbm_read={bytes} hbm_write=0"));
     assert_eq!(ids(&op(71_000)), ["K13"]);
@@ -171,7 +171,7 @@ fn ops_at_the_memory_roof_are_told_apart_from_slow_ones() {
 }
 
 #[test]
-fn without_costs_or_peaks_the_roofline_rules_cannot_tell() {
+fn roofline_rules_need_costs_and_peaks() {
     let report = report(&mixed(50, "add.1", "loop fusion"));
     let silent: Vec<_> = report.cannot_tell.iter().map(|rule| rule.id).collect();
     assert!(["K12", "K13", "K14"].iter().all(|id| silent.contains(id)), "{silent:?}");
@@ -199,7 +199,7 @@ fn tiny_ops_are_counted_together() {
 }
 
 #[test]
-fn copies_of_the_host_are_told_by_their_memory() {
+fn host_offload_copies_are_recognized_by_memory_space() {
     let picture = |memory: &str| {
         format!(
             "
@@ -216,7 +216,7 @@ fn copies_of_the_host_are_told_by_their_memory() {
 }
 
 #[test]
-fn idle_time_has_a_limit() {
+fn idle_time_above_the_threshold_is_a_hint() {
     let picture =
         |idle: usize| format!("@column 10us\nops: M{}{}\nM = f [loop fusion]", run('.', idle), run('M', 99 - idle));
     assert_eq!(saving(&picture(10), "K31"), Some(100_000_000));
@@ -224,7 +224,7 @@ fn idle_time_has_a_limit() {
 }
 
 #[test]
-fn exposed_communication_is_worth_what_compute_could_hide() {
+fn exposed_communication_saving_is_bounded_by_compute() {
     let picture = |compute: usize, wait: usize| {
         format!(
             "@column 10us\nops: {}{}\nM = f [convolution fusion]\nR = all-reduce.1 [all-reduce]",
@@ -239,7 +239,7 @@ fn exposed_communication_is_worth_what_compute_could_hide() {
 }
 
 #[test]
-fn thresholds_and_suppressions_are_the_users() {
+fn user_thresholds_and_suppressions_apply() {
     let picture = mixed(10, "copy.1", "copy");
     let mut options = HintOptions::default();
     options.thresholds.insert("K19.layout_percent".to_owned(), 11.0);
@@ -251,7 +251,7 @@ fn thresholds_and_suppressions_are_the_users() {
 }
 
 #[test]
-fn hints_about_the_same_ops_name_each_other_and_are_counted_once() {
+fn overlapping_hints_are_linked_and_counted_once() {
     let picture = mixed(10, "copy.2.remat", "copy");
     let report = report(&picture);
     let copy = report.hints.iter().find(|hint| hint.id == "K19").unwrap();
@@ -261,7 +261,7 @@ fn hints_about_the_same_ops_name_each_other_and_are_counted_once() {
 }
 
 #[test]
-fn every_rule_is_told_apart_by_its_thresholds() {
+fn threshold_ids_are_unique() {
     let mut seen = std::collections::BTreeSet::new();
     for threshold in rules().iter().flat_map(|rule| rule.thresholds) {
         assert!(seen.insert(threshold.id), "{} is used twice", threshold.id);
@@ -310,7 +310,7 @@ fn gaps(host: char, columns: usize, event: &str) -> String {
 }
 
 #[test]
-fn gaps_are_blamed_on_what_the_host_does() {
+fn gaps_are_attributed_to_host_activity() {
     let cases = [
         ("K32", "tpu::System::Execute", 10),
         ("K33", "np.asarray(jax.Array)", 10),
@@ -331,7 +331,7 @@ fn gaps_are_blamed_on_what_the_host_does() {
 }
 
 #[test]
-fn without_programs_gaps_cannot_be_explained() {
+fn gaps_are_unexplained_without_programs() {
     let report = report(&mixed(50, "add.1", "loop fusion"));
     assert!(["K32", "K33", "K34", "K35"].iter().all(|id| report.cannot_tell.iter().any(|rule| rule.id == *id)));
 }
@@ -356,7 +356,7 @@ fn uneven(extra: usize) -> String {
 }
 
 #[test]
-fn uneven_work_is_measured_against_the_median_device() {
+fn uneven_work_is_relative_to_the_median_device() {
     // The median of two is their mean: 12 more are 5.7 % above it.
     assert_eq!(saving(&uneven(12), "K07"), Some(6_000_000));
     assert_eq!(saving(&uneven(8), "K07"), None);
@@ -367,7 +367,7 @@ fn uneven_work_is_measured_against_the_median_device() {
 }
 
 #[test]
-fn a_device_that_idles_while_others_work_is_named() {
+fn device_idle_while_others_work_is_named() {
     let picture = |busy: usize| {
         format!(
             "@column 1us\nTPU:0 ops: {}\nTPU:1 ops: {}\nw = fusion.1 [convolution fusion]",
@@ -380,7 +380,7 @@ fn a_device_that_idles_while_others_work_is_named() {
 }
 
 #[test]
-fn jitter_needs_steps_and_spread() {
+fn step_jitter_needs_enough_steps_and_spread() {
     let picture = |lengths: &[usize]| {
         let steps: String = lengths.iter().enumerate().map(|(k, &n)| run(char::from(b'0' + k as u8), n)).collect();
         format!("@column 10us\nsteps: {steps}\nops: {}\nw = fusion.1 [convolution fusion]", run('w', steps.len()))
@@ -403,7 +403,7 @@ fn communicating(compute: usize, wait: usize, op: &str, text: &str) -> String {
 }
 
 #[test]
-fn synchronous_collectives_save_what_compute_can_hide() {
+fn synchronous_collectives_save_at_most_the_compute() {
     let reduce = |compute, wait| communicating(compute, wait, "all-reduce", "");
     assert_eq!(saving(&reduce(98, 2), "K02"), Some(20_000_000));
     assert_eq!(saving(&reduce(99, 1), "K02"), None);
@@ -411,14 +411,14 @@ fn synchronous_collectives_save_what_compute_can_hide() {
 }
 
 #[test]
-fn more_communication_than_compute_is_another_matter() {
+fn communication_exceeding_compute_has_another_hint() {
     let reduce = |compute, wait| communicating(compute, wait, "all-reduce", "");
     assert_eq!(ids(&reduce(49, 51)), ["K01", "K02", "K44"]);
     assert!(!ids(&reduce(51, 49)).contains(&"K44"));
 }
 
 #[test]
-fn exchanges_have_a_hint_of_their_own() {
+fn all_to_all_has_its_own_hint() {
     assert_eq!(saving(&communicating(95, 5, "all-to-all", ""), "K47"), Some(50_000_000));
     assert_eq!(saving(&communicating(96, 4, "all-to-all", ""), "K47"), None);
     assert_eq!(ids(&communicating(95, 5, "all-to-all", "")), ["K02", "K47"]);
@@ -426,7 +426,7 @@ fn exchanges_have_a_hint_of_their_own() {
 }
 
 #[test]
-fn large_messages_are_compared_with_the_links() {
+fn large_messages_are_judged_against_link_bandwidth() {
     // 100 µs for so many bytes over four v5e chips.
     let gather = |elements: u64| {
         let text = format!(
@@ -473,7 +473,7 @@ fn matmul(m: u64, k: u64, n: u64, more: &str) -> String {
 }
 
 #[test]
-fn padding_is_known_from_sizes() {
+fn padding_hint_needs_matmul_sizes() {
     // 64 of 128 are useful.
     assert_eq!(saving(&matmul(1024, 64, 1024, ""), "K11"), Some(50_000_000));
     assert_eq!(saving(&matmul(1024, 1024, 1024, ""), "K11"), None);
@@ -482,7 +482,7 @@ fn padding_is_known_from_sizes() {
 }
 
 #[test]
-fn passes_are_known_from_the_precision() {
+fn multi_pass_matmuls_are_found_by_precision() {
     let at = |precision: &str| matmul(1024, 1024, 1024, &format!(", operand_precision={{{precision},{precision}}}"));
     // One of six.
     assert_eq!(saving(&at("highest"), "K17"), Some(83_333_333));

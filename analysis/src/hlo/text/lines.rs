@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn rings_end() {
+    fn cyclic_operands_terminate() {
         let module = HloModule::from_lines("f", &["%a = f32[] negate(%b)", "%b = f32[] negate(%a)"]).unwrap();
         let edges: usize = module.instructions.iter().map(|it| it.operands.len()).sum();
         assert_eq!((module.instructions.len(), edges), (2, 1));

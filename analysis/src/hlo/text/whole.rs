@@ -157,7 +157,7 @@ ENTRY %main (a: bf16[8,4], b: bf16[4,16]) -> f32[8,16] {
     }
 
     #[test]
-    fn fusions_show_what_they_multiply_and_where_it_comes_from() {
+    fn fusion_shows_its_product_and_source() {
         let module = read(TEXT).unwrap();
         assert_eq!((module.name.as_str(), module.origin, module.computations.len()), ("jit_f", HloOrigin::Proto, 2));
         let fusion = module.instruction(module.find("fusion.1").unwrap()).unwrap();
@@ -173,7 +173,7 @@ ENTRY %main (a: bf16[8,4], b: bf16[4,16]) -> f32[8,16] {
     }
 
     #[test]
-    fn rings_are_cut_and_a_text_that_ends_early_is_damaged() {
+    fn cycles_are_cut_and_truncated_text_is_damaged() {
         let ring = TEXT.replace("convolution(%p.1, %p.2)", "fusion(%conv, %p.2), calls=%fused");
         let module = read(&ring).unwrap();
         let inner = module.instruction(module.find("conv").unwrap()).unwrap();

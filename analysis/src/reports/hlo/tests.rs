@@ -72,7 +72,7 @@ fn names(found: &Neighbourhood, relation: NodeRelation) -> Vec<(&str, u32)> {
 }
 
 #[test]
-fn operands_users_and_body_are_around_an_instruction_with_their_times() {
+fn neighbourhood_has_operands_users_and_body_with_times() {
     let model = trace(Some(TEXT), "");
     let reach = |radius| Reach { radius, ..Reach::default() };
     let found = with(&model, |cx, program| neighbourhood(cx, program, "fusion.1", reach(2)).unwrap());
@@ -102,7 +102,7 @@ fn operands_users_and_body_are_around_an_instruction_with_their_times() {
 }
 
 #[test]
-fn without_the_program_the_lines_of_its_ops_stand_in() {
+fn op_text_lines_replace_a_missing_program() {
     let model = trace(None, TEXT);
     let found = with(&model, |cx, program| neighbourhood(cx, program, "fusion.1", Reach::default()).unwrap());
     assert_eq!(found.known_from, ProgramOrigin::OpTexts);
@@ -116,7 +116,7 @@ fn without_the_program_the_lines_of_its_ops_stand_in() {
 }
 
 #[test]
-fn programs_are_listed_searched_and_read() {
+fn programs_can_be_listed_searched_and_printed() {
     let model = trace(Some(TEXT), "");
     let list = with(&model, |cx, _| programs(cx));
     let row = &list.rows[0];
@@ -154,7 +154,7 @@ fn programs_are_chosen_by_their_name() {
 }
 
 #[test]
-fn what_differs_is_found_whatever_its_name() {
+fn program_diff_ignores_instruction_names() {
     let other = TEXT.replace("copy.1", "copy.9").replace("%negate = f32[8,16]", "%negate = f32[8,32]");
     let other = other.replace("  %a = ", "  %new = f32[3]{0} iota()\n  %a = ");
     let (a, b) = (trace(Some(TEXT), ""), trace(Some(&other), ""));

@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn ahead_is_what_is_enqueued_and_not_ended() {
+    fn run_ahead_counts_enqueued_unfinished_programs() {
         // Two at once, a third while the second runs, and one to an idle device.
         let runs = [run(0, 10, 20), run(1, 20, 30), run(25, 30, 40), run(50, 60, 70), run(70, 71, 72)];
         assert_eq!(ahead(&runs), [0, 1, 1, 0, 0]);
@@ -249,7 +249,7 @@ mod tests {
     /// If there are as many launches as programs on the only device, they are paired in order. With the smallest
     /// shift the shortest latency is 0; the longest is 2 ns more.
     #[test]
-    fn a_host_that_never_is_ahead_binds_the_device() {
+    fn host_that_never_runs_ahead_is_the_bottleneck() {
         let model = sample_traces::text_trace(
             "
             modules  : ...AA.....AA.......AA
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_is_no_reason_to_worry() {
+    fn queued_programs_are_not_a_problem() {
         let model = sample_traces::text_trace(
             "
             modules  : ....AAAAAAAAAA.AAAAAAAAAAAAA
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn without_launches_it_does_not_apply() {
+    fn not_applicable_without_launches() {
         assert!(report(&sample_traces::text_trace("modules: AA.BB")).is_err());
     }
 }

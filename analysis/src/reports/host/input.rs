@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn infeed_and_gaps_with_input_add_up() {
+    fn infeed_and_input_gaps_sum_to_the_input_wait() {
         let model = sample_traces::text_trace(
             "
             steps    : 00000000001111111111
@@ -284,7 +284,7 @@ mod tests {
 
     /// Three of five columns of each step wait; the work of a pool in parallel does not count.
     #[test]
-    fn a_host_without_devices_says_how_much_of_its_steps_waits() {
+    fn host_only_trace_reports_the_waiting_share_of_steps() {
         let model = sample_traces::text_trace(
             "
             @column 1ms
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn without_input_events_the_input_wait_of_a_host_is_unknown() {
+    fn host_input_wait_is_unknown_without_input_events() {
         let model = sample_traces::text_trace("host python: AAAAABBBBB\nA = train step=0\nB = train step=1");
         let (options, reports) = (Options::default(), ReportCache::default());
         let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
@@ -318,7 +318,7 @@ mod tests {
 
     /// Two transfers of 4 kB that overlap in flight: 8 kB in 3 µs. Stages repeat sizes.
     #[test]
-    fn transfers_count_once_and_until_their_end() {
+    fn overlapping_transfers_count_once_until_they_end() {
         let mut builder = sample_traces::text_builder("@device TPU v5 lite\nmodules: A\n A = jit_f(1)");
         let host = builder.group(None, GroupKind::Host, "text");
         let cpu = builder.group(Some(host), GroupKind::HostProcess, "/host:CPU");

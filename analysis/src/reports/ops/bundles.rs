@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_of_the_slots_of_the_code() {
+    fn shares_are_of_the_bundle_slots() {
         let report =
             report_of(&trace(&[("dot", 30, Some([38, 5, 5])), ("add", 60, Some([0, 6, 0])), ("copy", 10, None)]))
                 .unwrap();
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_dump_there_is_no_report() {
+    fn not_applicable_without_a_dump() {
         let error = report_of(&trace(&[("dot", 1, None)])).unwrap_err().to_string();
         assert!(error.contains("--llo"), "{error}");
         // Code without bundles has no shares.

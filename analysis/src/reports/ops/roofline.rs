@@ -271,7 +271,7 @@ mod tests {
     use crate::hardware::peaks::{Peak, PeakSource};
 
     #[test]
-    fn the_point_of_a_small_batch_lies_on_the_slope() {
+    fn small_batch_lies_on_the_memory_slope() {
         let peak = |per_second| Some(Peak { per_second, source: PeakSource::Recorded });
         let peaks = Peaks { flops: peak(1.97e14), hbm: peak(8.19e11), ..Peaks::default() };
         // bf16 64 × 8192 × 8192 at the least time that the bandwidth allows.
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_traffic_gives_no_verdict() {
+    fn unknown_bytes_give_no_verdict() {
         let work = OpWork { flops: Some(1.0), ..OpWork::default() };
         let point = RooflinePoint::new("op", work, 1_000, &Peaks::choose(None, Chip::named("v5e")));
         assert_eq!((point.bound_by, point.efficiency_percent), (None, None));
@@ -331,7 +331,7 @@ mod tests {
 
     /// Two steps, the second twice as long: 40 ns of work at the peak in 80 ns, then infeed.
     #[test]
-    fn the_average_step_is_that_of_complete_steps_and_infeed_can_be_left_out() {
+    fn average_step_uses_complete_steps_and_can_exclude_infeed() {
         let model = two_steps();
         let (options, reports) = (crate::engine::Options::default(), crate::engine::ReportCache::default());
         let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };

@@ -263,7 +263,7 @@ mod tests {
     ";
 
     #[test]
-    fn groups_add_up_to_the_window_and_waiting_is_first_class() {
+    fn groups_and_waiting_sum_to_the_window() {
         let report = report(&text_trace(OFFLOAD), Scope::WholeTrace).unwrap();
         let core = &report.cores[0];
         assert_eq!((core.window_ps, core.op_time_ps, core.idle_ps), (24_000, Some(18_000), Some(6_000)));
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_are_between_programs_and_say_where() {
+    fn gaps_between_programs_have_locations() {
         let report = report(&text_trace(OFFLOAD), Scope::WholeTrace).unwrap();
         let gaps = report.cores[0].gaps.clone().unwrap();
         assert_eq!((gaps.count, gaps.total_ps, gaps.median_ps, gaps.largest_ps), (2, 6_000, 3_000, 4_000));
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_split_the_time_without_remainder() {
+    fn adjacent_ranges_sum_to_the_whole() {
         let model = text_trace(OFFLOAD);
         let at = |ps| trace_model::Timestamp::from_ps(ps);
         let part = |from, to| report(&model, Scope::Range(TimeRange::new(at(from), at(to)))).unwrap().cores[0].clone();
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_capture_without_ops_or_devices_does_not_invent_time() {
+    fn capture_without_ops_has_no_device_time() {
         let report_without_ops = report(&text_trace("modules: MM.MM\n M = jit_f(1)"), Scope::WholeTrace).unwrap();
         assert_eq!((report_without_ops.cores[0].op_time_ps, report_without_ops.cores[0].idle_ps), (None, None));
         assert!(report(&text_trace("host main: aa"), Scope::WholeTrace).is_err());

@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sentence_has_what_dominates_and_what_else_matters() {
+    fn verdict_names_the_dominant_and_other_causes() {
         let mut findings = [
             finding(TimeUse::AsyncWait, "80 % waits", 80.0),
             finding(TimeUse::Idle, "15 % idle", 15.0),
@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn without_evidence_there_is_no_opinion() {
+    fn no_verdict_without_evidence() {
         let text = statement(false, None, &[]);
         assert!(text.contains("nothing to judge"), "{text}");
     }

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn every_run_gives_a_file_that_can_be_read() {
+    fn written_config_of_every_run_can_be_read() {
         for name in ["all-gather.7", "re:(", "re:^a", "a*b", "x\"\n[[budget]]\n", "\\", "", "ü"] {
             for steps in [0, 1, 6, 10] {
                 let text = config_of(&[run(name, steps)]);
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_those_of_the_largest_run() {
+    fn limits_come_from_the_largest_run() {
         let mut slow = run("all-gather.7", 12);
         slow.series[0].values = vec![4e9; 12];
         let text = config_of(&[run("all-gather.7", 12), slow.clone()]);
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_read_well() {
+    fn limits_are_rounded_for_reading() {
         for (value, expected) in [(337.104, 338.0), (0.012_31, 0.0124), (1234.5, 1240.0), (0.0, 0.0)] {
             assert!((round_up(value) - expected).abs() < 1e-9, "{value}: {}", round_up(value));
         }

@@ -96,7 +96,7 @@ mod tests {
 
     /// If this test fails, copy the output of `systole metrics --format md` to the docs.
     #[test]
-    fn the_docs_list_the_same_metrics() {
+    fn docs_list_the_same_metrics() {
         let docs = include_str!("../../../../docs/compare.md").replace("\r\n", "\n");
         assert!(docs.contains(&markdown()), "docs/compare.md: put in the output of `systole metrics --format md`");
     }

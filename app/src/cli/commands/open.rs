@@ -81,7 +81,7 @@ mod tests {
     use crate::cli::command_line::{Cli, CliCommand};
 
     #[test]
-    fn a_window_takes_the_assumptions_of_a_report() {
+    fn window_takes_the_same_assumptions_as_reports() {
         let words =
             ["--topology", "2x2", "--warmup", "3", "--device", "1", "--device-spec", "v6e", "--config", "x.toml"];
         let of = |command: &str| {

@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn factors_are_above_zero() {
+    fn rejects_factors_of_zero_or_less() {
         assert_eq!("2x".parse(), Ok(Times(2.0)));
         assert_eq!("0.5".parse(), Ok(Times(0.5)));
         for wrong in ["", "x", "0x", "-1x", "nanx", "infx", "2y"] {

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_win_over_files_and_files_need_not_end_in_toml() {
+    fn chip_names_precede_files_of_any_extension() {
         assert!(matches!("TPU v5 lite".parse(), Ok(ChipArg::Published(chip)) if chip.id == "v5e"));
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("lab");
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_chip_is_refused() {
+    fn rejects_unknown_chips() {
         let refused = |text: &str| text.parse::<ChipArg>().unwrap_err();
         assert!(refused("v99").contains("known chips are v2"));
         let dir = tempfile::tempdir().unwrap();

@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_tell_a_missing_path_from_a_damaged_file() {
+    fn exit_codes_distinguish_missing_and_damaged_files() {
         let code = |error: ImportError| Failure::import(error, Path::new("x")).exit_code();
         assert_eq!(code(io::Error::from(io::ErrorKind::NotFound).into()), 3);
         assert_eq!(code(io::Error::from(io::ErrorKind::PermissionDenied).into()), 3);

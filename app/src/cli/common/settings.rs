@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_are_counted_right() {
+    fn days_since_1970_are_correct() {
         for (days, date) in
             [(0, (1970, 1, 1)), (11_016, (2000, 2, 29)), (20_778, (2026, 11, 21)), (47_541, (2100, 3, 1))]
         {
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_suppression_ends_after_its_last_day() {
+    fn suppression_ends_after_its_last_day() {
         let text = "[[suppress]]\nhint = \"K25\"\nuntil = 2026-11-20\nreason = \"known\"\n";
         let (options, expired) = hints_of(text).unwrap();
         assert!(options.suppressions.is_empty());
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn gates_are_read_and_mistakes_refused() {
+    fn reads_gates_and_rejects_mistakes() {
         let text = "[defaults]\naggregate = \"p90\"\nwarmup_steps = 5\n[[budget]]\nmetric = \"step.time_ms\"\nmax = 412.0\n\
                     [[regression]]\nop = \"re:^all-gather\"\nmetric = \"op.exposed_ms_per_step\"\nmax_increase_pct = 10\n\
                     [comparable]\nrequire = [\"device_type\", \"module_fingerprint\"]\n";
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named_with_their_cure() {
+    fn config_mistakes_name_the_fix() {
         for (text, word) in [
             ("version = 2", "version 2"),
             ("[thresholds]\n\"K01.no_such\" = 1", "K01.no_such"),

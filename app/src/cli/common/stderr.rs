@@ -98,7 +98,7 @@ mod tests {
     use super::{harmless, without_orders};
 
     #[test]
-    fn names_give_no_orders() {
+    fn names_cannot_inject_terminal_or_workflow_commands() {
         assert_eq!(harmless("a\n  ::error::b\x1b[2J"), "a\n·   ::error::b [2J");
         assert_eq!(without_orders("\x1b[1mTop ops\n  ::add-mask::x"), "\x1b[1mTop ops\n·   ::add-mask::x");
         assert_eq!(harmless("tpu::System ##[error]x"), "tpu::System # #[error]x");

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_in_ascii_is_as_wide_as_before() {
+    fn ascii_replacement_keeps_the_width() {
         assert_eq!(ascii("a · 1.5 µs … 模型\u{301}"), "a . 1.5 us ~ ????");
         for text in ["█▓▒#=~hsc?·", "≤ 5 × 3 → 2", "“K01” — “plus”"] {
             let plain = ascii(text);
@@ -78,7 +78,7 @@ mod tests {
 
     #[cfg(not(any(windows, target_os = "macos")))]
     #[test]
-    fn the_locale_says_what_can_be_shown() {
+    fn locale_decides_between_unicode_and_ascii() {
         for (locale, expected) in [
             (None, true),
             (Some("en_US.UTF-8"), true),

@@ -170,7 +170,7 @@ mod tests {
     use crate::cli::command_line::{Cli, CliCommand};
 
     #[test]
-    fn steps_are_one_number_or_two() {
+    fn parses_one_step_or_a_range() {
         assert_eq!("3..7".parse(), Ok(StepsArg { first: 3, last: 7 }));
         assert_eq!("3".parse(), Ok(StepsArg { first: 3, last: 3 }));
         assert_eq!("3..".parse(), Ok(StepsArg { first: 3, last: u32::MAX }));
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn clocks_are_in_megahertz_unless_they_say_otherwise() {
+    fn clocks_default_to_megahertz() {
         for (text, mhz) in [("940", 940.0), ("940MHz", 940.0), ("1.75GHz", 1750.0), (" 1.05 ghz", 1050.0)] {
             assert_eq!(text.parse(), Ok(ClockArg(mhz)), "{text}");
         }
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_have_units() {
+    fn ranges_need_units() {
         let range = |start, end| RangeArg(TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end)));
         assert_eq!("1.5us..2us".parse(), Ok(range(1_500_000, 2_000_000)));
         assert_eq!("..7ps".parse(), Ok(range(i64::MIN, 7)));
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn outputs_name_a_format_and_a_file() {
+    fn parses_output_format_and_file() {
         assert_eq!("json=a=b".parse(), Ok(OutputFile { format: FileFormat::Json, path: "a=b".into() }));
         assert_eq!("csv=tables/".parse(), Ok(OutputFile { format: FileFormat::Csv, path: "tables/".into() }));
         assert!("json=-".parse::<OutputFile>().unwrap().is_stdout());

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_key_is_read_as_it_was_written() {
+    fn key_chords_round_trip() {
         for &key in Key::ALL {
             for (command, alt, shift) in [(false, false, false), (true, false, true), (true, true, false)] {
                 let chord = Chord { key, command, shift, alt };
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_widgets_cannot_be_assigned_and_shift_belongs_to_signs() {
+    fn rejects_widget_keys_and_shift_with_symbols() {
         for key in [Key::Escape, Key::Tab, Key::Enter, Key::Space] {
             assert_eq!(Chord::to_assign(key, key, Modifiers::CTRL), None);
         }
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slash_is_one_also_where_shift_makes_it() {
+    fn slash_is_recognized_with_shift() {
         let german = Chord::pressed(Key::Slash, Key::Num7, Modifiers::SHIFT);
         assert!(german.is(Chord::read("Slash").unwrap()), "{}", german.text());
         assert_eq!(Chord::to_assign(Key::Slash, Key::Num7, Modifiers::SHIFT).unwrap().text(), "Slash");

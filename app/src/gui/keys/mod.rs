@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_key_is_a_key_and_does_one_thing() {
+    fn default_keys_are_valid_and_unique() {
         let keys = Keys::default();
         let named: usize = ACTIONS.iter().flat_map(|(_, actions)| *actions).map(|action| action.keys.len()).sum();
         assert_eq!(keys.chords.len(), named);
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_go_by_their_place_and_keys_can_be_replaced() {
+    fn letters_use_physical_keys_and_can_be_remapped() {
         // On a French keyboard the key at the position of W is labelled Z.
         let keys = Keys::default();
         assert_eq!(keys.held(Key::Z, Key::W), Some("zoom-in"));

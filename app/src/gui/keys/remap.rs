@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_taken_over_and_given_back() {
+    fn key_can_be_reassigned_and_restored() {
         let none = BTreeMap::from([("of-tomorrow".to_owned(), vec!["Ctrl+Y".to_owned()])]);
         // F is a key of the focus action; from now on it follows a flow arrow.
         let taken = remapped(&none, Remap::Assign("follow", chord("F")));
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_held_key_is_taken_with_its_modifiers() {
+    fn held_key_is_reassigned_with_its_modifiers() {
         let keys = Keys::default();
         let others: Vec<&str> = keys.clashes("focus", chord("Shift+W")).iter().map(|other| other.id).collect();
         assert_eq!(others, ["zoom-in"], "Shift and W zoom faster");

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_out_of_sight_is_scrolled_to_and_only_once() {
+    fn scrolls_once_and_only_to_hidden_rows() {
         let mut follow = ScrollToSelection::default();
         let clip = Rect::from_min_max(egui::pos2(0.0, 100.0), egui::pos2(50.0, 205.0));
         // The first row is half above the edge; four fit below it.

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_give_way_where_names_need_the_room() {
+    fn number_columns_shrink_for_long_names() {
         let shown = |room| fitting(room, [60.0, 70.0, 80.0, 50.0], [3, 0]).0;
         assert_eq!(shown(370.0), [(0, 0.0), (1, 60.0), (2, 130.0), (3, 210.0)]);
         assert_eq!(shown(369.0), [(0, 0.0), (1, 60.0), (2, 130.0)]);
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_written_as_by_the_command_line() {
+    fn numbers_print_as_on_the_command_line() {
         for (value, unit, expected) in [
             (78.26e12, Unit::FlopPerSecond, "78.26 TFLOP/s"),
             (1_536.0, Unit::Bytes, "1.536 kB"),

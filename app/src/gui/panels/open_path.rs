@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_is_listed_with_what_can_be_opened() {
+    fn directory_listing_marks_openable_entries() {
         let folder = tempfile::tempdir().unwrap();
         for name in ["b.xplane.pb", "a.trace.json.gz", "notes.doc", ".hidden.json"] {
             fs::write(folder.path().join(name), "").unwrap();
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_typed_is_a_directory_and_the_beginning_of_a_name() {
+    fn typed_path_splits_into_directory_and_name_prefix() {
         assert_eq!(split("/logs/run_"), (PathBuf::from("/logs/"), "run_".to_owned()));
         assert_eq!(split("run"), (PathBuf::from("."), "run".to_owned()));
         assert_eq!(split("/logs/"), (PathBuf::from("/logs/"), String::new()));
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_completed_as_far_as_they_are_alike() {
+    fn names_complete_to_their_common_prefix() {
         let entry = |name: &str| PathEntry { is_file: true, name: name.to_owned() };
         assert_eq!(common_beginning(&[entry("run_é1"), entry("run_é2")]), "run_é");
         assert_eq!(common_beginning(&[entry("only")]), "only");

@@ -242,7 +242,7 @@ mod tests {
     use crate::view::time_format::TimeFormat;
 
     #[test]
-    fn times_stand_as_in_the_tables() {
+    fn times_print_as_in_tables() {
         let node = OpNode {
             title: "fusion".to_owned(),
             self_time_ps: 2_500_000,

@@ -280,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn decades_carry_their_unit() {
+    fn decade_ticks_have_units() {
         assert_eq!(decade(12.0, "FLOP/s"), "1 TFLOP/s");
         assert_eq!(decade(14.0, "FLOP/s"), "100 TFLOP/s");
         assert_eq!(decade(2.0, ""), "100");

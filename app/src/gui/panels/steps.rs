@@ -243,7 +243,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_are_round_and_few() {
+    fn axis_marks_are_few_round_numbers() {
         for top in [1.0, 9.7e9, 58.69e9, 1.0e12] {
             let step = mark_step(top);
             assert!((1.0..=3.0).contains(&(top / step).max(1.0)), "{top}: {step}");

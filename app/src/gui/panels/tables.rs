@@ -214,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tab_begins_with_its_first_report_that_may_answer() {
+    fn tab_opens_on_its_first_applicable_report() {
         let reports = ["steps", "ops", "balance"];
         assert_eq!(first_of(&reports, |_| true), Some(("steps", 1)), "also while it is computed");
         assert_eq!(first_of(&reports, |id| id != "steps"), Some(("ops", 1)));

@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sliders_at_their_rest_change_nothing() {
+    fn sliders_at_default_change_nothing() {
         let rest = WhatIfChanges {
             scope: Scope::WholeTrace,
             links: 100,

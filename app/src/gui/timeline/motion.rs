@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn held_keys_move_by_time_and_not_by_frames() {
+    fn held_keys_move_by_elapsed_time() {
         let distance = |frames: u32| {
             let dt = 0.1 / f64::from(frames);
             (0..frames).map(|i| pan_points(f64::from(i) * dt, dt, MovementSpeed::Normal)).sum::<f64>()
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_jump_glides_and_arrives() {
+    fn jump_animates_to_its_target() {
         let mut animation = ViewAnimation::default();
         let (a, b) = (view(0, 1_000), view(5_000, 5_100));
         assert_eq!(animation.follow(a, 0.0, false), (a, false), "nothing to animate from");
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hand_is_followed_at_once() {
+    fn drag_moves_the_view_immediately() {
         let mut animation = ViewAnimation::default();
         animation.follow(view(0, 1_000), 0.0, false);
         let moved = view(10, 1_010);

@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_names_stay_text() {
+    fn names_are_escaped() {
         let (base, cand) = (run(100.0, &["a.1", HOSTILE]), run(120.0, &["a.1", HOSTILE, "<b>"]));
         let page = page_of(&[base], &[cand]);
         assert!(page.contains("&lt;script&gt;"), "{page}");
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn bars_add_up_to_the_change() {
+    fn bars_sum_to_the_change() {
         let (base, cand) = (run(100.0, &["a.1", "b.1"]), run(120.0, &["a.1", "b.1"]));
         let page = page_of(&[base], &[cand]);
         // Each bar begins where the one before it ends, and the last spans all of them.
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_compared_shows_why() {
+    fn incomparable_runs_show_the_reason() {
         let mut other = run(100.0, &["a.1"]);
         other.facts.devices = 4;
         let page = page_of(&[run(100.0, &["a.1"])], &[other]);

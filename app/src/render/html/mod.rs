@@ -215,7 +215,7 @@ mod tests {
     const HOSTILE: &str = "</style><script>alert(1)</script>\"'><img src=x onerror=alert(2)>&lt;";
 
     #[test]
-    fn hostile_names_stay_text() {
+    fn names_are_escaped() {
         let mut builder = TraceBuilder::new();
         let core = builder.group(None, GroupKind::TensorCore { ordinal: 0 }, HOSTILE);
         let ops = builder.track(core, TrackKind::Ops, 0, HOSTILE);

@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_cover_neither_each_other_nor_the_margins() {
+    fn labels_overlap_neither_each_other_nor_the_margins() {
         let mut names = PlacedNames { taken: Vec::new() };
         let at = |x: f64, y: f64| [(x, y, "start"), (x, y, "end"), (x, y + LINE, "start")];
         let svg = [

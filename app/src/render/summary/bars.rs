@@ -137,7 +137,7 @@ mod tests {
     const LAYOUT: TextLayout = TextLayout { width: 100, top: 10, entries: 0, style: AnsiStyle::PLAIN };
 
     #[test]
-    fn a_bar_has_exactly_its_width_and_the_right_proportions() {
+    fn bar_has_exact_width_and_proportions() {
         let parts = [(OpGroup::MatMul, 10), (OpGroup::AsyncWait, 70), (OpGroup::Idle, 20)];
         assert_eq!(bar(&parts, 10, &LAYOUT), "█~~~~~~~··");
         for width in 1..50 {
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn the_legend_never_rounds_something_to_nothing() {
+    fn legend_never_rounds_nonzero_to_zero() {
         let parts = [(OpGroup::AsyncWait, 9_999), (OpGroup::MatMul, 1)];
         assert_eq!(legend(&parts, 10_000, &LAYOUT), "  ~ Copy wait 99.99 %   █ Matmul <0.1 %\n");
     }

@@ -118,7 +118,7 @@ mod tests {
     use crate::session::Session;
 
     #[test]
-    fn ops_that_differ_only_in_their_number_are_one_family() {
+    fn ops_differing_only_in_number_are_one_family() {
         let trace = sample_traces::text_trace(
             "
             ops: bbbbbffffggggFh

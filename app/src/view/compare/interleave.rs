@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn each_track_stands_above_its_counterpart_and_others_follow_in_their_group() {
+    fn matched_tracks_are_adjacent_and_others_follow_in_their_group() {
         let a = model("host", &[("TPU:0", &["ops", "steps"]), ("TPU:1", &["ops"])]);
         let b = model("other", &[("TPU:0", &["memory", "ops"]), ("TPU:2", &["ops"]), ("TPU:3", &["new"])]);
         let (scrolled, pinned) = picture([&a, &b], |_, _| {});
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_folded_or_pinned_on_both_sides_stays_together() {
+    fn tracks_folded_or_pinned_on_both_sides_stay_together() {
         let a = model("host", &[("TPU:0", &["ops", "steps"])]);
         let b = model("host", &[("TPU:0", &["ops", "memory"])]);
         let (scrolled, pinned) = picture([&a, &b], |side, state| {

@@ -30,7 +30,7 @@ fn alignment(times: &[i64]) -> StepAlignment {
 }
 
 #[test]
-fn times_of_steps_correspond_from_their_begin_on() {
+fn times_correspond_relative_to_step_starts() {
     let aligned = alignment(&[12, 8, 10]);
     let mut picture = String::new();
     for (side, times) in [
@@ -51,7 +51,7 @@ fn times_of_steps_correspond_from_their_begin_on() {
 }
 
 #[test]
-fn views_meet_at_the_first_step_that_begins_in_their_left_half() {
+fn views_align_at_the_first_step_in_their_left_half() {
     let aligned = alignment(&[12, 8, 10]);
     let shift = |start: i64, end: i64| aligned.shift(TraceSide::A, &Viewport::of(range(start, end))).unwrap().ps();
     assert_eq!(shift(-2, 40), 1000, "all steps: the first");
@@ -64,14 +64,14 @@ fn views_meet_at_the_first_step_that_begins_in_their_left_half() {
 }
 
 #[test]
-fn changes_are_written_as_times_are() {
+fn changes_print_like_times() {
     assert_eq!(change_text(TimeFormat::Digits, 12_345_678.4, Some(3.0)), "+12.35 µs (+3.0 %)");
     assert_eq!(change_text(TimeFormat::Exact, -12_345_678.4, None), "-12 µs 345 ns 678 ps");
     assert_eq!(change_text(TimeFormat::Nanoseconds, 12_345_678.0, None), "+12345.678 ns");
 }
 
 #[test]
-fn changes_are_shapes_from_step_to_step() {
+fn step_changes_are_drawn_as_connecting_shapes() {
     let aligned = alignment(&[12, 8, 10]);
     let views = [Viewport::of(range(0, 40)), Viewport::of(range(1000, 1040))];
     let picture = |width: f32| {
@@ -99,7 +99,7 @@ fn changes_are_shapes_from_step_to_step() {
 }
 
 #[test]
-fn only_steps_in_sight_are_drawn_and_many_share_a_shape() {
+fn only_visible_steps_are_drawn_and_narrow_ones_merge() {
     let aligned = alignment(&vec![10; 10_000]);
     let views = [Viewport::of(range(0, 100_000)), Viewport::of(range(1000, 101_000))];
     assert!(deltas(&aligned, [&views[0], &views[1]], 500.0).len() <= 110);
@@ -109,7 +109,7 @@ fn only_steps_in_sight_are_drawn_and_many_share_a_shape() {
 }
 
 #[test]
-fn locks_say_how_one_view_follows_the_other() {
+fn lock_mode_decides_how_views_follow() {
     let aligned = alignment(&[12, 8, 10]);
     let mut link = ViewLink { offset: Picos::from_ps(500), ..ViewLink::default() };
     let view = Viewport::of(range(8, 22));
@@ -145,7 +145,7 @@ fn trace(host: &str, devices: &[u32], tracks: &[(&str, TrackKind)]) -> TraceMode
 }
 
 #[test]
-fn tracks_correspond_by_name_and_hosts_by_kind() {
+fn tracks_match_by_name_and_hosts_by_kind() {
     let ops = ("XLA Ops", TrackKind::Ops);
     let a = trace("vm-1", &[0, 1], &[("Steps", TrackKind::Steps), ops]);
     let b = trace("vm-7", &[1, 2], &[ops]);
@@ -173,7 +173,7 @@ fn tracks_correspond_by_name_and_hosts_by_kind() {
 }
 
 #[test]
-fn times_of_many_steps_are_those_of_each_together() {
+fn times_over_many_steps_are_the_sum_of_each() {
     let aligned = alignment(&[12, 8, 10, 7]);
     for (from, count, times) in [(0, 4, [40, 37]), (1, 2, [20, 18]), (3, 1, [10, 7]), (2, 0, [0, 0]), (2, 9, [20, 17])]
     {
@@ -189,7 +189,7 @@ fn times_of_many_steps_are_those_of_each_together() {
 }
 
 #[test]
-fn a_comparison_counts_what_it_has_done_and_can_be_stopped() {
+fn comparison_reports_progress_and_can_be_cancelled() {
     let picture =
         "@column 1us\nsteps: 0000111122223333\nmodules: MMM.MMM.MMM.MMM.\nops: AAB.AAB.AAB.AAB.\nM = jit_step(7)";
     let trace = || {

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_of_work_differ_to_the_eye() {
+    fn op_groups_have_distinct_colours() {
         let place = |(l, c, h): Lch| [l, c * h.to_radians().cos(), c * h.to_radians().sin()];
         for row in &ROWS {
             for (i, &one) in row.work.iter().enumerate() {

@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn time_is_cut_at_the_edges_and_shared_time_counts_once() {
+    fn area_clips_slices_and_counts_shared_time_once() {
         let model = model();
         let classes = OpClasses::new(&model);
         let band = |number, title: &str, start, end| StepBand {
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn all_times_of_an_area_are_of_the_timeline() {
+    fn area_times_use_the_timeline_clock() {
         let mut builder = TraceBuilder::new();
         let core = builder.group(None, GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
         let track = builder.track(core, TrackKind::Ops, 0, "XLA Ops");
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_and_asynchronous_ops_take_nothing_of_the_share_of_ops() {
+    fn op_shares_exclude_programs_and_async_ops() {
         let mut builder = TraceBuilder::new();
         let core = builder.group(None, GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
         for (id, kind, name, start, end) in [
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn means_are_of_slices_that_lie_in_the_area_as_a_whole() {
+    fn means_use_only_slices_wholly_in_the_area() {
         let model = model();
         let area = MarkedArea { range: range(15, 65), tracks: Arc::default(), pivot: AreaGrouping::Name };
         let summary = summarise(&model, &OpClasses::new(&model), &[], &area, &Progress::new()).unwrap();

@@ -181,7 +181,7 @@ mod tests {
     use crate::session::Session;
 
     #[test]
-    fn a_device_without_counted_steps_makes_no_other_stand_out() {
+    fn device_without_counted_steps_highlights_no_other() {
         let device = |median_ps| HeatDevice { median_ps, ..map(HeatQuantity::Work).devices[0].clone() };
         let devices = [Some(90), Some(88), None, None].map(device);
         assert_eq!(hottest(&devices, (0, 90), 100), None);
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_straggler_is_the_row_that_stands_out_by_its_work() {
+    fn straggler_row_is_highlighted_by_work() {
         let work = map(HeatQuantity::Work);
         assert_eq!(work.devices.len(), 8);
         let name = |map: &HeatMap| map.hottest.map(|at| map.devices[at].name.clone());

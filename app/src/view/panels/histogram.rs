@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_covers_the_bars_that_it_touches() {
+    fn selected_part_covers_touched_bars() {
         let histogram = Histogram::of((100..140).collect());
         let (bars, from, to) = histogram.part(0.52, 0.27);
         assert_eq!(bars, 10..=20);
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn every_duration_is_in_the_bar_that_covers_it() {
+    fn every_duration_is_in_its_bar() {
         for times in [vec![5], vec![7, 7, 7], (100..200).collect(), vec![1, 10, 100, 100_000, 5_000_000]] {
             let histogram = Histogram::of(times.clone());
             assert_eq!(histogram.bars.iter().sum::<usize>(), times.len());

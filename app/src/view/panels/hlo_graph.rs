@@ -192,14 +192,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_instruction_is_below_its_operands_and_near_its_users() {
+    fn instructions_are_placed_below_operands_and_near_users() {
         // 0 → 1 → 2 → 3 and 4 → 3: 4 is in the layer of 2, not at the top.
         let edges = [(0, 1), (1, 2), (2, 3), (4, 3)];
         assert_eq!(layers(5, &edges), [vec![0], vec![1], vec![2, 4], vec![3]]);
     }
 
     #[test]
-    fn lines_cross_no_more_than_they_must() {
+    fn edge_crossings_are_minimal() {
         // Two edges that would cross if instructions were ordered by number.
         let edges = [(0, 3), (1, 2)];
         let layers = ordered(layers(4, &edges), &edges);

@@ -218,7 +218,7 @@ mod tests {
     use sample_traces::text_trace;
 
     #[test]
-    fn sums_of_branches_are_those_of_their_ops() {
+    fn branch_sums_equal_their_ops() {
         let trace = text_trace(
             "
             @column 1us
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_mostly_waits_is_far_from_its_limit() {
+    fn mostly_waiting_program_is_far_from_its_limit() {
         let trace = text_trace(
             "
             @column 1us

@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_ceilings_do_not_lie_on_each_other() {
+    fn ceiling_labels_do_not_overlap() {
         let ceiling = |name: &str, x: f64, roof| RooflineCeiling {
             name: name.to_owned(),
             from: (x, 10.0),

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_lead_to_times_and_names() {
+    fn rows_have_targets_by_time_and_name() {
         let found = target(&["function", "start_ps", "wall_ps"], &[Cell::text("f"), Cell::Int(20), Cell::Int(30)]);
         let range = TimeRange::new(Timestamp::from_ps(20), Timestamp::from_ps(50));
         assert_eq!(found, Some(RowTarget::Range(range)));
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_about_a_moment_or_a_place_lead_there() {
+    fn rows_with_a_time_or_track_have_that_target() {
         let found = target(&["memory", "peak_at_ps"], &[Cell::text("HBM"), Cell::Int(20)]);
         let range = TimeRange::new(Timestamp::from_ps(19), Timestamp::from_ps(21));
         assert_eq!(found, Some(RowTarget::Range(range)), "with a little around it");

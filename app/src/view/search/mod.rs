@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_categories_are_searched_and_results_go_round() {
+    fn searches_names_and_categories_and_wraps_around() {
         let model = model();
         assert_eq!(names(&model, "all-REDUCE"), ["All-Reduce.1", "psum.3"]);
         let found = search(&model, &SearchFor::Text("reduce".to_owned()), &Progress::new()).unwrap();
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_patterns_durations_and_devices_narrow_it_down() {
+    fn search_filters_by_field_pattern_duration_and_device() {
         let model = model();
         assert_eq!(names(&model, "cat:reduce"), ["psum.3"]);
         assert_eq!(names(&model, "name:reduce"), ["All-Reduce.1"]);

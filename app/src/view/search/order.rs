@@ -87,7 +87,7 @@ mod tests {
     use trace_model::{GroupKind, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind};
 
     #[test]
-    fn found_slices_are_put_in_order() {
+    fn found_slices_are_sorted() {
         let mut builder = TraceBuilder::new();
         let host = builder.group(None, GroupKind::Host, "host");
         let tracks = [1, 2].map(|id| builder.track(host, TrackKind::HostThread, id, &format!("thread {id}")));

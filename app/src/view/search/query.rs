@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_cut_outside_of_quotes_and_patterns() {
+    fn query_splits_words_outside_quotes_and_patterns() {
         assert_eq!(
             words(r#"  a "b c" name:"d e" /f g\/h/ i/j "#),
             ["a", "\"b c\"", "name:\"d e\"", "/f g\\/h/", "i/j"]

@@ -99,7 +99,7 @@ mod tests {
     use crate::view::viewport::Viewport;
 
     #[test]
-    fn a_copy_shares_the_tracks_of_marks() {
+    fn cloned_marks_share_their_tracks() {
         let mark_tracks = Arc::new(BTreeSet::new());
         let mut history = ViewHistory::default();
         let place = ViewPlace { time: Viewport::default(), scroll: 0.0, selection: None, mark: None };

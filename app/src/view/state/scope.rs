@@ -63,7 +63,7 @@ mod tests {
     use crate::session::Session;
 
     #[test]
-    fn steady_and_slowest_steps_are_those_that_count() {
+    fn steady_and_slowest_use_only_counted_steps() {
         let picture = "
             @device TPU v5e
             modules: AAABBBBBCCCDDD

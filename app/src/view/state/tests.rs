@@ -33,7 +33,7 @@ fn a_new_view_shows_everything() {
 }
 
 #[test]
-fn one_gesture_is_one_step_of_the_history() {
+fn one_gesture_is_one_undo_step() {
     let model = model();
     let mut state = ViewState::new(&model);
     let home = state.place;
@@ -57,7 +57,7 @@ fn one_gesture_is_one_step_of_the_history() {
 }
 
 #[test]
-fn focus_shows_the_surroundings_first_and_then_the_slice_alone() {
+fn focus_shows_surroundings_then_the_slice_alone() {
     let model = model();
     let mut state = ViewState::new(&model);
     state.apply(&ViewCommand::Select(named(&model, "c")), &model);
@@ -92,7 +92,7 @@ fn stepping_walks_the_lane_and_the_nesting() {
 }
 
 #[test]
-fn an_instant_can_be_visited() {
+fn focus_works_on_an_instant() {
     let model = model();
     let mut state = ViewState::new(&model);
     state.apply(&ViewCommand::GoTo(named(&model, "d")), &model);
@@ -101,7 +101,7 @@ fn an_instant_can_be_visited() {
 }
 
 #[test]
-fn the_state_survives_serialisation() {
+fn view_state_round_trips() {
     let model = model();
     let mut state = ViewState::new(&model);
     state.apply(&ViewCommand::Select(named(&model, "c")), &model);
@@ -115,7 +115,7 @@ fn the_state_survives_serialisation() {
 }
 
 #[test]
-fn tabs_are_moved_below_and_back() {
+fn tabs_can_be_docked_below_and_returned() {
     let model = model();
     let mut state = ViewState::new(&model);
     let place = |tab: &str, below| ViewCommand::MoveTab { tab: tab.to_owned(), below };
@@ -138,7 +138,7 @@ fn tabs_are_moved_below_and_back() {
 }
 
 #[test]
-fn undo_brings_back_the_tracks_of_the_mark() {
+fn undo_restores_the_tracks_of_the_mark() {
     let model = model();
     let mut state = ViewState::new(&model);
     let range = TimeRange::new(Timestamp::from_ps(100), Timestamp::from_ps(200));
@@ -154,7 +154,7 @@ fn undo_brings_back_the_tracks_of_the_mark() {
 }
 
 #[test]
-fn moving_the_view_copies_no_tracks_of_the_mark() {
+fn moving_the_view_does_not_copy_mark_tracks() {
     let model = model();
     let mut state = ViewState::new(&model);
     let range = TimeRange::new(Timestamp::from_ps(100), Timestamp::from_ps(200));
@@ -170,7 +170,7 @@ fn moving_the_view_copies_no_tracks_of_the_mark() {
 }
 
 #[test]
-fn going_back_returns_from_an_arrow_and_what_changes_nothing_is_no_step() {
+fn back_returns_from_a_followed_flow_and_no_op_commands_are_not_recorded() {
     let mut builder = TraceBuilder::new();
     let host = builder.group(None, GroupKind::Host, "host");
     let track = builder.track(host, TrackKind::Ops, 1, "ops");
@@ -201,7 +201,7 @@ fn going_back_returns_from_an_arrow_and_what_changes_nothing_is_no_step() {
 }
 
 #[test]
-fn a_view_of_another_trace_keeps_notes_and_window_only() {
+fn view_moved_to_another_trace_keeps_only_notes_and_window() {
     let model = model();
     let mut state = ViewState::new(&model);
     let range = TimeRange::new(Timestamp::from_ps(100), Timestamp::from_ps(200));
@@ -249,7 +249,7 @@ fn a_view_of_another_trace_keeps_notes_and_window_only() {
 }
 
 #[test]
-fn closing_the_search_ends_it() {
+fn closing_the_search_clears_results() {
     let model = model();
     let mut state = ViewState::new(&model);
     state.apply(&ViewCommand::ShowPanel(Panel::Search, true), &model);
@@ -260,7 +260,7 @@ fn closing_the_search_ends_it() {
 }
 
 #[test]
-fn what_devices_do_is_seen_first_and_then_the_whole_trace() {
+fn initial_view_shows_device_activity_then_the_whole_trace() {
     let model = sample_traces::text_trace("@column 1us\nops: ........AA..\nhost python: PPPPPPPPPPPPPPPPPPPPPP\n");
     let mut state = ViewState::new(&model);
     let shown = |state: &ViewState| (state.place.time.start().since_origin().ps(), state.place.time.span_ps());

@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bands_in_sight_are_found() {
+    fn finds_visible_bands() {
         let band = |start: i64, end: i64| StepBand {
             range: TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(end - start)),
             time: Picos::from_ps(end - start),

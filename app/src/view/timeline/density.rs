@@ -125,7 +125,7 @@ mod tests {
     use trace_model::{GroupKind, SliceSpec, Timestamp, TraceBuilder};
 
     #[test]
-    fn each_column_is_as_full_as_its_tracks_are_on_average() {
+    fn density_is_the_mean_over_tracks() {
         let mut builder = TraceBuilder::new();
         let core = builder.group(None, GroupKind::TensorCore { ordinal: 0 }, "TPU");
         let label = builder.label("x", None);

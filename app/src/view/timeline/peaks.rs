@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_largest_of_any_range_is_found() {
+    fn finds_the_maximum_of_any_range() {
         let mut random = 7_u64;
         let values: Vec<u64> = (0..5_000)
             .map(|_| {

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn tiles_together_are_what_the_pyramid_says() {
+    fn tiles_equal_the_mipmap() {
         let model = model();
         let (lod, tree) = (LodIndex::build(&model), TrackTree::new(&model));
         let scene = DrawnTrace { model: &model, lod: &lod, tree: &tree };
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_without_time_shows_another_resolution_meanwhile() {
+    fn frame_over_budget_shows_another_resolution() {
         let model = model();
         let (lod, tree) = (LodIndex::build(&model), TrackTree::new(&model));
         let scene = DrawnTrace { model: &model, lod: &lod, tree: &tree };

@@ -45,7 +45,7 @@ fn span_of(name: &str, start: i64, end: i64) -> (String, i64, i64) {
 }
 
 #[test]
-fn a_span_runs_from_the_begin_of_the_start_to_the_end_of_the_done_on_both_clocks() {
+fn span_runs_from_start_begin_to_done_end_on_both_clocks() {
     let model = core(&[("copy-start.3", "", 10, 12), ("fusion", "", 12, 30), ("copy-done.3", "", 30, 45)], &[(0, 50)]);
     assert_eq!(spans(&model), [span_of("copy-start.3", 10, 45)]);
     let span = slices(&model).next().unwrap();
@@ -57,7 +57,7 @@ fn a_span_runs_from_the_begin_of_the_start_to_the_end_of_the_done_on_both_clocks
 }
 
 #[test]
-fn the_operand_of_the_done_decides_and_not_the_order() {
+fn done_operand_decides_the_pairing() {
     let done = "%copy-done.9 = bf16[8]{0:S(1)} copy-done((bf16[8]{0:S(1)}, bf16[8], u32[]{:S(2)}) %copy-start.2)";
     let ops = [("copy-start.1", "", 0, 1), ("copy-start.2", "", 2, 3), ("copy-done.9", done, 5, 6)];
     let model = core(&ops, &[(0, 10)]);
@@ -65,7 +65,7 @@ fn the_operand_of_the_done_decides_and_not_the_order() {
 }
 
 #[test]
-fn without_names_ends_come_in_the_order_of_their_starts_within_their_family() {
+fn unnamed_done_ops_pair_in_start_order_within_their_family() {
     let start = |n: u32| format!("%copy-start.{n} = (s8[1], s8[1], u32[]) copy-start(%p)");
     let (one, two) = (start(1), start(2));
     let done = "%wait = s8[1] copy-done(%bitcast)";
@@ -75,13 +75,13 @@ fn without_names_ends_come_in_the_order_of_their_starts_within_their_family() {
 }
 
 #[test]
-fn in_a_loop_a_done_belongs_to_the_latest_start_of_its_name() {
+fn done_in_a_loop_pairs_with_the_latest_start() {
     let ops = [("copy-start", "", 0, 1), ("copy-done", "", 4, 5), ("copy-start", "", 6, 7), ("copy-done", "", 8, 9)];
     assert_eq!(spans(&core(&ops, &[(0, 10)])), [span_of("copy-start", 0, 5), span_of("copy-start", 6, 9)]);
 }
 
 #[test]
-fn halves_that_lack_the_other_are_kept_and_counted() {
+fn unpaired_starts_and_dones_are_kept_and_counted() {
     let start = "%all-gather-start = (f32[2], f32[8]) all-gather-start(%x)";
     let done = "%copy-done.1 = f32[8] copy-done(%copy-start.1)";
     let ops = [("copy-done.1", done, 3, 7), ("all-gather-start", start, 10, 11), ("fusion.1", "", 25, 26)];
@@ -92,7 +92,7 @@ fn halves_that_lack_the_other_are_kept_and_counted() {
 }
 
 #[test]
-fn a_name_alone_does_not_make_an_op_asynchronous() {
+fn name_alone_does_not_make_an_op_async() {
     let text = "%my-start = f32[8]{0} add(f32[8] %a, f32[8] %b)";
     assert_eq!(spans(&core(&[("my-start", text, 0, 5)], &[])), []);
     let fusion = "%async-collective-start = (f32[8]) fusion(%a), kind=kCustom, calls=%async_collective_fusion";
@@ -102,7 +102,7 @@ fn a_name_alone_does_not_make_an_op_asynchronous() {
 }
 
 #[test]
-fn recorded_spans_stay_and_get_the_clock_of_their_ops() {
+fn recorded_spans_take_the_clock_of_their_ops() {
     let mut builder = TraceBuilder::new();
     let group = builder.group(None, GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
     let op_track = builder.track(group, TrackKind::Ops, 3, "XLA Ops");
@@ -125,7 +125,7 @@ fn recorded_spans_stay_and_get_the_clock_of_their_ops() {
 }
 
 #[test]
-fn a_recorded_span_without_its_ops_takes_the_clock_from_no_other() {
+fn recorded_span_without_ops_has_no_device_clock() {
     let mut builder = TraceBuilder::new();
     let group = builder.group(None, GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
     let op_track = builder.track(group, TrackKind::Ops, 3, "XLA Ops");

@@ -237,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_files_say_when_and_of_what() {
+    fn dump_file_names_have_time_and_program() {
         let name = "1795296125656858844-reduce-window.1-64-final_hlo-static-per-bundle-utilization.txt";
         assert_eq!(split(name, TABLE), Some((1_795_296_125_656_858_844, "reduce-window.1".to_owned())));
         for other in ["a-b-64", "12-b", "12-b-x", "99999999999999999999-b-1"] {
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn ops_share_code() {
+    fn identical_ops_share_code() {
         let text = "key:<top-inlining-caller>\nordinal:0\nequivalent_hlos[size=0]:\nkey:fusion.19\nordinal:8\n\
                     equivalent_hlos[size=3]:\n  fusion.19\n  fusion.28\n  fusion.28\n";
         let mut map = SharedCode::new();
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_other_ops_are_not_read() {
+    fn text_of_other_ops_is_not_read() {
         let dir = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| fs::write(dir.path().join(name), text).unwrap();
         for (stamp, hlo) in [(100, "a"), (9, "a"), (5, "b")] {
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_are_compared_without_layout() {
+    fn shapes_compare_without_layout() {
         let of = |text: &str| shape(text).unwrap_or_default();
         assert_eq!(of("%a = f32[8,128]{1,0:T(8,128)S(1)} fusion(%b)"), "f32[8,128]");
         assert_eq!(of("%a = (f32[8]{0}, bf16[2]{0:T(256)}) fusion(f32[8] %b)"), "f32[8],bf16[2]");

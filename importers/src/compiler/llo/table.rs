@@ -136,7 +136,7 @@ mod tests {
     const HEAD: &str = "== CAPACTIY:\nMATMUL, VLOAD, VSTORE:SPILL\n    4     3     1\n== UTILIZATION:\n";
 
     #[test]
-    fn slots_add_up() {
+    fn slots_are_summed() {
         let table = parse(&format!("{HEAD}4 0 0\n2 3 1\n0 0 0\n")).unwrap();
         assert_eq!(table.bundles, 3);
         let units: Vec<_> = table.units.iter().map(|unit| (unit.name.as_str(), unit.capacity, unit.used)).collect();
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_that_is_not_whole_is_refused_with_its_line() {
+    fn incomplete_table_is_an_error_with_its_line() {
         let wrong = |text: &str| parse(text).unwrap_err();
         assert_eq!(wrong("MATMUL, VLOAD\n4 3\n"), "line 1: no line of capacities");
         assert_eq!(wrong("== CAPACTIY:\nA, B\n4\n== UTILIZATION:\n"), "line 3: 1 values for 2 units");

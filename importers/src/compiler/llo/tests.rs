@@ -54,7 +54,7 @@ fn described(model: &TraceModel) -> Vec<(String, u64, Vec<u64>)> {
 }
 
 #[test]
-fn ops_of_the_same_code_share_its_table() {
+fn ops_of_the_same_code_share_a_table() {
     let dir = tempfile::tempdir().unwrap();
     let (path, jf) = (program(dir.path()), dir.path().join("hlo_v5e/jf"));
     dump(&jf, 5, "fusion.1", "f32[8,8]{1,0:T(8,128)S(1)}", ROWS);
@@ -73,7 +73,7 @@ fn ops_of_the_same_code_share_its_table() {
 }
 
 #[test]
-fn a_dump_of_another_program_adds_nothing() {
+fn dump_of_another_program_adds_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let (path, jf) = (program(dir.path()), dir.path().join("hlo_v5e/jf"));
     dump(&jf, 5, "fusion.1", "f32[8,16]{1,0}", ROWS);
@@ -88,7 +88,7 @@ fn a_dump_of_another_program_adds_nothing() {
 }
 
 #[test]
-fn a_dump_alone_is_no_timeline() {
+fn dump_alone_is_not_a_timeline() {
     let dir = tempfile::tempdir().unwrap();
     dump(dir.path(), 5, "fusion.1", "f32[8,8]{1,0}", ROWS);
     let error = crate::import_path(dir.path(), &ImportOptions::default(), &Progress::new()).unwrap_err().to_string();
@@ -96,7 +96,7 @@ fn a_dump_alone_is_no_timeline() {
 }
 
 #[test]
-fn a_cut_table_is_left_out_with_its_place() {
+fn truncated_table_is_skipped_with_its_location() {
     let dir = tempfile::tempdir().unwrap();
     let (path, jf) = (program(dir.path()), dir.path().join("hlo_v5e/jf"));
     dump(&jf, 5, "fusion.1", "f32[8,8]{1,0}", "4 3 1\n4 3\n");
@@ -114,7 +114,7 @@ fn a_cut_table_is_left_out_with_its_place() {
 }
 
 #[test]
-fn a_table_cut_at_the_end_of_a_line_is_left_out() {
+fn table_truncated_at_a_line_end_is_skipped() {
     let dir = tempfile::tempdir().unwrap();
     let (path, jf) = (program(dir.path()), dir.path().join("hlo_v5e/jf"));
     dump(&jf, 5, "fusion.1", "f32[8,8]{1,0}", "4 3 1\n");
@@ -128,7 +128,7 @@ fn a_table_cut_at_the_end_of_a_line_is_left_out() {
 }
 
 #[test]
-fn tables_that_differ_are_not_believed() {
+fn conflicting_tables_are_ignored() {
     let dir = tempfile::tempdir().unwrap();
     let (path, jf) = (program(dir.path()), dir.path().join("hlo_v5e/jf"));
     dump(&jf, 5, "fusion.1", "f32[8,8]{1,0}", ROWS);
@@ -145,7 +145,7 @@ fn tables_that_differ_are_not_believed() {
 }
 
 #[test]
-fn tables_without_the_text_of_their_op_are_counted() {
+fn tables_without_op_text_are_counted() {
     let dir = tempfile::tempdir().unwrap();
     let (path, jf) = (program(dir.path()), dir.path().join("hlo_v5e/jf"));
     for (stamp, hlo) in [(5, "fusion.1"), (6, "fusion.3"), (7, "fusion.77")] {
@@ -159,7 +159,7 @@ fn tables_without_the_text_of_their_op_are_counted() {
 }
 
 #[test]
-fn only_dumps_in_the_folder_of_the_program_are_read_unnamed() {
+fn only_dumps_beside_the_program_are_found_automatically() {
     let dir = tempfile::tempdir().unwrap();
     let path = program(dir.path());
     let (beside, inside) = (dir.path().join("jf"), dir.path().join("hlo_v5e/jf_v5p"));
@@ -188,7 +188,7 @@ fn only_dumps_in_the_folder_of_the_program_are_read_unnamed() {
 }
 
 #[test]
-fn what_is_too_large_is_lost() {
+fn tables_above_the_size_limit_are_skipped() {
     let dir = tempfile::tempdir().unwrap();
     let (path, jf) = (program(dir.path()), dir.path().join("hlo_v5e/jf"));
     dump(&jf, 5, "fusion.1", "f32[8,8]{1,0}", ROWS);

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn rings_of_every_kind() {
+    fn ring_time_of_each_collective() {
         let mib = 2.0 * 1_048_576.0;
         let is = |line: &str, seconds: f64, bytes: f64| {
             let cost = cost(line);
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn permutes_go_one_way() {
+    fn permute_uses_one_direction() {
         assert_eq!(direction("{{0,1},{1,2},{2,3},{3,0}}"), (RingLinks::Next, 1));
         assert_eq!(direction("{{0,3},{1,0},{2,1},{3,2}}"), (RingLinks::Previous, 1));
         assert_eq!(direction("{{0,2},{1,3},{2,0},{3,1}}"), (RingLinks::Next, 2));

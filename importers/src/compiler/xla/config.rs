@@ -13,7 +13,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_with_and_without_quotes() {
+    fn reads_numbers_with_and_without_quotes() {
         let config = r#"{"x":"}","n":"12","m": 3}"#;
         assert_eq!(["n", "m", "k"].map(|key| json_number(config, key)), [Some(12), Some(3), None]);
     }

@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn products_of_every_form() {
+    fn counts_flops_of_every_matmul_form() {
         let two = |flops: u64| InstructionFlops::product(2 * flops);
         let dot = "f32[8,16]{1,0} dot(%a, %b), lhs_contracting_dims={1}, rhs_contracting_dims={0}";
         assert_eq!(flops(dot, ["bf16[8,4]", "bf16[4,16]"]), two(8 * 4 * 16));
@@ -398,7 +398,7 @@ mod tests {
 
     /// Beyond a total number of positions, all positions of windows are assumed to be inside.
     #[test]
-    fn windows_share_a_budget() {
+    fn window_flops_share_a_budget() {
         let window = WindowDims { size: 3, stride: 1, pad: 1, base_dilation: 1, dilation: 1 };
         let mut budget = 40;
         assert_eq!([8, 8].map(|output| window.positions(8, output, &mut budget)), [(22, true), (24, false)]);
@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn of_an_operand_that_is_only_sliced_the_slice_is_read() {
+    fn sliced_operand_counts_only_the_slice() {
         let text = "HloModule m\n\n%view (v: bf16[64,64]) -> bf16[64,64] {\n  %v = bf16[64,64]{1,0} parameter(0)\n  \
             ROOT %bc = bf16[64,64]{1,0} bitcast(%v)\n}\n\n%f (p: bf16[64,64], i: s32[]) -> bf16[8,64] {\n  \
             %p = bf16[64,64]{1,0} parameter(0)\n  %w = bf16[64,64]{1,0} fusion(%p), kind=kLoop, calls=%view\n  \

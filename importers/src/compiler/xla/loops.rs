@@ -128,7 +128,7 @@ ENTRY %main (x: f32[8]) -> f32[8] {
     }
 
     #[test]
-    fn loops_that_count_are_counted() {
+    fn trip_count_of_counting_loops() {
         assert_eq!(count(SCAN), Some(12));
         assert_eq!(count(&SCAN.replace("direction=LT", "direction=LE")), Some(13));
         assert_eq!(

@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entry_of_the_table_is_all_that_a_chip_needs() {
+    fn chip_table_entry_is_sufficient() {
         let ids: Vec<&str> = CHIPS.iter().map(|chip| chip.id.as_str()).collect();
         assert_eq!(ids, ["v4", "v5e", "v5p", "v6e"]);
         let table = include_str!("../../../../assets/chips.toml");
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn chips_are_found_by_words_of_the_path_or_by_clock() {
+    fn chip_is_found_by_path_or_clock() {
         let named = |path: &str| chip_in_path(Path::new(path)).map(|chip| chip.id.as_str());
         assert_eq!(named("/a/ring_v5p/hlo.txt"), Some("v5p"));
         assert_eq!(named("/dumps/v5litepod-4/x/hlo.txt"), Some("v5e"));
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_says_of_the_clock_comes_first() {
+    fn user_clock_takes_precedence() {
         let program = ScheduledProgram::parse("HloModule jit_f, is_scheduled=true\n").unwrap();
         let path = Path::new("/v5e/hlo.txt");
         let clock = |given, schedule| {

@@ -120,7 +120,7 @@ mod tests {
     use crate::compiler::xla::hlo::ScheduledProgram;
 
     #[test]
-    fn values_live_from_their_start_to_their_last_use() {
+    fn values_live_from_definition_to_last_use() {
         let text = "HloModule m, is_scheduled=true\n\nENTRY %main (p: f32[10]) -> f32[10] {\n  \
             %p = f32[10]{0} parameter(0)\n  \
             %cs = (f32[10]{0:S(1)}, f32[10]{0}, u32[]{:S(2)}) copy-start(%p)\n  \

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arrays_in_tuples() {
+    fn lists_arrays_in_tuples() {
         let start =
             "(bf16[4096,4096]{1,0:T(8,128)(2,1)S(1)}, /*index=1*/ bf16[4096,4096]{1,0:T(8,128)(2,1)}, u32[]{:S(2)})";
         let found = arrays(start);

@@ -18,7 +18,7 @@ fn import(name: &str, text: &str) -> Result<TraceModel, ImportError> {
 }
 
 #[test]
-fn what_is_cut_or_counted_roughly_is_in_the_import_log() {
+fn truncation_and_approximation_are_logged() {
     let count = |text: &str, kind| import("f.v5e.txt", text).unwrap().import_log().count(kind);
     assert_eq!((count(LOOP, IssueKind::TextCut), count(LOOP, IssueKind::CostRounded)), (0, 0));
     let long = LOOP.replacen(
@@ -39,7 +39,7 @@ fn what_is_cut_or_counted_roughly_is_in_the_import_log() {
 
 /// Two frames that are each other's parent, with and without source locations.
 #[test]
-fn stack_frames_in_a_ring_end_and_are_counted() {
+fn cyclic_stack_frames_end_and_are_counted() {
     let tables = "FileNames\n1 \"a.py\"\n\nFunctionNames\n1 \"f\"\n\nFileLocations\n\
                   1 {file_name_id=1 function_name_id=1 line=3}\n\nStackFrames\n\
                   1 {file_location_id=7 parent_frame_id=2}\n2 {file_location_id=7 parent_frame_id=1}\n\
@@ -67,7 +67,7 @@ fn names(model: &TraceModel) -> Vec<(String, i64)> {
 }
 
 #[test]
-fn a_loop_runs_as_often_as_the_compiler_knows() {
+fn loop_runs_for_its_known_trip_count() {
     let model = import("loop.v5e.txt", LOOP).unwrap();
     let body = [("dot.1", 1), ("dot.2", 2)];
     let expected: Vec<_> =
@@ -86,7 +86,7 @@ fn a_loop_runs_as_often_as_the_compiler_knows() {
 }
 
 #[test]
-fn a_loop_without_end_is_folded() {
+fn long_loop_is_folded() {
     let model = import("loop.v5e.txt", &LOOP.replace("\"3\"", "\"1000000000\"")).unwrap();
     assert!(model.slice_count() < 110_000);
     assert_eq!(model.import_log().count(IssueKind::LoopFolded), 1);
@@ -103,7 +103,7 @@ fn a_loop_without_end_is_folded() {
 }
 
 #[test]
-fn the_clock_comes_from_a_schedule_beside() {
+fn clock_comes_from_an_adjacent_schedule() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("module_0001.jit_loop.schedule.txt"), "…\n  cycles_per_microsecond: 3000\n}\n")
         .unwrap();
@@ -120,7 +120,7 @@ fn the_clock_comes_from_a_schedule_beside() {
 }
 
 #[test]
-fn refusals_say_where_and_what_to_do() {
+fn errors_name_location_and_fix() {
     let refused = |name: &str, text: &str, parts: &[&str]| {
         let error = import(name, text).unwrap_err().to_string();
         assert!(parts.iter().all(|part| error.contains(part)), "{error}");
@@ -132,7 +132,7 @@ fn refusals_say_where_and_what_to_do() {
 }
 
 #[test]
-fn cut_anywhere_it_is_refused_or_says_so() {
+fn any_truncation_is_an_error_or_logged() {
     for cut in 0..LOOP.len() - 2 {
         if let Ok(model) = import("v5e.txt", &LOOP[..cut]) {
             assert_eq!(model.import_log().count(IssueKind::TruncatedFile), 1, "cut at {cut}");
@@ -141,7 +141,7 @@ fn cut_anywhere_it_is_refused_or_says_so() {
 }
 
 #[test]
-fn damaged_lines_and_absurd_numbers_are_survived() {
+fn damaged_lines_and_huge_numbers_do_not_panic() {
     let broken = LOOP.replace("get-tuple-element(%t), index=0", "get-tuple-element(%t, index=0");
     assert_eq!(import("v5e.txt", &broken).unwrap().import_log().count(IssueKind::MalformedEvent), 1);
     let absurd = LOOP.replace("\"1500\"", "\"18446744073709551615\"");
@@ -151,7 +151,7 @@ fn damaged_lines_and_absurd_numbers_are_survived() {
 }
 
 #[test]
-fn a_conditional_takes_the_longest_branch() {
+fn conditional_takes_the_longest_branch() {
     let branches = "  %c = f32[8,8]{1,0} conditional(%p, %p, %p), branch_computations={%short, %body}\n  ROOT %while.1";
     let short = "%short (s: f32[8,8]) -> f32[8,8] {\n  ROOT %s = f32[8,8]{1,0} parameter(0)\n}\n\nENTRY";
     let text = LOOP.replace("  ROOT %while.1", branches).replace("ENTRY", short);
@@ -161,7 +161,7 @@ fn a_conditional_takes_the_longest_branch() {
 
 /// Thirty nested loops with nine iterations each, which would take practically forever.
 #[test]
-fn loops_in_loops_in_loops_end() {
+fn deeply_nested_loops_terminate() {
     let body = |n: usize| {
         let inner = format!("while(%t{n}), body=%b{}, backend_config={{\"known_trip_count\":{{\"n\":\"9\"}}}}", n - 1);
         let two = format!("  %x{n} = s32[] {inner}\n  ROOT %w{n} = s32[] {inner}\n");
@@ -179,7 +179,7 @@ fn loops_in_loops_in_loops_end() {
 
 /// The strings of all ops together stay small.
 #[test]
-fn ops_that_share_a_huge_operand_do_not_multiply_its_shape() {
+fn huge_shared_operand_shape_is_not_copied() {
     let shape = format!("({})", vec!["f32[8,8]{1,0}"; 10_000].join(", "));
     let op = |n: usize| {
         format!("  %dot.x{n} = f32[8,8]{{1,0}} dot(%big, %p), backend_config={{\"estimated_cycles\":\"5\"}}\n")
@@ -195,7 +195,7 @@ fn ops_that_share_a_huge_operand_do_not_multiply_its_shape() {
 }
 
 #[test]
-fn what_is_not_played_is_counted() {
+fn skipped_instructions_are_counted() {
     let count = |text: &str, kind| import("v5e.txt", text).unwrap().import_log().count(kind);
     // A loop whose body is not in the file, and infinite recursion.
     assert_eq!(count(&LOOP.replace("body=%body", "body=%lost"), IssueKind::NotPlayed), 1);
@@ -206,7 +206,7 @@ fn what_is_not_played_is_counted() {
 
 /// Beyond the limits, a computation takes as long as in its last simulated execution.
 #[test]
-fn a_folded_loop_in_a_loop_keeps_its_time() {
+fn nested_folded_loop_keeps_its_time() {
     let inner = "%outer (t: (s32[], f32[8,8])) -> (s32[], f32[8,8]) {\n  %u = (s32[]{:S(6)}, f32[8,8]{1,0}) \
                  parameter(0)\n  ROOT %inner = (s32[]{:S(6)}, f32[8,8]{1,0}) while(%u), condition=%cond, body=%body, \
                  backend_config={\"known_trip_count\":{\"n\":\"1000\"}}\n}\n\nENTRY";
@@ -221,7 +221,7 @@ fn a_folded_loop_in_a_loop_keeps_its_time() {
 }
 
 #[test]
-fn playing_can_be_cancelled() {
+fn import_can_be_cancelled() {
     let endless = LOOP.replace("\"3\"", "\"1000000000\"");
     let program = ScheduledProgram::parse(&endless).unwrap();
     let machine = MachineModel::find(&program, Some(std::path::Path::new("v5e/a")), None, None).unwrap();
@@ -231,7 +231,7 @@ fn playing_can_be_cancelled() {
 }
 
 #[test]
-fn the_last_clock_of_a_text_is_found_in_pieces() {
+fn last_clock_is_found_across_chunks() {
     let clock = |text: &str| last_clock(text.as_bytes(), &Progress::new()).unwrap();
     let long = "x".repeat(PIECE as usize - 10);
     assert_eq!(clock(&format!("{long}\n cycles_per_microsecond: 1500\n{long}{long}{long}")), Some(1500.0));

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn items_across_pieces_come_whole_however_long_they_are() {
+    fn items_across_chunks_are_delivered_whole() {
         let mut text = Vec::new();
         for (i, len) in [10, PIECE - 5, 3, 5 * PIECE + 17, 0, HEADROOM + 1, 2 * PIECE, 1].into_iter().enumerate() {
             text.extend(std::iter::repeat_n(b'a' + i as u8, len));
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn progress_counts_packed_bytes_and_cancel_stops() {
+    fn progress_counts_compressed_bytes_and_cancel_stops() {
         let source = InputSource::from_bytes("packed", gzip(vec![b'x'; 4 * PIECE])).unwrap();
         let progress = Progress::new();
         source.feed(&progress, |window, _| Ok(window.len())).unwrap();
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_the_importer_comes_back() {
+    fn importer_error_is_returned() {
         let source = InputSource::from_bytes("packed", gzip(vec![b'x'; 40 * PIECE])).unwrap();
         let fed = source.feed(&Progress::new(), |_, _| Err(ImportError::Cancelled));
         assert!(matches!(fed, Err(ImportError::Cancelled)));

@@ -318,7 +318,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_of_a_gzip_are_joined() {
+    fn gzip_members_are_joined() {
         let packed = [gzip(b"[{\"ph\":"), gzip(b"\"X\"}]")].concat();
         let source = InputSource::from_bytes("two members", packed).unwrap();
         assert!(source.is_gzip());
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gzip_that_breaks_off_gives_what_it_holds_and_says_so() {
+    fn truncated_gzip_yields_its_content_and_is_reported() {
         let text: Vec<u8> =
             (0..200_000_u32).flat_map(|i| (i.wrapping_mul(2_654_435_761) % 997).to_le_bytes()).collect();
         let mut packed = gzip(&text);
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gzip_bomb_is_refused_before_it_fills_the_memory() {
+    fn gzip_bomb_is_rejected_early() {
         let zeros = vec![0_u8; 64 << 20];
         let member = gzip(&zeros);
         let mut packed = Vec::new();
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_file_with_content_is_refused_clearly() {
+    fn rejects_directories_and_empty_files() {
         let dir = tempfile::tempdir().unwrap();
         let error = InputSource::open(dir.path()).unwrap_err().to_string();
         assert!(error.contains("directory"), "{error}");
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_file_is_not_read_again() {
+    fn file_changed_since_import_is_not_read() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("trace.json");
         for content in [b"[1234]".to_vec(), gzip(b"[1234]")] {

@@ -26,7 +26,7 @@ fn ops(model: &TraceModel) -> Vec<String> {
 }
 
 #[test]
-fn the_dialects_that_come_along_can_be_read() {
+fn built_in_dialects_parse() {
     assert!(CHAKRA.when.is_some() && MODEL.when.is_none() && MODEL.describes_ops());
     assert!(VIDUR.when.is_some() && LOCAL_MEMORY.when.is_some());
     let error = TrackRoles::parse("[[track]]\nrole = \"mxu\"").unwrap_err();
@@ -34,7 +34,7 @@ fn the_dialects_that_come_along_can_be_read() {
 }
 
 #[test]
-fn only_models_of_devices_are_devices() {
+fn only_device_processes_become_devices() {
     assert_eq!(MODEL.role("/device:TPU:3 (model)", "TensorCore 0"), Some(RoleKind::Ops));
     for other in ["/device:TPU:3", "/device:GPU:0 (model)", "train (model)", " (model)"] {
         assert_eq!(MODEL.role(other, "TensorCore 0"), None, "{other}");
@@ -42,7 +42,7 @@ fn only_models_of_devices_are_devices() {
 }
 
 #[test]
-fn compute_waiting_and_links_have_categories() {
+fn compute_waits_and_links_have_categories() {
     let text = r#"[{"ph":"M","name":"process_name","pid":7,"args":{"name":"/device:TPU:1 (model)"}},
         {"ph":"M","name":"thread_name","pid":7,"tid":1,"args":{"name":"TensorCore 0"}},
         {"ph":"M","name":"thread_name","pid":7,"tid":2,"args":{"name":"ICI tx"}},
@@ -62,7 +62,7 @@ fn compute_waiting_and_links_have_categories() {
 }
 
 #[test]
-fn a_document_that_says_what_was_modelled_is_a_prediction() {
+fn document_with_model_metadata_is_a_prediction() {
     let of = |said: &str| {
         let text = format!(
             r#"{{"traceEvents": [{{"ph":"X","pid":0,"tid":"TensorCore","name":"fusion.28","ts":0,"dur":4}}],
@@ -77,7 +77,7 @@ fn a_document_that_says_what_was_modelled_is_a_prediction() {
 
 /// With two op tracks and a transfer, the device waits while neither track has an op.
 #[test]
-fn a_device_with_two_op_lines_waits_once() {
+fn device_with_two_op_lines_waits_once() {
     let text = r#"[{"ph":"M","name":"process_name","pid":4,"args":{"name":"chip 0"}},
         {"ph":"M","name":"thread_name","pid":4,"tid":1,"args":{"name":"MXU"}},
         {"ph":"M","name":"thread_name","pid":4,"tid":2,"args":{"name":"VPU"}},
@@ -96,7 +96,7 @@ fn a_device_with_two_op_lines_waits_once() {
 
 /// Batches of a serving simulator have no ops, but named tracks and the name of the simulator.
 #[test]
-fn batches_of_vidur_are_on_stages_of_replicas() {
+fn vidur_batches_are_on_replica_stages() {
     let text = r#"{"traceEvents": [{"name": "[0]", "ph": "X", "ts": 0.0, "dur": 2.5, "pid": 0, "tid": 0, "args":
         {"batch_id": 0, "batch_size": 1, "request_ids": [0], "num_tokens": [512]}}]}"#;
     let model = open(text, None);
@@ -110,7 +110,7 @@ fn batches_of_vidur_are_on_stages_of_replicas() {
 }
 
 #[test]
-fn milliseconds_of_the_chakra_visualizer_are_milliseconds() {
+fn chakra_visualizer_times_are_milliseconds() {
     let text = r#"{"meta_user": "aras", "traceEvents": [
         {"pid": 3, "tid": 4, "ts": 0.0, "dur": 0.003664, "ph": "X", "name": "x_all-gather_0"},
         {"pid": 3, "tid": 3, "ts": 0.003664, "dur": 0.002334, "ph": "X", "name": "COMP_matmul"}]}"#;
@@ -119,7 +119,7 @@ fn milliseconds_of_the_chakra_visualizer_are_milliseconds() {
 }
 
 #[test]
-fn any_simulator_can_be_described() {
+fn custom_dialect_describes_a_simulator() {
     let text = r#"[{"ph":"M","name":"process_name","pid":4,"args":{"name":"chip 0"}},
         {"ph":"M","name":"process_name","pid":9,"args":{"name":"chip 1"}},
         {"ph":"M","name":"process_name","pid":2,"args":{"name":"host"}},

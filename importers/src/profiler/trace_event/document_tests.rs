@@ -31,7 +31,7 @@ fn events_may_come_after_any_amount_of_other_members() {
 }
 
 #[test]
-fn a_web_page_has_no_device() {
+fn web_page_trace_has_no_device() {
     for head in [r#""metadata":{"highres-ticks":true},"#, r#""tasks":[],"details":[],"#, ""] {
         let named = r#"{"ph":"M","name":"process_name","pid":5,"tid":1,"args":{"name":"Renderer"}}"#;
         let model = open(format!(r#"{{{head}"traceEvents":[{EVENT},{named}]}}"#)).unwrap();
@@ -41,7 +41,7 @@ fn a_web_page_has_no_device() {
 }
 
 #[test]
-fn only_a_plane_that_is_called_so_is_a_tpu() {
+fn only_tpu_named_planes_are_tpus() {
     let named =
         |pid: u32, name: &str| format!(r#"{{"ph":"M","name":"process_name","pid":{pid},"args":{{"name":"{name}"}}}}"#);
     let line = |pid: u32, tid: u32, name: &str| {
@@ -67,7 +67,7 @@ fn only_a_plane_that_is_called_so_is_a_tpu() {
 }
 
 #[test]
-fn content_after_the_document_is_logged() {
+fn content_after_the_document_is_counted() {
     let one = format!("[{EVENT}]");
     let object = format!(r#"{{"traceEvents":{one}}}"#);
     let told = |bytes: Vec<u8>| {
@@ -90,7 +90,7 @@ fn content_after_the_document_is_logged() {
 }
 
 #[test]
-fn a_bracket_alone_is_a_file_that_was_never_written() {
+fn lone_bracket_is_an_unwritten_file() {
     for text in ["[", "[\n", "[ \n "] {
         let model = open(text).unwrap();
         assert_eq!(model.import_log().count(IssueKind::TruncatedFile), 1, "{text:?}");
@@ -99,7 +99,7 @@ fn a_bracket_alone_is_a_file_that_was_never_written() {
 }
 
 #[test]
-fn data_of_other_recorders_is_counted() {
+fn unsupported_sections_are_counted() {
     let counted = |member: &str| {
         let model = open(format!(r#"{{"traceEvents":[{EVENT}],{member}}}"#)).unwrap();
         (model.slice_count(), model.import_log().count(IssueKind::NotRead), model.import_log().lost())

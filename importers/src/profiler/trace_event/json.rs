@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_are_what_serde_says() {
+    fn escapes_match_serde_json() {
         for raw in [r"a\nb", r#"quote \" slash \/ back \\"#, r"\u00e4\u20ac", r"\ud83d\ude00", "plain ä", r"\\\\", ""]
         {
             let expected: String = serde_json::from_str(&format!("\"{raw}\"")).unwrap();
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn what_serde_refuses_is_mended() {
+    fn invalid_escapes_are_repaired() {
         assert_eq!(decoded(r"\ud83d!"), "\u{fffd}!");
         assert_eq!(decoded(r"\ude00"), "\u{fffd}");
         assert_eq!(decoded(r"\uzz"), "\u{fffd}zz");
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_may_end_anywhere() {
+    fn chunk_may_end_anywhere() {
         let whole = br#"{"a": "x\"y", "b": [1, {"c": "]"}], "d": 1e5, "e": null,}"#;
         let all = members(whole, 0, |_, _| Ok(()));
         assert_eq!(all, Ok(whole.len()));
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn absurd_nesting_and_crossed_brackets_are_bad() {
+    fn rejects_deep_nesting_and_mismatched_brackets() {
         let deep = [vec![b'['; 100_000], vec![b']'; 100_000]].concat();
         assert_eq!(value(&deep, 0), Err(JsonStop::Bad));
         let fair = [vec![b'['; MAX_DEPTH], vec![b']'; MAX_DEPTH]].concat();

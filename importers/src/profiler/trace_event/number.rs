@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_go_to_the_even_neighbour() {
+    fn halves_round_to_even() {
         assert_eq!(ps("0.0000005"), Some(0));
         assert_eq!(ps("0.0000015"), Some(2));
         assert_eq!(ps("0.0000025"), Some(2));
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_number_is_none() {
+    fn non_numbers_are_none() {
         for text in
             ["", "-", "+", ".", "abc", "100a", "1.5e", "2e+", "1e--2", "1.2.3", "NaN", "Infinity", "0x10", "1 2"]
         {
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn absurd_sizes_saturate() {
+    fn huge_numbers_saturate() {
         assert_eq!(ps("1e999999999999999999999"), Some(i128::MAX));
         assert_eq!(ps("1e-999999999999999999999"), Some(0));
         let many_nines = "9".repeat(400);
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn the_short_way_agrees_with_the_long_way() {
+    fn fast_path_agrees_with_general_parser() {
         for text in
             ["123456789.123456789", "999999999999.999999", "0.1234565", "0.1234575", "151685.787578", "0.031", "00.5"]
         {
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_in_any_form() {
+    fn parses_integers_in_any_form() {
         assert_eq!(integer(b"3437500"), Some(3_437_500));
         assert_eq!(integer(b"-1472598470"), Some(-1_472_598_470));
         assert_eq!(integer(b"18446744073709551615"), Some(-1));
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn floats_in_any_form_but_finite() {
+    fn parses_finite_floats_in_any_form() {
         for (text, value) in [(".75", 0.75), ("246.", 246.0), ("01.23", 1.23), ("050", 50.0), ("+10.5", 10.5)] {
             assert_eq!(float(text.as_bytes()), Some(value));
         }

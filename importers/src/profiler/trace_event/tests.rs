@@ -45,7 +45,7 @@ fn dump(model: &TraceModel) -> String {
 }
 
 #[test]
-fn one_of_everything() {
+fn reads_every_event_kind() {
     let model = import(EVERYTHING.as_bytes()).unwrap();
     let slice = |name: &str| model.all_slices().find(|slice| slice.name() == name).unwrap();
     let span = |name: &str| (slice(name).start().ps(), slice(name).dur().ps());
@@ -72,7 +72,7 @@ fn one_of_everything() {
 }
 
 #[test]
-fn arguments_are_those_of_the_event_and_of_its_end() {
+fn arguments_of_begin_and_end_events_are_joined() {
     let model = import(EVERYTHING.as_bytes()).unwrap();
     let args = |name: &str| {
         let slice = model.all_slices().find(|slice| slice.name() == name).unwrap();
@@ -88,7 +88,7 @@ fn arguments_are_those_of_the_event_and_of_its_end() {
 }
 
 #[test]
-fn gzip_and_windows_of_any_size_make_the_same_model() {
+fn gzip_and_chunk_size_do_not_change_the_model() {
     let expected = dump(&import(EVERYTHING.as_bytes()).unwrap());
     assert_eq!(dump(&import(&gzip(EVERYTHING.as_bytes())).unwrap()), expected);
     for size in [1, 2, 3, 7, 16, 64, 100, 1000, 1 << 20] {
@@ -113,7 +113,7 @@ fn in_windows(text: &[u8], size: usize) -> Result<TraceModel, ImportError> {
 }
 
 #[test]
-fn a_file_cut_anywhere_keeps_its_beginning_and_says_so() {
+fn truncated_file_keeps_its_beginning_and_is_logged() {
     let text = EVERYTHING.as_bytes();
     let whole = import(text).unwrap().slice_count();
     let mut most = 0;
@@ -134,7 +134,7 @@ fn a_file_cut_anywhere_keeps_its_beginning_and_says_so() {
 }
 
 #[test]
-fn a_packed_file_cut_anywhere_never_panics() {
+fn truncated_gzip_never_panics() {
     let packed = gzip(EVERYTHING.as_bytes());
     for len in 1..packed.len() {
         if let Ok(model) = import(&packed[..len]) {
@@ -144,7 +144,7 @@ fn a_packed_file_cut_anywhere_never_panics() {
 }
 
 #[test]
-fn an_event_that_cannot_be_read_costs_one_event() {
+fn unreadable_event_loses_only_itself() {
     let good = |ts: u32| format!(r#"{{"ph":"X","pid":1,"tid":1,"ts":{ts},"dur":1,"name":"good","args":{{"a":{{}}}}}}"#);
     for bad in [
         r#"{"ph":"X",,"ts":1}"#,
@@ -174,7 +174,7 @@ fn an_event_that_cannot_be_read_costs_one_event() {
 }
 
 #[test]
-fn the_array_may_lack_its_end_but_the_object_may_not() {
+fn array_may_be_unterminated_but_object_may_not() {
     let event = r#"{"ph":"X","ts":1,"dur":1,"name":"n"}"#;
     let truncated = |text: String| import(text.as_bytes()).unwrap().import_log().count(IssueKind::TruncatedFile);
     assert_eq!(truncated(format!("[{event}")), 0);
@@ -201,7 +201,7 @@ fn times_far_from_zero_are_counted_from_the_first() {
 }
 
 #[test]
-fn the_viewer_dialect() {
+fn reads_the_viewer_dialect() {
     let text = r#"{"displayTimeUnit":"ns","metadata":{"highres-ticks":true},"details":[{"name":"a","value":"b"}],
       "filteredByVisibility":true,"traceEvents":[
       {"ph":"M","pid":1,"name":"process_name","args":{"name":"worker-0 /device:TPU:0"}},
@@ -253,7 +253,7 @@ fn the_viewer_dialect() {
 }
 
 #[test]
-fn what_c_prints_for_a_missing_text_is_no_text() {
+fn null_text_printed_by_c_is_ignored() {
     let text = r#"{"traceEvents":[
       {"ph":"M","pid":1,"name":"process_name","args":{"name":"/device:TPU:0"}},
       {"ph":"M","pid":1,"tid":3,"name":"thread_name","args":{"name":"XLA Ops"}},
@@ -267,7 +267,7 @@ fn what_c_prints_for_a_missing_text_is_no_text() {
 }
 
 #[test]
-fn the_export_limit_is_noticed() {
+fn export_limit_is_logged() {
     let events = |count: usize| {
         let mut text =
             String::from(r#"{"traceEvents":[{"ph":"M","pid":701,"name":"process_name","args":{"name":"/host:CPU"}},"#);
@@ -304,7 +304,7 @@ proptest! {
     }
 
     #[test]
-    fn mutations_never_panic_and_never_depend_on_windows(
+    fn mutations_never_panic_or_depend_on_chunk_size(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..3_u8), 1..12),
         size in 1..600_usize,
     ) {

@@ -17,7 +17,7 @@ fn malformed(model: &TraceModel) -> u64 {
 }
 
 #[test]
-fn flows_of_events_that_are_joined_lead_to_what_they_became() {
+fn flows_of_merged_events_lead_to_the_merged_slice() {
     let mut core = PlaneWriter::new("/device:TPU:0");
     let flow = |direction: u64| ("flow", WrittenStat::Uint(7 << 2 | direction));
     let start = core.event("copy-start", 0, 10, &[flow(2)]);
@@ -48,7 +48,7 @@ fn broken_line(plane: &mut PlaneWriter, id: u64, name: &str, events: &[ProtoMess
 }
 
 #[test]
-fn damage_is_counted_once_wherever_it_is_in_a_line() {
+fn damage_in_a_line_is_counted_once() {
     // An event that extends beyond its line.
     const TOO_LONG: [u8; 2] = [0x22, 0x7f];
     let mut host = PlaneWriter::new("/host:CPU");
@@ -71,7 +71,7 @@ fn damage_of_counters_and_of_the_last_line_of_a_whole_file_is_counted() {
 }
 
 #[test]
-fn many_short_parts_of_a_line_are_one_track() {
+fn many_line_parts_become_one_track() {
     let mut host = PlaneWriter::new("/host:CPU");
     let event = host.event("work", 0, 10, &[]);
     for _ in 0..300 {
@@ -82,7 +82,7 @@ fn many_short_parts_of_a_line_are_one_track() {
 }
 
 #[test]
-fn bad_values_are_mended_and_counted() {
+fn bad_values_are_repaired_and_counted() {
     let mut plane = PlaneWriter::new("/device:TPU:0");
     let known = plane.event("\u{fffd}", 0, -5, &[]);
     let strange = plane.event_of(999, 10, 5, &[]);

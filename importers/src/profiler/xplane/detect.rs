@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_planes_with_a_name_of_the_profiler_are_certain() {
+    fn only_profiler_plane_names_are_certain() {
         assert_eq!(confidence(b"\x0a\x0d\x08\x02\x12\x09/host:CPU"), DetectionConfidence::Certain);
         assert_eq!(confidence(b"\x22\x02vm\x0a\x7f\x12\x0d/device:TPU:0\x1a"), DetectionConfidence::Certain);
         assert_eq!(confidence(b"\x0a\x05\x12\x03foo"), DetectionConfidence::Possible);
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mangled_profile_is_still_known_as_one() {
+    fn corrupted_profile_is_still_recognized() {
         let length_and_id = "\n\u{fffd}\u{fffd}\u{6}\u{8}\u{2}\u{12}\n/device:TPU:0\u{fffd}\u{fffd}4\u{8}";
         let tag = "\n\u{6}\u{fffd}\u{2}\u{12}\n/device:TPU:0\u{fffd}\u{fffd}\u{fffd}4\u{8}";
         assert!(confidence(length_and_id.as_bytes()) >= DetectionConfidence::Possible);

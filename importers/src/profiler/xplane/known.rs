@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_exact() {
+    fn stat_names_match_exactly() {
         assert_eq!(Known::from_name(b"device_offset_ps"), Known::DeviceOffset);
         assert_eq!(Known::from_name(b"Time Scale Multiplier"), Known::TimeScale);
         assert_eq!(Known::from_name(b"HLO Proto"), Known::HloProtoMisspelt);

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn allocations_of_all_threads_make_one_curve_a_memory() {
+    fn allocations_of_all_threads_form_one_counter_per_memory() {
         let core = GroupKind::TensorCore { ordinal: 0 };
         let model = model("/device:TPU:0");
         let used = vec![(10_000, 400.0), (30_000, 500.0), (60_000, 300.0)];
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_of_a_device_that_was_not_captured_is_shown_with_the_host() {
+    fn memory_of_an_uncaptured_device_is_on_the_host() {
         let model = model("/device:TPU:1");
         let names: Vec<_> = curves(&model).into_iter().map(|(kind, name, ..)| (kind, name)).collect();
         assert_eq!(names[1], (GroupKind::HostProcess, "Memory of device 0 in use"));

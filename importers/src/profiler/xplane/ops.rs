@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_memory_breakdown_comes_apart_by_space_and_direction() {
+    fn memory_breakdown_is_split_by_space_and_direction() {
         let hex = "0a0808011001188080200a0808021001188080200a080801100318808020";
         let bytes: Vec<u8> =
             (0..hex.len()).step_by(2).map(|i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap()).collect();

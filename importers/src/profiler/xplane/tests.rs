@@ -30,7 +30,7 @@ fn core() -> PlaneWriter {
 }
 
 #[test]
-fn self_time_is_what_direct_children_leave() {
+fn self_time_excludes_direct_children() {
     let mut plane = core();
     let events = [("parent", 0, 100), ("child1", 10, 30), ("child2", 50, 40), ("grandchild", 55, 5)];
     let events: Vec<_> = events.iter().map(|&(name, at, dur)| plane.event(name, at, dur, &[])).collect();
@@ -41,7 +41,7 @@ fn self_time_is_what_direct_children_leave() {
 }
 
 #[test]
-fn ids_of_any_size_and_sign_work() {
+fn accepts_ids_of_any_size_and_sign() {
     for offset in [0, 1, 9_646_411_105_960_254_074, u64::MAX - 40] {
         let mut plane = core();
         plane.id_offset = offset;
@@ -97,7 +97,7 @@ fn op_metadata_becomes_an_op_of_its_program() {
 }
 
 #[test]
-fn what_c_prints_for_a_missing_text_is_no_text() {
+fn null_text_printed_by_c_is_ignored() {
     let null = || WrittenStat::Text("(null)");
     let mut plane = core();
     let facts = [("tf_op", null()), ("source", null()), ("hlo_category", null())];
@@ -113,7 +113,7 @@ fn what_c_prints_for_a_missing_text_is_no_text() {
 }
 
 #[test]
-fn chunks_of_a_plane_and_of_a_line_are_one() {
+fn chunks_of_planes_and_lines_are_merged() {
     let (mut first, mut second) = (core(), core());
     let events = [first.event("a", 0, 5, &[])];
     first.line(3, "XLA Ops", 1, &events);
@@ -126,7 +126,7 @@ fn chunks_of_a_plane_and_of_a_line_are_one() {
 }
 
 #[test]
-fn sparse_cores_lie_below_their_device_whatever_comes_first() {
+fn sparse_cores_are_below_their_device_in_any_order() {
     let planes = ["/device:TPU:1 SparseCore 0", "/device:TPU:1", "/host:CPU"];
     let writers: Vec<_> = planes.iter().map(|name| PlaneWriter::new(name)).collect();
     let model = model(&writers.iter().collect::<Vec<_>>());
@@ -140,7 +140,7 @@ fn sparse_cores_lie_below_their_device_whatever_comes_first() {
 }
 
 #[test]
-fn aggregated_events_are_sums_and_not_on_the_timeline() {
+fn aggregated_events_are_not_on_the_timeline() {
     let mut plane = core();
     let id = plane.metadata("op", "", &[]);
     let own = plane.stat("self_duration_ps", &WrittenStat::Int(60));
@@ -158,7 +158,7 @@ fn aggregated_events_are_sums_and_not_on_the_timeline() {
 }
 
 #[test]
-fn counters_hold_no_longer_than_the_op_around_them() {
+fn counters_end_with_the_enclosing_op() {
     let mut plane = core();
     let op = plane.event("kernel", 100, 100, &[]);
     plane.line(3, "XLA Ops", 0, &[op]);
@@ -180,7 +180,7 @@ fn counters_hold_no_longer_than_the_op_around_them() {
 }
 
 #[test]
-fn start_and_end_of_one_flow_are_one_span_and_a_flow_of_both_ways_is_alone() {
+fn flow_start_and_end_form_a_span_unless_bidirectional() {
     let mut plane = core();
     let flow = |id: u64, direction: u64| [("flow", WrittenStat::Uint(id << 2 | direction))];
     let events = [
@@ -198,7 +198,7 @@ fn start_and_end_of_one_flow_are_one_span_and_a_flow_of_both_ways_is_alone() {
 }
 
 #[test]
-fn arrows_lead_from_producers_to_consumers() {
+fn flows_lead_from_producers_to_consumers() {
     let mut host = PlaneWriter::new("/host:CPU");
     let from = |id: i64| [("_pt", WrittenStat::Int(7)), ("_p", WrittenStat::Int(id))];
     let to = |kind: i64| [("_ct", WrittenStat::Int(kind)), ("_c", WrittenStat::Uint(1))];
@@ -217,7 +217,7 @@ fn arrows_lead_from_producers_to_consumers() {
 }
 
 #[test]
-fn equal_run_ids_link_the_enqueue_with_the_module_of_its_device() {
+fn equal_run_ids_link_enqueue_and_module() {
     let (mut host, mut device) = (PlaneWriter::new("/host:CPU"), PlaneWriter::new("/device:TPU:1"));
     let run = |ordinal: i64| [("run_id", WrittenStat::Int(9)), ("device_ordinal", WrittenStat::Int(ordinal))];
     let events = [
@@ -235,7 +235,7 @@ fn equal_run_ids_link_the_enqueue_with_the_module_of_its_device() {
 }
 
 #[test]
-fn hlo_protos_are_found_under_both_spellings_and_by_all_three_ids() {
+fn hlo_protos_are_found_by_both_spellings_and_all_ids() {
     let mut plane = PlaneWriter::new("/host:metadata");
     let proto = |name: &'static str, len| (name, WrittenStat::Bytes(vec![1; len]));
     plane.metadata("jit_a", "", &[proto("Hlo Proto", 3), ("program_id", WrittenStat::Int(42))]);
@@ -253,7 +253,7 @@ fn hlo_protos_are_found_under_both_spellings_and_by_all_three_ids() {
 }
 
 #[test]
-fn the_session_is_described_and_its_complaints_are_counted() {
+fn session_details_and_warnings_are_read() {
     let mut environment = PlaneWriter::new("Task Environment");
     environment.plane_stat("profile_start_time", &WrittenStat::Uint(1_779_098_263_865_619_879));
     environment.plane_stat("profile_stop_time", &WrittenStat::Uint(1_779_098_264_108_272_449));
@@ -278,7 +278,7 @@ fn the_session_is_described_and_its_complaints_are_counted() {
 }
 
 #[test]
-fn timestamps_since_1970_come_near_zero() {
+fn unix_timestamps_are_rebased() {
     let mut host = PlaneWriter::new("/host:CPU");
     let events = [host.event("late", 5, 5, &[])];
     host.line(1, "main", 1_779_098_263_000_000_100, &events);
@@ -293,7 +293,7 @@ fn timestamps_since_1970_come_near_zero() {
 
 /// A line whose start is far from that of all others is left out.
 #[test]
-fn lines_with_broken_begins_are_left_out_and_counted() {
+fn lines_with_invalid_start_are_skipped_and_counted() {
     for begin_ns in [i64::MIN, 1 << 53] {
         let mut plane = core();
         let op = |plane: &mut PlaneWriter, offset| plane.event("fusion.1", offset, 5, &[]);
@@ -308,7 +308,7 @@ fn lines_with_broken_begins_are_left_out_and_counted() {
 }
 
 #[test]
-fn a_marker_of_dropped_events_is_counted() {
+fn dropped_event_markers_are_counted() {
     let mut plane = core();
     let events = [plane.event("barrier-cores", 0, 5, &[]), plane.event("Dropped traces", 9, 5, &[])];
     plane.line(6, "XLA TraceMe", 0, &events);
@@ -316,7 +316,7 @@ fn a_marker_of_dropped_events_is_counted() {
 }
 
 #[test]
-fn reading_goes_on_after_a_plane_with_wrong_lengths() {
+fn reading_continues_after_a_plane_with_wrong_lengths() {
     let mut metadata = PlaneWriter::new("/host:metadata");
     metadata.metadata("jit_a(1)", "", &[("Hlo Proto", WrittenStat::Bytes(b"0123456789".to_vec()))]);
     let mut host = PlaneWriter::new("/host:CPU");
@@ -332,7 +332,7 @@ fn reading_goes_on_after_a_plane_with_wrong_lengths() {
 }
 
 #[test]
-fn intact_parts_of_a_truncated_file_are_kept() {
+fn truncated_file_keeps_intact_parts() {
     let mut host = PlaneWriter::new("/host:CPU");
     let events: Vec<_> = (0..10).map(|i| host.event("work", i * 10, 5, &[])).collect();
     host.line(1, "main", 0, &events);
@@ -345,7 +345,7 @@ fn intact_parts_of_a_truncated_file_are_kept() {
 }
 
 #[test]
-fn nothing_usable_is_an_error_with_its_place() {
+fn file_without_usable_data_is_an_error_with_offset() {
     let huge_length = [0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01];
     for bytes in [&b""[..], &huge_length, b"\x0a\x03\x12\xff\x01"] {
         let source = InputSource::from_bytes("x", bytes.to_vec()).unwrap();
@@ -363,7 +363,7 @@ fn nothing_usable_is_an_error_with_its_place() {
 }
 
 #[test]
-fn one_op_without_a_device_clock_takes_it_from_no_other() {
+fn op_without_device_clock_takes_none_from_others() {
     let mut device = core();
     let clock =
         |at, dur| vec![("device_offset_ps", WrittenStat::Int(at)), ("device_duration_ps", WrittenStat::Int(dur))];
@@ -437,7 +437,7 @@ fn visit(model: &TraceModel) {
 }
 
 #[test]
-fn the_sample_is_read_without_complaint() {
+fn sample_is_read_without_issues() {
     let model = read(sample()).unwrap();
     assert_eq!(model.slice_count(), 5, "two ops, a module, a launch, and the span in flight");
     let counts: Vec<_> = model.import_log().counts().iter().map(|count| count.kind).collect();
@@ -447,7 +447,7 @@ fn the_sample_is_read_without_complaint() {
 }
 
 #[test]
-fn any_prefix_of_the_sample_opens_or_is_refused() {
+fn every_prefix_of_the_sample_opens_or_is_an_error() {
     let bytes = sample();
     for len in 0..bytes.len() {
         let _ = read(bytes[..len].to_vec()).map(|model| visit(&model));

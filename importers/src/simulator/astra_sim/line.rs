@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_may_hold_what_separates_fields() {
+    fn names_may_contain_field_separators() {
         let line =
             "[x] [workload] [debug] issue,sys->id=3, tick=3664, node->id=2, node->name=a, node->type=9, node->type=4";
         let Some(AstraSimLine::Node(node)) = parse(line) else { panic!() };
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_lines_are_told_from_others() {
+    fn broken_lines_are_distinguished_from_foreign_lines() {
         for broken in [
             "issue,sys->id=3, tick=3664, node->id=2",
             "callback,sys->id=3, tick=-1, node->id=2, node->name=a, node->type=4",

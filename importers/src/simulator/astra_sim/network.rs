@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gigabytes_are_of_two_to_the_thirty() {
+    fn bandwidth_gigabyte_is_two_to_the_30() {
         let text =
             "# comment\ntopology: [ Ring ]\nnpus_count: [ 4 ]\nbandwidth: [ 92.0 ]  # GB/s\nlatency: [ 1000.0 ]\n";
         let network = AstraSimNetwork::parse("ring.yml", text).unwrap().unwrap();
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_may_take_several_lines() {
+    fn lists_may_span_lines() {
         let text = "topology:\n\n  - Ring # first\n  - \"Ring\"\nnpus_count:\n- 4\n- 2\nbandwidth: [ 50.0,\n  50.0 ]\n\
                     latency: [500, 500]\n";
         let links = AstraSimNetwork::parse("n.yml", text).unwrap().unwrap().links();
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn only_equal_rings_have_links() {
+    fn only_uniform_rings_have_links() {
         let network = |kinds: &str, npus: &str, rates: &str| {
             let text =
                 format!("topology: [{kinds}]\nnpus_count: [{npus}]\nbandwidth: [{rates}]\nlatency: [500, 500]\n");

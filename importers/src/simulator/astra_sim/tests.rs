@@ -32,7 +32,7 @@ fn open(lines: &[&str]) -> Result<TraceModel, ImportError> {
 const FINISHED: &str = "[workload] [info] sys[0] finished, 9 cycles, exposed communication 3 cycles.";
 
 #[test]
-fn the_device_waits_where_nothing_computes() {
+fn device_waits_while_nothing_computes() {
     let model = open(&[
         "+ 0 0 1 all-gather_0 7",
         "- 0 4 1 all-gather_0 7",
@@ -57,7 +57,7 @@ fn the_device_waits_where_nothing_computes() {
 }
 
 #[test]
-fn what_is_in_flight_at_once_is_waited_for_one_after_the_other() {
+fn concurrent_transfers_are_waited_for_in_sequence() {
     let model =
         open(&["+ 0 0 1 a 7", "+ 0 1 2 b 5", "- 0 3 2 b 5", "- 0 5 1 a 7", "+ 0 7 3 c 2", "- 0 8 3 c 2", FINISHED])
             .unwrap();
@@ -66,7 +66,7 @@ fn what_is_in_flight_at_once_is_waited_for_one_after_the_other() {
 }
 
 #[test]
-fn a_second_run_in_the_same_log_is_the_one_shown() {
+fn last_run_of_a_log_is_shown() {
     let run = ["+ 0 0 1 a 4", "- 0 9 1 a 4", FINISHED];
     let again = ["+ 0 0 1 a 4", "- 0 5 1 a 4", FINISHED];
     let model = open(&[run, again].concat()).unwrap();
@@ -75,13 +75,13 @@ fn a_second_run_in_the_same_log_is_the_one_shown() {
 }
 
 #[test]
-fn time_that_goes_back_is_an_error_that_names_the_line() {
+fn decreasing_time_is_an_error_with_its_line() {
     let error = open(&["+ 0 5 1 a 4", "- 0 3 1 a 4"]).unwrap_err().to_string();
     assert!(error.contains("line 2 of log.log") && error.contains("from 5 to 3"), "{error}");
 }
 
 #[test]
-fn a_log_that_breaks_off_says_so() {
+fn truncated_log_is_reported() {
     let model = open(&["+ 0 0 1 a 4", "+ 0 1 2 b 7", "- 0 6 1 a 4", "- 0 7 9 x 4", "callback,sys->id=0, ti"]).unwrap();
     assert_eq!(slices(&model, "Compute"), ["a 0-6", "wait b 6-7", "x 7-7"]);
     let log = model.import_log();
@@ -91,13 +91,13 @@ fn a_log_that_breaks_off_says_so() {
 }
 
 #[test]
-fn a_run_without_traced_nodes_says_how_to_trace_them() {
+fn run_without_traced_nodes_names_the_option() {
     let error = open(&[FINISHED]).unwrap_err().to_string();
     assert!(error.contains("trace-enabled"), "{error}");
 }
 
 #[test]
-fn rotated_parts_are_read_oldest_first() {
+fn rotated_logs_are_read_oldest_first() {
     let dir = tempfile::tempdir().unwrap();
     let parts = [("log.2.log", "+ 0 0 1 a 4"), ("log.1.log", "- 0 2 1 a 4"), ("log.log", "+ 0 2 2 b 4")];
     for (name, line) in parts {
@@ -111,7 +111,7 @@ fn rotated_parts_are_read_oldest_first() {
 }
 
 #[test]
-fn hostile_numbers_do_no_harm() {
+fn extreme_numbers_do_not_panic() {
     let far = i64::MAX.to_string();
     let line = format!("+ 0 {far} 1 a 7");
     let model = open(&["+ 0 0 2 b 7", &line, &format!("- 0 {far} 1 a 7")]).unwrap();
@@ -138,7 +138,7 @@ fn graph_node(id: u8, name: &str, kind: u8, needs: &[u8], number: Option<(&str, 
 }
 
 #[test]
-fn graphs_beside_the_log_add_messages_and_arrows() {
+fn adjacent_graphs_add_messages_and_flows() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir(dir.path().join("log")).unwrap();
     let lines = ["+ 0 0 1 gather 7", "- 0 4 1 gather 7", "+ 0 4 2 b 4", "- 0 6 2 b 4", FINISHED];
@@ -166,7 +166,7 @@ fn graphs_beside_the_log_add_messages_and_arrows() {
 
 /// The readable part of a damaged graph contains all nodes that ran, so the graph is used and the damage is logged.
 #[test]
-fn a_graph_that_breaks_off_behind_what_ran_is_used_and_logged() {
+fn graph_truncated_after_executed_nodes_is_used_and_logged() {
     let dir = tempfile::tempdir().unwrap();
     let lines = ["+ 0 0 1 gather 7", "- 0 4 1 gather 7", "+ 0 4 2 b 4", "- 0 6 2 b 4", FINISHED];
     std::fs::write(dir.path().join("log.log"), log(&lines)).unwrap();
@@ -178,7 +178,7 @@ fn a_graph_that_breaks_off_behind_what_ran_is_used_and_logged() {
 }
 
 #[test]
-fn the_network_beside_the_log_is_that_of_the_devices() {
+fn adjacent_network_file_describes_the_links() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir(dir.path().join("log")).unwrap();
     let lines = ["+ 0 0 1 a 4", "- 0 4 1 a 4", "+ 1 0 1 a 4", "- 1 4 1 a 4"];
@@ -202,7 +202,7 @@ fn the_network_beside_the_log_is_that_of_the_devices() {
 }
 
 #[test]
-fn graphs_of_others_are_left_alone_and_named() {
+fn unrelated_graphs_are_ignored_and_named() {
     let dir = tempfile::tempdir().unwrap();
     let lines = ["+ 0 0 1 gather 7", "- 0 4 1 gather 7", FINISHED];
     std::fs::write(dir.path().join("log.log"), log(&lines)).unwrap();
@@ -218,7 +218,7 @@ fn graphs_of_others_are_left_alone_and_named() {
 }
 
 #[test]
-fn a_line_without_its_end_is_not_believed() {
+fn unterminated_last_line_is_ignored() {
     let whole = log(&["+ 0 0 1 a 4", "="]);
     let open = |text: &str| {
         let source = InputSource::from_bytes("log.log", text.as_bytes().to_vec()).unwrap();
@@ -237,7 +237,7 @@ fn a_line_without_its_end_is_not_believed() {
 }
 
 #[test]
-fn what_is_said_last_of_an_npu_is_its_fact() {
+fn last_statistics_of_an_npu_apply() {
     let said = |name: &str, value: u32| format!("[statistics] [info] sys[0], {name}: {value}");
     let lines = [said("Wall time", 1), said("Comm time", 2), said("Wall time", 9)];
     let lines: Vec<&str> = ["+ 0 0 1 a 4", "- 0 9 1 a 4"].into_iter().chain(lines.iter().map(String::as_str)).collect();

@@ -47,7 +47,7 @@ fn slices(model: &TraceModel) -> Vec<String> {
 }
 
 #[test]
-fn nodes_run_as_early_as_what_they_need_allows() {
+fn nodes_start_when_dependencies_end() {
     let model = open(file(&[
         node(0, "gather", 7, &[], 4),
         node(1, "first", 4, &[], 3),
@@ -61,20 +61,20 @@ fn nodes_run_as_early_as_what_they_need_allows() {
 }
 
 #[test]
-fn a_graph_without_lengths_says_that_they_are_drawn() {
+fn graph_without_durations_is_marked_as_placeholder() {
     let model = open(file(&[node(1, "a", 4, &[], 0), node(2, "b", 4, &[1], 0)])).unwrap();
     assert_eq!(slices(&model), ["a 0-1", "b 1-2"]);
     assert!(model.sources()[0].cannot_know.iter().any(|what| what.contains("1 µs")));
 }
 
 #[test]
-fn a_ring_is_an_error_that_names_it() {
+fn dependency_cycle_is_an_error_naming_it() {
     let error = open(file(&[node(1, "a", 4, &[2], 1), node(2, "b", 4, &[1], 1)])).unwrap_err().to_string();
     assert!(error.contains("2 nodes wait for each other in a ring, among them 1, 2"), "{error}");
 }
 
 #[test]
-fn a_cut_file_keeps_what_can_be_read() {
+fn truncated_file_keeps_readable_nodes() {
     let whole = file(&[node(1, "a", 4, &[], 1), node(2, "b", 4, &[1, 9], 1)]);
     let first = file(&[node(1, "a", 4, &[], 1)]).len();
     for len in 1..whole.len() {
@@ -90,13 +90,13 @@ fn a_cut_file_keeps_what_can_be_read() {
 }
 
 #[test]
-fn other_protobufs_are_not_graphs() {
+fn rejects_other_protobufs() {
     assert_eq!(ChakraImporter.detect(b"\x0a\x0c\x12\x0a/host:CPU0"), DetectionConfidence::No);
     assert_eq!(ChakraImporter.detect(b""), DetectionConfidence::No);
 }
 
 #[test]
-fn messages_of_no_bytes_are_damage() {
+fn empty_messages_are_damage() {
     let mut bytes = file(&[node(1, "a", 4, &[], 1)]);
     bytes.extend(vec![0; 100_000]);
     let model = open(bytes).unwrap();
@@ -115,7 +115,7 @@ fn costly(id: u8, name: &str, flops: u8, bytes: u8) -> Vec<u8> {
 }
 
 #[test]
-fn nodes_of_one_name_that_do_other_work_are_other_ops() {
+fn same_named_nodes_with_other_work_are_separate_ops() {
     let nodes = [costly(1, "mm", 8, 4), costly(2, "mm", 8, 6), costly(3, "mm", 8, 4), costly(4, "mm", 8, 6)];
     let model = open(file(&nodes)).unwrap();
     assert_eq!(slices(&model), ["mm (node 2) 1-2", "mm (node 2) 3-4", "mm 0-1", "mm 2-3"]);
@@ -130,7 +130,7 @@ fn nodes_of_one_name_that_do_other_work_are_other_ops() {
 
 /// Names that look like those that the importer generates to distinguish nodes of the same name.
 #[test]
-fn nodes_of_other_work_are_never_one_op() {
+fn nodes_with_different_work_never_share_an_op() {
     let ran = |id: u64, name: &str| NodeExecution {
         id,
         name: name.to_owned(),
@@ -153,7 +153,7 @@ fn nodes_of_other_work_are_never_one_op() {
 
 /// Ranks that do the same work have files with the same bytes; only the name contains the rank.
 #[test]
-fn alike_ranks_are_all_there() {
+fn identical_ranks_are_all_imported() {
     let dir = tempfile::tempdir().unwrap();
     for rank in 0..3 {
         std::fs::write(dir.path().join(format!("work.{rank}.et")), file(&[node(1, "first", 4, &[], 3)])).unwrap();

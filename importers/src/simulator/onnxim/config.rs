@@ -129,7 +129,7 @@ mod tests {
                                "core_1": {"core_width": 128, "core_height": 64}}, "precision": 2}"#;
 
     #[test]
-    fn peaks_are_of_all_cores() {
+    fn peaks_are_summed_over_cores() {
         let config = OnnximConfig::parse("c.json", TWO_CORES).unwrap();
         assert_eq!(config.arrays, [(128, 64), (128, 64)]);
         assert!((config.peak() - 2.0 * 2.0 * 8192.0 * 940e6).abs() < 1.0);
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_is_believed_where_the_log_agrees() {
+    fn config_clock_is_used_if_the_log_agrees() {
         let config = OnnximConfig::parse("c.json", TWO_CORES).unwrap();
         let fits = |peak: Option<f64>, ended| {
             let mut run = OnnximRun::default();
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_log_bounds_its_clock() {
+    fn log_end_bounds_the_clock() {
         let clock = |cycles, us| {
             let mut run = OnnximRun::default();
             run.ended = Some((cycles, us));

@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_may_hold_what_separates_fields() {
+    fn names_may_contain_field_separators() {
         let get = "Layer a Core 1 Core 3 Get Tile at 7";
         assert_eq!(parse(get), Some(Ok(OnnximLine::GetTile { layer: "a Core 1", core: 3, cycle: 7 })));
         let finish = "Layer b finish at 3 finish at 9";
@@ -225,13 +225,13 @@ mod tests {
     }
 
     #[test]
-    fn models_end_with_or_without_times() {
+    fn reads_model_ends_with_and_without_times() {
         assert_eq!(parse("Model[a] finish  at 90"), None);
         assert_eq!(parse("Model[a] Request: 1 us, Start"), Some(Err(())));
     }
 
     #[test]
-    fn versions_differ_in_what_they_print() {
+    fn reads_output_of_each_version() {
         let usage = |array, multipliers| {
             Some(Ok(OnnximLine::Usage {
                 core: 2,
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_lines_are_told_from_others() {
+    fn broken_lines_are_distinguished_from_foreign_lines() {
         for other in ["Layer a 3: Enqueue", "Core [0] : issued tile 1 ", "[Core 0] Spad", "MODEL a Scheduled", ""] {
             assert_eq!(parse(other), None, "{other}");
         }

@@ -46,7 +46,7 @@ fn open(parts: &[&[&str]]) -> TraceModel {
 }
 
 #[test]
-fn layers_are_ops_and_tiles_are_of_cores() {
+fn layers_become_ops_and_tiles_are_on_cores() {
     let model = open(&[&BEGIN, &PRODUCT, &LAYER, &END]);
     assert_eq!(slices(&model, "Layers"), ["Gemm_0 0-100"]);
     assert_eq!(slices(&model, "Core 0 tiles"), ["Gemm_0 0-90"]);
@@ -62,7 +62,7 @@ fn layers_are_ops_and_tiles_are_of_cores() {
 }
 
 #[test]
-fn a_core_works_at_several_tiles_and_layers_at_once() {
+fn core_runs_several_tiles_and_layers_concurrently() {
     let model = open(&[
         &BEGIN,
         &["Start layer a", "Layer a Core 0 Get Tile at 0", "Layer a Core 0 Get Tile at 5", "Start layer b"],
@@ -82,7 +82,7 @@ fn a_core_works_at_several_tiles_and_layers_at_once() {
 }
 
 #[test]
-fn utilization_is_of_the_time_since_the_last_line() {
+fn utilization_covers_the_time_since_the_last_line() {
     let usage = |percent: &str, cycle: &str| {
         format!(
             "Core [0] : Systolic Array Utilization(%) {percent} (1.00% PE util), Vector Unit Utilization(%) 0.00, Total cycle: {cycle}"
@@ -101,7 +101,7 @@ fn utilization_is_of_the_time_since_the_last_line() {
 }
 
 #[test]
-fn products_are_believed_where_they_can_be_told() {
+fn matmul_sizes_are_used_if_unambiguous() {
     let flops = |parts: &[&[&str]]| {
         let model = open(&[&[&BEGIN as &[&str]], parts, &[&END]].concat());
         (model.ops().iter().map(|op| op.flops).collect::<Vec<_>>(), model.import_log().count(IssueKind::WorkUnknown))
@@ -127,7 +127,7 @@ const WIDE: [&str; 3] = [
 ];
 
 #[test]
-fn products_are_of_layers_in_the_order_of_the_graph() {
+fn matmul_sizes_follow_graph_order() {
     let flops = |parts: &[&[&str]]| {
         let model = open(&[&[&BEGIN as &[&str], &PRODUCT, &WIDE], parts, &[&END]].concat());
         let of = |name: &str| model.ops().iter().find(|op| model.str(op.name) == name).and_then(|op| op.flops);
@@ -170,7 +170,7 @@ fn products_are_of_layers_in_the_order_of_the_graph() {
 }
 
 #[test]
-fn what_is_too_fast_is_so_by_the_clock_of_the_simulator() {
+fn work_above_peak_is_judged_by_the_simulator_clock() {
     // 20 cycles of one nanosecond suffice for work of 16.5 ns, whatever clock the user names.
     let brief = ["Start layer Gemm_0", "Layer Gemm_0 finish at 20", "Total compute time 20"];
     let all = [&BEGIN as &[&str], &PRODUCT, &brief, &END].concat();
@@ -182,7 +182,7 @@ fn what_is_too_fast_is_so_by_the_clock_of_the_simulator() {
 }
 
 #[test]
-fn a_short_rest_of_a_total_says_nothing() {
+fn short_remainder_gives_no_rate() {
     let usage = |percent: &str, cycle: i64| idle(0, cycle).replacen(" 0.00 ", &format!(" {percent} "), 1);
     let (first, total) = (usage("50.00", 100_000), usage("50.01", 100_020));
     let end = "Simulation Finished at 100020 cycle 100 us";
@@ -193,7 +193,7 @@ fn a_short_rest_of_a_total_says_nothing() {
 }
 
 #[test]
-fn the_dram_of_an_interval_is_not_that_of_the_run() {
+fn interval_dram_statistics_are_not_totals() {
     let dram = "DRAM: AVG BW Util 66.80%";
     let counters = |parts: &[&[&str]]| {
         let model = open(parts);
@@ -203,7 +203,7 @@ fn the_dram_of_an_interval_is_not_that_of_the_run() {
 }
 
 #[test]
-fn the_clock_is_named_or_beside_or_follows_from_the_end() {
+fn clock_comes_from_option_config_or_log_end() {
     let clock = |model: &TraceModel| {
         let facts = &model.sources()[0].facts;
         let fact = facts.iter().find(|(name, _)| name == "clock").unwrap();
@@ -233,7 +233,7 @@ fn the_clock_is_named_or_beside_or_follows_from_the_end() {
 }
 
 #[test]
-fn another_clock_has_other_peaks() {
+fn clock_changes_the_peaks() {
     let all = [&BEGIN as &[&str], &LAYER, &END].concat();
     let model = try_open(&all, Some(500.0)).unwrap();
     let device = model.group(model.tensor_cores()[0]).device.clone().unwrap();
@@ -242,7 +242,7 @@ fn another_clock_has_other_peaks() {
 }
 
 #[test]
-fn what_is_wrong_with_a_log_is_said() {
+fn log_problems_are_logged() {
     let count = |parts: &[&[&str]], kind| open(parts).import_log().count(kind);
     assert_eq!(count(&[&BEGIN, &LAYER], IssueKind::TruncatedFile), 1);
     assert_eq!(count(&[&BEGIN, &LAYER, &BEGIN, &LAYER, &END], IssueKind::Duplicate), 1);
@@ -273,7 +273,7 @@ fn what_is_wrong_with_a_log_is_said() {
 }
 
 #[test]
-fn hostile_numbers_do_no_harm() {
+fn extreme_numbers_do_not_panic() {
     let far = i64::MAX.to_string();
     let model = open(&[
         &BEGIN,
@@ -292,7 +292,7 @@ fn hostile_numbers_do_no_harm() {
 }
 
 #[test]
-fn many_open_tiles_end_in_the_order_of_their_layer() {
+fn concurrent_tiles_end_in_layer_order() {
     let tiles = 400;
     let got = (0..tiles).map(|at| format!("Layer {} Core 0 Get Tile at {at}", if at < tiles / 2 { "a" } else { "b" }));
     let ended = (0..tiles).map(|at| {
@@ -310,7 +310,7 @@ fn many_open_tiles_end_in_the_order_of_their_layer() {
 }
 
 #[test]
-fn requests_begin_by_the_clock_of_the_simulator() {
+fn requests_start_on_the_simulator_clock() {
     let request = ["Model[mlp] Request: 0 us, Start: 1 us, finish:2 us, Current Cycle:2000"];
     let log = [&BEGIN[..], &LAYER, &request, &END].concat();
     // 1000 cycles at the simulator's 1 GHz take half the time at 2 GHz.
@@ -319,7 +319,7 @@ fn requests_begin_by_the_clock_of_the_simulator() {
 }
 
 #[test]
-fn a_line_without_its_end_is_not_believed() {
+fn unterminated_last_line_is_ignored() {
     let lines = [&BEGIN as &[&str], &LAYER, &END[..1], &["Core [0] : Systolic Array Utilization(%) 50.00"]].concat();
     let open = |cut: &str| {
         let text = String::from_utf8(log(&lines)).unwrap();

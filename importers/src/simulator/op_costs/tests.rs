@@ -48,7 +48,7 @@ fn op<'a>(model: &'a TraceModel, name: &str) -> &'a Op {
 }
 
 #[test]
-fn blocks_repeat_and_parts_begin_with_their_op() {
+fn blocks_are_repeated_with_parts_at_their_op() {
     let model = import(&table(&ROWS)).unwrap();
     let ops = spans(&model, "Ops");
     assert_eq!(ops[..4], ["norm 0+100", "up 100+900", "split 1000+500", "norm 1500+100"]);
@@ -61,7 +61,7 @@ fn blocks_repeat_and_parts_begin_with_their_op() {
 }
 
 #[test]
-fn ops_are_what_their_code_says() {
+fn op_category_follows_its_code() {
     let model = import(&table(&ROWS)).unwrap();
     let category = |name| op(&model, name).category.map(|category| model.str(category));
     assert_eq!(category("norm"), Some("loop fusion"));
@@ -76,7 +76,7 @@ fn ops_are_what_their_code_says() {
 }
 
 #[test]
-fn the_chip_is_in_the_file_beside() {
+fn chip_comes_from_the_adjacent_file() {
     let dir = dir(&[("m_prefill.csv", &table(&ROWS)), ("m.json", CHIP)]);
     let model = open(&dir, "m_prefill.csv");
     let device = model.group(model.tensor_cores()[0]).device.clone().unwrap();
@@ -93,7 +93,7 @@ fn the_chip_is_in_the_file_beside() {
 }
 
 #[test]
-fn a_table_of_both_phases_gives_way_to_the_two() {
+fn separate_phase_tables_replace_the_combined_one() {
     let all = table(&ROWS);
     let (prefill, decode) = (table(&ROWS[..3]), table(&ROWS[3..]));
     let dir = dir(&[("m.csv", &all), ("m_prefill.csv", &prefill), ("m_decode.csv", &decode), ("m.json", CHIP)]);
@@ -103,7 +103,7 @@ fn a_table_of_both_phases_gives_way_to_the_two() {
 }
 
 #[test]
-fn long_blocks_are_folded_and_sums_stay() {
+fn long_blocks_are_folded_with_equal_sums() {
     let rows = ROWS.iter().map(|row| row.replace(",3,", ",10000,")).collect::<Vec<_>>();
     let rows: Vec<&str> = rows.iter().map(String::as_str).take(3).collect();
     let model = import(&table(&rows)).unwrap();
@@ -121,13 +121,13 @@ fn long_blocks_are_folded_and_sums_stay() {
 }
 
 #[test]
-fn ops_of_one_name_stay_apart() {
+fn ops_sharing_a_name_stay_separate() {
     let model = import(&table(&[ROWS[0], ROWS[0]])).unwrap();
     assert_eq!(spans(&model, "Ops")[..2], ["N 0+100", "N (row 2) 100+100"]);
 }
 
 #[test]
-fn damaged_rows_say_where_and_hostile_numbers_do_no_harm() {
+fn damaged_rows_name_the_location() {
     let error = import(&table(&ROWS).replace("Count,", "Counts,")).unwrap_err().to_string();
     assert!(error.contains("t.csv line 1: no column \"Count\""), "{error}");
     assert!(import(&table(&[])).unwrap_err().to_string().contains("no row of an operator"));
@@ -145,7 +145,7 @@ fn damaged_rows_say_where_and_hostile_numbers_do_no_harm() {
 }
 
 #[test]
-fn tables_cut_anywhere_never_panic() {
+fn truncated_tables_never_panic() {
     for text in [table(&ROWS), GENZ.to_owned()] {
         for end in (0..text.len()).filter(|&end| text.is_char_boundary(end)) {
             let _ = import(&text[..end]);
@@ -156,7 +156,7 @@ fn tables_cut_anywhere_never_panic() {
 const GENZ: &str = include_str!("../../../tests/fixtures/genz.csv");
 
 #[test]
-fn genz_repeats_what_is_between_its_marks() {
+fn genz_repeats_rows_between_marks() {
     let dir = dir(&[("decode_model_df.csv", GENZ)]);
     let model = open(&dir, "decode_model_df.csv");
     let ops = spans(&model, "Ops");
@@ -176,7 +176,7 @@ fn genz_repeats_what_is_between_its_marks() {
 }
 
 #[test]
-fn genz_refuses_times_that_are_none() {
+fn genz_rejects_invalid_times() {
     for bad in ["-1", "NaN", "1e308", "x"] {
         let model = import(&GENZ.replace("embed,GEMM,x,Compute,2.0", &format!("embed,GEMM,x,Compute,{bad}"))).unwrap();
         assert_eq!(model.import_log().count(IssueKind::MalformedEvent), 1, "{bad}");
@@ -186,7 +186,7 @@ fn genz_refuses_times_that_are_none() {
 }
 
 #[test]
-fn a_chip_that_unpacks_to_more_than_a_chip_is_not_read() {
+fn oversized_chip_file_is_not_read() {
     let dir = dir(&[("t.csv", &table(&ROWS))]);
     let packed = gzip([CHIP.as_bytes(), &vec![b' '; 2 << 20]].concat());
     fs::write(dir.path().join("t.json"), packed).unwrap();
@@ -198,7 +198,7 @@ fn a_chip_that_unpacks_to_more_than_a_chip_is_not_read() {
 
 /// The last digit of a short time is a large share of it, so no rate is derived from it.
 #[test]
-fn genz_peaks_are_of_rows_that_take_long() {
+fn genz_peaks_use_long_rows() {
     let short = "tiny,GEMM,x,Memory,0.001,0.001,0.000001,0.0001,0.001,0.0\n    head,GEMM";
     let model = import(&GENZ.replace("head,GEMM", short)).unwrap();
     let device = model.group(model.tensor_cores()[0]).device.clone().unwrap();
@@ -206,7 +206,7 @@ fn genz_peaks_are_of_rows_that_take_long() {
 }
 
 #[test]
-fn a_directory_of_one_run_is_that_run_and_of_several_a_choice() {
+fn directory_opens_its_only_run_or_lists_several() {
     let all = table(&ROWS);
     let files =
         [("a.csv", &*all), ("a_prefill.csv", &all), ("a_decode.csv", &all), ("a.json", CHIP), ("x.csv", "a,b\n")];

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_without_an_address_are_not_words() {
+    fn empty_address_cells_are_not_counted() {
         let counted = counted("-2.0,0.0,64.0,-1.0\n-1.0,7.0,-1.0,-1.0\n", -2, -1).unwrap();
         assert_eq!((counted.words, counted.bins), (3, vec![2, 1]));
     }
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_found_out() {
+    fn damaged_dram_trace_is_detected() {
         for (text, what) in [
             ("0,1\n1,2", "cut in line 2"),
             ("0,1\nx,2\n", "line 2"),

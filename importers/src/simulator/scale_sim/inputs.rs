@@ -255,7 +255,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn configurations_are_ini_files_with_either_separator() {
+    fn config_accepts_both_separators() {
         let text =
             "[general]\nrun_name = a\n[architecture_presets]\nArrayHeight:    256\nArrayWidth = 128\nDataflow : ws\n";
         let config = ScaleSimConfig::parse("a.cfg", text).unwrap();
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn topologies_say_how_much_is_multiplied() {
+    fn topology_gives_the_multiplications() {
         let gemm = ScaleSimTopology::parse("t.csv", "Layer,M,N,K,\nqkv,128,768,256,\n").unwrap();
         assert_eq!((gemm.rows[0].name.as_str(), gemm.rows[0].multiplications), ("qkv", 25_165_824.0));
         // 110 positions in each direction, because the simulator rounds up.

@@ -47,7 +47,7 @@ fn spans(model: &TraceModel, kind: TrackKind) -> Vec<String> {
 }
 
 #[test]
-fn layers_follow_each_other_with_their_transfers_around() {
+fn layers_are_sequential_with_their_transfers() {
     let dir = run(&[(REPORT, COMPUTE), ("DETAILED_ACCESS_REPORT.csv", ACCESS)]);
     let model = open(&dir);
     // 500 MHz: a cycle takes 2 ns.
@@ -73,7 +73,7 @@ fn layers_follow_each_other_with_their_transfers_around() {
 }
 
 #[test]
-fn stalls_are_counted_and_drawn_apart() {
+fn stalls_are_counted_and_shown_separately() {
     let model = open(&run(&[(REPORT, COMPUTE)]));
     let stalled: Vec<_> = model.slices_with(SliceAttr::DmaStallPs).map(|(_, stall)| stall).collect();
     assert_eq!(stalled, [20_000]);
@@ -110,7 +110,7 @@ fn flops_need_the_size_of_the_array() {
 }
 
 #[test]
-fn padding_is_found_out_by_the_trace_or_by_the_sram() {
+fn padding_is_inferred_from_trace_or_sram() {
     let dram = |model: &TraceModel, name: &str| {
         model.ops().iter().find(|op| model.str(op.name) == name).unwrap().bytes_accessed
     };
@@ -137,7 +137,7 @@ fn padding_is_found_out_by_the_trace_or_by_the_sram() {
 }
 
 #[test]
-fn without_a_clock_a_cycle_is_a_nanosecond_and_that_is_said() {
+fn unknown_clock_uses_a_nanosecond_per_cycle_with_a_note() {
     let dir = run(&[(REPORT, COMPUTE)]);
     let model = open_at(&dir.path().join("run").join(REPORT), None).unwrap();
     assert_eq!(spans(&model, TrackKind::Ops), ["layer 0 0..100", "layer 1 100..140"]);
@@ -147,7 +147,7 @@ fn without_a_clock_a_cycle_is_a_nanosecond_and_that_is_said() {
 }
 
 #[test]
-fn version_2_has_no_column_for_the_prefetch() {
+fn version_2_has_no_prefetch_column() {
     let compute = "LayerID, Total Cycles, Stall Cycles, Overall Util %, Mapping Efficiency %, Compute Util %,\n\
                    0, 100, 0, 50.0, 100.0, 40.0,\n";
     let model = open(&run(&[(REPORT, compute), ("DETAILED_ACCESS_REPORT.csv", ACCESS)]));
@@ -156,20 +156,20 @@ fn version_2_has_no_column_for_the_prefetch() {
 }
 
 #[test]
-fn another_report_of_the_run_can_be_named() {
+fn any_report_of_the_run_opens_it() {
     let dir = run(&[(REPORT, COMPUTE), ("DETAILED_ACCESS_REPORT.csv", ACCESS)]);
     let model = open_at(&dir.path().join("run/DETAILED_ACCESS_REPORT.csv"), None).unwrap();
     assert_eq!(spans(&model, TrackKind::Ops).len(), 6);
 }
 
 #[test]
-fn layers_of_one_name_stay_apart() {
+fn layers_sharing_a_name_stay_separate() {
     let model = open(&run(&[(REPORT, COMPUTE), ("t.csv", &TOPOLOGY.replace("down", "up"))]));
     assert_eq!(spans(&model, TrackKind::Ops), ["up 0..200", "up (layer 1) 200..280"]);
 }
 
 #[test]
-fn what_cannot_be_read_says_where_and_what_to_do() {
+fn unreadable_input_names_location_and_fix() {
     let fails = |compute: &str| open_at(&run(&[(REPORT, compute)]).path().join("run"), None).unwrap_err().to_string();
     let error = fails(&COMPUTE.replace("Stall Cycles", "Stalls"));
     assert!(error.contains("COMPUTE_REPORT.csv line 1: no column \"Stall Cycles\""), "{error}");
@@ -180,7 +180,7 @@ fn what_cannot_be_read_says_where_and_what_to_do() {
 }
 
 #[test]
-fn hostile_numbers_cost_their_row_or_their_value() {
+fn invalid_numbers_lose_only_their_row_or_value() {
     for bad in ["-1", "NaN", "1e308", "inf", "99999999999999999999", "x", ""] {
         let compute = COMPUTE.replace("60, 40, 0", &format!("60, {bad}, 0"));
         let model = open(&run(&[(REPORT, &compute), ("DETAILED_ACCESS_REPORT.csv", ACCESS)]));
@@ -200,7 +200,7 @@ fn hostile_numbers_cost_their_row_or_their_value() {
 }
 
 #[test]
-fn a_report_cut_anywhere_never_panics() {
+fn truncated_report_never_panics() {
     for end in 0..COMPUTE.len() {
         let dir = run(&[(REPORT, &COMPUTE[..end]), ("DETAILED_ACCESS_REPORT.csv", &ACCESS[..end * 2])]);
         let _ = open_at(&dir.path().join("run"), None);
@@ -208,7 +208,7 @@ fn a_report_cut_anywhere_never_panics() {
 }
 
 #[test]
-fn layers_in_any_order_and_said_twice_find_their_traffic() {
+fn unordered_and_repeated_layers_find_their_traffic() {
     let header = COMPUTE.lines().next().unwrap();
     let rows: Vec<&str> = COMPUTE.lines().skip(1).collect();
     let shuffled = format!("{header}\n{}\n{}\n{}\n", rows[1], rows[0], rows[1]);

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn both_generations_are_read() {
+    fn reads_both_log_generations() {
         for (text, line) in [
             (
                 "[7][Core 1][INST_ISSUED][SA 1] COMP-1, finsh at 70",
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn kernels_and_statistics() {
+    fn reads_kernels_and_statistics() {
         let done = "[Scheduler 0] Kernel 3 has completed - TOG path: /a b operation: gemm finished at cycle 90";
         assert_eq!(parse(done), Some(Ok(TogSimLine::Kernel { scheduler: 0, number: 3, name: "gemm", end: 90 })));
         let times = "[Scheduler 0] Kernel 3 execution summary - Started at: 5 cycles, Total compute time: 85 cycles";
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_lines_are_told_from_others() {
+    fn broken_lines_are_distinguished_from_foreign_lines() {
         for other in [
             "[7][Core 1][TILE_SCHEDULED]",
             "[7][Core 1][INST_ISSUED] BAR,  addr_name: a tag_id: []",

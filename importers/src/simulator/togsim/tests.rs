@@ -40,7 +40,7 @@ const END: [&str; 3] = [
 ];
 
 #[test]
-fn units_work_beside_each_other_and_the_core_waits_for_what_is_moved() {
+fn units_overlap_and_the_core_waits_for_transfers() {
     let model = open(&[&YOUNG as &[&str], &END].concat());
     let ops = ["wait load arg0 0-10", "matmul 10-20", "matmul 20-30", "vector 30-35", "wait store out 35-50"];
     assert_eq!(slices(&model, "Compute"), ops);
@@ -61,7 +61,7 @@ fn units_work_beside_each_other_and_the_core_waits_for_what_is_moved() {
 }
 
 #[test]
-fn the_older_generation_says_at_the_issue_when_computation_ends() {
+fn older_logs_give_compute_end_at_issue() {
     let lines = [
         "[0][Core 0][INST_ISSUED] MOVIN, addr_name: a tag_id: [] tag_idx_list: [] tag_stride_list: []",
         "[1][Core 0][INST_ISSUED] MOVIN, addr_name: a tag_id: [] tag_idx_list: [] tag_stride_list: []",
@@ -88,7 +88,7 @@ fn the_older_generation_says_at_the_issue_when_computation_ends() {
 }
 
 #[test]
-fn what_is_wrong_with_a_log_is_said() {
+fn log_problems_are_logged() {
     let count = |lines: &[&str], kind| open(lines).import_log().count(kind);
     assert_eq!(count(&YOUNG, IssueKind::TruncatedFile), 1);
     assert_eq!(count(&YOUNG[..12], IssueKind::BeginWithoutEnd), 1);
@@ -105,7 +105,7 @@ fn what_is_wrong_with_a_log_is_said() {
 }
 
 #[test]
-fn hostile_numbers_do_no_harm() {
+fn extreme_numbers_do_not_panic() {
     let far = i64::MAX;
     let model = open(&[
         CLOCK,
@@ -120,7 +120,7 @@ fn hostile_numbers_do_no_harm() {
 }
 
 #[test]
-fn kernels_of_too_many_cores_are_on_the_first_only() {
+fn kernels_are_shown_on_the_first_cores_only() {
     let cores = (0..3).map(|core| format!("[0][Core {core}][INST_ISSUED][SA 0] COMP-1, finsh at 20"));
     let kernels = (0..4).map(|kernel| {
         format!("[Scheduler 0] Kernel {kernel} has completed - TOG path: a operation: gemm finished at cycle {kernel}")
@@ -135,7 +135,7 @@ fn kernels_of_too_many_cores_are_on_the_first_only() {
 }
 
 #[test]
-fn what_nobody_wants_is_not_written() {
+fn cancelled_import_writes_nothing() {
     let text = YOUNG.iter().flat_map(|line| [line, "\n"]).collect::<String>();
     let source = InputSource::from_bytes("run.log", text.into_bytes()).unwrap();
     let (mut builder, mut run, progress) = (TraceBuilder::new(), TogSimRun::default(), Progress::new());
@@ -150,7 +150,7 @@ fn what_nobody_wants_is_not_written() {
 }
 
 #[test]
-fn statistics_are_of_the_run_where_it_ended() {
+fn statistics_belong_to_the_run_they_end() {
     let said = |percent: &str| {
         format!("Core [0] : Systolic array [1] utilization(%) {percent}, active_cycles 3, idle_cycles 4")
     };
@@ -173,7 +173,7 @@ fn statistics_are_of_the_run_where_it_ended() {
 }
 
 #[test]
-fn ends_without_a_begin_are_counted() {
+fn unmatched_ends_are_counted() {
     let stray = "[50][Core 0][INST_FINISHED  ][INST_ID=99] COMP (compute_type=0 compute_cycle=5 sa=-1 tile=0)";
     let model = open(&[&YOUNG as &[&str], &[stray], &END].concat());
     let facts = &model.group(model.tensor_cores()[0]).facts;
@@ -187,7 +187,7 @@ fn ends_without_a_begin_are_counted() {
 /// vector         [vector]
 /// ```
 #[test]
-fn ops_that_others_hide_are_counted() {
+fn hidden_ops_are_counted() {
     let lines = [
         CLOCK,
         "[0][Core 0][INST_ISSUED][SA 0] COMP-1, finsh at 100",

@@ -27,7 +27,7 @@ pub(super) fn host_loop(columns: usize, function: &str) -> String {
 }
 
 #[test]
-fn a_loop_that_compiles_names_its_steps() {
+fn recompiling_steps_are_named() {
     // 11 of 211 ms.
     let found = report(&host_loop(11, "f"));
     let hint = found.hints.iter().find(|hint| hint.id == "K36").unwrap();
@@ -44,7 +44,7 @@ fn a_loop_that_compiles_names_its_steps() {
 }
 
 #[test]
-fn compiling_in_the_first_steps_is_warm_up() {
+fn compilation_in_the_first_steps_is_warm_up() {
     let picture = "
         @column 1ms
         host python: AAAAAAAAAABBBBBBBBBBCCCCCCCCCCDDDDDDDDDD
@@ -67,7 +67,7 @@ fn compiling_in_the_first_steps_is_warm_up() {
 }
 
 #[test]
-fn compiled_again_counts_what_had_run() {
+fn recompilation_counts_functions_that_had_run() {
     let picture = |second: &str| {
         format!(
             "
@@ -95,7 +95,7 @@ fn compiled_again_counts_what_had_run() {
 }
 
 #[test]
-fn long_compilation_asks_for_a_cache() {
+fn long_compilation_suggests_a_cache() {
     let picture = |seconds: usize, event: &str| {
         format!("@column 1s\nhost python: {}..h\nc = backend_compile\nh = {event}", run('c', seconds))
     };
@@ -124,7 +124,7 @@ pub(super) fn lazy(marks: bool, columns: usize, extra: &str) -> String {
 }
 
 #[test]
-fn lazy_tensors_need_marks() {
+fn lazy_tensors_need_step_marks() {
     assert!(ids(&lazy(false, 2, "")).contains(&"K39"));
     assert!(!ids(&lazy(true, 29, "")).contains(&"K39"));
     let long = report(&lazy(true, 30, ""));
@@ -134,7 +134,7 @@ fn lazy_tensors_need_marks() {
 }
 
 #[test]
-fn values_asked_for_within_steps_are_counted() {
+fn lazy_tensor_reads_within_steps_are_counted() {
     let cut = report(&lazy(true, 2, ".e"));
     let hint = cut.hints.iter().find(|hint| hint.id == "K40").unwrap();
     assert!(hint.statement.contains("graphs are cut 1.0 times"), "{}", hint.statement);
@@ -153,7 +153,7 @@ pub(super) fn programs(count: usize, us: usize) -> String {
 }
 
 #[test]
-fn many_small_programs_cost_their_launches() {
+fn many_small_programs_cost_launch_time() {
     assert!(ids(&programs(10, 49)).contains(&"K41"));
     assert_eq!(saving(&programs(10, 49), "K41"), Some(9 * 20_000_000));
     assert!(!ids(&programs(9, 49)).contains(&"K41"));

@@ -5,7 +5,7 @@ use crate::engine::HintOptions;
 use crate::reports::steps::balance::tests::parallel;
 
 #[test]
-fn waiting_for_the_slowest_is_measured_at_collectives() {
+fn straggler_wait_is_measured_at_collectives() {
     let saving = |work: &[i64]| {
         let found = report_of(&parallel(1, &[work; 4]), HintOptions::default());
         found.hints.iter().find(|hint| hint.id == "K06").and_then(|hint| hint.saving_ps)
@@ -21,7 +21,7 @@ fn waiting_for_the_slowest_is_measured_at_collectives() {
 }
 
 #[test]
-fn a_host_that_works_longer_than_all_others_is_named() {
+fn slowest_host_is_named() {
     let found = |work: &[i64]| report_of(&parallel(work.len(), &[work; 4]), HintOptions::default());
     let slow = found(&[100, 102, 99, 140]);
     let hint = slow.hints.iter().find(|hint| hint.id == "K08").unwrap();
@@ -51,7 +51,7 @@ pub(super) fn barrier(columns: usize) -> String {
 }
 
 #[test]
-fn barriers_before_programs_have_a_limit() {
+fn barrier_time_above_the_threshold_is_a_hint() {
     let waits = report(&barrier(10));
     let hint = waits.hints.iter().find(|hint| hint.id == "K09").unwrap();
     assert_eq!(about_program(&waits), ["K09", "K31"]);

@@ -3,7 +3,7 @@
 use super::{about_program, compile, gaps, hardware, ids, matmul, mixed, one_op, report, sent, sizes, uneven};
 
 #[test]
-fn a_run_triggers_exactly_its_hints() {
+fn each_sample_triggers_exactly_its_hints() {
     let cases: Vec<(&str, String, &[&str])> = vec![
         ("layout", mixed(10, "copy.1", "copy"), &["K19"]),
         ("slices", mixed(10, "dynamic-update-slice.1", "dynamic-update-slice"), &["K20"]),
@@ -49,7 +49,7 @@ fn a_run_triggers_exactly_its_hints() {
 }
 
 #[test]
-fn a_run_without_faults_has_no_hint() {
+fn run_without_problems_has_no_hint() {
     let picture = one_op("convolution fusion", "flops=90e6 hbm_read=1 hbm_write=1");
     let report = report(&picture);
     assert_eq!(about_program(&report), [""; 0]);
@@ -58,7 +58,7 @@ fn a_run_without_faults_has_no_hint() {
 
 /// Half of the time communicates synchronously; twenty columns of compute could hide it.
 #[test]
-fn together_hints_save_no_more_than_their_bounds() {
+fn combined_savings_stay_within_shared_bounds() {
     let picture = format!(
         "@column 10us\nops: {}{}{}\nM = f [convolution fusion]\nR = all-reduce.1 [all-reduce]\nx = copy.1 [copy]",
         "M".repeat(20),

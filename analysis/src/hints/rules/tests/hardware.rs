@@ -11,7 +11,7 @@ pub(super) fn stalled(stall: u64) -> String {
 }
 
 #[test]
-fn stalls_on_dma_have_a_limit() {
+fn dma_stalls_above_the_threshold_are_a_hint() {
     let picture = stalled;
     assert_eq!(saving(&picture(10_000_000), "K28"), Some(10_000_000));
     assert_eq!(saving(&picture(9_900_000), "K28"), None);
@@ -38,7 +38,7 @@ pub(super) fn kernel(wait: usize, rest: usize) -> String {
 }
 
 #[test]
-fn kernels_that_wait_are_named() {
+fn waiting_kernels_are_named() {
     assert_eq!(saving(&kernel(30, 0), "K28"), Some(30_000_000));
     assert!(report(&kernel(29, 0)).quiet.contains(&"K28"));
     // Of a twentieth of the time nobody tunes a kernel.
@@ -69,7 +69,7 @@ fn spilled_registers_show_in_the_schedule() {
 }
 
 #[test]
-fn a_lowered_clock_costs_what_is_missing_of_it() {
+fn lowered_clock_saving_is_the_missing_frequency() {
     let at = |columns: usize, scale: f64| {
         let ops = format!("{}{}", run('x', columns), run('M', 100 - columns));
         let picture = format!("@column 1us\nops: {ops}\nx = fusion.1 [loop fusion]\nM = fusion.2 [convolution fusion]");

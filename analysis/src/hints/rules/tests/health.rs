@@ -18,7 +18,7 @@ fn slow_start(columns: usize) -> String {
 }
 
 #[test]
-fn the_capture_comes_before_the_program() {
+fn capture_problems_precede_program_hints() {
     let slow = report(&slow_start(31));
     let order: Vec<_> = slow.hints.iter().map(|hint| (hint.id, hint.severity == HintSeverity::Health)).collect();
     assert_eq!(order.first(), Some(&("Q09", true)), "{order:?}");
@@ -30,7 +30,7 @@ fn the_capture_comes_before_the_program() {
 }
 
 #[test]
-fn what_needs_no_cure_is_no_hint() {
+fn informational_findings_are_not_hints() {
     // Steps from programs are as good as recorded ones: the doctor mentions it only.
     let model = text_trace("@column 1us\nmodules: AAA.AAA.AAA\nops: aaa.aaa.aaa\nA = jit_f(1)\na = f [loop fusion]");
     let (options, reports) = (Options::default(), ReportCache::default());
@@ -40,7 +40,7 @@ fn what_needs_no_cure_is_no_hint() {
 }
 
 #[test]
-fn a_host_without_devices_has_hints_about_itself() {
+fn host_only_trace_has_host_hints() {
     let found = report("@column 1ms\nhost python: cccc\nc = backend_compile");
     assert_eq!(found.hints.first().map(|hint| hint.id), Some("Q03"));
     assert!(found.hints.iter().any(|hint| hint.id == "Q04"));

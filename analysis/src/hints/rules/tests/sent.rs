@@ -74,7 +74,7 @@ pub(super) fn slices(stall: usize, slack: usize, elements: u64) -> String {
 }
 
 #[test]
-fn stalls_and_demands_between_slices() {
+fn dcn_stall_and_bandwidth_hints() {
     // Of a hundred columns the four ops take five.
     let found = report(&slices(5, 80, 8));
     let hint = found.hints.iter().find(|hint| hint.id == "K10").unwrap();
@@ -99,7 +99,7 @@ pub(super) fn calls(columns: usize) -> String {
 }
 
 #[test]
-fn exchanges_with_the_host_are_calls() {
+fn host_transfers_count_as_host_callbacks() {
     assert_eq!(saving(&calls(5), "K42"), Some(50_000_000));
     assert_eq!(saving(&calls(4), "K42"), None);
 }

@@ -33,7 +33,7 @@ pub(super) fn dense(columns: usize, types: (&str, &str)) -> String {
 }
 
 #[test]
-fn few_rows_read_all_weights() {
+fn small_batch_reading_all_weights_is_a_hint() {
     let few = few_rows;
     let hint = report(&few(45, 16)).hints.iter().find(|hint| hint.id == "K16").cloned().unwrap();
     assert!(hint.statement.contains("has 16, up to 241"), "{}", hint.statement);
@@ -49,7 +49,7 @@ fn few_rows_read_all_weights() {
 }
 
 #[test]
-fn dense_bfloat16_work_could_be_narrower() {
+fn dense_bfloat16_matmuls_suggest_narrower_types() {
     assert_eq!(saving(&dense(90, ("bf16", "bf16")), "K18"), Some(45_000_000));
     assert!(!ids(&dense(90, ("s8", "s8"))).contains(&"K18"));
     // 1024³ takes 11 µs: at a sixth of the peak another type does not help.
@@ -63,7 +63,7 @@ fn dense_bfloat16_work_could_be_narrower() {
 }
 
 #[test]
-fn padding_costs_nothing_where_memory_limits() {
+fn padding_is_no_hint_for_memory_bound_ops() {
     assert!(!ids(&product(45, (16, 4096, 4096), ("f32", "f32"), 33_600_000)).contains(&"K11"));
 }
 
@@ -77,7 +77,7 @@ pub(super) fn looping(trips: usize, us: usize) -> String {
 }
 
 #[test]
-fn short_loops_are_unrolled() {
+fn short_loops_suggest_unrolling() {
     // A quarter of 64 × 1 µs stays.
     assert_eq!(saving(&looping(64, 19), "K23"), Some(48_000_000));
     assert!(!ids(&looping(63, 19)).contains(&"K23"));

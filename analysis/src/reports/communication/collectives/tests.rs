@@ -28,7 +28,7 @@ fn near(value: f64, expected: f64) -> bool {
 }
 
 #[test]
-fn a_gather_is_measured_against_the_links_it_can_use() {
+fn all_gather_is_measured_against_its_usable_links() {
     let report = report(ALL_GATHER, &on("v6e", Some("2x2"))).unwrap();
     let [row] = &report.rows[..] else { panic!("{:?}", report.rows) };
     assert_eq!(
@@ -47,7 +47,7 @@ fn a_gather_is_measured_against_the_links_it_can_use() {
 
 /// In a line of four, everything crosses one link: 300 µs.
 #[test]
-fn without_a_grid_the_share_is_a_range() {
+fn unknown_grid_gives_a_range_of_link_share() {
     let row = report(ALL_GATHER, &on("v6e", None)).unwrap().rows[0].clone();
     let (share, expected) = (row.share.unwrap(), row.expected.unwrap());
     assert!(near(share.low_percent, 30.0) && near(share.high_percent, 60.0));
@@ -55,7 +55,7 @@ fn without_a_grid_the_share_is_a_range() {
 }
 
 #[test]
-fn grids_that_are_too_slow_for_what_was_measured_are_ruled_out() {
+fn grids_slower_than_measured_are_ruled_out() {
     // 200 µs: this rules out the line, which takes 300 µs.
     let faster = ALL_GATHER.replace("@column 100us", "@column 40us");
     let row = report(&faster, &on("v6e", None)).unwrap().rows[0].clone();
@@ -68,7 +68,7 @@ fn grids_that_are_too_slow_for_what_was_measured_are_ruled_out() {
 }
 
 #[test]
-fn without_a_chip_there_are_bytes_but_no_links() {
+fn unknown_chip_has_bytes_but_no_link_share() {
     let report = report(ALL_GATHER, &Options::default()).unwrap();
     assert_eq!((report.rows[0].expected, report.rows[0].share), (None, None));
     assert!(report.rows[0].bus_bandwidth.is_some());
@@ -76,7 +76,7 @@ fn without_a_chip_there_are_bytes_but_no_links() {
 }
 
 #[test]
-fn the_last_participant_is_named_and_the_transfer_excludes_waiting() {
+fn last_participant_is_named_and_transfer_excludes_waiting() {
     let picture = "
         @column 100us
         ops      : gggggC
@@ -99,7 +99,7 @@ fn the_last_participant_is_named_and_the_transfer_excludes_waiting() {
 }
 
 #[test]
-fn notes_are_given() {
+fn collective_notes_are_reported() {
     let remarks = |op: &str, text: &str, spec: &str| {
         let picture = format!("ops: gggggC\n g = {op} :: %x = f32[64]{{0}} {text}\n C = fusion.1 [loop fusion]");
         report(&picture, &on(spec, None)).unwrap().rows[0].remarks.clone()
@@ -117,7 +117,7 @@ fn notes_are_given() {
 }
 
 #[test]
-fn patterns_add_up_and_steps_divide() {
+fn patterns_are_summed_and_averaged_by_step() {
     let picture = "
         @column 1us
         steps  : 0000001111112
@@ -138,7 +138,7 @@ fn patterns_add_up_and_steps_divide() {
 }
 
 #[test]
-fn a_program_on_one_device_has_no_ledger() {
+fn program_without_communication_is_not_applicable() {
     let Err(AnalysisError::NotApplicable(why)) = report("ops: CC\n C = fusion.1 [loop fusion]", &Options::default())
     else {
         panic!("a report");
@@ -149,7 +149,7 @@ fn a_program_on_one_device_has_no_ledger() {
 /// Forty thousand gathers on four cores, all in flight at once, over as many fusions: the work stays near-linear, and
 /// the overlapping ops are then unknown.
 #[test]
-fn thousands_in_flight_at_once_stay_cheap() {
+fn thousands_of_concurrent_collectives_stay_cheap() {
     use trace_model::{GroupKind, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind};
     const SPANS: i64 = 10_000;
     let range = |start, end| TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end));

@@ -333,7 +333,7 @@ mod unit {
 
     /// Four slices, 1024 bytes received, as `XProf` computes them.
     #[test]
-    fn bytes_that_cross_the_network() {
+    fn counts_bytes_that_cross_the_network() {
         let bytes = |transfer| transmitted(transfer, 1024.0, 4);
         assert_eq!(bytes("ONE_TO_ONE"), Some(1024.0));
         assert_eq!(bytes("ALL_GATHER"), Some(768.0));

@@ -13,7 +13,7 @@ fn report_of(model: &TraceModel) -> Result<DcnReport, AnalysisError> {
 /// Two collectives that overlap, with the times of a case in `XProf`'s own tests:
 /// slack 2 and 2, stall 6 and 140, observed 11 and 146 µs.
 #[test]
-fn slack_stall_and_observed_time_of_overlapping_collectives() {
+fn reports_slack_stall_and_observed_time_of_overlapping_collectives() {
     let begin = |name: &str, opcode: &str, rendezvous: &str, channel: u32| {
         format!(
             "{name} [host {opcode}] :: %{name} = (f32[256]{{0}}, u32[], token[]) {opcode}(%p, %t), channel_id={channel}, \
@@ -72,7 +72,7 @@ fn slack_stall_and_observed_time_of_overlapping_collectives() {
 }
 
 #[test]
-fn transfers_to_the_host_are_none_of_this() {
+fn host_transfers_are_not_dcn_traffic() {
     let model = text_trace(
         "
         ops: sd

@@ -162,13 +162,13 @@ mod tests {
     }
 
     #[test]
-    fn the_core_that_enters_first_waits() {
+    fn core_that_enters_first_waits() {
         assert_eq!(wait(&[&[(0, 10, Some(1))], &[(6, 10, Some(1))], &[(3, 10, Some(1))]]), Some(6));
         assert_eq!(wait(&[&[(0, 10, None), (20, 30, None)], &[(6, 10, None), (19, 30, None)]]), Some(6));
     }
 
     #[test]
-    fn the_last_to_come_is_named_and_transfer_is_its_time() {
+    fn last_core_is_named_and_its_time_is_the_transfer() {
         let by_core = [(0, 2), (1, 6), (2, 0)].map(|(core, start)| (core, vec![execution(start, 10, None)]));
         let matched = matched(by_core.into_iter().collect(), None, 3).unwrap();
         assert_eq!((matched.transfer.ps(), matched.least.0, matched.most), (4, 1, (2, Picos::from_ps(6))));
@@ -176,14 +176,14 @@ mod tests {
 
     /// Two cores started 6 apart, but the first computed meanwhile and was blocked for 2.
     #[test]
-    fn a_core_that_is_not_blocked_does_not_wait() {
+    fn unblocked_core_does_not_wait() {
         let hidden = CollectiveExecution { blocked: Picos::from_ps(2), ..execution(0, 10, None) };
         let by_core = BTreeMap::from([(0, vec![hidden]), (1, vec![execution(6, 10, None)])]);
         assert_eq!(matched(by_core, None, 2).unwrap().most, (0, Picos::from_ps(2)));
     }
 
     #[test]
-    fn ids_that_do_not_coincide_in_time_are_not_believed() {
+    fn collective_ids_far_apart_in_time_are_not_matched() {
         // The second core counts from 2: its id 2 is the other's 1.
         let first: &[_] = &[(0, 10, Some(1)), (20, 30, Some(2))];
         let second: &[_] = &[(4, 10, Some(2)), (22, 30, Some(3))];
@@ -191,14 +191,14 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_matched_has_no_answer() {
+    fn unmatched_collectives_have_no_skew() {
         assert_eq!(wait(&[&[(0, 10, None)], &[(50, 60, None)]]), None);
         assert_eq!(wait(&[&[(0, 10, None), (20, 30, None)], &[(6, 10, None)]]), None);
         assert_eq!(wait(&[&[(0, 10, None)]]), None);
     }
 
     #[test]
-    fn replica_groups_wait_among_themselves() {
+    fn skew_is_within_each_replica_group() {
         let by_core = |starts: [i64; 4]| {
             starts.iter().enumerate().map(|(core, &start)| (core, vec![execution(start, 10, None)])).collect()
         };

@@ -21,7 +21,7 @@ fn report(model: &TraceModel, scope: Scope) -> OverlapReport {
 
 /// The reference example of the definition: C = [0,40] ∪ [60,100], F = [30,70].
 #[test]
-fn sets_divide_as_defined() {
+fn core_time_splits_into_defined_sets() {
     let compute: IntervalSet = [range(0, 40), range(60, 100)].into_iter().collect();
     let parts = partition(&compute, &IntervalSet::new(), &IntervalSet::of(range(30, 70)));
     let expected = Partition { total: Picos::from_ps(40), overlapped: Picos::from_ps(20), exposed: Picos::from_ps(20) };
@@ -40,7 +40,7 @@ const HALF_HIDDEN: &str = "
 ";
 
 #[test]
-fn exposed_time_has_a_blocking_and_an_idle_part() {
+fn exposed_time_splits_into_blocking_and_idle() {
     let report = report(&text_trace(HALF_HIDDEN), Scope::WholeTrace);
     let core = &report.cores[0];
     assert_eq!((core.comm_total_ps, core.overlapped_ps, core.exposed_ps), (70_000, Some(0), 70_000));
@@ -50,7 +50,7 @@ fn exposed_time_has_a_blocking_and_an_idle_part() {
 
 /// On large slices the compiler turns both halves into custom fusions.
 #[test]
-fn a_gather_whose_halves_are_fusions_is_communication_and_hidden() {
+fn async_all_gather_fusion_is_hidden_communication() {
     let model = text_trace(
         "
         @device-clock 300ns
@@ -73,7 +73,7 @@ fn a_gather_whose_halves_are_fusions_is_communication_and_hidden() {
 }
 
 #[test]
-fn a_hidden_gather_is_hidden_and_a_sync_reduce_is_not() {
+fn async_all_gather_is_hidden_and_sync_reduce_is_exposed() {
     let model = text_trace(
         "
         @device-clock 300ns
@@ -102,7 +102,7 @@ fn a_hidden_gather_is_hidden_and_a_sync_reduce_is_not() {
 }
 
 #[test]
-fn copies_are_measured_but_are_no_communication() {
+fn copies_are_measured_but_are_not_communication() {
     let model = text_trace(
         "
         ops  : sCCCCdddd
@@ -124,7 +124,7 @@ fn copies_are_measured_but_are_no_communication() {
 }
 
 #[test]
-fn without_spans_in_flight_overlap_is_unknown() {
+fn overlap_is_unknown_without_async_spans() {
     let picture = HALF_HIDDEN.replace("async:", "# ");
     let report = report(&text_trace(&picture), Scope::WholeTrace);
     let core = &report.cores[0];
@@ -136,7 +136,7 @@ fn without_spans_in_flight_overlap_is_unknown() {
 /// Three gathers: one hidden by two fusions, one with nothing between start and done, and one in flight while the
 /// core is idle for two microseconds.
 #[test]
-fn what_hides_a_collective_is_named_and_what_does_not_is_said() {
+fn ops_that_hide_a_collective_are_named() {
     let model = text_trace(
         "
         @column 1us
@@ -170,7 +170,7 @@ fn what_hides_a_collective_is_named_and_what_does_not_is_said() {
 }
 
 #[test]
-fn fused_collectives_are_summed_apart() {
+fn fused_collectives_are_summed_separately() {
     let model = text_trace("ops: ffffCC\n f = fusion.7 [all-reduce fusion]\n C = fusion.1 [loop fusion]");
     let report = report(&model, Scope::WholeTrace);
     assert_eq!((report.cores[0].exposed_ps, report.cores[0].fused_ps), (4_000, 4_000));
@@ -178,7 +178,7 @@ fn fused_collectives_are_summed_apart() {
 }
 
 #[test]
-fn the_slowest_core_is_named_and_skew_is_what_it_waits() {
+fn slowest_core_is_named_and_skew_is_waiting_time() {
     let model = text_trace(
         "
         ops       : CCrrrrrrCC
@@ -228,7 +228,7 @@ fn random_trace(ops: &[(u8, i64, i64)], spans: &[(i64, i64)]) -> TraceModel {
 
 proptest! {
     #[test]
-    fn nothing_is_counted_twice_or_lost(
+    fn no_time_is_lost_or_counted_twice(
         ops in prop::collection::vec((0_u8..7, 0_i64..20, 1_i64..50), 1..40),
         spans in prop::collection::vec((0_i64..1500, 1_i64..200), 0..10),
     ) {

@@ -10,7 +10,7 @@ fn report_of(model: &TraceModel) -> Result<SparseCoresReport, AnalysisError> {
 }
 
 #[test]
-fn busy_time_is_of_the_window_of_the_device() {
+fn sparse_core_busy_share_is_of_the_device_window() {
     let model = text_trace(
         "
         ops: ffffffffffffffffffff
@@ -35,7 +35,7 @@ fn busy_time_is_of_the_window_of_the_device() {
 }
 
 #[test]
-fn without_sparse_cores_the_option_is_named() {
+fn missing_sparse_cores_name_the_capture_option() {
     let why = report_of(&text_trace("ops: ff\n f = fusion.1 [loop fusion]")).unwrap_err();
     assert!(why.to_string().contains("tpu_num_sparse_cores_to_trace"));
 }

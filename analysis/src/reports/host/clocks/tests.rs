@@ -53,7 +53,7 @@ fn shift_of(model: &TraceModel) -> Option<ClockShift> {
 }
 
 #[test]
-fn run_ids_arrows_and_order_say_the_same() {
+fn run_ids_flows_and_order_give_the_same_shift() {
     for (told, by) in [
         (LaunchEvidence::RunIds, PairedBy::RunId),
         (LaunchEvidence::Flows, PairedBy::Flows),
@@ -68,7 +68,7 @@ fn run_ids_arrows_and_order_say_the_same() {
 }
 
 #[test]
-fn nothing_is_shifted_that_may_be_right() {
+fn clocks_within_bounds_are_not_shifted() {
     let model = capture(LaunchEvidence::RunIds, &[(0, -5, 5), (100, -9, 7)]);
     assert_eq!(shift_of(&model).map(|shift| (shift.shift_ps, shift.sync)), Some((0, ClockSync::Aligned)));
     // Devices can be late as well as early.
@@ -88,7 +88,7 @@ fn without_launches_there_is_no_shift() {
 /// A device whose clock is 50 ppm slow, over 20 s: the bounds of the thirds contradict each other, the line through
 /// all of them is found, and times follow it.
 #[test]
-fn a_slow_clock_is_followed() {
+fn clock_drift_is_corrected() {
     let programs: Vec<_> = (0..20)
         .map(|second| {
             let shift = 500 + 50 * second;
@@ -111,7 +111,7 @@ fn a_slow_clock_is_followed() {
 
 /// The profiler maps the second program 300 µs too late; the times of its ops are correct.
 #[test]
-fn where_the_timeline_is_out_of_order_the_clock_of_the_ops_is_used() {
+fn out_of_order_timeline_uses_the_device_clock() {
     let model = |with_ops: bool| {
         let mut builder = TraceBuilder::new();
         let host = builder.group(None, GroupKind::Host, "host");
@@ -154,7 +154,7 @@ fn where_the_timeline_is_out_of_order_the_clock_of_the_ops_is_used() {
 }
 
 #[test]
-fn contradicting_programs_are_poor_sync() {
+fn contradicting_bounds_are_poor_sync() {
     let shift = shift_of(&capture(LaunchEvidence::RunIds, &[(0, 100, 110), (100, 20, 30), (200, 100, 110)])).unwrap();
     assert_eq!((shift.sync, shift.shift_ps), (ClockSync::Poor, 100 * US));
 }

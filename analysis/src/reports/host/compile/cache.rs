@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn the_python_tracer_shows_lookups_and_their_results() {
+    fn cache_lookups_come_from_python_events() {
         let cold = facts(&[
             "$compilation_cache.py:209 get_executable_and_time",
             "$compiler.py:105 log_persistent_cache_miss",
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn the_runtime_shows_serialized_programs_and_nothing_is_not_zero() {
+    fn serialized_programs_come_from_runtime_events_and_missing_is_not_zero() {
         let facts = facts(&["TfrtGpuClient::DeserializeExecutable", "LoadProgramCacheMiss", "LoadProgram"]);
         assert_eq!((facts.deserialized, facts.load_misses, facts.hits), (Some(1), Some(1), None));
         assert_eq!(CacheFacts::default().statement(false), None);

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn multisets_are_compared_with_their_counts() {
+    fn multiset_similarity_counts_repetitions() {
         let likeness = |a: &str, b: &str| jaccard(&counted(a.chars()), &counted(b.chars()));
         assert_eq!(likeness("aab", "aba"), Some(1.0));
         assert_eq!(likeness("aab", "abc"), Some(0.5));

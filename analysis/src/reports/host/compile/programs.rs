@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_are_found_under_the_names_of_their_modules() {
+    fn functions_are_found_by_module_name() {
         let runs = vec![runs("jit__lambda_(3)", &[1]), runs("jit_f(1)", &[1]), runs("jit_f(2)", &[5])];
         let programs = ProgramTable { runs };
         assert_eq!(programs.module_of("<lambda>"), Some("jit__lambda_"));
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compilation_makes_the_program_that_runs_for_the_first_time() {
+    fn compilation_belongs_to_the_next_new_program() {
         let at = Timestamp::from_ps;
         let programs = [runs("jit_f(1)", &[0, 10, 100, 110]), runs("jit_f(2)", &[60, 130])];
         assert_eq!(before_and_after(&programs, at(20), at(50), None), (Some(0), Some(1)));

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn the_dimension_that_changed_is_named() {
+    fn changed_dimension_is_named() {
         assert_eq!(
             change("bf16[8,128,512]{2,1,0:T(8,128)}", "bf16[8,160,512]{2,1,0:T(8,128)}").as_deref(),
             Some("x bf16[8,128,512] → bf16[8,160,512]: dim 1 128 → 160")

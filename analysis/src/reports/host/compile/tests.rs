@@ -40,14 +40,14 @@ fn threads_share_one_compilation() {
 }
 
 #[test]
-fn phases_add_up_to_the_whole() {
+fn phases_sum_to_the_compilation() {
     let report = report(&text_trace(ONE), Scope::WholeTrace);
     let phases = [report.compile_ps, report.lower_ps, report.trace_ps, report.load_ps];
     assert_eq!(phases.into_iter().flatten().sum::<i64>(), report.wall_ps.unwrap());
 }
 
 #[test]
-fn compiling_again_is_counted_by_function() {
+fn recompilations_are_counted_by_function() {
     let model = text_trace(
         "
         host python: PPPPPP.PPPPPP.QQQQQ.QQQQQ.RRRRR
@@ -71,7 +71,7 @@ fn compiling_again_is_counted_by_function() {
 }
 
 #[test]
-fn no_compilation_is_reported_as_such_and_not_as_zero() {
+fn absent_compilation_is_not_zero_time() {
     let report = report(&text_trace("host python: PPPP\n P = PjitFunction(f)"), Scope::WholeTrace);
     assert_eq!(report.statement, "no compilation in the captured window");
     assert_eq!((report.wall_ps, report.compile_ps, report.share_percent), (None, None, None));
@@ -80,7 +80,7 @@ fn no_compilation_is_reported_as_such_and_not_as_zero() {
 }
 
 #[test]
-fn short_loads_are_checks() {
+fn short_program_loads_are_ignored() {
     let picture = "@column 1us\n host python: LLLL.KKKKKKKKKKKKKKKK\n L = LoadProgram\n K = LoadProgram";
     assert_eq!(report(&text_trace(picture), Scope::WholeTrace).load_ps, None);
     let long = picture.replace("1us", "1ms");
@@ -88,7 +88,7 @@ fn short_loads_are_checks() {
 }
 
 #[test]
-fn a_window_cuts_compilation_off() {
+fn window_clips_compilation() {
     let range = TimeRange::new(trace_model::Timestamp::from_ps(10_000), trace_model::Timestamp::from_ps(14_000));
     let report = report(&text_trace(ONE), Scope::Range(range));
     assert_eq!((report.window_ps, report.wall_ps), (4_000, Some(4_000)));
@@ -123,7 +123,7 @@ const LONGER: &str =
     "%fusion.1 = bf16[8,160]{1,0} fusion(bf16[8,160]{1,0} %param.0, bf16[128,128]{1,0} %param.1), kind=kOutput";
 
 #[test]
-fn a_recompilation_names_step_program_and_dimension() {
+fn recompilation_names_step_program_and_dimension() {
     let report = two_programs(LONGER, "jit(f)");
     let [row] = &report.list[..] else { panic!("{:?}", report.list) };
     assert_eq!((row.function.as_str(), row.number, row.place), ("f", 1, Some(CompilePlace::InStep(1))));
@@ -143,7 +143,7 @@ fn a_recompilation_names_step_program_and_dimension() {
 }
 
 #[test]
-fn two_functions_of_one_name_are_not_compiled_again() {
+fn functions_sharing_a_name_are_not_recompilations() {
     let report = two_programs(LONGER, "jit(other)");
     let [row] = &report.list[..] else { panic!("{:?}", report.list) };
     assert_eq!((row.again, row.ops_alike_percent, row.changed_in), (None, Some(0.0), None));
@@ -151,7 +151,7 @@ fn two_functions_of_one_name_are_not_compiled_again() {
 }
 
 #[test]
-fn without_compilation_variants_of_a_function_are_still_seen() {
+fn variants_of_a_function_are_found_without_compile_events() {
     let model = text_trace(
         "
         modules: MMMM.NNNN.MMMM.GG
@@ -175,7 +175,7 @@ fn without_compilation_variants_of_a_function_are_still_seen() {
 }
 
 #[test]
-fn threads_that_compile_at_once_are_two_compilations() {
+fn concurrent_threads_are_separate_compilations() {
     let model = text_trace(
         "
         host one: PPPPPPPP....
@@ -201,7 +201,7 @@ fn threads_that_compile_at_once_are_two_compilations() {
 }
 
 #[test]
-fn compiling_ahead_of_time_has_its_phases() {
+fn ahead_of_time_compilation_has_phases() {
     let model = text_trace(
         "
         host python: TTLLL.CCCC....TLCC
@@ -255,7 +255,7 @@ fn lazy_tensors_are_counted_by_step_and_graph() {
 }
 
 #[test]
-fn lazy_tensors_above_their_limits_are_stated() {
+fn lazy_tensor_counts_above_limits_are_reported() {
     let (steps, compiles) = ("A.AFS.".repeat(12), "B.....".repeat(12));
     let picture = format!(
         "
@@ -294,7 +294,7 @@ fn lazy_tensors_above_their_limits_are_stated() {
 }
 
 #[test]
-fn functions_of_tensorflow_that_trace_are_expensive() {
+fn tensorflow_function_tracing_is_reported() {
     let model = text_trace(
         "
         host main: AAAAAAAAAA.BB.CCCCCCCC.EE

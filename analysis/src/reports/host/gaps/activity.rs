@@ -258,7 +258,7 @@ mod tests {
         /// A reader that starts later gets the same result as one that starts at the beginning, with or without
         /// overlaps.
         #[test]
-        fn what_a_host_does_is_the_same_from_wherever_on(
+        fn host_activity_is_independent_of_the_read_position(
             spans in prop::collection::vec((0_i64..60, 0_i64..30, 0_usize..2, 0..NAMES.len()), 0..20),
             from in 0_i64..70,
         ) {
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_calls_programs_or_marks_steps_drives_devices() {
+    fn thread_that_launches_or_marks_steps_drives_devices() {
         let model = text_trace("modules: AA\nhost main: dd\nhost pool: ss\n d = PjitFunction(f)\n s = algsimp");
         let (options, reports) = (Options::default(), ReportCache::default());
         let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };

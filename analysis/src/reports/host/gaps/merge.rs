@@ -202,7 +202,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn at_each_instant_the_best_part_counts(
+        fn highest_priority_part_wins_at_each_instant(
             spans in prop::collection::vec(prop::collection::vec((0_i64..4, 1_i64..6, 0_usize..3, 0_usize..2), 0..6), 0..5)
         ) {
             let labels = labels();
@@ -231,7 +231,7 @@ mod tests {
 
     /// Parts below a better rank are not kept forever.
     #[test]
-    fn parts_that_are_over_are_forgotten() {
+    fn ended_parts_are_dropped() {
         let labels = labels();
         let long = thread(&[(0, 1_000_000, 0, 0)], &labels);
         let short = thread(&vec![(1, 1, 2, 1); 10_000], &labels);

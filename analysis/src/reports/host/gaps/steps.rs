@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_may_overlap_and_leave_out_and_hold_nothing() {
+    fn steps_may_overlap_leave_gaps_or_be_empty() {
         let range = |start, end| TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end));
         let model = sample_traces::text_trace("host main: a");
         let names = &mut ReportNames::new(&model);

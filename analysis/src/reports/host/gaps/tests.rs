@@ -39,7 +39,7 @@ fn picture(rows: &str) -> String {
 }
 
 #[test]
-fn every_instant_has_one_cause_and_places_stand_apart() {
+fn every_idle_instant_has_one_cause_and_location() {
     let device = whole(&picture(
         "
         modules  : ....AA..........BB....
@@ -65,7 +65,7 @@ fn every_instant_has_one_cause_and_places_stand_apart() {
 
 /// A thread that waits, or whose event merely encloses others, hides no cause.
 #[test]
-fn the_innermost_known_event_of_the_most_telling_thread_counts() {
+fn innermost_known_event_of_the_best_thread_decides() {
     let device = whole(&picture(
         "
         modules  : AA..............BB
@@ -82,7 +82,7 @@ fn the_innermost_known_event_of_the_most_telling_thread_counts() {
 
 /// Pollers and idle pools are always active; loaders work ahead.
 #[test]
-fn threads_that_drive_no_device_only_explain_the_rest() {
+fn other_threads_explain_only_the_remaining_time() {
     let device = whole(&picture(
         "
         modules    : AA..........BB
@@ -98,7 +98,7 @@ fn threads_that_drive_no_device_only_explain_the_rest() {
 }
 
 #[test]
-fn a_range_splits_the_idle_time_without_remainder() {
+fn adjacent_ranges_sum_to_the_idle_time() {
     let model = text_trace(&picture("modules  : ..AA.......BB..\nhost main: cc..wwuuddpp.hh"));
     let at = Timestamp::from_ps;
     let part = |from, to| report(&model, Scope::Range(TimeRange::new(at(from), at(to)))).unwrap().devices[0].clone();
@@ -113,7 +113,7 @@ fn a_range_splits_the_idle_time_without_remainder() {
 }
 
 #[test]
-fn steps_share_out_the_idle_time() {
+fn idle_time_is_split_over_steps() {
     let device = whole(&picture(
         "
         steps    : 00000011111122
@@ -127,7 +127,7 @@ fn steps_share_out_the_idle_time() {
 }
 
 #[test]
-fn time_within_programs_is_by_the_clock_of_the_ops() {
+fn idle_time_within_programs_uses_the_device_clock() {
     let device = whole(&picture(
         "
         @device-clock 500ns
@@ -143,7 +143,7 @@ fn time_within_programs_is_by_the_clock_of_the_ops() {
 }
 
 #[test]
-fn inapplicable_analyses_say_so() {
+fn inapplicable_analysis_gives_a_reason() {
     let error = |picture: &str| report(&text_trace(picture), Scope::WholeTrace).unwrap_err().to_string();
     assert!(error("host main: aa").contains("no TPU device"));
     assert!(error("ops: aa.bb").contains("XLA Modules"));

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn shared_memory_lives_as_long_as_its_last_user() {
+    fn shared_buffer_lives_until_its_last_user() {
         let played =
             played(&[(Alloc, 0, 0), (Alloc, 1, 0), (ShareWith, 2, 1), (Free, 0, 0), (Free, 1, 0), (Free, 2, 0)]);
         assert_eq!(curve(&played), [1, 11, 11, 10, 10, 0]);
@@ -164,14 +164,14 @@ mod tests {
     }
 
     #[test]
-    fn sharing_keeps_alive_what_was_free() {
+    fn sharing_extends_the_life_of_a_freed_buffer() {
         let played = played(&[(ShareWith, 2, 1), (ShareWith, 3, 2), (Free, 2, 0), (Free, 3, 0)]);
         assert_eq!(curve(&played), [10, 10, 10, 0]);
         assert_eq!((played.peak_bytes, played.live), (10, vec![1]));
     }
 
     #[test]
-    fn what_fits_nothing_is_counted_and_left_out() {
+    fn unmatched_heap_events_are_counted_and_skipped() {
         let played = played(&[
             (Free, 0, 0),
             (Alloc, 9, 0),
@@ -187,13 +187,13 @@ mod tests {
     }
 
     #[test]
-    fn rings_of_sharing_end() {
+    fn cyclic_sharing_terminates() {
         let played = played(&[(ShareWith, 1, 2), (ShareWith, 2, 1), (ShareWith, 1, 2), (Free, 2, 0), (Free, 1, 0)]);
         assert_eq!(played.curve.last().map(|point| point.live_bytes), Some(0));
     }
 
     #[test]
-    fn changes_during_one_instruction_are_one_point() {
+    fn changes_in_one_instruction_are_one_point() {
         let mut events = vec![];
         for (kind, buffer) in [(Alloc, 2), (Free, 2), (Alloc, 1)] {
             events.push(HeapEvent { kind, buffer, instruction: "fusion".to_owned(), ..HeapEvent::default() });

@@ -158,7 +158,7 @@ mod tests {
     use HeapEventKind::{Alloc, Free, ShareWith};
 
     #[test]
-    fn buffers_live_from_their_allocation_to_their_release() {
+    fn buffers_live_from_allocation_to_release() {
         let event = |kind, buffer, instruction: &str| HeapEvent {
             kind,
             buffer,

@@ -72,7 +72,7 @@ const THREE: [Event; 5] = [
 ];
 
 #[test]
-fn the_peak_is_stack_and_heap_together() {
+fn peak_is_stack_plus_heap() {
     let memory = memory(&capture(&THREE, 300), Scope::WholeTrace);
     assert_eq!((memory.memory.as_str(), memory.capacity_bytes), ("/device:TPU:0", Some(1000)));
     assert_eq!((memory.peak_bytes, memory.peak_reserved_bytes, memory.peak_heap_bytes), (600, 300, 300));
@@ -97,7 +97,7 @@ fn allocations_are_matched_with_releases_by_address() {
 }
 
 #[test]
-fn what_holds_at_the_begin_of_a_range_counts() {
+fn allocations_alive_at_range_start_count() {
     let range = |from: i64, to: i64| {
         Scope::Range(TimeRange::new(Timestamp::from_ps(from * 1000), Timestamp::from_ps(to * 1000)))
     };
@@ -114,7 +114,7 @@ fn what_holds_at_the_begin_of_a_range_counts() {
 }
 
 #[test]
-fn releases_and_allocations_that_do_not_match_are_counted() {
+fn unmatched_allocations_and_releases_are_counted() {
     let events = [
         Event(10, '-', 9, 0),
         Event(20, '+', 1, 10),
@@ -130,7 +130,7 @@ fn releases_and_allocations_that_do_not_match_are_counted() {
 }
 
 #[test]
-fn nonsense_is_no_memory() {
+fn implausible_memory_values_are_ignored() {
     let mut builder = TraceBuilder::new();
     let host = builder.group(None, GroupKind::Host, "host");
     let track = builder.track(host, TrackKind::HostThread, 1, "main");
@@ -155,13 +155,13 @@ fn nonsense_is_no_memory() {
 }
 
 #[test]
-fn a_capture_without_events_says_so() {
+fn capture_without_memory_events_is_not_applicable() {
     let error = report_in(&capture(&[], 0), Scope::WholeTrace).unwrap_err();
     assert!(error.to_string().contains("no memory events"), "{error}");
 }
 
 #[test]
-fn bytes_in_words_have_four_digits() {
+fn bytes_print_with_four_digits() {
     let texts = [0, 999, 1000, 21_492_671_104, 999_960_000, i64::MAX].map(bytes_text);
     assert_eq!(texts, ["0 B", "999 B", "1.000 kB", "21.49 GB", "1.000 GB", "9.223 EB"]);
 }

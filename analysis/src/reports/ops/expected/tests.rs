@@ -91,7 +91,7 @@ fn ops_are_ranked_by_the_time_above_the_slowest_limit() {
 }
 
 #[test]
-fn unknown_times_are_reported_and_not_zero() {
+fn unknown_times_are_missing_not_zero() {
     let kernel = "%k = f32[4]{0} custom-call(f32[4]{0} %a), custom_call_target=\"tpu_custom_call\"";
     let model = model(
         &[
@@ -118,7 +118,7 @@ fn unknown_times_are_reported_and_not_zero() {
 }
 
 #[test]
-fn ops_that_beat_their_roofline_say_why_and_do_not_pay_for_others() {
+fn ops_faster_than_their_roofline_do_not_offset_others() {
     let ops: [Spec; 2] = [
         ("fast", "loop fusion", "", Some(0), Some(100_000), 0, 40),
         ("slow", "loop fusion", "", Some(0), Some(10_000), 0, 40),
@@ -139,7 +139,7 @@ fn ops_that_beat_their_roofline_say_why_and_do_not_pay_for_others() {
 }
 
 #[test]
-fn containers_count_nowhere_and_starts_are_pure_loss() {
+fn containers_are_excluded_and_start_ops_have_no_ideal_time() {
     let mut ops = vec![("loop", "while", "", Some(1_000_000), Some(1), 0, 100)];
     let start = "%copy-start = (f32[1000]{0:S(1)}, f32[1000]{0}, u32[]{:S(2)}) copy-start(f32[1000]{0} %a)";
     ops.push(("copy-start", "copy-start", start, Some(0), Some(4_000), 0, 1));
@@ -151,7 +151,7 @@ fn containers_count_nowhere_and_starts_are_pure_loss() {
 }
 
 #[test]
-fn waits_are_measured_against_their_transfer() {
+fn waits_are_compared_with_their_transfer() {
     let done = |source: &str, destination: &str| {
         format!(
             "%d = f32[8000]{{0{destination}}} copy-done((f32[8000]{{0{destination}}}, f32[8000]{{0{source}}}, u32[]{{:S(2)}}) %s)"
@@ -182,7 +182,7 @@ fn waits_are_measured_against_their_transfer() {
 }
 
 #[test]
-fn collectives_are_measured_against_links_and_their_ends_against_their_starts() {
+fn collectives_are_compared_with_links_from_start_to_done() {
     let groups = "replica_groups={{0,1,2,3}}";
     let sync = format!("%ar = f32[1000000]{{0}} all-reduce(f32[1000000]{{0}} %a), {groups}, to_apply=%add");
     let start = format!(

@@ -238,7 +238,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pipelines_are_numbered_but_scopes_of_users_keep_their_names() {
+    fn pipelines_are_numbered_and_user_scopes_keep_names() {
         assert_eq!(stage_name("ep_initialize_0"), "ep_initialize");
         assert_eq!(stage_name("ep_wait_in"), "ep_wait_in");
         assert_eq!(stage_name("layer_3"), "layer_3");

@@ -41,7 +41,7 @@ fn kernel(report: &KernelsReport, name: &str) -> Kernel {
 
 /// 173.374 µs of 227.262 µs, as in a real capture of a matmul on v6e.
 #[test]
-fn a_kernel_that_waits_for_its_input() {
+fn kernel_waiting_for_input_is_reported() {
     let scopes = [
         ("ep_copy_in", 1_000_000),
         ("ep_wait_in", 100_000_000),
@@ -73,7 +73,7 @@ const NESTED: &str = "
 ";
 
 #[test]
-fn stages_nest_and_add_up_to_the_kernel() {
+fn stages_nest_and_sum_to_the_kernel() {
     let report = report_of(&text_trace(NESTED)).unwrap();
     let gmm = kernel(&report, "gmm");
     assert_eq!((gmm.target.as_deref(), gmm.is_pallas, gmm.ops, gmm.occurrences), (Some("tpu_custom_call"), true, 2, 2));
@@ -96,7 +96,7 @@ fn stages_nest_and_add_up_to_the_kernel() {
 
 /// User-defined scopes alone do not show waiting.
 #[test]
-fn without_a_pipeline_the_wait_is_unknown() {
+fn wait_is_unknown_without_a_pipeline() {
     let model = text_trace("ops: KKKK\n scopes: uu..\n K = k.1 [custom-call]\n u = mine");
     let pipeline = kernel(&report_of(&model).unwrap(), "k").pipeline.unwrap();
     assert_eq!((pipeline.dma_wait_percent, pipeline.grid_steps, pipeline.outside_ps), (None, None, 2_000));
@@ -104,7 +104,7 @@ fn without_a_pipeline_the_wait_is_unknown() {
 
 /// The last sample claims to hold for 81 ms, beyond the kernel and the trace.
 #[test]
-fn samples_count_while_the_kernel_runs_and_no_longer() {
+fn only_samples_during_the_kernel_count() {
     let mut builder = text_builder(
         "
         ops: KKKKKKKKKK..fffff
@@ -153,7 +153,7 @@ fn declared_costs_give_rates_and_impossible_ones_are_flagged() {
 
 /// The costs that each execution records are summed.
 #[test]
-fn costs_of_executions_are_summed() {
+fn declared_costs_are_summed_over_executions() {
     let mut builder = TraceBuilder::new();
     let core = builder.group(None, GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
     let ops = builder.track(core, TrackKind::Ops, 0, "XLA Ops");
@@ -170,7 +170,7 @@ fn costs_of_executions_are_summed() {
 }
 
 #[test]
-fn names_come_from_the_author_then_from_the_op_then_from_what_it_calls() {
+fn kernel_name_comes_from_author_then_op_then_callee() {
     let named = kernel_name;
     assert_eq!(named("RPA-p_64-.17", "jit(s)/jit(rpa)/RPA-p_64-/pallas_call:", None, None), "RPA-p_64-");
     assert_eq!(named("matmul.3", "jit(f)/jit(matmul)/pallas_call:", None, None), "matmul");
@@ -198,7 +198,7 @@ fn with_shapes(name: &str, shapes: &str, flops: u64) -> Kernel {
 }
 
 #[test]
-fn a_cost_of_one_block_is_too_low_for_the_shapes() {
+fn cost_of_a_single_block_is_flagged_as_too_low() {
     const PRODUCT: &str = "f32[2048,2048]{1,0} of f32[2048,1024]{1,0} f32[1024,2048]{1,0}";
     const BATCH: &str = "f32[8,512,512]{2,1,0} of f32[8,512,256]{2,1,0} f32[8,256,512]{2,1,0}";
     const SQUARE: &str = "f32[512,512]{1,0} of f32[512,512]{1,0} f32[512,512]{1,0}";
@@ -221,7 +221,7 @@ fn a_cost_of_one_block_is_too_low_for_the_shapes() {
 }
 
 #[test]
-fn declared_costs_may_be_as_much_above_the_peak_as_rounding_is() {
+fn declared_costs_above_peak_tolerate_rounding() {
     const PLAIN: &str = "f32[8]{0} of f32[8]{0}";
     assert_eq!(with_shapes("kernel", PLAIN, 100_100_000_000).declared, DeclaredCosts::Yes);
     assert_eq!(with_shapes("kernel", PLAIN, 101_000_000_000).declared, DeclaredCosts::Impossible);
@@ -238,7 +238,7 @@ fn how_to_trace_kernels_names_the_flag_of_each_libtpu() {
 }
 
 #[test]
-fn a_trace_without_custom_calls_says_so() {
+fn trace_without_custom_calls_is_not_applicable() {
     let Err(AnalysisError::NotApplicable(why)) = report_of(&text_trace("ops: ff\n f = fusion.1 [loop fusion]")) else {
         panic!("there is no kernel");
     };

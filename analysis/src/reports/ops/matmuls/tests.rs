@@ -14,7 +14,7 @@ fn sizes(text: &str, flops: Option<u64>) -> Option<[u64; 3]> {
 }
 
 #[test]
-fn recorded_operations_tell_what_is_summed_over() {
+fn recorded_flops_reveal_the_contracted_dimension() {
     // As in a real capture: the activation is sliced and multiplied inside the fusion.
     let text = concat!(
         "%f = bf16[1024,5120]{1,0:T(8,128)(2,1)S(1)} fusion(bf16[5120,13824]{1,0:T(16,128)(2,1)} %w, ",
@@ -28,7 +28,7 @@ fn recorded_operations_tell_what_is_summed_over() {
 }
 
 #[test]
-fn plain_products_need_no_recorded_operations() {
+fn plain_matmuls_need_no_recorded_flops() {
     let fusion = |a: &str, b: &str, c: &str| {
         format!("%f = bf16[{c}] fusion(bf16[{a}] %a, bf16[{b}] %b), kind=kOutput, calls=%c")
     };
@@ -44,7 +44,7 @@ fn plain_products_need_no_recorded_operations() {
 }
 
 #[test]
-fn batches_and_rows_of_several_dimensions_are_products_too() {
+fn infers_batched_and_multi_dimensional_matmuls() {
     let product = |a: &str, b: &str, c: &str| {
         let text =
             format!("%f = bf16[{c}] custom-call(bf16[{a}] %a, bf16[{b}] %b), custom_call_target=\"tpu_custom_call\"");
@@ -62,7 +62,7 @@ fn batches_and_rows_of_several_dimensions_are_products_too() {
 }
 
 #[test]
-fn several_answers_are_none() {
+fn ambiguous_shapes_have_no_size() {
     // 128 could be summed over with either weight: [128,256] or [128,512].
     let text = "%f = bf16[256,512] fusion(bf16[128,256] %a, bf16[128,512] %b, bf16[128,64] %c), kind=kOutput, calls=%c";
     assert_eq!(sizes(text, Some(2 * 128 * 256 * 512)), Some([256, 128, 512]));

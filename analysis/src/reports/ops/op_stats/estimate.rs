@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn arrays_in_vmem_do_not_count() {
+    fn vmem_arrays_are_not_hbm_traffic() {
         let text = "%f = bf16[512,512]{1,0:T(8,128)(2,1)} fusion(bf16[512,512]{1,0:T(8,128)(2,1)S(1)} %a, \
                     bf16[512,512]{1,0:T(8,128)(2,1)} %b), kind=kOutput, calls=%c";
         assert_eq!(estimate(text, Some(1_572_864)), Some(1_048_576));
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn starts_read_and_dones_write() {
+    fn start_ops_read_and_done_ops_write() {
         // From host memory to HBM, and from HBM to VMEM.
         let load = "%s = (f32[4]{0}, f32[4]{0:S(5)}, u32[]{:S(2)}) copy-start(f32[4]{0:S(5)} %a)";
         assert_eq!(estimate(load, None), Some(0));
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_text_has_no_estimate() {
+    fn truncated_text_has_no_estimate() {
         let text = "%f = f32[4]{0:T(128)} add(f32[8]{0} %a, (f32[1024]{0:T(8,128)}, f32[4096]{0}) %b)";
         assert_eq!(estimate(text, None), Some(4 * (4 + 8 + 1024 + 4096)));
         let second = text.find("(f32[1024]").unwrap();
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn recorded_bytes_limit_it_and_unknown_ones_forbid_guesses() {
+    fn estimate_is_capped_by_recorded_bytes_and_needs_them() {
         let slice = "%s = f32[1,4]{1,0} dynamic-slice(f32[100,4]{1,0} %a, s32[] %i), dynamic_slice_sizes={1,4}";
         assert_eq!(estimate(slice, Some(36)), Some(36));
         assert_eq!(estimate(slice, None), None);

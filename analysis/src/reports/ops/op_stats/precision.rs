@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn narrow_products_run_at_their_own_rate_where_the_chip_has_one() {
+    fn narrow_matmuls_use_their_own_peak() {
         assert_eq!(on("v5e", "s8", "s8", "dot"), Some(2.0));
         assert_eq!(on("v5e", "s4", "u4", "convolution"), Some(4.0));
         assert_eq!(on("v7x", "f8e4m3fn", "f8e5m2", "dot"), Some(2.0));
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_certain_is_taken_as_bf16() {
+    fn uncertain_precision_is_taken_as_bf16() {
         assert_eq!(on("v5e", "s8", "bf16", "dot"), None);
         assert_eq!(on("v5e", "bf16", "bf16", "dot"), None);
         assert_eq!(on("v5e", "s8", "s8", "fusion"), None);

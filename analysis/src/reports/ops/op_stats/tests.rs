@@ -72,7 +72,7 @@ fn reference_memory() -> Vec<MemoryAccess> {
 }
 
 #[test]
-fn the_reference_matmul_is_bound_by_compute() {
+fn reference_matmul_is_compute_bound() {
     let mut rig = Rig::new();
     let ops = rig.core(0);
     let fusion = rig.op("fusion", "convolution fusion", |op| {
@@ -99,7 +99,7 @@ fn the_reference_matmul_is_bound_by_compute() {
 }
 
 #[test]
-fn self_time_is_that_of_nobody_inside() {
+fn self_time_excludes_children_at_every_depth() {
     let mut rig = Rig::new();
     let ops = rig.core(0);
     let labels =
@@ -118,7 +118,7 @@ fn self_time_is_that_of_nobody_inside() {
 }
 
 #[test]
-fn the_device_clock_times_ops_and_idle_time() {
+fn ops_and_idle_time_use_the_device_clock() {
     let mut rig = Rig::new();
     let ops = rig.core(0);
     let copy = rig.op("copy", "copy", |_| ());
@@ -136,7 +136,7 @@ fn the_device_clock_times_ops_and_idle_time() {
 }
 
 #[test]
-fn custom_calls_add_up_what_each_execution_declares() {
+fn custom_call_costs_are_summed_over_executions() {
     let mut rig = Rig::new();
     let ops = rig.core(0);
     let kernel = rig.op("kernel", "custom-call", |_| ());
@@ -154,7 +154,7 @@ fn custom_calls_add_up_what_each_execution_declares() {
 }
 
 #[test]
-fn halves_of_asynchronous_ops_have_no_utilization() {
+fn async_start_and_done_ops_have_no_utilization() {
     let mut rig = Rig::new();
     let ops = rig.core(0);
     let start = rig.op("copy-start", "copy-start", |op| {
@@ -174,7 +174,7 @@ fn halves_of_asynchronous_ops_have_no_utilization() {
 }
 
 #[test]
-fn cores_add_up_and_can_be_chosen() {
+fn cores_are_summed_and_can_be_filtered() {
     let mut rig = Rig::new();
     let (first, second) = (rig.core(0), rig.core(1));
     let copy = rig.op("copy", "copy", |op| op.bytes_accessed = Some(10));
@@ -195,7 +195,7 @@ fn cores_add_up_and_can_be_chosen() {
 }
 
 #[test]
-fn a_range_counts_what_begins_inside() {
+fn range_counts_ops_that_begin_inside() {
     let mut rig = Rig::new();
     let ops = rig.core(0);
     let copy = rig.op("copy", "copy", |_| ());
@@ -207,7 +207,7 @@ fn a_range_counts_what_begins_inside() {
 }
 
 #[test]
-fn aggregated_ops_count_with_their_sums() {
+fn aggregated_ops_use_their_recorded_sums() {
     let mut rig = Rig::new();
     let ops = rig.core(0);
     let copy = rig.op("copy", "copy", |_| ());
@@ -226,7 +226,7 @@ fn aggregated_ops_count_with_their_sums() {
 }
 
 #[test]
-fn work_is_that_of_leaves() {
+fn work_is_summed_over_leaf_ops() {
     let mut rig = Rig::new();
     let ops = rig.core(0);
     let flops = |flops: u64| move |op: &mut Op| op.flops = Some(flops);
@@ -242,7 +242,7 @@ fn work_is_that_of_leaves() {
 }
 
 #[test]
-fn without_tpu_ops_the_reason_is_said() {
+fn not_applicable_without_tpu_ops() {
     let mut builder = TraceBuilder::new();
     let host = builder.group(None, GroupKind::Host, "host");
     builder.group(Some(host), GroupKind::Gpu { ordinal: 0 }, "/device:GPU:0");
@@ -253,7 +253,7 @@ fn without_tpu_ops_the_reason_is_said() {
 }
 
 #[test]
-fn idle_time_takes_its_place_in_the_table() {
+fn idle_time_is_a_row_sorted_by_time() {
     use crate::engine::Tabular as _;
     let mut rig = Rig::new();
     let ops = rig.core(0);
@@ -271,7 +271,7 @@ fn idle_time_takes_its_place_in_the_table() {
 }
 
 #[test]
-fn an_op_on_chips_of_two_kinds_has_no_share_of_a_peak() {
+fn op_on_two_chip_types_has_no_share_of_peak() {
     let shares = |second: &str| {
         let mut rig = Rig::new();
         let tracks = [rig.core(0), rig.core(1)];
@@ -297,7 +297,7 @@ fn an_op_on_chips_of_two_kinds_has_no_share_of_a_peak() {
 }
 
 #[test]
-fn an_op_that_ends_beyond_the_range_is_no_more_than_all_of_it() {
+fn op_beyond_the_range_is_at_most_100_percent() {
     let model = sample_traces::text_trace("@column 1ps\nops: AAAAAAAA\nA = fusion.1 [loop fusion]\n");
     let report = report_of(&model, Scope::Range(range(0, 2)), &Options::default()).unwrap();
     assert_eq!((report.total_time_ps, report.op_time_ps, report.idle_ps), (8, 8, 0));

@@ -45,7 +45,7 @@ pub(crate) fn parallel(hosts: usize, work: &[&[i64]]) -> TraceModel {
 }
 
 #[test]
-fn a_straggler_makes_the_others_wait_by_what_it_works_more() {
+fn straggler_delays_others_by_its_extra_work() {
     let steps: [&[i64]; 4] = [&[100, 100, 100, 130, 100, 100, 100, 100]; 4];
     let report = report(&parallel(1, &steps)).unwrap();
     let slow: Vec<&str> =
@@ -76,7 +76,7 @@ fn a_straggler_makes_the_others_wait_by_what_it_works_more() {
 
 /// The published example: 10, 10.2, 9.9, 10.1 and 14 have a MAD of 0.1.
 #[test]
-fn the_score_is_that_of_the_golden_vector() {
+fn score_matches_the_golden_vector() {
     let steps: [&[i64]; 3] = [&[10_000, 10_200, 9_900, 10_100, 14_000]; 3];
     let report = report(&parallel(1, &steps)).unwrap();
     let z = report.devices[4].work_z.unwrap();
@@ -85,7 +85,7 @@ fn the_score_is_that_of_the_golden_vector() {
 }
 
 #[test]
-fn devices_that_differ_in_the_last_digits_have_no_straggler() {
+fn tiny_differences_are_no_straggler() {
     let steps: [&[i64]; 3] = [&[100_000, 100_001, 100_000, 100_000, 100_400]; 3];
     let report = report(&parallel(1, &steps)).unwrap();
     assert!(report.devices.iter().all(|load| !load.is_straggler));
@@ -94,7 +94,7 @@ fn devices_that_differ_in_the_last_digits_have_no_straggler() {
 }
 
 #[test]
-fn uneven_work_that_moves_around_is_no_slow_chip() {
+fn shifting_imbalance_is_no_slow_chip() {
     let steps: [&[i64]; 4] =
         [&[150, 100, 100, 100], &[100, 150, 100, 100], &[100, 100, 150, 100], &[100, 100, 100, 150]];
     let report = report(&parallel(1, &steps)).unwrap();
@@ -106,7 +106,7 @@ fn uneven_work_that_moves_around_is_no_slow_chip() {
 }
 
 #[test]
-fn hosts_are_compared_by_their_devices() {
+fn hosts_are_compared_by_device_times() {
     let steps: [&[i64]; 3] = [&[100, 100, 102, 102, 101, 101, 160, 180]; 3];
     let report = report(&parallel(4, &steps)).unwrap();
     let hosts: Vec<_> = report.hosts.iter().map(|host| (host.host.as_str(), host.work_ps, host.is_straggler)).collect();
@@ -118,7 +118,7 @@ fn hosts_are_compared_by_their_devices() {
 }
 
 #[test]
-fn a_device_that_hardly_runs_is_unused() {
+fn nearly_idle_device_counts_as_unused() {
     let model = text_trace(
         "
         steps      : 00000000000000000000000011111111111111111111111122222222222222222222222233333333333333333333
@@ -134,7 +134,7 @@ fn a_device_that_hardly_runs_is_unused() {
 }
 
 #[test]
-fn without_steps_the_window_is_one() {
+fn window_counts_as_one_step_without_steps() {
     let model =
         text_trace("ops: mmmmcc..\n TPU:1 ops: mmcccccc\n m = fusion.1 [loop fusion]\n c = copy-done.1 [copy-done]");
     let report = report(&model).unwrap();
@@ -144,7 +144,7 @@ fn without_steps_the_window_is_one() {
 }
 
 #[test]
-fn one_device_has_nothing_to_be_compared_with() {
+fn single_device_is_not_applicable() {
     let error = report(&text_trace("ops: mm")).unwrap_err();
     assert!(error.to_string().contains("only one TPU device"), "{error}");
 }

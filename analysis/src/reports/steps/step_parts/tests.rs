@@ -40,7 +40,7 @@ fn ns(parts: &TimeByPart) -> Vec<(StepPart, i64)> {
 }
 
 #[test]
-fn every_instant_has_one_part() {
+fn every_instant_belongs_to_one_part() {
     let report = report(&text_trace(STEPS), Scope::WholeTrace).unwrap();
     let [first, second] = &report.steps[..] else { panic!("{:?}", report.steps) };
     // Where no op runs (column 11) the all-gather is still in flight; in columns 14 and 15,
@@ -65,7 +65,7 @@ fn every_instant_has_one_part() {
 }
 
 #[test]
-fn means_of_parts_add_up_to_the_mean_step() {
+fn mean_parts_sum_to_the_mean_step() {
     let report = report(&text_trace(STEPS), Scope::WholeTrace).unwrap();
     let class = &report.classes[0];
     assert_eq!((class.steps, class.time_ps as i64), (2, 20_000));
@@ -75,7 +75,7 @@ fn means_of_parts_add_up_to_the_mean_step() {
 }
 
 #[test]
-fn the_slowest_core_of_each_step_counts() {
+fn slowest_core_of_each_step_counts() {
     let model = text_trace(
         "
         steps      : 0000000011111111
@@ -94,7 +94,7 @@ fn the_slowest_core_of_each_step_counts() {
 }
 
 #[test]
-fn a_scope_chooses_steps_but_changes_none() {
+fn scope_selects_steps_without_changing_them() {
     let model = text_trace(STEPS);
     let (whole, one) = (report(&model, Scope::WholeTrace), report(&model, Scope::Steps { first: 1, last: 1 }));
     let (whole, one) = (whole.unwrap(), one.unwrap());
@@ -115,7 +115,7 @@ const SLOW: &str = "
 ";
 
 #[test]
-fn a_slow_step_is_explained_by_what_it_has_more_of() {
+fn slow_step_is_explained_by_its_excess() {
     let report = report(&text_trace(SLOW), Scope::WholeTrace).unwrap();
     let [slow] = &report.slow[..] else { panic!("{:?}", report.slow) };
     assert_eq!((slow.step, slow.time_ps, slow.median_ps, slow.longer_ps), (7, 40_000, 10_000, 30_000));
@@ -136,7 +136,7 @@ fn a_slow_step_is_explained_by_what_it_has_more_of() {
 }
 
 #[test]
-fn without_devices_the_host_says_why() {
+fn host_time_explains_steps_without_devices() {
     let mut builder = text_builder("host main: .");
     let (track, _) = builder.tracks().find(|(_, track)| track.kind == TrackKind::HostThread).unwrap();
     let [train, compile] = ["train", "backend_compile"].map(|name| builder.label(name, None));
@@ -157,7 +157,7 @@ fn without_devices_the_host_says_why() {
 }
 
 #[test]
-fn nothing_to_divide_is_said() {
+fn not_applicable_without_steps() {
     assert!(report(&text_trace("host main: aaaa"), Scope::WholeTrace).is_err());
     assert!(report(&TraceBuilder::new().finish(), Scope::WholeTrace).is_err());
 }
@@ -202,7 +202,7 @@ fn random_trace(ops: &[(u8, i64, i64)], spans: &[(i64, i64)], steps: &[(i64, i64
 proptest! {
     /// Against a count of every single picosecond.
     #[test]
-    fn parts_are_exact_however_steps_and_ops_overlap(
+    fn parts_are_exact_for_overlapping_steps_and_ops(
         ops in prop::collection::vec((0_u8..8, 0_i64..200, 1_i64..60), 1..25),
         spans in prop::collection::vec((0_i64..200, 1_i64..60), 0..6),
         steps in prop::collection::vec((0_i64..200, 1_i64..120), 1..8),

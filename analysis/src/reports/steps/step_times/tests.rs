@@ -21,7 +21,7 @@ fn times(report: &StepsReport) -> Vec<i64> {
 }
 
 #[test]
-fn a_steps_line_is_believed_and_the_slowest_core_counts() {
+fn steps_line_is_used_with_the_slowest_core() {
     let model = text_trace(
         "
         steps      : 000011111222222
@@ -41,7 +41,7 @@ fn a_steps_line_is_believed_and_the_slowest_core_counts() {
 }
 
 #[test]
-fn a_step_that_one_core_lacks_is_partial_and_does_not_count() {
+fn step_missing_on_one_core_is_partial_and_excluded() {
     let model = text_trace(
         "
         steps      : 000011112222
@@ -55,7 +55,7 @@ fn a_step_that_one_core_lacks_is_partial_and_does_not_count() {
 
 /// What runs after the last execution of the dominant program may belong to anything.
 #[test]
-fn the_last_step_ends_with_its_own_program() {
+fn last_step_ends_with_its_program() {
     let model = text_trace(
         "
         modules: AAAAA...AAAAA...AAAAA.hh
@@ -70,7 +70,7 @@ fn the_last_step_ends_with_its_own_program() {
 }
 
 #[test]
-fn the_dominant_function_makes_steps_even_if_it_has_several_programs() {
+fn dominant_function_with_several_programs_defines_steps() {
     // Same function, two shapes; a helper runs once per step. Every step is 8 ns.
     let model = text_trace(
         "
@@ -90,7 +90,7 @@ fn the_dominant_function_makes_steps_even_if_it_has_several_programs() {
 }
 
 #[test]
-fn one_very_slow_step_does_not_hide_the_others() {
+fn one_very_slow_step_keeps_the_others() {
     // The coefficient of variation of these durations is 1.4.
     let model = text_trace(
         "modules: AAA.BBB.CCC.DDDDDDDDDDDDDDDDDDDDDDDDDDDDDD.EEE.FFF.\n A = jit_f(1)\n B = jit_f(1)\n C = jit_f(1)\n D = jit_f(1)\n E = jit_f(1)\n F = jit_f(1)",
@@ -102,7 +102,7 @@ fn one_very_slow_step_does_not_hide_the_others() {
 }
 
 #[test]
-fn a_dominant_program_that_ran_once_is_one_step() {
+fn dominant_program_that_ran_once_is_one_step() {
     let model = text_trace(
         "
         modules: SSSSSSSS.l.s
@@ -117,7 +117,7 @@ fn a_dominant_program_that_ran_once_is_one_step() {
 }
 
 #[test]
-fn programs_without_a_pattern_are_no_steps() {
+fn irregular_programs_fall_back_to_the_whole_capture() {
     let model = text_trace("modules: aaa.bbb.cc.dd\n a = f(1)\n b = g(2)\n c = h(3)\n d = i(4)");
     let report = whole(&model);
     assert_eq!(report.source, StepSource::WholeCapture);
@@ -145,7 +145,7 @@ fn annotated() -> TraceModel {
 }
 
 #[test]
-fn host_annotations_keep_first_and_last_step_and_name_the_compiling_one() {
+fn host_annotations_keep_all_steps_and_mark_compilation() {
     let report = whole(&annotated());
     assert_eq!((report.source, report.steps.len()), (StepSource::HostAnnotations, 20));
     let outliers = report.outliers();
@@ -155,7 +155,7 @@ fn host_annotations_keep_first_and_last_step_and_name_the_compiling_one() {
 }
 
 #[test]
-fn warm_up_steps_are_shown_but_not_counted() {
+fn warm_up_steps_are_listed_but_not_counted() {
     let options = Options { warmup_steps: 6, ..Options::default() };
     let report = report(&annotated(), &options, Scope::WholeTrace);
     assert_eq!((report.steps.len(), report.left_out), (20, 6));
@@ -174,14 +174,14 @@ fn a_scope_selects_steps() {
 }
 
 #[test]
-fn steps_that_pytorch_names_are_steps() {
+fn pytorch_step_names_define_steps() {
     let report = whole(&text_trace("host main: aaaabbbb\na = ProfilerStep#1\nb = ProfilerStep#2"));
     assert_eq!((report.source, report.marker.as_str()), (StepSource::HostAnnotations, "ProfilerStep"));
     assert_eq!(times(&report), [4, 4]);
 }
 
 #[test]
-fn a_host_without_annotations_is_one_pseudo_step() {
+fn host_without_annotations_is_one_pseudo_step() {
     let report = whole(&text_trace("host main: aaaa.bb"));
     assert_eq!((report.source, times(&report), report.has_steps()), (StepSource::WholeCapture, vec![7], false));
 }
@@ -198,7 +198,7 @@ fn letters(report: &StepsReport) -> String {
 }
 
 #[test]
-fn steps_that_run_the_same_programs_are_of_one_class() {
+fn steps_with_equal_programs_share_a_class() {
     // Every third step evaluates, too; step 4 runs another program of the same function.
     let model = text_trace(
         "
@@ -221,7 +221,7 @@ fn steps_that_run_the_same_programs_are_of_one_class() {
 }
 
 #[test]
-fn times_divide_a_class_only_where_both_sides_are_many() {
+fn class_is_split_by_time_only_if_both_parts_are_large() {
     let steps = |lengths: &[usize]| {
         let digits = lengths.iter().enumerate().map(|(k, &len)| (k % 10).to_string().repeat(len));
         whole(&text_trace(&format!("steps: {}", digits.collect::<String>())))
@@ -234,7 +234,7 @@ fn times_divide_a_class_only_where_both_sides_are_many() {
 }
 
 #[test]
-fn what_is_left_out_says_why() {
+fn excluded_steps_give_a_reason() {
     let options = Options { warmup_steps: 1, ..Options::default() };
     let report = report(&annotated(), &options, Scope::WholeTrace);
     assert_eq!(report.steps[0].left_out.as_deref(), Some("warm-up: among the first 1, as asked for"));
@@ -246,7 +246,7 @@ fn what_is_left_out_says_why() {
 }
 
 #[test]
-fn a_first_step_that_compiles_is_warm_up_and_a_later_one_is_slow() {
+fn compiling_first_step_is_warm_up_and_later_one_is_slow() {
     let (mut compiles, mut marks) = (String::new(), String::new());
     for step in 0..8 {
         let len = if [0, 5].contains(&step) { 30 } else { 4 };

@@ -25,7 +25,7 @@ const HEALTHY: &str = "
 ";
 
 #[test]
-fn a_healthy_capture_has_no_findings() {
+fn healthy_capture_has_no_findings() {
     let report = report(&text_trace(HEALTHY));
     assert_eq!(report.findings, []);
     assert_eq!((report.slices, report.devices, report.lost_events), (6, 1, 0));
@@ -33,12 +33,12 @@ fn a_healthy_capture_has_no_findings() {
 }
 
 #[test]
-fn an_empty_capture_is_only_without_steps() {
+fn empty_capture_reports_only_missing_steps() {
     assert_eq!(ids(&trace_model::TraceBuilder::new().finish()), ["Q03"]);
 }
 
 #[test]
-fn losses_come_first() {
+fn lost_data_is_listed_first() {
     let mut builder = text_builder(&HEALTHY.replace("steps:", "# "));
     builder.log(IssueKind::ExportLimit, || "1000000 events".to_owned());
     builder.log(IssueKind::MalformedEvent, || "event 7".to_owned());
@@ -48,13 +48,13 @@ fn losses_come_first() {
 }
 
 #[test]
-fn missing_devices_and_peaks_are_said() {
+fn missing_devices_and_peaks_are_reported() {
     assert_eq!(ids(&text_trace("host main: aaaa")), ["Q03", "Q04"]);
     assert_eq!(ids(&text_trace(&HEALTHY.replace("@device", "# "))), ["Q05"]);
 }
 
 #[test]
-fn a_capture_of_half_the_devices_is_noticed() {
+fn capture_of_half_the_devices_is_reported() {
     let picture = format!(
         "{HEALTHY}\n TPU:1 steps: 000011112222\n TPU:1 ops: rrr.rrr.rrr.\n r = all-reduce.1 [all-reduce] :: %all-reduce.1 = f32[8]{{0}} all-reduce(f32[8]{{0}} %p), replica_groups=[4,2]<=[2,4]T(1,0)"
     );
@@ -64,13 +64,13 @@ fn a_capture_of_half_the_devices_is_noticed() {
 }
 
 #[test]
-fn a_slow_first_step_is_warm_up() {
+fn slow_first_step_is_warm_up() {
     assert_eq!(ids(&text_trace(&HEALTHY.replace("000011112222", "000000000111222333"))), Vec::<&str>::new());
     assert_eq!(ids(&text_trace(&HEALTHY.replace("000011112222", "0000000000111222333"))), ["Q09"]);
 }
 
 #[test]
-fn python_calls_inflate_host_time() {
+fn python_tracing_overhead_is_reported() {
     let host = |names: &str| text_trace(&format!("{HEALTHY}\n host main: aabbccdd\n{names}"));
     assert_eq!(ids(&host(" a = f\n b = g\n c = h\n d = $x.py:1 f")), Vec::<&str>::new());
     assert_eq!(ids(&host(" a = f\n b = g\n c = $x.py:2 g\n d = $x.py:1 f")), ["Q10"]);
@@ -102,7 +102,7 @@ fn skewed(completions: [i64; 2]) -> TraceModel {
 }
 
 #[test]
-fn clocks_are_bounded_by_what_the_host_knew() {
+fn clock_offset_is_bounded_by_host_events() {
     let found = report(&skewed([1150, 2160]));
     let shift = &found.clock_shifts[0];
     assert_eq!((shift.pairs, shift.paired_by), (2, PairedBy::RunId));
@@ -114,7 +114,7 @@ fn clocks_are_bounded_by_what_the_host_knew() {
 }
 
 #[test]
-fn what_files_and_devices_say_of_themselves_is_listed_once() {
+fn recorded_file_and_device_messages_are_listed_once() {
     use trace_model::{ArgValue, GroupKind, Source};
     let mut builder = trace_model::TraceBuilder::new();
     builder.begin_source(Source { name: "run.log".to_owned(), ..Source::default() });
@@ -143,7 +143,7 @@ fn what_files_and_devices_say_of_themselves_is_listed_once() {
 }
 
 #[test]
-fn of_many_facts_the_first_are_listed() {
+fn long_fact_lists_are_truncated() {
     use trace_model::{ArgValue, GroupKind};
     let mut builder = trace_model::TraceBuilder::new();
     let facts = (0..1000).map(|at| (format!("fact {at}"), "é".repeat(10_000)));
@@ -158,7 +158,7 @@ fn of_many_facts_the_first_are_listed() {
 }
 
 #[test]
-fn rates_above_a_peak_are_named_with_their_cause() {
+fn rates_above_peak_are_reported_with_their_cause() {
     let picture = |flops: &str| {
         format!(
             "@column 1us

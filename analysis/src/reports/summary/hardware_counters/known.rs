@@ -278,7 +278,7 @@ mod tests {
 
     /// Numbers and names of XProf's lists, from every block of registers.
     #[test]
-    fn numbers_and_names_agree() {
+    fn counter_numbers_match_xprof_names() {
         let v6e = [
             (3_257_466_888, "CYCLES"),
             (3_257_466_976, "SCALAR_ALU_INSTRUCTION_1"),
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_links_and_power_too() {
+    fn finds_memory_link_and_power_counters() {
         let hbm =
             |stack: &str, register: &str| format!("VF_CHIP_{stack}_CMN_HI_FREQ_STATS_COUNTERS_UNPRIVILEGED_{register}");
         for (generation, id, name) in [
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn registers_that_are_not_asked_for_are_nothing() {
+    fn unsupported_registers_are_unknown() {
         for id in [0, 1, 3_019_980_808, 3_019_980_872, 2_953_257_168, 3_490_185_704, u64::MAX] {
             assert_eq!(by_id(CounterGeneration::V6e, id), None, "{id}");
             assert_eq!(by_id(CounterGeneration::V7x, id), None, "{id}");

@@ -7,7 +7,7 @@ fn limits(chip: &str) -> Limits {
 }
 
 #[test]
-fn the_layout_of_registers_is_known_for_every_chip_that_names_one() {
+fn every_named_register_layout_is_known() {
     let named = || chips().iter().filter(|chip| chip.counters.is_some());
     assert_eq!(named().map(|chip| chip.id.as_str()).collect::<Vec<_>>(), ["v6e", "v7x"]);
     assert!(named().all(|chip| Limits::of(chip, None).is_some()));
@@ -15,7 +15,7 @@ fn the_layout_of_registers_is_known_for_every_chip_that_names_one() {
 
 /// Counts of one v6e core over a million cycles, computed by hand.
 #[test]
-fn the_formulas_of_v6e() {
+fn v6e_counter_formulas() {
     let counts: Counts = [
         (CountedQuantity::Cycles, 1e6),
         (CountedQuantity::Scalar, 4e5),
@@ -63,7 +63,7 @@ fn the_formulas_of_v6e() {
 
 /// Throttled cycles count: the denominator is the power manager's count, for each die.
 #[test]
-fn both_cores_of_v7x_and_their_throttling() {
+fn v7x_counters_of_both_cores_and_throttling() {
     let counts: Counts = [
         (0, CountedQuantity::Cycles, 8e5),
         (0, CountedQuantity::PowerCycles, 1e6),
@@ -93,7 +93,7 @@ fn both_cores_of_v7x_and_their_throttling() {
 use super::known::{CountedQuantity, Dtype};
 
 #[test]
-fn without_cycles_there_is_no_utilization() {
+fn no_utilization_without_cycles() {
     let counts: Counts = [(KnownCounter { die: 0, what: CountedQuantity::Scalar }, 4e5)].into();
     assert_eq!(metrics(&counts, &limits("v6e")), []);
 }

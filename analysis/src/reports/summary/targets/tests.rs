@@ -23,7 +23,7 @@ fn matmul(flops: u64, bytes: u64) -> String {
 }
 
 #[test]
-fn lights_change_at_their_limits() {
+fn target_colors_change_at_their_limits() {
     for (flops, is) in [
         (81_000_000, TargetColor::Green),
         (79_000_000, TargetColor::Amber),
@@ -38,7 +38,7 @@ fn lights_change_at_their_limits() {
 }
 
 #[test]
-fn one_roof_is_enough() {
+fn only_the_nearer_roof_is_judged() {
     // At its memory roof, a slow matmul is acceptable.
     assert_eq!(light(&matmul(20_000_000, 80_000), "mxu"), TargetColor::NotJudged);
     assert_eq!(light(&matmul(90_000_000, 30_000), "hbm"), TargetColor::NotJudged);
@@ -71,7 +71,7 @@ fn compiling_and_input_have_upper_limits() {
 }
 
 #[test]
-fn what_is_not_recorded_says_why() {
+fn unrecorded_targets_give_a_reason() {
     let report = report_with(
         "ops: xx\nx = fusion.1 [convolution fusion]\nhost python: p\np = PjitFunction(f)",
         &Options::default(),
@@ -83,7 +83,7 @@ fn what_is_not_recorded_says_why() {
 }
 
 #[test]
-fn what_a_capture_cannot_know_is_not_0() {
+fn unknown_targets_are_missing_not_zero() {
     let target = |picture: &str, id: &str| {
         let targets = report_with(picture, &Options::default()).targets;
         let target = targets.into_iter().find(|target| target.id == id).unwrap();
@@ -99,13 +99,13 @@ fn what_a_capture_cannot_know_is_not_0() {
 }
 
 #[test]
-fn an_impossible_speed_has_no_light() {
+fn impossible_rate_is_not_judged() {
     assert_eq!(light(&matmul(166_000_000, 1), "mxu"), TargetColor::Unknown);
     assert_eq!(light(&matmul(100_010_000, 1), "mxu"), TargetColor::Green);
 }
 
 #[test]
-fn limits_are_the_users() {
+fn user_limits_apply() {
     let mut options = Options::default();
     options.hints.thresholds.insert("targets.mxu_green_percent".to_owned(), 50.0);
     let report = report_with(&matmul(60_000_000, 1), &options);

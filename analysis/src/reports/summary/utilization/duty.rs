@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn cores_of_a_chip_count_together() {
+    fn duty_cycle_merges_cores_of_a_chip() {
         let duty = |chips| {
             let model = model(chips);
             let (options, reports) = (Options::default(), ReportCache::default());

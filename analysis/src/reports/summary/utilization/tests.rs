@@ -108,7 +108,7 @@ fn denominators_are_named() {
 }
 
 #[test]
-fn without_peaks_there_is_no_utilization_but_shares_of_time() {
+fn without_peaks_only_time_shares_are_known() {
     let model = loop_and_infeed(2, false);
     let report = utilization_of(&model, &Options::default());
     let mfu = report.metric("mfu_window_percent").unwrap();
@@ -149,7 +149,7 @@ fn one_op(chip: &str, op: Op, text: &str, scale: Option<f64>) -> TraceModel {
 }
 
 #[test]
-fn narrow_products_are_measured_against_their_own_peak() {
+fn narrow_matmuls_are_measured_against_their_peak() {
     // 39.4 MFLOP in 100 ns is the peak of v5e in int8, twice its peak in bf16.
     let op = || Op { model_flops: Some(39_400_000), ..Op::default() };
     let mfu = |text: &str| {
@@ -162,7 +162,7 @@ fn narrow_products_are_measured_against_their_own_peak() {
 }
 
 #[test]
-fn a_lowered_clock_is_shown_where_it_is_recorded() {
+fn recorded_lowered_clock_is_reported() {
     let op = || Op { flops: Some(1), ..Op::default() };
     let report = utilization_of(&one_op("TPU v5e", op(), "", Some(0.8)), &Options::default());
     near(value(&report, "clock_of_default_percent"), 80.0);
@@ -172,7 +172,7 @@ fn a_lowered_clock_is_shown_where_it_is_recorded() {
 }
 
 #[test]
-fn memory_that_the_compiler_does_not_list_is_missing_and_not_zero() {
+fn unlisted_memory_traffic_is_missing_not_zero() {
     let hbm = MemoryAccess { space: MemorySpace::Hbm, access: Access::Read, bytes: 8_190 };
     let read = MemoryAccess { space: MemorySpace::Vmem, access: Access::Read, bytes: 184_320 };
     let op = |memory: Vec<MemoryAccess>| Op { flops: Some(1), memory, ..Op::default() };
@@ -198,7 +198,7 @@ fn slow_start() -> TraceModel {
 }
 
 #[test]
-fn the_steady_steps_have_a_utilization_of_their_own() {
+fn steady_steps_have_their_own_utilization() {
     let model = slow_start();
     let of = |options: &Options, id: &str| {
         let report = utilization_of(&model, options);
@@ -217,7 +217,7 @@ fn the_steady_steps_have_a_utilization_of_their_own() {
 }
 
 #[test]
-fn a_part_of_the_trace_and_one_without_steps_have_no_steady_steps() {
+fn ranges_and_traces_without_steps_have_no_steady_steps() {
     let model = slow_start();
     let (options, reports) = (Options::default(), ReportCache::default());
     let scope = Scope::Steps { first: 1, last: 2 };
@@ -244,7 +244,7 @@ fn impossible() -> TraceModel {
 }
 
 #[test]
-fn impossible_rates_are_in_no_sum_and_sums_say_so() {
+fn impossible_rates_are_excluded_from_sums_with_a_note() {
     let report = utilization_of(&impossible(), &Options::default());
     near(value(&report, "mxu_util_on_mxu_ops_percent"), 50.0);
     near(value(&report, "mfu_window_percent"), 25.0);
@@ -257,7 +257,7 @@ fn impossible_rates_are_in_no_sum_and_sums_say_so() {
 }
 
 #[test]
-fn a_sum_above_its_peak_is_missing() {
+fn sum_above_peak_is_missing() {
     // The done op of a copy takes hardly any time; its bytes are those of the whole copy.
     let model = sample_traces::text_trace(
         "
@@ -276,7 +276,7 @@ fn a_sum_above_its_peak_is_missing() {
 }
 
 #[test]
-fn shares_of_a_range_count_the_time_of_the_ops_that_count() {
+fn range_shares_use_the_time_of_counted_ops() {
     // The range ends in the middle of an op that counts as a whole.
     let model = sample_traces::text_trace("ops: ..aaaaaaaaaa\na = fusion.1 [convolution fusion] flops=1");
     let (options, reports) = (Options::default(), ReportCache::default());

@@ -203,7 +203,7 @@ mod tests {
     use crate::view::time_format::TimeFormat;
 
     #[test]
-    fn columns_give_way_where_names_need_the_room() {
+    fn number_columns_shrink_for_long_names() {
         let titles = |room| columns(room).0.iter().map(|(_, column)| column.title).collect::<Vec<_>>();
         assert_eq!(titles(420.0), ["of limit", "of op time", "self time", "runs"]);
         times::write_as(TimeFormat::Exact);

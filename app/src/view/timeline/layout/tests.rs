@@ -78,7 +78,7 @@ fn model(slices: &[(&str, i64, i64)]) -> TraceModel {
 }
 
 #[test]
-fn nested_slices_lie_below_each_other() {
+fn nested_slices_are_drawn_below_their_parent() {
     let model = model(&[("outer", 0, 80), ("inner", 10, 40), ("last", 90, 100)]);
     let expected = "\
 row 0 host
@@ -91,7 +91,7 @@ row 28 ops
 }
 
 #[test]
-fn folding_leaves_the_top_lane_and_headings() {
+fn folding_keeps_the_top_lane_and_headings() {
     let model = model(&[("outer", 0, 80), ("inner", 10, 40)]);
     let track = model.track_ids().next().unwrap();
     let folded = picture(&model, range(0, 100), |state| state.apply(&ViewCommand::FoldTrack(track, true), &model));
@@ -102,7 +102,7 @@ fn folding_leaves_the_top_lane_and_headings() {
 }
 
 #[test]
-fn what_is_too_narrow_shares_a_box_and_nothing_vanishes() {
+fn narrow_slices_share_a_box_and_none_vanishes() {
     // At 100 ps a point a bucket is 256 ps.
     let model = model(&[("a", 0, 20), ("b", 30, 90), ("c", 100, 120), ("lone", 5_000, 5_001), ("wide", 6_000, 9_000)]);
     let expected = "\
@@ -116,14 +116,14 @@ row 28 ops
 }
 
 #[test]
-fn a_slice_wider_than_the_window_is_clipped_to_its_edges() {
+fn slice_wider_than_the_window_is_clipped() {
     let model = model(&[("wide", 0, 1_000_000_000_000)]);
     let shown = picture(&model, range(500_000_000_000, 500_000_000_100), |_| ());
     assert_eq!(shown, "row 0 host\nrow 28 ops\n  -4..104 at 28 wide text\n");
 }
 
 #[test]
-fn only_rows_in_sight_are_laid_out() {
+fn only_visible_rows_are_laid_out() {
     let mut builder = TraceBuilder::new();
     let host = builder.group(None, GroupKind::Host, "host");
     let label = builder.label("x", None);
@@ -139,7 +139,7 @@ fn only_rows_in_sight_are_laid_out() {
 }
 
 #[test]
-fn the_arrow_that_would_be_followed_is_chosen() {
+fn next_flow_is_highlighted() {
     let mut builder = TraceBuilder::new();
     let host = builder.group(None, GroupKind::Host, "host");
     let track = builder.track(host, TrackKind::HostThread, 1, "a");
@@ -164,7 +164,7 @@ fn the_arrow_that_would_be_followed_is_chosen() {
 }
 
 #[test]
-fn selection_and_arrows_are_placed() {
+fn selection_and_flows_are_placed() {
     let mut builder = TraceBuilder::new();
     let host = builder.group(None, GroupKind::Host, "host");
     let (a, b) = (builder.track(host, TrackKind::HostThread, 1, "a"), builder.track(host, TrackKind::Ops, 2, "b"));
@@ -201,7 +201,7 @@ fn counters_keep_their_peaks() {
 }
 
 #[test]
-fn a_counter_of_many_samples_is_drawn_by_points_and_keeps_its_peaks() {
+fn dense_counter_is_decimated_and_keeps_peaks() {
     const SAMPLES: i64 = 20_000;
     let mut builder = TraceBuilder::new();
     let host = builder.group(None, GroupKind::Host, "host");
@@ -226,7 +226,7 @@ fn a_counter_of_many_samples_is_drawn_by_points_and_keeps_its_peaks() {
 }
 
 #[test]
-fn the_box_below_the_pointer_is_found() {
+fn finds_the_box_below_the_pointer() {
     let model = model(&[("outer", 0, 80), ("inner", 10, 40)]);
     let (lod, tree) = (LodIndex::build(&model), TrackTree::new(&model));
     let rows = tree.rows(&ViewState::new(&model));
@@ -253,7 +253,7 @@ fn the_box_below_the_pointer_is_found() {
 }
 
 #[test]
-fn slices_that_are_lit_are_found_in_any_crowd() {
+fn highlighted_slices_show_in_merged_boxes() {
     // "b" is the longest slice of the bucket, so the pyramid does not show "c".
     let model = model(&[("a", 0, 20), ("b", 30, 90), ("c", 100, 120), ("c", 150, 160), ("c", 6_000, 9_000)]);
     let (lod, tree) = (LodIndex::build(&model), TrackTree::new(&model));
@@ -285,7 +285,7 @@ fn slices_that_are_lit_are_found_in_any_crowd() {
 }
 
 #[test]
-fn a_folded_device_shows_its_ops_in_its_heading() {
+fn folded_device_shows_ops_in_its_heading() {
     let model = sample_traces::text_trace("@column 1ps\nmodules: MMMMMMMM\nops: AAAA..BB\n   : .cc.....\n");
     let core = model.tensor_cores()[0];
     let folded = picture(&model, range(0, 10), |state| state.apply(&ViewCommand::FoldGroup(core, true), &model));

@@ -33,7 +33,7 @@ fn picture(tree: &TrackTree, rows: &VisibleRows) -> Vec<String> {
 }
 
 #[test]
-fn devices_come_before_threads_and_empty_things_are_left_out() {
+fn devices_precede_threads_and_empty_tracks_are_omitted() {
     let model = model();
     let tree = TrackTree::new(&model);
     let rows = tree.rows(&ViewState::new(&model));
@@ -72,7 +72,7 @@ fn folding_hides_lanes_and_children() {
 }
 
 #[test]
-fn pinned_rows_stay_and_hidden_filtered_and_moved_ones_go_their_way() {
+fn rows_can_be_pinned_hidden_filtered_and_moved() {
     let model = model();
     let tree = TrackTree::new(&model);
     let mut state = ViewState::new(&model);

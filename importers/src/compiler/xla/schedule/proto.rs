@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_of_every_form() {
+    fn reads_every_field_form() {
         let text = "# a comment\nname: \"a\\\"b\\n\\303\" id: 7, id: -8\nshape { dims: 4 dims: 5 inner: <x: 1.5e3> }\nkind: BF16\n";
         let ParsedTextProto { root, cut_in } = TextProtoMessage::parse(text).unwrap();
         assert!(cut_in.is_empty());
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_has_a_line() {
+    fn errors_name_the_line() {
         let damage = |text: &str| TextProtoMessage::parse(text).map(|_| ()).unwrap_err();
         assert_eq!((damage("a: 1\n}\n").line, damage("a: 1\n}\n").what.as_str()), (2, "a } that closes nothing"));
         assert_eq!(damage("\n\na 1\n").line, 3);

@@ -16,7 +16,7 @@ fn import(text: &str, clock_mhz: Option<f64>) -> Result<TraceModel, ImportError>
 }
 
 #[test]
-fn what_is_cut_is_in_the_import_log() {
+fn truncation_is_logged() {
     assert_eq!(import(SCHEDULE, None).unwrap().import_log().count(IssueKind::TextCut), 0);
     let long = SCHEDULE.replace("dot.2", &"d".repeat(2000));
     assert_eq!(import(&long, None).unwrap().import_log().count(IssueKind::TextCut), 1);
@@ -29,7 +29,7 @@ fn slices(model: &TraceModel, kind: TrackKind) -> Vec<(String, i64, i64)> {
 }
 
 #[test]
-fn gaps_are_waits_and_pairs_are_spans() {
+fn gaps_become_waits_and_pairs_become_spans() {
     let model = import(SCHEDULE, None).unwrap();
     let owned = |rows: &[(&str, i64, i64)]| rows.iter().map(|&(n, s, d)| (n.to_owned(), s, d)).collect::<Vec<_>>();
     assert_eq!(
@@ -50,7 +50,7 @@ fn gaps_are_waits_and_pairs_are_spans() {
 }
 
 #[test]
-fn the_clock_is_needed_and_can_be_named() {
+fn clock_is_required_and_can_be_given() {
     let without = SCHEDULE.replace("cycles_per_microsecond", "other");
     let error = import(&without, None).unwrap_err().to_string();
     assert!(error.contains("line 31") && error.contains("main has no clock") && error.contains("--clock"), "{error}");
@@ -59,7 +59,7 @@ fn the_clock_is_needed_and_can_be_named() {
 }
 
 #[test]
-fn damage_is_refused_with_its_line() {
+fn damaged_schedule_is_an_error_with_its_line() {
     let refused = |text: &str, parts: &[&str]| {
         let error = import(text, None).map(|_| ()).unwrap_err().to_string();
         assert!(parts.iter().all(|part| error.contains(part)), "{error}");
@@ -73,7 +73,7 @@ fn damage_is_refused_with_its_line() {
 }
 
 #[test]
-fn cut_anywhere_it_is_refused_or_says_so() {
+fn any_truncation_is_an_error_or_logged() {
     for cut in 0..SCHEDULE.len() - 2 {
         if let Ok(model) = import(&SCHEDULE[..cut], Some(1000.0)) {
             assert_eq!(model.import_log().count(IssueKind::TruncatedFile), 1, "cut at {cut}");
@@ -94,7 +94,7 @@ fn overlaps_and_unknown_instructions_are_counted() {
 }
 
 #[test]
-fn a_row_that_the_file_ends_in_is_not_read() {
+fn truncated_last_row_is_not_read() {
     // The end of the last row is missing and must not be read as 0.
     let cut = SCHEDULE.split("end_timestamp_cycles: 7002").next().unwrap();
     let model = import(cut, Some(1000.0)).unwrap();
@@ -108,7 +108,7 @@ fn a_row_that_the_file_ends_in_is_not_read() {
 
 /// A file that ends after the schedule of a loop's body does not contain the schedule of the program.
 #[test]
-fn a_schedule_without_the_entry_is_no_program() {
+fn schedule_without_entry_computation_has_no_program() {
     let other = "computations { name: \"body\" id: 7 }\n  stack_frame_index";
     let text = SCHEDULE
         .replace("stack_frame_index", other)
@@ -120,7 +120,7 @@ fn a_schedule_without_the_entry_is_no_program() {
 }
 
 #[test]
-fn names_that_are_said_again_and_again_are_refused() {
+fn rejects_repeated_names() {
     let operands = "operand_ids: 0 ".repeat(2000);
     let instruction = format!("instructions {{ name: \"x\" opcode: \"tuple\" id: 9 {operands} }}\n");
     let text = SCHEDULE
