@@ -23,6 +23,8 @@ pub(crate) struct Session {
     trace: systole::session::Session,
     scope: analysis::Scope,
     catalog: Mutex<Option<Arc<Catalog>>>,
+    /// The database of the last query.
+    database: Mutex<Option<Database>>,
 }
 
 /// Opens a trace; the words are options of the command line. `tick` is called with the share that is read, from 0 to 1.
@@ -35,7 +37,7 @@ pub(crate) fn open(py: Python<'_>, path: PathBuf, words: Vec<OsString>, tick: Op
         _ => Ok(()),
     };
     let opened = interruptible(py, || progress.cancel(), shown, || embedded::open(&path, &words, &progress))?;
-    Ok(Session { trace: opened.map_err(of_command)?, scope: analysis::Scope::WholeTrace, catalog: Mutex::default() })
+    Ok(Session::new(opened.map_err(of_command)?, analysis::Scope::WholeTrace))
 }
 
 /// Nothing to show while work goes on.
@@ -44,7 +46,23 @@ fn quiet(_: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
+/// What `systole compare` says of saved summaries, a list of files for each side.
+#[pyfunction]
+pub(crate) fn compare_summaries(
+    py: Python<'_>,
+    base: Vec<PathBuf>,
+    cand: Vec<PathBuf>,
+    words: Vec<OsString>,
+) -> PyResult<Answer> {
+    let work = || embedded::compared_summaries(&base, &cand, &words);
+    interruptible(py, || (), quiet, work)?.map(Answer::from).map_err(of_command)
+}
+
 impl Session {
+    fn new(trace: systole::session::Session, scope: analysis::Scope) -> Self {
+        Self { trace, scope, catalog: Mutex::default(), database: Mutex::default() }
+    }
+
     /// The catalog of tables, made on first use.
     fn catalog(&self) -> Arc<Catalog> {
         let mut kept = self.catalog.lock().unwrap_or_else(PoisonError::into_inner);
@@ -53,7 +71,14 @@ impl Session {
 
     fn ask(&self, py: Python<'_>, sql: &str, limits: &QueryLimits) -> PyResult<QueryAnswer> {
         let cancel = || limits.cancel.store(true, Ordering::Relaxed);
-        let work = || Database::new(&self.trace, self.scope).and_then(|mut database| database.ask(sql, limits));
+        let work = || {
+            // Taken while it is used: queries of several threads each have their own, and the last one is kept.
+            let kept = self.database.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let mut database = kept.map_or_else(|| Database::new(&self.trace, self.scope), Ok)?;
+            let answer = database.ask(sql, limits);
+            *self.database.lock().unwrap_or_else(PoisonError::into_inner) = Some(database);
+            answer
+        };
         interruptible(py, cancel, quiet, work)?.map_err(|error| of_query(&error))
     }
 }
@@ -75,7 +100,7 @@ impl Session {
     /// The same trace with another scope: words of `--steps` or `--range`, or none for all of it.
     fn scoped(&self, py: Python<'_>, words: Vec<OsString>) -> PyResult<Self> {
         let scope = py.detach(|| embedded::scope(&self.trace, &words)).map_err(of_command)?;
-        Ok(Self { trace: self.trace.clone(), scope, catalog: Mutex::default() })
+        Ok(Self::new(self.trace.clone(), scope))
     }
 
     /// What `systole analyze` says: all reports, or those with these ids.
@@ -91,6 +116,11 @@ impl Session {
     /// The page that `systole analyze -o html=FILE` writes.
     fn page(&self, py: Python<'_>) -> PyResult<String> {
         interruptible(py, || (), quiet, || embedded::page(&self.trace, self.scope))?.map_err(of_command)
+    }
+
+    /// What `systole summarize` writes: JSON for comparisons.
+    fn summary(&self, py: Python<'_>) -> PyResult<String> {
+        interruptible(py, || (), quiet, || embedded::summary(&self.trace, self.scope))?.map_err(of_command)
     }
 
     /// What `systole compare` says of this trace and a candidate.
@@ -116,12 +146,9 @@ impl Session {
     fn table(&self, py: Python<'_>, name: &str) -> PyResult<Table> {
         let work = || {
             let catalog = self.catalog();
-            let of_timeline = catalog.timeline().iter().find(|table| table.name == name).cloned();
-            of_timeline.ok_or(()).or_else(|()| {
-                let all = catalog.all();
-                let found = all.iter().find(|table| table.name == name).cloned();
-                found.ok_or_else(|| all.iter().map(|table| table.name.clone()).collect::<Vec<_>>().join(", "))
-            })
+            catalog
+                .table(name)
+                .ok_or_else(|| catalog.all().iter().map(|table| table.name.clone()).collect::<Vec<_>>().join(", "))
         };
         let found = interruptible(py, || (), quiet, work)?;
         found.map(Table::new).map_err(|all| of_usage(format!("there is no table {name:?}; there are {all}")))

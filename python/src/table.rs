@@ -1,14 +1,16 @@
 //! Tables for Python: Arrow without a copy for other libraries, plain values for everyone else.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyString};
-use systole::tables::arrow::BatchReader;
+use systole::tables::arrow::{BatchReader, Constant};
+use systole::tables::files::{self, TableFormat};
 use systole::tables::{ColumnKind, DataColumn, DataTable, Value, picked};
 
-use crate::error::of_usage;
+use crate::error::{CommandFailed, interruptible, of_usage};
 
 /// A table with typed columns.
 #[pyclass(frozen, module = "systole._systole")]
@@ -99,6 +101,28 @@ impl Table {
             Ok(dict)
         };
         PyList::new(py, (0..self.0.len).map(row).collect::<PyResult<Vec<_>>>()?)
+    }
+
+    /// Writes the table as a file: `parquet`, `arrow` or `csv`. The first columns have one value in all rows.
+    #[pyo3(signature = (path, format, constants))]
+    fn write(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        format: &str,
+        constants: Vec<(String, Option<String>)>,
+    ) -> PyResult<()> {
+        let format = match format {
+            "parquet" => TableFormat::Parquet,
+            "arrow" => TableFormat::Arrow,
+            "csv" => TableFormat::Csv,
+            other => return Err(of_usage(format!("there is no format {other:?}; there are parquet, arrow and csv"))),
+        };
+        let constant =
+            |(name, value): (String, Option<String>)| Constant { name: name.into(), value: value.map(Into::into) };
+        let constants: Vec<Constant> = constants.into_iter().map(constant).collect();
+        let written = interruptible(py, || (), |_| Ok(()), || files::write(&self.0, None, &constants, format, &path))?;
+        written.map_err(|error| CommandFailed::new_err((format!("{error}: {}", path.display()), 3)))
     }
 
     /// The table as a stream of Arrow record batches, for pyarrow, pandas, polars and others. Columns are read

@@ -11,12 +11,22 @@
 Everything is what the command line says: ``systole analyze``, ``compare``, ``whatif``, ``query``.
 """
 
+from typing import TYPE_CHECKING
+
 from ._errors import Error, FormatError, PathError, UsageError
 from ._run import Comparison, Prediction, Run, open
 from ._systole import __version__
 from ._table import Column, Table
 from ._trace import Trace, trace
 from ._values import Evidence, Finding, Hint, Metric, Step, Verdict
+
+if TYPE_CHECKING:
+    from .fleet import _Callable as _Fleet
+
+    #: The module :mod:`systole.fleet`, which can be called.
+    fleet: _Fleet
+else:
+    from . import fleet
 
 __all__ = [
     "Column",
@@ -36,6 +46,7 @@ __all__ = [
     "UsageError",
     "Verdict",
     "__version__",
+    "fleet",
     "open",
     "trace",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import os
 import sys
@@ -12,6 +11,7 @@ from typing import Any, TypeAlias
 
 from . import _systole
 from ._errors import UsageError, translated
+from ._pages import framed
 from ._table import Table
 from ._values import Finding, Hint, Metric, Step, Verdict, of
 
@@ -196,7 +196,7 @@ class Run:
             import duckdb
             import pyarrow
         except ImportError as missing:
-            raise ImportError(f"run.sql needs {missing.name}: pip install 'systole[sql,arrow]'; run.query does without") from None
+            raise ImportError(f"run.sql needs {missing.name}: pip install 'systole[sql]'; run.query does without") from None
         connection = duckdb.connect()
         for name in [name for name in self.tables if re.search(rf"\b{name}\b", query)]:
             # A stream can be read once: DuckDB may read a table several times.
@@ -228,6 +228,11 @@ class Run:
         with translated():
             return Prediction(self._session.what_if(words(options)))
 
+    def summary(self) -> str:
+        """What ``systole summarize`` writes: JSON, which ``systole compare`` takes in place of the trace."""
+        with translated():
+            return self._session.summary()
+
     def html(self) -> str:
         """The report as a page of its own, as ``systole analyze -o html=FILE`` writes it."""
         with translated():
@@ -242,7 +247,7 @@ class Run:
         return f"<systole.Run {self.path}{part}: {self.slice_count} slices>"
 
     def _repr_html_(self) -> str:
-        return _framed(self.html())
+        return framed(self.html())
 
 
 class _Answer:
@@ -279,7 +284,7 @@ class Comparison(_Answer):
         return f"<systole.Comparison: {self.statement}>"
 
     def _repr_html_(self) -> str:
-        return _framed(self.html())
+        return framed(self.html())
 
 
 class Prediction(_Answer):
@@ -287,8 +292,3 @@ class Prediction(_Answer):
 
     def __repr__(self) -> str:
         return f"<systole.Prediction>\n{self}"
-
-
-def _framed(page: str) -> str:
-    """A page in a frame of a notebook, so that its style and that of the notebook stay apart."""
-    return f'<iframe srcdoc="{html.escape(page)}" style="width:100%;height:640px;border:0"></iframe>'

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 from . import _systole
 from ._errors import translated
@@ -70,6 +71,17 @@ class Table:
     def to_pylist(self) -> list[dict[str, Any]]:
         """All rows as dictionaries."""
         return self._table.to_pylist()
+
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: Literal["parquet", "arrow", "csv"] = "parquet",
+        constants: Mapping[str, str | None] | None = None,
+    ) -> None:
+        """Writes a file, without any library; ``constants`` become the first columns, with one value in all rows."""
+        with translated():
+            self._table.write(os.fspath(path), format, list((constants or {}).items()))
 
     def to_arrow(self) -> Any:
         """A ``pyarrow.Table`` (needs pyarrow: ``pip install systole[arrow]``)."""

@@ -29,3 +29,14 @@ def run() -> systole.Run:
 @pytest.fixture(scope="session")
 def said() -> dict:
     return json.loads(command("analyze", RECOMPILE, "--format", "json", "--top", "0"))["reports"]
+
+
+def pytest_addoption(parser) -> None:
+    parser.addoption("--slow", action="store_true", help="also tests that start Ray and Spark")
+
+
+def pytest_collection_modifyitems(config, items) -> None:
+    if not config.getoption("--slow"):
+        for item in items:
+            if "slow" in item.keywords:
+                item.add_marker(pytest.mark.skip(reason="runs with --slow"))

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from importlib import metadata
 
 import pytest
 import systole
@@ -141,3 +142,21 @@ def test_pages_render_in_a_notebook(run):
     table = run.table("hints")._repr_html_()
     assert "<table>" in table and "saving_ps" in table
     assert "rows of" in repr(run.table("ops")) and repr(run).startswith("<systole.Run ")
+
+
+def test_module_command_and_wheel_have_one_version():
+    assert command("--version").split()[1] == systole.__version__
+    try:
+        assert metadata.version("systole") == systole.__version__
+    except metadata.PackageNotFoundError:
+        pytest.skip("the package was not installed from a wheel")
+
+
+def test_tables_are_written_without_any_library(run, tmp_path):
+    run.table("steps").write(tmp_path / "steps.csv", format="csv", constants={"job": "a", "version": None})
+    lines = (tmp_path / "steps.csv").read_text().splitlines()
+    assert lines[0].startswith("job,version,") and lines[1].startswith("a,,") and len(lines) == 1 + len(run.steps)
+    with pytest.raises(systole.PathError, match="steps.parquet"):
+        run.table("steps").write(tmp_path / "none" / "steps.parquet")
+    with pytest.raises(systole.UsageError, match="no format"):
+        run.table("steps").write(tmp_path / "steps.xls", format="xls")

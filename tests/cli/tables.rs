@@ -199,7 +199,9 @@ fn exported_files_equal_sql_results() {
     }
     assert_eq!(count, number(path, "SELECT count(*) FROM slices"));
     assert_eq!(sum, number(path, "SELECT sum(dur_ps) FROM slices"));
-    for table in ["tracks", "counters", "flows", "instructions", "sources", "steps", "ops", "collectives", "hints"] {
+    for table in
+        ["tracks", "counters", "flows", "instructions", "sources", "runs", "steps", "ops", "collectives", "hints"]
+    {
         assert!(fs::metadata(format!("{out}/{table}.parquet")).unwrap().len() > 100, "{table}");
     }
 
@@ -260,4 +262,39 @@ fn exported_chrome_events_import_to_the_same_timeline() {
         let flows = number(path, "SELECT count(*) FROM flows");
         assert_eq!([ends("s") as i64, ends("f") as i64], [flows; 2], "{file}");
     }
+}
+
+#[test]
+fn files_are_divided_by_run_host_and_device() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, out) = (&recompile(), directory.path().to_str().unwrap());
+    let partitioned = ["export", path, "--partition", "run,device", "--tables", "slices,steps", "--run-name", "a/b"];
+    printed(&[&partitioned[..], &["-o", out]].concat());
+    let of_run = directory.path().join("slices").join("run=a%2Fb");
+    let (mut rows, mut devices) = (0, 0);
+    for device in fs::read_dir(of_run).unwrap() {
+        let file = SerializedFileReader::new(File::open(device.unwrap().path().join("data.parquet")).unwrap()).unwrap();
+        let fields = file.metadata().file_metadata().schema().get_fields();
+        assert!(fields.iter().all(|field| field.name() != "run" && field.name() != "device"), "{fields:?}");
+        assert!(fields.iter().any(|field| field.name() == "host"));
+        rows += file.metadata().file_metadata().num_rows();
+        devices += 1;
+    }
+    assert_eq!(rows, number(path, "SELECT count(*) FROM slices"));
+    assert_eq!(devices, number(path, "SELECT count(DISTINCT coalesce(device, '')) FROM slices"));
+    // Steps have no column `device`.
+    assert!(directory.path().join("steps/run=a%2Fb/data.parquet").is_file());
+    let said = refused(&["export", path, "--to", "perfetto", "--partition", "run", "-o", out]);
+    assert!(said.contains("--partition is for parquet"), "{said}");
+    assert!(refused(&["export", path, "--partition", "lane", "-o", out]).contains("device"));
+}
+
+#[test]
+fn the_run_is_one_row_of_key_figures() {
+    let path = &recompile();
+    let verdict = rows(path, "SELECT verdict, devices, steps FROM runs");
+    assert!(verdict[0][0].as_str().unwrap().starts_with("Compiling takes 50.00 ms"), "{verdict:?}");
+    assert_eq!(verdict[0][1..], [Value::from(8), Value::from(4)]);
+    let idle = "SELECT idle_ps - (SELECT self_time_ps FROM ops WHERE category = 'IDLE') FROM runs";
+    assert_eq!(number(path, idle), 0);
 }

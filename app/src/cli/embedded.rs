@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use analysis::compare::{Summary, compare};
+use analysis::compare::{CompareOptions, Summary, compare, to_json};
 use analysis::gates::{self, GateConfig};
 use analysis::what_if::Replay;
 use analysis::{ANALYSES, Report, Scope};
@@ -160,10 +160,41 @@ pub fn compared(
     let options = parsed::<TestArgs>(words)?.options()?;
     let summary =
         |(session, scope): (&Session, Scope)| Ok::<Summary, CommandError>(summaries::summary_of(session, scope)?);
-    let (base, cand, trace) = ([summary(base)?], [summary(cand)?], cand.0.path().map(PathBuf::from));
-    let comparison = compare(&base, &cand, &options);
-    let trace = trace.unwrap_or_else(|| PathBuf::from("trace"));
-    let compared = ComparedRuns { base: &base, cand: &cand, comparison: &comparison, gates: None, trace: &trace };
+    let (base, cand, trace) = ([summary(base)?], [summary(cand)?], cand.0.path());
+    comparison_of(&base, &cand, trace.unwrap_or(Path::new("trace")), &options)
+}
+
+/// The result of `systole compare` for saved summaries: each side is a list of files. The words are those of
+/// [`compared`].
+///
+/// # Errors
+///
+/// A word is wrong, or a file is no summary.
+pub fn compared_summaries(
+    base: &[PathBuf],
+    cand: &[PathBuf],
+    words: &[OsString],
+) -> Result<CommandAnswer, CommandError> {
+    let options = parsed::<TestArgs>(words)?.options()?;
+    let read = |paths: &[PathBuf]| {
+        let mut runs = Vec::new();
+        for path in paths {
+            let why = "this is not a summary of a run".to_owned();
+            runs.extend(summaries::saved(path)?.ok_or_else(|| Failure::Summary { why, path: path.clone() })?);
+        }
+        Ok::<_, CommandError>(runs)
+    };
+    comparison_of(&read(base)?, &read(cand)?, Path::new("trace"), &options)
+}
+
+fn comparison_of(
+    base: &[Summary],
+    cand: &[Summary],
+    trace: &Path,
+    options: &CompareOptions,
+) -> Result<CommandAnswer, CommandError> {
+    let comparison = compare(base, cand, options);
+    let compared = ComparedRuns { base, cand, comparison: &comparison, gates: None, trace };
     let tables = comparison::tables(&compared).into_iter();
     Ok(CommandAnswer {
         json: comparison::json(&compared, 0)?,
@@ -171,6 +202,18 @@ pub fn compared(
         html: html::comparison::page(&compared),
         tables: tables.map(|one| Arc::new(report_table(one.table.id, one.report, one.table.clone()))).collect(),
     })
+}
+
+/// The result of `systole summarize`: JSON for comparisons.
+///
+/// # Errors
+///
+/// The trace has nothing to compare.
+pub fn summary(session: &Session, scope: Scope) -> Result<String, CommandError> {
+    const OPS: usize = 200;
+    const STEPS_OF_OPS: usize = 40;
+    let summary = summaries::summary_of(session, scope)?.shortened(OPS, STEPS_OF_OPS);
+    Ok(to_json(&[summary])?)
 }
 
 /// The result of `systole whatif`. The words are its changes: `--ici 2x`, `--hide-collectives` …

@@ -112,9 +112,16 @@ impl Database {
         }
         self.has_reports = true;
         for table in self.catalog.reports() {
-            virtual_table::register(&self.connection, &table).map_err(|error| plain(&error))?;
-            self.tables.push(table);
+            if self.tables.iter().all(|known| known.name != table.name) {
+                self.add(table)?;
+            }
         }
+        Ok(())
+    }
+
+    fn add(&mut self, table: Arc<DataTable>) -> Result<(), QueryError> {
+        virtual_table::register(&self.connection, &table).map_err(|error| plain(&error))?;
+        self.tables.push(table);
         Ok(())
     }
 
@@ -125,10 +132,14 @@ impl Database {
     /// The query is wrong, wants to write, takes too long, or was cancelled.
     pub fn ask(&mut self, query: &str, limits: &QueryLimits) -> Result<QueryAnswer, QueryError> {
         let sql = preset(query.trim()).map_or(query, |preset| preset.sql);
-        let knows_all =
-            self.has_reports || !matches!(&self.connection.prepare(sql), Err(error) if names_no_table(error));
-        if !knows_all {
-            self.add_reports()?;
+        while let Err(error) = self.connection.prepare(sql).map(drop) {
+            let Some(missing) = missing_table(&error) else { break };
+            // A query that names one table needs one report, not all.
+            match self.catalog.table(missing.trim_start_matches("main.")).filter(|_| !self.has_reports) {
+                Some(table) if self.tables.iter().all(|known| known.name != table.name) => self.add(table)?,
+                _ if self.has_reports => break,
+                _ => self.add_reports()?,
+            }
         }
         self.limit(limits).map_err(|error| plain(&error))?;
         let answer = answer(&self.connection, sql, limits.rows);
@@ -238,7 +249,7 @@ fn plain(error: &Error) -> QueryError {
     QueryError { message, place: None, help: None }
 }
 
-/// Whether the query names a table that SQLite does not know.
-fn names_no_table(error: &Error) -> bool {
-    plain(error).message.starts_with("no such table")
+/// The table that a query names and SQLite does not know.
+fn missing_table(error: &Error) -> Option<String> {
+    plain(error).message.strip_prefix("no such table: ").map(str::to_owned)
 }

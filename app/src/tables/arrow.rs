@@ -1,5 +1,6 @@
 //! Tables as Arrow record batches: what Parquet files, Arrow files and Python libraries are made of.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -21,9 +22,9 @@ pub const BATCH: usize = 1 << 17;
 #[derive(Clone, Debug)]
 pub struct Constant {
     /// Name of the column.
-    pub name: &'static str,
-    /// Its value.
-    pub value: Arc<str>,
+    pub name: Cow<'static, str>,
+    /// Its value; `None` if it is unknown.
+    pub value: Option<Arc<str>>,
 }
 
 /// Reads a table batch by batch.
@@ -49,7 +50,7 @@ impl BatchReader {
     }
 
     fn batch(&self, from: usize, to: usize) -> Result<RecordBatch, ArrowError> {
-        let constants = self.constants.iter().map(|constant| same(&constant.value, to - from));
+        let constants = self.constants.iter().map(|constant| same(constant.value.as_deref(), to - from));
         let mut arrays = constants.collect::<Result<Vec<_>, _>>()?;
         let read = self.columns.par_iter().filter_map(|(at, texts)| {
             let column = self.table.columns.get(*at)?;
@@ -83,7 +84,7 @@ impl RecordBatchReader for BatchReader {
 /// The schema of the wanted columns. Metadata of the table: what a row is, version of the schema. Metadata of a
 /// column: its meaning, its unit, the source of its numbers.
 fn schema(table: &DataTable, columns: &[usize], constants: &[Constant]) -> Schema {
-    let constants = constants.iter().map(|constant| Field::new(constant.name, choice_type(), false));
+    let constants = constants.iter().map(|constant| Field::new(constant.name.as_ref(), choice_type(), true));
     let columns = columns.iter().filter_map(|&at| table.columns.get(at)).map(field);
     let about = [
         ("systole.table", table.name.clone()),
@@ -111,10 +112,10 @@ fn field(column: &DataColumn) -> Field {
     Field::new(column.name.as_ref(), kind, true).with_metadata(about)
 }
 
-/// The same text in every row.
-fn same(text: &str, rows: usize) -> Result<ArrayRef, ArrowError> {
-    let keys = Int32Array::from(vec![0; rows]);
-    let texts = Arc::new(StringArray::from(vec![text]));
+/// The same text in every row, or none.
+fn same(text: Option<&str>, rows: usize) -> Result<ArrayRef, ArrowError> {
+    let keys: Int32Array = std::iter::repeat_n(text.map(|_| 0), rows).collect();
+    let texts = Arc::new(StringArray::from_iter_values(text));
     Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys, texts)?))
 }
 

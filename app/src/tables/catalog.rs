@@ -42,6 +42,12 @@ impl Catalog {
         reports::tables(&self.session, self.scope).into_iter().map(Arc::new).collect()
     }
 
+    /// One table by its name; computes the report that has it, others only if the name does not tell which.
+    pub fn table(&self, name: &str) -> Option<Arc<DataTable>> {
+        let of_timeline = self.timeline.iter().find(|table| table.name == name).cloned();
+        of_timeline.or_else(|| reports::table(&self.session, self.scope, name).map(Arc::new))
+    }
+
     /// All of both.
     pub fn all(&self) -> Vec<Arc<DataTable>> {
         self.timeline.iter().cloned().chain(self.reports()).collect()
@@ -61,6 +67,12 @@ mod tests {
             let tables = Catalog::new(&session, Scope::WholeTrace).all();
             let names: BTreeSet<&str> = tables.iter().map(|table| &*table.name).collect();
             assert_eq!(names.len(), tables.len(), "{file}: {names:?}");
+            let catalog = Catalog::new(&session, Scope::WholeTrace);
+            for table in &tables {
+                let found = catalog.table(&table.name).expect("every table is found by its name");
+                assert_eq!((&found.name, &found.about, found.len), (&table.name, &table.about, table.len), "{file}");
+            }
+            assert!(catalog.table("no-such-table").is_none());
             for table in &tables {
                 let columns: BTreeSet<&str> = table.columns.iter().map(|column| &*column.name).collect();
                 assert_eq!(columns.len(), table.columns.len(), "{}: {columns:?}", table.name);

@@ -39,6 +39,8 @@ pub struct Choices {
     texts: Vec<Arc<str>>,
     /// Rank of each text in byte order.
     ranks: Vec<u32>,
+    /// Codes in byte order of their texts.
+    sorted: Vec<u32>,
 }
 
 impl Choices {
@@ -60,7 +62,8 @@ impl Choices {
     }
     /// The code of a text.
     pub fn code(&self, text: &str) -> Option<u32> {
-        self.texts.iter().position(|one| **one == *text).map(|at| at as u32)
+        let at = self.sorted.binary_search_by(|&code| self.text(code).cmp(&Some(text))).ok()?;
+        self.sorted.get(at).copied()
     }
     /// Rank of a text in byte order, from 0.
     pub fn rank(&self, code: u32) -> Option<u32> {
@@ -89,13 +92,13 @@ impl ChoicesBuilder {
 
     /// All texts so far.
     pub fn build(self) -> Choices {
-        let mut order: Vec<u32> = (0..self.texts.len() as u32).collect();
-        order.sort_unstable_by_key(|&code| &self.texts[code as usize]);
-        let mut ranks = vec![0; order.len()];
-        for (rank, code) in (0..).zip(order) {
+        let mut sorted: Vec<u32> = (0..self.texts.len() as u32).collect();
+        sorted.sort_unstable_by_key(|&code| &self.texts[code as usize]);
+        let mut ranks = vec![0; sorted.len()];
+        for (rank, &code) in (0..).zip(&sorted) {
             ranks[code as usize] = rank;
         }
-        Choices { texts: self.texts, ranks }
+        Choices { texts: self.texts, ranks, sorted }
     }
 }
 

@@ -122,10 +122,10 @@ fn csv(
     let columns: Vec<_> = (0..table.columns.len()).filter(wanted).map(|at| &table.columns[at]).collect();
     let failed = |error: ::csv::Error| io::Error::other(error);
     let mut out = ::csv::Writer::from_writer(BufWriter::new(file));
-    let heads = constants.iter().map(|constant| constant.name).chain(columns.iter().map(|column| &*column.name));
+    let heads = constants.iter().map(|constant| &*constant.name).chain(columns.iter().map(|column| &*column.name));
     out.write_record(heads).map_err(failed)?;
     for row in 0..table.len {
-        let same = constants.iter().map(|constant| constant.value.to_string());
+        let same = constants.iter().map(|constant| constant.value.as_deref().unwrap_or_default().to_owned());
         let cells = columns.iter().map(|column| match column.value(row) {
             Value::Missing => String::new(),
             Value::Int(number) => number.to_string(),

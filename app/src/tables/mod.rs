@@ -11,7 +11,10 @@ pub mod data;
 #[cfg(feature = "export")]
 pub mod files;
 mod instructions;
+#[cfg(feature = "export")]
+pub mod partitions;
 mod reports;
+mod runs;
 #[cfg(test)]
 mod samples;
 mod slices;

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use analysis::{ANALYSES, Cell, CellKind, Column, Scope, Table, Unit};
+use analysis::{ANALYSES, AnalysisEntry, Cell, CellKind, Column, Report, Scope, Table, Unit};
 
 use super::data::{DataTable, Field};
+use super::runs;
 use crate::session::Session;
 
 /// Ids that tables of several reports have, or that are tables of the timeline.
@@ -16,20 +17,37 @@ const SHARED: [&str; 6] = ["transfers", "findings", "counters", "sources", "slic
 pub(super) fn tables(session: &Session, scope: Scope) -> Vec<DataTable> {
     let entries: Vec<_> = ANALYSES.iter().collect();
     let reports = session.context(scope).reports_of(&entries);
-    let mut found = Vec::new();
+    let mut found = vec![runs::table(session, scope)];
     for (entry, report) in ANALYSES.iter().zip(reports) {
         let Ok(report) = report else { continue };
-        for table in report.tables() {
-            let of_another = table.id != entry.id && ANALYSES.iter().any(|other| other.id == table.id);
-            let name = if of_another || SHARED.contains(&table.id) {
-                format!("{}_{}", entry.id, table.id)
-            } else {
-                table.id.into()
-            };
-            found.push(of_report(&name, entry.id, table));
-        }
+        found.extend(tables_of(entry, &*report));
     }
     found
+}
+
+/// One table of [`tables`] by its name. Most names say which report has it: that one alone is computed.
+pub(super) fn table(session: &Session, scope: Scope, name: &str) -> Option<DataTable> {
+    if name == runs::NAME {
+        return Some(runs::table(session, scope));
+    }
+    let is_likely = |entry: &&AnalysisEntry| {
+        name.strip_prefix(entry.id).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+    };
+    let likely = ANALYSES.iter().filter(is_likely).find_map(|entry| {
+        let report = (entry.run)(&session.context(scope)).ok()?;
+        tables_of(entry, &*report).find(|table| table.name == name)
+    });
+    likely.or_else(|| tables(session, scope).into_iter().find(|table| table.name == name))
+}
+
+fn tables_of(entry: &AnalysisEntry, report: &dyn Report) -> impl Iterator<Item = DataTable> {
+    let id = entry.id;
+    report.tables().into_iter().map(move |table| {
+        let of_another = table.id != id && ANALYSES.iter().any(|other| other.id == table.id);
+        let name =
+            if of_another || SHARED.contains(&table.id) { format!("{id}_{}", table.id) } else { table.id.to_owned() };
+        of_report(&name, id, table)
+    })
 }
 
 struct ReportColumn {

@@ -17,6 +17,7 @@ use crate::files::write_with;
 use crate::session::Session;
 use crate::tables::arrow::Constant;
 use crate::tables::files::{self, TableFileError, TableFormat};
+use crate::tables::partitions::{self, FilePart};
 use crate::tables::{ARGS, Catalog, DataTable};
 
 #[derive(Debug, Args)]
@@ -30,10 +31,14 @@ pub struct ExportArgs {
     /// Directory of the files; made if it does not exist
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
-    /// Only these tables (`systole query PATH --list` shows them); otherwise those of the timeline, and steps, ops,
-    /// collectives and hints
+    /// Only these tables (`systole query PATH --list` shows them); otherwise those of the timeline, and runs, steps,
+    /// ops, collectives and hints
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub tables: Vec<String>,
+    /// One directory per table and value of these columns, as Hive names them: `slices/run=R/device=D/data.parquet`.
+    /// A table is divided by those of the columns that it has
+    #[arg(long, value_enum, value_name = "COLUMN,…", value_delimiter = ',')]
+    pub partition: Vec<PartitionColumn>,
     /// With the arguments of slices, as JSON: exact, large, and slow to read
     #[arg(long)]
     pub args: bool,
@@ -59,8 +64,29 @@ pub enum ExportFormat {
     Perfetto,
 }
 
+/// Columns by which files can be divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub enum PartitionColumn {
+    /// The run
+    Run,
+    /// The host that recorded the row
+    Host,
+    /// The device that the row is about
+    Device,
+}
+
+impl PartitionColumn {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Host => "host",
+            Self::Device => "device",
+        }
+    }
+}
+
 /// Tables of reports that are written unless others are named.
-const REPORTS: [&str; 4] = ["steps", "ops", "collectives", "hints"];
+const REPORTS: [&str; 5] = ["runs", "steps", "ops", "collectives", "hints"];
 
 /// Runs the command.
 pub fn run(args: &ExportArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
@@ -69,10 +95,9 @@ pub fn run(args: &ExportArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure
     let failed = |error, path: &Path| Failure::Write { error, path: path.to_owned() };
     let make_directory = || std::fs::create_dir_all(&args.output).map_err(|error| failed(error, &args.output));
     if let Some(name) = whole_file(args.to) {
-        if !args.tables.is_empty() {
-            return Err(Failure::Usage(
-                "--tables is for parquet, arrow and csv: this format is the timeline".to_owned(),
-            ));
+        if !args.tables.is_empty() || !args.partition.is_empty() {
+            let option = if args.tables.is_empty() { "--partition" } else { "--tables" };
+            return Err(Failure::Usage(format!("{option} is for parquet, arrow and csv: this format is the timeline")));
         }
         make_directory()?;
         let path = args.output.join(name);
@@ -91,23 +116,38 @@ pub fn run(args: &ExportArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure
     let tables = chosen(&Catalog::new(&session, args.scope.scope()), &args.tables)?;
     make_directory()?;
     let run = args.run_name.clone().unwrap_or_else(|| name_of_run(&session, &args.input.path));
-    let mut constants = vec![Constant { name: "run", value: run.into() }];
+    let mut constants = vec![Constant { name: "run".into(), value: Some(run.as_str().into()) }];
     // In every row, as in the CSV of reports, so that rows of many runs can be read together.
-    constants.extend(session.model().badge().map(|badge| Constant { name: "times_from", value: badge.into() }));
+    constants
+        .extend(session.model().badge().map(|badge| Constant { name: "times_from".into(), value: Some(badge.into()) }));
     let format = match args.to {
         ExportFormat::Parquet => TableFormat::Parquet,
         ExportFormat::Arrow => TableFormat::Arrow,
         _ => TableFormat::Csv,
     };
+    let mut by: Vec<&str> = args.partition.iter().map(|column| column.name()).collect();
+    by.dedup();
     for table in &tables {
-        let path = args.output.join(format!("{}.{}", table.name, format.extension()));
-        let columns = (0..table.columns.len()).filter(|&at| args.args || table.columns[at].name != ARGS);
-        let written = files::write(table, Some(&columns.collect::<Vec<_>>()), &constants, format, &path);
-        written.map_err(|error| match error {
-            TableFileError::Io(error) => failed(error, &path),
-            error => failed(std::io::Error::other(error), &path),
-        })?;
-        stderr.detail(&format!("wrote {}, {}", path.display(), counted(table.len, "row")));
+        let columns: Vec<usize> =
+            (0..table.columns.len()).filter(|&at| args.args || table.columns[at].name != ARGS).collect();
+        let parts = if by.is_empty() {
+            vec![FilePart { directory: PathBuf::new(), stem: table.name.clone(), table: Arc::clone(table), columns }]
+        } else {
+            partitions::of(table, &columns, &by, &run)
+        };
+        // The run is in the names of directories, or in the first column.
+        let constants = if by.contains(&"run") { &constants[1..] } else { &constants[..] };
+        for part in parts {
+            let directory = args.output.join(&part.directory);
+            std::fs::create_dir_all(&directory).map_err(|error| failed(error, &directory))?;
+            let path = directory.join(format!("{}.{}", part.stem, format.extension()));
+            let written = files::write(&part.table, Some(&part.columns), constants, format, &path);
+            written.map_err(|error| match error {
+                TableFileError::Io(error) => failed(error, &path),
+                error => failed(std::io::Error::other(error), &path),
+            })?;
+            stderr.detail(&format!("wrote {}, {}", path.display(), counted(part.table.len, "row")));
+        }
     }
     Ok(CommandOutcome::Done)
 }
@@ -122,16 +162,13 @@ fn whole_file(format: ExportFormat) -> Option<&'static str> {
 }
 
 fn chosen(catalog: &Catalog, names: &[String]) -> Result<Vec<Arc<DataTable>>, Failure> {
-    let is_report = |name: &String| !catalog.timeline().iter().any(|table| table.name == *name);
-    let reports = if names.is_empty() || names.iter().any(is_report) { catalog.reports() } else { Vec::new() };
     if names.is_empty() {
-        let reports = reports.into_iter().filter(|table| REPORTS.contains(&&*table.name));
+        let reports = catalog.reports().into_iter().filter(|table| REPORTS.contains(&&*table.name));
         return Ok(catalog.timeline().iter().cloned().chain(reports).collect());
     }
-    let all: Vec<Arc<DataTable>> = catalog.timeline().iter().cloned().chain(reports).collect();
     let find = |name: &String| {
-        all.iter().find(|table| table.name == *name).cloned().ok_or_else(|| {
-            let there: Vec<&str> = all.iter().map(|table| &*table.name).collect();
+        catalog.table(name).ok_or_else(|| {
+            let there: Vec<String> = catalog.all().iter().map(|table| table.name.clone()).collect();
             Failure::Usage(format!("--tables: there is no table {name:?}; there are {}", there.join(", ")))
         })
     };

@@ -139,7 +139,7 @@ impl TimeByPart {
     }
 
     /// Of the parts in which the core works, ps.
-    pub(crate) fn work(&self) -> i64 {
+    pub fn work(&self) -> i64 {
         StepPart::ALL.into_iter().filter(|part| part.is_work()).map(|part| self.get(part)).sum::<Picos>().ps()
     }
 

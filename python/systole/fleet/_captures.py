@@ -1,0 +1,167 @@
+"""Finding captures, and the job, run and host that each belongs to."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import PurePosixPath
+from typing import Any, TypeAlias
+
+from .._errors import PathError, UsageError
+
+#: A file, a directory, a pattern, or a mapping with ``path`` and known names (``job``, ``run``, ``host`` …).
+Source: TypeAlias = "str | os.PathLike[str] | Mapping[str, str]"
+
+#: Endings of profiles, richest format first: of several files of a host, the first one is read.
+ENDINGS = (".xplane.pb", ".xspace.pb", ".xplane.pb.gz", ".xspace.pb.gz", ".trace.json.gz", ".trace.json")
+
+#: What a layout may name.
+NAMES = ("date", "job", "version", "run", "host")
+
+#: Where profilers put files, and any other place.
+_LAYOUTS = ("{job}/plugins/profile/{run}/{host}", "{job}/{run}")
+
+
+@dataclass(frozen=True)
+class Capture:
+    """A file of a profile: what one host recorded of one run."""
+
+    path: str
+    job: str
+    run: str
+    #: ``None``: as recorded in the file.
+    host: str | None = None
+    #: Version of the program, to find regressions; ``None`` if it is unknown.
+    version: str | None = None
+    #: ``2026-01-31``; ``None``: from the name of the run, else the start of the session, else the time of the file.
+    date: str | None = None
+    size: int | None = None
+    modified_ns: int | None = None
+
+    @property
+    def id(self) -> str:
+        """Stable name of the capture in a dataset."""
+        return hashlib.sha256(self.path.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+    def as_task(self) -> dict[str, Any]:
+        """What a worker gets."""
+        return {**asdict(self), "id": self.id}
+
+
+def find(sources: Source | Iterable[Source], layout: str | None = None) -> list[Capture]:
+    """All captures of files, directories and patterns, each once, in the order of their paths.
+
+    ``layout`` says what the directories of a path mean, counted from the file: ``{job}/{version}/{run}/{host}``. Its
+    names are ``date``, ``job``, ``version``, ``run`` and ``host``; ``*`` stands for any directory.
+
+    Raises ``PathError`` if a source does not exist or has no profiles, ``UsageError`` for a wrong layout.
+    """
+    patterns = [_pattern(layout)] if layout else [_pattern(one) for one in _LAYOUTS]
+    if isinstance(sources, (str, os.PathLike, Mapping)):
+        sources = [sources]
+    found: dict[str, Capture] = {}
+    for source in sources:
+        if isinstance(source, Mapping):
+            known = dict(source)
+            unknown = set(known) - {field.name for field in fields(Capture)}
+            if unknown or "path" not in known:
+                raise UsageError(f"a capture has path, {', '.join(NAMES)}; not {', '.join(sorted(unknown)) or 'only names'}", 2)
+            paths: Iterable[str] = [_absolute(known.pop("path"))]
+        else:
+            known, paths = {}, _files(os.fspath(source))
+        for path in paths:
+            found[path] = _capture(path, patterns, known, layout)
+    return [found[path] for path in sorted(found)]
+
+
+def is_remote(path: str) -> bool:
+    """Whether it is a URL."""
+    return "://" in path
+
+
+def _absolute(path: str) -> str:
+    return path if is_remote(path) else os.path.abspath(path)
+
+
+def _files(source: str) -> Iterator[str]:
+    if is_remote(source):
+        yield source
+        return
+    source = os.path.abspath(source)
+    if os.path.isfile(source):
+        yield source
+        return
+    if os.path.isdir(source):
+        inside = [os.path.join(folder, name) for folder, _, names in os.walk(source) for name in names]
+        files = _richest(inside)
+        if not files:
+            raise PathError(f"no profile below this directory; profiles end in {', '.join(ENDINGS)}: {source}", 3)
+    else:
+        matches = glob.glob(source, recursive=True) if glob.has_magic(source) else []
+        files = [match for match in matches if os.path.isfile(match)]
+        for folder in sorted(set(matches) - set(files)):
+            files += _richest([os.path.join(at, name) for at, _, names in os.walk(folder) for name in names])
+        if not files:
+            raise PathError(f"no such file or directory: {source}", 3)
+    yield from files
+
+
+def _richest(paths: Iterable[str]) -> list[str]:
+    """Of the files of a host, the one with the richest format; files of other kinds are left out."""
+    best: dict[str, tuple[int, str]] = {}
+    for path in paths:
+        name = os.path.basename(path)
+        if name.startswith((".", "ALL_HOSTS.")):
+            continue
+        for rank, ending in enumerate(ENDINGS):
+            if name.endswith(ending):
+                host = path[: -len(ending)]
+                best[host] = min(best.get(host, (rank, path)), (rank, path))
+                break
+    return [path for _, path in best.values()]
+
+
+def _stem(path: str) -> str:
+    for ending in ENDINGS:
+        if path.endswith(ending):
+            return path[: -len(ending)]
+    return str(PurePosixPath(path).with_suffix(""))
+
+
+def _pattern(layout: str) -> re.Pattern[str]:
+    pieces = []
+    for part in layout.strip("/").split("/"):
+        text = ""
+        for piece in re.split(r"(\{\w+\}|\*)", part):
+            name = piece[1:-1] if piece.startswith("{") else None
+            if name is not None and name not in NAMES:
+                raise UsageError(f"layout: there is no {piece}; there are {', '.join('{%s}' % one for one in NAMES)}", 2)
+            text += f"(?P<{name}>[^/]+?)" if name else "[^/]*" if piece == "*" else re.escape(piece)
+        pieces.append(text)
+    try:
+        return re.compile(f"(?:^|/){'/'.join(pieces)}$")
+    except re.error as error:
+        raise UsageError(f"layout: {error}: {layout}", 2) from None
+
+
+def _capture(path: str, patterns: list[re.Pattern[str]], known: dict[str, str], layout: str | None) -> Capture:
+    stem = _stem(path).replace(os.sep, "/")
+    matches = (pattern.search(stem) for pattern in patterns)
+    match = next((match for match in matches if match), None)
+    if match is None and layout:
+        raise UsageError(f"the layout {layout} does not fit: {path}", 2)
+    names = {**(match.groupdict() if match else {}), **known}
+    folder, _, run = stem.rpartition("/")
+    names.setdefault("run", run)
+    names.setdefault("job", PurePosixPath(folder).name or "unknown")
+    if not is_remote(path):
+        try:
+            status = os.stat(path)
+        except OSError as error:
+            raise PathError(f"{error.strerror}: {path}", 3) from None
+        names |= {"size": status.st_size, "modified_ns": status.st_mtime_ns}
+    return Capture(path, **names)  # type: ignore[arg-type]

@@ -1,0 +1,163 @@
+"""Reports of a fleet as text and as a page."""
+
+from __future__ import annotations
+
+import html
+import unicodedata
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from .._pages import STYLE
+
+if TYPE_CHECKING:
+    from ._report import FleetReport
+
+_UNKNOWN = "–"
+
+
+def time(ps: float | None) -> str:
+    """Picoseconds in a unit that suits."""
+    if ps is None:
+        return _UNKNOWN
+    for unit, size in (("h", 3600e12), ("min", 60e12), ("s", 1e12), ("ms", 1e9), ("µs", 1e6)):
+        if abs(ps) >= size:
+            return f"{ps / size:.2f} {unit}"
+    return f"{ps / 1e3:.2f} ns"
+
+
+def share(percent: float | None, sign: bool = False) -> str:
+    """A percentage; one that is not 0 or 100 does not read so."""
+    if percent is None:
+        return _UNKNOWN
+    if not sign and (0 < percent < 0.05 or 99.95 <= percent < 100):
+        return "< 0.1 %" if percent < 50 else "> 99.9 %"
+    return f"{percent:+.1f} %" if sign else f"{percent:.1f} %"
+
+
+def chance(p: float | None) -> str:
+    """A p-value."""
+    return _UNKNOWN if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+_FINDINGS = {"changed": "more than noise", "noise": "within noise", "too-few": "too few steps", "untested": "not tested"}
+
+
+def sections(report: FleetReport) -> Iterable[tuple[str, str, list[str], list[list[str]]]]:
+    """Title, explanation, headings and rows of each table."""
+    label = lambda row: f"{row['job']} ({row['times_from']})" if row["times_from"] else str(row["job"])
+    yield (
+        "Jobs",
+        "Wasted: device time, from first op to last in each capture, in which devices are idle, wait for communication or"
+        " copies, or exchange data with the host.",
+        ["Job", "Captures", "Device time", "Wasted", "of it", "Idle", "Communication", "Copies", "Host I/O", "Try first"],
+        [
+            [label(row), str(row["captures"]), time(row["device_time_ps"]), time(row["wasted_ps"]), share(row["wasted_percent"])]
+            + [share(100 * row[part] / row["device_time_ps"]) for part in ("idle_ps", "collective_ps", "copy_wait_ps", "host_io_ps")]
+            + [f"{row['hint']['hint']} {row['hint']['title']} ({row['hint']['captures']} captures)" if row["hint"] else _UNKNOWN]
+            for row in report.jobs
+        ],
+    )
+    yield (
+        "Families of ops",
+        "Ops of one name without the compiler's number. Above roofline: time beyond what compute and memory peaks need,"
+        " where they are known.",
+        ["Family", "Category", "Jobs", "Self time", "of device time", "Above roofline", "Bound by"],
+        [
+            [row["family"], row["category"] or _UNKNOWN, str(row["jobs"]), time(row["self_time_ps"])]
+            + [share(row["of_device_time_percent"]), time(row["above_roofline_ps"]), row["bound_by"] or _UNKNOWN]
+            for row in report.families
+        ],
+    )
+    quiet = [row for row in report.regressions if row["finding"] in ("noise", "too-few", "untested")]
+    few = sum(row["finding"] != "noise" for row in quiet)
+    same = f" Not listed: {len(quiet) - few} changes within noise, {few} with too few steps to tell." if quiet else ""
+    yield (
+        "Versions",
+        "Median step time from each version of a job to the next (from day to day where no version is known); tests as in"
+        f" `systole compare`, with the slowest host of each run.{same}",
+        ["Job", "From", "To", "Runs", "Step", "p", "Finding", "Statement"],
+        [
+            [row["job"], row["base"], row["cand"], f"{row['base_runs']} / {row['cand_runs']}", share(row["change_percent"], True)]
+            + [chance(row["p"]), _FINDINGS.get(row["finding"], _UNKNOWN), row["statement"]]
+            for row in report.regressions
+            if row not in quiet
+        ],
+    )
+    yield (
+        "Hosts that keep others waiting",
+        "Slowest in: runs of at least three hosts in which the host has the most work. p: chance of this if all hosts were"
+        " alike. Excess: its work above that of the median host, of the step.",
+        ["Host", "Runs", "Slowest in", "Excess", "p", "Stands out"],
+        [
+            [row["host"], str(row["runs"]), str(row["slowest_in"]), share(row["excess_percent"], True), chance(row["p"])]
+            + ["yes" if row["stands_out"] else "no"]
+            for row in report.stragglers
+        ],
+    )
+    yield (
+        "Failed captures",
+        "They are tried again at the next run.",
+        ["Capture"],
+        [[row["reason"] if row["path"] in row["reason"] else f"{row['reason']}: {row['path']}"] for row in report.failed],
+    )
+
+
+def summary(report: FleetReport) -> str:
+    """The dataset in a sentence."""
+    all = report.overview
+    if not all.get("captures"):
+        return f"No capture could be analyzed; {all['failed']} failed."
+    dates = all["first_date"] if all["first_date"] == all["last_date"] else f"{all['first_date']} to {all['last_date']}"
+    parts = [f"{all['captures']} captures of {all['jobs']} jobs on {all['hosts']} hosts, {dates}"]
+    if all["device_time_ps"] is not None:
+        parts.append(f"{time(all['device_time_ps'])} of device time")
+    for key, what in (("without_devices", "without TPU ops"), ("simulated", "simulated"), ("failed", "failed")):
+        if all[key]:
+            parts.append(f"{all[key]} {what}")
+    if all["lost_events"]:
+        parts.append(f"{all['lost_events']} events lost when files were read")
+    return "; ".join(parts) + "."
+
+
+def text(report: FleetReport) -> str:
+    """For a terminal."""
+    lines = [summary(report)]
+    for title, about, heads, rows in sections(report):
+        if rows or title == "Versions" and report.regressions:
+            lines += ["", title, about, *(_aligned(heads, rows) if rows else ())]
+    return "\n".join(lines)
+
+
+def _aligned(heads: list[str], rows: list[list[str]]) -> list[str]:
+    # Nothing follows the last column: it may be long.
+    columns = [[_shortened(cell) if at < len(heads) - 1 else cell for cell in column] for at, column in enumerate(zip(heads, *rows))]
+    widths = [max(map(_width, column)) for column in columns]
+    pad = lambda cell, width: cell + " " * (width - _width(cell))
+    return ["  ".join(pad(cell, width) for cell, width in zip(line, widths)).rstrip() for line in zip(*columns)]
+
+
+def _shortened(cell: str, most: int = 60) -> str:
+    return cell if len(cell) <= most else cell[: most - 1] + "…"
+
+
+def _width(cell: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in cell)
+
+
+def page(report: FleetReport) -> str:
+    """A page that needs no network."""
+    escape: Any = html.escape
+    parts = [
+        "<!doctype html><html lang=en><head><meta charset=utf-8><title>Fleet</title>",
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<style>{STYLE}</style></head><body><h1>Fleet</h1><p>{escape(summary(report))}</p>",
+    ]
+    for title, about, heads, rows in sections(report):
+        if not rows and not (title == "Versions" and report.regressions):
+            continue
+        head = "".join(f"<th>{escape(cell)}</th>" for cell in heads)
+        body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+        parts.append(f"<h2>{escape(title)}</h2><p class=about>{escape(about)}</p>")
+        if rows:
+            parts.append(f"<div class=wide><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>")
+    return "".join(parts) + "</body></html>\n"

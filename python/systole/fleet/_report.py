@@ -1,0 +1,274 @@
+"""What a dataset says of a fleet, with DuckDB."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from .. import _systole
+from .._errors import PathError, UsageError
+from ._dataset import TABLES, Dataset
+
+Row: TypeAlias = "dict[str, Any]"
+
+#: Device time in which the devices do no work of the program, by the columns of ``runs``.
+WASTE = {
+    "idle_ps": "idle",
+    "collective_ps": "exposed communication",
+    "copy_wait_ps": "waiting for copies",
+    "host_io_ps": "transfers to and from the host",
+}
+#: Newest runs of a version that a comparison uses.
+MOST_RUNS = 8
+#: A host is the slowest of a run only if its work exceeds that of the median host by this share of the step.
+LEAST_EXCESS_PERCENT = 0.5
+
+_JOBS = f"""
+SELECT job, times_from, count(*) AS captures, count(DISTINCT run) AS runs, count(DISTINCT host) AS hosts,
+  sum(device_time_ps)::HUGEINT AS device_time_ps,
+  sum({' + '.join(WASTE)})::HUGEINT AS wasted_ps,
+  {', '.join(f'sum({column})::HUGEINT AS {column}' for column in WASTE)},
+  sum(mfu_window_percent * device_time_ps) / sum(device_time_ps) FILTER (mfu_window_percent IS NOT NULL)
+    AS mfu_window_percent
+FROM runs WHERE device_time_ps IS NOT NULL GROUP BY ALL ORDER BY wasted_ps DESC, job
+"""
+
+_HINTS = """
+SELECT job, hints.times_from, hint, any_value(hints.title) AS title, count(*) AS captures,
+  median(hints.saving_percent) AS saving_percent, arg_max(hints.action, hints.saving_ps) AS action
+FROM hints JOIN runs USING (capture, job) WHERE severity <> 'health'
+GROUP BY job, hints.times_from, hint ORDER BY job, sum(coalesce(hints.saving_ps, 0)) DESC, hint
+"""
+
+_FAMILIES = """
+SELECT regexp_replace(ops.name, '\\.[0-9]+$', '') AS family, ops.category, ops.times_from,
+  count(DISTINCT ops.job) AS jobs, count(DISTINCT ops.capture) AS captures,
+  sum(self_time_ps)::HUGEINT AS self_time_ps,
+  sum(self_time_ps * (1 - least(efficiency_percent, 100) / 100)) FILTER (efficiency_percent IS NOT NULL) AS above_roofline_ps,
+  sum(self_time_ps) FILTER (efficiency_percent IS NOT NULL) AS rated_ps,
+  mode(bound_by) AS bound_by
+FROM ops JOIN runs USING (capture, job) WHERE occurrences > 0 AND self_time_ps > 0
+GROUP BY ALL ORDER BY self_time_ps DESC, family LIMIT ?
+"""
+
+_HOSTS = """
+SELECT job, run, host, max(step_work_ps) AS work_ps, max(step_time_ps) AS step_ps
+FROM runs WHERE step_work_ps IS NOT NULL AND times_from IS NULL GROUP BY ALL ORDER BY ALL
+"""
+
+_CAPTURES = """
+SELECT capture, job, version, date, run, step_time_ps, coalesce(started_unix_ns, 0) AS started
+FROM runs WHERE times_from IS NULL ORDER BY job, date, started, run, step_time_ps DESC NULLS LAST, capture
+"""
+
+
+@dataclass(frozen=True)
+class FleetReport:
+    """What a dataset says. Each list is sorted, what matters most first; missing numbers are ``None``."""
+
+    #: Numbers of captures, jobs and hosts, and all device time.
+    overview: Row
+    #: Jobs by device time in which no device works, with the reasons and the hint that saves most.
+    jobs: list[Row] = field(default_factory=list)
+    #: Families of ops by their self time.
+    families: list[Row] = field(default_factory=list)
+    #: The change of the step time from each version of a job to the next.
+    regressions: list[Row] = field(default_factory=list)
+    #: Hosts by how often they are the slowest of their run.
+    stragglers: list[Row] = field(default_factory=list)
+    #: Captures that could not be analyzed.
+    failed: list[Row] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it as plain values."""
+        names = ("overview", "jobs", "families", "regressions", "stragglers", "failed")
+        return {"schema": "systole.fleet/1", **{name: getattr(self, name) for name in names}}
+
+    def json(self) -> str:
+        """All of it as JSON."""
+        return json.dumps(self.as_dict(), indent=1, ensure_ascii=False) + "\n"
+
+    def html(self) -> str:
+        """A page of its own, light and dark."""
+        from ._render import page
+
+        return page(self)
+
+    def __str__(self) -> str:
+        from ._render import text
+
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        from .._pages import framed
+
+        return framed(self.html())
+
+
+def report(dataset: str | os.PathLike[str], *, families: int = 30) -> FleetReport:
+    """What a dataset says of jobs, families of ops, versions and hosts (needs ``pip install systole[fleet]``).
+
+    ``families`` is the number of families of ops. Raises ``PathError`` if there is no dataset.
+    """
+    try:
+        import duckdb
+    except ImportError:
+        raise UsageError("reports of a fleet need DuckDB: pip install 'systole[fleet]'", 2) from None
+    home = Dataset(dataset)
+    notes = list(home.notes())
+    if not notes:
+        raise PathError(f"there is no dataset here; `python -m systole.fleet run PATHS -o DATASET` makes one: {home.root}", 3)
+    failed = [{key: note.get(key) for key in ("path", "job", "reason", "code")} for note in notes if note["status"] == "failed"]
+    if not any((home.root / "runs").rglob("*.parquet")):
+        return FleetReport({"captures": 0, "failed": len(failed)}, failed=failed)
+    with duckdb.connect() as connection:
+        for name in TABLES:
+            _view(connection, home, name)
+        ask = lambda sql, *values: _rows(connection.execute(sql, list(values)))
+        overview = ask(
+            "SELECT count(*) AS captures, count(DISTINCT job) AS jobs, count(DISTINCT host) AS hosts, min(date) AS first_date,"
+            " max(date) AS last_date, count(*) FILTER (device_time_ps IS NULL) AS without_devices,"
+            " count(*) FILTER (times_from IS NOT NULL) AS simulated, sum(device_time_ps)::HUGEINT AS device_time_ps,"
+            " sum(lost_events)::HUGEINT AS lost_events FROM runs"
+        )[0]
+        jobs = list(_jobs(ask(_JOBS), ask(_HINTS)))
+        found = ask(_FAMILIES, families)
+        regressions = list(_regressions(home, ask(_CAPTURES)))
+        stragglers = _stragglers(ask(_HOSTS))
+    # What got slower first, then what got faster, then what did not change.
+    regressions.sort(key=lambda row: (row["finding"] != "changed", -(row["change_percent"] or 0), row["job"]))
+    for family in found:
+        total = overview["device_time_ps"]
+        family["of_device_time_percent"] = 100 * family["self_time_ps"] / total if total else None
+    return FleetReport({**overview, "failed": len(failed)}, jobs, found, regressions, stragglers, failed)
+
+
+def _view(connection: Any, home: Dataset, name: str) -> None:
+    folder = home.root / name
+    if any(folder.rglob("*.parquet")):
+        files = str(folder / "**" / "*.parquet").replace("'", "''")
+        source = f"read_parquet('{files}', hive_partitioning = true, hive_types_autocast = false, union_by_name = true)"
+        connection.execute(f"CREATE VIEW {name} AS FROM {source}")
+        return
+    # No capture has such rows.
+    columns = {
+        "steps": "job VARCHAR, capture VARCHAR",
+        "ops": "job VARCHAR, capture VARCHAR, name VARCHAR, category VARCHAR, times_from VARCHAR, self_time_ps BIGINT,"
+        " occurrences BIGINT, efficiency_percent DOUBLE, bound_by VARCHAR",
+        "hints": "job VARCHAR, capture VARCHAR, hint VARCHAR, title VARCHAR, severity VARCHAR, action VARCHAR,"
+        " saving_ps DOUBLE, saving_percent DOUBLE, times_from VARCHAR",
+    }
+    connection.execute(f"CREATE TABLE {name} ({columns[name]})")
+
+
+def _rows(answer: Any) -> list[Row]:
+    names = [column[0] for column in answer.description]
+    return [dict(zip(names, row)) for row in answer.fetchall()]
+
+
+def _jobs(jobs: Iterable[Row], hints: Iterable[Row]) -> Iterator[Row]:
+    first: dict[tuple[str, str | None], Row] = {}
+    for hint in hints:
+        first.setdefault((hint["job"], hint["times_from"]), hint)
+    for job in jobs:
+        total = job["device_time_ps"]
+        reasons = sorted(((job[column] or 0, why) for column, why in WASTE.items()), reverse=True)
+        hint = first.get((job["job"], job["times_from"]))
+        yield {
+            **job,
+            "wasted_percent": 100 * job["wasted_ps"] / total if total else None,
+            "reason": reasons[0][1] if reasons[0][0] else None,
+            "hint": hint and {key: hint[key] for key in ("hint", "title", "captures", "saving_percent", "action")},
+        }
+
+
+def _regressions(home: Dataset, captures: Iterable[Row]) -> Iterator[Row]:
+    """Compares successive versions of each job; where no version is known, successive days. Of each run, the host with
+    the longest steps counts: it sets the pace."""
+    by_job: dict[str, list[Row]] = defaultdict(list)
+    for capture in captures:
+        if (home.root / "_summaries" / f"{capture['capture']}.json").is_file():
+            by_job[capture["job"]].append(capture)
+    for job, rows in sorted(by_job.items()):
+        by = "version" if any(row["version"] for row in rows) else "date"
+        versions: dict[str, dict[str, Row]] = defaultdict(dict)
+        for row in rows:
+            if row[by]:
+                slowest = versions[row[by]].get(row["run"])
+                if slowest is None or (row["step_time_ps"] or 0) > (slowest["step_time_ps"] or 0):
+                    versions[row[by]][row["run"]] = row
+        sides = [(version, list(runs.values())[-MOST_RUNS:]) for version, runs in versions.items()]
+        for (base, base_runs), (cand, cand_runs) in zip(sides, sides[1:]):
+            yield {"job": job, "by": by, "base": base, "cand": cand, **_compared(home, base_runs, cand_runs)}
+
+
+def _compared(home: Dataset, base: list[Row], cand: list[Row]) -> Row:
+    files = [[str(home.root / "_summaries" / f"{run['capture']}.json") for run in side] for side in (base, cand)]
+    counts = {"base_runs": len(base), "cand_runs": len(cand)}
+    try:
+        comparison = json.loads(_systole.compare_summaries(*files, []).json)
+    except _systole.CommandFailed as failed:
+        unknown = dict.fromkeys(("finding", "change_percent", "change_ps", "p"))
+        return {**counts, "statement": str(failed.args[0]), **unknown}
+    change = next((series for series in comparison["steps"] if series["id"] == "step.time_ps"), {})
+    return {
+        **counts,
+        "statement": comparison["statement"],
+        "finding": change.get("finding"),
+        "change_percent": change.get("change_percent"),
+        "change_ps": change.get("change"),
+        "p": change.get("p"),
+    }
+
+
+def _stragglers(hosts: Iterable[Row]) -> list[Row]:
+    """How often each host has the most work of its run. If all were alike, each of n hosts would be first in 1 of n
+    runs: p is the chance to be first as often as it was, or more."""
+    runs: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for row in hosts:
+        runs[row["job"], row["run"]].append(row)
+    seen: dict[str, list[tuple[float, bool, int]]] = defaultdict(list)
+    jobs: dict[str, set[str]] = defaultdict(set)
+    for (job, _), rows in runs.items():
+        # With two hosts nobody can tell which one is unlike the others.
+        if len(rows) < 3:
+            continue
+        works = sorted(row["work_ps"] for row in rows)
+        middle = (works[(len(works) - 1) // 2] + works[len(works) // 2]) / 2
+        for row in rows:
+            excess = 100 * (row["work_ps"] - middle) / row["step_ps"] if row["step_ps"] else 0.0
+            first = row["work_ps"] == works[-1] > works[-2] and excess > LEAST_EXCESS_PERCENT
+            seen[row["host"]].append((excess, first, len(rows)))
+            jobs[row["host"]].add(job)
+    found = []
+    for host, runs_of in seen.items():
+        slowest = sum(first for _, first, _ in runs_of)
+        if slowest:
+            p = _chance([1 / count for _, _, count in runs_of], slowest)
+            found.append({
+                "host": host,
+                "runs": len(runs_of),
+                "slowest_in": slowest,
+                "excess_percent": sum(excess for excess, *_ in runs_of) / len(runs_of),
+                "p": p,
+                # Bonferroni: one test for each host.
+                "stands_out": p < 0.05 / len(seen),
+                "jobs": sorted(jobs[host]),
+            })
+    return sorted(found, key=lambda row: (row["p"], -row["excess_percent"], row["host"]))
+
+
+def _chance(chances: list[float], least: int) -> float:
+    """The probability that at least so many of independent events happen."""
+    exactly = [1.0]
+    for chance in chances:
+        exactly = [
+            (exactly[k] * (1 - chance) if k < len(exactly) else 0.0) + (exactly[k - 1] * chance if k else 0.0)
+            for k in range(len(exactly) + 1)
+        ]
+    return min(1.0, math.fsum(exactly[least:]))
