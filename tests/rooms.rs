@@ -57,9 +57,10 @@ const CRATES: [Rooms; 3] = [
             &["view::time_format", "view::palette"],
             &["view::viewport"],
             &["query", "convert"],
+            &["capture"],
             &["tables"],
             &["session"],
-            &["number", "files", "xml"],
+            &["number", "files", "xml", "date"],
         ],
     },
 ];

@@ -7,8 +7,11 @@
 
 #![allow(clippy::missing_errors_doc, reason = "public for the tests of the whole; the other crates are libraries")]
 
+#[cfg(feature = "capture")]
+pub mod capture;
 pub mod cli;
 pub mod convert;
+mod date;
 pub mod export;
 pub mod files;
 #[cfg(feature = "gui")]

@@ -2,6 +2,8 @@
 //!
 //! One program of tests, so that it links once: `cargo test -p systole --test cli gates`.
 
+#[cfg(feature = "capture")]
+mod capture;
 mod causes;
 mod ci_workflow;
 mod commands;
@@ -12,6 +14,8 @@ mod hints;
 mod hlo;
 #[path = "../json_schema.rs"]
 mod json_schema;
+#[cfg(feature = "capture")]
+mod mock_profiler;
 mod outputs;
 mod place;
 mod runs;

@@ -3,6 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::cli::commands::analyze::AnalyzeArgs;
+#[cfg(feature = "capture")]
+use crate::cli::commands::capture::CaptureArgs;
 use crate::cli::commands::chips::ChipsArgs;
 use crate::cli::commands::compare::CompareArgs;
 use crate::cli::commands::completions::CompletionsArgs;
@@ -23,6 +25,8 @@ use crate::cli::commands::query::QueryArgs;
 use crate::cli::commands::render::RenderArgs;
 use crate::cli::commands::schema::SchemaArgs;
 use crate::cli::commands::summarize::SummarizeArgs;
+#[cfg(feature = "capture")]
+use crate::cli::commands::top::TopArgs;
 use crate::cli::commands::whatif::WhatifArgs;
 use crate::cli::common::args::MessageArgs;
 use crate::cli::common::help;
@@ -90,6 +94,14 @@ pub enum CliCommand {
     #[cfg(feature = "query")]
     #[command(after_help = help::MORE, after_long_help = help::QUERY)]
     Query(QueryArgs),
+    /// Record profiles of running programs through their profiler servers, then the verdict
+    #[cfg(feature = "capture")]
+    #[command(after_help = help::MORE, after_long_help = help::CAPTURE)]
+    Capture(CaptureArgs),
+    /// Live utilization of the devices of running programs, from their profiler servers
+    #[cfg(feature = "capture")]
+    #[command(after_help = help::MORE, after_long_help = help::TOP)]
+    Top(TopArgs),
     /// Show the timeline in a window
     Open(OpenArgs),
     /// Completions of commands and options for a shell

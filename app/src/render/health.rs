@@ -36,7 +36,8 @@ pub fn screen(document: &Document, layout: &TextLayout) -> String {
     parts.join("\n")
 }
 
-fn findings(report: &DoctorReport, layout: &TextLayout) -> String {
+/// What limits a capture, with causes and cures.
+pub fn findings(report: &DoctorReport, layout: &TextLayout) -> String {
     let mut text = format!("{}\n", layout.style.bold("Findings"));
     if report.findings.is_empty() {
         text.push_str("  nothing limits this capture\n");

@@ -27,5 +27,6 @@ pub(crate) mod words;
 
 pub use csv::NamedTable;
 pub use document::{Document, DocumentView, GatedDocument, InputFile, ReportSection, hex};
+pub use health::findings as doctor_findings;
 pub use layout::TextLayout;
 pub use style::AnsiStyle;

@@ -1,6 +1,8 @@
 //! The commands: one file each, with its arguments and its implementation.
 
 pub(super) mod analyze;
+#[cfg(feature = "capture")]
+pub(super) mod capture;
 pub(super) mod chips;
 pub(super) mod compare;
 pub(super) mod completions;
@@ -21,4 +23,6 @@ pub(super) mod query;
 pub(super) mod render;
 pub(super) mod schema;
 pub(super) mod summarize;
+#[cfg(feature = "capture")]
+pub(super) mod top;
 pub(super) mod whatif;

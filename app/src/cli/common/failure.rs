@@ -61,6 +61,10 @@ pub enum Failure {
         /// The file.
         path: PathBuf,
     },
+    /// No server answered as it should.
+    #[cfg(feature = "capture")]
+    #[error("{0}")]
+    Server(String),
     /// There is no display for a window.
     #[cfg(feature = "gui")]
     #[error(
@@ -90,6 +94,8 @@ impl Failure {
             Self::Write { .. } | Self::Stdout(_) => 3,
             #[cfg(feature = "gui")]
             Self::Display(_) => 3,
+            #[cfg(feature = "capture")]
+            Self::Server(_) => 3,
             Self::Import { error, .. } => code_of_import(error),
             Self::Summary { .. } => 4,
             Self::Internal(_) => 1,

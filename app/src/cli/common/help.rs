@@ -15,10 +15,11 @@ Exit codes:
   0    done
   1    internal error
   2    wrong usage
-  3    path missing or unreadable; no display for a window
+  3    path missing or unreadable; no display for a window; no profiler server answers
   4    input damaged or of unknown format
   10   a gate failed, or a hint is as severe as --fail-on
   11   inconclusive (only with --strict)
+  12   capture: some hosts sent no profile, or nothing was recorded; what was received is kept
   130  interrupted";
 
 /// Of `systole analyze`.
@@ -54,6 +55,26 @@ pub const WHATIF: &str = "\
 Examples:
   systole whatif t.xplane.pb --ici 2x
   systole whatif t.xplane.pb --hide-collectives --op 'fusion.*' 0.5x";
+
+/// Of `systole capture`.
+#[cfg(feature = "capture")]
+pub const CAPTURE: &str = "\
+The program must have called jax.profiler.start_server(9012), or what its framework has for it.
+
+Examples:
+  systole capture localhost:9012 -o logs/                      2 seconds, then the verdict
+  systole capture w0:9012,w1:9012 --ms 5000 -o logs/           two hosts, one run
+  systole capture localhost:9012 --retry 10 -o logs/           until a device was recorded
+  systole capture localhost:9012 --option tpu_trace_mode=TRACE_ONLY_XLA -o logs/
+  systole capture localhost:9012 --continuous start            then: --continuous snapshot -o logs/, --continuous stop";
+
+/// Of `systole top`.
+#[cfg(feature = "capture")]
+pub const TOP: &str = "\
+Examples:
+  systole top localhost:9012
+  systole top w0:9012,w1:9012 --level 2 --ms 5000
+  systole top localhost:9012 --json --count 10 | jq .mxu_percent";
 
 /// Of `systole export`.
 #[cfg(feature = "export")]
