@@ -4,13 +4,16 @@ use std::fmt::Write as _;
 use std::io::IsTerminal as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use analysis::Unit;
 use clap::Args;
 use serde_json::json;
+use trace_model::Picos;
 
 use crate::capture::{Address, DeviceState, MonitorOptions, ServerError, Spread, monitor};
 use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::output;
 use crate::cli::common::stderr::{Stderr, harmless};
+use crate::number::value;
 
 /// How long a server may take beyond the time that it watches.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -96,14 +99,16 @@ fn screen(answers: &[(Address, Result<DeviceState, ServerError>)]) -> String {
 
 /// The numbers, for servers that send no text.
 fn numbers(state: &DeviceState) -> String {
-    let percent = |number: f64| format!("{number:.1} %");
-    let spread =
-        |of: Spread, unit: &str| format!("mean {:.1} {unit}, from {:.1} to {:.1} {unit}", of.mean, of.min, of.max);
+    let percent = |number: f64| value(number, Unit::Percent);
+    let ms = |number: f64| Picos::from_ps((number * 1e9) as i64).to_string();
+    let spread = |of: Spread, shown: &dyn Fn(f64) -> String| {
+        format!("mean {}, from {} to {}", shown(of.mean), shown(of.min), shown(of.max))
+    };
     let lines = [
         ("matrix units, share of their peak", state.mxu_percent.map(percent)),
         ("devices idle, share of the time", state.idle_percent.map(percent)),
-        ("step time", state.step_ms.map(|step| spread(step, "ms"))),
-        ("waiting for input, share of a step", state.infeed_percent.map(|infeed| spread(infeed, "%"))),
+        ("step time", state.step_ms.map(|step| spread(step, &ms))),
+        ("waiting for input, share of a step", state.infeed_percent.map(|infeed| spread(infeed, &percent))),
     ];
     let told: String = lines.into_iter().filter_map(|(what, told)| Some(format!("  {what}: {}\n", told?))).collect();
     if told.is_empty() { "  the server tells nothing: no step was run in this time\n".to_owned() } else { told }
@@ -145,7 +150,12 @@ mod tests {
 
     #[test]
     fn only_what_was_told_is_shown() {
-        let state = DeviceState { mxu_percent: Some(10.0), ..DeviceState::default() };
-        assert_eq!(numbers(&state), "  matrix units, share of their peak: 10.0 %\n");
+        let step_ms = Some(Spread { mean: 4.0, min: 3.5, max: 5.0 });
+        let state = DeviceState { mxu_percent: Some(10.0), step_ms, ..DeviceState::default() };
+        let text = numbers(&state);
+        assert_eq!(
+            text,
+            "  matrix units, share of their peak: 10.00 %\n  step time: mean 4.000 ms, from 3.500 ms to 5.000 ms\n"
+        );
     }
 }
