@@ -89,7 +89,7 @@ fn median<T: Ord + Copy>(runs: &[Run], value: impl Fn(&Run) -> T) -> Option<T> {
 
 /// The line of one file; `None` where it does not open.
 fn line(path: &Path, name: &str) -> Option<String> {
-    let (model, growth) = memory(path)?; // Warms the page cache, too.
+    let (model, growth) = memory(path)?; // Also warms the page cache.
     let (mut runs, began) = (Vec::new(), Instant::now());
     while runs.len() < RUNS.0 || (runs.len() < RUNS.1 && began.elapsed() < LONG_ENOUGH) {
         runs.push(Run::of(path)?);

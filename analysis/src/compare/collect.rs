@@ -110,7 +110,7 @@ fn inputs(model: &TraceModel) -> Vec<SummaryInput> {
         name: source.name.clone(),
         path: source.path.as_ref().map(|path| path.display().to_string()),
         format: source.format.to_owned(),
-        sha256: None, // Whoever opened the file knows.
+        sha256: None, // Set by the caller that opened the file.
     };
     model.sources().iter().map(input).collect()
 }

@@ -180,7 +180,7 @@ fn steps(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
     let both = base.has_steps() == cand.has_steps();
     let weight = if both { Weight::Care } else { Weight::Bars };
     let why = if both {
-        "steps were detected from a different source, so they may begin and end elsewhere"
+        "steps were detected from a different source, so they may start and end at other times"
     } else {
         "one run has steps, the other is a whole capture"
     };

@@ -43,10 +43,10 @@ pub(super) fn simulator<'a>(base: &'a [Summary], cand: &'a [Summary]) -> Option<
 pub(super) fn weigh(found: &mut Vec<Difference>, simulator: (&str, bool), required: &[String]) {
     for difference in &mut *found {
         let (weight, why) = match difference.id {
-            "device_type" if !are_chips(difference) => (Weight::Note, "the simulator names its device otherwise"),
-            "device_count" => (Weight::Care, "one simulated device can stand for all that run the program alike"),
-            "step_source" => (Weight::Care, "a simulated run without steps is taken for one step"),
-            "hosts" | "steps" => (Weight::Note, "a simulator plays the program, most often once"),
+            "device_type" if !are_chips(difference) => (Weight::Note, "the simulator names its device differently"),
+            "device_count" => (Weight::Care, "one simulated device can represent all that run the same program"),
+            "step_source" => (Weight::Care, "a simulated run without steps is taken as one step"),
+            "hosts" | "steps" => (Weight::Note, "a simulator usually runs the program once"),
             _ => continue,
         };
         if !required.iter().any(|id| id == difference.id) {
@@ -60,7 +60,7 @@ pub(super) fn weigh(found: &mut Vec<Difference>, simulator: (&str, bool), requir
         let [a, b] = sides;
         [b, a]
     };
-    let why = "ratios are measured ÷ predicted: they tell how good the model is, not what became slower";
+    let why = "ratios are measured ÷ predicted: they show how good the model is, not what became slower";
     found.push(Difference { id: "simulator", title: "Made by", base, cand, weight: Weight::Note, why });
     found.sort_by_key(|difference| std::cmp::Reverse(difference.weight));
 }
@@ -166,7 +166,7 @@ impl PredictionError {
     pub fn statement(&self) -> String {
         let time = |ps: f64| Picos::from_ps(ps.round() as i64);
         let mut text = format!(
-            "{} predicts {} a step, measured are {}",
+            "{} predicts {} per step, measured are {}",
             self.simulator,
             time(self.predicted_ps),
             time(self.measured_ps)

@@ -73,7 +73,7 @@ pub(super) fn clause(base: &[Summary], cand: &[Summary]) -> Option<String> {
             let ps = |value: f64| trace_model::Picos::from_ps(value.round() as i64);
             let percent = 100.0 * change / before;
             parts.push(format!(
-                "the loop takes {percent:+.1} a step ({} to {})",
+                "the loop takes {percent:+.1} per step ({} to {})",
                 ps(before),
                 ps(after),
                 percent = Percent(percent)

@@ -46,7 +46,7 @@ impl CollectiveTraffic {
     /// The message of an op; `captured` devices take part if the program does not name the participants.
     ///
     /// It comes from the HLO text of the op, and from the program, if recorded, for facts that the text does not have:
-    /// the inside of fusions and wrappers, and the devices. For fusions the program is used first, because their text
+    /// the inside fusions and wrappers, and the devices. For fusions the program is used first, because their text
     /// has no groups.
     pub(crate) fn of(cx: &Context<'_>, op: Option<OpId>, kind: CollectiveKind, captured: usize) -> Self {
         let Some(id) = op else { return Self::estimated(captured) };
@@ -246,7 +246,7 @@ fn result_bytes(op: &Instruction) -> Option<u64> {
 /// result; those do not count.
 fn message_bytes(module: &HloModule, op: &Instruction, kind: CollectiveKind) -> Option<u64> {
     if &*op.opcode == "fusion" {
-        return None; // What is inside is not known: its result can be more than the message.
+        return None; // The fused computation is unknown: its result can be larger than the message.
     }
     let operands = || {
         let shapes = module.operands(op).map(|operand| operand.shape.as_ref()?.bytes());

@@ -90,7 +90,7 @@ impl CoreTime {
         Self { core, window, segments }
     }
 
-    /// The part in a smaller window: an op that runs only outside of it is never innermost inside.
+    /// The part in a smaller window: an op that runs only outside it is never innermost inside.
     fn within(&self, window: TimeWindow) -> Self {
         let from = self.segments.partition_point(|segment| segment.range.end <= window.measured.start);
         let to = self.segments.partition_point(|segment| segment.range.start < window.measured.end);

@@ -122,12 +122,15 @@ impl GateConfig {
         for regression in &self.regression {
             check_metric(&regression.metric, regression.op.as_deref()).map_err(GateConfigError)?;
             if regression.limit().is_empty() {
-                return wrong(format!("the regression of {:?} needs max_increase_pct or a like", regression.metric));
+                return wrong(format!(
+                    "the regression of {:?} needs max_increase_pct or a similar limit",
+                    regression.metric
+                ));
             }
             Self::check_regression(regression)?;
         }
         if let Some(id) = self.comparable.require.iter().find(|id| !comparable::IDS.contains(&id.as_str())) {
-            return wrong(format!("[comparable] knows no {id:?}; there are {}", comparable::IDS.join(", ")));
+            return wrong(format!("[comparable] has no {id:?}; known are {}", comparable::IDS.join(", ")));
         }
         if self.defaults.min_steps == 0 {
             return wrong("min_steps is at least 1".to_owned());

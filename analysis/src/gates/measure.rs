@@ -44,7 +44,7 @@ pub(super) fn check_module(module: &str, runs: &[&Summary]) -> Result<(), String
     }
     let nearest = nearest::of(module, there.iter().copied()).map(|name| format!("; did you mean {name:?}?"));
     let there = there.into_iter().collect::<Vec<_>>().join(", ");
-    Err(format!("no step is of the program {module:?}{}; there are steps of {there}", nearest.unwrap_or_default()))
+    Err(format!("no step runs the program {module:?}{}; steps run {there}", nearest.unwrap_or_default()))
 }
 
 /// Rejects a pattern that no op of these runs matches; the error suggests the nearest op. `Ok` if a run does not list

@@ -27,7 +27,7 @@ const SPOTS_LISTED: usize = 5;
 
 pub(super) fn run(facts: &HintFacts<'_>, rules: &[&'static Rule]) -> Result<HintsReport, AnalysisError> {
     if facts.cx.model.has_caveat(Caveat::PlaceholderTimes) {
-        let why = "times are placeholders: there is nothing to save in what nobody knows the length of";
+        let why = "times are placeholders: without durations, savings are unknown";
         return Err(AnalysisError::NotApplicable(why.to_owned()));
     }
     let step = facts.step()?;

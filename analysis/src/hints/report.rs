@@ -273,7 +273,7 @@ impl HintsReport {
 
     fn op_table(&self) -> Table {
         let rows = self.hints.iter().flat_map(|hint| hint.ops.iter().map(move |op| (hint, op)));
-        Table::of("hint_ops", "Ops that the hints concern", rows)
+        Table::of("hint_ops", "Ops that the hints are about", rows)
             .derived("hint", "Hint", Unit::None, |(hint, _)| hint.id)
             .derived("op", "Op", Unit::None, |(_, op)| &op.name)
             .derived("program", "Program", Unit::None, |(_, op)| &op.program)

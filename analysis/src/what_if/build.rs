@@ -250,7 +250,7 @@ fn seen(model: &TraceModel, schedule: &ReplaySchedule) -> BTreeMap<LabelId, Obse
 /// at the highest rate observed for its kind.
 fn bound_hidden(cx: &Context<'_>, schedule: &mut ReplaySchedule) {
     if schedule.cores.iter().all(|core| core.flights.iter().all(|flight| flight.is_sync())) {
-        return; // Nothing hides.
+        return; // No transfer is hidden.
     }
     let cores = schedule.cores.len();
     let seen = seen(cx.model, schedule);

@@ -229,7 +229,7 @@ fn chip(cx: &Context<'_>, flops: f64, hbm: f64, out: &mut ReplayChanges<'_>) -> 
     }
     if known == Picos::ZERO {
         return Err(AnalysisError::NotApplicable(
-            "no op of this capture has both costs and a peak: what another chip would do cannot be said".into(),
+            "no op of this capture has both costs and a peak: the times on another chip cannot be predicted".into(),
         ));
     }
     out.each_work(cx, |op| factors.get(op.index()).copied().flatten());

@@ -264,7 +264,7 @@ impl ReplayState<'_> {
         let is_sync = issued.is_some_and(|issued| issued.flight.is_sync());
         let is_alone = cursor.is_alone(row);
         let takes = if is_sync {
-            Picos::ZERO // It is the transfer.
+            Picos::ZERO // Its time is that of the transfer.
         } else if awaited.is_some() {
             changed.work(model, &piece, recorded.min(DONE_TAKES))
         } else if is_alone {

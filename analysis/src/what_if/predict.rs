@@ -180,8 +180,8 @@ pub(super) fn predict(
     let slowest = (0..recorded.cores.len()).max_by_key(|&core| lasts(recorded, short, core)).unwrap_or(0);
     if recorded.unmatched > 0 {
         notes.push(format!(
-            "{} executions of collectives could not be matched over the cores: their members are taken to come \
-             as recorded",
+            "{} executions of collectives could not be matched over the cores: their participants are assumed \
+             to arrive as recorded",
             recorded.unmatched
         ));
     }

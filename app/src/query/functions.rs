@@ -53,7 +53,7 @@ fn number(context: &Context<'_>, index: usize) -> Result<Option<f64>> {
         ValueRef::Real(number) => Ok(Some(number)),
         ValueRef::Null => Ok(None),
         ValueRef::Text(_) | ValueRef::Blob(_) => {
-            Err(Error::UserFunctionError("this function takes numbers, and was given a text".into()))
+            Err(Error::UserFunctionError("this function takes numbers, but was given text".into()))
         }
     }
 }
@@ -99,7 +99,7 @@ impl Aggregate<Group, Option<f64>> for Percentile {
             Some(at) => at,
             None => number(context, 1)?
                 .filter(|at| (0.0..=100.0).contains(at))
-                .ok_or_else(|| Error::UserFunctionError("percentile(x, p): p is a number from 0 to 100".into()))?,
+                .ok_or_else(|| Error::UserFunctionError("percentile(x, p): p must be a number from 0 to 100".into()))?,
         };
         group.numbers.extend(number(context, 0)?);
         Ok(())

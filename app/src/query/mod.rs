@@ -194,7 +194,7 @@ impl Database {
         }
         if message.starts_with("no such function") {
             let calls: Vec<&str> = FUNCTIONS.iter().map(|function| function.call).collect();
-            return Some(format!("functions beside those of SQLite: {}", calls.join(", ")));
+            return Some(format!("functions in addition to SQLite's: {}", calls.join(", ")));
         }
         None
     }

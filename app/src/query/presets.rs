@@ -21,7 +21,7 @@ pub const PRESETS: [Preset; 10] = [
     },
     Preset {
         name: "categories",
-        about: "self time of ops by kind of work, a row a device",
+        about: "self time of ops by kind of work, one row per device",
         sql: "SELECT device, category, count(*) AS executions, sum(self_ps) AS self_ps\n\
               FROM slices WHERE track_kind = 'ops' GROUP BY device, category ORDER BY device, sum(self_ps) DESC",
     },

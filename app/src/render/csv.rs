@@ -88,12 +88,12 @@ pub fn csv(table: &Table, rows: usize) -> String {
 ///
 /// # Panics
 ///
-/// Never: nothing that is written to memory fails, and all of it is text.
+/// Never: writing to memory cannot fail and yields UTF-8.
 pub fn records<T: AsRef<[u8]>, R: IntoIterator<Item: AsRef<[u8]>>>(
     head: impl IntoIterator<Item = T>,
     rows: impl IntoIterator<Item = R>,
 ) -> String {
-    const IN_MEMORY: &str = "nothing that is written to memory fails, and all of it is text";
+    const IN_MEMORY: &str = "writing to memory cannot fail and yields UTF-8";
     let mut out = WriterBuilder::new().flexible(true).from_writer(Vec::new());
     out.write_record(head).expect(IN_MEMORY);
     for row in rows {

@@ -32,7 +32,7 @@ pub(super) fn table(session: &Session) -> DataTable {
     let model = session.model();
     let classes = Arc::clone(session.context(Scope::WholeTrace).classes());
     let rows = InstructionRows { model: model.clone(), classes, ids: model.op_ids().collect() };
-    let about = "One row an instruction of a compiled program, with the compiler's estimates of one execution.";
+    let about = "One row per instruction of a compiled program, with the compiler's estimates of one execution.";
     let table = DataTable::of("instructions", about, model.ops().len(), Arc::new(rows))
         .id("op_id", "number of the instruction in this trace", Field::Int(|_, row| Some(row as i64)))
         .id("name", "name in its program", Field::Text(|all, row| all.text(row, |op| Some(op.name))))
@@ -50,7 +50,7 @@ pub(super) fn table(session: &Session) -> DataTable {
         )
         .fact(
             "hlo_category",
-            "category as recorded, else concluded from its text",
+            "recorded category, otherwise derived from its text",
             Unit::None,
             Provenance::Profile,
             Field::Text(|all, row| Some(Cow::Borrowed(all.classes.category(*all.ids.get(row)?)))),

@@ -39,7 +39,7 @@ const START: usize = 2;
 /// The table of slices of a session.
 pub(super) fn table(session: &Session, tracks: &Arc<TrackNames>) -> DataTable {
     let rows = Arc::new(SliceRows::new(session, tracks));
-    let about = "One row a slice: an execution of an op, a program, a step, an event of a host thread.";
+    let about = "One row per slice: an execution of an op, a program, a step, an event of a host thread.";
     let table = DataTable::of("slices", about, rows.model.slice_count(), rows);
     let table = table
         .id("slice_id", "number of the slice in this trace", Field::Int(|_, row| Some(row as i64)))
@@ -163,7 +163,7 @@ fn facts(table: SliceTable) -> SliceTable {
         )
         .fact(
             ARGS,
-            "arguments as recorded, as a JSON object",
+            "recorded arguments, as a JSON object",
             Unit::None,
             Provenance::Profile,
             Field::Text(|all, row| arguments(all.at(row)).map(Cow::Owned)),

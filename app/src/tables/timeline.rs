@@ -15,7 +15,7 @@ pub(super) fn sources(model: &TraceModel) -> DataTable {
         all.sources().get(row)
     }
     let unix = Unit::None;
-    let about = "One row a file that the trace was read from.";
+    let about = "One row per file that the trace was read from.";
     DataTable::of("sources", about, model.sources().len(), Arc::new(model.clone()))
         .id("file", "name without directories", Field::Text(|all, row| Some(Cow::Borrowed(&*source(all, row)?.name))))
         .id("format", "id of the format", Field::Text(|all, row| Some(Cow::Borrowed(source(all, row)?.format))))
@@ -80,7 +80,7 @@ pub(super) fn counters(names: &Arc<TrackNames>) -> DataTable {
         len
     });
     let ends = ends.collect();
-    let about = "One row a sample of a counter; its value holds from start to end.";
+    let about = "One row per sample of a counter; its value holds from start to end.";
     DataTable::of("counters", about, len, Arc::new(CounterRows { names: Arc::clone(names), ends }))
         .id("track_id", "track of the counter", Field::Int(|all, row| Some(all.at(row)?.0.track().index() as i64)))
         .time("start_ps", "from when the value holds", Field::Int(|all, row| Some(all.sample(row)?.0.start.ps())))
@@ -117,7 +117,7 @@ pub(super) fn counters(names: &Arc<TrackNames>) -> DataTable {
 
 /// The table of flows.
 pub(super) fn flows(model: &TraceModel) -> DataTable {
-    let about = "One row a flow from a slice to another: a launch to its program, a start op to its done op.";
+    let about = "One row per flow from a slice to another: a launch to its program, a start op to its done op.";
     DataTable::of("flows", about, model.flows().len(), Arc::new(model.clone()))
         .id(
             "from_slice_id",

@@ -97,7 +97,7 @@ fn kind_name(kind: TrackKind) -> &'static str {
 
 /// The table of tracks.
 pub(super) fn table(names: &Arc<TrackNames>) -> DataTable {
-    let about = "One row a track: a thread of a host, a line of a device, a counter.";
+    let about = "One row per track: a thread of a host, a line of a device, a counter.";
     DataTable::of("tracks", about, names.model.tracks().len(), Arc::clone(names))
         .id("track_id", "number of the track in this trace", Field::Int(|_, row| Some(row as i64)))
         .id("host", "host that recorded it", Field::Choice(|all| &all.hosts, |all, row| all.host(all.id(row)?)))

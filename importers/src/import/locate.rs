@@ -58,7 +58,7 @@ pub fn locate(path: &Path, options: &ImportOptions) -> Result<LocatedRun, Import
         Err(error) => return Err(error.into()),
     };
     if metadata.is_dir() {
-        fs::read_dir(path)?; // Not permitted is another message than not found.
+        fs::read_dir(path)?; // Distinguishes missing permission from a missing file.
         return locate_in(&[path.to_owned()], options);
     }
     if let Some(run) = &options.run {

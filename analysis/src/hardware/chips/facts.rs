@@ -75,8 +75,8 @@ pub static QUANTITIES: &[ChipQuantity] = &[
     count("pod_chips", "Chips of the largest pod", 1e9),
     count("pod_shape", "Sides of the largest pod", 1e9),
     count("wrap_multiple", "A side wraps around at multiples of", 1e6),
-    rate("dcn_bandwidth", "Data center network, a chip", Unit::BytesPerSecond),
-    rate("pcie_bandwidth", "Host link, a chip", Unit::BytesPerSecond),
+    rate("dcn_bandwidth", "Data center network, per chip", Unit::BytesPerSecond),
+    rate("pcie_bandwidth", "Host link, per chip", Unit::BytesPerSecond),
 ];
 
 /// A value with its source.

@@ -94,7 +94,7 @@ pub fn placed(
     let first = groups.iter().max_by_key(|group| group.len()).map(Vec::as_slice).unwrap_or_default();
     let mut out: Vec<GroupLayout> = grids.iter().filter_map(|grid| on_chips_of(first, grid, devices)).collect();
     if n <= devices && out.iter().any(|layout| layout.axes.is_empty()) {
-        return Vec::new(); // All of a group on one chip.
+        return Vec::new(); // The whole group is on one chip.
     }
     out.retain(|layout| !layout.axes.is_empty());
     if !ids_are_devices || out.is_empty() {

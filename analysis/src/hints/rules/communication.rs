@@ -118,7 +118,7 @@ static DCN_BANDWIDTH: Threshold = Threshold::new(
 static DOMINATED: Threshold =
     Threshold::percent("K44.exposed_percent", 10.0, "below 10 % of the step, other causes matter more");
 static EXCHANGE: Threshold =
-    Threshold::percent("K47.exposed_percent", 5.0, "routing to experts costs two exchanges a layer");
+    Threshold::percent("K47.exposed_percent", 5.0, "routing to experts costs two exchanges per layer");
 
 fn most_exposed(overlap: &[CoreOverlap]) -> Option<(&CoreOverlap, f64)> {
     let worst = overlap.iter().max_by_key(|core| core.exposed_ps)?;
@@ -347,7 +347,7 @@ fn twice(facts: &HintFacts<'_>) -> RuleResult {
         }
     }
     if same.is_empty() && !collectives.rows.is_empty() {
-        return Err(AnalysisError::NotApplicable("no collective says what it sends (text of its HLO)".to_owned()));
+        return Err(AnalysisError::NotApplicable("no collective has HLO text that shows what it sends".to_owned()));
     }
     let ledger = facts.report::<Collectives>()?;
     let exposed = |row: &OpRow| {
@@ -370,13 +370,13 @@ fn twice(facts: &HintFacts<'_>) -> RuleResult {
     let ops: Vec<OpId> = extra.iter().filter_map(|row| row.op).collect();
     Ok(Some(Finding {
         statement: format!(
-            "{} send the same (%{}): what is sent again is exposed for {share:.1} of device time",
+            "{} send the same data (%{}): the repeated transfers are exposed for {share:.1} of device time",
             names.join(" and "),
             key.2.join(", %"),
             share = Percent(share)
         ),
         evidence: vec![
-            HintEvidence::percent("exposed time of what is sent again", share, "device time", Some(limit)),
+            HintEvidence::percent("exposed time of the repeated transfers", share, "device time", Some(limit)),
             HintEvidence::count("collectives that repeat another", extra.len() as f64, "all programs", Some(1.0)),
         ],
         saving: PossibleSaving::ops("repeated collectives", ops.iter().map(|&op| (op, 0.0))),
@@ -407,7 +407,7 @@ fn dcn_bound(facts: &HintFacts<'_>) -> RuleResult {
     let mut statement =
         format!("{} spends {stall:.1} of its window in transfers between slices", worst.device, stall = Percent(stall));
     let mut evidence = vec![HintEvidence::percent(
-        "in send, recv and their ends",
+        "in send, recv and their done ops",
         stall,
         format!("window of {}", worst.device),
         Some(stall_limit),

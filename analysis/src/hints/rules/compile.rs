@@ -325,7 +325,7 @@ fn cold_cache(facts: &HintFacts<'_>) -> RuleResult {
     if hit || (compile as f64) < limit {
         return Ok(None);
     }
-    let known = if cache.lookups.is_some() { "none was found in a cache" } else { "no cache shows in the capture" };
+    let known = if cache.lookups.is_some() { "none was found in a cache" } else { "the capture shows no cache" };
     let evidence = HintEvidence::time("a compiler ran", compile as f64, "capture, on the host");
     Ok(Some(Finding {
         statement: format!("compilers run for {}, and {known}", Picos::from_ps(compile)),

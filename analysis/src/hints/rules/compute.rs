@@ -223,7 +223,7 @@ fn short_loops(facts: &HintFacts<'_>) -> RuleResult {
     let (trips, body) = (facts.limit(&SHORT_LOOP_TRIPS), facts.limit(&SHORT_LOOP_BODY) * PS_PER_US);
     let known = |row: &LoopRow| row.measured_trip_count.or(row.known_trip_count.map(|count| count as f64));
     if report.rows.iter().all(|row| known(row).is_none()) {
-        let why = "how often loops repeat is neither recorded nor seen from the ops inside of them";
+        let why = "trip counts of loops are neither recorded nor visible from the ops inside them";
         return Err(AnalysisError::NotApplicable(why.to_owned()));
     }
     let is_short = |row: &&LoopRow| {

@@ -108,7 +108,7 @@ fn skew(facts: &HintFacts<'_>) -> RuleResult {
             evidence
                 .push(HintEvidence::percent(what, part, "all waiting in collectives", None).by(Provenance::Derived));
             if part > MOST_PERCENT {
-                format!("the other devices wait for {} to come to collectives; {longest}", last.core)
+                format!("the other devices wait for {} to reach collectives; {longest}", last.core)
             } else {
                 format!("devices wait for each other in collectives, most often for {}; {longest}", last.core)
             }

@@ -83,7 +83,7 @@ static SLICES: Threshold =
 static GATHER: Threshold = Threshold::percent(
     "K21.gather_percent",
     10.0,
-    "an embedding lookup at the begin and the end of a model takes a few percent",
+    "an embedding lookup at the start and the end of a model takes a few percent",
 );
 static REMAT: Threshold =
     Threshold::percent("K24.remat_percent", 5.0, "recomputing cheap elementwise work is worthwhile");

@@ -54,13 +54,10 @@ impl<'a> ProtoReader<'a> {
             return Err(damage("an instruction without name or operation"));
         }
         let operand =
-            |id: &u64| local.get(id).copied().ok_or_else(|| damage("an operand that does not come before it"));
+            |id: &u64| local.get(id).copied().ok_or_else(|| damage("an operand that is defined after its use"));
         out.operands = all(pending.operands.iter().map(operand))?;
         let called = |id: &u64| {
-            self.computations
-                .get(id)
-                .copied()
-                .ok_or_else(|| damage("a computation that does not come before its caller"))
+            self.computations.get(id).copied().ok_or_else(|| damage("a computation that is defined after its caller"))
         };
         out.called = all(pending.called.iter().map(called))?;
         let id = pending.id;

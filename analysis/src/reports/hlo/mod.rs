@@ -56,7 +56,7 @@ impl ProgramOrigin {
     /// What to know when reading it; `None` of whole programs.
     fn note(self) -> Option<String> {
         let text = "The capture does not hold this program: known are only the ops that ran, by their own lines of text, \
-                    and the names of their operands. What is inside fusions is unknown.";
+                    and the names of their operands. The content of fusions is unknown.";
         (self == Self::OpTexts).then(|| text.to_owned())
     }
 }

@@ -1,4 +1,4 @@
-//! The operands and users of an instruction, and what is inside of it.
+//! The operands and users of an instruction, and what is inside it.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -60,7 +60,7 @@ pub struct HloNode {
     /// What is known of it.
     #[serde(flatten)]
     pub op: HloOp,
-    /// Steps from the one in the middle; of what is inside of it, 0.
+    /// Steps from the one in the middle; of what is inside it, 0.
     pub distance: u32,
     /// How it relates to it.
     pub relation: NodeRelation,
@@ -248,7 +248,8 @@ fn nearest(
 
 impl Tabular for Neighbourhood {
     fn tables(&self) -> Vec<Table> {
-        let title = format!("{} in {}, and what is at most {} away", self.center, self.program, self.radius);
+        let title =
+            format!("{} in {}, and its surroundings up to a distance of {}", self.center, self.program, self.radius);
         let mut nodes = Table::of("neighbourhood", title, &self.nodes)
             .recorded("name", "Instruction", Unit::None, |node| &node.op.name)
             .recorded("relation", "Relation", Unit::None, |node| node.relation.title())

@@ -53,7 +53,7 @@ pub fn listing(cx: &Context<'_>, program: ProgramId) -> Result<ProgramListing, A
     let text =
         held.and_then(|blob| std::str::from_utf8(blob.bytes()).ok()).filter(|text| text.starts_with("HloModule"));
     if text.is_none() && program.origin == ProgramOrigin::Program {
-        notes.push("Written from the serialized program, with the attributes that are read of it".to_owned());
+        notes.push("Printed from the serialized program, with the attributes that are decoded".to_owned());
     }
     let recorded = |text: &str| text.lines().map(|text| recorded(&program, text)).collect();
     let lines = text.map_or_else(|| written(&program), recorded);

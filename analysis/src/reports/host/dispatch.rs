@@ -210,10 +210,10 @@ if device.is_dispatch_bound { "yes" } else { "no" }
 .measured("gap_of_program_percent", "Gap of program", Unit::Percent, |device| device.gap_of_program_percent)
 .inferred("latency_p90_ps", "Latency 90 %", Unit::Picoseconds, |device| device.latency_p90_ps)
 .inferred("latency_max_ps", "max", Unit::Picoseconds, |device| device.latency_max_ps)
-.note("Latency is from the begin of the launch on the host to the begin of the program, on the clock of the \
+.note("Latency is from the start of the launch on the host to the start of the program, on the clock of the \
                  host, median; the true values may be longer by up to “plus up to”. Ahead: programs launched but not finished when another one is launched (median). Ran dry: launches that found none.")
 .note("Dispatch-bound: the median gap is at least 5 % of the median program, and dispatch takes half of the \
-                 time between programs, or half of the launches found the device dry.")
+                 time between programs, or half of the launches found the device idle.")
 .build()]
     }
 }

@@ -227,7 +227,7 @@ impl InputReport {
         let note = if self.transfers.is_empty() {
             "No transfer recorded its size: trace the host with host_tracer_level 2 or more."
         } else {
-            "Transfers that recorded their size. In flight: from the begin of a transfer until its end was noticed, \
+            "Transfers that recorded their size. In flight: from the start of a transfer until its end was noticed, \
              preparing it included, so rates are lower bounds."
         };
         Table::of("transfers", "Transfers", &self.transfers)

@@ -203,7 +203,7 @@ fn notes(rows: &[LoopRow]) -> Vec<String> {
         if (measured - known as f64).abs() > 0.5 {
             notes.push(format!(
                 "{}: the compiler counts {known} iterations, {measured:.1} were seen: the capture begins or ends \
-                 inside of the loop, lost ops, or the body was unrolled",
+                 inside the loop, lost ops, or the body was unrolled",
                 row.name
             ));
         }

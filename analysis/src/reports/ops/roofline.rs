@@ -97,7 +97,7 @@ impl IciRoof {
         let shared = if self.devices > 1 { format!(", shared by {} devices", self.devices) } else { String::new() };
         let links = self.links;
         let how = if from == NetworkFrom::Recorded { "recorded" } else { "published, assumed" };
-        format!("ICI of {chip}: {links} links of {link:.1} GB/s one way{shared}, {all:.1} GB/s a device ({how})")
+        format!("ICI of {chip}: {links} links of {link:.1} GB/s one way{shared}, {all:.1} GB/s per device ({how})")
     }
 }
 
@@ -127,9 +127,9 @@ impl Analysis for Roofline {
         report.notes.push(match (&network, report.ici) {
             (Some(network), Some(ici)) => ici.note(&network.chip.id, network.from),
             (Some(network), None) => {
-                format!("no ceiling of ICI: the links of {} are not published", network.chip.id)
+                format!("no ICI ceiling: the links of {} are not published", network.chip.id)
             }
-            (None, _) => "no ceiling of ICI: the chip is unknown; name it with --device-spec".to_owned(),
+            (None, _) => "no ICI ceiling: the chip is unknown; name it with --device-spec".to_owned(),
         });
         Ok(report)
     }

@@ -170,7 +170,7 @@ fn listed(tables: &[Arc<DataTable>]) -> String {
     let preset = |preset: &Preset| format!("  {:<16}{}", preset.name, preset.about);
     let mut lines = vec!["Tables".to_owned()];
     lines.extend(tables.iter().map(table));
-    lines.push("\nFunctions beside those of SQLite".to_owned());
+    lines.push("\nFunctions in addition to SQLite's".to_owned());
     lines.extend(FUNCTIONS.iter().map(function));
     lines.push("\nReady-made queries".to_owned());
     lines.extend(PRESETS.iter().map(preset));

@@ -59,7 +59,7 @@ fn read(path: &Path) -> std::io::Result<String> {
     let mut content = String::new();
     std::fs::File::open(path)?.take(MAX_FILE + 1).read_to_string(&mut content)?;
     if content.len() as u64 > MAX_FILE {
-        return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, "too long for the facts of a chip"));
+        return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, "too large for a chip file"));
     }
     Ok(content)
 }

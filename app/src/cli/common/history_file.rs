@@ -75,13 +75,13 @@ pub fn read(path: &Path) -> Result<Vec<HistoryLine>, Failure> {
     let wrong = |why: String| Failure::Summary { why, path: path.to_owned() };
     let length = std::fs::metadata(path).map_err(|error| Failure::import(error.into(), path))?.len();
     if length > MAX_FILE {
-        return Err(wrong("too long for a history: keep only its last lines".to_owned()));
+        return Err(wrong("too large for a history file: keep only its last lines".to_owned()));
     }
     let text = std::fs::read_to_string(path).map_err(|error| Failure::import(error.into(), path))?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let lines = lines.map(|(at, line)| {
         let line: HistoryLine = serde_json::from_str(line)
-            .map_err(|error| wrong(format!("line {} is not a line of a history: {error}", at + 1)))?;
+            .map_err(|error| wrong(format!("line {} is not a history entry: {error}", at + 1)))?;
         if line.schema == SCHEMA {
             Ok(line)
         } else {

@@ -163,7 +163,7 @@ pub fn parse(text: &str, today: Date) -> Result<(HintOptions, Vec<String>), Stri
             return Err(format!("{hint} is suppressed without a reason: add reason = \"…\""));
         }
         let until = match until {
-            Some(until) => Some(until.date.ok_or_else(|| format!("{hint}: until = 2027-03-01 is a date"))?),
+            Some(until) => Some(until.date.ok_or_else(|| format!("{hint}: until must be a date like 2027-03-01"))?),
             None => None,
         };
         if until.is_some_and(|until| key(until) < key(today)) {

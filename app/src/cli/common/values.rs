@@ -105,7 +105,7 @@ impl FromStr for ClockArg {
             (None, None) => (lower.as_str(), 1.0),
         };
         let mhz = number.trim().parse::<f64>().map_or(f64::NAN, |number| number * scale);
-        // Outside of this, it is a typing error or another unit.
+        // Outside this, it is a typing error or another unit.
         let plausible = (1.0..=100_000.0).contains(&mhz);
         plausible.then_some(Self(mhz)).ok_or_else(|| "write a clock from 1 MHz to 100 GHz: 940MHz, 1.75GHz".to_owned())
     }

@@ -72,13 +72,12 @@ pub(crate) fn add(
             return Err(ImportError::NothingFound { what });
         }
         if tables.is_cut {
-            let what =
-                || format!("{}: there is too much in it, some tables or texts of ops were left out", folder.display());
+            let what = || format!("{}: too large, some tables or op texts were skipped", folder.display());
             out.log(IssueKind::SourceSkipped, what);
         }
         let nameless = tables.found.iter().filter(|found| found.text.is_none()).count() as u64;
         out.log_mut().add_many(IssueKind::UnknownMetadata, nameless, || {
-            format!("{}: tables without the text of their op were left out", folder.display())
+            format!("{}: tables without op text were skipped", folder.display())
         });
         for found in &tables.found {
             progress.check()?;
@@ -113,9 +112,7 @@ fn write(said: BTreeMap<OpId, OpBundles>, read: &[(PathBuf, usize)], is_named: b
         if let Some(other) = other {
             let name = out.str(name).to_owned();
             out.log(IssueKind::ImplausibleValue, || {
-                format!(
-                    "{file} and {other} say different things of {name}, which may be of two programs: none was read"
-                )
+                format!("{file} and {other} conflict for {name}, which may belong to two programs: neither was read")
             });
             continue;
         }
@@ -131,7 +128,7 @@ fn write(said: BTreeMap<OpId, OpBundles>, read: &[(PathBuf, usize)], is_named: b
             out.source_mut().facts.push(("LLO tables".to_owned(), what));
         } else if is_named && !is_meant {
             out.log(IssueKind::SourceSkipped, || {
-                format!("{}: this program has none of the ops of its tables ({tables})", folder.display())
+                format!("{}: no op of this program matches its tables ({tables})", folder.display())
             });
         }
     }
@@ -150,10 +147,7 @@ fn near(programs: &[&Path], out: &mut TraceBuilder) -> Vec<PathBuf> {
             let named = xla::chip_named(&inside.file_name().unwrap_or_default().to_string_lossy());
             match (named, &of) {
                 (Some(named), Some(of)) if *named != **of => out.log(IssueKind::FoundBeside, || {
-                    format!(
-                        "{} is named after {named}, and the program beside it after {of}: it was not read",
-                        inside.display()
-                    )
+                    format!("{} is named after {named}, the program after {of}: it was not read", inside.display())
                 }),
                 _ => dumps.push(inside),
             }
@@ -251,7 +245,7 @@ fn add_table(
     let table = match table {
         Ok(table) => table,
         Err(what) => {
-            out.log(IssueKind::SourceSkipped, || format!("{file}: {what}: the dump is cut, write it again"));
+            out.log(IssueKind::SourceSkipped, || format!("{file}: {what}: the dump is truncated, write it again"));
             return Ok(());
         }
     };

@@ -50,13 +50,13 @@ pub(super) fn read(source: &InputSource, progress: &Progress) -> Result<Result<U
         }
         Ok(())
     })?;
-    let unended = seen.unended.map(|line| format!("line {line} has no end"));
+    let unended = seen.unended.map(|line| format!("line {line} is unterminated"));
     let too_long = (seen.too_long > 0).then(|| "a line that is too long".to_owned());
     let wrong = wrong
         .or(seen.damage)
         .or(unended)
         .or(too_long)
-        .or((next != TableState::Rows).then(|| "the head of the table is missing".to_owned()));
+        .or((next != TableState::Rows).then(|| "the table header is missing".to_owned()));
     Ok(match wrong {
         Some(what) => Err(what),
         None if table.bundles == 0 => Err("no rows".to_owned()),
@@ -69,12 +69,12 @@ impl UnitTotals {
         *next = match *next {
             // The compiler writes CAPACTIY; a later version may correct the spelling.
             TableState::Head if matches!(line, "== CAPACTIY:" | "== CAPACITY:") => TableState::Names,
-            TableState::Head => return Err("no line of capacities".to_owned()),
+            TableState::Head => return Err("no capacity line".to_owned()),
             TableState::Names => {
                 let unit = |name: &str| UnitUsage { name: name.trim().to_owned(), ..UnitUsage::default() };
                 self.units = line.split(',').take(MAX_UNITS + 1).map(unit).collect();
                 if self.units.len() > MAX_UNITS || self.units.iter().any(|unit| unit.name.is_empty()) {
-                    return Err("no names of units".to_owned());
+                    return Err("no unit names".to_owned());
                 }
                 TableState::Capacities
             }
@@ -86,7 +86,7 @@ impl UnitTotals {
                 TableState::Body
             }
             TableState::Body if line == "== UTILIZATION:" => TableState::Rows,
-            TableState::Body => return Err("no rows are announced".to_owned()),
+            TableState::Body => return Err("no header before the rows".to_owned()),
             TableState::Rows => {
                 if !line.is_empty() {
                     self.row(line)?;
@@ -120,7 +120,7 @@ impl UnitTotals {
 fn numbers(line: &str, width: usize) -> Result<Vec<u64>, String> {
     let number = |text: &str| text.parse::<u64>().ok().filter(|number| *number <= MAX_SLOTS);
     let values: Option<Vec<u64>> = line.split_whitespace().take(MAX_UNITS + 1).map(number).collect();
-    let values = values.ok_or_else(|| "a value that is no number of slots".to_owned())?;
+    let values = values.ok_or_else(|| "a value that is not a slot count".to_owned())?;
     if values.len() == width { Ok(values) } else { Err(format!("{} values for {width} units", values.len())) }
 }
 
@@ -146,13 +146,13 @@ mod tests {
     #[test]
     fn incomplete_table_is_an_error_with_its_line() {
         let wrong = |text: &str| parse(text).unwrap_err();
-        assert_eq!(wrong("MATMUL, VLOAD\n4 3\n"), "line 1: no line of capacities");
+        assert_eq!(wrong("MATMUL, VLOAD\n4 3\n"), "line 1: no capacity line");
         assert_eq!(wrong("== CAPACTIY:\nA, B\n4\n== UTILIZATION:\n"), "line 3: 1 values for 2 units");
         assert_eq!(wrong(&format!("{HEAD}1 1 1\n1 1\n")), "line 6: 2 values for 3 units");
-        assert_eq!(wrong(&format!("{HEAD}1 1 x\n")), "line 5: a value that is no number of slots");
+        assert_eq!(wrong(&format!("{HEAD}1 1 x\n")), "line 5: a value that is not a slot count");
         assert_eq!(wrong(&format!("{HEAD}5 0 0\n")), "line 5: 5 slots of MATMUL, which has 4");
-        assert_eq!(wrong("== CAPACTIY:\nA\n1\n"), "the head of the table is missing");
+        assert_eq!(wrong("== CAPACTIY:\nA\n1\n"), "the table header is missing");
         assert_eq!(wrong(HEAD), "no rows");
-        assert_eq!(wrong(""), "the head of the table is missing");
+        assert_eq!(wrong(""), "the table header is missing");
     }
 }

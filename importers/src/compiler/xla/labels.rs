@@ -54,9 +54,9 @@ impl<'p, 'a> ScheduleLabels<'p, 'a> {
         let log = out.log_mut();
         let rings = self.program.frame_rings();
         log.add_many(IssueKind::FrameRing, rings, || format!("stack frames of {}", self.program.name));
-        log.add_many(IssueKind::TextCut, self.cut, || "texts of ops, or where they come from, end in …".to_owned());
+        log.add_many(IssueKind::TextCut, self.cut, || "op texts or source locations were truncated".to_owned());
         log.add_many(IssueKind::CostRounded, self.costs.rounded(), || {
-            "windows of convolutions are counted as if all of their positions lay inside".to_owned()
+            "convolution windows are counted as if none crossed an edge".to_owned()
         });
     }
 

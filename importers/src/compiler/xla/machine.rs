@@ -76,13 +76,13 @@ impl MachineModel {
         schedule_mhz: Option<f64>,
     ) -> Result<Self, String> {
         let named = path.and_then(chip_in_path);
-        let told = clock_mhz.map(|mhz| (mhz, "as given")).or(schedule_mhz.map(|mhz| (mhz, "of the schedule beside")));
+        let told = clock_mhz.map(|mhz| (mhz, "as given")).or(schedule_mhz.map(|mhz| (mhz, "of the adjacent schedule")));
         let told = told.map(|(mhz, from)| (mhz * 1e6, from)).filter(|(hz, _)| hz.is_finite() && *hz > 0.0);
         let chip = named.or_else(|| told.and_then(|(hz, _)| chip_by_clock(hz, is_split(program))));
         let Some(chip) = chip else {
             return Err(format!(
-                "nothing says for which chip {} was compiled: put {} in the name of the file or its directory, or lay \
-                 the *.schedule.txt of the same dump beside it",
+                "the chip that {} was compiled for is unknown: put {} in the name of the file or its directory, or \
+                 place the *.schedule.txt of the same dump next to it",
                 program.name,
                 CHIPS.iter().map(|chip| chip.id.as_str()).collect::<Vec<_>>().join(", "),
             ));
@@ -167,7 +167,7 @@ mod tests {
             (machine.clock_hz / 1e6, machine.clock_from)
         };
         assert_eq!(clock(None, None), (1500.0, "of the chip"));
-        assert_eq!(clock(None, Some(1400.0)), (1400.0, "of the schedule beside"));
+        assert_eq!(clock(None, Some(1400.0)), (1400.0, "of the adjacent schedule"));
         assert_eq!(clock(Some(700.0), Some(1400.0)), (700.0, "as given"));
         let error = MachineModel::find(&program, None, None, None).unwrap_err();
         assert!(error.contains("jit_f") && error.contains("v5p, v6e in the name"), "{error}");

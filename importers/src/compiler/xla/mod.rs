@@ -59,8 +59,8 @@ static FORMAT: TraceFormat = TraceFormat {
     title: "scheduled HLO text",
     extensions: &["txt", "hlo"],
     markers: &["scheduled_hlo.txt", "*.after_codegen.txt"],
-    about: "A program compiled for a TPU, with or without one (compiled.as_text(), *after_codegen.txt): what XLA \
-            expects each op to cost, played in the order of the schedule; copies and collectives are modelled.",
+    about: "A program compiled for a TPU, also ahead of time (compiled.as_text(), *after_codegen.txt): what XLA \
+            expects each op to cost, simulated in schedule order; copies and collectives are modelled.",
 };
 
 /// Facts that HLO text does not contain.
@@ -84,7 +84,7 @@ impl Importer for ScheduledHlo {
     ) -> Result<(), ImportError> {
         let content = source.content(progress)?;
         let (text, blob) = text_of(content, out);
-        let program = ScheduledProgram::parse(&text).ok_or_else(|| malformed(0, "line 1: no module".to_owned()))?;
+        let program = ScheduledProgram::parse(&text).ok_or_else(|| malformed(0, "line 1: no HloModule".to_owned()))?;
         progress.check()?;
         check(&program, &text)?;
         let beside = schedule_mhz(source, &program, progress)?;
@@ -110,7 +110,7 @@ fn text_of(content: SourceContent, out: &mut TraceBuilder) -> (String, SharedByt
     if text.len() == bytes.len() {
         return (text, content.bytes);
     }
-    out.log(IssueKind::InvalidUtf8, || "bytes that are no text were replaced".to_owned());
+    out.log(IssueKind::InvalidUtf8, || "invalid UTF-8 bytes were replaced".to_owned());
     (text.clone(), Arc::new(text))
 }
 
@@ -124,11 +124,11 @@ fn unusable(what: String) -> ImportError {
 
 /// Rejects text that is not a TPU schedule.
 fn check(program: &ScheduledProgram<'_>, text: &str) -> Result<(), ImportError> {
-    let cure = "take compiled.as_text(), or the dump *after_codegen.txt";
+    let cure = "use compiled.as_text(), or the dump *after_codegen.txt";
     let name = program.name;
     if program.entry.is_none() {
         let lines = text.lines().count();
-        let inside = program.cut_in().map(|it| format!(", inside of computation {it}")).unwrap_or_default();
+        let inside = program.cut_in().map(|it| format!(", inside computation {it}")).unwrap_or_default();
         let what = format!("the file ends at line {lines}{inside}, before the ENTRY computation: save it again");
         return Err(malformed(text.len(), what));
     }
@@ -209,7 +209,7 @@ fn describe(program: &ScheduledProgram<'_>, machine: &MachineModel, out: &mut Tr
         (
             "collectives",
             format!(
-                "modelled as a ring: {:.0} GB/s a link each way, {:.0} µs a hop",
+                "modelled as a ring: {:.0} GB/s per link and direction, {:.0} µs per hop",
                 chip.link / 1e9,
                 chip.hop_s * 1e6
             ),
@@ -218,9 +218,9 @@ fn describe(program: &ScheduledProgram<'_>, machine: &MachineModel, out: &mut Tr
     source.facts.extend(facts.map(|(name, value)| (name.to_owned(), value)));
     for (line, text) in &program.broken {
         let text: String = text.chars().take(80).collect();
-        out.log(IssueKind::MalformedEvent, || format!("line {line}: no instruction: {text:?}"));
+        out.log(IssueKind::MalformedEvent, || format!("line {line}: not an instruction: {text:?}"));
     }
     if let Some(computation) = program.cut_in() {
-        out.log(IssueKind::TruncatedFile, || format!("the file ends inside of computation {computation}"));
+        out.log(IssueKind::TruncatedFile, || format!("the file ends inside computation {computation}"));
     }
 }

@@ -230,13 +230,13 @@ impl<'a> ScheduleSimulator<'_, 'a> {
         depth: usize,
     ) -> Result<(), ImportError> {
         if known.is_none() {
-            let why = || "no known_trip_count, and it does not count".to_owned();
+            let why = || "no known_trip_count, and not a counting loop".to_owned();
             self.issue(IssueKind::TripCountUnknown, instruction, why);
         }
         let (trips, begin, index) = (known.unwrap_or(1), self.now, self.run.events.len());
         self.push(SimulatedEvent { modelled: false, ..event(SimulatedResource::Core, begin, begin, at) });
         let Some(body) = body else {
-            self.issue(IssueKind::NotPlayed, instruction, || "the file has no body of it".to_owned());
+            self.issue(IssueKind::NotPlayed, instruction, || "its body is not in the file".to_owned());
             return Ok(());
         };
         for trip in 0..trips {
@@ -262,7 +262,7 @@ impl<'a> ScheduleSimulator<'_, 'a> {
         depth: usize,
     ) -> Result<(), ImportError> {
         let Some(callee) = callee else {
-            self.issue(IssueKind::NotPlayed, instruction, || "the file has not what it calls".to_owned());
+            self.issue(IssueKind::NotPlayed, instruction, || "the computation it calls is not in the file".to_owned());
             return Ok(());
         };
         // Nested calls can multiply the work without any loop.
@@ -281,7 +281,7 @@ impl<'a> ScheduleSimulator<'_, 'a> {
     /// Skips the `left` remaining executions and assumes that each takes as long as the last one.
     fn fold(&mut self, instruction: &Instruction<'a>, callee: usize, left: u64, of: u64) {
         let Some(&last) = self.durations.get(&callee) else {
-            let why = || format!("{left} of {of} executions, and none before says how long they take");
+            let why = || format!("{left} of {of} executions, whose duration is unknown");
             return self.issue(IssueKind::NotPlayed, instruction, why);
         };
         self.now = self.after(last as f64 * 1e-12 * left as f64, self.now);

@@ -115,7 +115,7 @@ fn clock_comes_from_an_adjacent_schedule() {
         .unwrap();
     let model = builder.finish();
     let clock = model.sources()[0].facts.iter().find(|(name, _)| name == "clock").unwrap();
-    assert_eq!(clock.1, "3000 MHz, of the schedule beside");
+    assert_eq!(clock.1, "3000 MHz, of the adjacent schedule");
     assert_eq!(model.extent().dur().ps(), 4_500_000);
 }
 

@@ -140,7 +140,7 @@ impl DocumentReader {
         match window[from] {
             b'{' => self.state = DocumentState::Members,
             b'[' => self.begin_events(true),
-            _ => return Err(self.malformed(from, "neither an object nor an array begins here")),
+            _ => return Err(self.malformed(from, "expected an object or an array")),
         }
         Ok(ReadProgress::To(from + 1))
     }
@@ -186,7 +186,7 @@ impl DocumentReader {
     /// Handles an unreadable member: fatal only if nothing was read before.
     fn bad_member(&mut self, at: usize, into: &mut EventCollector<'_>) -> Result<ReadProgress, ImportError> {
         if self.events.is_none() {
-            return Err(self.malformed(at, "a key in quotes and its value are expected here"));
+            return Err(self.malformed(at, "expected a quoted key and a value"));
         }
         let offset = self.offset + at as u64;
         into.log(IssueKind::MalformedEvent, || format!("top level of the document at byte {offset}"));
@@ -199,7 +199,7 @@ impl DocumentReader {
         if let Ok(found) = skip_blank(window, at) {
             let offset = self.offset + found as u64;
             let first = char::from(window[found]);
-            into.log(IssueKind::ContentAfterEnd, || format!("from byte {offset} on, where {first:?} stands"));
+            into.log(IssueKind::ContentAfterEnd, || format!("from byte {offset} on, which begins with {first:?}"));
             self.state = DocumentState::Rest;
         }
         ReadProgress::To(window.len())

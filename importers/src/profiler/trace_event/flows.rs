@@ -151,19 +151,19 @@ pub(super) fn build(
             if point.arrives {
                 match (from, end) {
                     (Some(from), Some(to)) => builder.add_flow(from, to, id),
-                    _ => builder.log(IssueKind::FlowWithoutEnd, || format!("flow {id} arrives from nowhere")),
+                    _ => builder.log(IssueKind::FlowWithoutEnd, || format!("flow {id} has an end but no start")),
                 }
                 used = true;
             }
             if point.leaves {
                 if !used {
-                    builder.log(IssueKind::FlowWithoutEnd, || format!("flow {id} leaves and does not arrive"));
+                    builder.log(IssueKind::FlowWithoutEnd, || format!("flow {id} has a start but no end"));
                 }
                 (from, used) = (end, false);
             }
         }
         if !used {
-            builder.log(IssueKind::FlowWithoutEnd, || format!("flow {id} leaves and does not arrive"));
+            builder.log(IssueKind::FlowWithoutEnd, || format!("flow {id} has a start but no end"));
         }
     }
 }

@@ -95,10 +95,10 @@ fn finish(
     let offset = document.seen();
     if !document.found_events() {
         if damage.is_none() && document.is_complete() {
-            let what = "the JSON document is whole, but has no array \"traceEvents\"".to_owned();
+            let what = "the JSON document is complete, but has no array \"traceEvents\"".to_owned();
             return Err(ImportError::Unusable { format: FORMAT.title, what });
         }
-        let what = damage.unwrap_or_else(|| "the file ends, and there was no array of events".into());
+        let what = damage.unwrap_or_else(|| "the file ends without an array of events".into());
         return Err(ImportError::Malformed { format: FORMAT.title, offset, what });
     }
     if let Some(damage) = damage {
@@ -106,7 +106,7 @@ fn finish(
         let kind = if follows { IssueKind::ContentAfterEnd } else { IssueKind::TruncatedFile };
         collector.log(kind, || damage);
     } else if document.is_truncated() {
-        collector.log(IssueKind::TruncatedFile, || format!("the file ends at byte {offset}, inside of something"));
+        collector.log(IssueKind::TruncatedFile, || format!("the file ends at byte {offset}, inside a value"));
     }
     convert::convert(collector, source);
     Ok(())

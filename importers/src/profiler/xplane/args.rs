@@ -108,7 +108,7 @@ impl PlaneArgs {
         let tag = cursor.varint().map_err(damaged)?;
         let len = cursor.varint().map_err(damaged)?;
         if tag != 4 << 3 | 2 {
-            return Err(damaged(BrokenMessage { at, why: "no event lies there" }));
+            return Err(damaged(BrokenMessage { at, why: "no event at this offset" }));
         }
         let start = at.saturating_add(cursor.position());
         self.file.read(start..start.saturating_add(len as usize))

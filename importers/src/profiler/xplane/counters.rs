@@ -58,7 +58,7 @@ pub(super) fn add(
         if let Some(end) = ends.after(at)
             && TimeRange::at(at, dur).end > end
         {
-            builder.log(IssueKind::CounterClipped, || format!("sample at {} ps held {} ps", at.ps(), dur.ps()));
+            builder.log(IssueKind::CounterClipped, || format!("sample at {} ps lasted {} ps", at.ps(), dur.ps()));
             dur = end - at;
         }
         let track = *tracks.entry(label).or_insert_with(|| {

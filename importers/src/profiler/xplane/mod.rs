@@ -39,7 +39,7 @@ static FORMAT: TraceFormat = TraceFormat {
     title: "XLA profile (XPlane protobuf)",
     extensions: &["xplane.pb", "xspace.pb", "pb"],
     markers: &[],
-    about: "What the XLA profiler of JAX, TensorFlow and PyTorch/XLA writes: one file a host, everything in it is read",
+    about: "What the XLA profiler of JAX, TensorFlow and PyTorch/XLA writes: one file per host, read completely",
 };
 
 /// The importer of `*.xplane.pb`.
@@ -77,7 +77,7 @@ impl Importer for XPlane {
         }
         if !space.is_usable() {
             let broken = space.broken.unwrap_or(wire::BrokenMessage { at: 0, why: "the file is empty" });
-            return Err(malformed(broken.at, format!("{}; nothing of the file can be read", broken.why)));
+            return Err(malformed(broken.at, format!("{}; no part of the file can be read", broken.why)));
         }
         out.log_mut().merge(log);
         convert::convert(&bytes, &space, source, progress, out)
@@ -85,8 +85,8 @@ impl Importer for XPlane {
 }
 
 /// Why a protobuf that went through a text filter is rejected.
-const MANGLED: &str = "the file looks re-encoded as UTF-8 text somewhere on its way: bytes that are not text were \
-    replaced and cannot be recovered. Copy the original again, in binary mode";
+const MANGLED: &str = "the file was converted to UTF-8 text at some point: bytes that are not text were replaced and \
+    cannot be recovered. Copy the original again, in binary mode";
 
 #[cfg(test)]
 mod damage_tests;

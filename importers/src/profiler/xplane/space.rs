@@ -117,7 +117,7 @@ impl SpaceReader<'_> {
             }
             Ok(_) => {
                 self.log.add(IssueKind::TruncatedFile, || format!("byte {end}"));
-                self.space.broken.get_or_insert(BrokenMessage { at: end, why: "the file ends inside a text" });
+                self.space.broken.get_or_insert(BrokenMessage { at: end, why: "the file ends inside a string" });
                 end
             }
             Err(broken) => {
@@ -140,7 +140,7 @@ impl SpaceReader<'_> {
             (Some(broken), Some(next)) => {
                 plane.cut_off(next);
                 self.log.add(IssueKind::MalformedEvent, || {
-                    format!("plane {name:?}, byte {}: {}; read on at byte {next}", broken.at, broken.why)
+                    format!("plane {name:?}, byte {}: {}; reading continues at byte {next}", broken.at, broken.why)
                 });
             }
             _ if range.end > end => {
@@ -176,7 +176,7 @@ impl SpaceReader<'_> {
             self.log.add(IssueKind::ChunksMerged, || format!("plane {:?}", plane.name));
             first.absorb(plane);
         } else if self.space.planes.len() >= MAX_PLANES {
-            self.log.add(IssueKind::MalformedEvent, || format!("plane {:?} is one too many", plane.name));
+            self.log.add(IssueKind::MalformedEvent, || format!("plane {:?}: too many planes", plane.name));
         } else {
             self.by_name.insert(plane.name.clone(), self.space.planes.len());
             self.space.planes.push(plane);
@@ -192,7 +192,7 @@ fn element(file: &[u8], at: usize) -> Result<(u32, Range<usize>), BrokenMessage>
         let len = cursor.varint()?;
         let start = cursor.position();
         let end = usize::try_from(len).ok().and_then(|len| start.checked_add(len));
-        let end = end.ok_or(BrokenMessage { at, why: "a length beyond any file" })?;
+        let end = end.ok_or(BrokenMessage { at, why: "a length larger than any file" })?;
         return Ok(((tag >> 3) as u32, start..end));
     }
     let mut cursor = WireCursor::new(file, at..file.len());
@@ -223,7 +223,7 @@ fn plane(file: &[u8], range: Range<usize>) -> (RawPlane, Option<BrokenMessage>) 
                 _ => {}
             },
             Ok(Some((2..=6, _))) => {
-                return (plane, Some(BrokenMessage { at, why: "a part of a plane that is a number" }));
+                return (plane, Some(BrokenMessage { at, why: "a number where a part of a plane is expected" }));
             }
             Ok(Some(_)) => {}
             Err(broken) => {

@@ -75,7 +75,9 @@ impl Importer for AstraSim {
             // One part at a time, because all parts may not fit into memory.
             match source.beside(&name) {
                 Some(part) => read_part(&part, &mut runs, progress, out)?,
-                None => out.log(IssueKind::SourceSkipped, || format!("{name}: an older part that cannot be opened")),
+                None => out.log(IssueKind::SourceSkipped, || {
+                    format!("{name}: an older part of the log, which cannot be opened")
+                }),
             }
         }
         read_part(source, &mut runs, progress, out)?;
@@ -141,7 +143,7 @@ fn untraced(run: &AstraSimRun) -> ImportError {
     let what = if run.is_finished() {
         "the run ended, but none of its nodes was traced: set \"trace-enabled\": 1 in the system configuration"
     } else {
-        "no node begins or ends in it"
+        "no node starts or ends in it"
     };
     ImportError::Malformed { format: FORMAT.title, offset: 0, what: what.to_owned() }
 }

@@ -52,12 +52,12 @@ impl AstraSimNetwork {
         let count = |text: &String| text.parse::<u64>().ok().filter(|count| (1..=MAX_NPUS).contains(count));
         let counts: Option<Vec<u64>> = npus.iter().map(count).collect();
         let (Some(counts), Some(rates), Some(latencies)) = (counts, numbers("bandwidth"), numbers("latency")) else {
-            return Some(Err("a value that is no number".to_owned()));
+            return Some(Err("a value that is not a number".to_owned()));
         };
         let lens = [counts.len(), rates.len(), latencies.len()];
         if kinds.is_empty() || lens.iter().any(|len| *len != kinds.len()) || rates.contains(&0.0) {
-            let what = "topology, npus_count, bandwidth and latency do not have a value each dimension: write lists as \
-                        [ a, b ], or an item a line";
+            let what = "topology, npus_count, bandwidth and latency need one value per dimension: write lists as [ a, b ], \
+                        or one item per line";
             return Some(Err(what.to_owned()));
         }
         let rest = counts.into_iter().zip(rates.into_iter().zip(latencies));
@@ -72,10 +72,13 @@ impl AstraSimNetwork {
         self.dimensions.iter().try_fold(1_u64, |npus, dimension| npus.checked_mul(dimension.npus))
     }
 
-    /// A description like `Ring of 4: 92 GiB/s one way of a link, 1000 ns a hop`.
+    /// A description like `Ring of 4: 92 GiB/s per link and direction, 1000 ns per hop`.
     pub(super) fn describe(&self) -> String {
         let describe = |it: &NetworkDimension| {
-            format!("{} of {}: {} GiB/s one way of a link, {} ns a hop", it.kind, it.npus, it.gigabytes, it.latency_ns)
+            format!(
+                "{} of {}: {} GiB/s per link and direction, {} ns per hop",
+                it.kind, it.npus, it.gigabytes, it.latency_ns
+            )
         };
         let dimensions: Vec<String> = self.dimensions.iter().map(describe).collect();
         format!("{} ({})", dimensions.join("; "), self.file)
@@ -168,7 +171,7 @@ mod tests {
         let network = AstraSimNetwork::parse("ring.yml", text).unwrap().unwrap();
         let links = network.links().unwrap();
         assert_eq!((links.rings, links.bytes_per_second, links.hop_seconds), (vec![4], 92.0 * 1_073_741_824.0, 1e-6));
-        assert_eq!(network.describe(), "Ring of 4: 92 GiB/s one way of a link, 1000 ns a hop (ring.yml)");
+        assert_eq!(network.describe(), "Ring of 4: 92 GiB/s per link and direction, 1000 ns per hop (ring.yml)");
     }
 
     #[test]

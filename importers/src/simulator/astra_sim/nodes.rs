@@ -70,7 +70,9 @@ impl AstraSimRuns {
                 let node = node.and_then(|(sys, index)| self.last.npus.get_mut(&sys)?.nodes.get_mut(index));
                 match node {
                     Some(node) => node.roofline = Some(roofline),
-                    None => out.log(IssueKind::MalformedEvent, || "a roofline that follows no compute node".to_owned()),
+                    None => out.log(IssueKind::MalformedEvent, || {
+                        "a roofline line without a compute node before it".to_owned()
+                    }),
                 }
             }
             AstraSimLine::Finished { sys } => self.last.npus.entry(sys).or_default().finished = true,
@@ -79,7 +81,7 @@ impl AstraSimRuns {
                 npu.statistics.push((name.to_owned(), value.to_owned()));
             }
             AstraSimLine::Broken => {
-                out.log(IssueKind::MalformedEvent, || "a line about a node that cannot be read".to_owned());
+                out.log(IssueKind::MalformedEvent, || "a node line that cannot be read".to_owned());
             }
         }
         Ok(())
@@ -91,7 +93,7 @@ impl AstraSimRuns {
             let again = event.begins && (npu.finished || npu.issued.contains(&event.node));
             if !again {
                 return Err(format!(
-                    "time of sys {} goes back from {} to {}: are parts of a rotated log in the wrong order?",
+                    "the time of sys {} decreases from {} to {}: are parts of a rotated log in the wrong order?",
                     event.sys, npu.now, event.tick
                 ));
             }
@@ -117,7 +119,7 @@ impl AstraSimRun {
         };
         if event.begins {
             if npu.open.insert(event.node, npu.nodes.len()).is_some() {
-                out.log(IssueKind::BeginWithoutEnd, || format!("sys {} node {} begins twice", event.sys, event.node));
+                out.log(IssueKind::BeginWithoutEnd, || format!("sys {} node {} starts twice", event.sys, event.node));
             }
             npu.issued.insert(event.node);
             self.issued_last = (event.kind == NodeKind::Compute).then_some((event.sys, npu.nodes.len()));

@@ -23,7 +23,7 @@ pub(super) fn write(
     out: &mut TraceBuilder,
 ) -> Result<(), ImportError> {
     if !run.is_finished() {
-        let unfinished = "the log ends before the run does: nodes without an end reach to its last line";
+        let unfinished = "the log ends before the run: unfinished nodes are drawn to its last line";
         out.log(IssueKind::TruncatedFile, || unfinished.to_owned());
     }
     let graphs = graphs_beside(source, &run, out);
@@ -100,8 +100,7 @@ fn graphs_beside(source: &InputSource, run: &AstraSimRun, out: &mut TraceBuilder
             let why = || format!("{}: {ran} NPUs ran, and none of them is rank {rank}", name_of(&path));
             out.log(IssueKind::SourceSkipped, why);
         } else if let Some(other) = graphs.insert(rank, path.clone()) {
-            let why =
-                || format!("{} and {} are both of rank {rank}: no graph was read", name_of(&other), name_of(&path));
+            let why = || format!("{} and {} are both rank {rank}: no graph was read", name_of(&other), name_of(&path));
             out.log(IssueKind::SourceSkipped, why);
             return BTreeMap::new();
         }
@@ -137,7 +136,9 @@ fn graph_of(
             out.log(IssueKind::TruncatedFile, || format!("{file}: {what}; nodes read: {nodes}"));
         }
         (false, Some(what)) => out.log(IssueKind::SourceSkipped, || format!("{file}: {what}")),
-        (false, None) => out.log(IssueKind::SourceSkipped, || format!("{file}: it has other nodes than the run")),
+        (false, None) => {
+            out.log(IssueKind::SourceSkipped, || format!("{file}: its nodes differ from those of the run"))
+        }
         (true, None) => {}
     }
     Ok(fits.then_some(graph))

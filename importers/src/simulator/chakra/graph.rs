@@ -75,9 +75,9 @@ pub(crate) fn read(file: &[u8]) -> ChakraGraph {
             if std::mem::take(&mut is_first) {
                 graph.version = metadata(file, range)?;
             } else if range.is_empty() {
-                return Err(BrokenMessage { at: range.start, why: "a node of no bytes" });
+                return Err(BrokenMessage { at: range.start, why: "an empty node" });
             } else if graph.nodes.len() == MAX_NODES {
-                return Err(BrokenMessage { at: range.start, why: "more nodes than a graph can have" });
+                return Err(BrokenMessage { at: range.start, why: "too many nodes" });
             } else {
                 graph.nodes.push(node(file, range)?);
             }

@@ -59,12 +59,14 @@ impl Importer for ChakraImporter {
         let malformed =
             |offset: usize, what: String| ImportError::Malformed { format: FORMAT.title, offset: offset as u64, what };
         if let (true, Some(broken)) = (graph.nodes.is_empty(), graph.broken) {
-            return Err(malformed(broken.at, format!("{}; nothing of the graph can be read", broken.why)));
+            return Err(malformed(broken.at, format!("{}; no part of the graph can be read", broken.why)));
         }
         note_damage(&graph, content.damage, out);
         let schedule = schedule::schedule(&graph.nodes).map_err(|what| malformed(0, what))?;
         if schedule.dangling > 0 {
-            out.log(IssueKind::FlowWithoutEnd, || format!("{} needs of which there is no node", schedule.dangling));
+            out.log(IssueKind::FlowWithoutEnd, || {
+                format!("{} dependencies on nodes that are missing", schedule.dangling)
+            });
         }
         let described = out.source_mut();
         described.simulator = Some("the longest path through a Chakra graph".to_owned());

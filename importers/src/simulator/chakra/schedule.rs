@@ -68,7 +68,7 @@ pub(super) fn schedule(nodes: &[ChakraNode]) -> Result<ChakraSchedule, String> {
     let ring: Vec<u64> = nodes.iter().zip(&spans).filter(|(_, span)| span.is_none()).map(|(node, _)| node.id).collect();
     if !ring.is_empty() {
         let shown: Vec<_> = ring.iter().take(5).map(u64::to_string).collect();
-        return Err(format!("{} nodes wait for each other in a ring, among them {}", ring.len(), shown.join(", ")));
+        return Err(format!("{} nodes form a dependency cycle, among them {}", ring.len(), shown.join(", ")));
     }
     Ok(ChakraSchedule { spans: spans.into_iter().flatten().collect(), has_lengths, dangling })
 }

@@ -70,7 +70,7 @@ fn graph_without_durations_is_marked_as_placeholder() {
 #[test]
 fn dependency_cycle_is_an_error_naming_it() {
     let error = open(file(&[node(1, "a", 4, &[2], 1), node(2, "b", 4, &[1], 1)])).unwrap_err().to_string();
-    assert!(error.contains("2 nodes wait for each other in a ring, among them 1, 2"), "{error}");
+    assert!(error.contains("2 nodes form a dependency cycle, among them 1, 2"), "{error}");
 }
 
 #[test]

@@ -58,7 +58,7 @@ impl OnnximConfig {
             Some((_, [least, most])) if !can_be(mhz, least, most) => {
                 Err(format!("a clock of {mhz} MHz, the end of the log says {least:.1} to {most:.1} MHz"))
             }
-            None if peak.is_none() => Err("nothing in the log says that it is the one".to_owned()),
+            None if peak.is_none() => Err("nothing in the log confirms that it belongs to the run".to_owned()),
             _ => Ok(()),
         }
     }
@@ -101,7 +101,8 @@ pub(super) fn find(log: Option<&Path>, run: &OnnximRun, out: &mut TraceBuilder) 
         let Some(other) = rest.iter().find(|other| other.mhz.total_cmp(&first.mhz).is_ne()) else {
             return fitting.into_iter().next();
         };
-        others = vec![format!("{} and {} have different clocks, and both fit: none was read", first.file, other.file)];
+        others =
+            vec![format!("{} and {} have different clocks, and both fit: neither was read", first.file, other.file)];
     }
     for why in others {
         out.log(IssueKind::SourceSkipped, || why);

@@ -107,7 +107,7 @@ impl Importer for OnnxIm {
                 )
             });
         } else if run.ended.is_none() {
-            out.log(IssueKind::TruncatedFile, || "the log ends before the run does".to_owned());
+            out.log(IssueKind::TruncatedFile, || "the log ends before the run".to_owned());
         }
         let described = out.source_mut();
         described.simulator = Some("ONNXim".to_owned());
@@ -120,11 +120,11 @@ impl Importer for OnnxIm {
 
 fn nothing_ran(run: &OnnximRun) -> ImportError {
     let what = if run.is_stuck() {
-        "the run hangs: all cores are idle and no layer was ever begun (a deadlock)"
+        "the run hangs: all cores are idle and no layer ever started (a deadlock)"
     } else if run.ended.is_some() {
         "the run ended, but the log names no layer: log with --log_level info or debug"
     } else {
-        "no layer begins or ends in it: let the simulation run on, and log with --log_level info or debug"
+        "no layer starts or ends in it: let the simulation run longer, and log with --log_level info or debug"
     };
     ImportError::Unusable { format: FORMAT.title, what: what.to_owned() }
 }

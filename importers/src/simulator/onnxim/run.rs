@@ -219,7 +219,10 @@ impl OnnximRun {
             OnnximLine::Finish { layer, cycle } => self.finish_layer(layer, cycle, out)?,
             OnnximLine::Took { cycles } => {
                 let Some(layer) = lasts.and_then(|index| self.layers.get_mut(index)) else {
-                    return Err((IssueKind::MalformedEvent, "a length that follows no end of a layer".to_owned()));
+                    return Err((
+                        IssueKind::MalformedEvent,
+                        "a layer duration without the end of a layer before it".to_owned(),
+                    ));
                 };
                 let begin = layer.end.unwrap_or_default() - cycles;
                 if begin < 0 {
@@ -275,7 +278,7 @@ impl OnnximRun {
     /// Advances the time; it never goes back.
     fn pass(&mut self, cycle: i64) -> OnnximUpdate {
         if cycle < self.now {
-            let what = format!("cycle {cycle} comes after cycle {}; the line was passed over", self.now);
+            let what = format!("cycle {cycle} comes after cycle {}; the line was skipped", self.now);
             return Err((IssueKind::BadTimestamp, what));
         }
         self.now = cycle;
@@ -319,7 +322,7 @@ impl OnnximRun {
         self.pass(cycle)?;
         let known = self.names.get(&number).copied();
         let Some(state) = self.cores.get_mut(&core) else {
-            return Err((IssueKind::EndWithoutBegin, format!("core {core} never got a tile")));
+            return Err((IssueKind::EndWithoutBegin, format!("core {core} never started a tile")));
         };
         let tiles = &self.tiles;
         let has_ended = |index: usize| tiles.get(index).is_none_or(|tile| tile.end.is_some());
@@ -331,7 +334,7 @@ impl OnnximRun {
         };
         let Some(tile) = tile.and_then(|index| self.tiles.get_mut(index)) else {
             // The barrier at the end of a layer is logged like the end of a tile that no core received.
-            let what = format!("core {core} ends a tile of layer {number} that it did not get");
+            let what = format!("core {core} ends a tile of layer {number} that it did not start");
             return if known.is_some() { Ok(()) } else { Err((IssueKind::EndWithoutBegin, what)) };
         };
         tile.end = Some(cycle);

@@ -63,7 +63,7 @@ fn products<'a>(run: &'a OnnximRun, out: &mut TraceBuilder) -> Vec<Option<&'a On
         let (products, layers) = (run.products.len(), run.layers.len());
         out.log(IssueKind::WorkUnknown, || {
             format!(
-                "which of {layers} layers the {products} products of the log belong to is not clear: no FLOPs, no bytes"
+                "the {products} matmul sizes of the log cannot be assigned to its {layers} layers: no FLOPs, no bytes"
             )
         });
         return none();
@@ -132,7 +132,7 @@ impl OnnximTimeline<'_> {
         self.out.set_device(self.core, device);
         let configuration = match config {
             Some(config) => config.file.clone(),
-            None => "not found; put the JSON that the simulator was given beside the log".to_owned(),
+            None => "not found; put the simulator's JSON configuration next to the log".to_owned(),
         };
         self.fact("configuration", configuration);
         for (number, core) in &run.cores {
@@ -155,18 +155,16 @@ impl OnnximTimeline<'_> {
             (None, Some(config), _) => config.file.clone(),
             (None, None, Some((_, [least, most]))) => {
                 let (cycles, us) = run.ended.unwrap_or_default();
-                let what = format!("{cycles} cycles in {us} µs and less than one more: {least:.1} to {most:.1} MHz");
+                let what = format!("{cycles} cycles in {us} µs, rounded down: {least:.1} to {most:.1} MHz");
                 if us < LONG_US {
                     self.out.log(IssueKind::AssumedClock, || {
-                        format!(
-                            "{what}, taken for {mhz} MHz; put the configuration beside the log, or name it with --clock"
-                        )
+                        format!("{what}, taken as {mhz} MHz; put the configuration next to the log, or use --clock")
                     });
                 }
                 what
             }
             (None, None, None) => {
-                let cure = "put the JSON that the simulator was given beside the log, or name the clock with --clock";
+                let cure = "put the simulator's JSON configuration next to the log, or give the clock with --clock";
                 self.out.log(IssueKind::AssumedClock, || format!("a cycle is shown as a nanosecond: {cure}"));
                 "not known; a cycle is 1 ns here".to_owned()
             }
@@ -193,7 +191,7 @@ impl OnnximTimeline<'_> {
                 let name = self.out.str(layer.name).to_owned();
                 self.out.log(IssueKind::ScheduleOverlaps, || {
                     format!(
-                        "layer {name} begins at cycle {begin}, when another runs until {free}: it is shown from there"
+                        "layer {name} starts at cycle {begin} while another runs until {free}: it is drawn from there"
                     )
                 });
             }
@@ -215,13 +213,13 @@ impl OnnximTimeline<'_> {
                 (Some(begin), end) => (begin, end.unwrap_or(run.now)),
                 (None, None) => (run.now, run.now),
                 (None, Some(end)) => {
-                    let what = || format!("layer {name} ends at cycle {end} and has no begin: it was left out");
+                    let what = || format!("layer {name} ends at cycle {end} without a start: it was skipped");
                     self.out.log(IssueKind::EndWithoutBegin, what);
                     continue;
                 }
             };
             if layer.end.is_none() {
-                self.out.log(IssueKind::BeginWithoutEnd, || format!("layer {name} begins and does not end"));
+                self.out.log(IssueKind::BeginWithoutEnd, || format!("layer {name} does not end"));
             }
             // The log does not contain how much of an unfinished layer was done.
             let product = product.filter(|_| layer.end.is_some());
@@ -232,7 +230,9 @@ impl OnnximTimeline<'_> {
             if let Some(least) = product.filter(|it| !is_possible(it)).and_then(|it| it.least_ms) {
                 let cycles = end - begin;
                 self.out.log(IssueKind::WorkUnknown, || {
-                    format!("layer {name} takes {cycles} cycles, less than the {least} ms of its product: no FLOPs, no bytes")
+                    format!(
+                        "layer {name} takes {cycles} cycles, less than the {least} ms of its matmul: no FLOPs, no bytes"
+                    )
                 });
             }
             spans.push((begin, end, layer, product.filter(|it| is_possible(it))));
@@ -285,7 +285,7 @@ impl OnnximTimeline<'_> {
         }
         if unended > 0 {
             let log = self.out.log_mut();
-            log.add_many(IssueKind::BeginWithoutEnd, unended, || "tiles that no core ended".to_owned());
+            log.add_many(IssueKind::BeginWithoutEnd, unended, || "tiles that did not end".to_owned());
         }
         for (number, core) in &run.cores {
             let samples = samples(&core.samples, core.total);

@@ -85,7 +85,7 @@ pub(super) fn read(
             "Repeat" => {
                 repeats = row.count(dimension).ok().filter(|&passes| passes > 0);
                 if repeats.is_none() {
-                    out.log(IssueKind::MalformedEvent, || row.wrong("no number of repetitions; taken as one"));
+                    out.log(IssueKind::MalformedEvent, || row.wrong("no repetition count; one is assumed"));
                 }
                 begins = true;
             }
@@ -103,7 +103,7 @@ pub(super) fn read(
         }
     }
     if blocks.is_empty() {
-        return Err(table.malformed(format!("{}: no row of an operator can be read", table.file())));
+        return Err(table.malformed(format!("{}: no operator row can be read", table.file())));
     }
     let peak = |work: fn(&OpCost) -> Option<u64>, part: usize, choose: fn(f64, f64) -> f64| {
         let costs = || blocks.iter().flat_map(|block| &block.costs);
@@ -138,12 +138,14 @@ fn cost(row: CsvRow<'_>, columns: [usize; 8]) -> Result<OpCost, String> {
     let ps = |column| {
         let ms = row.number(column)?;
         let valid = (0.0..=MAX_MS).contains(&ms);
-        valid.then_some((ms * PS_PER_MS).round() as i64).ok_or_else(|| row.wrong(&format!("{ms} ms is no time")))
+        valid
+            .then_some((ms * PS_PER_MS).round() as i64)
+            .ok_or_else(|| row.wrong(&format!("{ms} ms is not a valid time")))
     };
     let amount = |column, scale: f64| {
         let amount = row.number(column)? * scale;
         let valid = (0.0..9e18).contains(&amount);
-        valid.then_some(amount.round() as u64).ok_or_else(|| row.wrong("an amount that cannot be"))
+        valid.then_some(amount.round() as u64).ok_or_else(|| row.wrong("an impossible amount"))
     };
     let time_ps = ps(latency)?;
     let parts = [ps(compute)?, ps(memory)?, ps(communication)?];

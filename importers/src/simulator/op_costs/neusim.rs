@@ -149,7 +149,7 @@ fn program(
         }
     }
     if blocks.is_empty() {
-        return Err(table.malformed(format!("{}: no row of an operator can be read", table.file())));
+        return Err(table.malformed(format!("{}: no operator row can be read", table.file())));
     }
     Ok(CostedProgram { name: name.to_owned(), blocks })
 }
@@ -168,7 +168,9 @@ fn cost(row: CsvRow<'_>, columns: &NeuSimColumns, out: &mut TraceBuilder) -> Res
     for column in columns.parts {
         let part = ps(column)?;
         if part > time_ps {
-            out.log(IssueKind::ImplausibleValue, || row.wrong("a part takes longer than its operator; it was cut"));
+            out.log(IssueKind::ImplausibleValue, || {
+                row.wrong("a part takes longer than its operator; it was shortened")
+            });
         }
         parts_ps.push(part.min(time_ps));
     }

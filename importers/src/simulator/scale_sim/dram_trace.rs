@@ -90,7 +90,7 @@ impl DramTraceReader {
             }
             b' ' | b'\r' | b'\t' => {}
             _ if self.cell.len() < MAX_CELL => self.cell.push(byte),
-            _ => self.complain("a value is longer than any number"),
+            _ => self.complain("a value is too long for a number"),
         }
     }
 
@@ -99,7 +99,7 @@ impl DramTraceReader {
             self.cycle = number(&self.cell);
             match self.cycle {
                 Some(cycle) if cycle >= self.last_cycle => self.last_cycle = cycle,
-                Some(_) => self.complain("cycles do not ascend"),
+                Some(_) => self.complain("cycles do not increase"),
                 None if self.cell.is_empty() => {}
                 None => self.complain("the cycle is not a whole number"),
             }
@@ -119,7 +119,7 @@ impl DramTraceReader {
         let bin = at.and_then(|at| usize::try_from(at).ok()).and_then(|at| counted.bins.get_mut(at));
         match bin {
             Some(bin) => *bin += 1,
-            None => self.complain("a cycle outside of those in DETAILED_ACCESS_REPORT.csv"),
+            None => self.complain("a cycle outside those in DETAILED_ACCESS_REPORT.csv"),
         }
     }
 

@@ -30,7 +30,7 @@ pub(super) fn read(
         }
     }
     if layers.is_empty() {
-        let what = "no row of a layer can be read; did the simulation finish?";
+        let what = "no layer row can be read; did the simulation finish?";
         return Err(compute.malformed(format!("{}: {what}", compute.file())));
     }
     // Layers are looked up by id.
@@ -40,7 +40,7 @@ pub(super) fn read(
     let twice = all - layers.len();
     if twice > 0 {
         out.log(IssueKind::Duplicate, || {
-            format!("{}: {twice} more rows of layers that have one; the first counts", compute.file())
+            format!("{}: {twice} duplicate layer rows; the first of each layer counts", compute.file())
         });
     }
     for (at, layer) in layers.iter().enumerate().filter(|(at, layer)| layer.id != *at as u64).take(1) {
@@ -116,7 +116,7 @@ fn read_access(table: &CsvTable, layers: &mut [ScaleSimLayer], out: &mut TraceBu
                         layer.access = Some(access);
                     }
                     Some(_) => {
-                        out.log(IssueKind::Duplicate, || row.wrong("another row of this layer; the first counts"));
+                        out.log(IssueKind::Duplicate, || row.wrong("a duplicate row of this layer; the first counts"));
                     }
                     None => out.log(IssueKind::UnknownMetadata, || row.wrong("no such layer in the compute report")),
                 }

@@ -42,7 +42,7 @@ pub(super) struct ScaleSimTimeline<'a> {
 /// Creates the device and its slices.
 pub(super) fn write(layers: &[ScaleSimLayer], inputs: &ScaleSimInputs, clock_mhz: Option<f64>, out: &mut TraceBuilder) {
     if clock_mhz.is_none() {
-        let cure = "name it with --clock: 700MHz for TPU v1, 940MHz for v2 and v3, 1050MHz for v4, 1500MHz for v5e, \
+        let cure = "give it with --clock: 700MHz for TPU v1, 940MHz for v2 and v3, 1050MHz for v4, 1500MHz for v5e, \
                     1750MHz for v5p and v6e";
         out.log(IssueKind::AssumedClock, || format!("SCALE-Sim has no clock; {cure}"));
     }
@@ -56,7 +56,9 @@ pub(super) fn write(layers: &[ScaleSimLayer], inputs: &ScaleSimInputs, clock_mhz
         let end = writer.zero.saturating_add(layer.end());
         if end as f64 * 1e6 / writer.clock_mhz > MAX_PS {
             let id = layer.id;
-            writer.out.log(IssueKind::BeyondTimeline, || format!("layer {id} and those after it begin too late"));
+            writer
+                .out
+                .log(IssueKind::BeyondTimeline, || format!("layer {id} and all later ones start beyond the timeline"));
             break;
         }
         let args = args.keep(layer.rows.clone(), layer.sizes.iter().cloned().collect());

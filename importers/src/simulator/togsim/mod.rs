@@ -90,7 +90,7 @@ impl Importer for TogSim {
             return Err(ImportError::Unusable { format: FORMAT.title, what: what.to_owned() });
         }
         if run.ended.is_none() {
-            out.log(IssueKind::TruncatedFile, || "the log ends before the run does".to_owned());
+            out.log(IssueKind::TruncatedFile, || "the log ends before the run".to_owned());
         }
         let described = out.source_mut();
         described.simulator = Some("PyTorchSim".to_owned());
@@ -103,7 +103,7 @@ impl Importer for TogSim {
         };
         described.facts.push(("clock".to_owned(), clock_fact));
         if clock.is_none() {
-            let why = "a cycle is shown as a nanosecond: name the clock with --clock, 940MHz for TPU v3";
+            let why = "a cycle is shown as a nanosecond: give the clock with --clock, 940MHz for TPU v3";
             out.log(IssueKind::AssumedClock, || why.to_owned());
         }
         timeline::write(&run, clock.unwrap_or(CycleClock::NONE), progress, out)

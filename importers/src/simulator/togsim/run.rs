@@ -107,7 +107,7 @@ impl TogSimRun {
                 if let Some(kernel) = kernel.filter(|kernel| start <= kernel.end) {
                     kernel.start = Some(start);
                 } else {
-                    return Err((IssueKind::MalformedEvent, format!("times of kernel {number}, which has not ended")));
+                    return Err((IssueKind::MalformedEvent, format!("times of kernel {number}, which did not end")));
                 }
             }
             TogSimLine::Issued(instruction, end) => {
@@ -142,7 +142,7 @@ impl TogSimRun {
         }
         // A core finishes instructions before it increments the cycle in which it issues others.
         if cycle.saturating_add(1) < self.now {
-            let what = format!("cycle {cycle} comes after cycle {}; the line was passed over", self.now);
+            let what = format!("cycle {cycle} comes after cycle {}; the line was skipped", self.now);
             return Err((IssueKind::BadTimestamp, what));
         }
         self.now = self.now.max(cycle);

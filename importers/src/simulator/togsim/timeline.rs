@@ -129,7 +129,7 @@ impl TogSimTimeline<'_> {
             }
         }
         let log = self.out.log_mut();
-        log.add_many(IssueKind::BeginWithoutEnd, unended, || "instructions that do not end".to_owned());
+        log.add_many(IssueKind::BeginWithoutEnd, unended, || "instructions without an end".to_owned());
         Ok(self.ops(ops, computed, moved))
     }
 
@@ -222,13 +222,13 @@ impl OverlapLanes {
     fn log(&self, core: u32, out: &mut TraceBuilder) {
         let log = out.log_mut();
         log.add_many(IssueKind::ScheduleOverlaps, self.shortened, || {
-            format!("core {core}: instructions that are shown on Compute from where others end ({})", self.shortened)
+            format!(
+                "core {core}: instructions that overlap others and are drawn on Compute from their end ({})",
+                self.shortened
+            )
         });
         log.add_many(IssueKind::ScheduleOverlaps, self.hidden, || {
-            format!(
-                "core {core}: instructions that Compute does not show, because others go on longer ({})",
-                self.hidden
-            )
+            format!("core {core}: instructions that are hidden on Compute by longer ones ({})", self.hidden)
         });
     }
 }

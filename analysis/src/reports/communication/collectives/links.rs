@@ -77,7 +77,7 @@ impl LinkUse {
             let grid = self.topology.as_ref().map(|topology| format!(", in a grid of {topology}")).unwrap_or_default();
             let hop = rate.hop_seconds * 1e6;
             return format!(
-                "Links of {chip}: {per_chip} a chip, {peak:.1} GB/s one way, {hop:.3} µs a hop ({how}){grid}. At best: over \
+                "Links of {chip}: {per_chip} per chip, {peak:.1} GB/s one way, {hop:.3} µs per hop ({how}){grid}. At best: over \
                  all of them; what is simulated may use fewer."
             );
         }
@@ -88,7 +88,7 @@ impl LinkUse {
                 .to_owned(),
         };
         format!(
-            "Links of {chip}: {per_chip} a chip, {peak:.0} GB/s one way ({how}), about {achievable:.0} achievable. {grid}"
+            "Links of {chip}: {per_chip} per chip, {peak:.0} GB/s one way ({how}), about {achievable:.0} achievable. {grid}"
         )
     }
 }

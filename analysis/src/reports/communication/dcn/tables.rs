@@ -77,7 +77,7 @@ impl DcnReport {
             .recorded("loopback", "Within slice", Unit::Count, |host| host.loopback)
             .recorded("invalid", "Incomplete", Unit::Count, |host| host.invalid)
             .note(
-                "Messages received from other slices, each taken to move at an even pace from its begin to its arrival.",
+                "Messages received from other slices, each taken to move at an even pace from its start to its arrival.",
             )
             .build()
     }

@@ -221,7 +221,7 @@ fn add_ops(
         let (row, is_known) = rows.at(key, || OverlapSums::new(model, segment.slice, class));
         row.blocking += segment.range.dur();
         if class.is_async() && is_known && row.name != StringId::EMPTY && row.in_flight_on == Some(index) {
-            continue; // Its time is that of the span in flight.
+            continue; // Counted with its span in flight.
         }
         row.ran_on(index);
         row.time += segment.range.dur();

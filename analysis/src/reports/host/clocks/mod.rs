@@ -35,7 +35,7 @@ fn missing(model: &TraceModel) -> &'static str {
     } else if host_threads(model).next().is_none() {
         "no host thread was recorded: trace the host too (host_tracer_level 1 or more) to compare the clocks"
     } else {
-        "no host event says which program it launched (DoEnqueueProgram with a run id, an arrow to the program, or \
-         one ExecuteLaunch a program): trace the host with host_tracer_level 2 or more to compare the clocks"
+        "no host event says which program it launched (DoEnqueueProgram with a run id, a flow to the program, or \
+         one ExecuteLaunch per program): trace the host with host_tracer_level 2 or more to compare the clocks"
     }
 }

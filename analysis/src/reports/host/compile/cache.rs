@@ -1,6 +1,6 @@
 //! Use of caches of compiled programs, as far as the trace shows it.
 //!
-//! JAX counts hits and misses of its persistent cache outside of traces, but the Python tracer records the functions
+//! JAX counts hits and misses of its persistent cache outside traces, but the Python tracer records the functions
 //! that look programs up. Runtimes record when they read a serialized program and when their own cache of loaded
 //! programs missed.
 

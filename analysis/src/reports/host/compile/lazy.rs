@@ -136,7 +136,7 @@ impl LazyTensors {
                 || format!("{late} compilations in the {warm_steps} steps after the first {WARMUP_STEPS}"),
             ),
             count("executions", "Graphs queued", schedule.number + dynamo.number),
-            limited("early_syncs_per_step", "Syncs outside of step markers, per step", per_step(early.number), || {
+            limited("early_syncs_per_step", "Syncs outside step markers, per step", per_step(early.number), || {
                 format!(
                     "{} times a graph was cut before the end of the step (a value was asked for), {} in all",
                     early.number, early.total

@@ -301,7 +301,7 @@ fn metrics(programs: &[ProgramPlan], capacity: Option<&Capacity>) -> Vec<Metric>
             capacity.is_none().then_some(crate::hardware::peaks::NO_PEAK),
         ),
         bytes("planned_temporaries_bytes", "Temporaries", plan.temporary_bytes, "heaps and what else it needs to run"),
-        bytes("planned_live_bytes", "Live temporaries at the peak", plan.heap_peak_bytes, "heaps played again"),
+        bytes("planned_live_bytes", "Live temporaries at the peak", plan.heap_peak_bytes, "replayed heaps"),
         share(
             "planned_fragmentation_percent",
             "Unused heap at the peak",

@@ -53,7 +53,7 @@ impl BuffersReport {
         );
         let odd: usize = self.plans().map(|(_, plan)| plan.odd_events).sum();
         if odd > 0 {
-            notes.push(format!("{odd} events of heaps fit nothing that is known; live bytes can be more than shown."));
+            notes.push(format!("{odd} heap events match no known buffer; live bytes can be more than shown."));
         }
         let of_capacity = self.capacity.as_ref().map_or(Provenance::StaticCost, |capacity| capacity.provenance);
         Table::of("buffers", "Memory planned by the compiler", self.plans())

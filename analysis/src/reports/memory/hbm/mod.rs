@@ -353,7 +353,7 @@ fn metrics(memory: &MemoryTimeline) -> Vec<Metric> {
             "Highest fragmentation",
             memory.max_fragmentation_percent,
             Unit::Percent,
-            "free bytes outside of the largest free block".to_owned(),
+            "free bytes outside the largest free block".to_owned(),
             recorded,
         ),
         bytes(
@@ -365,7 +365,7 @@ fn metrics(memory: &MemoryTimeline) -> Vec<Metric> {
         ),
         metric(
             "memory_allocated_per_step_bytes",
-            "Allocated a step",
+            "Allocated per step",
             memory.allocated_bytes_per_step,
             Unit::Bytes,
             format!("complete steps, {name}"),
@@ -375,7 +375,7 @@ fn metrics(memory: &MemoryTimeline) -> Vec<Metric> {
     if memory.capacity_bytes.is_none()
         && let Some(metric) = out.iter_mut().find(|metric| metric.id == "memory_peak_percent")
     {
-        metric.note = Some("the allocator did not say how much is free".to_owned());
+        metric.note = Some("the allocator did not record how much is free".to_owned());
     }
     out
 }

@@ -57,7 +57,7 @@ impl MemoryReport {
     fn allocations(&self) -> Table {
         let mut notes = vec![
             "Rounding: bytes allocated beyond the requested size. Not released: allocated in the window and not released in it. \
-             Growth: in use after the last event less after the first. Fragmentation: free bytes outside of the \
+             Growth: in use after the last event less after the first. Fragmentation: free bytes outside the \
              largest free block."
                 .to_owned(),
         ];

@@ -4,7 +4,7 @@
 //! absent, zero or wrong), and, if kernel tracing was on, how it spends its time:
 //!
 //! - **Stages** are the scopes of its software pipeline. They nest; each instant counts for the innermost one, so the
-//!   stages and the time outside of them add up to the kernel's time exactly.
+//!   stages and the time outside them add up to the kernel's time exactly.
 //! - **Waiting for DMA** is the share of `ep_wait_in` and `ep_wait_out` in the kernel's time.
 //! - **LLO estimates** (MXU, vector units …) come from the compiler's schedule of the kernel, not from the hardware:
 //!   markers in the trace are spread over the estimated cycles. They are means over time.

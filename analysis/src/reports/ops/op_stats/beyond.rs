@@ -19,7 +19,7 @@ pub(crate) fn cause(model: &TraceModel, row: &OpRow, limit: BoundBy, peaks: &Pea
     if limit != BoundBy::Compute && row.costs.hbm_estimate_bytes.is_some() {
         "its bytes are estimated from shapes: it read a part of them, or they stayed on the chip"
     } else if assumed {
-        "the peak is assumed: is it the right chip? Else the costs are too high"
+        "the peak is assumed: is it the right chip? Otherwise the costs are too high"
     } else if row.is_custom_call {
         "its author declares more work than it does, such as blocks that a mask skips"
     } else if limit == BoundBy::Compute && row.group == OpGroup::MatMul {

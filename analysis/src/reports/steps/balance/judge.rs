@@ -194,7 +194,7 @@ pub(super) fn statement(
     let work = quantities.iter().find(|quantity| quantity.id == "work_ps");
     if let Some((work, imbalance)) = work.and_then(|work| Some((work, work.imbalance_percent?))) {
         let more = format!(
-            "{imbalance:.2} ({}) more than the middle one",
+            "{imbalance:.2} ({}) more than the median one",
             length(work.max_ps - work.median_ps),
             imbalance = Percent(imbalance)
         );

@@ -181,7 +181,7 @@ pub(super) fn divide(segments: &[SelfTimeSegment], flight: &IntervalSet, ranges:
     let comm = sums_at(&cuts, unhidden.ranges().iter().map(|range| (*range, StepPart::ExposedComm)));
     let until = |at: Timestamp| match cuts.binary_search(&at) {
         Ok(index) => ops[index].plus(&comm[index]),
-        Err(_) => TimeByPart::default(), // Every begin and end is a cut.
+        Err(_) => TimeByPart::default(), // Unreachable: every start and end is a cut.
     };
     let of = |range: &TimeRange| {
         let mut parts = until(range.end).minus(&until(range.start));

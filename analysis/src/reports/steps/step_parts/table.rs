@@ -66,7 +66,10 @@ impl StepPartsReport {
         if self.slow_not_explained > 0 {
             notes.push(format!("{} more slow steps are not explained.", self.slow_not_explained));
         }
-        notes.push("Rows of the device add up to the difference; ops are inside of them. What the host did is by another clock.".to_owned());
+        notes.push(
+            "Rows of the device add up to the difference; ops are inside them. What the host did is by another clock."
+                .to_owned(),
+        );
         let rows: Vec<_> = self.slow.iter().flat_map(slow_rows).collect();
         Table::of("slow_steps", "Slow steps beside the median step of their class", &rows)
             .measured("step", "Step", Unit::None, |row| row.slow.step)

@@ -39,11 +39,11 @@ impl StepsReport {
             let are = if left_out == 1 { "is" } else { "are" };
             notes.push(format!("{left_out} of {} {are} left out as partial or warm-up.", counted(all, "step")));
         }
-        let mut statistics = vec![("step time".to_owned(), self.time), ("begin to begin".to_owned(), self.interval)];
+        let mut statistics = vec![("step time".to_owned(), self.time), ("start to start".to_owned(), self.interval)];
         if self.classes.len() > 1 {
             for class in &self.classes {
                 statistics.push((format!("class {}, step time", class.id), class.time));
-                statistics.push((format!("class {}, begin to begin", class.id), class.interval));
+                statistics.push((format!("class {}, start to start", class.id), class.interval));
                 notes.push(format!("Class {}: {} ({}).", class.id, class.title, counted(class.steps, "step")));
             }
         }

@@ -186,7 +186,7 @@ fn clock_skew(cx: &Context<'_>) -> Option<CaptureFinding> {
         ),
         ClockSync::Poor => (
             Severity::Warning,
-            "No shift aligns device and host: some programs seem to end after the host was told so.".to_owned(),
+            "No shift aligns device and host: some programs seem to end after the host was notified of it.".to_owned(),
             "Compare devices with devices and hosts with hosts; between the two, allow for the difference.",
         ),
     };

@@ -8,7 +8,7 @@ use crate::hardware::limits::BoundBy;
 use crate::math::unit::Unit;
 use crate::reports::ops::op_stats::{CoreOps, OpsReport};
 
-/// The share of the timeline that the windows of the devices cover: time outside of them is in no other metric here,
+/// The share of the timeline that the windows of the devices cover: time outside them is in no other metric here,
 /// and a busy window may be a small part of a capture.
 pub(super) fn covered(cx: &Context<'_>, ops: &OpsReport) -> Option<Metric> {
     let capture = cx.model.extent().dur();
@@ -21,7 +21,7 @@ pub(super) fn covered(cx: &Context<'_>, ops: &OpsReport) -> Option<Metric> {
         unit: Unit::Percent,
         of: format!("capture ({capture}), mean over devices"),
         provenance: Provenance::Measured,
-        note: Some("outside of it no device op was recorded: devices were idle or recording began late".to_owned()),
+        note: Some("outside it no device op was recorded: devices were idle or recording began late".to_owned()),
     })
 }
 

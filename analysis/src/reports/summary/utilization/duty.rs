@@ -88,7 +88,7 @@ mod tests {
     use crate::engine::{Options, ReportCache, Scope};
     use trace_model::{DeviceInfo, Op, SliceSpec, Timestamp, TraceBuilder};
 
-    /// Two cores, the first with infeed inside a loop and outside of it, and a `SparseCore` of the first.
+    /// Two cores, the first with infeed inside a loop and outside it, and a `SparseCore` of the first.
     ///
     /// ```text
     /// core 0     WWWWWWWW..ii........     W loop, i infeed, f fusion, s sparse op

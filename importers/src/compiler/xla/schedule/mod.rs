@@ -80,19 +80,21 @@ impl Importer for LatencyHidingSchedule {
         let schedules: Vec<&TextProtoMessage<'_>> = root.all("computation_schedules").collect();
         let Some(module) = module.filter(|_| !schedules.is_empty()) else {
             let lines = text.lines().count();
-            return Err(malformed(text.len(), lines, "the file ends, and there was no schedule of a computation"));
+            return Err(malformed(text.len(), lines, "the file ends without the schedule of a computation"));
         };
         if !parsed.cut_in.is_empty() {
-            out.log(IssueKind::TruncatedFile, || format!("the file ends inside of {}", parsed.cut_in.join(" / ")));
+            out.log(IssueKind::TruncatedFile, || format!("the file ends inside {}", parsed.cut_in.join(" / ")));
         }
         let names = InstructionNames::of(module);
         let most = text.len().saturating_mul(MAX_GROWTH).saturating_add(1 << 20);
         let Some(hlo) = render::text(module, &names, most) else {
-            let what = "the module repeats names until its text is many times the size of the file";
+            let what = "repeated names make the module's text many times larger than the file";
             return Err(ImportError::TooLarge { what: what.to_owned() });
         };
         let cut_names = names.cut();
-        out.log_mut().add_many(IssueKind::TextCut, cut_names, || "names of the module, or lists of them".to_owned());
+        out.log_mut().add_many(IssueKind::TextCut, cut_names, || {
+            "names or lists of names of the module were truncated".to_owned()
+        });
         let Some(program) = ScheduledProgram::parse(&hlo) else {
             return Err(malformed(0, 1, "the module has no name"));
         };
@@ -107,9 +109,7 @@ impl Importer for LatencyHidingSchedule {
         let main = main_of(&program, &schedules);
         if main.is_none() && parsed.cut_in.is_empty() {
             let entry = program.entry.and_then(|entry| program.computation(entry)).map_or("the entry", |it| it.name);
-            out.log(IssueKind::TruncatedFile, || {
-                format!("no schedule of {entry}, the computation that runs the others")
-            });
+            out.log(IssueKind::TruncatedFile, || format!("no schedule of {entry}, the entry computation"));
         }
         describe(&program, &schedules, main, out);
         convert(&program, &names, &schedules, main, out);
@@ -178,7 +178,7 @@ impl ParsedSchedule {
         let clock = options.clock_mhz.or(recorded).filter(|mhz| mhz.is_finite() && *mhz > 0.0);
         let Some(mhz) = clock else {
             let what = format!(
-                "line {}: the schedule of {computation} has no clock (cycles_per_microsecond); name it: --clock 1.75GHz",
+                "line {}: the schedule of {computation} has no clock (cycles_per_microsecond); give it with --clock 1.75GHz",
                 message.line
             );
             return Err(ImportError::Unusable { format: FORMAT.title, what });

@@ -52,14 +52,14 @@ impl<'a> TextProtoMessage<'a> {
                 reader.at += 1;
                 let closed = open.pop();
                 let (Some((name, message)), Some((_, outer))) = (closed, open.last_mut()) else {
-                    return Err(damage(&reader, "a } that closes nothing".to_owned()));
+                    return Err(damage(&reader, "an unmatched }".to_owned()));
                 };
                 outer.fields.push((name, TextProtoValue::Message(message)));
                 continue;
             }
             let name = reader.word();
             if name.is_empty() {
-                return Err(damage(&reader, format!("{:?} where the name of a field is expected", char::from(byte))));
+                return Err(damage(&reader, format!("expected a field name, found {:?}", char::from(byte))));
             }
             let colon = reader.next_byte() == Some(b':');
             if colon {
@@ -79,7 +79,7 @@ impl<'a> TextProtoMessage<'a> {
                 Some(_) if colon => {
                     let Some(value) = reader.scalar() else { break };
                     if value.is_empty() {
-                        return Err(damage(&reader, format!("no value of {name}")));
+                        return Err(damage(&reader, format!("{name} has no value")));
                     }
                     if let Some((_, message)) = open.last_mut() {
                         message.fields.push((name, TextProtoValue::Scalar(value)));
@@ -277,7 +277,7 @@ mod tests {
     #[test]
     fn errors_name_the_line() {
         let damage = |text: &str| TextProtoMessage::parse(text).map(|_| ()).unwrap_err();
-        assert_eq!((damage("a: 1\n}\n").line, damage("a: 1\n}\n").what.as_str()), (2, "a } that closes nothing"));
+        assert_eq!((damage("a: 1\n}\n").line, damage("a: 1\n}\n").what.as_str()), (2, "an unmatched }"));
         assert_eq!(damage("\n\na 1\n").line, 3);
         assert!(damage("a: *\n").what.contains("no value of a"));
         assert!(damage("*").what.contains("name of a field"));
