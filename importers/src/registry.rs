@@ -14,8 +14,8 @@ pub static IMPORTERS: &[&dyn Importer] = &[
     &scale_sim::ScaleSim,
     &onnxim::OnnxIm,
     &togsim::TogSim,
-    &op_costs::NeuSim,
-    &op_costs::GenZ,
+    &op_costs::NEUSIM,
+    &op_costs::GENZ,
     &xla::ScheduledHlo,
     &xla::LatencyHidingSchedule,
 ];

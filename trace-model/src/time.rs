@@ -91,10 +91,6 @@ impl Picos {
     pub fn as_us_f64(self) -> f64 {
         self.0 as f64 / PS_PER_US as f64
     }
-    /// The length in milliseconds.
-    pub fn as_ms_f64(self) -> f64 {
-        self.0 as f64 / PS_PER_MS as f64
-    }
     /// This length, or zero if it is negative.
     pub const fn clamped(self) -> Self {
         if self.0 < 0 { Self(0) } else { self }

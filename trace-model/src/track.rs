@@ -125,7 +125,7 @@ pub enum TrackKind {
 
 impl TrackKind {
     /// Whether slices may overlap without being nested.
-    pub fn overlaps_freely(self) -> bool {
+    pub(crate) fn overlaps_freely(self) -> bool {
         matches!(self, Self::AsyncOps | Self::Async)
     }
 }

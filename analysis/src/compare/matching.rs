@@ -170,7 +170,7 @@ impl<'a> OpIdentity<'a> {
 }
 
 /// Matches the ops of two runs.
-pub fn match_ops(base: &Summary, cand: &Summary) -> Matching {
+pub(crate) fn match_ops(base: &Summary, cand: &Summary) -> Matching {
     let programs = pair_programs(base, cand);
     let (base_subjects, cand_subjects) = (subjects(base, &programs.base), subjects(cand, &programs.cand));
     let mut base_left: Vec<usize> = (0..base_subjects.len()).collect();

@@ -45,7 +45,7 @@ pub use change::{ChangeVerdict, ENOUGH_RUNS, MetricChange, ShiftEstimate, TestOp
 pub use classes::{MatchedClasses, matched_classes};
 pub use comparable::{Difference, Weight};
 pub use comparison::{PredictedOp, PredictionError};
-pub use matching::{MatchedBy, Matching, OpPair, match_ops};
+pub use matching::{MatchedBy, Matching, OpPair};
 pub use run_loop::{LOOP_COMPILATIONS, LOOP_STEP, SLOW_SHARE};
 pub use several::{RUNS_SCHEMA, from_json, is_meant, to_json};
 pub use summary::{

@@ -1,5 +1,6 @@
 //! Comparisons of traces drawn as text, whose results can be counted, and of hand-written summaries.
 
+use super::matching::match_ops;
 use super::*;
 use crate::engine::{Context, Options, ReportCache, Scope, Tabular as _};
 use crate::reports::steps::step_parts::StepPart;

@@ -71,10 +71,6 @@ impl Cell {
     pub fn count(count: u64) -> Self {
         count.into()
     }
-    /// A number, or [`Cell::Missing`].
-    pub fn maybe(value: Option<f64>) -> Self {
-        value.map_or(Self::Missing, Self::Float)
-    }
 }
 
 /// A type of the cells of a column.

@@ -2,11 +2,8 @@
 
 use std::fmt::Write as _;
 
-use analysis::hints::Hints;
-
 use crate::render::document::scope_in_words;
 use crate::render::markdown::{MOST_BYTES, escaped, markdown, within};
-use crate::render::verdict_md::VerdictParts;
 use crate::render::{Document, TextLayout, verdict_md};
 
 /// The Markdown of a document.
@@ -19,14 +16,7 @@ pub fn document(document: &Document, layout: &TextLayout) -> String {
         let _ = write!(text, "**{}: no time here was measured**\n\n", escaped(&badge));
     }
     if let Some(gated) = document.gated.as_ref().filter(|gated| gated.are_set) {
-        let hints = document.session.report::<Hints>(document.scope).ok();
-        let parts = VerdictParts {
-            run: &gated.run,
-            gates: Some(&gated.report),
-            comparison: gated.comparison.as_ref(),
-            hints: hints.as_deref(),
-        };
-        text.push_str(&verdict_md::verdict(&parts, MOST_BYTES / 2));
+        text.push_str(&verdict_md::of_document(document, gated, MOST_BYTES / 2));
     }
     let sections = document.sections().iter().flat_map(|section| match &section.result {
         Ok(report) => report.tables().iter().map(|table| (table.title.clone(), markdown(table, layout.top))).collect(),

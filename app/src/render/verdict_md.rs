@@ -6,11 +6,12 @@ use std::fmt::Write as _;
 use analysis::Tabular as _;
 use analysis::compare::{Comparison, Summary};
 use analysis::gates::{GatesReport, Status};
-use analysis::hints::HintsReport;
+use analysis::hints::{Hints, HintsReport};
 use trace_model::Picos;
 
 use crate::render::markdown::{escaped, markdown, shorten};
 use crate::render::words::capitalised;
+use crate::render::{Document, GatedDocument};
 
 /// Content of the summary.
 pub struct VerdictParts<'a> {
@@ -22,6 +23,18 @@ pub struct VerdictParts<'a> {
     pub comparison: Option<&'a Comparison>,
     /// The hints.
     pub hints: Option<&'a HintsReport>,
+}
+
+/// The summary of a document with gates, at most `most` bytes.
+pub fn of_document(document: &Document, gated: &GatedDocument, most: usize) -> String {
+    let hints = document.session.report::<Hints>(document.scope).ok();
+    let parts = VerdictParts {
+        run: &gated.run,
+        gates: Some(&gated.report),
+        comparison: gated.comparison.as_ref(),
+        hints: hints.as_deref(),
+    };
+    verdict(&parts, most)
 }
 
 /// The Markdown, at most `most` bytes.

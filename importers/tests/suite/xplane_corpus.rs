@@ -339,7 +339,7 @@ fn file_corrupted_by_text_conversion_is_rejected() {
     let Some(path) = corpus("damaged/utf8_mangled.xplane.pb") else { return };
     let error = import(&InputSource::open(&path).unwrap(), &Progress::new()).unwrap_err();
     assert!(matches!(error, ImportError::Malformed { .. }));
-    assert!(error.to_string().contains("re-encoded as UTF-8 text"), "{error}");
+    assert!(error.to_string().contains("converted to UTF-8 text"), "{error}");
 }
 
 #[test]

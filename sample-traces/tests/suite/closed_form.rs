@@ -16,7 +16,6 @@ use analysis::reports::host::compile::{ChangeSource, Compile, CompileEvidence, C
 use analysis::reports::ops::op_stats::{Ops, OpsReport};
 use analysis::reports::steps::step_times::Steps;
 use analysis::reports::summary::utilization::Utilization;
-use analysis::{Context, Options, ReportCache, Scope};
 use importers::{InputSource, Progress};
 use sample_traces::sample_specs;
 use sample_traces::synthetic::{ExpectedNumbers, SyntheticChip, SyntheticRole, SyntheticRun, TrainingSpec};
@@ -41,15 +40,6 @@ fn runs() -> impl Iterator<Item = SyntheticRun> {
 
 fn close(value: f64, expected: f64) -> bool {
     (value - expected).abs() <= 1e-9 * expected.abs()
-}
-
-/// An analysis of the whole trace.
-macro_rules! report {
-    ($analysis:ty, $model:expr) => {{
-        let (options, reports) = (Options::default(), ReportCache::default());
-        let cx = Context { model: $model, scope: Scope::WholeTrace, options: &options, reports: &reports };
-        cx.report::<$analysis>().unwrap()
-    }};
 }
 
 #[test]

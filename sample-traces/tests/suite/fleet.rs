@@ -6,7 +6,6 @@
 use analysis::reports::steps::balance::{Balance, ImbalancePattern};
 use analysis::reports::steps::step_parts::{HostPhase, StepPart, StepParts};
 use analysis::reports::steps::step_times::Steps;
-use analysis::{Context, Options, ReportCache, Scope};
 use importers::{InputSource, Progress};
 use sample_traces::fleet::FleetSpec;
 use sample_traces::write::{trace_json, xspace_bytes};
@@ -22,15 +21,6 @@ fn open(spec: &FleetSpec) -> [TraceModel; 2] {
     files.map(|(name, bytes)| {
         importers::import(&InputSource::from_bytes(name, bytes).unwrap(), &Progress::new()).unwrap()
     })
-}
-
-/// An analysis of the whole trace.
-macro_rules! report {
-    ($analysis:ty, $model:expr) => {{
-        let (options, reports) = (Options::default(), ReportCache::default());
-        let cx = Context { model: $model, scope: Scope::WholeTrace, options: &options, reports: &reports };
-        cx.report::<$analysis>().unwrap()
-    }};
 }
 
 #[test]

@@ -2,6 +2,16 @@
 //!
 //! One program, so that it links once: `cargo test -p sample-traces --test suite NAME`.
 
+/// An analysis of the whole trace.
+macro_rules! report {
+    ($analysis:ty, $model:expr) => {{
+        let (options, reports) = (analysis::Options::default(), analysis::ReportCache::default());
+        let scope = analysis::Scope::WholeTrace;
+        let cx = analysis::Context { model: $model, scope, options: &options, reports: &reports };
+        cx.report::<$analysis>().unwrap()
+    }};
+}
+
 mod arithmetic;
 mod closed_form;
 mod files;

@@ -22,7 +22,8 @@ pub use groups::{IotaGroups, ReplicaGroups, parse_pairs, parse_replica_groups};
 pub use mesh::{AxisRef, MeshGroups};
 pub use program::{BEGIN, ProgramPart, ProgramText};
 use scan::find_outside;
-pub use scan::{after_brackets, attribute, pairs, split_attributes, split_commas, unescaped};
+pub(crate) use scan::{after_brackets, split_commas};
+pub use scan::{attribute, pairs, split_attributes, unescaped};
 pub use shape::{ArrayShape, ArrayText, MAX_DEPTH, Shape, array_texts, dtype_of_number, element_bits};
 pub use stack::{Frame, StackFrames};
 

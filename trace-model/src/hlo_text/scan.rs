@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 /// Byte offset after the bracket that closes the one at `at`; `None` if the text ends before it.
-pub fn after_brackets(text: &str, at: usize) -> Option<usize> {
+pub(crate) fn after_brackets(text: &str, at: usize) -> Option<usize> {
     let mut depth = 0_usize;
     let mut bytes = text.bytes().enumerate().skip(at);
     let mut quoted = false;
@@ -61,7 +61,7 @@ pub(super) fn find_outside(text: &str, wanted: u8) -> Option<usize> {
 }
 
 /// The parts between commas outside all brackets and quotes, trimmed.
-pub fn split_commas(text: &str) -> impl Iterator<Item = &str> + use<'_> {
+pub(crate) fn split_commas(text: &str) -> impl Iterator<Item = &str> + use<'_> {
     let mut rest = Some(text).filter(|text| !text.trim().is_empty());
     std::iter::from_fn(move || {
         let text = rest?;

@@ -198,25 +198,6 @@ impl<'a> ArrayShape<'a> {
         self.dims.iter().try_fold(1u64, |product, &dim| product.checked_mul(dim))
     }
 
-    /// Bytes in memory, rounded up to whole tiles: `T(8,128)` pads the two minor dimensions to multiples of 8 and 128.
-    /// `None` if the type is unknown or the layout is incomplete.
-    pub fn tiled_bytes(&self) -> Option<u64> {
-        let Some(tile) = self.tiles.first() else { return self.bytes() };
-        if self.minor_to_major.len() != self.dims.len() {
-            return None;
-        }
-        let mut sizes = Vec::with_capacity(self.dims.len().max(tile.len()));
-        for &dim in &self.minor_to_major {
-            sizes.push(*self.dims.get(usize::try_from(dim).ok()?)?);
-        }
-        // A tile with more dimensions than the array counts the missing ones as 1.
-        sizes.resize(sizes.len().max(tile.len()), 1);
-        for (size, &unit) in sizes.iter_mut().zip(tile.iter().rev()) {
-            *size = size.checked_next_multiple_of(unit.max(1))?;
-        }
-        Self { dims: sizes, dtype: self.dtype, packed_bits: self.packed_bits, ..Self::default() }.bytes()
-    }
-
     /// Bytes without padding; `None` if the type is unknown. Tokens have none.
     pub fn bytes(&self) -> Option<u64> {
         if matches!(self.dtype, "token" | "opaque") {
@@ -318,19 +299,6 @@ fn numbers(text: &str) -> Option<Vec<u64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn tiles_pad_the_minor_dimensions() {
-        let tiled = |text: &str| Shape::parse(text).unwrap().array().unwrap().tiled_bytes();
-        assert_eq!(tiled("f32[3,5]{1,0:T(8,128)}"), Some(8 * 128 * 4));
-        assert_eq!(tiled("bf16[17,64]{1,0:T(8,128)(2,1)}"), Some(24 * 128 * 2));
-        assert_eq!(tiled("bf16[17,64]{0,1:T(8,128)(2,1)}"), Some(128 * 64 * 2));
-        assert_eq!(tiled("f32[100]{0:T(1024)}"), Some(4096));
-        assert_eq!(tiled("s32[]{:T(128)}"), Some(512));
-        assert_eq!(tiled("s4[16,128]{1,0:T(64,128)(8,1)E(4)}"), Some(64 * 128 / 2));
-        assert_eq!(tiled("f32[3,5]{1,0}"), Some(60));
-        assert_eq!(tiled("f32[3,5]{1:T(8,128)}"), None);
-    }
 
     #[test]
     fn shapes_print_in_hlo_syntax() {

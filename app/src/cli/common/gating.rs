@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use analysis::Scope;
 use analysis::compare::Summary;
 use analysis::gates::{self, GateConfig, GatesReport};
-use analysis::hints::Hints;
 
 use crate::cli::common::args::{AssumeArgs, GateArgs, JudgeArgs, OutputArgs};
 use crate::cli::common::failure::{CommandOutcome, Failure};
@@ -15,8 +14,7 @@ use crate::cli::common::stderr::Stderr;
 use crate::cli::common::values::{FileFormat, OutputFormat};
 use crate::cli::common::{history_file, settings, summaries};
 use crate::render::markdown::MOST_BYTES;
-use crate::render::verdict_md::{self, VerdictParts};
-use crate::render::{Document, GatedDocument};
+use crate::render::{Document, GatedDocument, verdict_md};
 use crate::session::Session;
 
 /// Evaluates the gates; `None` if none were requested.
@@ -65,7 +63,7 @@ pub fn conclude(
     if !gated.are_set {
         return Ok(None);
     }
-    step_summary(|| verdict(document, gated))?;
+    step_summary(|| verdict_md::of_document(document, gated, MOST_BYTES))?;
     Ok(outcome(&gated.report, args, strict, stderr))
 }
 
@@ -126,17 +124,6 @@ pub fn step_summary(verdict: impl FnOnce() -> String) -> Result<(), Failure> {
         return Ok(());
     };
     append(&path, &verdict()).map_err(|error| Failure::Write { error, path })
-}
-
-fn verdict(document: &Document, gated: &GatedDocument) -> String {
-    let hints = document.session.report::<Hints>(document.scope).ok();
-    let parts = VerdictParts {
-        run: &gated.run,
-        gates: Some(&gated.report),
-        comparison: gated.comparison.as_ref(),
-        hints: hints.as_deref(),
-    };
-    verdict_md::verdict(&parts, MOST_BYTES)
 }
 
 fn append(path: &Path, text: &str) -> std::io::Result<()> {

@@ -108,9 +108,9 @@ fn truncated_table_is_skipped_with_its_location() {
     let log = model.import_log().counts();
     let skipped = log.iter().find(|entry| entry.kind == IssueKind::SourceSkipped).unwrap();
     let expected = "5-fusion.1-64-final_hlo-static-per-bundle-utilization.txt: line 6: 2 values for 3 units: the dump is \
-                    cut, write it again";
+                    truncated, write it again";
     assert_eq!(skipped.examples[0], expected);
-    assert!(skipped.examples[1].contains(": line 6 has no end: the dump is cut"), "{:?}", skipped.examples);
+    assert!(skipped.examples[1].contains(": line 6 is unterminated: the dump is truncated"), "{:?}", skipped.examples);
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn only_dumps_beside_the_program_are_found_automatically() {
     dump(&inside, 5, "fusion.1", "f32[8,8]{1,0}", ROWS);
     let model = open(&path, None);
     assert_eq!(described(&model), []);
-    let expected = "hlo_v5e/jf_v5p is named after v5p, and the program beside it after v5e: it was not read";
+    let expected = "hlo_v5e/jf_v5p is named after v5p, the program after v5e: it was not read";
     assert!(matches!(&found(&model)[..], [one] if one.ends_with(expected)), "{:?}", found(&model));
     assert_eq!(described(&open(&path, Some(&inside))).len(), 1, "who names it means it");
     // The log names the dump that was read.

@@ -18,10 +18,10 @@ use std::collections::BTreeSet;
 use hashbrown::HashMap;
 use trace_model::{IssueKind, LabelId, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackId, TrackKind};
 
-use super::collect::{EventCollector, ThreadId};
 use super::event::RawEvent;
-use super::json::{JsonValue, arg_value, members};
+use super::json::{JsonValue, members};
 use super::places::TrackTable;
+use super::threads::ThreadId;
 
 /// Maximum number of open spans of one id that an end is compared with, starting at the innermost. Without a limit,
 /// damaged files could take quadratic time.
@@ -59,24 +59,26 @@ pub(super) struct AsyncEvents {
     keys: HashMap<Vec<u8>, u32>,
 }
 
-impl EventCollector<'_> {
-    pub(super) fn asynchronous_event(&mut self, event: &RawEvent<'_>, offset: u64) {
-        let Some(at) = self.start(event, offset) else { return };
-        if event.ph == b'T' && event.get_text(b"cat") == Some(b"thread_state") {
-            self.thread_state(event, at, offset);
-            return;
-        }
+impl AsyncEvents {
+    /// Adds an event, whose opening brace is at byte `offset`.
+    pub(super) fn add(
+        &mut self,
+        event: &RawEvent<'_>,
+        at: Timestamp,
+        thread: ThreadId,
+        label: LabelId,
+        step: Option<LabelId>,
+        offset: u64,
+    ) {
         let (scope, id) = async_id(event);
         let local = scope == AsyncIdScope::Local;
-        let thread = self.thread_of(event);
-        self.threads[thread as usize].is_async = true;
         let mut key = event.get_text(b"cat").unwrap_or_default().to_vec();
         key.push(0);
         key.extend_from_slice(event.get_text(b"scope").unwrap_or_default());
         key.push(0);
         key.extend_from_slice(id);
-        let next = self.asynchronous.keys.len() as u32;
-        let key = *self.asynchronous.keys.entry(key).or_insert(next);
+        let next = self.keys.len() as u32;
+        let key = *self.keys.entry(key).or_insert(next);
         let action = match event.ph {
             b'b' | b'S' => SpanAction::Begin,
             b'e' | b'F' => SpanAction::End,
@@ -84,36 +86,9 @@ impl EventCollector<'_> {
             b'p' => SpanAction::StepPast,
             _ => SpanAction::Mark,
         };
-        let label = self.label_of(event);
-        let step = matches!(action, SpanAction::StepInto | SpanAction::StepPast).then(|| self.step_label(event, label));
         let named = !event.name.raw.is_empty();
         let args = event.has_args.then_some(offset);
-        self.asynchronous.events.push(AsyncEvent { at, key, action, local, thread, label, step, named, args });
-    }
-
-    /// The label of a step: the name of its span, followed by the step's own name if it has one.
-    fn step_label(&mut self, event: &RawEvent<'_>, span: LabelId) -> LabelId {
-        let mut step = None;
-        if !event.args.is_empty() {
-            let _ = members(event.args, 0, |key, value| {
-                if key.raw == b"step" {
-                    step = Some(arg_value(value).to_string());
-                }
-                Ok(())
-            });
-        }
-        let Some(step) = step else { return span };
-        let name = format!("{}:{step}", self.builder.str(self.builder.label_ref(span).name));
-        self.builder.label(&name, None)
-    }
-
-    /// The state of a thread, as Perfetto exports it: a complete event on a track next to that of the thread.
-    fn thread_state(&mut self, event: &RawEvent<'_>, at: Timestamp, offset: u64) {
-        let thread = self.thread_of(event);
-        let name = format!("state of {}", self.threads[thread as usize].tid);
-        let states = self.shared_thread(event.pid, &name);
-        let dur = self.dur(event, offset);
-        self.add_slice(event, states, TimeRange::at(at, dur), offset);
+        self.events.push(AsyncEvent { at, key, action, local, thread, label, step, named, args });
     }
 }
 

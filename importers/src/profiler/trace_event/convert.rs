@@ -39,18 +39,16 @@ const FOREIGN_CANNOT_KNOW: &[&str] = &["device type", "device peaks", "flops and
 
 /// Builds the model from the events collected from `source`.
 pub(super) fn convert(mut collected: EventCollector<'_>, source: &InputSource) {
-    let is_xprof = collected.session.is_xprof || !cores_by_lines(&collected.threads).is_empty();
+    let is_xprof = collected.session.is_xprof || !cores_by_lines(&collected.threads.rows).is_empty();
     describe(&mut collected, is_xprof);
     if !is_xprof {
         name_the_nameless(&mut collected);
     }
-    let places = TrackTable::new(&mut collected, is_xprof);
-
-    let described = Arc::clone(&collected.roles);
-    let EventCollector { builder, facts, threads, asynchronous, flows, counters, session, .. } = collected;
+    let EventCollector { builder, facts, threads, asynchronous, flows, counters, session, roles, .. } = collected;
+    let places = TrackTable::new(builder, &threads, counters.pids(), (!is_xprof).then_some(&*roles));
     let (mut offsets, mut stacks) = (Vec::new(), Vec::new());
     let (mut op_facts, mut end_args) = (Vec::new(), Vec::new());
-    for (index, thread) in threads.into_iter().enumerate() {
+    for (index, thread) in threads.rows.into_iter().enumerate() {
         let Some(track) = places.track_of(index as u32) else {
             offsets.push(0);
             stacks.push(None);
@@ -66,11 +64,11 @@ pub(super) fn convert(mut collected: EventCollector<'_>, source: &InputSource) {
     if !is_xprof {
         let lines = places.device_lines();
         // The usual roles apply to any file; other roles come from the user or belong to a known writer.
-        if !lines.is_empty() || !Arc::ptr_eq(&described, &dialects::usual()) {
-            builder.source_mut().simulator = described.simulator().map(str::to_owned);
+        if !lines.is_empty() || !Arc::ptr_eq(&roles, &dialects::usual()) {
+            builder.source_mut().simulator = roles.simulator().map(str::to_owned);
         }
         for &(track, kind) in &lines {
-            described.categorise(builder, track, kind);
+            roles.categorise(builder, track, kind);
         }
         dialects::add_missing_waits(builder, &lines);
     }
@@ -96,13 +94,13 @@ pub(super) fn convert(mut collected: EventCollector<'_>, source: &InputSource) {
 
 /// Names processes and threads by their roles, if the file does not.
 fn name_the_nameless(collected: &mut EventCollector<'_>) {
-    for thread in &mut collected.threads {
+    for thread in &mut collected.threads.rows {
         if thread.name.is_none() {
             let id = thread.id_text.clone().unwrap_or_else(|| thread.tid.to_string());
             thread.name = collected.roles.thread_name(&id);
         }
         if let Some(name) = collected.roles.process_name(thread.pid) {
-            collected.processes.entry(thread.pid).or_default().name.get_or_insert(name);
+            collected.threads.processes.entry(thread.pid).or_default().name.get_or_insert(name);
         }
     }
 }

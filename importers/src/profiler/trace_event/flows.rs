@@ -8,11 +8,11 @@
 use hashbrown::HashMap;
 use trace_model::{FlowEnd, IssueKind, SliceKey, Timestamp, TraceBuilder};
 
-use super::collect::{EventCollector, ThreadId};
 use super::event::RawEvent;
 use super::number;
 use super::places::TrackTable;
 use super::stack::StackedEvents;
+use super::threads::ThreadId;
 
 /// One end of a flow.
 struct FlowEventEnd {
@@ -27,7 +27,7 @@ struct FlowEventEnd {
 
 /// The slice of the thread that it is attached to.
 #[derive(Clone, Copy)]
-enum FlowAnchor {
+pub(super) enum FlowAnchor {
     Enclosing,
     Next,
     /// Index in the thread's batch.
@@ -55,31 +55,29 @@ impl FlowEvents {
         })
     }
 
-    /// Records that a slice carries a `bind_id`.
-    pub(super) fn bind_slice(
+    /// Adds a flow event.
+    pub(super) fn add(&mut self, event: &RawEvent<'_>, id: &[u8], at: Timestamp, sequence: u32, thread: ThreadId) {
+        let cat = event.get_text(b"cat").unwrap_or_default();
+        let chain = self.chain(&[b"flow", cat, event.name.raw, id], id);
+        let (arrives, leaves) = match event.ph {
+            b's' => (false, true),
+            b't' => (true, true),
+            _ => (true, false),
+        };
+        let next = event.ph == b'f' && event.get_text(b"bp") != Some(b"e");
+        let place = if next { FlowAnchor::Next } else { FlowAnchor::Enclosing };
+        self.points.push(FlowEventEnd { chain, at, sequence, thread, place, arrives, leaves });
+    }
+
+    /// Adds the flow of a slice or begin event that carries a `bind_id`.
+    pub(super) fn bind(
         &mut self,
         event: &RawEvent<'_>,
         at: Timestamp,
         sequence: u32,
         thread: ThreadId,
-        index: u32,
+        place: FlowAnchor,
     ) {
-        self.bind_at(event, at, sequence, thread, FlowAnchor::Slice(index));
-    }
-
-    /// Records that a begin event carries a `bind_id`.
-    pub(super) fn bind_begin(
-        &mut self,
-        event: &RawEvent<'_>,
-        at: Timestamp,
-        sequence: u32,
-        thread: ThreadId,
-        index: u32,
-    ) {
-        self.bind_at(event, at, sequence, thread, FlowAnchor::Begin(index));
-    }
-
-    fn bind_at(&mut self, event: &RawEvent<'_>, at: Timestamp, sequence: u32, thread: ThreadId, place: FlowAnchor) {
         let Some(id) = event.get_text(b"bind_id") else { return };
         let is = |key| event.get(key).is_some_and(super::json::JsonValue::is_true);
         let (arrives, leaves) = (is(b"flow_in"), is(b"flow_out"));
@@ -99,28 +97,6 @@ fn id_number(id: &[u8]) -> u64 {
         .unwrap_or_else(|| {
             id.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &b| (hash ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
         })
-}
-
-impl EventCollector<'_> {
-    pub(super) fn flow(&mut self, event: &RawEvent<'_>, offset: u64) {
-        let Some(at) = self.start(event, offset) else { return };
-        let Some(id) = event.get_text(b"id").or_else(|| event.get_text(b"bind_id")) else {
-            self.log(IssueKind::MalformedEvent, || format!("flow event without id at byte {offset}"));
-            return;
-        };
-        let thread = self.thread_of(event);
-        let cat = event.get_text(b"cat").unwrap_or_default();
-        let chain = self.flows.chain(&[b"flow", cat, event.name.raw, id], id);
-        let (arrives, leaves) = match event.ph {
-            b's' => (false, true),
-            b't' => (true, true),
-            _ => (true, false),
-        };
-        let next = event.ph == b'f' && event.get_text(b"bp") != Some(b"e");
-        let place = if next { FlowAnchor::Next } else { FlowAnchor::Enclosing };
-        let sequence = self.sequence();
-        self.flows.points.push(FlowEventEnd { chain, at, sequence, thread, place, arrives, leaves });
-    }
 }
 
 /// Adds all flows, once slices have tracks.

@@ -1,9 +1,7 @@
-//! Names and order of processes and threads, and facts of the session.
+//! Facts of the session.
 
-use trace_model::{Arg, IssueKind};
+use trace_model::Arg;
 
-use super::collect::EventCollector;
-use super::event::RawEvent;
 use super::json::{JsonString, JsonValue, arg_value, elements, flatten, members};
 use super::number;
 use crate::common::names::{PlaneKind, plane_kind};
@@ -121,52 +119,4 @@ pub(super) fn split_host(name: &str) -> (Option<&str>, &str) {
         Some((host, plane)) if plane_kind(plane) != PlaneKind::Other => (Some(host), plane),
         _ => (None, name),
     }
-}
-
-impl EventCollector<'_> {
-    pub(super) fn metadata(&mut self, event: &RawEvent<'_>) {
-        let wanted: &[u8] = match event.name.raw {
-            b"process_name" | b"thread_name" => b"name",
-            b"process_labels" => b"labels",
-            b"process_sort_index" | b"thread_sort_index" => b"sort_index",
-            _ => return,
-        };
-        let mut found = None;
-        if !event.args.is_empty() {
-            let _ = members(event.args, 0, |key, value| {
-                if key.raw == wanted {
-                    found = Some(value);
-                }
-                Ok(())
-            });
-        }
-        let Some(value) = found else {
-            self.log(IssueKind::MalformedEvent, || "metadata event without its value".to_owned());
-            return;
-        };
-        match event.name.raw {
-            b"process_name" => {
-                let name = text_of(value);
-                self.session.is_xprof |= plane_kind(split_host(&name).1) != PlaneKind::Other;
-                self.process_of(event).name = Some(name);
-            }
-            b"process_labels" => self.process_of(event).labels = Some(text_of(value)),
-            b"process_sort_index" => self.process_of(event).sort = number::integer(value.number()),
-            b"thread_name" => {
-                let name = text_of(value);
-                let thread = self.thread_of(event);
-                let thread = &mut self.threads[thread as usize];
-                thread.is_counters = name == "_counters_";
-                thread.name = Some(name);
-            }
-            _ => {
-                let thread = self.thread_of(event);
-                self.threads[thread as usize].sort = number::integer(value.number());
-            }
-        }
-    }
-}
-
-fn text_of(value: JsonValue<'_>) -> String {
-    arg_value(value).to_string()
 }

@@ -2,8 +2,8 @@
 //! Chrome's trace viewer.
 //!
 //! ```text
-//! source ─ windows ─▶ document ─ events ─▶ collect ──▶ convert ─▶ TraceBuilder
-//!  (inflate thread)   (JSON around)  event │ (by phase)  (names known)
+//! source ─ windows ─▶ document ─ events ─▶ phases ─▶ collect ─▶ convert ─▶ TraceBuilder
+//!  (inflate thread)   (JSON around)  event │          (state)   (names known)
 //!                                    facts ┘
 //! ```
 //!
@@ -30,8 +30,10 @@ mod metadata;
 mod names;
 mod number;
 mod ops;
+mod phases;
 mod places;
 mod stack;
+mod threads;
 
 use trace_model::{IssueKind, TraceBuilder};
 

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use trace_model::{ArgValue, GroupId, GroupKind, TraceBuilder, TrackId, TrackKind};
 
-use super::collect::{EventCollector, ThreadId, TraceProcess, TraceThread};
 use super::metadata::split_host;
+use super::threads::{ThreadId, ThreadTable, TraceProcess, TraceThread};
+use crate::common::TrackRoles;
 use crate::common::names::{PlaneKind, plane_kind, track_kind, track_sort};
 use crate::common::roles::RoleKind;
 
@@ -19,22 +20,27 @@ pub(super) struct TrackTable {
 }
 
 impl TrackTable {
-    /// Adds a group for each process and a track for each thread.
-    pub(super) fn new(collected: &mut EventCollector<'_>, is_xprof: bool) -> Self {
-        let pids: Vec<i64> = collected.threads.iter().map(|thread| thread.pid).collect();
+    /// Adds a group for each process and a track for each thread. `roles` is `None` for the planes and lines of XProf.
+    pub(super) fn new(
+        builder: &mut TraceBuilder,
+        threads: &ThreadTable,
+        counter_pids: impl Iterator<Item = i64>,
+        roles: Option<&TrackRoles>,
+    ) -> Self {
+        let is_xprof = roles.is_none();
+        let pids: Vec<i64> = threads.rows.iter().map(|thread| thread.pid).collect();
         let used: BTreeSet<i64> =
-            pids.iter().copied().chain(collected.counters.pids()).chain(collected.processes.keys().copied()).collect();
-        let roles = if is_xprof { vec![None; pids.len()] } else { roles(collected) };
-        let builder = &mut *collected.builder;
+            pids.iter().copied().chain(counter_pids).chain(threads.processes.keys().copied()).collect();
+        let roles = roles.map_or_else(|| vec![None; pids.len()], |roles| thread_roles(threads, roles));
         let groups = if is_xprof {
-            add_planes(builder, &used, &collected.processes, &cores_by_lines(&collected.threads))
+            add_planes(builder, &used, &threads.processes, &cores_by_lines(&threads.rows))
         } else {
-            let with_ops = collected.threads.iter().zip(&roles).filter(|(_, role)| **role == Some(RoleKind::Ops));
+            let with_ops = threads.rows.iter().zip(&roles).filter(|(_, role)| **role == Some(RoleKind::Ops));
             let devices = with_ops.map(|(thread, _)| thread.pid).collect();
-            add_processes(builder, &used, &collected.processes, &devices)
+            add_processes(builder, &used, &threads.processes, &devices)
         };
         let mut places = Self { groups, tracks: Vec::new(), kinds: Vec::new(), pids };
-        for (thread, role) in collected.threads.iter().zip(roles) {
+        for (thread, role) in threads.rows.iter().zip(roles) {
             let (track, kind) = places.add_track(builder, thread, is_xprof, role);
             places.tracks.push(track);
             places.kinds.push(kind);
@@ -112,15 +118,15 @@ fn thread_name(thread: &TraceThread) -> String {
 }
 
 /// The role of each thread, by the names of threads and processes.
-fn roles(collected: &EventCollector<'_>) -> Vec<Option<RoleKind>> {
+fn thread_roles(threads: &ThreadTable, roles: &TrackRoles) -> Vec<Option<RoleKind>> {
     let role = |thread: &TraceThread| {
-        let process = collected.processes.get(&thread.pid).and_then(|process| process.name.clone());
+        let process = threads.processes.get(&thread.pid).and_then(|process| process.name.clone());
         let process = process.unwrap_or_else(|| format!("process {}", thread.pid));
         // The role does not depend on the thread's number: main threads have no special meaning here.
         let name = thread.name.clone().or_else(|| thread.id_text.clone());
-        collected.roles.role(&process, &name.unwrap_or_else(|| format!("thread {}", thread.tid)))
+        roles.role(&process, &name.unwrap_or_else(|| format!("thread {}", thread.tid)))
     };
-    collected.threads.iter().map(role).collect()
+    threads.rows.iter().map(role).collect()
 }
 
 fn foreign_kind(name: &str) -> TrackKind {

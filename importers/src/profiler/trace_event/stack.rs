@@ -2,34 +2,15 @@
 
 use trace_model::{FlowEnd, LabelId, SliceAttr, SliceKey, Timestamp, TraceBuilder, TrackId};
 
-use super::collect::EventCollector;
-use super::event::RawEvent;
-
 /// A begin or end event.
 pub(super) struct StackEvent {
-    at: Timestamp,
+    pub(super) at: Timestamp,
     /// The name of a begin; that of an end, if it has one.
-    label: Option<LabelId>,
-    begins: bool,
-    offset: u64,
-    has_args: bool,
-    attrs: Vec<(SliceAttr, i64)>,
-}
-
-impl EventCollector<'_> {
-    pub(super) fn begin_or_end(&mut self, event: &RawEvent<'_>, offset: u64) {
-        let Some(at) = self.start(event, offset) else { return };
-        let thread = self.thread_of(event);
-        let begins = event.ph == b'B';
-        let label = (begins || !event.name.raw.is_empty()).then(|| self.label_of(event));
-        let attrs = self.facts.said.attrs.clone();
-        let stack = &mut self.threads[thread as usize].stack;
-        stack.push(StackEvent { at, label, begins, offset, has_args: event.has_args, attrs });
-        let index = stack.len() as u32 - 1;
-        if begins && !event.rare.is_empty() {
-            self.flows.bind_begin(event, at, self.sequence(), thread, index);
-        }
-    }
+    pub(super) label: Option<LabelId>,
+    pub(super) begins: bool,
+    pub(super) offset: u64,
+    pub(super) has_args: bool,
+    pub(super) attrs: Vec<(SliceAttr, i64)>,
 }
 
 /// The result of converting the stack of a thread.

@@ -11,46 +11,25 @@
 
 use trace_model::{DeviceInfo, IssueKind, TraceBuilder};
 
-use super::program::{CostBlock, CostedDevice, CostedProgram, OpCost, describe, has_columns};
-use super::timeline::write;
+use super::program::{CostBlock, CostedDevice, CostedProgram, OpCost};
+use super::table::{OpCostTable, OpCosts};
+use crate::common::TraceFormat;
 use crate::common::csv_table::{CsvRow, CsvTable};
-use crate::common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
 use crate::input::{ImportError, InputSource, Progress};
 
 /// Tables of `GenZ`.
-#[derive(Debug)]
-pub struct GenZ;
-
-static GENZ: TraceFormat = TraceFormat {
-    id: "genz",
-    title: "GenZ operator CSV",
-    extensions: &["csv"],
-    markers: &[],
-    about: "What GenZ computes for each operator of a model: compute, memory and communication time, FLOPs, bytes.",
+pub static GENZ: OpCostTable = OpCostTable {
+    format: &TraceFormat {
+        id: "genz",
+        title: "GenZ operator CSV",
+        extensions: &["csv"],
+        markers: &[],
+        about: "What GenZ computes for each operator of a model: compute, memory and communication time, FLOPs, bytes.",
+    },
+    simulator: "GenZ",
+    columns: &[b"Layer Name", b"Op Type", b"Bound", b"Latency (msec)", b"Num ops (MFLOP)"],
+    read,
 };
-
-impl Importer for GenZ {
-    fn format(&self) -> &'static TraceFormat {
-        &GENZ
-    }
-
-    fn detect(&self, head: &[u8]) -> DetectionConfidence {
-        has_columns(head, &[b"Layer Name", b"Op Type", b"Bound", b"Latency (msec)", b"Num ops (MFLOP)"])
-    }
-
-    fn import(
-        &self,
-        source: &InputSource,
-        _options: &ImportOptions,
-        progress: &Progress,
-        out: &mut TraceBuilder,
-    ) -> Result<(), ImportError> {
-        let (programs, device) = read(source, progress, out)?;
-        describe("GenZ", out);
-        write(programs, device, out);
-        Ok(())
-    }
-}
 
 const PARTS: [&str; 3] = ["Compute", "HBM", "ICI"];
 const MIB: f64 = 1_048_576.0;
@@ -59,12 +38,8 @@ const PS_PER_MS: f64 = 1e9;
 const MAX_MS: f64 = 5e6;
 
 /// Reads the table.
-pub(super) fn read(
-    source: &InputSource,
-    progress: &Progress,
-    out: &mut TraceBuilder,
-) -> Result<(Vec<CostedProgram>, CostedDevice), ImportError> {
-    let table = CsvTable::read(source, GENZ.title, progress, out)?;
+fn read(source: &InputSource, progress: &Progress, out: &mut TraceBuilder) -> Result<OpCosts, ImportError> {
+    let table = CsvTable::read(source, GENZ.format.title, progress, out)?;
     let [name, kind, dimension, latency, flops, bytes, compute, memory, communication] = table.columns([
         "Layer Name",
         "Op Type",

@@ -19,10 +19,11 @@
 mod genz;
 mod neusim;
 mod program;
+mod table;
 mod timeline;
 
-pub use genz::GenZ;
-pub use neusim::NeuSim;
+pub use genz::GENZ;
+pub use neusim::NEUSIM;
 
 #[cfg(test)]
 mod tests;

@@ -16,47 +16,26 @@ use std::io::Read as _;
 use serde_json::Value;
 use trace_model::{DeviceInfo, IssueKind, TraceBuilder};
 
-use super::program::{CostBlock, CostedDevice, CostedProgram, OpCost, describe, has_columns};
-use super::timeline::write;
+use super::program::{CostBlock, CostedDevice, CostedProgram, OpCost};
+use super::table::{OpCostTable, OpCosts};
+use crate::common::TraceFormat;
 use crate::common::csv_table::{CsvRow, CsvTable};
-use crate::common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
 use crate::input::{ImportError, InputSource, Progress};
 
 /// Tables of `NeuSim`.
-#[derive(Debug)]
-pub struct NeuSim;
-
-static NEUSIM: TraceFormat = TraceFormat {
-    id: "neusim",
-    title: "NeuSim operator CSV",
-    extensions: &["csv"],
-    markers: &[],
-    about: "What NeuSim computes for each operator of a model on a TPU: times of its parts, FLOPs, bytes, what bounds \
-            it; peaks from the JSON beside it.",
+pub static NEUSIM: OpCostTable = OpCostTable {
+    format: &TraceFormat {
+        id: "neusim",
+        title: "NeuSim operator CSV",
+        extensions: &["csv"],
+        markers: &[],
+        about: "What NeuSim computes for each operator of a model on a TPU: times of its parts, FLOPs, bytes, what bounds \
+                it; peaks from the JSON beside it.",
+    },
+    simulator: "NeuSim",
+    columns: &[b"OpType", b"Count", b"Bounded-by", b"Execution time", b"ICI/NVLink time"],
+    read,
 };
-
-impl Importer for NeuSim {
-    fn format(&self) -> &'static TraceFormat {
-        &NEUSIM
-    }
-
-    fn detect(&self, head: &[u8]) -> DetectionConfidence {
-        has_columns(head, &[b"OpType", b"Count", b"Bounded-by", b"Execution time", b"ICI/NVLink time"])
-    }
-
-    fn import(
-        &self,
-        source: &InputSource,
-        _options: &ImportOptions,
-        progress: &Progress,
-        out: &mut TraceBuilder,
-    ) -> Result<(), ImportError> {
-        let (programs, device) = read(source, progress, out)?;
-        describe("NeuSim", out);
-        write(programs, device, out);
-        Ok(())
-    }
-}
 
 const PARTS: [&str; 5] = ["MXU", "VPU", "VMEM", "HBM", "ICI"];
 const PART_COLUMNS: [&str; 5] = ["MXU time", "VPU time", "Vmem time", "Memory time", "ICI/NVLink time"];
@@ -65,11 +44,7 @@ const GIB: f64 = 1_073_741_824.0;
 const MAX_JSON: u64 = 1 << 20;
 
 /// Reads the table, or the two tables that it consists of.
-pub(super) fn read(
-    source: &InputSource,
-    progress: &Progress,
-    out: &mut TraceBuilder,
-) -> Result<(Vec<CostedProgram>, CostedDevice), ImportError> {
+fn read(source: &InputSource, progress: &Progress, out: &mut TraceBuilder) -> Result<OpCosts, ImportError> {
     let stem = source.name().trim_end_matches(".gz").trim_end_matches(".csv");
     let part = |phase: &str| source.beside(&format!("{stem}_{phase}.csv"));
     let run = ["_prefill", "_decode"].iter().find_map(|phase| stem.strip_suffix(phase)).unwrap_or(stem);
@@ -132,7 +107,7 @@ fn program(
     progress: &Progress,
     out: &mut TraceBuilder,
 ) -> Result<CostedProgram, ImportError> {
-    let table = CsvTable::read(source, NEUSIM.title, progress, out)?;
+    let table = CsvTable::read(source, NEUSIM.format.title, progress, out)?;
     let columns = NeuSimColumns::of(&table)?;
     let mut blocks: Vec<CostBlock> = Vec::new();
     for row in table.rows() {

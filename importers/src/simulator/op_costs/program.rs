@@ -1,17 +1,8 @@
 //! The content of a cost table: ops in blocks that repeat, and the device that runs them.
 
-use trace_model::{Caveat, DeviceInfo, TraceBuilder};
+use trace_model::DeviceInfo;
 
-use crate::common::DetectionConfidence;
 use crate::common::csv_table::RowArgs;
-
-/// Facts that cost tables do not contain.
-pub(super) const CANNOT_KNOW: [&str; 4] = [
-    "start times of the parts of an op",
-    "overlap between ops",
-    "dependencies of ops",
-    "directions of memory accesses",
-];
 
 /// One row of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -53,18 +44,4 @@ pub(super) struct CostedDevice {
     /// Names of the parts of the device that an op can use.
     pub(super) parts: &'static [&'static str],
     pub(super) facts: Vec<(String, String)>,
-}
-
-pub(super) fn describe(simulator: &str, out: &mut TraceBuilder) {
-    let described = out.source_mut();
-    described.simulator = Some(simulator.to_owned());
-    described.caveats = vec![Caveat::Predicted];
-    described.cannot_know = CANNOT_KNOW.to_vec();
-}
-
-/// Whether the first line names these columns.
-pub(super) fn has_columns(head: &[u8], names: &[&[u8]]) -> DetectionConfidence {
-    let line = head.split(|&byte| byte == b'\n').next().unwrap_or_default();
-    let all = names.iter().all(|name| memchr::memmem::find(line, name).is_some());
-    if all { DetectionConfidence::Certain } else { DetectionConfidence::No }
 }

@@ -130,7 +130,7 @@ fn ops_sharing_a_name_stay_separate() {
 fn damaged_rows_name_the_location() {
     let error = import(&table(&ROWS).replace("Count,", "Counts,")).unwrap_err().to_string();
     assert!(error.contains("t.csv line 1: no column \"Count\""), "{error}");
-    assert!(import(&table(&[])).unwrap_err().to_string().contains("no row of an operator"));
+    assert!(import(&table(&[])).unwrap_err().to_string().contains("no operator row"));
     for bad in ["-1", "NaN", "1e308", "0", "1.5", "", "99999999999999999999"] {
         let model = import(&table(&[ROWS[1], &ROWS[0].replace(",3,", &format!(",{bad},"))])).unwrap();
         assert_eq!(model.import_log().count(IssueKind::MalformedEvent), 1, "{bad}");

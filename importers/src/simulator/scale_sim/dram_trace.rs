@@ -174,10 +174,10 @@ mod tests {
             ("0,1\n1,2", "cut in line 2"),
             ("0,1\nx,2\n", "line 2"),
             ("0,1\n9,2\n", "outside"),
-            ("5,1\n4,1\n", "ascend"),
+            ("5,1\n4,1\n", "do not increase"),
             ("0,nan\n", "address"),
             ("1e308,1\n", "cycle"),
-            ("0,11111111111111111111111111111111111111\n", "longer"),
+            ("0,11111111111111111111111111111111111111\n", "too long"),
         ] {
             let error = counted(text, 0, 5).unwrap_err();
             assert!(error.contains(what), "{text}: {error}");

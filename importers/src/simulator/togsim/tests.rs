@@ -54,8 +54,8 @@ fn units_overlap_and_the_core_waits_for_transfers() {
     let [overlaps] = log else { panic!("{log:?}") };
     assert_eq!((overlaps.kind, overlaps.count), (IssueKind::ScheduleOverlaps, 2));
     let expected = [
-        "core 0: instructions that are shown on Compute from where others end (1)",
-        "core 0: instructions that Compute does not show, because others go on longer (1)",
+        "core 0: instructions that overlap others and are drawn on Compute from their end (1)",
+        "core 0: instructions that are hidden on Compute by longer ones (1)",
     ];
     assert_eq!(overlaps.examples, expected);
 }

@@ -279,8 +279,8 @@ mod tests {
         let damage = |text: &str| TextProtoMessage::parse(text).map(|_| ()).unwrap_err();
         assert_eq!((damage("a: 1\n}\n").line, damage("a: 1\n}\n").what.as_str()), (2, "an unmatched }"));
         assert_eq!(damage("\n\na 1\n").line, 3);
-        assert!(damage("a: *\n").what.contains("no value of a"));
-        assert!(damage("*").what.contains("name of a field"));
+        assert!(damage("a: *\n").what.contains("a has no value"));
+        assert!(damage("*").what.contains("a field name"));
         assert!(damage(&"a {".repeat(100_000)).what.contains("levels of nesting"));
     }
 }

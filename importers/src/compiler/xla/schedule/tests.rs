@@ -66,7 +66,7 @@ fn damaged_schedule_is_an_error_with_its_line() {
     };
     refused(&SCHEDULE.replace("end_timestamp_cycles: 1002", "end_timestamp_cycles: 1"), &["line 34", "cycle 2 to 1"]);
     refused(&SCHEDULE.replace("end_timestamp_cycles: 1002", "end_timestamp_cycles: nan"), &["line 34"]);
-    refused(&SCHEDULE[..700], &["no schedule of a computation", "dump the schedule again"]);
+    refused(&SCHEDULE[..700], &["without the schedule of a computation", "dump the schedule again"]);
     refused(&SCHEDULE.replace("opcode: \"dot\"", "opcode \"dot\""), &["line 13", "after opcode"]);
     let deep = SCHEDULE.replace("cycles_per", &"x {".repeat(1000));
     refused(&deep, &["nesting"]);
