@@ -92,7 +92,7 @@ fn ops_are_sorted_from_optimistic_to_pessimistic() {
 #[test]
 fn headline_is_about_the_cost_model() {
     let comparison = both(predicted(), measured());
-    let expected = "XLA's cost model predicts 1.878 ms a step, measured are 2.277 ms: measured ÷ predicted is 1.213, \
+    let expected = "XLA's cost model predicts 1.878 ms per step, measured are 2.277 ms: measured ÷ predicted is 1.213, \
                     total error -17.6 % of the measured step";
     assert!(comparison.statement.starts_with(expected), "{}", comparison.statement);
     assert!(
