@@ -25,6 +25,8 @@ mod simulator;
 mod testing;
 
 pub use common::{DetectionConfidence, ImportOptions, Importer, TraceFormat, TrackRoles};
+pub use import::packed::{PACK_FACTS, PACKED_PROFILES};
 pub use import::{HostFiles, LocatedRun, detect, import, import_path, import_source, locate};
+pub use input::archive::{Archive, ArchiveWriter, ArchivedFile};
 pub use input::{FeedResult, ImportError, InputSource, Progress, SharedBytes, SourceContent};
 pub use registry::IMPORTERS;

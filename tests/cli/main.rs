@@ -17,6 +17,7 @@ mod json_schema;
 #[cfg(feature = "capture")]
 mod mock_profiler;
 mod outputs;
+mod pack;
 mod place;
 mod runs;
 mod simulated;

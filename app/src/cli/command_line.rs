@@ -20,6 +20,7 @@ use crate::cli::commands::init::InitArgs;
 use crate::cli::commands::man::ManArgs;
 use crate::cli::commands::metrics::MetricsArgs;
 use crate::cli::commands::open::OpenArgs;
+use crate::cli::commands::pack::PackArgs;
 #[cfg(feature = "query")]
 use crate::cli::commands::query::QueryArgs;
 use crate::cli::commands::render::RenderArgs;
@@ -102,6 +103,9 @@ pub enum CliCommand {
     #[cfg(feature = "capture")]
     #[command(after_help = help::MORE, after_long_help = help::TOP)]
     Top(TopArgs),
+    /// One file to share: the profiles of a run, its summary and its report
+    #[command(after_help = help::MORE, after_long_help = help::PACK)]
+    Pack(PackArgs),
     /// Show the timeline in a window
     Open(OpenArgs),
     /// Completions of commands and options for a shell

@@ -307,7 +307,7 @@ fn files_of(directory: &Path) -> Vec<PathBuf> {
 
 /// Groups files by host. A file without a host name repeats the events of another file, so it is used only if it is
 /// the only one.
-fn hosts_of(files: Vec<PathBuf>) -> Vec<HostFiles> {
+pub(super) fn hosts_of(files: Vec<PathBuf>) -> Vec<HostFiles> {
     let mut hosts: BTreeMap<String, Vec<(usize, PathBuf)>> = BTreeMap::new();
     for file in files {
         if let Some((host, rank)) = host_and_rank(&file) {

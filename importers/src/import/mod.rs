@@ -3,6 +3,7 @@
 mod captures;
 mod file_names;
 mod locate;
+pub(crate) mod packed;
 
 use std::path::{Path, PathBuf};
 
@@ -24,6 +25,11 @@ pub use locate::{HostFiles, LocatedRun, locate};
 ///
 /// Nothing could be imported, or the import was cancelled.
 pub fn import_path(path: &Path, options: &ImportOptions, progress: &Progress) -> Result<TraceModel, ImportError> {
+    if let Some(run) = packed::open(path, options)? {
+        let model = import_packed(run, options, progress)?;
+        refuse_different_sessions(&model)?;
+        return Ok(model);
+    }
     let located = locate(path, options)?;
     let model = import_located(&located, IMPORTERS, options, progress)?;
     if located.run.is_none() {
@@ -110,6 +116,23 @@ struct OpenedFile<'a> {
     others: &'a [PathBuf],
 }
 
+fn import_packed(
+    run: packed::PackedRun,
+    options: &ImportOptions,
+    progress: &Progress,
+) -> Result<TraceModel, ImportError> {
+    let single = run.sources.len() == 1;
+    let (mut opened, mut skipped) = (Vec::new(), Vec::new());
+    for (source, host) in run.sources.into_iter().zip(&run.located.hosts) {
+        match detect(source.head(), IMPORTERS) {
+            Ok(importer) => opened.push(OpenedFile { host: host.host.as_deref(), source, importer, others: &[] }),
+            Err(error) if single => return Err(error),
+            Err(error) => skipped.push(format!("{}: {error}", source.name())),
+        }
+    }
+    import_opened(&run.located, opened, skipped, IMPORTERS, options, progress)
+}
+
 fn import_located(
     located: &LocatedRun,
     importers: &[&dyn Importer],
@@ -127,6 +150,18 @@ fn import_located(
             Err(_) => {}
         }
     }
+    import_opened(located, opened, skipped, importers, options, progress)
+}
+
+fn import_opened<'a>(
+    located: &'a LocatedRun,
+    mut opened: Vec<OpenedFile<'a>>,
+    mut skipped: Vec<String>,
+    importers: &[&'a dyn Importer],
+    options: &ImportOptions,
+    progress: &Progress,
+) -> Result<TraceModel, ImportError> {
+    let single = matches!(&located.hosts[..], [host] if host.files.len() == 1);
     let same = drop_copies(&mut opened);
     progress.add_total(opened.iter().map(|open| open.source.packed_len()).sum());
     let mapped: u64 = opened.iter().map(|open| open.source.mapped_len()).sum();

@@ -1,5 +1,6 @@
 //! Input independent of the format: files, unpacking, lines, file name patterns, progress, errors.
 
+pub(crate) mod archive;
 mod error;
 pub(crate) mod glob;
 pub(crate) mod lines;

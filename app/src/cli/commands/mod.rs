@@ -18,6 +18,7 @@ pub(super) mod init;
 pub(super) mod man;
 pub(super) mod metrics;
 pub(super) mod open;
+pub(super) mod pack;
 #[cfg(feature = "query")]
 pub(super) mod query;
 pub(super) mod render;

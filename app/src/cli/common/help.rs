@@ -76,6 +76,12 @@ Examples:
   systole top w0:9012,w1:9012 --level 2 --ms 5000
   systole top localhost:9012 --json --count 10 | jq .mxu_percent";
 
+/// Of `systole pack`.
+pub const PACK: &str = "\
+Examples:
+  systole pack runs/ -o run.systole.zip                        the newest run
+  systole open run.systole.zip                                 like analyze, doctor and all others";
+
 /// Of `systole export`.
 #[cfg(feature = "export")]
 pub const EXPORT: &str = "\

@@ -1,0 +1,121 @@
+//! `systole pack`: a run as one file that can be sent and opened.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+
+use analysis::compare::to_json;
+use analysis::{ANALYSES, Scope, Unit};
+use clap::Args;
+use importers::{ArchiveWriter, PACK_FACTS, PACKED_PROFILES};
+use serde_json::json;
+
+use crate::cli::common::args::{GateArgs, InputArgs, JudgeArgs, OutputArgs};
+use crate::cli::common::failure::{CommandOutcome, Failure};
+use crate::cli::common::output::Writable as _;
+use crate::cli::common::stderr::Stderr;
+use crate::cli::common::values::{FileFormat, OutputFile, OutputFormat};
+use crate::cli::common::{gating, loading, output};
+use crate::files::write_with;
+use crate::number::{counted, value};
+use crate::render::{AnsiStyle, Document, DocumentView, InputFile, TextLayout};
+use crate::session::Session;
+
+/// Arguments of the command.
+#[derive(Debug, Args)]
+pub struct PackArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// The archive: a ZIP file, by convention with the ending .systole.zip
+    #[arg(short, long, value_name = "FILE.systole.zip")]
+    pub output: PathBuf,
+}
+
+/// Runs the command.
+pub fn run(args: &PackArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+    output::check_file(&args.output)?;
+    let session = loading::open(&args.input, OutputFormat::Json, stderr)?;
+    let files = profiles(&session)?;
+    let (summary, page) = reports(args, &session, stderr)?;
+    let texts = [("summary.json", summary), ("report.html", page), (PACK_FACTS, facts(&session, &files)?)];
+    let written = write_with(&args.output, |file| {
+        let mut archive = ArchiveWriter::new(BufWriter::new(file));
+        // The reports come first: they are found at once in a list of files.
+        for (name, text) in &texts {
+            archive.add(name, text.as_bytes())?;
+        }
+        for (name, path) in &files {
+            let mut add = || File::open(path).and_then(|file| archive.add(&format!("{PACKED_PROFILES}/{name}"), file));
+            add().map_err(|error| io::Error::new(error.kind(), format!("{error}: {}", path.display())))?;
+        }
+        archive.finish().map(drop)
+    });
+    written.map_err(|error| Failure::Write { error, path: args.output.clone() })?;
+    let bytes = std::fs::metadata(&args.output).map_or(0, |about| about.len());
+    let profiles = counted(files.len() as u64, "profile");
+    stderr.detail(&format!("wrote {}: {profiles}, {}", args.output.display(), value(bytes as f64, Unit::Bytes)));
+    Ok(CommandOutcome::Done)
+}
+
+/// The files that were read, by their names in the archive.
+fn profiles(session: &Session) -> Result<Vec<(String, PathBuf)>, Failure> {
+    let (mut files, mut names) = (Vec::new(), BTreeSet::new());
+    for source in session.model().sources() {
+        let Some(path) = &source.path else {
+            return Err(Failure::Usage(format!(
+                "only files can be packed, and {} is none on this machine",
+                source.name
+            )));
+        };
+        let name = path.file_name().unwrap_or_default().to_string_lossy().replace(['\\', ':'], "_");
+        if !names.insert(name.clone()) {
+            return Err(Failure::Usage(format!("two files of this run are called {name}; pack one folder of them")));
+        }
+        files.push((name, path.clone()));
+    }
+    Ok(files)
+}
+
+/// The summary and the page of the run.
+fn reports(args: &PackArgs, session: &Session, stderr: &Stderr) -> Result<(String, String), Failure> {
+    let ids: Vec<_> = ANALYSES.iter().map(|entry| entry.id).collect();
+    let mut document = Document::new(session, Scope::WholeTrace, &ids, DocumentView::Summary);
+    let judge = JudgeArgs { budget: None, history: None, exit_code_on_fail: 0, exit_zero: true };
+    let gates = GateArgs { baseline: Vec::new(), judge };
+    let page = OutputFile { format: FileFormat::Html, path: args.output.clone() };
+    let output = OutputArgs { format: OutputFormat::Text, output: vec![page], table: None, top: None, strict: false };
+    document.gated = gating::judge(session, document.scope, &gates, &args.input.assume, &output, stderr)?;
+    let internal = |error: serde_json::Error| Failure::Internal(error.to_string());
+    let mut run = document.gated.as_ref().map(|gated| gated.run.clone());
+    for input in run.iter_mut().flat_map(|run| &mut run.inputs) {
+        // Where it lay on this machine concerns nobody else.
+        input.path = None;
+    }
+    let summary = to_json(run.as_slice()).map_err(internal)?;
+    let layout = TextLayout { width: 100, top: 10, entries: 10_000, style: AnsiStyle::PLAIN };
+    Ok((summary, document.rendered(FileFormat::Html, &layout)?))
+}
+
+/// What the archive holds, for programs.
+fn facts(session: &Session, files: &[(String, PathBuf)]) -> Result<String, Failure> {
+    let input = |(file, (name, _)): (InputFile, &(String, PathBuf))| {
+        json!({
+            "file": Path::new(PACKED_PROFILES).join(name).display().to_string().replace('\\', "/"),
+            "format": file.format,
+            "host": file.host,
+            "bytes": file.bytes,
+            "sha256": file.sha256,
+        })
+    };
+    let profiles: Vec<_> = InputFile::all(session).into_iter().zip(files).map(input).collect();
+    let facts = json!({
+        "schema": "systole.pack/1",
+        "systole": env!("SYSTOLE_VERSION"),
+        "profiles": profiles,
+        "summary": "summary.json",
+        "report": "report.html",
+    });
+    let text = serde_json::to_string_pretty(&facts).map_err(|error| Failure::Internal(error.to_string()))?;
+    Ok(text + "\n")
+}

@@ -1,0 +1,87 @@
+//! Runs in a ZIP archive: packed by `systole pack`, or a zipped run folder.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use crate::common::ImportOptions;
+use crate::import::file_names::endings;
+use crate::import::locate::{HostFiles, LocatedRun, hosts_of};
+use crate::input::archive::Archive;
+use crate::input::{ImportError, InputSource};
+
+/// Marks an archive of `systole pack`.
+pub const PACK_FACTS: &str = "systole-pack.json";
+/// Folder of the profiles in such an archive.
+pub const PACKED_PROFILES: &str = "profile";
+/// Profiles are unpacked in memory, up to this size in all.
+const MOST_BYTES: u64 = 16 << 30;
+
+/// The profiles of an archive, unpacked.
+pub(super) struct PackedRun {
+    /// The hosts, with the names of their files in the archive.
+    pub(super) located: LocatedRun,
+    /// The richest file of each host.
+    pub(super) sources: Vec<InputSource>,
+}
+
+/// Unpacks the run at `path`; `None` if it is no archive.
+pub(super) fn open(path: &Path, options: &ImportOptions) -> Result<Option<PackedRun>, ImportError> {
+    if !is_zip(path) {
+        return Ok(None);
+    }
+    if let Some(run) = &options.run {
+        let what = format!("run {run:?} was asked for, but this is an archive of one run, not a log directory");
+        return Err(ImportError::NothingFound { what });
+    }
+    let mut archive = Archive::open(path)?;
+    let names = archive.files().iter().map(|file| PathBuf::from(&file.name));
+    let is_pack = archive.files().iter().any(|file| file.name == PACK_FACTS);
+    let hosts = if is_pack {
+        hosts_in_pack(names.filter(|name| name.starts_with(PACKED_PROFILES)).collect())
+    } else {
+        hosts_of(names.collect())
+    };
+    check_folders(&hosts)?;
+    let mut sources = Vec::new();
+    let mut total = 0_u64;
+    for host in &hosts {
+        let wanted =
+            host.files.first().and_then(|name| archive.files().iter().find(|file| name == Path::new(&file.name)));
+        let Some(wanted) = wanted.cloned() else { continue };
+        total = total.saturating_add(wanted.bytes);
+        if total > MOST_BYTES {
+            let what = "the profiles of this archive take more than 16 GiB: unpack it and open the folder".to_owned();
+            return Err(ImportError::TooLarge { what });
+        }
+        let name = wanted.name.rsplit('/').next().unwrap_or_default().to_owned();
+        sources.push(InputSource::from_bytes(name, archive.read(&wanted)?)?);
+    }
+    Ok(Some(PackedRun { located: LocatedRun { hosts, ..LocatedRun::default() }, sources }))
+}
+
+fn is_zip(path: &Path) -> bool {
+    let mut head = [0; 4];
+    path.is_file() && File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && &head == b"PK\x03\x04"
+}
+
+/// Files that were packed may have any name: a simulator's log is read as well.
+fn hosts_in_pack(names: Vec<PathBuf>) -> Vec<HostFiles> {
+    let hosts = hosts_of(names.clone());
+    if !hosts.is_empty() {
+        return hosts;
+    }
+    names.into_iter().map(|name| HostFiles { host: None, files: vec![name] }).collect()
+}
+
+/// Rejects archives of no run, and of several.
+fn check_folders(hosts: &[HostFiles]) -> Result<(), ImportError> {
+    let folders: BTreeSet<&Path> = hosts.iter().flat_map(|host| &host.files).filter_map(|name| name.parent()).collect();
+    let what = match folders.len() {
+        0 => format!("this ZIP archive has no file that ends in {}; open what is inside, unpacked", endings()),
+        1 => return Ok(()),
+        count => format!("this ZIP archive has profiles in {count} folders: unpack it and open one of them"),
+    };
+    Err(ImportError::NothingFound { what })
+}
