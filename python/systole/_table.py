@@ -108,10 +108,20 @@ class Table:
 
     def _repr_html_(self) -> str:
         shown = self.select(stop=_SHOWN).to_pylist()
+        columns = self.columns
+        # Notebooks set all cells at the right.
+        sides = ["left" if column.type == "str" else "right" for column in columns]
         cell = lambda value: "" if value is None else html.escape(f"{value:.6g}" if isinstance(value, float) else str(value))
         title = lambda column: html.escape(f"{column.about} ({column.unit})" if column.unit else column.about)
-        head = "".join(f'<th title="{title(column)}">{html.escape(column.name)}</th>' for column in self.columns)
-        rows = "".join(f"<tr>{''.join(f'<td>{cell(value)}</td>' for value in row.values())}</tr>" for row in shown)
+        head = "".join(
+            f'<th title="{title(column)}" style="text-align:{side}">{html.escape(column.name)}</th>'
+            for column, side in zip(columns, sides)
+        )
+        cells = lambda row: "".join(
+            f'<td style="text-align:{side}">{cell(value)}</td>' for value, side in zip(row.values(), sides)
+        )
+        rows = "".join(f"<tr>{cells(row)}</tr>" for row in shown)
         more = len(self) - len(shown)
         note = f"<p>{more} more rows</p>" if more else ""
-        return f"<table><caption>{html.escape(self.about)}</caption><thead><tr>{head}</tr></thead>{rows}</table>{note}"
+        caption = f'<caption style="text-align:left">{html.escape(self.about)}</caption>'
+        return f"<table>{caption}<thead><tr>{head}</tr></thead>{rows}</table>{note}"
