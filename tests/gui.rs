@@ -7,6 +7,8 @@ mod gui_keys;
 mod gui_navigation;
 mod gui_pair;
 mod gui_panels;
+#[cfg(feature = "query")]
+mod gui_query;
 mod gui_rail;
 mod gui_scope;
 mod gui_sessions;

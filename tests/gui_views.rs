@@ -126,6 +126,37 @@ fn op_icicle_boxes_lead_to_slices() {
     assert!(window.query_by_label_contains("Icicle All ops, ").is_none(), "the branch is seen alone");
     click(&mut window, "All ops");
     window.get_by_label_contains("Icicle All ops, ");
+    click(&mut window, "total time");
+    window.get_by_label_contains("Icicle All ops, 100.0 % of total time");
+}
+
+#[test]
+fn what_is_in_memory_is_listed_at_the_peak_and_where_the_curve_is_clicked() {
+    let mut window = sample("synthetic_v5e_8chip_serial.xplane.pb", 1000.0);
+    show(&mut window, "memory");
+    click(&mut window, "Use over time");
+    window.get_by_label_contains("At the peak, ");
+    let curve = window.get_by_label("Bytes in use over time").rect();
+    click_at(&mut window, Pos2::new(curve.right() - 2.0, curve.center().y));
+    window.get_by_label_contains("At the cursor, ");
+    click(&mut window, "Sort by Padding");
+    click(&mut window, "At the peak");
+    assert!(window.query_by_label_contains("At the cursor, ").is_none());
+}
+
+#[test]
+fn ops_are_grouped_by_several_things_at_once() {
+    let mut window = sample(LAYER, 1000.0);
+    show(&mut window, "ops");
+    click(&mut window, "by category");
+    assert!(window.query_by_label_contains("Ops of layer.py").is_none());
+    click(&mut window, "Level 2");
+    let choices: Vec<_> = window.query_all_by_label("by source").collect();
+    choices.last().expect("in the list").click();
+    drop(choices);
+    settle(&mut window);
+    click(&mut window, "Ops of loop fusion");
+    window.get_by_label_contains("Ops of layer.py");
 }
 
 #[test]

@@ -52,10 +52,11 @@ pub fn timeline(
     look: PictureStyle,
 ) -> Drawing {
     let palette = look.palette();
-    let rows = trace.tree.rows(state);
+    trace.tree.measure_load(&trace.model);
+    let room = (look.height - TITLE - RULER - LEGEND).max(100.0);
+    let rows = trace.tree.rows(state).compacted(room, &trace.tree);
     let left = state.label_width.min(look.width * 0.3);
     let top = TITLE + RULER;
-    let room = (look.height - top - LEGEND).max(100.0);
     let scroll = state.place.scroll.min(rows.max_scroll(room));
     let height = (rows.height() + rows.pinned_height() - scroll).min(room);
     let scope = analysis::Scope::WholeTrace;
@@ -193,17 +194,24 @@ impl TimelinePicture<'_> {
             for drawn in &part.highlighted {
                 self.slice(drawing, drawn, false);
             }
+            for load in &part.loads {
+                let key = load.label.and_then(|label| self.keys.get(label.index()));
+                let color = key.map_or(self.palette.counter, |key| self.palette.slice(*key).fill);
+                let (width, height) = (load.right - load.left, load.bottom - load.top);
+                drawing.rect(self.left + load.left, self.top + load.top, width, height, color, "");
+            }
             for counter in &part.counters {
                 self.counter(drawing, counter);
             }
         }
-        if let Some((left, right, top)) = list.selected {
-            let (x, y) = (self.left + left, self.top + top);
+        if let Some(place) = list.selected {
+            let (x, y) = (self.left + place.left, self.top + place.top);
+            let (right, bottom) = (self.left + place.right, y + place.height);
             for (a, b) in [
-                ((x, y), (x + right - left, y)),
-                ((x, y + LANE), (x + right - left, y + LANE)),
-                ((x, y), (x, y + LANE)),
-                ((x + right - left, y), (x + right - left, y + LANE)),
+                ((x, y), (right, y)),
+                ((x, bottom), (right, bottom)),
+                ((x, y), (x, bottom)),
+                ((right, y), (right, bottom)),
             ] {
                 drawing.line(a, b, self.palette.selection, 2.0);
             }
@@ -239,8 +247,8 @@ impl TimelinePicture<'_> {
         }
         let (x, y, width) = (self.left + drawn.left, self.top + drawn.top, drawn.right - drawn.left);
         if drawn.count > 1 {
-            let height = LANE * (0.25 + 0.75 * drawn.fill);
-            drawing.rect(x, y + LANE - height, width, height, color.fill, "");
+            let height = drawn.height * (0.25 + 0.75 * drawn.fill);
+            drawing.rect(x, y + drawn.height - height, width, height, color.fill, "");
             return;
         }
         let model = &self.trace.model;
@@ -249,7 +257,7 @@ impl TimelinePicture<'_> {
         // Titles make the file several times as large, so only boxes that are wide enough to point at have one.
         let time = || self.times.text(model.slice(drawn.slice).measured_dur());
         let title = if width >= 6.0 { format!("{name}: {}", time()) } else { String::new() };
-        drawing.rect(x, y, width - gap, LANE, color.fill, &title);
+        drawing.rect(x, y, width - gap, drawn.height, color.fill, &title);
         if !is_dim && self.only.get(drawn.label.index()).is_some_and(|&only| only) {
             let (from, to) = (x.max(self.left), (x + width - gap).min(self.left + self.width));
             Self::hatches(drawing, (from, y), to - from, color.fill.towards(color.text, 0.25));
@@ -257,7 +265,7 @@ impl TimelinePicture<'_> {
         if drawn.has_text {
             let from = drawn.left.max(0.0) + 4.0;
             let room = drawn.right.min(self.width) - 4.0 - from;
-            drawing.fitted(self.left + from, y + LANE / 2.0, room, FONT, color.text, name);
+            drawing.fitted(self.left + from, y + drawn.height / 2.0, room, FONT, color.text, name);
         }
     }
 
@@ -280,7 +288,8 @@ impl TimelinePicture<'_> {
                 drawing.rect(0.0, y, self.left, row.height, palette.heading, "");
             }
             let x = 10.0 + 12.0 * f32::from(node.indent);
-            let (size, color) = if is_group { (12.5, palette.text_strong) } else { (11.5, palette.text) };
+            let (size, color) =
+                if is_group { ((row.height - 1.0).min(12.5), palette.text_strong) } else { (11.5, palette.text) };
             let middle = y + if is_group { row.height / 2.0 } else { LANE / 2.0 };
             drawing.fitted(x, middle, self.left - x - 6.0, size, color, &node.title);
         }

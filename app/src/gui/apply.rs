@@ -11,7 +11,8 @@ use crate::gui::panels::open_path::OpenPath;
 use crate::gui::panels::search;
 use crate::gui::panels::welcome::FailedToOpen;
 use crate::gui::{
-    App, AppCommand, QueuedTrace, SavedView, TraceToOpen, chosen, compare, keys, pick_file, samples, sessions, timeline,
+    App, AppCommand, QueuedTrace, SavedView, TraceToOpen, chosen, compare, editor, keys, pick_file, samples, sessions,
+    timeline,
 };
 use crate::view::compare::TraceSide;
 use crate::view::state::{Panel, ViewCommand};
@@ -43,6 +44,9 @@ impl App {
             AppCommand::DeleteSession(name) => self.error = self.sessions.delete(&name).err().map(FailedToOpen::save),
             AppCommand::Save(save) => self.saving.text(save),
             AppCommand::SavePicture(panel, format) => self.save_picture(panel, format, ctx),
+            AppCommand::Edit { path, line } => {
+                self.notice = editor::open(&path, line).err().map(PassingNotice::passing);
+            }
             AppCommand::SaveWindow => self.saving.window(),
             AppCommand::FilterTracks => {
                 let name = self.link().map(|link| link.focus.name());

@@ -53,6 +53,13 @@ pub enum AppCommand {
     Save(TextToSave),
     /// Save a picture of the timeline or a plot.
     SavePicture(export::PicturePanel, export::PictureFormat),
+    /// Open a line of a file in the user's editor.
+    Edit {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u32,
+    },
     /// Save the window as a PNG.
     SaveWindow,
     /// Move the keyboard focus to the track filter.

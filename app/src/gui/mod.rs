@@ -7,6 +7,7 @@
 mod apply;
 mod command;
 mod compare;
+mod editor;
 mod jobs;
 mod keys;
 mod open_traces;
@@ -46,6 +47,7 @@ use self::panels::welcome::FailedToOpen;
 use self::workspace::Workspace;
 use crate::session::Session;
 use crate::view::compare::{TraceSide, ViewLink};
+use crate::view::panels::source::SourcePrefix;
 use crate::view::state::{Panel, ViewCommand, ViewState};
 use crate::view::timeline::trace::{OpenTrace, TraceLoader};
 
@@ -63,6 +65,8 @@ pub struct WindowOptions {
     pub import: ImportOptions,
     /// Reads the analysis options.
     pub options: StartOptions,
+    /// Where source files are that the capture names elsewhere.
+    pub source_prefixes: Vec<SourcePrefix>,
     /// Take a picture and quit.
     pub screenshot: Option<Screenshot>,
 }
@@ -103,7 +107,8 @@ pub fn launch(launch: WindowOptions) -> anyhow::Result<()> {
         "systole",
         native,
         Box::new(move |cc| {
-            let settings = if launch.screenshot.is_some() { Settings::default() } else { Settings::load() };
+            let mut settings = if launch.screenshot.is_some() { Settings::default() } else { Settings::load() };
+            settings.source_prefixes = launch.source_prefixes;
             // If a trace is opened, its loader reports errors in them.
             let problem = if launch.path.is_none() { (launch.options)().err() } else { None };
             let mut app = App::new(&cc.egui_ctx, settings, file_loader(launch.import, launch.options))

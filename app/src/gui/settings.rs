@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 
 use crate::files::write_file;
 use crate::view::palette::Preset;
+use crate::view::panels::source::SourcePrefix;
 use crate::view::time_format::TimeFormat;
 
 /// Number of recent files.
@@ -141,6 +142,9 @@ pub struct Settings {
     pub sizes: PanelSizes,
     /// Size of texts and buttons, as a multiple of the usual one.
     pub scale: f32,
+    /// Where source files are that the capture names elsewhere; given anew with each start.
+    #[serde(skip)]
+    pub source_prefixes: Vec<SourcePrefix>,
     /// The file; `None` to store nothing.
     #[serde(skip)]
     file: Option<PathBuf>,
@@ -157,6 +161,7 @@ impl Default for Settings {
             keys: BTreeMap::new(),
             sizes: PanelSizes::default(),
             scale: 1.0,
+            source_prefixes: Vec::new(),
             file: None,
         }
     }

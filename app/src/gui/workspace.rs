@@ -17,7 +17,7 @@ use trace_model::{Arg, LabelId, SliceId, Timestamp, TrackId};
 use crate::gui::AppCommand;
 use crate::gui::jobs::{JobAnswer, WakeUi, Worker};
 use crate::gui::keys::Keys;
-use crate::gui::panels::context::PanelContext;
+use crate::gui::panels::context::{OtherRun, PanelContext};
 use crate::gui::panels::dock::{self, DrawTab, PanelState};
 use crate::gui::panels::found::{ResultList, ResultOrder};
 use crate::gui::panels::frame::{floating_ui, overlay_command, sized_ui};
@@ -45,6 +45,8 @@ pub struct Companion<'a> {
     pub tab: DrawTab<'a>,
     /// A sentence about the selected op.
     pub about: Option<String>,
+    /// The other trace.
+    pub other: OtherRun<'a>,
 }
 
 /// One open trace.
@@ -64,8 +66,8 @@ pub struct Workspace {
     list: ResultList,
     area: Worker<MarkedArea, AreaSummary>,
     durations: Worker<LabelId, Histogram>,
-    /// Precomputes the longest slice of each name, which the first click on a name needs.
-    _longest: Worker<(), ()>,
+    /// Precomputes what folded groups show, and the longest slice of each name, which the first click on a name needs.
+    ahead: Worker<(), ()>,
     choice: area_panel::AreaPanelState,
     memory: PanelState,
     palette: palette::PaletteInput,
@@ -80,14 +82,15 @@ impl Workspace {
     /// A new view of `trace`.
     pub fn new(trace: OpenTrace, wake: &WakeUi) -> Self {
         let state = ViewState::new(&trace.model);
-        let (mut longest, own) = (Worker::new("longest slices", Arc::clone(wake)), trace.clone());
-        longest.ask((), move |_| {
+        let (mut ahead, own) = (Worker::new("precomputation", Arc::clone(wake)), trace.clone());
+        ahead.ask((), move |_| {
+            own.tree.measure_load(&own.model);
             own.longest([]);
             Ok(())
         });
         Self {
             state,
-            _longest: longest,
+            ahead,
             timeline: Timeline::default(),
             reports: ReportJobs::new(trace.session.clone(), Arc::clone(wake)),
             scoped: ReportJobs::new(trace.session.clone(), Arc::clone(wake)),
@@ -152,6 +155,7 @@ impl Workspace {
         if self.scoped.poll() {
             self.memory.forget_made();
         }
+        self.ahead.poll();
         self.args.poll();
         self.search.poll();
         self.order.poll();
@@ -249,7 +253,8 @@ impl Workspace {
             && self.scoped.is_settled()
             && self.with_data.is_settled()
             && self.memory.is_settled()
-            && !(self.args.memo().is_running()
+            && !(self.ahead.memo().is_running()
+                || self.args.memo().is_running()
                 || self.search.memo().is_running()
                 || self.order.memo().is_running()
                 || self.area.memo().is_running()
@@ -284,6 +289,7 @@ impl Workspace {
         out: &mut Vec<AppCommand>,
     ) {
         let comparing = companion.is_some();
+        let other = companion.as_ref().map(|own| own.other);
         let (comparison, about) = companion.map_or((None, None), |own| (Some(own.tab), own.about));
         let mut wanted: Vec<ViewCommand> = Vec::new();
         if let Some((path, progress)) = loading {
@@ -295,7 +301,7 @@ impl Workspace {
         self.rail_ui(ui, comparing, out);
         wanted.extend(overlay_command(ui, self.state.reports_over));
         if self.state.shows(Panel::Reports) {
-            self.docks_ui(ui, settings, comparison, out);
+            self.docks_ui(ui, settings, (comparison, other), out);
         }
         if self.state.shows(Panel::Details) {
             let most = ui.available_height() - 120.0;
@@ -312,7 +318,15 @@ impl Workspace {
                         details::DetailsContext { args, durations, steps: self.bands.as_deref().unwrap_or_default() };
                     // The details compare a slice with all slices of its name.
                     let (trace, state, reports) = (&self.trace, &self.state, &self.reports);
-                    let sight = PanelContext { trace, state, reports, whole: reports, tab: &state.tab };
+                    let sight = PanelContext {
+                        trace,
+                        state,
+                        reports,
+                        whole: reports,
+                        tab: &state.tab,
+                        prefixes: &settings.source_prefixes,
+                        other,
+                    };
                     details::details_ui(ui, sight, known, &mut self.memory, &mut wanted);
                 }
             });

@@ -5,21 +5,25 @@
 //! cargo run -p sample-traces --bin write_samples -- DIRECTORY        the same, elsewhere
 //! cargo run --release -p sample-traces --bin write_samples -- --big SLICES TRACKS FILE.xplane.pb
 //! cargo run --release -p sample-traces --bin write_samples -- --capture EVENTS FILE.xplane.pb
+//! cargo run --release -p sample-traces --bin write_samples -- --pod DEVICES FILE.xplane.pb
 //! ```
 //!
 //! `--big` writes plain slices. `--capture` writes a training run with its programs and the compiler's facts about
-//! ops; its memory use does not grow with the number of events.
+//! ops; its memory use does not grow with the number of events. `--pod` writes
+//! a data-parallel run on many devices, one of them slow.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs, io};
 
 use sample_traces::big::{BigSpec, big_xspace};
+use sample_traces::fleet::FleetSpec;
 use sample_traces::synthetic::{SyntheticRun, TrainingSpec};
-use sample_traces::write::write_xspace;
+use sample_traces::write::{write_xspace, xspace_bytes};
+use trace_model::Picos;
 
 const USAGE: &str =
-    "usage: write_samples [DIRECTORY | --big SLICES TRACKS FILE.xplane.pb | --capture EVENTS FILE.xplane.pb]";
+    "usage: write_samples [DIRECTORY | --big SLICES TRACKS FILE | --capture EVENTS FILE | --pod DEVICES FILE]";
 
 fn main() -> ExitCode {
     let args: Vec<String> = env::args().skip(1).collect();
@@ -28,6 +32,7 @@ fn main() -> ExitCode {
         [directory] if !directory.starts_with('-') => write_samples(Path::new(directory)),
         ["--big", slices, tracks, file] => write_big(slices, tracks, file),
         ["--capture", events, file] => write_capture(events, file),
+        ["--pod", devices, file] => write_pod(devices, file),
         _ => Err(io::Error::other(USAGE)),
     };
     match outcome {
@@ -69,6 +74,15 @@ fn write_capture(events: &str, file: &str) -> io::Result<Vec<(PathBuf, usize)>> 
     write_xspace("synthetic", SyntheticRun::new(spec).planes(), &mut out)?;
     let written = out.into_inner().map_err(io::IntoInnerError::into_error)?.metadata()?.len();
     Ok(vec![(PathBuf::from(file), written as usize)])
+}
+
+fn write_pod(devices: &str, file: &str) -> io::Result<Vec<(PathBuf, usize)>> {
+    let devices: u32 = devices.parse().map_err(io::Error::other)?;
+    let slow = (devices / 3, Picos::from_ps(trace_model::time::PS_PER_MS));
+    let spec = FleetSpec { devices, straggler: Some(slow), ..FleetSpec::default() };
+    let bytes = xspace_bytes(&spec.session());
+    fs::write(file, &bytes)?;
+    Ok(vec![(PathBuf::from(file), bytes.len())])
 }
 
 #[expect(clippy::print_stdout, reason = "a command-line tool talks to its user")]

@@ -11,6 +11,7 @@ use crate::cli::common::failure::{CommandOutcome, Failure};
 #[cfg(feature = "gui")]
 use crate::cli::common::loading;
 use crate::cli::common::stderr::Stderr;
+use crate::view::panels::source::SourcePrefix;
 
 /// Whether a window can be opened: this build has one, and the system has a display.
 pub fn has_display() -> bool {
@@ -31,6 +32,9 @@ pub struct OpenArgs {
     /// Run of a log directory; the newest by default
     #[arg(long, value_name = "NAME")]
     pub run: Option<String>,
+    /// Where source files are: a beginning of their recorded paths and what replaces it; can be repeated
+    #[arg(long = "src-prefix", value_name = "OLD=NEW")]
+    pub src_prefix: Vec<SourcePrefix>,
     #[command(flatten)]
     pub assume: AssumeArgs,
     #[cfg(feature = "gui")]
@@ -58,6 +62,7 @@ pub fn run(args: OpenArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
         second: args.second,
         import,
         options: Arc::new(options),
+        source_prefixes: args.src_prefix,
         screenshot: args.screenshot.into(),
     };
     crate::gui::launch(launch).map_err(|error| match error.downcast::<crate::gui::NoWindow>() {

@@ -8,6 +8,7 @@ use importers::Progress;
 use super::{TraceComparison, bar};
 use crate::gui::command::AppCommand;
 use crate::gui::keys::Keys;
+use crate::gui::panels::context::OtherRun;
 use crate::gui::settings::Settings;
 use crate::gui::workspace::{Companion, Workspace};
 use crate::view::compare::TraceSide;
@@ -28,10 +29,13 @@ impl TraceComparison {
         let focused = if focus == TraceSide::A { &*first } else { &self.second };
         let (about, selected) = (self.about(focused), focused.selected_name());
         let Self { second, compared, tables, .. } = self;
+        let other = if focus == TraceSide::A { second.trace.clone() } else { first.trace.clone() };
+        let known = compared.memo().latest();
+        let other = OtherRun { trace: &other, side: focus, compared: known };
         let mut tab = |ui: &mut Ui, out: &mut Vec<AppCommand>| {
             tables.ui(ui, compared.memo(), selected.as_deref(), out);
         };
-        let companion = Companion { tab: &mut tab, about };
+        let companion = Companion { tab: &mut tab, about, other };
         let focused = if focus == TraceSide::A { &mut *first } else { second };
         focused.panels_ui(ui, settings, keys, Some(companion), loading, out);
         egui::CentralPanel::default().frame(egui::Frame::NONE).show(ui, |ui| {

@@ -157,7 +157,7 @@ pub fn palette(keys: &Keys, state: &ViewState, comparing: bool) -> Vec<(String, 
         .filter(|action| !["palette", "pin", LEAVE].contains(&action.id))
         .filter_map(|action| Some((action.title.to_owned(), keys.shown(action.id), action.run?(state))))
         .collect();
-    for tab in &TABS {
+    for tab in TABS {
         let command = ViewCommand::ShowTab(tab.id.to_owned()).into();
         all.push((format!("Reports: {}", tab.title), String::new(), command));
     }

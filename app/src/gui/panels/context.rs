@@ -1,8 +1,11 @@
 //! Shared by all panels: the data that they can read, headings, and the placeholder while a report is computed.
 
 use egui::{RichText, Ui};
+use trace_model::OpId;
 
 use crate::gui::reports::ReportJobs;
+use crate::view::compare::{TraceCorrespondence, TraceSide};
+use crate::view::panels::source::SourcePrefix;
 use crate::view::state::ViewState;
 use crate::view::timeline::trace::OpenTrace;
 
@@ -19,6 +22,45 @@ pub struct PanelContext<'a> {
     pub whole: &'a ReportJobs,
     /// The open tab of the side that is drawn.
     pub tab: &'a str,
+    /// Where source files are that the capture names elsewhere.
+    pub prefixes: &'a [SourcePrefix],
+    /// The other run, while two are compared.
+    pub other: Option<OtherRun<'a>>,
+}
+
+/// The run that a trace is compared with.
+#[derive(Clone, Copy)]
+pub struct OtherRun<'a> {
+    /// Its trace.
+    pub trace: &'a OpenTrace,
+    /// The side of the trace that panels show.
+    pub side: TraceSide,
+    /// What is known about both, once it is computed.
+    pub compared: Option<&'a TraceCorrespondence>,
+}
+
+impl<'a> PanelContext<'a> {
+    /// The changes of ops between two compared runs.
+    pub fn changes(&self) -> Option<OpChanges<'a>> {
+        let other = self.other?;
+        Some(OpChanges { side: other.side, compared: other.compared? })
+    }
+}
+
+/// The changes of ops between two runs.
+#[derive(Clone, Copy)]
+pub struct OpChanges<'a> {
+    side: TraceSide,
+    compared: &'a TraceCorrespondence,
+}
+
+impl OpChanges<'_> {
+    /// The time in a step of A and of B of an op that both have.
+    pub fn of_op(&self, op: OpId) -> Option<(f64, f64)> {
+        let row = self.compared.partners.row_of_op(self.side, op)?;
+        let change = &self.compared.comparison.ops.get(row)?.change;
+        Some((change.base?.median, change.cand?.median))
+    }
 }
 
 /// A heading with its spacing and a remark beside it.

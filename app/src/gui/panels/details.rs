@@ -18,7 +18,9 @@ use crate::gui::theme::Theme;
 use crate::gui::times::{self, time};
 use crate::view::panels::histogram::Histogram;
 use crate::view::panels::op_facts::transfer_of;
+use crate::view::panels::source::SourcePlace;
 use crate::view::panels::transfer::transfer;
+use crate::view::state::tabs::SOURCE;
 use crate::view::state::{HighlightedLabels, ViewCommand};
 use crate::view::timeline::bands::{StepBand, step_at};
 use crate::view::timeline::trace::OpenTrace;
@@ -75,7 +77,7 @@ pub fn details_ui(
                 let ui = &mut columns[i % count];
                 match part {
                     Part::Timing => timing_ui(ui, trace, slice, known.steps, out),
-                    Part::Op => op_ui(ui, sight, slice),
+                    Part::Op => op_ui(ui, sight, slice, out),
                     Part::Occurrences => {
                         let own = (slice.name(), measured_range(slice, &trace.model).dur().ps());
                         histogram_ui(ui, known.durations, own, out);
@@ -234,7 +236,7 @@ fn timing_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, steps: &[StepB
     });
 }
 
-fn op_ui(ui: &mut Ui, sight: PanelContext<'_>, slice: SliceRef<'_>) {
+fn op_ui(ui: &mut Ui, sight: PanelContext<'_>, slice: SliceRef<'_>, out: &mut Vec<ViewCommand>) {
     let Some(id) = slice.op() else { return };
     if limits_ui(ui, sight, slice, id) {
         ui.add_space(8.0);
@@ -261,10 +263,19 @@ fn op_ui(ui: &mut Ui, sight: PanelContext<'_>, slice: SliceRef<'_>) {
                 row(ui, "  achieved", &number(rate, per_second), ACHIEVED);
             }
         }
-        for (title, text) in [("Shape", op.shape), ("Framework", op.framework_name), ("Source", op.source)] {
+        for (title, text) in [("Shape", op.shape), ("Framework", op.framework_name)] {
             if let Some(text) = text {
                 row(ui, title, model.str(text), model.str(text));
             }
+        }
+        if let Some(source) = op.source {
+            ui.label(RichText::new("Source").color(Theme::current(ui).text_weak));
+            let text = model.str(source);
+            let short = SourcePlace::parse(text).map_or_else(|| text.to_owned(), |place| place.short());
+            if ui.link(short).on_hover_text(format!("{text}\nClick to see the line and its stack")).clicked() {
+                out.push(ViewCommand::ShowTab(SOURCE.to_owned()));
+            }
+            ui.end_row();
         }
         if let Some(bundles) = &op.bundles {
             static_row(ui, "Bundles", &number(bundles.count as f64, Unit::Count), STATIC);

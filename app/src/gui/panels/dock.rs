@@ -9,14 +9,20 @@ use analysis::Analysis as _;
 use analysis::reports::ops::op_stats::Ops;
 
 use super::context::PanelContext;
+use super::memory_curve::{MemoryCurveState, memory_curve_ui};
+use super::memory_map::MemoryView;
+#[cfg(feature = "query")]
+use super::query;
 use super::rail::{DraggedTab, move_menu};
 use super::tables::{TableBrowser, tables_ui};
-use super::{health, heat_map, hints, hlo, memory_map, optree, overview, roofline, scope, steps, what_if};
+use super::{health, heat_map, hints, hlo, memory_map, optree, overview, roofline, scope, source, steps, what_if};
 use crate::gui::AppCommand;
 use crate::gui::jobs::WakeUi;
 use crate::gui::keys::hint;
 use crate::gui::theme::Theme;
-use crate::view::state::tabs::{COMPARE, FOUND, HLO, follows_scope, report_tabs, reports_of};
+#[cfg(feature = "query")]
+use crate::view::state::tabs::QUERY;
+use crate::view::state::tabs::{COMPARE, FOUND, HLO, SOURCE, follows_scope, report_tabs, reports_of};
 use crate::view::state::{Panel, ReportScope, ViewCommand};
 
 /// State of the panels between frames; not part of a saved view.
@@ -30,7 +36,11 @@ pub struct PanelState {
     hlo: hlo::HloPanel,
     heat: heat_map::HeatMapState,
     map: memory_map::MemoryMapState,
+    curve: MemoryCurveState,
+    source: source::SourcePanel,
     what_if: what_if::WhatIfState,
+    #[cfg(feature = "query")]
+    query: query::QueryPanel,
 }
 
 impl PanelState {
@@ -38,7 +48,7 @@ impl PanelState {
     pub fn new(wake: &WakeUi) -> Self {
         Self {
             tables: TableBrowser::default(),
-            hints: hints::HintCards::default(),
+            hints: hints::HintCards::new(wake),
             roofline: roofline::RooflinePlot::default(),
             overview: overview::OverviewState::default(),
             steps: steps::StepsState::default(),
@@ -46,7 +56,11 @@ impl PanelState {
             hlo: hlo::HloPanel::new(wake),
             heat: heat_map::HeatMapState::default(),
             map: memory_map::MemoryMapState::new(wake),
+            curve: MemoryCurveState::new(wake),
+            source: source::SourcePanel::new(wake),
             what_if: what_if::WhatIfState::new(wake),
+            #[cfg(feature = "query")]
+            query: query::QueryPanel::new(wake),
         }
     }
 
@@ -54,12 +68,26 @@ impl PanelState {
     pub fn poll(&mut self) {
         self.hlo.poll();
         self.map.poll();
+        self.hints.poll();
+        self.curve.poll();
+        self.source.poll();
         self.what_if.poll();
+        #[cfg(feature = "query")]
+        self.query.poll();
     }
 
     /// Whether nothing is being computed.
     pub fn is_settled(&self) -> bool {
-        self.hlo.is_settled() && self.map.is_settled() && self.what_if.is_settled()
+        #[cfg(feature = "query")]
+        if !self.query.is_settled() {
+            return false;
+        }
+        self.hlo.is_settled()
+            && self.map.is_settled()
+            && self.curve.is_settled()
+            && self.source.is_settled()
+            && self.hints.is_settled()
+            && self.what_if.is_settled()
     }
 
     /// Forgets everything derived from reports, because new reports replace them.
@@ -67,6 +95,8 @@ impl PanelState {
         self.tables.forget_made();
         self.trees.forget_made();
         self.heat.forget_made();
+        self.overview.forget_made();
+        self.source.forget_made();
     }
 
     /// Shows the row of an op in the table of ops.
@@ -96,6 +126,7 @@ pub fn wanted(tab: &str) -> Vec<&'static str> {
             vec!["verdict", "utilization", "targets", "devices", "hints", "steps", "overlap", "ops", "balance"]
         }
         HLO => hlo::WANTED.to_vec(),
+        SOURCE => source::WANTED.to_vec(),
         tab => reports_of(tab),
     }
 }
@@ -210,6 +241,9 @@ pub fn dock_ui(
                 ui.add_space(12.0);
             });
         }
+        #[cfg(feature = "query")]
+        QUERY => query::query_ui(ui, sight, &mut memory.query, out, &mut view),
+        SOURCE => source::source_ui(ui, sight, &mut memory.source, out, &mut view),
         HLO => hlo::hlo_ui(ui, sight, &mut memory.hlo, out, &mut view),
         "roofline" => {
             roofline::roofline_ui(ui, sight, &mut memory.roofline, &mut view);
@@ -232,9 +266,11 @@ pub fn dock_ui(
         "ops" if optree::choice_ui(ui, &mut memory.trees) => {
             optree::tree_ui(ui, sight, &mut memory.trees, out, &mut view);
         }
-        "memory" if memory_map::choice_ui(ui, &mut memory.map) => {
-            memory_map::memory_map_ui(ui, sight, &mut memory.map, out, &mut view);
-        }
+        "memory" => match memory_map::choice_ui(ui, &mut memory.map) {
+            MemoryView::Tables => tables_ui(ui, sight, &mut memory.tables, out, &mut view),
+            MemoryView::Recorded => memory_curve_ui(ui, sight, &mut memory.curve, out, &mut view),
+            MemoryView::Planned => memory_map::memory_map_ui(ui, sight, &mut memory.map, out, &mut view),
+        },
         _ => tables_ui(ui, sight, &mut memory.tables, out, &mut view),
     }
     out.extend(view.into_iter().map(AppCommand::from));

@@ -11,6 +11,8 @@ use trace_model::{OpId, Picos};
 
 use super::context::{PanelContext, computing_ui};
 use super::number::number;
+use super::what_if::{WhatIfState, hint_what_if_ui};
+use crate::gui::jobs::WakeUi;
 use crate::gui::theme::{Theme, readable_on};
 use crate::gui::times::time;
 use crate::render::hints::{doubt, worth};
@@ -22,9 +24,30 @@ use crate::view::timeline::trace::OpenTrace;
 const OPS_SHOWN: usize = 3;
 
 /// Which cards are open.
-#[derive(Default)]
 pub struct HintCards {
     open: BTreeMap<&'static str, bool>,
+    /// The card with sliders, and their state.
+    what_if: Option<(&'static str, WhatIfState)>,
+    wake: WakeUi,
+}
+
+impl HintCards {
+    /// All are closed.
+    pub fn new(wake: &WakeUi) -> Self {
+        Self { open: BTreeMap::new(), what_if: None, wake: wake.clone() }
+    }
+
+    /// Takes a finished prediction over.
+    pub fn poll(&mut self) {
+        if let Some((_, state)) = &mut self.what_if {
+            state.poll();
+        }
+    }
+
+    /// Whether nothing is being computed.
+    pub fn is_settled(&self) -> bool {
+        self.what_if.as_ref().is_none_or(|(_, state)| state.is_settled())
+    }
 }
 
 /// All cards.
@@ -32,11 +55,17 @@ pub fn hints_ui(ui: &mut Ui, sight: PanelContext<'_>, cards: &mut HintCards, out
     match sight.reports.get::<Hints>() {
         Ok(None) => computing_ui(ui),
         Err(reason) => drop(ui.label(reason)),
-        Ok(Some(report)) => report_ui(ui, sight.trace, report, cards, out),
+        Ok(Some(report)) => report_ui(ui, sight, report, cards, out),
     }
 }
 
-fn report_ui(ui: &mut Ui, trace: &OpenTrace, report: &HintsReport, cards: &mut HintCards, out: &mut Vec<ViewCommand>) {
+fn report_ui(
+    ui: &mut Ui,
+    sight: PanelContext<'_>,
+    report: &HintsReport,
+    cards: &mut HintCards,
+    out: &mut Vec<ViewCommand>,
+) {
     let theme = Theme::current(ui);
     if report.hints.is_empty() {
         ui.label(RichText::new("No rule found anything to improve.").strong());
@@ -59,21 +88,23 @@ fn report_ui(ui: &mut Ui, trace: &OpenTrace, report: &HintsReport, cards: &mut H
         ui.label(RichText::new(text).small().color(theme.text_weak));
     }
     for hint in &report.hints {
-        let open = cards.open.entry(hint.id).or_insert(false);
-        card_ui(ui, trace, hint, report, open, out);
+        card_ui(ui, sight, hint, report, cards, out);
     }
     silent_ui(ui, report);
 }
 
 fn card_ui(
     ui: &mut Ui,
-    trace: &OpenTrace,
+    sight: PanelContext<'_>,
     hint: &Hint,
     report: &HintsReport,
-    open: &mut bool,
+    cards: &mut HintCards,
     out: &mut Vec<ViewCommand>,
 ) {
-    let theme = Theme::current(ui);
+    let (theme, trace) = (Theme::current(ui), sight.trace);
+    let open = cards.open.entry(hint.id).or_insert(false);
+    let what_if = &mut cards.what_if;
+    let wake = &cards.wake;
     framed(ui, severity_color(theme, hint.severity), |ui| {
         head_ui(ui, hint, report);
         ui.label(RichText::new(sentence(&hint.statement)).color(theme.text));
@@ -98,16 +129,33 @@ fn card_ui(
             if ui.button(label).clicked() {
                 *open = !*open;
             }
+            if hint.severity != HintSeverity::Health {
+                what_if_button(ui, hint.id, what_if, wake);
+            }
             if ui.button("Copy").on_hover_text("Copy this hint as text").clicked() {
                 ui.ctx().copy_text(as_text(hint, report));
             }
         });
+        if let Some((_, state)) = what_if.as_mut().filter(|(own, _)| *own == hint.id) {
+            hint_what_if_ui(ui, sight, state, hint);
+        }
         ops_ui(ui, trace, hint, *open, out);
         if *open {
             evidence_ui(ui, hint);
             page_ui(ui, hint.id);
         }
     });
+}
+
+/// Shows the sliders of a card, or hides them.
+fn what_if_button(ui: &mut Ui, id: &'static str, what_if: &mut Option<(&'static str, WhatIfState)>, wake: &WakeUi) {
+    let is_open = what_if.as_ref().is_some_and(|(own, _)| *own == id);
+    let button = ui.add(egui::Button::selectable(is_open, "What if"));
+    button
+        .widget_info(|| egui::WidgetInfo::selected(egui::Role::Button, true, is_open, format!("What if without {id}")));
+    if button.on_hover_text("Sliders that change its ops, and the step that a replay predicts").clicked() {
+        *what_if = (!is_open).then(|| (id, WhatIfState::new(wake)));
+    }
 }
 
 /// Other rules about the same time, with their remedies.

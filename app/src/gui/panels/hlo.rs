@@ -1,8 +1,11 @@
-//! Compiled programs: the neighbourhood of an op, the text of a program, a search. A click goes to the slices.
+//! Compiled programs: the neighbourhood of an op, the text of a program, a search, with two runs what differs. A click
+//! goes to the slices.
+
+use std::path::PathBuf;
 
 use analysis::reports::hlo::{
-    FoundInstructions, HloNode, HloQuery, Neighbourhood, NodeRelation, ProgramList, ProgramListing, Reach, chosen,
-    find, listing, neighbourhood, programs,
+    FoundInstructions, HloNode, HloQuery, Neighbourhood, NodeRelation, ProgramDiff, ProgramList, ProgramListing, Reach,
+    chosen, find, listing, neighbourhood, programs,
 };
 use analysis::reports::ops::op_stats::Ops;
 use analysis::{Analysis as _, AnalysisError, Scope, Table, Tabular as _};
@@ -11,6 +14,7 @@ use trace_model::{OpId, Picos, ProgramId, SliceId};
 
 use super::context::{PanelContext, computing_ui};
 use super::hlo_boxes::graph_ui;
+use super::hlo_diff;
 use super::table::{SortedTable, TableRows};
 use super::tables::one_table_ui;
 use crate::gui::AppCommand;
@@ -18,6 +22,7 @@ use crate::gui::jobs::{JobAnswer, WakeUi, Worker};
 use crate::gui::theme::{Theme, small_font};
 use crate::gui::times;
 use crate::session::Session;
+use crate::view::compare::TraceSide;
 use crate::view::panels::hlo_graph::HloGraph;
 use crate::view::panels::target::RowTarget;
 use crate::view::state::{HighlightedLabels, ViewCommand};
@@ -41,6 +46,8 @@ enum HloMode {
     Text,
     /// Instructions that were found.
     Found,
+    /// What differs from the program of the same name in the other run.
+    Diff,
 }
 
 /// A request about programs.
@@ -50,6 +57,7 @@ enum HloQuestion {
     Around(Scope, ProgramId, String, u32),
     Text(Scope, ProgramId),
     Found(Scope, String),
+    Diff(Scope, ProgramId, TraceSide, PathBuf),
 }
 
 /// Its result.
@@ -58,6 +66,7 @@ enum HloAnswer {
     Around(Box<AroundOp>),
     Text(ProgramListing),
     Found(FoundInstructions, Table),
+    Diff(Box<ProgramDiff>, Table),
 }
 
 /// A neighbourhood with its layout.
@@ -68,7 +77,7 @@ struct AroundOp {
 }
 
 impl HloQuestion {
-    fn answer(self, session: &Session) -> Result<HloAnswer, String> {
+    fn answer(self, session: &Session, other: Option<&Session>) -> Result<HloAnswer, String> {
         let said = |error: AnalysisError| error.to_string();
         Ok(match self {
             Self::Programs(scope) => HloAnswer::Programs(programs(&session.context(scope))),
@@ -81,6 +90,11 @@ impl HloQuestion {
                 HloAnswer::Around(Box::new(AroundOp { found, around, inside }))
             }
             Self::Text(scope, program) => HloAnswer::Text(listing(&session.context(scope), program).map_err(said)?),
+            Self::Diff(scope, program, side, _) => {
+                let other = other.ok_or("only one run is open")?;
+                let (found, table) = hlo_diff::diff_of((session, other), scope, program, side)?;
+                HloAnswer::Diff(Box::new(found), table)
+            }
             Self::Found(scope, words) => {
                 let cx = session.context(scope);
                 let found = find(&cx, &chosen(&cx, None).map_err(said)?, &HloQuery::parse(&words));
@@ -160,7 +174,8 @@ impl HloPanel {
         let scope = Scope::from(sight.state.scope);
         let ask = |worker: &mut Worker<HloQuestion, HloAnswer>, question: HloQuestion| {
             let (session, own) = (sight.trace.session.clone(), question.clone());
-            worker.ask(question, move |_| own.answer(&session));
+            let other = sight.other.map(|other| other.trace.session.clone());
+            worker.ask(question, move |_| own.answer(&session, other.as_ref()));
         };
         ask(&mut self.programs, HloQuestion::Programs(scope));
         let question = match self.mode {
@@ -168,6 +183,10 @@ impl HloPanel {
                 self.center.clone().map(|(program, name)| HloQuestion::Around(scope, program, name, self.radius))
             }
             HloMode::Text => self.text_of().map(|program| HloQuestion::Text(scope, program)),
+            HloMode::Diff => sight
+                .other
+                .zip(self.text_of())
+                .map(|(other, program)| HloQuestion::Diff(scope, program, other.side, other.trace.path.clone())),
             HloMode::Found => {
                 let words = self.words.trim().to_owned();
                 (!words.is_empty()).then_some(HloQuestion::Found(scope, words))
@@ -198,7 +217,10 @@ pub fn hlo_ui(
     view: &mut Vec<ViewCommand>,
 ) {
     panel.follow(sight);
-    head_ui(ui, panel);
+    if panel.mode == HloMode::Diff && sight.other.is_none() {
+        panel.mode = HloMode::default();
+    }
+    head_ui(ui, panel, sight.other.is_some());
     panel.ask(sight);
     let answer = match panel.answers.memo() {
         JobAnswer::Failed { error, .. } => {
@@ -232,6 +254,12 @@ pub fn hlo_ui(
                 next = Some((row.program_id, row.op.name.to_string(), row.op.ops.clone()));
             }
         }
+        Some(HloAnswer::Diff(found, table)) => {
+            let side = sight.other.map_or(TraceSide::A, |other| other.side);
+            if let Some(op) = hlo_diff::diff_ui(ui, (found, table), side, &mut panel.sorted, out) {
+                next = panel.text_of().map(|program| (program, op.name.to_string(), op.ops.clone()));
+            }
+        }
         _ => {}
     }
     if let Some((program, name, ops)) = next {
@@ -252,12 +280,12 @@ fn lead(sight: PanelContext<'_>, name: &str, ops: &[OpId], view: &mut Vec<ViewCo
     }
 }
 
-fn head_ui(ui: &mut Ui, panel: &mut HloPanel) {
+fn head_ui(ui: &mut Ui, panel: &mut HloPanel, compares: bool) {
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 2.0;
-        for (mode, title) in
-            [(HloMode::Around, "Around an op"), (HloMode::Text, "Program text"), (HloMode::Found, "Find instructions")]
-        {
+        let modes =
+            [(HloMode::Around, "Around an op"), (HloMode::Text, "Program text"), (HloMode::Found, "Find instructions")];
+        for (mode, title) in modes.into_iter().chain(compares.then_some((HloMode::Diff, "Changes from A to B"))) {
             if ui.selectable_label(panel.mode == mode, title).clicked() {
                 panel.mode = mode;
             }
@@ -265,7 +293,7 @@ fn head_ui(ui: &mut Ui, panel: &mut HloPanel) {
         ui.add_space(8.0);
         match panel.mode {
             HloMode::Around => radius_ui(ui, panel),
-            HloMode::Text => program_ui(ui, panel),
+            HloMode::Text | HloMode::Diff => program_ui(ui, panel),
             HloMode::Found => {
                 let field = egui::TextEdit::singleline(&mut panel.words).hint_text("opcode:fusion train.py");
                 let response = ui.add(field.desired_width(220.0));

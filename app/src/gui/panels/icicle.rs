@@ -1,4 +1,4 @@
-//! Ops as an icicle: each branch of a tree as wide as its self time. A click highlights its slices; a branch becomes as
+//! Ops as an icicle: each branch of a tree as wide as its time. A click highlights its slices; a branch becomes as
 //! wide as the view, the longest slice of an op is shown.
 
 use egui::{Align2, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
@@ -8,10 +8,11 @@ use super::number::number;
 use crate::gui::theme::{Theme, readable_on};
 use crate::gui::timeline::paint::elided;
 use crate::gui::times;
-use crate::view::panels::optree::OpNode;
+use crate::view::palette::ColorKey;
+use crate::view::panels::optree::{OpNode, TreeTime};
 use crate::view::state::{HighlightedLabels, ViewCommand};
 use crate::view::timeline::trace::OpenTrace;
-use analysis::Unit;
+use analysis::{OpGroup, Unit};
 
 /// Height of a level.
 const LEVEL: f32 = 22.0;
@@ -21,7 +22,13 @@ const LEAST: f32 = 2.0;
 const NAMED: f32 = 24.0;
 
 /// The icicle of a tree below the branch `zoom`, a path from the root.
-pub fn icicle_ui(ui: &mut Ui, trace: &OpenTrace, root: &OpNode, zoom: &mut Vec<String>, out: &mut Vec<ViewCommand>) {
+pub fn icicle_ui(
+    ui: &mut Ui,
+    trace: &OpenTrace,
+    (root, time): (&OpNode, TreeTime),
+    zoom: &mut Vec<String>,
+    out: &mut Vec<ViewCommand>,
+) {
     let path = path_of(root, zoom);
     zoom.truncate(path.len().saturating_sub(1));
     ui.horizontal_wrapped(|ui| {
@@ -37,16 +44,25 @@ pub fn icicle_ui(ui: &mut Ui, trace: &OpenTrace, root: &OpNode, zoom: &mut Vec<S
             }
         }
     });
-    ui.label(
-        RichText::new("Width: self time, idle time left out. A click shows a branch alone, or the slices of an op.")
-            .small()
-            .weak(),
-    );
+    let width = match time {
+        TreeTime::SelfTime => "self time, idle time left out",
+        TreeTime::Total => "total time, in which ops inside others count again",
+    };
+    let color = if root.compared.is_some() { " Colour: orange is slower in B, blue faster." } else { "" };
+    let text = format!("Width: {width}. A click shows a branch alone, or the slices of an op.{color}");
+    ui.label(RichText::new(text).small().weak());
     let Some(top) = path.last() else { return };
     let size = vec2(ui.available_width() - 8.0, depth(top) as f32 * LEVEL);
     ScrollArea::vertical().id_salt("icicle").auto_shrink([false, false]).show(ui, |ui| {
         let (rect, _) = ui.allocate_exact_size(size, Sense::hover());
-        let mut walk = IcicleWalk { trace, whole: root.self_time_ps, open: None, out };
+        let mut walk = IcicleWalk {
+            trace,
+            whole: root.time_ps(time),
+            time,
+            is_compared: root.compared.is_some(),
+            open: None,
+            out,
+        };
         walk.node_ui(ui, top, Rect::from_min_size(rect.min, vec2(rect.width(), LEVEL)), &mut Vec::new());
         if let Some(open) = walk.open {
             zoom.extend(open);
@@ -72,8 +88,11 @@ fn depth(node: &OpNode) -> usize {
 
 struct IcicleWalk<'a> {
     trace: &'a OpenTrace,
-    /// Self time of all ops.
+    /// Time of all ops.
     whole: i64,
+    time: TreeTime,
+    /// Whether colours show changes between two runs.
+    is_compared: bool,
     /// The branch to zoom into, as a path from the topmost one.
     open: Option<Vec<String>>,
     out: &'a mut Vec<ViewCommand>,
@@ -82,15 +101,16 @@ struct IcicleWalk<'a> {
 impl IcicleWalk<'_> {
     fn node_ui(&mut self, ui: &mut Ui, node: &OpNode, rect: Rect, path: &mut Vec<String>) {
         self.box_ui(ui, node, rect, path);
-        let width = |time: i64| rect.width() * (time as f32 / node.self_time_ps.max(1) as f32);
+        let of = self.time;
+        let width = |time: i64| rect.width() * (time as f32 / node.time_ps(of).max(1) as f32);
         let mut left = rect.left();
         let below = |left: f32, width: f32| Rect::from_min_size(pos2(left, rect.bottom()), vec2(width, LEVEL));
         for (at, child) in node.children.iter().enumerate() {
-            let own = width(child.self_time_ps);
+            let own = width(child.time_ps(of));
             if own < LEAST {
-                // Children are sorted by self time, so all that follow are at least as narrow.
+                // Children are sorted by time, so all that follow are at least as narrow.
                 let rest = node.children.get(at..).unwrap_or_default();
-                let time = rest.iter().fold(0, |sum: i64, child| sum.saturating_add(child.self_time_ps));
+                let time = rest.iter().fold(0, |sum: i64, child| sum.saturating_add(child.time_ps(of)));
                 let room = below(left, width(time)).shrink(0.5);
                 ui.painter().rect_filled(room, 0.0, Theme::current(ui).edge);
                 let about = format!("{} more, {}", rest.len(), times::time(Picos::from_ps(time)));
@@ -107,13 +127,19 @@ impl IcicleWalk<'_> {
 
     fn box_ui(&mut self, ui: &Ui, node: &OpNode, rect: Rect, path: &[String]) {
         let theme = Theme::current(ui);
-        let fill = theme.group(node.group);
+        let change = node.change().map(ColorKey::of_change);
+        let unchanged = ColorKey::of_group(OpGroup::Other);
+        let fill = match self.is_compared {
+            true => theme.slice(change.unwrap_or(unchanged)).fill,
+            false => theme.group(node.group),
+        };
         // Branches are paler than the ops below them.
         let fill = if node.children.is_empty() { fill } else { theme.panel.lerp_to_gamma(fill, 0.55) };
         let response = ui.interact(rect, ui.scope_id().with(("icicle", path)), Sense::click());
-        let share = number(node.self_time_ps as f64 * 100.0 / self.whole.max(1) as f64, Unit::Percent);
+        let share = number(node.time_ps(self.time) as f64 * 100.0 / self.whole.max(1) as f64, Unit::Percent);
         if rect.width() >= NAMED {
-            let label = format!("Icicle {}, {share} of op time", node.title);
+            let of = if self.time == TreeTime::Total { "total" } else { "op" };
+            let label = format!("Icicle {}, {share} of {of} time", node.title);
             response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
         }
         let inner = rect.shrink(0.5);
@@ -128,7 +154,18 @@ impl IcicleWalk<'_> {
         }
         let response = response.on_hover_cursor(CursorIcon::PointingHand).on_hover_ui(|ui| {
             ui.label(RichText::new(&node.title).strong());
-            ui.label(format!("self {}, {share} of op time", times::time(Picos::from_ps(node.self_time_ps))));
+            let own = times::time(Picos::from_ps(node.self_time_ps));
+            let of_ops = if self.time == TreeTime::SelfTime { format!(", {share} of op time") } else { String::new() };
+            ui.label(format!("self {own}{of_ops}"));
+            if self.time == TreeTime::Total {
+                let total = times::time(Picos::from_ps(node.total_time_ps));
+                ui.label(format!("total {total}, {share} of the total time of all ops"));
+            }
+            if let (Some((a, b)), Some(change)) = (node.compared, node.change()) {
+                let [a, b] = [a, b].map(|ps| times::time(Picos::from_ps(ps.round() as i64)));
+                let percent = number((change - 1.0) * 100.0, Unit::Percent);
+                ui.label(format!("in a step {a} in A, {b} in B: {percent} of the ops that both have"));
+            }
             ui.weak(format!("{} executions of {} ops, over all devices [measured]", node.occurrences, node.ops.len()));
         });
         if response.clicked() {

@@ -7,7 +7,7 @@ use egui::{
 };
 
 use crate::view::state::MouseMode;
-use crate::view::state::tabs::{COMPARE, FOUND, HLO, MORE};
+use crate::view::state::tabs::{COMPARE, FOUND, HLO, MORE, QUERY, SOURCE};
 
 /// Draws in a square whose sides are 0 to 1.
 struct Pen<'a> {
@@ -120,6 +120,15 @@ pub fn tab(painter: &Painter, center: Pos2, size: f32, color: Color32, id: &str)
         COMPARE => {
             pen.frame((0.05, 0.05), (0.65, 0.65));
             pen.frame((0.35, 0.35), (0.95, 0.95));
+        }
+        QUERY => {
+            pen.line(&[(0.08, 0.2), (0.38, 0.45), (0.08, 0.7)]);
+            pen.line(&[(0.45, 0.85), (0.95, 0.85)]);
+        }
+        SOURCE => {
+            for (left, right, y) in [(0.05, 0.7, 0.15), (0.25, 0.95, 0.38), (0.25, 0.75, 0.61), (0.05, 0.55, 0.84)] {
+                pen.line(&[(left, y), (right, y)]);
+            }
         }
         FOUND => search(&pen),
         MORE => [0.15, 0.5, 0.85].into_iter().for_each(|x| pen.dot((x, 0.5), 0.1)),

@@ -31,9 +31,21 @@ struct ShownMap {
     live: Table,
 }
 
+/// What the tab shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MemoryView {
+    /// The tables of the reports.
+    #[default]
+    Tables,
+    /// The recorded use over time.
+    Recorded,
+    /// Buffers as the compiler placed them.
+    Planned,
+}
+
 /// State between frames.
 pub struct MemoryMapState {
-    is_open: bool,
+    view: MemoryView,
     /// Program and number of the memory; by default the program that needs most, in its fullest memory.
     chosen: Option<(ProgramId, u64)>,
     job: Worker<(ProgramId, u64), Arc<BufferMap>>,
@@ -45,7 +57,7 @@ impl MemoryMapState {
     /// Nothing is chosen yet.
     pub fn new(wake: &WakeUi) -> Self {
         let job = Worker::new("buffer map", wake.clone());
-        Self { is_open: false, chosen: None, job, shown: None, sorted: SortedTable::default() }
+        Self { view: MemoryView::Tables, chosen: None, job, shown: None, sorted: SortedTable::default() }
     }
 
     /// Takes a finished map over.
@@ -66,17 +78,21 @@ impl MemoryMapState {
     }
 }
 
-/// The choice between tables and map; returns whether the map is shown.
-pub fn choice_ui(ui: &mut Ui, state: &mut MemoryMapState) -> bool {
+/// The choice between tables and pictures; returns what is shown.
+pub fn choice_ui(ui: &mut Ui, state: &mut MemoryMapState) -> MemoryView {
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 2.0;
-        for (map, title) in [(false, "Tables"), (true, "Planned buffers")] {
-            if ui.selectable_label(state.is_open == map, title).clicked() {
-                state.is_open = map;
+        for (view, title) in [
+            (MemoryView::Tables, "Tables"),
+            (MemoryView::Recorded, "Use over time"),
+            (MemoryView::Planned, "Planned buffers"),
+        ] {
+            if ui.selectable_label(state.view == view, title).clicked() {
+                state.view = view;
             }
         }
     });
-    state.is_open
+    state.view
 }
 
 /// The map.

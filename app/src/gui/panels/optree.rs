@@ -13,7 +13,7 @@ use crate::gui::AppCommand;
 use crate::gui::theme::{Theme, small_font};
 use crate::gui::timeline::paint::{elided, elided_middle, fold_mark};
 use crate::gui::times;
-use crate::view::panels::optree::{OpNode, TreeGrouping, tree};
+use crate::view::panels::optree::{OpNode, TreeGrouping, TreeSpec, TreeTime, tree};
 use crate::view::state::{HighlightedLabels, ViewCommand};
 use crate::view::timeline::tree::group_digits;
 use analysis::Unit;
@@ -50,9 +50,11 @@ fn texts_of(node: &OpNode, whole: i64) -> [String; 4] {
 /// Which tree is shown, if any.
 #[derive(Default)]
 pub struct OpTrees {
-    by: Option<TreeGrouping>,
-    made: Option<(TreeGrouping, OpNode)>,
+    /// What ops are grouped by, outermost first; empty for the tables.
+    levels: Vec<TreeGrouping>,
+    made: Option<(TreeSpec, bool, OpNode)>,
     is_icicle: bool,
+    time: TreeTime,
     /// The branch that the icicle shows, from the root.
     zoom: Vec<String>,
     follow: ScrollToSelection,
@@ -66,7 +68,12 @@ impl OpTrees {
 
     /// Switches back to the tables.
     pub fn leave(&mut self) {
-        self.by = None;
+        self.levels.clear();
+    }
+
+    fn spec(&self) -> TreeSpec {
+        let time = if self.is_icicle { self.time } else { TreeTime::SelfTime };
+        TreeSpec { levels: self.levels.clone(), time }
     }
 }
 
@@ -74,16 +81,18 @@ impl OpTrees {
 pub fn choice_ui(ui: &mut Ui, trees: &mut OpTrees) -> bool {
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 2.0;
-        if ui.selectable_label(trees.by.is_none(), "Tables").clicked() {
-            trees.by = None;
+        if ui.selectable_label(trees.levels.is_empty(), "Tables").clicked() {
+            trees.levels.clear();
         }
         for (by, word) in TreeGrouping::ALL {
-            if ui.selectable_label(trees.by == Some(by), word).clicked() {
-                trees.by = Some(by);
+            if ui.selectable_label(trees.levels.first() == Some(&by), word).clicked() {
+                trees.levels = if by == TreeGrouping::Program { vec![by, TreeGrouping::Category] } else { vec![by] };
                 trees.zoom.clear();
             }
         }
-        if trees.by.is_some() {
+        if !trees.levels.is_empty() {
+            ui.add_space(8.0);
+            nested_ui(ui, trees);
             ui.add_space(8.0);
             for (icicle, word) in [(false, "rows"), (true, "icicle")] {
                 if ui.selectable_label(trees.is_icicle == icicle, word).clicked() {
@@ -91,8 +100,43 @@ pub fn choice_ui(ui: &mut Ui, trees: &mut OpTrees) -> bool {
                 }
             }
         }
+        if !trees.levels.is_empty() && trees.is_icicle {
+            ui.add_space(8.0);
+            for (time, word) in TreeTime::ALL {
+                if ui.selectable_label(trees.time == time, word).clicked() {
+                    trees.time = time;
+                }
+            }
+        }
     });
-    trees.by.is_some()
+    !trees.levels.is_empty()
+}
+
+/// What branches are grouped by within branches.
+fn nested_ui(ui: &mut Ui, trees: &mut OpTrees) {
+    /// Deeper trees are hard to read.
+    const MOST_LEVELS: usize = 3;
+    let before = trees.levels.clone();
+    for at in 1..(before.len() + 1).min(MOST_LEVELS) {
+        let own = before.get(at).copied();
+        let word = |by| TreeGrouping::ALL.iter().find(|(other, _)| *other == by).map_or("", |(_, word)| word);
+        let shown = own.map_or("then …", word);
+        let list = egui::ComboBox::from_id_salt(("nested", at)).selected_text(shown).width(110.0).show_ui(ui, |ui| {
+            if ui.selectable_label(own.is_none(), "no further").clicked() {
+                trees.levels.truncate(at);
+            }
+            for (by, word) in TreeGrouping::ALL.into_iter().filter(|(by, _)| !before[..at].contains(by)) {
+                if ui.selectable_label(own == Some(by), word).clicked() {
+                    trees.levels.truncate(at);
+                    trees.levels.push(by);
+                }
+            }
+        });
+        list.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, format!("Level {}", at + 1)));
+    }
+    if trees.levels != before {
+        trees.zoom.clear();
+    }
 }
 
 /// The tree.
@@ -108,16 +152,18 @@ pub fn tree_ui(
         Ok(None) => return computing_ui(ui),
         Err(reason) => return drop(ui.label(reason)),
     };
-    let Some(by) = trees.by else { return };
-    if trees.made.as_ref().is_none_or(|(made, _)| *made != by) {
-        trees.made = Some((by, tree(&report.rows, by)));
+    let (spec, compares) = (trees.spec(), sight.changes().is_some());
+    if trees.made.as_ref().is_none_or(|(made, compared, _)| (made, *compared) != (&spec, compares)) {
+        let compared = |op| sight.changes()?.of_op(op);
+        let root = tree(&report.rows, &spec, &compared);
+        trees.made = Some((spec.clone(), compares, root));
     }
-    let Some((_, root)) = &trees.made else { return };
+    let Some((_, _, root)) = &trees.made else { return };
     ui.with_layout(egui::Layout::right_to_left(egui::Align::Min), |ui| {
         csv_ui(ui, "op_tree", || Some(root.table()), commands);
     });
     if trees.is_icicle {
-        return icicle_ui(ui, sight.trace, root, &mut trees.zoom, out);
+        return icicle_ui(ui, sight.trace, (root, spec.time), &mut trees.zoom, out);
     }
     let theme = Theme::current(ui);
     let (heading, _) = ui.allocate_exact_size(vec2(ui.available_width() - 12.0, ROW), Sense::hover());
@@ -132,7 +178,8 @@ pub fn tree_ui(
     let mut walk = TreeWalk { sight, whole: root.self_time_ps, own, follows: trees.follow.is_new(selected), out };
     ScrollArea::vertical().auto_shrink([false, false]).id_salt("op tree").show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
-        walk.children_ui(ui, root, 0, Id::unique(("op tree", by as u8)));
+        let levels: Vec<u8> = spec.levels.iter().map(|&by| by as u8).collect();
+        walk.children_ui(ui, root, 0, Id::unique(("op tree", levels)));
     });
 }
 
@@ -246,12 +293,14 @@ mod tests {
         let node = OpNode {
             title: "fusion".to_owned(),
             self_time_ps: 2_500_000,
+            total_time_ps: 2_500_000,
             occurrences: 3,
             ideal_ps: 0.0,
             known_ps: 0,
             wait_ps: 0,
             ops: std::collections::BTreeSet::new(),
             group: analysis::OpGroup::Idle,
+            compared: None,
             children: Vec::new(),
         };
         assert_eq!(texts_of(&node, 5_000_000), ["–", "50.00 %", "2.500 µs", "3"]);

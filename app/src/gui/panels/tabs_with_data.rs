@@ -5,10 +5,11 @@ use importers::Progress;
 
 use analysis::Scope;
 use analysis::reports::hlo;
+use analysis::reports::ops::op_stats::Ops;
 
 use crate::gui::jobs::{JobAnswer, WakeUi, Worker};
 use crate::session::Session;
-use crate::view::state::tabs::{HLO, MORE, TABS, reports_of};
+use crate::view::state::tabs::{HLO, MORE, QUERY, SOURCE, TABS, reports_of};
 
 /// A tab without data and the reason.
 pub type TabWithoutData = (&'static str, String);
@@ -62,9 +63,15 @@ fn without_data(session: &Session, progress: &Progress) -> Result<Vec<TabWithout
     let mut without = Vec::new();
     let tabs = TABS.iter().map(|tab| tab.id).chain([MORE]);
     // These tabs show more than their tables.
-    for tab in tabs.filter(|tab| !["overview", "hints", "health"].contains(tab)) {
+    for tab in tabs.filter(|tab| !["overview", "hints", "health", QUERY].contains(tab)) {
         let mut reason = None;
         let mut has_data = tab == HLO && hlo::programs(&session.context(Scope::WholeTrace)).can_be_read();
+        if tab == SOURCE {
+            has_data = session.model().ops().iter().any(|op| op.source.is_some())
+                || session
+                    .report::<Ops>(Scope::WholeTrace)
+                    .is_ok_and(|ops| ops.rows.iter().any(|row| row.source.is_some()));
+        }
         for id in reports_of(tab) {
             progress.check().map_err(|error| error.to_string())?;
             match session.report_by_id(id, Scope::WholeTrace) {
@@ -78,6 +85,9 @@ fn without_data(session: &Session, progress: &Progress) -> Result<Vec<TabWithout
         if !has_data {
             if tab == HLO {
                 reason = Some("the capture holds no program and no op with its HLO text".to_owned());
+            }
+            if tab == SOURCE {
+                reason = Some("the capture records no source of any op".to_owned());
             }
             without.push((tab, reason.unwrap_or_else(|| "all its tables are empty".to_owned())));
         }

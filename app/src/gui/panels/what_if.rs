@@ -1,9 +1,10 @@
 //! What if: sliders that change links, copies, collectives or one op, and the step that a replay of the run predicts.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
+use analysis::hints::{Hint, HintOp};
 use analysis::what_if::{Prediction, Replay, Scenario};
-use analysis::{Scope, Unit};
+use analysis::{OpGroup, Scope, Unit};
 use egui::{Rect, RichText, Role, Sense, Slider, Ui, WidgetInfo, vec2};
 use trace_model::{OpId, Picos};
 
@@ -25,8 +26,15 @@ struct WhatIfChanges {
     hide_collectives: bool,
     hide_copies: bool,
     no_idle: bool,
-    /// The op and its time.
-    op: Option<(OpId, u32)>,
+    /// Ops, what they are called together, and their time.
+    ops: Option<(BTreeSet<OpId>, String, u32)>,
+}
+
+/// The ops whose time can be changed.
+struct WhatIfOps {
+    /// What they are called together.
+    title: String,
+    ops: BTreeSet<OpId>,
 }
 
 /// State between frames.
@@ -58,16 +66,17 @@ impl WhatIfState {
     }
 }
 
-/// The sliders and what they would change.
+/// The sliders and what they would change; one is for the selected op.
 pub fn what_if_ui(ui: &mut Ui, sight: PanelContext<'_>, state: &mut WhatIfState) {
     let model = &sight.trace.model;
     let selected = sight.state.place.selection.and_then(|slice| model.slice(slice).op());
+    let named = |op| WhatIfOps { title: model.str(model.op(op).name).to_owned(), ops: BTreeSet::from([op]) };
+    let selected = selected.map(named);
     egui::Grid::new("what if").num_columns(2).spacing([12.0, 4.0]).show(ui, |ui| {
         slider_ui(ui, "Links faster by", &mut state.links, 1.0..=8.0);
         slider_ui(ui, "Copies faster by", &mut state.copies, 1.0..=8.0);
-        if let Some(op) = selected {
-            let title = format!("Time of {}", model.str(model.op(op).name));
-            slider_ui(ui, &title, &mut state.op, 0.0..=2.0);
+        if let Some(ops) = &selected {
+            slider_ui(ui, &format!("Time of {}", ops.title), &mut state.op, 0.0..=2.0);
         } else {
             ui.weak("Select an op to change its time");
             ui.end_row();
@@ -78,6 +87,43 @@ pub fn what_if_ui(ui: &mut Ui, sight: PanelContext<'_>, state: &mut WhatIfState)
         ui.checkbox(&mut state.hide_copies, "copies take no time");
         ui.checkbox(&mut state.no_idle, "never idle");
     });
+    answer_ui(ui, sight, state, selected);
+}
+
+/// The sliders that fit a hint about some ops.
+pub fn hint_what_if_ui(ui: &mut Ui, sight: PanelContext<'_>, state: &mut WhatIfState, hint: &Hint) {
+    let class = |op: &HintOp| sight.trace.classes.class(op.op).group;
+    let has = |group| hint.ops.iter().any(|op| class(op) == group);
+    let title = if let [only] = &hint.ops[..] { only.name.clone() } else { format!("these {} ops", hint.ops.len()) };
+    let ops = WhatIfOps { title, ops: hint.ops.iter().map(|op| op.op).collect() };
+    let (collective, copy) = (has(OpGroup::Collective), has(OpGroup::AsyncWait));
+    egui::Grid::new(("what if", hint.id)).num_columns(2).spacing([12.0, 4.0]).show(ui, |ui| {
+        if collective {
+            slider_ui(ui, "Links faster by", &mut state.links, 1.0..=8.0);
+        }
+        if copy {
+            slider_ui(ui, "Copies faster by", &mut state.copies, 1.0..=8.0);
+        }
+        if !ops.ops.is_empty() {
+            slider_ui(ui, &format!("Time of {}", ops.title), &mut state.op, 0.0..=2.0);
+        }
+    });
+    ui.horizontal_wrapped(|ui| {
+        if collective {
+            ui.checkbox(&mut state.hide_collectives, "collectives take no time");
+        }
+        if copy {
+            ui.checkbox(&mut state.hide_copies, "copies take no time");
+        }
+        if ops.ops.is_empty() {
+            ui.checkbox(&mut state.no_idle, "never idle");
+        }
+    });
+    answer_ui(ui, sight, state, Some(ops).filter(|ops| !ops.ops.is_empty()));
+}
+
+/// Asks for the replay with the changes of the sliders and shows the step that it predicts.
+fn answer_ui(ui: &mut Ui, sight: PanelContext<'_>, state: &mut WhatIfState, ops: Option<WhatIfOps>) {
     let percent = |factor: f32| (factor * 100.0).round() as u32;
     let changes = WhatIfChanges {
         scope: sight.state.scope.into(),
@@ -86,9 +132,9 @@ pub fn what_if_ui(ui: &mut Ui, sight: PanelContext<'_>, state: &mut WhatIfState)
         hide_collectives: state.hide_collectives,
         hide_copies: state.hide_copies,
         no_idle: state.no_idle,
-        op: selected.map(|op| (op, percent(state.op))).filter(|&(_, percent)| percent != 100),
+        ops: ops.map(|ops| (ops.ops, ops.title, percent(state.op))).filter(|(.., percent)| *percent != 100),
     };
-    let scenarios = scenarios(&changes, |op| model.str(model.op(op).name).to_owned());
+    let scenarios = scenarios(&changes);
     if scenarios.is_empty() {
         state.job.clear();
         return drop(ui.weak("Move a slider: the recorded run is replayed with that change."));
@@ -117,7 +163,7 @@ fn slider_ui(ui: &mut Ui, title: &str, value: &mut f32, range: std::ops::RangeIn
     ui.end_row();
 }
 
-fn scenarios(changes: &WhatIfChanges, name: impl Fn(OpId) -> String) -> Vec<Scenario> {
+fn scenarios(changes: &WhatIfChanges) -> Vec<Scenario> {
     let slower = |speed: u32| 100.0 / f64::from(speed.max(1));
     let factor = |hide: bool, speed: u32| match (hide, speed) {
         (true, _) => Some(0.0),
@@ -127,9 +173,9 @@ fn scenarios(changes: &WhatIfChanges, name: impl Fn(OpId) -> String) -> Vec<Scen
     let mut out: Vec<Scenario> = Vec::new();
     out.extend(factor(changes.hide_collectives, changes.links).map(Scenario::Collectives));
     out.extend(factor(changes.hide_copies, changes.copies).map(Scenario::Copies));
-    out.extend(changes.op.map(|(op, percent)| Scenario::Ops {
-        what: name(op),
-        factors: BTreeMap::from([(op, f64::from(percent) / 100.0)]),
+    out.extend(changes.ops.as_ref().map(|(ops, title, percent)| Scenario::Ops {
+        what: title.clone(),
+        factors: ops.iter().map(|&op| (op, f64::from(*percent) / 100.0)).collect(),
     }));
     out.extend(changes.no_idle.then_some(Scenario::Idle(0.0)));
     out
@@ -187,13 +233,12 @@ mod tests {
             hide_collectives: false,
             hide_copies: false,
             no_idle: false,
-            op: None,
+            ops: None,
         };
-        let name = |_| String::new();
-        assert_eq!(scenarios(&rest, name), []);
+        assert_eq!(scenarios(&rest), []);
         let faster = WhatIfChanges { links: 200, no_idle: true, ..rest.clone() };
-        assert_eq!(scenarios(&faster, name), [Scenario::Collectives(0.5), Scenario::Idle(0.0)]);
+        assert_eq!(scenarios(&faster), [Scenario::Collectives(0.5), Scenario::Idle(0.0)]);
         let hidden = WhatIfChanges { links: 200, hide_collectives: true, ..rest };
-        assert_eq!(scenarios(&hidden, name), [Scenario::Collectives(0.0)]);
+        assert_eq!(scenarios(&hidden), [Scenario::Collectives(0.0)]);
     }
 }

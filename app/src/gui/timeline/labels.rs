@@ -81,8 +81,8 @@ fn sticky_heading(list: &DrawList, trace: &OpenTrace) -> Option<TrackRow> {
     let top = list.pinned_height;
     let first = list.scrolled.rows.iter().find(|row| row.y + row.height > top + HEADER)?;
     let group = match trace.tree.node(first.node).item {
-        TreeItem::Track(_) => trace.tree.group_of(first.node)?,
-        TreeItem::Group(_) => return None,
+        TreeItem::Group(_) if !first.folded => return None,
+        _ => trace.tree.group_of(first.node)?,
     };
     let own = list.scrolled.rows.iter().find(|row| row.node == group);
     let is_in_sight = own.is_some_and(|row| row.y >= top);
@@ -146,7 +146,7 @@ fn name_ui(
     if response.hovered() && can_fold {
         painter.rect_filled(area, 0.0, theme.edge.gamma_multiply(0.4));
     }
-    let height = if is_group { HEADER } else { LANE };
+    let height = if is_group { row.height } else { LANE };
     let mut x = area.left() + 8.0 + INDENT * f32::from(node.indent);
     let y = area.top() + height / 2.0;
     if can_fold {
@@ -154,7 +154,8 @@ fn name_ui(
     }
     x += 14.0;
     let font = if is_group {
-        FontId::new(13.0, FontFamily::Proportional)
+        // Among many folded groups, names are as small as their rows.
+        FontId::new((row.height - 1.0).min(13.0), FontFamily::Proportional)
     } else {
         FontId::new(12.0, FontFamily::Proportional)
     };
@@ -172,7 +173,8 @@ fn name_ui(
     };
     let free = room - size.x - 12.0;
     if free > 40.0 && !note.is_empty() {
-        elided(painter, pos2(x + size.x + 10.0, y), Align2::LEFT_CENTER, note, free, &small_font(), theme.text_weak);
+        let small = FontId::new(font.size.min(small_font().size), FontFamily::Proportional);
+        elided(painter, pos2(x + size.x + 10.0, y), Align2::LEFT_CENTER, note, free, &small, theme.text_weak);
     }
     if !is_group && !row.is_joined {
         painter.hline(area.x_range(), area.bottom() - 1.0, Stroke::new(1.0, theme.edge.gamma_multiply(0.5)));

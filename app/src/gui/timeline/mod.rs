@@ -2,6 +2,7 @@
 //! `layout`, and draws it with `paint`.
 
 mod areas;
+mod edges;
 mod input;
 mod labels;
 mod marks;
@@ -15,15 +16,15 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
-use egui::{Align2, Pos2, Rect, Sense, Stroke, Ui, Vec2, pos2, vec2};
-use trace_model::{Picos, SliceId, Timestamp, TrackId};
+use egui::{Pos2, Rect, Sense, Stroke, Ui, Vec2, vec2};
+use trace_model::{SliceId, TimeRange, Timestamp, TrackId};
 
 use self::areas::TimelineAreas;
 pub use self::areas::TimelineHead;
 pub use self::labels::filter_id;
 use self::paint::PaintColors;
 use crate::gui::keys::Keys;
-use crate::gui::theme::{Theme, small_font};
+use crate::gui::theme::Theme;
 use crate::gui::times;
 use crate::view::compare::TraceSide;
 use crate::view::palette::ColorKey;
@@ -31,10 +32,11 @@ use crate::view::panels::op_facts::KnownReports;
 use crate::view::state::TreeItem;
 use crate::view::state::{ColorBy, MouseMode, TimelineLayer, ViewCommand, ViewState};
 use crate::view::timeline::bands::{self, StepBand};
-use crate::view::timeline::layout::{DrawList, DrawnRows, Highlighted, LayoutWindow, SliceBox};
+use crate::view::timeline::group_load::GroupLoad;
+use crate::view::timeline::layout::{DrawList, DrawnRows, Highlighted, LayoutWindow, MIN_WIDTH, SliceBox};
 use crate::view::timeline::tiles::LaneTiles;
 use crate::view::timeline::trace::OpenTrace;
-use crate::view::timeline::tree::{LANE, TrackRow, VisibleRows};
+use crate::view::timeline::tree::{TrackRow, VisibleRows};
 use crate::view::viewport::{Viewport, ruler_base, tick_step, ticks};
 
 /// Number of tiles computed per frame; takes about 3 ms on slow memory.
@@ -136,8 +138,8 @@ impl Timeline {
             None => TimelineAreas::of(rect, state.label_width, head),
         };
         let only = known.highlighted.filter(|_| state.isolate);
-        let rows = interleaved
-            .map_or_else(|| Cow::Owned(trace.tree.rows_of(state, only)), |interleaved| Cow::Borrowed(interleaved.rows));
+        let own_rows = || trace.tree.rows_of(state, only).compacted(areas.canvas.height(), &trace.tree);
+        let rows = interleaved.map_or_else(|| Cow::Owned(own_rows()), |interleaved| Cow::Borrowed(interleaved.rows));
         let most = rows.max_scroll(areas.canvas.height());
         let scroll = state.place.scroll.min(most);
 
@@ -198,7 +200,7 @@ impl Timeline {
                 labels::nothing_left_ui(ui, areas.canvas, state, out);
             }
             labels::splitter_ui(ui, areas.names, state, out);
-            scroll_bar_ui(ui, areas.scroll_bar, rows.pinned_height(), scroll, most, theme, out);
+            edges::scroll_bar_ui(ui, areas.scroll_bar, rows.pinned_height(), scroll, most, theme, out);
         }
         ui.allocate_rect(ui.available_rect_before_wrap(), Sense::hover());
     }
@@ -292,7 +294,7 @@ impl Timeline {
             0.0,
             theme.labels,
         );
-        corner(ui, areas.corner, time, scale.is_relative.then_some(base - origin), step);
+        edges::corner(ui, areas.corner, time, scale.is_relative.then_some(base - origin), step);
         let line = Stroke::new(1.0, theme.edge);
         ui.painter().hline(areas.corner.left()..=areas.scroll_bar.right(), ruler.bottom(), line);
     }
@@ -363,7 +365,7 @@ impl Timeline {
             match hit {
                 Some(hit) if ui.input(|i| i.modifiers.command) => out.push(light_up_too(trace, state, hit.slice)),
                 Some(hit) => out.push(ViewCommand::Select(hit.slice)),
-                None => out.push(ViewCommand::Deselect),
+                None => out.push(self.folded_at(trace, local.y).unwrap_or(ViewCommand::Deselect)),
             }
         }
         if response.double_clicked()
@@ -373,6 +375,17 @@ impl Timeline {
         }
         if !ui.input(|i| i.pointer.any_down()) {
             self.hover_ui(ui, trace, (window.time, known), areas, ground, pointer, hit);
+        }
+    }
+
+    /// Unfolds the group whose load is drawn at a height of the canvas.
+    fn folded_at(&self, trace: &OpenTrace, y: f32) -> Option<ViewCommand> {
+        let row = self.list.row_at(y).filter(|row| row.folded)?;
+        let node = trace.tree.node(row.node);
+        let shows_load = matches!(node.load, GroupLoad::Busy | GroupLoad::Cores(_));
+        match node.item {
+            TreeItem::Group(group) if shows_load => Some(ViewCommand::FoldGroup(group, false)),
+            _ => None,
         }
     }
 
@@ -408,7 +421,7 @@ impl Timeline {
         if let Some(hit) = hit {
             let rect = Rect::from_min_max(
                 areas.canvas.min + vec2(hit.left, hit.top),
-                areas.canvas.min + vec2(hit.right, hit.top + LANE),
+                areas.canvas.min + vec2(hit.right, hit.top + hit.height),
             );
             painter.with_clip_rect(areas.canvas).rect_stroke(
                 rect,
@@ -421,6 +434,8 @@ impl Timeline {
             let local = pointer - areas.canvas.min;
             if let Some(row) = self.list.row_at(local.y) {
                 tooltip::counter_ui(ui, trace, row, at);
+                let end = time.time_at(f64::from((local.x + MIN_WIDTH) / areas.canvas.width().max(1.0)));
+                tooltip::load_ui(ui, trace, row, TimeRange::new(at, end.max(at)));
             }
         }
     }
@@ -445,42 +460,4 @@ fn light_up_too(trace: &OpenTrace, state: &ViewState, slice: SliceId) -> ViewCom
 /// The horizontal range of the tracks of a timeline in `rect`.
 pub fn canvas_x(rect: Rect, label_width: f32) -> egui::Rangef {
     TimelineAreas::of(rect, label_width, TimelineHead::NONE).canvas.x_range()
-}
-
-/// The length of the visible range, and the time that the ruler counts from.
-fn corner(ui: &Ui, rect: Rect, time: Viewport, base: Option<Picos>, step: Picos) {
-    let theme = Theme::current(ui);
-    let painter = ui.painter_at(rect);
-    painter.rect_filled(rect, 0.0, theme.labels);
-    let span = Picos::from_ps(time.span_ps().round() as i64);
-    let (left, right) = (rect.left_center() + vec2(10.0, 0.0), rect.right_center() - vec2(8.0, 0.0));
-    // The time that "+5 µs" on the ruler is relative to; it comes first if both texts are long.
-    let base = base.map(|base| format!("{} +", times::format().tick(base, step)));
-    let used = base.map_or(0.0, |text| {
-        let room = rect.width() - 18.0;
-        paint::elided(&painter, right, Align2::RIGHT_CENTER, &text, room, &small_font(), theme.text).x + 10.0
-    });
-    let text = format!("{} in view", times::time(span));
-    paint::elided(&painter, left, Align2::LEFT_CENTER, &text, right.x - left.x - used, &small_font(), theme.text_weak);
-}
-
-/// The scroll bar of the rows that scroll, which begin below `pinned`.
-fn scroll_bar_ui(ui: &Ui, rect: Rect, pinned: f32, scroll: f32, most: f32, theme: &Theme, out: &mut Vec<ViewCommand>) {
-    ui.painter().rect_filled(rect, 0.0, theme.canvas);
-    let rect = rect.with_min_y((rect.top() + pinned).min(rect.bottom()));
-    let length = (rect.height() * rect.height() / (rect.height() + most).max(1.0)).max(24.0);
-    let way = rect.height() - length;
-    if most <= 0.0 || way <= 0.0 {
-        return;
-    }
-    let top = rect.top() + way * scroll / most;
-    let response = ui.interact(rect, ui.scope_id().with("scroll bar"), Sense::click_and_drag());
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::ScrollBar, true, "Scroll tracks"));
-    if let Some(pointer) = response.interact_pointer_pos() {
-        let wanted = (pointer.y - rect.top() - length / 2.0) / way * most;
-        out.push(ViewCommand::ScrollTo(wanted.clamp(0.0, most)));
-    }
-    let color = if response.hovered() || response.dragged() { theme.text_weak } else { theme.edge };
-    let handle = Rect::from_min_size(pos2(rect.left() + 2.0, top), vec2(rect.width() - 4.0, length));
-    ui.painter().rect_filled(handle, 3.0, color);
 }

@@ -9,8 +9,8 @@ use crate::gui::times;
 use crate::view::palette::ColorKey;
 use crate::view::state::TreeItem;
 use crate::view::timeline::counter_text::counter_value;
-use crate::view::timeline::layout::{DrawList, DrawnRows, FlowArrow, SliceBox};
-use crate::view::timeline::tree::{LANE, TrackTree};
+use crate::view::timeline::layout::{DrawList, DrawnRows, FlowArrow, LoadBox, SliceBox};
+use crate::view::timeline::tree::TrackTree;
 use crate::view::viewport::Tick;
 
 /// Space between the edge of a box and its text.
@@ -38,8 +38,17 @@ impl PaintColors<'_> {
         if !dim {
             return color;
         }
-        let fill = self.theme.canvas.lerp_to_gamma(color.fill, 0.22);
-        ThemeSliceColor { fill, text: self.theme.text_weak }
+        ThemeSliceColor { fill: self.dimmed(color.fill), text: self.theme.text_weak }
+    }
+
+    fn of_load(&self, drawn: &LoadBox, is_dim: bool) -> Color32 {
+        let key = drawn.label.and_then(|label| self.keys.get(label.index()));
+        let fill = key.map_or(self.theme.counter, |key| self.theme.slice(*key).fill);
+        if is_dim { self.dimmed(fill) } else { fill }
+    }
+
+    fn dimmed(&self, fill: Color32) -> Color32 {
+        self.theme.canvas.lerp_to_gamma(fill, 0.22)
     }
 }
 
@@ -60,8 +69,9 @@ pub fn canvas(
         part(&above, origin, &list.pinned, list.is_dim, (model, tree), colors);
         painter.hline(canvas.x_range(), split, Stroke::new(2.0, colors.theme.edge));
     }
-    if let Some((left, right, top)) = list.selected {
-        let rect = Rect::from_min_max(origin + vec2(left, top), origin + vec2(right, top + LANE));
+    if let Some(place) = list.selected {
+        let (top, bottom) = (place.top, place.top + place.height);
+        let rect = Rect::from_min_max(origin + vec2(place.left, top), origin + vec2(place.right, bottom));
         painter.rect_stroke(rect, 1.0, Stroke::new(2.0, colors.theme.selection), StrokeKind::Outside);
     }
     for arrow in &list.arrows {
@@ -78,6 +88,7 @@ fn part(
     colors: &PaintColors<'_>,
 ) {
     if !(is_dim && colors.isolate) {
+        painter.add(Shape::mesh(loads_mesh(origin, &part.loads, is_dim, colors)));
         painter.add(Shape::mesh(boxes_mesh(origin, &part.boxes, is_dim, colors)));
         hatches(painter, origin, &part.boxes, is_dim, colors);
         texts(painter, origin, &part.boxes, is_dim, model, colors);
@@ -91,6 +102,19 @@ fn part(
     }
 }
 
+/// The load of folded groups as one mesh.
+fn loads_mesh(origin: Pos2, loads: &[LoadBox], is_dim: bool, colors: &PaintColors<'_>) -> Mesh {
+    let mut mesh = Mesh::default();
+    mesh.reserve_triangles(loads.len() * 2);
+    mesh.reserve_vertices(loads.len() * 4);
+    for drawn in loads {
+        let color = colors.of_load(drawn, is_dim);
+        let rect = Rect::from_min_max(pos2(drawn.left, drawn.top), pos2(drawn.right, drawn.bottom));
+        mesh.add_colored_rect(rect.translate(origin.to_vec2()), color);
+    }
+    mesh
+}
+
 /// All boxes as one mesh; one shape per box would cost ten times as much.
 fn boxes_mesh(origin: Pos2, boxes: &[SliceBox], is_dim: bool, colors: &PaintColors<'_>) -> Mesh {
     let mut mesh = Mesh::default();
@@ -99,14 +123,14 @@ fn boxes_mesh(origin: Pos2, boxes: &[SliceBox], is_dim: bool, colors: &PaintColo
     for drawn in boxes {
         let color = colors.of(drawn, is_dim).fill;
         let (left, right) = (origin.x + drawn.left, origin.x + drawn.right);
-        let (top, bottom) = (origin.y + drawn.top, origin.y + drawn.top + LANE);
+        let (top, bottom) = (origin.y + drawn.top, origin.y + drawn.top + drawn.height);
         if drawn.count == 1 {
             // A thin gap separates neighbours if there is room for it.
             let gap = if right - left > 4.0 { 1.0 } else { 0.0 };
             mesh.add_colored_rect(Rect::from_min_max(pos2(left, top), pos2(right - gap, bottom)), color);
         } else {
             // At least a quarter high: a lone short slice must stay visible.
-            let height = LANE * (0.25 + 0.75 * drawn.fill);
+            let height = drawn.height * (0.25 + 0.75 * drawn.fill);
             mesh.add_colored_rect(Rect::from_min_max(pos2(left, bottom - height), pos2(right, bottom)), color);
         }
     }
@@ -124,14 +148,14 @@ fn hatches(painter: &Painter, origin: Pos2, boxes: &[SliceBox], is_dim: bool, co
     let mut mesh = Mesh::default();
     for drawn in boxes.iter().filter(is_hatched).filter(|drawn| drawn.count == 1) {
         let (left, right) = (origin.x + drawn.left, origin.x + drawn.right - 1.0);
-        let bottom = origin.y + drawn.top + LANE;
+        let (bottom, height) = (origin.y + drawn.top + drawn.height, drawn.height);
         let color = colors.of(drawn, false).text.gamma_multiply(0.25);
-        let mut start = left - LANE;
+        let mut start = left - height;
         while start < right {
             let first = mesh.vertices.len() as u32;
             for start in [start, start + THICK] {
                 // From the bottom to the top right, cut at the sides of the box.
-                for along in [(left - start).clamp(0.0, LANE), (right - start).clamp(0.0, LANE)] {
+                for along in [(left - start).clamp(0.0, height), (right - start).clamp(0.0, height)] {
                     mesh.colored_vertex(pos2((start + along).clamp(left, right), bottom - along), color);
                 }
             }
@@ -159,7 +183,7 @@ fn texts(
         let room = (origin.x + drawn.right).min(clip.right()) - TEXT_PAD - left;
         let name = model.str(model.label(drawn.label).name);
         let color = colors.of(drawn, is_dim).text;
-        let middle = origin.y + drawn.top + LANE / 2.0;
+        let middle = origin.y + drawn.top + drawn.height / 2.0;
         elided_middle(painter, pos2(left, middle), name, room, &font, color);
     }
 }

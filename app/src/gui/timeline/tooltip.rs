@@ -2,13 +2,14 @@
 
 use analysis::{Percent, measured_range};
 use egui::{Id, PopupAnchor, RichText, Tooltip, Ui};
-use trace_model::{Picos, Timestamp};
+use trace_model::{Picos, TimeRange, Timestamp};
 
 use crate::gui::times::{self, time};
 use crate::view::panels::op_facts::{self, KnownReports};
 use crate::view::state::TreeItem;
 use crate::view::timeline::bands::{StepBand, step_at};
 use crate::view::timeline::counter_text::counter_value;
+use crate::view::timeline::group_load::GroupLoad;
 use crate::view::timeline::layout::SliceBox;
 use crate::view::timeline::trace::OpenTrace;
 use crate::view::timeline::tree::{TrackRow, group_digits};
@@ -51,6 +52,26 @@ pub fn counter_ui(ui: &Ui, trace: &OpenTrace, row: &TrackRow, at: Timestamp) {
         ui.label(RichText::new(&trace.tree.node(row.node).title).strong());
         ui.label(counter_value(value, unit)).on_hover_text(format!("{value} {unit}"));
         ui.weak(format!("at {}", time(at.since_origin())));
+    });
+}
+
+/// What a folded group shows of a time.
+pub fn load_ui(ui: &Ui, trace: &OpenTrace, row: &TrackRow, range: TimeRange) {
+    let node = trace.tree.node(row.node);
+    let text = match (&node.load, trace.tree.busy(row.node)) {
+        (GroupLoad::Busy, Some(busy)) if row.folded && !range.is_empty() => {
+            let share = Percent(busy.share(range) * 100.0);
+            format!("in {share:.0} of {} at least one slice runs", time(range.dur()))
+        }
+        (GroupLoad::Cores(cores), _) if row.folded => {
+            format!("what {} cores run, as shares of their time", cores.len())
+        }
+        _ => return,
+    };
+    show(ui, "load", |ui| {
+        ui.label(RichText::new(&node.title).strong());
+        ui.label(text);
+        ui.weak(format!("at {}; click to unfold", time(range.start.since_origin())));
     });
 }
 

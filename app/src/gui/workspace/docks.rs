@@ -8,7 +8,7 @@ use egui::{Area, CursorIcon, Frame, Id, Order, Panel as EguiPanel, Rect, Role, S
 use super::Workspace;
 use crate::gui::AppCommand;
 use crate::gui::jobs::{JobAnswer, Worker};
-use crate::gui::panels::context::PanelContext;
+use crate::gui::panels::context::{OtherRun, PanelContext};
 use crate::gui::panels::dock::{self, ComparisonTab, DrawTab, PanelState};
 use crate::gui::panels::found::{self as found_panel, ResultList, ResultOrder};
 use crate::gui::panels::frame::{is_narrow, sized_ui};
@@ -57,7 +57,7 @@ impl Workspace {
         &mut self,
         ui: &mut Ui,
         settings: &Settings,
-        comparison: Option<DrawTab<'_>>,
+        (comparison, other): (Option<DrawTab<'_>>, Option<OtherRun<'_>>),
         out: &mut Vec<AppCommand>,
     ) {
         let title = self.title_of_found();
@@ -73,7 +73,8 @@ impl Workspace {
         let (lower, upper): (Vec<_>, Vec<_>) = extras.into_iter().partition(|extra| state.is_below(extra.id));
         let whole = &self.reports;
         let reports = if state.scope == ReportScope::Capture { whole } else { &self.scoped };
-        let sight = PanelContext { trace, state, reports, whole, tab: &state.tab };
+        let sight =
+            PanelContext { trace, state, reports, whole, tab: &state.tab, prefixes: &settings.source_prefixes, other };
         let memory = &mut self.memory;
         let height = ui.available_height();
         if let Some(tab) = state.tab_below() {

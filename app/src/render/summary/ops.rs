@@ -2,25 +2,17 @@
 
 use analysis::hardware::limits::BoundBy;
 use analysis::hardware::peaks::Peaks;
-use analysis::reports::ops::op_stats::{OpRow, Ops};
+use analysis::reports::ops::op_stats::Ops;
 use analysis::{Cell, Table, Unit};
-use trace_model::{Picos, without_number};
+use trace_model::Picos;
 
 use crate::number;
 use crate::render::table::table;
 use crate::render::{Document, TextLayout};
+use crate::view::panels::op_families::{OpFamily, families};
 
 /// Number of rows.
 const ROWS: usize = 8;
-
-/// Ops that differ only in their number, such as layers of a model or iterations of an unrolled loop: `fusion.1`,
-/// `fusion.2`, … of one category. Kernels are grouped only if they are called at the same source line, because unnamed
-/// ones share their name.
-struct OpFamily<'a> {
-    name: &'a str,
-    rows: Vec<&'a OpRow>,
-    self_time_ps: i64,
-}
 
 /// The top of the op table, with the columns that help to decide what to do.
 pub fn top(document: &Document, layout: &TextLayout) -> String {
@@ -45,7 +37,7 @@ pub fn top(document: &Document, layout: &TextLayout) -> String {
         .derived("name", "Op", Unit::None, OpFamily::title)
         .derived("category", "Category", Unit::None, |family| Cell::said(&family.rows[0].category))
         .derived("ops", "Ops", Unit::Count, |family| family.rows.len())
-        .derived("runs", "Runs", Unit::Count, |family| family.rows.iter().map(|row| row.occurrences).sum::<u64>())
+        .derived("runs", "Runs", Unit::Count, |family| family.occurrences())
         .derived("self_time_ps", "Self time", Unit::Picoseconds, |family| family.self_time_ps)
         .derived("share", "of device", Unit::Percent, |family| share(family.self_time_ps))
         .derived("limit", "Limit reached", Unit::None, |family| limit(family, &report.peaks))
@@ -53,31 +45,6 @@ pub fn top(document: &Document, layout: &TextLayout) -> String {
         .notes(note)
         .build();
     table(&without_empty_columns(top_ops), &TextLayout { top: 0, ..*layout })
-}
-
-impl OpFamily<'_> {
-    /// The common name of its ops.
-    fn title(&self) -> &str {
-        if let [only] = &self.rows[..] { &only.name } else { self.name }
-    }
-}
-
-/// Families by self time; `rows` come in that order, so ties keep it.
-fn families(rows: &[OpRow]) -> Vec<OpFamily<'_>> {
-    let mut index = std::collections::BTreeMap::new();
-    let mut families: Vec<OpFamily<'_>> = Vec::new();
-    for row in rows {
-        let name = without_number(&row.name);
-        let place = row.source.as_deref().filter(|_| row.is_custom_call);
-        let at = *index.entry((name, &*row.category, place)).or_insert_with(|| {
-            families.push(OpFamily { name, rows: Vec::new(), self_time_ps: 0 });
-            families.len() - 1
-        });
-        families[at].rows.push(row);
-        families[at].self_time_ps = families[at].self_time_ps.saturating_add(row.self_time_ps);
-    }
-    families.sort_by_key(|family| std::cmp::Reverse(family.self_time_ps));
-    families
 }
 
 /// `38.61 % Compute`: the least time that the limits of the device allow as a share of the time taken, and the limit of
@@ -91,10 +58,8 @@ fn limit(family: &OpFamily<'_>, peaks: &Peaks) -> Option<String> {
     if family.rows[0].rates.bound_by == Some(BoundBy::LinksOrWaiting) {
         return Some("links/wait".to_owned());
     }
-    let ideal: f64 = family.rows.iter().map(|row| row.rates.ideal_time_ps).sum::<Option<f64>>()?;
-    let total: f64 = family.rows.iter().map(|row| row.total_time_ps as f64).sum();
     let limit = family.rows[0].rates.bound_by?;
-    (total > 0.0).then(|| format!("{} {}", percent((100.0 * ideal / total).min(100.0)), limit.title()))
+    Some(format!("{} {}", percent(family.efficiency_percent()?), limit.title()))
 }
 
 /// Removes columns without content.
@@ -108,32 +73,4 @@ fn without_empty_columns(mut table: Table) -> Table {
         row.retain(|_| *keep.next().unwrap_or(&true));
     }
     table
-}
-
-#[cfg(test)]
-mod tests {
-    use analysis::{Options, Scope};
-
-    use super::*;
-    use crate::session::Session;
-
-    #[test]
-    fn ops_differing_only_in_number_are_one_family() {
-        let trace = sample_traces::text_trace(
-            "
-            ops: bbbbbffffggggFh
-            b = big [copy]
-            f = f.1 [copy]
-            g = f.2 [copy]
-            F = f [copy]
-            h = f.3 [loop fusion]
-            ",
-        );
-        let session = Session::from_model(trace, Options::default());
-        let report = session.report::<Ops>(Scope::WholeTrace).unwrap();
-        let families = families(&report.rows);
-        let shown: Vec<_> =
-            families.iter().map(|family| (family.name, family.rows.len(), family.self_time_ps)).collect();
-        assert_eq!(shown, [("f", 3, 9_000), ("big", 1, 5_000), ("f", 1, 1_000)]);
-    }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::OpGroup;
 use analysis::compare::{ChangeVerdict, Comparison, OpChange};
-use trace_model::{LabelId, SliceId, TimeRange, TraceModel, TrackId, without_number};
+use trace_model::{LabelId, OpId, SliceId, TimeRange, TraceModel, TrackId, without_number};
 
 use super::{MatchingTracks, StepAlignment, TraceSide};
 use crate::view::palette::ColorKey;
@@ -15,6 +15,8 @@ use crate::view::timeline::trace::OpenTrace;
 pub struct MatchingOps {
     /// By side and label: the row of [`Comparison::ops`].
     rows: [Vec<Option<u32>>; 2],
+    /// By side and op: the row of [`Comparison::ops`].
+    ops: [BTreeMap<OpId, u32>; 2],
     /// By row: labels on either side.
     labels: Vec<[BTreeSet<LabelId>; 2]>,
     /// By side and label: the colour of its change.
@@ -41,6 +43,8 @@ impl MatchingOps {
                 .iter()
                 .map(|row| op(row).is_some_and(|op| op.base_name.is_none() || op.cand_name.is_none()))
                 .collect();
+            let of_op = |(label, row): (&trace_model::Label, &Option<u32>)| Some((label.op?, (*row)?));
+            partners.ops[side.index()] = model.labels().iter().zip(&rows).filter_map(of_op).collect();
             partners.rows[side.index()] = rows;
         }
         partners
@@ -49,6 +53,11 @@ impl MatchingOps {
     /// The row of [`Comparison::ops`] that a label belongs to.
     pub fn row(&self, side: TraceSide, label: LabelId) -> Option<usize> {
         self.rows[side.index()].get(label.index()).copied().flatten().map(|row| row as usize)
+    }
+
+    /// The row of [`Comparison::ops`] that an op belongs to.
+    pub fn row_of_op(&self, side: TraceSide, op: OpId) -> Option<usize> {
+        self.ops[side.index()].get(&op).map(|&row| row as usize)
     }
 
     /// Labels of a row on one side.

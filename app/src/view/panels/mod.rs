@@ -6,7 +6,11 @@ pub mod histogram;
 pub mod hlo_graph;
 pub mod legend;
 pub mod op_facts;
+pub mod op_families;
 pub mod optree;
+#[cfg(feature = "query")]
+pub mod query_table;
 pub mod roofline;
+pub mod source;
 pub mod target;
 pub mod transfer;

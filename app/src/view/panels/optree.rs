@@ -6,10 +6,10 @@ use analysis::reports::ops::op_stats::OpRow;
 use analysis::{OpGroup, Table, Unit};
 use trace_model::{OpId, Picos, without_number};
 
-/// The grouping of a tree.
+/// What ops are grouped by. Groupings can be nested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TreeGrouping {
-    /// Programs, then categories.
+    /// Programs.
     Program,
     /// Categories.
     Category,
@@ -32,6 +32,24 @@ impl TreeGrouping {
     ];
 }
 
+/// The time of a branch or op.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TreeTime {
+    /// Without ops inside: each moment counts once.
+    #[default]
+    SelfTime,
+    /// With ops inside: the time of a loop counts for the loop and for its ops.
+    Total,
+}
+
+impl TreeTime {
+    /// Both, with their names.
+    pub const ALL: [(Self, &'static str); 2] = [(Self::SelfTime, "self time"), (Self::Total, "total time")];
+}
+
+/// Times of some ops in a step of each of two runs, as far as they are compared.
+pub type ComparedTimes = (f64, f64);
+
 /// If more than this share of the time of a branch is unknown, so is its efficiency.
 const UNKNOWN: f64 = 0.05;
 
@@ -42,6 +60,8 @@ pub struct OpNode {
     pub title: String,
     /// Sum over all its ops.
     pub self_time_ps: i64,
+    /// Sum over all its ops, with the ops inside them.
+    pub total_time_ps: i64,
     /// Sum over all its ops.
     pub occurrences: u64,
     /// Least time that the limits of the device allow for the work of its ops.
@@ -54,11 +74,27 @@ pub struct OpNode {
     pub ops: BTreeSet<OpId>,
     /// Category with the most time.
     pub group: OpGroup,
-    /// Branches and ops, by self time.
+    /// Sums over its ops that both of two runs have.
+    pub compared: Option<ComparedTimes>,
+    /// Branches and ops, by the time that the tree is made for.
     pub children: Vec<OpNode>,
 }
 
 impl OpNode {
+    /// Its time.
+    pub fn time_ps(&self, time: TreeTime) -> i64 {
+        match time {
+            TreeTime::SelfTime => self.self_time_ps,
+            TreeTime::Total => self.total_time_ps,
+        }
+    }
+
+    /// Time of the second run over that of the first.
+    pub fn change(&self) -> Option<f64> {
+        let (a, b) = self.compared?;
+        (a > 0.0 && b > 0.0).then(|| b / a)
+    }
+
     /// Roofline efficiency: least time of its work over all of its time, waiting included. `None` if it only waits, or
     /// if the work of too much of the time is unknown (`UNKNOWN`).
     pub fn efficiency_percent(&self) -> Option<f64> {
@@ -108,21 +144,25 @@ impl OpNode {
         Self {
             title,
             self_time_ps: 0,
+            total_time_ps: 0,
             occurrences: 0,
             ideal_ps: 0.0,
             known_ps: 0,
             wait_ps: 0,
             ops: BTreeSet::new(),
             group: OpGroup::Other,
+            compared: None,
             children: Vec::new(),
         }
     }
 
-    fn leaf(row: &OpRow) -> Self {
+    fn leaf(row: &OpRow, compared: Option<ComparedTimes>) -> Self {
         let known = row.rates.efficiency_percent.filter(|percent| percent.is_finite());
         Self {
             self_time_ps: row.self_time_ps,
+            total_time_ps: row.total_time_ps,
             occurrences: row.occurrences,
+            compared,
             ideal_ps: known.map_or(0.0, |percent| row.self_time_ps as f64 * percent / 100.0),
             known_ps: known.map_or(0, |_| row.self_time_ps),
             wait_ps: if row.is_async || row.collective.is_some() { row.self_time_ps } else { 0 },
@@ -132,13 +172,18 @@ impl OpNode {
         }
     }
 
-    fn sum_up(&mut self) {
+    fn sum_up(&mut self, time: TreeTime) {
         let mut by_group: BTreeMap<usize, Picos> = BTreeMap::new();
         for child in &mut self.children {
             if !child.children.is_empty() {
-                child.sum_up();
+                child.sum_up(time);
             }
             self.self_time_ps = self.self_time_ps.saturating_add(child.self_time_ps);
+            self.total_time_ps = self.total_time_ps.saturating_add(child.total_time_ps);
+            if let Some((a, b)) = child.compared {
+                let sum = self.compared.get_or_insert_default();
+                *sum = (sum.0 + a, sum.1 + b);
+            }
             self.occurrences += child.occurrences;
             self.ideal_ps += child.ideal_ps;
             self.known_ps = self.known_ps.saturating_add(child.known_ps);
@@ -148,22 +193,31 @@ impl OpNode {
             *by_group.entry(index).or_default() += Picos::from_ps(child.self_time_ps);
         }
         self.group = by_group.into_iter().max_by_key(|&(_, ps)| ps).map_or(OpGroup::Other, |(i, _)| OpGroup::ALL[i]);
-        self.children.sort_by(|a, b| b.self_time_ps.cmp(&a.self_time_ps).then_with(|| a.title.cmp(&b.title)));
+        self.children.sort_by(|a, b| b.time_ps(time).cmp(&a.time_ps(time)).then_with(|| a.title.cmp(&b.title)));
     }
 }
 
-/// The tree; its root stands for all ops.
-pub fn tree(rows: &[OpRow], by: TreeGrouping) -> OpNode {
+/// How a tree is made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TreeSpec {
+    /// What ops are grouped by, outermost first.
+    pub levels: Vec<TreeGrouping>,
+    /// The time by which branches are sorted.
+    pub time: TreeTime,
+}
+
+/// The tree; its root stands for all ops. `compared` tells the times of an op in two runs.
+pub fn tree(rows: &[OpRow], spec: &TreeSpec, compared: &dyn Fn(OpId) -> Option<ComparedTimes>) -> OpNode {
     let mut root = OpTreeBuilder::default();
     for row in rows.iter().filter(|row| row.group != OpGroup::Idle) {
         let mut at = &mut root;
-        for part in path(row, by) {
+        for part in spec.levels.iter().flat_map(|&by| path(row, by)) {
             at = at.branches.entry(part).or_default();
         }
-        at.leaves.push(OpNode::leaf(row));
+        at.leaves.push(OpNode::leaf(row, row.op.and_then(compared)));
     }
     let mut root = root.finish("All ops".to_owned());
-    root.sum_up();
+    root.sum_up(spec.time);
     root
 }
 
@@ -187,7 +241,7 @@ fn path(row: &OpRow, by: TreeGrouping) -> Vec<String> {
     const DEEPEST: usize = 8;
     let none = |what: &str| vec![format!("(no {what})")];
     match by {
-        TreeGrouping::Program => vec![row.program.to_string(), row.category.to_string()],
+        TreeGrouping::Program => vec![row.program.to_string()],
         TreeGrouping::Category => vec![row.category.to_string()],
         TreeGrouping::Name => vec![format!("{} [{}]", without_number(&row.name), row.category)],
         TreeGrouping::Source => match row.source.as_deref() {
@@ -213,9 +267,36 @@ mod tests {
     use super::*;
     use crate::session::Session;
     use analysis::Cell;
-    use analysis::reports::ops::op_stats::Ops;
+    use analysis::reports::ops::op_stats::{Ops, OpsReport};
     use analysis::{Options, Scope};
     use sample_traces::text_trace;
+
+    fn made(report: &OpsReport, levels: &[TreeGrouping]) -> OpNode {
+        tree(&report.rows, &TreeSpec { levels: levels.to_vec(), time: TreeTime::SelfTime }, &|_| None)
+    }
+
+    #[test]
+    fn a_loop_is_as_long_as_its_ops_only_in_total_time() {
+        let trace = text_trace(
+            "
+            @column 1us
+            ops: WWWWWWc
+               : ffffff.
+
+            W = while.1 [while]
+            f = fusion.1 [loop fusion]
+            ",
+        );
+        let session = Session::from_model(trace, Options::default());
+        let report = session.report::<Ops>(Scope::WholeTrace).unwrap();
+        let spec = TreeSpec { levels: vec![TreeGrouping::Category], time: TreeTime::Total };
+        let tree = tree(&report.rows, &spec, &|op| Some((op.index() as f64, 3.0)));
+        let branch = |title: &str| tree.children.iter().find(|node| node.title == title).unwrap();
+        assert_eq!((branch("while").self_time_ps, branch("while").total_time_ps), (0, 6_000_000));
+        assert_eq!(branch("loop fusion").total_time_ps, 6_000_000);
+        assert!(tree.children.is_sorted_by(|a, b| a.total_time_ps >= b.total_time_ps));
+        assert_eq!(tree.compared.map(|(_, b)| b), Some(9.0), "the sum over its ops");
+    }
 
     #[test]
     fn branch_sums_equal_their_ops() {
@@ -234,12 +315,12 @@ mod tests {
         let report = session.report::<Ops>(Scope::WholeTrace).unwrap();
         let whole: i64 = report.rows.iter().map(|row| row.self_time_ps).sum();
         for (by, _) in TreeGrouping::ALL {
-            let tree = tree(&report.rows, by);
+            let tree = made(&report, &[by]);
             assert_eq!(tree.self_time_ps, whole, "{by:?}");
             assert_eq!(tree.ops.len(), report.rows.iter().filter(|row| row.op.is_some()).count());
             assert!(tree.children.is_sorted_by(|a, b| a.self_time_ps >= b.self_time_ps));
         }
-        let by_category = tree(&report.rows, TreeGrouping::Category);
+        let by_category = made(&report, &[TreeGrouping::Category]);
         let matmul = by_category.children.iter().find(|node| node.title == "convolution fusion").unwrap();
         assert_eq!((matmul.self_time_ps, matmul.group), (3_000_000, OpGroup::MatMul));
         assert_eq!(matmul.efficiency_percent(), None, "this device has no peaks");
@@ -269,7 +350,7 @@ mod tests {
         );
         let session = Session::from_model(trace, Options::default());
         let report = session.report::<Ops>(Scope::WholeTrace).unwrap();
-        let by_program = tree(&report.rows, TreeGrouping::Program);
+        let by_program = made(&report, &[TreeGrouping::Program, TreeGrouping::Category]);
         let program = &by_program.children[0];
         let near = |node: &OpNode, percent: f64| (node.efficiency_percent().unwrap() - percent).abs() < 1e-9;
         assert!(near(&by_program, 8.0) && near(program, 8.0), "{program:?}");

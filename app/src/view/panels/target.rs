@@ -13,7 +13,7 @@ use crate::view::state::{HighlightedLabels, ViewCommand};
 use crate::view::timeline::trace::OpenTrace;
 
 /// Columns with the length of something that begins at `start_ps`.
-const LENGTHS: [&str; 4] = ["length_ps", "wall_ps", "time_ps", "event_ps"];
+const LENGTHS: [&str; 5] = ["dur_ps", "length_ps", "wall_ps", "time_ps", "event_ps"];
 /// Columns with the name of something on the timeline, the most specific first.
 const NAMES: [&str; 10] =
     ["op", "name", "instruction", "transfer", "kernel", "function", "module", "event", "after", "program"];
@@ -25,6 +25,8 @@ const AROUND_MOMENT: i64 = 1_000;
 /// What a row refers to.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RowTarget {
+    /// One slice.
+    Slice(SliceId),
     /// A time range.
     Range(TimeRange),
     /// All slices of some labels.
@@ -44,6 +46,11 @@ impl RowTarget {
         let cell = |id: &str| table.columns.iter().position(|column| column.id == id).and_then(|at| row.get(at));
         let int = |id: &str| if let Some(&Cell::Int(ps)) = cell(id) { Some(ps) } else { None };
         let text = |id: &str| if let Some(Cell::Text(text)) = cell(id) { Some(text.as_str()) } else { None };
+        if let Some(slice) = int("slice_id").and_then(|id| usize::try_from(id).ok())
+            && slice < trace.model.slice_count()
+        {
+            return Some(Self::Slice(SliceId::from_index(slice)));
+        }
         if let (Some(start), Some(length)) = (int("start_ps"), LENGTHS.into_iter().find_map(int)) {
             return Some(Self::Range(TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(length.max(1)))));
         }
@@ -94,6 +101,7 @@ impl RowTarget {
     /// The commands that show it.
     pub fn commands(&self, trace: &OpenTrace) -> Vec<ViewCommand> {
         match self {
+            Self::Slice(slice) => vec![ViewCommand::GoTo(*slice)],
             Self::Range(range) => {
                 vec![ViewCommand::Mark(*range, BTreeSet::new()), ViewCommand::ShowAround(*range)]
             }
@@ -146,6 +154,9 @@ mod tests {
         assert!(
             matches!(&commands[..], [ViewCommand::Highlight(Some(_)), ViewCommand::GoTo(slice)] if slice.index() == 1)
         );
+        let found = target(&["name", "slice_id"], &[Cell::text("compile"), Cell::Int(1)]);
+        assert_eq!(found, Some(RowTarget::Slice(SliceId::from_index(1))), "a slice is most specific");
+        assert_eq!(target(&["slice_id"], &[Cell::Int(99)]), None);
         assert_eq!(target(&["op"], &[Cell::text("unknown")]), None);
         let found = target(&["start_ps", "instruction"], &[Cell::Int(20), Cell::text("compile")]);
         assert!(matches!(found, Some(RowTarget::Slices(_))), "a begin without a length is no time: {found:?}");

@@ -141,7 +141,7 @@ impl ViewState {
             shape: Some(TraceShape::of(model)),
             place,
             mark_tracks: Arc::default(),
-            folded_groups: BTreeSet::new(),
+            folded_groups: tracks::folded_at_first(model),
             folded_tracks: BTreeSet::new(),
             pinned: Vec::new(),
             hidden_groups: BTreeSet::new(),

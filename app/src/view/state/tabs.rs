@@ -18,12 +18,13 @@ const fn tab(id: &'static str, title: &'static str, reports: &'static [&'static 
 }
 
 /// All tabs except the one for the remaining reports.
-pub const TABS: [Tab; 12] = [
+pub const TABS: &[Tab] = &[
     tab("overview", "Overview", &["verdict", "targets", "utilization", "devices"]),
     tab("hints", "Hints", &["hints"]),
     tab("ops", "Ops", &["ops", "expected", "matmuls", "loops"]),
     tab("roofline", "Roofline", &["roofline"]),
     tab(HLO, "HLO", &[]),
+    tab(SOURCE, "Source", &[]),
     tab("collectives", "Collectives", &["collectives", "overlap", "dcn"]),
     tab("steps", "Steps", &["steps", "step_parts", "balance"]),
     tab("compile", "Compile", &["compile"]),
@@ -31,10 +32,18 @@ pub const TABS: [Tab; 12] = [
     tab("kernels", "Kernels", &["kernels", "hardware_counters", "sparse_cores"]),
     tab("host", "Host", &["gaps", "dispatch", "input"]),
     tab("health", "Health", &["doctor", "clocks"]),
+    #[cfg(feature = "query")]
+    tab(QUERY, "Query", &[]),
 ];
 
 /// Id of the tab with the programs of the compiler, which answers about one op.
 pub const HLO: &str = "hlo";
+
+/// Id of the tab with the source of ops.
+pub const SOURCE: &str = "source";
+
+/// Id of the tab with SQL over all tables.
+pub const QUERY: &str = "query";
 
 /// Id of the tab with the comparison, which is not a report of one trace.
 pub const COMPARE: &str = "compare";

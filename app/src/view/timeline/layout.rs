@@ -14,21 +14,24 @@ mod boxes;
 mod counters;
 mod highlighted;
 mod highlighted_boxes;
+mod loads;
 
 use trace_model::{SliceId, Timestamp, TraceModel, TrackKind};
 
 pub use boxes::{LayoutWindow, MIN_WIDTH, SliceBox};
 pub use counters::{CounterBox, CounterStep};
 pub use highlighted::Highlighted;
+pub use loads::LoadBox;
 
 use boxes::boxed;
 use counters::counter_box;
 use highlighted_boxes::highlighted_boxes;
 
 use crate::view::state::TreeItem;
+use crate::view::timeline::group_load::GroupLoad;
 use crate::view::timeline::scene::DrawnTrace;
 use crate::view::timeline::tiles::{LaneTiles, MAX_LEVEL, TilePiece};
-use crate::view::timeline::tree::{GAP, HEADER, LANE, TrackRow};
+use crate::view::timeline::tree::{GAP, LANE, TrackRow};
 
 /// Maximum number of arrows of a selection.
 const MAX_ARROWS: usize = 64;
@@ -57,6 +60,8 @@ pub struct DrawnRows {
     pub highlighted: Vec<SliceBox>,
     /// Visible counters.
     pub counters: Vec<CounterBox>,
+    /// What folded groups show instead of their tracks.
+    pub loads: Vec<LoadBox>,
 }
 
 impl DrawnRows {
@@ -65,11 +70,12 @@ impl DrawnRows {
         self.boxes.clear();
         self.highlighted.clear();
         self.counters.clear();
+        self.loads.clear();
     }
 
     /// The box at a point of the canvas: highlighted ones first; of boxes that touch, the later one.
     fn hit(&self, x: f32, y: f32) -> Option<&SliceBox> {
-        let at = |b: &&SliceBox| b.top <= y && y < b.top + LANE && b.left <= x && x < b.right;
+        let at = |b: &&SliceBox| b.top <= y && y < b.top + b.height && b.left <= x && x < b.right;
         self.highlighted.iter().rev().find(at).or_else(|| self.boxes.iter().rev().find(at))
     }
 }
@@ -85,8 +91,8 @@ pub struct DrawList {
     pub pinned_height: f32,
     /// Whether slices that are not highlighted are dimmed.
     pub is_dim: bool,
-    /// Position of the selected slice: left, right, top.
-    pub selected: Option<(f32, f32, f32)>,
+    /// Position of the selected slice.
+    pub selected: Option<SlicePlace>,
     /// Flow arrows of the selected slice.
     pub arrows: Vec<FlowArrow>,
     /// Buffer that is reused between frames.
@@ -113,8 +119,7 @@ impl DrawList {
             self.add_row(scene, window, tiles, *row, true);
         }
         self.selected = window.selection.and_then(|slice| {
-            let (left, right, top) = place_of(scene, window, slice)?;
-            (right > 0.0 && left < window.width).then_some((left, right, top))
+            place_of(scene, window, slice).filter(|place| place.right > 0.0 && place.left < window.width)
         });
         if let Some(slice) = window.selection.filter(|_| window.arrows) {
             self.add_arrows(scene, window, slice);
@@ -167,8 +172,19 @@ impl DrawList {
         if let Some(bounds) = node.counter {
             part.counters.extend(counter_box(scene, window, row, bounds));
         }
+        if row.folded
+            && let TreeItem::Group(_) = node.item
+        {
+            match &node.load {
+                GroupLoad::Cores(lanes) => {
+                    loads::cores(scene, window, tiles, row, lanes, level(window), pieces, &mut part.loads)
+                }
+                GroupLoad::Busy => part.loads.extend(loads::busy(scene, window, row)),
+                GroupLoad::Nothing | GroupLoad::Lane(_) => {}
+            }
+        }
+        let (inset, height) = if matches!(node.item, TreeItem::Group(_)) { heading_box(row) } else { (0.0, LANE) };
         for lane in 0..row.lanes {
-            let inset = if node.summary.is_some() { (HEADER - LANE) / 2.0 } else { 0.0 };
             let top = row.y + inset + lane as f32 * (LANE + GAP);
             if top + LANE > 0.0 && top < window.height {
                 let lane = node.first_lane() + lane;
@@ -180,9 +196,15 @@ impl DrawList {
                 }
             }
         }
-        if matches!(node.item, TreeItem::Track(track) if scene.model.track(track).kind == TrackKind::AsyncOps) {
+        let beside_work =
+            matches!(node.item, TreeItem::Track(track) if scene.model.track(track).kind == TrackKind::AsyncOps);
+        if beside_work || height < LANE {
             let new = part.boxes[before.0..].iter_mut().chain(&mut part.highlighted[before.1..]);
-            new.for_each(|drawn| drawn.beside_work = true);
+            new.for_each(|drawn| {
+                drawn.beside_work = beside_work;
+                drawn.height = height;
+                drawn.has_text &= height >= LEAST_WITH_TEXT;
+            });
         }
     }
 
@@ -198,10 +220,10 @@ impl DrawList {
                 continue;
             }
             let (Some(a), Some(b)) = (place_of(scene, window, from), place_of(scene, window, to)) else { continue };
-            let middle = LANE / 2.0;
             // A launch may still run when its program begins: the arrow starts where both exist.
-            let leaves = if a.1 <= b.0 { a.1 } else { a.0 };
-            self.arrows.push(FlowArrow { from: (leaves, a.2 + middle), to: (b.0, b.2 + middle), outgoing, is_chosen });
+            let leaves = if a.right <= b.left { a.right } else { a.left };
+            let (from, to) = ((leaves, a.top + a.height / 2.0), (b.left, b.top + b.height / 2.0));
+            self.arrows.push(FlowArrow { from, to, outgoing, is_chosen });
         }
     }
 }
@@ -213,16 +235,38 @@ fn level(window: &LayoutWindow<'_>) -> u32 {
     if ps <= 1.0 { 0 } else { (ps.log2().ceil() as u32).min(MAX_LEVEL) }
 }
 
-/// Left, right and top of the box of a slice; `None` if it is neither in a row nor in the summary of a folded group.
-pub fn place_of(scene: DrawnTrace<'_>, window: &LayoutWindow<'_>, slice: SliceId) -> Option<(f32, f32, f32)> {
+/// Where the box of a slice is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SlicePlace {
+    /// Left edge.
+    pub left: f32,
+    /// Right edge.
+    pub right: f32,
+    /// Top edge.
+    pub top: f32,
+    /// Height.
+    pub height: f32,
+}
+
+/// Lower boxes have no text.
+const LEAST_WITH_TEXT: f32 = 15.0;
+
+/// Space above the box in the heading of a folded group, and the height of the box.
+fn heading_box(row: TrackRow) -> (f32, f32) {
+    let height = (row.height - GAP).min(LANE);
+    ((row.height - height) / 2.0, height)
+}
+
+/// The box of a slice; `None` if it is neither in a row nor in the heading of a folded group.
+pub fn place_of(scene: DrawnTrace<'_>, window: &LayoutWindow<'_>, slice: SliceId) -> Option<SlicePlace> {
     let slice = scene.model.slice(slice);
     let row = scene.tree.row_of(window.rows, slice.track(), window.scroll);
-    let (row, stays, inset) = if let Some((row, stays)) = row {
-        (row, stays, 0.0)
+    let (row, stays, (inset, height)) = if let Some((row, stays)) = row {
+        (row, stays, (0.0, LANE))
     } else {
         let lane = scene.model.first_lane_index(slice.track()) + slice.depth() as usize;
         let (row, stays) = scene.tree.summary_of(window.rows, slice.track(), lane, window.scroll)?;
-        (row, stays, (HEADER - LANE) / 2.0)
+        (row, stays, heading_box(row))
     };
     let lane = (slice.depth() as usize).min(row.lanes.saturating_sub(1));
     let width = f64::from(window.width);
@@ -232,7 +276,7 @@ pub fn place_of(scene: DrawnTrace<'_>, window: &LayoutWindow<'_>, slice: SliceId
     let top = row.y + inset + lane as f32 * (LANE + GAP);
     // Rows hidden behind the pinned rows cannot be pointed at.
     let top = if stays { top } else { top.max(window.rows.pinned_height() - LANE) };
-    Some((left as f32, right as f32, top))
+    Some(SlicePlace { left: left as f32, right: right as f32, top, height })
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ pub mod bands;
 pub mod counter_peaks;
 pub mod counter_text;
 pub mod density;
+pub mod group_load;
 pub mod layout;
 pub mod peaks;
 pub mod scene;

@@ -4,14 +4,21 @@
 //! them, parents before children. [`TrackTree::rows`] walks it every frame, which
 //! is linear in groups and tracks, never in slices.
 
+mod rows;
+
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use trace_model::{GroupId, GroupKind, TraceModel, TrackId, TrackKind};
+
+pub use rows::{TrackRow, VisibleRows};
 
 use crate::number::counted;
 use crate::view::state::{TreeItem, ViewState};
 use crate::view::timeline::counter_peaks::CounterPeaks;
+use crate::view::timeline::group_load::{BusyTime, GroupLoad};
 use crate::view::timeline::layout::Highlighted;
+use rows::{NOWHERE, PINNED, push};
 
 /// Height of a lane of slices, without the gap below.
 pub const LANE: f32 = 23.0;
@@ -45,8 +52,8 @@ pub struct TrackNode {
     end: usize,
     /// Index of its first lane in the model, and their number; 0 for counters.
     pub lanes: (usize, usize),
-    /// Index of the lane that stands for a group while it is folded.
-    pub summary: Option<usize>,
+    /// What a group shows while it is folded.
+    pub load: GroupLoad,
     /// For counters: lowest and highest sample, extended to include zero unless all samples are
     /// equal.
     pub counter: Option<(f64, f64)>,
@@ -60,107 +67,15 @@ pub struct TrackTree {
     of_track: Vec<Option<usize>>,
     /// Indices of counters with many samples.
     peaks: BTreeMap<TrackId, CounterPeaks>,
-}
-
-/// The position of a node on the canvas.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TrackRow {
-    /// Index of the node.
-    pub node: usize,
-    /// Top, relative to its part of the list (scrolled or pinned).
-    pub y: f32,
-    /// Height, including the gap.
-    pub height: f32,
-    /// How many lanes are shown.
-    pub lanes: usize,
-    /// Whether some of it is hidden.
-    pub folded: bool,
-    /// Whether the row below belongs to it: its counterpart of another trace.
-    pub is_joined: bool,
-}
-
-/// All rows: the pinned ones, and below them those that scroll.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct VisibleRows {
-    /// Rows that scroll.
-    pub scrolled: Vec<TrackRow>,
-    /// Pinned rows, from the top of the canvas.
-    pub pinned: Vec<TrackRow>,
-    /// Ends of both parts, if they differ from the ends of their last rows.
-    ends: Option<(f32, f32)>,
-    /// Row of each node: values below [`PINNED`] are indices into `scrolled`, values from there on into `pinned`.
-    place: Vec<u32>,
-}
-
-/// No row shows the node.
-const NOWHERE: u32 = u32::MAX;
-/// Values from here on refer to pinned rows.
-const PINNED: u32 = 1 << 31;
-
-impl VisibleRows {
-    /// Height of all rows that scroll.
-    pub fn height(&self) -> f32 {
-        self.ends.map_or_else(|| end(&self.scrolled), |(scrolled, _)| scrolled)
-    }
-
-    /// Height of all pinned rows.
-    pub fn pinned_height(&self) -> f32 {
-        self.ends.map_or_else(|| end(&self.pinned), |(_, pinned)| pinned)
-    }
-
-    /// Rows with given positions, interleaved with those of another trace; each part is in
-    /// display order. `ends` are the ends of both parts.
-    pub fn placed(scrolled: Vec<TrackRow>, pinned: Vec<TrackRow>, ends: (f32, f32), tree: &TrackTree) -> Self {
-        let mut place = vec![NOWHERE; tree.nodes.len()];
-        for (rows, offset) in [(&scrolled, 0), (&pinned, PINNED)] {
-            for (at, row) in rows.iter().enumerate() {
-                place[row.node] = offset | at as u32;
-            }
-        }
-        Self { scrolled, pinned, ends: Some(ends), place }
-    }
-
-    /// Largest scroll position for a canvas of this height.
-    pub fn max_scroll(&self, canvas: f32) -> f32 {
-        let room = (canvas - self.pinned_height()).max(0.0);
-        (self.height() + BELOW - room).max(0.0)
-    }
-
-    /// The row of a node with its top on the canvas, and whether it is pinned.
-    fn on_canvas(&self, node: usize, scroll: f32) -> Option<(TrackRow, bool)> {
-        let place = *self.place.get(node)?;
-        if place == NOWHERE {
-            None
-        } else if place >= PINNED {
-            self.pinned.get((place - PINNED) as usize).map(|&row| (row, true))
-        } else {
-            let row = *self.scrolled.get(place as usize)?;
-            Some((TrackRow { y: row.y - scroll + self.pinned_height(), ..row }, false))
-        }
-    }
-}
-
-fn end(rows: &[TrackRow]) -> f32 {
-    rows.last().map_or(0.0, |row| row.y + row.height)
+    /// By node: when its tracks are busy, for groups that show this while they are folded.
+    busy: OnceLock<BTreeMap<usize, BusyTime>>,
 }
 
 impl TrackNode {
     /// Index in the model of the first lane that is drawn in its row.
     pub fn first_lane(&self) -> usize {
-        self.summary.unwrap_or(self.lanes.0)
+        if let GroupLoad::Lane(lane) = self.load { lane } else { self.lanes.0 }
     }
-}
-
-/// What a folded group shows of its tracks: the ops of a core, else the track with most slices; of that its fullest lane,
-/// because a loop around all ops would say nothing.
-fn summary_lane(model: &TraceModel, tracks: &[TrackId]) -> Option<usize> {
-    let first = |&track: &TrackId| Some((track, model.lanes(track).first()?.len()));
-    let lanes = tracks.iter().filter_map(first);
-    let most = lanes.max_by_key(|&(track, slices)| (model.track(track).kind == TrackKind::Ops, slices));
-    let (track, _) = most?;
-    let lanes = model.lanes(track).iter().enumerate();
-    let (fullest, _) = lanes.max_by_key(|&(at, lane)| (lane.len(), std::cmp::Reverse(at)))?;
-    Some(model.first_lane_index(track) + fullest)
 }
 
 impl TrackTree {
@@ -276,7 +191,7 @@ impl TrackTree {
         let (height, lanes, folded) = match node.item {
             TreeItem::Group(group) => {
                 let folded = state.folded_groups.contains(&group);
-                (HEADER, usize::from(folded && node.summary.is_some()), folded)
+                (HEADER, usize::from(folded && matches!(node.load, GroupLoad::Lane(_))), folded)
             }
             TreeItem::Track(track) if node.counter.is_some() => {
                 let times = state.track_heights.get(&track).copied().unwrap_or(1);
@@ -304,6 +219,19 @@ impl TrackTree {
         hiding
     }
 
+    /// Finds out when the tracks of groups are busy, which folded groups show. Reads the top lanes of all tracks.
+    pub fn measure_load(&self, model: &TraceModel) {
+        self.busy.get_or_init(|| {
+            let groups = (0..self.nodes.len()).filter(|&node| self.nodes[node].load == GroupLoad::Busy);
+            groups.map(|node| (node, BusyTime::of(model, self.tracks_in(node)))).collect()
+        });
+    }
+
+    /// When the tracks of a group are busy; `None` until it is known.
+    pub fn busy(&self, node: usize) -> Option<&BusyTime> {
+        self.busy.get()?.get(&node)
+    }
+
     /// The index of the maxima of a counter with many samples.
     pub fn peaks(&self, track: TrackId) -> Option<&CounterPeaks> {
         self.peaks.get(&track)
@@ -316,7 +244,7 @@ impl TrackTree {
         while let Some(node) = group {
             let row = rows.on_canvas(node, scroll);
             if let Some((row, stays)) = row.filter(|(row, _)| row.lanes > 0) {
-                return (self.nodes[node].summary == Some(lane)).then_some((row, stays));
+                return (self.nodes[node].load == GroupLoad::Lane(lane)).then_some((row, stays));
             }
             group = self.group_of(node);
         }
@@ -341,11 +269,10 @@ impl TrackTree {
             group: parent,
             end: 0,
             lanes: (0, 0),
-            summary: None,
+            load: GroupLoad::Nothing,
             counter: None,
         });
         let mut tracks = model.tracks_of(group);
-        self.nodes[index].summary = summary_lane(model, &tracks);
         tracks.sort_by_key(|&track| rank(model.track(track).kind));
         for track in tracks {
             self.add_track(model, track, index);
@@ -358,6 +285,8 @@ impl TrackTree {
             self.nodes.pop();
         } else {
             self.nodes[index].end = self.nodes.len();
+            let tracks: Vec<TrackId> = self.tracks_in(index).collect();
+            self.nodes[index].load = GroupLoad::of(model, &tracks);
         }
     }
 
@@ -395,7 +324,7 @@ impl TrackTree {
             group: Some(group),
             end: index + 1,
             lanes,
-            summary: None,
+            load: GroupLoad::Nothing,
             counter,
         });
     }
@@ -414,12 +343,6 @@ fn rank(kind: TrackKind) -> u8 {
         TrackKind::Derived => 7,
         TrackKind::LowLevel => 8,
     }
-}
-
-/// Appends a row below the last one.
-fn push(rows: &mut Vec<TrackRow>, row: TrackRow) {
-    let y = rows.last().map_or(0.0, |last| last.y + last.height);
-    rows.push(TrackRow { y, ..row });
 }
 
 /// Moves each sibling by its number of positions, those with the smallest moves first.

@@ -60,6 +60,11 @@ pub struct LiveBuffer {
 }
 
 impl LiveBuffer {
+    /// Its bytes that contain no element; `None` if the shape is unknown.
+    pub fn padding_bytes(&self) -> Option<i64> {
+        self.element_bytes.map(|elements| (self.bytes - elements).max(0))
+    }
+
     /// Share of its bytes that contain no element; `None` if the shape is unknown.
     pub(crate) fn padding_percent(&self) -> Option<f64> {
         let elements = self.element_bytes.filter(|_| self.bytes > 0)?;

@@ -11,6 +11,7 @@
 //! The *peak* is the largest sum of both. The buffers live at the peak follow from matching allocations with releases
 //! by address; memory allocated before the capture is known only as a sum. JSON exports do not contain these events.
 
+mod curve;
 mod events;
 mod live;
 mod replay;
@@ -30,6 +31,7 @@ use crate::facts::steps::Step;
 use crate::math::unit::Unit;
 use crate::reports::steps::step_times::Steps;
 
+pub use curve::{MemoryCurve, memory_curve};
 pub use live::LiveBuffer;
 
 pub use live::SizeClass;

@@ -73,6 +73,20 @@ pub(super) fn replay(events: &[MemoryEvent], window: TimeRange) -> AllocationRep
     out
 }
 
+/// The allocations that are live after all of `events`, largest first.
+pub(super) fn live_after(events: &[MemoryEvent]) -> Vec<usize> {
+    let mut live = LiveAllocations::new();
+    for (index, event) in events.iter().enumerate() {
+        let Some(address) = event.address() else { continue };
+        if event.is_allocation {
+            live.insert(address, index);
+        } else {
+            live.remove(&address);
+        }
+    }
+    largest_first(events, live.into_values())
+}
+
 impl AllocationReplay {
     /// The values of the last event before the window apply from its start.
     fn find_extremes(&mut self, events: &[MemoryEvent], from: usize, to: usize, window: TimeRange) {

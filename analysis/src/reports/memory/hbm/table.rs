@@ -115,6 +115,22 @@ fn cut<T>(all: &[T], what: &str) -> Vec<String> {
     if all.len() > SHOWN { vec![format!("The largest {SHOWN} of {} {what}.", all.len())] } else { Vec::new() }
 }
 
+/// What is in a memory at a time, of which `used` bytes are in use.
+pub(super) fn live_at(buffers: &[LiveBuffer], used: i64) -> Table {
+    Table::of("memory_live", "In memory", buffers)
+        .derived("what", "What", Unit::None, |buffer| &buffer.what)
+        .recorded("count", "Count", Unit::Count, |buffer| buffer.count)
+        .recorded("bytes", "Size", Unit::Bytes, |buffer| buffer.bytes)
+        .derived("share_percent", "Share", Unit::Percent, |buffer| percent(buffer.bytes, used))
+        .derived("padding_bytes", "Padding", Unit::Bytes, LiveBuffer::padding_bytes)
+        .recorded("op", "Op of the first", Unit::None, |buffer| &buffer.op)
+        .recorded("shape", "Shape", Unit::None, |buffer| &buffer.shape)
+        .recorded("region", "Region", Unit::None, |buffer| &buffer.region)
+        .recorded("since_ps", "Since", Unit::Picoseconds, |buffer| buffer.since_ps)
+        .note(format!("Shares are of {} in use. Padding: bytes that hold no element.", bytes_text(used)))
+        .build()
+}
+
 fn at_peak(memory: &MemoryTimeline) -> Table {
     let mut notes = vec![format!(
         "Shares are of the peak, {}. Padding: bytes that hold no element.",

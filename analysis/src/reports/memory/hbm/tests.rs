@@ -165,3 +165,23 @@ fn bytes_print_with_four_digits() {
     let texts = [0, 999, 1000, 21_492_671_104, 999_960_000, i64::MAX].map(bytes_text);
     assert_eq!(texts, ["0 B", "999 B", "1.000 kB", "21.49 GB", "1.000 GB", "9.223 EB"]);
 }
+
+#[test]
+fn what_is_in_memory_is_known_at_every_time() {
+    let model = capture(&THREE, 300);
+    let (options, reports) = (Options::default(), ReportCache::default());
+    let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+    let at = |ns: i64| memory_curve(&cx, "/device:TPU:0", Some(Timestamp::from_ps(ns * 1000)), 10).unwrap();
+    let sizes = |curve: &MemoryCurve| curve.live.iter().map(|row| row.bytes).collect::<Vec<_>>();
+    assert_eq!((at(5).used_bytes, sizes(&at(5))), (0, vec![]), "before the first event nothing is known");
+    assert_eq!((at(15).used_bytes, sizes(&at(15))), (400, vec![300, 100]));
+    assert_eq!((at(45).used_bytes, sizes(&at(45))), (500, vec![300, 200]));
+    assert_eq!((at(90).used_bytes, sizes(&at(90))), (350, vec![300, 50]));
+    let peak = memory_curve(&cx, "/device:TPU:0", None, 10).unwrap();
+    assert_eq!((peak.at.ps(), peak.used_bytes, sizes(&peak)), (20_000, 600, vec![300, 200, 100]));
+    let columns: Vec<Option<i64>> = peak.columns;
+    let used =
+        [None, Some(400), Some(600), Some(600), Some(600), Some(500), Some(350), Some(350), Some(350), Some(350)];
+    assert_eq!(columns, used, "the most of each column, in which several values hold");
+    assert!(memory_curve(&cx, "no such memory", None, 10).is_err());
+}

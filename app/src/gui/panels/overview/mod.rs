@@ -9,7 +9,6 @@ use egui::{RichText, Ui};
 
 use super::chip::chip_ui;
 use super::context::{PanelContext, section_ui};
-use super::follow::ScrollToSelection;
 use super::steps;
 use crate::gui::AppCommand;
 use crate::gui::theme::Theme;
@@ -20,7 +19,14 @@ use crate::view::timeline::tree::group_digits;
 #[derive(Default)]
 pub struct OverviewState {
     steps: steps::StepsState,
-    ops: ScrollToSelection,
+    ops: top_ops::TopOps,
+}
+
+impl OverviewState {
+    /// Forgets what was made of reports, because new ones replace them.
+    pub fn forget_made(&mut self) {
+        self.ops.forget_made();
+    }
 }
 
 /// The panel.

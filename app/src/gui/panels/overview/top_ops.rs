@@ -1,7 +1,9 @@
 //! The ops with the most device time.
 
+use std::collections::BTreeSet;
+
 use analysis::reports::ops::op_stats::{OpRow, Ops, OpsReport};
-use analysis::{Analysis as _, Cell, Table, Unit, counted};
+use analysis::{Analysis as _, Cell, OpGroup, Table, Unit, counted};
 use egui::{Response, RichText, ScrollArea, Sense, Ui, vec2};
 use trace_model::Picos;
 
@@ -11,23 +13,105 @@ use crate::gui::panels::copy::row_menu;
 use crate::gui::panels::follow::ScrollToSelection;
 use crate::gui::panels::number::{fitting, number};
 use crate::gui::theme::{Theme, small_font};
-use crate::gui::timeline::paint::elided_middle;
+use crate::gui::timeline::paint::{elided_middle, fold_mark};
 use crate::gui::times;
-use crate::view::state::HighlightedLabels;
-use crate::view::state::ViewCommand;
-use std::collections::BTreeSet;
+use crate::view::panels::op_families::{OpFamily, families};
+use crate::view::state::{HighlightedLabels, ViewCommand};
+use crate::view::timeline::tree::group_digits;
 
 /// Height of a row.
 const ROW: f32 = 20.0;
 /// Visible rows; the others are scrolled to.
 const IN_SIGHT: usize = 12;
 
+/// A family of ops, or an op of an unfolded one.
+struct TopOpsRow {
+    title: String,
+    group: OpGroup,
+    occurrences: u64,
+    self_time_ps: i64,
+    of_op_time_percent: Option<f64>,
+    of_limit_percent: Option<f64>,
+    /// Indices of its ops in the report.
+    ops: Vec<usize>,
+    /// Whether it is an op of the family above.
+    is_inside: bool,
+}
+
+impl TopOpsRow {
+    fn of_family(family: &OpFamily<'_>, report: &OpsReport) -> Self {
+        let share = (report.op_time_ps > 0).then(|| family.self_time_ps as f64 * 100.0 / report.op_time_ps as f64);
+        Self {
+            title: format!("{} ×{}", family.title(), group_digits(family.rows.len() as u64)),
+            group: family.rows[0].group,
+            occurrences: family.occurrences(),
+            self_time_ps: family.self_time_ps,
+            of_op_time_percent: share,
+            of_limit_percent: family.efficiency_percent(),
+            ops: family.places.clone(),
+            is_inside: false,
+        }
+    }
+
+    fn of_op(row: &OpRow, op: usize, is_inside: bool) -> Self {
+        Self {
+            title: row.name.to_string(),
+            group: row.group,
+            occurrences: row.occurrences,
+            self_time_ps: row.self_time_ps,
+            of_op_time_percent: row.self_of_op_time_percent,
+            of_limit_percent: row.rates.efficiency_percent,
+            ops: vec![op],
+            is_inside,
+        }
+    }
+
+    fn is_family(&self) -> bool {
+        self.ops.len() > 1
+    }
+}
+
+/// State between frames.
+#[derive(Default)]
+pub struct TopOps {
+    follow: ScrollToSelection,
+    /// Unfolded families.
+    open: BTreeSet<String>,
+    rows: Vec<TopOpsRow>,
+    is_made: bool,
+}
+
+impl TopOps {
+    /// Forgets the rows, because a new report replaces the old one.
+    pub fn forget_made(&mut self) {
+        self.is_made = false;
+    }
+
+    fn make(&mut self, report: &OpsReport) {
+        if std::mem::replace(&mut self.is_made, true) {
+            return;
+        }
+        self.rows.clear();
+        for family in families(&report.rows) {
+            if let [only] = family.places[..] {
+                self.rows.push(TopOpsRow::of_op(family.rows[0], only, false));
+                continue;
+            }
+            let row = TopOpsRow::of_family(&family, report);
+            let inside = if self.open.contains(&row.title) { row.ops.clone() } else { Vec::new() };
+            self.rows.push(row);
+            let inside = inside.into_iter().filter_map(|op| Some(TopOpsRow::of_op(report.rows.get(op)?, op, true)));
+            self.rows.extend(inside);
+        }
+    }
+}
+
 /// A column of numbers.
 struct TopOpsColumn {
     title: &'static str,
     about: &'static str,
     width: f32,
-    text: fn(&OpRow) -> String,
+    text: fn(&TopOpsRow) -> String,
 }
 
 /// The columns, from the right.
@@ -36,13 +120,13 @@ static COLUMNS: [TopOpsColumn; 4] = [
         title: "of limit",
         about: "Least time that the tightest known limit allows, as a share of the time taken",
         width: 62.0,
-        text: |row| percent(row.rates.efficiency_percent),
+        text: |row| percent(row.of_limit_percent),
     },
     TopOpsColumn {
         title: "of op time",
         about: "Self time as a share of all ops' self time, idle time left out",
         width: 72.0,
-        text: |row| percent(row.self_of_op_time_percent),
+        text: |row| percent(row.of_op_time_percent),
     },
     TopOpsColumn {
         title: "self time",
@@ -74,19 +158,23 @@ fn percent(value: Option<f64>) -> String {
     value.map_or_else(|| "–".to_owned(), |value| number(value, Unit::Percent))
 }
 
-/// A table; a click goes to the longest execution.
-pub fn top_ops_ui(ui: &mut Ui, sight: PanelContext<'_>, follow: &mut ScrollToSelection, out: &mut Vec<ViewCommand>) {
+/// A table; a click on an op goes to the longest execution, one on a family unfolds it.
+pub fn top_ops_ui(ui: &mut Ui, sight: PanelContext<'_>, made: &mut TopOps, out: &mut Vec<ViewCommand>) {
     let Ok(Some(report)) = sight.reports.get::<Ops>() else { return };
     let trace = sight.trace;
     if report.rows.is_empty() {
         return;
     }
-    section_ui(ui, "Ops", "by self time; click an op to see its longest execution");
+    made.make(report);
+    section_ui(ui, "Ops", "by self time, those of one name together; click an op to see its longest execution");
     heading_ui(ui);
     let width = ui.available_width();
     let selected = sight.state.place.selection;
     let own = selected.and_then(|slice| trace.model.slice(slice).op());
-    let row_of = |_| report.rows.iter().position(|row| own.is_some() && row.op == own);
+    let TopOps { follow, open, rows, is_made } = made;
+    let is_own = |row: &TopOpsRow| own.is_some() && row.ops.iter().any(|&op| report.rows[op].op == own);
+    // An op of an unfolded family lies below it.
+    let row_of = |_| rows.iter().rposition(is_own);
     let mut area = ScrollArea::vertical();
     if let Some(offset) = follow.offset(selected, row_of, ROW) {
         area = area.vertical_scroll_offset(offset);
@@ -95,18 +183,33 @@ pub fn top_ops_ui(ui: &mut Ui, sight: PanelContext<'_>, follow: &mut ScrollToSel
     ui.scope(|ui| {
         // Must be set before the scroll area computes row heights, which include the spacing.
         ui.spacing_mut().item_spacing.y = 0.0;
-        area.show_rows(ui, ROW, report.rows.len(), |ui, range| {
+        area.show_rows(ui, ROW, rows.len(), |ui, range| {
             follow.saw(&range, ui.max_rect().top(), ui.clip_rect(), ROW);
-            for row in range.filter_map(|row| report.rows.get(row)) {
-                let response = row_ui(ui, row, width, own.is_some() && row.op == own);
-                row_menu(&response, || table_row(sight, row));
-                let response = response.on_hover_ui(|ui| hover_ui(ui, row, report));
-                if response.clicked()
-                    && let Some(op) = row.op
-                {
-                    let labels = trace.labels_of(&BTreeSet::from([op]));
+            for row in range.filter_map(|row| rows.get(row)) {
+                let is_open = open.contains(&row.title);
+                let response = row_ui(ui, row, width, is_own(row) && !(row.is_family() && is_open), is_open);
+                let response = match row.ops.first().and_then(|&op| report.rows.get(op)) {
+                    Some(op) if !row.is_family() => {
+                        row_menu(&response, || table_row(sight, op));
+                        response.on_hover_ui(|ui| hover_ui(ui, op, report))
+                    }
+                    _ => response.on_hover_text("Click to see its ops"),
+                };
+                if !response.clicked() {
+                    continue;
+                }
+                let ops: BTreeSet<_> = row.ops.iter().filter_map(|&op| report.rows.get(op)?.op).collect();
+                let labels = trace.labels_of(&ops);
+                if row.is_family() {
+                    if !open.remove(&row.title) {
+                        open.insert(row.title.clone());
+                    }
+                    *is_made = false;
+                } else {
                     out.extend(trace.longest(&labels).map(ViewCommand::GoTo));
-                    out.push(ViewCommand::Highlight(Some(HighlightedLabels::new(&*row.name, labels))));
+                }
+                if !labels.is_empty() {
+                    out.push(ViewCommand::Highlight(Some(HighlightedLabels::new(&*row.title, labels))));
                 }
             }
         })
@@ -133,23 +236,29 @@ fn heading_ui(ui: &mut Ui) {
     }
 }
 
-/// One op.
-fn row_ui(ui: &mut Ui, row: &OpRow, width: f32, is_own: bool) -> Response {
+/// One op or family.
+fn row_ui(ui: &mut Ui, row: &TopOpsRow, width: f32, is_own: bool, is_open: bool) -> Response {
     let theme = Theme::current(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(width, ROW), Sense::click());
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Op {}", &row.name)));
+    let verb = if row.is_family() { "Ops" } else { "Op" };
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("{verb} {}", &row.title)));
     let painter = ui.painter_at(rect);
     if is_own {
         painter.rect_filled(rect, 2.0, theme.accent.gamma_multiply(0.22));
     } else if response.hovered() {
         painter.rect_filled(rect, 2.0, theme.raised);
     }
-    let swatch = egui::Rect::from_center_size(rect.left_center() + vec2(8.0, 0.0), vec2(9.0, 9.0));
-    painter.rect_filled(swatch, 2.0, theme.group(row.group));
+    let indent = if row.is_inside { 16.0 } else { 0.0 };
+    let center = rect.left_center() + vec2(8.0 + indent, 0.0);
+    if row.is_family() {
+        fold_mark(&painter, center, !is_open, theme.group(row.group));
+    } else {
+        painter.rect_filled(egui::Rect::from_center_size(center, vec2(9.0, 9.0)), 2.0, theme.group(row.group));
+    }
     let font = egui::FontId::proportional(12.0);
     let (columns, numbers) = columns(rect.width());
-    let room = rect.width() - numbers - 18.0;
-    elided_middle(&painter, rect.left_center() + vec2(18.0, 0.0), &row.name, room, &font, theme.text);
+    let room = rect.width() - numbers - 18.0 - indent;
+    elided_middle(&painter, center + vec2(10.0, 0.0), &row.title, room, &font, theme.text);
     for (offset, column) in columns {
         let at = rect.right_center() - vec2(offset + 6.0, 0.0);
         painter.text(at, egui::Align2::RIGHT_CENTER, (column.text)(row), font.clone(), theme.text);

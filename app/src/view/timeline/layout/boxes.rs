@@ -4,7 +4,7 @@ use trace_model::{LabelId, SliceId};
 
 use super::highlighted::Highlighted;
 use crate::view::timeline::tiles::TilePiece;
-use crate::view::timeline::tree::VisibleRows;
+use crate::view::timeline::tree::{LANE, VisibleRows};
 use crate::view::viewport::Viewport;
 
 /// Slices narrower than this share a box; also the minimum width of a box.
@@ -43,6 +43,8 @@ pub struct SliceBox {
     pub right: f32,
     /// Top edge.
     pub top: f32,
+    /// Height.
+    pub height: f32,
     /// The slice, or the longest of several.
     pub slice: SliceId,
     /// Its label.
@@ -79,6 +81,7 @@ pub(super) fn boxed(window: &LayoutWindow<'_>, piece: &TilePiece, top: f32) -> O
         left,
         right,
         top,
+        height: LANE,
         slice: piece.slice,
         label: piece.label,
         count: piece.count,

@@ -56,7 +56,7 @@ fn show(list: &DrawList, model: &TraceModel, tree: &TrackTree) -> String {
             }
         }
     }
-    if let Some((left, right, top)) = list.selected {
+    if let Some(SlicePlace { left, right, top, .. }) = list.selected {
         let _ = writeln!(out, "selected {left:.0}..{right:.0} at {top}");
     }
     for arrow in &list.arrows {

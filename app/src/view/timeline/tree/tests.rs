@@ -62,13 +62,38 @@ fn folding_hides_lanes_and_children() {
     let rows = tree.rows(&state);
     assert_eq!(
         picture(&tree, &rows),
-        ["0 worker-0 (0 lanes)", "28   TPU:0 (0 lanes)", "56     +XLA Ops (1 lanes)", "84   +Host threads (1 lanes)"]
+        ["0 worker-0 (0 lanes)", "28   TPU:0 (0 lanes)", "56     +XLA Ops (1 lanes)", "84   +Host threads (0 lanes)"]
     );
     assert_eq!(tree.row_of(&rows, ops, 0.0).unwrap().0.lanes, 1);
     state.folded_groups.insert(host);
     assert_eq!(tree.rows(&state).scrolled.len(), 1);
     assert_eq!(tree.hidden_by(&model, ops, &state), [host]);
     assert!(tree.row_of(&tree.rows(&state), ops, 0.0).is_none());
+}
+
+#[test]
+fn folded_devices_of_a_pod_fit_one_screen() {
+    let mut builder = TraceBuilder::new();
+    let host = builder.group(None, GroupKind::Host, "worker-0");
+    let label = builder.label("op", None);
+    for ordinal in 0..64 {
+        let core = builder.group(Some(host), GroupKind::TensorCore { ordinal }, &format!("/device:TPU:{ordinal}"));
+        let ops = builder.track(core, TrackKind::Ops, i64::from(ordinal), "XLA Ops");
+        let range = TimeRange::new(Timestamp::from_ps(0), Timestamp::from_ps(10));
+        builder.add_slice(ops, SliceSpec::new(range, label));
+    }
+    let model = builder.finish();
+    let tree = TrackTree::new(&model);
+    let state = ViewState::new(&model);
+    let canvas = 660.0;
+    let rows = tree.rows(&state).compacted(canvas, &tree);
+    assert_eq!(rows.scrolled.len(), 65, "so many devices are folded at first");
+    assert!(rows.height() <= canvas, "{}", rows.height());
+    assert!(rows.scrolled.windows(2).all(|pair| (pair[0].y + pair[0].height - pair[1].y).abs() < 1e-3));
+    let wide = tree.rows(&state).compacted(4_000.0, &tree);
+    assert_eq!(wide, tree.rows(&state), "with room for all, none is lower");
+    let (row, _) = tree.summary_of(&rows, model.track_ids().nth(63).unwrap(), 63, 0.0).unwrap();
+    assert!((row.y + row.height - rows.height()).abs() < 1e-3, "the ops of the last device lie in its heading");
 }
 
 #[test]

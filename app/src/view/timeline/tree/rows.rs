@@ -1,0 +1,119 @@
+//! The rows of a list of tracks: where each lies.
+
+use super::{BELOW, HEADER, TrackTree};
+use crate::view::state::TreeItem;
+
+/// Least height of a folded group among many.
+const LEAST: f32 = 8.0;
+
+/// The position of a node on the canvas.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TrackRow {
+    /// Index of the node.
+    pub node: usize,
+    /// Top, relative to its part of the list (scrolled or pinned).
+    pub y: f32,
+    /// Height, including the gap.
+    pub height: f32,
+    /// How many lanes are shown.
+    pub lanes: usize,
+    /// Whether some of it is hidden.
+    pub folded: bool,
+    /// Whether the row below belongs to it: its counterpart of another trace.
+    pub is_joined: bool,
+}
+
+/// All rows: the pinned ones, and below them those that scroll.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VisibleRows {
+    /// Rows that scroll.
+    pub scrolled: Vec<TrackRow>,
+    /// Pinned rows, from the top of the canvas.
+    pub pinned: Vec<TrackRow>,
+    /// Ends of both parts, if they differ from the ends of their last rows.
+    pub(super) ends: Option<(f32, f32)>,
+    /// Row of each node: values below [`PINNED`] are indices into `scrolled`, values from there on into `pinned`.
+    pub(super) place: Vec<u32>,
+}
+
+/// No row shows the node.
+pub(super) const NOWHERE: u32 = u32::MAX;
+/// Values from here on refer to pinned rows.
+pub(super) const PINNED: u32 = 1 << 31;
+
+impl VisibleRows {
+    /// Height of all rows that scroll.
+    pub fn height(&self) -> f32 {
+        self.ends.map_or_else(|| end(&self.scrolled), |(scrolled, _)| scrolled)
+    }
+
+    /// Height of all pinned rows.
+    pub fn pinned_height(&self) -> f32 {
+        self.ends.map_or_else(|| end(&self.pinned), |(_, pinned)| pinned)
+    }
+
+    /// Rows with given positions, interleaved with those of another trace; each part is in
+    /// display order. `ends` are the ends of both parts.
+    pub fn placed(scrolled: Vec<TrackRow>, pinned: Vec<TrackRow>, ends: (f32, f32), tree: &TrackTree) -> Self {
+        let mut place = vec![NOWHERE; tree.nodes.len()];
+        for (rows, offset) in [(&scrolled, 0), (&pinned, PINNED)] {
+            for (at, row) in rows.iter().enumerate() {
+                place[row.node] = offset | at as u32;
+            }
+        }
+        Self { scrolled, pinned, ends: Some(ends), place }
+    }
+
+    /// The same with lower headings, if there are more folded groups than fit a canvas of this height: a pod with many
+    /// devices on one screen.
+    #[must_use]
+    pub fn compacted(mut self, canvas: f32, tree: &TrackTree) -> Self {
+        let is_group = |row: &TrackRow| matches!(tree.node(row.node).item, TreeItem::Group(_));
+        let folded = self.scrolled.iter().filter(|row| is_group(row) && row.folded).count();
+        let others = self.height() - folded as f32 * HEADER;
+        // Unfolded tracks may be many; they do not squeeze the folded groups.
+        let room = canvas - self.pinned_height() - others.min(canvas * 0.25);
+        let height = (room / folded.max(1) as f32).clamp(LEAST, HEADER);
+        if height >= HEADER {
+            return self;
+        }
+        let mut y = 0.0;
+        for row in &mut self.scrolled {
+            row.y = y;
+            if is_group(row) && row.folded {
+                row.height = height;
+            }
+            y += row.height;
+        }
+        self
+    }
+
+    /// Largest scroll position for a canvas of this height.
+    pub fn max_scroll(&self, canvas: f32) -> f32 {
+        let room = (canvas - self.pinned_height()).max(0.0);
+        (self.height() + BELOW - room).max(0.0)
+    }
+
+    /// The row of a node with its top on the canvas, and whether it is pinned.
+    pub(super) fn on_canvas(&self, node: usize, scroll: f32) -> Option<(TrackRow, bool)> {
+        let place = *self.place.get(node)?;
+        if place == NOWHERE {
+            None
+        } else if place >= PINNED {
+            self.pinned.get((place - PINNED) as usize).map(|&row| (row, true))
+        } else {
+            let row = *self.scrolled.get(place as usize)?;
+            Some((TrackRow { y: row.y - scroll + self.pinned_height(), ..row }, false))
+        }
+    }
+}
+
+fn end(rows: &[TrackRow]) -> f32 {
+    rows.last().map_or(0.0, |row| row.y + row.height)
+}
+
+/// Appends a row below the last one.
+pub(super) fn push(rows: &mut Vec<TrackRow>, row: TrackRow) {
+    let y = rows.last().map_or(0.0, |last| last.y + last.height);
+    rows.push(TrackRow { y, ..row });
+}
