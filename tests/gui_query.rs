@@ -59,7 +59,7 @@ fn an_error_names_the_word_and_what_exists_and_a_limit_is_said() {
     window.get_by_label("Only the first 1,000 rows: there are more.");
     write(&mut window, "DELETE FROM slices");
     click(&mut window, "Run");
-    window.get_by_label_contains("A trace can only be read");
+    window.get_by_label_contains("able slices may not be modified");
 }
 
 #[test]

@@ -18,6 +18,23 @@ fn sample(name: &str, height: f32) -> Harness<'static, App> {
     window
 }
 
+/// A capture that is generated.
+fn generated(session: &sample_traces::session::SampleSession, size: egui::Vec2) -> Harness<'static, App> {
+    let bytes = sample_traces::write::xspace_bytes(session);
+    let mut window = Harness::builder().with_size(size).build_eframe(|cc| {
+        cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
+        let loader: TraceLoader = Arc::new(move |path, _progress| {
+            let source = importers::InputSource::from_bytes("capture.xplane.pb".to_owned(), bytes.clone());
+            let source = source.expect("it is a profile");
+            let model = importers::import(&source, &importers::Progress::new()).expect("it can be read");
+            Ok(OpenTrace::new(path.to_owned(), Session::from_model(model, Options::default())))
+        });
+        App::new(&cc.egui_ctx, Settings::default(), loader)
+    });
+    open(&mut window, "generated");
+    window
+}
+
 fn click(window: &mut Harness<'static, App>, label: &str) {
     window.get_by_label(label).click();
     settle(window);
@@ -132,7 +149,9 @@ fn op_icicle_boxes_lead_to_slices() {
 
 #[test]
 fn what_is_in_memory_is_listed_at_the_peak_and_where_the_curve_is_clicked() {
-    let mut window = sample("synthetic_v5e_8chip_serial.xplane.pb", 1000.0);
+    let spec = sample_traces::synthetic::TrainingSpec { data: 1, model: 1, ..Default::default() };
+    let run = sample_traces::synthetic::SyntheticRun::new(spec);
+    let mut window = generated(&sample_traces::memory::session_with_memory(&run).0, vec2(1400.0, 1000.0));
     show(&mut window, "memory");
     click(&mut window, "Use over time");
     window.get_by_label_contains("At the peak, ");
@@ -172,6 +191,64 @@ fn planned_buffers_are_boxes_with_a_live_list() {
     window.get_by_label("Sort by Padding");
     click(&mut window, "At the peak");
     window.get_by_label_contains("Live at the peak, ");
+}
+
+#[test]
+fn two_programs_of_compared_runs_are_told_apart() {
+    let mut window = sample(LAYER, 1400.0);
+    let other = format!("{}/../assets/samples/synthetic_v5e_layer_measured.xplane.pb", env!("CARGO_MANIFEST_DIR"));
+    show(&mut window, "hlo");
+    assert!(window.query_by_label("Changes from A to B").is_none(), "one run alone");
+    want(&mut window, AppCommand::Compare(PathBuf::from(other)));
+    settle(&mut window);
+    show(&mut window, "hlo");
+    click(&mut window, "Changes from A to B");
+    window.get_by_label_contains(" instructions are the same, ");
+    show(&mut window, "ops");
+    click(&mut window, "by category");
+    click(&mut window, "icicle");
+    window.get_by_label_contains("orange is slower in B");
+}
+
+#[test]
+fn source_lines_have_times_and_lead_to_ops() {
+    let mut window = sample(LAYER, 1000.0);
+    select(&mut window, "fusion.2");
+    want(&mut window, ViewCommand::ShowTab("source".to_owned()));
+    window.get_by_label_contains("Source file: ");
+    window.get_by_label_contains("is not on this machine; the lines with ops:");
+    window.get_by_label_contains("--src-prefix");
+    let lines = window.query_all_by_label_contains("Line ").count();
+    assert!(lines > 0, "the lines of the ops");
+    let first = window.query_all_by_label_contains("Line ").next().expect("there are lines").rect().center();
+    click_at(&mut window, first);
+    assert!(state(&window).highlighted.is_some(), "the ops of the line");
+}
+
+#[test]
+fn a_hint_has_sliders_that_change_only_its_ops() {
+    let mut window = sample("synthetic_v5e_8chip_serial.xplane.pb", 1400.0);
+    show(&mut window, "hints");
+    let button = window.query_all_by_label_contains("What if without ").next().expect("a hint").rect().center();
+    click_at(&mut window, button);
+    window.get_by_label_contains("Time of ");
+    click(&mut window, "collectives take no time");
+    window.get_by_label_contains("Median step of ");
+    assert_eq!(window.query_all_by_label_contains("predicted ").count(), 1);
+}
+
+#[test]
+fn a_pod_is_folded_and_a_click_on_the_load_of_a_host_unfolds_it() {
+    let pod = sample_traces::fleet::FleetSpec { devices: 64, steps: 4, ..Default::default() };
+    let mut window = generated(&pod.session(), vec2(1280.0, 800.0));
+    let first = window.get_by_label("Unfold TPU:0").rect();
+    let last = window.get_by_label("Unfold TPU:63").rect();
+    assert!(first.top() > 60.0 && last.bottom() < 760.0, "{first:?} {last:?}");
+    click(&mut window, "Fold Host threads");
+    let threads = window.get_by_label("Unfold Host threads").rect();
+    let canvas = window.get_by_label("Timeline").rect();
+    click_at(&mut window, Pos2::new(canvas.left() + 3.0, threads.center().y));
+    window.get_by_label("Fold Host threads");
 }
 
 #[test]

@@ -1,13 +1,13 @@
 //! Step times as bars, stacked by part.
 
-use analysis::Scope;
 use analysis::reports::steps::step_parts::{StepPart, StepParts};
 use analysis::reports::steps::step_times::Steps;
+use analysis::{Percent, Scope};
 use trace_model::Picos;
 
 use super::PictureStyle;
 use super::drawing::{Anchor, Drawing, width_of};
-use crate::view::timeline::bands::{StepBars, group_of};
+use crate::view::timeline::bands::{StepBar, StepBars, group_of};
 use crate::view::timeline::trace::OpenTrace;
 
 /// Space for the axis.
@@ -35,11 +35,15 @@ pub fn steps(trace: &OpenTrace, look: PictureStyle) -> Result<Drawing, String> {
     drawing.fitted(12.0, 18.0, look.width - 24.0, 13.0, palette.text_strong, &format!("{}{note}", trace.title()));
     let mut x = LEFT;
     for part in StepPart::ALL {
-        if bars.iter().any(|bar| bar.parts.iter().any(|&(other, _)| other == part)) {
+        if bars.len() > 1 && bars.iter().any(|bar| bar.parts.iter().any(|&(other, _)| other == part)) {
             drawing.rect(x, 34.0, 10.0, 10.0, palette.group(group_of(part)), "");
             drawing.text(x + 15.0, 39.0, Anchor::Start, 11.0, palette.text_weak, part.title());
             x += 29.0 + width_of(part.title(), 11.0);
         }
+    }
+    if let [only] = &bars[..] {
+        one_step(&mut drawing, only, look);
+        return Ok(drawing);
     }
     let (height, width) = (look.height - TOP - BOTTOM, look.width - LEFT - 12.0);
     let base = TOP + height;
@@ -78,6 +82,33 @@ pub fn steps(trace: &OpenTrace, look: PictureStyle) -> Result<Drawing, String> {
         }
     }
     Ok(drawing)
+}
+
+/// The only step as a horizontal bar of its parts, with their times.
+fn one_step(drawing: &mut Drawing, bar: &StepBar, look: PictureStyle) {
+    const LEFT: f32 = 12.0;
+    const BAR: f32 = 40.0;
+    /// Space between the bar and the lines below it, and their height.
+    const LINE: f32 = 20.0;
+    let palette = look.palette();
+    let text = |ps: i64| look.times.text(Picos::from_ps(ps));
+    let width = look.width - 2.0 * LEFT;
+    let share = |ps: i64| (ps as f64 / bar.time_ps.max(1) as f64).clamp(0.0, 1.0);
+    if bar.parts.is_empty() {
+        drawing.rect(LEFT, TOP, width, BAR, palette.accent, &text(bar.time_ps));
+    }
+    let (mut x, mut y) = (LEFT, TOP + BAR + LINE);
+    for &(part, ps) in &bar.parts {
+        let own = width * share(ps) as f32;
+        let about = format!("{} {}, {:.1}", part.title(), text(ps), Percent(100.0 * share(ps)));
+        drawing.rect(x, TOP, own, BAR, palette.group(group_of(part)), &about);
+        drawing.rect(LEFT, y - 5.0, 10.0, 10.0, palette.group(group_of(part)), "");
+        drawing.fitted(LEFT + 16.0, y, width - 16.0, 11.0, palette.text, &about);
+        x += own;
+        y += LINE;
+    }
+    let about = format!("step {}: {}, on the core that took longest", bar.number, text(bar.time_ps));
+    drawing.fitted(LEFT, y, width, 11.0, palette.text_weak, &about);
 }
 
 /// Distance of the axis' marks: three or four, at round numbers.

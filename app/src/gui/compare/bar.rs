@@ -17,7 +17,8 @@ use crate::view::time_format;
 /// The bar below the toolbar.
 pub fn bar_ui(ui: &mut Ui, comparison: &TraceComparison, first: &Workspace, out: &mut Vec<AppCommand>) {
     EguiPanel::top("comparison").show(ui, |ui| {
-        ui.add_space(2.0);
+        ui.spacing_mut().button_padding.y = 0.0;
+        ui.spacing_mut().interact_size.y = 18.0;
         ui.horizontal(|ui| {
             locks_ui(ui, comparison, first, out);
             ui.separator();
@@ -26,7 +27,6 @@ pub fn bar_ui(ui: &mut Ui, comparison: &TraceComparison, first: &Workspace, out:
                 ui.with_layout(Layout::left_to_right(Align::Center), |ui| statement_ui(ui, comparison, out));
             });
         });
-        ui.add_space(2.0);
     });
 }
 

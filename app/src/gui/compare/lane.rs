@@ -1,7 +1,6 @@
 //! The lane between the two timelines: the change of each step, and headings that name the timelines.
 
 use analysis::Percent;
-use analysis::compare::ChangeVerdict;
 use egui::{
     Align2, Color32, CursorIcon, FontId, Painter, Rect, Role, Sense, Shape, Stroke, Ui, WidgetInfo, pos2, vec2,
 };
@@ -11,18 +10,31 @@ use crate::gui::command::{AppCommand, ComparisonCommand};
 use crate::gui::jobs::JobAnswer;
 use crate::gui::keys::hint;
 use crate::gui::theme::{Theme, readable_on, small_font};
-use crate::gui::timeline::{canvas_x, paint::elided};
+use crate::gui::timeline::canvas_x;
+use crate::gui::timeline::paint::{elided, elided_middle};
 use crate::gui::times;
 use crate::gui::workspace::Workspace;
 use crate::render::words::capitalised;
 use crate::view::compare::{DeltaTone, StepAlignment, TimeDelta, TraceCorrespondence, TraceSide, deltas, tone_of};
 
-/// Height of the lane.
-const LANE: f32 = 38.0;
+/// Height of the lane in a low window and in a tall one.
+const LANES: [f32; 2] = [26.0, 38.0];
+/// From this height on, a window is tall.
+const TALL: f32 = 900.0;
 /// Shapes wider than this also show the changes of step parts.
 const TWO_LINES: f32 = 150.0;
-/// Height of a heading.
-const HEAD: f32 = 22.0;
+
+/// The lane of an area: its height.
+fn height_of_lane(whole: Rect) -> f32 {
+    LANES[usize::from(whole.height() >= TALL)]
+}
+
+/// The names of A and B: beside the lane, above each other.
+fn heads(lane: Rect, label_width: f32) -> [Rect; 2] {
+    let names = lane.with_max_x(canvas_x(lane, label_width).min);
+    let middle = names.center().y;
+    [names.with_max_y(middle), names.with_min_y(middle)]
+}
 
 /// Layout of the compared timelines.
 pub struct ComparisonAreas {
@@ -40,32 +52,26 @@ pub struct ComparisonAreas {
 
 impl ComparisonAreas {
     /// Divides a rectangle; A gets the share `split` of its height.
-    pub fn of(rect: Rect, split: f32) -> Self {
-        let room = (rect.height() - LANE - 2.0 * HEAD).max(0.0);
-        let at = |y: f32, height: f32| Rect::from_x_y_ranges(rect.x_range(), y..=y + height);
-        let upper = room * split;
-        let lane = at(rect.top() + HEAD + upper, LANE);
-        let second = at(lane.bottom(), HEAD);
-        Self {
-            heads: [at(rect.top(), HEAD), second],
-            timelines: [at(rect.top() + HEAD, upper), second.with_min_y(second.bottom()).with_max_y(rect.bottom())],
-            body: None,
-            lane,
-            whole: rect,
-        }
+    pub fn of(rect: Rect, label_width: f32, split: f32) -> Self {
+        let height = height_of_lane(rect);
+        let upper = (rect.height() - height).max(0.0) * split;
+        let top = rect.top() + upper;
+        let lane = Rect::from_x_y_ranges(rect.x_range(), top..=top + height);
+        let timelines = [rect.with_max_y(lane.top()), rect.with_min_y(lane.bottom())];
+        Self { heads: heads(lane, label_width), timelines, body: None, lane, whole: rect }
     }
 
     /// Divides a rectangle for interleaved tracks; `rulers` are the heights of ruler and minimap of both sides.
-    pub fn interleaved(rect: Rect, rulers: [f32; 2]) -> Self {
+    pub fn interleaved(rect: Rect, label_width: f32, rulers: [f32; 2]) -> Self {
         let mut top = rect.top();
         let mut next = |height: f32| {
             let rect = Rect::from_x_y_ranges(rect.x_range(), top..=top + height);
             top += height;
             rect
         };
-        let (head_a, a, lane, head_b, b) = (next(HEAD), next(rulers[0]), next(LANE), next(HEAD), next(rulers[1]));
+        let (a, lane, b) = (next(rulers[0]), next(height_of_lane(rect)), next(rulers[1]));
         let body = Some(rect.with_min_y(b.bottom().min(rect.bottom())));
-        Self { heads: [head_a, head_b], timelines: [a, b], body, lane, whole: rect }
+        Self { heads: heads(lane, label_width), timelines: [a, b], body, lane, whole: rect }
     }
 }
 
@@ -73,7 +79,7 @@ impl ComparisonAreas {
 pub fn head_ui(
     ui: &Ui,
     rect: Rect,
-    own: &Workspace,
+    [own, other]: [&Workspace; 2],
     side: TraceSide,
     has_focus: bool,
     compared: Option<&TraceCorrespondence>,
@@ -82,20 +88,20 @@ pub fn head_ui(
     let theme = Theme::current(ui);
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0.0, theme.heading);
-    let badge = Rect::from_min_size(rect.min + vec2(8.0, 3.0), vec2(18.0, HEAD - 6.0));
+    let badge = Rect::from_min_size(rect.min + vec2(6.0, 1.0), vec2(15.0, rect.height() - 2.0));
     let fill = if has_focus { theme.accent } else { theme.edge };
     painter.rect_filled(badge, 3.0, fill);
-    let font = FontId::proportional(12.5);
+    let font = FontId::proportional((rect.height() - 2.5).min(12.0));
     painter.text(badge.center(), Align2::CENTER_CENTER, side.name(), font.clone(), readable_on(fill));
     let color = if has_focus { theme.text_strong } else { theme.text };
-    let name = own.trace.name();
-    let mut at = pos2(badge.right() + 8.0, rect.center().y);
+    let name = distinct_name(&own.trace.name(), &other.trace.name());
+    let mut at = pos2(badge.right() + 6.0, rect.center().y);
     if let Some(text) = own.trace.model.badge() {
         let warning = ui.visuals().warn_fg_color;
         let room = rect.right() - at.x;
         at.x += elided(&painter, at, Align2::LEFT_CENTER, &text, room, &font, warning).x + 8.0;
     }
-    let used = elided(&painter, at, Align2::LEFT_CENTER, &name, rect.width() * 0.6, &font, color);
+    let used = elided_middle(&painter, at, &name, (rect.right() - at.x) * 0.62, &font, color);
     if let Some(compared) = compared {
         let steps = match side {
             TraceSide::A => &compared.comparison.base,
@@ -103,28 +109,29 @@ pub fn head_ui(
         };
         let text = match steps.steps {
             0 => "no steady steps".to_owned(),
-            1 => format!("1 steady step of {}", times::time(Picos::from_ps(steps.middle_ps as i64))),
-            n => format!("{n} steady steps of {}", times::time(Picos::from_ps(steps.middle_ps as i64))),
+            n => format!("{n} × {}", times::time(Picos::from_ps(steps.middle_ps as i64))),
         };
-        let at = at + vec2(used.x + 14.0, 0.0);
-        elided(
-            &painter,
-            at,
-            Align2::LEFT_CENTER,
-            &text,
-            (rect.right() - at.x).max(0.0),
-            &small_font(),
-            theme.text_weak,
-        );
+        let at = at + vec2(used.x + 10.0, 0.0);
+        elided(&painter, at, Align2::LEFT_CENTER, &text, (rect.right() - at.x).max(0.0), &font, theme.text_weak);
     }
     let response = ui.interact(rect, ui.scope_id().with(("head", side.name())), Sense::click());
     let label = || format!("{}: {}", side.name(), own.trace.title());
     response.widget_info(|| WidgetInfo::selected(Role::Button, true, has_focus, label()));
     let about = hint(ui.ctx(), "Click to direct keys and panels to this trace", "swap-focus");
-    let hint = format!("{}\n{about}", own.trace.path.display());
+    let steps = compared.map_or("", |_| "\nBeside it: the number of steady steps and their mean of the middle half");
+    let hint = format!("{}{steps}\n{about}", own.trace.path.display());
     if response.on_hover_text(hint).on_hover_cursor(CursorIcon::PointingHand).clicked() {
         out.push(ComparisonCommand::Focus(side).into());
     }
+}
+
+/// A name without the beginning that another name shares, as far as a word of it goes: `…overlap.xplane.pb`.
+fn distinct_name(name: &str, other: &str) -> String {
+    let shared = name.char_indices().zip(other.chars()).take_while(|((_, a), b)| a == b);
+    let is_end = |c: char| ['_', '-', '.', ' '].contains(&c);
+    let cut = shared.filter(|((_, c), _)| is_end(*c)).last().map_or(0, |((at, c), _)| at + c.len_utf8());
+    // A short beginning is no trouble, and equal names stay whole.
+    if cut < 8 || name == other { name.to_owned() } else { format!("…{}", &name[cut..]) }
 }
 
 /// The lane. A click on a step shows it in both timelines; dragging moves the lane.
@@ -139,27 +146,24 @@ pub fn lane_ui(
     let theme = Theme::current(ui);
     let rect = areas.lane;
     let x = canvas_x(rect, sides[0].state.label_width);
-    ui.painter_at(rect).rect_filled(rect, 0.0, theme.labels);
-    let names = ui.painter_at(rect.with_max_x(x.min));
     let canvas = Rect::from_x_y_ranges(x, rect.y_range());
+    let felt = rect.with_min_x(x.min);
+    ui.painter_at(felt).rect_filled(felt, 0.0, theme.labels);
     let painter = ui.painter_at(canvas);
-    let response = ui.interact(rect, ui.scope_id().with("deltas"), Sense::click_and_drag());
+    let response = ui.interact(felt, ui.scope_id().with("deltas"), Sense::click_and_drag());
     response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "Changes of steps"));
     if response.dragged()
         && areas.body.is_none()
         && let Some(pointer) = response.interact_pointer_pos()
     {
-        let room = areas.whole.height() - LANE - 2.0 * HEAD;
-        let above = pointer.y - areas.whole.top() - HEAD - LANE / 2.0;
+        let room = areas.whole.height() - rect.height();
+        let above = pointer.y - areas.whole.top() - rect.height() / 2.0;
         out.push(ComparisonCommand::Split(above / room.max(1.0)).into());
     }
     if response.hovered() && areas.body.is_none() {
         ui.ctx().set_cursor_icon(CursorIcon::ResizeVertical);
     }
     let compared = memo.latest();
-    if let Some(compared) = compared {
-        names_ui(&names, rect.with_max_x(x.min), compared, theme);
-    }
     if alignment.is_empty() {
         let why = match compared {
             Some(compared) => compared.why_not.as_deref().unwrap_or("the traces have no matching steps"),
@@ -192,29 +196,6 @@ pub fn lane_ui(
         }
         response.on_hover_text(about(alignment, delta, tone_of(delta), compared));
     }
-}
-
-/// The change of the median step time, left of the lane.
-fn names_ui(painter: &Painter, rect: Rect, compared: &TraceCorrespondence, theme: &Theme) {
-    let font = small_font();
-    let x = rect.left() + 10.0;
-    let room = rect.width() - 16.0;
-    let line = |y: f32, text: &str, color| {
-        elided(painter, pos2(x, y), Align2::LEFT_CENTER, text, room, &font, color);
-    };
-    line(rect.center().y - 7.5, "Step time, B − A (median)", theme.text_weak);
-    let steps = compared.comparison.steps.iter().find(|row| row.id == "step.time_ps");
-    let Some((steps, change)) = steps.and_then(|steps| Some((&steps.change, steps.change.change?))) else {
-        let why = if compared.comparison.is_comparable { "not known on both sides" } else { "not comparable" };
-        return line(rect.center().y + 7.5, why, theme.text_weak);
-    };
-    let mark = match steps.finding {
-        ChangeVerdict::Noise => "~ ",
-        ChangeVerdict::Changed => "",
-        _ => "? ",
-    };
-    let text = format!("{mark}{}", times::change(change, steps.change_percent));
-    line(rect.center().y + 7.5, &text, theme.text_strong);
 }
 
 /// The changes of the step parts of a shape, the largest first.
@@ -261,7 +242,7 @@ fn delta_ui(
         return;
     };
     let center = f32::midpoint(left, right) + mark / 2.0;
-    let lines = if room < TWO_LINES { Vec::new() } else { parts() };
+    let lines = if room < TWO_LINES || canvas.height() < LANES[1] { Vec::new() } else { parts() };
     // As many as fit, and at least two: a single part would look like the whole change.
     let fitting =
         (2..=lines.len()).rev().map(|count| lines[..count].join(", ")).find(|text| width(text) <= right - left);
@@ -334,5 +315,20 @@ fn about(
         _ => {
             format!("{count} steps\n{a} in A, {b} in B\n{verdict}\n{MEASURED}\nClick to show them in both")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::distinct_name;
+
+    #[test]
+    fn names_are_shown_by_what_tells_them_apart() {
+        let (a, b) = ("synthetic_v5e_serial.xplane.pb", "synthetic_v5e_overlap.xplane.pb");
+        assert_eq!(distinct_name(a, b), "…serial.xplane.pb");
+        assert_eq!(distinct_name(b, a), "…overlap.xplane.pb");
+        assert_eq!(distinct_name(a, a), a);
+        assert_eq!(distinct_name("a.pb", "b.pb"), "a.pb");
+        assert_eq!(distinct_name("run_1_ä.pb", "run_1_ö.pb"), "run_1_ä.pb", "little is shared");
     }
 }

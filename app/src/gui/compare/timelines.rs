@@ -23,12 +23,13 @@ impl TraceComparison {
     ) {
         let rect = ui.available_rect_before_wrap();
         // Timelines that move together share one minimap, one filter and one ruler.
+        let label_width = first.state.label_width;
         let shares_head = self.link.lock != ViewLock::Free;
         let areas = if self.is_interleaved {
-            let own = TimelineHead::with_ruler(first.state.draws(TimelineLayer::Minimap)).height();
-            lane::ComparisonAreas::interleaved(rect, [own, if shares_head { 0.0 } else { own }])
+            let own = TimelineHead::slim(first.state.draws(TimelineLayer::Minimap)).height();
+            lane::ComparisonAreas::interleaved(rect, label_width, [own, if shares_head { 0.0 } else { own }])
         } else {
-            lane::ComparisonAreas::of(rect, self.split)
+            lane::ComparisonAreas::of(rect, label_width, self.split)
         };
         let rows = self.is_interleaved.then(|| {
             let [a, b] = [&*first, &self.second].map(|own| (own.trace.tree.rows(&own.state), &*own.trace.tree));
@@ -39,8 +40,6 @@ impl TraceComparison {
         let alignment = self.alignment();
         let mut hovered = None;
         for side in TraceSide::BOTH {
-            let own = if side == TraceSide::A { &*first } else { &self.second };
-            lane::head_ui(ui, areas.heads[side.index()], own, side, side == self.link.focus, compared, out);
             let cursor = self.pointer.filter(|(on, _)| *on == side.other()).and_then(|(on, at)| {
                 let range = TimeRange::new(at, at);
                 let view = if on == TraceSide::A { first.state.place.time } else { self.second.state.place.time };
@@ -72,6 +71,11 @@ impl TraceComparison {
             // The line in the timeline that was drawn first is one frame late.
             self.pointer = hovered;
             ui.ctx().request_repaint();
+        }
+        let compared = self.compared.memo().latest();
+        for side in TraceSide::BOTH {
+            let own = if side == TraceSide::A { [&*first, &self.second] } else { [&self.second, &*first] };
+            lane::head_ui(ui, areas.heads[side.index()], own, side, side == self.link.focus, compared, out);
         }
         lane::lane_ui(ui, &areas, [&*first, &self.second], self.compared.memo(), &alignment, out);
         if self.compared.memo().is_running() {

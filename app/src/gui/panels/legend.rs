@@ -10,18 +10,8 @@ use crate::view::timeline::trace::OpenTrace;
 /// The categories that occur in the trace, and the colour choices.
 pub fn legend_ui(ui: &mut Ui, trace: &OpenTrace, state: &ViewState, comparing: bool, out: &mut Vec<ViewCommand>) {
     let theme = Theme::current(ui);
-    ui.horizontal_centered(|ui| {
-        let legend = ColorLegend::of(trace, state.color_by, comparing);
-        for (key, title) in &legend.swatches {
-            swatch_ui(ui, theme.slice(*key).fill, title);
-        }
-        if !legend.text.is_empty() {
-            ui.label(RichText::new(legend.text).small().weak());
-        }
-        if comparing {
-            ui.label(RichText::new(HATCHED).small());
-        }
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+    ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+        ui.scope(|ui| {
             ui.spacing_mut().item_spacing.x = 2.0;
             let choices = ColorBy::ALL.into_iter().filter(|(by, _)| comparing || *by != ColorBy::Change);
             for (by, label) in choices.rev() {
@@ -30,6 +20,21 @@ pub fn legend_ui(ui: &mut Ui, trace: &OpenTrace, state: &ViewState, comparing: b
                 }
             }
             ui.label(RichText::new("Colour by").small().weak());
+        });
+        ui.add_space(8.0);
+        // The colours take the room that the choices leave.
+        let room = ui.available_rect_before_wrap();
+        ui.scope_builder(egui::UiBuilder::new().max_rect(room).layout(Layout::left_to_right(Align::Center)), |ui| {
+            ui.set_clip_rect(room.intersect(ui.clip_rect()));
+            let legend = ColorLegend::of(trace, state.color_by, comparing);
+            for (key, title) in &legend.swatches {
+                swatch_ui(ui, theme.slice(*key).fill, title);
+            }
+            for text in [legend.text, if comparing { HATCHED } else { "" }] {
+                if !text.is_empty() {
+                    ui.add(egui::Label::new(RichText::new(text).small().weak()).truncate());
+                }
+            }
         });
     });
 }

@@ -55,7 +55,7 @@ pub struct QueryPanel {
 }
 
 impl QueryPanel {
-    /// The first ready-made query, not yet run.
+    /// The first ready-made query, which is run when the tab is opened.
     pub fn new(wake: &WakeUi) -> Self {
         Self {
             text: PRESETS[0].sql.to_owned(),
@@ -138,6 +138,9 @@ pub fn query_ui(
 ) {
     let scope = Scope::from(sight.state.scope);
     let session = &sight.trace.session;
+    if panel.runs == 0 {
+        panel.run(session, scope);
+    }
     presets_ui(ui, panel, session, scope);
     let runs_by_key = editor_ui(ui, panel);
     let is_running = panel.answers.memo().is_running();

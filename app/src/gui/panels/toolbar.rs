@@ -21,6 +21,8 @@ use crate::view::timeline::trace::OpenTrace;
 
 /// Width of the panel buttons.
 const PANELS: f32 = 320.0;
+/// In a narrower window, what opens files is one menu.
+const ROOMY: f32 = 1060.0;
 
 /// The toolbar: opening, navigation, panels.
 pub fn toolbar_ui(
@@ -32,28 +34,25 @@ pub fn toolbar_ui(
     out: &mut Vec<AppCommand>,
 ) {
     EguiPanel::top("toolbar").show(ui, |ui| {
-        let (mut is_titled, mut are_panels_below) = (trace.is_none(), false);
         ui.add_space(2.0);
         ui.horizontal(|ui| {
-            if ui.button("Open…").on_hover_text(hint(ui.ctx(), "Open a profile", "open")).clicked() {
-                out.push(AppCommand::OpenDialog);
-            }
-            recent_ui(ui, settings, out);
-            if state.is_some() {
-                compare_ui(ui, settings, out);
+            if state.is_some() && ui.available_width() < ROOMY {
+                ui.menu_button("File", |ui| files_ui(ui, state, settings, out));
+            } else {
+                files_ui(ui, state, settings, out);
             }
             if let Some(state) = state {
                 view_ui(ui, state, settings, out);
                 keep_ui(ui, sessions, out);
             }
-            // Items that do not fit go to a second row.
-            are_panels_below = state.is_some() && ui.available_width() < PANELS;
+            let has_room = ui.available_width() >= PANELS + trace.map_or(0.0, |trace| width_of_title(ui, trace));
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                if !are_panels_below {
+                if has_room || state.is_none() {
                     panels_ui(ui, state, settings, out);
+                } else {
+                    ui.menu_button("Panels", |ui| panels_ui(ui, state, settings, out));
                 }
-                if let Some(trace) = trace.filter(|trace| ui.available_width() >= width_of_title(ui, trace)) {
-                    is_titled = true;
+                if let Some(trace) = trace {
                     ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
                         ui.separator();
                         title_ui(ui, trace);
@@ -61,20 +60,27 @@ pub fn toolbar_ui(
                 }
             });
         });
-        if are_panels_below || !is_titled {
-            ui.horizontal(|ui| {
-                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                    if are_panels_below {
-                        panels_ui(ui, state, settings, out);
-                    }
-                    if let Some(trace) = trace.filter(|_| !is_titled) {
-                        ui.with_layout(Layout::left_to_right(Align::Center), |ui| title_ui(ui, trace));
-                    }
-                });
-            });
-        }
         ui.add_space(2.0);
     });
+}
+
+/// Buttons, or entries of a menu, that open files.
+fn files_ui(ui: &mut Ui, state: Option<&ViewState>, settings: &Settings, out: &mut Vec<AppCommand>) {
+    let open = ui.add(Button::new("Open…").shortcut_text(in_menu(ui, "open")));
+    open.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Open…"));
+    if open.on_hover_text(hint(ui.ctx(), "Open a profile", "open")).clicked() {
+        out.push(AppCommand::OpenDialog);
+        ui.close();
+    }
+    recent_ui(ui, settings, out);
+    if state.is_some() {
+        compare_ui(ui, settings, out);
+    }
+}
+
+/// The keys of an action, which menus show beside their entries.
+fn in_menu(ui: &Ui, id: &str) -> String {
+    if ui.layout().is_vertical() { shown_keys(ui.ctx(), id) } else { String::new() }
 }
 
 /// Buttons that show and hide panels, from the right.
@@ -93,7 +99,8 @@ fn panels_ui(ui: &mut Ui, state: Option<&ViewState>, settings: &Settings, out: &
         ("Commands", Panel::Palette, "Commands, reports, tracks, ops, steps and times", "palette"),
         ("Search", Panel::Search, "Find slices", "search"),
     ] {
-        let button = ui.selectable_label(state.shows(panel), label);
+        let button = ui.add(Button::selectable(state.shows(panel), label).shortcut_text(in_menu(ui, id)));
+        button.widget_info(|| WidgetInfo::selected(Role::Button, true, state.shows(panel), label));
         if button.on_hover_text(hint(ui.ctx(), about, id)).clicked() {
             out.push(ViewCommand::ShowPanel(panel, !state.shows(panel)).into());
         }

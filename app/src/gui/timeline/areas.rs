@@ -13,6 +13,8 @@ use egui::{Rect, pos2};
 const RULER: f32 = 34.0;
 /// Height of the minimap.
 const MINIMAP: f32 = 34.0;
+/// Heights of ruler and minimap where two traces share the window.
+const SLIM: (f32, f32) = (30.0, 20.0);
 /// Width of the scroll bar.
 const SCROLL_BAR: f32 = 10.0;
 
@@ -23,24 +25,36 @@ pub struct TimelineHead {
     pub minimap: bool,
     /// The ruler.
     pub ruler: bool,
+    /// Whether both are lower, because two traces share the window.
+    pub is_slim: bool,
 }
 
 impl TimelineHead {
     /// Neither: another timeline has them.
-    pub const NONE: Self = Self { minimap: false, ruler: false };
+    pub const NONE: Self = Self { minimap: false, ruler: false, is_slim: false };
 
     /// With a ruler.
     pub fn with_ruler(minimap: bool) -> Self {
-        Self { minimap, ruler: true }
+        Self { minimap, ruler: true, is_slim: false }
+    }
+
+    /// The same, lower.
+    pub fn slim(minimap: bool) -> Self {
+        Self { is_slim: true, ..Self::with_ruler(minimap) }
     }
 
     /// Height of what is above the tracks.
     pub fn height(self) -> f32 {
-        self.minimap_height() + if self.ruler { RULER } else { 0.0 }
+        let ruler = if self.is_slim { SLIM.0 } else { RULER };
+        self.minimap_height() + if self.ruler { ruler } else { 0.0 }
     }
 
     fn minimap_height(self) -> f32 {
-        if self.minimap { MINIMAP } else { 0.0 }
+        match (self.minimap, self.is_slim) {
+            (false, _) => 0.0,
+            (true, false) => MINIMAP,
+            (true, true) => SLIM.1,
+        }
     }
 }
 

@@ -247,7 +247,7 @@ pub fn filter_id(name: Option<&'static str>) -> egui::Id {
 pub fn filter_ui(ui: &mut Ui, rect: Rect, state: &ViewState, name: Option<&'static str>, out: &mut Vec<ViewCommand>) {
     let theme = Theme::current(ui);
     ui.painter().rect_filled(rect, 0.0, theme.labels);
-    let inner = rect.shrink2(vec2(6.0, 5.0));
+    let inner = rect.shrink2(vec2(6.0, if rect.height() < 28.0 { 0.0 } else { 5.0 }));
     let mut ui =
         ui.new_child(egui::UiBuilder::new().max_rect(inner).layout(egui::Layout::left_to_right(egui::Align::Center)));
     let hidden = state.leaves_out() || !state.track_filter.is_empty();

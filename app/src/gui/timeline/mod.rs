@@ -130,7 +130,8 @@ impl Timeline {
         let rect = ui.available_rect_before_wrap();
         let head = match known.other_trace {
             Some(beside) if beside.shares_head => TimelineHead::NONE,
-            _ => TimelineHead::with_ruler(state.draws(TimelineLayer::Minimap)),
+            Some(_) => TimelineHead::slim(state.draws(TimelineLayer::Minimap)),
+            None => TimelineHead::with_ruler(state.draws(TimelineLayer::Minimap)),
         };
         let interleaved = known.other_trace.and_then(|beside| beside.interleaved);
         let areas = match interleaved {
