@@ -197,6 +197,7 @@ impl TimelinePicture<'_> {
             for load in &part.loads {
                 let key = load.label.and_then(|label| self.keys.get(label.index()));
                 let color = key.map_or(self.palette.counter, |key| self.palette.slice(*key).fill);
+                let color = if load.is_faint { self.palette.heading.towards(color, 0.3) } else { color };
                 let (width, height) = (load.right - load.left, load.bottom - load.top);
                 drawing.rect(self.left + load.left, self.top + load.top, width, height, color, "");
             }

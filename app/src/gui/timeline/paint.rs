@@ -44,6 +44,7 @@ impl PaintColors<'_> {
     fn of_load(&self, drawn: &LoadBox, is_dim: bool) -> Color32 {
         let key = drawn.label.and_then(|label| self.keys.get(label.index()));
         let fill = key.map_or(self.theme.counter, |key| self.theme.slice(*key).fill);
+        let fill = if drawn.is_faint { self.theme.heading.lerp_to_gamma(fill, 0.3) } else { fill };
         if is_dim { self.dimmed(fill) } else { fill }
     }
 

@@ -60,8 +60,13 @@ pub fn load_ui(ui: &Ui, trace: &OpenTrace, row: &TrackRow, range: TimeRange) {
     let node = trace.tree.node(row.node);
     let text = match (&node.load, trace.tree.busy(row.node)) {
         (GroupLoad::Busy, Some(busy)) if row.folded && !range.is_empty() => {
-            let share = Percent(busy.share(range) * 100.0);
-            format!("in {share:.0} of {} at least one slice runs", time(range.dur()))
+            let share = busy.share(range);
+            let (any, threads) = (Percent(share.any * 100.0), share.threads);
+            let most = busy.most();
+            format!(
+                "of {}, {any:.0} with a slice; {threads:.1} threads busy, at most {most} at once",
+                time(range.dur())
+            )
         }
         (GroupLoad::Cores(cores), _) if row.folded => {
             format!("what {} cores run, as shares of their time", cores.len())

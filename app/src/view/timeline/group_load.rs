@@ -4,7 +4,7 @@
 //! ```text
 //! thread 1   ▐██▌   ▐█▌
 //! thread 2     ▐██▌
-//! busy       ▐████▌ ▐█▌     the time in which at least one slice runs
+//! threads    ▐▂█▂▌  ▐▂▌     how many are busy
 //! ```
 
 use trace_model::{TimeRange, TraceModel, TrackId, TrackKind};
@@ -51,57 +51,113 @@ fn shows_work(model: &TraceModel, track: TrackId) -> bool {
     is_work && !model.lanes(track).is_empty()
 }
 
-/// The times in which at least one slice of some tracks runs.
+/// How many threads of a group are busy: run at least one slice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BusyTime {
-    /// Start and end of each stretch, in time order and apart from each other.
-    stretches: Vec<(i64, i64)>,
-    /// By stretch: the sum of those before it.
-    before: Vec<i64>,
+    /// When their number changes, in time order.
+    changes: Vec<BusyChange>,
+    /// Most threads that are busy at once.
+    most: u32,
+}
+
+/// From a time on, a number of threads is busy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct BusyChange {
+    at: i64,
+    threads: u32,
+    /// Before: the time in which at least one is busy.
+    any: i64,
+    /// Before: the sum over all threads.
+    sum: i64,
+}
+
+/// Of a range: how busy the threads of a group are.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct BusyShare {
+    /// The share of the time in which at least one is busy, 0 to 1.
+    pub any: f64,
+    /// How many are busy on average.
+    pub threads: f64,
 }
 
 impl BusyTime {
-    /// Of these tracks. Children lie within their parents, so they are left out.
+    /// With more stretches of busy threads than this, times are rounded, so that the memory stays small.
+    const MOST_EXACT: usize = 1 << 20;
+
+    /// Of these tracks.
     pub fn of(model: &TraceModel, tracks: impl Iterator<Item = TrackId>) -> Self {
-        let tracks = tracks.filter(|&track| shows_work(model, track));
-        let slices = tracks.flat_map(|track| model.slices_on(track)).filter(|slice| slice.parent().is_none());
-        Self::union(slices.map(trace_model::SliceRef::range).collect())
+        let mut ends: Vec<(i64, i32)> = Vec::new();
+        for track in tracks.filter(|&track| shows_work(model, track)) {
+            // Children lie within their parents, so they are left out.
+            let roots = model.slices_on(track).filter(|slice| slice.parent().is_none());
+            let stretches = union(roots.map(trace_model::SliceRef::range).collect());
+            ends.extend(stretches.into_iter().flat_map(|(start, end)| [(start, 1), (end, -1)]));
+        }
+        if ends.len() > 2 * Self::MOST_EXACT {
+            let step = (model.extent().dur().ps() / Self::MOST_EXACT as i64).max(1);
+            ends.iter_mut().for_each(|(at, _)| *at -= at.rem_euclid(step));
+        }
+        Self::of_ends(ends)
     }
 
-    fn union(mut ranges: Vec<TimeRange>) -> Self {
-        ranges.sort_unstable_by_key(|range| range.start);
+    fn of_ends(mut ends: Vec<(i64, i32)>) -> Self {
+        ends.sort_unstable();
         let mut busy = Self::default();
-        for range in ranges {
-            let (start, end) = (range.start.ps(), range.end.ps());
-            match busy.stretches.last_mut() {
-                Some(last) if start <= last.1 => last.1 = last.1.max(end),
-                _ => busy.stretches.push((start, end)),
+        let mut now = BusyChange { at: 0, threads: 0, any: 0, sum: 0 };
+        for same in ends.chunk_by(|a, b| a.0 == b.0) {
+            let Some(&(at, _)) = same.first() else { continue };
+            let by: i32 = same.iter().map(|(_, by)| by).sum();
+            let passed = at - now.at;
+            let threads = now.threads.saturating_add_signed(by);
+            now = BusyChange {
+                at,
+                threads,
+                any: now.any + if now.threads > 0 { passed } else { 0 },
+                sum: now.sum.saturating_add(passed.saturating_mul(i64::from(now.threads))),
+            };
+            if by != 0 {
+                busy.changes.push(now);
+                busy.most = busy.most.max(threads);
             }
         }
-        busy.stretches.shrink_to_fit();
-        let mut sum = 0;
-        let sum_before = |(start, end): &(i64, i64)| {
-            let before = sum;
-            sum += end - start;
-            before
-        };
-        busy.before = busy.stretches.iter().map(sum_before).collect();
+        busy.changes.shrink_to_fit();
         busy
     }
 
-    /// Busy picoseconds before a time.
-    fn until(&self, at: i64) -> i64 {
-        let next = self.stretches.partition_point(|&(start, _)| start < at);
-        let Some(last) = next.checked_sub(1) else { return 0 };
-        let (start, end) = self.stretches[last];
-        self.before[last] + at.min(end) - start
+    /// Most threads that are busy at once.
+    pub fn most(&self) -> u32 {
+        self.most
     }
 
-    /// The share of a range that is busy, 0 to 1.
-    pub fn share(&self, range: TimeRange) -> f64 {
-        let busy = self.until(range.end.ps()) - self.until(range.start.ps());
-        busy as f64 / (range.dur().ps() as f64).max(1.0)
+    /// Busy picoseconds before a time: of any thread, and the sum over all.
+    fn until(&self, at: i64) -> (i64, i64) {
+        let next = self.changes.partition_point(|change| change.at <= at);
+        let Some(last) = next.checked_sub(1).and_then(|last| self.changes.get(last)) else { return (0, 0) };
+        let passed = at - last.at;
+        let any = if last.threads > 0 { passed } else { 0 };
+        (last.any + any, last.sum.saturating_add(passed.saturating_mul(i64::from(last.threads))))
     }
+
+    /// How busy the threads are in a range.
+    pub fn share(&self, range: TimeRange) -> BusyShare {
+        let (from, to) = (self.until(range.start.ps()), self.until(range.end.ps()));
+        let whole = (range.dur().ps() as f64).max(1.0);
+        BusyShare { any: (to.0 - from.0) as f64 / whole, threads: (to.1 - from.1) as f64 / whole }
+    }
+}
+
+/// The stretches that some ranges cover, in time order.
+fn union(mut ranges: Vec<TimeRange>) -> Vec<(i64, i64)> {
+    ranges.sort_unstable_by_key(|range| range.start);
+    let mut stretches: Vec<(i64, i64)> = Vec::new();
+    for range in ranges {
+        let (start, end) = (range.start.ps(), range.end.ps());
+        match stretches.last_mut() {
+            Some(last) if start <= last.1 => last.1 = last.1.max(end),
+            _ => stretches.push((start, end)),
+        }
+    }
+    stretches
 }
 
 #[cfg(test)]
@@ -132,12 +188,13 @@ mod tests {
         let tracks: Vec<TrackId> = model.track_ids().collect();
         assert_eq!(GroupLoad::of(&model, &tracks), GroupLoad::Busy);
         let busy = BusyTime::of(&model, tracks.into_iter());
-        assert_eq!(busy.stretches, [(0, 12), (20, 30)]);
-        let percent = |start: i64, end: i64| (busy.share(range(start, end)) * 100.0).round() as i64;
-        assert_eq!(
-            [percent(0, 10), percent(10, 20), percent(12, 20), percent(0, 40), percent(25, 35)],
-            [100, 20, 0, 55, 50]
-        );
+        let percent = |start: i64, end: i64| {
+            let share = busy.share(range(start, end));
+            [share.any * 100.0, share.threads * 100.0].map(|percent| percent.round() as i64)
+        };
+        assert_eq!([percent(0, 10), percent(10, 20), percent(12, 20)], [[100, 150], [20, 20], [0, 0]]);
+        assert_eq!([percent(0, 40), percent(25, 35), percent(6, 8)], [[55, 68], [50, 50], [100, 200]]);
+        assert_eq!(busy.most(), 2);
     }
 
     #[test]

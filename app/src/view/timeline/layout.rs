@@ -179,7 +179,7 @@ impl DrawList {
                 GroupLoad::Cores(lanes) => {
                     loads::cores(scene, window, tiles, row, lanes, level(window), pieces, &mut part.loads)
                 }
-                GroupLoad::Busy => part.loads.extend(loads::busy(scene, window, row)),
+                GroupLoad::Busy => loads::busy(scene, window, row, &mut part.loads),
                 GroupLoad::Nothing | GroupLoad::Lane(_) => {}
             }
         }

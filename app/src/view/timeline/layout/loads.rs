@@ -23,27 +23,29 @@ pub struct LoadBox {
     pub bottom: f32,
     /// The label whose colour it has; none for busy time.
     pub label: Option<LabelId>,
+    /// Whether it is the background of another one.
+    pub is_faint: bool,
 }
 
-/// The share of time in which the threads of a folded group are busy.
-pub(super) fn busy<'a>(
-    scene: DrawnTrace<'a>,
-    window: &LayoutWindow<'a>,
-    row: TrackRow,
-) -> impl Iterator<Item = LoadBox> + use<'a> {
+/// How many threads of a folded group are busy, in front of the share of time in which any of them is.
+pub(super) fn busy(scene: DrawnTrace<'_>, window: &LayoutWindow<'_>, row: TrackRow, out: &mut Vec<LoadBox>) {
+    let Some(busy) = scene.tree.busy(row.node) else { return };
     let (inset, height) = heading_box(row);
     let bottom = row.y + inset + height;
-    let (time, width) = (window.time, window.width);
-    let columns = scene.tree.busy(row.node).map_or(0, |_| (width / MIN_WIDTH).ceil() as u32);
-    (0..columns).filter_map(move |column| {
+    let at = |x: f32| window.time.time_at(f64::from(x / window.width.max(1.0)));
+    for column in 0..(window.width / MIN_WIDTH).ceil() as u32 {
         let left = column as f32 * MIN_WIDTH;
-        let at = |x: f32| time.time_at(f64::from(x / width.max(1.0)));
         let start = at(left);
-        let range = TimeRange::new(start, at(left + MIN_WIDTH).max(start + Picos::from_ps(1)));
-        let share = scene.tree.busy(row.node)?.share(range) as f32;
-        let right = left + MIN_WIDTH;
-        (share > 0.0).then_some(LoadBox { left, right, top: bottom - tall(share, height), bottom, label: None })
-    })
+        let share = busy.share(TimeRange::new(start, at(left + MIN_WIDTH).max(start + Picos::from_ps(1))));
+        if share.any <= 0.0 {
+            continue;
+        }
+        let of_most = share.threads / f64::from(busy.most().max(1));
+        for (share, is_faint) in [(share.any, true), (of_most, false)] {
+            let top = bottom - tall(share as f32, height);
+            out.push(LoadBox { left, right: left + MIN_WIDTH, top, bottom, label: None, is_faint });
+        }
+    }
 }
 
 /// A little work stays visible.
@@ -85,7 +87,7 @@ pub(super) fn cores(
         let (left, mut bottom) = (column as f32 * MIN_WIDTH, row.y + inset + height);
         for (label, share) in shares {
             let top = (bottom - share.min(1.0) * height).max(row.y + inset);
-            out.push(LoadBox { left, right: left + MIN_WIDTH, top, bottom, label: Some(label) });
+            out.push(LoadBox { left, right: left + MIN_WIDTH, top, bottom, label: Some(label), is_faint: false });
             bottom = top;
         }
     }
