@@ -194,7 +194,7 @@ fn planned_buffers_are_boxes_with_a_live_list() {
 }
 
 #[test]
-fn two_programs_of_compared_runs_are_told_apart() {
+fn programs_of_compared_runs_are_diffed() {
     let mut window = sample(LAYER, 1400.0);
     let other = format!("{}/../assets/samples/synthetic_v5e_layer_measured.xplane.pb", env!("CARGO_MANIFEST_DIR"));
     show(&mut window, "hlo");
