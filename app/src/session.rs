@@ -84,6 +84,16 @@ impl Session {
         self.reports.forget(scope);
     }
 
+    /// Stops the analyses of a scope that nobody waits for any more, and drops its reports.
+    pub fn cancel(&self, scope: Scope) {
+        self.reports.cancel(scope);
+    }
+
+    /// Allows reports of a scope again after [`Self::cancel`].
+    pub fn resume(&self, scope: Scope) {
+        self.reports.resume(scope);
+    }
+
     /// One report by its name; computed on first use.
     pub fn report_by_id(&self, id: &str, scope: Scope) -> Result<Arc<dyn Report>, AnalysisError> {
         let entry = ANALYSES.iter().find(|entry| entry.id == id);

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -20,6 +20,7 @@ type ReportSlot = Arc<OnceLock<Result<Arc<dyn Any + Send + Sync>, AnalysisError>
 pub struct ReportCache {
     slots: Mutex<HashMap<(&'static str, Scope), ReportSlot>>,
     costs: Mutex<Vec<ReportCost>>,
+    cancelled: Mutex<HashSet<Scope>>,
     pub(super) facts: FactCache,
 }
 
@@ -51,6 +52,27 @@ impl ReportCache {
         self.costs.lock().unwrap_or_else(PoisonError::into_inner).retain(|cost| cost.scope != scope);
     }
 
+    /// Stops the analyses of a scope: they end at their next device or at the next report that they request, with
+    /// [`AnalysisError::Cancelled`]. Reports of the scope are dropped. Facts and reports of other scopes are completed.
+    pub fn cancel(&self, scope: Scope) {
+        self.cancelled.lock().unwrap_or_else(PoisonError::into_inner).insert(scope);
+        self.forget(scope);
+    }
+
+    /// Allows reports of a scope again after [`Self::cancel`].
+    pub fn resume(&self, scope: Scope) {
+        if self.cancelled.lock().unwrap_or_else(PoisonError::into_inner).remove(&scope) {
+            // The errors of those that were cancelled.
+            self.forget(scope);
+        }
+    }
+
+    /// Returns an error after [`Self::cancel`]; to be called every few milliseconds.
+    pub(crate) fn check(&self, scope: Scope) -> Result<(), AnalysisError> {
+        let is_cancelled = self.cancelled.lock().unwrap_or_else(PoisonError::into_inner).contains(&scope);
+        if is_cancelled { Err(AnalysisError::Cancelled) } else { Ok(()) }
+    }
+
     fn compute<R: Any + Send + Sync>(
         &self,
         id: &'static str,
@@ -58,7 +80,7 @@ impl ReportCache {
         run: impl FnOnce() -> Result<R, AnalysisError>,
     ) -> Result<Arc<dyn Any + Send + Sync>, AnalysisError> {
         let (began, outer) = (Instant::now(), INNER.take());
-        let result = run().map(|report| Arc::new(report) as _);
+        let result = self.check(scope).and_then(|()| run()).map(|report| Arc::new(report) as _);
         let took = began.elapsed();
         let cost = ReportCost { id, scope, own: took.saturating_sub(INNER.replace(outer + took)) };
         self.costs.lock().unwrap_or_else(PoisonError::into_inner).push(cost);
@@ -79,5 +101,37 @@ impl ReportCache {
         let stored = slot.get_or_init(|| self.compute(id, scope, run)).clone()?;
         // The key holds the analysis' id: only a duplicate id could fail here.
         stored.downcast().map_err(|_report| AnalysisError::NotApplicable(format!("two analyses are called {id:?}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(cache: &ReportCache, scope: Scope, value: u32) -> Result<u32, AnalysisError> {
+        cache.get("number", scope, || Ok(value)).map(|number| *number)
+    }
+
+    #[test]
+    fn cancelled_scope_has_no_reports_until_it_is_resumed() {
+        let (cache, step) = (ReportCache::default(), Scope::Steps { first: 1, last: 1 });
+        assert_eq!(number(&cache, step, 1), Ok(1));
+        cache.cancel(step);
+        assert_eq!(number(&cache, step, 2), Err(AnalysisError::Cancelled));
+        assert_eq!(number(&cache, Scope::WholeTrace, 3), Ok(3), "other scopes go on");
+        cache.resume(step);
+        assert_eq!(number(&cache, step, 4), Ok(4), "neither the old report nor the error is kept");
+        cache.resume(step);
+        assert_eq!(number(&cache, step, 5), Ok(4), "nothing was cancelled: the report is kept");
+    }
+
+    #[test]
+    fn analysis_ends_when_its_scope_is_cancelled_while_it_runs() {
+        let (cache, scope) = (ReportCache::default(), Scope::WholeTrace);
+        let outer = cache.get("outer", scope, || {
+            cache.cancel(scope);
+            number(&cache, scope, 1)
+        });
+        assert_eq!(outer, Err(AnalysisError::Cancelled));
     }
 }

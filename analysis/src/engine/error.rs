@@ -7,4 +7,7 @@ pub enum AnalysisError {
     /// The trace lacks the data that the analysis needs.
     #[error("{0}")]
     NotApplicable(String),
+    /// Nobody wants the report any more (see [`ReportCache::cancel`](crate::ReportCache::cancel)).
+    #[error("cancelled")]
+    Cancelled,
 }

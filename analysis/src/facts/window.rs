@@ -47,6 +47,7 @@ impl Fact for CoreExtents {
 }
 
 pub(crate) fn window(cx: &Context<'_>, core: GroupId) -> Result<Option<TimeWindow>, AnalysisError> {
+    cx.reports.check(cx.scope)?;
     let Some(whole) = core_extent(cx, core) else { return Ok(None) };
     let range = match cx.scope {
         Scope::WholeTrace => return Ok(Some(whole)),
@@ -64,6 +65,7 @@ pub(crate) fn window(cx: &Context<'_>, core: GroupId) -> Result<Option<TimeWindo
 }
 
 pub(crate) fn host_window(cx: &Context<'_>) -> Result<TimeRange, AnalysisError> {
+    cx.reports.check(cx.scope)?;
     let extent = cx.model.extent();
     match cx.scope {
         Scope::WholeTrace => Ok(extent),

@@ -52,8 +52,9 @@ impl ReportJobs {
         }
         *self.wanted.lock().unwrap_or_else(PoisonError::into_inner) = scope;
         if self.scope != Scope::WholeTrace {
-            self.session.forget(self.scope);
+            self.session.cancel(self.scope);
         }
+        self.session.resume(scope);
         self.scope = scope;
         self.overview.take();
         if scope == Scope::WholeTrace {

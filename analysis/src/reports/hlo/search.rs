@@ -4,7 +4,7 @@ use serde::Serialize;
 use trace_model::ProgramId;
 
 use super::{HloOp, TimedProgram, line};
-use crate::engine::{AnalysisError, Context, Table, Tabular};
+use crate::engine::{Context, Table, Tabular};
 use crate::hlo::Instruction;
 use crate::math::unit::Unit;
 
@@ -105,8 +105,8 @@ pub fn find(cx: &Context<'_>, programs: &[ProgramId], query: &HloQuery) -> Found
     for &id in programs {
         let program = match TimedProgram::of(cx, id) {
             Ok(program) => program,
-            Err(AnalysisError::NotApplicable(why)) => {
-                unread.push(why);
+            Err(error) => {
+                unread.push(error.to_string());
                 continue;
             }
         };
