@@ -1,4 +1,4 @@
-//! The folders of each crate import each other in one direction only, and few files import each other in a circle.
+//! The folders of each crate import each other in one direction only, and few files import each other in a cycle.
 //!
 //! Source files are scanned without a parser: comments, literals and tests are removed, then every path that begins
 //! with `crate::` or `super::` is found, in `use` trees as elsewhere, and made absolute.
@@ -66,22 +66,22 @@ const CRATES: [Rooms; 3] = [
 ];
 
 /// Folders of sources, and the maximum number of import cycles between files in each.
-const CIRCLES: [(&str, usize); 5] =
+const CYCLES: [(&str, usize); 5] =
     [("trace-model/src", 0), ("importers/src", 0), ("analysis/src", 0), ("app/src", 0), ("sample-traces/src", 0)];
 
 #[test]
 fn import_cycles_do_not_grow() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut wrong = Vec::new();
-    for (name, most) in CIRCLES {
+    for (name, most) in CYCLES {
         let folder = root.join(name);
         let mut paths = Vec::new();
         sources(&folder, &mut paths);
         let read = |path: &PathBuf| (module_of(path.strip_prefix(&folder).unwrap()), fs::read_to_string(path).unwrap());
-        let found = circles(&paths.iter().map(read).collect());
+        let found = cycles(&paths.iter().map(read).collect());
         if found.len() > most {
-            let found: Vec<String> = found.iter().map(|circle| circle.join(", ")).collect();
-            wrong.push(format!("{name}: {} circles of files, at most {most}\n{}", found.len(), found.join("\n")));
+            let found: Vec<String> = found.iter().map(|cycle| cycle.join(", ")).collect();
+            wrong.push(format!("{name}: {} cycles of files, at most {most}\n{}", found.len(), found.join("\n")));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -91,7 +91,7 @@ fn import_cycles_do_not_grow() {
 fn import_cycles_through_reexports_are_found() {
     let of = |files: &[(&str, &str)]| {
         let module = |name: &str| name.split("::").map(str::to_owned).collect::<Vec<_>>();
-        circles(&files.iter().map(|(name, text)| (module(name), (*text).to_owned())).collect()).len()
+        cycles(&files.iter().map(|(name, text)| (module(name), (*text).to_owned())).collect()).len()
     };
     assert_eq!(of(&[("a", "use crate::b::B;"), ("b", "use crate::a::A;")]), 1);
     assert_eq!(of(&[("a", "use crate::b::B;"), ("b", "// crate::a::A"), ("c", "use crate::a::A;")]), 0);
@@ -226,7 +226,7 @@ type Imports = (Vec<Vec<String>>, Vec<Vec<String>>);
 
 /// Groups of modules that import each other in a cycle. An item that a module only re-exports (`pub use`) counts as
 /// imported from the module that defines it.
-fn circles(files: &BTreeMap<Vec<String>, String>) -> Vec<Vec<String>> {
+fn cycles(files: &BTreeMap<Vec<String>, String>) -> Vec<Vec<String>> {
     let files: BTreeMap<&Vec<String>, Imports> =
         files.iter().map(|(module, text)| (module, imports(module, &plain(text)))).collect();
     let handed_on: BTreeMap<Vec<String>, &Vec<String>> = files
@@ -256,13 +256,13 @@ fn circles(files: &BTreeMap<Vec<String>, String>) -> Vec<Vec<String>> {
     };
     let reached: BTreeMap<&Vec<String>, BTreeSet<Vec<String>>> =
         files.keys().map(|&from| (from, reach(from))).collect();
-    let mut circles: BTreeSet<Vec<String>> = BTreeSet::new();
+    let mut cycles: BTreeSet<Vec<String>> = BTreeSet::new();
     for (from, to) in &reached {
         if to.contains(*from) {
-            circles.insert(to.iter().filter(|&other| reached[other].contains(*from)).map(|m| m.join("::")).collect());
+            cycles.insert(to.iter().filter(|&other| reached[other].contains(*from)).map(|m| m.join("::")).collect());
         }
     }
-    circles.into_iter().collect()
+    cycles.into_iter().collect()
 }
 
 /// Absolute paths that a module uses, by `crate`, `super` or the name of a child, and those that it re-exports.

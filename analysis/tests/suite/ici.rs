@@ -56,12 +56,15 @@ fn collective_matmul_hides_the_closed_form_share() {
         }
         let report = collectives(&model, Some("2x2x1"));
         let permute = row(&report, "collective-permute-start.1");
-        let hiders = permute.hidden_by.as_ref().unwrap();
+        let hidden_by = permute.hidden_by.as_ref().unwrap();
         if spec.overlapped {
-            assert_eq!((hiders.len(), hiders[0].op.as_str(), hiders[0].time_ps), (1, "fusion.1", 4 * spec.matmul_ps));
+            assert_eq!(
+                (hidden_by.len(), hidden_by[0].op.as_str(), hidden_by[0].time_ps),
+                (1, "fusion.1", 4 * spec.matmul_ps)
+            );
             assert!(permute.remarks.is_empty(), "{:?}", permute.remarks);
         } else {
-            assert!(hiders.is_empty());
+            assert!(hidden_by.is_empty());
             assert_eq!(permute.remarks, [analysis::reports::communication::collectives::Remark::NothingBetween]);
         }
         assert_eq!(permute.message.bytes, Some(CHUNK_BYTES as u64));

@@ -22,7 +22,7 @@
 //! measured the same way but never added to communication.
 
 mod cores;
-mod hiders;
+mod hiding_ops;
 mod report;
 mod rows;
 pub(crate) mod skew;

@@ -136,18 +136,18 @@ fn report(cx: &Context<'_>, events: &CompileEvents<'_>, window: TimeRange) -> Co
     let mean = running.iter().map(IntervalSet::measure).sum::<Picos>().ps().checked_div(running.len() as i64);
     let whole = cx.scoped(Scope::WholeTrace);
     let steps = whole.report::<Steps>().ok();
-    let drafts = event_grouping::drafts(&events.phases);
+    let groups = event_grouping::groups(&events.phases);
     let around = CompilationContext {
         cx: *cx,
         steps: StepFinder::new(cx, steps.as_deref()),
         programs: programs::ProgramTable::new(cx, wall.ps() > 0),
         ops: program_similarity::ProgramOps::new(cx),
         calls: compilations::calls_by_name(&events.calls),
-        labels_with_shapes: annotations::labels_with_shapes(&drafts),
+        labels_with_shapes: annotations::labels_with_shapes(&groups),
         running: running.iter().cloned().reduce(|sum, set| sum.union(&set)),
     };
-    let list = compilations::compilations(&around, &drafts);
-    let functions = functions::functions(&around, &drafts, &list);
+    let list = compilations::compilations(&around, &groups);
+    let functions = functions::functions(&around, &groups, &list);
     let length = window.dur();
     let is_recorded = cx.host_classes().has_compiling_runtime();
     let share = wall.fraction_of(length).map(|share| 100.0 * share);

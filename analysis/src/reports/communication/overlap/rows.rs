@@ -6,7 +6,7 @@ use std::sync::Arc;
 use trace_model::{LabelId, OpId, Picos, ProgramId, SliceId, StringId, TraceModel};
 
 use super::cores::{CoreTraffic, InFlightSpan, WorkDuringFlight, name_of};
-use super::hiders::{HidingOps, HidingTime};
+use super::hiding_ops::{HidingOps, HidingTime};
 use super::report::{HiddenBy, KindTotal, Skew, Transfer};
 use super::skew::{CollectiveExecution, MatchedCollective, matched};
 use crate::engine::Context;
@@ -48,9 +48,9 @@ struct OverlapSums {
 /// Executions to be matched between cores.
 #[derive(Default)]
 struct MultiCoreTransfers {
-    hiders: HidingTime,
+    hiding_ops: HidingTime,
     /// Whether finding the compute that hid it took too much work.
-    has_unknown_hiders: bool,
+    has_unknown_hiding_ops: bool,
     /// Spans in flight by core.
     executions: BTreeMap<usize, Vec<CollectiveExecution>>,
     /// Synchronous executions by core: there can be as many as ops.
@@ -88,7 +88,7 @@ impl OverlapSums {
         self.adjacent += u64::from(span.begins_here && hidden == Picos::ZERO && idle < ADJACENT);
         let Some(shared) = &mut self.shared else { return };
         if hidden > Picos::ZERO {
-            shared.has_unknown_hiders |= !compute.add(span.range, &mut shared.hiders);
+            shared.has_unknown_hiding_ops |= !compute.add(span.range, &mut shared.hiding_ops);
         }
         let execution = CollectiveExecution::of(model.slice(span.slice), span.range.dur(), blocked);
         shared.executions.entry(index).or_default().push(execution);
@@ -285,9 +285,9 @@ fn finish(
 
 /// The ops that hid it, most time first; `None` if they are unknown.
 fn hidden_by(model: &TraceModel, row: &OverlapSums) -> Option<Vec<HiddenBy>> {
-    let shared = row.shared.as_ref().filter(|shared| !shared.has_unknown_hiders)?;
+    let shared = row.shared.as_ref().filter(|shared| !shared.has_unknown_hiding_ops)?;
     let mut by_op: BTreeMap<TransferKey, (LabelId, Picos)> = BTreeMap::new();
-    for (&label, &time) in &shared.hiders {
+    for (&label, &time) in &shared.hiding_ops {
         by_op.entry(key_of(model, label)).or_insert((label, Picos::ZERO)).1 += time;
     }
     let named = by_op.into_values().map(|(label, time)| {

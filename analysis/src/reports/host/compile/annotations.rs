@@ -16,9 +16,9 @@ const MAX_ASKED: usize = 16;
 
 /// Labels of calls and compile events whose arguments contain shapes: few runtimes record them. One event of each
 /// label is read.
-pub(super) fn labels_with_shapes(drafts: &[EventGroup<'_>]) -> BTreeSet<LabelId> {
+pub(super) fn labels_with_shapes(groups: &[EventGroup<'_>]) -> BTreeSet<LabelId> {
     let mut firsts: BTreeMap<LabelId, SliceRef<'_>> = BTreeMap::new();
-    for slice in drafts.iter().flat_map(entries) {
+    for slice in groups.iter().flat_map(entries) {
         firsts.entry(slice.label_id()).or_insert(slice);
     }
     let mut firsts: Vec<SliceRef<'_>> = firsts.into_values().collect();
@@ -32,9 +32,9 @@ pub(super) fn reading_order(slice: &SliceRef<'_>) -> (TrackId, Timestamp, SliceI
 }
 
 /// The call and the first compile events of a compilation.
-fn entries<'a>(draft: &EventGroup<'a>) -> impl Iterator<Item = SliceRef<'a>> {
-    let events = draft.events.iter().filter(|event| event.class == HostClass::Compile).map(|event| event.slice);
-    draft.call.into_iter().chain(events).take(MAX_ENTRIES)
+fn entries<'a>(group: &EventGroup<'a>) -> impl Iterator<Item = SliceRef<'a>> {
+    let events = group.events.iter().filter(|event| event.class == HostClass::Compile).map(|event| event.slice);
+    group.call.into_iter().chain(events).take(MAX_ENTRIES)
 }
 
 /// Maximum number of events of a compilation that are searched for shapes.
@@ -51,17 +51,17 @@ fn shapes(slice: SliceRef<'_>) -> Vec<(String, String)> {
 
 /// Shapes that differ between two compilations of one function, from the arguments of their compile events and calls.
 pub(super) fn event_arguments(
-    draft: &EventGroup<'_>,
+    group: &EventGroup<'_>,
     earlier: &EventGroup<'_>,
     labels: &BTreeSet<LabelId>,
 ) -> Option<Vec<ShapeChange>> {
-    let collect = |draft: &EventGroup<'_>| {
-        let known = entries(draft).filter(|slice| labels.contains(&slice.label_id()));
+    let collect = |group: &EventGroup<'_>| {
+        let known = entries(group).filter(|slice| labels.contains(&slice.label_id()));
         let named =
             known.flat_map(|slice| shapes(slice).into_iter().map(move |(name, text)| ((slice.name(), name), text)));
         named.map(|((event, name), text)| ((event.to_owned(), name), text)).collect::<BTreeMap<_, _>>()
     };
-    let (before, now) = (collect(earlier), collect(draft));
+    let (before, now) = (collect(earlier), collect(group));
     let changes = before.iter().filter_map(|(key, old)| {
         let new = now.get(key)?;
         ShapeChange::between(&format!("{} of {}", key.1, key.0), &Shape::parse(old)?, &Shape::parse(new)?)
@@ -76,13 +76,13 @@ pub(super) fn in_steps(
     cx: &Context<'_>,
     steps: &StepFinder<'_>,
     place: CompilePlace,
-    draft: &EventGroup<'_>,
+    group: &EventGroup<'_>,
 ) -> Option<Vec<ShapeChange>> {
     let CompilePlace::InStep(step) = place else { return None };
-    let track = draft.call.or(draft.events.first().map(|event| event.slice))?.track();
+    let track = group.call.or(group.events.first().map(|event| event.slice))?.track();
     let mut back = steps.back_from(step);
     let (own, one, two) = (back.next()?, back.next()?, back.next()?);
-    let own = TimeRange::new(own.start, draft.start().max(own.start));
+    let own = TimeRange::new(own.start, group.start().max(own.start));
     let model = cx.model;
     let mut asked: Vec<(LabelId, usize, SliceRef<'_>)> = Vec::new();
     for (label, slice) in annotations(cx, track, own).into_iter().take(MAX_ASKED) {

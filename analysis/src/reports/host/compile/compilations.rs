@@ -128,8 +128,8 @@ pub(super) fn calls_by_name<'a>(calls: &[SliceRef<'a>]) -> BTreeMap<&'a str, Vec
 
 impl CompilationContext<'_> {
     /// Name of the module of a compilation, as far as it is known.
-    pub(crate) fn module_of(&self, draft: &EventGroup<'_>) -> Option<String> {
-        draft.module.clone().or_else(|| self.programs.module_of(&draft.function).map(str::to_owned))
+    pub(crate) fn module_of(&self, group: &EventGroup<'_>) -> Option<String> {
+        group.module.clone().or_else(|| self.programs.module_of(&group.function).map(str::to_owned))
     }
 
     fn called_before(&self, function: &str, at: Timestamp) -> bool {
@@ -139,17 +139,17 @@ impl CompilationContext<'_> {
 }
 
 /// All compilations, by start.
-pub(super) fn compilations(around: &CompilationContext<'_>, drafts: &[EventGroup<'_>]) -> Vec<Compilation> {
+pub(super) fn compilations(around: &CompilationContext<'_>, groups: &[EventGroup<'_>]) -> Vec<Compilation> {
     let mut by_function: BTreeMap<&str, Vec<&EventGroup<'_>>> = BTreeMap::new();
-    for draft in drafts.iter().filter(|draft| draft.compiles) {
-        by_function.entry(&draft.function).or_default().push(draft);
+    for group in groups.iter().filter(|group| group.compiles) {
+        by_function.entry(&group.function).or_default().push(group);
     }
     let mut out = Vec::new();
-    for group in by_function.into_values() {
-        for (k, draft) in group.iter().enumerate() {
-            let mut row = measured(around, draft);
+    for same in by_function.into_values() {
+        for (k, group) in same.iter().enumerate() {
+            let mut row = measured(around, group);
             row.number = k as u64 + 1;
-            judge(around, &mut row, draft, k.checked_sub(1).and_then(|k| group.get(k)), group.get(k + 1));
+            judge(around, &mut row, group, k.checked_sub(1).and_then(|k| same.get(k)), same.get(k + 1));
             out.push(row);
         }
     }
@@ -175,20 +175,20 @@ pub(super) fn exposed(running: Option<&IntervalSet>, compiling: &IntervalSet) ->
     running.map(|running| compiling.subtract(&running.clip(hull)).measure().ps())
 }
 
-fn measured(around: &CompilationContext<'_>, draft: &EventGroup<'_>) -> Compilation {
-    let ([compile_ps, lower, trace, load], all) = exclusive(|class| draft.when(class));
-    let recorded = |class, time| draft.events.iter().any(|event| event.class == class).then_some(time);
-    let start = draft.start();
+fn measured(around: &CompilationContext<'_>, group: &EventGroup<'_>) -> Compilation {
+    let ([compile_ps, lower, trace, load], all) = exclusive(|class| group.when(class));
+    let recorded = |class, time| group.events.iter().any(|event| event.class == class).then_some(time);
+    let start = group.start();
     let place = around.steps.place(start);
     let step = match place {
         Some(CompilePlace::InStep(number)) => around.steps.step(number),
         _ => None,
     };
-    let threads = threads(around.cx, &draft.events);
-    let longest = draft.events.iter().max_by_key(|event| (event.class == HostClass::Compile, event.range.dur()));
+    let threads = threads(around.cx, &group.events);
+    let longest = group.events.iter().max_by_key(|event| (event.class == HostClass::Compile, event.range.dur()));
     Compilation {
-        function: draft.function.clone(),
-        module: around.module_of(draft),
+        function: group.function.clone(),
+        module: around.module_of(group),
         number: 0,
         start_ps: start.ps(),
         wall_ps: all.measure().ps(),
@@ -198,7 +198,7 @@ fn measured(around: &CompilationContext<'_>, draft: &EventGroup<'_>) -> Compilat
         load_ps: recorded(HostClass::Load, load),
         thread_time_ps: threads.iter().map(|thread| thread.time_ps).sum::<Picos>().ps(),
         threads,
-        call_ps: draft.call.map(|call| call.dur().ps()),
+        call_ps: group.call.map(|call| call.dur().ps()),
         exposed_ps: exposed(around.running.as_ref(), &all),
         place,
         step_extra_ps: step.zip(around.steps.usual_ps).map(|(step, usual)| step.time_ps.saturating_sub(usual)),
@@ -237,12 +237,12 @@ pub(super) fn threads(cx: Context<'_>, events: &[PhaseEvent<'_>]) -> Vec<PhaseTi
 fn judge(
     around: &CompilationContext<'_>,
     row: &mut Compilation,
-    draft: &EventGroup<'_>,
+    group: &EventGroup<'_>,
     earlier: Option<&&EventGroup<'_>>,
     later: Option<&&EventGroup<'_>>,
 ) {
-    let start = draft.start();
-    let compiled = draft.all().hull().map_or(start, |hull| hull.end);
+    let start = group.start();
+    let compiled = group.all().hull().map_or(start, |hull| hull.end);
     let programs = row.module.as_deref().map(|module| around.programs.of(module)).unwrap_or_default();
     let (before, after) = before_and_after(programs, start, compiled, later.map(|later| later.start()));
     let run = |index: Option<usize>| index.and_then(|index| programs.get(index));
@@ -251,7 +251,7 @@ fn judge(
     row.program_before = before.map(|run| run.title.clone());
     let is_same = before.is_some() && after.is_some_and(|after| after.ran_before(start));
     let ids = both(before, after).filter(|_| !is_same);
-    row.ops_alike_percent = ids.and_then(|(a, b)| around.ops.likeness(&around.cx, a, b)).map(|share| 100.0 * share);
+    row.ops_alike_percent = ids.and_then(|(a, b)| around.ops.similarity(&around.cx, a, b)).map(|share| 100.0 * share);
     row.again = match () {
         // Two functions of the same name.
         () if row.ops_alike_percent.is_some_and(|percent| percent < 100.0 * SAME_FUNCTION) => None,
@@ -266,11 +266,11 @@ fn judge(
     let found = ids
         .and_then(|(a, b)| shapes::between_programs(&around.cx, &around.ops, a, b))
         .or_else(|| {
-            let found = annotations::event_arguments(draft, earlier?, &around.labels_with_shapes)?;
+            let found = annotations::event_arguments(group, earlier?, &around.labels_with_shapes)?;
             Some((ChangeSource::EventArguments, found))
         })
         .or_else(|| {
-            let found = annotations::in_steps(&around.cx, &around.steps, row.place?, draft)?;
+            let found = annotations::in_steps(&around.cx, &around.steps, row.place?, group)?;
             Some((ChangeSource::Annotation, found))
         });
     if let Some((source, changes)) = found {

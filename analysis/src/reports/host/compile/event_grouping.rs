@@ -38,10 +38,10 @@ pub(super) struct EventGroup<'a> {
 impl<'a> EventGroup<'a> {
     fn new(function: String, event: PhaseEvent<'a>) -> Self {
         let hull = event.call.map_or(event.range, SliceRef::range);
-        let mut draft =
+        let mut group =
             Self { function, module: None, call: event.call, events: vec![event], hull, compiles: false, asked: 0 };
-        draft.learn_module(&event);
-        draft
+        group.learn_module(&event);
+        group
     }
 
     fn push(&mut self, event: PhaseEvent<'a>) {
@@ -77,7 +77,7 @@ impl<'a> EventGroup<'a> {
 }
 
 /// Sorts events into compilations, by start.
-pub(super) fn drafts<'a>(events: &[PhaseEvent<'a>]) -> Vec<EventGroup<'a>> {
+pub(super) fn groups<'a>(events: &[PhaseEvent<'a>]) -> Vec<EventGroup<'a>> {
     let mut calls: BTreeMap<SliceId, EventGroup<'a>> = BTreeMap::new();
     let mut others: Vec<PhaseEvent<'a>> = Vec::new();
     for &event in events {
@@ -85,52 +85,52 @@ pub(super) fn drafts<'a>(events: &[PhaseEvent<'a>]) -> Vec<EventGroup<'a>> {
             others.push(event);
             continue;
         };
-        if let Some(draft) = calls.get_mut(&call.id()) {
-            draft.push(event);
+        if let Some(group) = calls.get_mut(&call.id()) {
+            group.push(event);
         } else {
             let function = pjit_function(call.name()).unwrap_or(UNKNOWN).to_owned();
             calls.insert(call.id(), EventGroup::new(function, event));
         }
     }
-    let mut drafts: Vec<EventGroup<'a>> = calls.into_values().collect();
-    drafts.sort_by_key(|draft| draft.hull.start);
-    for draft in &mut drafts {
-        draft.compiles = draft.events.iter().any(|event| event.class == HostClass::Compile);
+    let mut groups: Vec<EventGroup<'a>> = calls.into_values().collect();
+    groups.sort_by_key(|group| group.hull.start);
+    for group in &mut groups {
+        group.compiles = group.events.iter().any(|event| event.class == HostClass::Compile);
     }
     others.sort_by_key(|event| (event.range.start, std::cmp::Reverse(event.range.end)));
-    let alone = join(&mut drafts, others);
-    drafts.extend(without_call(alone));
-    drafts.sort_by(|a, b| (a.start(), &a.function).cmp(&(b.start(), &b.function)));
-    drafts
+    let alone = join(&mut groups, others);
+    groups.extend(without_call(alone));
+    groups.sort_by(|a, b| (a.start(), &a.function).cmp(&(b.start(), &b.function)));
+    groups
 }
 
 /// Assigns events of other threads to the calls that they overlap; returns the rest.
-fn join<'a>(drafts: &mut [EventGroup<'a>], others: Vec<PhaseEvent<'a>>) -> Vec<PhaseEvent<'a>> {
+fn join<'a>(groups: &mut [EventGroup<'a>], others: Vec<PhaseEvent<'a>>) -> Vec<PhaseEvent<'a>> {
     let mut latest = Timestamp::from_ps(i64::MIN);
-    let ends: Vec<Timestamp> = drafts
+    let ends: Vec<Timestamp> = groups
         .iter()
-        .map(|draft| {
-            latest = latest.max(draft.hull.end);
+        .map(|group| {
+            latest = latest.max(group.hull.end);
             latest
         })
         .collect();
     let mut alone = Vec::new();
     for event in others {
-        let after = drafts.partition_point(|draft| draft.hull.start < event.range.end);
+        let after = groups.partition_point(|group| group.hull.start < event.range.end);
         let open = (0..after).rev().take_while(|&k| ends[k] > event.range.start);
-        let open: Vec<usize> = open.filter(|&k| drafts[k].hull.end > event.range.start).take(MAX_PARALLEL).collect();
+        let open: Vec<usize> = open.filter(|&k| groups[k].hull.end > event.range.start).take(MAX_PARALLEL).collect();
         // The module is only needed to tell threads apart that compile at the same time.
         let module = (open.len() > 1).then(|| compiled_module(&event)).flatten();
         let fit = |&k: &usize| {
-            let draft = &drafts[k];
-            let shared = draft.hull.intersect(event.range).map_or(Picos::ZERO, TimeRange::dur);
+            let group = &groups[k];
+            let shared = group.hull.intersect(event.range).map_or(Picos::ZERO, TimeRange::dur);
             let agrees = module.as_deref().is_some_and(|module| {
-                draft.module.as_deref() == Some(module) || module.strip_prefix("jit_") == Some(&draft.function)
+                group.module.as_deref() == Some(module) || module.strip_prefix("jit_") == Some(&group.function)
             });
-            (agrees, draft.compiles, shared, std::cmp::Reverse(k))
+            (agrees, group.compiles, shared, std::cmp::Reverse(k))
         };
         match open.into_iter().max_by_key(fit) {
-            Some(best) => drafts[best].push(event),
+            Some(best) => groups[best].push(event),
             None => alone.push(event),
         }
     }
@@ -139,7 +139,7 @@ fn join<'a>(drafts: &mut [EventGroup<'a>], others: Vec<PhaseEvent<'a>>) -> Vec<P
 
 /// Compilations without a call, in the order of their events.
 fn without_call(events: Vec<PhaseEvent<'_>>) -> Vec<EventGroup<'_>> {
-    let mut drafts: Vec<EventGroup<'_>> = Vec::new();
+    let mut groups: Vec<EventGroup<'_>> = Vec::new();
     // Tracing and lowering are kept until the compile event of their thread.
     let mut waiting: BTreeMap<TrackId, Vec<PhaseEvent<'_>>> = BTreeMap::new();
     let mut rest = Vec::new();
@@ -148,55 +148,55 @@ fn without_call(events: Vec<PhaseEvent<'_>>) -> Vec<EventGroup<'_>> {
             HostClass::Trace | HostClass::Lower => waiting.entry(event.slice.track()).or_default().push(event),
             HostClass::Compile => {
                 let before = waiting.remove(&event.slice.track()).unwrap_or_default();
-                compile_without_call(&mut drafts, event, before);
+                compile_without_call(&mut groups, event, before);
             }
             _ => rest.push(event),
         }
     }
     rest.extend(waiting.into_values().flatten());
-    drafts.sort_by_key(|draft| draft.hull.start);
-    let compilations = drafts.len();
+    groups.sort_by_key(|group| group.hull.start);
+    let compilations = groups.len();
     for event in rest {
-        let after = drafts[..compilations].partition_point(|draft| draft.hull.start < event.range.end);
+        let after = groups[..compilations].partition_point(|group| group.hull.start < event.range.end);
         let mut open = (0..after).rev().take(MAX_PARALLEL);
-        match open.find(|&k| drafts[k].hull.end > event.range.start) {
-            Some(k) => drafts[k].push(event),
-            None => drafts.push(EventGroup::new(UNKNOWN.to_owned(), event)),
+        match open.find(|&k| groups[k].hull.end > event.range.start) {
+            Some(k) => groups[k].push(event),
+            None => groups.push(EventGroup::new(UNKNOWN.to_owned(), event)),
         }
     }
-    for draft in &mut drafts {
-        if draft.function == UNKNOWN
-            && let Some(module) = &draft.module
+    for group in &mut groups {
+        if group.function == UNKNOWN
+            && let Some(module) = &group.module
         {
-            draft.function.clone_from(module);
+            group.function.clone_from(module);
         }
     }
-    drafts
+    groups
 }
 
-fn compile_without_call<'a>(drafts: &mut Vec<EventGroup<'a>>, event: PhaseEvent<'a>, before: Vec<PhaseEvent<'a>>) {
+fn compile_without_call<'a>(groups: &mut Vec<EventGroup<'a>>, event: PhaseEvent<'a>, before: Vec<PhaseEvent<'a>>) {
     let is_entry = is_entry_point(event.slice.name());
     let module = is_entry.then(|| compiled_module(&event)).flatten();
-    let mut recent = drafts.iter_mut().rev().take(MAX_PARALLEL);
-    let overlapping = recent.find(|draft| {
-        let same = module.is_none() || draft.module.is_none() || module == draft.module;
-        same && draft.hull.end > event.range.start
+    let mut recent = groups.iter_mut().rev().take(MAX_PARALLEL);
+    let overlapping = recent.find(|group| {
+        let same = module.is_none() || group.module.is_none() || module == group.module;
+        same && group.hull.end > event.range.start
     });
     let mut made = EventGroup::new(UNKNOWN.to_owned(), event);
     let is_new = overlapping.is_none();
-    let draft = overlapping.unwrap_or(&mut made);
+    let group = overlapping.unwrap_or(&mut made);
     if !is_new {
-        draft.push(event);
+        group.push(event);
     }
     for event in before {
-        draft.push(event);
+        group.push(event);
     }
-    draft.compiles |= is_entry;
+    group.compiles |= is_entry;
     if let Some(graph) = graph_hash(event.slice) {
-        draft.function = format!("graph {graph}");
+        group.function = format!("graph {graph}");
     }
     if is_new {
-        drafts.push(made);
+        groups.push(made);
     }
 }
 

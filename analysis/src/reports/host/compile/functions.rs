@@ -50,12 +50,12 @@ pub struct CompiledFunction {
 /// All functions, longest first.
 pub(super) fn functions(
     around: &CompilationContext<'_>,
-    drafts: &[EventGroup<'_>],
+    groups: &[EventGroup<'_>],
     compilations: &[Compilation],
 ) -> Vec<CompiledFunction> {
     let mut by_function: BTreeMap<&str, Vec<&EventGroup<'_>>> = BTreeMap::new();
-    for draft in drafts {
-        by_function.entry(&draft.function).or_default().push(draft);
+    for group in groups {
+        by_function.entry(&group.function).or_default().push(group);
     }
     let mut own: BTreeMap<&str, Vec<&Compilation>> = BTreeMap::new();
     for compilation in compilations {
@@ -63,9 +63,9 @@ pub(super) fn functions(
     }
     let mut out: Vec<CompiledFunction> = by_function
         .into_iter()
-        .map(|(function, drafts)| {
+        .map(|(function, groups)| {
             let own = own.get(function).map(Vec::as_slice).unwrap_or_default();
-            row(around, function, &drafts, own)
+            row(around, function, &groups, own)
         })
         .collect();
     let known: Vec<String> = out.iter().filter_map(|row| row.module.clone()).collect();
@@ -83,12 +83,12 @@ pub(super) fn functions(
 fn row(
     around: &CompilationContext<'_>,
     function: &str,
-    drafts: &[&EventGroup<'_>],
+    groups: &[&EventGroup<'_>],
     own: &[&Compilation],
 ) -> CompiledFunction {
-    let events = drafts.iter().flat_map(|draft| &draft.events).map(|event| event.range);
+    let events = groups.iter().flat_map(|group| &group.events).map(|event| event.range);
     let all: IntervalSet = events.collect::<Vec<TimeRange>>().into_iter().collect();
-    let module = drafts.iter().find_map(|draft| around.module_of(draft));
+    let module = groups.iter().find_map(|group| around.module_of(group));
     let programs = module.as_deref().map(|module| around.programs.of(module)).unwrap_or_default();
     let usual = around.steps.usual_ps.filter(|&usual| usual > 0);
     let changed = own.iter().find(|compilation| !compilation.changes.is_empty());
@@ -116,7 +116,7 @@ fn variants(around: &CompilationContext<'_>, module: &str) -> Option<CompiledFun
     let programs = around.programs.of(module);
     let [first, second, ..] = programs else { return None };
     let ids = (first.program?, second.program?);
-    let alike = around.ops.likeness(&around.cx, ids.0, ids.1).filter(|&share| share >= SAME_FUNCTION)?;
+    let alike = around.ops.similarity(&around.cx, ids.0, ids.1).filter(|&share| share >= SAME_FUNCTION)?;
     let changed = shapes::between_programs(&around.cx, &around.ops, ids.0, ids.1);
     Some(CompiledFunction {
         function: module.strip_prefix("jit_").unwrap_or(module).to_owned(),

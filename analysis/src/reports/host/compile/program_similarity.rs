@@ -39,7 +39,7 @@ impl ProgramOps {
     /// Share of ops that two programs have in common, 0 to 1: compared by kind and provenance, with multiplicity. It
     /// uses the HLO of the programs if the capture has it, because fusions depend on shapes, else the ops that ran.
     /// `None` if the ops of one program are unknown.
-    pub(crate) fn likeness(&self, cx: &Context<'_>, a: ProgramId, b: ProgramId) -> Option<f64> {
+    pub(crate) fn similarity(&self, cx: &Context<'_>, a: ProgramId, b: ProgramId) -> Option<f64> {
         if let (Ok(a), Ok(b)) = (cx.hlo(a), cx.hlo(b)) {
             return jaccard(&instructions(&a), &instructions(&b));
         }
@@ -81,9 +81,9 @@ mod tests {
 
     #[test]
     fn multiset_similarity_counts_repetitions() {
-        let likeness = |a: &str, b: &str| jaccard(&counted(a.chars()), &counted(b.chars()));
-        assert_eq!(likeness("aab", "aba"), Some(1.0));
-        assert_eq!(likeness("aab", "abc"), Some(0.5));
-        assert_eq!(likeness("aab", ""), None);
+        let similarity = |a: &str, b: &str| jaccard(&counted(a.chars()), &counted(b.chars()));
+        assert_eq!(similarity("aab", "aba"), Some(1.0));
+        assert_eq!(similarity("aab", "abc"), Some(0.5));
+        assert_eq!(similarity("aab", ""), None);
     }
 }
