@@ -10,6 +10,7 @@ pub mod catalog;
 pub mod data;
 #[cfg(feature = "export")]
 pub mod files;
+mod from_report;
 mod instructions;
 #[cfg(feature = "export")]
 pub mod partitions;
@@ -23,5 +24,5 @@ mod tracks;
 
 pub use catalog::Catalog;
 pub use data::{Choices, ColumnKind, DataColumn, DataTable, RowFilter, Value, picked};
-pub use reports::of_report as report_table;
+pub use from_report::of_report as report_table;
 pub use slices::{ARGS, arguments};

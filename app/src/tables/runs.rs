@@ -10,7 +10,7 @@ use analysis::{OpGroup, Provenance, Scope, Table, Unit};
 use std::sync::Arc;
 
 use super::data::DataTable;
-use super::reports::of_report;
+use super::from_report::of_report;
 use crate::session::{Session, devices_in_words};
 
 /// Data of the row. What does not apply to a trace is missing.
