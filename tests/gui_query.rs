@@ -22,7 +22,7 @@ fn query_tab() -> Harness<'static, App> {
 }
 
 #[test]
-fn a_ready_made_query_runs_and_its_rows_lead_to_ops() {
+fn ready_made_query_rows_lead_to_ops() {
     let mut window = query_tab();
     click(&mut window, "Run");
     window.get_by_label("Sort by name");
@@ -35,7 +35,7 @@ fn a_ready_made_query_runs_and_its_rows_lead_to_ops() {
 }
 
 #[test]
-fn a_row_with_a_slice_leads_to_it() {
+fn query_row_leads_to_its_slice() {
     let mut window = query_tab();
     write(&mut window, "SELECT slice_id, name FROM slices WHERE name = 'B'");
     press(&mut window, Modifiers::COMMAND, Key::Enter);
@@ -47,7 +47,7 @@ fn a_row_with_a_slice_leads_to_it() {
 }
 
 #[test]
-fn an_error_names_the_word_and_what_exists_and_a_limit_is_said() {
+fn query_error_names_the_word_and_limit_is_reported() {
     let mut window = query_tab();
     write(&mut window, "SELECT naem FROM slices");
     click(&mut window, "Run");
@@ -63,7 +63,7 @@ fn an_error_names_the_word_and_what_exists_and_a_limit_is_said() {
 }
 
 #[test]
-fn a_query_without_end_can_be_stopped() {
+fn endless_query_can_be_stopped() {
     let mut window = query_tab();
     write(&mut window, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n");
     window.get_by_label("Run").click();

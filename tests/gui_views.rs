@@ -148,7 +148,7 @@ fn op_icicle_boxes_lead_to_slices() {
 }
 
 #[test]
-fn what_is_in_memory_is_listed_at_the_peak_and_where_the_curve_is_clicked() {
+fn live_buffers_are_listed_at_the_peak_and_the_clicked_time() {
     let spec = sample_traces::synthetic::TrainingSpec { data: 1, model: 1, ..Default::default() };
     let run = sample_traces::synthetic::SyntheticRun::new(spec);
     let mut window = generated(&sample_traces::memory::session_with_memory(&run).0, vec2(1400.0, 1000.0));
@@ -226,7 +226,7 @@ fn source_lines_have_times_and_lead_to_ops() {
 }
 
 #[test]
-fn a_hint_has_sliders_that_change_only_its_ops() {
+fn hint_sliders_change_only_its_ops() {
     let mut window = sample("synthetic_v5e_8chip_serial.xplane.pb", 1400.0);
     show(&mut window, "hints");
     let button = window.query_all_by_label_contains("What if without ").next().expect("a hint").rect().center();

@@ -38,7 +38,7 @@ fn name(path: &std::path::Path) -> String {
 }
 
 #[test]
-fn all_hosts_are_asked_for_the_same_time_and_kept_in_one_run() {
+fn all_hosts_capture_the_same_time_into_one_run() {
     let place = Place::empty();
     let hosts = [serves(profile(1)), serves(profile(2))];
     let both = format!("{},{}", hosts[0].address(), hosts[1].address());
@@ -94,7 +94,7 @@ fn all_hosts_are_asked_for_the_same_time_and_kept_in_one_run() {
 }
 
 #[test]
-fn what_some_hosts_sent_is_kept_if_others_fail() {
+fn profiles_of_some_hosts_are_kept_if_others_fail() {
     let place = Place::empty();
     let good = serves(profile(1));
     let dies = MockProfiler::new(|_, _| Reply::Reset);
@@ -141,7 +141,7 @@ fn an_attempt_with_a_device_replaces_those_without() {
 }
 
 #[test]
-fn a_profile_is_found_where_servers_write_it_themselves() {
+fn profile_written_by_the_server_is_found() {
     let place = Place::empty();
     let writes = MockProfiler::new(|call, _| {
         let folder = PathBuf::from(call.text(&[5])).join(call.text(&[6]));
@@ -192,7 +192,7 @@ fn large_profiles_arrive_and_slow_servers_are_waited_for() {
 }
 
 #[test]
-fn refusals_of_servers_come_with_a_cure() {
+fn server_errors_name_the_fix() {
     let place = Place::empty();
     for (code, why, said) in [
         (13, "Another profiling session active.", "--continuous stop"),
@@ -291,7 +291,7 @@ fn continuous_profiling_is_started_kept_and_stopped() {
 }
 
 #[test]
-fn the_state_of_devices_is_shown_again_and_again() {
+fn device_state_is_refreshed() {
     let place = Place::empty();
     let server = MockProfiler::new(|_, count| {
         let mut response = ProtoMessage::default();

@@ -212,7 +212,7 @@ fn analyzes_a_trace_of_every_format() {
 }
 
 #[test]
-fn the_same_input_gives_the_same_bytes() {
+fn output_is_deterministic() {
     let (_dir, path) = small_trace();
     for format in ["text", "json", "ndjson", "md"] {
         let args = ["analyze", &path, "--format", format];

@@ -32,7 +32,7 @@ fn reports(place: &Place, path: &str) -> Value {
 }
 
 #[test]
-fn a_packed_run_has_the_reports_of_the_run() {
+fn packed_run_has_the_same_reports() {
     let place = Place::empty();
     place.write("logs/plugins/profile/2026_01_31_12_00_00/worker0.xplane.pb", &sample());
     place.write("logs/plugins/profile/2026_01_31_12_00_00/worker0.op_stats.pb", b"a cache of XProf");
@@ -59,7 +59,7 @@ fn a_packed_run_has_the_reports_of_the_run() {
 }
 
 #[test]
-fn a_zipped_run_folder_is_opened() {
+fn zipped_run_folder_is_opened() {
     let place = Place::empty();
     let sample = sample();
     zipped(
@@ -98,7 +98,7 @@ fn archives_without_one_run_are_refused_with_the_reason() {
 }
 
 #[test]
-fn what_cannot_be_packed_leaves_no_file() {
+fn failed_pack_leaves_no_file() {
     let place = Place::empty();
     place.write("w0.xplane.pb", &sample());
     assert_eq!(place.code(&["pack", "missing", "-o", "run.systole.zip"]), 3);

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_an_address_is_said() {
+    fn invalid_addresses_are_explained() {
         for (text, why) in [
             ("localhost", "the port is missing"),
             ("[::1]", "the port is missing"),

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_profile_is_read_as_far_as_it_goes() {
+    fn truncated_profile_is_read_to_its_end() {
         let whole = space(&[plane("/device:TPU:0", 2, None), plane("/host:CPU", 1, Some(1))]);
         let counts: Vec<usize> = (0..whole.len()).map(|to| ProfileContents::of(&whole[..to]).devices.len()).collect();
         assert!(counts.is_sorted() && counts.last() == Some(&1), "{counts:?}");

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_were_not_told_are_missing_and_measured_zeros_are_not() {
+    fn unreported_numbers_are_missing_and_measured_zeros_are_kept() {
         let told = |response_type| {
             let state = state(response_type);
             (state.mxu_percent, state.idle_percent, state.step_ms.map(|step| step.max))

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_is_kept_however_the_server_hands_it_over() {
+    fn profile_is_saved_from_every_kind_of_reply() {
         let dir = tempfile::tempdir().unwrap();
         let (run, address) = (folder(dir.path()), "[::1]:9012".parse::<Address>().unwrap());
         let wrote = run.save(&address, response(None)).unwrap_err();

@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_has_a_name_not_a_path() {
+    fn rejects_paths_as_run_names() {
         for wrong in ["", "..", "a/b", "a\\b", "c:", ".hidden"] {
             assert!(session_name(wrong).is_err(), "{wrong:?}");
         }

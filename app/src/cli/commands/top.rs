@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_told_is_shown() {
+    fn only_reported_values_are_shown() {
         let step_ms = Some(Spread { mean: 4.0, min: 3.5, max: 5.0 });
         let state = DeviceState { mxu_percent: Some(10.0), step_ms, ..DeviceState::default() };
         let text = numbers(&state);

@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_is_as_long_as_its_ops_only_in_total_time() {
+    fn loop_length_includes_its_ops_only_in_total_time() {
         let trace = text_trace(
             "
             @column 1us

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_about_one_word() {
+    fn error_marks_one_word() {
         let sql = "SELECT naem, 1 FROM slices";
         assert_eq!(&sql[word_at(sql, 7)], "naem");
         assert_eq!(&sql[word_at(sql, 11)], ",");

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_leads_to_a_file_that_is_elsewhere() {
+    fn path_prefix_maps_to_a_moved_file() {
         let here = tempfile::tempdir().unwrap();
         let file = here.path().join("job").join("train.py");
         fs::create_dir_all(file.parent().unwrap()).unwrap();

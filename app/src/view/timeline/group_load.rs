@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_with_several_slices_counts_once() {
+    fn overlapping_slices_count_once() {
         let mut builder = TraceBuilder::new();
         let host = builder.group(None, GroupKind::Host, "host");
         let label = builder.label("x", None);
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_of_cores_shows_their_ops_and_one_with_counters_nothing() {
+    fn folded_core_group_shows_ops_and_counter_group_shows_none() {
         let mut builder = TraceBuilder::new();
         let host = builder.group(None, GroupKind::Host, "host");
         let label = builder.label("x", None);

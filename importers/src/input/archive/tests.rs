@@ -78,7 +78,7 @@ fn small_archives_of_large_files_are_refused() {
 }
 
 #[test]
-fn what_is_not_read_is_named() {
+fn unread_files_are_named() {
     let bytes = archive(&[("a", b"content")]);
     let at = entry(&bytes);
     for (offset, value, why) in [(8, 1, "encrypted"), (10, 12, "another method than deflate")] {

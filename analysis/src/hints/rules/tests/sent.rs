@@ -19,7 +19,7 @@ pub(super) fn gathers(columns: usize, second: &str) -> String {
 }
 
 #[test]
-fn the_same_operand_is_gathered_once_too_often() {
+fn repeated_gather_of_an_operand_is_a_hint() {
     // One of the two stays.
     assert_eq!(saving(&gathers(1, "w.1"), "K05"), Some(10_000_000));
     assert!(!ids(&gathers(1, "w.2")).contains(&"K05"));

@@ -167,7 +167,7 @@ fn bytes_print_with_four_digits() {
 }
 
 #[test]
-fn what_is_in_memory_is_known_at_every_time() {
+fn live_buffers_are_known_at_every_time() {
     let model = capture(&THREE, 300);
     let (options, reports) = (Options::default(), ReportCache::default());
     let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
