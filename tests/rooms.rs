@@ -60,7 +60,7 @@ const CRATES: [Rooms; 3] = [
             &["capture"],
             &["tables"],
             &["session"],
-            &["number", "files", "xml", "date"],
+            &["number", "files", "stdin", "xml", "date"],
         ],
     },
 ];

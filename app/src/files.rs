@@ -1,4 +1,4 @@
-//! Writes files atomically: they exist as a whole or not at all.
+//! Writes files atomically, on this machine and in buckets: they exist as a whole or not at all.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -15,6 +15,11 @@ pub fn write_with<E: From<io::Error>>(
     path: &Path,
     write: impl FnOnce(&mut fs::File) -> Result<(), E>,
 ) -> Result<(), E> {
+    if importers::is_remote(path) {
+        let mut file = tempfile::tempfile()?;
+        write(&mut file)?;
+        return Ok(importers::write_remote(path, &mut file)?);
+    }
     // Follows symbolic links, so that the link itself is not replaced.
     let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let there = fs::metadata(path).ok();
@@ -38,6 +43,11 @@ pub fn write_with<E: From<io::Error>>(
     }
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
+}
+
+/// Makes a directory unless it is there. Buckets have none.
+pub fn make_directory(path: &Path) -> io::Result<()> {
+    if importers::is_remote(path) { Ok(()) } else { fs::create_dir_all(path) }
 }
 
 /// The directory of a file.

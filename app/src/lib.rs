@@ -21,6 +21,7 @@ pub mod number;
 pub mod query;
 pub mod render;
 pub mod session;
+mod stdin;
 pub mod tables;
 pub mod view;
 mod xml;

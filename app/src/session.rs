@@ -8,6 +8,8 @@ use analysis::{ANALYSES, Analysis, AnalysisError, Context, Options, Report, Repo
 use importers::{ImportError, ImportOptions, Progress};
 use trace_model::TraceModel;
 
+use crate::stdin;
+
 /// An open trace. Cheap to clone: clones share the model and the reports.
 #[derive(Clone, Debug)]
 pub struct Session {
@@ -20,15 +22,20 @@ pub struct Session {
 }
 
 impl Session {
-    /// Imports what `path` names (see [`importers::locate`]).
+    /// Imports what `path` names (see [`importers::locate`]), or standard input if it is `-`.
     pub fn open(
         path: &Path,
         import: &ImportOptions,
         options: Options,
         progress: &Progress,
     ) -> Result<Self, ImportError> {
+        if path.as_os_str() == stdin::STANDARD {
+            let stdin::Spooled { source, sha256 } = stdin::Spooled::read()?;
+            let model = importers::import_source(&source, import, progress)?;
+            return Ok(Self { sha256: Some(sha256), ..Self::from_model(model, options) });
+        }
         let model = importers::import_path(path, import, progress)?;
-        Ok(Self { path: Some(path.to_owned()), ..Self::from_model(model, options) })
+        Ok(Self { path: Some(importers::shown_path(path)), ..Self::from_model(model, options) })
     }
 
     /// A session for a model from another source.
@@ -41,12 +48,6 @@ impl Session {
     pub fn with_chip(&self, chip: &str) -> Self {
         let options = Options { device_spec: Some(chip.to_owned()), own_chip: None, ..(*self.options).clone() };
         Self { options: Arc::new(options), reports: Arc::default(), ..self.clone() }
-    }
-
-    /// The same session, of an input that cannot be read again and has this SHA-256 (in hexadecimal digits).
-    #[must_use]
-    pub fn with_sha256(self, sha256: String) -> Self {
-        Self { sha256: Some(sha256), ..self }
     }
 
     /// SHA-256 of an input that cannot be read again, in hexadecimal digits.

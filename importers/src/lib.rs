@@ -12,7 +12,7 @@
 //! | `registry` | the list of formats |
 //! | `profiler`, `simulator`, `compiler` | one module for each format, grouped by the kind of writer |
 //! | `common` | the importer interface, and code that several formats share |
-//! | `input` | files, unpacking, lines, patterns, progress, errors |
+//! | `input` | files and buckets, unpacking, lines, patterns, progress, errors |
 
 mod common;
 mod compiler;
@@ -26,7 +26,10 @@ mod testing;
 
 pub use common::{DetectionConfidence, ImportOptions, Importer, TraceFormat, TrackRoles};
 pub use import::packed::{PACK_FACTS, PACKED_PROFILES};
-pub use import::{HostFiles, LocatedRun, detect, import, import_path, import_source, locate};
+pub use import::{HostFiles, LocatedRun, detect, import, import_path, import_source, locate, open_file};
 pub use input::archive::{Archive, ArchiveWriter, ArchivedFile};
-pub use input::{FeedResult, ImportError, InputSource, Progress, SharedBytes, SourceContent};
+#[cfg(feature = "remote")]
+pub use input::remote::cache;
+pub use input::{FeedResult, ImportError, InputSource, Progress, ProgressStage, SharedBytes, SourceContent};
+pub use input::{is_remote, remote_head, shown_path, write_remote};
 pub use registry::IMPORTERS;

@@ -470,3 +470,9 @@ fn roles_turn_simulator_processes_into_devices() {
     assert_eq!(code(&output), 2);
     assert!(stderr(&output).contains("in-flight"), "{}", stderr(&output));
 }
+
+#[cfg(not(feature = "remote"))]
+#[test]
+fn a_build_without_buckets_says_so() {
+    assert_refused("gs://bucket/run", 3, &["this build cannot read buckets; build with --features remote"]);
+}

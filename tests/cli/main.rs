@@ -2,6 +2,10 @@
 //!
 //! One program of tests, so that it links once: `cargo test -p systole --test cli gates`.
 
+#[cfg(feature = "remote")]
+mod bucket_server;
+#[cfg(feature = "remote")]
+mod buckets;
 #[cfg(feature = "capture")]
 mod capture;
 mod causes;

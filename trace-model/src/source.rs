@@ -40,8 +40,10 @@ pub fn badge(by: &str, is_predicted: bool) -> String {
 pub struct Source {
     /// File name, without directories.
     pub name: String,
-    /// Path on disk, if it is a file.
+    /// Path on disk, if it is a file, or its address in a bucket.
     pub path: Option<std::path::PathBuf>,
+    /// Where a copy of its bytes is on this machine, if the path is an address.
+    pub copy: Option<std::path::PathBuf>,
     /// Size on disk in bytes, compressed.
     pub packed_bytes: u64,
     /// Id of the format.

@@ -3,6 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::cli::commands::analyze::AnalyzeArgs;
+use crate::cli::commands::cache::CacheArgs;
 #[cfg(feature = "capture")]
 use crate::cli::commands::capture::CaptureArgs;
 use crate::cli::commands::chips::ChipsArgs;
@@ -80,6 +81,8 @@ pub enum CliCommand {
     Hlo(HloArgs),
     /// What a hint means, how to check it and what to do
     Explain(ExplainArgs),
+    /// Copies of files from buckets and web servers: list them, remove them
+    Cache(CacheArgs),
     /// The formats that can be read
     Formats(FormatsArgs),
     /// Assumed facts of each TPU generation, with their sources

@@ -13,8 +13,8 @@ use clap::{CommandFactory as _, Parser as _};
 
 use command_line::{Cli, CliCommand};
 use commands::{
-    analyze, chips, compare, completions, config, doctor, explain, formats, history, hlo, init, man, metrics, open,
-    render, schema, summarize, whatif,
+    analyze, cache, chips, compare, completions, config, doctor, explain, formats, history, hlo, init, man, metrics,
+    open, render, schema, summarize, whatif,
 };
 use common::failure::CommandOutcome;
 use common::stderr::Stderr;
@@ -58,6 +58,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         CliCommand::Whatif(args) => whatif::run(&args, &stderr),
         CliCommand::Hlo(args) => hlo::run(&args, &stderr),
         CliCommand::Explain(args) => explain::run(&args),
+        CliCommand::Cache(args) => cache::run(&args),
         CliCommand::Formats(args) => formats::run(&args),
         CliCommand::Chips(args) => chips::run(&args),
         CliCommand::Render(args) => render::run(&args, &stderr),

@@ -134,7 +134,7 @@ pub fn file_loader(import: ImportOptions, options: StartOptions) -> TraceLoader 
             Ok(OpenTrace::new(path.to_owned(), session))
         }
         Err(ImportError::Cancelled) => Err(CANCELLED.to_owned()),
-        Err(error) => Err(format!("{error}: {}", path.display())),
+        Err(error) => Err(format!("{error}: {}", importers::shown_path(path).display())),
     })
 }
 

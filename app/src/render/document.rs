@@ -141,7 +141,7 @@ impl InputFile {
                 format: source.format,
                 host: source.host.clone(),
                 bytes: source.packed_bytes,
-                sha256: match &source.path {
+                sha256: match source.copy.as_ref().or(source.path.as_ref()) {
                     Some(path) => fingerprint(path).ok(),
                     None => session.sha256().map(str::to_owned),
                 },

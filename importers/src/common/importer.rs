@@ -75,4 +75,6 @@ pub struct ImportOptions {
     pub llo: Option<PathBuf>,
     /// Whether the process ends soon after the import. It can then keep freed memory, which saves time.
     pub short_lived: bool,
+    /// Whether files of buckets are read without keeping a copy for the next time.
+    pub no_cache: bool,
 }

@@ -5,7 +5,6 @@
 //! here, to choose among the files of a directory; the format of a file is detected from its content.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -13,7 +12,8 @@ use crate::common::{DetectionConfidence, ImportOptions};
 use crate::compiler::llo;
 use crate::import::captures::{self, CaptureFolder, CaptureRun};
 use crate::import::file_names::{endings, host_and_rank};
-use crate::input::{ImportError, InputSource, glob};
+use crate::input::storage::{EntryKind, FileTree, tree_of};
+use crate::input::{ImportError, Progress, glob};
 use crate::registry::IMPORTERS;
 
 /// The files of one session.
@@ -49,17 +49,19 @@ const MAX_DEPTH: usize = 8;
 ///
 /// # Errors
 ///
-/// The path contains nothing that an importer can read, or several runs and none is selected.
-pub fn locate(path: &Path, options: &ImportOptions) -> Result<LocatedRun, ImportError> {
+/// The path contains nothing that an importer can read, several runs and none is selected, or a bucket does not answer.
+pub fn locate(path: &Path, options: &ImportOptions, progress: &Progress) -> Result<LocatedRun, ImportError> {
+    let tree = tree_of(path, options, progress)?;
+    let tree = tree.as_ref();
     // A file may be called `a*b`: an existing path is not a pattern.
-    let metadata = match fs::metadata(path) {
-        Ok(metadata) => metadata,
-        Err(_) if glob::is_pattern(path) => return locate_pattern(path, options),
+    let kind = match tree.kind(path) {
+        Ok(kind) => kind,
+        Err(_) if glob::is_pattern(path) => return locate_pattern(tree, path, options),
         Err(error) => return Err(error.into()),
     };
-    if metadata.is_dir() {
-        fs::read_dir(path)?; // Distinguishes missing permission from a missing file.
-        return locate_in(&[path.to_owned()], options);
+    if kind == EntryKind::Directory {
+        tree.entries(path)?; // Distinguishes missing permission from a missing file.
+        return locate_in(tree, &[path.to_owned()], options);
     }
     if let Some(run) = &options.run {
         return nothing(format!("run {run:?} was asked for, but this is one file, not a log directory"));
@@ -67,11 +69,12 @@ pub fn locate(path: &Path, options: &ImportOptions) -> Result<LocatedRun, Import
     Ok(LocatedRun { hosts: vec![HostFiles { host: None, files: vec![path.to_owned()] }], ..LocatedRun::default() })
 }
 
-fn locate_pattern(pattern: &Path, options: &ImportOptions) -> Result<LocatedRun, ImportError> {
-    let (directories, files): (Vec<_>, Vec<_>) = glob::expand(pattern).into_iter().partition(|path| path.is_dir());
+fn locate_pattern(tree: &dyn FileTree, pattern: &Path, options: &ImportOptions) -> Result<LocatedRun, ImportError> {
+    let found = glob::expand(tree, pattern).into_iter();
+    let (directories, files): (Vec<_>, Vec<_>) = found.partition(|path| tree.is_directory(path));
     let hosts = match files.len() {
         0 if directories.is_empty() => return nothing("no file or directory matches the pattern".to_owned()),
-        0 => return locate_in(&directories, options),
+        0 => return locate_in(tree, &directories, options),
         // The user chose these files by a pattern, so their names do not matter.
         1 => vec![HostFiles { host: None, files }],
         _ => hosts_of(files),
@@ -82,12 +85,13 @@ fn locate_pattern(pattern: &Path, options: &ImportOptions) -> Result<LocatedRun,
     Ok(LocatedRun { hosts, ..LocatedRun::default() })
 }
 
-fn locate_in(directories: &[PathBuf], options: &ImportOptions) -> Result<LocatedRun, ImportError> {
-    let mut runs: Vec<CaptureRun> = directories.iter().flat_map(|directory| runs_in(directory)).collect();
+fn locate_in(tree: &dyn FileTree, directories: &[PathBuf], options: &ImportOptions) -> Result<LocatedRun, ImportError> {
+    let mut runs: Vec<CaptureRun> = directories.iter().flat_map(|directory| runs_in(tree, directory)).collect();
     if runs.is_empty() && options.run.is_none() {
         // Not a log directory: use the files directly, as of a run copied elsewhere.
-        let found = directories.iter().map(|directory| hosts_of(files_of(directory))).find(|hosts| !hosts.is_empty());
-        let marked = directories.iter().find_map(|directory| marker_in(directory));
+        let found =
+            directories.iter().map(|directory| hosts_of(files_of(tree, directory))).find(|hosts| !hosts.is_empty());
+        let marked = directories.iter().find_map(|directory| marker_in(tree, directory));
         let marked = marked.map(|file| vec![HostFiles { host: None, files: vec![file] }]);
         // A graph is the input of a simulator; its output has more information.
         let hosts =
@@ -102,7 +106,7 @@ fn locate_in(directories: &[PathBuf], options: &ImportOptions) -> Result<Located
                 dump.display()
             ));
         }
-        if let Some(located) = by_content(directories)? {
+        if let Some(located) = by_content(tree, directories)? {
             return Ok(located);
         }
     }
@@ -147,16 +151,16 @@ fn is_graph(host: &HostFiles) -> bool {
 }
 
 /// The file to read first in a directory that a simulator wrote.
-fn marker_in(directory: &Path) -> Option<PathBuf> {
+fn marker_in(tree: &dyn FileTree, directory: &Path) -> Option<PathBuf> {
     let markers = IMPORTERS.iter().flat_map(|importer| importer.format().markers);
     let file = |marker: &&str| {
         if !glob::is_pattern(Path::new(marker)) {
-            return Some(directory.join(marker)).filter(|path| path.is_file());
+            return Some(directory.join(marker)).filter(|path| tree.is_file(path));
         }
-        let entries = fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok);
-        let mut matching = entries.filter(|entry| glob::matches(marker, &entry.file_name().to_string_lossy()));
+        let entries = tree.entries(directory).unwrap_or_default().into_iter();
+        let mut matching = entries.filter(|entry| glob::matches(marker, &entry.name));
         // If there are several programs, the user must choose.
-        matching.next().filter(|_| matching.next().is_none()).map(|entry| entry.path())
+        matching.next().filter(|_| matching.next().is_none()).map(|entry| entry.path)
     };
     markers.into_iter().find_map(file)
 }
@@ -166,7 +170,7 @@ const MAX_LOOKED_INTO: usize = 256;
 
 /// In a directory without profiles: the only file that an importer recognizes with certainty, because simulators name
 /// files after models and chips. If there are several, the user must choose.
-fn by_content(directories: &[PathBuf]) -> Result<Option<LocatedRun>, ImportError> {
+fn by_content(tree: &dyn FileTree, directories: &[PathBuf]) -> Result<Option<LocatedRun>, ImportError> {
     let is_named = |path: &PathBuf| {
         IMPORTERS.iter().any(|importer| {
             let endings = importer.format().extensions.iter();
@@ -175,13 +179,11 @@ fn by_content(directories: &[PathBuf]) -> Result<Option<LocatedRun>, ImportError
         })
     };
     let is_sure = |path: &PathBuf| {
-        let source = if path.is_file() { InputSource::open(path).ok() } else { None };
-        source.is_some_and(|it| {
-            IMPORTERS.iter().any(|importer| importer.detect(it.head()) == DetectionConfidence::Certain)
-        })
+        let head = if tree.is_file(path) { tree.head(path) } else { None };
+        head.is_some_and(|head| IMPORTERS.iter().any(|importer| importer.detect(&head) == DetectionConfidence::Certain))
     };
-    let entries = directories.iter().filter_map(|directory| fs::read_dir(directory).ok()).flatten();
-    let named = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_named);
+    let entries = directories.iter().filter_map(|directory| tree.entries(directory).ok()).flatten();
+    let named = entries.map(|entry| entry.path).filter(is_named);
     let mut paths: Vec<PathBuf> = named.take(MAX_LOOKED_INTO + 1).collect();
     if paths.len() > MAX_LOOKED_INTO {
         // A choice from only a part of the files would be arbitrary.
@@ -245,64 +247,58 @@ fn sort_newest_first(runs: &mut [CaptureRun]) {
 }
 
 /// Runs in or below a directory, which may itself be `plugins` or `profile`.
-fn runs_in(directory: &Path) -> Vec<CaptureRun> {
-    let named = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
+fn runs_in(tree: &dyn FileTree, directory: &Path) -> Vec<CaptureRun> {
+    let named = tree.resolved(directory);
     let mut runs = Vec::new();
     if named.ends_with("plugins/profile") {
-        add_runs(directory, "", &mut runs);
+        add_runs(tree, directory, "", &mut runs);
     } else if named.ends_with("plugins") {
-        add_runs(&directory.join("profile"), "", &mut runs);
+        add_runs(tree, &directory.join("profile"), "", &mut runs);
     } else {
-        walk(directory, "", 0, &mut runs);
+        walk(tree, directory, "", 0, &mut runs);
     }
     runs
 }
 
-fn walk(directory: &Path, prefix: &str, depth: usize, runs: &mut Vec<CaptureRun>) {
+fn walk(tree: &dyn FileTree, directory: &Path, prefix: &str, depth: usize, runs: &mut Vec<CaptureRun>) {
     let profile = directory.join("plugins/profile");
-    if profile.is_dir() {
-        add_runs(&profile, prefix, runs);
+    if tree.is_directory(&profile) {
+        add_runs(tree, &profile, prefix, runs);
     }
     if depth == MAX_DEPTH {
         return;
     }
-    for (name, path) in subdirectories(directory) {
-        walk(&path, &format!("{prefix}{name}/"), depth + 1, runs);
+    for (name, path) in subdirectories(tree, directory) {
+        walk(tree, &path, &format!("{prefix}{name}/"), depth + 1, runs);
     }
 }
 
-fn add_runs(profile: &Path, prefix: &str, runs: &mut Vec<CaptureRun>) {
-    for (name, path) in subdirectories(profile) {
-        let files = files_of(&path);
+fn add_runs(tree: &dyn FileTree, profile: &Path, prefix: &str, runs: &mut Vec<CaptureRun>) {
+    for (name, path) in subdirectories(tree, profile) {
+        let files = files_of(tree, &path);
         if !files.is_empty() {
-            let dates = files.iter().filter_map(|file| fs::metadata(file).ok()?.modified().ok());
-            let modified = dates.max().unwrap_or(SystemTime::UNIX_EPOCH);
+            let modified = files.iter().filter_map(|file| tree.modified(file)).max();
+            let modified = modified.unwrap_or(SystemTime::UNIX_EPOCH);
             runs.push(CaptureRun { name: format!("{prefix}{name}"), files, modified });
         }
     }
 }
 
 /// Visible subdirectories by name. Symbolic links are skipped, because they can form cycles.
-fn subdirectories(directory: &Path) -> Vec<(String, PathBuf)> {
-    let mut found: Vec<_> = fs::read_dir(directory)
-        .into_iter()
-        .flatten()
-        .filter_map(Result::ok)
-        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
-        .map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path()))
+fn subdirectories(tree: &dyn FileTree, directory: &Path) -> Vec<(String, PathBuf)> {
+    let entries = tree.entries(directory).unwrap_or_default().into_iter();
+    entries
+        .filter(|entry| entry.kind == EntryKind::Directory && !entry.is_link)
+        .map(|entry| (entry.name, entry.path))
         .filter(|(name, _)| !name.starts_with('.') && name != "plugins")
-        .collect();
-    found.sort();
-    found
+        .collect()
 }
 
 /// Files directly in a directory whose names are those of profiles.
-fn files_of(directory: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok);
-    let mut files: Vec<_> = entries.map(|entry| entry.path()).filter(|path| path.is_file()).collect();
-    files.retain(|path| host_and_rank(path).is_some());
-    files.sort();
-    files
+fn files_of(tree: &dyn FileTree, directory: &Path) -> Vec<PathBuf> {
+    let entries = tree.entries(directory).unwrap_or_default().into_iter();
+    let files = entries.filter(|entry| entry.kind == EntryKind::File).map(|entry| entry.path);
+    files.filter(|path| host_and_rank(path).is_some()).collect()
 }
 
 /// Groups files by host. A file without a host name repeats the events of another file, so it is used only if it is

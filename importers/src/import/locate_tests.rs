@@ -23,7 +23,7 @@ fn shown(dir: &TempDir, located: &LocatedRun) -> Vec<String> {
 }
 
 fn found(dir: &TempDir, path: &str) -> LocatedRun {
-    locate(&dir.path().join(path), &ImportOptions::default()).unwrap()
+    locate(&dir.path().join(path), &ImportOptions::default(), &Progress::new()).unwrap()
 }
 
 fn run(name: &str) -> ImportOptions {
@@ -59,11 +59,11 @@ fn runs_with_other_names_are_ordered_by_file_date() {
 #[test]
 fn run_can_be_named_and_unknown_name_lists_runs() {
     let dir = tree(&[&format!("{NEW}/a.xplane.pb"), &format!("{OLD}/b.xplane.pb")]);
-    let located = locate(dir.path(), &run("2025_12_31_23_59_59")).unwrap();
+    let located = locate(dir.path(), &run("2025_12_31_23_59_59"), &Progress::new()).unwrap();
     assert_eq!(shown(&dir, &located), [format!("b: {OLD}/b.xplane.pb")]);
-    let error = locate(dir.path(), &run("2024")).unwrap_err().to_string();
+    let error = locate(dir.path(), &run("2024"), &Progress::new()).unwrap_err().to_string();
     assert!(error.contains("2026_02_01_00_00_00") && error.contains("2025_12_31_23_59_59"), "{error}");
-    let error = locate(&dir.path().join(NEW).join("a.xplane.pb"), &run("x")).unwrap_err().to_string();
+    let error = locate(&dir.path().join(NEW).join("a.xplane.pb"), &run("x"), &Progress::new()).unwrap_err().to_string();
     assert!(error.contains("one file"), "{error}");
 }
 
@@ -116,16 +116,16 @@ fn patterns_name_files_and_directories() {
     assert_eq!(found(&dir, "log/plugins/profile/2026*/*.xplane.pb").hosts.len(), 2);
     assert_eq!(found(&dir, "l?g").hosts.len(), 2);
     assert_eq!(shown(&dir, &found(&dir, "x/*.bin")), ["-: x/odd name.bin"]);
-    let error = locate(&dir.path().join("nothing*"), &ImportOptions::default()).unwrap_err();
+    let error = locate(&dir.path().join("nothing*"), &ImportOptions::default(), &Progress::new()).unwrap_err();
     assert!(matches!(error, ImportError::NothingFound { .. }), "{error}");
 }
 
 #[test]
 fn directory_without_profiles_lists_expected_files() {
     let dir = tree(&["a/readme.md", "plugins/profile/empty/x.op_stats.pb"]);
-    let error = locate(dir.path(), &ImportOptions::default()).unwrap_err().to_string();
+    let error = locate(dir.path(), &ImportOptions::default(), &Progress::new()).unwrap_err().to_string();
     assert!(error.contains("plugins/profile/<run>/") && error.contains(".xplane.pb"), "{error}");
-    let missing = locate(&dir.path().join("missing"), &ImportOptions::default()).unwrap_err();
+    let missing = locate(&dir.path().join("missing"), &ImportOptions::default(), &Progress::new()).unwrap_err();
     assert!(matches!(missing, ImportError::Io(_)), "{missing}");
 }
 
@@ -152,7 +152,7 @@ fn hosts_of_one_capture_in_sibling_runs_are_joined() {
     assert_eq!(located.joined_runs, ["2026_01_31_04_47_36"]);
     assert_eq!((located.nearby_runs.len(), located.other_runs.len()), (0, 1));
     // `--run` with any folder of a capture selects the whole capture; the path of a folder selects only this folder.
-    let named = locate(&dir.path().join("log"), &run("2026_01_31_04_47_36")).unwrap();
+    let named = locate(&dir.path().join("log"), &run("2026_01_31_04_47_36"), &Progress::new()).unwrap();
     assert_eq!((shown(&dir, &named), named.joined_runs), (both.to_vec(), vec!["2026_01_31_04_47_38".to_owned()]));
     assert_eq!(shown(&dir, &found(&dir, first)), both[..1]);
 }
@@ -164,5 +164,8 @@ fn possibly_related_run_is_named() {
     let located = found(&dir, "log");
     assert_eq!(shown(&dir, &located), [format!("b: {second}/b.xplane.pb")]);
     assert_eq!(located.nearby_runs, ["2026_01_31_04_46_36"]);
-    assert_eq!(locate(&dir.path().join("log"), &run("2026_01_31_04_47_38")).unwrap().nearby_runs, [""; 0]);
+    assert_eq!(
+        locate(&dir.path().join("log"), &run("2026_01_31_04_47_38"), &Progress::new()).unwrap().nearby_runs,
+        [""; 0]
+    );
 }

@@ -3,6 +3,7 @@
 mod captures;
 mod file_names;
 mod locate;
+mod opening;
 pub(crate) mod packed;
 
 use std::path::{Path, PathBuf};
@@ -12,10 +13,11 @@ use trace_model::{IssueKind, TraceBuilder, TraceModel};
 use crate::common::{DetectionConfidence, ImportOptions, Importer};
 use crate::compiler::{llo, xla};
 use crate::input::sniffing::{self, looks_like};
-use crate::input::{ImportError, InputSource, Progress, prepare_heap};
+use crate::input::{ImportError, InputSource, Progress, prepare_heap, shown_path};
 use crate::registry::IMPORTERS;
 
 pub use locate::{HostFiles, LocatedRun, locate};
+use opening::FileOpener;
 
 /// Imports what `path` names: a file, a run directory, a log directory, or a pattern (see [`locate`]). Hosts of one run
 /// share one model. If one of several files cannot be read, it is left out and logged; an error is only returned if
@@ -30,7 +32,7 @@ pub fn import_path(path: &Path, options: &ImportOptions, progress: &Progress) ->
         refuse_different_sessions(&model)?;
         return Ok(model);
     }
-    let located = locate(path, options)?;
+    let located = locate(path, options, progress)?;
     let model = import_located(&located, IMPORTERS, options, progress)?;
     if located.run.is_none() {
         refuse_different_sessions(&model)?;
@@ -53,6 +55,15 @@ fn refuse_different_sessions(model: &TraceModel) -> Result<(), ImportError> {
         names.join(", ")
     );
     Err(ImportError::NothingFound { what })
+}
+
+/// Opens one file, wherever it is. A file of a bucket or web server is copied to this machine first.
+///
+/// # Errors
+///
+/// The file cannot be opened or copied.
+pub fn open_file(path: &Path, options: &ImportOptions, progress: &Progress) -> Result<InputSource, ImportError> {
+    FileOpener::new(&LocatedRun::default(), options, progress)?.open(path)
 }
 
 /// Imports one source without options.
@@ -142,8 +153,9 @@ fn import_located(
     let single = matches!(&located.hosts[..], [host] if host.files.len() == 1);
     let mut skipped = Vec::new();
     let mut opened = Vec::new();
+    let mut opener = FileOpener::new(located, options, progress)?;
     for host in &located.hosts {
-        match open_first(host.host.as_deref(), &host.files, importers, &mut skipped) {
+        match open_first(host.host.as_deref(), &host.files, importers, &mut opener, &mut skipped) {
             Ok(open) => opened.push(open),
             Err(error) if single => return Err(error),
             Err(ImportError::Cancelled) => return Err(ImportError::Cancelled),
@@ -201,7 +213,7 @@ fn import_opened<'a>(
                 continue;
             };
             skipped.push(format!("{}: {error}", open.source.name()));
-            if let Ok(other) = open_first(open.host, open.others, importers, &mut skipped) {
+            if let Ok(other) = open_first(open.host, open.others, importers, &mut opener, &mut skipped) {
                 progress.add_total(other.source.packed_len());
                 rest.push(other);
             }
@@ -217,18 +229,20 @@ fn open_first<'a>(
     host: Option<&'a str>,
     files: &'a [PathBuf],
     importers: &[&'a dyn Importer],
+    opener: &mut FileOpener<'_>,
     skipped: &mut Vec<String>,
 ) -> Result<OpenedFile<'a>, ImportError> {
     let mut first_error = None;
     for (index, path) in files.iter().enumerate() {
-        let result = InputSource::open(path)
-            .and_then(|source| detect(source.head(), importers).map(|importer| (source, importer)));
+        let result =
+            opener.open(path).and_then(|source| detect(source.head(), importers).map(|importer| (source, importer)));
         match result {
             Ok((source, importer)) => {
                 return Ok(OpenedFile { host, source, importer, others: &files[index + 1..] });
             }
             Err(error) => {
-                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                let shown = shown_path(path);
+                let name = shown.file_name().unwrap_or_default().to_string_lossy();
                 skipped.push(format!("{name}: {error}"));
                 first_error.get_or_insert(error);
             }
@@ -249,6 +263,7 @@ fn import_into(
     builder.begin_source(trace_model::Source {
         name: source.name().to_owned(),
         path: source.path().map(Path::to_owned),
+        copy: source.copy().map(Path::to_owned),
         packed_bytes: source.packed_len(),
         format: importer.format().id,
         host: host.map(str::to_owned),

@@ -45,6 +45,12 @@ pub enum ImportError {
         /// What was searched, and where.
         what: String,
     },
+    /// A bucket or web server does not give what was asked for.
+    #[error("{what}")]
+    Remote {
+        /// The reason, and the remedy.
+        what: String,
+    },
     /// The import was cancelled.
     #[error("cancelled")]
     Cancelled,

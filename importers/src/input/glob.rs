@@ -1,7 +1,8 @@
 //! Path patterns: `*` is any text within one path component, `?` one character.
 
-use std::fs;
 use std::path::{Component, Path, PathBuf};
+
+use crate::input::storage::FileTree;
 
 /// Maximum number of matches; stops patterns like `/*/*/*/*`.
 const MAX_MATCHES: usize = 10_000;
@@ -12,37 +13,30 @@ pub(crate) fn is_pattern(path: &Path) -> bool {
 }
 
 /// Every existing path that matches, sorted by name. Names that start with a dot match only patterns that do.
-pub(crate) fn expand(pattern: &Path) -> Vec<PathBuf> {
-    let mut found = vec![PathBuf::new()];
-    for component in pattern.components() {
+pub(crate) fn expand(tree: &dyn FileTree, pattern: &Path) -> Vec<PathBuf> {
+    let (root, rest) = tree.split_pattern(pattern);
+    let mut found = vec![root];
+    for component in rest.components() {
         let text = component.as_os_str().to_string_lossy();
         let wild = matches!(component, Component::Normal(_)) && text.contains(['*', '?']);
         if wild {
-            found = found.iter().flat_map(|directory| matches_in(directory, &text)).take(MAX_MATCHES).collect();
+            let matching = found.iter().flat_map(|directory| matches_in(tree, directory, &text));
+            found = matching.take(MAX_MATCHES).collect();
         } else {
             for path in &mut found {
                 path.push(component);
             }
         }
     }
-    found.retain(|path| path.exists());
+    found.retain(|path| tree.kind(path).is_ok());
     found.sort();
     found
 }
 
-fn matches_in(directory: &Path, pattern: &str) -> Vec<PathBuf> {
-    let listed = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
-    let mut names: Vec<_> = fs::read_dir(listed)
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| Some(entry.ok()?.file_name()))
-        .filter(|name| {
-            let name = name.to_string_lossy();
-            matches(pattern, &name) && (pattern.starts_with('.') || !name.starts_with('.'))
-        })
-        .collect();
-    names.sort();
-    names.into_iter().map(|name| directory.join(name)).collect()
+fn matches_in(tree: &dyn FileTree, directory: &Path, pattern: &str) -> Vec<PathBuf> {
+    let entries = tree.entries(directory).unwrap_or_default().into_iter();
+    let is_meant = |name: &str| matches(pattern, name) && (pattern.starts_with('.') || !name.starts_with('.'));
+    entries.filter(|entry| is_meant(&entry.name)).map(|entry| entry.path).collect()
 }
 
 /// Whether all of `name` matches. Backtracks to the last `*` only, which is
@@ -74,7 +68,10 @@ pub(crate) fn matches(pattern: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+    use crate::input::storage::LocalTree;
 
     #[test]
     fn star_and_question_mark_match() {
@@ -95,9 +92,9 @@ mod tests {
             fs::create_dir(dir.path().join(run)).unwrap();
             fs::write(dir.path().join(run).join("x.pb"), b"").unwrap();
         }
-        let found = expand(&dir.path().join("*/x.*"));
+        let found = expand(&LocalTree, &dir.path().join("*/x.*"));
         let expected: Vec<_> = ["a/x.pb", "b/x.pb"].iter().map(|name| dir.path().join(name)).collect();
         assert_eq!(found, expected);
-        assert!(expand(&dir.path().join("c*/x.pb")).is_empty());
+        assert!(expand(&LocalTree, &dir.path().join("c*/x.pb")).is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! Input independent of the format: files, unpacking, lines, file name patterns, progress, errors.
+//! Input independent of the format: files and buckets, unpacking, lines, file name patterns, progress, errors.
 
 pub(crate) mod archive;
 mod error;
@@ -6,10 +6,14 @@ pub(crate) mod glob;
 pub(crate) mod lines;
 mod memory;
 mod progress;
+#[cfg(feature = "remote")]
+pub(crate) mod remote;
 pub(crate) mod sniffing;
 pub(crate) mod source;
+pub(crate) mod storage;
 
 pub use error::ImportError;
 pub(crate) use memory::prepare_heap;
-pub use progress::Progress;
+pub use progress::{Progress, ProgressStage};
 pub use source::{FeedResult, InputSource, SharedBytes, SourceContent};
+pub use storage::{is_remote, remote_head, shown_path, write_remote};

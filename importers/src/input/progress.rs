@@ -1,6 +1,6 @@
 //! Progress and cancellation of an import.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
 use crate::input::ImportError;
 
@@ -10,12 +10,34 @@ pub struct Progress {
     done: AtomicU64,
     total: AtomicU64,
     cancelled: AtomicBool,
+    stage: AtomicU8,
+}
+
+/// What an import is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProgressStage {
+    /// Reading files.
+    Reading,
+    /// Copying them from a bucket or web server.
+    Downloading,
 }
 
 impl Progress {
     /// No progress yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Starts another stage, which counts from 0.
+    pub(crate) fn begin(&self, stage: ProgressStage) {
+        self.total.store(0, Ordering::Relaxed);
+        self.done.store(0, Ordering::Relaxed);
+        self.stage.store(u8::from(stage == ProgressStage::Downloading), Ordering::Relaxed);
+    }
+
+    /// What is being done.
+    pub fn stage(&self) -> ProgressStage {
+        if self.stage.load(Ordering::Relaxed) == 0 { ProgressStage::Reading } else { ProgressStage::Downloading }
     }
 
     /// Adds to the number of bytes to read (on disk).

@@ -93,7 +93,7 @@ pub fn run(args: &ExportArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure
     let session = loading::open(&args.input, OutputFormat::Json, stderr)?;
     checks::check_scope(&session, &args.input, &args.scope)?;
     let failed = |error, path: &Path| Failure::Write { error, path: path.to_owned() };
-    let make_directory = || std::fs::create_dir_all(&args.output).map_err(|error| failed(error, &args.output));
+    let make_directory = || crate::files::make_directory(&args.output).map_err(|error| failed(error, &args.output));
     if let Some(name) = whole_file(args.to) {
         if !args.tables.is_empty() || !args.partition.is_empty() {
             let option = if args.tables.is_empty() { "--partition" } else { "--tables" };

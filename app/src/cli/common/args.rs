@@ -29,7 +29,8 @@ pub struct MessageArgs {
 
 #[derive(Clone, Debug, Args)]
 pub struct InputArgs {
-    /// A profile, a run or log directory, a pattern in quotes, or - for standard input
+    /// A profile, a run or log directory, a pattern in quotes, an address (gs://, s3://, az://, https://), or - for
+    /// standard input
     pub path: PathBuf,
     /// Run of a log directory; the newest by default
     #[arg(long, hide_short_help = true, value_name = "NAME")]
@@ -63,6 +64,9 @@ pub struct AssumeArgs {
     /// Exclude the first N steps as warm-up, in addition to partial ones
     #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 0)]
     pub warmup: u32,
+    /// Read files of buckets and web servers without keeping a copy for the next time
+    #[arg(long, hide_short_help = true)]
+    pub no_cache: bool,
     /// Thresholds and suppressions of hints; systole.toml in the working directory by default
     #[arg(long, hide_short_help = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -78,6 +82,7 @@ impl AssumeArgs {
             roles,
             llo: self.llo.clone(),
             short_lived: false,
+            no_cache: self.no_cache,
         }
     }
 

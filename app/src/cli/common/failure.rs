@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use importers::ImportError;
 
+use crate::stdin;
+
 /// The outcome of a command that completed.
 pub enum CommandOutcome {
     /// Success.
@@ -84,7 +86,9 @@ pub enum Failure {
 impl Failure {
     /// The input at `path` cannot be opened.
     pub fn import(error: ImportError, path: &Path) -> Self {
-        Self::Import { error, path: path.to_owned() }
+        let is_stdin = path.as_os_str() == stdin::STANDARD;
+        let path = if is_stdin { PathBuf::from(stdin::NAME) } else { importers::shown_path(path) };
+        Self::Import { error, path }
     }
 
     /// The exit code, as documented in the help.
@@ -115,7 +119,7 @@ fn code_of_import(error: &ImportError) -> u8 {
         {
             4
         }
-        ImportError::NothingFound { .. } | ImportError::Io(_) => 3,
+        ImportError::NothingFound { .. } | ImportError::Remote { .. } | ImportError::Io(_) => 3,
         _ => 4,
     }
 }

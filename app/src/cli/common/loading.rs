@@ -8,15 +8,16 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use analysis::Options;
-use importers::{ImportOptions, Progress};
+use importers::{ImportOptions, Progress, ProgressStage};
 use trace_model::{IssueKind, Severity};
 
 use crate::cli::common::args::{AssumeArgs, InputArgs};
 use crate::cli::common::failure::Failure;
+use crate::cli::common::settings;
 use crate::cli::common::stderr::{Stderr, harmless};
 use crate::cli::common::values::{OutputFormat, STANDARD};
-use crate::cli::common::{settings, stdin};
 use crate::session::Session;
+use crate::stdin;
 
 /// Delay before the bar appears.
 const BAR_AFTER: Duration = Duration::from_millis(500);
@@ -48,21 +49,16 @@ pub fn open_path(
     let started = Instant::now();
     let options = assumptions(assume, stderr)?;
     let import = ImportOptions { short_lived: true, ..assume.import(run) };
-    let (spooled, path) = if path.as_os_str() == STANDARD {
-        (Some(stdin::Spooled::read()?), Path::new(stdin::NAME))
-    } else {
-        (None, path)
-    };
+    let is_stdin = path.as_os_str() == STANDARD;
+    if let Some(why) = stdin::refusal().filter(|_| is_stdin) {
+        return Err(Failure::Usage(why.to_owned()));
+    }
     let progress = Arc::new(Progress::new());
     let bar = (stderr.warns() && std::io::stderr().is_terminal())
         .then(|| ProgressLine::start(Arc::clone(&progress)))
         .flatten();
     let notice = if stderr.warns() && is_stream(path) { PipeNotice::start(path) } else { None };
-    let opened = match spooled {
-        None => Session::open(path, &import, options, &progress),
-        Some(stdin::Spooled { source, sha256 }) => importers::import_source(&source, &import, &progress)
-            .map(|model| Session::from_model(model, options).with_sha256(sha256)),
-    };
+    let opened = Session::open(path, &import, options, &progress);
     if let Some(notice) = notice {
         notice.stop();
     }
@@ -174,8 +170,14 @@ fn draw_bar(progress: &Progress) {
             let full = ((fraction * BAR_CELLS as f32) as usize).min(BAR_CELLS);
             let (bar, rest) = ("█".repeat(full), "░".repeat(BAR_CELLS - full));
             let megabytes = |bytes: u64| bytes as f64 / 1e6;
-            format!("{bar}{rest} {:3.0} %  {:.0} of {:.0} MB", fraction * 100.0, megabytes(done), megabytes(total))
+            let what = match progress.stage() {
+                ProgressStage::Reading => "",
+                ProgressStage::Downloading => " downloaded",
+            };
+            let percent = fraction * 100.0;
+            format!("{bar}{rest} {percent:3.0} %  {:.0} of {:.0} MB{what}", megabytes(done), megabytes(total))
         }
+        None if progress.stage() == ProgressStage::Downloading => "waiting for the server …".to_owned(),
         None => "reading …".to_owned(),
     };
     write_stderr(&format!("\r\x1b[K{line}"));

@@ -11,7 +11,6 @@ pub(super) mod loading;
 pub(super) mod output;
 pub(super) mod settings;
 pub(super) mod stderr;
-pub(super) mod stdin;
 pub(super) mod summaries;
 pub(super) mod terminal;
 pub(super) mod values;

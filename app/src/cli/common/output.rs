@@ -3,12 +3,14 @@
 use std::io::{self, Write as _};
 use std::path::Path;
 
+use importers::is_remote;
+
 use crate::cli::common::args::OutputArgs;
 use crate::cli::common::failure::Failure;
 use crate::cli::common::stderr::{Stderr, without_orders};
 use crate::cli::common::terminal;
 use crate::cli::common::values::{FileFormat, STANDARD};
-use crate::files::{directory_of, write_file};
+use crate::files::{directory_of, make_directory, write_file};
 use crate::render::{self, AnsiStyle, Document, NamedTable, TextLayout, csv, ndjson};
 
 /// Rejects impossible outputs before the work starts.
@@ -32,7 +34,8 @@ pub fn check(output: &OutputArgs) -> Result<(), Failure> {
 /// Rejects a file that cannot be written; `-` is accepted.
 pub fn check_file(path: &Path) -> Result<(), Failure> {
     let refused = |kind, why| Err(Failure::Write { error: io::Error::new(kind, why), path: path.to_owned() });
-    if path.as_os_str() == STANDARD {
+    // A bucket answers when it is written to.
+    if path.as_os_str() == STANDARD || is_remote(path) {
         return Ok(());
     }
     if !directory_of(path).is_dir() {
@@ -50,6 +53,9 @@ fn is_directory(path: &Path) -> bool {
 }
 
 fn without_slash(path: &Path) -> std::path::PathBuf {
+    if is_remote(path) {
+        return path.to_owned();
+    }
     path.components().collect()
 }
 
@@ -126,7 +132,7 @@ fn text_of(
 fn write_tables(document: &impl Writable, output: &OutputArgs, directory: &Path) -> Result<(), Failure> {
     let failed = |error| Failure::Write { error, path: directory.to_owned() };
     if !directory.is_dir() {
-        std::fs::create_dir(without_slash(directory)).map_err(failed)?;
+        make_directory(&without_slash(directory)).map_err(failed)?;
     }
     let tables = document.tables();
     for one in csv::chosen(&tables, output.table.as_deref()).map_err(Failure::Usage)? {

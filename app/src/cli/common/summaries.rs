@@ -9,7 +9,7 @@ use crate::render::InputFile;
 use crate::session::Session;
 use analysis::Scope;
 use analysis::compare::{Summary, SummaryInput, from_json, is_meant};
-use importers::ImportOptions;
+use importers::Progress;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
@@ -30,7 +30,7 @@ pub fn summaries(
 ) -> Result<Vec<Summary>, Failure> {
     let mut out = Vec::new();
     for &(path, all_runs) in paths {
-        if let Some(saved) = saved(path)? {
+        if let Some(saved) = saved(path, assume)? {
             if steps.is_some() {
                 let why = "--steps needs the trace: a saved summary has only the steps it was made from";
                 return Err(Failure::Usage(format!("{why}: {}", path.display())));
@@ -38,7 +38,7 @@ pub fn summaries(
             out.extend(saved);
             continue;
         }
-        for run in runs(path, all_runs) {
+        for run in runs(path, all_runs, assume) {
             let session = loading::open_path(path, run, assume, format, stderr)?;
             let scope = match steps {
                 Some(steps) => {
@@ -54,8 +54,13 @@ pub fn summaries(
 }
 
 /// The runs of a log directory; otherwise just the path.
-fn runs(path: &Path, all: bool) -> Vec<Option<String>> {
-    let located = if all && path.is_dir() { importers::locate(path, &ImportOptions::default()).ok() } else { None };
+fn runs(path: &Path, all: bool, assume: &AssumeArgs) -> Vec<Option<String>> {
+    let may_be_directory = path.is_dir() || importers::is_remote(path);
+    let located = if all && may_be_directory {
+        importers::locate(path, &assume.import(None), &Progress::new()).ok()
+    } else {
+        None
+    };
     match located {
         Some(located) if !located.other_runs.is_empty() => {
             let mut names: Vec<_> = located.run.into_iter().chain(located.other_runs).map(Some).collect();
@@ -67,8 +72,11 @@ fn runs(path: &Path, all: bool) -> Vec<Option<String>> {
 }
 
 /// Saved runs, if the file contains some: a summary, several, or the last runs of a history that did not fail.
-pub fn saved(path: &Path) -> Result<Option<Vec<Summary>>, Failure> {
+pub fn saved(path: &Path, assume: &AssumeArgs) -> Result<Option<Vec<Summary>>, Failure> {
     const HEAD: u64 = 4096;
+    if importers::is_remote(path) {
+        return saved_in_bucket(path, assume);
+    }
     let mut head = Vec::new();
     let opened = if path.is_file() { File::open(path).ok() } else { None };
     let Some(mut file) = opened else { return Ok(None) };
@@ -84,12 +92,35 @@ pub fn saved(path: &Path) -> Result<Option<Vec<Summary>>, Failure> {
     }
     let wrong = |why: String| Failure::Summary { why, path: path.to_owned() };
     file.take(MAX_SUMMARY).read_to_end(&mut head).map_err(|error| wrong(error.to_string()))?;
-    let text = String::from_utf8(head).map_err(|error| wrong(error.to_string()))?;
+    parsed(head, path).map(Some)
+}
+
+/// The same for a file in a bucket or on a web server.
+fn saved_in_bucket(path: &Path, assume: &AssumeArgs) -> Result<Option<Vec<Summary>>, Failure> {
+    let (import, progress) = (assume.import(None), Progress::new());
+    let failed = |error| Failure::import(error, path);
+    match importers::remote_head(path, &import, &progress) {
+        Ok(Some(head)) if is_meant(&head) => {}
+        Ok(Some(head)) if history_file::is_meant(&head) => {
+            return Err(Failure::Usage("a file of --history must be on this machine".to_owned()));
+        }
+        // What cannot be read here is reported by the import.
+        _ => return Ok(None),
+    }
+    let source = importers::open_file(path, &import, &progress).map_err(failed)?;
+    let content = source.content(&progress).map_err(failed)?;
+    parsed((*content.bytes).as_ref().to_vec(), path).map(Some)
+}
+
+fn parsed(text: Vec<u8>, path: &Path) -> Result<Vec<Summary>, Failure> {
+    let path = importers::shown_path(path);
+    let wrong = |why: String| Failure::Summary { why, path: path.clone() };
+    let text = String::from_utf8(text).map_err(|error| wrong(error.to_string()))?;
     let mut runs = from_json(&text).map_err(|error| wrong(error.to_string()))?;
     for run in &mut runs {
         run.saved_in = Some(path.display().to_string());
     }
-    Ok(Some(runs))
+    Ok(runs)
 }
 
 /// The summary of a trace.

@@ -9,7 +9,7 @@ use importers::TrackRoles;
 use trace_model::{Picos, TimeRange, Timestamp};
 
 /// Stands for standard input or output in place of a path.
-pub const STANDARD: &str = "-";
+pub use crate::stdin::STANDARD;
 
 /// Output format on stdout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -35,7 +35,7 @@ impl DeferredReader {
     /// those of [`InputSource::open_again`].
     pub(crate) fn read(&mut self, start: u64, len: u64, into: &mut Vec<u8>) -> Result<(), String> {
         let unpacking = self.unpacking.take();
-        let read = if self.source.path.is_none() {
+        let read = if !self.source.is_stored() {
             read_range(self.source.reader(), start, len, into)
         } else {
             // The file is opened each time, because a file that has changed must not be used.

@@ -44,6 +44,8 @@ pub type SharedBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 pub struct InputSource {
     name: String,
     path: Option<PathBuf>,
+    /// Where its bytes can be read again: the path, or a copy of what is in a bucket.
+    stored: Option<PathBuf>,
     /// Size and modification time when it was opened, for [`Self::open_again`].
     version: Option<(u64, Option<SystemTime>)>,
     packed: Arc<PackedBytes>,
@@ -75,7 +77,7 @@ impl AsRef<[u8]> for PackedBytes {
 }
 
 impl InputSource {
-    /// Opens a file.
+    /// Opens a file of this machine.
     ///
     /// # Errors
     ///
@@ -91,7 +93,16 @@ impl InputSource {
         let packed = read_or_map(file, &metadata)?;
         // Content from a pipe cannot be read again by its name.
         let path = metadata.is_file().then(|| path.to_owned());
-        Self::new(name, path, Some(version_of(&metadata)), packed)
+        let stored = path.clone();
+        Ok(Self { path, stored, version: Some(version_of(&metadata)), ..Self::new(name, packed)? })
+    }
+
+    /// A file of a bucket or web server, of which there is a copy on this machine. Only a `kept` copy has a path.
+    #[cfg(feature = "remote")]
+    pub(crate) fn from_copy(address: &Path, copy: &File, kept: Option<PathBuf>) -> Result<Self, ImportError> {
+        let name = address.file_name().unwrap_or(address.as_os_str()).to_string_lossy().into_owned();
+        let version = Some(version_of(&copy.metadata()?));
+        Ok(Self { path: Some(address.to_owned()), stored: kept, version, ..Self::from_file(name, copy)? })
     }
 
     /// A file without a path, or whose path should not be shown: `name` is shown instead. It is mapped at any size.
@@ -106,7 +117,7 @@ impl InputSource {
         } else {
             PackedBytes::Mapped(MappedFile::new(file)?)
         };
-        Self::new(name.into(), None, None, packed)
+        Self::new(name.into(), packed)
     }
 
     /// A source that consists of bytes in memory.
@@ -115,17 +126,13 @@ impl InputSource {
     ///
     /// The gzip header is damaged.
     pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<Self, ImportError> {
-        Self::new(name.into(), None, None, PackedBytes::Read(bytes))
+        Self::new(name.into(), PackedBytes::Read(bytes))
     }
 
-    fn new(
-        name: String,
-        path: Option<PathBuf>,
-        version: Option<(u64, Option<SystemTime>)>,
-        packed: PackedBytes,
-    ) -> Result<Self, ImportError> {
+    fn new(name: String, packed: PackedBytes) -> Result<Self, ImportError> {
         let gzip = packed.as_ref().starts_with(&[0x1f, 0x8b]);
-        let mut source = Self { name, path, version, packed: Arc::new(packed), gzip, head: Vec::new() };
+        let (packed, head) = (Arc::new(packed), Vec::new());
+        let mut source = Self { name, path: None, stored: None, version: None, packed, gzip, head };
         let mut head = Vec::new();
         // A damaged gzip file still has the content up to the damage.
         let result = source.reader().take(HEAD_BYTES as u64).read_to_end(&mut head);
@@ -166,6 +173,16 @@ impl InputSource {
         self.has_beside(name).then(|| Self::open(&self.path.as_ref()?.parent()?.join(name)).ok()).flatten()
     }
 
+    /// Whether the bytes can be read again from a file of this machine.
+    pub(crate) fn is_stored(&self) -> bool {
+        self.stored.is_some()
+    }
+
+    /// The copy of a file that is in a bucket.
+    pub(crate) fn copy(&self) -> Option<&Path> {
+        self.stored.as_deref().filter(|stored| self.path.as_deref() != Some(stored))
+    }
+
     /// Whether there is another file of the same directory. Pipes and devices do not count: reading them might never
     /// end.
     pub(crate) fn has_beside(&self, name: &str) -> bool {
@@ -176,7 +193,7 @@ impl InputSource {
     /// Opens the file again, to read arguments long after the import. The error is a sentence for the user: the file is
     /// gone or has changed.
     pub(crate) fn open_again(&self) -> Result<File, String> {
-        let Some(path) = &self.path else { return Err("cannot read arguments: this was never a file".to_owned()) };
+        let Some(path) = &self.stored else { return Err("cannot read arguments: this was never a file".to_owned()) };
         let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
         let (metadata, file) = opened.map_err(|error| self.no_arguments(&error))?;
         if Some(version_of(&metadata)) != self.version {
@@ -194,7 +211,7 @@ impl InputSource {
     /// The same source without its bytes, if they can be read again from the file.
     pub(crate) fn without_bytes(&self) -> Self {
         let mut source = self.clone();
-        if source.path.is_some() {
+        if source.is_stored() {
             source.packed = Arc::new(PackedBytes::Read(Vec::new()));
         }
         source
@@ -205,7 +222,7 @@ impl InputSource {
         &self.name
     }
 
-    /// Its path on disk; `None` for content from a pipe.
+    /// Its path on disk or in a bucket; `None` for content from a pipe.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }

@@ -27,7 +27,7 @@ pub(super) enum DeferredBytes {
 impl DeferredBytes {
     /// Prepares reading `bytes`, the content of `source`, later.
     pub(super) fn new(source: &InputSource, bytes: &FileBytes) -> Self {
-        if source.path().is_some() && !source.is_gzip() {
+        if source.is_stored() && !source.is_gzip() {
             Self::OnDisk { source: source.without_bytes(), file: Mutex::new(None) }
         } else {
             Self::InMemory(Arc::clone(bytes))

@@ -3,14 +3,13 @@
 
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use importers::InputSource;
+use importers::{ImportError, InputSource};
 use sha2::{Digest as _, Sha256};
 
-use crate::cli::common::failure::Failure;
-use crate::render::hex;
+/// The path that means standard input or output.
+pub const STANDARD: &str = "-";
 
 /// Name of standard input in messages and reports.
 pub const NAME: &str = "standard input";
@@ -26,19 +25,24 @@ pub struct Spooled {
 
 impl Spooled {
     /// Reads standard input to the end; it can be read only once.
-    pub fn read() -> Result<Self, Failure> {
-        static IS_READ: AtomicBool = AtomicBool::new(false);
-        let refused = |why: &str| Err(Failure::Usage(why.to_owned()));
-        if IS_READ.swap(true, Ordering::Relaxed) {
-            return refused("standard input can be read only once: name a file for the other run");
+    pub fn read() -> Result<Self, ImportError> {
+        if let Some(why) = refusal() {
+            return Err(io::Error::other(why).into());
         }
-        if io::stdin().is_terminal() {
-            return refused("standard input is a terminal: send a profile through a pipe");
-        }
-        let failed = |error| Failure::import(error, Path::new(NAME));
-        let (file, sha256) = copied().map_err(|error| failed(error.into()))?;
-        Ok(Self { source: InputSource::from_file(NAME, &file).map_err(failed)?, sha256 })
+        IS_READ.store(true, Ordering::Relaxed);
+        let (file, sha256) = copied()?;
+        Ok(Self { source: InputSource::from_file(NAME, &file)?, sha256 })
     }
+}
+
+static IS_READ: AtomicBool = AtomicBool::new(false);
+
+/// Why standard input cannot be read, if so.
+pub fn refusal() -> Option<&'static str> {
+    if IS_READ.load(Ordering::Relaxed) {
+        return Some("standard input can be read only once: name a file for the other run");
+    }
+    io::stdin().is_terminal().then_some("standard input is a terminal: send a profile through a pipe")
 }
 
 fn copied() -> io::Result<(File, String)> {
@@ -58,5 +62,6 @@ fn copied() -> io::Result<(File, String)> {
             Err(error) => return Err(error),
         }
     }
-    Ok((file, hex(hash)))
+    let sha256 = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok((file, sha256))
 }

@@ -1,0 +1,58 @@
+//! Opens the files of a run. Files of buckets are copied to this machine first, those of all hosts at once.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::common::ImportOptions;
+use crate::import::locate::LocatedRun;
+use crate::input::{ImportError, InputSource, Progress, is_remote};
+
+/// Opens files wherever they are.
+pub(super) struct FileOpener<'a> {
+    options: &'a ImportOptions,
+    progress: &'a Progress,
+    /// Copies that were not asked for yet.
+    copied: BTreeMap<PathBuf, Result<InputSource, ImportError>>,
+}
+
+impl<'a> FileOpener<'a> {
+    /// Copies the file of each host that is tried first.
+    pub(super) fn new(
+        run: &LocatedRun,
+        options: &'a ImportOptions,
+        progress: &'a Progress,
+    ) -> Result<Self, ImportError> {
+        let first = run.hosts.iter().filter_map(|host| host.files.first());
+        let wanted: Vec<PathBuf> = first.filter(|path| is_remote(path)).cloned().collect();
+        let mut opener = Self { options, progress, copied: BTreeMap::new() };
+        if !wanted.is_empty() {
+            opener.copy(&wanted)?;
+        }
+        Ok(opener)
+    }
+
+    /// Opens a file.
+    pub(super) fn open(&mut self, path: &Path) -> Result<InputSource, ImportError> {
+        if !is_remote(path) {
+            return InputSource::open(path);
+        }
+        if !self.copied.contains_key(path) {
+            self.copy(&[path.to_owned()])?;
+        }
+        let missing = || Err(ImportError::NothingFound { what: "no file".to_owned() });
+        self.copied.remove(path).unwrap_or_else(missing)
+    }
+
+    #[cfg(feature = "remote")]
+    fn copy(&mut self, paths: &[PathBuf]) -> Result<(), ImportError> {
+        let sources = crate::input::remote::fetch(paths, self.options, self.progress)?;
+        self.copied.extend(paths.iter().cloned().zip(sources));
+        Ok(())
+    }
+
+    #[cfg(not(feature = "remote"))]
+    fn copy(&mut self, _paths: &[PathBuf]) -> Result<(), ImportError> {
+        let _ = (self.options, self.progress, &mut self.copied);
+        Err(crate::input::storage::not_built())
+    }
+}

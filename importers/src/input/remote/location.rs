@@ -1,0 +1,142 @@
+//! A place from which objects are read: a bucket or a web server.
+
+use std::fs::File;
+use std::io::{self, Seek as _, SeekFrom, Write as _};
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use object_store::path::Path as Key;
+use object_store::{GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt as _};
+
+use super::errors::{CHANGED, explained};
+use super::settings::CloudSettings;
+use super::web::WebServer;
+use crate::input::storage::{Address, Provider};
+use crate::input::{ImportError, Progress};
+
+/// What is known of an object before it is read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ObjectFacts {
+    /// Size in bytes; `None` if a web server does not say it.
+    pub(crate) size: Option<u64>,
+    pub(crate) modified: Option<SystemTime>,
+    /// Changes with the content: the entity tag, else the generation or the time of the last change.
+    pub(crate) version: Option<String>,
+    /// Whether parts can be read.
+    pub(crate) has_ranges: bool,
+}
+
+/// A bucket or web server.
+pub(crate) enum Location {
+    Bucket(Arc<dyn ObjectStore>),
+    Web(WebServer),
+}
+
+impl Location {
+    pub(crate) fn of(address: &Address, settings: &CloudSettings) -> Result<Self, ImportError> {
+        Ok(match address.provider {
+            Provider::Web => Self::Web(WebServer::new(settings)?),
+            _ => Self::Bucket(super::stores::store(address, settings)?),
+        })
+    }
+
+    /// Facts about an object; `None` if there is none.
+    pub(crate) async fn facts(&self, address: &Address) -> Result<Option<ObjectFacts>, ImportError> {
+        let store = match self {
+            Self::Web(server) => return server.facts(address).await.map(Some),
+            Self::Bucket(store) => store,
+        };
+        match store.head(&key(address)?).await {
+            Ok(meta) => Ok(Some(ObjectFacts::of(&meta))),
+            Err(object_store::Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(explained(&error, address)),
+        }
+    }
+
+    /// Copies a range of an object to the same place of a file, which it returns after counting the bytes as done. If
+    /// the size is unknown, everything from the beginning on is copied.
+    pub(crate) async fn copy(
+        &self,
+        address: &Address,
+        facts: &ObjectFacts,
+        range: Range<u64>,
+        file: &File,
+        progress: &Progress,
+    ) -> Result<(), ImportError> {
+        let store = match self {
+            Self::Web(server) => return server.copy(address, facts, range, file, progress).await,
+            Self::Bucket(store) => store,
+        };
+        let bytes = read(store.as_ref(), address, facts, range.clone()).await?;
+        write_at(file, range.start, &bytes)?;
+        progress.add_done(bytes.len() as u64);
+        Ok(())
+    }
+
+    /// The first bytes of an object, at most `len`.
+    pub(crate) async fn beginning(
+        &self,
+        address: &Address,
+        facts: &ObjectFacts,
+        len: u64,
+    ) -> Result<Vec<u8>, ImportError> {
+        let end = facts.size.unwrap_or(len).min(len);
+        match self {
+            _ if end == 0 => Ok(Vec::new()),
+            Self::Web(server) => server.beginning(address, end).await,
+            Self::Bucket(store) => read(store.as_ref(), address, facts, 0..end).await,
+        }
+    }
+}
+
+async fn read(
+    store: &dyn ObjectStore,
+    address: &Address,
+    facts: &ObjectFacts,
+    range: Range<u64>,
+) -> Result<Vec<u8>, ImportError> {
+    // Weak tags never match a condition.
+    let if_match = facts.version.clone().filter(|tag| tag.starts_with('"'));
+    let wanted = range.end.saturating_sub(range.start);
+    let options = GetOptions { range: Some(range.into()), if_match, ..GetOptions::default() };
+    let failed = |error| match error {
+        // It was there when its size was asked for.
+        object_store::Error::NotFound { .. } => ImportError::Remote { what: CHANGED.to_owned() },
+        error => explained(&error, address),
+    };
+    let result = store.get_opts(&key(address)?, options).await.map_err(failed)?;
+    let now = ObjectFacts::of(&result.meta);
+    // Some servers ignore conditions.
+    if now.version != facts.version || now.size != facts.size {
+        return Err(ImportError::Remote { what: CHANGED.to_owned() });
+    }
+    let bytes = result.bytes().await.map_err(|error| explained(&error, address))?;
+    if bytes.len() as u64 != wanted {
+        return Err(ImportError::Remote { what: "the server sent less than was asked for".to_owned() });
+    }
+    Ok(bytes.to_vec())
+}
+
+impl ObjectFacts {
+    pub(crate) fn of(meta: &ObjectMeta) -> Self {
+        let modified = SystemTime::from(meta.last_modified);
+        Self {
+            size: Some(meta.size),
+            modified: Some(modified),
+            version: meta.e_tag.clone().or_else(|| meta.version.clone()),
+            has_ranges: true,
+        }
+    }
+}
+
+/// The name of an object as the store wants it.
+pub(crate) fn key(address: &Address) -> Result<Key, ImportError> {
+    Key::parse(&address.key).map_err(|error| ImportError::Remote { what: format!("no name of an object: {error}") })
+}
+
+/// Writes at a position of a file that nothing else writes to meanwhile.
+pub(crate) fn write_at(mut file: &File, at: u64, bytes: &[u8]) -> io::Result<()> {
+    file.seek(SeekFrom::Start(at))?;
+    file.write_all(bytes)
+}

@@ -1,0 +1,167 @@
+//! Copies objects to this machine: ranges of all files of a run at once, each tried again after failures.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use futures_util::stream::{self, StreamExt as _};
+use tempfile::NamedTempFile;
+
+use super::cache::Cache;
+use super::errors::nothing_below;
+use super::location::{Location, ObjectFacts};
+use super::runtime;
+use super::settings::CloudSettings;
+use crate::common::ImportOptions;
+use crate::input::progress::ProgressStage;
+use crate::input::storage::Address;
+use crate::input::{ImportError, InputSource, Progress};
+
+/// Size of a range.
+const PIECE: u64 = 8 << 20;
+/// Ranges that are read at once.
+const AT_ONCE: usize = 12;
+
+/// Where a copy is written.
+enum Target {
+    /// An unnamed file, which ends with the process.
+    Passing(File),
+    /// A file that becomes part of the cache.
+    Kept(NamedTempFile),
+    /// It is in the cache already.
+    There(PathBuf),
+}
+
+/// A file to copy.
+struct Wanted {
+    address: Address,
+    facts: ObjectFacts,
+    target: Target,
+}
+
+impl Wanted {
+    fn file(&self) -> Option<&File> {
+        match &self.target {
+            Target::Passing(file) => Some(file),
+            Target::Kept(file) => Some(file.as_file()),
+            Target::There(_) => None,
+        }
+    }
+
+    fn ranges(&self) -> Vec<Range<u64>> {
+        match self.facts.size {
+            _ if self.file().is_none() => Vec::new(),
+            Some(size) if self.facts.has_ranges => {
+                (0..size.div_ceil(PIECE)).map(|at| at * PIECE..size.min((at + 1) * PIECE)).collect()
+            }
+            size => std::iter::once(0..size.unwrap_or(u64::MAX)).collect(),
+        }
+    }
+}
+
+/// Copies the files to this machine and opens the copies, each for itself.
+///
+/// # Errors
+///
+/// The import was cancelled.
+pub(crate) fn fetch(
+    paths: &[PathBuf],
+    options: &ImportOptions,
+    progress: &Progress,
+) -> Result<Vec<Result<InputSource, ImportError>>, ImportError> {
+    let settings = CloudSettings::of_process();
+    let cache = if options.no_cache { None } else { Cache::of_user(&settings) };
+    fetch_with(paths, &settings, cache.as_ref(), progress)
+}
+
+pub(crate) fn fetch_with(
+    paths: &[PathBuf],
+    settings: &CloudSettings,
+    cache: Option<&Cache>,
+    progress: &Progress,
+) -> Result<Vec<Result<InputSource, ImportError>>, ImportError> {
+    progress.begin(ProgressStage::Downloading);
+    let fetched = runtime::run(progress, fetch_all(paths, settings, cache, progress));
+    progress.begin(ProgressStage::Reading);
+    let opened = fetched?.into_iter().map(|wanted| open(wanted?, cache)).collect();
+    if let Some(cache) = cache {
+        cache.shrink();
+    }
+    Ok(opened)
+}
+
+async fn fetch_all(
+    paths: &[PathBuf],
+    settings: &CloudSettings,
+    cache: Option<&Cache>,
+    progress: &Progress,
+) -> Result<Vec<Result<Wanted, ImportError>>, ImportError> {
+    let addresses: Vec<Address> = paths.iter().filter_map(|path| Address::of(path)).collect();
+    let mut locations: BTreeMap<&str, Location> = BTreeMap::new();
+    for address in &addresses {
+        if !locations.contains_key(&address.root[..]) {
+            locations.insert(&address.root, Location::of(address, settings)?);
+        }
+    }
+    let location = |address: &Address| locations.get(&address.root[..]).ok_or_else(|| nothing_below(address));
+    let asked = stream::iter(&addresses).map(async |address| {
+        let facts = location(address)?.facts(address).await?.ok_or_else(|| nothing_below(address))?;
+        let target = target(address, &facts, cache)?;
+        Ok::<_, ImportError>(Wanted { address: address.clone(), facts, target })
+    });
+    let mut wanted: Vec<Result<Wanted, ImportError>> = asked.buffered(AT_ONCE).collect().await;
+    let mut jobs = Vec::new();
+    for (index, one) in wanted.iter().enumerate().filter_map(|(index, one)| Some((index, one.as_ref().ok()?))) {
+        if one.file().is_some() {
+            progress.add_total(one.facts.size.unwrap_or(0));
+        }
+        jobs.extend(one.ranges().into_iter().map(|range| (index, range)));
+    }
+    let failed: Vec<(usize, ImportError)> = {
+        let wanted = &wanted;
+        let copies = stream::iter(jobs).map(async |(index, range)| {
+            let Some(Ok(one)) = wanted.get(index) else { return None };
+            let location = location(&one.address).ok()?;
+            let copied = location.copy(&one.address, &one.facts, range, one.file()?, progress).await;
+            Some((index, copied.err()?))
+        });
+        copies.buffer_unordered(AT_ONCE).filter_map(async |failed| failed).collect().await
+    };
+    for (index, error) in failed {
+        if let Some(one @ Ok(_)) = wanted.get_mut(index) {
+            *one = Err(error);
+        }
+    }
+    Ok(wanted)
+}
+
+fn target(address: &Address, facts: &ObjectFacts, cache: Option<&Cache>) -> Result<Target, ImportError> {
+    if let Some(cache) = cache {
+        if let Some(there) = cache.find(address, facts) {
+            return Ok(Target::There(there));
+        }
+        if let Some(file) = cache.begin(facts) {
+            return Ok(Target::Kept(file));
+        }
+    }
+    Ok(Target::Passing(tempfile::tempfile()?))
+}
+
+fn open(wanted: Wanted, cache: Option<&Cache>) -> Result<InputSource, ImportError> {
+    let shown = PathBuf::from(wanted.address.shown());
+    let kept = |path: &Path| InputSource::from_copy(&shown, &File::open(path)?, Some(path.to_owned()));
+    match (wanted.target, cache) {
+        (Target::There(path), _) => kept(&path),
+        (Target::Kept(file), Some(cache)) => {
+            let copy = file.reopen()?;
+            match cache.keep(file, &wanted.address, &wanted.facts) {
+                Ok(path) => kept(&path),
+                // The content is there, even if it cannot be kept.
+                Err(_) => InputSource::from_copy(&shown, &copy, None),
+            }
+        }
+        (Target::Kept(file), None) => InputSource::from_copy(&shown, file.as_file(), None),
+        (Target::Passing(file), _) => InputSource::from_copy(&shown, &file, None),
+    }
+}

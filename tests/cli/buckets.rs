@@ -1,0 +1,240 @@
+//! Profiles in buckets and on web servers, through the built program and a server on this machine.
+
+use std::path::PathBuf;
+use std::process::Output;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use importers::{ImportError, ImportOptions, Progress, ProgressStage};
+use sample_traces::write::gzip;
+use serde_json::Value;
+
+use crate::bucket_server::{BucketServer, Fault};
+use crate::place::{Place, stderr, stdout};
+
+const RUN: &str = "run/plugins/profile/2026_03_02_10_00_00";
+const OLD: &str = "run/plugins/profile/2026_03_01_10_00_00";
+
+/// A trace of `count` slices.
+fn trace(count: usize) -> Vec<u8> {
+    let slice = |at: usize| format!(r#"{{"ph":"X","name":"slice {at}","pid":1,"tid":1,"ts":{},"dur":5}}"#, at * 10);
+    let slices: Vec<String> = (0..count).map(slice).collect();
+    format!("{{\"traceEvents\":[{}]}}", slices.join(",")).into_bytes()
+}
+
+/// A server with two runs, one of two hosts, and a place with a cache of its own.
+struct Remote {
+    server: BucketServer,
+    place: Place,
+}
+
+impl Remote {
+    fn new() -> Self {
+        let (new, old) = (trace(3), trace(2));
+        let server = BucketServer::with(&[
+            (&format!("{RUN}/a.trace.json.gz"), &gzip(&new)),
+            (&format!("{RUN}/b.trace.json"), &trace(4)),
+            (&format!("{RUN}/a.op_stats.pb"), b"a cache of XProf"),
+            (&format!("{OLD}/a.trace.json"), &old),
+            ("one.json", &trace(7)),
+            ("notes/readme.txt", b"nothing to see"),
+        ]);
+        Self { server, place: Place::empty() }
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        let mut command = self.place.command();
+        command.env_clear().envs(self.server.variables()).env("HOME", self.place.dir.path());
+        command.env("SYSTOLE_CACHE_DIR", self.place.path("cache")).args(args).output().expect("it starts")
+    }
+
+    fn web(&self, key: &str) -> String {
+        format!("http://127.0.0.1:{}/logs/{key}", self.server.port)
+    }
+
+    /// The report of a path, and the requests for it.
+    fn doctor(&self, args: &[&str]) -> (Value, Vec<String>) {
+        let all: Vec<&str> = ["doctor", "--format", "json"].iter().chain(args).copied().collect();
+        let output = self.run(&all);
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {}", stderr(&output));
+        (serde_json::from_str(stdout(&output)).expect("JSON"), self.server.seen())
+    }
+
+    /// The message of a failure.
+    fn refused(&self, args: &[&str]) -> String {
+        let output = self.run(args);
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(3), "{args:?}: {said}");
+        assert!(stdout(&output).is_empty() && !said.contains("very-secret") && !said.contains("panicked"), "{said}");
+        said
+    }
+}
+
+fn inputs(report: &Value) -> Vec<&str> {
+    let inputs = report["input"].as_array().expect("the inputs");
+    inputs.iter().filter_map(|input| input["path"].as_str()).collect()
+}
+
+#[test]
+fn a_log_directory_in_any_bucket_is_read_like_one_on_this_machine() {
+    let remote = Remote::new();
+    for scheme in ["gs", "s3"] {
+        let (report, _) = remote.doctor(&[&format!("{scheme}://logs/run")]);
+        let path = |name: &str| format!("{scheme}://logs/{RUN}/{name}");
+        assert_eq!(inputs(&report), [path("a.trace.json.gz"), path("b.trace.json")]);
+        assert!(report["input"][0]["sha256"].as_str().is_some_and(|hash| hash.len() == 64), "{report}");
+        let (report, _) = remote.doctor(&["--run", "2026_03_01_10_00_00", &format!("{scheme}://logs/run/")]);
+        assert_eq!(inputs(&report), [format!("{scheme}://logs/{OLD}/a.trace.json")]);
+        let (report, _) = remote.doctor(&[&format!("{scheme}://logs/run/plugins/*/2026_03_02*/b.*")]);
+        assert_eq!(inputs(&report), [path("b.trace.json")]);
+    }
+}
+
+#[test]
+fn one_file_is_read_from_a_bucket_or_a_web_server() {
+    let remote = Remote::new();
+    let signed = remote.web("one.json?X-Amz-Signature=very-secret");
+    for (path, shown) in [
+        ("gs://logs/one.json", "gs://logs/one.json"),
+        ("s3://logs/one.json", "s3://logs/one.json"),
+        (&signed, &remote.web("one.json")),
+    ] {
+        let output = remote.run(&["analyze", "--format", "json", path]);
+        assert_eq!(output.status.code(), Some(0), "{path}: {}", stderr(&output));
+        assert!(!stdout(&output).contains("very-secret"), "{path}");
+        let report: Value = serde_json::from_str(stdout(&output)).expect("JSON");
+        assert_eq!(inputs(&report), [shown]);
+    }
+}
+
+#[test]
+fn a_copy_is_kept_until_the_object_changes() {
+    let remote = Remote::new();
+    let path = "gs://logs/one.json";
+    let transfers = |seen: &[String]| seen.iter().filter(|line| line.starts_with("GET")).count();
+    assert_eq!(transfers(&remote.doctor(&[path]).1), 1);
+    assert_eq!(transfers(&remote.doctor(&[path]).1), 0, "from the cache");
+    assert_eq!(transfers(&remote.doctor(&["--no-cache", path]).1), 1);
+    remote.server.put("one.json", &trace(9));
+    let (report, seen) = remote.doctor(&[path]);
+    assert_eq!(transfers(&seen), 1);
+    assert_eq!(report["input"][0]["bytes"], trace(9).len());
+    let listed = remote.run(&["cache", "list", "--format", "json"]);
+    let listed: Value = serde_json::from_str(stdout(&listed)).expect("JSON");
+    assert_eq!(listed["objects"].as_array().map(Vec::len), Some(2), "{listed}");
+    assert_eq!(listed["objects"][0]["url"], path);
+    assert!(stdout(&remote.run(&["cache", "list"])).contains(path));
+    assert!(stdout(&remote.run(&["cache", "clear"])).starts_with("removed 2 files"));
+    assert_eq!(transfers(&remote.doctor(&[path]).1), 1);
+}
+
+#[test]
+fn failures_that_pass_are_tried_again() {
+    let remote = Remote::new();
+    for (fault, path) in [
+        (Fault::FailsFirst(2), "gs://logs/one.json".to_owned()),
+        (Fault::CutsFirst(2), "s3://logs/one.json".to_owned()),
+        (Fault::CutsFirst(2), remote.web("one.json")),
+        (Fault::FailsFirst(2), remote.web("one.json")),
+        (Fault::NoRanges, remote.web("one.json")),
+    ] {
+        remote.server.set(fault);
+        let (report, seen) = remote.doctor(&["--no-cache", &path]);
+        assert_eq!(report["input"][0]["bytes"], trace(7).len(), "{fault:?} {path}");
+        if fault == Fault::CutsFirst(2) {
+            let again: Vec<&String> =
+                seen.iter().filter(|line| line.contains("bytes=") && !line.contains("=0-")).collect();
+            assert!(!again.is_empty(), "what has come is not asked for again: {seen:?}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_read_says_why_and_names_the_address_last() {
+    let remote = Remote::new();
+    let says = |args: &[&str], words: &str| {
+        let said = remote.refused(args);
+        let shown = args[args.len() - 1].split('?').next().unwrap_or_default();
+        assert!(said.contains(words) && said.trim_end().ends_with(shown), "{args:?}: {said}");
+    };
+    says(&["doctor", "gs://logs/nothing"], "nothing is there: the bucket logs has no object of this name");
+    says(&["doctor", "s3://logs/nothing"], "nothing is there");
+    says(&["doctor", "gs://lgos/run"], "there is no bucket lgos");
+    says(&["doctor", "s3://lgos/run"], "there is no bucket lgos");
+    says(&["doctor", "gs://logs/notes"], "no profile found");
+    says(&["doctor", &remote.web("nothing.json?sig=very-secret")], "there is no such file (404)");
+    says(&["doctor", "https://example.com/x.json"], "SYSTOLE_NETWORK forbids asking example.com");
+    remote.server.set(Fault::Status(403));
+    says(&["doctor", "gs://logs/one.json"], "access is denied (403): the credentials need");
+    says(&["doctor", "s3://logs/one.json"], "access is denied (403)");
+    says(&["doctor", &remote.web("one.json?sig=very-secret")], "access is denied (403): a signed address may have");
+    remote.server.set(Fault::Status(401));
+    says(&["doctor", "gs://logs/one.json"], "not signed in (401): run gcloud auth application-default login");
+    remote.server.set(Fault::Changes);
+    says(&["doctor", "gs://logs/one.json"], "it was changed while it was read");
+    says(&["doctor", &remote.web("one.json")], "it was changed while it was read");
+}
+
+#[test]
+fn without_credentials_it_says_how_to_get_them() {
+    let remote = Remote::new();
+    for (path, how) in [("gs://logs/x", "gcloud auth application-default login"), ("s3://logs/x", "aws configure")] {
+        let mut command = remote.place.command();
+        command.env_clear().env("SYSTOLE_NETWORK", "loopback").env("HOME", remote.place.dir.path());
+        let output = command.args(["doctor", path]).output().expect("it starts");
+        let said = stderr(&output);
+        // The metadata server of a cloud would be asked for credentials: it is no host of this machine.
+        assert!(said.contains("no credentials were found") && said.contains(how), "{path}: {said}");
+    }
+}
+
+#[test]
+fn no_server_is_said_soon() {
+    let remote = Remote::new();
+    let output = remote.run(&["doctor", "http://127.0.0.1:9/x.json"]);
+    assert!(stderr(&output).contains("no connection"), "{}", stderr(&output));
+}
+
+#[test]
+fn reports_and_summaries_are_written_to_buckets_and_compared_there() {
+    let remote = Remote::new();
+    let done = |args: &[&str]| {
+        let output = remote.run(args);
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {}", stderr(&output));
+        output
+    };
+    done(&["analyze", "gs://logs/one.json", "-o", "json=gs://logs/out/report.json", "-o", "csv=gs://logs/out/tables/"]);
+    let report = remote.server.object("out/report.json").expect("the report");
+    assert!(serde_json::from_slice::<Value>(&report).is_ok());
+    done(&["summarize", "gs://logs/one.json", "-o", "s3://logs/base.json"]);
+    assert!(remote.server.object("base.json").is_some());
+    let compared = done(&["compare", "--format", "json", "--force", "gs://logs/base.json", "s3://logs/one.json"]);
+    assert!(stdout(&compared).contains("gs://logs/base.json"), "{}", stdout(&compared));
+    if cfg!(feature = "export") {
+        done(&["export", "gs://logs/one.json", "--to", "csv", "-o", "gs://logs/out/csv"]);
+        assert!(remote.server.object("out/csv/slices.csv").is_some());
+    }
+    let refused = remote.refused(&["analyze", "gs://logs/one.json", "-o", &format!("json={}", remote.web("r.json"))]);
+    assert!(refused.contains("not to web servers"), "{refused}");
+}
+
+#[test]
+fn a_slow_transfer_can_be_stopped_and_counts_bytes() {
+    let remote = Remote::new();
+    remote.server.put("big.json", &trace(500));
+    remote.server.set(Fault::Slow);
+    let (path, progress) = (PathBuf::from(remote.web("big.json")), Arc::new(Progress::new()));
+    let options = ImportOptions { no_cache: true, ..ImportOptions::default() };
+    let shared = Arc::clone(&progress);
+    let import = std::thread::Builder::new().spawn(move || importers::import_path(&path, &options, &shared).map(drop));
+    while progress.bytes().0 == 0 {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(progress.stage(), ProgressStage::Downloading);
+    assert_eq!(progress.bytes().1, trace(500).len() as u64);
+    progress.cancel();
+    let started = Instant::now();
+    let result = import.expect("a thread").join().expect("no panic");
+    assert!(matches!(result, Err(ImportError::Cancelled)), "{result:?}");
+    assert!(started.elapsed() < Duration::from_secs(5));
+}
