@@ -10,7 +10,7 @@ use analysis::gates::{self, GateConfig};
 use analysis::what_if::Replay;
 use analysis::{ANALYSES, Report, Scope};
 use clap::Args;
-use importers::Progress;
+use importers::{ImportOptions, Progress};
 
 use crate::cli::commands::compare::TestArgs;
 use crate::cli::commands::whatif;
@@ -180,7 +180,10 @@ pub fn compared_summaries(
         let mut runs = Vec::new();
         for path in paths {
             let why = "this is not a summary of a run".to_owned();
-            runs.extend(summaries::saved(path)?.ok_or_else(|| Failure::Summary { why, path: path.clone() })?);
+            runs.extend(
+                summaries::saved(path, &ImportOptions::default())?
+                    .ok_or_else(|| Failure::Summary { why, path: path.clone() })?,
+            );
         }
         Ok::<_, CommandError>(runs)
     };

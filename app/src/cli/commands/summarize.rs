@@ -45,7 +45,7 @@ pub fn run(args: &SummarizeArgs, stderr: &Stderr) -> Result<CommandOutcome, Fail
     }
     let mut runs: Vec<Summary> = Vec::new();
     for path in &args.paths {
-        if let Some(saved) = summaries::saved(path, &args.assume)? {
+        if let Some(saved) = summaries::saved(path, &args.assume.import(None))? {
             runs.extend(saved);
             continue;
         }

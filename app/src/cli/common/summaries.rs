@@ -9,7 +9,7 @@ use crate::render::InputFile;
 use crate::session::Session;
 use analysis::Scope;
 use analysis::compare::{Summary, SummaryInput, from_json, is_meant};
-use importers::Progress;
+use importers::{ImportOptions, Progress};
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
@@ -30,7 +30,7 @@ pub fn summaries(
 ) -> Result<Vec<Summary>, Failure> {
     let mut out = Vec::new();
     for &(path, all_runs) in paths {
-        if let Some(saved) = saved(path, assume)? {
+        if let Some(saved) = saved(path, &assume.import(None))? {
             if steps.is_some() {
                 let why = "--steps needs the trace: a saved summary has only the steps it was made from";
                 return Err(Failure::Usage(format!("{why}: {}", path.display())));
@@ -72,10 +72,10 @@ fn runs(path: &Path, all: bool, assume: &AssumeArgs) -> Vec<Option<String>> {
 }
 
 /// Saved runs, if the file contains some: a summary, several, or the last runs of a history that did not fail.
-pub fn saved(path: &Path, assume: &AssumeArgs) -> Result<Option<Vec<Summary>>, Failure> {
+pub fn saved(path: &Path, import: &ImportOptions) -> Result<Option<Vec<Summary>>, Failure> {
     const HEAD: u64 = 4096;
     if importers::is_remote(path) {
-        return saved_in_bucket(path, assume);
+        return saved_in_bucket(path, import);
     }
     let mut head = Vec::new();
     let opened = if path.is_file() { File::open(path).ok() } else { None };
@@ -96,10 +96,10 @@ pub fn saved(path: &Path, assume: &AssumeArgs) -> Result<Option<Vec<Summary>>, F
 }
 
 /// The same for a file in a bucket or on a web server.
-fn saved_in_bucket(path: &Path, assume: &AssumeArgs) -> Result<Option<Vec<Summary>>, Failure> {
-    let (import, progress) = (assume.import(None), Progress::new());
+fn saved_in_bucket(path: &Path, import: &ImportOptions) -> Result<Option<Vec<Summary>>, Failure> {
+    let progress = Progress::new();
     let failed = |error| Failure::import(error, path);
-    match importers::remote_head(path, &import, &progress) {
+    match importers::remote_head(path, import, &progress) {
         Ok(Some(head)) if is_meant(&head) => {}
         Ok(Some(head)) if history_file::is_meant(&head) => {
             return Err(Failure::Usage("a file of --history must be on this machine".to_owned()));
@@ -107,7 +107,7 @@ fn saved_in_bucket(path: &Path, assume: &AssumeArgs) -> Result<Option<Vec<Summar
         // What cannot be read here is reported by the import.
         _ => return Ok(None),
     }
-    let source = importers::open_file(path, &import, &progress).map_err(failed)?;
+    let source = importers::open_file(path, import, &progress).map_err(failed)?;
     let content = source.content(&progress).map_err(failed)?;
     parsed((*content.bytes).as_ref().to_vec(), path).map(Some)
 }
