@@ -141,7 +141,8 @@ fn import_packed(
             Err(error) => skipped.push(format!("{}: {error}", source.name())),
         }
     }
-    import_opened(&run.located, opened, skipped, IMPORTERS, options, progress)
+    let mut opener = FileOpener::new(&LocatedRun::default(), options, progress)?;
+    import_opened(&run.located, (opened, skipped), IMPORTERS, &mut opener, options, progress)
 }
 
 fn import_located(
@@ -162,14 +163,14 @@ fn import_located(
             Err(_) => {}
         }
     }
-    import_opened(located, opened, skipped, importers, options, progress)
+    import_opened(located, (opened, skipped), importers, &mut opener, options, progress)
 }
 
 fn import_opened<'a>(
     located: &'a LocatedRun,
-    mut opened: Vec<OpenedFile<'a>>,
-    mut skipped: Vec<String>,
+    (mut opened, mut skipped): (Vec<OpenedFile<'a>>, Vec<String>),
     importers: &[&'a dyn Importer],
+    opener: &mut FileOpener<'_>,
     options: &ImportOptions,
     progress: &Progress,
 ) -> Result<TraceModel, ImportError> {
@@ -213,7 +214,7 @@ fn import_opened<'a>(
                 continue;
             };
             skipped.push(format!("{}: {error}", open.source.name()));
-            if let Ok(other) = open_first(open.host, open.others, importers, &mut opener, &mut skipped) {
+            if let Ok(other) = open_first(open.host, open.others, importers, opener, &mut skipped) {
                 progress.add_total(other.source.packed_len());
                 rest.push(other);
             }
