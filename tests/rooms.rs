@@ -57,7 +57,7 @@ const CRATES: [Rooms; 3] = [
             &["view::time_format", "view::palette"],
             &["view::viewport"],
             &["query", "convert"],
-            &["capture"],
+            &["anonymize", "capture"],
             &["tables"],
             &["session"],
             &["number", "files", "stdin", "xml", "date"],

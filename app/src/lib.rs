@@ -7,6 +7,7 @@
 
 #![allow(clippy::missing_errors_doc, reason = "public for the tests of the whole; the other crates are libraries")]
 
+pub mod anonymize;
 #[cfg(feature = "capture")]
 pub mod capture;
 pub mod cli;

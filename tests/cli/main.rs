@@ -2,6 +2,7 @@
 //!
 //! One program of tests, so that it links once: `cargo test -p systole --test cli gates`.
 
+mod anonymize;
 #[cfg(feature = "remote")]
 mod bucket_server;
 #[cfg(feature = "remote")]

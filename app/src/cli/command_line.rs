@@ -3,6 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::cli::commands::analyze::AnalyzeArgs;
+use crate::cli::commands::anonymize::AnonymizeArgs;
 use crate::cli::commands::cache::CacheArgs;
 #[cfg(feature = "capture")]
 use crate::cli::commands::capture::CaptureArgs;
@@ -106,6 +107,9 @@ pub enum CliCommand {
     #[cfg(feature = "capture")]
     #[command(after_help = help::MORE, after_long_help = help::TOP)]
     Top(TopArgs),
+    /// A profile without names of people, machines and files; all numbers stay
+    #[command(after_help = help::MORE, after_long_help = help::ANONYMIZE)]
+    Anonymize(AnonymizeArgs),
     /// One file to share: the profiles of a run, its summary and its report
     #[command(after_help = help::MORE, after_long_help = help::PACK)]
     Pack(PackArgs),

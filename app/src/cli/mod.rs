@@ -70,6 +70,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         CliCommand::Capture(args) => commands::capture::run(&args, &stderr),
         #[cfg(feature = "capture")]
         CliCommand::Top(args) => commands::top::run(&args, &stderr),
+        CliCommand::Anonymize(args) => commands::anonymize::run(&args, &stderr),
         CliCommand::Pack(args) => commands::pack::run(&args, &stderr),
         CliCommand::Open(args) => open::run(args, &stderr),
         CliCommand::Completions(args) => completions::run(&args, Cli::command()),

@@ -1,6 +1,7 @@
 //! The commands: one file each, with its arguments and its implementation.
 
 pub(super) mod analyze;
+pub(super) mod anonymize;
 pub(super) mod cache;
 #[cfg(feature = "capture")]
 pub(super) mod capture;

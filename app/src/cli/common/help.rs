@@ -76,6 +76,13 @@ Examples:
   systole top w0:9012,w1:9012 --level 2 --ms 5000
   systole top localhost:9012 --json --count 10 | jq .mxu_percent";
 
+/// Of `systole anonymize`.
+pub const ANONYMIZE: &str = "\
+Examples:
+  systole anonymize t.xplane.pb -o shared.xplane.pb --list kept.txt
+  systole anonymize runs/ -o shared/ --replace mymodel,myproject
+  systole pack shared/ -o shared.systole.zip";
+
 /// Of `systole pack`.
 pub const PACK: &str = "\
 Examples:

@@ -1,0 +1,160 @@
+//! Where the texts of an `XSpace` are: every field of `tsl/profiler/protobuf/xplane.proto` that holds bytes, those that
+//! this program does not know included. Values of type `bytes` are messages (HLO protos), texts or opaque.
+
+use std::ops::Range;
+
+use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
+
+/// Messages nest at most this deep.
+const MOST_LEVELS: u32 = 64;
+
+/// What a text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TextKind {
+    /// Name of a machine.
+    Host,
+    /// Name of a device or host in the profile.
+    Plane,
+    /// Name of a track, of a thread for example.
+    Line,
+    /// Name of an op, a function or another event.
+    Event,
+    /// Name of a fact, or one that facts share.
+    Stat,
+    /// A fact: source, scope, shape.
+    Value,
+    /// A text in a program of the compiler, or in another message.
+    Message,
+    /// What the profiler reports.
+    Note,
+    /// A string of a JSON file.
+    Json,
+    /// Neither text nor message.
+    Opaque,
+}
+
+impl TextKind {
+    /// What it is, in words.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Host => "names of machines",
+            Self::Plane => "names of devices and hosts",
+            Self::Line => "names of tracks and threads",
+            Self::Event => "names of ops, functions and other events",
+            Self::Stat => "names of facts",
+            Self::Value => "facts of ops and events: sources, scopes, shapes",
+            Self::Message => "texts in programs of the compiler",
+            Self::Note => "notes of the profiler",
+            Self::Json => "strings of JSON",
+            Self::Opaque => "data that is no text",
+        }
+    }
+}
+
+/// A text in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// Its bytes.
+    pub range: Range<usize>,
+    /// What it is.
+    pub kind: TextKind,
+}
+
+/// A message of `xplane.proto`.
+#[derive(Clone, Copy)]
+enum Message {
+    Space,
+    Plane,
+    Line,
+    Event,
+    Stat,
+    EventEntry,
+    StatEntry,
+    EventMetadata,
+    StatMetadata,
+}
+
+/// What a field of bytes holds.
+enum Field {
+    Text(TextKind),
+    Message(Message),
+    Bytes,
+}
+
+impl Message {
+    fn field(self, number: u32) -> Field {
+        use Field::Text;
+        match (self, number) {
+            (Self::Space, 1) => Field::Message(Self::Plane),
+            (Self::Space, 2 | 3) => Text(TextKind::Note),
+            (Self::Space, 4) => Text(TextKind::Host),
+            (Self::Plane, 2) => Text(TextKind::Plane),
+            (Self::Plane, 3) => Field::Message(Self::Line),
+            (Self::Plane, 4) => Field::Message(Self::EventEntry),
+            (Self::Plane, 5) => Field::Message(Self::StatEntry),
+            (Self::Plane, 6) | (Self::Event, 4) | (Self::EventMetadata, 5) => Field::Message(Self::Stat),
+            (Self::Line, 2 | 11) => Text(TextKind::Line),
+            (Self::Line, 4) => Field::Message(Self::Event),
+            (Self::Stat, 5) => Text(TextKind::Value),
+            (Self::EventEntry, 2) => Field::Message(Self::EventMetadata),
+            (Self::StatEntry, 2) => Field::Message(Self::StatMetadata),
+            (Self::EventMetadata, 2 | 4) => Text(TextKind::Event),
+            (Self::StatMetadata, 2 | 3) => Text(TextKind::Stat),
+            _ => Field::Bytes,
+        }
+    }
+}
+
+/// The texts of a file. Where it is damaged, nobody can tell what is a text: the error is the place.
+pub(super) fn of_xspace(bytes: &[u8]) -> Result<Vec<Region>, BrokenMessage> {
+    let mut regions = Vec::new();
+    message(bytes, 0..bytes.len(), Message::Space, &mut regions)?;
+    Ok(regions)
+}
+
+fn message(bytes: &[u8], range: Range<usize>, what: Message, regions: &mut Vec<Region>) -> Result<(), BrokenMessage> {
+    let mut cursor = WireCursor::new(bytes, range);
+    while let Some((number, value)) = cursor.next()? {
+        let WireValue::Bytes(range) = value else { continue };
+        match what.field(number) {
+            _ if range.is_empty() => {}
+            Field::Text(kind) => regions.push(Region { range, kind }),
+            Field::Message(inner) => message(bytes, range, inner, regions)?,
+            Field::Bytes => unknown(bytes, range, 0, regions),
+        }
+    }
+    Ok(())
+}
+
+/// Bytes that may be a message, a text or neither.
+fn unknown(bytes: &[u8], range: Range<usize>, level: u32, regions: &mut Vec<Region>) {
+    let content = &bytes[range.clone()];
+    if level < MOST_LEVELS
+        && let Some(fields) = fields(bytes, range.clone())
+    {
+        for field in fields.into_iter().filter(|field| !field.is_empty()) {
+            unknown(bytes, field, level + 1, regions);
+        }
+        return;
+    }
+    let is_text = std::str::from_utf8(content)
+        .is_ok_and(|text| !text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t' | '\r')));
+    regions.push(Region { range, kind: if is_text { TextKind::Message } else { TextKind::Opaque } });
+}
+
+/// The fields of bytes if they are a message from the first to the last byte.
+fn fields(bytes: &[u8], range: Range<usize>) -> Option<Vec<Range<usize>>> {
+    /// Texts that are messages by chance have large field numbers.
+    const LARGEST: u32 = 1000;
+    let mut cursor = WireCursor::new(bytes, range);
+    let mut fields = Vec::new();
+    while let Some((number, value)) = cursor.next().ok()? {
+        if number > LARGEST {
+            return None;
+        }
+        if let WireValue::Bytes(range) = value {
+            fields.push(range);
+        }
+    }
+    Some(fields)
+}

@@ -1,0 +1,142 @@
+use super::*;
+
+/// A text with its names replaced, after names were learned from it.
+fn replaced(text: &str) -> String {
+    replaced_as(text, TextKind::Value, Names::default())
+}
+
+fn replaced_as(text: &str, kind: TextKind, mut names: Names) -> String {
+    let mut bytes = text.as_bytes().to_vec();
+    let regions = [Region { range: 0..bytes.len(), kind }];
+    learn(&bytes, &regions, &mut names);
+    replace(&mut bytes, &regions, &mut names, &mut Kept::default());
+    assert_eq!(bytes.len(), text.len());
+    String::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn folders_and_files_are_replaced_and_lines_and_endings_stay() {
+    for (text, expected) in [
+        ("/home/alice/proj/train.py:12", "/home/n0000/n000/n0001.py:12"),
+        ("source_file=\"/data/x/model.py\" source_line=3", "source_file=\"/n000/n/n0000.py\" source_line=3"),
+        ("$train.py:12 main", "$n0000.py:12 main"),
+        ("models/secret/layers.py", "n00000/n00001/n00002.py"),
+        ("gs://bucket/run 7/x", "gs://n00000/n00 7/x"),
+        (r"C:\Users\alice\x.py", r"C:\Users\n0000\n.py"),
+        ("~/proj/data", "~/n000/n001"),
+        ("/a/b.py /a/b.py /a/c.py", "/n/o.py /n/o.py /n/p.py"),
+        ("alice@company.com", "n0000@n0000000000"),
+        ("connect 10.20.30.40:8470", "connect n0000000000:8470"),
+    ] {
+        assert_eq!(replaced(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn what_everybody_has_and_what_is_no_path_stays() {
+    for text in [
+        "/usr/lib/python3.11/site-packages/jax/_src/api.py:120",
+        "external/xla/xla/pjrt/cpu/cpu_client.cc",
+        "/device:TPU:0",
+        "/host:CPU",
+        "/job:worker/replica:0/task:0/device:TPU:0",
+        "jit(train_step)/transformer/layer_0/dot_general",
+        "transpose(jvp(Net))/Dense_0/dot_general",
+        "%fusion.12 = bf16[8,128]{1,0:T(8,128)(2,1)} fusion(%p.1), kind=kLoop, calls=%fused.3",
+        "TfrtCpuBuffer::Await 1.5/2.5",
+        "a/b/c",
+        "version 0.10.2",
+        "$compilation_cache.py:209 get_executable_and_time",
+        "127.0.0.1:9012",
+        "...",
+    ] {
+        assert_eq!(replaced(text), text);
+    }
+}
+
+#[test]
+fn people_and_machines_are_found_everywhere() {
+    let mut names = Names::default();
+    names.learn(NameKind::Host, b"worker-7");
+    let text = "/home/alice/x says alice_model on worker-7.c.proj, not malice";
+    assert_eq!(
+        replaced_as(text, TextKind::Value, names),
+        "/home/n0000/n says n0000_model on n0000000.c.proj, not malice"
+    );
+    // A word of the user is found within others.
+    let mut names = Names::default();
+    names.learn(NameKind::Word, b"secret");
+    assert_eq!(replaced_as("topsecret_fn", TextKind::Event, names), "topn00000_fn");
+    let mut names = Names::default();
+    names.learn(NameKind::Host, b"localhost");
+    assert_eq!(replaced_as("localhost", TextKind::Host, names), "localhost");
+}
+
+#[test]
+fn json_stays_json() {
+    let text = r#"{"name":"/home/al\u00e9x/a\nb.py","x":"C:\\Users\\alice\\f.py","n":1.5e3,"q":"say \"/srv/p/q.py\""}"#;
+    let mut bytes = text.as_bytes().to_vec();
+    let regions = regions_of(FileKind::Json, &bytes).unwrap();
+    let mut names = Names::default();
+    learn(&bytes, &regions, &mut names);
+    replace(&mut bytes, &regions, &mut names, &mut Kept::default());
+    let value: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+    assert_eq!(value["n"], 1500.0);
+    let text = String::from_utf8(bytes).unwrap();
+    for secret in ["alice", "srv", "/p/q"] {
+        assert!(!text.contains(secret), "{secret}: {text}");
+    }
+    // Cut anywhere, it is read to its end.
+    (0..text.len()).for_each(|len| drop(regions_of(FileKind::Json, &text.as_bytes()[..len])));
+}
+
+#[test]
+fn texts_in_messages_within_values_are_found() {
+    use sample_traces::write::ProtoMessage;
+    let mut space = ProtoMessage::default();
+    space.text(4, "worker-7");
+    space.message(1, |plane| {
+        plane.text(2, "/host:metadata");
+        plane.message(4, |entry| {
+            entry.uint(1, 1);
+            entry.message(2, |metadata| {
+                metadata.text(2, "jit_step");
+                metadata.message(5, |stat| {
+                    stat.uint(1, 1);
+                    // A program: a module with an instruction with its source.
+                    stat.message(6, |program| {
+                        program.message(1, |module| {
+                            module.text(1, "jit_step");
+                            module.uint(5, 77);
+                            module.message(7, |metadata| {
+                                metadata.text(2, "jit(step)/layer/dot");
+                                metadata.text(3, "/home/alice/proj/train.py");
+                                metadata.double(4, 1.5);
+                            });
+                        });
+                    });
+                });
+            });
+        });
+        plane.text(99, "/new/field/of.py");
+    });
+    let before = space.into_bytes();
+    let mut bytes = before.clone();
+    let regions = regions_of(FileKind::XPlane, &bytes).unwrap();
+    let (mut names, mut kept) = (Names::default(), Kept::default());
+    learn(&bytes, &regions, &mut names);
+    replace(&mut bytes, &regions, &mut names, &mut kept);
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    for secret in ["alice", "proj", "train", "worker-7", "/new/field"] {
+        assert!(!text.contains(secret), "{secret}: {text}");
+    }
+    assert!(text.contains("jit(step)/layer/dot") && text.contains("/host:metadata"));
+    // Only bytes of texts have changed.
+    let changed = (0..before.len()).filter(|&at| before[at] != bytes[at]);
+    let in_text =
+        |at: usize| regions.iter().any(|region| region.range.contains(&at) && region.kind != TextKind::Opaque);
+    assert!(changed.clone().count() > 20 && changed.clone().all(in_text));
+    // Cut within a message, it is refused.
+    let refused = (1..before.len()).filter(|&len| regions_of(FileKind::XPlane, &before[..len]).is_err()).count();
+    assert!(refused >= before.len() - 3, "{refused} of {}", before.len());
+}
