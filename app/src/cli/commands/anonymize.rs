@@ -104,7 +104,8 @@ fn read(session: &Session, names: &mut Names, args: &AnonymizeArgs) -> Result<Ve
             return Err(Failure::Usage(format!("{} is no file on this machine: unpack or save it first", source.name)));
         };
         let failed = |error| Failure::import(error, path);
-        let input = InputSource::open(path).map_err(failed)?;
+        // What is in a bucket was copied to this machine.
+        let input = InputSource::open(source.copy.as_ref().unwrap_or(path)).map_err(failed)?;
         let is_gzip = source.name.ends_with(".gz");
         let content = input.content(&Progress::new()).map_err(failed)?;
         if let Some(damage) = &content.damage {

@@ -62,13 +62,14 @@ pub fn run(args: &PackArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> 
 fn profiles(session: &Session) -> Result<Vec<(String, PathBuf)>, Failure> {
     let (mut files, mut names) = (Vec::new(), BTreeSet::new());
     for source in session.model().sources() {
-        let Some(path) = &source.path else {
+        // What is in a bucket was copied to this machine.
+        let Some(path) = source.copy.as_ref().or(source.path.as_ref()) else {
             return Err(Failure::Usage(format!(
                 "only files can be packed, and {} is none on this machine",
                 source.name
             )));
         };
-        let name = path.file_name().unwrap_or_default().to_string_lossy().replace(['\\', ':'], "_");
+        let name = source.name.replace(['/', '\\', ':'], "_");
         if !names.insert(name.clone()) {
             return Err(Failure::Usage(format!("two files of this run are called {name}; pack one folder of them")));
         }
