@@ -54,7 +54,7 @@ pub fn timeline(
     let palette = look.palette();
     trace.tree.measure_load(&trace.model);
     let room = (look.height - TITLE - RULER - LEGEND).max(100.0);
-    let rows = trace.tree.rows(state).compacted(room, &trace.tree);
+    let rows = trace.tree.compacted(trace.tree.rows(state), room);
     let left = state.label_width.min(look.width * 0.3);
     let top = TITLE + RULER;
     let scroll = state.place.scroll.min(rows.max_scroll(room));

@@ -139,7 +139,7 @@ impl Timeline {
             None => TimelineAreas::of(rect, state.label_width, head),
         };
         let only = known.highlighted.filter(|_| state.isolate);
-        let own_rows = || trace.tree.rows_of(state, only).compacted(areas.canvas.height(), &trace.tree);
+        let own_rows = || trace.tree.compacted(trace.tree.rows_of(state, only), areas.canvas.height());
         let rows = interleaved.map_or_else(|| Cow::Owned(own_rows()), |interleaved| Cow::Borrowed(interleaved.rows));
         let most = rows.max_scroll(areas.canvas.height());
         let scroll = state.place.scroll.min(most);

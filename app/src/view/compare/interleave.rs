@@ -21,7 +21,10 @@ pub fn interleave(rows: [&VisibleRows; 2], trees: [&TrackTree; 2], places: &Matc
     let pinned = InterleavedRows::of([&rows[0].pinned, &rows[1].pinned], trees, places);
     let ends = (scrolled.end, pinned.end);
     let ([a, b], [pinned_a, pinned_b]) = (scrolled.rows, pinned.rows);
-    [VisibleRows::placed(a, pinned_a, ends, trees[0]), VisibleRows::placed(b, pinned_b, ends, trees[1])]
+    [
+        VisibleRows::placed(a, pinned_a, ends, trees[0].nodes().len()),
+        VisibleRows::placed(b, pinned_b, ends, trees[1].nodes().len()),
+    ]
 }
 
 /// The rows of B that follow a row of A.

@@ -3,6 +3,7 @@
 
 mod command;
 mod docks;
+mod folded;
 mod history;
 mod item;
 mod navigate;
@@ -141,7 +142,7 @@ impl ViewState {
             shape: Some(TraceShape::of(model)),
             place,
             mark_tracks: Arc::default(),
-            folded_groups: tracks::folded_at_first(model),
+            folded_groups: folded::folded_at_first(model),
             folded_tracks: BTreeSet::new(),
             pinned: Vec::new(),
             hidden_groups: BTreeSet::new(),

@@ -23,7 +23,7 @@ pub use counters::{CounterBox, CounterStep};
 pub use highlighted::Highlighted;
 pub use loads::LoadBox;
 
-use boxes::boxed;
+use boxes::{boxed, heading_box};
 use counters::counter_box;
 use highlighted_boxes::highlighted_boxes;
 
@@ -250,12 +250,6 @@ pub struct SlicePlace {
 
 /// Lower boxes have no text.
 const LEAST_WITH_TEXT: f32 = 15.0;
-
-/// Space above the box in the heading of a folded group, and the height of the box.
-fn heading_box(row: TrackRow) -> (f32, f32) {
-    let height = (row.height - GAP).min(LANE);
-    ((row.height - height) / 2.0, height)
-}
 
 /// The box of a slice; `None` if it is neither in a row nor in the heading of a folded group.
 pub fn place_of(scene: DrawnTrace<'_>, window: &LayoutWindow<'_>, slice: SliceId) -> Option<SlicePlace> {

@@ -28,8 +28,8 @@ pub const GAP: f32 = 1.0;
 pub const COUNTER: f32 = 40.0;
 /// Height of the heading of a group.
 pub const HEADER: f32 = 28.0;
-/// Space below the last row, so that it can be scrolled clear of the edge.
-const BELOW: f32 = 48.0;
+/// Least height of the heading of a folded group among many.
+const LEAST_HEADER: f32 = 8.0;
 /// Space below the last lane of a track.
 pub const TRACK_PAD: f32 = 4.0;
 
@@ -91,6 +91,30 @@ impl TrackTree {
     /// The group of a node.
     pub fn group_of(&self, node: usize) -> Option<usize> {
         self.nodes.get(node)?.group
+    }
+
+    /// The rows with lower headings, if there are more folded groups than fit a canvas of this height: a pod with many
+    /// devices on one screen.
+    #[must_use]
+    pub fn compacted(&self, mut rows: VisibleRows, canvas: f32) -> VisibleRows {
+        let is_group = |row: &TrackRow| matches!(self.node(row.node).item, TreeItem::Group(_));
+        let folded = rows.scrolled.iter().filter(|row| is_group(row) && row.folded).count();
+        let others = rows.height() - folded as f32 * HEADER;
+        // Unfolded tracks may be many; they do not squeeze the folded groups.
+        let room = canvas - rows.pinned_height() - others.min(canvas * 0.25);
+        let height = (room / folded.max(1) as f32).clamp(LEAST_HEADER, HEADER);
+        if height >= HEADER {
+            return rows;
+        }
+        let mut y = 0.0;
+        for row in &mut rows.scrolled {
+            row.y = y;
+            if is_group(row) && row.folded {
+                row.height = height;
+            }
+            y += row.height;
+        }
+        rows
     }
 
     /// One node.

@@ -4,7 +4,7 @@ use trace_model::{LabelId, SliceId};
 
 use super::highlighted::Highlighted;
 use crate::view::timeline::tiles::TilePiece;
-use crate::view::timeline::tree::{LANE, VisibleRows};
+use crate::view::timeline::tree::{GAP, LANE, TrackRow, VisibleRows};
 use crate::view::viewport::Viewport;
 
 /// Slices narrower than this share a box; also the minimum width of a box.
@@ -89,4 +89,10 @@ pub(super) fn boxed(window: &LayoutWindow<'_>, piece: &TilePiece, top: f32) -> O
         has_text: piece.count == 1 && right.min(window.width) - left.max(0.0) >= MIN_TEXT,
         beside_work: false,
     })
+}
+
+/// Space above the box in the heading of a folded group, and the height of the box.
+pub(super) fn heading_box(row: TrackRow) -> (f32, f32) {
+    let height = (row.height - GAP).min(LANE);
+    ((row.height - height) / 2.0, height)
 }

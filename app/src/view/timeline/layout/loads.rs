@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use trace_model::{LabelId, Picos, TimeRange};
 
-use super::boxes::{LayoutWindow, MIN_WIDTH};
-use super::heading_box;
+use super::boxes::{LayoutWindow, MIN_WIDTH, heading_box};
 use crate::view::timeline::scene::DrawnTrace;
 use crate::view::timeline::tiles::{LaneTiles, TilePiece};
 use crate::view::timeline::tree::TrackRow;

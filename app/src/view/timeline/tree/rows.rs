@@ -1,10 +1,7 @@
 //! The rows of a list of tracks: where each lies.
 
-use super::{BELOW, HEADER, TrackTree};
-use crate::view::state::TreeItem;
-
-/// Least height of a folded group among many.
-const LEAST: f32 = 8.0;
+/// Space below the last row, so that it can be scrolled clear of the edge.
+const BELOW: f32 = 48.0;
 
 /// The position of a node on the canvas.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,39 +50,15 @@ impl VisibleRows {
     }
 
     /// Rows with given positions, interleaved with those of another trace; each part is in
-    /// display order. `ends` are the ends of both parts.
-    pub fn placed(scrolled: Vec<TrackRow>, pinned: Vec<TrackRow>, ends: (f32, f32), tree: &TrackTree) -> Self {
-        let mut place = vec![NOWHERE; tree.nodes.len()];
+    /// display order. `ends` are the ends of both parts, `nodes` is the number of nodes of the list.
+    pub fn placed(scrolled: Vec<TrackRow>, pinned: Vec<TrackRow>, ends: (f32, f32), nodes: usize) -> Self {
+        let mut place = vec![NOWHERE; nodes];
         for (rows, offset) in [(&scrolled, 0), (&pinned, PINNED)] {
             for (at, row) in rows.iter().enumerate() {
                 place[row.node] = offset | at as u32;
             }
         }
         Self { scrolled, pinned, ends: Some(ends), place }
-    }
-
-    /// The same with lower headings, if there are more folded groups than fit a canvas of this height: a pod with many
-    /// devices on one screen.
-    #[must_use]
-    pub fn compacted(mut self, canvas: f32, tree: &TrackTree) -> Self {
-        let is_group = |row: &TrackRow| matches!(tree.node(row.node).item, TreeItem::Group(_));
-        let folded = self.scrolled.iter().filter(|row| is_group(row) && row.folded).count();
-        let others = self.height() - folded as f32 * HEADER;
-        // Unfolded tracks may be many; they do not squeeze the folded groups.
-        let room = canvas - self.pinned_height() - others.min(canvas * 0.25);
-        let height = (room / folded.max(1) as f32).clamp(LEAST, HEADER);
-        if height >= HEADER {
-            return self;
-        }
-        let mut y = 0.0;
-        for row in &mut self.scrolled {
-            row.y = y;
-            if is_group(row) && row.folded {
-                row.height = height;
-            }
-            y += row.height;
-        }
-        self
     }
 
     /// Largest scroll position for a canvas of this height.

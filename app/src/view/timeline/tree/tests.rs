@@ -86,11 +86,11 @@ fn folded_devices_of_a_pod_fit_one_screen() {
     let tree = TrackTree::new(&model);
     let state = ViewState::new(&model);
     let canvas = 660.0;
-    let rows = tree.rows(&state).compacted(canvas, &tree);
+    let rows = tree.compacted(tree.rows(&state), canvas);
     assert_eq!(rows.scrolled.len(), 65, "so many devices are folded at first");
     assert!(rows.height() <= canvas, "{}", rows.height());
     assert!(rows.scrolled.windows(2).all(|pair| (pair[0].y + pair[0].height - pair[1].y).abs() < 1e-3));
-    let wide = tree.rows(&state).compacted(4_000.0, &tree);
+    let wide = tree.compacted(tree.rows(&state), 4_000.0);
     assert_eq!(wide, tree.rows(&state), "with room for all, none is lower");
     let (row, _) = tree.summary_of(&rows, model.track_ids().nth(63).unwrap(), 63, 0.0).unwrap();
     assert!((row.y + row.height - rows.height()).abs() < 1e-3, "the ops of the last device lie in its heading");
