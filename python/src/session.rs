@@ -123,6 +123,11 @@ impl Session {
         interruptible(py, || (), quiet, || embedded::summary(&self.trace, self.scope))?.map_err(of_command)
     }
 
+    /// The picture that `systole render` draws, as SVG.
+    fn picture(&self, py: Python<'_>, words: Vec<OsString>) -> PyResult<String> {
+        interruptible(py, || (), quiet, || embedded::picture(&self.trace, self.scope, &words))?.map_err(of_command)
+    }
+
     /// What `systole compare` says of this trace and a candidate.
     fn compare(&self, py: Python<'_>, cand: &Bound<'_, Self>, words: Vec<OsString>) -> PyResult<Answer> {
         let (other, scope) = (cand.get().trace.clone(), cand.get().scope);

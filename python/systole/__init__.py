@@ -14,6 +14,7 @@ Everything is what the command line says: ``systole analyze``, ``compare``, ``wh
 from typing import TYPE_CHECKING
 
 from ._errors import Error, FormatError, PathError, UsageError
+from ._pages import Picture
 from ._run import Comparison, Prediction, Run, open
 from ._systole import __version__
 from ._table import Column, Table
@@ -38,6 +39,7 @@ __all__ = [
     "Hint",
     "Metric",
     "PathError",
+    "Picture",
     "Prediction",
     "Run",
     "Step",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import html
+from dataclasses import dataclass
 
 #: The style of small pages, light and dark.
 STYLE = """
@@ -20,3 +22,21 @@ th { font-weight: 600; color: var(--soft); white-space: nowrap; }
 def framed(page: str) -> str:
     """A page in a frame of a notebook, so that its style and that of the notebook stay apart."""
     return f'<iframe srcdoc="{html.escape(page)}" style="width:100%;height:640px;border:0"></iframe>'
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture in both themes; a notebook shows the one that suits."""
+
+    #: SVG, for light pages.
+    svg: str
+    #: SVG, for dark pages.
+    dark_svg: str
+
+    def _repr_html_(self) -> str:
+        light, dark = (f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}" for svg in (self.svg, self.dark_svg))
+        source = f'<source media="(prefers-color-scheme: dark)" srcset="{dark}">'
+        return f'<picture>{source}<img src="{light}" style="max-width:100%" alt="picture of a trace"></picture>'
+
+    def __repr__(self) -> str:
+        return f"<systole.Picture: {len(self.svg)} bytes of SVG>"

@@ -7,11 +7,11 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from . import _systole
 from ._errors import UsageError, translated
-from ._pages import framed
+from ._pages import Picture, framed
 from ._table import Table
 from ._values import Finding, Hint, Metric, Step, Verdict, of
 
@@ -227,6 +227,18 @@ class Run:
         options = {name: value for name, value in locals().items() if name != "self"}
         with translated():
             return Prediction(self._session.what_if(words(options)))
+
+    def timeline(self, *, size: str = "1200x700", by_name: bool = False) -> Picture:
+        """The tracks in this part of the trace, as a picture; ``by_name`` colours by names, not by categories."""
+        return self.picture("timeline", size=size, by_name=by_name)
+
+    def picture(
+        self, panel: Literal["timeline", "roofline", "steps"], *, size: str = "1200x700", by_name: bool = False
+    ) -> Picture:
+        """What ``systole render`` draws: tracks, ops in a roofline plot, or step times by part."""
+        options = words({"panel": panel, "size": size, "by_name": by_name})
+        with translated():
+            return Picture(self._session.picture(options), self._session.picture([*options, "--dark"]))
 
     def summary(self) -> str:
         """What ``systole summarize`` writes: JSON, which ``systole compare`` takes in place of the trace."""

@@ -54,3 +54,24 @@ def test_duckdb(run, total, tmp_path):
 def command_arrow(folder):
     command("export", RECOMPILE, "--to", "arrow", "--tables", "ops", "-o", folder)
     return folder / "ops.arrow"
+
+
+def test_duckdb_reads_from_divided_files_what_sqlite_reads_from_the_trace(run, tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    command("export", RECOMPILE, "--partition", "run,host,device", "-o", tmp_path)
+    seen = 0
+    for folder in sorted(tmp_path.iterdir()):
+        table, files = run.table(folder.name), f"'{folder}/**/*.parquet'"
+        source = f"read_parquet({files}, hive_partitioning = true, hive_types_autocast = false)"
+        numbers = [column.name for column in table.columns if column.type == "int"]
+        sums = ", ".join(["count(*)", *(f'sum("{name}")' for name in numbers), *(f'count("{name}")' for name in numbers)])
+        ours = list(run.query(f"SELECT {sums} FROM {folder.name}")[0].values())
+        theirs = [None if value is None else int(value) for value in duckdb.sql(f"SELECT {sums} FROM {source}").fetchall()[0]]
+        assert theirs == ours, folder.name
+        seen += 1
+    assert seen > 8
+    by_device = "SELECT device, count(*), sum(self_ps) FROM {} GROUP BY device ORDER BY device NULLS FIRST"
+    slices = f"read_parquet('{tmp_path}/slices/**/*.parquet', hive_partitioning = true)"
+    theirs = [(device, count, int(ps)) for device, count, ps in duckdb.sql(by_device.format(slices)).fetchall()]
+    assert theirs == [tuple(row.values()) for row in run.query(by_device.format("slices"))]
+    assert theirs[0][0] is None and theirs[1][0].startswith("/device:TPU:")

@@ -18,6 +18,6 @@ def test_the_notebook_runs_and_shows_pages():
     texts = "".join(output.get("text", "") for output in outputs)
     pages = [output["data"]["text/html"] for output in outputs if "text/html" in output.get("data", {})]
     assert "of device time" in texts and "K01" in texts and "faster" in texts
-    assert len(pages) == 3 and "<table" in pages[0]
-    # The comparison and the run, in frames of their own.
-    assert all("<iframe srcdoc=" in page for page in pages[1:])
+    assert len(pages) == 4 and "<table" in pages[0]
+    # The comparison and the run, in frames of their own; the timeline between them.
+    assert all("<iframe srcdoc=" in page for page in pages[1::2]) and "<picture>" in pages[2]

@@ -160,3 +160,12 @@ def test_tables_are_written_without_any_library(run, tmp_path):
         run.table("steps").write(tmp_path / "none" / "steps.parquet")
     with pytest.raises(systole.UsageError, match="no format"):
         run.table("steps").write(tmp_path / "steps.xls", format="xls")
+
+
+def test_pictures_are_those_of_the_command_line(run):
+    timeline = run.scope(steps=2).timeline(size="800x400")
+    words = ["render", RECOMPILE, "--steps", "2..2", "--size", "800x400"]
+    assert timeline.svg == command(*words) and timeline.dark_svg == command(*words, "--dark") != timeline.svg
+    assert "prefers-color-scheme: dark" in timeline._repr_html_()
+    with pytest.raises(systole.UsageError, match="800x4"):
+        run.picture("steps", size="800x4")

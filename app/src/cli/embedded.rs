@@ -13,11 +13,13 @@ use clap::Args;
 use importers::{ImportOptions, Progress};
 
 use crate::cli::commands::compare::TestArgs;
+use crate::cli::commands::render::{self as render_command, LookArgs};
 use crate::cli::commands::whatif;
 use crate::cli::common::args::{InputArgs, MessageArgs, ScopeArgs};
 use crate::cli::common::failure::Failure;
 use crate::cli::common::stderr::Stderr;
 use crate::cli::common::{checks, loading, summaries};
+use crate::export::{self, PictureFormat};
 use crate::render::comparison::{self, ComparedRuns};
 use crate::render::{self, AnsiStyle, Document, DocumentView, GatedDocument, ReportSection, TextLayout, html};
 use crate::session::Session;
@@ -217,6 +219,18 @@ pub fn summary(session: &Session, scope: Scope) -> Result<String, CommandError> 
     const STEPS_OF_OPS: usize = 40;
     let summary = summaries::summary_of(session, scope)?.shortened(OPS, STEPS_OF_OPS);
     Ok(to_json(&[summary])?)
+}
+
+/// The picture that `systole render` draws, as SVG. The words are `--panel`, `--size`, `--dark`, `--by-name`.
+///
+/// # Errors
+///
+/// A word is wrong, or the trace does not have what such a picture shows.
+pub fn picture(session: &Session, scope: Scope, words: &[OsString]) -> Result<String, CommandError> {
+    let look: LookArgs = parsed(words)?;
+    let drawing = render_command::drawn(session, session.path().unwrap_or(Path::new("trace")), scope, &look)?;
+    let file = export::encoded(&drawing, PictureFormat::Svg, 1.0).map_err(Failure::Usage)?;
+    Ok(String::from_utf8_lossy(&file).into_owned())
 }
 
 /// The result of `systole whatif`. The words are its changes: `--ici 2x`, `--hide-collectives` …

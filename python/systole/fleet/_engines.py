@@ -120,10 +120,13 @@ def ray(tasks: list[Task], workers: int) -> Iterator[Note]:
     except ImportError:
         raise UsageError("the engine ray needs Ray: pip install ray", 2) from None
     if not cluster.is_initialized():
-        address = os.environ.get("RAY_ADDRESS")
-        cluster.init(**({} if address else {"num_cpus": workers, "include_dashboard": False}), log_to_driver=False)
+        start: dict[str, Any] = {"log_to_driver": False}
+        if not os.environ.get("RAY_ADDRESS"):
+            start |= {"num_cpus": workers, "include_dashboard": False}
+        cluster.init(**start)
     remote = cluster.remote(max_retries=ATTEMPTS - 1, num_cpus=1)(analyze)
-    left, running = list(reversed(tasks)), {}
+    left = list(reversed(tasks))
+    running: dict[Any, Task] = {}
     while left or running:
         # Not all at once: thousands of waiting tasks are slow to schedule.
         while left and len(running) < 1000:

@@ -178,12 +178,12 @@ def _jobs(jobs: Iterable[Row], hints: Iterable[Row]) -> Iterator[Row]:
     for job in jobs:
         total = job["device_time_ps"]
         reasons = sorted(((job[column] or 0, why) for column, why in WASTE.items()), reverse=True)
-        hint = first.get((job["job"], job["times_from"]))
+        best = first.get((job["job"], job["times_from"]))
         yield {
             **job,
             "wasted_percent": 100 * job["wasted_ps"] / total if total else None,
             "reason": reasons[0][1] if reasons[0][0] else None,
-            "hint": hint and {key: hint[key] for key in ("hint", "title", "captures", "saving_percent", "action")},
+            "hint": best and {key: best[key] for key in ("hint", "title", "captures", "saving_percent", "action")},
         }
 
 
@@ -211,11 +211,11 @@ def _compared(home: Dataset, base: list[Row], cand: list[Row]) -> Row:
     files = [[str(home.root / "_summaries" / f"{run['capture']}.json") for run in side] for side in (base, cand)]
     counts = {"base_runs": len(base), "cand_runs": len(cand)}
     try:
-        comparison = json.loads(_systole.compare_summaries(*files, []).json)
+        comparison = json.loads(_systole.compare_summaries(files[0], files[1], []).json)
     except _systole.CommandFailed as failed:
         unknown = dict.fromkeys(("finding", "change_percent", "change_ps", "p"))
         return {**counts, "statement": str(failed.args[0]), **unknown}
-    change = next((series for series in comparison["steps"] if series["id"] == "step.time_ps"), {})
+    change: Row = next((series for series in comparison["steps"] if series["id"] == "step.time_ps"), {})
     return {
         **counts,
         "statement": comparison["statement"],

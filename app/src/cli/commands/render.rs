@@ -1,6 +1,6 @@
 //! `systole render`: writes a picture without a window, display or GPU.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use analysis::Scope;
@@ -11,9 +11,10 @@ use trace_model::TimeRange;
 use crate::cli::common::args::{InputArgs, ScopeArgs};
 use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::stderr::Stderr;
-use crate::cli::common::values::{OutputFormat, STANDARD, StepsArg};
+use crate::cli::common::values::{OutputFormat, STANDARD};
 use crate::cli::common::{checks, loading, output};
-use crate::export::{self, PictureFormat, PicturePanel, PictureStyle};
+use crate::export::{self, Drawing, PictureFormat, PicturePanel, PictureStyle};
+use crate::session::Session;
 use crate::view::state::{ColorBy, ViewCommand, ViewState};
 use crate::view::timeline::trace::OpenTrace;
 use crate::view::viewport::Viewport;
@@ -24,25 +25,33 @@ pub struct RenderArgs {
     /// Where to write it, as SVG or PNG by its name; SVG to stdout by default or as -
     #[arg(short, long, value_name = "FILE.svg|FILE.png")]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub look: LookArgs,
+    /// Scale factor of a PNG, for high-density screens
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub scale: ScaleArg,
+    #[command(flatten)]
+    pub input: InputArgs,
+    #[command(flatten)]
+    pub scope: ScopeArgs,
+}
+
+/// What a picture shows, and how.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Picture")]
+pub struct LookArgs {
     /// What to draw
     #[arg(long, value_enum, default_value_t = PictureArg::Timeline)]
     pub panel: PictureArg,
     /// Size in pixels; a timeline is only as high as its tracks need
     #[arg(long, value_name = "WxH", default_value = "1200x700")]
     pub size: SizeArg,
-    /// Scale factor of a PNG, for high-density screens
-    #[arg(long, value_name = "N", default_value = "1")]
-    pub scale: ScaleArg,
     /// Use the dark theme
     #[arg(long)]
     pub dark: bool,
     /// Colour by name instead of by category
     #[arg(long)]
     pub by_name: bool,
-    #[command(flatten)]
-    pub input: InputArgs,
-    #[command(flatten)]
-    pub scope: ScopeArgs,
 }
 
 /// The available pictures.
@@ -96,23 +105,7 @@ pub fn run(args: &RenderArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure
     let format = out.map_or(Ok(PictureFormat::Svg), PictureFormat::of).map_err(Failure::Usage)?;
     let session = loading::open(&args.input, OutputFormat::Json, stderr)?;
     checks::check_scope(&session, &args.input, &args.scope)?;
-    let trace = OpenTrace::new(args.input.path.clone(), session);
-    let mut state = ViewState::new(&trace.model);
-    // A picture shows the whole trace by default.
-    let extent = trace.model.extent();
-    state.place.time =
-        range(&trace, args).map_or_else(|| Viewport::fit(extent), |range| Viewport::of(range).clamped(extent));
-    if args.by_name {
-        state.apply(&ViewCommand::Color(ColorBy::Name), &trace.model);
-    }
-    let look =
-        PictureStyle { width: args.size.width, height: args.size.height, dark: args.dark, ..PictureStyle::default() };
-    let panel = match args.panel {
-        PictureArg::Timeline => PicturePanel::Timeline,
-        PictureArg::Roofline => PicturePanel::Roofline,
-        PictureArg::Steps => PicturePanel::Steps,
-    };
-    let drawing = export::draw(panel, &trace, &state, None, look).map_err(Failure::Usage)?;
+    let drawing = drawn(&session, &args.input.path, args.scope.scope(), &args.look)?;
     let file = export::encoded(&drawing, format, args.scale.0).map_err(Failure::Usage)?;
     match out {
         Some(path) => {
@@ -125,13 +118,32 @@ pub fn run(args: &RenderArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure
     Ok(CommandOutcome::Done)
 }
 
+/// Draws the part of a trace in the scope.
+pub fn drawn(session: &Session, path: &Path, scope: Scope, args: &LookArgs) -> Result<Drawing, Failure> {
+    let trace = OpenTrace::new(path.to_owned(), session.clone());
+    let mut state = ViewState::new(&trace.model);
+    // A picture shows the whole trace by default.
+    let extent = trace.model.extent();
+    state.place.time =
+        range(&trace, scope).map_or_else(|| Viewport::fit(extent), |range| Viewport::of(range).clamped(extent));
+    if args.by_name {
+        state.apply(&ViewCommand::Color(ColorBy::Name), &trace.model);
+    }
+    let look =
+        PictureStyle { width: args.size.width, height: args.size.height, dark: args.dark, ..PictureStyle::default() };
+    let panel = match args.panel {
+        PictureArg::Timeline => PicturePanel::Timeline,
+        PictureArg::Roofline => PicturePanel::Roofline,
+        PictureArg::Steps => PicturePanel::Steps,
+    };
+    export::draw(panel, &trace, &state, None, look).map_err(Failure::Usage)
+}
+
 /// The requested part of the trace; `None` for all of it.
-fn range(trace: &OpenTrace, args: &RenderArgs) -> Option<TimeRange> {
-    match (args.scope.steps, args.scope.scope()) {
-        (Some(StepsArg { first, last }), _) => {
-            trace.session.report::<Steps>(Scope::WholeTrace).ok()?.range_of(first, last)
-        }
-        (None, Scope::Range(range)) => range.intersect(trace.model.extent()),
-        _ => None,
+fn range(trace: &OpenTrace, scope: Scope) -> Option<TimeRange> {
+    match scope {
+        Scope::Steps { first, last } => trace.session.report::<Steps>(Scope::WholeTrace).ok()?.range_of(first, last),
+        Scope::Range(range) => range.intersect(trace.model.extent()),
+        Scope::WholeTrace => None,
     }
 }
