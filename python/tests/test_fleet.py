@@ -157,6 +157,11 @@ def test_paths_and_layouts_name_jobs_runs_and_hosts(tmp_path):
     for wrong, error in (("{jbo}/{run}", systole.UsageError), ("{job}/b/{run}", systole.UsageError)):
         with pytest.raises(error, match="layout"):
             find(path, wrong)
+    remote = "gs://bucket/llm/plugins/profile/night/w1.xplane.pb"
+    (capture,) = find(remote)
+    assert (capture.path, capture.job, capture.run, capture.host, capture.size) == (remote, "llm", "night", "w1", None)
+    with pytest.raises(systole.UsageError, match="name the files of profiles"):
+        find("gs://bucket/llm")
     for missing in (tmp_path / "no", tmp_path / "no*", (tmp_path / "empty")):
         (tmp_path / "empty").mkdir(exist_ok=True)
         with pytest.raises(systole.PathError):

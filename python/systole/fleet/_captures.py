@@ -89,6 +89,8 @@ def _absolute(path: str) -> str:
 
 def _files(source: str) -> Iterator[str]:
     if is_remote(source):
+        if not source.endswith(ENDINGS):
+            raise UsageError(f"of buckets, name the files of profiles, which end in {', '.join(ENDINGS)}: {source}", 2)
         yield source
         return
     source = os.path.abspath(source)

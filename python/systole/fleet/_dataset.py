@@ -98,8 +98,9 @@ class Dataset:
                 break
 
     def is_finished(self, id: str, size: int | None, modified_ns: int | None) -> bool:
-        """Whether the capture is in the dataset as it is now, judged by size and time of its file."""
+        """Whether the capture is in the dataset as it is now, judged by size and time of its file. Files of buckets,
+        whose size is not known here, are written once."""
         note = self.note(id)
-        if note is None or note["status"] != "done" or size is None:
+        if note is None or note["status"] != "done":
             return False
-        return (note.get("size"), note.get("modified_ns")) == (size, modified_ns)
+        return size is None or (note.get("size"), note.get("modified_ns")) == (size, modified_ns)
