@@ -102,7 +102,7 @@ fn profiles_of_some_hosts_are_kept_if_others_fail() {
     let output = place.run(&["capture", &all, "-o", "logs", "--ms", "20", "--json"]);
     assert_eq!(output.status.code(), Some(12), "{}", stderr(&output));
     assert!(stderr(&output).contains("2 of 3 hosts sent no profile"), "{}", stderr(&output));
-    let result: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let result: Value = serde_json::from_str(stdout(&output)).unwrap();
     assert_eq!(result["hosts"][0]["devices"][0], "/device:TPU:0");
     assert!(result["hosts"][1]["error"].as_str().unwrap().contains("cannot connect"), "{result}");
     assert!(result["hosts"][2]["error"].as_str().unwrap().contains("the connection broke"), "{result}");

@@ -41,8 +41,8 @@ impl Call {
 
     /// The text of a field.
     pub fn text(&self, path: &[u32]) -> String {
-        let texts = values(&self.message, path).into_iter().filter_map(|(_, text)| text);
-        String::from_utf8(texts.last().unwrap_or_default()).unwrap()
+        let mut texts = values(&self.message, path).into_iter().filter_map(|(_, text)| text);
+        String::from_utf8(texts.next_back().unwrap_or_default()).unwrap()
     }
 }
 

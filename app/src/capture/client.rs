@@ -121,7 +121,7 @@ impl ProfilerClient {
         timeout: Duration,
     ) -> Result<ProfileResponse, ServerError> {
         let call = self.call("/tensorflow.ProfilerService/Profile", request);
-        let answer = tokio::time::timeout(timeout, call).await.map_err(|_| ServerError::TimedOut(timeout))?;
+        let answer = tokio::time::timeout(timeout, call).await.map_err(|_elapsed| ServerError::TimedOut(timeout))?;
         answer.map_err(|status| match status.code() {
             Code::Unimplemented => ServerError::NotAProfiler(status.message().to_owned()),
             _ => failed(&status),
@@ -135,7 +135,7 @@ impl ProfilerClient {
         timeout: Duration,
     ) -> Result<MonitorResponse, ServerError> {
         let call = self.call("/tensorflow.ProfilerService/Monitor", request);
-        let answer = tokio::time::timeout(timeout, call).await.map_err(|_| ServerError::TimedOut(timeout))?;
+        let answer = tokio::time::timeout(timeout, call).await.map_err(|_elapsed| ServerError::TimedOut(timeout))?;
         answer.map_err(|status| match status.code() {
             Code::Unimplemented => ServerError::Unsupported(NO_MONITOR),
             _ => failed(&status),
@@ -171,7 +171,7 @@ impl ProfilerClient {
         A: prost::Message + Default + Send + Sync + 'static,
     {
         let call = self.call(path, request);
-        let answer = tokio::time::timeout(timeout, call).await.map_err(|_| ServerError::TimedOut(timeout))?;
+        let answer = tokio::time::timeout(timeout, call).await.map_err(|_elapsed| ServerError::TimedOut(timeout))?;
         answer.map_err(|status| match status.code() {
             Code::Unimplemented => ServerError::Unsupported(NO_CONTINUOUS),
             Code::NotFound => ServerError::NotStarted,

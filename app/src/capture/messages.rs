@@ -227,7 +227,7 @@ mod tests {
             result.infeed_percent_min,
             result.infeed_percent_max,
         ];
-        assert_eq!(numbers, [2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]);
+        assert_eq!(numbers.map(|number| number as u32), [2, 3, 4, 5, 6, 7, 8, 9]);
     }
 
     const PROFILE_REQUEST: &str = "08d00f10c0843d1a0978706c616e652e7062223e08011002180120032801380140f2c8efe6b992a6f51848d00f62080a016112030a017862070a01621202100162100a0163120b18feffffffffffffffff012a052f6c6f67733201733a01684801";

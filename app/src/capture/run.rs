@@ -65,7 +65,7 @@ pub struct HostCapture {
 impl CaptureOptions {
     /// How long a server may take beyond a recording of this length: heavy profiles take several times as long.
     pub fn timeout_for(duration: Duration) -> Duration {
-        Duration::from_secs(300) + duration * 10
+        Duration::from_mins(5) + duration * 10
     }
 
     /// A file of a named run that is there already and would be replaced.

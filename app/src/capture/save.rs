@@ -11,6 +11,9 @@ use super::messages::ProfileResponse;
 use crate::date;
 use crate::files::write_file;
 
+/// Captures that may begin in one second.
+const MOST_LATER: u64 = 1000;
+
 /// A profile that was kept.
 #[derive(Clone, Debug)]
 pub struct SavedProfile {
@@ -39,7 +42,7 @@ impl RunFolder {
         let session = match session {
             Some(name) => name.to_owned(),
             // Another capture began in this second.
-            None => (0..).map(later).find(|name| !root.join(name).exists()).unwrap_or_default(),
+            None => (0..MOST_LATER).map(later).find(|name| !root.join(name).exists()).unwrap_or_else(|| later(0)),
         };
         Self { root, session }
     }

@@ -106,7 +106,7 @@ fn read(session: &Session, names: &mut Names, args: &AnonymizeArgs) -> Result<Ve
         let failed = |error| Failure::import(error, path);
         // What is in a bucket was copied to this machine.
         let input = InputSource::open(source.copy.as_ref().unwrap_or(path)).map_err(failed)?;
-        let is_gzip = source.name.ends_with(".gz");
+        let is_gzip = Path::new(&source.name).extension().is_some_and(|ending| ending == "gz");
         let content = input.content(&Progress::new()).map_err(failed)?;
         if let Some(damage) = &content.damage {
             return Err(Failure::Usage(format!(
@@ -231,8 +231,7 @@ fn in_words(names: &Names, kept: &Kept, list: Option<&Path>) -> String {
         let _ = writeln!(text, "  {} of data that is no text", counted(kept.opaque_bytes, "byte"));
     }
     match list {
-        Some(list) => text.push_str(&format!("All of them: {}\n", list.display())),
-        None => text.push_str("All of them: --list FILE. Replace more: --replace WORD,…\n"),
+        Some(list) => text + &format!("All of them: {}\n", list.display()),
+        None => text + "All of them: --list FILE. Replace more: --replace WORD,…\n",
     }
-    text
 }

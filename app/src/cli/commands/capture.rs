@@ -1,5 +1,6 @@
 //! `systole capture`: profiles of running programs, and what they say.
 
+use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -31,7 +32,7 @@ pub struct CaptureArgs {
     /// Profiler servers of the running programs; several are captured at the same time, as one run
     #[arg(value_name = "HOST:PORT,…", value_delimiter = ',', required = true)]
     pub addresses: Vec<Address>,
-    /// Log directory; the profiles go to LOGDIR/plugins/profile/<time in UTC>/<host>.xplane.pb
+    /// Log directory; the profiles go to LOGDIR/plugins/profile/TIME/HOST.xplane.pb, TIME in UTC
     #[arg(short, long, value_name = "LOGDIR", required_unless_present = "continuous")]
     pub output: Option<PathBuf>,
     /// Length of the recording in milliseconds
@@ -55,7 +56,7 @@ pub struct CaptureArgs {
     /// An option of the device's profiler, as in `ProfileOptions.advanced_configuration`; may be repeated
     #[arg(long, hide_short_help = true, value_name = "KEY=VALUE", value_parser = option, help_heading = "What is recorded")]
     pub option: Vec<(String, OptionValue)>,
-    /// Name of the run; otherwise the time in UTC, as 2026_01_31_12_00_00
+    /// Name of the run; otherwise the time in UTC, as `2026_01_31_12_00_00`
     #[arg(long, hide_short_help = true, value_name = "NAME", value_parser = session_name)]
     pub session: Option<String>,
     /// Seconds that a server may take to prepare and send the profile; otherwise 300, and 10 for each second recorded
@@ -137,8 +138,8 @@ pub fn run(args: &CaptureArgs, stderr: &Stderr) -> Result<CommandOutcome, Failur
 fn options_of(args: &CaptureArgs) -> Result<CaptureOptions, Failure> {
     let mut files: Vec<String> = args.addresses.iter().map(Address::file_name).collect();
     files.sort();
-    if let Some(twice) = files.windows(2).find(|two| two[0] == two[1]) {
-        return Err(Failure::Usage(format!("two addresses have the same file name {}", twice[0])));
+    if let Some((name, _)) = files.iter().zip(files.iter().skip(1)).find(|(one, other)| one == other) {
+        return Err(Failure::Usage(format!("two addresses have the same file name {name}")));
     }
     let logdir = match (&args.output, args.continuous) {
         (Some(logdir), _) if logdir.to_string_lossy().contains("://") => {
@@ -214,7 +215,7 @@ fn in_words(capture: &Capture) -> String {
             Ok(saved) => profile_in_words(saved),
             Err(why) => format!("failed: {why}"),
         };
-        text.push_str(&format!("  {address}  {line}\n"));
+        let _ = writeln!(text, "  {address}  {line}");
     }
     text
 }
@@ -262,7 +263,7 @@ fn json_text(capture: &Capture) -> Result<String, Failure> {
 /// Findings about the capture where it is empty or cut, then what limits the program.
 fn report(capture: &Capture, assume: &AssumeArgs, stderr: &Stderr) -> Result<(), Failure> {
     let session = loading::open_path(&capture.run, None, assume, OutputFormat::Text, stderr)?;
-    let is_cut = |report: &DoctorReport| report.findings.iter().any(|finding| CUT.contains(&&*finding.id));
+    let is_cut = |report: &DoctorReport| report.findings.iter().any(|finding| CUT.contains(&finding.id));
     let doctor = session.report::<Doctor>(Scope::WholeTrace).ok();
     let style = if stderr.colors_stdout() { AnsiStyle::COLOR } else { AnsiStyle::PLAIN };
     if let Some(doctor) = doctor.filter(|report| is_cut(report)) {

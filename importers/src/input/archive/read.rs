@@ -2,7 +2,7 @@
 //! is unpacked, so that a small archive cannot fill the memory.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use flate2::Crc;
