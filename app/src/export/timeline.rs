@@ -52,7 +52,9 @@ pub fn timeline(
     look: PictureStyle,
 ) -> Drawing {
     let palette = look.palette();
-    trace.tree.measure_load(&trace.model);
+    if !state.folded_groups.is_empty() {
+        trace.tree.measure_load(&trace.model);
+    }
     let room = (look.height - TITLE - RULER - LEGEND).max(100.0);
     let rows = trace.tree.compacted(trace.tree.rows(state), room);
     let left = state.label_width.min(look.width * 0.3);

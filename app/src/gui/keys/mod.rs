@@ -148,6 +148,13 @@ pub fn hint(ctx: &Context, about: &str, id: &str) -> String {
     if shown.is_empty() { about.to_owned() } else { format!("{about} ({shown})") }
 }
 
+/// An entry of a menu, with the keys of an action beside it.
+pub fn menu_entry(ui: &mut egui::Ui, label: &str, id: &str) -> egui::Response {
+    let response = ui.add(egui::Button::new(label).shortcut_text(shown_keys(ui.ctx(), id)));
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, label));
+    response
+}
+
 /// Entries of the command palette: title, keys and command, for one open trace or two.
 pub fn palette(keys: &Keys, state: &ViewState, comparing: bool) -> Vec<(String, String, AppCommand)> {
     let themes = ACTIONS.iter().filter(|(theme, _)| comparing || *theme != COMPARE);

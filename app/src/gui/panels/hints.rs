@@ -150,7 +150,7 @@ fn card_ui(
 /// Shows the sliders of a card, or hides them.
 fn what_if_button(ui: &mut Ui, id: &'static str, what_if: &mut Option<(&'static str, WhatIfState)>, wake: &WakeUi) {
     let is_open = what_if.as_ref().is_some_and(|(own, _)| *own == id);
-    let button = ui.add(egui::Button::selectable(is_open, "What if"));
+    let button = ui.add(egui::Button::new("What if").selected(is_open));
     button
         .widget_info(|| egui::WidgetInfo::selected(egui::Role::Button, true, is_open, format!("What if without {id}")));
     if button.on_hover_text("Sliders that change its ops, and the step that a replay predicts").clicked() {

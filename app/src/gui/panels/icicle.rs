@@ -129,10 +129,8 @@ impl IcicleWalk<'_> {
         let theme = Theme::current(ui);
         let change = node.change().map(ColorKey::of_change);
         let unchanged = ColorKey::of_group(OpGroup::Other);
-        let fill = match self.is_compared {
-            true => theme.slice(change.unwrap_or(unchanged)).fill,
-            false => theme.group(node.group),
-        };
+        let fill =
+            if self.is_compared { theme.slice(change.unwrap_or(unchanged)).fill } else { theme.group(node.group) };
         // Branches are paler than the ops below them.
         let fill = if node.children.is_empty() { fill } else { theme.panel.lerp_to_gamma(fill, 0.55) };
         let response = ui.interact(rect, ui.scope_id().with(("icicle", path)), Sense::click());

@@ -82,10 +82,14 @@ impl QueryPanel {
     }
 
     fn run(&mut self, session: &Session, scope: Scope) {
+        self.run_sql(session, scope, self.text.clone());
+    }
+
+    fn run_sql(&mut self, session: &Session, scope: Scope, sql: String) {
         self.stop.store(true, Ordering::Relaxed);
         self.stop = Arc::default();
         self.runs += 1;
-        let asked = AskedQuery { sql: self.text.clone(), scope, limit: self.limit, run: self.runs };
+        let asked = AskedQuery { sql, scope, limit: self.limit, run: self.runs };
         let (session, own, cancel) = (session.clone(), asked.clone(), Arc::clone(&self.stop));
         self.answers.ask(asked, move |_| Ok(answer(&session, &own, cancel)));
     }
@@ -138,8 +142,11 @@ pub fn query_ui(
 ) {
     let scope = Scope::from(sight.state.scope);
     let session = &sight.trace.session;
-    if panel.runs == 0 {
-        panel.run(session, scope);
+    match panel.answers.key().map(|asked| (asked.scope, asked.sql.clone())) {
+        None => panel.run(session, scope),
+        // Tables of reports are about the scope that is named above.
+        Some((other, sql)) if other != scope => panel.run_sql(session, scope, sql),
+        Some(_) => {}
     }
     presets_ui(ui, panel, session, scope);
     let runs_by_key = editor_ui(ui, panel);

@@ -169,7 +169,8 @@ fn one_step_ui(ui: &mut Ui, report: &StepsReport, bar: &StepBar, out: &mut Vec<V
         let fill = part.map_or(theme.accent, |part| theme.group(group_of(part)));
         let own = Rect::from_x_y_ranges(left..=right, rect.y_range());
         painter.rect_filled(own, 2.0, fill);
-        let text = part.map_or_else(String::new, |part| format!("{} {:.1}", part.title(), Percent(share * 100.0)));
+        let whole = || format!("Step {}: {}", bar.number, time(Picos::from_ps(bar.time_ps)));
+        let text = part.map_or_else(whole, |part| format!("{} {:.1}", part.title(), Percent(share * 100.0)));
         let at = own.left_center() + egui::vec2(6.0, 0.0);
         elided(&painter, at, Align2::LEFT_CENTER, &text, own.width() - 10.0, &small_font(), readable_on(fill));
         left = right;

@@ -10,7 +10,7 @@ use super::{icons, sessions};
 use crate::export::{PictureFormat, PicturePanel as Picture};
 use crate::gui::AppCommand;
 use crate::gui::command::ScaleChange;
-use crate::gui::keys::{action_of, hint, shown_keys};
+use crate::gui::keys::{action_of, hint, menu_entry, shown_keys};
 use crate::gui::sessions::SessionStore;
 use crate::gui::settings::{Settings, ThemeChoice};
 use crate::gui::theme::{theme_in, theme_of};
@@ -128,7 +128,7 @@ fn width_of_title(ui: &Ui, trace: &OpenTrace) -> f32 {
 /// The menu that opens a second file to compare with.
 fn compare_ui(ui: &mut Ui, settings: &Settings, out: &mut Vec<AppCommand>) {
     let menu = ui.menu_button("Compare with…", |ui| {
-        if ui.button("Choose a file…").clicked() {
+        if menu_entry(ui, "Choose a file…", "compare").clicked() {
             out.push(AppCommand::CompareDialog);
             ui.close();
         }
@@ -176,7 +176,7 @@ fn keep_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppCommand>) {
                 }
             });
         }
-        if ui.button("Window as PNG…").clicked() {
+        if menu_entry(ui, "Window as PNG…", "save-png").clicked() {
             out.push(AppCommand::SaveWindow);
             ui.close();
         }
@@ -226,9 +226,12 @@ fn view_menu(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<
     ui.separator();
     for (layer, label) in TimelineLayer::ALL {
         let mut draws = state.draws(layer);
-        if ui.checkbox(&mut draws, label).changed() {
-            out.push(ViewCommand::ShowLayer(layer, draws).into());
-        }
+        ui.horizontal(|ui| {
+            if ui.checkbox(&mut draws, label).changed() {
+                out.push(ViewCommand::ShowLayer(layer, draws).into());
+            }
+            ui.weak(shown_keys(ui.ctx(), &label.to_lowercase()));
+        });
     }
     ui.separator();
     ui.weak(hint(ui.ctx(), "Times", "times"));
@@ -267,7 +270,7 @@ fn view_menu(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<
         }
     });
     ui.menu_button("Colours", |ui| colors_ui(ui, state.colors, out));
-    if ui.button("Change keys…").clicked() {
+    if menu_entry(ui, "Change keys…", "keys").clicked() {
         out.push(ViewCommand::ShowPanel(Panel::Keys, true).into());
         ui.close();
     }
@@ -275,10 +278,7 @@ fn view_menu(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<
 
 /// The entry of an action in a menu, with its keys.
 fn action_button(ui: &mut Ui, id: &str) -> Response {
-    let title = action_of(id).map_or("", |action| action.title);
-    let response = ui.add(Button::new(title).shortcut_text(shown_keys(ui.ctx(), id)));
-    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, title));
-    response
+    menu_entry(ui, action_of(id).map_or("", |action| action.title), id)
 }
 
 /// All colour presets with their category colours.

@@ -3,7 +3,7 @@
 use egui::{Align2, CursorIcon, FontFamily, FontId, Painter, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 use super::paint::{elided, elided_middle, fold_mark};
-use crate::gui::keys::hint;
+use crate::gui::keys::menu_entry;
 use crate::gui::theme::{Theme, readable_on, small_font};
 use crate::view::compare::TraceSide;
 use crate::view::state::TreeItem;
@@ -195,7 +195,13 @@ fn name_ui(
 /// The context menu of a track or group.
 fn menu_ui(ui: &mut Ui, node: &TrackNode, row: &TrackRow, state: &ViewState, out: &mut Vec<ViewCommand>) {
     let mut entry = |ui: &mut Ui, label: &str, command: ViewCommand| {
-        if ui.button(label).clicked() {
+        let id = match command {
+            ViewCommand::HideEmpty => "hide-empty",
+            ViewCommand::ShowAllTracks => "show-all",
+            ViewCommand::Pin(..) => "pin",
+            _ => "",
+        };
+        if menu_entry(ui, label, id).clicked() {
             out.push(command);
             ui.close();
         }
@@ -203,8 +209,8 @@ fn menu_ui(ui: &mut Ui, node: &TrackNode, row: &TrackRow, state: &ViewState, out
     match node.item {
         TreeItem::Track(track) => {
             let pinned = state.pinned.contains(&track);
-            let label = if pinned { "Unpin".to_owned() } else { hint(ui.ctx(), "Pin to the top", "pin") };
-            entry(ui, &label, ViewCommand::Pin(track, !pinned));
+            let label = if pinned { "Unpin" } else { "Pin to the top" };
+            entry(ui, label, ViewCommand::Pin(track, !pinned));
             let label = if pinned { "Unpin on all devices" } else { "Pin on all devices" };
             entry(ui, label, ViewCommand::PinEverywhere(track, !pinned));
             if node.counter.is_some() {

@@ -27,6 +27,8 @@ const IN_SIGHT: usize = 12;
 /// A family of ops, or an op of an unfolded one.
 struct TopOpsRow {
     title: String,
+    /// Tells families of one name apart.
+    category: String,
     group: OpGroup,
     occurrences: u64,
     self_time_ps: i64,
@@ -43,6 +45,7 @@ impl TopOpsRow {
         let share = (report.op_time_ps > 0).then(|| family.self_time_ps as f64 * 100.0 / report.op_time_ps as f64);
         Self {
             title: format!("{} ×{}", family.title(), group_digits(family.rows.len() as u64)),
+            category: family.rows[0].category.to_string(),
             group: family.rows[0].group,
             occurrences: family.occurrences(),
             self_time_ps: family.self_time_ps,
@@ -56,6 +59,7 @@ impl TopOpsRow {
     fn of_op(row: &OpRow, op: usize, is_inside: bool) -> Self {
         Self {
             title: row.name.to_string(),
+            category: row.category.to_string(),
             group: row.group,
             occurrences: row.occurrences,
             self_time_ps: row.self_time_ps,
@@ -64,6 +68,10 @@ impl TopOpsRow {
             ops: vec![op],
             is_inside,
         }
+    }
+
+    fn key(&self) -> (String, String) {
+        (self.title.clone(), self.category.clone())
     }
 
     fn is_family(&self) -> bool {
@@ -76,7 +84,7 @@ impl TopOpsRow {
 pub struct TopOps {
     follow: ScrollToSelection,
     /// Unfolded families.
-    open: BTreeSet<String>,
+    open: BTreeSet<(String, String)>,
     rows: Vec<TopOpsRow>,
     is_made: bool,
 }
@@ -98,7 +106,7 @@ impl TopOps {
                 continue;
             }
             let row = TopOpsRow::of_family(&family, report);
-            let inside = if self.open.contains(&row.title) { row.ops.clone() } else { Vec::new() };
+            let inside = if self.open.contains(&row.key()) { row.ops.clone() } else { Vec::new() };
             self.rows.push(row);
             let inside = inside.into_iter().filter_map(|op| Some(TopOpsRow::of_op(report.rows.get(op)?, op, true)));
             self.rows.extend(inside);
@@ -186,7 +194,7 @@ pub fn top_ops_ui(ui: &mut Ui, sight: PanelContext<'_>, made: &mut TopOps, out: 
         area.show_rows(ui, ROW, rows.len(), |ui, range| {
             follow.saw(&range, ui.max_rect().top(), ui.clip_rect(), ROW);
             for row in range.filter_map(|row| rows.get(row)) {
-                let is_open = open.contains(&row.title);
+                let is_open = row.is_family() && open.contains(&row.key());
                 let response = row_ui(ui, row, width, is_own(row) && !(row.is_family() && is_open), is_open);
                 let response = match row.ops.first().and_then(|&op| report.rows.get(op)) {
                     Some(op) if !row.is_family() => {
@@ -201,8 +209,8 @@ pub fn top_ops_ui(ui: &mut Ui, sight: PanelContext<'_>, made: &mut TopOps, out: 
                 let ops: BTreeSet<_> = row.ops.iter().filter_map(|&op| report.rows.get(op)?.op).collect();
                 let labels = trace.labels_of(&ops);
                 if row.is_family() {
-                    if !open.remove(&row.title) {
-                        open.insert(row.title.clone());
+                    if !open.remove(&row.key()) {
+                        open.insert(row.key());
                     }
                     *is_made = false;
                 } else {
