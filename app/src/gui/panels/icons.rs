@@ -117,6 +117,13 @@ pub fn tab(painter: &Painter, center: Pos2, size: f32, color: Color32, id: &str)
             pen.line(&[(0.28, 0.92), (0.72, 0.92)]);
         }
         "health" => pen.line(&[(0.0, 0.55), (0.28, 0.55), (0.42, 0.15), (0.6, 0.9), (0.72, 0.55), (1.0, 0.55)]),
+        id => tab_without_reports(&pen, id),
+    }
+}
+
+/// The icon of a tab that is no report.
+fn tab_without_reports(pen: &Pen<'_>, id: &str) {
+    match id {
         COMPARE => {
             pen.frame((0.05, 0.05), (0.65, 0.65));
             pen.frame((0.35, 0.35), (0.95, 0.95));
@@ -130,7 +137,7 @@ pub fn tab(painter: &Painter, center: Pos2, size: f32, color: Color32, id: &str)
                 pen.line(&[(left, y), (right, y)]);
             }
         }
-        FOUND => search(&pen),
+        FOUND => search(pen),
         MORE => [0.15, 0.5, 0.85].into_iter().for_each(|x| pen.dot((x, 0.5), 0.1)),
         _ => {
             pen.ring((0.5, 0.5), 0.42);

@@ -127,7 +127,7 @@ fn tables_of(session: &Session, scope: Scope) -> Result<TableList, String> {
     let tables = database.tables().map_err(|error| error.to_string())?;
     let about = |table: &Arc<crate::tables::DataTable>| {
         let columns: Vec<&str> = table.columns.iter().map(|column| &*column.name).collect();
-        (table.name.to_string(), columns.join(", "), table.about.to_string())
+        (table.name.clone(), columns.join(", "), table.about.clone())
     };
     Ok(tables.iter().map(about).collect())
 }

@@ -37,7 +37,7 @@ pub fn top(document: &Document, layout: &TextLayout) -> String {
         .derived("name", "Op", Unit::None, OpFamily::title)
         .derived("category", "Category", Unit::None, |family| Cell::said(&family.rows[0].category))
         .derived("ops", "Ops", Unit::Count, |family| family.rows.len())
-        .derived("runs", "Runs", Unit::Count, |family| family.occurrences())
+        .derived("runs", "Runs", Unit::Count, OpFamily::occurrences)
         .derived("self_time_ps", "Self time", Unit::Picoseconds, |family| family.self_time_ps)
         .derived("share", "of device", Unit::Percent, |family| share(family.self_time_ps))
         .derived("limit", "Limit reached", Unit::None, |family| limit(family, &report.peaks))

@@ -95,7 +95,9 @@ impl BusyTime {
         }
         if ends.len() > 2 * Self::MOST_EXACT {
             let step = (model.extent().dur().ps() / Self::MOST_EXACT as i64).max(1);
-            ends.iter_mut().for_each(|(at, _)| *at -= at.rem_euclid(step));
+            for (at, _) in &mut ends {
+                *at -= at.rem_euclid(step);
+            }
         }
         Self::of_ends(ends)
     }

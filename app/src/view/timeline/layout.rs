@@ -177,7 +177,7 @@ impl DrawList {
         {
             match &node.load {
                 GroupLoad::Cores(lanes) => {
-                    loads::cores(scene, window, tiles, row, lanes, level(window), pieces, &mut part.loads)
+                    loads::cores(scene, window, tiles, row, lanes, level(window), pieces, &mut part.loads);
                 }
                 GroupLoad::Busy => loads::busy(scene, window, row, &mut part.loads),
                 GroupLoad::Nothing | GroupLoad::Lane(_) => {}

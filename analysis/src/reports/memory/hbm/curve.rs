@@ -83,7 +83,9 @@ fn highest(events: &[MemoryEvent], window: TimeRange, columns: usize) -> Vec<Opt
             continue;
         }
         let own = highest.get_mut(column(event.at)..=column(until)).unwrap_or_default();
-        own.iter_mut().for_each(|most| *most = (*most).max(Some(event.used())));
+        for most in own {
+            *most = (*most).max(Some(event.used()));
+        }
     }
     highest
 }
