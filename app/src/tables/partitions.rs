@@ -1,7 +1,8 @@
-//! Tables divided into one directory per value of a column, as Hive, Spark, BigQuery and DuckDB read them:
+//! Tables divided into one directory per value of a column, as Hive, Spark, `BigQuery` and `DuckDB` read them:
 //! `slices/run=R/device=D/data.parquet`. The columns are in the names of the directories, not in the files.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -70,7 +71,7 @@ pub fn escaped(value: Option<&str>) -> String {
     let mut name = String::new();
     for letter in value.chars() {
         if letter.is_ascii_control() || "\"#%'*/:=?\\{}[]^".contains(letter) {
-            name.push_str(&format!("%{:02X}", u32::from(letter)));
+            let _ = write!(name, "%{:02X}", u32::from(letter));
         } else {
             name.push(letter);
         }

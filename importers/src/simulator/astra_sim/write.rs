@@ -137,7 +137,7 @@ fn graph_of(
         }
         (false, Some(what)) => out.log(IssueKind::SourceSkipped, || format!("{file}: {what}")),
         (false, None) => {
-            out.log(IssueKind::SourceSkipped, || format!("{file}: its nodes differ from those of the run"))
+            out.log(IssueKind::SourceSkipped, || format!("{file}: its nodes differ from those of the run"));
         }
         (true, None) => {}
     }
