@@ -44,6 +44,7 @@ const CRATES: [Rooms; 3] = [
         order: &[
             &["main"],
             &["cli"],
+            &["cli::mcp"],
             &["cli::command_line", "cli::embedded"],
             &["cli::commands"],
             &["cli::common"],
@@ -56,7 +57,7 @@ const CRATES: [Rooms; 3] = [
             &["view::state"],
             &["view::time_format", "view::palette"],
             &["view::viewport"],
-            &["query", "convert"],
+            &["query", "convert", "events"],
             &["anonymize", "capture"],
             &["tables"],
             &["session"],

@@ -13,6 +13,7 @@ pub mod capture;
 pub mod cli;
 pub mod convert;
 mod date;
+pub mod events;
 pub mod export;
 pub mod files;
 #[cfg(feature = "gui")]

@@ -28,3 +28,9 @@ mod runs;
 mod simulated;
 #[cfg(all(feature = "export", feature = "query"))]
 mod tables;
+
+mod agents;
+mod events;
+#[cfg(feature = "mcp")]
+mod mcp;
+mod watch;

@@ -44,7 +44,7 @@ pub struct Stats {
 
 impl Stats {
     /// Statistics of `values`; `None` if there are none.
-    pub(crate) fn of(values: &[f64]) -> Option<Self> {
+    pub fn of(values: &[f64]) -> Option<Self> {
         let sorted = sorted(values);
         let median = quantile_of_sorted(&sorted, 0.5)?;
         let at_least = |n: usize, at: f64| quantile_of_sorted(&sorted, at).filter(|_| sorted.len() >= n);

@@ -12,6 +12,7 @@ use crate::cli::commands::compare::CompareArgs;
 use crate::cli::commands::completions::CompletionsArgs;
 use crate::cli::commands::config::ConfigArgs;
 use crate::cli::commands::doctor::DoctorArgs;
+use crate::cli::commands::events::EventsArgs;
 use crate::cli::commands::explain::ExplainArgs;
 #[cfg(feature = "export")]
 use crate::cli::commands::export::ExportArgs;
@@ -20,6 +21,8 @@ use crate::cli::commands::history::HistoryArgs;
 use crate::cli::commands::hlo::HloArgs;
 use crate::cli::commands::init::InitArgs;
 use crate::cli::commands::man::ManArgs;
+#[cfg(feature = "mcp")]
+use crate::cli::commands::mcp::McpArgs;
 use crate::cli::commands::metrics::MetricsArgs;
 use crate::cli::commands::open::OpenArgs;
 use crate::cli::commands::pack::PackArgs;
@@ -27,9 +30,11 @@ use crate::cli::commands::pack::PackArgs;
 use crate::cli::commands::query::QueryArgs;
 use crate::cli::commands::render::RenderArgs;
 use crate::cli::commands::schema::SchemaArgs;
+use crate::cli::commands::skill::SkillArgs;
 use crate::cli::commands::summarize::SummarizeArgs;
 #[cfg(feature = "capture")]
 use crate::cli::commands::top::TopArgs;
+use crate::cli::commands::watch::WatchArgs;
 use crate::cli::commands::whatif::WhatifArgs;
 use crate::cli::common::args::MessageArgs;
 use crate::cli::common::help;
@@ -74,9 +79,15 @@ pub enum CliCommand {
     /// Data quality of a trace: what is missing, what was repaired, where memory goes
     #[command(after_help = help::MORE, after_long_help = help::DOCTOR)]
     Doctor(DoctorArgs),
+    /// Analyze each new run of a log directory, compare it with the last good ones, keep the history
+    #[command(after_help = help::MORE, after_long_help = help::WATCH)]
+    Watch(WatchArgs),
     /// How long the run would take with faster links, hidden copies or cheaper ops
     #[command(after_help = help::MORE, after_long_help = help::WHATIF)]
     Whatif(WhatifArgs),
+    /// Events by name, category, track, time, step or length: a list, or their times in groups
+    #[command(after_help = help::MORE, after_long_help = help::EVENTS)]
+    Events(EventsArgs),
     /// Programs of the compiler: their text, what is around an instruction, a search, a diff
     #[command(after_help = help::MORE, after_long_help = help::HLO)]
     Hlo(HloArgs),
@@ -113,6 +124,12 @@ pub enum CliCommand {
     /// One file to share: the profiles of a run, its summary and its report
     #[command(after_help = help::MORE, after_long_help = help::PACK)]
     Pack(PackArgs),
+    /// Serve the reports as tools for agents (Model Context Protocol) on standard input and output
+    #[cfg(feature = "mcp")]
+    #[command(after_help = help::MORE, after_long_help = help::MCP)]
+    Mcp(McpArgs),
+    /// Write instructions for coding agents: how to find what limits a program
+    Skill(SkillArgs),
     /// Show the timeline in a window
     Open(OpenArgs),
     /// Completions of commands and options for a shell

@@ -67,7 +67,7 @@ pub struct CommandAnswer {
 }
 
 /// Arguments of `A` from words.
-fn parsed<A: Args>(words: &[OsString]) -> Result<A, CommandError> {
+pub(super) fn parsed<A: Args>(words: &[OsString]) -> Result<A, CommandError> {
     let command = A::augment_args(clap::Command::new("systole").no_binary_name(true).disable_help_flag(true));
     let matches = command.try_get_matches_from(words);
     let parsed = matches.and_then(|matches| A::from_arg_matches(&matches));

@@ -5,6 +5,8 @@ mod command_line;
 mod commands;
 mod common;
 pub mod embedded;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -13,8 +15,8 @@ use clap::{CommandFactory as _, Parser as _};
 
 use command_line::{Cli, CliCommand};
 use commands::{
-    analyze, cache, chips, compare, completions, config, doctor, explain, formats, history, hlo, init, man, metrics,
-    open, render, schema, summarize, whatif,
+    analyze, cache, chips, compare, completions, config, doctor, events, explain, formats, history, hlo, init, man,
+    metrics, open, render, schema, skill, summarize, watch, whatif,
 };
 use common::failure::CommandOutcome;
 use common::stderr::Stderr;
@@ -55,7 +57,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         CliCommand::Compare(args) => compare::run(&args, &stderr),
         CliCommand::Summarize(args) => summarize::run(&args, &stderr),
         CliCommand::Doctor(args) => doctor::run(&args, &stderr),
+        CliCommand::Watch(args) => watch::run(&args, &stderr),
         CliCommand::Whatif(args) => whatif::run(&args, &stderr),
+        CliCommand::Events(args) => events::run(&args, &stderr),
         CliCommand::Hlo(args) => hlo::run(&args, &stderr),
         CliCommand::Explain(args) => explain::run(&args),
         CliCommand::Cache(args) => cache::run(&args),
@@ -72,6 +76,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         CliCommand::Top(args) => commands::top::run(&args, &stderr),
         CliCommand::Anonymize(args) => commands::anonymize::run(&args, &stderr),
         CliCommand::Pack(args) => commands::pack::run(&args, &stderr),
+        #[cfg(feature = "mcp")]
+        CliCommand::Mcp(args) => mcp::run(&args),
+        CliCommand::Skill(args) => skill::run(&args, &stderr),
         CliCommand::Open(args) => open::run(args, &stderr),
         CliCommand::Completions(args) => completions::run(&args, Cli::command()),
         CliCommand::Man(args) => man::run(&args, Cli::command()),

@@ -3,7 +3,7 @@
 use clap::Args;
 use std::fmt::Write as _;
 
-use analysis::hints::{rule, rules};
+use analysis::hints::{Rule, rule, rules};
 use analysis::{Table, Unit};
 use serde_json::json;
 
@@ -37,20 +37,8 @@ pub fn run(args: &ExplainArgs) -> Result<CommandOutcome, Failure> {
                     "confidence": rule.confidence, "thresholds": thresholds, "page": rule.page});
                 if args.format == OutputFormat::Json { format!("{page:#}\n") } else { format!("{page}\n") }
             }
-            Some(rule) => {
-                let mut text = rule.page.to_owned();
-                if !rule.thresholds.is_empty() {
-                    text.push_str("\n## Thresholds\n");
-                }
-                for limit in rule.thresholds {
-                    let _ = writeln!(text, "- `{}` = {}: {}.", limit.id, limit.value, limit.why);
-                }
-                text
-            }
-            None => {
-                let known: Vec<_> = rules().iter().map(|rule| rule.id).collect();
-                return Err(Failure::Usage(format!("there is no hint {id:?}; the hints are {}", known.join(", "))));
-            }
+            Some(rule) => page(rule),
+            None => return Err(unknown(id)),
         },
     };
     if args.format == OutputFormat::Text {
@@ -59,6 +47,29 @@ pub fn run(args: &ExplainArgs) -> Result<CommandOutcome, Failure> {
         output::print(&text)?;
     }
     Ok(CommandOutcome::Done)
+}
+
+/// The page of a hint, with its thresholds.
+pub fn page(rule: &Rule) -> String {
+    let mut text = rule.page.to_owned();
+    if !rule.thresholds.is_empty() {
+        text.push_str("\n## Thresholds\n");
+    }
+    for limit in rule.thresholds {
+        let _ = writeln!(text, "- `{}` = {}: {}.", limit.id, limit.value, limit.why);
+    }
+    text
+}
+
+/// The error for a hint that does not exist.
+pub fn unknown(id: &str) -> Failure {
+    let known: Vec<_> = rules().iter().map(|rule| rule.id).collect();
+    Failure::Usage(format!("there is no hint {id:?}; the hints are {}", known.join(", ")))
+}
+
+/// All hints, one a line.
+pub fn list_of_rules() -> String {
+    list(OutputFormat::Text)
 }
 
 fn list(format: OutputFormat) -> String {

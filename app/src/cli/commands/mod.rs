@@ -10,6 +10,7 @@ pub(super) mod compare;
 pub(super) mod completions;
 pub(super) mod config;
 pub(super) mod doctor;
+pub(super) mod events;
 pub(super) mod explain;
 #[cfg(feature = "export")]
 pub(super) mod export;
@@ -18,6 +19,8 @@ pub(super) mod history;
 pub(super) mod hlo;
 pub(super) mod init;
 pub(super) mod man;
+#[cfg(feature = "mcp")]
+pub(super) mod mcp;
 pub(super) mod metrics;
 pub(super) mod open;
 pub(super) mod pack;
@@ -25,7 +28,9 @@ pub(super) mod pack;
 pub(super) mod query;
 pub(super) mod render;
 pub(super) mod schema;
+pub(super) mod skill;
 pub(super) mod summarize;
 #[cfg(feature = "capture")]
 pub(super) mod top;
+pub(super) mod watch;
 pub(super) mod whatif;

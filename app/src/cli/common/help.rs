@@ -50,6 +50,13 @@ pub const DOCTOR: &str = "\
 Example:
   systole doctor t.xplane.pb";
 
+/// Of `systole watch`.
+pub const WATCH: &str = "\
+Examples:
+  systole watch runs/                                          one line for each run as it appears
+  systole watch runs/ --once --exit-on-regression              in cron or CI
+  systole watch runs/ --budget systole.toml --format json | jq -c 'select(.status == \"FAIL\")'";
+
 /// Of `systole whatif`.
 pub const WHATIF: &str = "\
 Examples:
@@ -108,6 +115,17 @@ Examples:
   systole query t.xplane.pb \"SELECT name, ms(sum(self_ps)) AS ms FROM slices GROUP BY name ORDER BY ms DESC LIMIT 9\"
   systole query t.xplane.pb \"SELECT * FROM hints\" --format json";
 
+/// Of `systole events`.
+pub const EVENTS: &str = "\
+A PATTERN is a name, has * for any letters, or is re: and a regular expression.
+
+Examples:
+  systole events t.xplane.pb --kind ops --group-by name                    ops by total time
+  systole events t.xplane.pb --kind ops --group-by category,step
+  systole events t.xplane.pb --name '*all-reduce*' --sort duration --limit 5
+  systole events t.xplane.pb --kind host_thread --least 1ms --range 0..2s --format ndjson
+  systole events t.xplane.pb --name 're:^fusion' --device 0 --columns start,dur,name,args --format csv";
+
 /// Of `systole hlo`.
 pub const HLO: &str = "\
 Examples:
@@ -117,6 +135,13 @@ Examples:
   systole hlo t.xplane.pb --text --program jit_step | less
   systole hlo t.xplane.pb --find 'opcode:dot shape:bf16[ train.py'
   systole hlo base.xplane.pb --diff cand.xplane.pb";
+
+/// Of `systole mcp`.
+#[cfg(feature = "mcp")]
+pub const MCP: &str = "\
+Examples:
+  claude mcp add systole -- systole mcp --root ~/profiles
+  npx @modelcontextprotocol/inspector --cli systole mcp --root runs/ --method tools/list";
 
 /// Of `systole render`.
 pub const RENDER: &str = "\

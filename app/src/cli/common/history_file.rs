@@ -100,6 +100,11 @@ impl HistoryLine {
             .any(|gate| is(gate, "status", &status) && level.as_ref().is_none_or(|level| is(gate, "level", level)))
     }
 
+    /// Whether later runs can be compared with it.
+    pub fn can_be_compared(&self) -> bool {
+        !self.failed() && self.summary.is_some()
+    }
+
     fn failed(&self) -> bool {
         self.has(Status::Fail, Some(GateLevel::Error))
     }

@@ -1,0 +1,37 @@
+//! `systole mcp`: the reports as tools for agents, by the Model Context Protocol.
+//!
+//! A tool answers with the tables of the commands of the same name: it opens a trace as they do, asks the same reports and
+//! refuses with the same messages. [`SystoleService`] knows no transport: here it is served on standard input and output.
+
+mod answer;
+mod base64;
+mod roots;
+mod service;
+mod tools;
+mod traces;
+
+pub use service::SystoleService;
+
+use rmcp::ServiceExt as _;
+use rmcp::transport::stdio_pipes;
+
+use crate::cli::commands::mcp::McpArgs;
+use crate::cli::common::failure::{CommandOutcome, Failure};
+use roots::Roots;
+
+/// Serves on standard input and output until the client closes them.
+pub fn run(args: &McpArgs) -> Result<CommandOutcome, Failure> {
+    let roots = Roots::new(&args.root)?;
+    let service = SystoleService::new(roots, usize::from(args.keep));
+    let internal = |error: &dyn std::fmt::Display| Failure::Internal(error.to_string());
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| internal(&error))?;
+    let served = runtime.block_on(async {
+        // A client that leaves before it has said hello is no error.
+        let Ok(running) = service.serve(stdio_pipes()).await else { return Ok(()) };
+        running.waiting().await.map(|_| ()).map_err(|error| internal(&error))
+    });
+    // A thread that waits for standard input must not keep the program.
+    runtime.shutdown_background();
+    served.map(|()| CommandOutcome::Done)
+}

@@ -1,0 +1,142 @@
+//! The service: which tools there are, and how a call runs.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use importers::Progress;
+use rmcp::ErrorData;
+use rmcp::ServerHandler;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
+    PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use serde_json::Value;
+
+use super::base64::base64;
+use super::roots::Roots;
+use super::tools::{Call, TOOLS, ToolEntry, ToolOutput, schema_of_answers};
+use super::traces::OpenTraces;
+use crate::cli::embedded::CommandError;
+
+/// How often a running call is looked after.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// What agents read first.
+const INSTRUCTIONS: &str = "Systole finds what limits a TPU program from its profile. Start with `verdict` and a path: it \
+    names the limit, the figures behind it and the hints worth most. `explain` says how to check a hint and what to do. \
+    Look closer with `ops`, `steps`, `report`, `events`, `hlo` and `query`; `doctor` says what the capture lacks; \
+    `compare` tells a change from noise; `what_if` predicts a fix. A missing value is null and means not recorded, never \
+    0. Answers are cut at `max_bytes`: `truncated`, `total` and `cursor` say what is left.";
+
+/// The tools over the traces below some directories. Clones share the open traces, so that each connection of a server
+/// can have its own.
+#[derive(Clone, Debug)]
+pub struct SystoleService {
+    roots: Arc<Roots>,
+    traces: Arc<OpenTraces>,
+}
+
+impl SystoleService {
+    /// A service that reads below these directories and keeps so many traces open.
+    pub(super) fn new(roots: Roots, keep: usize) -> Self {
+        Self { roots: Arc::new(roots), traces: Arc::new(OpenTraces::new(keep)) }
+    }
+}
+
+impl ServerHandler for SystoleService {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(Implementation::new("systole", env!("CARGO_PKG_VERSION")).with_title("Systole"))
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(TOOLS.iter().map(described).collect()))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        TOOLS.iter().find(|tool| tool.name == name).map(described)
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(tool) = TOOLS.iter().find(|tool| tool.name == request.name) else {
+            let known: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
+            let why = format!("there is no tool {:?}; the tools are {}", request.name, known.join(", "));
+            return Err(ErrorData::invalid_params(why, None));
+        };
+        let call = Call {
+            roots: Arc::clone(&self.roots),
+            traces: Arc::clone(&self.traces),
+            progress: Arc::new(Progress::new()),
+            is_cancelled: Arc::new(AtomicBool::new(false)),
+        };
+        let arguments = Value::Object(request.arguments.unwrap_or_default());
+        Ok(watched(tool, call, arguments, &context).await?.into())
+    }
+}
+
+fn described(tool: &ToolEntry) -> Tool {
+    let about = ToolAnnotations::default().read_only(tool.is_read_only).open_world(false);
+    let tool_of = Tool::new(tool.name, tool.about, (tool.input)()).with_annotations(about);
+    if tool.is_picture { tool_of } else { tool_of.with_raw_output_schema(schema_of_answers()) }
+}
+
+/// Runs a call on a thread of its own; tells its progress, and stops it when the client does not want it any more.
+async fn watched(
+    tool: &'static ToolEntry,
+    call: Call,
+    arguments: Value,
+    context: &RequestContext<RoleServer>,
+) -> Result<CallToolResult, ErrorData> {
+    let (progress, is_cancelled) = (Arc::clone(&call.progress), Arc::clone(&call.is_cancelled));
+    let mut running = tokio::task::spawn_blocking(move || (tool.run)(&call, arguments));
+    let token = context.meta.get_progress_token();
+    let mut told = 0;
+    loop {
+        match tokio::time::timeout(LOOK_EVERY, &mut running).await {
+            Ok(Ok(result)) => return Ok(sent(result)),
+            Ok(Err(error)) => {
+                return Ok(CallToolResult::error(vec![ContentBlock::text(format!("internal error: {error}"))]));
+            }
+            Err(_is_running) if context.ct.is_cancelled() => {
+                is_cancelled.store(true, Ordering::Relaxed);
+                progress.cancel();
+                return Err(ErrorData::internal_error("the call was cancelled", None));
+            }
+            Err(_is_running) => {
+                let (done, total) = progress.bytes();
+                if let Some(token) = token.clone().filter(|_| done > told) {
+                    told = done;
+                    let mut param = ProgressNotificationParam::new(token, done as f64);
+                    param.total = (total > 0).then_some(total as f64);
+                    param.message = Some("bytes read".to_owned());
+                    // A client that does not listen is no reason to stop.
+                    let _ = context.peer.notify_progress(param).await;
+                }
+            }
+        }
+    }
+}
+
+fn sent(result: Result<ToolOutput, CommandError>) -> CallToolResult {
+    match result {
+        Ok(ToolOutput::Answer(answer)) => match serde_json::to_value(&answer) {
+            Ok(value) => CallToolResult::structured(value),
+            Err(error) => CallToolResult::error(vec![ContentBlock::text(format!("internal error: {error}"))]),
+        },
+        Ok(ToolOutput::Picture { png, about }) => {
+            CallToolResult::success(vec![ContentBlock::image(base64(&png), "image/png"), ContentBlock::text(about)])
+        }
+        Err(error) => CallToolResult::error(vec![ContentBlock::text(error.message)]),
+    }
+}

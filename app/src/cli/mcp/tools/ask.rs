@@ -1,0 +1,102 @@
+//! `query`: SQL over the tables of a trace.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::call::{BoundInput, Call, McpTool, PartInput, ToolOutput, TraceInput};
+use crate::cli::common::failure::Failure;
+use crate::cli::embedded::CommandError;
+use crate::cli::mcp::answer::{AnswerColumn, AnswerTable, Content, rounded};
+use crate::query::{Database, PRESETS, QueryError, QueryLimits, SqlValue};
+use crate::tables::DataTable;
+
+/// Most rows of an answer, which is sent in parts.
+const MOST_ROWS: usize = 10_000;
+/// How long a query may take unless a call says otherwise, and at most.
+const SECONDS: u32 = 60;
+const MOST_SECONDS: u32 = 600;
+
+pub(super) struct QueryTool;
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct QueryInput {
+    /// A query in the SQL of SQLite, or the name of a ready-made one; without it, tables with their columns and
+    /// ready-made queries are listed. Times are picoseconds: us(x), ms(x), seconds(x).
+    sql: Option<String>,
+    /// Most rows; 1000 by default, at most 10000.
+    limit: Option<usize>,
+    /// Stop after so many seconds; 60 by default, at most 600.
+    seconds: Option<u32>,
+    #[serde(flatten)]
+    trace: TraceInput,
+    #[serde(flatten)]
+    part: PartInput,
+    #[serde(flatten)]
+    bound: BoundInput,
+}
+
+fn refused(error: &QueryError) -> CommandError {
+    Failure::Usage(error.to_string()).into()
+}
+
+impl McpTool for QueryTool {
+    type Input = QueryInput;
+    const NAME: &'static str = "query";
+    const ABOUT: &'static str = "SQL over slices, tracks, counters, flows, instructions and the tables of all reports. \
+        Nothing can be written.";
+
+    fn run(call: &Call, input: QueryInput) -> Result<ToolOutput, CommandError> {
+        input.bound.check()?;
+        let session = call.session(&input.trace)?;
+        let scope = input.part.scope(&session)?;
+        let mut database = Database::new(&session, scope).map_err(|error| refused(&error))?;
+        let content = match &input.sql {
+            None => listed(database.tables().map_err(|error| refused(&error))?),
+            Some(sql) => {
+                let rows = input.limit.filter(|&limit| limit > 0).unwrap_or(1000).min(MOST_ROWS);
+                let time = Duration::from_secs(input.seconds.unwrap_or(SECONDS).clamp(1, MOST_SECONDS).into());
+                let limits = QueryLimits { rows, time: Some(time), cancel: Arc::clone(&call.is_cancelled) };
+                let answer = database.ask(sql, &limits).map_err(|error| refused(&error))?;
+                let mut table = AnswerTable::of_texts::<0>("answer", [], []);
+                let column = |id: String| AnswerColumn { id, unit: None, provenance: None };
+                table.columns = answer.columns.into_iter().map(column).collect();
+                table.rows = answer.rows.into_iter().map(|row| row.into_iter().map(json_of).collect()).collect();
+                table.total_rows = table.rows.len();
+                if answer.is_truncated {
+                    table.notes.push(format!("only the first {rows} rows of the answer: narrow the query"));
+                }
+                Content::default().with(table)
+            }
+        };
+        input.bound.answer(Some((&input.trace, &session)), content)
+    }
+}
+
+fn json_of(value: SqlValue) -> Value {
+    /// Letters of a text.
+    const TEXT: usize = 600;
+    match value {
+        SqlValue::Null => Value::Null,
+        SqlValue::Integer(number) => json!(number),
+        SqlValue::Real(number) => rounded(number),
+        SqlValue::Text(text) => json!(analysis::shortened(&text, TEXT)),
+        SqlValue::Blob(bytes) => json!(format!("<{} bytes>", bytes.len())),
+    }
+}
+
+/// The tables with their columns, and the ready-made queries.
+fn listed(tables: &[Arc<DataTable>]) -> Content {
+    let names = |table: &DataTable| {
+        let columns: Vec<&str> = table.columns.iter().map(|column| &*column.name).collect();
+        [table.name.clone(), table.len.to_string(), columns.join(", ")]
+    };
+    let tables = tables.iter().map(|table| names(table));
+    let queries = PRESETS.iter().map(|one| [one.name.to_owned(), one.about.to_owned()]);
+    Content::default()
+        .with(AnswerTable::of_texts("tables", ["table", "rows", "columns"], tables))
+        .with(AnswerTable::of_texts("queries", ["name", "about"], queries))
+}

@@ -1,0 +1,36 @@
+//! The tools: one type each, with its input and what it does.
+
+#[cfg(feature = "query")]
+mod ask;
+mod call;
+mod events;
+mod hlo;
+mod open;
+#[cfg(feature = "png")]
+mod picture;
+mod reports;
+mod runs;
+
+pub use call::{Call, ToolEntry, ToolOutput, schema_of_answers};
+
+use call::entry;
+
+/// All tools.
+pub static TOOLS: &[ToolEntry] = &[
+    entry::<open::Open>(),
+    entry::<reports::VerdictTool>(),
+    entry::<reports::HintsTool>(),
+    entry::<reports::ExplainTool>(),
+    entry::<reports::ReportTool>(),
+    entry::<reports::OpsTool>(),
+    entry::<reports::StepsTool>(),
+    entry::<events::EventsTool>(),
+    entry::<hlo::HloTool>(),
+    entry::<runs::CompareTool>(),
+    entry::<runs::WhatIfTool>(),
+    #[cfg(feature = "query")]
+    entry::<ask::QueryTool>(),
+    entry::<reports::DoctorTool>(),
+    #[cfg(feature = "png")]
+    entry::<picture::RenderTool>(),
+];

@@ -1,0 +1,319 @@
+//! `systole mcp`: the built program as a server on standard input and output, spoken to in JSON-RPC.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::{Value, json};
+
+const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/samples");
+const RECOMPILE: &str = "synthetic_v5e_8chip_recompile.xplane.pb";
+const TRANSCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/cli/mcp.golden.txt");
+
+/// A client of a server of its own.
+struct Client {
+    server: Child,
+    stdin: Option<ChildStdin>,
+    stdout: BufReader<ChildStdout>,
+    last: u64,
+    notes: Vec<Value>,
+}
+
+impl Client {
+    fn below(root: &Path) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
+        command.arg("mcp").arg("--root").arg(root).args(["--keep", "2"]).current_dir(root);
+        let mut server = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
+        let (stdin, stdout) = (server.stdin.take(), BufReader::new(server.stdout.take().unwrap()));
+        let mut client = Self { server, stdin, stdout, last: 0, notes: Vec::new() };
+        let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
+        let answer = client.ask("initialize", &hello);
+        assert_eq!(answer["result"]["serverInfo"]["name"], "systole");
+        client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        client
+    }
+
+    fn send(&mut self, message: &Value) {
+        self.line(&message.to_string());
+    }
+
+    fn line(&mut self, line: &str) {
+        let stdin = self.stdin.as_mut().unwrap();
+        writeln!(stdin, "{line}").and_then(|()| stdin.flush()).unwrap();
+    }
+
+    fn begin(&mut self, method: &str, params: &Value) -> u64 {
+        self.last += 1;
+        self.send(&json!({"jsonrpc": "2.0", "id": self.last, "method": method, "params": params}));
+        self.last
+    }
+
+    fn answer(&mut self, id: u64) -> Value {
+        loop {
+            let mut line = String::new();
+            assert!(self.stdout.read_line(&mut line).unwrap() > 0, "the server has ended");
+            let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
+            if message["id"].as_u64() == Some(id) {
+                return message;
+            }
+            self.notes.push(message);
+        }
+    }
+
+    fn ask(&mut self, method: &str, params: &Value) -> Value {
+        let id = self.begin(method, params);
+        self.answer(id)
+    }
+
+    fn call(&mut self, tool: &str, arguments: &Value) -> Value {
+        self.ask("tools/call", &json!({"name": tool, "arguments": arguments, "_meta": {"progressToken": 7}}))
+    }
+
+    /// The answer of a tool that succeeds.
+    fn tool(&mut self, tool: &str, arguments: &Value) -> Value {
+        let answer = self.call(tool, arguments);
+        let result = &answer["result"];
+        assert_eq!(result["isError"], false, "{tool} {arguments}: {answer}");
+        let text = result["content"][0]["text"].as_str().unwrap();
+        assert_eq!(serde_json::from_str::<Value>(text).unwrap(), result["structuredContent"]);
+        result["structuredContent"].clone()
+    }
+
+    /// The message of a tool that fails.
+    fn refused(&mut self, tool: &str, arguments: &Value) -> String {
+        let answer = self.call(tool, arguments);
+        assert_eq!(answer["result"]["isError"], true, "{tool} {arguments}: {answer}");
+        answer["result"]["content"][0]["text"].as_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        drop(self.stdin.take());
+        let _ = self.server.wait();
+    }
+}
+
+fn at_samples() -> Client {
+    Client::below(Path::new(SAMPLES))
+}
+
+fn names(tools: &Value) -> Vec<&str> {
+    tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn every_tool_says_what_it_takes_and_answers() {
+    let mut client = at_samples();
+    let answer = client.ask("tools/list", &json!({}));
+    let tools = &answer["result"]["tools"];
+    for name in [
+        "open", "verdict", "hints", "explain", "report", "ops", "steps", "events", "hlo", "compare", "what_if",
+        "doctor",
+    ] {
+        assert!(names(tools).contains(&name), "{name}");
+    }
+    for tool in tools.as_array().unwrap() {
+        let (name, input) = (&tool["name"], &tool["inputSchema"]);
+        assert!(tool["description"].as_str().unwrap().len() > 30, "{name}");
+        assert_eq!(input["type"], "object", "{name}");
+        for (property, schema) in input["properties"].as_object().unwrap() {
+            assert!(schema["description"].as_str().is_some_and(|text| text.len() > 5), "{name}: {property}");
+        }
+        assert!(tool["outputSchema"]["properties"]["truncated"].is_object() || name == "render", "{name}");
+    }
+}
+
+/// What a client sees for each tool: reviewed as a diff. `UPDATE_GOLDEN=1` writes it again.
+#[test]
+fn a_transcript_of_each_tool() {
+    let mut client = at_samples();
+    let mut transcript = String::new();
+    let path = json!(RECOMPILE);
+    for (tool, arguments) in [
+        ("open", json!({"path": path})),
+        ("verdict", json!({"path": path})),
+        ("hints", json!({"path": path, "max_bytes": 4000})),
+        ("explain", json!({"hint": "k37", "max_bytes": 2000})),
+        ("report", json!({"path": path, "report": "compile"})),
+        ("ops", json!({"path": path, "steps": "2", "max_bytes": 3000})),
+        ("steps", json!({"path": path, "max_bytes": 3000})),
+        ("events", json!({"path": path, "kind": ["ops"], "group_by": ["category"], "devices": [0]})),
+        (
+            "events",
+            json!({"path": path, "name": ["fusion*"], "sort": "duration", "limit": 2, "columns": ["start", "dur", "name"]}),
+        ),
+        ("hlo", json!({"path": path, "max_bytes": 3000})),
+        (
+            "compare",
+            json!({"base": "synthetic_v5e_8chip_serial.xplane.pb", "cand": "synthetic_v5e_8chip_overlap.xplane.pb", "max_bytes": 5000}),
+        ),
+        ("what_if", json!({"path": path, "no_recompile": true})),
+        ("doctor", json!({"path": path, "max_bytes": 3000})),
+    ] {
+        let answer = client.tool(tool, &arguments);
+        let size = answer.to_string().len() as u64;
+        assert!(size <= arguments["max_bytes"].as_u64().unwrap_or(20_000), "{tool}: {size} bytes");
+        let _ = writeln!(transcript, "# {tool} {arguments}\n{answer:#}\n");
+    }
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(TRANSCRIPT, &transcript).unwrap();
+    }
+    let expected = fs::read_to_string(TRANSCRIPT).unwrap();
+    assert!(transcript == expected, "the transcript has changed: UPDATE_GOLDEN=1 writes it, git diff shows it");
+}
+
+#[test]
+fn parts_of_an_answer_follow_by_the_cursor() {
+    let mut client = at_samples();
+    let whole = client.tool("ops", &json!({"path": RECOMPILE, "max_bytes": 1_000_000}));
+    assert_eq!((whole["truncated"].as_bool(), &whole["shown"]), (Some(false), &whole["total"]));
+    let (mut rows, mut cursor) = (0, None::<String>);
+    loop {
+        let mut arguments = json!({"path": RECOMPILE, "max_bytes": 2000});
+        if let Some(cursor) = &cursor {
+            arguments["cursor"] = json!(cursor);
+        }
+        let part = client.tool("ops", &arguments);
+        assert!(part.to_string().len() <= 2000 || part["shown"] == 1);
+        rows += part["shown"].as_u64().unwrap();
+        cursor = part["cursor"].as_str().map(str::to_owned);
+        assert_eq!(part["truncated"].as_bool(), Some(cursor.is_some()));
+        if cursor.is_none() {
+            break;
+        }
+    }
+    assert_eq!(Some(rows), whole["total"].as_u64());
+}
+
+#[cfg(feature = "png")]
+#[test]
+fn a_picture_is_a_png_of_the_place() {
+    let mut client = at_samples();
+    let answer = client.call("render", &json!({"path": RECOMPILE, "steps": "2", "width": 600, "height": 300}));
+    let content = &answer["result"]["content"];
+    assert_eq!((content[0]["type"].as_str(), content[0]["mimeType"].as_str()), (Some("image"), Some("image/png")));
+    // The signature of PNG in base64.
+    assert!(content[0]["data"].as_str().unwrap().starts_with("iVBORw0KGgo"));
+    assert!(content[1]["text"].as_str().unwrap().contains("steps 2"));
+    assert!(client.refused("render", &json!({"path": RECOMPILE, "width": 60_000})).contains("200 to 2000"));
+    assert!(client.refused("render", &json!({"path": RECOMPILE, "panel": "moon"})).contains("roofline"));
+}
+
+#[test]
+fn hostile_arguments_are_refused_with_the_texts_of_the_command_line() {
+    let mut client = at_samples();
+    let path = RECOMPILE;
+    for (tool, arguments, words) in [
+        ("verdict", json!({}), "missing field `path`"),
+        ("verdict", json!({"path": 5}), "expected a string"),
+        ("verdict", json!({"path": path, "color": 1}), "no argument \"color\""),
+        ("verdict", json!({"path": "/etc/passwd"}), "only files below"),
+        ("verdict", json!({"path": "../../Cargo.toml"}), "only files below"),
+        ("verdict", json!({"path": "no-such/../../../Cargo.toml"}), "only files below"),
+        ("verdict", json!({"path": "-"}), "name a file or directory"),
+        ("verdict", json!({"path": "gs://bucket/run"}), "name a file or directory"),
+        ("verdict", json!({"path": "a\u{0}b"}), "name a file or directory"),
+        ("verdict", json!({"path": "no-such.xplane.pb"}), "No such file"),
+        ("verdict", json!({"path": path, "run": "../../.."}), "run"),
+        ("verdict", json!({"path": path, "steps": "7..3"}), "the first not after the last"),
+        ("verdict", json!({"path": path, "steps": "4000"}), "the trace has steps"),
+        ("verdict", json!({"path": path, "range": "1..2"}), "with their units"),
+        ("verdict", json!({"path": path, "devices": [99]}), "the trace has devices"),
+        ("verdict", json!({"path": path, "chip": "/etc/passwd"}), "known chips are"),
+        ("verdict", json!({"path": path, "max_bytes": 1}), "2000 to 1000000"),
+        ("verdict", json!({"path": path, "max_bytes": 4_000_000_000_u32}), "2000 to 1000000"),
+        ("verdict", json!({"path": path, "max_bytes": -1}), "verdict:"),
+        ("verdict", json!({"path": path, "cursor": "99999999"}), "has only"),
+        ("verdict", json!({"path": path, "cursor": "x"}), "the cursor of the last answer"),
+        ("explain", json!({"hint": "K99"}), "there is no hint"),
+        ("report", json!({"path": path, "report": "x"}), "there is no report"),
+        ("report", json!({"path": path, "report": "ops", "table": "x"}), "there is no table"),
+        ("events", json!({"path": path, "name": ["re:("]}), "--name"),
+        ("events", json!({"path": path, "group_by": ["--help"]}), "--group-by"),
+        ("events", json!({"path": path, "least": "--limit=0"}), "--least"),
+        ("hlo", json!({"path": path, "op": "no-such-op"}), "no-such-op"),
+        ("hlo", json!({"path": path, "op": "a", "find": "b"}), "ask for one of"),
+        ("hlo", json!({"path": path, "diff": "/etc/passwd"}), "only files below"),
+        ("compare", json!({"base": path, "cand": "/etc/passwd"}), "only files below"),
+        ("compare", json!({"base": path, "cand": path, "alpha": 7}), "--alpha"),
+        ("what_if", json!({"path": path}), "at least one change"),
+        ("what_if", json!({"path": path, "ici": -1}), "above 0"),
+    ] {
+        let message = client.refused(tool, &arguments);
+        assert!(message.contains(words), "{tool} {arguments}: {message}");
+        assert!(message.len() < 2500 && !message.contains("root:x"), "{message}");
+    }
+    let unknown = client.call("no_such_tool", &json!({}));
+    assert!(unknown["error"]["message"].as_str().unwrap().contains("there is no tool"), "{unknown}");
+    assert_eq!(client.ask("no/such/method", &json!({}))["error"]["code"], -32601);
+    client.line("this is no JSON");
+    let huge = client.tool("events", &json!({"path": path, "limit": usize::MAX}));
+    assert!(huge.to_string().len() <= 20_000 && huge["truncated"] == true);
+}
+
+#[cfg(feature = "query")]
+#[test]
+fn queries_cannot_write_and_end() {
+    let mut client = at_samples();
+    for (sql, words) in [
+        ("SELEC 1", "syntax error"),
+        ("DROP TABLE slices", "a trace can only be read"),
+        ("ATTACH '/tmp/x.db' AS x", "a trace can only be read"),
+        ("SELECT load_extension('x')", ""),
+        ("SELECT * FROM no_such_table", "tables:"),
+    ] {
+        let message = client.refused("query", &json!({"path": RECOMPILE, "sql": sql}));
+        assert!(message.contains(words), "{sql}: {message}");
+    }
+    let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n";
+    let message = client.refused("query", &json!({"path": RECOMPILE, "sql": endless, "seconds": 1}));
+    assert!(message.contains("stopped after 1 s"), "{message}");
+    // A call that the client does not want any more ends, and the server serves on.
+    let id = client.begin("tools/call", &json!({"name": "query", "arguments": {"path": RECOMPILE, "sql": endless}}));
+    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}));
+    let counted = client.tool("query", &json!({"path": RECOMPILE, "sql": "SELECT count(*) FROM slices"}));
+    assert!(counted["tables"][0]["rows"][0][0].as_i64().unwrap() > 100);
+}
+
+#[test]
+fn a_file_that_changes_is_read_again_and_links_do_not_lead_outside() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("root");
+    fs::create_dir(&root).unwrap();
+    let (serial, overlap) = ("synthetic_v5e_8chip_serial.xplane.pb", "synthetic_v5e_8chip_overlap.xplane.pb");
+    fs::copy(Path::new(SAMPLES).join(serial), root.join("run.xplane.pb")).unwrap();
+    fs::copy(Path::new(SAMPLES).join(serial), dir.path().join("outside.xplane.pb")).unwrap();
+    let mut client = Client::below(&root);
+    let before = client.tool("verdict", &json!({"path": "run.xplane.pb"}));
+    assert!(client.notes.iter().all(|note| note["method"] == "notifications/progress"), "{:?}", client.notes);
+    assert_eq!(client.tool("verdict", &json!({"path": "run.xplane.pb"})), before);
+    fs::copy(Path::new(SAMPLES).join(overlap), root.join("run.xplane.pb")).unwrap();
+    assert_ne!(client.tool("verdict", &json!({"path": "run.xplane.pb"}))["statement"], before["statement"]);
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(dir.path().join("outside.xplane.pb"), root.join("link.xplane.pb")).unwrap();
+        assert!(client.refused("verdict", &json!({"path": "link.xplane.pb"})).contains("only files below"));
+        fs::create_dir(root.join("logs")).unwrap();
+        std::os::unix::fs::symlink(dir.path().join("outside.xplane.pb"), root.join("logs/a.xplane.pb")).unwrap();
+        let message = client.refused("verdict", &json!({"path": "logs"}));
+        assert!(message.contains("only files below") || message.contains("leads outside"), "{message}");
+    }
+}
+
+#[test]
+fn the_server_ends_with_its_client() {
+    for input in ["", "not JSON\n"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
+        let mut server = command.arg("mcp").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        server.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        assert!(server.wait().unwrap().success(), "{input:?}");
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
+    let output = command.args(["mcp", "--root", "/no/such/directory"]).stdin(Stdio::null()).output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+}
