@@ -15,6 +15,7 @@ h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin: 1.6rem 0 .2rem; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .25rem .7rem; border-bottom: 1px solid var(--line); vertical-align: top; }
+.short { white-space: nowrap; }
 th { font-weight: 600; color: var(--soft); white-space: nowrap; }
 """
 

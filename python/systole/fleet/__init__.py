@@ -58,7 +58,8 @@ class FleetResult:
         return report(self.dataset, **options)
 
     def __str__(self) -> str:
-        lines = [f"{self.analyzed} captures analyzed, {self.skipped} there already, {len(self.failed)} failed: {self.dataset}"]
+        captures = "capture" if self.analyzed == 1 else "captures"
+        lines = [f"{self.analyzed} {captures} analyzed, {self.skipped} there already, {len(self.failed)} failed: {self.dataset}"]
         return "\n".join(lines + [f"  {one}" for one in self.failed])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 import unicodedata
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -42,6 +43,11 @@ def chance(p: float | None) -> str:
 _FINDINGS = {"changed": "more than noise", "noise": "within noise", "too-few": "too few steps", "untested": "not tested"}
 
 
+def counted(count: int, what: str) -> str:
+    """``1 capture``, ``2 captures``."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
 def sections(report: FleetReport) -> Iterable[tuple[str, str, list[str], list[list[str]]]]:
     """Title, explanation, headings and rows of each table."""
     label = lambda row: f"{row['job']} ({row['times_from']})" if row["times_from"] else str(row["job"])
@@ -49,11 +55,11 @@ def sections(report: FleetReport) -> Iterable[tuple[str, str, list[str], list[li
         "Jobs",
         "Wasted: device time, from first op to last in each capture, in which devices are idle, wait for communication or"
         " copies, or exchange data with the host.",
-        ["Job", "Captures", "Device time", "Wasted", "of it", "Idle", "Communication", "Copies", "Host I/O", "Try first"],
+        ["Job", "Captures", "Device time", "Wasted", "of device time", "Idle", "Communication", "Copies", "Host I/O", "Try first"],
         [
             [label(row), str(row["captures"]), time(row["device_time_ps"]), time(row["wasted_ps"]), share(row["wasted_percent"])]
             + [share(100 * row[part] / row["device_time_ps"]) for part in ("idle_ps", "collective_ps", "copy_wait_ps", "host_io_ps")]
-            + [f"{row['hint']['hint']} {row['hint']['title']} ({row['hint']['captures']} captures)" if row["hint"] else _UNKNOWN]
+            + [f"{row['hint']['hint']} {row['hint']['title']} ({counted(row['hint']['captures'], 'capture')})" if row["hint"] else _UNKNOWN]
             for row in report.jobs
         ],
     )
@@ -108,14 +114,15 @@ def summary(report: FleetReport) -> str:
     if not all.get("captures"):
         return f"No capture could be analyzed; {all['failed']} failed."
     dates = all["first_date"] if all["first_date"] == all["last_date"] else f"{all['first_date']} to {all['last_date']}"
-    parts = [f"{all['captures']} captures of {all['jobs']} jobs on {all['hosts']} hosts, {dates}"]
+    counts = [counted(all[key], key[:-1]) for key in ("captures", "jobs", "hosts")]
+    parts = [f"{counts[0]} of {counts[1]} on {counts[2]}, {dates}"]
     if all["device_time_ps"] is not None:
         parts.append(f"{time(all['device_time_ps'])} of device time")
     for key, what in (("without_devices", "without TPU ops"), ("simulated", "simulated"), ("failed", "failed")):
         if all[key]:
             parts.append(f"{all[key]} {what}")
     if all["lost_events"]:
-        parts.append(f"{all['lost_events']} events lost when files were read")
+        parts.append(f"{counted(all['lost_events'], 'event')} lost when files were read")
     return "; ".join(parts) + "."
 
 
@@ -156,8 +163,11 @@ def page(report: FleetReport) -> str:
         if not rows and not (title == "Versions" and report.regressions):
             continue
         head = "".join(f"<th>{escape(cell)}</th>" for cell in heads)
-        body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-        parts.append(f"<h2>{escape(title)}</h2><p class=about>{escape(about)}</p>")
+        # A number and its unit stay on one line.
+        cells = lambda row: "".join(f"<td{' class=short' if len(cell) < 24 else ''}>{escape(cell)}</td>" for cell in row)
+        body = "".join(f"<tr>{cells(row)}</tr>" for row in rows)
+        explained = re.sub("`(.*?)`", r"<code>\1</code>", escape(about))
+        parts.append(f"<h2>{escape(title)}</h2><p class=about>{explained}</p>")
         if rows:
             parts.append(f"<div class=wide><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>")
     return "".join(parts) + "</body></html>\n"

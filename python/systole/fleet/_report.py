@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -202,7 +203,11 @@ def _regressions(home: Dataset, captures: Iterable[Row]) -> Iterator[Row]:
                 slowest = versions[row[by]].get(row["run"])
                 if slowest is None or (row["step_time_ps"] or 0) > (slowest["step_time_ps"] or 0):
                     versions[row[by]][row["run"]] = row
-        sides = [(version, list(runs.values())[-MOST_RUNS:]) for version, runs in versions.items()]
+        first = lambda runs: min((run["date"], run["started"]) for run in runs.values())
+        # Where times say nothing, v2 comes before v10.
+        numbers = lambda version: ([int(number) for number in re.findall(r"\d+", version)], version)
+        ordered = sorted(versions.items(), key=lambda item: (first(item[1]), numbers(item[0])))
+        sides = [(version, list(runs.values())[-MOST_RUNS:]) for version, runs in ordered]
         for (base, base_runs), (cand, cand_runs) in zip(sides, sides[1:]):
             yield {"job": job, "by": by, "base": base, "cand": cand, **_compared(home, base_runs, cand_runs)}
 
