@@ -26,7 +26,9 @@ mod testing;
 
 pub use common::{DetectionConfidence, ImportOptions, Importer, TraceFormat, TrackRoles};
 pub use import::packed::{PACK_FACTS, PACKED_PROFILES};
-pub use import::{HostFiles, LocatedRun, detect, import, import_path, import_source, locate, open_file};
+pub use import::{
+    HostFiles, ListedRun, LocatedRun, detect, import, import_path, import_source, list_runs, locate, open_file,
+};
 pub use input::archive::{Archive, ArchiveWriter, ArchivedFile};
 #[cfg(feature = "remote")]
 pub use input::remote::cache;

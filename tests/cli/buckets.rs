@@ -91,6 +91,16 @@ fn a_log_directory_in_any_bucket_is_read_like_one_on_this_machine() {
 }
 
 #[test]
+fn runs_of_a_bucket_are_listed() {
+    let remote = Remote::new();
+    let output = remote.run(&["runs", "gs://logs/run", "--verdicts", "1"]);
+    let text = stdout(&output);
+    let heads: Vec<&str> = text.lines().filter(|line| line.starts_with("2026")).collect();
+    assert_eq!(heads.len(), 2, "{text} {}", stderr(&output));
+    assert!(heads[0].starts_with("2026_03_02_10_00_00  2 hosts (a, b)"), "{text}");
+}
+
+#[test]
 fn one_file_is_read_from_a_bucket_or_a_web_server() {
     let remote = Remote::new();
     let signed = remote.web("one.json?X-Amz-Signature=very-secret");

@@ -62,3 +62,43 @@ fn capture_under_two_names_is_read_once() {
     assert_eq!(files(&json), 1);
     assert!(said.contains("host1.xplane.pb is") && said.contains("host0.xplane.pb under another name"), "{said}");
 }
+
+fn printed(args: &[&str]) -> String {
+    let command = Command::new(env!("CARGO_BIN_EXE_systole")).args(args).stdin(Stdio::null()).output().unwrap();
+    assert!(command.status.success(), "{args:?}: {}", String::from_utf8_lossy(&command.stderr));
+    String::from_utf8(command.stdout).unwrap()
+}
+
+#[test]
+fn runs_are_listed_newest_first_with_their_verdicts() {
+    let dir = logs(&[
+        ("2026_01_31_04_47_36", "host0", OVERLAP),
+        ("2026_01_31_04_47_38", "host1", SERIAL),
+        ("2026_01_30_04_47_38", "host0", SERIAL),
+    ]);
+    let path = dir.path().to_str().unwrap();
+    let text = printed(&["runs", path]);
+    let heads: Vec<&str> = text.lines().filter(|line| line.starts_with("2026")).collect();
+    assert_eq!(heads.len(), 2, "{text}");
+    assert!(heads[0].starts_with("2026_01_31_04_47_38  2 hosts (host0, host1) · "), "{text}");
+    assert!(heads[1].contains("8 × TPU v5 Lite") && heads[1].contains("steps, median"), "{text}");
+    assert!(text.contains("with 2026_01_31_04_47_36") && text.contains("% of"), "{text}");
+    let json: Value = serde_json::from_str(&printed(&["runs", path, "--format", "json", "--verdicts", "1"])).unwrap();
+    let [first, second] = &json["runs"].as_array().unwrap()[..] else { panic!("{json}") };
+    assert!(first["verdict"].is_string() && second["verdict"].is_null() && second["bytes"].is_number(), "{json}");
+    assert!(printed(&["runs", path, "--verdicts", "0"]).contains("2 of 2 runs were not opened"));
+    assert!(printed(&["runs", path, "--format", "csv", "--verdicts", "0"]).starts_with("run,hosts,bytes"));
+}
+
+#[test]
+fn empty_protobuf_beside_a_json_is_said_with_what_that_loses() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("host0.xplane.pb"), b"").unwrap();
+    let event = br#"{"traceEvents":[{"ph":"X","name":"x","pid":1,"tid":1,"ts":0,"dur":1}]}"#;
+    fs::write(dir.path().join("host0.trace.json"), event).unwrap();
+    let (json, said) = doctor(dir.path(), &[]);
+    assert_eq!(json["input"][0]["name"], "host0.trace.json");
+    for words in ["could not write more than 2 GB", "host0.trace.json is read instead, which has no peaks"] {
+        assert!(said.contains(words), "{said}");
+    }
+}

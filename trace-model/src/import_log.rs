@@ -38,6 +38,8 @@ macro_rules! issue_kinds {
 issue_kinds! {
     /// The file ends in the middle of an event; what came before was read.
     TruncatedFile = "truncated-file", Loss;
+    /// A part of a file of records is damaged and was skipped; the records around it were read.
+    DamagedRecords = "damaged-records", Loss;
     /// An event could not be read and was skipped.
     MalformedEvent = "malformed-event", Loss;
     /// An event has no timestamp, or one that is not a number, and was skipped.

@@ -29,6 +29,7 @@ use crate::cli::commands::pack::PackArgs;
 #[cfg(feature = "query")]
 use crate::cli::commands::query::QueryArgs;
 use crate::cli::commands::render::RenderArgs;
+use crate::cli::commands::runs::RunsArgs;
 use crate::cli::commands::schema::SchemaArgs;
 use crate::cli::commands::skill::SkillArgs;
 use crate::cli::commands::summarize::SummarizeArgs;
@@ -93,6 +94,8 @@ pub enum CliCommand {
     Hlo(HloArgs),
     /// What a hint means, how to check it and what to do
     Explain(ExplainArgs),
+    /// The runs of a log directory or bucket, the newest first: hosts, size, devices, steps, verdict
+    Runs(RunsArgs),
     /// Copies of files from buckets and web servers: list them, remove them
     Cache(CacheArgs),
     /// The formats that can be read

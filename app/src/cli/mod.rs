@@ -62,6 +62,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         CliCommand::Events(args) => events::run(&args, &stderr),
         CliCommand::Hlo(args) => hlo::run(&args, &stderr),
         CliCommand::Explain(args) => explain::run(&args),
+        CliCommand::Runs(args) => commands::runs::run(&args, &stderr),
         CliCommand::Cache(args) => cache::run(&args),
         CliCommand::Formats(args) => formats::run(&args),
         CliCommand::Chips(args) => chips::run(&args),

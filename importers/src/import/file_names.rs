@@ -8,6 +8,8 @@ const ENDINGS: &[&str] = &[
     ".xspace.pb",
     ".xplane.pb.gz",
     ".xspace.pb.gz",
+    ".xplane.riegeli",
+    ".xspace.riegeli",
     ".trace.json.gz",
     ".trace.json",
     ".et",
@@ -29,5 +31,5 @@ pub(crate) fn host_and_rank(path: &Path) -> Option<(String, usize)> {
 }
 
 pub(crate) fn endings() -> String {
-    ENDINGS[..7].join(", ")
+    ENDINGS[..9].join(", ")
 }

@@ -142,7 +142,7 @@ fn locate_in(tree: &dyn FileTree, directories: &[PathBuf], options: &ImportOptio
     Ok(LocatedRun { hosts: hosts_of(files), run: Some(named), joined_runs, nearby_runs, other_runs })
 }
 
-fn nothing<T>(what: String) -> Result<T, ImportError> {
+pub(super) fn nothing<T>(what: String) -> Result<T, ImportError> {
     Err(ImportError::NothingFound { what })
 }
 
@@ -244,6 +244,13 @@ fn sort_newest_first(runs: &mut [CaptureRun]) {
     } else {
         runs.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| b.name.cmp(&a.name)));
     }
+}
+
+/// The runs in or below a directory, the newest first.
+pub(super) fn runs_below(tree: &dyn FileTree, directory: &Path) -> Vec<CaptureRun> {
+    let mut runs = runs_in(tree, directory);
+    sort_newest_first(&mut runs);
+    runs
 }
 
 /// Runs in or below a directory, which may itself be `plugins` or `profile`.

@@ -5,6 +5,7 @@ mod file_names;
 mod locate;
 mod opening;
 pub(crate) mod packed;
+mod runs;
 
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,7 @@ use crate::registry::IMPORTERS;
 
 pub use locate::{HostFiles, LocatedRun, locate};
 use opening::FileOpener;
+pub use runs::{ListedRun, list_runs};
 
 /// Imports what `path` names: a file, a run directory, a log directory, or a pattern (see [`locate`]). Hosts of one run
 /// share one model. If one of several files cannot be read, it is left out and logged; an error is only returned if
@@ -235,8 +237,10 @@ fn open_first<'a>(
 ) -> Result<OpenedFile<'a>, ImportError> {
     let mut first_error = None;
     for (index, path) in files.iter().enumerate() {
-        let result =
-            opener.open(path).and_then(|source| detect(source.head(), importers).map(|importer| (source, importer)));
+        let result = opener
+            .open(path)
+            .and_then(|source| not_empty(source, path, files.get(index + 1)))
+            .and_then(|source| detect(source.head(), importers).map(|importer| (source, importer)));
         match result {
             Ok((source, importer)) => {
                 return Ok(OpenedFile { host, source, importer, others: &files[index + 1..] });
@@ -252,6 +256,24 @@ fn open_first<'a>(
     Err(first_error.unwrap_or(ImportError::NothingFound { what: "no file".to_owned() }))
 }
 
+/// Refuses a protobuf without content, and says what is read instead. A profiler leaves one if the profile does not fit
+/// into a protobuf.
+fn not_empty(source: InputSource, path: &Path, next: Option<&PathBuf>) -> Result<InputSource, ImportError> {
+    if !source.is_empty() || !path.to_string_lossy().contains(".xplane.pb") {
+        return Ok(source);
+    }
+    let mut what = "the file is empty: the profiler still writes it, or could not write more than 2 GB; capture for a \
+                    shorter time"
+        .to_owned();
+    if let Some(name) = next.and_then(|next| next.file_name()).map(|name| name.to_string_lossy()) {
+        what.push_str(&format!("; {name} is read instead"));
+        if name.contains(".json") {
+            what.push_str(", which has no peaks, memory, programs and times of the device's own clock");
+        }
+    }
+    Err(ImportError::Unusable { format: "XLA profile", what })
+}
+
 fn import_into(
     builder: &mut TraceBuilder,
     importer: &dyn Importer,
@@ -265,11 +287,14 @@ fn import_into(
         name: source.name().to_owned(),
         path: source.path().map(Path::to_owned),
         copy: source.copy().map(Path::to_owned),
-        packed_bytes: source.packed_len(),
+        packed_bytes: source.disk_len(),
         format: importer.format().id,
         host: host.map(str::to_owned),
         ..trace_model::Source::default()
     });
+    for part in source.skipped() {
+        builder.log(IssueKind::DamagedRecords, || format!("{}: {part}", source.name()));
+    }
     importer.import(source, options, progress, builder)
 }
 

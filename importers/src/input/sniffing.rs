@@ -9,6 +9,7 @@ const MAGIC: &[(&[u8], &str)] = &[
     (b"\xff\xd8\xff", "a JPEG image"),
     (b"GIF8", "a GIF image"),
     (b"%PDF", "a PDF document"),
+    (b"\x83\xaf\x70\xd1\x0d\x88\x4a\x3f", "Riegeli records, for which this build lacks the feature riegeli"),
     (b"PK\x03\x04", "a ZIP archive: unpack it and open what is inside"),
     (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive: unpack it and open what is inside"),
     (b"\x28\xb5\x2f\xfd", "Zstandard-compressed data: unpack it with zstd -d"),

@@ -27,6 +27,7 @@ pub(super) mod pack;
 #[cfg(feature = "query")]
 pub(super) mod query;
 pub(super) mod render;
+pub(super) mod runs;
 pub(super) mod schema;
 pub(super) mod skill;
 pub(super) mod summarize;

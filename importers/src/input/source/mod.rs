@@ -7,6 +7,8 @@
 mod deferred_reader;
 mod feed;
 mod inflate;
+#[cfg(feature = "riegeli")]
+mod riegeli;
 
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Read};
@@ -51,6 +53,10 @@ pub struct InputSource {
     packed: Arc<PackedBytes>,
     gzip: bool,
     head: Vec<u8>,
+    /// Size on disk, if the bytes are unpacked records.
+    records_len: Option<u64>,
+    /// Damaged parts of records, and why.
+    skipped: Arc<Vec<String>>,
 }
 
 /// The whole unpacked content.
@@ -93,16 +99,19 @@ impl InputSource {
         let packed = read_or_map(file, &metadata)?;
         // Content from a pipe cannot be read again by its name.
         let path = metadata.is_file().then(|| path.to_owned());
-        let stored = path.clone();
-        Ok(Self { path, stored, version: Some(version_of(&metadata)), ..Self::new(name, packed)? })
+        let source = Self::new(name, packed)?;
+        // Records cannot be read again in part.
+        let stored = path.clone().filter(|_| source.records_len.is_none());
+        Ok(Self { path, stored, version: Some(version_of(&metadata)), ..source })
     }
 
     /// A file of a bucket or web server, of which there is a copy on this machine. Only a `kept` copy has a path.
     #[cfg(feature = "remote")]
     pub(crate) fn from_copy(address: &Path, copy: &File, kept: Option<PathBuf>) -> Result<Self, ImportError> {
         let name = address.file_name().unwrap_or(address.as_os_str()).to_string_lossy().into_owned();
-        let version = Some(version_of(&copy.metadata()?));
-        Ok(Self { path: Some(address.to_owned()), stored: kept, version, ..Self::from_file(name, copy)? })
+        let (version, source) = (Some(version_of(&copy.metadata()?)), Self::from_file(name, copy)?);
+        let stored = kept.filter(|_| source.records_len.is_none());
+        Ok(Self { path: Some(address.to_owned()), stored, version, ..source })
     }
 
     /// A file without a path, or whose path should not be shown: `name` is shown instead. It is mapped at any size.
@@ -111,13 +120,7 @@ impl InputSource {
     ///
     /// The file cannot be mapped.
     pub fn from_file(name: impl Into<String>, file: &File) -> Result<Self, ImportError> {
-        // An empty file cannot be mapped.
-        let packed = if file.metadata()?.len() == 0 {
-            PackedBytes::Read(Vec::new())
-        } else {
-            PackedBytes::Mapped(MappedFile::new(file)?)
-        };
-        Self::new(name.into(), packed)
+        Self::new(name.into(), mapped(file)?)
     }
 
     /// A source that consists of bytes in memory.
@@ -130,9 +133,22 @@ impl InputSource {
     }
 
     fn new(name: String, packed: PackedBytes) -> Result<Self, ImportError> {
+        #[cfg(feature = "riegeli")]
+        if riegeli::is_meant(packed.as_ref()) {
+            let riegeli::UnpackedRecords { content, skipped } = riegeli::unpack(packed.as_ref())?;
+            let records_len = Some(packed.as_ref().len() as u64);
+            let skipped = Arc::new(skipped);
+            return Ok(Self { records_len, skipped, ..Self::from_content(name, mapped(&content)?)? });
+        }
+        Self::from_content(name, packed)
+    }
+
+    fn from_content(name: String, packed: PackedBytes) -> Result<Self, ImportError> {
         let gzip = packed.as_ref().starts_with(&[0x1f, 0x8b]);
         let (packed, head) = (Arc::new(packed), Vec::new());
-        let mut source = Self { name, path: None, stored: None, version: None, packed, gzip, head };
+        let (records_len, skipped) = (None, Arc::default());
+        let mut source =
+            Self { name, path: None, stored: None, version: None, packed, gzip, head, records_len, skipped };
         let mut head = Vec::new();
         // A damaged gzip file still has the content up to the damage.
         let result = source.reader().take(HEAD_BYTES as u64).read_to_end(&mut head);
@@ -227,9 +243,24 @@ impl InputSource {
         self.path.as_deref()
     }
 
-    /// Bytes on disk.
+    /// Parts of a file of records that are damaged and were skipped.
+    pub(crate) fn skipped(&self) -> &[String] {
+        &self.skipped
+    }
+
+    /// Size on disk.
+    pub(crate) fn disk_len(&self) -> u64 {
+        self.records_len.unwrap_or_else(|| self.packed_len())
+    }
+
+    /// Bytes to read.
     pub fn packed_len(&self) -> u64 {
         self.packed().len() as u64
+    }
+
+    /// Whether there is no content at all.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.disk_len() == 0
     }
 
     /// Whether the content is gzipped.
@@ -302,6 +333,15 @@ impl std::fmt::Debug for SourceContent {
         let bytes = (*self.bytes).as_ref().len();
         f.debug_struct("Content").field("bytes", &bytes).field("damage", &self.damage).finish()
     }
+}
+
+/// Maps a file. An empty one cannot be mapped.
+fn mapped(file: &File) -> io::Result<PackedBytes> {
+    Ok(if file.metadata()?.len() == 0 {
+        PackedBytes::Read(Vec::new())
+    } else {
+        PackedBytes::Mapped(MappedFile::new(file)?)
+    })
 }
 
 fn version_of(metadata: &fs::Metadata) -> (u64, Option<SystemTime>) {

@@ -1,0 +1,96 @@
+//! The runs of a log directory, without opening them.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use crate::common::ImportOptions;
+use crate::import::captures;
+use crate::import::locate::{hosts_of, nothing, runs_below};
+use crate::input::storage::{EntryKind, tree_of};
+use crate::input::{ImportError, Progress};
+
+/// A capture in a log directory: one folder, or several of different hosts that began within seconds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedRun {
+    /// Its name, which `--run` takes.
+    pub name: String,
+    /// Other folders of the same capture.
+    pub joined: Vec<String>,
+    /// Names of its hosts; empty if its files do not name them.
+    pub hosts: Vec<String>,
+    /// Size of the files that would be read; `None` if one is not known.
+    pub bytes: Option<u64>,
+    /// Files without content. The profiler failed to write them, or writes them still.
+    pub empty_files: Vec<String>,
+    /// When a file was last written, if known.
+    pub modified: Option<SystemTime>,
+}
+
+/// The runs in or below a directory, the newest first.
+///
+/// # Errors
+///
+/// The directory cannot be read, or has no runs.
+pub fn list_runs(path: &Path, options: &ImportOptions, progress: &Progress) -> Result<Vec<ListedRun>, ImportError> {
+    let tree = tree_of(path, options, progress)?;
+    let tree = tree.as_ref();
+    if tree.kind(path)? != EntryKind::Directory {
+        return nothing("this is a file, not a log directory".to_owned());
+    }
+    tree.entries(path)?;
+    let runs = runs_below(tree, path);
+    if runs.is_empty() {
+        return nothing("there is no run: looked for plugins/profile/<run>/ with profiles in it".to_owned());
+    }
+    let listed = captures::of(runs).into_iter().filter_map(|capture| {
+        let mut names = capture.runs.iter().map(|run| run.name.clone());
+        let (name, joined) = (names.next()?, names.collect());
+        let modified = capture.runs.iter().map(|run| run.modified).max().filter(|at| *at > SystemTime::UNIX_EPOCH);
+        let files: Vec<PathBuf> = capture.runs.into_iter().flat_map(|run| run.files).collect();
+        let is_empty = |file: &&PathBuf| tree.size(file) == Some(0);
+        let name_of = |file: &PathBuf| file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let empty_files = files.iter().filter(is_empty).map(name_of).collect();
+        let hosts = hosts_of(files);
+        let read = hosts.iter().filter_map(|host| host.files.iter().find(|file| tree.size(file) != Some(0)));
+        let bytes = read.map(|file| tree.size(file)).sum();
+        let hosts: BTreeSet<String> = hosts.into_iter().filter_map(|host| host.host).collect();
+        Some(ListedRun { name, joined, hosts: hosts.into_iter().collect(), bytes, empty_files, modified })
+    });
+    Ok(listed.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn captures_are_listed_newest_first_with_their_hosts_and_sizes() {
+        let dir = tempfile::tempdir().unwrap();
+        for (file, len) in [
+            ("2026_01_31_04_47_36/a.xplane.pb", 10),
+            ("2026_01_31_04_47_38/b.xplane.pb", 5),
+            ("2026_01_31_04_47_38/b.trace.json.gz", 100),
+            ("2026_01_30_00_00_00/a.xplane.pb", 0),
+            ("2026_01_30_00_00_00/a.trace.json.gz", 7),
+        ] {
+            let path = dir.path().join("log/plugins/profile").join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, vec![0; len]).unwrap();
+        }
+        let list = |path: &Path| list_runs(path, &ImportOptions::default(), &Progress::new());
+        let runs = list(dir.path()).unwrap();
+        let shown: Vec<_> = runs.iter().map(|run| (&run.name[..], run.hosts.join(" "), run.bytes)).collect();
+        let expected = [
+            ("log/2026_01_31_04_47_38", "a b".to_owned(), Some(15)),
+            ("log/2026_01_30_00_00_00", "a".to_owned(), Some(7)),
+        ];
+        assert_eq!(shown, expected);
+        assert_eq!(runs[0].joined, ["log/2026_01_31_04_47_36"]);
+        assert_eq!(runs[1].empty_files, ["a.xplane.pb"]);
+        assert!(list(&dir.path().join("log/plugins/profile/2026_01_30_00_00_00/a.xplane.pb")).is_err());
+        assert!(list(&dir.path().join("nothing")).is_err());
+    }
+}
