@@ -59,7 +59,8 @@ pub(crate) const CHANGED: &str = "it was changed while it was read: a run that s
                                   again when it is complete";
 
 fn other(all: &str, error: &object_store::Error, address: &Address) -> String {
-    let lower = all.to_ascii_lowercase();
+    // The words about retries name their own time limit.
+    let lower = all.to_ascii_lowercase().replace("retry_timeout", "");
     let asked_metadata = ["169.254.169.254", "metadata.google.internal", "169.254.170.2", "metadata endpoint"];
     if asked_metadata.iter().any(|host| lower.contains(host)) || lower.contains("error performing token request") {
         return format!("no credentials were found: {}", how_to_sign_in(address.provider));

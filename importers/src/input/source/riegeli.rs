@@ -88,6 +88,10 @@ pub(super) fn unpack(bytes: &[u8]) -> Result<UnpackedRecords, ImportError> {
             }
         }
     }
+    if let (0, Some(first)) = (unpacked, skipped.borrow().first()) {
+        let what = format!("no record can be read; {first}");
+        return Err(ImportError::Malformed { format: "file of Riegeli records", offset: 0, what });
+    }
     let content = out.into_inner().map_err(std::io::IntoInnerError::into_error)?;
     let skipped = skipped.take();
     Ok(UnpackedRecords { content, skipped })
@@ -136,8 +140,13 @@ mod tests {
         let (bytes, skipped) = content(damaged);
         assert!(skipped >= 1 && bytes.starts_with(b"first record"), "{skipped} {bytes:?}");
         for len in SIGNATURE.len()..whole.len() {
-            let (bytes, _) = content(whole[..len].to_vec());
-            assert!(b"first recordsecond recordthird record".starts_with(&bytes[..]), "cut at {len}");
+            match InputSource::from_bytes("a", whole[..len].to_vec()) {
+                Ok(source) => {
+                    let content = source.content(&Progress::new()).unwrap();
+                    assert!(b"first recordsecond recordthird record".starts_with((*content.bytes).as_ref()), "{len}");
+                }
+                Err(error) => assert!(error.to_string().contains("no record can be read"), "{len}: {error}"),
+            }
         }
     }
 
