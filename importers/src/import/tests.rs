@@ -52,7 +52,7 @@ static OTHER: Toy = Toy { format: format("other", ""), prefix: b"to", sure: Dete
 static SECOND: Toy = Toy { format: format("other", ""), prefix: b"toy", sure: DetectionConfidence::Certain };
 
 fn import_dir(dir: &TempDir) -> Result<TraceModel, ImportError> {
-    let located = locate(dir.path(), &ImportOptions::default())?;
+    let located = locate(dir.path(), &ImportOptions::default(), &Progress::new())?;
     import_located(&located, &[&OTHER, &TOY], &ImportOptions::default(), &Progress::new())
 }
 
@@ -159,7 +159,7 @@ fn many_bad_files_are_found_in_one_pass() {
         let bad = if host % 2 == 0 { "" } else { "!" };
         fs::write(dir.path().join(format!("{host:02}.xplane.pb")), format!("toy{}{bad}", host + 1)).unwrap();
     }
-    let located = locate(dir.path(), &ImportOptions::default()).unwrap();
+    let located = locate(dir.path(), &ImportOptions::default(), &Progress::new()).unwrap();
     let counting = Counting(std::sync::atomic::AtomicUsize::new(0));
     let model = import_located(&located, &[&counting], &ImportOptions::default(), &Progress::new()).unwrap();
     assert_eq!((model.sources().len(), model.slice_count()), (30, 30));
@@ -193,7 +193,7 @@ fn if_all_files_fail_each_reason_is_given() {
 #[test]
 fn import_of_several_files_can_be_cancelled() {
     let dir = dir(&[("a.xplane.pb", "toy5"), ("b.xplane.pb", "toy6")]);
-    let located = locate(dir.path(), &ImportOptions::default()).unwrap();
+    let located = locate(dir.path(), &ImportOptions::default(), &Progress::new()).unwrap();
     let progress = Progress::new();
     progress.cancel();
     assert!(matches!(
