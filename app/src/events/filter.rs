@@ -135,7 +135,8 @@ impl EventTables {
             Some(Scope::WholeTrace) | None => None,
         };
         let column = self.slices.columns.iter().position(|column| column.name == "start_ps").unwrap_or_default();
-        let (least, most) = range.map_or((i64::MIN, i64::MAX), |range| (range.start.ps(), range.end.ps().saturating_sub(1)));
+        let (least, most) =
+            range.map_or((i64::MIN, i64::MAX), |range| (range.start.ps(), range.end.ps().saturating_sub(1)));
         vec![RowFilter { column, least, most }]
     }
 
