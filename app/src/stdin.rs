@@ -62,6 +62,6 @@ fn copied() -> io::Result<(File, String)> {
             Err(error) => return Err(error),
         }
     }
-    let sha256 = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let sha256 = hash.finalize().iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
     Ok((file, sha256))
 }

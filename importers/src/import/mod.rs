@@ -266,7 +266,7 @@ fn not_empty(source: InputSource, path: &Path, next: Option<&PathBuf>) -> Result
                     shorter time"
         .to_owned();
     if let Some(name) = next.and_then(|next| next.file_name()).map(|name| name.to_string_lossy()) {
-        what.push_str(&format!("; {name} is read instead"));
+        what = format!("{what}; {name} is read instead");
         if name.contains(".json") {
             what.push_str(", which has no peaks, memory, programs and times of the device's own clock");
         }

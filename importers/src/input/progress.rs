@@ -29,6 +29,7 @@ impl Progress {
     }
 
     /// Starts another stage, which counts from 0.
+    #[cfg(feature = "remote")]
     pub(crate) fn begin(&self, stage: ProgressStage) {
         self.total.store(0, Ordering::Relaxed);
         self.done.store(0, Ordering::Relaxed);

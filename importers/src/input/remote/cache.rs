@@ -168,7 +168,7 @@ impl Cache {
     fn path_of(&self, address: &Address, facts: &ObjectFacts) -> Option<PathBuf> {
         let version = facts.version.as_ref()?;
         let hash = Sha256::digest(format!("{}\n{version}\n{:?}", address.shown(), facts.size));
-        let name: String = hash.iter().take(20).map(|byte| format!("{byte:02x}")).collect();
+        let name: String = hash.iter().take(20).fold(String::new(), |name, byte| format!("{name}{byte:02x}"));
         Some(self.directory.join(name))
     }
 }

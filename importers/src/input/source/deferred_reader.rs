@@ -35,9 +35,7 @@ impl DeferredReader {
     /// those of [`InputSource::open_again`].
     pub(crate) fn read(&mut self, start: u64, len: u64, into: &mut Vec<u8>) -> Result<(), String> {
         let unpacking = self.unpacking.take();
-        let read = if !self.source.is_stored() {
-            read_range(self.source.reader(), start, len, into)
-        } else {
+        let read = if self.source.is_stored() {
             // The file is opened each time, because a file that has changed must not be used.
             let mut file = self.source.open_again()?;
             if self.source.gzip {
@@ -54,6 +52,8 @@ impl DeferredReader {
             } else {
                 file.seek(SeekFrom::Start(start)).and_then(|_| read_range(file, 0, len, into))
             }
+        } else {
+            read_range(self.source.reader(), start, len, into)
         };
         read.map_err(|error| self.source.no_arguments(&error))
     }
