@@ -138,7 +138,7 @@ fn ten_planted_causes_are_found_within_their_bytes() {
             answers.push(answer);
         }
         let bytes: usize = answers.iter().map(String::len).sum();
-        table += &format!("{} {hint} {bytes}\n", case.name);
+        table.extend([case.name, " ", hint.as_str(), " ", &bytes.to_string(), "\n"]);
         let found =
             [&answers[0], &answers[2]].map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ")).join(" ");
         let has_evidence = case.evidence.iter().all(|evidence| found.contains(evidence));

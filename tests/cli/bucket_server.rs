@@ -142,15 +142,12 @@ fn unescaped(text: &str) -> String {
     let mut rest = text.as_bytes();
     while let [first, after @ ..] = rest {
         let code = (*first == b'%').then(|| u8::from_str_radix(std::str::from_utf8(after.get(..2)?).ok()?, 16).ok());
-        match code.flatten() {
-            Some(code) => {
-                bytes.push(code);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
+        if let Some(code) = code.flatten() {
+            bytes.push(code);
+            rest = &after[2..];
+        } else {
+            bytes.push(*first);
+            rest = after;
         }
     }
     String::from_utf8(bytes).unwrap()

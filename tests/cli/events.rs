@@ -112,4 +112,4 @@ fn events_of_real_captures_are_those_that_xprof_counts() {
     }
 }
 
-const XPROF: [(&str, usize, i64, i64); 1] = [("v5e_matmul.xplane.pb", 1077, 9776, 2978959001358)];
+const XPROF: [(&str, usize, i64, i64); 1] = [("v5e_matmul.xplane.pb", 1077, 9776, 2_978_959_001_358)];

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use analysis::Scope;
 use analysis::reports::steps::step_times::Steps;
-use trace_model::{GroupKind, Picos, TraceModel, TrackId};
+use trace_model::{GroupKind, Picos, TimeRange, TraceModel, TrackId};
 
 use super::pattern::NamePattern;
 use crate::session::Session;
@@ -129,7 +129,7 @@ impl EventTables {
                 // A step starts at different times on each device: this holds all of them.
                 steps.and_then(|steps| {
                     let wanted = steps.steps.iter().filter(|step| (first..=last).contains(&step.number));
-                    wanted.flat_map(|step| step.spans.iter().map(|span| span.range)).reduce(|all, one| all.hull(one))
+                    wanted.flat_map(|step| step.spans.iter().map(|span| span.range)).reduce(TimeRange::hull)
                 })
             }
             Some(Scope::WholeTrace) | None => None,

@@ -128,7 +128,7 @@ pub fn list(
 }
 
 /// What rows are sorted by, ascending.
-fn sort_key<'a>(tables: &'a EventTables, (order, is_reversed): (EventOrder, bool)) -> impl Fn(usize) -> i64 + 'a {
+fn sort_key(tables: &EventTables, (order, is_reversed): (EventOrder, bool)) -> impl Fn(usize) -> i64 {
     let name = match order {
         EventOrder::Start => "start_ps",
         EventOrder::Duration => "dur_ps",

@@ -258,7 +258,8 @@ fn lines(table: &Table, total: usize, next: Option<usize>) -> String {
     };
     let mut text: String = table.rows.iter().flat_map(|row| [object(row).to_string(), "\n".to_owned()]).collect();
     if let Some(next) = next {
-        text += &format!("{}\n", json!({"truncated": true, "total": total, "next_offset": next}));
+        text += &json!({"truncated": true, "total": total, "next_offset": next}).to_string();
+        text.push('\n');
     }
     text
 }

@@ -73,7 +73,7 @@ pub fn run(args: &RunsArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> 
         OutputFormat::Text => output::print_text(&text(&rows))?,
         OutputFormat::Json => output::print(&format!("{:#}\n", as_json(&args.path, &rows)))?,
         OutputFormat::Ndjson => {
-            output::print(&ndjson::lines(&[&NamedTable { report: "runs", table: table(&rows) }], &[], 0))?
+            output::print(&ndjson::lines(&[&NamedTable { report: "runs", table: table(&rows) }], &[], 0))?;
         }
         OutputFormat::Csv => output::print(&csv::csv(&table(&rows), 0))?,
         OutputFormat::Md => output::print(&markdown::markdown(&table(&rows), 0))?,

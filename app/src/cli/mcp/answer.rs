@@ -7,6 +7,9 @@ use serde_json::{Value, json};
 
 use crate::cli::common::failure::Failure;
 
+/// Room for the cursor and the counts.
+const SPARE: usize = 80;
+
 /// Bytes of an answer unless a call asks for others.
 pub const USUAL_BYTES: u32 = 20_000;
 /// The least and the most that a call can ask for.
@@ -124,8 +127,6 @@ impl Content {
             truncated: false,
             cursor: None,
         };
-        // Room for the cursor and the counts.
-        const SPARE: usize = 80;
         let mut left = Room(most.saturating_sub(bytes(&answer) + SPARE));
         let lines = self.lines.len();
         let texts: Vec<String> = self.lines.into_iter().skip(from).collect();

@@ -49,7 +49,6 @@ fn pen(painter: &Painter, center: Pos2, size: f32, color: Color32) -> Pen<'_> {
 }
 
 /// The icon of a tab of reports; a ring for tabs without one of their own.
-#[expect(clippy::too_many_lines, reason = "a list of pictures")]
 pub fn tab(painter: &Painter, center: Pos2, size: f32, color: Color32, id: &str) {
     let pen = pen(painter, center, size, color);
     match id {

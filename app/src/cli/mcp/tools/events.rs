@@ -29,7 +29,7 @@ pub(super) struct EventsInput {
     /// Name of the track.
     #[serde(default)]
     track: Vec<String>,
-    /// What the track records: ops, modules, steps, async_ops, host_thread …
+    /// What the track records: ops, modules, steps, `async_ops`, `host_thread` …
     #[serde(default)]
     kind: Vec<String>,
     /// Name of the host that recorded them.

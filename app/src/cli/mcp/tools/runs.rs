@@ -86,6 +86,7 @@ impl McpTool for CompareTool {
 pub(super) struct WhatIfTool;
 
 #[derive(Deserialize, JsonSchema)]
+#[expect(clippy::struct_excessive_bools, reason = "the flags of the command")]
 pub(super) struct WhatIfInput {
     /// Collectives take no time.
     #[serde(default)]
