@@ -12,7 +12,8 @@ use crate::common::{DetectionConfidence, ImportOptions};
 use crate::compiler::llo;
 use crate::import::captures::{self, CaptureFolder, CaptureRun};
 use crate::import::file_names::{endings, host_and_rank};
-use crate::input::storage::{EntryKind, FileTree, tree_of};
+use crate::input::access::tree_of;
+use crate::input::storage::{EntryKind, FileTree};
 use crate::input::{ImportError, Progress, glob};
 use crate::registry::IMPORTERS;
 
@@ -51,7 +52,7 @@ const MAX_DEPTH: usize = 8;
 ///
 /// The path contains nothing that an importer can read, several runs and none is selected, or a bucket does not answer.
 pub fn locate(path: &Path, options: &ImportOptions, progress: &Progress) -> Result<LocatedRun, ImportError> {
-    let tree = tree_of(path, options, progress)?;
+    let tree = tree_of(path, progress)?;
     let tree = tree.as_ref();
     // A file may be called `a*b`: an existing path is not a pattern.
     let kind = match tree.kind(path) {

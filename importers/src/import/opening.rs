@@ -45,7 +45,7 @@ impl<'a> FileOpener<'a> {
 
     #[cfg(feature = "remote")]
     fn copy(&mut self, paths: &[PathBuf]) -> Result<(), ImportError> {
-        let sources = crate::input::remote::fetch(paths, self.options, self.progress)?;
+        let sources = crate::input::remote::fetch(paths, !self.options.no_cache, self.progress)?;
         self.copied.extend(paths.iter().cloned().zip(sources));
         Ok(())
     }
@@ -53,6 +53,6 @@ impl<'a> FileOpener<'a> {
     #[cfg(not(feature = "remote"))]
     fn copy(&mut self, _paths: &[PathBuf]) -> Result<(), ImportError> {
         let _ = (self.options, self.progress, &mut self.copied);
-        Err(crate::input::storage::not_built())
+        Err(crate::input::access::not_built())
     }
 }

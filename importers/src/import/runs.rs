@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::common::ImportOptions;
 use crate::import::captures;
 use crate::import::locate::{hosts_of, nothing, runs_below};
-use crate::input::storage::{EntryKind, tree_of};
+use crate::input::access::tree_of;
+use crate::input::storage::EntryKind;
 use crate::input::{ImportError, Progress};
 
 /// A capture in a log directory: one folder, or several of different hosts that began within seconds.
@@ -32,8 +32,8 @@ pub struct ListedRun {
 /// # Errors
 ///
 /// The directory cannot be read, or has no runs.
-pub fn list_runs(path: &Path, options: &ImportOptions, progress: &Progress) -> Result<Vec<ListedRun>, ImportError> {
-    let tree = tree_of(path, options, progress)?;
+pub fn list_runs(path: &Path, progress: &Progress) -> Result<Vec<ListedRun>, ImportError> {
+    let tree = tree_of(path, progress)?;
     let tree = tree.as_ref();
     if tree.kind(path)? != EntryKind::Directory {
         return nothing("this is a file, not a log directory".to_owned());
@@ -80,7 +80,7 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, vec![0; len]).unwrap();
         }
-        let list = |path: &Path| list_runs(path, &ImportOptions::default(), &Progress::new());
+        let list = |path: &Path| list_runs(path, &Progress::new());
         let runs = list(dir.path()).unwrap();
         let shown: Vec<_> = runs.iter().map(|run| (&run.name[..], run.hosts.join(" "), run.bytes)).collect();
         let expected = [

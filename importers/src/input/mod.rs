@@ -1,5 +1,6 @@
 //! Input independent of the format: files and buckets, unpacking, lines, file name patterns, progress, errors.
 
+pub(crate) mod access;
 pub(crate) mod archive;
 mod error;
 pub(crate) mod glob;
@@ -12,8 +13,9 @@ pub(crate) mod sniffing;
 pub(crate) mod source;
 pub(crate) mod storage;
 
+pub use access::{remote_head, write_remote};
 pub use error::ImportError;
 pub(crate) use memory::prepare_heap;
 pub use progress::{Progress, ProgressStage};
 pub use source::{FeedResult, InputSource, SharedBytes, SourceContent};
-pub use storage::{is_remote, remote_head, shown_path, write_remote};
+pub use storage::{is_remote, shown_path};

@@ -62,8 +62,7 @@ impl RunRow {
 /// Runs the command.
 pub fn run(args: &RunsArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     let failed = |error| Failure::import(error, &args.path);
-    let import = args.assume.import(None);
-    let runs = importers::list_runs(&args.path, &import, &Progress::new()).map_err(failed)?;
+    let runs = importers::list_runs(&args.path, &Progress::new()).map_err(failed)?;
     let mut rows = Vec::new();
     for (at, run) in runs.into_iter().enumerate() {
         let opened = if at < args.verdicts { Some(opened(args, &run.name, stderr)?) } else { None };

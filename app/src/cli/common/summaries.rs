@@ -99,7 +99,7 @@ pub fn saved(path: &Path, import: &ImportOptions) -> Result<Option<Vec<Summary>>
 fn saved_in_bucket(path: &Path, import: &ImportOptions) -> Result<Option<Vec<Summary>>, Failure> {
     let progress = Progress::new();
     let failed = |error| Failure::import(error, path);
-    match importers::remote_head(path, import, &progress) {
+    match importers::remote_head(path, &progress) {
         Ok(Some(head)) if is_meant(&head) => {}
         Ok(Some(head)) if history_file::is_meant(&head) => {
             return Err(Failure::Usage("a file of --history must be on this machine".to_owned()));

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
 
-use super::location::ObjectFacts;
+use super::object::ObjectFacts;
 use super::settings::CloudSettings;
 use crate::input::storage::Address;
 

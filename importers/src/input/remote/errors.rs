@@ -48,7 +48,7 @@ pub(crate) fn of_status(status: u16, address: &Address) -> ImportError {
         404 | 410 => missing(address),
         412 => CHANGED.to_owned(),
         429 => "the server refuses more requests for now (429): try again later".to_owned(),
-        500.. => format!("the server failed ({status}), also after {} more attempts", super::stores::RETRIES),
+        500.. => format!("the server failed ({status}), also after {} more attempts", super::settings::RETRIES),
         _ => format!("the server answers with status {status}"),
     };
     ImportError::Remote { what }

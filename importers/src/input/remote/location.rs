@@ -1,31 +1,18 @@
 //! A place from which objects are read: a bucket or a web server.
 
 use std::fs::File;
-use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use object_store::path::Path as Key;
-use object_store::{GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt as _};
+use object_store::{GetOptions, ObjectStore, ObjectStoreExt as _};
 
 use super::errors::{CHANGED, explained};
+use super::object::{ObjectFacts, write_at};
 use super::settings::CloudSettings;
 use super::web::WebServer;
 use crate::input::storage::{Address, Provider};
 use crate::input::{ImportError, Progress};
-
-/// What is known of an object before it is read.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ObjectFacts {
-    /// Size in bytes; `None` if a web server does not say it.
-    pub(crate) size: Option<u64>,
-    pub(crate) modified: Option<SystemTime>,
-    /// Changes with the content: the entity tag, else the generation or the time of the last change.
-    pub(crate) version: Option<String>,
-    /// Whether parts can be read.
-    pub(crate) has_ranges: bool,
-}
 
 /// A bucket or web server.
 pub(crate) enum Location {
@@ -118,25 +105,7 @@ async fn read(
     Ok(bytes.to_vec())
 }
 
-impl ObjectFacts {
-    pub(crate) fn of(meta: &ObjectMeta) -> Self {
-        let modified = SystemTime::from(meta.last_modified);
-        Self {
-            size: Some(meta.size),
-            modified: Some(modified),
-            version: meta.e_tag.clone().or_else(|| meta.version.clone()),
-            has_ranges: true,
-        }
-    }
-}
-
 /// The name of an object as the store wants it.
 pub(crate) fn key(address: &Address) -> Result<Key, ImportError> {
     Key::parse(&address.key).map_err(|error| ImportError::Remote { what: format!("no name of an object: {error}") })
-}
-
-/// Writes at a position of a file that nothing else writes to meanwhile.
-pub(crate) fn write_at(mut file: &File, at: u64, bytes: &[u8]) -> io::Result<()> {
-    file.seek(SeekFrom::Start(at))?;
-    file.write_all(bytes)
 }

@@ -9,6 +9,7 @@ pub mod cache;
 mod client;
 mod errors;
 mod location;
+mod object;
 mod runtime;
 mod settings;
 mod stores;

@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+/// Attempts after the first, with doubling pauses.
+pub(crate) const RETRIES: usize = 4;
+
 /// Forbids hosts: `loopback` for all but this machine, `off` for all.
 const NETWORK: &str = "SYSTOLE_NETWORK";
 

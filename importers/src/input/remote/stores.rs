@@ -11,12 +11,10 @@ use object_store::{BackoffConfig, ObjectStore, RetryConfig};
 
 use super::aws_profile::AwsProfile;
 use super::client::Connector;
-use super::settings::{AllowedHosts, CloudSettings};
+use super::settings::{AllowedHosts, CloudSettings, RETRIES};
 use crate::input::ImportError;
 use crate::input::storage::{Address, Provider};
 
-/// Attempts after the first, with doubling pauses.
-pub(crate) const RETRIES: usize = 4;
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 const GIVE_UP_AFTER: Duration = Duration::from_mins(1);

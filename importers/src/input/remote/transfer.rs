@@ -10,10 +10,10 @@ use tempfile::NamedTempFile;
 
 use super::cache::Cache;
 use super::errors::nothing_below;
-use super::location::{Location, ObjectFacts};
+use super::location::Location;
+use super::object::ObjectFacts;
 use super::runtime;
 use super::settings::CloudSettings;
-use crate::common::ImportOptions;
 use crate::input::progress::ProgressStage;
 use crate::input::storage::Address;
 use crate::input::{ImportError, InputSource, Progress};
@@ -60,18 +60,19 @@ impl Wanted {
     }
 }
 
-/// Copies the files to this machine and opens the copies, each for itself.
+/// Copies the files to this machine and opens the copies, each for itself. `keeps_copies`: in the cache, for the next
+/// time.
 ///
 /// # Errors
 ///
 /// The import was cancelled.
 pub(crate) fn fetch(
     paths: &[PathBuf],
-    options: &ImportOptions,
+    keeps_copies: bool,
     progress: &Progress,
 ) -> Result<Vec<Result<InputSource, ImportError>>, ImportError> {
     let settings = CloudSettings::of_process();
-    let cache = if options.no_cache { None } else { Cache::of_user(&settings) };
+    let cache = if keeps_copies { Cache::of_user(&settings) } else { None };
     fetch_with(paths, &settings, cache.as_ref(), progress)
 }
 

@@ -8,10 +8,10 @@ use std::time::SystemTime;
 use futures_util::StreamExt as _;
 
 use super::errors::{explained, nothing_below};
-use super::location::{Location, ObjectFacts, key};
+use super::location::{Location, key};
+use super::object::ObjectFacts;
 use super::runtime;
 use super::settings::CloudSettings;
-use crate::common::ImportOptions;
 use crate::input::storage::{Address, EntryKind, FileTree, Provider, TreeEntry};
 use crate::input::{ImportError, InputSource, Progress};
 
@@ -30,7 +30,7 @@ pub(crate) struct RemoteTree {
 
 impl RemoteTree {
     /// Asks for the object of an address, or all below it.
-    pub(crate) fn below(address: &Address, _options: &ImportOptions, progress: &Progress) -> Result<Self, ImportError> {
+    pub(crate) fn below(address: &Address, progress: &Progress) -> Result<Self, ImportError> {
         Self::with(address, CloudSettings::of_process(), progress)
     }
 

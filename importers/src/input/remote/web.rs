@@ -9,9 +9,8 @@ use reqwest::{Response, StatusCode};
 
 use super::client::{check, client};
 use super::errors::{CHANGED, of_request, of_status};
-use super::location::{ObjectFacts, write_at};
-use super::settings::{AllowedHosts, CloudSettings};
-use super::stores::RETRIES;
+use super::object::{ObjectFacts, write_at};
+use super::settings::{AllowedHosts, CloudSettings, RETRIES};
 use crate::input::storage::Address;
 use crate::input::{ImportError, Progress};
 

@@ -1,5 +1,5 @@
 //! Where files are: on this machine, or in a bucket. [`FileTree`] answers what lies below a path, so that finding the
-//! files of a run is the same everywhere; only this module and `InputSource` know the difference.
+//! files of a run is the same everywhere.
 
 mod address;
 mod local;
@@ -7,9 +7,6 @@ mod local;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
-
-use crate::common::ImportOptions;
-use crate::input::{ImportError, Progress};
 
 pub(crate) use address::Address;
 #[cfg(feature = "remote")]
@@ -64,58 +61,5 @@ pub(crate) trait FileTree {
     /// Whether the path is a directory.
     fn is_directory(&self, path: &Path) -> bool {
         self.kind(path).is_ok_and(|kind| kind == EntryKind::Directory)
-    }
-}
-
-/// The tree that a path belongs to. A bucket is asked for what is below the path.
-///
-/// # Errors
-///
-/// The bucket cannot be read, or this build cannot read buckets.
-pub(crate) fn tree_of(
-    path: &Path,
-    options: &ImportOptions,
-    progress: &Progress,
-) -> Result<Box<dyn FileTree>, ImportError> {
-    match Address::of(path) {
-        None => Ok(Box::new(LocalTree)),
-        #[cfg(feature = "remote")]
-        Some(address) => Ok(Box::new(crate::input::remote::RemoteTree::below(&address, options, progress)?)),
-        #[cfg(not(feature = "remote"))]
-        Some(_) => {
-            let _ = (options, progress);
-            Err(not_built())
-        }
-    }
-}
-
-/// The error of a build without the feature.
-#[cfg(not(feature = "remote"))]
-pub(crate) fn not_built() -> ImportError {
-    ImportError::Remote { what: "this build cannot read buckets; build with --features remote".to_owned() }
-}
-
-/// The first bytes of a file that is in a bucket or on a web server; `None` if there is no such file.
-///
-/// # Errors
-///
-/// It cannot be read, or this build cannot read buckets.
-pub fn remote_head(path: &Path, options: &ImportOptions, progress: &Progress) -> Result<Option<Vec<u8>>, ImportError> {
-    let tree = tree_of(path, options, progress)?;
-    Ok(if tree.is_file(path) { tree.head(path) } else { None })
-}
-
-/// Writes a file in a bucket.
-///
-/// # Errors
-///
-/// It cannot be written, or this build cannot write to buckets.
-pub fn write_remote(path: &Path, file: &mut std::fs::File) -> io::Result<()> {
-    #[cfg(feature = "remote")]
-    return crate::input::remote::upload(path, file);
-    #[cfg(not(feature = "remote"))]
-    {
-        let (_, _) = (path, file);
-        Err(io::Error::other("this build cannot write to buckets; build with --features remote"))
     }
 }

@@ -1,0 +1,37 @@
+//! What is known of an object, and where its bytes are copied to.
+
+use std::fs::File;
+use std::io::{self, Seek as _, SeekFrom, Write as _};
+use std::time::SystemTime;
+
+use object_store::ObjectMeta;
+
+/// What is known of an object before it is read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ObjectFacts {
+    /// Size in bytes; `None` if a web server does not say it.
+    pub(crate) size: Option<u64>,
+    pub(crate) modified: Option<SystemTime>,
+    /// Changes with the content: the entity tag, else the generation or the time of the last change.
+    pub(crate) version: Option<String>,
+    /// Whether parts can be read.
+    pub(crate) has_ranges: bool,
+}
+
+impl ObjectFacts {
+    pub(crate) fn of(meta: &ObjectMeta) -> Self {
+        let modified = SystemTime::from(meta.last_modified);
+        Self {
+            size: Some(meta.size),
+            modified: Some(modified),
+            version: meta.e_tag.clone().or_else(|| meta.version.clone()),
+            has_ranges: true,
+        }
+    }
+}
+
+/// Writes at a position of a file that nothing else writes to meanwhile.
+pub(crate) fn write_at(mut file: &File, at: u64, bytes: &[u8]) -> io::Result<()> {
+    file.seek(SeekFrom::Start(at))?;
+    file.write_all(bytes)
+}
