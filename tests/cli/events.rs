@@ -1,6 +1,5 @@
 //! `systole events`: a list of events, and their times in groups.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::Value;
@@ -41,7 +40,7 @@ fn lists_and_groups_are_those_of_sql() {
             let keys: Vec<String> = keys.iter().map(Value::to_string).collect();
             (keys, figures.iter().map(Value::as_f64).collect::<Vec<_>>())
         };
-        rows.into_iter().map(keyed).collect::<BTreeMap<_, _>>()
+        rows.into_iter().map(keyed).collect::<std::collections::BTreeMap<_, _>>()
     };
     let groups = lines(&[path, "--kind", "ops", "--group-by", "category,device", "--limit", "0"]);
     let columns = ["category", "device", "count", "total_ps", "self_ps", "min_ps", "max_ps", "p50_ps"];

@@ -67,12 +67,8 @@ pub fn unknown(id: &str) -> Failure {
     Failure::Usage(format!("there is no hint {id:?}; the hints are {}", known.join(", ")))
 }
 
-/// All hints, one a line.
-pub fn list_of_rules() -> String {
-    list(OutputFormat::Text)
-}
-
-fn list(format: OutputFormat) -> String {
+/// All hints.
+pub fn list(format: OutputFormat) -> String {
     let mut text = match format {
         OutputFormat::Json => {
             let list: Vec<_> = rules().iter().map(|rule| json!({"id": rule.id, "title": rule.title})).collect();

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::call::{BoundInput, Call, McpTool, PartInput, ToolOutput, TraceInput};
 use crate::cli::commands::explain;
 use crate::cli::common::failure::Failure;
+use crate::cli::common::values::OutputFormat;
 use crate::cli::embedded::CommandError;
 use crate::cli::mcp::answer::{AnswerTable, Content};
 use crate::render::overview::{KeyFigure, Overview};
@@ -187,7 +188,7 @@ impl McpTool for ExplainTool {
     fn run(_: &Call, input: ExplainInput) -> Result<ToolOutput, CommandError> {
         let text = match &input.hint {
             Some(id) => explain::page(rule(id).ok_or_else(|| explain::unknown(id))?),
-            None => explain::list_of_rules(),
+            None => explain::list(OutputFormat::Text),
         };
         input.bound.answer(None, Content::default().with_text(&text))
     }
