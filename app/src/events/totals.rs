@@ -100,7 +100,7 @@ struct GroupTimes {
 }
 
 /// A group, with what its row shows.
-struct Group {
+struct EventGroup {
     names: Vec<Cell>,
     self_ps: i64,
     total_ps: f64,
@@ -142,7 +142,8 @@ pub fn totals(
         !events.is_multiple_of(1 << 16) || goes_on()
     });
     let self_of_all: i64 = times.values().fold(0, |sum, group| sum.saturating_add(group.self_ps));
-    let mut groups: Vec<Group> = times.into_iter().filter_map(|(keys, times)| group(&columns, keys, times)).collect();
+    let mut groups: Vec<EventGroup> =
+        times.into_iter().filter_map(|(keys, times)| group(&columns, keys, times)).collect();
     groups.sort_by(|a, b| in_order(order, a, b));
     let total = groups.len();
     let limit = if page.limit == 0 { usize::MAX } else { page.limit };
@@ -177,7 +178,7 @@ fn key_of(column: &DataColumn, row: usize) -> i64 {
     }
 }
 
-fn group(columns: &[(GroupKey, &DataColumn)], keys: Keys, times: GroupTimes) -> Option<Group> {
+fn group(columns: &[(GroupKey, &DataColumn)], keys: Keys, times: GroupTimes) -> Option<EventGroup> {
     let name = |((_, column), key): (&(GroupKey, &DataColumn), i64)| match column.choices() {
         _ if key == MISSING => Cell::Missing,
         Some(choices) => u32::try_from(key).ok().and_then(|code| choices.text(code)).map_or(Cell::Missing, Cell::text),
@@ -188,7 +189,7 @@ fn group(columns: &[(GroupKey, &DataColumn)], keys: Keys, times: GroupTimes) -> 
     let mut sorted = times.durations;
     sorted.sort_by(f64::total_cmp);
     let at_least = |count: usize, at: f64| (sorted.len() >= count).then(|| quantile(&sorted, at));
-    Some(Group {
+    Some(EventGroup {
         names,
         self_ps: times.self_ps,
         total_ps: sorted.iter().sum(),
@@ -208,8 +209,8 @@ fn quantile(sorted: &[f64], at: f64) -> f64 {
     low + (high - low) * place.fract()
 }
 
-fn in_order(order: TotalOrder, a: &Group, b: &Group) -> Ordering {
-    let by = |of: fn(&Group) -> f64| of(b).total_cmp(&of(a));
+fn in_order(order: TotalOrder, a: &EventGroup, b: &EventGroup) -> Ordering {
+    let by = |of: fn(&EventGroup) -> f64| of(b).total_cmp(&of(a));
     let first = match order {
         TotalOrder::Total => by(|group| group.total_ps),
         TotalOrder::SelfTime => b.self_ps.cmp(&a.self_ps),
@@ -257,7 +258,7 @@ fn figure((id, title, unit, provenance): (&'static str, &'static str, Unit, Prov
     Column { id, title, unit, provenance, kind }
 }
 
-fn row(group: Group, self_of_all: i64) -> Vec<Cell> {
+fn row(group: EventGroup, self_of_all: i64) -> Vec<Cell> {
     let share: Option<f64> = (self_of_all > 0).then(|| 100.0 * group.self_ps as f64 / self_of_all as f64);
     let figures = [
         Cell::count(group.stats.count as u64),

@@ -84,28 +84,28 @@ struct Percentile {
 
 /// The numbers of a group, and which percentile is wanted.
 #[derive(Default)]
-struct Group {
+struct PercentileState {
     numbers: Vec<f64>,
     at: f64,
 }
 
-impl Aggregate<Group, Option<f64>> for Percentile {
-    fn init(&self, _: &mut Context<'_>) -> Result<Group> {
-        Ok(Group::default())
+impl Aggregate<PercentileState, Option<f64>> for Percentile {
+    fn init(&self, _: &mut Context<'_>) -> Result<PercentileState> {
+        Ok(PercentileState::default())
     }
 
-    fn step(&self, context: &mut Context<'_>, group: &mut Group) -> Result<()> {
-        group.at = match self.at {
+    fn step(&self, context: &mut Context<'_>, state: &mut PercentileState) -> Result<()> {
+        state.at = match self.at {
             Some(at) => at,
             None => number(context, 1)?
                 .filter(|at| (0.0..=100.0).contains(at))
                 .ok_or_else(|| Error::UserFunctionError("percentile(x, p): p must be a number from 0 to 100".into()))?,
         };
-        group.numbers.extend(number(context, 0)?);
+        state.numbers.extend(number(context, 0)?);
         Ok(())
     }
 
-    fn finalize(&self, _: &mut Context<'_>, group: Option<Group>) -> Result<Option<f64>> {
-        Ok(group.and_then(|group| quantile(&group.numbers, group.at / 100.0)))
+    fn finalize(&self, _: &mut Context<'_>, state: Option<PercentileState>) -> Result<Option<f64>> {
+        Ok(state.and_then(|state| quantile(&state.numbers, state.at / 100.0)))
     }
 }

@@ -14,7 +14,7 @@ use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::{Connection, Error, ErrorCode, OpenFlags};
 
 pub use functions::{FUNCTIONS, SqlFunction};
-pub use presets::{PRESETS, Preset, preset};
+pub use presets::{PRESETS, QueryPreset, preset};
 pub use rusqlite::types::Value as SqlValue;
 
 use crate::session::Session;

@@ -2,7 +2,7 @@
 
 /// A query with a name.
 #[derive(Clone, Copy, Debug)]
-pub struct Preset {
+pub struct QueryPreset {
     /// What to type instead of SQL.
     pub name: &'static str,
     /// The question that it answers.
@@ -12,56 +12,56 @@ pub struct Preset {
 }
 
 /// All of them.
-pub const PRESETS: [Preset; 10] = [
-    Preset {
+pub const PRESETS: [QueryPreset; 10] = [
+    QueryPreset {
         name: "top-ops",
         about: "ops by self time on all devices",
         sql: "SELECT name, category, count(*) AS executions, sum(self_ps) AS self_ps, avg(self_ps) AS mean_self_ps\n\
               FROM slices WHERE track_kind = 'ops' GROUP BY name, category ORDER BY sum(self_ps) DESC",
     },
-    Preset {
+    QueryPreset {
         name: "categories",
         about: "self time of ops by kind of work, one row per device",
         sql: "SELECT device, category, count(*) AS executions, sum(self_ps) AS self_ps\n\
               FROM slices WHERE track_kind = 'ops' GROUP BY device, category ORDER BY device, sum(self_ps) DESC",
     },
-    Preset {
+    QueryPreset {
         name: "longest",
         about: "the longest slices of anything but steps and programs",
         sql: "SELECT slice_id, name, host, device, track, start_ps, dur_ps FROM slices\n\
               WHERE track_kind NOT IN ('steps', 'modules', 'derived') ORDER BY dur_ps DESC",
     },
-    Preset {
+    QueryPreset {
         name: "programs",
         about: "executions of compiled programs",
         sql: "SELECT name, device, count(*) AS executions, sum(dur_ps) AS total_ps, median(dur_ps) AS median_ps,\n\
               max(dur_ps) AS longest_ps FROM slices WHERE track_kind = 'modules'\n\
               GROUP BY name, device ORDER BY sum(dur_ps) DESC",
     },
-    Preset {
+    QueryPreset {
         name: "steps",
         about: "self time of ops in each step, by kind of work",
         sql: "SELECT step, category, sum(self_ps) AS self_ps, count(*) AS executions FROM slices\n\
               WHERE track_kind = 'ops' AND step IS NOT NULL GROUP BY step, category ORDER BY step, sum(self_ps) DESC",
     },
-    Preset {
+    QueryPreset {
         name: "host-events",
         about: "events of host threads by total time",
         sql: "SELECT name, count(*) AS events, sum(dur_ps) AS total_ps, sum(self_ps) AS self_ps, max(dur_ps) AS longest_ps\n\
               FROM slices WHERE track_kind = 'host_thread' GROUP BY name ORDER BY sum(dur_ps) DESC",
     },
-    Preset {
+    QueryPreset {
         name: "tracks",
         about: "tracks by number of slices",
         sql: "SELECT track_id, host, device, track, track_kind, slices FROM tracks ORDER BY slices DESC",
     },
-    Preset {
+    QueryPreset {
         name: "counters",
         about: "counters with their range",
         sql: "SELECT name, device, unit, count(*) AS samples, min(value) AS least, avg(value) AS mean, max(value) AS most\n\
               FROM counters GROUP BY name, device, unit ORDER BY name, device",
     },
-    Preset {
+    QueryPreset {
         name: "launches",
         about: "flows between slices: where they lead and how long they take",
         sql: "SELECT a.name AS from_name, b.name AS to_name, count(*) AS flows, median(latency_ps) AS median_latency_ps,\n\
@@ -69,7 +69,7 @@ pub const PRESETS: [Preset; 10] = [
               FROM flows JOIN slices a ON a.slice_id = from_slice_id JOIN slices b ON b.slice_id = to_slice_id\n\
               GROUP BY a.name, b.name ORDER BY count(*) DESC",
     },
-    Preset {
+    QueryPreset {
         name: "instructions",
         about: "instructions with the most operations by the compiler's estimate",
         sql: "SELECT name, program, category, flops, bytes_accessed, shape, source FROM instructions\n\
@@ -78,6 +78,6 @@ pub const PRESETS: [Preset; 10] = [
 ];
 
 /// A preset by its name.
-pub fn preset(name: &str) -> Option<&'static Preset> {
+pub fn preset(name: &str) -> Option<&'static QueryPreset> {
     PRESETS.iter().find(|preset| preset.name == name)
 }

@@ -67,7 +67,7 @@ unsafe impl<'vtab> VTab<'vtab> for TraceTable {
     }
 
     fn best_index(&self, info: &mut IndexInfo) -> Result<bool> {
-        let plan = Plan::of(&self.table, info);
+        let plan = ScanPlan::of(&self.table, info);
         let mut places = 0;
         for constraint in &plan.constraints {
             places += 1;
@@ -87,7 +87,7 @@ unsafe impl<'vtab> VTab<'vtab> for TraceTable {
         Ok(TraceCursor {
             base: sqlite3_vtab_cursor::default(),
             table: Arc::clone(&self.table),
-            rows: Rows::Ranges(Vec::new()),
+            rows: RemainingRows::Ranges(Vec::new()),
             checks: Vec::new(),
             row: None,
         })
@@ -123,13 +123,13 @@ struct Constraint {
 
 /// How a query reads a table: chosen in `best_index`, passed to `filter` as text.
 #[derive(Debug, Default)]
-struct Plan {
+struct ScanPlan {
     constraints: Vec<Constraint>,
     /// Columns by which rows are sorted, and whether in descending order.
     order: Vec<(usize, bool)>,
 }
 
-impl Plan {
+impl ScanPlan {
     fn of(table: &DataTable, info: &IndexInfo) -> Self {
         let mut plan = Self::default();
         for (number, constraint) in info.constraints().enumerate() {
@@ -204,12 +204,12 @@ fn key_space(table: &DataTable, order: &[(usize, bool)]) -> Option<u64> {
 }
 
 /// A condition on a row.
-enum Check {
+enum RowCheck {
     Limits(RowFilter),
     Choice { column: usize, code: Option<u32> },
 }
 
-impl Check {
+impl RowCheck {
     fn of(table: &DataTable, constraint: Constraint, value: ValueRef<'_>) -> Option<Self> {
         let Constraint { column, comparison, .. } = constraint;
         match (table.columns.get(column)?.kind(), value) {
@@ -246,12 +246,12 @@ impl Check {
 }
 
 /// Rows still to come, the next one last.
-enum Rows {
+enum RemainingRows {
     Ranges(Vec<Range<usize>>),
     Sorted(Vec<u32>),
 }
 
-impl Rows {
+impl RemainingRows {
     fn next(&mut self) -> Option<usize> {
         match self {
             Self::Sorted(rows) => rows.pop().map(|row| row as usize),
@@ -270,8 +270,8 @@ impl Rows {
 struct TraceCursor {
     base: sqlite3_vtab_cursor,
     table: Arc<DataTable>,
-    rows: Rows,
-    checks: Vec<Check>,
+    rows: RemainingRows,
+    checks: Vec<RowCheck>,
     row: Option<usize>,
 }
 
@@ -310,17 +310,19 @@ impl TraceCursor {
 // SAFETY: `repr(C)`, and the first field is `sqlite3_vtab_cursor`.
 unsafe impl VTabCursor for TraceCursor {
     fn filter(&mut self, _number: c_int, plan: Option<&str>, args: &Filters<'_>) -> Result<()> {
-        let plan = Plan::decoded(plan.unwrap_or_default());
+        let plan = ScanPlan::decoded(plan.unwrap_or_default());
         let checks = plan.constraints.iter().zip(args.iter());
-        self.checks = checks.filter_map(|(constraint, value)| Check::of(&self.table, *constraint, value)).collect();
-        let limits =
-            self.checks.iter().filter_map(|check| if let Check::Limits(limits) = check { Some(*limits) } else { None });
+        self.checks = checks.filter_map(|(constraint, value)| RowCheck::of(&self.table, *constraint, value)).collect();
+        let limits = self
+            .checks
+            .iter()
+            .filter_map(|check| if let RowCheck::Limits(limits) = check { Some(*limits) } else { None });
         let mut ranges = self.table.find(&limits.collect::<Vec<_>>());
         self.rows = if plan.order.is_empty() {
             ranges.reverse();
-            Rows::Ranges(ranges)
+            RemainingRows::Ranges(ranges)
         } else {
-            Rows::Sorted(self.sorted(ranges, &plan.order))
+            RemainingRows::Sorted(self.sorted(ranges, &plan.order))
         };
         self.advance();
         Ok(())

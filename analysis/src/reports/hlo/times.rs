@@ -13,7 +13,7 @@ use crate::reports::ops::op_stats::Ops;
 
 /// What the capture measured of one instruction.
 #[derive(Clone, Debug)]
-pub(super) struct OpTimes {
+pub(super) struct InstructionTimes {
     pub group: OpGroup,
     pub occurrences: u64,
     pub self_time_ps: i64,
@@ -24,7 +24,7 @@ pub(super) struct OpTimes {
 /// Times by the name of the instruction.
 #[derive(Default)]
 pub(super) struct ProgramTimes {
-    by_name: BTreeMap<Arc<str>, OpTimes>,
+    by_name: BTreeMap<Arc<str>, InstructionTimes>,
     /// Self time of all ops of all programs of the scope.
     whole_ps: i64,
 }
@@ -37,7 +37,7 @@ impl ProgramTimes {
         out.whole_ps = ops.op_time_ps;
         for row in &ops.rows {
             let Some(op) = row.op.filter(|&op| cx.model.op(op).program == Some(program)) else { continue };
-            let times = out.by_name.entry(Arc::clone(&row.name)).or_insert_with(|| OpTimes {
+            let times = out.by_name.entry(Arc::clone(&row.name)).or_insert_with(|| InstructionTimes {
                 group: row.group,
                 occurrences: 0,
                 self_time_ps: 0,
@@ -58,7 +58,7 @@ impl ProgramTimes {
         out
     }
 
-    pub(super) fn of_op(&self, name: &str) -> Option<&OpTimes> {
+    pub(super) fn of_op(&self, name: &str) -> Option<&InstructionTimes> {
         self.by_name.get(name)
     }
 

@@ -13,7 +13,9 @@ use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::stderr::Stderr;
 use crate::cli::common::values::OutputFormat;
 use crate::cli::common::{checks, loading, output, terminal};
-use crate::query::{Database, FUNCTIONS, PRESETS, Preset, QueryAnswer, QueryError, QueryLimits, SqlFunction, SqlValue};
+use crate::query::{
+    Database, FUNCTIONS, PRESETS, QueryAnswer, QueryError, QueryLimits, QueryPreset, SqlFunction, SqlValue,
+};
 use crate::tables::{ColumnKind, DataTable};
 
 #[derive(Debug, Args)]
@@ -167,7 +169,7 @@ fn listed(tables: &[Arc<DataTable>]) -> String {
         format!("  {} ({} rows): {}\n      {}", table.name, table.len, table.about, columns.join(", "))
     };
     let function = |function: &SqlFunction| format!("  {:<24}{}", function.call, function.about);
-    let preset = |preset: &Preset| format!("  {:<16}{}", preset.name, preset.about);
+    let preset = |preset: &QueryPreset| format!("  {:<16}{}", preset.name, preset.about);
     let mut lines = vec!["Tables".to_owned()];
     lines.extend(tables.iter().map(table));
     lines.push("\nFunctions in addition to SQLite's".to_owned());

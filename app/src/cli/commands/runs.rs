@@ -35,7 +35,7 @@ pub struct RunsArgs {
 }
 
 /// A run with what was found in it.
-struct RunRow {
+struct ListedRunRow {
     run: ListedRun,
     opened: Option<Result<OpenedRun, String>>,
 }
@@ -48,7 +48,7 @@ struct OpenedRun {
     verdict: Option<String>,
 }
 
-impl RunRow {
+impl ListedRunRow {
     fn opened(&self) -> Option<&OpenedRun> {
         self.opened.as_ref()?.as_ref().ok()
     }
@@ -66,7 +66,7 @@ pub fn run(args: &RunsArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> 
     let mut rows = Vec::new();
     for (at, run) in runs.into_iter().enumerate() {
         let opened = if at < args.verdicts { Some(opened(args, &run.name, stderr)?) } else { None };
-        rows.push(RunRow { run, opened });
+        rows.push(ListedRunRow { run, opened });
     }
     match args.format {
         OutputFormat::Text => output::print_text(&text(&rows))?,
@@ -97,7 +97,7 @@ fn opened(args: &RunsArgs, name: &str, stderr: &Stderr) -> Result<Result<OpenedR
     }))
 }
 
-fn text(rows: &[RunRow]) -> String {
+fn text(rows: &[ListedRunRow]) -> String {
     let mut text = String::new();
     for row in rows {
         let run = &row.run;
@@ -144,7 +144,7 @@ fn shortened(names: &[String]) -> String {
     if names.len() > SHOWN { format!("{shown}, …") } else { shown }
 }
 
-fn as_json(path: &Path, rows: &[RunRow]) -> Value {
+fn as_json(path: &Path, rows: &[ListedRunRow]) -> Value {
     let runs: Vec<Value> = rows
         .iter()
         .map(|row| {
@@ -167,9 +167,9 @@ fn as_json(path: &Path, rows: &[RunRow]) -> Value {
     json!({"schema": "systole.runs/1", "path": importers::shown_path(path).display().to_string(), "runs": runs})
 }
 
-fn table(rows: &[RunRow]) -> Table {
+fn table(rows: &[ListedRunRow]) -> Table {
     Table::of("runs", "Runs, the newest first", rows.iter())
-        .recorded("run", "Run", Unit::None, |row: &RunRow| row.run.name.clone())
+        .recorded("run", "Run", Unit::None, |row: &ListedRunRow| row.run.name.clone())
         .recorded("hosts", "Hosts", Unit::Count, |row| row.run.hosts.len() as f64)
         .recorded("bytes", "Size", Unit::Bytes, |row| row.run.bytes.map(|bytes| bytes as f64))
         .recorded("devices", "Devices", Unit::None, |row| row.opened().and_then(|it| it.devices.clone()))

@@ -87,7 +87,8 @@ pub fn run(args: &SkillArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure>
         return Err(Failure::Usage(format!("--dir: no directory: {}", args.dir.display())));
     }
     let agents = if args.agent.is_empty() { &[AgentArg::Claude, AgentArg::Agents][..] } else { args.agent.as_slice() };
-    let plans: Vec<Plan> = agents.iter().map(|agent| Plan::of(*agent, &args.dir)).collect::<Result<_, _>>()?;
+    let plans: Vec<InstallPlan> =
+        agents.iter().map(|agent| InstallPlan::of(*agent, &args.dir)).collect::<Result<_, _>>()?;
     // Nothing is written if something must not be.
     if let Some(edited) = plans.iter().find(|plan| plan.is_edited && !args.force) {
         let why = "these instructions were changed after they were installed; --force writes over them and keeps them \
@@ -102,14 +103,14 @@ pub fn run(args: &SkillArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure>
 }
 
 /// A file, and what becomes of it.
-struct Plan {
+struct InstallPlan {
     path: PathBuf,
     before: Option<String>,
     after: String,
     is_edited: bool,
 }
 
-impl Plan {
+impl InstallPlan {
     fn of(agent: AgentArg, dir: &Path) -> Result<Self, Failure> {
         let path = dir.join(agent.file());
         let before = match fs::read_to_string(&path) {

@@ -83,7 +83,7 @@ pub struct AnswerColumn {
 
 /// The whole answer, before a part is chosen.
 #[derive(Debug, Default)]
-pub struct Content {
+pub struct AnswerContent {
     pub trace: Option<String>,
     pub times_from: Option<String>,
     pub statement: Option<String>,
@@ -91,7 +91,7 @@ pub struct Content {
     pub tables: Vec<AnswerTable>,
 }
 
-impl Content {
+impl AnswerContent {
     /// Adds a table.
     pub fn with(mut self, table: AnswerTable) -> Self {
         self.tables.push(table);
@@ -267,13 +267,13 @@ impl AnswerTable {
 mod tests {
     use super::*;
 
-    fn content(lines: usize, rows: &[usize]) -> Content {
+    fn content(lines: usize, rows: &[usize]) -> AnswerContent {
         let table = |(at, &rows): (usize, &usize)| {
             let name = |row| [format!("name of row {row}"), "x".repeat(row % 50)];
             AnswerTable::of_texts(&format!("t{at}"), ["name", "letters"], (0..rows).map(name))
         };
         let lines = (0..lines).map(|line| format!("line {line}")).collect();
-        Content { lines, tables: rows.iter().enumerate().map(table).collect(), ..Content::default() }
+        AnswerContent { lines, tables: rows.iter().enumerate().map(table).collect(), ..AnswerContent::default() }
     }
 
     #[test]

@@ -24,7 +24,7 @@ const PIECE: u64 = 8 << 20;
 const AT_ONCE: usize = 12;
 
 /// Where a copy is written.
-enum Target {
+enum CopyTarget {
     /// An unnamed file, which ends with the process.
     Passing(File),
     /// A file that becomes part of the cache.
@@ -37,15 +37,15 @@ enum Target {
 struct Wanted {
     address: Address,
     facts: ObjectFacts,
-    target: Target,
+    target: CopyTarget,
 }
 
 impl Wanted {
     fn file(&self) -> Option<&File> {
         match &self.target {
-            Target::Passing(file) => Some(file),
-            Target::Kept(file) => Some(file.as_file()),
-            Target::There(_) => None,
+            CopyTarget::Passing(file) => Some(file),
+            CopyTarget::Kept(file) => Some(file.as_file()),
+            CopyTarget::There(_) => None,
         }
     }
 
@@ -137,24 +137,24 @@ async fn fetch_all(
     Ok(wanted)
 }
 
-fn target(address: &Address, facts: &ObjectFacts, cache: Option<&Cache>) -> Result<Target, ImportError> {
+fn target(address: &Address, facts: &ObjectFacts, cache: Option<&Cache>) -> Result<CopyTarget, ImportError> {
     if let Some(cache) = cache {
         if let Some(there) = cache.find(address, facts) {
-            return Ok(Target::There(there));
+            return Ok(CopyTarget::There(there));
         }
         if let Some(file) = cache.begin(facts) {
-            return Ok(Target::Kept(file));
+            return Ok(CopyTarget::Kept(file));
         }
     }
-    Ok(Target::Passing(tempfile::tempfile()?))
+    Ok(CopyTarget::Passing(tempfile::tempfile()?))
 }
 
 fn open(wanted: Wanted, cache: Option<&Cache>) -> Result<InputSource, ImportError> {
     let shown = PathBuf::from(wanted.address.shown());
     let kept = |path: &Path| InputSource::from_copy(&shown, &File::open(path)?, Some(path.to_owned()));
     match (wanted.target, cache) {
-        (Target::There(path), _) => kept(&path),
-        (Target::Kept(file), Some(cache)) => {
+        (CopyTarget::There(path), _) => kept(&path),
+        (CopyTarget::Kept(file), Some(cache)) => {
             let copy = file.reopen()?;
             match cache.keep(file, &wanted.address, &wanted.facts) {
                 Ok(path) => kept(&path),
@@ -162,7 +162,7 @@ fn open(wanted: Wanted, cache: Option<&Cache>) -> Result<InputSource, ImportErro
                 Err(_) => InputSource::from_copy(&shown, &copy, None),
             }
         }
-        (Target::Kept(file), None) => InputSource::from_copy(&shown, file.as_file(), None),
-        (Target::Passing(file), _) => InputSource::from_copy(&shown, &file, None),
+        (CopyTarget::Kept(file), None) => InputSource::from_copy(&shown, file.as_file(), None),
+        (CopyTarget::Passing(file), _) => InputSource::from_copy(&shown, &file, None),
     }
 }

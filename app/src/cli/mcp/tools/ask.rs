@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::call::{BoundInput, Call, McpTool, PartInput, ToolOutput, TraceInput};
 use crate::cli::common::failure::Failure;
 use crate::cli::embedded::CommandError;
-use crate::cli::mcp::answer::{AnswerColumn, AnswerTable, Content, rounded};
+use crate::cli::mcp::answer::{AnswerColumn, AnswerContent, AnswerTable, rounded};
 use crate::query::{Database, PRESETS, QueryError, QueryLimits, SqlValue};
 use crate::tables::DataTable;
 
@@ -69,7 +69,7 @@ impl McpTool for QueryTool {
                 if answer.is_truncated {
                     table.notes.push(format!("only the first {rows} rows of the answer: narrow the query"));
                 }
-                Content::default().with(table)
+                AnswerContent::default().with(table)
             }
         };
         input.bound.answer(Some((&input.trace, &session)), content)
@@ -89,14 +89,14 @@ fn json_of(value: SqlValue) -> Value {
 }
 
 /// The tables with their columns, and the ready-made queries.
-fn listed(tables: &[Arc<DataTable>]) -> Content {
+fn listed(tables: &[Arc<DataTable>]) -> AnswerContent {
     let names = |table: &DataTable| {
         let columns: Vec<&str> = table.columns.iter().map(|column| &*column.name).collect();
         [table.name.clone(), table.len.to_string(), columns.join(", ")]
     };
     let tables = tables.iter().map(|table| names(table));
     let queries = PRESETS.iter().map(|one| [one.name.to_owned(), one.about.to_owned()]);
-    Content::default()
+    AnswerContent::default()
         .with(AnswerTable::of_texts("tables", ["table", "rows", "columns"], tables))
         .with(AnswerTable::of_texts("queries", ["name", "about"], queries))
 }

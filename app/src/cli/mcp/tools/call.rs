@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::cli::common::failure::Failure;
 use crate::cli::embedded::{self, CommandError};
-use crate::cli::mcp::answer::{Content, LEAST_BYTES, MOST_BYTES, ToolAnswer, USUAL_BYTES};
+use crate::cli::mcp::answer::{AnswerContent, LEAST_BYTES, MOST_BYTES, ToolAnswer, USUAL_BYTES};
 use crate::cli::mcp::roots::Roots;
 use crate::cli::mcp::traces::OpenTraces;
 use crate::session::Session;
@@ -213,10 +213,10 @@ impl BoundInput {
     pub(super) fn answer(
         &self,
         trace: Option<(&TraceInput, &Session)>,
-        content: Content,
+        content: AnswerContent,
     ) -> Result<ToolOutput, CommandError> {
         let (from, most) = self.check()?;
-        let content = Content {
+        let content = AnswerContent {
             trace: trace.map(|(input, _)| input.path.clone()),
             times_from: trace.and_then(|(_, session)| session.model().badge()),
             ..content

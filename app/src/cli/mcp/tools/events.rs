@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::call::{BoundInput, Call, McpTool, PartInput, ToolOutput, TraceInput};
 use crate::cli::commands::events::{EventQuestionArgs, answer};
 use crate::cli::embedded::{self, CommandError};
-use crate::cli::mcp::answer::Content;
+use crate::cli::mcp::answer::AnswerContent;
 
 /// Most rows of an answer, which is sent in parts.
 const MOST_ROWS: usize = 10_000;
@@ -98,7 +98,7 @@ impl McpTool for EventsTool {
         let session = call.session(&input.trace)?;
         let scope = input.part.scope(&session)?;
         let found = answer(&session, &question, scope, &input.trace.devices, &|| call.goes_on())?;
-        let content = Content::default().with_tables([found.table().clone()]);
+        let content = AnswerContent::default().with_tables([found.table().clone()]);
         input.bound.answer(Some((&input.trace, &session)), content)
     }
 }

@@ -11,7 +11,7 @@ use trace_model::{Picos, ProgramId};
 use super::call::{BoundInput, Call, McpTool, PartInput, ToolOutput, TraceInput};
 use crate::cli::common::failure::Failure;
 use crate::cli::embedded::CommandError;
-use crate::cli::mcp::answer::Content;
+use crate::cli::mcp::answer::AnswerContent;
 
 pub(super) struct HloTool;
 
@@ -107,10 +107,10 @@ impl McpTool for HloTool {
                 format!("{time}\t{text}")
             };
             let lines = found.lines.iter().map(|one| line(one.self_time_ps, &one.text));
-            Content { statement: Some(found.notes.join("; ")), ..Content::default() }
+            AnswerContent { statement: Some(found.notes.join("; ")), ..AnswerContent::default() }
                 .with_text(&lines.collect::<Vec<_>>().join("\n"))
         } else {
-            Content::default().with_tables(input.report(call, &cx)?.tables())
+            AnswerContent::default().with_tables(input.report(call, &cx)?.tables())
         };
         input.bound.answer(Some((&input.trace, &session)), content)
     }

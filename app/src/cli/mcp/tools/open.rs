@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::call::{BoundInput, Call, McpTool, ToolOutput, TraceInput};
 use crate::cli::embedded::CommandError;
-use crate::cli::mcp::answer::{AnswerTable, Content};
+use crate::cli::mcp::answer::{AnswerContent, AnswerTable};
 use crate::number::counted;
 use crate::session::devices_in_words;
 
@@ -48,7 +48,7 @@ impl McpTool for Open {
         let issues =
             log.map(|issue| [issue.kind.explain().to_owned(), issue.count.to_string(), issue.examples.join("; ")]);
         let reports = ANALYSES.iter().map(|entry| [entry.id.to_owned(), entry.title.to_owned()]);
-        let content = Content { statement: Some(statement), ..Content::default() }
+        let content = AnswerContent { statement: Some(statement), ..AnswerContent::default() }
             .with(AnswerTable::of_texts("files", ["name", "format", "bytes", "host"], files))
             .with(AnswerTable::of_texts("import", ["what", "count", "examples"], issues))
             .with(AnswerTable::of_texts("reports", ["id", "title"], reports));

@@ -10,7 +10,7 @@ use crate::cli::commands::explain;
 use crate::cli::common::failure::Failure;
 use crate::cli::common::values::OutputFormat;
 use crate::cli::embedded::CommandError;
-use crate::cli::mcp::answer::{AnswerTable, Content};
+use crate::cli::mcp::answer::{AnswerContent, AnswerTable};
 use crate::render::overview::{KeyFigure, Overview};
 use crate::render::{Document, DocumentView};
 use crate::session::Session;
@@ -40,7 +40,7 @@ impl PartOfTrace {
         let report = session.report_by_id(id, scope);
         let report = report.map_err(|error| CommandError { message: format!("{id}: {error}"), code: 11 })?;
         let tables = report.tables().into_iter().filter(is_wanted);
-        self.bound.answer(Some((&self.trace, &session)), Content::default().with_tables(tables))
+        self.bound.answer(Some((&self.trace, &session)), AnswerContent::default().with_tables(tables))
     }
 }
 
@@ -76,7 +76,7 @@ impl McpTool for VerdictTool {
             [finding.id.to_owned(), finding.message.clone(), finding.evidence.clone(), finding.cure.to_owned()]
         });
         let hints = overview.hints.iter().flat_map(|hints| analysis::Tabular::tables(hints).into_iter().take(1));
-        let content = Content { statement: Some(statement), ..Content::default() }
+        let content = AnswerContent { statement: Some(statement), ..AnswerContent::default() }
             .with(AnswerTable::of_figures("figures", figures.map(metric)))
             .with_tables(hints)
             .with(AnswerTable::of_texts("capture", ["id", "finding", "evidence", "cure"], health));
@@ -190,6 +190,6 @@ impl McpTool for ExplainTool {
             Some(id) => explain::page(rule(id).ok_or_else(|| explain::unknown(id))?),
             None => explain::list(OutputFormat::Text),
         };
-        input.bound.answer(None, Content::default().with_text(&text))
+        input.bound.answer(None, AnswerContent::default().with_text(&text))
     }
 }

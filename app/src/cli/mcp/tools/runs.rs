@@ -16,7 +16,7 @@ use crate::cli::commands::compare::TestArgs;
 use crate::cli::commands::whatif::{self, ChangeArgs};
 use crate::cli::common::summaries;
 use crate::cli::embedded::{self, CommandError};
-use crate::cli::mcp::answer::Content;
+use crate::cli::mcp::answer::AnswerContent;
 use crate::render::comparison::{self, ComparedRuns};
 
 pub(super) struct CompareTool;
@@ -78,7 +78,8 @@ impl McpTool for CompareTool {
         let trace = Path::new(&input.cand);
         let compared = ComparedRuns { base: &base, cand: &cand, comparison: &found, gates: None, trace };
         let tables = comparison::tables(&compared).into_iter().map(|one| one.table);
-        let content = Content { statement: Some(found.statement.clone()), ..Content::default() }.with_tables(tables);
+        let content =
+            AnswerContent { statement: Some(found.statement.clone()), ..AnswerContent::default() }.with_tables(tables);
         input.bound.answer(None, content)
     }
 }
@@ -164,6 +165,6 @@ impl McpTool for WhatIfTool {
         let result = Replay::new(&cx).and_then(|replay| replay.with(&cx, &changes));
         let report: Arc<dyn Report> =
             Arc::new(result.map_err(|error| CommandError { message: error.to_string(), code: 11 })?);
-        input.bound.answer(Some((&input.trace, &session)), Content::default().with_tables(report.tables()))
+        input.bound.answer(Some((&input.trace, &session)), AnswerContent::default().with_tables(report.tables()))
     }
 }
