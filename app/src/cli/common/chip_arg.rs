@@ -87,7 +87,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("zeros.toml");
         std::fs::write(&path, vec![b'#'; MAX_FILE as usize + 1]).unwrap();
-        assert!(refused(path.to_str().unwrap()).contains("too long"));
+        assert!(refused(path.to_str().unwrap()).contains("too large"));
         std::fs::write(&path, [0xff, 0xfe]).unwrap();
         assert!(refused(path.to_str().unwrap()).contains("UTF-8"));
         assert!(!refused(dir.path().to_str().unwrap()).is_empty());

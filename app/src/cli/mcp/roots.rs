@@ -50,6 +50,12 @@ impl Roots {
         Ok(path)
     }
 
+    /// A path as a client names it: relative to the first root if it is below that.
+    pub fn shown(&self, path: &str) -> String {
+        let below = self.0.first().and_then(|root| Path::new(path).strip_prefix(root).ok());
+        below.map_or_else(|| path.to_owned(), |below| below.display().to_string())
+    }
+
     fn listed(&self) -> String {
         let names: Vec<_> = self.0.iter().map(|root| root.display().to_string()).collect();
         names.join(", ")
@@ -85,6 +91,9 @@ mod tests {
         ] {
             assert_eq!(roots.path(path).is_ok(), is_allowed, "{path}");
         }
+        let absolute = inside.canonicalize().unwrap().join("run/a.pb");
+        assert_eq!(roots.shown(absolute.to_str().unwrap()), "run/a.pb");
+        assert_eq!(roots.shown("/elsewhere/a.pb"), "/elsewhere/a.pb");
         #[cfg(unix)]
         {
             std::os::unix::fs::symlink(dir.path().join("secret.pb"), inside.join("link.pb")).unwrap();

@@ -48,15 +48,22 @@ impl CompareInput {
     fn side(&self, call: &Call, path: &str) -> Result<Vec<Summary>, CommandError> {
         let file = call.roots.path(path)?;
         if self.steps.is_none()
-            && let Some(saved) = summaries::saved(&file, &ImportOptions::default())?
+            && let Some(mut saved) = summaries::saved(&file, &ImportOptions::default())?
         {
+            for summary in &mut saved {
+                summary.saved_in = summary.saved_in.take().map(|path| call.roots.shown(&path));
+            }
             return Ok(saved);
         }
         let (chip, warmup) = (self.chip.clone(), self.warmup);
         let session =
             call.session(&TraceInput { path: path.to_owned(), run: None, chip, warmup, devices: Vec::new() })?;
         let scope = PartInput { steps: self.steps.clone(), range: None }.scope(&session)?;
-        Ok(vec![summaries::summary_of(&session, scope)?])
+        let mut summary = summaries::summary_of(&session, scope)?;
+        for input in &mut summary.inputs {
+            input.path = input.path.take().map(|path| call.roots.shown(&path));
+        }
+        Ok(vec![summary])
     }
 }
 
