@@ -4,6 +4,7 @@
 //! refuses with the same messages. [`SystoleService`] knows no transport: here it is served on standard input and output.
 
 mod answer;
+#[cfg(feature = "png")]
 mod base64;
 mod roots;
 mod service;

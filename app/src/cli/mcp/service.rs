@@ -14,6 +14,7 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value;
 
+#[cfg(feature = "png")]
 use super::base64::base64;
 use super::roots::Roots;
 use super::tools::{Call, TOOLS, ToolEntry, ToolOutput, schema_of_answers};
@@ -134,6 +135,7 @@ fn sent(result: Result<ToolOutput, CommandError>) -> CallToolResult {
             Ok(value) => CallToolResult::structured(value),
             Err(error) => CallToolResult::error(vec![ContentBlock::text(format!("internal error: {error}"))]),
         },
+        #[cfg(feature = "png")]
         Ok(ToolOutput::Picture { png, about }) => {
             CallToolResult::success(vec![ContentBlock::image(base64(&png), "image/png"), ContentBlock::text(about)])
         }

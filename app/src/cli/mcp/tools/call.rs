@@ -110,6 +110,7 @@ pub enum ToolOutput {
     /// Tables and text.
     Answer(ToolAnswer),
     /// A picture, with what it shows.
+    #[cfg(feature = "png")]
     Picture {
         /// The file.
         png: Vec<u8>,
