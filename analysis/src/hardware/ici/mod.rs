@@ -2,7 +2,7 @@
 //!
 //! A slice is a grid of chips. Each chip has a link to the next one in both directions of every axis; an axis *wraps*
 //! where its ends are linked too. From the pattern, the size and the axes follow the bytes that the busiest link
-//! carries, and from them a time ([`expected_time`]). What a capture does not tell is not guessed: every arrangement of
+//! carries, and from them a time (`expected_time`). What a capture does not tell is not guessed: every arrangement of
 //! the participants that the generation allows is a [`GroupLayout`], and the answer is the range over all of them. What
 //! moves is in [`crate::facts::collective_traffic`], whose
 //! `CollectiveTraffic::layouts` finds them.
