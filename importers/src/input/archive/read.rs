@@ -160,6 +160,12 @@ fn entries(directory: &[u8], count: usize, at: u64, len: u64) -> Result<Vec<Arch
         }
         files.push(file);
     }
+    // Many small entries can share the same packed bytes.
+    let total: u64 = files.iter().map(|file| file.bytes).sum();
+    if total > HARMLESS && total / MOST_RATIO > len {
+        let what = format!("it unpacks to {} times its size, more than any run: do not trust it", total / len.max(1));
+        return Err(ImportError::TooLarge { what });
+    }
     Ok(files)
 }
 

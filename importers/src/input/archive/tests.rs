@@ -78,6 +78,16 @@ fn small_archives_of_large_files_are_refused() {
 }
 
 #[test]
+fn small_archives_of_many_files_are_refused() {
+    let bytes = archive(&[("a", b"1"), ("b", b"2")]);
+    // Each file alone has a harmless size.
+    let entries: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at..].starts_with(super::ENTRY)).collect();
+    let large = entries.iter().fold(bytes, |bytes, at| changed(&bytes, at + 24, &(60_u32 << 20).to_le_bytes()));
+    assert_eq!(entries.len(), 2);
+    assert!(read(&large).unwrap_err().contains("more than any run"));
+}
+
+#[test]
 fn unread_files_are_named() {
     let bytes = archive(&[("a", b"content")]);
     let at = entry(&bytes);

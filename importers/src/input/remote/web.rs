@@ -69,7 +69,8 @@ impl WebServer {
             let Err(failed) = self.copy_some(address, facts, &mut at, range.end, file, progress).await else {
                 return Ok(());
             };
-            failures = if at > before { 1 } else { failures + 1 };
+            // Without ranges each attempt begins anew: what it read is no progress.
+            failures = if facts.has_ranges && at > before { 1 } else { failures + 1 };
             if !failed.may_pass || failures > RETRIES {
                 return Err(failed.error);
             }
@@ -102,6 +103,10 @@ impl WebServer {
         }
         let broke = |error| Failed { error: of_request(error), may_pass: true };
         while let Some(chunk) = response.chunk().await.map_err(broke)? {
+            if is_part && *at + chunk.len() as u64 > end {
+                let what = "the server sent more than was asked for".to_owned();
+                return Err(ImportError::Remote { what }.into());
+            }
             write_at(file, *at, &chunk).map_err(ImportError::from)?;
             *at += chunk.len() as u64;
             progress.add_done(chunk.len() as u64);
