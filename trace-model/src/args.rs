@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// A value as recorded.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ArgValue {
     /// A signed number.
     Int(i64),
@@ -71,7 +73,7 @@ impl fmt::Display for ArgValue {
 }
 
 /// A named value; nested JSON is flattened to `outer.inner`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Arg {
     /// Name as recorded.
     pub name: String,
@@ -90,8 +92,44 @@ pub trait ArgSource: Send + Sync {
     ///
     /// The file has changed or cannot be read; the text is a sentence for the user.
     fn args(&self, handle: u64) -> Result<Vec<Arg>, String>;
+
+    /// What [`TraceModel::to_snapshot`](crate::TraceModel::to_snapshot) keeps of it; `None` if it cannot be saved.
+    fn save(&self) -> Option<SavedArgs> {
+        None
+    }
+}
+
+/// An [`ArgSource`] in a snapshot.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum SavedArgs {
+    /// All arguments, by handle.
+    Rows(Vec<Vec<Arg>>),
+    /// They are in the file that was imported.
+    InFile {
+        /// Name of the file.
+        file: String,
+        /// Name of the format that reads them.
+        format: String,
+        /// What the format needs to find them.
+        state: Vec<u8>,
+    },
+}
+
+/// Arguments in memory; handles count from 0.
+#[derive(Clone, Debug, Default)]
+pub struct ArgRows(pub Vec<Vec<Arg>>);
+
+impl ArgSource for ArgRows {
+    fn args(&self, handle: u64) -> Result<Vec<Arg>, String> {
+        let row = usize::try_from(handle).ok().and_then(|handle| self.0.get(handle));
+        row.cloned().ok_or_else(|| "no such slice".to_owned())
+    }
+
+    fn save(&self) -> Option<SavedArgs> {
+        Some(SavedArgs::Rows(self.0.clone()))
+    }
 }
 
 /// An [`ArgSource`] of the builder that registered it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArgSourceId(pub(crate) u16);

@@ -1,10 +1,12 @@
 //! Facts that only few slices carry, stored as sparse columns.
 
+use serde::{Deserialize, Serialize};
+
 use crate::compact::CompactColumn;
 
 /// A per-execution fact that analyses read often, so that they need not read the arguments of every slice. All other
 /// arguments stay in the file (see [`crate::ArgSource`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum SliceAttr {
     /// Runtime id of a program execution.
     RunId,
@@ -73,8 +75,9 @@ pub enum SliceAttr {
 }
 
 /// One sparse column: sorted rows and their values.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct SparseColumn {
+    #[serde(with = "crate::snapshot::plain")]
     pub(crate) rows: Vec<u32>,
     pub(crate) values: CompactColumn,
 }

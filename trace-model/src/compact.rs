@@ -12,13 +12,15 @@
 //! instead of eight, and a block of equal values takes none. Reading a row is one
 //! load from its block, without a search and without decoding other rows.
 
+use serde::{Deserialize, Serialize};
+
 /// Number of rows of a block. With this size, the header costs an eighth of a byte per row.
 const BLOCK: usize = 128;
 /// Number of zero bytes after the last block, so that every value can be read as eight bytes.
 const PADDING: usize = 8;
 
 /// A full block.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct PackedBlock {
     base: i64,
     /// Offset of the first byte times sixteen, plus the bytes per value.
@@ -26,9 +28,10 @@ struct PackedBlock {
 }
 
 /// An append-only column of `i64`.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct CompactColumn {
     blocks: Vec<PackedBlock>,
+    #[serde(with = "crate::snapshot::plain")]
     bytes: Vec<u8>,
     /// The last block while it is not full.
     tail: Vec<i64>,
@@ -124,6 +127,20 @@ impl CompactColumn {
         });
         let tail = self.tail.iter().map(|&value| (value, value));
         blocks.chain(tail).fold((i64::MAX, i64::MIN), |(a, b), (least, most)| (a.min(least), b.max(most)))
+    }
+
+    /// Whether every row can be read.
+    pub(crate) fn is_sound(&self) -> bool {
+        let in_blocks = self.len.checked_sub(self.tail.len());
+        let fits = |(rows, block): (usize, &PackedBlock)| {
+            let (width, from) = (block.place & 15, block.place >> 4);
+            let end = from.checked_add(rows as u64 * width + PADDING as u64);
+            width <= 8 && end.is_some_and(|end| end <= self.bytes.len() as u64)
+        };
+        in_blocks.is_some_and(|rows| {
+            let rows_of = |block: usize| BLOCK.min(rows.saturating_sub(block * BLOCK));
+            rows.div_ceil(BLOCK) == self.blocks.len() && (0..self.blocks.len()).map(rows_of).zip(&self.blocks).all(fits)
+        })
     }
 
     /// Adds `value` until there are `len` rows.

@@ -1,17 +1,22 @@
 //! Values over time.
 
+use serde::{Deserialize, Serialize};
+
 use crate::strings::StringId;
 use crate::time::{Picos, TimeRange, Timestamp};
 use crate::track::TrackId;
 
 /// The samples of one counter track, sorted by time. A sample holds from its
 /// start to its end; ends never reach past the next sample.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CounterSeries {
     pub(crate) track: TrackId,
     pub(crate) unit: Option<StringId>,
+    #[serde(with = "crate::snapshot::plain")]
     pub(crate) starts: Vec<Timestamp>,
+    #[serde(with = "crate::snapshot::plain")]
     pub(crate) ends: Vec<Timestamp>,
+    #[serde(with = "crate::snapshot::plain")]
     pub(crate) values: Vec<f64>,
 }
 

@@ -1,8 +1,10 @@
 //! Facts that a capture records about a device.
 
+use serde::{Deserialize, Serialize};
+
 /// Device type and peaks *as recorded in the capture*. Published values, and the choice between recorded and published
 /// ones, belong to the analyses.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeviceInfo {
     /// `TPU v6 Lite`, `TPU v5p` …
     pub type_name: Option<String>,
@@ -33,7 +35,7 @@ pub struct DeviceInfo {
 }
 
 /// Links between devices that form a torus.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeviceLinks {
     /// Number of devices along each axis; each axis closes to a ring.
     pub rings: Vec<u32>,

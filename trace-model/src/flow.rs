@@ -3,10 +3,12 @@
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use crate::slices::SliceId;
 
 /// One flow, for example from a launch to the launched program or from a start op to its done op.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Flow {
     /// Slice at which the flow starts.
     pub from: SliceId,
@@ -17,7 +19,7 @@ pub struct Flow {
 }
 
 /// Which end of a flow a slice is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum FlowRole {
     /// The flow starts here.
     Out,
@@ -27,7 +29,7 @@ pub enum FlowRole {
 
 /// One end of a flow, recorded with a key that both ends share: an id and its class. A consumer belongs to the latest
 /// producer with the same key before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowPoint {
     id: u64,
     /// Index in the batch of the track, or row in the slice table.
@@ -64,7 +66,7 @@ impl FlowPoint {
 }
 
 /// Flows before they are linked.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub(crate) struct UnlinkedFlows {
     /// Flows with known ends, in any order.
     pub(crate) known: Vec<Flow>,
@@ -112,6 +114,36 @@ impl Flows {
             ends.sort_unstable();
             ends.into_iter().map(|end| end as u32).collect()
         })
+    }
+}
+
+impl Flows {
+    /// Whether all slices at which flows start or end are below `rows`.
+    pub(crate) fn rows_are_below(&self, rows: usize) -> bool {
+        let unlinked = self.unlinked.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_below = |row: u32| (row as usize) < rows;
+        unlinked.known.iter().all(|flow| is_below(flow.from.0) && is_below(flow.to.0))
+            && unlinked.points.iter().flatten().flatten().all(|point| is_below(point.index))
+    }
+}
+
+/// Linked flows are saved as flows with known ends, others as they are.
+impl Serialize for Flows {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let unlinked = self.unlinked.lock().unwrap_or_else(PoisonError::into_inner);
+        if !unlinked.known.is_empty() || !unlinked.points.is_empty() {
+            return unlinked.serialize(to);
+        }
+        drop(unlinked);
+        // They are linked, will be linked in a moment by another thread, or there are none.
+        let known = self.linked.get_or_init(Vec::new).clone();
+        UnlinkedFlows { known, points: Vec::new() }.serialize(to)
+    }
+}
+
+impl<'de> Deserialize<'de> for Flows {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        UnlinkedFlows::deserialize(from).map(Self::new)
     }
 }
 

@@ -1,9 +1,10 @@
 //! The import log: issues of declared kinds, counted, with the first few examples of each.
 
-use serde::Serialize;
+
+use serde::{Deserialize, Serialize};
 
 /// How much an issue matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Worth knowing; nothing is missing.
@@ -17,7 +18,7 @@ pub enum Severity {
 macro_rules! issue_kinds {
     ($($(#[doc = $doc:literal])+ $name:ident = $id:literal, $severity:ident;)+) => {
         /// Everything that can be wrong with a trace that can still be opened.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema, Deserialize)]
         pub enum IssueKind { $($(#[doc = $doc])+ #[serde(rename = $id)] $name,)+ }
 
         impl IssueKind {
@@ -140,7 +141,7 @@ issue_kinds! {
 }
 
 /// One issue, with its place.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Issue {
     /// What.
     pub kind: IssueKind,
@@ -149,7 +150,7 @@ pub struct Issue {
 }
 
 /// All issues of one kind.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct IssueCount {
     /// What.
     pub kind: IssueKind,
@@ -160,7 +161,7 @@ pub struct IssueCount {
 }
 
 /// The issues found by an import: what was lost, repaired or noticed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(transparent)]
 pub struct ImportLog {
     counts: Vec<IssueCount>,

@@ -49,13 +49,14 @@ mod nesting;
 mod op;
 mod slice_ref;
 mod slices;
+mod snapshot;
 mod source;
 mod strings;
 pub mod time;
 mod track;
 pub mod wire;
 
-pub use args::{Arg, ArgSource, ArgSourceId, ArgValue};
+pub use args::{Arg, ArgRows, ArgSource, ArgSourceId, ArgValue, SavedArgs};
 pub use attrs::SliceAttr;
 pub use batch::{SliceBatch, SliceSpec};
 pub use builder::{FlowEnd, SliceKey, TraceBuilder};
@@ -71,6 +72,7 @@ pub use op::{
 };
 pub use slice_ref::SliceRef;
 pub use slices::SliceId;
+pub use snapshot::{ReopenArgs, SnapshotError};
 pub use source::{Caveat, FormatContents, Source, badge};
 pub use strings::{StringId, StringTable};
 pub use time::{Picos, TimeRange, Timestamp};

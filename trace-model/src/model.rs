@@ -3,6 +3,8 @@
 use std::ops::{Deref, Range};
 use std::sync::{Arc, OnceLock};
 
+use serde::{Deserialize, Serialize};
+
 use crate::args::ArgSource;
 use crate::counters::CounterSeries;
 use crate::flow::{Flow, Flows};
@@ -16,7 +18,7 @@ use crate::time::{Picos, TimeRange};
 use crate::track::{Group, GroupId, GroupKind, SourceId, Track, TrackId, TrackKind};
 
 /// Slices of one depth of one track: sorted by start, and none overlaps another.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lane {
     /// The track.
     pub track: TrackId,
@@ -37,7 +39,7 @@ impl Lane {
 }
 
 /// Totals of the executions of an op, from profiles that were aggregated before export.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AggregatedOp {
     /// Track it was recorded on.
     pub track: TrackId,
@@ -89,6 +91,7 @@ impl Deref for TraceModel {
 }
 
 /// The content of a [`TraceModel`] and its queries.
+#[derive(Serialize, Deserialize)]
 pub struct Columns {
     pub(crate) strings: StringTable,
     pub(crate) sources: Vec<Source>,
@@ -104,13 +107,17 @@ pub struct Columns {
     pub(crate) counters: Vec<CounterSeries>,
     pub(crate) aggregates: Vec<AggregatedOp>,
     pub(crate) flows: Flows,
+    /// Saved apart.
+    #[serde(skip)]
     pub(crate) arg_sources: Vec<Arc<dyn ArgSource>>,
     /// Argument source of track `i`.
     pub(crate) track_args: Vec<Option<u16>>,
     pub(crate) log: ImportLog,
     pub(crate) extent: TimeRange,
+    #[serde(skip)]
     pub(crate) index: ModelIndex,
     /// Rows of slices that have a parent, sorted by parent; made on first use.
+    #[serde(skip)]
     pub(crate) by_parent: OnceLock<Vec<u32>>,
 }
 

@@ -4,18 +4,21 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::snapshot::plain;
 use crate::strings::StringId;
 
 /// A label of a model; valid only in the model that created it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct LabelId(pub(crate) u32);
 
 /// An op of a model; valid only in the model that created it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct OpId(pub(crate) u32);
 
 /// A program of a model; valid only in the model that created it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ProgramId(pub(crate) u32);
 
 impl LabelId {
@@ -40,7 +43,7 @@ impl ProgramId {
 }
 
 /// Name of a slice and, if the slice is a device op, the op.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Label {
     /// Shown on the slice.
     pub name: StringId,
@@ -49,7 +52,7 @@ pub struct Label {
 }
 
 /// Which memory an access goes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum MemorySpace {
     /// Off-chip memory.
     Hbm,
@@ -62,7 +65,7 @@ pub enum MemorySpace {
 }
 
 /// Direction of an access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Access {
     /// Read.
     Read,
@@ -73,7 +76,7 @@ pub enum Access {
 }
 
 /// Bytes that one execution moves to or from one memory, as estimated by the compiler.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryAccess {
     /// Which memory.
     pub space: MemorySpace,
@@ -101,7 +104,7 @@ pub fn without_number(name: &str) -> &str {
 
 /// Static facts of one HLO op of one program, *per execution*, as estimated by the compiler. `None` means that the
 /// capture does not record the fact; it never means zero.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Op {
     /// Instruction name without `%`; unique in its program.
     pub name: StringId,
@@ -141,7 +144,7 @@ pub struct Op {
 
 /// Code of an op: VLIW bundles, i.e. instructions issued together. Each counts once, however often a loop of the kernel
 /// executes it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bundles {
     /// Number of bundles.
     pub count: u64,
@@ -152,7 +155,7 @@ pub struct Bundles {
 }
 
 /// Issue slots of one unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnitSlots {
     /// Name as the compiler writes it (`MATMUL`, `VSTORE:SPILL`).
     pub unit: StringId,
@@ -199,7 +202,7 @@ impl Op {
 }
 
 /// A compiled program.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Program {
     /// Name without the id (`jit_matmul`).
     pub name: StringId,
@@ -226,6 +229,20 @@ impl ProgramBytes {
     /// The bytes.
     pub fn bytes(&self) -> &[u8] {
         (*self.owner).as_ref().get(self.range.clone()).unwrap_or_default()
+    }
+}
+
+impl Serialize for ProgramBytes {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        plain::serialize(self.bytes(), to)
+    }
+}
+
+impl<'de> Deserialize<'de> for ProgramBytes {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let bytes: Vec<u8> = plain::deserialize(from)?;
+        let range = 0..bytes.len();
+        Ok(Self::new(Arc::new(bytes), range))
     }
 }
 

@@ -31,19 +31,23 @@ pub(crate) const NO_ARGS: i64 = -1;
 const CLOCK_BLOCK: usize = 256;
 
 /// Columns of all slices. Real captures need at most 32 bytes per row without `args`.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct SliceTable {
+    #[serde(with = "crate::snapshot::plain")]
     pub(crate) starts: Vec<i64>,
     pub(crate) durs: CompactColumn,
     /// Measured time of the direct children. Unlike self time, it is zero for most slices and so takes no space.
     pub(crate) child_durs: CompactColumn,
+    #[serde(with = "crate::snapshot::plain")]
     pub(crate) labels: Vec<u32>,
+    #[serde(with = "crate::snapshot::plain")]
     pub(crate) parents: Vec<u32>,
     /// Empty if no slice has arguments.
     pub(crate) args: CompactColumn,
     /// Device clocks of tracks, sorted by rows.
     pub(crate) device_clocks: Vec<DeviceClockColumns>,
     /// For each block of [`CLOCK_BLOCK`] rows, the first of `device_clocks` that ends after the start of the block.
+    #[serde(skip)]
     pub(crate) first_clocks: Vec<u32>,
     pub(crate) attrs: BTreeMap<SliceAttr, SparseColumn>,
     /// Tracks whose parents do not follow the timeline, sorted by rows; on other tracks children are found by time.
@@ -51,7 +55,7 @@ pub(crate) struct SliceTable {
 }
 
 /// Children of the rows of one track, if they cannot be found by time.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Reparented {
     pub(crate) rows: Range<u32>,
     /// Parent and child, sorted.
@@ -60,7 +64,7 @@ pub(crate) struct Reparented {
 
 /// The device clock for the rows of one track, as differences from the timeline: start and length usually differ by a
 /// constant, apart from rounding.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct DeviceClockColumns {
     pub(crate) rows: Range<u32>,
     pub(crate) base: i64,
@@ -93,6 +97,11 @@ impl SliceTable {
         self.parents.shrink_to_fit();
         self.args.freeze();
         self.attrs.values_mut().for_each(SparseColumn::freeze);
+        self.index_clocks();
+    }
+
+    /// Fills [`Self::first_clocks`].
+    pub(crate) fn index_clocks(&mut self) {
         if !self.device_clocks.is_empty() {
             let first = |row| self.device_clocks.partition_point(|clock| clock.rows.end as usize <= row) as u32;
             self.first_clocks = (0..self.starts.len()).step_by(CLOCK_BLOCK).map(first).collect();

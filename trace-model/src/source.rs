@@ -1,6 +1,11 @@
 //! Facts about an imported file: its format, origin and limits.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::time::Picos;
 
@@ -9,7 +14,7 @@ const PLAUSIBLE_UNIX_PS: Range<i128> = 1_000_000_000_000_000_000_000..4_000_000_
 
 /// Optional facts that the format of a file records. If the format records a fact and the file has none, there was
 /// none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FormatContents {
     /// Which memory the bytes of ops are read from or written to.
     pub memory_of_bytes: bool,
@@ -18,7 +23,7 @@ pub struct FormatContents {
 }
 
 /// Reasons why computed times cannot be judged like measured ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Caveat {
     /// Times are sums of estimated costs: no device was simulated.
     Predicted,
@@ -35,19 +40,25 @@ pub fn badge(by: &str, is_predicted: bool) -> String {
     format!("{} by {by}", if is_predicted { "PREDICTED" } else { "SIMULATED" })
 }
 
+/// Text that importers have as a constant. Under its own name, derived code does not borrow it from what it reads.
+type ConstantText = &'static str;
+
 /// One imported file.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Source {
     /// File name, without directories.
     pub name: String,
     /// Path on disk, if it is a file, or its address in a bucket.
-    pub path: Option<std::path::PathBuf>,
+    #[serde(serialize_with = "lossy")]
+    pub path: Option<PathBuf>,
     /// Where a copy of its bytes is on this machine, if the path is an address.
-    pub copy: Option<std::path::PathBuf>,
+    #[serde(serialize_with = "lossy")]
+    pub copy: Option<PathBuf>,
     /// Size on disk in bytes, compressed.
     pub packed_bytes: u64,
     /// Id of the format.
-    pub format: &'static str,
+    #[serde(deserialize_with = "constant")]
+    pub format: ConstantText,
     /// Host that wrote it, if known.
     pub host: Option<String>,
     /// Simulator or model that computed the times, if they were not measured (`ASTRA-sim`).
@@ -63,11 +74,37 @@ pub struct Source {
     /// Optional facts that this format records.
     pub tells: FormatContents,
     /// Facts that this format does not record, as short noun phrases.
-    pub cannot_know: Vec<&'static str>,
+    #[serde(deserialize_with = "constants")]
+    pub cannot_know: Vec<ConstantText>,
     /// Other facts about the session (`jax_version`), in file order.
     pub facts: Vec<(String, String)>,
     /// Shift applied so that several hosts share one timeline.
     pub shift: Picos,
+}
+
+/// A constant text again. Each distinct one is kept for good, once.
+fn kept(text: String) -> &'static str {
+    static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(same) = kept.get(text.as_str()) {
+        return same;
+    }
+    let text: &'static str = text.leak();
+    kept.insert(text);
+    text
+}
+
+fn constant<'de, D: Deserializer<'de>>(from: D) -> Result<&'static str, D::Error> {
+    String::deserialize(from).map(kept)
+}
+
+fn constants<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<&'static str>, D::Error> {
+    Ok(Vec::<String>::deserialize(from)?.into_iter().map(kept).collect())
+}
+
+/// Paths need not be Unicode; what is not is replaced.
+fn lossy<S: Serializer>(path: &Option<PathBuf>, to: S) -> Result<S::Ok, S::Error> {
+    path.as_ref().map(|path| path.to_string_lossy()).serialize(to)
 }
 
 impl Source {

@@ -1,11 +1,15 @@
 //! Interned strings: each distinct string is stored once, in one arena.
 
-use hashbrown::DefaultHashBuilder;
-use hashbrown::HashTable;
+use std::borrow::Cow;
 use std::hash::BuildHasher as _;
 
+use hashbrown::DefaultHashBuilder;
+use hashbrown::HashTable;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 /// A string in a [`StringTable`]; valid only for that table.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct StringId(u32);
 
 impl StringId {
@@ -91,6 +95,41 @@ impl StringTable {
     /// Bytes of heap memory in use.
     pub fn heap_bytes(&self) -> usize {
         self.arena.capacity() + self.ends.capacity() * size_of::<usize>() + self.index.allocation_size()
+    }
+}
+
+/// What a snapshot holds of a table: each text and where it ends.
+#[derive(Serialize, Deserialize)]
+struct SavedStrings<'a> {
+    #[serde(borrow)]
+    arena: Cow<'a, str>,
+    ends: Cow<'a, [usize]>,
+}
+
+impl Serialize for StringTable {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        SavedStrings { arena: Cow::Borrowed(&self.arena), ends: Cow::Borrowed(&self.ends) }.serialize(to)
+    }
+}
+
+impl<'de> Deserialize<'de> for StringTable {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let SavedStrings { arena, ends } = SavedStrings::deserialize(from)?;
+        let is_text = ends.first() == Some(&0)
+            && ends.is_sorted()
+            && ends.last() == Some(&arena.len())
+            && ends.iter().all(|&end| arena.is_char_boundary(end));
+        if !is_text {
+            return Err(D::Error::custom("strings that do not fit their text"));
+        }
+        let (arena, ends) = (arena.into_owned(), ends.into_owned());
+        let hasher = DefaultHashBuilder::default();
+        let hash = |&id: &u32| hasher.hash_one(text_at(&arena, &ends, id));
+        let mut index = HashTable::with_capacity(ends.len());
+        for id in 0..u32::try_from(ends.len()).map_err(D::Error::custom)? {
+            index.insert_unique(hash(&id), id, hash);
+        }
+        Ok(Self { arena, ends, index, hasher })
     }
 }
 

@@ -1,6 +1,7 @@
 //! The hierarchy of a trace: a tree of [`Group`]s (host → device → core) whose leaves
 //! are [`Track`]s.
 
+
 use serde::{Deserialize, Serialize};
 
 use crate::args::ArgValue;
@@ -18,7 +19,7 @@ pub struct GroupId(pub(crate) u32);
 pub struct TrackId(pub(crate) u32);
 
 /// One imported file of a trace that may consist of several.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SourceId(pub(crate) u16);
 
 impl GroupId {
@@ -43,7 +44,7 @@ impl SourceId {
 }
 
 /// What a group stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum GroupKind {
     /// A machine.
     Host,
@@ -76,7 +77,7 @@ pub enum GroupKind {
 }
 
 /// A host, device, core or process.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Group {
     /// The parent group.
     pub parent: Option<GroupId>,
@@ -95,7 +96,7 @@ pub struct Group {
 }
 
 /// What a track records. Analyses choose their input by it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum TrackKind {
     /// On-device steps.
     Steps,
@@ -131,7 +132,7 @@ impl TrackKind {
 }
 
 /// A track of the timeline.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Track {
     /// The host, device, core or process it belongs to.
     pub group: GroupId,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use csv::{ByteRecord, ReaderBuilder, StringRecord, Trim};
-use trace_model::{Arg, ArgSource, ArgValue, IssueKind, TraceBuilder};
+use trace_model::{Arg, ArgSource, ArgValue, IssueKind, SavedArgs, TraceBuilder};
 
 use crate::input::{ImportError, InputSource, Progress};
 
@@ -209,8 +209,16 @@ impl KeptArgs {
 impl ArgSource for KeptArgs {
     fn args(&self, handle: u64) -> Result<Vec<Arg>, String> {
         let kept = usize::try_from(handle).ok().and_then(|at| self.0.get(at));
-        Ok(kept.into_iter().flat_map(|(rows, more)| rows.iter().flat_map(RowArgs::args).chain(more.clone())).collect())
+        Ok(kept.map(all_args).unwrap_or_default())
     }
+
+    fn save(&self) -> Option<SavedArgs> {
+        Some(SavedArgs::Rows(self.0.iter().map(all_args).collect()))
+    }
+}
+
+fn all_args((rows, more): &(Vec<RowArgs>, Vec<Arg>)) -> Vec<Arg> {
+    rows.iter().flat_map(RowArgs::args).chain(more.iter().cloned()).collect()
 }
 
 #[cfg(test)]

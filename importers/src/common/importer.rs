@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use trace_model::TraceBuilder;
+use trace_model::{ArgSource, TraceBuilder};
 
-use crate::input::{ImportError, InputSource, Progress};
+use crate::input::{ImportError, InputSource, Progress, SharedBytes};
 
 use super::roles::TrackRoles;
 
@@ -59,6 +59,16 @@ pub trait Importer: Sync {
         progress: &Progress,
         out: &mut TraceBuilder,
     ) -> Result<(), ImportError>;
+    /// The arguments of an imported file again, after its model was saved as a snapshot with this `state` (see
+    /// [`SavedArgs`](trace_model::SavedArgs)). `content` unpacks the file; `None` if it is another one.
+    fn reopen_args(
+        &self,
+        _source: &InputSource,
+        _content: &dyn Fn() -> Option<SharedBytes>,
+        _state: &[u8],
+    ) -> Option<Arc<dyn ArgSource>> {
+        None
+    }
 }
 
 /// What to import from a path, and facts that its files do not contain.

@@ -5,6 +5,7 @@ mod file_names;
 mod locate;
 mod opening;
 pub(crate) mod packed;
+mod reopen;
 mod runs;
 
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ use crate::input::sniffing::{self, looks_like};
 use crate::input::{ImportError, InputSource, Progress, prepare_heap, shown_path};
 use crate::registry::IMPORTERS;
 
+pub use reopen::from_snapshot;
 pub use locate::{HostFiles, LocatedRun, locate};
 use opening::FileOpener;
 pub use runs::{ListedRun, list_runs};

@@ -8,5 +8,6 @@ mod example_format;
 mod json_corpus;
 mod perfetto_suite;
 mod simulator_corpus;
+mod snapshots;
 mod xla_corpus;
 mod xplane_corpus;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use trace_model::{
-    Arg, ArgSource, ArgValue, DeviceInfo, GroupId, GroupKind, IssueKind, SliceAttr, SliceKey, SliceSpec, TimeRange,
+    Arg, ArgRows, ArgValue, DeviceInfo, GroupId, GroupKind, IssueKind, SliceAttr, SliceKey, SliceSpec, TimeRange,
     Timestamp, TraceBuilder, TrackId, TrackKind,
 };
 
@@ -17,18 +17,6 @@ use crate::common::names;
 
 /// Name of the device, which stands for all devices that run the program.
 const DEVICE: &str = "/device:TPU:0";
-
-/// The arguments of slices.
-pub(super) struct ArgumentRows {
-    pub rows: Vec<Vec<Arg>>,
-}
-
-impl ArgSource for ArgumentRows {
-    fn args(&self, handle: u64) -> Result<Vec<Arg>, String> {
-        let row = usize::try_from(handle).ok().and_then(|handle| self.rows.get(handle));
-        row.cloned().ok_or_else(|| "no such slice".to_owned())
-    }
-}
 
 /// The host group above the device.
 pub(super) fn host(out: &mut TraceBuilder) -> GroupId {
@@ -73,7 +61,7 @@ pub(super) fn emit(
     module(out, group, program.name, end);
     let id = out.program(program.name, None);
     let mut labels = ScheduleLabels::new(program, id);
-    let facts = ArgumentRows { rows: run.events.iter().map(args).collect() };
+    let facts = ArgRows(run.events.iter().map(args).collect());
     let facts = out.add_arg_source(Arc::new(facts));
     for (handle, event) in run.events.iter().enumerate() {
         let (kind, number, name) = match event.lane {

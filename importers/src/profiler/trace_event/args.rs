@@ -6,8 +6,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use trace_model::{Arg, ArgSource, ArgValue};
+use trace_model::{Arg, ArgSource, ArgValue, SavedArgs};
 
+use super::FORMAT;
 use super::json::{JsonStop, JsonValue, arg_value, flatten, members};
 use crate::input::InputSource;
 use crate::input::source::DeferredReader;
@@ -46,6 +47,13 @@ impl JsonArgs {
             frames: frames.into_iter().map(|(id, name, parent)| (id, (name, parent))).collect(),
             block: Mutex::new(CachedBlock { file: DeferredReader::new(source), start: 0, bytes: Vec::new() }),
         }
+    }
+
+    /// The arguments that were saved in a snapshot.
+    pub(super) fn reopen(source: &InputSource, state: &[u8]) -> Option<Self> {
+        let (end_args, frames) = postcard::from_bytes(state).ok()?;
+        let block = Mutex::new(CachedBlock { file: DeferredReader::new(source), start: 0, bytes: Vec::new() });
+        Some(Self { end_args, frames, block })
     }
 
     fn event_args(&self, offset: u64, into: &mut Vec<Arg>) -> Result<(), String> {
@@ -117,5 +125,12 @@ impl ArgSource for JsonArgs {
             self.event_args(end, &mut args)?;
         }
         Ok(args)
+    }
+
+    fn save(&self) -> Option<SavedArgs> {
+        let block = self.block.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = block.file.name().to_owned();
+        let state = postcard::to_stdvec(&(&self.end_args, &self.frames)).ok()?;
+        Some(SavedArgs::InFile { file, format: FORMAT.id.to_owned(), state })
     }
 }

@@ -35,11 +35,13 @@ mod places;
 mod stack;
 mod threads;
 
-use trace_model::{IssueKind, TraceBuilder};
+use std::sync::Arc;
+
+use trace_model::{ArgSource, IssueKind, TraceBuilder};
 
 use crate::common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
 use crate::input::source::{HEAD_BYTES, NOT_GZIP};
-use crate::input::{ImportError, InputSource, Progress};
+use crate::input::{ImportError, InputSource, Progress, SharedBytes};
 use collect::EventCollector;
 use document::DocumentReader;
 
@@ -84,6 +86,15 @@ impl Importer for TraceEventJson {
         let mut document = DocumentReader::new();
         let fed = source.feed(progress, |window, last| document.consume(window, last, &mut collector))?;
         finish(&document, collector, fed.damage, source)
+    }
+
+    fn reopen_args(
+        &self,
+        source: &InputSource,
+        _content: &dyn Fn() -> Option<SharedBytes>,
+        state: &[u8],
+    ) -> Option<Arc<dyn ArgSource>> {
+        args::JsonArgs::reopen(source, state).map(|args| Arc::new(args) as _)
     }
 }
 

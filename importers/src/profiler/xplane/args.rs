@@ -8,8 +8,9 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use trace_model::{Arg, ArgSource, ArgValue};
+use trace_model::{Arg, ArgSource, ArgValue, SavedArgs};
 
+use super::FORMAT;
 use super::ops::XPlaneEventMetadata;
 use super::tables::{FileBytes, MetadataIndex, stat};
 use crate::input::InputSource;
@@ -19,7 +20,13 @@ use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
 const FIELD_HEAD: usize = 20;
 
 /// The bytes of a file, for reading after the import.
-pub(super) enum DeferredBytes {
+pub(super) struct DeferredBytes {
+    /// Name of the file.
+    name: String,
+    place: BytesPlace,
+}
+
+enum BytesPlace {
     InMemory(FileBytes),
     OnDisk { source: InputSource, file: Mutex<Option<File>> },
 }
@@ -27,22 +34,23 @@ pub(super) enum DeferredBytes {
 impl DeferredBytes {
     /// Prepares reading `bytes`, the content of `source`, later.
     pub(super) fn new(source: &InputSource, bytes: &FileBytes) -> Self {
-        if source.is_stored() && !source.is_gzip() {
-            Self::OnDisk { source: source.without_bytes(), file: Mutex::new(None) }
+        let place = if source.is_stored() && !source.is_gzip() {
+            BytesPlace::OnDisk { source: source.without_bytes(), file: Mutex::new(None) }
         } else {
-            Self::InMemory(Arc::clone(bytes))
-        }
+            BytesPlace::InMemory(Arc::clone(bytes))
+        };
+        Self { name: source.name().to_owned(), place }
     }
 
     /// The bytes at `range`; fewer at the end of the file.
     fn read(&self, range: Range<usize>) -> Result<Vec<u8>, String> {
-        match self {
-            Self::InMemory(bytes) => {
+        match &self.place {
+            BytesPlace::InMemory(bytes) => {
                 let bytes = (**bytes).as_ref();
                 let end = range.end.min(bytes.len());
                 Ok(bytes.get(range.start.min(end)..end).unwrap_or_default().to_vec())
             }
-            Self::OnDisk { source, file } => {
+            BytesPlace::OnDisk { source, file } => {
                 let mut slot = file.lock().unwrap_or_else(PoisonError::into_inner);
                 let mut file = match slot.take() {
                     Some(file) => file,
@@ -94,6 +102,11 @@ impl ArgSource for PlaneArgs {
         }
         Ok(args)
     }
+
+    fn save(&self) -> Option<SavedArgs> {
+        let state = postcard::to_stdvec(&self.index.saved()).ok()?;
+        Some(SavedArgs::InFile { file: self.file.name.clone(), format: FORMAT.id.to_owned(), state })
+    }
 }
 
 fn damaged(broken: BrokenMessage) -> String {
@@ -101,6 +114,13 @@ fn damaged(broken: BrokenMessage) -> String {
 }
 
 impl PlaneArgs {
+    /// The arguments that were saved in a snapshot.
+    pub(super) fn reopen(source: &InputSource, bytes: &FileBytes, state: &[u8]) -> Option<Self> {
+        let saved = postcard::from_bytes(state).ok()?;
+        let file = Arc::new(DeferredBytes::new(source, bytes));
+        Some(Self { index: Arc::new(MetadataIndex::new(saved, Vec::new())), file })
+    }
+
     /// The event whose field starts at `at`.
     fn event(&self, at: usize) -> Result<Vec<u8>, String> {
         let head = self.file.read(at..at.saturating_add(FIELD_HEAD))?;

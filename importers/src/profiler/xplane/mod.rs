@@ -28,11 +28,13 @@ mod programs;
 mod space;
 mod tables;
 
-use trace_model::{ImportLog, IssueKind, TraceBuilder, wire};
+use std::sync::Arc;
+
+use trace_model::{ArgSource, ImportLog, IssueKind, TraceBuilder, wire};
 
 use crate::common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
 use crate::input::source::SourceContent;
-use crate::input::{ImportError, InputSource, Progress};
+use crate::input::{ImportError, InputSource, Progress, SharedBytes};
 
 static FORMAT: TraceFormat = TraceFormat {
     id: "xplane",
@@ -81,6 +83,15 @@ impl Importer for XPlane {
         }
         out.log_mut().merge(log);
         convert::convert(&bytes, &space, source, progress, out)
+    }
+
+    fn reopen_args(
+        &self,
+        source: &InputSource,
+        content: &dyn Fn() -> Option<SharedBytes>,
+        state: &[u8],
+    ) -> Option<Arc<dyn ArgSource>> {
+        args::PlaneArgs::reopen(source, &content()?, state).map(|args| Arc::new(args) as _)
     }
 }
 

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use trace_model::ArgValue;
 
 use super::ids::IdMap;
@@ -13,20 +14,40 @@ use trace_model::wire::{BrokenMessage, WireCursor, WireValue, tag};
 /// The unpacked file.
 pub(super) type FileBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
-/// Positions of the metadata of one plane. Outlives the bytes of the file.
-pub(super) struct MetadataIndex {
-    events: IdMap,
+/// The entries of the two metadata maps of a plane.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct MetadataEntries {
     event_keys: Vec<u64>,
     /// The `XEventMetadata` message of each row.
     event_messages: Vec<Range<usize>>,
-    stats: IdMap,
+    stat_keys: Vec<u64>,
     stat_names: Vec<Box<str>>,
+}
+
+/// Positions of the metadata of one plane. Outlives the bytes of the file.
+pub(super) struct MetadataIndex {
+    events: IdMap,
+    stats: IdMap,
+    entries: MetadataEntries,
     known: Vec<Known>,
     /// The known stats by id, for small ids, because events have millions of stats.
     known_by_id: Vec<Known>,
 }
 
 impl MetadataIndex {
+    /// The index of `entries`; `known` are the stats that the importer reads, by row.
+    pub(super) fn new(entries: MetadataEntries, known: Vec<Known>) -> Self {
+        let stats = IdMap::new(&entries.stat_keys);
+        let row_known = |row: u32| known.get(row as usize).copied().unwrap_or(Known::Other);
+        let known_by_id = stats.dense().iter().map(|&row| row_known(row)).collect();
+        Self { events: IdMap::new(&entries.event_keys), stats, entries, known, known_by_id }
+    }
+
+    /// What [`Self::new`] needs to make it again.
+    pub(super) fn saved(&self) -> &MetadataEntries {
+        &self.entries
+    }
+
     /// Row of an event's metadata.
     #[inline]
     pub(super) fn event_row(&self, id: u64) -> Option<usize> {
@@ -35,12 +56,12 @@ impl MetadataIndex {
 
     /// All event metadata, by row.
     pub(super) fn event_messages(&self) -> &[Range<usize>] {
-        &self.event_messages
+        &self.entries.event_messages
     }
 
     /// Name of a stat.
     pub(super) fn stat_name(&self, stat: u64) -> Option<&str> {
-        self.stat_names.get(self.stats.get(stat)?).map(|name| &**name)
+        self.entries.stat_names.get(self.stats.get(stat)?).map(|name| &**name)
     }
 
     /// The text of a stat of `bytes`, whether stored in place or by reference.
@@ -93,18 +114,16 @@ impl PlaneMetadata {
                     Err(error) => broken(error),
                 }
             }
-            (IdMap::new(&ids), ids, messages)
+            (ids, messages)
         };
-        let (events, event_keys, event_messages) = read(event_entries);
-        let (stats, _, stat_messages) = read(stat_entries);
+        let (event_keys, event_messages) = read(event_entries);
+        let (stat_keys, stat_messages) = read(stat_entries);
         let names =
             || stat_messages.iter().map(|message| bytes.get(name_of(bytes, message.clone())).unwrap_or_default());
         let known: Vec<Known> = names().map(Known::from_name).collect();
-        let row_known = |row: u32| known.get(row as usize).copied().unwrap_or(Known::Other);
-        let known_by_id = stats.dense().iter().map(|&row| row_known(row)).collect();
         let stat_names = names().map(|name| String::from_utf8_lossy(name).into()).collect();
-        let index = MetadataIndex { events, event_keys, event_messages, stats, stat_names, known, known_by_id };
-        Self { file, index: Arc::new(index) }
+        let entries = MetadataEntries { event_keys, event_messages, stat_keys, stat_names };
+        Self { file, index: Arc::new(MetadataIndex::new(entries, known)) }
     }
 
     /// The bytes of the file.
@@ -125,7 +144,7 @@ impl PlaneMetadata {
 
     /// Id of a row of the event metadata.
     pub(super) fn event_key(&self, row: usize) -> Option<u64> {
-        self.index.event_keys.get(row).copied()
+        self.index.entries.event_keys.get(row).copied()
     }
 
     /// All event metadata, by row.

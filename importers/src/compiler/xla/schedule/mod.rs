@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 use trace_model::{
-    Arg, ArgSourceId, ArgValue, Caveat, GroupId, GroupKind, IssueKind, LabelId, ProgramBytes, SliceAttr, SliceSpec,
+    Arg, ArgRows, ArgSourceId, ArgValue, Caveat, GroupId, GroupKind, IssueKind, LabelId, ProgramBytes, SliceAttr, SliceSpec,
     Timestamp, TraceBuilder, TrackId, TrackKind,
 };
 
@@ -26,7 +26,7 @@ use proto::{TextProtoDamage, TextProtoMessage};
 use render::InstructionNames;
 
 use super::collective::collective;
-use super::emit::{self, ArgumentRows};
+use super::emit;
 use super::hlo::ScheduledProgram;
 use super::labels::ScheduleLabels;
 use super::simulate::InstructionIndex;
@@ -254,7 +254,7 @@ fn convert(
     let mut labels = ScheduleLabels::new(program, id);
     let facts = |schedule: &ParsedSchedule| {
         let cycles = |row: &ScheduleRow| vec![Arg { name: "cycles".to_owned(), value: ArgValue::Float(row.cycles) }];
-        Arc::new(ArgumentRows { rows: schedule.rows.iter().map(cycles).collect() })
+        Arc::new(ArgRows(schedule.rows.iter().map(cycles).collect()))
     };
     for (index, schedule) in schedules.iter().enumerate() {
         let is_main = Some(index) == main;
