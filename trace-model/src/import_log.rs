@@ -1,6 +1,5 @@
 //! The import log: issues of declared kinds, counted, with the first few examples of each.
 
-
 use serde::{Deserialize, Serialize};
 
 /// How much an issue matters.

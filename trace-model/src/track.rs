@@ -1,7 +1,6 @@
 //! The hierarchy of a trace: a tree of [`Group`]s (host → device → core) whose leaves
 //! are [`Track`]s.
 
-
 use serde::{Deserialize, Serialize};
 
 use crate::args::ArgValue;

@@ -18,9 +18,9 @@ use crate::input::sniffing::{self, looks_like};
 use crate::input::{ImportError, InputSource, Progress, prepare_heap, shown_path};
 use crate::registry::IMPORTERS;
 
-pub use reopen::from_snapshot;
 pub use locate::{HostFiles, LocatedRun, locate};
 use opening::FileOpener;
+pub use reopen::from_snapshot;
 pub use runs::{ListedRun, list_runs};
 
 /// Imports what `path` names: a file, a run directory, a log directory, or a pattern (see [`locate`]). Hosts of one run

@@ -12,8 +12,8 @@ use trace_model::TraceModel;
 use crate::common::corpus;
 
 /// Files of a format to try; the arguments of larger ones take long to read in a debug build.
-const FILES_OF_A_FORMAT: usize = 12;
-const MAX_BYTES: u64 = 1_000_000;
+const FILES_OF_A_FORMAT: usize = 4;
+const MAX_BYTES: u64 = 400_000;
 
 fn files_below(folder: &Path, into: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap().flatten() {

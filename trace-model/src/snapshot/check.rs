@@ -71,12 +71,18 @@ fn check_slices(slices: &SliceTable, labels: usize) -> Verdict {
     ensure(parents.all(|(row, &parent)| parent == NO_PARENT || parent < row), "a slice inside a later one")?;
     for column in slices.attrs.values() {
         ensure(is_whole(&column.values, column.rows.len()), "facts without slices")?;
-        ensure(column.rows.is_sorted() && column.rows.last().is_none_or(|&row| (row as usize) < rows), "facts of no slice")?;
+        ensure(
+            column.rows.is_sorted() && column.rows.last().is_none_or(|&row| (row as usize) < rows),
+            "facts of no slice",
+        )?;
     }
     check_ranges(slices.device_clocks.iter().map(|clock| &clock.rows), rows)?;
     for clock in &slices.device_clocks {
         let len = clock.rows.len();
-        ensure(is_whole(&clock.start_minus_base, len) && is_whole(&clock.dur_minus_timeline, len), "clocks of other slices")?;
+        ensure(
+            is_whole(&clock.start_minus_base, len) && is_whole(&clock.dur_minus_timeline, len),
+            "clocks of other slices",
+        )?;
     }
     check_ranges(slices.reparented.iter().map(|track| &track.rows), rows)?;
     let mut pairs = slices.reparented.iter().flat_map(|track| &track.pairs);

@@ -1,5 +1,8 @@
 use super::*;
-use crate::{Arg, ArgValue, FlowEnd, GroupKind, IssueKind, Picos, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind};
+use crate::{
+    Arg, ArgValue, FlowEnd, GroupKind, IssueKind, Picos, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceBuilder,
+    TrackKind,
+};
 
 fn range(start: i64, len: i64) -> TimeRange {
     TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(len))

@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 use trace_model::{
-    Arg, ArgRows, ArgSourceId, ArgValue, Caveat, GroupId, GroupKind, IssueKind, LabelId, ProgramBytes, SliceAttr, SliceSpec,
-    Timestamp, TraceBuilder, TrackId, TrackKind,
+    Arg, ArgRows, ArgSourceId, ArgValue, Caveat, GroupId, GroupKind, IssueKind, LabelId, ProgramBytes, SliceAttr,
+    SliceSpec, Timestamp, TraceBuilder, TrackId, TrackKind,
 };
 
 use proto::{TextProtoDamage, TextProtoMessage};
