@@ -77,7 +77,7 @@ pub enum SliceAttr {
 /// One sparse column: sorted rows and their values.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct SparseColumn {
-    #[serde(with = "crate::snapshot::plain")]
+    #[serde(with = "crate::plain")]
     pub(crate) rows: Vec<u32>,
     pub(crate) values: CompactColumn,
 }

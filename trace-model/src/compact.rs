@@ -31,7 +31,7 @@ struct PackedBlock {
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct CompactColumn {
     blocks: Vec<PackedBlock>,
-    #[serde(with = "crate::snapshot::plain")]
+    #[serde(with = "crate::plain")]
     bytes: Vec<u8>,
     /// The last block while it is not full.
     tail: Vec<i64>,

@@ -12,11 +12,11 @@ use crate::track::TrackId;
 pub struct CounterSeries {
     pub(crate) track: TrackId,
     pub(crate) unit: Option<StringId>,
-    #[serde(with = "crate::snapshot::plain")]
+    #[serde(with = "crate::plain")]
     pub(crate) starts: Vec<Timestamp>,
-    #[serde(with = "crate::snapshot::plain")]
+    #[serde(with = "crate::plain")]
     pub(crate) ends: Vec<Timestamp>,
-    #[serde(with = "crate::snapshot::plain")]
+    #[serde(with = "crate::plain")]
     pub(crate) values: Vec<f64>,
 }
 

@@ -47,6 +47,7 @@ mod lod;
 mod model;
 mod nesting;
 mod op;
+mod plain;
 mod slice_ref;
 mod slices;
 mod snapshot;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::snapshot::plain;
+use crate::plain;
 use crate::strings::StringId;
 
 /// A label of a model; valid only in the model that created it.

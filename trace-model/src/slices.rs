@@ -33,14 +33,14 @@ const CLOCK_BLOCK: usize = 256;
 /// Columns of all slices. Real captures need at most 32 bytes per row without `args`.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct SliceTable {
-    #[serde(with = "crate::snapshot::plain")]
+    #[serde(with = "crate::plain")]
     pub(crate) starts: Vec<i64>,
     pub(crate) durs: CompactColumn,
     /// Measured time of the direct children. Unlike self time, it is zero for most slices and so takes no space.
     pub(crate) child_durs: CompactColumn,
-    #[serde(with = "crate::snapshot::plain")]
+    #[serde(with = "crate::plain")]
     pub(crate) labels: Vec<u32>,
-    #[serde(with = "crate::snapshot::plain")]
+    #[serde(with = "crate::plain")]
     pub(crate) parents: Vec<u32>,
     /// Empty if no slice has arguments.
     pub(crate) args: CompactColumn,

@@ -5,7 +5,6 @@
 //! snapshot holds what their reader needs to find them again ([`SavedArgs`]).
 
 mod check;
-pub(crate) mod plain;
 
 use std::sync::{Arc, OnceLock};
 

@@ -10,11 +10,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use trace_model::{Arg, ArgSource, ArgValue, SavedArgs};
 
-use super::FORMAT;
 use super::ops::XPlaneEventMetadata;
 use super::tables::{FileBytes, MetadataIndex, stat};
 use crate::input::InputSource;
 use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
+
+/// Stable name of the format.
+pub(super) const FORMAT_ID: &str = "xplane";
 
 /// Maximum size of the tag and length of a field.
 const FIELD_HEAD: usize = 20;
@@ -105,7 +107,7 @@ impl ArgSource for PlaneArgs {
 
     fn save(&self) -> Option<SavedArgs> {
         let state = postcard::to_stdvec(&self.index.saved()).ok()?;
-        Some(SavedArgs::InFile { file: self.file.name.clone(), format: FORMAT.id.to_owned(), state })
+        Some(SavedArgs::InFile { file: self.file.name.clone(), format: FORMAT_ID.to_owned(), state })
     }
 }
 

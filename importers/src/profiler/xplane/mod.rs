@@ -37,7 +37,7 @@ use crate::input::source::SourceContent;
 use crate::input::{ImportError, InputSource, Progress, SharedBytes};
 
 static FORMAT: TraceFormat = TraceFormat {
-    id: "xplane",
+    id: args::FORMAT_ID,
     title: "XLA profile (XPlane protobuf)",
     extensions: &["xplane.pb", "xspace.pb", "pb"],
     markers: &[],
