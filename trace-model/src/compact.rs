@@ -193,7 +193,16 @@ impl CompactColumn {
 
 /// The low `width` bytes.
 fn mask(width: usize) -> u64 {
-    if width == 8 { u64::MAX } else { (1 << (8 * width)) - 1 }
+    const MASKS: [u64; 16] = {
+        let mut masks = [u64::MAX; 16];
+        let mut width = 0;
+        while width < 8 {
+            masks[width] = (1 << (8 * width)) - 1;
+            width += 1;
+        }
+        masks
+    };
+    MASKS[width % 16]
 }
 
 #[cfg(test)]

@@ -119,6 +119,9 @@ pub struct Columns {
     /// Rows of slices that have a parent, sorted by parent; made on first use.
     #[serde(skip)]
     pub(crate) by_parent: OnceLock<Vec<u32>>,
+    /// One bit for each row: whether it has children; made on first use.
+    #[serde(skip)]
+    pub(crate) has_children: OnceLock<Vec<u64>>,
 }
 
 impl Columns {

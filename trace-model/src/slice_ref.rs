@@ -110,7 +110,8 @@ impl<'a> SliceRef<'a> {
 
     /// Whether any slice has this one as its parent.
     pub fn has_children(self) -> bool {
-        self.children().next().is_some()
+        let rows = self.model.rows_with_children();
+        rows[self.row() / u64::BITS as usize] >> (self.row() % u64::BITS as usize) & 1 == 1
     }
 
     /// Direct children, in time order within each lane.
@@ -233,6 +234,17 @@ impl Columns {
         range: TimeRange,
     ) -> impl DoubleEndedIterator<Item = SliceRef<'_>> + Clone + use<'_> {
         self.rows_overlapping(lane, range).map(|row| self.slice(SliceId(row)))
+    }
+
+    /// One bit for each row: whether it has children. Looking for the children of each slice would take a search each.
+    fn rows_with_children(&self) -> &[u64] {
+        self.has_children.get_or_init(|| {
+            let mut bits = vec![0_u64; self.slice_count().div_ceil(u64::BITS as usize)];
+            for &parent in self.slices.parents.iter().filter(|&&parent| parent != NO_PARENT) {
+                bits[(parent / u64::BITS) as usize] |= 1 << (parent % u64::BITS);
+            }
+            bits
+        })
     }
 
     /// Rows of the children of a slice, from the list of all children of the trace.

@@ -80,6 +80,7 @@ impl TraceBuilder {
             extent,
             index,
             by_parent: OnceLock::new(),
+            has_children: OnceLock::new(),
         };
         model.flows = Flows::new(flows::to_rows(&mut model, self.flows, &rows_of, &shifts));
         TraceModel(Arc::new(model))

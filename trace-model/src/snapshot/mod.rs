@@ -6,7 +6,7 @@
 
 mod check;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -85,7 +85,6 @@ impl TraceModel {
         columns.arg_sources = args.into_iter().map(|saved| reopened(saved, reopen)).collect();
         columns.slices.index_clocks();
         columns.index = ModelIndex::new(&columns.groups, &columns.tracks, &columns.counters, &columns.strings);
-        columns.by_parent = OnceLock::new();
         Ok(Self(Arc::new(columns)))
     }
 }

@@ -302,7 +302,7 @@ fn misplaced_ops(cx: &Context<'_>) -> Option<CaptureFinding> {
     let (mut misplaced, mut all, mut worst) = (0_usize, 0_usize, 0);
     for op in ops.flat_map(|track| model.slices_on(track)) {
         all += 1;
-        let off = op.device_range().map_or(0, |device| (device.dur() - op.dur()).ps().saturating_abs());
+        let off = (op.measured_dur() - op.dur()).ps().saturating_abs();
         misplaced += usize::from(off > MISPLACED_PS);
         worst = worst.max(off);
     }

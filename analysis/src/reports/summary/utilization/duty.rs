@@ -62,7 +62,7 @@ impl ChipDuty {
                 let lanes = model.lanes(track).iter().filter(|_| counts);
                 for slice in lanes.flat_map(|lane| model.slices_of(lane)) {
                     // The end of the whole trace is outside the half-open window.
-                    if !window.contains(slice) && cx.scope != crate::engine::Scope::WholeTrace {
+                    if cx.scope != crate::engine::Scope::WholeTrace && !window.contains(slice) {
                         continue;
                     }
                     let range = slice.range();
