@@ -44,7 +44,9 @@ const CRATES: [Rooms; 3] = [
         order: &[
             &["main"],
             &["cli"],
+            &["cli::serve"],
             &["cli::mcp"],
+            &["cli::traces"],
             &["cli::command_line", "cli::embedded"],
             &["cli::commands"],
             &["cli::common"],

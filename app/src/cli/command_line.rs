@@ -31,6 +31,8 @@ use crate::cli::commands::query::QueryArgs;
 use crate::cli::commands::render::RenderArgs;
 use crate::cli::commands::runs::RunsArgs;
 use crate::cli::commands::schema::SchemaArgs;
+#[cfg(feature = "serve")]
+use crate::cli::commands::serve::ServeArgs;
 use crate::cli::commands::skill::SkillArgs;
 use crate::cli::commands::summarize::SummarizeArgs;
 #[cfg(feature = "capture")]
@@ -131,6 +133,10 @@ pub enum CliCommand {
     #[cfg(feature = "mcp")]
     #[command(after_help = help::MORE, after_long_help = help::MCP)]
     Mcp(McpArgs),
+    /// The runs of log directories in a browser, with an interface for programs (HTTP)
+    #[cfg(feature = "serve")]
+    #[command(after_help = help::MORE, after_long_help = help::SERVE)]
+    Serve(ServeArgs),
     /// Write instructions for coding agents: how to find what limits a program
     Skill(SkillArgs),
     /// Show the timeline in a window

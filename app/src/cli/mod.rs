@@ -7,6 +7,10 @@ mod common;
 pub mod embedded;
 #[cfg(feature = "mcp")]
 pub mod mcp;
+#[cfg(feature = "serve")]
+mod serve;
+#[cfg(any(feature = "mcp", feature = "serve"))]
+mod traces;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -79,6 +83,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         CliCommand::Pack(args) => commands::pack::run(&args, &stderr),
         #[cfg(feature = "mcp")]
         CliCommand::Mcp(args) => mcp::run(&args),
+        #[cfg(feature = "serve")]
+        CliCommand::Serve(args) => serve::run(&args, &stderr),
         CliCommand::Skill(args) => skill::run(&args, &stderr),
         CliCommand::Open(args) => open::run(args, &stderr),
         CliCommand::Completions(args) => completions::run(&args, Cli::command()),

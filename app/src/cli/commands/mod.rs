@@ -29,6 +29,8 @@ pub(super) mod query;
 pub(super) mod render;
 pub(super) mod runs;
 pub(super) mod schema;
+#[cfg(feature = "serve")]
+pub(super) mod serve;
 pub(super) mod skill;
 pub(super) mod summarize;
 #[cfg(feature = "capture")]

@@ -63,8 +63,8 @@ pub enum Failure {
         /// The file.
         path: PathBuf,
     },
-    /// No server answered as it should.
-    #[cfg(feature = "capture")]
+    /// No server answered as it should, or this one cannot start.
+    #[cfg(any(feature = "capture", feature = "serve"))]
     #[error("{0}")]
     Server(String),
     /// There is no display for a window.
@@ -98,7 +98,7 @@ impl Failure {
             Self::Write { .. } | Self::Stdout(_) => 3,
             #[cfg(feature = "gui")]
             Self::Display(_) => 3,
-            #[cfg(feature = "capture")]
+            #[cfg(any(feature = "capture", feature = "serve"))]
             Self::Server(_) => 3,
             Self::Import { error, .. } => code_of_import(error),
             Self::Summary { .. } => 4,

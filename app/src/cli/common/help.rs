@@ -143,6 +143,18 @@ Examples:
   claude mcp add systole -- systole mcp --root ~/profiles
   npx @modelcontextprotocol/inspector --cli systole mcp --root runs/ --method tools/list";
 
+/// Of `systole serve`.
+#[cfg(feature = "serve")]
+pub const SERVE: &str = "\
+Without --host only this machine is served. A TPU VM has no browser: forward the port from where you sit.
+
+Examples:
+  systole serve runs/                                          then open http://127.0.0.1:6007/
+  ssh -L 6007:localhost:6007 tpu-vm systole serve logs/        a machine without a display
+  systole serve gs://bucket/logs --port 0                      any free port
+  systole serve runs/ --host 0.0.0.0                           others too, with the token that it prints
+  curl -s http://127.0.0.1:6007/api/v1/runs | jq '.runs[].name'";
+
 /// Of `systole render`.
 pub const RENDER: &str = "\
 Examples:

@@ -6,24 +6,25 @@
 mod answer;
 #[cfg(feature = "png")]
 mod base64;
-mod roots;
 mod service;
 mod tools;
-mod traces;
 
 pub use service::SystoleService;
+
+use std::sync::Arc;
 
 use rmcp::ServiceExt as _;
 use rmcp::transport::stdio_pipes;
 
 use crate::cli::commands::mcp::McpArgs;
 use crate::cli::common::failure::{CommandOutcome, Failure};
-use roots::Roots;
+use crate::cli::traces::{OpenTraces, Roots};
 
 /// Serves on standard input and output until the client closes them.
 pub fn run(args: &McpArgs) -> Result<CommandOutcome, Failure> {
-    let roots = Roots::new(&args.root)?;
-    let service = SystoleService::new(roots, usize::from(args.keep));
+    let roots = Roots::new(&args.root, "systole mcp --root DIR")?;
+    let traces = OpenTraces::new(usize::from(args.keep), usize::MAX);
+    let service = SystoleService::new(Arc::new(roots), Arc::new(traces));
     let internal = |error: &dyn std::fmt::Display| Failure::Internal(error.to_string());
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| internal(&error))?;

@@ -16,10 +16,9 @@ use serde_json::Value;
 
 #[cfg(feature = "png")]
 use super::base64::base64;
-use super::roots::Roots;
 use super::tools::{Call, TOOLS, ToolEntry, ToolOutput, schema_of_answers};
-use super::traces::OpenTraces;
 use crate::cli::embedded::CommandError;
+use crate::cli::traces::{OpenTraces, Roots};
 
 /// How often a running call is looked after.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -40,9 +39,9 @@ pub struct SystoleService {
 }
 
 impl SystoleService {
-    /// A service that reads below these directories and keeps so many traces open.
-    pub(super) fn new(roots: Roots, keep: usize) -> Self {
-        Self { roots: Arc::new(roots), traces: Arc::new(OpenTraces::new(keep)) }
+    /// A service that reads below these directories and keeps these traces open.
+    pub(in crate::cli) fn new(roots: Arc<Roots>, traces: Arc<OpenTraces>) -> Self {
+        Self { roots, traces }
     }
 }
 

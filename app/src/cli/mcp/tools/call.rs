@@ -15,8 +15,7 @@ use serde_json::Value;
 use crate::cli::common::failure::Failure;
 use crate::cli::embedded::{self, CommandError};
 use crate::cli::mcp::answer::{AnswerContent, LEAST_BYTES, MOST_BYTES, ToolAnswer, USUAL_BYTES};
-use crate::cli::mcp::roots::Roots;
-use crate::cli::mcp::traces::OpenTraces;
+use crate::cli::traces::{AskedTrace, OpenTraces, Roots};
 use crate::session::Session;
 
 /// A tool.
@@ -181,7 +180,8 @@ impl Call {
         }
         words.extend(input.devices.iter().map(|device| format!("--device={device}").into()));
         let path = self.roots.path(&input.path)?;
-        self.traces.get(&self.roots, &path, input.run.clone(), words, &self.progress)
+        let asked = AskedTrace { path, run: input.run.clone(), words, listed: None };
+        self.traces.get(&self.roots, &asked, &self.progress)
     }
 
     pub(super) fn goes_on(&self) -> bool {

@@ -1,4 +1,4 @@
-//! The directories that a server may read.
+//! The places that a server may read.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -7,13 +7,18 @@ use importers::ImportError;
 
 use crate::cli::common::failure::Failure;
 
-/// Directories, each as an absolute path without links.
+/// Directories and files, each as an absolute path without links, and addresses of buckets.
 #[derive(Clone, Debug)]
-pub struct Roots(Vec<PathBuf>);
+pub struct Roots {
+    local: Vec<PathBuf>,
+    remote: Vec<PathBuf>,
+    /// How a user adds a directory.
+    cure: &'static str,
+}
 
 impl Roots {
     /// The given directories, or the current one if there are none.
-    pub fn new(given: &[PathBuf]) -> Result<Self, Failure> {
+    pub fn new(given: &[PathBuf], cure: &'static str) -> Result<Self, Failure> {
         let given = if given.is_empty() { &[PathBuf::from(".")][..] } else { given };
         let real = |path: &PathBuf| {
             let found = path.canonicalize().map_err(|error| Failure::import(error.into(), path))?;
@@ -23,12 +28,31 @@ impl Roots {
                 Err(Failure::Usage(format!("--root: no directory: {}", path.display())))
             }
         };
-        given.iter().map(real).collect::<Result<_, _>>().map(Self)
+        let local = given.iter().map(real).collect::<Result<_, _>>()?;
+        Ok(Self { local, remote: Vec::new(), cure })
+    }
+
+    /// The given directories, files and buckets.
+    #[cfg(feature = "serve")]
+    pub fn of_any(given: &[PathBuf], cure: &'static str) -> Result<Self, Failure> {
+        let (remote, local): (Vec<PathBuf>, Vec<PathBuf>) =
+            given.iter().cloned().partition(|path| importers::is_remote(path));
+        let real = |path: &PathBuf| path.canonicalize().map_err(|error| Failure::import(error.into(), path));
+        Ok(Self { local: local.iter().map(real).collect::<Result<_, _>>()?, remote, cure })
+    }
+
+    /// The directories of this machine among them.
+    #[cfg(feature = "serve")]
+    pub fn directories(&self) -> Vec<PathBuf> {
+        self.local.iter().filter(|root| root.is_dir()).cloned().collect()
     }
 
     /// Whether a file that exists lies below one of them, links followed.
     pub fn contain(&self, path: &Path) -> bool {
-        path.canonicalize().is_ok_and(|real| self.0.iter().any(|root| real.starts_with(root)))
+        if importers::is_remote(path) {
+            return self.remote.iter().any(|root| path.starts_with(root));
+        }
+        path.canonicalize().is_ok_and(|real| self.local.iter().any(|root| real.starts_with(root)))
     }
 
     /// The path that a client names, which can be a pattern; a relative path is below the first root.
@@ -37,14 +61,13 @@ impl Roots {
         if text.is_empty() || text == "-" || text.contains("://") || text.contains('\0') {
             return Err(Failure::Usage(format!("name a file or directory below {}, not {text:?}", self.listed())));
         }
-        let path = self.0.first().map_or_else(|| asked.to_owned(), |root| root.join(asked));
+        let path = self.local.first().map_or_else(|| asked.to_owned(), |root| root.join(asked));
         // What follows a part that does not exist, or a pattern, must not lead upwards again.
         let existing = path.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(Path::new("/"));
         let rest = path.strip_prefix(existing).unwrap_or(&path);
         let is_below = self.contain(existing) && !rest.components().any(|part| part == Component::ParentDir);
         if !is_below {
-            let why =
-                format!("only files below {} may be read; systole mcp --root DIR adds a directory", self.listed());
+            let why = format!("only files below {} may be read; {} adds a directory", self.listed(), self.cure);
             return Err(Failure::import(ImportError::Io(io::Error::new(io::ErrorKind::PermissionDenied, why)), asked));
         }
         Ok(path)
@@ -52,12 +75,12 @@ impl Roots {
 
     /// A path as a client names it: relative to the first root if it is below that.
     pub fn shown(&self, path: &str) -> String {
-        let below = self.0.first().and_then(|root| Path::new(path).strip_prefix(root).ok());
+        let below = self.local.first().and_then(|root| Path::new(path).strip_prefix(root).ok());
         below.map_or_else(|| path.to_owned(), |below| below.display().to_string())
     }
 
     fn listed(&self) -> String {
-        let names: Vec<_> = self.0.iter().map(|root| root.display().to_string()).collect();
+        let names: Vec<_> = self.local.iter().map(|root| root.display().to_string()).collect();
         names.join(", ")
     }
 }
@@ -73,7 +96,7 @@ mod tests {
         std::fs::create_dir(&inside).unwrap();
         std::fs::write(inside.join("a.pb"), "").unwrap();
         std::fs::write(dir.path().join("secret.pb"), "").unwrap();
-        let roots = Roots::new(std::slice::from_ref(&inside)).unwrap();
+        let roots = Roots::new(std::slice::from_ref(&inside), "--root DIR").unwrap();
         for (path, is_allowed) in [
             ("a.pb", true),
             ("./x/../a.pb", false),

@@ -1,0 +1,65 @@
+//! `/api/v1`: what programs and the window ask.
+
+mod compare;
+mod files;
+mod openapi;
+#[cfg(feature = "query")]
+mod query;
+mod reports;
+mod runs;
+mod tables;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Predicate as _};
+
+use super::error::ApiError;
+use super::state::ServeState;
+
+/// The state of all routes.
+pub(super) type Shared = Arc<ServeState>;
+
+/// The routes.
+pub(super) fn router() -> Router<Shared> {
+    let router = Router::new()
+        .route("/health", get(runs::health))
+        .route("/openapi.json", get(openapi::document))
+        .route("/runs", get(runs::list))
+        .route("/runs/{id}", get(runs::one))
+        .route("/runs/{id}/reports", get(reports::all))
+        .route("/runs/{id}/reports/{name}", get(reports::one))
+        .route("/runs/{id}/html", get(reports::page))
+        .route("/runs/{id}/tables", get(tables::list))
+        .route("/runs/{id}/tables/{name}", get(tables::rows))
+        .route("/runs/{id}/files", get(files::list))
+        .route("/compare", get(compare::two));
+    #[cfg(feature = "query")]
+    let router = router.route("/runs/{id}/query", get(query::by_address).post(query::by_body));
+    let packed = DefaultPredicate::new().and(NotForContentType::const_new(files::BYTES));
+    router
+        .layer(CompressionLayer::new().compress_when(packed))
+        // Ranges are those of the file.
+        .route("/runs/{id}/files/{n}", get(files::bytes))
+        .fallback(nothing)
+        .method_not_allowed_fallback(method)
+}
+
+/// There is no such address.
+pub(super) async fn nothing() -> ApiError {
+    ApiError::missing("there is no such address; /api/v1/openapi.json lists them")
+}
+
+/// The address does not have this method.
+pub(super) async fn method() -> ApiError {
+    ApiError::method()
+}
+
+/// Text that is JSON.
+fn json(text: String) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], text).into_response()
+}

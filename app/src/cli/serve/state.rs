@@ -1,0 +1,126 @@
+//! What all requests share.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use analysis::Scope;
+use tokio::sync::Mutex as AsyncMutex;
+
+use super::error::ApiError;
+use super::runs::{Listing, RunList, ServedRun};
+use super::work::{Cancel, Work};
+use crate::cli::embedded;
+use crate::cli::traces::OpenTraces;
+use crate::session::Session;
+
+/// How long it may take to list runs, to read one, and to analyze it.
+const LIST: Duration = Duration::from_secs(60);
+const READ: Duration = Duration::from_secs(900);
+const ANALYZE: Duration = Duration::from_secs(600);
+
+/// Memory of the models that are kept.
+const MOST_BYTES: usize = 4 << 30;
+
+/// Which part of a trace.
+#[derive(Clone, Debug, Default)]
+pub(super) struct AskedPart {
+    /// `A..B`
+    pub(super) steps: Option<String>,
+    /// `FROM..TO`
+    pub(super) range: Option<String>,
+}
+
+/// The runs, the traces that are open, and the work that is done.
+#[derive(Debug)]
+pub(super) struct ServeState {
+    pub(super) runs: RunList,
+    pub(super) traces: Arc<OpenTraces>,
+    /// Imports, analyses, queries.
+    heavy: Work,
+    /// Listing, which must not wait behind an import.
+    light: Work,
+    /// Runs that are being read: those who want the same one wait without a thread.
+    reading: Mutex<BTreeMap<String, Arc<AsyncMutex<()>>>>,
+}
+
+impl ServeState {
+    /// Nothing is open yet.
+    pub(super) fn new(runs: RunList, keep: usize) -> Self {
+        Self {
+            runs,
+            traces: Arc::new(OpenTraces::new(keep, MOST_BYTES)),
+            heavy: Work::new(2),
+            light: Work::new(8),
+            reading: Mutex::default(),
+        }
+    }
+
+    /// The runs.
+    pub(super) async fn list(self: &Arc<Self>) -> Result<Arc<Listing>, ApiError> {
+        self.light(|state, cancel| Ok(state.runs.list(&cancel.progress))).await
+    }
+
+    /// Quick work with files.
+    pub(super) async fn light<T: Send + 'static>(
+        self: &Arc<Self>,
+        job: impl FnOnce(&Self, &Cancel) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let state = Arc::clone(self);
+        self.light.run(LIST, move |cancel| job(&state, cancel)).await
+    }
+
+    /// The run with this id.
+    pub(super) async fn run(self: &Arc<Self>, id: String) -> Result<ServedRun, ApiError> {
+        self.light(move |state, cancel| state.runs.run(&id, &cancel.progress)).await
+    }
+
+    /// The trace of a run, read if it is not open.
+    pub(super) async fn session(self: &Arc<Self>, id: String) -> Result<Session, ApiError> {
+        let run = self.run(id).await?;
+        let one = {
+            let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+            reading.retain(|_, one| Arc::strong_count(one) > 1);
+            Arc::clone(reading.entry(run.entry.id.clone()).or_default())
+        };
+        let _only = one.lock().await;
+        let state = Arc::clone(self);
+        let read = move |cancel: &Cancel| Ok(state.traces.get(&state.runs.roots, &run.asked(), &cancel.progress)?);
+        self.heavy.run(READ, read).await
+    }
+
+    /// An answer about a part of a run.
+    pub(super) async fn about<T: Send + 'static>(
+        self: &Arc<Self>,
+        id: String,
+        part: AskedPart,
+        job: impl FnOnce(&Session, Scope, &Cancel) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let session = self.session(id).await?;
+        let work = move |cancel: &Cancel| {
+            let scope = part.scope(&session)?;
+            job(&session, scope, cancel)
+        };
+        self.heavy.run(ANALYZE, work).await
+    }
+
+    /// Work on what is open.
+    pub(super) async fn heavy<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Cancel) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        self.heavy.run(ANALYZE, job).await
+    }
+}
+
+impl AskedPart {
+    /// The part of a trace; an error if the trace does not have it.
+    pub(super) fn scope(&self, session: &Session) -> Result<Scope, ApiError> {
+        if self.steps.is_some() && self.range.is_some() {
+            return Err(ApiError::wrong("steps and range: write one of them"));
+        }
+        let word = |name: &str, value: &Option<String>| value.as_ref().map(|value| format!("--{name}={value}").into());
+        let words: Vec<_> = [word("steps", &self.steps), word("range", &self.range)].into_iter().flatten().collect();
+        Ok(embedded::scope(session, &words)?)
+    }
+}
