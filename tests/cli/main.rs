@@ -33,4 +33,6 @@ mod agents;
 mod events;
 #[cfg(feature = "mcp")]
 mod mcp;
+#[cfg(feature = "serve")]
+mod serve;
 mod watch;

@@ -108,7 +108,8 @@ fn packed(name: &str, headers: &HeaderMap) -> Option<(&'static str, Bytes)> {
     Some(("gzip", bytes))
 }
 
-fn accepts(headers: &HeaderMap, encoding: &str) -> bool {
+/// Whether the client takes this encoding.
+pub(super) fn accepts(headers: &HeaderMap, encoding: &str) -> bool {
     let lists = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     lists.flat_map(|list| list.split(',')).any(|one| {
         let mut parts = one.split(';').map(str::trim);

@@ -8,6 +8,8 @@ mod assets;
 mod error;
 mod guard;
 mod input;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod page;
 mod runs;
 mod server;
@@ -49,7 +51,7 @@ pub fn run(args: &ServeArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure>
     let guard = Arc::new(Guard::new(token.as_deref(), names.collect(), is_open, port));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Internal(error.to_string()))?;
-    let router = router(&state, guard);
+    let router = router(&state, guard)?;
     assets::pack();
     output::print_text(&format!("Systole at {} (Ctrl+C to stop)\n", address(args, port, is_open, token.as_deref())))?;
     if is_open {
@@ -61,12 +63,14 @@ pub fn run(args: &ServeArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure>
     served.map(|()| CommandOutcome::Done).map_err(|error| Failure::Server(format!("cannot serve: {error}")))
 }
 
-fn router(state: &Arc<ServeState>, guard: Arc<Guard>) -> Router {
+fn router(state: &Arc<ServeState>, guard: Arc<Guard>) -> Result<Router, Failure> {
     let router = Router::new()
         .nest("/api/v1", api::router())
         .fallback_service(get(page::any).fallback(api::method).with_state(Arc::clone(state)))
         .with_state(Arc::clone(state));
-    router.layer(from_fn_with_state(guard, guard::guarded))
+    #[cfg(feature = "mcp")]
+    let router = router.merge(mcp::router(state)?);
+    Ok(router.layer(from_fn_with_state(guard, guard::guarded)))
 }
 
 /// The addresses of a name; of loopback both kinds, because browsers try both for `localhost`.

@@ -11,7 +11,7 @@ use futures_util::future::{Either, select};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use tokio::io::AsyncWriteExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{sleep, timeout};
@@ -96,8 +96,16 @@ async fn refuse(mut stream: TcpStream) {
     let head =
         "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 2\r\nConnection: close";
     let text = format!("{head}\r\nContent-Length: {}\r\n\r\n{BODY}", BODY.len());
+    let answer = async {
+        let mut question = [0; 4096];
+        stream.write_all(text.as_bytes()).await?;
+        stream.shutdown().await?;
+        // Closing before the question is read would take the answer back.
+        while stream.read(&mut question).await? > 0 {}
+        Ok::<_, io::Error>(())
+    };
     // A client that does not read has itself to blame.
-    let _ = timeout(Duration::from_secs(1), stream.write_all(text.as_bytes())).await;
+    let _ = timeout(Duration::from_secs(1), answer).await;
 }
 
 async fn connection(stream: TcpStream, router: Router, mut stopped: watch::Receiver<bool>) {

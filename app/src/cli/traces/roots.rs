@@ -18,6 +18,7 @@ pub struct Roots {
 
 impl Roots {
     /// The given directories, or the current one if there are none.
+    #[cfg(feature = "mcp")]
     pub fn new(given: &[PathBuf], cure: &'static str) -> Result<Self, Failure> {
         let given = if given.is_empty() { &[PathBuf::from(".")][..] } else { given };
         let real = |path: &PathBuf| {
@@ -42,7 +43,7 @@ impl Roots {
     }
 
     /// The directories of this machine among them.
-    #[cfg(feature = "serve")]
+    #[cfg(all(feature = "mcp", feature = "serve"))]
     pub fn directories(&self) -> Vec<PathBuf> {
         self.local.iter().filter(|root| root.is_dir()).cloned().collect()
     }

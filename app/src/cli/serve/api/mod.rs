@@ -2,6 +2,7 @@
 
 mod compare;
 mod files;
+mod model;
 mod openapi;
 #[cfg(feature = "query")]
 mod query;
@@ -43,8 +44,9 @@ pub(super) fn router() -> Router<Shared> {
     let packed = DefaultPredicate::new().and(NotForContentType::const_new(files::BYTES));
     router
         .layer(CompressionLayer::new().compress_when(packed))
-        // Ranges are those of the file.
+        // Ranges are those of the file, and a model packs itself, on another thread.
         .route("/runs/{id}/files/{n}", get(files::bytes))
+        .route("/runs/{id}/model", get(model::snapshot))
         .fallback(nothing)
         .method_not_allowed_fallback(method)
 }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Map, Value, json};
 
-use super::{compare, files, reports, runs, tables};
+use super::{compare, files, model, reports, runs, tables};
 use crate::cli::serve::error::Problem;
 use crate::render;
 
@@ -107,6 +107,9 @@ impl Writer {
         self.get("/runs/{id}/files", "files", "The files of a run.", None, answer);
         let about = "The bytes of a file, whole or in part (Range).";
         self.get("/runs/{id}/files/{n}", "file", about, None, Answer::Other(files::BYTES));
+        let about = "The trace as this version of the program has read it.";
+        let params = self.params::<model::ModelParams>();
+        self.get("/runs/{id}/model", "model", about, Some(params), Answer::Other(files::BYTES));
         let comparison = render::comparison::schema().unwrap_or_default();
         let (params, comparison) = (self.params::<compare::CompareParams>(), self.whole("Comparison", &comparison));
         let about = "What changed between two runs: what systole compare --format json writes.";

@@ -29,6 +29,7 @@ pub(super) struct ReportParams {
     /// Only slices that begin in this part of the timeline: `1.5ms..2ms`.
     range: Option<String>,
     /// Entries of each list; 0 for all.
+    #[schemars(range(max = 4_294_967_295u32))]
     #[serde(default = "entries")]
     top: u32,
 }

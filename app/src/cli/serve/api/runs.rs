@@ -34,6 +34,7 @@ pub(super) struct PageParams {
     #[serde(default = "usual")]
     limit: usize,
     /// Entries to leave out at the beginning.
+    #[schemars(range(max = 4_294_967_295u32))]
     #[serde(default)]
     offset: u32,
 }

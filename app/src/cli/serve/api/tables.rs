@@ -26,6 +26,7 @@ pub(super) struct RowParams {
     #[serde(default = "usual")]
     limit: usize,
     /// Rows to leave out at the beginning.
+    #[schemars(range(max = 4_294_967_295u32))]
     #[serde(default)]
     offset: u32,
     /// Tables of reports: only these steps, both included: `3..7`.

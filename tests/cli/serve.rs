@@ -1,0 +1,506 @@
+//! `systole serve`: the built program, asked over plain connections.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::outputs::{printed, run, text};
+
+const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/samples/synthetic_v5e_8chip_recompile.xplane.pb");
+const TOKEN: &str = "0123456789abcdefXYZ";
+
+/// A log directory with two runs that can be read and one that cannot.
+fn logs() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    for (run, bytes) in [
+        ("2026_01_01_10_00_00", fs::read(SAMPLE).unwrap()),
+        ("2026_01_02_10_00_00", fs::read(SAMPLE).unwrap()),
+        ("2026_01_03_10_00_00", b"no profile".to_vec()),
+    ] {
+        let run = dir.path().join("plugins/profile").join(run);
+        fs::create_dir_all(&run).unwrap();
+        fs::write(run.join("host.xplane.pb"), bytes).unwrap();
+    }
+    dir
+}
+
+/// A server of its own, stopped at the end of the test.
+struct Server {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+    port: u16,
+    /// What it printed.
+    address: String,
+}
+
+impl Server {
+    fn of(logs: &Path, more: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
+        command.arg("serve").arg(logs).args(["--port", "0"]).args(more);
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        let address = line.split_whitespace().find(|word| word.starts_with("http://")).expect(&line).to_owned();
+        assert!(
+            line.starts_with("Systole at http://") && line.ends_with("/ (Ctrl+C to stop)\n") || !more.is_empty(),
+            "{line}"
+        );
+        let port = address.rsplit(':').next().unwrap().split('/').next().unwrap().parse().unwrap();
+        Self { child, stdout, port, address }
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream
+    }
+
+    /// Sends the head of a request, and a body.
+    fn send(&self, head: &str, body: &[u8]) -> Answer {
+        let mut stream = self.connect();
+        stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body)).unwrap();
+        Answer::read(stream)
+    }
+
+    fn ask(&self, method: &str, path: &str, headers: &[&str], body: &str) -> Answer {
+        let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
+        let named = headers.iter().any(|header| header.starts_with("Host:"));
+        if !named {
+            head += &format!("Host: localhost:{}\r\n", self.port);
+        }
+        for header in headers {
+            head += &format!("{header}\r\n");
+        }
+        if !body.is_empty() {
+            head += &format!("Content-Length: {}\r\n", body.len());
+        }
+        self.send(&(head + "\r\n"), body.as_bytes())
+    }
+
+    fn get(&self, path: &str, headers: &[&str]) -> Answer {
+        self.ask("GET", path, headers, "")
+    }
+
+    /// JSON of an address that answers.
+    fn json(&self, path: &str) -> Value {
+        let answer = self.get(path, &[]);
+        assert_eq!(answer.status, 200, "{path}: {}", text(&answer.body));
+        answer.json()
+    }
+
+    /// The ids of the runs, the newest first.
+    fn ids(&self) -> Vec<String> {
+        let runs = self.json("/api/v1/runs");
+        runs["runs"].as_array().unwrap().iter().map(|run| run["id"].as_str().unwrap().to_owned()).collect()
+    }
+
+    #[cfg(unix)]
+    fn stop(mut self) -> ExitStatus {
+        let status = Command::new("kill").arg(self.child.id().to_string()).status().unwrap();
+        assert!(status.success());
+        let mut rest = String::new();
+        self.stdout.read_to_string(&mut rest).unwrap();
+        self.child.wait().unwrap()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+struct Answer {
+    status: u16,
+    head: String,
+    body: Vec<u8>,
+}
+
+impl Answer {
+    fn read(mut stream: TcpStream) -> Self {
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).unwrap();
+        let end = bytes.windows(4).position(|four| four == b"\r\n\r\n").expect("a head");
+        let head = text(&bytes[..end]).to_ascii_lowercase();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        let body = bytes[end + 4..].to_vec();
+        let is_chunked = head.contains("transfer-encoding: chunked");
+        Self { status, body: if is_chunked { unchunked(&body) } else { body }, head }
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().find_map(|line| line.strip_prefix(&format!("{name}: ")))
+    }
+
+    fn json(&self) -> Value {
+        assert_eq!(self.header("content-type"), Some("application/json"), "{}", self.head);
+        serde_json::from_slice(&self.body).unwrap()
+    }
+
+    /// The code of a refusal.
+    fn refused(&self) -> (u16, String) {
+        (self.status, self.json()["error"]["code"].as_str().unwrap().to_owned())
+    }
+}
+
+fn unchunked(mut bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    loop {
+        let line = bytes.iter().position(|&byte| byte == b'\r').unwrap();
+        let len = usize::from_str_radix(text(&bytes[..line]), 16).unwrap();
+        if len == 0 {
+            return out;
+        }
+        out.extend(&bytes[line + 2..line + 2 + len]);
+        bytes = &bytes[line + 2 + len + 2..];
+    }
+}
+
+#[test]
+fn runs_reports_tables_and_queries_are_those_of_the_commands() {
+    let dir = logs();
+    let server = Server::of(dir.path(), &[]);
+    assert_eq!(server.json("/api/v1/health")["status"], "ok");
+    let runs = server.json("/api/v1/runs");
+    let names: Vec<&str> = runs["runs"].as_array().unwrap().iter().map(|run| run["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["2026_01_03_10_00_00", "2026_01_02_10_00_00", "2026_01_01_10_00_00"]);
+    assert_eq!(runs["total"], 3);
+    let page = server.json("/api/v1/runs?limit=1&offset=1");
+    assert_eq!((page["runs"].as_array().unwrap().len(), &page["runs"][0]["name"]), (1, &json!(names[1])));
+    let ids = server.ids();
+    assert_eq!(ids, server.ids(), "ids stay");
+    let (broken, one, other) = (&ids[0], &ids[1], &ids[2]);
+
+    let path = dir.path().to_str().unwrap();
+    let report = server.json(&format!("/api/v1/runs/{one}/reports/steps"));
+    let printed_report = printed(&["analyze", path, "--run", names[1], "--only", "steps", "--format", "json"]);
+    assert_eq!(report, serde_json::from_str::<Value>(&printed_report).unwrap());
+    let all = server.json(&format!("/api/v1/runs/{one}/reports"));
+    assert_eq!(all["reports"]["steps"], report["reports"]["steps"]);
+    assert!(all["reports"].as_object().unwrap().len() > 10);
+    let part = server.json(&format!("/api/v1/runs/{one}/reports/steps?steps=1..2"));
+    assert_ne!(part["scope"], report["scope"]);
+
+    let compared = server.json(&format!("/api/v1/compare?base={one}&new={other}"));
+    assert!(compared["statement"].is_string(), "{compared}");
+    let rows = server.json(&format!("/api/v1/runs/{one}/tables/slices?limit=2&offset=1"));
+    let width = rows["columns"].as_array().unwrap().len();
+    assert_eq!((rows["rows"].as_array().unwrap().len(), rows["rows"][0].as_array().unwrap().len()), (2, width));
+    assert_eq!((&rows["rows"][0][0], &rows["offset"]), (&json!(1), &json!(1)));
+    let tables = server.json(&format!("/api/v1/runs/{one}/tables"));
+    let slices = tables["tables"].as_array().unwrap().iter().find(|table| table["name"] == "slices").unwrap();
+    assert_eq!(slices["rows"], rows["total"]);
+    #[cfg(feature = "query")]
+    {
+        let by_address =
+            server.json(&format!("/api/v1/runs/{one}/query?sql=SELECT%20count(*)%20AS%20n%20FROM%20slices"));
+        assert_eq!(by_address, json!({"columns": ["n"], "rows": [[rows["total"]]], "truncated": false}));
+        let path = format!("/api/v1/runs/{one}/query");
+        let kind = "Content-Type: application/json";
+        let body = json!({"sql": "SELECT slice_id FROM slices", "limit": 2}).to_string();
+        let by_body = server.ask("POST", &path, &[kind], &body).json();
+        assert_eq!((by_body["rows"].as_array().unwrap().len(), &by_body["truncated"]), (2, &json!(true)));
+        for (body, code) in
+            [("{\"sql\":\"DELETE FROM slices\"}", "bad_request"), ("{", "bad_request"), ("{}", "bad_request")]
+        {
+            assert_eq!(server.ask("POST", &path, &[kind], body).refused(), (400, code.to_owned()), "{body}");
+        }
+        assert_eq!(server.ask("POST", &path, &["Content-Type: text/plain"], "{}").refused().0, 415);
+        assert_eq!(server.ask("POST", &path, &[kind], &" ".repeat(300_000)).refused().0, 413);
+        let endless = "WITH%20RECURSIVE%20c(n)%20AS%20(VALUES(1)%20UNION%20ALL%20SELECT%20n%2B1%20FROM%20c)%20SELECT%20max(n)%20FROM%20c";
+        let stopped = server.get(&format!("{path}?seconds=1&sql={endless}"), &[]);
+        assert!(text(&stopped.body).contains("stopped after 1 s"), "{}", text(&stopped.body));
+    }
+    let page = server.get(&format!("/api/v1/runs/{one}/html"), &[]);
+    assert!(page.status == 200 && text(&page.body).to_ascii_lowercase().starts_with("<!doctype html>"));
+    assert!(page.header("content-security-policy").unwrap().contains("sandbox"), "{}", page.head);
+    let model = server.get(&format!("/api/v1/runs/{one}/model?packed=false"), &[]);
+    let reopened = trace_model::TraceModel::from_snapshot(&model.body, &|saved| Err(saved)).unwrap();
+    assert_eq!(json!(reopened.slice_count()), rows["total"]);
+
+    let (status, code) = server.get(&format!("/api/v1/runs/{broken}/reports"), &[]).refused();
+    assert_eq!((status, &code[..]), (422, "unusable"), "a damaged run");
+    for (path, expected) in [
+        ("/api/v1/runs/0000000000000000", 404),
+        ("/api/v1/nothing", 404),
+        ("/nothing", 404),
+        ("/api/v1/runs?limit=0", 400),
+        ("/api/v1/runs?limt=3", 400),
+        ("/api/v1/runs?limit=-1", 400),
+        ("/api/v1/runs/%ff", 400),
+    ] {
+        assert_eq!(server.get(path, &[]).refused().0, expected, "{path}");
+    }
+    for (path, expected) in [("reports/no-such", 404), ("tables/no-such", 404), ("reports?steps=9000..9001", 400)] {
+        assert_eq!(server.get(&format!("/api/v1/runs/{one}/{path}"), &[]).refused().0, expected, "{path}");
+    }
+    let wrong = server.ask("DELETE", "/api/v1/runs", &[], "");
+    assert_eq!((wrong.refused().0, wrong.header("allow")), (405, Some("get,head")));
+    // The page of programs with and without the window.
+    let front = server.get("/", &[]);
+    assert!(front.status == 200 && text(&front.body).to_ascii_lowercase().starts_with("<!doctype html>"));
+}
+
+#[test]
+fn files_are_sent_whole_in_part_or_not_again() {
+    let dir = logs();
+    let server = Server::of(dir.path(), &[]);
+    let id = &server.ids()[1];
+    let files = server.json(&format!("/api/v1/runs/{id}/files"));
+    let bytes = fs::read(SAMPLE).unwrap();
+    assert_eq!(files["files"][0]["name"], "host.xplane.pb");
+    assert_eq!(files["files"][0]["bytes"], bytes.len());
+    assert_eq!(server.json(&format!("/api/v1/runs/{id}"))["files"], files["files"]);
+    let path = format!("/api/v1/runs/{id}/files/0");
+    let whole = server.get(&path, &["Accept-Encoding: gzip, br"]);
+    assert!(whole.body == bytes && whole.status == 200 && whole.header("content-encoding").is_none());
+    assert_eq!(whole.header("accept-ranges"), Some("bytes"));
+    let tag = whole.header("etag").unwrap().to_owned();
+    let part = server.get(&path, &["Range: bytes=10-19"]);
+    assert_eq!((part.status, &part.body[..]), (206, &bytes[10..20]));
+    assert_eq!(part.header("content-range"), Some(&*format!("bytes 10-19/{}", bytes.len())));
+    let end = server.get(&path, &["Range: bytes=-5", &format!("If-Range: {tag}")]);
+    assert_eq!((end.status, &end.body[..]), (206, &bytes[bytes.len() - 5..]));
+    let changed = server.get(&path, &["Range: bytes=0-1", "If-Range: \"other\""]);
+    assert_eq!((changed.status, changed.body.len()), (200, bytes.len()));
+    let beyond = server.get(&path, &["Range: bytes=99999999-"]);
+    assert_eq!((beyond.refused().0, beyond.header("content-range")), (416, Some(&*format!("bytes */{}", bytes.len()))));
+    let known = server.get(&path, &[&format!("If-None-Match: {tag}")]);
+    assert_eq!((known.status, known.body.len()), (304, 0));
+    let head = server.ask("HEAD", &path, &[], "");
+    assert_eq!((head.status, head.body.len()), (200, 0));
+    assert_eq!(head.header("content-length"), Some(&*bytes.len().to_string()));
+    // A file that is written again has another tag.
+    fs::write(dir.path().join("plugins/profile/2026_01_02_10_00_00/host.xplane.pb"), &bytes[..1000]).unwrap();
+    let again = server.get(&path, &[&format!("If-None-Match: {tag}")]);
+    assert_eq!((again.status, again.body.len()), (200, 1000));
+    for n in ["1", "-1", "x", "4294967296", "0x0"] {
+        assert!([400, 404].contains(&server.get(&format!("/api/v1/runs/{id}/files/{n}"), &[]).refused().0), "{n}");
+    }
+    // Texts are packed for clients that take it.
+    let packed = server.get("/api/v1/openapi.json", &["Accept-Encoding: gzip"]);
+    assert_eq!((packed.header("content-encoding"), &packed.body[..2]), (Some("gzip"), &b"\x1f\x8b"[..]));
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_outside_the_places_can_be_read() {
+    let (dir, outside) = (logs(), tempfile::tempdir().unwrap());
+    let secret = outside.path().join("secret.xplane.pb");
+    fs::copy(SAMPLE, &secret).unwrap();
+    let run = dir.path().join("plugins/profile/2026_01_09_10_00_00");
+    fs::create_dir_all(&run).unwrap();
+    std::os::unix::fs::symlink(&secret, run.join("host.xplane.pb")).unwrap();
+    std::os::unix::fs::symlink(outside.path(), dir.path().join("plugins/profile/2026_01_10_10_00_00")).unwrap();
+    let server = Server::of(dir.path(), &[]);
+    let ids = server.ids();
+    assert_eq!(ids.len(), 4, "a directory that is a link is no run");
+    for path in ["files/0", "files", "reports", "model", "tables/slices", "html"] {
+        let (status, _) = server.get(&format!("/api/v1/runs/{}/{path}", ids[0]), &[]).refused();
+        assert!([403, 404].contains(&status), "{path}: {status}");
+    }
+    let id = &ids[2];
+    for path in [
+        "/../../etc/passwd".to_owned(),
+        "/%2e%2e/%2e%2e/etc/passwd".to_owned(),
+        "/..%2f..%2fetc%2fpasswd".to_owned(),
+        "/%252e%252e%252fetc%252fpasswd".to_owned(),
+        "/..%5c..%5cetc".to_owned(),
+        "//etc/passwd".to_owned(),
+        "/.%00/index.html".to_owned(),
+        "/api/v1/runs/..%2f..%2fetc%2fpasswd".to_owned(),
+        "/api/v1/runs/%2e%2e/files/0".to_owned(),
+        "/api/v1/runs/%252e%252e/files/0".to_owned(),
+        format!("/api/v1/runs/{id}/files/..%2f0"),
+        format!("/api/v1/runs/{id}/files/%2e%2e%2f%2e%2e%2fsecret.xplane.pb"),
+        format!("/api/v1/runs/{id}/files/../../../../secret.xplane.pb"),
+        format!("/api/v1/runs/{id}/tables/..%2f..%2fsecret"),
+        format!("/api/v1/runs/{id}%2f..%2f{id}"),
+    ] {
+        let answer = server.get(&path, &[]);
+        assert!([400, 404].contains(&answer.refused().0), "{path}: {}", answer.head);
+    }
+}
+
+#[test]
+fn other_sites_and_other_names_are_refused() {
+    let dir = logs();
+    let server = Server::of(dir.path(), &[]);
+    let port = server.port;
+    for (header, expected) in [
+        ("Host: evil.example".to_owned(), 403),
+        (format!("Host: evil.example:{port}"), 403),
+        (format!("Host: 127.0.0.1:{port}"), 200),
+        ("Host: [::1]:9999".to_owned(), 200),
+        ("Origin: http://evil.example".to_owned(), 403),
+        ("Origin: null".to_owned(), 403),
+        (format!("Origin: http://localhost:{port}"), 200),
+        ("Sec-Fetch-Site: cross-site".to_owned(), 403),
+        ("Sec-Fetch-Site: same-origin".to_owned(), 200),
+    ] {
+        for path in ["/api/v1/runs", "/"] {
+            assert_eq!(server.get(path, &[&header]).status, expected, "{header} {path}");
+        }
+    }
+    let answer = server.send("GET / HTTP/1.1\r\nConnection: close\r\n\r\n", b"");
+    assert_eq!(answer.refused().0, 400, "without a name");
+    let answer = server.send("GET http://evil.example/ HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", b"");
+    assert_eq!(answer.refused().0, 403, "a name in the address");
+    assert_eq!(server.get(&format!("/?{}", "x".repeat(20_000)), &[]).refused().0, 414);
+    assert_eq!(server.get("/", &["X: y"; 100]).status, 431, "too many headers");
+    for header in ["content-security-policy", "x-content-type-options", "referrer-policy", "cross-origin-opener-policy"]
+    {
+        for path in ["/", "/api/v1/runs", "/nothing"] {
+            assert!(server.get(path, &[]).header(header).is_some(), "{header} {path}");
+        }
+    }
+    assert!(server.get("/", &["Host: evil.example"]).header("access-control-allow-origin").is_none());
+    let named = Server::of(dir.path(), &["--allow-host", "proxy.example"]);
+    assert_eq!(named.get("/", &["Host: proxy.example"]).status, 200);
+}
+
+#[test]
+fn a_token_is_demanded_where_others_can_ask() {
+    let dir = logs();
+    for more in [&["--token", TOKEN][..], &["--host", "0.0.0.0"]] {
+        let server = Server::of(dir.path(), more);
+        let (_, token) = server.address.split_once("?token=").expect(&server.address);
+        assert!(token.len() >= 16 && more.contains(&token) == more.contains(&"--token"), "{}", server.address);
+        for path in ["/", "/api/v1/runs", "/api/v1/health", "/mcp", "/nothing"] {
+            let answer = server.get(path, &[]);
+            assert_eq!((answer.refused().0, answer.header("www-authenticate")), (401, Some("bearer")), "{path}");
+        }
+        assert_eq!(server.get("/?token=0123456789abcdef", &[]).status, 401);
+        assert_eq!(server.get("/api/v1/runs", &[&format!("Authorization: Bearer {token}")]).status, 200);
+        let entered = server.get(&format!("/?token={token}&run=1"), &[]);
+        assert_eq!((entered.status, entered.header("location")), (303, Some("/?run=1")));
+        let cookie = entered.header("set-cookie").unwrap();
+        assert!(cookie.contains("httponly") && cookie.contains("samesite=strict"), "{cookie}");
+        let cookie = format!("Cookie: {}", cookie.split(';').next().unwrap());
+        assert_eq!(server.get("/api/v1/runs", &[&cookie]).status, 200);
+    }
+    let short = run(&["serve", dir.path().to_str().unwrap(), "--token", "short"]);
+    assert_eq!(short.status.code(), Some(2));
+}
+
+#[test]
+fn many_clients_ask_at_once() {
+    let dir = logs();
+    let server = Server::of(dir.path(), &[]);
+    let ids = server.ids();
+    thread::scope(|scope| {
+        for client in 0..12 {
+            let (server, id) = (&server, &ids[1 + client % 2]);
+            let ask = move || {
+                let report = server.json(&format!("/api/v1/runs/{id}/reports/verdict"));
+                assert!(report["reports"]["verdict"]["report"].is_object());
+            };
+            thread::Builder::new().spawn_scoped(scope, ask).unwrap();
+        }
+        // Those who go away before they have an answer, and those who never finish their question.
+        for _ in 0..8 {
+            let mut stream = server.connect();
+            let head = format!("GET /api/v1/runs/{}/reports HTTP/1.1\r\nHost: localhost\r\n\r\n", ids[1]);
+            stream.write_all(head.as_bytes()).unwrap();
+            drop(stream);
+        }
+        let mut slow: Vec<TcpStream> = (0..20).map(|_| server.connect()).collect();
+        for stream in &mut slow {
+            stream.write_all(b"GET / HTTP/1.1\r\nHost:").unwrap();
+        }
+        assert_eq!(server.json("/api/v1/health")["status"], "ok");
+    });
+    // More connections than are served: those beyond are told so, and the others can go on.
+    let idle: Vec<TcpStream> = (0..300).map(|_| server.connect()).collect();
+    let mut last = server.connect();
+    let mut answer = String::new();
+    last.write_all(b"GET /api/v1/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+    last.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 503") && answer.ends_with('}'), "{answer}");
+    drop(idle);
+    let until = Instant::now() + Duration::from_secs(30);
+    while server.get("/api/v1/health", &[]).status != 200 {
+        assert!(Instant::now() < until, "the server does not recover");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn it_stops_when_told_and_says_when_it_cannot_start() {
+    let dir = logs();
+    let path = dir.path().to_str().unwrap();
+    let server = Server::of(dir.path(), &[]);
+    let port = server.port.to_string();
+    let second = run(&["serve", path, "--port", &port]);
+    let why = text(&second.stderr);
+    assert!(why.contains(&format!("port {port} is in use")) && why.contains("--port 0"), "{why}");
+    assert_eq!(second.status.code(), Some(3));
+    // A connection that is open and idle does not keep it.
+    let idle = server.connect();
+    assert_eq!(server.stop().code(), Some(0));
+    drop(idle);
+    let missing = run(&["serve", &format!("{path}/no-such")]);
+    assert_eq!(missing.status.code(), Some(3), "{}", text(&missing.stderr));
+    assert_eq!(run(&["serve"]).status.code(), Some(2));
+}
+
+#[test]
+fn log_directories_are_named_as_for_other_tools() {
+    let dir = logs();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
+    command.args(["serve", "-l", dir.path().to_str().unwrap(), "-p", "0"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let _ = child.kill();
+    let _ = child.wait();
+    assert!(line.starts_with("Systole at http://127.0.0.1:"), "{line}");
+    // A run that appears later is found.
+    let server = Server::of(dir.path(), &[]);
+    let before = server.ids();
+    let run = dir.path().join("plugins/profile/2026_02_01_10_00_00");
+    fs::create_dir_all(&run).unwrap();
+    fs::copy(SAMPLE, run.join("host.xplane.pb")).unwrap();
+    let until = Instant::now() + Duration::from_secs(30);
+    while server.ids().len() == before.len() {
+        assert!(Instant::now() < until, "it is never listed");
+        thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!(server.ids()[1..], before);
+}
+
+#[cfg(feature = "mcp")]
+#[test]
+fn agents_have_the_same_tools_over_http() {
+    let dir = logs();
+    let server = Server::of(dir.path(), &[]);
+    let kinds = ["Content-Type: application/json", "Accept: application/json, text/event-stream"];
+    let ask = |method: &str, params: Value| {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
+        server.ask("POST", "/mcp", &kinds, &body)
+    };
+    let hello =
+        json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    assert_eq!(ask("initialize", hello).json()["result"]["serverInfo"]["name"], "systole");
+    let tools = ask("tools/list", json!({})).json();
+    let names: Vec<&str> =
+        tools["result"]["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert!(names.contains(&"verdict") && names.contains(&"compare"), "{names:?}");
+    let arguments = json!({"path": ".", "run": "2026_01_02_10_00_00"});
+    let verdict = ask("tools/call", json!({"name": "verdict", "arguments": arguments})).json();
+    assert!(verdict["result"]["structuredContent"]["statement"].is_string(), "{verdict}");
+    let outside = ask("tools/call", json!({"name": "verdict", "arguments": {"path": "/etc/passwd"}})).json();
+    assert_eq!(outside["result"]["isError"], true, "{outside}");
+    assert_eq!(server.ask("POST", "/mcp", &[&kinds[..], &["Origin: http://evil.example"]].concat(), "{}").status, 403);
+}
