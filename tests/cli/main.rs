@@ -35,4 +35,6 @@ mod events;
 mod mcp;
 #[cfg(feature = "serve")]
 mod serve;
+#[cfg(feature = "serve")]
+mod serve_client;
 mod watch;

@@ -5,14 +5,14 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::path::Path;
-use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::outputs::{printed, run, text};
+use crate::serve_client::Server;
 
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/samples/synthetic_v5e_8chip_recompile.xplane.pb");
 const TOKEN: &str = "0123456789abcdefXYZ";
@@ -30,140 +30,6 @@ fn logs() -> tempfile::TempDir {
         fs::write(run.join("host.xplane.pb"), bytes).unwrap();
     }
     dir
-}
-
-/// A server of its own, stopped at the end of the test.
-struct Server {
-    child: Child,
-    stdout: BufReader<ChildStdout>,
-    port: u16,
-    /// What it printed.
-    address: String,
-}
-
-impl Server {
-    fn of(logs: &Path, more: &[&str]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
-        command.arg("serve").arg(logs).args(["--port", "0"]).args(more);
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
-        let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        stdout.read_line(&mut line).unwrap();
-        let address = line.split_whitespace().find(|word| word.starts_with("http://")).expect(&line).to_owned();
-        assert!(
-            line.starts_with("Systole at http://") && line.ends_with("/ (Ctrl+C to stop)\n") || !more.is_empty(),
-            "{line}"
-        );
-        let port = address.rsplit(':').next().unwrap().split('/').next().unwrap().parse().unwrap();
-        Self { child, stdout, port, address }
-    }
-
-    fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-        stream
-    }
-
-    /// Sends the head of a request, and a body.
-    fn send(&self, head: &str, body: &[u8]) -> Answer {
-        let mut stream = self.connect();
-        stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body)).unwrap();
-        Answer::read(stream)
-    }
-
-    fn ask(&self, method: &str, path: &str, headers: &[&str], body: &str) -> Answer {
-        let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
-        let named = headers.iter().any(|header| header.starts_with("Host:"));
-        if !named {
-            head += &format!("Host: localhost:{}\r\n", self.port);
-        }
-        for header in headers {
-            head += &format!("{header}\r\n");
-        }
-        if !body.is_empty() {
-            head += &format!("Content-Length: {}\r\n", body.len());
-        }
-        self.send(&(head + "\r\n"), body.as_bytes())
-    }
-
-    fn get(&self, path: &str, headers: &[&str]) -> Answer {
-        self.ask("GET", path, headers, "")
-    }
-
-    /// JSON of an address that answers.
-    fn json(&self, path: &str) -> Value {
-        let answer = self.get(path, &[]);
-        assert_eq!(answer.status, 200, "{path}: {}", text(&answer.body));
-        answer.json()
-    }
-
-    /// The ids of the runs, the newest first.
-    fn ids(&self) -> Vec<String> {
-        let runs = self.json("/api/v1/runs");
-        runs["runs"].as_array().unwrap().iter().map(|run| run["id"].as_str().unwrap().to_owned()).collect()
-    }
-
-    #[cfg(unix)]
-    fn stop(mut self) -> ExitStatus {
-        let status = Command::new("kill").arg(self.child.id().to_string()).status().unwrap();
-        assert!(status.success());
-        let mut rest = String::new();
-        self.stdout.read_to_string(&mut rest).unwrap();
-        self.child.wait().unwrap()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-struct Answer {
-    status: u16,
-    head: String,
-    body: Vec<u8>,
-}
-
-impl Answer {
-    fn read(mut stream: TcpStream) -> Self {
-        let mut bytes = Vec::new();
-        stream.read_to_end(&mut bytes).unwrap();
-        let end = bytes.windows(4).position(|four| four == b"\r\n\r\n").expect("a head");
-        let head = text(&bytes[..end]).to_ascii_lowercase();
-        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        let body = bytes[end + 4..].to_vec();
-        let is_chunked = head.contains("transfer-encoding: chunked");
-        Self { status, body: if is_chunked { unchunked(&body) } else { body }, head }
-    }
-
-    fn header(&self, name: &str) -> Option<&str> {
-        self.head.lines().find_map(|line| line.strip_prefix(&format!("{name}: ")))
-    }
-
-    fn json(&self) -> Value {
-        assert_eq!(self.header("content-type"), Some("application/json"), "{}", self.head);
-        serde_json::from_slice(&self.body).unwrap()
-    }
-
-    /// The code of a refusal.
-    fn refused(&self) -> (u16, String) {
-        (self.status, self.json()["error"]["code"].as_str().unwrap().to_owned())
-    }
-}
-
-fn unchunked(mut bytes: &[u8]) -> Vec<u8> {
-    let mut out = Vec::new();
-    loop {
-        let line = bytes.iter().position(|&byte| byte == b'\r').unwrap();
-        let len = usize::from_str_radix(text(&bytes[..line]), 16).unwrap();
-        if len == 0 {
-            return out;
-        }
-        out.extend(&bytes[line + 2..line + 2 + len]);
-        bytes = &bytes[line + 2 + len + 2..];
-    }
 }
 
 #[test]
