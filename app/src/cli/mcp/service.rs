@@ -40,7 +40,7 @@ pub struct SystoleService {
 
 impl SystoleService {
     /// A service that reads below these directories and keeps these traces open.
-    pub(in crate::cli) fn new(roots: Arc<Roots>, traces: Arc<OpenTraces>) -> Self {
+    pub fn new(roots: Arc<Roots>, traces: Arc<OpenTraces>) -> Self {
         Self { roots, traces }
     }
 }

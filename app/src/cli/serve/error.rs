@@ -1,4 +1,4 @@
-//! Refusals and failures as JSON.
+//! Answers that are JSON: text, refusals and failures.
 
 use axum::Json;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
@@ -133,6 +133,11 @@ impl From<Failure> for ApiError {
     fn from(failure: Failure) -> Self {
         CommandError::from(failure).into()
     }
+}
+
+/// Text that is JSON.
+pub(super) fn json(text: String) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], text).into_response()
 }
 
 impl IntoResponse for ApiError {

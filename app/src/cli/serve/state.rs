@@ -44,6 +44,9 @@ pub(super) struct ServeState {
     reading: Mutex<BTreeMap<String, Arc<AsyncMutex<()>>>>,
 }
 
+/// The state of all routes.
+pub(super) type Shared = Arc<ServeState>;
+
 impl ServeState {
     /// Nothing is open yet.
     pub(super) fn new(runs: RunList, keep: usize) -> Self {

@@ -5,11 +5,10 @@ use axum::response::Response;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Shared, json};
 use crate::cli::embedded;
-use crate::cli::serve::error::ApiError;
+use crate::cli::serve::error::{ApiError, json};
 use crate::cli::serve::input::Params;
-use crate::cli::serve::state::AskedPart;
+use crate::cli::serve::state::{AskedPart, Shared};
 
 /// Which runs, and which part of them.
 #[derive(Deserialize, JsonSchema)]

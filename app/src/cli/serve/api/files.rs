@@ -14,10 +14,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::task::spawn_blocking;
 
-use super::Shared;
 use crate::cli::serve::error::ApiError;
 use crate::cli::serve::input::InPath;
 use crate::cli::serve::runs::FileEntry;
+use crate::cli::serve::state::Shared;
 
 /// The type of contents without a type.
 pub(super) const BYTES: &str = "application/octet-stream";

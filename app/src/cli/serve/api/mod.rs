@@ -10,20 +10,13 @@ mod reports;
 mod runs;
 mod tables;
 
-use std::sync::Arc;
-
 use axum::Router;
-use axum::http::header;
-use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Predicate as _};
 
 use super::error::ApiError;
-use super::state::ServeState;
-
-/// The state of all routes.
-pub(super) type Shared = Arc<ServeState>;
+use super::state::Shared;
 
 /// The routes.
 pub(super) fn router() -> Router<Shared> {
@@ -52,16 +45,13 @@ pub(super) fn router() -> Router<Shared> {
 }
 
 /// There is no such address.
+#[allow(clippy::unused_async, reason = "routes are asynchronous")]
 pub(super) async fn nothing() -> ApiError {
     ApiError::missing("there is no such address; /api/v1/openapi.json lists them")
 }
 
 /// The address does not have this method.
+#[allow(clippy::unused_async, reason = "routes are asynchronous")]
 pub(super) async fn method() -> ApiError {
     ApiError::method()
-}
-
-/// Text that is JSON.
-fn json(text: String) -> Response {
-    ([(header::CONTENT_TYPE, "application/json")], text).into_response()
 }

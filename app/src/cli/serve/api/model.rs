@@ -10,11 +10,11 @@ use flate2::write::GzEncoder;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::Shared;
 use super::files::BYTES;
 use crate::cli::serve::assets::accepts;
 use crate::cli::serve::error::ApiError;
 use crate::cli::serve::input::{InPath, Params};
+use crate::cli::serve::state::Shared;
 
 /// How it is sent.
 #[derive(Deserialize, JsonSchema)]

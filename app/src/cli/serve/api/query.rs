@@ -9,10 +9,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::Shared;
 use crate::cli::serve::error::ApiError;
 use crate::cli::serve::input::{InPath, JsonBody, Params};
-use crate::cli::serve::state::AskedPart;
+use crate::cli::serve::state::{AskedPart, Shared};
 use crate::query::{Database, QueryLimits, SqlValue};
 
 const MOST_ROWS: usize = 100_000;

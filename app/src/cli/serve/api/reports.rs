@@ -7,11 +7,10 @@ use axum::response::{IntoResponse as _, Response};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Shared, json};
 use crate::cli::embedded;
-use crate::cli::serve::error::ApiError;
+use crate::cli::serve::error::{ApiError, json};
 use crate::cli::serve::input::{InPath, Params};
-use crate::cli::serve::state::AskedPart;
+use crate::cli::serve::state::{AskedPart, Shared};
 use crate::render::{self, Document, DocumentView};
 
 /// Entries of a list, as on the command line.

@@ -5,10 +5,10 @@ use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Shared;
 use crate::cli::serve::error::ApiError;
 use crate::cli::serve::input::{InPath, Params};
 use crate::cli::serve::runs::{FileEntry, PlaceError, RunEntry};
+use crate::cli::serve::state::Shared;
 
 /// Runs of an answer.
 const USUAL: usize = 100;
@@ -65,6 +65,7 @@ pub(super) struct RunFacts {
     files: Vec<FileEntry>,
 }
 
+#[allow(clippy::unused_async, reason = "routes are asynchronous")]
 pub(super) async fn health() -> Json<Health> {
     let has_window = crate::cli::serve::assets::has_window();
     Json(Health { status: "ok", version: env!("CARGO_PKG_VERSION"), has_window })

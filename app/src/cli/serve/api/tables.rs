@@ -6,11 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::Shared;
 use super::reports::PartParams;
 use crate::cli::serve::error::ApiError;
 use crate::cli::serve::input::{InPath, Params};
-use crate::cli::serve::state::AskedPart;
+use crate::cli::serve::state::{AskedPart, Shared};
 use crate::tables::{Catalog, DataColumn, DataTable, Value as Cell};
 
 /// Rows of an answer.
