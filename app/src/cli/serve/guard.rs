@@ -18,7 +18,7 @@ use super::error::ApiError;
 /// Bytes of an address.
 const MOST_ADDRESS: usize = 16 << 10;
 
-/// What pages may load: this server only, and WebAssembly.
+/// What pages may load: this server only, and `WebAssembly`.
 const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; \
     style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self'; manifest-src 'self'; \
     worker-src 'self' blob:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";

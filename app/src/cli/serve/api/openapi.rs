@@ -1,4 +1,4 @@
-//! The description of the interface (OpenAPI 3.1), with the schemas of the types that are read and written.
+//! The description of the interface (`OpenAPI` 3.1), with the schemas of the types that are read and written.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
