@@ -92,6 +92,8 @@ issue_kinds! {
     ExportLimit = "export-limit", Loss;
     /// A file of the run could not be read and was left out.
     SourceSkipped = "source-skipped", Loss;
+    /// The run is still being written: a file changed while it was read, or has no end and was written seconds ago.
+    StillWritten = "still-written", Warning;
     /// Hosts could not be aligned: a file does not record when its session started.
     HostsNotAligned = "hosts-not-aligned", Warning;
     /// Files of one run started too far apart to be one session, or a host's clock is wrong. Each is drawn from its own
@@ -107,6 +109,13 @@ issue_kinds! {
     SameContent = "same-content", Warning;
     /// A compiler dump was found next to a program; it was read, or the example gives the reason why not.
     FoundBeside = "found-beside", Info;
+    /// The profile does not hold a program, which was read from a dump that was named; one that was recognized by its name
+    /// alone may be of another compilation.
+    ProgramFromDump = "program-from-dump", Info;
+    /// The profile does not hold a program, and none of the dump that was named is certain to be it.
+    ProgramNotInDump = "program-not-in-dump", Warning;
+    /// Programs of the dump that was named belong to none of the profile.
+    DumpNotUsed = "dump-not-used", Info;
     /// The same data is recorded twice; the second copy was left out.
     Duplicate = "duplicate", Info;
     /// The tool that exported the file left out events that were too short to be visible.

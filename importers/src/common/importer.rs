@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use trace_model::{ArgSource, TraceBuilder};
 
@@ -83,6 +84,10 @@ pub struct ImportOptions {
     pub roles: Option<Arc<TrackRoles>>,
     /// Directory of a dump of the TPU compiler; if `None`, Systole searches for one next to programs.
     pub llo: Option<PathBuf>,
+    /// Files of compiled programs, or directories of them, for a trace that holds none.
+    pub hlo: Vec<PathBuf>,
+    /// How long to wait for files that are still being written; `None` reads what is there.
+    pub wait: Option<Duration>,
     /// Whether the process ends soon after the import. It can then keep freed memory, which saves time.
     pub short_lived: bool,
     /// Whether files of buckets are read without keeping a copy for the next time.

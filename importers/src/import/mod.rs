@@ -7,13 +7,14 @@ mod opening;
 pub(crate) mod packed;
 mod reopen;
 mod runs;
+mod writing;
 
 use std::path::{Path, PathBuf};
 
 use trace_model::{IssueKind, TraceBuilder, TraceModel};
 
 use crate::common::{DetectionConfidence, ImportOptions, Importer};
-use crate::compiler::{llo, xla};
+use crate::compiler::{hlo_dump, llo, xla};
 use crate::input::sniffing::{self, looks_like};
 use crate::input::{ImportError, InputSource, Progress, prepare_heap, shown_path};
 use crate::registry::IMPORTERS;
@@ -22,6 +23,7 @@ pub use locate::{HostFiles, LocatedRun, locate};
 use opening::FileOpener;
 pub use reopen::from_snapshot;
 pub use runs::{ListedRun, list_runs};
+pub use writing::FileState;
 
 /// Imports what `path` names: a file, a run directory, a log directory, or a pattern (see [`locate`]). Hosts of one run
 /// share one model. If one of several files cannot be read, it is left out and logged; an error is only returned if
@@ -31,13 +33,18 @@ pub use runs::{ListedRun, list_runs};
 ///
 /// Nothing could be imported, or the import was cancelled.
 pub fn import_path(path: &Path, options: &ImportOptions, progress: &Progress) -> Result<TraceModel, ImportError> {
+    if let Some(limit) = options.wait {
+        writing::wait(path, limit, options, progress)?;
+    }
     if let Some(run) = packed::open(path, options)? {
         let model = import_packed(run, options, progress)?;
         refuse_different_sessions(&model)?;
         return Ok(model);
     }
     let located = locate(path, options, progress)?;
-    let model = import_located(&located, IMPORTERS, options, progress)?;
+    let before = located.state();
+    let model = import_located(&located, IMPORTERS, options, progress);
+    let model = model.map_err(|error| writing::explained(error, &before))?;
     if located.run.is_none() {
         refuse_different_sessions(&model)?;
     }
@@ -94,6 +101,8 @@ pub fn import_source(
     let mut builder = TraceBuilder::new();
     import_into(&mut builder, importer, source, None, options, progress)?;
     llo::add(options.llo.as_deref(), &[], progress, &mut builder)?;
+    let mut opener = FileOpener::new(&LocatedRun::default(), options, progress)?;
+    hlo_dump::add(&options.hlo, &mut |path| opener.open(path), progress, &mut builder)?;
     finish(builder, progress)
 }
 
@@ -180,6 +189,7 @@ fn import_opened<'a>(
 ) -> Result<TraceModel, ImportError> {
     let single = matches!(&located.hosts[..], [host] if host.files.len() == 1);
     let same = drop_copies(&mut opened);
+    let before = located.state();
     progress.add_total(opened.iter().map(|open| open.source.packed_len()).sum());
     let mapped: u64 = opened.iter().map(|open| open.source.mapped_len()).sum();
     if options.short_lived && mapped > 0 && mapped <= MAPPED_IN_HUGE_PAGES {
@@ -204,8 +214,10 @@ fn import_opened<'a>(
             let programs = opened.iter().filter(|open| open.importer.format().id == xla::SCHEDULED_HLO);
             let programs: Vec<&Path> = programs.filter_map(|open| open.source.path()).collect();
             llo::add(options.llo.as_deref(), &programs, progress, &mut builder)?;
+            hlo_dump::add(&options.hlo, &mut |path| opener.open(path), progress, &mut builder)?;
             note_what_was_left_out(&mut builder, &opened, &skipped);
             note_runs(&mut builder, located, &same);
+            writing::note(&before, &skipped, &mut builder);
             // The bytes of the files and the table of slices need not exist at the same time.
             drop(opened);
             return finish(builder, progress);

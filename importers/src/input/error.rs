@@ -51,6 +51,14 @@ pub enum ImportError {
         /// The reason, and the remedy.
         what: String,
     },
+    /// The file is damaged, and somebody still writes it.
+    #[error("{error}; {what}: if it is still being written, --wait waits until it is complete")]
+    StillWritten {
+        /// The defect.
+        error: Box<ImportError>,
+        /// The file, and what says that it is being written.
+        what: String,
+    },
     /// The import was cancelled.
     #[error("cancelled")]
     Cancelled,

@@ -20,6 +20,8 @@ pub enum ProgressStage {
     Reading,
     /// Copying them from a bucket or web server.
     Downloading,
+    /// Waiting until they are written.
+    Waiting,
 }
 
 impl Progress {
@@ -29,16 +31,19 @@ impl Progress {
     }
 
     /// Starts another stage, which counts from 0.
-    #[cfg(feature = "remote")]
     pub(crate) fn begin(&self, stage: ProgressStage) {
         self.total.store(0, Ordering::Relaxed);
         self.done.store(0, Ordering::Relaxed);
-        self.stage.store(u8::from(stage == ProgressStage::Downloading), Ordering::Relaxed);
+        self.stage.store(stage as u8, Ordering::Relaxed);
     }
 
     /// What is being done.
     pub fn stage(&self) -> ProgressStage {
-        if self.stage.load(Ordering::Relaxed) == 0 { ProgressStage::Reading } else { ProgressStage::Downloading }
+        match self.stage.load(Ordering::Relaxed) {
+            0 => ProgressStage::Reading,
+            1 => ProgressStage::Downloading,
+            _ => ProgressStage::Waiting,
+        }
     }
 
     /// Adds to the number of bytes to read (on disk).

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use analysis::Scope;
 use analysis::compare::Summary;
 use analysis::gates::{self, GateConfig, GatesReport};
 use analysis::reports::summary::verdict::Verdict;
 use clap::{Args, ValueEnum};
-use importers::{ImportError, ImportOptions, Progress};
+use importers::{FileState, ImportError, ImportOptions, Progress};
 use serde_json::json;
 use trace_model::Picos;
 
@@ -18,7 +18,7 @@ use crate::cli::common::args::{AssumeArgs, JudgeArgs};
 use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::history_file::{self, HistoryLine};
 use crate::cli::common::stderr::Stderr;
-use crate::cli::common::values::OutputFormat;
+use crate::cli::common::values::{OutputFormat, seconds};
 use crate::cli::common::{gating, loading, output, settings, summaries};
 
 /// Name of the history in the log directory.
@@ -60,14 +60,6 @@ pub enum LineFormat {
     Json,
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
-    let number = text.parse::<f64>().ok().filter(|number| (0.0..=86_400.0).contains(number));
-    number.map(Duration::from_secs_f64).ok_or_else(|| "write a number of seconds up to 86400".to_owned())
-}
-
-/// Size and time of the last change of each file of a run.
-type RunState = Vec<(PathBuf, u64, Option<SystemTime>)>;
-
 /// Runs the command.
 pub fn run(args: &WatchArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     let config = args.judge.budget.as_deref().map(settings::gates).transpose()?.unwrap_or_default();
@@ -97,7 +89,7 @@ struct Watch<'a> {
     config: GateConfig,
     history: PathBuf,
     /// Runs that were looked at, by name: their state then, and whether they are finished.
-    seen: BTreeMap<String, (RunState, bool)>,
+    seen: BTreeMap<String, (Vec<FileState>, bool)>,
     failed: usize,
 }
 
@@ -108,7 +100,7 @@ impl Watch<'_> {
         let mut growing = 0;
         for name in self.names()? {
             let Ok(state) = self.state(&name) else { continue };
-            let is_known = state.iter().all(|(path, ..)| known.contains(&real(path)));
+            let is_known = state.iter().all(|file| known.contains(&real(&file.path)));
             let before = self.seen.get(&name).filter(|(then, _)| *then == state);
             let is_settled = before.is_some() || self.args.settle.is_zero();
             if is_known || state.is_empty() || before.is_some_and(|(_, is_finished)| *is_finished) {
@@ -154,16 +146,9 @@ impl Watch<'_> {
         Ok(newest.collect::<Vec<_>>().into_iter().rev().collect())
     }
 
-    fn state(&self, name: &str) -> Result<RunState, ImportError> {
+    fn state(&self, name: &str) -> Result<Vec<FileState>, ImportError> {
         let options = ImportOptions { run: Some(name.to_owned()), ..ImportOptions::default() };
-        let located = importers::locate(&self.args.path, &options, &Progress::new())?;
-        let files = located.hosts.into_iter().filter_map(|host| host.files.into_iter().next());
-        let state = |path: PathBuf| {
-            let about = std::fs::metadata(&path).ok();
-            let bytes = about.as_ref().map_or(0, std::fs::Metadata::len);
-            (path, bytes, about.and_then(|about| about.modified().ok()))
-        };
-        Ok(files.map(state).collect())
+        Ok(importers::locate(&self.args.path, &options, &Progress::new())?.state())
     }
 
     /// Analyzes a run, compares it, prints its line and appends it to the history.

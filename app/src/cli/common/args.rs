@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use analysis::hardware::ici::Topology;
 use analysis::{Options, Scope};
@@ -9,7 +10,7 @@ use clap::Args;
 use importers::ImportOptions;
 
 use crate::cli::common::chip_arg::ChipArg;
-use crate::cli::common::values::{ClockArg, OutputFile, OutputFormat, RangeArg, RolesArg, StepsArg};
+use crate::cli::common::values::{ClockArg, OutputFile, OutputFormat, RangeArg, RolesArg, StepsArg, seconds};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Messages")]
 pub struct MessageArgs {
@@ -52,6 +53,10 @@ pub struct AssumeArgs {
     /// Directory of the TPU compiler's dump of op code (`--xla_jf_dump_to`); found automatically next to a program
     #[arg(long, hide_short_help = true, value_name = "DIR")]
     pub llo: Option<PathBuf>,
+    /// Programs of the compiler for a profile that holds none: a directory of `--xla_dump_to` or of XProf's
+    /// `*.hlo_proto.pb`, or one file; may be repeated
+    #[arg(long, hide_short_help = true, value_name = "DIR")]
+    pub hlo: Vec<PathBuf>,
     /// Only these devices, by ordinal
     #[arg(long, hide_short_help = true, value_name = "N,…", value_delimiter = ',')]
     pub device: Vec<u32>,
@@ -64,6 +69,10 @@ pub struct AssumeArgs {
     /// Exclude the first N steps as warm-up, in addition to partial ones
     #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 0)]
     pub warmup: u32,
+    /// Wait until a run that is being written is complete, for so many seconds at most; 300 by default
+    #[arg(long, hide_short_help = true, value_name = "SECONDS", num_args = 0..=1, require_equals = true,
+        default_missing_value = "300", value_parser = seconds)]
+    pub wait: Option<Duration>,
     /// Read files of buckets and web servers without keeping a copy for the next time
     #[arg(long, hide_short_help = true)]
     pub no_cache: bool,
@@ -81,6 +90,8 @@ impl AssumeArgs {
             clock_mhz: self.clock.map(|clock| clock.0),
             roles,
             llo: self.llo.clone(),
+            hlo: self.hlo.clone(),
+            wait: self.wait,
             short_lived: false,
             no_cache: self.no_cache,
         }

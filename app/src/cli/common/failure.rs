@@ -110,6 +110,7 @@ impl Failure {
 fn code_of_import(error: &ImportError) -> u8 {
     match error {
         ImportError::Cancelled => 130,
+        ImportError::StillWritten { error, .. } => code_of_import(error),
         // Decompressors report damage as one of these; the path itself was fine.
         ImportError::Io(error)
             if matches!(

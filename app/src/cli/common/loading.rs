@@ -57,7 +57,7 @@ pub fn open_path(
     let bar = (stderr.warns() && std::io::stderr().is_terminal())
         .then(|| ProgressLine::start(Arc::clone(&progress)))
         .flatten();
-    let notice = if stderr.warns() && is_stream(path) { PipeNotice::start(path) } else { None };
+    let notice = if stderr.warns() { WaitNotice::start(path, &progress) } else { None };
     let opened = Session::open(path, &import, options, &progress);
     if let Some(notice) = notice {
         notice.stop();
@@ -91,7 +91,15 @@ fn say_what_was_read(session: &Session, stderr: &Stderr, elapsed: Duration) {
 
 /// Reports which files were read if that does not follow from the given path, because not every format prints them.
 fn say_which_files(session: &Session, stderr: &Stderr) {
-    let about = [IssueKind::RunsJoined, IssueKind::RunNearby, IssueKind::SessionsApart, IssueKind::SameContent];
+    let about = [
+        IssueKind::RunsJoined,
+        IssueKind::RunNearby,
+        IssueKind::SessionsApart,
+        IssueKind::SameContent,
+        IssueKind::StillWritten,
+        IssueKind::ProgramFromDump,
+        IssueKind::ProgramNotInDump,
+    ];
     for issue in session.model().import_log().counts().iter().filter(|issue| about.contains(&issue.kind)) {
         stderr.warn(&format!("{} {}", issue.kind.explain(), issue.examples.join("; ")));
     }
@@ -110,19 +118,28 @@ fn is_stream(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir())
 }
 
-/// A thread that reports, after a while, that a pipe delivers no data.
-struct PipeNotice(ProgressLine);
+/// A thread that reports, after a while, that a pipe delivers no data, or that files are still being written.
+struct WaitNotice(ProgressLine);
 
-impl PipeNotice {
-    fn start(path: &Path) -> Option<Self> {
-        let text = format!("waiting for data from {}; Ctrl+C stops", path.display());
+impl WaitNotice {
+    fn start(path: &Path, progress: &Arc<Progress>) -> Option<Self> {
+        let is_stream = is_stream(path);
+        let (shown, progress) = (importers::shown_path(path), Arc::clone(progress));
         let (stop, stopped) = sync_channel(1);
         let say = move || {
-            if stopped.recv_timeout(BAR_AFTER) == Err(RecvTimeoutError::Timeout) {
-                write_stderr(&format!("{}\n", harmless(&text)));
+            if stopped.recv_timeout(BAR_AFTER) != Err(RecvTimeoutError::Timeout) {
+                return;
             }
+            let what = if is_stream {
+                format!("waiting for data from {}; Ctrl+C stops", shown.display())
+            } else if progress.stage() == ProgressStage::Waiting {
+                format!("waiting until {} is written; Ctrl+C stops", shown.display())
+            } else {
+                return;
+            };
+            write_stderr(&format!("{}\n", harmless(&what)));
         };
-        let thread = thread::Builder::new().name("pipe-notice".to_owned()).spawn(say).ok()?;
+        let thread = thread::Builder::new().name("wait-notice".to_owned()).spawn(say).ok()?;
         Some(Self(ProgressLine { stop, thread }))
     }
 
@@ -171,14 +188,17 @@ fn draw_bar(progress: &Progress) {
             let (bar, rest) = ("█".repeat(full), "░".repeat(BAR_CELLS - full));
             let megabytes = |bytes: u64| bytes as f64 / 1e6;
             let what = match progress.stage() {
-                ProgressStage::Reading => "",
+                ProgressStage::Reading | ProgressStage::Waiting => "",
                 ProgressStage::Downloading => " downloaded",
             };
             let percent = fraction * 100.0;
             format!("{bar}{rest} {percent:3.0} %  {:.0} of {:.0} MB{what}", megabytes(done), megabytes(total))
         }
-        None if progress.stage() == ProgressStage::Downloading => "waiting for the server …".to_owned(),
-        None => "reading …".to_owned(),
+        None => match progress.stage() {
+            ProgressStage::Reading => "reading …".to_owned(),
+            ProgressStage::Downloading => "waiting for the server …".to_owned(),
+            ProgressStage::Waiting => "waiting until the run is written …".to_owned(),
+        },
     };
     write_stderr(&format!("\r\x1b[K{line}"));
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::ValueEnum;
 use importers::TrackRoles;
@@ -160,6 +161,12 @@ impl FromStr for RangeArg {
         let (from, to) = (at(from, Timestamp::MIN)?, at(to, Timestamp::MAX)?);
         if from < to { Ok(Self(TimeRange::new(from, to))) } else { Err(wrong()) }
     }
+}
+
+/// A number of seconds, at most a day.
+pub fn seconds(text: &str) -> Result<Duration, String> {
+    let number = text.parse::<f64>().ok().filter(|number| (0.0..=86_400.0).contains(number));
+    number.map(Duration::from_secs_f64).ok_or_else(|| "write a number of seconds up to 86400".to_owned())
 }
 
 #[cfg(test)]

@@ -1,0 +1,235 @@
+//! Runs whose files are still being written: how to tell, and waiting for them.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use trace_model::{IssueKind, TraceBuilder};
+
+use crate::common::ImportOptions;
+use crate::import::locate::{LocatedRun, locate};
+use crate::input::{ImportError, Progress, ProgressStage, is_remote, shown_path};
+
+/// A file that did not change for this long is complete: profilers write without pauses.
+const QUIET: Duration = Duration::from_secs(3);
+/// A damaged file that was written less than this long ago may be incomplete.
+const RECENT: Duration = Duration::from_secs(10);
+/// An empty file that is older was not left by a profiler that still works.
+const EMPTY: Duration = Duration::from_secs(60);
+/// Time between two looks.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// State of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileState {
+    /// The file.
+    pub path: PathBuf,
+    /// Its size; 0 if it is not on this machine.
+    pub bytes: u64,
+    /// When it was last written, if known.
+    pub modified: Option<SystemTime>,
+}
+
+impl FileState {
+    fn of(path: &Path) -> Self {
+        let about = if is_remote(path) { None } else { std::fs::metadata(path).ok() };
+        let bytes = about.as_ref().map_or(0, std::fs::Metadata::len);
+        Self { path: path.to_owned(), bytes, modified: about.and_then(|about| about.modified().ok()) }
+    }
+
+    /// Time since it was written; `None` if that is not known or in the future.
+    fn age(&self) -> Option<Duration> {
+        SystemTime::now().duration_since(self.modified?).ok()
+    }
+
+    fn is_younger_than(&self, age: Duration) -> bool {
+        self.age().is_some_and(|own| own < age)
+    }
+
+    fn name(&self) -> String {
+        shown_path(&self.path).file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+}
+
+impl LocatedRun {
+    /// State of the file of each host that would be read. Two equal states some time apart mean that nobody writes.
+    pub fn state(&self) -> Vec<FileState> {
+        let files = self.hosts.iter().filter_map(|host| host.files.first());
+        files.map(|path| FileState::of(path)).collect()
+    }
+}
+
+/// Waits until the run at `path` is written, for `limit` at most. A directory may still be empty.
+pub(super) fn wait(
+    path: &Path,
+    limit: Duration,
+    options: &ImportOptions,
+    progress: &Progress,
+) -> Result<(), ImportError> {
+    if is_remote(path) {
+        // Objects of buckets exist as a whole or not at all.
+        return Ok(());
+    }
+    let started = Instant::now();
+    let mut last: Option<(Vec<FileState>, Instant)> = None;
+    loop {
+        progress.check()?;
+        let state = match locate(path, options, progress) {
+            Ok(run) => run.state(),
+            Err(ImportError::NothingFound { .. }) if path.is_dir() => Vec::new(),
+            Err(error) => return Err(error),
+        };
+        match &last {
+            Some((before, since)) if *before == state => {
+                if is_settled(&state, since.elapsed()) {
+                    break;
+                }
+            }
+            _ if is_settled(&state, Duration::ZERO) => break,
+            _ => last = Some((state, Instant::now())),
+        }
+        if started.elapsed() >= limit {
+            break;
+        }
+        progress.begin(ProgressStage::Waiting);
+        thread::sleep(LOOK_EVERY.min(limit));
+    }
+    progress.begin(ProgressStage::Reading);
+    Ok(())
+}
+
+/// Whether files that were seen like this for some time are complete.
+fn is_settled(state: &[FileState], unchanged: Duration) -> bool {
+    let is_complete = |file: &FileState| match file.bytes {
+        0 => !file.is_younger_than(EMPTY),
+        _ => unchanged >= QUIET || file.age().is_some_and(|age| age >= QUIET),
+    };
+    !state.is_empty() && state.iter().all(is_complete)
+}
+
+/// What says that a file is still being written: it has changed since `before`, or was written seconds ago and
+/// `is_damaged`.
+fn evidence(before: &[FileState], is_damaged: bool) -> Option<String> {
+    before.iter().find_map(|file| {
+        let now = FileState::of(&file.path);
+        if now != *file {
+            return Some(format!("{} changed while it was read ({} → {} bytes)", file.name(), file.bytes, now.bytes));
+        }
+        let age = file.age().filter(|age| is_damaged && *age < RECENT)?;
+        Some(format!("{} was written {} s ago", file.name(), age.as_secs()))
+    })
+}
+
+/// Logs that the run is still being written, if something says so.
+pub(super) fn note(before: &[FileState], skipped: &[String], out: &mut TraceBuilder) {
+    let is_damaged = !skipped.is_empty() || out.log_mut().count(IssueKind::TruncatedFile) > 0;
+    if let Some(what) = evidence(before, is_damaged) {
+        out.log(IssueKind::StillWritten, || format!("{what}: --wait waits until it is complete"));
+    }
+}
+
+/// The error with the remark that the file is still being written, if something says so.
+pub(super) fn explained(error: ImportError, before: &[FileState]) -> ImportError {
+    let is_damage = match &error {
+        ImportError::Malformed { .. } | ImportError::Unusable { .. } => true,
+        ImportError::Io(error) => error.kind() == io::ErrorKind::UnexpectedEof,
+        _ => false,
+    };
+    match evidence(before, is_damage).filter(|_| is_damage) {
+        Some(what) => ImportError::StillWritten { error: Box::new(error), what },
+        None => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File, OpenOptions};
+    use std::io::Write as _;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::import_path;
+
+    fn profile() -> Vec<u8> {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/samples/synthetic_v5e_8chip_overlap.xplane.pb");
+        fs::read(path).unwrap()
+    }
+
+    fn written_ago(path: &Path, seconds: u64) {
+        let time = SystemTime::now().checked_sub(Duration::from_secs(seconds)).unwrap();
+        File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
+    }
+
+    fn issues(path: &Path) -> u64 {
+        let model = import_path(path, &ImportOptions::default(), &Progress::new()).unwrap();
+        model.import_log().count(IssueKind::StillWritten)
+    }
+
+    #[test]
+    fn truncated_file_is_still_written_only_if_it_is_new() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("host.xplane.pb");
+        let whole = profile();
+        fs::write(&path, &whole).unwrap();
+        assert_eq!(issues(&path), 0, "complete files may be new");
+        fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+        assert_eq!(issues(&path), 1);
+        written_ago(&path, 3600);
+        assert_eq!(issues(&path), 0);
+    }
+
+    #[test]
+    fn error_of_a_new_file_says_that_it_may_be_incomplete() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("host.xplane.pb");
+        fs::write(&path, "").unwrap();
+        let error = || import_path(&path, &ImportOptions::default(), &Progress::new()).unwrap_err().to_string();
+        assert!(error().contains("--wait"), "{}", error());
+        written_ago(&path, 3600);
+        assert!(!error().contains("--wait"), "{}", error());
+    }
+
+    #[test]
+    fn waits_for_a_writer_that_has_not_finished() {
+        let dir = tempfile::tempdir().unwrap();
+        let run = dir.path().join("plugins/profile/2026_01_31_04_47_36");
+        let whole = profile();
+        let progress = Arc::new(Progress::new());
+        let seen = Arc::clone(&progress);
+        let expected = whole.len() as u64;
+        // Each part is written when the reader waits for it: first there is no run, then half a file.
+        let writer = thread::spawn(move || {
+            let until_waiting = || {
+                while seen.stage() != ProgressStage::Waiting {
+                    thread::yield_now();
+                }
+            };
+            until_waiting();
+            fs::create_dir_all(&run).unwrap();
+            let path = run.join("host.xplane.pb");
+            fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+            until_waiting();
+            let mut file = OpenOptions::new().append(true).open(&path).unwrap();
+            file.write_all(&whole[whole.len() / 2..]).unwrap();
+        });
+        let options = ImportOptions { wait: Some(Duration::from_secs(120)), ..ImportOptions::default() };
+        let model = import_path(dir.path(), &options, &progress).unwrap();
+        writer.join().unwrap();
+        assert_eq!(model.sources()[0].packed_bytes, expected);
+        assert_eq!(model.import_log().lost(), 0);
+    }
+
+    #[test]
+    fn waiting_ends_with_its_limit_and_when_it_is_cancelled() {
+        let dir = tempfile::tempdir().unwrap();
+        let wait = |limit, progress: &Progress| {
+            let options = ImportOptions { wait: Some(limit), ..ImportOptions::default() };
+            import_path(dir.path(), &options, progress).unwrap_err().to_string()
+        };
+        assert!(wait(Duration::ZERO, &Progress::new()).contains("no profile found"));
+        let cancelled = Progress::new();
+        cancelled.cancel();
+        assert_eq!(wait(Duration::from_secs(3600), &cancelled), "cancelled");
+    }
+}
