@@ -72,6 +72,12 @@ fn mutant(seeds: &[Seed], number: u64) -> (&Seed, Vec<u8>, Rng) {
             });
             framed.collect::<Vec<_>>().concat()
         }
+        #[cfg(feature = "riegeli")]
+        Content::Bytes(bytes) => {
+            let mut bytes = bytes.clone();
+            (0..changes).for_each(|_| mutate::bytes(&mut rng, &mut bytes));
+            bytes
+        }
     };
     if rng.one_in(8) {
         mutate::bytes(&mut rng, &mut bytes);
@@ -82,7 +88,7 @@ fn mutant(seeds: &[Seed], number: u64) -> (&Seed, Vec<u8>, Rng) {
 /// Imports a mutant as a file with the right name.
 fn import(seed: &Seed, bytes: &[u8], folder: &Path) -> Result<TraceModel, ImportError> {
     // Simulators write several files, named after the workload.
-    if matches!(seed.content, Content::Proto(_) | Content::Json(_)) {
+    if !matches!(seed.content, Content::Text(_) | Content::Frames(_)) {
         return importers::import(&InputSource::from_bytes(seed.name, bytes.to_vec())?, &Progress::new());
     }
     let path = folder.join(seed.name);
@@ -220,6 +226,8 @@ fn unmutated_inputs_can_be_read() {
             Content::Text(text) => text.clone().into_bytes(),
             Content::Json(document) => document.to_string().into_bytes(),
             Content::Proto(fields) => mutate::encoded(fields),
+            #[cfg(feature = "riegeli")]
+            Content::Bytes(bytes) => bytes.clone(),
             Content::Frames(frames) => {
                 let framed = frames.iter().map(|frame| mutate::encoded(frame));
                 framed.flat_map(|bytes| [vec![bytes.len() as u8], bytes].concat()).collect()

@@ -35,6 +35,9 @@ pub enum Content {
     Proto(Vec<Field>),
     /// Messages, each preceded by its length.
     Frames(Vec<Vec<Field>>),
+    /// A file with checksums, of which only bytes are changed.
+    #[cfg(feature = "riegeli")]
+    Bytes(Vec<u8>),
 }
 
 fn seed(title: &'static str, name: &'static str, content: Content) -> Seed {
@@ -70,6 +73,13 @@ pub fn all() -> Vec<Seed> {
     let document = serde_json::from_str(&everything.replace("{},\n ]", "{}]")).expect("valid but for its slips");
     seeds.push(seed("any program", "program.json", Content::Json(document)));
     seeds.extend(simulated());
+    // Two files appended to each other, the first with compressed records.
+    #[cfg(feature = "riegeli")]
+    seeds.push(seed(
+        "records",
+        "host.xplane.riegeli",
+        Content::Bytes(include_bytes!("../../../importers/tests/fixtures/host.xplane.riegeli").to_vec()),
+    ));
     seeds
 }
 

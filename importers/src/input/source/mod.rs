@@ -8,6 +8,8 @@ mod deferred_reader;
 mod feed;
 mod inflate;
 #[cfg(feature = "riegeli")]
+mod record_chunks;
+#[cfg(feature = "riegeli")]
 mod riegeli;
 
 use std::fs::{self, File};

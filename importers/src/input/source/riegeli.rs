@@ -7,12 +7,13 @@
 
 use std::cell::RefCell;
 use std::fs::File;
-use std::io::{BufWriter, Cursor, Write as _};
+use std::io::{BufWriter, Write as _};
 use std::rc::Rc;
 
 use riegeli::{ReaderOptions, RecordReader};
 
 use super::inflate::{BOMB_BYTES, MAX_RATIO};
+use super::record_chunks::{MaskedBytes, oversized};
 use crate::input::ImportError;
 
 /// The first bytes of every file: the header of the first block, and the chunk that says what the file is.
@@ -40,6 +41,11 @@ pub(super) fn is_meant(bytes: &[u8]) -> bool {
 
 /// Writes all records one after the other.
 pub(super) fn unpack(bytes: &[u8]) -> Result<UnpackedRecords, ImportError> {
+    unpack_within(bytes, BOMB_BYTES)
+}
+
+/// The same; no chunk and no file may unpack to more than `most` bytes and a multiple of its size.
+fn unpack_within(bytes: &[u8], most: u64) -> Result<UnpackedRecords, ImportError> {
     let mut out = BufWriter::new(tempfile::tempfile()?);
     let skipped = Rc::new(RefCell::new(Vec::new()));
     let mut starts: Vec<usize> = memchr::memmem::find_iter(bytes, &SIGNATURE).collect();
@@ -63,7 +69,12 @@ pub(super) fn unpack(bytes: &[u8]) -> Result<UnpackedRecords, ImportError> {
             true
         });
         let part = bytes.get(start..end).unwrap_or_default();
-        let mut reader = match RecordReader::new(Cursor::new(part), options) {
+        let mut masked = Vec::new();
+        for (header, claimed) in oversized(part, most, MAX_RATIO) {
+            say(header.start, header.end, &format!("a chunk that claims to unpack to {claimed} bytes was not read"));
+            masked.push(header);
+        }
+        let mut reader = match RecordReader::new(MaskedBytes::new(part, masked), options) {
             Ok(reader) => reader,
             Err(error) => {
                 say(0, part.len() as u64, &error.to_string());
@@ -74,7 +85,7 @@ pub(super) fn unpack(bytes: &[u8]) -> Result<UnpackedRecords, ImportError> {
             match reader.read_record() {
                 Ok(Some(record)) => {
                     unpacked += record.len() as u64;
-                    if unpacked > BOMB_BYTES && unpacked / (bytes.len() as u64).max(1) > MAX_RATIO {
+                    if unpacked > most && unpacked / (bytes.len() as u64).max(1) > MAX_RATIO {
                         let what = format!("{} bytes of records unpack to more than {unpacked} bytes", bytes.len());
                         return Err(ImportError::TooLarge { what });
                     }
@@ -99,7 +110,7 @@ pub(super) fn unpack(bytes: &[u8]) -> Result<UnpackedRecords, ImportError> {
 
 #[cfg(test)]
 mod tests {
-    use riegeli::{RecordWriter, WriterOptions};
+    use riegeli::{CompressionType, RecordWriter, WriterOptions};
     use trace_model::IssueKind;
 
     use super::*;
@@ -107,8 +118,13 @@ mod tests {
 
     /// A file of records, one a chunk.
     fn records(records: &[&[u8]]) -> Vec<u8> {
+        written(records, CompressionType::None)
+    }
+
+    fn written(records: &[&[u8]], compression: CompressionType) -> Vec<u8> {
         let mut bytes = Vec::new();
-        let mut writer = RecordWriter::new(&mut bytes, WriterOptions::new().chunk_size(1)).unwrap();
+        let options = WriterOptions::new().chunk_size(1).compression(compression);
+        let mut writer = RecordWriter::new(&mut bytes, options).unwrap();
         for record in records {
             writer.write_record(record).unwrap();
         }
@@ -148,6 +164,18 @@ mod tests {
                 Err(error) => assert!(error.to_string().contains("no record can be read"), "{len}: {error}"),
             }
         }
+    }
+
+    #[test]
+    fn a_chunk_that_claims_too_much_is_skipped() {
+        use std::io::{Read as _, Seek as _};
+        let whole = written(&[b"first record", &[0; 50_000], b"third record"], CompressionType::Brotli);
+        let mut unpacked = unpack_within(&whole, 40_000).unwrap();
+        let mut content = Vec::new();
+        unpacked.content.rewind().unwrap();
+        unpacked.content.read_to_end(&mut content).unwrap();
+        assert!(content.starts_with(b"first record") && content.len() < 100, "{}", content.len());
+        assert!(unpacked.skipped[0].contains("claims to unpack to 50000 bytes"), "{:?}", unpacked.skipped);
     }
 
     #[test]
