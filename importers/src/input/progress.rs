@@ -56,6 +56,12 @@ impl Progress {
         self.done.fetch_add(bytes, Ordering::Relaxed);
     }
 
+    /// Takes back bytes that must be read again.
+    #[cfg(feature = "remote")]
+    pub(crate) fn take_back(&self, bytes: u64) {
+        self.done.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
     /// Bytes read, and bytes to read (0 while unknown).
     pub fn bytes(&self) -> (u64, u64) {
         (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed))

@@ -75,6 +75,7 @@ impl WebServer {
                 return Err(failed.error);
             }
             if !facts.has_ranges {
+                progress.take_back(at);
                 at = 0;
             }
             tokio::time::sleep(pause(failures)).await;
@@ -194,5 +195,49 @@ fn host(host_and_port: &str) -> &str {
     match host_and_port.rsplit_once(':') {
         Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
         _ => host_and_port,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    use std::net::{Shutdown, TcpListener};
+
+    use super::super::runtime;
+    use super::*;
+
+    const FILE: &[u8] = b"what the server has, without ranges";
+
+    #[test]
+    fn bytes_that_are_read_again_count_once() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}/file", listener.local_addr().unwrap());
+        // The first answer is the size; the second breaks off in the middle.
+        let serve = move || {
+            for (answer, stream) in listener.incoming().enumerate() {
+                let mut stream = stream.unwrap();
+                let request = BufReader::new(stream.try_clone().unwrap()).lines();
+                request.map_while(Result::ok).take_while(|line| !line.is_empty()).for_each(drop);
+                let sent = if answer == 1 { &FILE[..FILE.len() / 2] } else { FILE };
+                let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", FILE.len());
+                // A client that needs no more has gone.
+                let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(sent));
+                let _ = stream.shutdown(Shutdown::Both);
+            }
+        };
+        std::thread::Builder::new().spawn(serve).unwrap();
+        let (server, progress) = (WebServer::new(&CloudSettings::of_process()).unwrap(), Progress::new());
+        let address = Address::of(address.as_ref()).unwrap();
+        let mut file = tempfile::tempfile().unwrap();
+        let copied = async {
+            let facts = server.facts(&address).await?;
+            assert_eq!((facts.size, facts.has_ranges), (Some(FILE.len() as u64), false));
+            server.copy(&address, &facts, 0..FILE.len() as u64, &file, &progress).await
+        };
+        runtime::run(&progress, copied).unwrap();
+        let mut content = Vec::new();
+        std::io::Seek::rewind(&mut file).unwrap();
+        std::io::Read::read_to_end(&mut file, &mut content).unwrap();
+        assert_eq!((content.as_slice(), progress.bytes().0), (FILE, FILE.len() as u64));
     }
 }
