@@ -1,8 +1,12 @@
-//! Writes files atomically, on this machine and in buckets: they exist as a whole or not at all.
+//! Writes files atomically, on this machine and in buckets: they exist as a whole or not at all. On Linux a file has no name
+//! until it is complete, so that nothing stays behind a process that is killed.
 
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
+
+/// The beginning of the names of temporary files.
+const PREFIX: &str = ".systole-";
 
 /// Writes a temporary file next to the target and renames it, so that nobody reads half a file and a full
 /// disk does not destroy the old content.
@@ -27,8 +31,16 @@ pub fn write_with<E: From<io::Error>>(
     if there.as_ref().is_some_and(|there| !there.is_file() && !there.is_dir()) {
         return write(&mut fs::OpenOptions::new().write(true).open(path)?);
     }
+    #[cfg(target_os = "linux")]
+    if let Some(mut file) = unnamed::in_directory(directory_of(path)) {
+        write(&mut file)?;
+        if let Some(there) = there {
+            file.set_permissions(there.permissions())?;
+        }
+        return Ok(unnamed::persist(&file, path)?);
+    }
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".systole-");
+    builder.prefix(PREFIX);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
@@ -43,6 +55,44 @@ pub fn write_with<E: From<io::Error>>(
     }
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
+}
+
+/// Files of this process that have no name yet.
+#[cfg(target_os = "linux")]
+mod unnamed {
+    use std::fs::File;
+    use std::io;
+    use std::os::fd::AsRawFd as _;
+    use std::path::Path;
+
+    use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+
+    use super::{PREFIX, directory_of};
+
+    /// A file in this directory; `None` if its file system has only files with names.
+    pub(super) fn in_directory(directory: &Path) -> Option<File> {
+        if !Path::new("/proc/self/fd").exists() {
+            return None;
+        }
+        // The umask applies, as to any new file.
+        let mode = Mode::from_raw_mode(0o666);
+        let file = rustix::fs::open(directory, OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, mode);
+        file.ok().map(File::from)
+    }
+
+    /// Gives it a name, and replaces what has this name.
+    pub(super) fn persist(file: &File, path: &Path) -> io::Result<()> {
+        let own = format!("/proc/self/fd/{}", file.as_raw_fd());
+        let link =
+            |to: &Path| -> io::Result<()> { Ok(rustix::fs::linkat(CWD, &own, CWD, to, AtFlags::SYMLINK_FOLLOW)?) };
+        match link(path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            result => return result,
+        }
+        // A link replaces nothing; renaming does, at once.
+        let linked = tempfile::Builder::new().prefix(PREFIX).make_in(directory_of(path), link)?;
+        linked.into_temp_path().persist(path).map_err(|error| error.error)
+    }
 }
 
 /// Makes a directory unless it is there. Buckets have none.
@@ -77,6 +127,28 @@ mod tests {
         write_file(&path, "second").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "second");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn nothing_has_a_name_before_it_is_complete() {
+        let dir = tempfile::tempdir().unwrap();
+        let names = || fs::read_dir(dir.path()).unwrap().count();
+        for expected in [0, 1] {
+            let write = |file: &mut fs::File| {
+                file.write_all(b"part")?;
+                assert_eq!(names(), expected);
+                file.write_all(b" and rest")
+            };
+            write_with(&dir.path().join("out.json"), write).unwrap();
+            assert_eq!(
+                (names(), fs::read_to_string(dir.path().join("out.json")).unwrap()),
+                (1, "part and rest".into())
+            );
+        }
+        let failed = |_: &mut fs::File| Err(io::Error::other("no"));
+        write_with(&dir.path().join("other.json"), failed).unwrap_err();
+        assert_eq!(names(), 1);
     }
 
     #[cfg(unix)]
