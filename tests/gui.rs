@@ -1,6 +1,8 @@
 //! The window, driven as users and screen readers do: by labels, mouse and keys.
 //! No renderer is needed.
 
+#[cfg(feature = "capture")]
+mod gui_capture;
 mod gui_figures;
 mod gui_found;
 mod gui_keys;
@@ -14,6 +16,10 @@ mod gui_scope;
 mod gui_sessions;
 mod gui_simulated;
 mod gui_views;
+#[cfg(feature = "capture")]
+#[path = "cli/mock_profiler.rs"]
+#[expect(dead_code, reason = "other tests ask it for more")]
+mod mock_profiler;
 
 use std::path::PathBuf;
 use std::sync::Arc;

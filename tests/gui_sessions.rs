@@ -91,3 +91,27 @@ fn changed_trace_reopens_with_notes_and_a_notice() {
         assert_eq!(window.query_by_label_contains("has changed since").is_some(), is_changed);
     }
 }
+
+#[test]
+fn packed_session_comes_back_with_its_archive() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut window = window_in(folder.path(), false);
+    open(&mut window, "/run/host.xplane.pb");
+    note(&mut window, "look here");
+    want(&mut window, AppCommand::SaveSession("night".to_owned()));
+    let saved = SessionStore::in_folder(folder.path()).load("night").unwrap().for_archive().unwrap();
+
+    let archive = folder.path().join("run.systole.zip");
+    let mut zip = importers::ArchiveWriter::new(std::fs::File::create(&archive).unwrap());
+    zip.add(importers::PACK_FACTS, &b"{}"[..]).unwrap();
+    zip.add(importers::PACKED_SESSION, &saved[..]).unwrap();
+    zip.finish().unwrap();
+    let others = tempfile::tempdir().unwrap();
+    let mut window = window_in(others.path(), false);
+    open(&mut window, archive.to_str().unwrap());
+    assert_eq!(notes(&window), ["look here"]);
+    // Saved again, it is a session of the archive.
+    press(&mut window, Modifiers::COMMAND, Key::S);
+    let kept = SessionStore::in_folder(others.path()).load("night").unwrap();
+    assert_eq!(kept.trace, archive.canonicalize().unwrap());
+}

@@ -25,7 +25,7 @@ mod simulator;
 mod testing;
 
 pub use common::{DetectionConfidence, ImportOptions, Importer, TraceFormat, TrackRoles};
-pub use import::packed::{PACK_FACTS, PACKED_PROFILES};
+pub use import::packed::{PACK_FACTS, PACKED_PROFILES, PACKED_SESSION, packed_session};
 pub use import::{
     FileState, HostFiles, ListedRun, LocatedRun, detect, from_snapshot, import, import_path, import_source, list_runs,
     locate, open_file,

@@ -93,3 +93,44 @@ fn missing_programs_and_ops_are_errors() {
         assert!(stderr.contains(why), "{args:?}: {stderr}");
     }
 }
+
+/// A program of this name, as the compiler dumps it: one instruction.
+fn dumped(name: &str) -> Vec<u8> {
+    let mut file = sample_traces::write::ProtoMessage::default();
+    file.message(1, |module| {
+        module.text(1, name);
+        module.message(3, |computation| {
+            computation.text(1, "main");
+            computation.message(2, |instruction| {
+                instruction.text(1, "fusion.1");
+                instruction.text(2, "fusion");
+            });
+        });
+    });
+    file.into_bytes()
+}
+
+#[test]
+fn programs_of_a_dump_are_added_to_exported_events() {
+    let exported = OVERLAP.replace(".xplane.pb", ".trace.json.gz");
+    let dump = tempfile::tempdir().unwrap();
+    let path = dump.path().to_str().unwrap();
+    let rows = |args: &[&str]| report(args)["rows"].as_array().unwrap().clone();
+    let without = rows(&[&exported]);
+    assert_eq!(without[0]["origin"], "op-texts");
+
+    let empty = run(&[&exported, "--hlo", path]);
+    assert_eq!(empty.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&empty.stderr).contains("--xla_dump_hlo_as_proto"));
+
+    // XProf puts the id into the name of the file.
+    let program = without[0]["program"].as_str().unwrap();
+    std::fs::write(dump.path().join(format!("{program}.hlo_proto.pb")), dumped("jit_train_step")).unwrap();
+    std::fs::write(dump.path().join("module_0002.jit_other.after_codegen.hlo.pb"), dumped("jit_other")).unwrap();
+    let list = rows(&[&exported, "--hlo", path]);
+    assert_eq!((&list[0]["origin"], &list[0]["program"]), (&Value::from("program"), &without[0]["program"]));
+    let said = run(&[&exported, "--hlo", path, "-v"]);
+    let said = String::from_utf8_lossy(&said.stderr).into_owned();
+    assert!(said.contains(&format!("{program}.hlo_proto.pb by its id")), "{said}");
+    assert!(said.contains("programs: 2, used: 1"), "{said}");
+}

@@ -108,3 +108,46 @@ fn failed_pack_leaves_no_file() {
     assert_eq!(output.status.code(), Some(2), "it is packed already: {}", stderr(&output));
     assert_eq!(fs::read_dir(place.dir.path()).unwrap().count(), 2);
 }
+
+#[cfg(feature = "gui")]
+#[test]
+fn the_view_that_was_saved_last_is_packed() {
+    use systole::gui::SessionStore;
+    use systole::view::state::{Note, ViewCommand, ViewState};
+
+    let place = Place::empty();
+    place.write("logs/plugins/profile/2026_01_31_12_00_00/worker0.xplane.pb", &sample());
+    let logs = place.path("logs");
+    let model =
+        importers::import_path(&logs, &importers::ImportOptions::default(), &importers::Progress::new()).unwrap();
+    let mut view = ViewState::new(&model);
+    view.apply(&ViewCommand::AddNote(Note { range: model.extent(), text: "here it waits".to_owned() }), &model);
+    let mut sessions = SessionStore::in_folder(&place.path("config/systole/sessions"));
+    sessions.save("night", &logs, &view, None).unwrap();
+    sessions.save("of another run", Path::new("/elsewhere/x.pb"), &view, None).unwrap();
+    let pack = |args: &[&str]| {
+        let mut command = place.command();
+        command.env("XDG_CONFIG_HOME", place.path("config")).args(["pack", "logs", "-o", "run.systole.zip"]);
+        let output = command.args(args).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        stderr(&output).to_owned()
+    };
+    let said = pack(&[]);
+    assert!(said.contains("session “night” with 1 note is packed") && said.contains("--no-session"), "{said}");
+    let archive = place.path("run.systole.zip");
+    let text = importers::packed_session(&archive).unwrap().unwrap();
+    assert!(
+        !String::from_utf8_lossy(&text).contains(place.dir.path().to_str().unwrap()),
+        "where it lay concerns nobody"
+    );
+    let saved = SessionStore::of_archive(&archive).unwrap().unwrap();
+    assert_eq!((saved.name.as_str(), &saved.trace, saved.view.notes.len()), ("night", &archive, 1));
+    let model =
+        importers::import_path(&archive, &importers::ImportOptions::default(), &importers::Progress::new()).unwrap();
+    assert!(saved.view.may_be_of(&model), "pins and marks come back, too");
+    assert_eq!(place.code(&["doctor", "run.systole.zip"]), 0);
+
+    assert!(!pack(&["--no-session"]).contains("is packed"));
+    assert!(importers::packed_session(&archive).unwrap().is_none());
+    assert!(pack(&["--session", "of another run"]).contains("of another run"));
+}

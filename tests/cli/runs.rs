@@ -102,3 +102,32 @@ fn empty_protobuf_beside_a_json_is_said_with_what_that_loses() {
         assert!(said.contains(words), "{said}");
     }
 }
+
+#[test]
+fn run_that_is_being_written_is_waited_for() {
+    use std::io::{BufRead as _, BufReader, Read as _};
+
+    let dir = logs(&[("2026_01_31_04_47_36", "host0", OVERLAP)]);
+    let file = dir.path().join("plugins/profile/2026_01_31_04_47_36/host0.xplane.pb");
+    let whole = fs::read(&file).unwrap();
+    fs::write(&file, &whole[..whole.len() / 2]).unwrap();
+    let (json, said) = doctor(dir.path(), &[]);
+    assert!(json["import"].to_string().contains("still-written"), "{json}");
+    assert!(said.contains("host0.xplane.pb was written") && said.contains("--wait"), "{said}");
+
+    fs::write(&file, "").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
+    command.args(["doctor", "--format", "json", "--wait=120"]).arg(dir.path());
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    stderr.read_line(&mut line).unwrap();
+    assert!(line.contains("waiting until") && line.contains("is written"), "{line}");
+    fs::write(&file, &whole).unwrap();
+    let mut text = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
+    assert!(child.wait().unwrap().success());
+    let json: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(json["input"][0]["bytes"].as_u64(), Some(whole.len() as u64));
+    assert!(!json["import"].to_string().contains("still-written"), "{json}");
+}

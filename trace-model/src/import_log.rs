@@ -109,10 +109,10 @@ issue_kinds! {
     SameContent = "same-content", Warning;
     /// A compiler dump was found next to a program; it was read, or the example gives the reason why not.
     FoundBeside = "found-beside", Info;
-    /// The profile does not hold a program, which was read from a dump that was named; one that was recognized by its name
-    /// alone may be of another compilation.
+    /// Programs that the profile does not hold were read from the dump that was named; one that was recognized by its name
+    /// may be of another compilation.
     ProgramFromDump = "program-from-dump", Info;
-    /// The profile does not hold a program, and none of the dump that was named is certain to be it.
+    /// Programs that the profile does not hold were not found in the dump that was named with certainty.
     ProgramNotInDump = "program-not-in-dump", Warning;
     /// Programs of the dump that was named belong to none of the profile.
     DumpNotUsed = "dump-not-used", Info;

@@ -1,6 +1,7 @@
 //! A capture: one profile of each of several programs, of the same time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use super::client::{ProfilerClient, ServerError};
 use super::gather;
 use super::messages::{ConfigValue, OptionValue, ProfileOptions, ProfileRequest, ProfileResponse};
 use super::save::{RunFolder, SavedProfile, discard};
+use crate::number::counted;
 
 /// Events that a server keeps at most in formats other than `XSpace`, as XProf asks.
 const MAX_EVENTS: u64 = 1_000_000;
@@ -68,6 +70,12 @@ impl CaptureOptions {
         Duration::from_mins(5) + duration * 10
     }
 
+    /// A name that the profiles of two addresses would have.
+    pub fn same_name(&self) -> Option<String> {
+        let mut names = BTreeSet::new();
+        self.addresses.iter().map(Address::file_name).find(|name| !names.insert(name.clone()))
+    }
+
     /// A file of a named run that is there already and would be replaced.
     pub fn existing(&self) -> Option<PathBuf> {
         let session = self.session.as_deref()?;
@@ -80,6 +88,12 @@ impl Capture {
     /// The profiles that were kept.
     pub fn saved(&self) -> impl Iterator<Item = &SavedProfile> {
         self.hosts.iter().filter_map(|host| host.result.as_ref().ok())
+    }
+
+    /// Why hosts sent no profile, a line for each of them.
+    pub fn reasons(&self) -> Vec<String> {
+        let of = |host: &HostCapture| Some(format!("{}: {}", host.address, host.result.as_ref().err()?));
+        self.hosts.iter().filter_map(of).collect()
     }
 
     /// Whether each host sent a profile with events of a device.
@@ -118,6 +132,19 @@ pub enum CaptureStage {
         /// All attempts.
         of: u32,
     },
+}
+
+impl fmt::Display for CaptureStage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Connecting => write!(f, "connecting …"),
+            Self::Recording { passed, total } => {
+                write!(f, "recording … {:.1} of {:.1} s", passed.as_secs_f64(), total.as_secs_f64())
+            }
+            Self::Receiving { done, of } => write!(f, "receiving … {done} of {}", counted(of as u64, "host")),
+            Self::Retrying { attempt, of } => write!(f, "no device yet, attempt {attempt} of {of} …"),
+        }
+    }
 }
 
 /// Captures a profile of each program. `watch` hears several times a second how far it is; where it returns false, the

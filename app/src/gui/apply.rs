@@ -56,6 +56,8 @@ impl App {
             AppCommand::OpenDialog => self.ask_for_path(false),
             AppCommand::Compare(path) => self.compare(&path),
             AppCommand::CompareDialog => self.ask_for_path(true),
+            #[cfg(feature = "capture")]
+            AppCommand::CaptureDialog => self.capture.open(),
             AppCommand::Browse { beside } => self.ask_for_file(beside),
             AppCommand::Dropped(paths) => self.take_dropped(paths),
             AppCommand::CancelLoad => {
@@ -232,6 +234,12 @@ impl App {
             return self.open_saved(saved);
         }
         self.load(path, false);
+        match sessions::SessionStore::of_archive(path) {
+            Ok(Some(saved)) => self.restore = Some(SavedView::First(saved.name, Box::new(saved.view))),
+            // A damaged archive is the loader's to report.
+            Ok(None) => {}
+            Err(error) => self.notice = Some(PassingNotice::lasting(error)),
+        }
     }
 
     pub(super) fn load(&mut self, path: &Path, beside: bool) {

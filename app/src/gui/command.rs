@@ -23,6 +23,9 @@ pub enum AppCommand {
     Compare(PathBuf),
     /// Show the dialog that opens a file to compare with.
     CompareDialog,
+    /// Show the dialog that records running programs.
+    #[cfg(feature = "capture")]
+    CaptureDialog,
     /// Show the file dialog of the system.
     Browse {
         /// Whether the file is opened for comparison.

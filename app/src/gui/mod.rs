@@ -36,7 +36,7 @@ pub use self::command::{AppCommand, ComparisonCommand, Remap, TextToSave};
 pub use self::keys::Chord;
 pub use self::screenshot::{Screenshot, ScreenshotArgs};
 use self::sessions::SavedSecondTrace;
-pub use self::sessions::SessionStore;
+pub use self::sessions::{SavedSession, SessionStore};
 pub use self::settings::{PanelPart, PanelSizes, Settings, ThemeChoice};
 
 use self::jobs::{JobAnswer, WakeUi, Worker};
@@ -131,7 +131,8 @@ pub fn file_loader(import: ImportOptions, options: StartOptions) -> TraceLoader 
     Arc::new(move |path, progress| match Session::open(path, &import, options()?, progress) {
         Ok(session) => {
             link_flows(session.model().clone());
-            Ok(OpenTrace::new(path.to_owned(), session))
+            // Signatures of addresses are neither shown nor remembered.
+            Ok(OpenTrace::new(importers::shown_path(path), session))
         }
         Err(ImportError::Cancelled) => Err(CANCELLED.to_owned()),
         Err(error) => Err(format!("{error}: {}", importers::shown_path(path).display())),
@@ -205,6 +206,8 @@ pub struct App {
     dialogs_opened: u32,
     /// Where a path is typed to be opened.
     open_path: Option<OpenPath>,
+    #[cfg(feature = "capture")]
+    capture: panels::capture::CaptureDialog,
     saving: saving::SaveJob,
     sessions: SessionStore,
     /// The saved view to restore once the trace is open.
@@ -242,6 +245,8 @@ impl App {
             dialog: Worker::new("file dialog", Arc::clone(&wake)),
             dialogs_opened: 0,
             open_path: None,
+            #[cfg(feature = "capture")]
+            capture: panels::capture::CaptureDialog::new(&wake),
             saving: saving::SaveJob::new(Arc::clone(&wake)),
             sessions: SessionStore::default(),
             restore: None,
@@ -451,6 +456,8 @@ impl eframe::App for App {
         if self.open_path.as_mut().is_some_and(|dialog| dialog.ui(ui.ctx(), &mut out)) {
             self.open_path = None;
         }
+        #[cfg(feature = "capture")]
+        self.capture.ui(ui.ctx(), &mut out);
         panels::welcome::drop_hint_ui(ui);
         open_traces::dropped_ui(ui, &self.dropped, &mut out);
         if self.open_traces.is_some() && self.settings.asks_for_wheel() {

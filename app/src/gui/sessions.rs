@@ -47,6 +47,15 @@ pub struct SavedSecondTrace {
     pub interleaved: bool,
 }
 
+impl SavedSession {
+    /// The view of the first trace for others, without the place of the trace on this machine. The error is a sentence.
+    pub fn for_archive(self) -> Result<Vec<u8>, String> {
+        // The name is kept in place of the path.
+        let alone = Self { trace: PathBuf::from(&self.name), second: None, ..self };
+        serde_json::to_vec_pretty(&alone).map_err(|error| error.to_string())
+    }
+}
+
 /// The directory of sessions.
 #[derive(Clone, Debug, Default)]
 pub struct SessionStore {
@@ -158,6 +167,33 @@ impl SessionStore {
             return Self::read(path).ok();
         }
         (!path.exists()).then(|| self.load(path.to_str()?).ok()).flatten()
+    }
+
+    /// The session of one of these traces that was saved last.
+    pub fn of_trace(&self, traces: &[PathBuf]) -> Option<SavedSession> {
+        let files = self.names.iter().filter_map(|name| self.file(name).ok());
+        let mut found: Vec<_> = files
+            .filter_map(|file| {
+                let saved =
+                    Self::read(&file).ok().filter(|saved| traces.iter().any(|path| saved.trace == whole(path)))?;
+                Some((fs::metadata(&file).and_then(|about| about.modified()).ok(), saved))
+            })
+            .collect();
+        found.sort_by(|(a, one), (b, other)| a.cmp(b).then_with(|| other.name.cmp(&one.name)));
+        found.pop().map(|(_, saved)| saved)
+    }
+
+    /// The session in an archive of `systole pack`, whose trace is that archive. The error is a sentence.
+    pub fn of_archive(path: &Path) -> Result<Option<SavedSession>, String> {
+        let packed = importers::packed_session(path).map_err(|error| error.to_string())?;
+        let Some(text) = packed else { return Ok(None) };
+        let saved: SavedSession = serde_json::from_slice(&text)
+            .map_err(|error| format!("the session in this archive is damaged ({error}): {}", path.display()))?;
+        if saved.schema != SCHEMA {
+            return Err(format!("the session in this archive is of another version: {}", path.display()));
+        }
+        let name = saved.trace.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Some(SavedSession { name, trace: path.to_owned(), ..saved }))
     }
 
     fn read(file: &Path) -> Result<SavedSession, String> {

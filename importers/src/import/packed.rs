@@ -15,6 +15,10 @@ use crate::input::{ImportError, InputSource};
 pub const PACK_FACTS: &str = "systole-pack.json";
 /// Folder of the profiles in such an archive.
 pub const PACKED_PROFILES: &str = "profile";
+/// The view of the run in the window, in such an archive.
+pub const PACKED_SESSION: &str = "session.json";
+/// Largest view that is read.
+const MOST_SESSION: u64 = 8 << 20;
 /// Profiles are unpacked in memory, up to this size in all.
 const MOST_BYTES: u64 = 16 << 30;
 
@@ -59,6 +63,27 @@ pub(super) fn open(path: &Path, options: &ImportOptions) -> Result<Option<Packed
         sources.push(InputSource::from_bytes(name, archive.read(&wanted)?)?);
     }
     Ok(Some(PackedRun { located: LocatedRun { hosts, ..LocatedRun::default() }, sources }))
+}
+
+/// The view of the window in an archive of `systole pack`, as it was saved; `None` if the file is no such archive, or has
+/// none.
+///
+/// # Errors
+///
+/// The archive is damaged, or the view larger than any.
+pub fn packed_session(path: &Path) -> Result<Option<Vec<u8>>, ImportError> {
+    if !is_zip(path) {
+        return Ok(None);
+    }
+    let mut archive = Archive::open(path)?;
+    let find = |name: &str| archive.files().iter().find(|file| file.name == name).cloned();
+    let (Some(_), Some(session)) = (find(PACK_FACTS), find(PACKED_SESSION)) else { return Ok(None) };
+    if session.bytes > MOST_SESSION {
+        return Err(ImportError::TooLarge {
+            what: format!("{PACKED_SESSION} of this archive has {} bytes", session.bytes),
+        });
+    }
+    archive.read(&session).map(Some)
 }
 
 fn is_zip(path: &Path) -> bool {

@@ -199,7 +199,7 @@ mod tests {
         let seen = Arc::clone(&progress);
         let expected = whole.len() as u64;
         // Each part is written when the reader waits for it: first there is no run, then half a file.
-        let writer = thread::spawn(move || {
+        let write = move || {
             let until_waiting = || {
                 while seen.stage() != ProgressStage::Waiting {
                     thread::yield_now();
@@ -212,7 +212,8 @@ mod tests {
             until_waiting();
             let mut file = OpenOptions::new().append(true).open(&path).unwrap();
             file.write_all(&whole[whole.len() / 2..]).unwrap();
-        });
+        };
+        let writer = thread::Builder::new().spawn(write).unwrap();
         let options = ImportOptions { wait: Some(Duration::from_secs(120)), ..ImportOptions::default() };
         let model = import_path(dir.path(), &options, &progress).unwrap();
         writer.join().unwrap();

@@ -122,7 +122,7 @@ pub fn run(args: &CaptureArgs, stderr: &Stderr) -> Result<CommandOutcome, Failur
         if args.json {
             output::print(&json_text(&capture)?)?;
         }
-        return Err(Failure::Server(reasons(&capture.hosts)));
+        return Err(Failure::Server(capture.reasons().join("\n")));
     }
     if args.json {
         output::print(&json_text(&capture)?)?;
@@ -136,11 +136,6 @@ pub fn run(args: &CaptureArgs, stderr: &Stderr) -> Result<CommandOutcome, Failur
 }
 
 fn options_of(args: &CaptureArgs) -> Result<CaptureOptions, Failure> {
-    let mut files: Vec<String> = args.addresses.iter().map(Address::file_name).collect();
-    files.sort();
-    if let Some((name, _)) = files.iter().zip(files.iter().skip(1)).find(|(one, other)| one == other) {
-        return Err(Failure::Usage(format!("two addresses have the same file name {name}")));
-    }
     let logdir = match (&args.output, args.continuous) {
         (Some(logdir), _) if logdir.to_string_lossy().contains("://") => {
             return Err(Failure::Usage(format!(
@@ -168,6 +163,9 @@ fn options_of(args: &CaptureArgs) -> Result<CaptureOptions, Failure> {
         session: args.session.clone(),
         attempts: args.retry.saturating_add(1),
     };
+    if let Some(name) = options.same_name() {
+        return Err(Failure::Usage(format!("two addresses have the same file name {name}")));
+    }
     if let Some(file) = options.existing() {
         let path = file.display();
         return Err(Failure::Usage(format!(
@@ -200,12 +198,6 @@ fn outcome(capture: &Capture, needs_devices: bool) -> CommandOutcome {
         return failed("no device was recorded on some hosts, in all attempts".to_owned());
     }
     CommandOutcome::Done
-}
-
-/// Why each host sent nothing.
-fn reasons(hosts: &[HostCapture]) -> String {
-    let of = |host: &HostCapture| Some(format!("{}: {}", host.address, host.result.as_ref().err()?));
-    hosts.iter().filter_map(of).collect::<Vec<_>>().join("\n")
 }
 
 fn in_words(capture: &Capture) -> String {
@@ -322,14 +314,7 @@ impl StageLine {
 
     /// Shows the stage; a capture always goes on.
     fn show(&mut self, stage: CaptureStage) -> bool {
-        let text = match stage {
-            CaptureStage::Connecting => "connecting …".to_owned(),
-            CaptureStage::Recording { passed, total } => {
-                format!("recording … {:.1} of {:.1} s", passed.as_secs_f64(), total.as_secs_f64())
-            }
-            CaptureStage::Receiving { done, of } => format!("receiving … {done} of {}", counted(of as u64, "host")),
-            CaptureStage::Retrying { attempt, of } => format!("no device yet, attempt {attempt} of {of} …"),
-        };
+        let text = stage.to_string();
         if self.is_shown && text != self.last {
             Self::write(&format!("\r\x1b[K{text}"));
             self.last = text;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use analysis::compare::to_json;
 use analysis::{ANALYSES, Scope, Unit};
 use clap::Args;
-use importers::{ArchiveWriter, PACK_FACTS, PACKED_PROFILES};
+use importers::{ArchiveWriter, PACK_FACTS, PACKED_PROFILES, PACKED_SESSION};
 use serde_json::json;
 
 use crate::cli::common::args::{GateArgs, InputArgs, JudgeArgs, OutputArgs};
@@ -18,6 +18,8 @@ use crate::cli::common::stderr::Stderr;
 use crate::cli::common::values::{FileFormat, OutputFile, OutputFormat};
 use crate::cli::common::{gating, loading, output};
 use crate::files::write_with;
+#[cfg(feature = "gui")]
+use crate::gui::SessionStore;
 use crate::number::{counted, value};
 use crate::render::{AnsiStyle, Document, DocumentView, InputFile, TextLayout};
 use crate::session::Session;
@@ -30,6 +32,14 @@ pub struct PackArgs {
     /// The archive: a ZIP file, by convention with the ending .systole.zip
     #[arg(short, long, value_name = "FILE.systole.zip")]
     pub output: PathBuf,
+    /// Session of the window to pack, by its name; by default the one of this run that was saved last
+    #[cfg(feature = "gui")]
+    #[arg(long, value_name = "NAME", conflicts_with = "no_session")]
+    pub session: Option<String>,
+    /// Leave out sessions, with their notes
+    #[cfg(feature = "gui")]
+    #[arg(long)]
+    pub no_session: bool,
 }
 
 /// Runs the command.
@@ -38,7 +48,10 @@ pub fn run(args: &PackArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> 
     let session = loading::open(&args.input, OutputFormat::Json, stderr)?;
     let files = profiles(&session)?;
     let (summary, page) = reports(args, &session, stderr)?;
-    let texts = [("summary.json", summary), ("report.html", page), (PACK_FACTS, facts(&session, &files)?)];
+    let view = view_of(args, &session, stderr)?;
+    let facts = facts(&session, &files, view.is_some())?;
+    let mut texts = vec![("summary.json", summary), ("report.html", page), (PACK_FACTS, facts)];
+    texts.extend(view.map(|view| (PACKED_SESSION, view)));
     let written = write_with(&args.output, |file| {
         let mut archive = ArchiveWriter::new(BufWriter::new(file));
         // The reports come first: they are found at once in a list of files.
@@ -56,6 +69,35 @@ pub fn run(args: &PackArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> 
     let profiles = counted(files.len() as u64, "profile");
     stderr.detail(&format!("wrote {}: {profiles}, {}", args.output.display(), value(bytes as f64, Unit::Bytes)));
     Ok(CommandOutcome::Done)
+}
+
+/// The view of the run in the window, with notes, if it was saved.
+#[cfg(feature = "gui")]
+fn view_of(args: &PackArgs, session: &Session, stderr: &Stderr) -> Result<Option<String>, Failure> {
+    let store = SessionStore::of_user();
+    let saved = match &args.session {
+        Some(name) => Some(store.load(name).map_err(Failure::Usage)?),
+        None if args.no_session => None,
+        None => {
+            let sources = session.model().sources().iter().filter_map(|source| source.path.clone());
+            store.of_trace(&sources.chain([args.input.path.clone()]).collect::<Vec<_>>())
+        }
+    };
+    let Some(saved) = saved else { return Ok(None) };
+    if !saved.view.may_be_of(session.model()) {
+        let what = "was saved for another version of the profile: only its notes and its search come back";
+        stderr.warn(&format!("session “{}” {what}", saved.name));
+    }
+    let notes = counted(saved.view.notes.len() as u64, "note");
+    stderr.warn(&format!("session “{}” with {notes} is packed, too; --no-session leaves it out", saved.name));
+    let text = saved.for_archive().map_err(Failure::Internal)?;
+    Ok(Some(String::from_utf8_lossy(&text).into_owned()))
+}
+
+/// A build without window has no sessions.
+#[cfg(not(feature = "gui"))]
+fn view_of(_args: &PackArgs, _session: &Session, _stderr: &Stderr) -> Result<Option<String>, Failure> {
+    Ok(None)
 }
 
 /// The files that were read, by their names in the archive.
@@ -99,7 +141,7 @@ fn reports(args: &PackArgs, session: &Session, stderr: &Stderr) -> Result<(Strin
 }
 
 /// What the archive holds, for programs.
-fn facts(session: &Session, files: &[(String, PathBuf)]) -> Result<String, Failure> {
+fn facts(session: &Session, files: &[(String, PathBuf)], has_view: bool) -> Result<String, Failure> {
     let input = |(file, (name, _)): (InputFile, &(String, PathBuf))| {
         json!({
             "file": Path::new(PACKED_PROFILES).join(name).display().to_string().replace('\\', "/"),
@@ -116,6 +158,7 @@ fn facts(session: &Session, files: &[(String, PathBuf)]) -> Result<String, Failu
         "profiles": profiles,
         "summary": "summary.json",
         "report": "report.html",
+        "session": has_view.then_some(PACKED_SESSION),
     });
     let text = serde_json::to_string_pretty(&facts).map_err(|error| Failure::Internal(error.to_string()))?;
     Ok(text + "\n")

@@ -107,6 +107,8 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
         action("keys", "Change keys", &[], |state| toggle(state, Panel::Keys)),
         action("open", "Open a file", &["Ctrl+O"], |_| AppCommand::OpenDialog),
         action("compare", "Compare with another file", &[], |_| AppCommand::CompareDialog),
+        #[cfg(feature = "capture")]
+        action("capture", "Capture a running program", &[], |_| AppCommand::CaptureDialog),
         action("save-session", "Save view and notes as a session", &["Ctrl+S"], |_| AppCommand::SaveSession(String::new())),
         action("save-svg", "Save the timeline as SVG", &[], |_| AppCommand::SavePicture(Picture::Timeline, PictureFormat::Svg)),
         action("save-picture", "Save the timeline as PNG", &[], |_| AppCommand::SavePicture(Picture::Timeline, PictureFormat::Png)),

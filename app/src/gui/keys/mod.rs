@@ -124,6 +124,8 @@ impl Keys {
 fn without_trace(id: &str) -> Option<AppCommand> {
     match id {
         "open" => Some(AppCommand::OpenDialog),
+        #[cfg(feature = "capture")]
+        "capture" => Some(AppCommand::CaptureDialog),
         "help" => Some(ViewCommand::ShowPanel(Panel::Help, true).into()),
         "keys" => Some(ViewCommand::ShowPanel(Panel::Keys, true).into()),
         LEAVE => Some(ViewCommand::Deselect.into()),

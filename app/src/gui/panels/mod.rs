@@ -2,6 +2,8 @@
 //! commands.
 
 pub mod area;
+#[cfg(feature = "capture")]
+pub mod capture;
 pub mod chip;
 pub mod context;
 pub mod copy;

@@ -73,6 +73,12 @@ fn files_ui(ui: &mut Ui, state: Option<&ViewState>, settings: &Settings, out: &m
         ui.close();
     }
     recent_ui(ui, settings, out);
+    // Buttons beside those of an open trace would leave no room for its name; the palette has it, too.
+    #[cfg(feature = "capture")]
+    if (state.is_none() || ui.layout().is_vertical()) && ui.button("Capture…").clicked() {
+        out.push(AppCommand::CaptureDialog);
+        ui.close();
+    }
     if state.is_some() {
         compare_ui(ui, settings, out);
     }

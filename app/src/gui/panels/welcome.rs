@@ -59,6 +59,13 @@ fn start_ui(ui: &mut Ui, settings: &Settings, sessions: &SessionStore, out: &mut
         }
         ui.weak("or drop a file or a log directory here");
     });
+    #[cfg(feature = "capture")]
+    ui.horizontal(|ui| {
+        if ui.link("Capture a running program…").clicked() {
+            out.push(AppCommand::CaptureDialog);
+        }
+        ui.weak("through its profiler server");
+    });
     ui.add_space(24.0);
     if !settings.recent.is_empty() {
         ui.label(RichText::new("Recent").strong());
@@ -101,6 +108,7 @@ fn start_ui(ui: &mut Ui, settings: &Settings, sessions: &SessionStore, out: &mut
 /// Progress of opening.
 pub fn progress_ui(ui: &mut Ui, path: &Path, progress: &Progress, out: &mut Vec<AppCommand>) {
     ui.add_space(4.0);
+    let path = importers::shown_path(path);
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
     ui.label(format!("Opening {name}"));
     ui.horizontal(|ui| {

@@ -92,7 +92,7 @@ pub(crate) fn add(
             Ok(FileContent::Wanted(program)) => {
                 programs += 1;
                 if let Some(same_name) = dumped.get_mut(&program.outline.name) {
-                    same_name.push(program);
+                    same_name.push(*program);
                 }
             }
             Ok(FileContent::OtherProgram) => (programs, others) = (programs + 1, others + 1),
@@ -112,6 +112,9 @@ pub(crate) fn add(
              XLA_FLAGS=\"--xla_dump_to=DIR --xla_dump_hlo_as_proto\" and name DIR"
         );
         return Err(ImportError::NothingFound { what });
+    }
+    if out.programs().is_empty() {
+        out.log(IssueKind::ProgramNotInDump, || "the profile does not name the programs that ran".to_owned());
     }
     attach(&wanted, &mut dumped, out);
     let unused = dumped.values().flatten().filter(|program| !program.is_used).count() + others;
@@ -167,7 +170,7 @@ fn wanted(out: &mut TraceBuilder) -> Vec<WantedProgram> {
 }
 
 enum FileContent {
-    Wanted(DumpedProgram),
+    Wanted(Box<DumpedProgram>),
     OtherProgram,
     NoProgram,
 }
@@ -192,7 +195,7 @@ fn read(
     }
     let outline = ProgramOutline::read((*content.bytes).as_ref()).map_err(damaged)?;
     let (file, name, bytes) = (file_of(path), name.clone(), content.bytes);
-    Ok(FileContent::Wanted(DumpedProgram { file, name, outline, bytes, is_used: false }))
+    Ok(FileContent::Wanted(Box::new(DumpedProgram { file, name, outline, bytes, is_used: false })))
 }
 
 /// Gives each wanted program the file that is its own, and logs why others have none.
