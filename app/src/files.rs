@@ -7,6 +7,9 @@ use std::path::Path;
 
 /// The beginning of the names of temporary files.
 const PREFIX: &str = ".systole-";
+/// Links to the open files of this process.
+#[cfg(target_os = "linux")]
+const OPEN_FILES: &str = "/proc/self/fd";
 
 /// Writes a temporary file next to the target and renames it, so that nobody reads half a file and a full
 /// disk does not destroy the old content.
@@ -32,12 +35,12 @@ pub fn write_with<E: From<io::Error>>(
         return write(&mut fs::OpenOptions::new().write(true).open(path)?);
     }
     #[cfg(target_os = "linux")]
-    if let Some(mut file) = unnamed::in_directory(directory_of(path)) {
+    if let Some(mut file) = unnamed_in(directory_of(path)) {
         write(&mut file)?;
         if let Some(there) = there {
             file.set_permissions(there.permissions())?;
         }
-        return Ok(unnamed::persist(&file, path)?);
+        return Ok(name_file(&file, path)?);
     }
     let mut builder = tempfile::Builder::new();
     builder.prefix(PREFIX);
@@ -57,42 +60,34 @@ pub fn write_with<E: From<io::Error>>(
     Ok(())
 }
 
-/// Files of this process that have no name yet.
+/// A file without a name in this directory; `None` if its file system has only files with names.
 #[cfg(target_os = "linux")]
-mod unnamed {
-    use std::fs::File;
-    use std::io;
+fn unnamed_in(directory: &Path) -> Option<fs::File> {
+    use rustix::fs::{Mode, OFlags};
+    if !Path::new(OPEN_FILES).exists() {
+        return None;
+    }
+    // The umask applies, as to any new file.
+    let mode = Mode::from_raw_mode(0o666);
+    let file = rustix::fs::open(directory, OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, mode);
+    file.ok().map(fs::File::from)
+}
+
+/// Gives such a file a name, and replaces what has this name.
+#[cfg(target_os = "linux")]
+fn name_file(file: &fs::File, path: &Path) -> io::Result<()> {
     use std::os::fd::AsRawFd as _;
-    use std::path::Path;
 
-    use rustix::fs::{AtFlags, CWD, Mode, OFlags};
-
-    use super::{PREFIX, directory_of};
-
-    /// A file in this directory; `None` if its file system has only files with names.
-    pub(super) fn in_directory(directory: &Path) -> Option<File> {
-        if !Path::new("/proc/self/fd").exists() {
-            return None;
-        }
-        // The umask applies, as to any new file.
-        let mode = Mode::from_raw_mode(0o666);
-        let file = rustix::fs::open(directory, OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, mode);
-        file.ok().map(File::from)
+    use rustix::fs::{AtFlags, CWD};
+    let own = format!("{OPEN_FILES}/{}", file.as_raw_fd());
+    let link = |to: &Path| -> io::Result<()> { Ok(rustix::fs::linkat(CWD, &own, CWD, to, AtFlags::SYMLINK_FOLLOW)?) };
+    match link(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        result => return result,
     }
-
-    /// Gives it a name, and replaces what has this name.
-    pub(super) fn persist(file: &File, path: &Path) -> io::Result<()> {
-        let own = format!("/proc/self/fd/{}", file.as_raw_fd());
-        let link =
-            |to: &Path| -> io::Result<()> { Ok(rustix::fs::linkat(CWD, &own, CWD, to, AtFlags::SYMLINK_FOLLOW)?) };
-        match link(path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            result => return result,
-        }
-        // A link replaces nothing; renaming does, at once.
-        let linked = tempfile::Builder::new().prefix(PREFIX).make_in(directory_of(path), link)?;
-        linked.into_temp_path().persist(path).map_err(|error| error.error)
-    }
+    // A link replaces nothing; renaming does, at once.
+    let linked = tempfile::Builder::new().prefix(PREFIX).make_in(directory_of(path), link)?;
+    linked.into_temp_path().persist(path).map_err(|error| error.error)
 }
 
 /// Makes a directory unless it is there. Buckets have none.

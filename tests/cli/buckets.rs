@@ -248,3 +248,20 @@ fn a_slow_transfer_can_be_stopped_and_counts_bytes() {
     assert!(matches!(result, Err(ImportError::Cancelled)), "{result:?}");
     assert!(started.elapsed() < Duration::from_secs(5));
 }
+
+#[test]
+fn archives_in_buckets_are_opened() {
+    let remote = Remote::new();
+    let mut archive = importers::ArchiveWriter::new(std::io::Cursor::new(Vec::new()));
+    archive.add("run/w0.trace.json", &trace(5)[..]).expect("a file");
+    let zip = archive.finish().expect("an archive").into_inner();
+    remote.server.put("run.systole.zip", &zip);
+    for args in [&["gs://logs/run.systole.zip"][..], &["s3://logs/run.systole.zip", "--no-cache"]] {
+        let (report, _) = remote.doctor(args);
+        assert_eq!(report["input"][0]["bytes"], trace(5).len(), "{args:?}");
+    }
+    remote.server.put("no.zip", b"PK\x03\x04 and nothing else");
+    let damaged = remote.run(&["doctor", "gs://logs/no.zip"]);
+    assert_eq!(damaged.status.code(), Some(4));
+    assert!(stderr(&damaged).contains("damaged ZIP archive"), "{}", stderr(&damaged));
+}

@@ -36,7 +36,7 @@ pub fn import_path(path: &Path, options: &ImportOptions, progress: &Progress) ->
     if let Some(limit) = options.wait {
         writing::wait(path, limit, options, progress)?;
     }
-    if let Some(run) = packed::open(path, options)? {
+    if let Some(run) = packed::open(path, options, progress)? {
         let model = import_packed(run, options, progress)?;
         refuse_different_sessions(&model)?;
         return Ok(model);

@@ -2,15 +2,23 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
+#[cfg(feature = "remote")]
+use std::io;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use crate::common::ImportOptions;
 use crate::import::file_names::endings;
 use crate::import::locate::{HostFiles, LocatedRun, hosts_of};
+#[cfg(feature = "remote")]
+use crate::import::opening::FileOpener;
 use crate::input::archive::Archive;
-use crate::input::{ImportError, InputSource};
+#[cfg(feature = "remote")]
+use crate::input::shown_path;
+use crate::input::{ImportError, InputSource, Progress, is_remote};
 
+/// The first bytes of an archive.
+const MAGIC: &[u8; 4] = b"PK\x03\x04";
 /// Marks an archive of `systole pack`.
 pub const PACK_FACTS: &str = "systole-pack.json";
 /// Folder of the profiles in such an archive.
@@ -31,15 +39,16 @@ pub(super) struct PackedRun {
 }
 
 /// Unpacks the run at `path`; `None` if it is no archive.
-pub(super) fn open(path: &Path, options: &ImportOptions) -> Result<Option<PackedRun>, ImportError> {
-    if !is_zip(path) {
-        return Ok(None);
-    }
+pub(super) fn open(
+    path: &Path,
+    options: &ImportOptions,
+    progress: &Progress,
+) -> Result<Option<PackedRun>, ImportError> {
+    let Some(mut archive) = archive_at(path, options, progress)? else { return Ok(None) };
     if let Some(run) = &options.run {
         let what = format!("run {run:?} was asked for, but this is an archive of one run, not a log directory");
         return Err(ImportError::NothingFound { what });
     }
-    let mut archive = Archive::open(path)?;
     let names = archive.files().iter().map(|file| PathBuf::from(&file.name));
     let is_pack = archive.files().iter().any(|file| file.name == PACK_FACTS);
     let hosts = if is_pack {
@@ -86,9 +95,42 @@ pub fn packed_session(path: &Path) -> Result<Option<Vec<u8>>, ImportError> {
     archive.read(&session).map(Some)
 }
 
+/// The archive at a path; `None` if it is none.
+fn archive_at(path: &Path, options: &ImportOptions, progress: &Progress) -> Result<Option<Archive>, ImportError> {
+    if is_remote(path) {
+        return remote_archive(path, options, progress);
+    }
+    if is_zip(path) { Archive::open(path).map(Some) } else { Ok(None) }
+}
+
+/// An archive in a bucket, which is told by its name, because a look inside copies it.
+#[cfg(feature = "remote")]
+fn remote_archive(path: &Path, options: &ImportOptions, progress: &Progress) -> Result<Option<Archive>, ImportError> {
+    if shown_path(path).extension().is_none_or(|ending| ending != "zip") {
+        return Ok(None);
+    }
+    let source = FileOpener::new(&LocatedRun::default(), options, progress)?.open(path)?;
+    if !source.head().starts_with(MAGIC) {
+        return Ok(None);
+    }
+    let mut file = tempfile::tempfile()?;
+    io::copy(&mut source.reader(), &mut file)?;
+    Archive::of(file).map(Some)
+}
+
+/// Locating the run says that this build cannot read buckets.
+#[cfg(not(feature = "remote"))]
+fn remote_archive(
+    _path: &Path,
+    _options: &ImportOptions,
+    _progress: &Progress,
+) -> Result<Option<Archive>, ImportError> {
+    Ok(None)
+}
+
 fn is_zip(path: &Path) -> bool {
     let mut head = [0; 4];
-    path.is_file() && File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && &head == b"PK\x03\x04"
+    path.is_file() && File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == *MAGIC
 }
 
 /// Files that were packed may have any name: a simulator's log is read as well.

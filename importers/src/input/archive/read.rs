@@ -65,7 +65,15 @@ impl Archive {
     ///
     /// The file cannot be read, is no archive, is damaged, or is made to do harm.
     pub fn open(path: &Path) -> Result<Self, ImportError> {
-        let mut file = File::open(path)?;
+        Self::of(File::open(path)?)
+    }
+
+    /// The same for an open file.
+    ///
+    /// # Errors
+    ///
+    /// See [`Self::open`].
+    pub(crate) fn of(mut file: File) -> Result<Self, ImportError> {
         let len = file.metadata()?.len();
         let tail_at = len.saturating_sub(TAIL);
         let tail = read_at(&mut file, tail_at, len - tail_at)?;
