@@ -370,3 +370,25 @@ fn agents_have_the_same_tools_over_http() {
     assert_eq!(outside["result"]["isError"], true, "{outside}");
     assert_eq!(server.ask("POST", "/mcp", &[&kinds[..], &["Origin: http://evil.example"]].concat(), "{}").status, 403);
 }
+
+#[cfg(feature = "remote")]
+#[test]
+fn runs_of_buckets_are_served_like_those_of_this_machine() {
+    let bytes = fs::read(SAMPLE).unwrap();
+    let bucket = crate::bucket_server::BucketServer::with(&[
+        ("jobs/plugins/profile/2026_01_01_10_00_00/host.xplane.pb", &bytes),
+        ("jobs/plugins/profile/2026_01_02_10_00_00/host.xplane.pb", b"no profile"),
+    ]);
+    let cache = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
+    command.env_clear().envs(bucket.variables()).env("HOME", cache.path()).env("SYSTOLE_CACHE_DIR", cache.path());
+    let server = Server::start(command, std::path::Path::new("gs://logs/jobs"), &[]);
+    let ids = server.ids();
+    assert_eq!(ids.len(), 2);
+    let run = server.json(&format!("/api/v1/runs/{}", ids[1]));
+    assert_eq!((&run["run"]["is_remote"], &run["files"][0]["name"]), (&json!(true), &json!("host.xplane.pb")));
+    assert!(server.get(&format!("/api/v1/runs/{}/files/0", ids[1]), &[]).body == bytes, "the copy");
+    let report = server.json(&format!("/api/v1/runs/{}/reports/verdict", ids[1]));
+    assert!(report["reports"]["verdict"]["report"].is_object());
+    assert_eq!(server.get(&format!("/api/v1/runs/{}/reports/verdict", ids[0]), &[]).refused().0, 422);
+}

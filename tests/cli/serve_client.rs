@@ -23,7 +23,11 @@ pub struct Server {
 
 impl Server {
     pub fn of(logs: &Path, more: &[&str]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
+        Self::start(Command::new(env!("CARGO_BIN_EXE_systole")), logs, more)
+    }
+
+    /// By a command with an environment.
+    pub fn start(mut command: Command, logs: &Path, more: &[&str]) -> Self {
         command.arg("serve").arg(logs).args(["--port", "0"]).args(more);
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());

@@ -1,7 +1,9 @@
 //! The page of a program without the window: the runs, with links to their reports.
 
+use std::sync::Arc;
+
 use axum::extract::State;
-use axum::http::{HeaderMap, Uri, header};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{Html, IntoResponse as _, Response};
 use maud::{DOCTYPE, Markup, html};
 
@@ -19,7 +21,7 @@ const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;mar
 
 /// A file of the window, or this page in its place.
 pub(super) async fn any(
-    State(state): State<std::sync::Arc<ServeState>>,
+    State(state): State<Arc<ServeState>>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
@@ -32,7 +34,7 @@ pub(super) async fn any(
             Ok((without_script(), Html(page(&listing).into_string())).into_response())
         }
         // Browsers ask for it by themselves.
-        "/favicon.ico" => Ok(axum::http::StatusCode::NO_CONTENT.into_response()),
+        "/favicon.ico" => Ok(StatusCode::NO_CONTENT.into_response()),
         _ => Err(ApiError::missing("there is no such page")),
     }
 }

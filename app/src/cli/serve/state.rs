@@ -1,14 +1,16 @@
 //! What all requests share.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use analysis::Scope;
 use tokio::sync::Mutex as AsyncMutex;
+use trace_model::Source;
 
 use super::error::ApiError;
-use super::runs::{Listing, RunList, ServedRun};
+use super::runs::{FileEntry, Listing, RunList, ServedRun};
 use super::work::{Cancel, Work};
 use crate::cli::embedded;
 use crate::cli::traces::OpenTraces;
@@ -90,6 +92,20 @@ impl ServeState {
         let state = Arc::clone(self);
         let read = move |cancel: &Cancel| Ok(state.traces.get(&state.runs.roots, &run.asked(), &cancel.progress)?);
         self.heavy.run(READ, read).await
+    }
+
+    /// The files of a run, each with its path. Those of a bucket are copied to this machine first, by reading the run.
+    pub(super) async fn files(self: &Arc<Self>, run: ServedRun) -> Result<Vec<(FileEntry, PathBuf)>, ApiError> {
+        if !run.entry.is_remote {
+            return self.light(move |state, cancel| state.runs.files(&run, &cancel.progress)).await;
+        }
+        let session = self.session(run.entry.id).await?;
+        let copies = session.model().sources().iter().filter_map(|source| Some((source, source.copy.clone()?)));
+        let entry = |(n, (source, copy)): (usize, (&Source, PathBuf))| {
+            let (name, host) = (source.name.clone(), source.host.clone());
+            (FileEntry { n, name, host, bytes: Some(source.packed_bytes), is_read: true }, copy)
+        };
+        Ok(copies.enumerate().map(entry).collect())
     }
 
     /// An answer about a part of a run.

@@ -32,14 +32,9 @@ pub(super) struct FileList {
     files: Vec<FileEntry>,
 }
 
-const REMOTE: &str = "this run is in a bucket, and its files are not handed on; its reports and tables are";
-
 pub(super) async fn list(State(state): State<Shared>, InPath(id): InPath<String>) -> Result<Json<FileList>, ApiError> {
     let run = state.run(id).await?;
-    if run.entry.is_remote {
-        return Err(ApiError::missing(REMOTE));
-    }
-    let files = state.light(move |state, cancel| state.runs.files(&run, &cancel.progress)).await?;
+    let files = state.files(run).await?;
     Ok(Json(FileList { files: files.into_iter().map(|(file, _)| file).collect() }))
 }
 
@@ -56,18 +51,15 @@ pub(super) async fn bytes(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let run = state.run(id).await?;
-    if run.entry.is_remote {
-        return Err(ApiError::missing(REMOTE));
-    }
-    let open = state.light(move |state, cancel| {
-        let files = state.runs.files(&run, &cancel.progress)?;
-        let found = files.into_iter().nth(number as usize);
-        let (entry, path) = found.ok_or_else(|| ApiError::missing("the run has no file of this number"))?;
+    let is_copy = run.entry.is_remote;
+    let found = state.files(run).await?.into_iter().nth(number as usize);
+    let (entry, path) = found.ok_or_else(|| ApiError::missing("the run has no file of this number"))?;
+    let open = state.light(move |state, _| {
         let failed = |error: std::io::Error| ApiError::missing(format!("{error}: {}", entry.name));
         // Without links, so that it is the file that was checked.
         let path = path.canonicalize().map_err(failed)?;
         // A pipe would block.
-        if !state.runs.roots.contain(&path) || !path.is_file() {
+        if !(is_copy || state.runs.roots.contain(&path)) || !path.is_file() {
             return Err(ApiError::forbidden("this is no file below the served places"));
         }
         let file = File::open(&path).map_err(failed)?;

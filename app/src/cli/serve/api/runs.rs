@@ -61,7 +61,7 @@ pub(super) struct RunPage {
 pub(super) struct RunFacts {
     /// The run.
     run: RunEntry,
-    /// Its files; empty if it is in a bucket.
+    /// Its files: of each host first the one that is read.
     files: Vec<FileEntry>,
 }
 
@@ -86,9 +86,6 @@ pub(super) async fn list(
 
 pub(super) async fn one(State(state): State<Shared>, InPath(id): InPath<String>) -> Result<Json<RunFacts>, ApiError> {
     let run = state.run(id).await?;
-    let facts = state.light(move |state, cancel| {
-        let files = if run.entry.is_remote { Vec::new() } else { state.runs.files(&run, &cancel.progress)? };
-        Ok(RunFacts { run: run.entry, files: files.into_iter().map(|(file, _)| file).collect() })
-    });
-    Ok(Json(facts.await?))
+    let files = state.files(run.clone()).await?;
+    Ok(Json(RunFacts { run: run.entry, files: files.into_iter().map(|(file, _)| file).collect() }))
 }
