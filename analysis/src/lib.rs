@@ -31,8 +31,8 @@ pub mod what_if;
 pub use engine::number;
 pub use engine::{
     Analysis, AnalysisEntry, AnalysisError, Cell, CellKind, CellType, Column, Context, Fact, HintOptions, Metric,
-    Options, Percent, Provenance, Report, ReportCache, ReportCost, Scope, Suppression, Table, Tabular, Threshold,
-    beginning, counted, entry, glob, json_text, shortened,
+    Options, Percent, Provenance, Report, ReportCache, ReportCost, Scope, ServingPattern, Suppression, Table, Tabular,
+    Threshold, beginning, counted, entry, glob, json_text, shortened,
 };
 pub use facts::TraceFacts;
 pub use facts::category::{AsyncRole, CollectiveKind, OpClass, OpClasses, OpGroup};

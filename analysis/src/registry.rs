@@ -3,7 +3,7 @@
 use crate::engine::{AnalysisEntry, entry};
 use crate::hints;
 use crate::reports::communication::{collectives, dcn, overlap, sparse_cores};
-use crate::reports::host::{clocks, compile, dispatch, gaps, input};
+use crate::reports::host::{clocks, compile, dispatch, gaps, input, serving};
 use crate::reports::memory::{buffers, hbm};
 use crate::reports::ops::{bundles, expected, kernels, loops, matmuls, op_stats, roofline};
 use crate::reports::steps::{balance, devices, step_parts, step_times};
@@ -38,6 +38,7 @@ pub static ANALYSES: &[AnalysisEntry] = &[
     entry::<gaps::Gaps>(),
     entry::<dispatch::Dispatch>(),
     entry::<input::Input>(),
+    entry::<serving::Serving>(),
     entry::<clocks::Clocks>(),
     entry::<doctor::Doctor>(),
 ];

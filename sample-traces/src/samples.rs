@@ -5,7 +5,7 @@ use trace_model::time::PS_PER_MS;
 
 use crate::fleet::FleetSpec;
 use crate::prediction;
-use crate::rare::PallasKernel;
+use crate::rare::{PallasKernel, ServingSample};
 use crate::ring::RingSpec;
 use crate::session::SampleSession;
 use crate::synthetic::{AsyncLine, DecodeSpec, HostClock, SyntheticChip, SyntheticRun, TrainingSpec};
@@ -84,6 +84,7 @@ pub fn sample_files() -> Vec<SampleFile> {
         ("synthetic_v5e_8chip_straggler", straggler().session()),
         ("synthetic_v5e_decode", decode().session()),
         ("synthetic_v6e_pallas_waits", PallasKernel::default().session()),
+        ("synthetic_v5e_serving", ServingSample::default().session()),
         ("synthetic_v5e_layer_measured", prediction::measured()),
     ];
     files.push(SampleFile {

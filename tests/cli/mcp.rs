@@ -10,6 +10,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::mock_profiler::{MockProfiler, Reply, profile, response};
+
 const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/samples");
 const RECOMPILE: &str = "synthetic_v5e_8chip_recompile.xplane.pb";
 const TRANSCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/cli/mcp.golden.txt");
@@ -25,8 +27,12 @@ struct Client {
 
 impl Client {
     fn below(root: &Path) -> Self {
+        Self::with(root, &[])
+    }
+
+    fn with(root: &Path, more: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
-        command.arg("mcp").arg("--root").arg(root).args(["--keep", "2"]).current_dir(root);
+        command.arg("mcp").arg("--root").arg(root).args(["--keep", "2"]).args(more).current_dir(root);
         let mut server = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
         let (stdin, stdout) = (server.stdin.take(), BufReader::new(server.stdout.take().unwrap()));
         let mut client = Self { server, stdin, stdout, last: 0, notes: Vec::new() };
@@ -316,4 +322,50 @@ fn the_server_ends_with_its_client() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
     let output = command.args(["mcp", "--root", "/no/such/directory"]).stdin(Stdio::null()).output().unwrap();
     assert_eq!(output.status.code(), Some(3));
+}
+
+/// The tool that asks other machines and writes files is there on demand only, and writes below the root only.
+#[test]
+fn captures_are_allowed_explicitly_and_stay_below_the_root() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = MockProfiler::new(|_, _| Reply::Message(response(&profile(2))));
+    let ask = |output: &str| json!({"addresses": [server.address()], "output": output, "ms": 50});
+    let mut plain = Client::below(dir.path());
+    assert!(!names(&plain.ask("tools/list", &json!({}))["result"]["tools"]).contains(&"capture"));
+    assert!(plain.call("capture", &ask("logs"))["error"]["message"].as_str().unwrap().contains("no tool"));
+    assert!(server.calls().is_empty());
+
+    let mut client = Client::with(dir.path(), &["--allow-capture"]);
+    let tools = client.ask("tools/list", &json!({}))["result"]["tools"].clone();
+    let tool = tools.as_array().unwrap().iter().find(|tool| tool["name"] == "capture").unwrap();
+    assert_eq!(
+        (&tool["annotations"]["readOnlyHint"], &tool["annotations"]["openWorldHint"]),
+        (&json!(false), &json!(true))
+    );
+    for wrong in ["../elsewhere", "/tmp/elsewhere", "gs://bucket/logs", ""] {
+        client.refused("capture", &ask(wrong));
+    }
+    assert!(client.refused("capture", &json!({"addresses": [], "output": "logs"})).contains("at least one address"));
+    assert!(client.refused("capture", &json!({"addresses": ["--help"], "output": "logs"})).contains("--help"));
+    assert!(
+        client.refused("capture", &json!({"addresses": ["a:1"], "output": "logs", "ms": 600_000})).contains("60000")
+    );
+    let closed = client.refused("capture", &json!({"addresses": ["127.0.0.1:1"], "output": "logs", "ms": 50}));
+    assert!(closed.contains("127.0.0.1:1"), "{closed}");
+    assert!(server.calls().is_empty() && !dir.path().join("logs").exists(), "nothing was asked, nothing written");
+
+    let answer = client.tool("capture", &ask("logs"));
+    let said = answer["statement"].as_str().unwrap();
+    assert!(said.starts_with("captured logs/plugins/profile/") && said.contains("1 of 1 host"), "{said}");
+    let row = &answer["tables"][0]["rows"][0];
+    let file = dir.path().join(row[1].as_str().unwrap());
+    assert_eq!(fs::metadata(&file).unwrap().len().to_string(), row[2].as_str().unwrap(), "{row}");
+    assert_eq!(row[3], "/device:TPU:0 /device:TPU:1", "{row}");
+    assert_eq!(answer["tables"][1]["id"], "doctor", "{answer}");
+    assert_eq!(server.calls()[0].numbers(&[1]), [50]);
+    let opened = client.tool("open", &json!({"path": "logs"}));
+    assert!(opened["statement"].as_str().unwrap().contains("2"), "the new run is there: {opened}");
+    let part = client
+        .tool("capture", &json!({"addresses": [server.address()], "output": "more", "ms": 50, "max_bytes": 2000}));
+    assert!(part.to_string().len() <= 2000, "{}", part.to_string().len());
 }

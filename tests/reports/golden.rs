@@ -11,7 +11,7 @@ use crate::{compact, json_schema};
 use analysis::{ANALYSES, Options, Scope};
 use importers::{ImportOptions, InputSource, Progress};
 use sample_traces::memory::session_with_memory;
-use sample_traces::rare::{CounterSamples, MegascaleSample, SparseOffload};
+use sample_traces::rare::{CounterSamples, MegascaleSample, PallasKernel, SparseOffload};
 use sample_traces::synthetic::{SyntheticRun, TrainingSpec};
 use sample_traces::write::xspace_bytes;
 use serde_json::{Value, json};
@@ -67,6 +67,7 @@ fn kept() -> Vec<Sample> {
     let rare = [
         ("rare_memory", memory),
         ("rare_counters", CounterSamples::default().session()),
+        ("rare_kernel", PallasKernel { executions: 1, with_lines: true, ..PallasKernel::default() }.session()),
         ("rare_sparse_core", SparseOffload::default().session()),
         ("rare_slices", MegascaleSample::default().session()),
     ];
@@ -228,13 +229,13 @@ fn numbers_have_units_in_their_names() {
     const OF_ROW: &[&str] =
         &["(with unit)", "actual", "base", "cand", "change", "high", "limit", "low", "median", "noise"];
     // Counts, ordinals, probabilities and ratios; `value` of a hardware counter, whose unit nothing records.
-    const WITHOUT: &str = "adjacent after-step after_steps ahead_max ahead_median allocations alpha base_ops base_runs batch \
-        bundles calls cand_ops cand_runs chip class collectives compilations confidence cores count critical deserialized \
+    const WITHOUT: &str = "achieved adjacent after-step after_steps ahead_max ahead_median allocations alpha base_ops base_runs batch \
+        bundles calls cand_ops cand_runs chip class collectives compilations confidence cores count critical decode_tokens deserialized \
         devices dim ends executions facts_left_out fills first from grid_steps group hits id in-step instances invalid k last \
         launches left_out links load_misses long_gaps lookups loopback lost lost_events lost_releases m median_step messages \
         min_steps misses n number occurrences odd_events ops ordinal others p pairs participants passes peak_step per_chip \
-        products programs ratio recompilations released releases reuse shown slices slow_not_explained space \
-        speedup_over_bf16 spills step steps tile to total tracks uneven unknown_releases unmatched value wall_steps warmup_steps \
+        products programs ratio recompilations released releases requests reuse shown slices slow_not_explained space \
+        speedup_over_bf16 spills step steps tile to tokens total tracks uneven unknown_releases unmatched value wall_steps warmup_steps \
         work_z writes xla_calls z";
     let without: BTreeSet<&str> = WITHOUT.split_whitespace().chain(OF_ROW.iter().copied()).collect();
     for text in [systole::render::json::schema().unwrap(), systole::render::comparison::schema().unwrap()] {

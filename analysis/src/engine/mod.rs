@@ -29,7 +29,7 @@ pub use fact::Fact;
 pub use glob::glob;
 pub use name::{beginning, shortened};
 pub(crate) use once::OnceMap;
-pub use options::{HintOptions, Options, Suppression, Threshold};
+pub use options::{HintOptions, Options, ServingPattern, Suppression, Threshold};
 pub use percent::Percent;
 pub use provenance::Provenance;
 pub use report::{Metric, Report, Tabular};

@@ -27,8 +27,20 @@ pub struct Options {
     pub devices: Vec<u32>,
     /// Steps at the start that statistics leave out, besides partial ones.
     pub warmup_steps: u32,
+    /// Names of annotations that servers write, in addition to those that are known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub serving: Vec<ServingPattern>,
     /// Thresholds and suppressions of hints.
     pub hints: HintOptions,
+}
+
+/// Annotations whose names match are of this phase of serving.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct ServingPattern {
+    /// The phase: queue, prefill, decode, request or batch.
+    pub phase: String,
+    /// A name, in which `*` stands for any characters.
+    pub pattern: String,
 }
 
 impl Options {

@@ -3,6 +3,7 @@
 pub(crate) mod bounds;
 pub mod intervals;
 pub(crate) mod parallel;
+pub mod quantile;
 pub mod rank_test;
 pub mod resample;
 pub mod stats;

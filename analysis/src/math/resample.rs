@@ -5,6 +5,7 @@
 //! Statistic from a Stationary Sequence", 1986). Runs are drawn from separately. The generator starts with the same
 //! seed every time: the same input gives the same answer.
 
+use super::quantile;
 use super::rank_test::rank_autocorrelation;
 
 /// Number of resamples; fewer for long runs, whose medians vary less.
@@ -47,7 +48,7 @@ impl Statistic {
     pub(crate) fn of(self, values: &mut [f64]) -> Option<f64> {
         match self {
             Self::Mean => (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64),
-            Self::Quantile(at) => quantile_in_place(values, at),
+            Self::Quantile(at) => quantile::in_place(values, at),
         }
     }
 }
@@ -122,15 +123,6 @@ impl<'a> BootstrapDraws<'a> {
         }
         self.state = state;
     }
-}
-
-/// Quantile by partial sorting, with linear interpolation.
-fn quantile_in_place(values: &mut [f64], at: f64) -> Option<f64> {
-    let place = at.clamp(0.0, 1.0) * values.len().checked_sub(1)? as f64;
-    let (_, low, above) = values.select_nth_unstable_by(place.floor() as usize, f64::total_cmp);
-    let low = *low;
-    let high = above.iter().copied().min_by(f64::total_cmp).unwrap_or(low);
-    Some(low + (high - low) * place.fract())
 }
 
 /// Steele, Lea and Flood's `SplitMix64`.

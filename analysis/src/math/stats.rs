@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::math::bounds::{Bounds, bounds};
+use crate::math::quantile::{of_sorted, quantile};
 
 /// Location and spread of some numbers. In reports they are times, in picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
@@ -46,8 +47,8 @@ impl Stats {
     /// Statistics of `values`; `None` if there are none.
     pub fn of(values: &[f64]) -> Option<Self> {
         let sorted = sorted(values);
-        let median = quantile_of_sorted(&sorted, 0.5)?;
-        let at_least = |n: usize, at: f64| quantile_of_sorted(&sorted, at).filter(|_| sorted.len() >= n);
+        let median = of_sorted(&sorted, 0.5)?;
+        let at_least = |n: usize, at: f64| of_sorted(&sorted, at).filter(|_| sorted.len() >= n);
         let count = values.len();
         let mean = values.iter().sum::<f64>() / count as f64;
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
@@ -78,11 +79,6 @@ pub fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
 }
 
-/// The quantile `at` of the values, with linear interpolation.
-pub fn quantile(values: &[f64], at: f64) -> Option<f64> {
-    quantile_of_sorted(&sorted(values), at)
-}
-
 fn sorted(values: &[f64]) -> Vec<f64> {
     let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
@@ -110,12 +106,6 @@ fn around_median(sorted: &[f64]) -> Option<(f64, f64)> {
     };
     let low = *sorted.get(k.checked_sub(1)?)?;
     Some((low, *sorted.get(n.checked_sub(k)?)?))
-}
-
-fn quantile_of_sorted(sorted: &[f64], at: f64) -> Option<f64> {
-    let place = at.clamp(0.0, 1.0) * sorted.len().checked_sub(1)? as f64;
-    let (low, high) = (sorted.get(place.floor() as usize)?, sorted.get(place.ceil() as usize)?);
-    Some(low + (high - low) * place.fract())
 }
 
 /// `0.6745 · (x − median) / max(MAD, floor)` of every value: its distance from the median in robust standard
@@ -160,7 +150,6 @@ mod tests {
         assert!((stats.stddev.unwrap() - (32.0_f64 / 7.0).sqrt()).abs() < 1e-12);
         assert_eq!(Stats::of(&[3.0]).unwrap().stddev, None);
         assert_eq!(Stats::of(&[]), None);
-        assert_eq!(quantile(&[1.0, 2.0, 3.0, 4.0, 5.0], 0.25), Some(2.0));
     }
 
     #[test]

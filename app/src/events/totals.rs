@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
+use analysis::math::quantile::of_sorted;
 use analysis::math::stats::Stats;
 use analysis::{Cell, CellKind, Column, Provenance, Table, Tabular, Unit};
 use serde::Serialize;
@@ -93,19 +94,22 @@ impl Tabular for EventTotals {
 type Keys = [i64; GroupKey::MOST];
 const MISSING: i64 = i64::MIN;
 
+/// Sums are wider than the times of which they are made: events on many threads add up to more than an `i64` holds.
 #[derive(Default)]
 struct GroupTimes {
-    self_ps: i64,
-    durations: Vec<f64>,
+    self_ps: i128,
+    durations: Vec<i64>,
 }
 
 /// A group, with what its row shows.
 struct EventGroup {
     names: Vec<Cell>,
-    self_ps: i64,
-    total_ps: f64,
+    self_ps: i128,
+    total_ps: i128,
+    min_ps: i64,
+    max_ps: i64,
     stats: Stats,
-    p50: f64,
+    p50: Option<f64>,
     p90: Option<f64>,
     p95: Option<f64>,
     p99: Option<f64>,
@@ -136,33 +140,38 @@ pub fn totals(
             *key = key_of(column, row);
         }
         let group = times.entry(keys).or_default();
-        group.self_ps = group.self_ps.saturating_add(int(own, row));
-        group.durations.push(int(dur, row) as f64);
+        group.self_ps += i128::from(int(own, row));
+        group.durations.push(int(dur, row));
         events += 1;
         !events.is_multiple_of(1 << 16) || goes_on()
     });
-    let self_of_all: i64 = times.values().fold(0, |sum, group| sum.saturating_add(group.self_ps));
+    let self_of_all: i128 = times.values().map(|group| group.self_ps).sum();
     let mut groups: Vec<EventGroup> =
         times.into_iter().filter_map(|(keys, times)| group(&columns, keys, times)).collect();
     groups.sort_by(|a, b| in_order(order, a, b));
     let total = groups.len();
+    let is_beyond = groups.iter().any(|group| exact(group.total_ps).is_none() || exact(group.self_ps).is_none());
     let limit = if page.limit == 0 { usize::MAX } else { page.limit };
     let rows: Vec<Vec<Cell>> =
         groups.into_iter().skip(page.offset).take(limit).map(|group| row(group, self_of_all)).collect();
     let next_offset = page.next(rows.len(), total);
+    let mut notes = vec![
+        left_out(page, rows.len(), total, "groups"),
+        "durations are those of the timeline and count nested events again; self time counts no time twice, and is \
+         by the most precise clock"
+            .to_owned(),
+        "the share is of the self time of all events that match; p90 needs 10 events, p95 20, p99 100".to_owned(),
+    ];
+    if is_beyond {
+        notes.push("a sum above 2^63 ps (106 days) is missing".to_owned());
+    }
     let count = |number: usize| analysis::number::count(number as f64);
     let keys = columns.iter().map(|(key, column)| heading(key.id, key.title, column));
     let groups = Table {
         id: "event_totals",
         title: format!("{} events match, in {} groups", count(events), count(total)),
         columns: keys.chain(FIGURES.map(figure)).collect(),
-        notes: vec![
-            left_out(page, rows.len(), total, "groups"),
-            "durations are those of the timeline and count nested events again; self time counts no time twice, and is \
-             by the most precise clock"
-                .to_owned(),
-            "the share is of the self time of all events that match; p90 needs 10 events, p95 20, p99 100".to_owned(),
-        ],
+        notes,
         rows,
     };
     EventTotals { events, total, offset: page.offset, truncated: next_offset.is_some(), next_offset, groups }
@@ -185,38 +194,36 @@ fn group(columns: &[(GroupKey, &DataColumn)], keys: Keys, times: GroupTimes) -> 
         None => Cell::Int(key),
     };
     let names = columns.iter().zip(keys).map(name).collect();
-    let stats = Stats::of(&times.durations)?;
-    let mut sorted = times.durations;
+    let (min_ps, max_ps) = (*times.durations.iter().min()?, *times.durations.iter().max()?);
+    let mut sorted: Vec<f64> = times.durations.iter().map(|&duration| duration as f64).collect();
     sorted.sort_by(f64::total_cmp);
-    let at_least = |count: usize, at: f64| (sorted.len() >= count).then(|| quantile(&sorted, at));
+    let at_least = |count: usize, at: f64| of_sorted(&sorted, at).filter(|_| sorted.len() >= count);
     Some(EventGroup {
         names,
         self_ps: times.self_ps,
-        total_ps: sorted.iter().sum(),
-        p50: quantile(&sorted, 0.5),
+        total_ps: times.durations.iter().map(|&duration| i128::from(duration)).sum(),
+        min_ps,
+        max_ps,
+        stats: Stats::of(&sorted)?,
+        p50: at_least(1, 0.5),
         p90: at_least(10, 0.9),
         p95: at_least(20, 0.95),
         p99: at_least(100, 0.99),
-        stats,
     })
 }
 
-/// The quantile `at` of sorted numbers, linear between the nearest ranks.
-fn quantile(sorted: &[f64], at: f64) -> f64 {
-    let place = at * sorted.len().saturating_sub(1) as f64;
-    let value = |place: f64| sorted.get(place as usize).copied().unwrap_or_default();
-    let (low, high) = (value(place.floor()), value(place.ceil()));
-    low + (high - low) * place.fract()
+/// A sum as a cell holds it; `None` if it does not.
+fn exact(sum_ps: i128) -> Option<i64> {
+    i64::try_from(sum_ps).ok()
 }
 
 fn in_order(order: TotalOrder, a: &EventGroup, b: &EventGroup) -> Ordering {
-    let by = |of: fn(&EventGroup) -> f64| of(b).total_cmp(&of(a));
     let first = match order {
-        TotalOrder::Total => by(|group| group.total_ps),
+        TotalOrder::Total => b.total_ps.cmp(&a.total_ps),
         TotalOrder::SelfTime => b.self_ps.cmp(&a.self_ps),
         TotalOrder::Count => b.stats.count.cmp(&a.stats.count),
-        TotalOrder::Mean => by(|group| group.stats.mean),
-        TotalOrder::Max => by(|group| group.stats.max),
+        TotalOrder::Mean => b.stats.mean.total_cmp(&a.stats.mean),
+        TotalOrder::Max => b.max_ps.cmp(&a.max_ps),
         TotalOrder::Name => Ordering::Equal,
     };
     first.then_with(|| by_names(&a.names, &b.names))
@@ -258,20 +265,20 @@ fn figure((id, title, unit, provenance): (&'static str, &'static str, Unit, Prov
     Column { id, title, unit, provenance, kind }
 }
 
-fn row(group: EventGroup, self_of_all: i64) -> Vec<Cell> {
+fn row(group: EventGroup, self_of_all: i128) -> Vec<Cell> {
     let share: Option<f64> = (self_of_all > 0).then(|| 100.0 * group.self_ps as f64 / self_of_all as f64);
     let figures = [
         Cell::count(group.stats.count as u64),
-        Cell::Int(group.total_ps as i64),
-        Cell::Int(group.self_ps),
+        exact(group.total_ps).into(),
+        exact(group.self_ps).into(),
         maybe(share),
         Cell::Float(group.stats.mean),
-        Cell::Int(group.stats.min as i64),
-        Cell::Float(group.p50),
+        Cell::Int(group.min_ps),
+        maybe(group.p50),
         maybe(group.p90),
         maybe(group.p95),
         maybe(group.p99),
-        Cell::Int(group.stats.max as i64),
+        Cell::Int(group.max_ps),
         maybe(group.stats.stddev),
     ];
     group.names.into_iter().chain(figures).collect()

@@ -1,6 +1,6 @@
 //! SQL functions for time, statistics and arguments of slices.
 
-use analysis::math::stats::quantile;
+use analysis::math::quantile::quantile;
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error, Result};
@@ -76,7 +76,7 @@ fn argument(model: &TraceModel, row: i64, key: &str) -> Option<rusqlite::types::
     })
 }
 
-/// Percentile of a group, by linear interpolation between the nearest ranks.
+/// Percentile of a group, as [`analysis::math::quantile`] defines it.
 struct Percentile {
     /// Which; the second argument if `None`.
     at: Option<f64>,

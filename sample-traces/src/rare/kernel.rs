@@ -1,7 +1,7 @@
 //! A Pallas matmul on v6e, with the scopes of its pipeline.
 
-use super::{COUNTERS, MODULE, MODULES, OPS, SCOPES};
-use crate::session::{SamplePlane, SampleSession, SampleStat};
+use super::{COUNTERS, CounterName, MODULE, MODULES, OPS, SCOPES};
+use crate::session::{SampleEventMetadata, SamplePlane, SampleSession, SampleStat};
 use crate::synthetic::SyntheticChip;
 
 /// Executions of one kernel. The default waits for its input as long as a real matmul did:
@@ -32,6 +32,9 @@ pub struct PallasKernel {
     pub flops: i64,
     /// `% util` of the matrix units during the first and the second half.
     pub mxu: [f64; 2],
+    /// Whether there are the lines of newer captures (LLO ops, source lines, primitives) and a reading of hardware
+    /// counters.
+    pub with_lines: bool,
 }
 
 impl Default for PallasKernel {
@@ -49,6 +52,7 @@ impl Default for PallasKernel {
             finalize_ps: 500_000,
             flops: 1_076_887_552,
             mxu: [10.0, 30.0],
+            with_lines: false,
         }
     }
 }
@@ -57,6 +61,11 @@ impl Default for PallasKernel {
 const ABSURD_PS: i64 = 81_386_618_828;
 const PERIOD_PS: i64 = 400_000_000;
 const RELU_PS: i64 = 20_000_000;
+const SOURCE_LINES: (i64, &str) = (11, "Source Lines");
+const LLO_OPS: (i64, &str) = (12, "LLO Ops");
+const PRIMITIVES: (i64, &str) = (13, "Pallas Primitives");
+/// A reading of counters is called after its kernel.
+const READING: (i64, &str) = (20, "matmul");
 const TEXT: &str = "%matmul.1 = f32[2048,2048]{1,0:T(8,128)} custom-call(f32[2048,1024]{1,0:T(8,128)} %a, \
                     f32[1024,2048]{1,0:T(8,128)} %b), custom_call_target=\"tpu_custom_call\", \
                     frontend_attributes={kernel_metadata={}}";
@@ -88,6 +97,12 @@ impl PallasKernel {
             super::execution(&mut plane, OPS, relu, begin + self.call_ps, RELU_PS, Vec::new());
             self.scopes(&mut plane, begin);
             self.counters(&mut plane, begin);
+            if self.with_lines {
+                self.lines(&mut plane, begin);
+            }
+        }
+        if self.with_lines {
+            self.reading(&mut plane);
         }
         plane.sort();
         super::session("kernel", vec![plane])
@@ -111,6 +126,33 @@ impl PallasKernel {
         scope("ep_finalize", self.finalize_ps);
         for body in bodies {
             super::event(plane, SCOPES, "dot", body, self.scope_ps, Vec::new());
+        }
+    }
+
+    /// The body of each step is two source lines: the load takes a fifth of it, the product the rest, of which the unit
+    /// works for half.
+    fn lines(&self, plane: &mut SamplePlane, begin: i64) {
+        let step = self.copy_in_ps + self.wait_in_ps + self.run_ps + self.copy_out_ps;
+        for at in 0..self.steps {
+            let body = begin + self.initialize_ps + at * step + self.copy_in_ps + self.wait_in_ps;
+            let (load, product) = (self.run_ps / 5, self.run_ps - self.run_ps / 5);
+            super::event(plane, SOURCE_LINES, "kernel.py:44", body, load, Vec::new());
+            super::event(plane, SOURCE_LINES, "kernel.py:45", body + load, product, Vec::new());
+            super::event(plane, LLO_OPS, "vld", body, load, Vec::new());
+            super::event(plane, LLO_OPS, "vmatmul", body + load, product / 2, Vec::new());
+            super::event(plane, PRIMITIVES, "dot_general", body + load, product, Vec::new());
+        }
+    }
+
+    /// Counters read after the kernel.
+    fn reading(&self, plane: &mut SamplePlane) {
+        for (counter, value) in [(CounterName::Cycles, 1_000_000), (CounterName::MxuBusy2, 180_000)] {
+            let number = counter as u64;
+            let name = format!("counter_{number}");
+            let stats = vec![SampleStat::uint("performance_counter_id", number)];
+            plane.metadata.push(SampleEventMetadata { name: name.clone(), stats, ..SampleEventMetadata::default() });
+            let at = 1_000_000_000 + self.call_ps;
+            super::event(plane, READING, &name, at, 1_000_000, vec![SampleStat::uint("counter_value", value)]);
         }
     }
 

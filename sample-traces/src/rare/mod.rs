@@ -1,17 +1,19 @@
 //! Sessions with features that no public capture has, built from the documented format, with answers computed by hand:
 //! a Pallas kernel with pipeline scopes, hardware counters, work offloaded to a `SparseCore`, an all-reduce over two
-//! slices.
+//! slices, a server with annotations of its requests.
 //!
 //! The names of lines and stats come from `xplane_schema.cc` in openxla/xla.
 
 mod counters;
 mod kernel;
 mod megascale;
+mod serving;
 mod sparse;
 
 pub use counters::{CounterName, CounterSamples};
 pub use kernel::PallasKernel;
 pub use megascale::MegascaleSample;
+pub use serving::{ServedTimes, ServingSample};
 pub use sparse::SparseOffload;
 
 use crate::session::{SampleEvent, SampleEventMetadata, SamplePlane, SampleSession, SampleStat};
@@ -54,10 +56,15 @@ pub(crate) fn device(ordinal: u32, chip: &SyntheticChip) -> SamplePlane {
 
 /// Adds an op with the compiler's facts about it; returns its index.
 pub(crate) fn op(plane: &mut SamplePlane, text: &str, category: &str, facts: Vec<SampleStat>) -> usize {
+    op_of(plane, PROGRAM, text, category, facts)
+}
+
+/// The same for an op of this program.
+fn op_of(plane: &mut SamplePlane, program: u64, text: &str, category: &str, facts: Vec<SampleStat>) -> usize {
     let display_name = text.split_once(" = ").map_or(text, |(name, _)| name.trim_start_matches('%')).to_owned();
     let mut stats = vec![
         SampleStat::shared("hlo_category", category),
-        SampleStat::uint("program_id", PROGRAM),
+        SampleStat::uint("program_id", program),
         SampleStat::uint("symbol_id", plane.metadata.len() as u64 + 1),
     ];
     stats.extend(facts);

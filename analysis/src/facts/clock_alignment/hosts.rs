@@ -14,7 +14,7 @@ use trace_model::{GroupId, SourceId, TimeRange, Timestamp, TraceModel, TrackKind
 use super::bounds::LEAST_FOR_THIRDS;
 use crate::engine::Context;
 use crate::facts::category::{AsyncRole, OpClass, OpClasses};
-use crate::math::stats::quantile;
+use crate::math::quantile::quantile;
 
 /// The clock of a host, compared with that of the first host.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]

@@ -6,7 +6,7 @@ use trace_model::{GroupId, Picos, SliceRef, TimeRange, TraceModel, TrackKind};
 
 use super::marks::{MarkedSteps, StepMark, join, top_slices, tracks_of_kind};
 use crate::engine::Percent;
-use crate::math::stats::quantile;
+use crate::math::quantile::quantile;
 
 /// Largest interquartile range of the durations of a step function, as a share of their median.
 const MAX_SPREAD: f64 = 0.5;

@@ -37,6 +37,7 @@ pub(super) static RULES: &[Rule] = &[
     health!("Q14", "Times are cycles"),
     health!("Q15", "Rates are above their peaks"),
     health!("Q16", "Kernels declare too few operations"),
+    health!("Q17", "Nothing is recorded inside kernels"),
 ];
 
 fn found(facts: &HintFacts<'_>, id: &str) -> RuleResult {

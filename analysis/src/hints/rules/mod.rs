@@ -9,6 +9,7 @@ mod health;
 mod host;
 mod matmuls;
 mod memory;
+mod serving;
 
 use std::sync::LazyLock;
 
@@ -27,6 +28,7 @@ pub fn rules() -> &'static [&'static Rule] {
             host::RULES,
             matmuls::RULES,
             memory::RULES,
+            serving::RULES,
         ];
         let mut rules: Vec<&Rule> = themes.into_iter().flatten().collect();
         rules.sort_by_key(|rule| rule.id);

@@ -22,7 +22,7 @@ use crate::engine::{Analysis, AnalysisError, Context, Scope, Table, Tabular};
 use crate::facts::TraceFacts as _;
 use crate::facts::clock_alignment::{ClockShift, ClockSync, LaunchPairs};
 use crate::facts::device_shift::shifted;
-use crate::math::stats::quantile;
+use crate::math::quantile::quantile;
 use crate::math::unit::Unit;
 use crate::reports::host::clocks::Clocks;
 use crate::reports::host::gaps::{DeviceGaps, Gaps, IdleCause};

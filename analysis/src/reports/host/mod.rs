@@ -5,3 +5,4 @@ pub mod compile;
 pub mod dispatch;
 pub mod gaps;
 pub mod input;
+pub mod serving;

@@ -3,6 +3,8 @@
 //! The rules are a list; each checks one thing and reports its findings. They do not judge performance.
 
 mod facts;
+mod finding;
+mod kernels;
 mod rules;
 mod table;
 
@@ -15,7 +17,7 @@ use crate::engine::{Analysis, AnalysisError, Context};
 use crate::facts::clock_alignment::ClockShift;
 use rules::clock_shifts;
 
-pub use rules::CaptureFinding;
+pub use finding::CaptureFinding;
 
 /// The health analysis.
 pub struct Doctor;

@@ -135,7 +135,8 @@ pub fn run(args: &CaptureArgs, stderr: &Stderr) -> Result<CommandOutcome, Failur
     Ok(outcome(&capture, args.retry > 0))
 }
 
-fn options_of(args: &CaptureArgs) -> Result<CaptureOptions, Failure> {
+/// What to capture.
+pub(crate) fn options_of(args: &CaptureArgs) -> Result<CaptureOptions, Failure> {
     let logdir = match (&args.output, args.continuous) {
         (Some(logdir), _) if logdir.to_string_lossy().contains("://") => {
             return Err(Failure::Usage(format!(
@@ -200,7 +201,8 @@ fn outcome(capture: &Capture, needs_devices: bool) -> CommandOutcome {
     CommandOutcome::Done
 }
 
-fn in_words(capture: &Capture) -> String {
+/// What was captured, a line for each host.
+pub(crate) fn in_words(capture: &Capture) -> String {
     let mut text = format!("Captured {}\n", capture.run.display());
     for HostCapture { address, result } in &capture.hosts {
         let line = match result {

@@ -13,4 +13,7 @@ pub struct McpArgs {
     /// Traces to keep open between calls
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..))]
     pub keep: u8,
+    /// Also offer the tool `capture`, which records running programs and writes the profiles below a directory of --root
+    #[arg(long)]
+    pub allow_capture: bool,
 }

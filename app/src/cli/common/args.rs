@@ -10,7 +10,9 @@ use clap::Args;
 use importers::ImportOptions;
 
 use crate::cli::common::chip_arg::ChipArg;
-use crate::cli::common::values::{ClockArg, OutputFile, OutputFormat, RangeArg, RolesArg, StepsArg, seconds};
+use crate::cli::common::values::{
+    ClockArg, OutputFile, OutputFormat, RangeArg, RolesArg, ServingArg, StepsArg, seconds,
+};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Messages")]
 pub struct MessageArgs {
@@ -73,6 +75,10 @@ pub struct AssumeArgs {
     #[arg(long, hide_short_help = true, value_name = "SECONDS", num_args = 0..=1, require_equals = true,
         default_missing_value = "300", value_parser = seconds)]
     pub wait: Option<Duration>,
+    /// Annotations of a server whose names match a pattern are of this phase: queue, prefill, decode, request or batch;
+    /// may be repeated
+    #[arg(long, hide_short_help = true, value_name = "PHASE=PATTERN")]
+    pub serving: Vec<ServingArg>,
     /// Read files of buckets and web servers without keeping a copy for the next time
     #[arg(long, hide_short_help = true)]
     pub no_cache: bool,
@@ -103,6 +109,7 @@ impl AssumeArgs {
             topology: self.topology.clone(),
             devices: self.device.clone(),
             warmup_steps: self.warmup,
+            serving: self.serving.iter().map(|own| own.0.clone()).collect(),
             ..Options::default()
         };
         if let Some(chip) = &self.device_spec {

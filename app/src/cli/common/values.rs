@@ -5,6 +5,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use analysis::ServingPattern;
+use analysis::reports::host::serving::ServingPhase;
 use clap::ValueEnum;
 use importers::TrackRoles;
 use trace_model::{Picos, TimeRange, Timestamp};
@@ -121,6 +123,22 @@ impl FromStr for RolesArg {
     fn from_str(path: &str) -> Result<Self, String> {
         let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
         Ok(Self(Arc::new(TrackRoles::parse(&text)?)))
+    }
+}
+
+/// `prefill=my_prefill*`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServingArg(pub ServingPattern);
+
+impl FromStr for ServingArg {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (phase, pattern) = text.split_once('=').unwrap_or((text, ""));
+        if ServingPhase::named(phase).is_none() || pattern.is_empty() {
+            let known = ServingPhase::ALL.map(ServingPhase::id).join(", ");
+            return Err(format!("write PHASE=PATTERN with one of the phases {known}: prefill=my_prefill*"));
+        }
+        Ok(Self(ServingPattern { phase: phase.to_owned(), pattern: pattern.to_owned() }))
     }
 }
 

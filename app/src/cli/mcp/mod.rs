@@ -24,7 +24,7 @@ use crate::cli::traces::{OpenTraces, Roots};
 pub fn run(args: &McpArgs) -> Result<CommandOutcome, Failure> {
     let roots = Roots::new(&args.root, "systole mcp --root DIR")?;
     let traces = OpenTraces::new(usize::from(args.keep), usize::MAX);
-    let service = SystoleService::new(Arc::new(roots), Arc::new(traces));
+    let service = SystoleService::new(Arc::new(roots), Arc::new(traces)).with_capture(args.allow_capture);
     let internal = |error: &dyn std::fmt::Display| Failure::Internal(error.to_string());
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| internal(&error))?;

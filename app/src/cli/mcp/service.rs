@@ -16,7 +16,7 @@ use serde_json::Value;
 
 #[cfg(feature = "png")]
 use super::base64::base64;
-use super::tools::{Call, TOOLS, ToolEntry, ToolOutput, schema_of_answers};
+use super::tools::{CAPTURE, Call, TOOLS, ToolEntry, ToolOutput, schema_of_answers};
 use crate::cli::embedded::CommandError;
 use crate::cli::traces::{OpenTraces, Roots};
 
@@ -36,12 +36,24 @@ const INSTRUCTIONS: &str = "Systole finds what limits a TPU program from its pro
 pub struct SystoleService {
     roots: Arc<Roots>,
     traces: Arc<OpenTraces>,
+    /// Whether running programs may be captured.
+    captures: bool,
 }
 
 impl SystoleService {
     /// A service that reads below these directories and keeps these traces open.
     pub fn new(roots: Arc<Roots>, traces: Arc<OpenTraces>) -> Self {
-        Self { roots, traces }
+        Self { roots, traces, captures: false }
+    }
+
+    /// The same with the tool that captures running programs, if they may be.
+    pub(super) fn with_capture(self, captures: bool) -> Self {
+        Self { captures, ..self }
+    }
+
+    /// The tools that this server offers.
+    fn tools(&self) -> impl Iterator<Item = &'static ToolEntry> {
+        TOOLS.iter().chain(CAPTURE.iter().filter(|_| self.captures))
     }
 }
 
@@ -57,11 +69,11 @@ impl ServerHandler for SystoleService {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(TOOLS.iter().map(described).collect()))
+        Ok(ListToolsResult::with_all_items(self.tools().map(described).collect()))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        TOOLS.iter().find(|tool| tool.name == name).map(described)
+        self.tools().find(|tool| tool.name == name).map(described)
     }
 
     async fn call_tool(
@@ -69,8 +81,8 @@ impl ServerHandler for SystoleService {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(tool) = TOOLS.iter().find(|tool| tool.name == request.name) else {
-            let known: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
+        let Some(tool) = self.tools().find(|tool| tool.name == request.name) else {
+            let known: Vec<&str> = self.tools().map(|tool| tool.name).collect();
             let why = format!("there is no tool {:?}; the tools are {}", request.name, known.join(", "));
             return Err(ErrorData::invalid_params(why, None));
         };
@@ -86,7 +98,7 @@ impl ServerHandler for SystoleService {
 }
 
 fn described(tool: &ToolEntry) -> Tool {
-    let about = ToolAnnotations::default().read_only(tool.is_read_only).open_world(false);
+    let about = ToolAnnotations::default().read_only(tool.is_read_only).open_world(!tool.is_read_only);
     let tool_of = Tool::new(tool.name, tool.about, (tool.input)()).with_annotations(about);
     if tool.is_picture { tool_of } else { tool_of.with_raw_output_schema(schema_of_answers()) }
 }

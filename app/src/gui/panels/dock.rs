@@ -15,7 +15,9 @@ use super::memory_map::MemoryView;
 use super::query;
 use super::rail::{DraggedTab, move_menu};
 use super::tables::{TableBrowser, tables_ui};
-use super::{health, heat_map, hints, hlo, memory_map, optree, overview, roofline, scope, source, steps, what_if};
+use super::{
+    health, heat_map, hints, hlo, memory_map, optree, overview, requests, roofline, scope, source, steps, what_if,
+};
 use crate::gui::AppCommand;
 use crate::gui::jobs::WakeUi;
 use crate::gui::keys::hint;
@@ -262,6 +264,10 @@ pub fn dock_ui(
             } else {
                 tables_ui(ui, sight, &mut memory.tables, out, &mut view);
             }
+        }
+        "serving" => {
+            requests::requests_ui(ui, sight, &mut view);
+            tables_ui(ui, sight, &mut memory.tables, out, &mut view);
         }
         "ops" if optree::choice_ui(ui, &mut memory.trees) => {
             optree::tree_ui(ui, sight, &mut memory.trees, out, &mut view);

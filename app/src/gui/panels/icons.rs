@@ -111,6 +111,11 @@ pub fn tab(painter: &Painter, center: Pos2, size: f32, color: Color32, id: &str)
             pen.line(&(0..=6).map(corner).collect::<Vec<_>>());
             pen.dot((0.5, 0.5), 0.14);
         }
+        "serving" => {
+            pen.bar((0.0, 0.1), (0.6, 0.26));
+            pen.bar((0.2, 0.42), (0.8, 0.58));
+            pen.bar((0.4, 0.74), (1.0, 0.9));
+        }
         "host" => {
             pen.frame((0.05, 0.1), (0.95, 0.7));
             pen.line(&[(0.5, 0.7), (0.5, 0.92)]);

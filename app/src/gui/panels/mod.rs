@@ -37,6 +37,7 @@ pub mod palette;
 #[cfg(feature = "query")]
 pub mod query;
 pub mod rail;
+mod requests;
 pub mod roofline;
 pub mod scope;
 pub mod search;

@@ -9,6 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use analysis::math::quantile::of_sorted;
 use analysis::{OpClasses, Table, Unit};
 use importers::Progress;
 use trace_model::{LabelId, Picos, SliceRef, TimeRange, TraceModel, TrackId, TrackKind};
@@ -160,7 +161,7 @@ pub fn summarise(
     }
     let mut sums: Vec<((String, &'static str), AreaSum)> = sums.into_iter().collect();
     sums.sort_by(|a, b| b.1.self_ps.cmp(&a.1.self_ps).then_with(|| a.0.cmp(&b.0)));
-    let times: Vec<_> = sums.iter_mut().map(|(_, sum)| of_times(&mut sum.whole)).collect();
+    let times: Vec<_> = sums.iter().map(|(_, sum)| of_times(&sum.whole)).collect();
     let unions: Vec<i64> = sums.iter_mut().map(|(_, sum)| union(&mut sum.ranges)).collect();
     let share = |kind, time: i64| {
         let whole = of_kinds.get(kind).copied().unwrap_or(0);
@@ -181,9 +182,9 @@ pub fn summarise(
         .measured("self_percent", "of self on such tracks", Unit::Percent, |(_, kind, sum, ..)| {
             share(kind, sum.self_ps)
         })
-        .measured("mean_ps", "Mean", Unit::Picoseconds, |(.., times)| times.0)
-        .measured("median_ps", "Median", Unit::Picoseconds, |(.., times)| times.1)
-        .measured("p95_ps", "p95", Unit::Picoseconds, |(.., times)| times.2)
+        .measured("mean_ps", "Mean", Unit::Picoseconds, |(.., times)| times[0])
+        .measured("median_ps", "Median", Unit::Picoseconds, |(.., times)| times[1])
+        .measured("p95_ps", "p95", Unit::Picoseconds, |(.., times)| times[2])
         .note(
             "Total, busy and self time: the parts of slices inside the area. Mean, median and p95: slices entirely inside it. Share: of the self time on tracks of the same kind, because tracks of programs, ops and asynchronous ops cover the same time.",
         )
@@ -243,15 +244,12 @@ fn union(ranges: &mut [TimeRange]) -> i64 {
     total.saturating_add(open.map_or(0, |last| last.dur().ps()))
 }
 
-/// Mean, median and 95th percentile of times, which are sorted in place; `None` without times.
-fn of_times(times: &mut [i64]) -> (Option<f64>, Option<i64>, Option<i64>) {
-    times.sort_unstable();
-    let at = |share: f64| {
-        let rank = ((times.len() as f64 * share).ceil() as usize).max(1);
-        times.get(rank - 1).copied()
-    };
-    let sum: f64 = times.iter().map(|&time| time as f64).sum();
-    ((!times.is_empty()).then(|| sum / times.len() as f64), at(0.5), at(0.95))
+/// Mean, median and 95th percentile of times; `None` without times.
+fn of_times(times: &[i64]) -> [Option<f64>; 3] {
+    let mut times: Vec<f64> = times.iter().map(|&time| time as f64).collect();
+    let mean = (!times.is_empty()).then(|| times.iter().sum::<f64>() / times.len() as f64);
+    times.sort_unstable_by(f64::total_cmp);
+    [mean, of_sorted(&times, 0.5), of_sorted(&times, 0.95)]
 }
 
 #[cfg(test)]

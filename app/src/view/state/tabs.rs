@@ -30,6 +30,7 @@ pub const TABS: &[Tab] = &[
     tab("compile", "Compile", &["compile"]),
     tab("memory", "Memory", &["memory", "buffers"]),
     tab("kernels", "Kernels", &["kernels", "hardware_counters", "sparse_cores"]),
+    tab("serving", "Serving", &["serving"]),
     tab("host", "Host", &["gaps", "dispatch", "input"]),
     tab("health", "Health", &["doctor", "clocks"]),
     #[cfg(feature = "query")]

@@ -25,6 +25,31 @@ pub(super) struct KernelInside {
     pub dma_wait: Picos,
     /// By series.
     pub counters: BTreeMap<(String, String), CounterSums>,
+    /// Time of the executions that have any event on a line, by the name of the line.
+    pub line_times: BTreeMap<String, Picos>,
+    /// By line and name. Scopes are those of [`STAGES`].
+    pub parts: BTreeMap<(String, String), PartSums>,
+}
+
+/// What stages are called beside the names of lines.
+pub(super) const STAGES: &str = "stages";
+
+/// A stage, an LLO op or a source line, without what is inside it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PartSums {
+    pub occurrences: u64,
+    pub own: Picos,
+    /// By series.
+    pub units: BTreeMap<(String, String), UnitSums>,
+}
+
+/// One series while a part runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct UnitSums {
+    /// Σ value × time, value·ps.
+    pub weighted: f64,
+    /// Time with a sample.
+    pub held: Picos,
 }
 
 /// One scope of a kernel.
@@ -73,6 +98,50 @@ impl KernelInside {
             counter.held += sums.held;
             counter.time += sums.time;
         }
+        for (line, time) in &other.line_times {
+            *self.line_times.entry(line.clone()).or_default() += *time;
+        }
+        for (name, sums) in &other.parts {
+            let part = self.parts.entry(name.clone()).or_default();
+            part.occurrences += sums.occurrences;
+            part.own += sums.own;
+            for (series, sums) in &sums.units {
+                let unit = part.units.entry(series.clone()).or_default();
+                unit.weighted += sums.weighted;
+                unit.held += sums.held;
+            }
+        }
+    }
+
+    /// Divides one execution among the events of a line, and the samples of the series among these. `shift` leads from
+    /// the clock of the events to the timeline, which is that of the samples.
+    fn add_parts(
+        &mut self,
+        line: &str,
+        (call, shift): (TimeRange, Picos),
+        events: &[(TimeRange, SliceRef<'_>)],
+        series: &[((String, String), &CounterSeries)],
+    ) {
+        let clipped = clipped(call, events);
+        if clipped.is_empty() {
+            return;
+        }
+        *self.line_times.entry(line.to_owned()).or_default() += call.dur();
+        for (_, event) in &clipped {
+            self.parts.entry((line.to_owned(), stage_name(event.name()).to_owned())).or_default().occurrences += 1;
+        }
+        for (range, event) in own_times(&clipped) {
+            let part = self.parts.entry((line.to_owned(), stage_name(event.name()).to_owned())).or_default();
+            part.own += range.dur();
+            let on_timeline = TimeRange::at(range.start + shift, range.dur());
+            for (name, series) in series {
+                for (sample, value) in series.samples_in(on_timeline) {
+                    let unit = part.units.entry(name.clone()).or_default();
+                    unit.held += sample.dur();
+                    unit.weighted += value * sample.dur().ps() as f64;
+                }
+            }
+        }
     }
 
     /// Divides one execution among its scopes: each instant belongs to the innermost one, so that the scopes and the
@@ -85,24 +154,16 @@ impl KernelInside {
     /// own      wwwwRRuuRRRRwwRRR     and the two dots at the ends and one before
     /// ```
     fn add_scopes(&mut self, call: TimeRange, scopes: &[(TimeRange, SliceRef<'_>)]) {
-        let clipped = scopes.iter().filter_map(|&(range, scope)| Some((range.intersect(call)?, scope)));
-        let clipped: Vec<(TimeRange, SliceRef<'_>)> = clipped.collect();
+        let clipped = clipped(call, scopes);
         if clipped.is_empty() {
             return;
         }
         self.executions += 1;
         self.time += call.dur();
-        // Segments carry the index in the list instead of a row of the model.
-        let spans = clipped.iter().enumerate().map(|(i, &(range, _))| SelfTimeSegment {
-            range,
-            slice: SliceId::from_index(i),
-            class: OpClass::default(),
-        });
         let mut rest = call.dur();
-        for segment in self_time_segments(spans.collect()) {
-            let Some((_, scope)) = clipped.get(segment.slice.index()) else { continue };
-            rest -= segment.range.dur();
-            self.stages.entry(stage_name(scope.name()).to_owned()).or_default().own += segment.range.dur();
+        for (range, scope) in own_times(&clipped) {
+            rest -= range.dur();
+            self.stages.entry(stage_name(scope.name()).to_owned()).or_default().own += range.dur();
         }
         self.outside += rest;
         let mut by_name: BTreeMap<&str, Vec<TimeRange>> = BTreeMap::new();
@@ -138,6 +199,31 @@ impl KernelInside {
     }
 }
 
+type Events<'a> = Vec<(TimeRange, SliceRef<'a>)>;
+
+/// The parts of events during an execution. Markers without length take no time and are left out.
+fn clipped<'a>(call: TimeRange, events: &[(TimeRange, SliceRef<'a>)]) -> Events<'a> {
+    let inside = events.iter().filter_map(|&(range, event)| Some((range.intersect(call)?, event)));
+    inside.filter(|(range, _)| !range.is_empty()).collect()
+}
+
+/// When each of nested events is the innermost.
+fn own_times<'a>(events: &[(TimeRange, SliceRef<'a>)]) -> Events<'a> {
+    // Segments carry the index in the list instead of a row of the model.
+    let spans = events.iter().enumerate().map(|(i, &(range, _))| SelfTimeSegment {
+        range,
+        slice: SliceId::from_index(i),
+        class: OpClass::default(),
+    });
+    let segments = self_time_segments(spans.collect()).into_iter();
+    segments.filter_map(|segment| Some((segment.range, events.get(segment.slice.index())?.1))).collect()
+}
+
+/// Whether a line of a core divides kernels: not markers, flags and utilization.
+fn is_inside_kernels(name: &str) -> bool {
+    matches!(name, "Source Lines" | "LLO Ops" | "Pallas Primitives") || name.ends_with(" Instructions")
+}
+
 /// `ep_initialize_3` is `ep_initialize`: the number is that of the pipeline.
 fn stage_name(scope: &str) -> &str {
     match scope.rsplit_once('_') {
@@ -171,7 +257,7 @@ pub(super) fn collect(
     let mut found: BTreeMap<OpId, KernelInside> = BTreeMap::new();
     for core in cx.tensor_cores() {
         let recorded = RecordedCalls::on(cx.model, core);
-        if recorded.scopes.is_empty() && recorded.series.is_empty() {
+        if recorded.is_empty() {
             continue;
         }
         let Some(window) = cx.window(core)? else { continue };
@@ -181,10 +267,12 @@ pub(super) fn collect(
                 continue;
             }
             let inside = found.entry(op).or_default();
-            let range = recorded.range_of(call);
-            let from = recorded.scopes.partition_point(|(scope, _)| scope.start < range.start);
-            let until = from + recorded.scopes[from..].partition_point(|(scope, _)| scope.start < range.end);
-            inside.add_scopes(range, &recorded.scopes[from..until]);
+            inside.add_scopes(recorded.scopes.range_of(call), recorded.scopes.during(call));
+            for line in std::iter::once(&recorded.scopes).chain(&recorded.lines) {
+                let range = line.range_of(call);
+                let shift = call.start() - range.start;
+                inside.add_parts(&line.name, (range, shift), line.during(call), &recorded.series);
+            }
             for (name, series) in &recorded.series {
                 inside.add_counter(name, series, call.range());
             }
@@ -195,36 +283,67 @@ pub(super) fn collect(
 
 /// Data of one core other than ops.
 struct RecordedCalls<'a> {
-    /// Sorted by start, by one clock.
-    scopes: Vec<(TimeRange, SliceRef<'a>)>,
-    /// Whether scopes have the clock of the device.
-    by_device: bool,
+    scopes: RecordedLine<'a>,
+    lines: Vec<RecordedLine<'a>>,
     /// Name, unit, samples.
     series: Vec<((String, String), &'a CounterSeries)>,
 }
 
-impl<'a> RecordedCalls<'a> {
-    fn on(model: &'a TraceModel, core: GroupId) -> Self {
-        let slices: Vec<SliceRef<'a>> = slices(model, core, TrackKind::DeviceScopes).collect();
-        // Containment needs a single clock: the device's only if all scopes have it.
-        let by_device = !slices.is_empty()
-            && slices.iter().all(|scope| scope.device_range().is_some())
-            && self::slices(model, core, TrackKind::Ops).next().is_some_and(|op| op.device_range().is_some());
-        let range = |scope: SliceRef<'a>| if by_device { scope.measured_range() } else { scope.range() };
-        let mut scopes: Vec<_> = slices.into_iter().map(|scope| (range(scope), scope)).collect();
-        scopes.sort_by_key(|&(range, scope)| (range.start, std::cmp::Reverse(range.end), scope.id()));
-        let text = |id| model.str(id).to_owned();
-        let series =
-            model.counters().iter().filter(|series| model.track(series.track()).group == core && is_llo(model, series));
-        let named = series.map(|series| {
-            let name = text(model.track(series.track()).name);
-            ((name, series.unit().map(text).unwrap_or_default()), series)
-        });
-        Self { scopes, by_device, series: named.collect() }
+/// A line of a core.
+struct RecordedLine<'a> {
+    name: String,
+    /// Sorted by start, by one clock.
+    events: Events<'a>,
+    /// Whether that is the clock of the device.
+    by_device: bool,
+}
+
+impl<'a> RecordedLine<'a> {
+    fn new(name: &str, slices: Vec<SliceRef<'a>>, ops_by_device: bool) -> Self {
+        // Containment needs a single clock: the device's only if all events have it.
+        let by_device =
+            ops_by_device && !slices.is_empty() && slices.iter().all(|event| event.device_range().is_some());
+        let range = |event: SliceRef<'a>| if by_device { event.measured_range() } else { event.range() };
+        let mut events: Events<'a> = slices.into_iter().map(|event| (range(event), event)).collect();
+        events.sort_by_key(|&(range, event)| (range.start, std::cmp::Reverse(range.end), event.id()));
+        Self { name: name.to_owned(), events, by_device }
     }
 
     fn range_of(&self, call: SliceRef<'_>) -> TimeRange {
         if self.by_device { call.measured_range() } else { call.range() }
+    }
+
+    /// The events that start during a call.
+    fn during(&self, call: SliceRef<'_>) -> &[(TimeRange, SliceRef<'a>)] {
+        let range = self.range_of(call);
+        let from = self.events.partition_point(|(event, _)| event.start < range.start);
+        let until = from + self.events[from..].partition_point(|(event, _)| event.start < range.end);
+        &self.events[from..until]
+    }
+}
+
+impl<'a> RecordedCalls<'a> {
+    fn on(model: &'a TraceModel, core: GroupId) -> Self {
+        let by_device = slices(model, core, TrackKind::Ops).next().is_some_and(|op| op.device_range().is_some());
+        let scopes = RecordedLine::new(STAGES, slices(model, core, TrackKind::DeviceScopes).collect(), by_device);
+        let tracks = model.tracks_of(core).into_iter();
+        let named = tracks.map(|track| (track, model.str(model.track(track).name)));
+        let lines = named
+            .filter(|(track, name)| model.track(*track).kind == TrackKind::LowLevel && is_inside_kernels(name))
+            .map(|(track, name)| RecordedLine::new(name, model.slices_on(track).collect(), by_device))
+            .filter(|line| !line.events.is_empty());
+        let text = |id| model.str(id).to_owned();
+        let series =
+            model.counters().iter().filter(|series| model.track(series.track()).group == core && is_llo(model, series));
+        let series = series.map(|series| {
+            let name = text(model.track(series.track()).name);
+            ((name, series.unit().map(text).unwrap_or_default()), series)
+        });
+        Self { scopes, lines: lines.collect(), series: series.collect() }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.scopes.events.is_empty() && self.lines.is_empty() && self.series.is_empty()
     }
 }
 

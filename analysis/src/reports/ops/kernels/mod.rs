@@ -9,11 +9,18 @@
 //! - **LLO estimates** (MXU, vector units …) come from the compiler's schedule of the kernel, not from the hardware:
 //!   markers in the trace are spread over the estimated cycles. They are means over time.
 //!
-//! One kernel is often many ops (for example one per layer), hence two tables. Stages and estimates have been tested
-//! on generated captures only; times and costs on real ones.
+//! - **Lines** of newer captures (`Source Lines`, `LLO Ops`, `Pallas Primitives`, `… Instructions`) divide the kernel
+//!   further, each on its own, like stages.
+//! - **Units**: the LLO estimates while a stage or a line runs.
+//! - **Counters** of the hardware that were read for this kernel, by name.
+//!
+//! One kernel is often many ops (for example one per layer), hence two tables. Stages, estimates, lines and counters
+//! have been tested on generated captures only; times and costs on real ones.
 
+mod advice;
 mod declared;
 mod inside;
+mod lines;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -25,7 +32,7 @@ use serde::Serialize;
 use trace_model::hlo_text::HloText;
 use trace_model::{Picos, without_number};
 
-use crate::engine::{Analysis, AnalysisError, Context, Percent};
+use crate::engine::{Analysis, AnalysisError, Context};
 use crate::hardware::limits::{BoundBy, OpWork, is_beyond_peak, ratio};
 use crate::hardware::peaks::Peaks;
 use crate::math::stats::percent;
@@ -33,6 +40,7 @@ use crate::reports::ops::op_stats::{OpRow, Ops, OpsReport};
 use inside::KernelInside;
 
 pub use declared::DeclaredCosts;
+pub use lines::{KernelCounter, KernelLine, KernelUnit};
 
 /// The analysis `kernels`.
 pub struct Kernels;
@@ -106,6 +114,12 @@ pub struct Kernel {
     pub pipeline: Option<KernelPipeline>,
     /// LLO estimates over its executions.
     pub estimates: Vec<KernelEstimate>,
+    /// What the lines of newer captures show inside it: LLO ops, primitives of Pallas, source lines.
+    pub lines: Vec<KernelLine>,
+    /// LLO estimates while each stage or line runs.
+    pub units: Vec<KernelUnit>,
+    /// Hardware counters that were read for it, over the whole capture.
+    pub counters: Vec<KernelCounter>,
 }
 
 /// The software pipeline of a kernel.
@@ -182,13 +196,6 @@ pub struct KernelOp {
     pub source: Option<Arc<str>>,
 }
 
-/// Share of waiting for DMA from which a kernel is bound by memory.
-const DMA_BOUND_PERCENT: f64 = 30.0;
-/// Share of stalls from which a hint is given.
-const DMA_STALL_PERCENT: f64 = 10.0;
-/// Share of op time from which unknown costs make utilization doubtful.
-const WORTH_COSTS_PERCENT: f64 = 5.0;
-
 /// How to record the missing data.
 pub(crate) const TRACING: &str = "record pipeline stages and LLO estimates with \
                        LIBTPU_INIT_ARGS=\"--xla_xprof_enable_custom_call_tracing=true \
@@ -256,8 +263,9 @@ impl KernelsReport {
             b.time_ps.cmp(&a.time_ps).then_with(|| (&a.kernel, &a.program).cmp(&(&b.kernel, &b.program)))
         });
         ops.sort_by(|a, b| b.time_ps.cmp(&a.time_ps).then_with(|| (&a.op, &a.program).cmp(&(&b.op, &b.program))));
+        lines::join_counters(cx, &mut kernels, &ops);
         let time_ps = kernels.iter().map(|kernel| kernel.time_ps).sum::<Picos>().ps();
-        let hints = hints(&kernels);
+        let hints = advice::hints(&kernels);
         Self { kernels, ops, time_ps, op_time_ps: report.op_time_ps, peaks: report.peaks.clone(), hints }
     }
 }
@@ -321,6 +329,9 @@ impl KernelRows<'_> {
             dma_stall_percent: stalls.and_then(|stall| percent(stall, time_ps)),
             pipeline,
             estimates: estimates(&self.inside),
+            lines: lines::lines(&self.inside),
+            units: lines::units(&self.inside),
+            counters: Vec::new(),
         }
     }
 }
@@ -434,53 +445,4 @@ fn kernel_name(op: &str, framework: &str, source: Option<&str>, target: Option<&
         (None, _, Some(target)) if name == "custom-call" && !target.is_empty() => target.to_owned(),
         _ => name.to_owned(),
     }
-}
-
-/// Findings, with their remedies.
-fn hints(kernels: &[Kernel]) -> Vec<String> {
-    let mut hints: Vec<String> =
-        [DeclaredCosts::No, DeclaredCosts::Partly, DeclaredCosts::Impossible, DeclaredCosts::TooFew]
-            .into_iter()
-            .filter_map(|how| costs_hint(kernels, how))
-            .collect();
-    for kernel in kernels {
-        let name = &kernel.kernel;
-        let waiting = kernel.pipeline.as_ref().and_then(|pipeline| pipeline.dma_wait_percent).unwrap_or_default();
-        if waiting >= DMA_BOUND_PERCENT {
-            hints.push(format!(
-                "{name} waits for DMA {waiting:.1} of its time: memory bound; larger blocks or more buffers hide more",
-                waiting = Percent(waiting)
-            ));
-        }
-        if let Some(stalled) = kernel.dma_stall_percent.filter(|&percent| percent >= DMA_STALL_PERCENT) {
-            hints.push(format!("{name} is stalled on DMA {stalled:.1} of its time", stalled = Percent(stalled)));
-        }
-        let spills = |series: &KernelEstimate| {
-            matches!(series.series.as_str(), "Vector Spills" | "Vector Fills") && series.max > 0.0
-        };
-        if kernel.estimates.iter().any(spills) {
-            hints.push(format!("{name} spills vector registers to VMEM; smaller blocks need fewer registers"));
-        }
-    }
-    hints
-}
-
-/// One sentence about large kernels with unusable costs.
-fn costs_hint(kernels: &[Kernel], declared: DeclaredCosts) -> Option<String> {
-    let share = |kernel: &Kernel| kernel.of_op_time_percent.unwrap_or_default();
-    let heavy = || kernels.iter().filter(|kernel| kernel.declared == declared && share(kernel) >= WORTH_COSTS_PERCENT);
-    let names: Vec<&str> = heavy().map(|kernel| kernel.kernel.as_str()).collect();
-    let what = match declared {
-        DeclaredCosts::Impossible => "declared costs are more than the device can do in that time",
-        DeclaredCosts::TooFew => "declared operations are fewer than a matrix product of these shapes needs",
-        DeclaredCosts::Partly => "some of the ops declare no operations, so utilization is unknown",
-        _ => "no operations are declared, so utilization is unknown",
-    };
-    let (of_op_time, names_of) = (Percent(heavy().map(share).sum::<f64>()), names.join(", "));
-    (!names.is_empty()).then(|| {
-        format!(
-            "{what}: {names_of} ({of_op_time:.1} of op time); give pallas_call a \
-             cost_estimate=pl.CostEstimate(flops=…, bytes_accessed=…)"
-        )
-    })
 }

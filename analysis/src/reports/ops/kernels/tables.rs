@@ -14,6 +14,15 @@ impl Tabular for KernelsReport {
         if self.kernels.iter().any(|kernel| !kernel.estimates.is_empty()) {
             tables.push(self.estimate_table());
         }
+        if self.kernels.iter().any(|kernel| !kernel.lines.is_empty()) {
+            tables.push(self.line_table());
+        }
+        if self.kernels.iter().any(|kernel| !kernel.units.is_empty()) {
+            tables.push(self.unit_table());
+        }
+        if self.kernels.iter().any(|kernel| !kernel.counters.is_empty()) {
+            tables.push(self.counter_table());
+        }
         if self.ops.len() > self.kernels.len() {
             tables.push(self.op_table());
         }
@@ -104,6 +113,49 @@ impl KernelsReport {
                 "LLO estimates follow from the compiler's schedule; they are not measured. Means are over time; \
                  of kernel: time with samples.",
             )
+            .build()
+    }
+
+    fn line_table(&self) -> Table {
+        let rows = self.kernels.iter().flat_map(|kernel| kernel.lines.iter().map(move |line| (kernel, line)));
+        Table::of("kernel_lines", "Inside kernels, by the lines of the trace", rows)
+            .measured("kernel", "Kernel", Unit::None, |(kernel, _)| &kernel.kernel)
+            .recorded("line", "Line", Unit::None, |(_, line)| &line.line)
+            .recorded("name", "Op or source", Unit::None, |(_, line)| &line.name)
+            .measured("self_ps", "Self time", Unit::Picoseconds, |(_, line)| line.self_ps)
+            .measured("self_percent", "of kernel", Unit::Percent, |(_, line)| line.self_percent)
+            .measured("occurrences", "Times", Unit::Count, |(_, line)| line.occurrences)
+            .note(
+                "Each line divides the kernel anew. The profiler spreads their times over estimated cycles between \
+                 markers; of kernel: of the executions that have this line.",
+            )
+            .build()
+    }
+
+    fn unit_table(&self) -> Table {
+        let rows = self.kernels.iter().flat_map(|kernel| kernel.units.iter().map(move |unit| (kernel, unit)));
+        Table::of("kernel_units", "Units while stages and lines of kernels run", rows)
+            .measured("kernel", "Kernel", Unit::None, |(kernel, _)| &kernel.kernel)
+            .recorded("line", "Line", Unit::None, |(_, unit)| &unit.line)
+            .recorded("name", "Stage, op or source", Unit::None, |(_, unit)| &unit.name)
+            .compiler("series", "LLO estimate", Unit::None, |(_, unit)| &unit.series)
+            .compiler("mean", "Mean", Unit::None, |(_, unit)| unit.mean)
+            .compiler("unit", "Unit", Unit::None, |(_, unit)| &unit.unit)
+            .measured("covered_percent", "of it", Unit::Percent, |(_, unit)| unit.covered_percent)
+            .note("Means over the self time with samples; of it: that time as a share of the self time.")
+            .build()
+    }
+
+    fn counter_table(&self) -> Table {
+        let rows = self.kernels.iter().flat_map(|kernel| kernel.counters.iter().map(move |counter| (kernel, counter)));
+        Table::of("kernel_counters", "Hardware counters of kernels", rows)
+            .measured("kernel", "Kernel", Unit::None, |(kernel, _)| &kernel.kernel)
+            .recorded("device", "Device", Unit::None, |(_, counter)| &counter.device)
+            .recorded("metric", "Unit", Unit::None, |(_, counter)| counter.metric.title)
+            .derived("percent", "of peak", Unit::Percent, |(_, counter)| counter.metric.percent())
+            .recorded("achieved", "Achieved", Unit::Count, |(_, counter)| counter.metric.achieved)
+            .derived("of", "Peak is", Unit::None, |(_, counter)| &counter.metric.of)
+            .note("Readings with the name of the kernel or of one of its ops, over the whole capture.")
             .build()
     }
 

@@ -1,3 +1,5 @@
+use sample_traces::rare::PallasKernel;
+use sample_traces::write::xspace_bytes;
 use sample_traces::{text_builder, text_trace};
 use trace_model::{
     GroupKind, Op, Picos, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackKind,
@@ -127,6 +129,42 @@ fn only_samples_during_the_kernel_count() {
     assert!((estimates[0].mean - 4.1).abs() < 1e-9 && estimates[0].covered_percent == Some(100.0), "{estimates:?}");
     assert_eq!(estimates[0].max.to_bits(), 8.0_f64.to_bits());
     assert!(report.hints.iter().any(|hint| hint.contains("spills vector registers")));
+}
+
+/// The second half of the kernel has three times the load of the first, and each step the same lines.
+#[test]
+fn units_and_lines_divide_a_generated_capture() {
+    let spec = PallasKernel { executions: 2, with_lines: true, ..PallasKernel::default() };
+    let source = importers::InputSource::from_bytes("kernel.xplane.pb", xspace_bytes(&spec.session())).unwrap();
+    let report = report_of(&importers::import(&source, &importers::Progress::new()).unwrap()).unwrap();
+    let matmul = kernel(&report, "matmul");
+    let body = 2 * spec.steps * spec.run_ps;
+    let lines: Vec<_> = matmul.lines.iter().map(|line| (&*line.line, &*line.name, line.self_ps)).collect();
+    let expected = [
+        ("LLO Ops", "vmatmul", body * 2 / 5),
+        ("LLO Ops", "vld", body / 5),
+        ("Pallas Primitives", "dot_general", body * 4 / 5),
+        ("Source Lines", "kernel.py:45", body * 4 / 5),
+        ("Source Lines", "kernel.py:44", body / 5),
+    ];
+    assert_eq!(lines, expected);
+    let percent = matmul.lines[1].self_percent.unwrap();
+    assert!((percent - 100.0 * (spec.steps * spec.run_ps) as f64 / 5.0 / spec.call_ps as f64).abs() < 1e-9);
+    let unit = |line: &str, name: &str, series: &str| {
+        let mut units = matmul.units.iter();
+        units.find(|unit| (&*unit.line, &*unit.name, &*unit.series) == (line, name, series)).unwrap().clone()
+    };
+    // Half of the 16 steps run in either half of the kernel, apart from the step in the middle.
+    let mean = unit("Source Lines", "kernel.py:45", "MXU").mean;
+    assert!((18.0..=22.0).contains(&mean), "{mean}");
+    assert_eq!(unit("stages", "ep_initialize", "MXU").mean.to_bits(), 10.0_f64.to_bits());
+    assert_eq!(unit("stages", "ep_finalize", "MXU").mean.to_bits(), 30.0_f64.to_bits());
+    let counter = &matmul.counters[0];
+    assert_eq!(matmul.counters.len(), 1, "{:?}", matmul.counters);
+    assert!((counter.metric.percent().unwrap() - 18.0).abs() < 1e-9, "both units are busy in 18 % of the cycles");
+    let titles: Vec<_> = report.tables().iter().map(|table| table.id).collect();
+    let expected = ["kernels", "kernel_stages", "kernel_estimates", "kernel_lines", "kernel_units", "kernel_counters"];
+    assert_eq!(titles, expected);
 }
 
 #[test]

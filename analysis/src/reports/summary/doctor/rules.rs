@@ -2,36 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
 use trace_model::hlo_text::HloText;
 use trace_model::{GroupKind, IssueKind, Severity, SliceAttr, TrackKind};
 
+use super::finding::CaptureFinding;
+use super::kernels::{too_few_operations, untraced_kernels};
 use crate::engine::{Context, Percent, counted};
 use crate::facts::TraceFacts as _;
 use crate::facts::clock_alignment::{ClockShift, ClockSync};
 use crate::facts::steps::StepSource;
 use crate::hardware::peaks::{PeakSource, Peaks};
 use crate::reports::host::clocks::Clocks;
-use crate::reports::ops::kernels::{DeclaredCosts, Kernels};
 use crate::reports::ops::op_stats::{Ops, cause};
 use crate::reports::steps::step_times::Steps;
-
-/// A finding about a capture.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct CaptureFinding {
-    /// Stable name (`Q03`).
-    pub id: &'static str,
-    /// Stable short name (`no-steps`).
-    pub name: &'static str,
-    /// Severity.
-    pub severity: Severity,
-    /// The problem, one sentence.
-    pub message: String,
-    /// The evidence.
-    pub evidence: String,
-    /// The remedy.
-    pub cure: &'static str,
-}
 
 /// Every rule.
 pub(super) const RULES: &[fn(&Context<'_>) -> Option<CaptureFinding>] = &[
@@ -51,6 +34,7 @@ pub(super) const RULES: &[fn(&Context<'_>) -> Option<CaptureFinding>] = &[
     assumed_clock,
     impossible_rates,
     too_few_operations,
+    untraced_kernels,
 ];
 
 /// Exporters stop at an event limit, and files are truncated.
@@ -385,37 +369,6 @@ fn impossible_rates(cx: &Context<'_>) -> Option<CaptureFinding> {
         message: format!("{count} {verb} faster than a peak allows; utilizations exclude their claimed work."),
         evidence: format!("{share:.2} of op time: {}{more}", named.join("; "), share = Percent(share)),
         cure: "Name the right chip with --device-spec where the peak is assumed, and correct the cost_estimate of kernels.",
-    })
-}
-
-/// Share of op time from which kernels with wrong costs make utilizations doubtful.
-const DOUBTFUL_PERCENT: f64 = 1.0;
-
-/// Kernels that declare the costs of one block for the whole grid.
-fn too_few_operations(cx: &Context<'_>) -> Option<CaptureFinding> {
-    let report = cx.report::<Kernels>().ok()?;
-    let wrong: Vec<_> = report.kernels.iter().filter(|kernel| kernel.declared == DeclaredCosts::TooFew).collect();
-    let share: f64 = wrong.iter().filter_map(|kernel| kernel.of_op_time_percent).sum();
-    let named: Vec<String> = wrong
-        .iter()
-        .take(NAMED)
-        .filter_map(|kernel| {
-            let factor = kernel.needed_flops? as f64 / kernel.flops? as f64;
-            let steps = kernel.pipeline.as_ref().and_then(|pipeline| pipeline.grid_steps);
-            let grid = steps.map_or(String::new(), |steps| format!(", its grid has {steps:.0} steps"));
-            Some(format!(
-                "the shapes of {} need {factor:.1} times as many{grid}",
-                crate::engine::shortened(&kernel.kernel, 48)
-            ))
-        })
-        .collect();
-    (share >= DOUBTFUL_PERCENT).then(|| CaptureFinding {
-        id: "Q16",
-        name: "too-few-operations",
-        severity: Severity::Warning,
-        message: "Kernels declare fewer operations than their shapes need: utilizations are too low.".to_owned(),
-        evidence: format!("{share:.1} of op time: {}", named.join("; "), share = Percent(share)),
-        cure: "Give pallas_call a cost_estimate of all steps of the grid, not of one block.",
     })
 }
 

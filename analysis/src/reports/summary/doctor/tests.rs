@@ -176,3 +176,25 @@ fn rates_above_peak_are_reported_with_their_cause() {
     assert!(found.evidence.contains(named), "{}", found.evidence);
     assert_eq!(finding("1.001e7"), None);
 }
+
+/// Which flag was missing follows from what is there.
+#[test]
+fn kernels_without_rows_say_which_flag_was_missing() {
+    let kernel = "K = k.1 [custom-call] tf=jit(f)/k/pallas_call: flops=10\n u = ep_run_kernel";
+    let found = |rows: &str| {
+        let report = report(&text_trace(&format!("{HEALTHY}\n TPU:1 ops: KKKK\n{rows}\n{kernel}")));
+        report.findings.into_iter().find(|finding| finding.id == "Q17")
+    };
+    let (stages, schedule) = ("TPU:1 scopes: uuuu\n", "TPU:1 counter MXU: 5555\n");
+    let cure = |rows: &str| {
+        found(rows)
+            .map(|finding| (finding.cure.contains("custom_call_tracing"), finding.cure.contains("llo_debug_info")))
+    };
+    assert_eq!(cure(""), Some((true, true)));
+    assert_eq!(cure(stages), Some((false, true)));
+    assert_eq!(cure(schedule), Some((true, false)));
+    assert_eq!(cure(&format!("{stages}{schedule}")), None);
+    let evidence = found(stages).unwrap().evidence;
+    assert!(evidence.contains("scopes yes, LLO series or lines no, bundle markers 0"), "{evidence}");
+    assert!(!ids(&text_trace(HEALTHY)).contains(&"Q17"), "there is no kernel");
+}

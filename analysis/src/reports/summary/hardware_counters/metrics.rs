@@ -56,6 +56,12 @@ impl CounterMetric {
         let peak = self.peak.filter(|&peak| peak > 0.0)?;
         possible(100.0 * self.achieved / peak)
     }
+
+    /// Adds the same metric of another reading.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.achieved += other.achieved;
+        self.peak = self.peak.zip(other.peak).map(|(a, b)| a + b);
+    }
 }
 
 /// The counts of one sample.

@@ -164,10 +164,7 @@ fn totals(samples: &[HardwareCounterSample]) -> Vec<CounterMetric> {
     let mut out: Vec<CounterMetric> = Vec::new();
     for metric in samples.iter().flat_map(|sample| &sample.metrics) {
         match out.iter_mut().find(|sum| (sum.id, sum.core) == (metric.id, metric.core)) {
-            Some(sum) => {
-                sum.achieved += metric.achieved;
-                sum.peak = sum.peak.zip(metric.peak).map(|(a, b)| a + b);
-            }
+            Some(sum) => sum.add(metric),
             None => out.push(metric.clone()),
         }
     }

@@ -143,6 +143,13 @@ pub(super) struct TraceInput {
     pub(super) devices: Vec<u32>,
 }
 
+impl TraceInput {
+    /// A trace with nothing else said of it.
+    pub(super) fn named(path: String) -> Self {
+        Self { path, run: None, chip: None, warmup: None, devices: Vec::new() }
+    }
+}
+
 /// Which part of the trace.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub(super) struct PartInput {

@@ -3,6 +3,7 @@
 #[cfg(feature = "query")]
 mod ask;
 mod call;
+mod capture;
 mod events;
 mod hlo;
 mod open;
@@ -15,7 +16,10 @@ pub use call::{Call, ToolEntry, ToolOutput, schema_of_answers};
 
 use call::entry;
 
-/// All tools.
+/// The tool that asks other machines and writes files, offered only on demand.
+pub static CAPTURE: &[ToolEntry] = &[entry::<capture::CaptureTool>()];
+
+/// All other tools.
 pub static TOOLS: &[ToolEntry] = &[
     entry::<open::Open>(),
     entry::<reports::VerdictTool>(),
