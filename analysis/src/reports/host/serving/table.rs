@@ -90,12 +90,9 @@ impl ServingReport {
     }
 
     fn batch_table(&self) -> Table {
-        let table = Table::of("serving_batches", "Batches by size", &self.batches).recorded(
-            "requests",
-            "Requests",
-            Unit::Count,
-            |batch| batch.requests,
-        );
+        let table = Table::of("serving_batches", "Batches by size", &self.batches)
+            .recorded("phase", "Phase", Unit::None, |batch| batch.phase)
+            .recorded("requests", "Requests", Unit::Count, |batch| batch.requests);
         distribution(table, |batch| batch.time)
             .recorded("tokens", "Tokens", Unit::Count, |batch| batch.tokens)
             .note(QUANTILES)

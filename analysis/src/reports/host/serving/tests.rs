@@ -60,8 +60,9 @@ fn distributions_have_the_quantiles_that_their_count_allows() {
     let time: i64 = (0..24).map(|request| spec.prefill_ps(request) - 60_000_000).sum();
     assert_eq!((prefill.programs, prefill.device_ps, prefill.time.count), (24, Some(time), 24));
     assert_eq!(report.other_program_ps, 0);
-    let sizes: Vec<usize> = report.batches.iter().map(|batch| batch.requests).collect();
-    assert_eq!(sizes, [1, 2, 3, 4]);
+    let sizes: Vec<_> = report.batches.iter().map(|batch| (batch.phase, batch.requests, batch.time.p50_ps)).collect();
+    let decode = |requests| ("decode", requests, spec.decode_ps(requests) as f64);
+    assert_eq!(sizes, [("prefill", 1, 1.2e9), decode(1), decode(2), decode(3), decode(4)]);
     let titles: Vec<_> = report.tables().iter().map(|table| table.id).collect();
     assert_eq!(
         titles,
