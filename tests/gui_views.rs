@@ -130,6 +130,20 @@ fn heat_map_shows_a_straggler_and_click_leads_to_it() {
 }
 
 #[test]
+fn requests_are_rows_that_lead_to_the_timeline() {
+    let mut window = sample("synthetic_v5e_serving.xplane.pb", 1400.0);
+    show(&mut window, "serving");
+    let rows = window.get_by_label_contains("Requests over time: 24 requests").rect();
+    // The tenth of 24 rows, with a line of times below.
+    let at = Pos2::new(rows.center().x, rows.top() + (rows.height() - 16.0) * 9.5 / 24.0);
+    click_at(&mut window, at);
+    assert_eq!(selected(&window).as_deref(), Some("request"));
+    let mark = state(&window).place.mark.expect("its time is marked");
+    // Request 9 comes 31.5 ms after the first one, at 1 ms.
+    assert_eq!(mark.start.ps(), 32_500_000_000);
+}
+
+#[test]
 fn op_icicle_boxes_lead_to_slices() {
     let mut window = sample(LAYER, 1400.0);
     show(&mut window, "ops");

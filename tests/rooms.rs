@@ -9,17 +9,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The rooms of a crate. An import may lead to a later group only; modules of one group do not know each other.
+/// The folders of a crate. An import may lead to a later group only; folders of one group do not know each other.
 /// A module below another is named by its path.
-struct Rooms {
+struct CrateFolders {
     /// Folder of the sources, from the root of the repository.
     sources: &'static str,
     /// From the top to the bottom.
     order: &'static [&'static [&'static str]],
 }
 
-const CRATES: [Rooms; 3] = [
-    Rooms {
+const CRATES: [CrateFolders; 3] = [
+    CrateFolders {
         sources: "analysis/src",
         order: &[
             &["registry"],
@@ -35,11 +35,11 @@ const CRATES: [Rooms; 3] = [
             &["math"],
         ],
     },
-    Rooms {
+    CrateFolders {
         sources: "importers/src",
         order: &[&["import"], &["registry"], &["profiler", "simulator", "compiler"], &["common"], &["input"]],
     },
-    Rooms {
+    CrateFolders {
         sources: "app/src",
         order: &[
             &["main"],
@@ -115,19 +115,19 @@ fn import_cycles_through_reexports_are_found() {
 fn folders_import_downwards_only() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut wrong = Vec::new();
-    for rooms in &CRATES {
-        let folder = root.join(rooms.sources);
+    for own in &CRATES {
+        let folder = root.join(own.sources);
         let mut files = Vec::new();
         sources(&folder, &mut files);
-        assert!(files.len() > 20, "{}: {} files", rooms.sources, files.len());
+        assert!(files.len() > 20, "{}: {} files", own.sources, files.len());
         for file in files {
             let inside = file.strip_prefix(&folder).unwrap();
             let text = fs::read_to_string(&file).unwrap();
-            let found = upwards(&module_of(inside), &text, rooms.order);
-            wrong.extend(found.iter().map(|what| format!("{}/{}: {what}", rooms.sources, inside.display())));
+            let found = upwards(&module_of(inside), &text, own.order);
+            wrong.extend(found.iter().map(|what| format!("{}/{}: {what}", own.sources, inside.display())));
         }
     }
-    assert!(wrong.is_empty(), "imports against the order of the rooms:\n{}", wrong.join("\n"));
+    assert!(wrong.is_empty(), "imports against the order of the folders:\n{}", wrong.join("\n"));
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn upward_imports_are_found_in_every_syntax() {
     assert_eq!(of("bottom::upper", "use super::lower::X;"), 0);
     assert_eq!(of("bottom::upper::a", "use crate::{\n    bottom::{lower::Y, upper::Z},\n    right::{B, C},\n};"), 2);
     assert_eq!(of("left", "fn f() { crate::top::g(); }"), 1, "paths count as imports do");
-    assert_eq!(of("left", "use crate::Unnamed;"), 1, "the root of the crate is above all rooms");
+    assert_eq!(of("left", "use crate::Unnamed;"), 1, "the root of the crate is above all folders");
     assert_eq!(of("left", "// crate::top::A\n/* crate::top::A */ const A: &str = \"crate::top\";"), 0);
     assert_eq!(
         of("left", "#[cfg(test)]\nmod tests {\n    use crate::top::A; fn f() { let c = '{'; }\n}\nfn f() {}"),
@@ -183,7 +183,7 @@ fn module_of(inside: &Path) -> Vec<String> {
 }
 
 /// Imports of `module` that lead upwards, to the same group, or to a module that the order does not name. A module
-/// without a room may import nothing: it only lists others.
+/// outside all folders may import nothing: it only lists others.
 fn upwards(module: &[String], text: &str, order: &[&[&str]]) -> Vec<String> {
     let here = place(module, order);
     let mut wrong = Vec::new();
@@ -204,14 +204,14 @@ fn upwards(module: &[String], text: &str, order: &[&[&str]]) -> Vec<String> {
     wrong
 }
 
-/// The group of a path in the order, and its room: the longest matching prefix.
+/// The group of a path in the order, and its folder: the longest matching prefix.
 fn place<'a>(path: &[String], order: &[&[&'a str]]) -> Option<(usize, &'a str)> {
-    let fits = |room: &&str| {
-        let parts: Vec<&str> = room.split("::").collect();
+    let fits = |folder: &&str| {
+        let parts: Vec<&str> = folder.split("::").collect();
         parts.len() <= path.len() && parts.iter().zip(path).all(|(part, own)| part == own)
     };
-    let all = order.iter().enumerate().flat_map(|(at, rooms)| rooms.iter().map(move |room| (at, *room)));
-    all.filter(|(_, room)| fits(room)).max_by_key(|(_, room)| room.len())
+    let all = order.iter().enumerate().flat_map(|(at, group)| group.iter().map(move |folder| (at, *folder)));
+    all.filter(|(_, folder)| fits(folder)).max_by_key(|(_, folder)| folder.len())
 }
 
 fn absolute(module: &[String], path: &[String]) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! The list of analyses. To add one: a file in its room below `reports`, and a line here.
+//! The list of analyses. To add one: a file in its folder below `reports`, and a line here.
 
 use crate::engine::{AnalysisEntry, entry};
 use crate::hints;

@@ -27,8 +27,8 @@ mod testing;
 pub use common::{DetectionConfidence, ImportOptions, Importer, TraceFormat, TrackRoles};
 pub use import::packed::{PACK_FACTS, PACKED_PROFILES, PACKED_SESSION, packed_session};
 pub use import::{
-    FileState, HostFiles, ListedRun, LocatedRun, detect, from_snapshot, import, import_path, import_source, list_runs,
-    locate, open_file,
+    FileState, HostFiles, ListedFile, ListedRun, LocatedRun, detect, from_snapshot, import, import_path, import_source,
+    list_runs, locate, open_file,
 };
 pub use input::archive::{Archive, ArchiveWriter, ArchivedFile};
 #[cfg(feature = "remote")]

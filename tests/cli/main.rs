@@ -25,6 +25,7 @@ mod outputs;
 mod pack;
 mod place;
 mod runs;
+mod serving;
 mod simulated;
 #[cfg(all(feature = "export", feature = "query"))]
 mod tables;

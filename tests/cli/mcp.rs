@@ -361,7 +361,7 @@ fn captures_are_allowed_explicitly_and_stay_below_the_root() {
     let file = dir.path().join(row[1].as_str().unwrap());
     assert_eq!(fs::metadata(&file).unwrap().len().to_string(), row[2].as_str().unwrap(), "{row}");
     assert_eq!(row[3], "/device:TPU:0 /device:TPU:1", "{row}");
-    assert_eq!(answer["tables"][1]["id"], "doctor", "{answer}");
+    assert_eq!(answer["tables"][1]["id"], "findings", "{answer}");
     assert_eq!(server.calls()[0].numbers(&[1]), [50]);
     let opened = client.tool("open", &json!({"path": "logs"}));
     assert!(opened["statement"].as_str().unwrap().contains("2"), "the new run is there: {opened}");

@@ -11,14 +11,20 @@ use sample_traces::write::xspace_bytes;
 use serde_json::Value;
 use trace_model::Picos;
 
+use crate::bucket_server::BucketServer;
 use crate::outputs::{run, text};
+use crate::place::Place;
+
+/// A profile of steps with so much work.
+fn profile(work_ms: i64) -> Vec<u8> {
+    let work = Picos::from_ps(work_ms * trace_model::time::PS_PER_MS);
+    xspace_bytes(&FleetSpec { devices: 2, steps: 12, work, calls: true, ..FleetSpec::default() }.session())
+}
 
 fn add_run(logdir: &Path, name: &str, work_ms: i64) {
     let dir = logdir.join("plugins/profile").join(name);
     fs::create_dir_all(&dir).unwrap();
-    let work = Picos::from_ps(work_ms * trace_model::time::PS_PER_MS);
-    let session = FleetSpec { devices: 2, steps: 12, work, calls: true, ..FleetSpec::default() }.session();
-    fs::write(dir.join("host.xplane.pb"), xspace_bytes(&session)).unwrap();
+    fs::write(dir.join("host.xplane.pb"), profile(work_ms)).unwrap();
 }
 
 fn watch(logdir: &Path, more: &[&str]) -> (Output, Vec<Value>) {
@@ -82,4 +88,45 @@ fn what_is_no_log_directory_is_refused() {
     fs::write(dir.path().join("a.xplane.pb"), "").unwrap();
     let output = run(&["watch", dir.path().to_str().unwrap(), "--once", "--settle", "0"]);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+}
+
+#[test]
+fn log_directories_in_buckets_are_watched_like_those_on_this_machine() {
+    let key = |name: &str| format!("runs/plugins/profile/{name}/host.xplane.pb");
+    let server = BucketServer::with(&[
+        (&key("2026_01_01_10_00_00"), &profile(7)),
+        (&key("2026_01_02_10_00_00"), &profile(7)),
+        ("empty/notes.txt", b"nothing to see"),
+    ]);
+    let place = Place::empty();
+    let watch = |scheme: &str, more: &[&str]| {
+        let path = format!("{scheme}://logs/runs");
+        let args = [&["watch", &path, "--once", "--settle", "0", "--format", "json"], more].concat();
+        let mut command = place.command();
+        command.env_clear().envs(server.variables()).env("HOME", place.dir.path());
+        let output = command.env("SYSTOLE_CACHE_DIR", place.path("cache")).args(args).output().unwrap();
+        let lines: Vec<Value> = text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        (output, lines)
+    };
+    let (output, _) = watch("gs", &[]);
+    assert_eq!(output.status.code(), Some(2), "there is no default for the history");
+    assert!(text(&output.stderr).contains("--history FILE"), "{}", text(&output.stderr));
+
+    let history = ["--history", "history.jsonl"];
+    let (output, lines) = watch("gs", &history);
+    assert_eq!(of(&lines), [("2026_01_01_10_00_00", "not judged"), ("2026_01_02_10_00_00", "pass")]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(watch("gs", &history).1.is_empty(), "both are in the history");
+
+    server.put(&key("2026_01_03_10_00_00"), &profile(9));
+    let (output, lines) = watch("gs", &[&history[..], &["--exit-on-regression"]].concat());
+    assert_eq!(of(&lines), [("2026_01_03_10_00_00", "FAIL")]);
+    assert_eq!(output.status.code(), Some(10));
+    server.seen();
+    assert!(watch("gs", &history).1.is_empty());
+    let asked = server.seen();
+    assert_eq!(asked, ["HEAD /logs/runs", "GET /logs"], "what is known costs one list of the objects");
+
+    let (_, lines) = watch("s3", &["--history", "other.jsonl"]);
+    assert_eq!(lines.len(), 3, "{lines:?}");
 }

@@ -287,3 +287,45 @@ fn row(group: EventGroup, self_of_all: i128) -> Vec<Cell> {
 fn maybe(number: Option<f64>) -> Cell {
     number.map_or(Cell::Missing, Cell::Float)
 }
+
+#[cfg(test)]
+mod tests {
+    use analysis::Options;
+    use trace_model::{GroupKind, Picos, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind};
+
+    use super::*;
+    use crate::session::Session;
+
+    /// Two events of 60 days on each of some threads.
+    fn totals_of(threads: i64) -> EventTotals {
+        const DAYS: i64 = 60 * 86_400 * trace_model::time::PS_PER_S;
+        let mut builder = TraceBuilder::new();
+        let host = builder.group(None, GroupKind::HostProcess, "host");
+        let label = builder.label("long", None);
+        for thread in 0..threads {
+            let track = builder.track(host, TrackKind::HostThread, thread, "thread");
+            let range = TimeRange::at(Timestamp::from_ps(0), Picos::from_ps(DAYS));
+            builder.add_slice(track, SliceSpec::new(range, label));
+        }
+        let session = Session::from_model(builder.finish(), Options::default());
+        let page = EventPage { offset: 0, limit: 0 };
+        let by = [GroupKey::named("name").unwrap()];
+        totals(&EventTables::new(&session), &EventFilter::default(), &by, TotalOrder::Total, page, &|| true)
+    }
+
+    #[test]
+    fn sums_beyond_the_range_are_missing_and_not_wrong() {
+        let cell = |totals: &EventTotals, id: &str| {
+            let at = totals.groups.columns.iter().position(|column| column.id == id).unwrap();
+            totals.groups.rows[0][at].clone()
+        };
+        let one = totals_of(1);
+        assert_eq!(cell(&one, "total_ps"), cell(&one, "max_ps"));
+        assert!(one.groups.notes.iter().all(|note| !note.contains("106 days")));
+        let two = totals_of(2);
+        assert_eq!((cell(&two, "total_ps"), cell(&two, "self_ps")), (Cell::Missing, Cell::Missing));
+        assert_eq!((cell(&two, "count"), cell(&two, "max_ps")), (Cell::Int(2), cell(&one, "max_ps")));
+        assert_eq!(cell(&two, "self_of_matching_percent"), Cell::Float(100.0));
+        assert!(two.groups.notes.iter().any(|note| note.contains("106 days")), "{:?}", two.groups.notes);
+    }
+}

@@ -22,7 +22,7 @@ use crate::registry::IMPORTERS;
 pub use locate::{HostFiles, LocatedRun, locate};
 use opening::FileOpener;
 pub use reopen::from_snapshot;
-pub use runs::{ListedRun, list_runs};
+pub use runs::{ListedFile, ListedRun, list_runs};
 pub use writing::FileState;
 
 /// Imports what `path` names: a file, a run directory, a log directory, or a pattern (see [`locate`]). Hosts of one run

@@ -25,6 +25,19 @@ pub struct ListedRun {
     pub empty_files: Vec<String>,
     /// When a file was last written, if known.
     pub modified: Option<SystemTime>,
+    /// The files that would be read.
+    pub files: Vec<ListedFile>,
+}
+
+/// A file of a run, as its directory or bucket lists it: what changes while it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedFile {
+    /// Its path or address.
+    pub path: PathBuf,
+    /// Its size, if known.
+    pub bytes: Option<u64>,
+    /// When it was last written, if known.
+    pub modified: Option<SystemTime>,
 }
 
 /// The runs in or below a directory, the newest first.
@@ -53,9 +66,12 @@ pub fn list_runs(path: &Path, progress: &Progress) -> Result<Vec<ListedRun>, Imp
         let empty_files = files.iter().filter(is_empty).map(name_of).collect();
         let hosts = hosts_of(files);
         let read = hosts.iter().filter_map(|host| host.files.iter().find(|file| tree.size(file) != Some(0)));
-        let bytes = read.map(|file| tree.size(file)).sum();
+        let files: Vec<ListedFile> = read
+            .map(|file| ListedFile { path: file.clone(), bytes: tree.size(file), modified: tree.modified(file) })
+            .collect();
+        let bytes = files.iter().map(|file| file.bytes).sum();
         let hosts: BTreeSet<String> = hosts.into_iter().filter_map(|host| host.host).collect();
-        Some(ListedRun { name, joined, hosts: hosts.into_iter().collect(), bytes, empty_files, modified })
+        Some(ListedRun { name, joined, hosts: hosts.into_iter().collect(), bytes, empty_files, modified, files })
     });
     Ok(listed.collect())
 }
@@ -90,6 +106,8 @@ mod tests {
         assert_eq!(shown, expected);
         assert_eq!(runs[0].joined, ["log/2026_01_31_04_47_36"]);
         assert_eq!(runs[1].empty_files, ["a.xplane.pb"]);
+        let sizes: Vec<_> = runs[0].files.iter().map(|file| (file.path.exists(), file.bytes)).collect();
+        assert_eq!(sizes, [(true, Some(10)), (true, Some(5))]);
         assert!(list(&dir.path().join("log/plugins/profile/2026_01_30_00_00_00/a.xplane.pb")).is_err());
         assert!(list(&dir.path().join("nothing")).is_err());
     }

@@ -1,18 +1,21 @@
 //! `systole watch`: analyzes each new run of a log directory, compares it with the last good ones, keeps the history.
+//!
+//! A run is judged when it is complete: its files did not change between two looks, none is empty, and none ends inside
+//! an event (unless it stays so for [`PATIENCE`] looks).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use analysis::Scope;
 use analysis::compare::Summary;
 use analysis::gates::{self, GateConfig, GatesReport};
 use analysis::reports::summary::verdict::Verdict;
 use clap::{Args, ValueEnum};
-use importers::{FileState, ImportError, ImportOptions, Progress};
+use importers::{ImportError, ImportOptions, ListedFile, ListedRun, Progress, is_remote};
 use serde_json::json;
-use trace_model::Picos;
+use trace_model::{IssueKind, Picos};
 
 use crate::cli::common::args::{AssumeArgs, JudgeArgs};
 use crate::cli::common::failure::{CommandOutcome, Failure};
@@ -27,7 +30,7 @@ const HISTORY: &str = "systole.history.jsonl";
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct WatchArgs {
-    /// The log directory
+    /// The log directory: on this machine, or in a bucket (gs://, s3://, az://) with --history
     #[arg(value_name = "LOGDIR")]
     pub path: PathBuf,
     /// Stop after the runs that are there
@@ -60,10 +63,27 @@ pub enum LineFormat {
     Json,
 }
 
+/// How many times --settle a file may end inside an event before it is read as it is.
+const PATIENCE: u32 = 12;
+
+/// A run as it was when it was looked at.
+struct SeenRun {
+    files: Vec<ListedFile>,
+    since: Instant,
+    is_finished: bool,
+}
+
 /// Runs the command.
 pub fn run(args: &WatchArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     let config = args.judge.budget.as_deref().map(settings::gates).transpose()?.unwrap_or_default();
-    let history = args.judge.history.clone().unwrap_or_else(|| args.path.join(HISTORY));
+    let history = match &args.judge.history {
+        Some(history) => history.clone(),
+        None if is_remote(&args.path) => {
+            let why = "a line cannot be appended to a file in a bucket: name one on this machine with --history FILE";
+            return Err(Failure::Usage(why.to_owned()));
+        }
+        None => args.path.join(HISTORY),
+    };
     output::check_file(&history)?;
     let mut watch = Watch { args, config, history, seen: BTreeMap::new(), failed: 0 };
     loop {
@@ -88,8 +108,8 @@ struct Watch<'a> {
     args: &'a WatchArgs,
     config: GateConfig,
     history: PathBuf,
-    /// Runs that were looked at, by name: their state then, and whether they are finished.
-    seen: BTreeMap<String, (Vec<FileState>, bool)>,
+    /// Runs that were looked at, by name.
+    seen: BTreeMap<String, SeenRun>,
     failed: usize,
 }
 
@@ -98,21 +118,19 @@ impl Watch<'_> {
     fn look(&mut self, stderr: &Stderr) -> Result<usize, Failure> {
         let known = self.known()?;
         let mut growing = 0;
-        for name in self.names()? {
-            let Ok(state) = self.state(&name) else { continue };
-            let is_known = state.iter().all(|file| known.contains(&real(&file.path)));
-            let before = self.seen.get(&name).filter(|(then, _)| *then == state);
-            let is_settled = before.is_some() || self.args.settle.is_zero();
-            if is_known || state.is_empty() || before.is_some_and(|(_, is_finished)| *is_finished) {
+        for run in self.runs()? {
+            let is_known = !run.files.is_empty() && run.files.iter().all(|file| known.contains(&real(&file.path)));
+            let before = self.seen.get(&run.name).filter(|seen| seen.files == run.files);
+            if is_known || run.files.is_empty() || before.is_some_and(|seen| seen.is_finished) {
                 continue;
             }
-            if !is_settled {
-                growing += 1;
-                self.seen.insert(name, (state, false));
-                continue;
-            }
-            self.seen.insert(name.clone(), (state, true));
-            self.judge(&name, stderr)?;
+            let since = before.map_or_else(Instant::now, |seen| seen.since);
+            let is_settled = before.is_some() && run.empty_files.is_empty() || self.args.settle.is_zero();
+            // What stays incomplete is read as it is: its writer has gone.
+            let waits = since.elapsed() < self.args.settle * PATIENCE;
+            let is_finished = (is_settled || !waits) && self.judge(&run.name, waits, stderr)?;
+            growing += usize::from(!is_finished);
+            self.seen.insert(run.name, SeenRun { files: run.files, since, is_finished });
             if self.failed > 0 && self.args.exit_on_regression {
                 return Ok(0);
             }
@@ -130,33 +148,41 @@ impl Watch<'_> {
         Ok(inputs.map(|path| real(Path::new(&path))).collect())
     }
 
-    /// Names of the runs that are there, the oldest first.
-    fn names(&self) -> Result<Vec<String>, Failure> {
-        let located = match importers::locate(&self.args.path, &ImportOptions::default(), &Progress::new()) {
-            Ok(located) => located,
-            // A directory that is still empty is what a watch can begin with.
-            Err(ImportError::NothingFound { .. }) => return Ok(Vec::new()),
-            Err(error) => return Err(Failure::import(error, &self.args.path)),
-        };
-        if located.run.is_none() {
-            let why = "this is no log directory: watch the directory that holds plugins/profile, or runs";
-            return Err(Failure::Usage(format!("{why}: {}", self.args.path.display())));
+    /// The runs that are there, the oldest first, from one look at the directory.
+    fn runs(&self) -> Result<Vec<ListedRun>, Failure> {
+        let refused = |error| Failure::import(error, &self.args.path);
+        match importers::list_runs(&self.args.path, &Progress::new()) {
+            Ok(mut runs) => {
+                runs.reverse();
+                return Ok(runs);
+            }
+            Err(ImportError::NothingFound { .. }) => {}
+            Err(error) => return Err(refused(error)),
         }
-        let newest = located.run.into_iter().chain(located.other_runs);
-        Ok(newest.collect::<Vec<_>>().into_iter().rev().collect())
+        match importers::locate(&self.args.path, &ImportOptions::default(), &Progress::new()) {
+            // A directory that is still empty is what a watch can begin with.
+            Err(ImportError::NothingFound { .. }) => Ok(Vec::new()),
+            Err(error) => Err(refused(error)),
+            Ok(_) => {
+                let why = "this is no log directory: watch the directory that holds plugins/profile, or runs";
+                Err(Failure::Usage(format!("{why}: {}", self.args.path.display())))
+            }
+        }
     }
 
-    fn state(&self, name: &str) -> Result<Vec<FileState>, ImportError> {
-        let options = ImportOptions { run: Some(name.to_owned()), ..ImportOptions::default() };
-        Ok(importers::locate(&self.args.path, &options, &Progress::new())?.state())
-    }
-
-    /// Analyzes a run, compares it, prints its line and appends it to the history.
-    fn judge(&mut self, name: &str, stderr: &Stderr) -> Result<(), Failure> {
+    /// Analyzes a run, compares it, prints its line and appends it to the history. Answers false, and does nothing, if a
+    /// file ends inside an event and may still be written.
+    fn judge(&mut self, name: &str, waits: bool, stderr: &Stderr) -> Result<bool, Failure> {
         let run = Some(name.to_owned());
         let session = match loading::open_path(&self.args.path, run, &self.args.assume, OutputFormat::Text, stderr) {
+            Ok(session) if waits && session.model().import_log().count(IssueKind::TruncatedFile) > 0 => {
+                return Ok(false);
+            }
             Ok(session) => session,
-            Err(error) => return self.print(&RunLine { error: Some(error.to_string()), ..RunLine::of(name) }),
+            Err(error) => {
+                self.print(&RunLine { error: Some(error.to_string()), ..RunLine::of(name) })?;
+                return Ok(true);
+            }
         };
         let summary = summaries::summary_of(&session, Scope::WholeTrace)?;
         let base = self.baseline()?;
@@ -184,7 +210,8 @@ impl Watch<'_> {
             change: comparison.map(|comparison| comparison.statement),
             failed,
             ..RunLine::of(name)
-        })
+        })?;
+        Ok(true)
     }
 
     /// The last good runs of the history.
@@ -250,5 +277,55 @@ impl<'a> RunLine<'a> {
             "verdict": self.verdict, "change": self.change, "failed": self.failed, "error": self.error,
         });
         format!("{line}\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use clap::Parser;
+    use sample_traces::fleet::FleetSpec;
+    use sample_traces::write::xspace_bytes;
+
+    use super::*;
+    use crate::cli::common::args::MessageArgs;
+
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        args: WatchArgs,
+    }
+
+    /// The file is cut, then grows, then is complete; nothing is waited for in this test.
+    #[test]
+    fn runs_that_are_half_written_are_not_judged() {
+        let dir = tempfile::tempdir().unwrap();
+        let run = dir.path().join("plugins/profile/2026_01_01_10_00_00");
+        fs::create_dir_all(&run).unwrap();
+        let file = run.join("host.xplane.pb");
+        let bytes = xspace_bytes(&FleetSpec { devices: 2, steps: 4, calls: true, ..FleetSpec::default() }.session());
+        let history = dir.path().join(HISTORY);
+        let line = ["watch".as_ref(), dir.path().as_os_str(), "--once".as_ref(), "--settle".as_ref(), "600".as_ref()];
+        let args = Program::parse_from(line).args;
+        let mut watch = Watch {
+            args: &args,
+            config: GateConfig::default(),
+            history: history.clone(),
+            seen: BTreeMap::new(),
+            failed: 0,
+        };
+        let stderr = Stderr::new(&MessageArgs { quiet: true, verbose: false, no_color: true, jobs: None });
+        let mut look = || watch.look(&stderr).unwrap();
+        fs::write(&file, "").unwrap();
+        assert_eq!((look(), look()), (1, 1), "an empty file is not read");
+        for part in [bytes.len() / 3, bytes.len() / 2] {
+            fs::write(&file, &bytes[..part]).unwrap();
+            assert_eq!((look(), look(), history.exists()), (1, 1, false), "{part} bytes");
+        }
+        fs::write(&file, &bytes).unwrap();
+        assert_eq!((look(), history.exists()), (1, false), "it has just changed");
+        assert_eq!((look(), look()), (0, 0));
+        assert_eq!(fs::read_to_string(&history).unwrap().lines().count(), 1);
     }
 }
