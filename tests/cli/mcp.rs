@@ -342,6 +342,12 @@ fn captures_are_allowed_explicitly_and_stay_below_the_root() {
         (&tool["annotations"]["readOnlyHint"], &tool["annotations"]["openWorldHint"]),
         (&json!(false), &json!(true))
     );
+    #[cfg(unix)]
+    {
+        fs::create_dir_all(dir.path().join("linked")).unwrap();
+        std::os::unix::fs::symlink("/tmp", dir.path().join("linked/plugins")).unwrap();
+        client.refused("capture", &ask("linked"));
+    }
     for wrong in ["../elsewhere", "/tmp/elsewhere", "gs://bucket/logs", ""] {
         client.refused("capture", &ask(wrong));
     }

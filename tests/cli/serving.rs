@@ -11,7 +11,7 @@ use crate::outputs::{printed, refused, sample};
 fn report(args: &[&str]) -> Value {
     let text = printed(&[&["analyze", "--only", "serving", "--format", "json", "--top", "0"], args].concat());
     let document: Value = serde_json::from_str(&text).unwrap();
-    document["reports"]["serving"].clone()
+    document["reports"]["serving"]["report"].clone()
 }
 
 #[test]

@@ -201,8 +201,7 @@ fn outcome(capture: &Capture, needs_devices: bool) -> CommandOutcome {
     CommandOutcome::Done
 }
 
-/// What was captured, a line for each host.
-pub(crate) fn in_words(capture: &Capture) -> String {
+fn in_words(capture: &Capture) -> String {
     let mut text = format!("Captured {}\n", capture.run.display());
     for HostCapture { address, result } in &capture.hosts {
         let line = match result {

@@ -121,7 +121,8 @@ impl Watch<'_> {
         for run in self.runs()? {
             let is_known = !run.files.is_empty() && run.files.iter().all(|file| known.contains(&real(&file.path)));
             let before = self.seen.get(&run.name).filter(|seen| seen.files == run.files);
-            if is_known || run.files.is_empty() || before.is_some_and(|seen| seen.is_finished) {
+            let is_empty = run.files.is_empty() && run.empty_files.is_empty();
+            if is_known || is_empty || before.is_some_and(|seen| seen.is_finished) {
                 continue;
             }
             let since = before.map_or_else(Instant::now, |seen| seen.since);

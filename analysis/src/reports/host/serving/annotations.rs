@@ -60,17 +60,21 @@ impl Annotations {
         let mut read: BTreeMap<(String, ServingPhase, &'static str), u64> = BTreeMap::new();
         // A label whose first event has no id has none: arguments are read from the file.
         let mut without_id: BTreeSet<LabelId> = BTreeSet::new();
-        for slice in tracks.flat_map(|track| model.slices_on(track)) {
+        let named = |slice: SliceRef<'_>| phase_of(slice.label_id()).is_some();
+        let mut events: Vec<SliceRef<'_>> =
+            tracks.flat_map(|track| model.slices_on(track)).filter(|slice| named(*slice)).collect();
+        // A compressed export can only be read forwards.
+        events.sort_by_key(|slice| (slice.track(), slice.start(), slice.id()));
+        for slice in events {
             let label = slice.label_id();
             let Some(named) = phase_of(label).filter(|_| !without_id.contains(&label)) else { continue };
-            match annotation(cx, slice, named) {
-                Some((annotation, by)) => {
-                    let is_certain = matches!(named, NamedPhase::ByUser(_)) || !annotation.ids.is_empty();
-                    found.is_serving |= is_certain || annotation.phase == ServingPhase::Prefill;
-                    *read.entry((plain(slice.name()), annotation.phase, by)).or_default() += 1;
-                    found.all.push(annotation);
-                }
-                None => _ = without_id.insert(label),
+            if let Some((annotation, by)) = annotation(cx, slice, named) {
+                let is_certain = matches!(named, NamedPhase::ByUser(_)) || !annotation.ids.is_empty();
+                found.is_serving |= is_certain || annotation.phase == ServingPhase::Prefill;
+                *read.entry((plain(slice.name()), annotation.phase, by)).or_default() += 1;
+                found.all.push(annotation);
+            } else {
+                without_id.insert(label);
             }
         }
         found.all.sort_by_key(|annotation| (annotation.range.start, annotation.range.end, annotation.phase));

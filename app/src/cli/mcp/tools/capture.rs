@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::call::{BoundInput, Call, McpTool, ToolOutput, TraceInput};
 use crate::capture::{HostCapture, capture};
-use crate::cli::commands::capture::{CaptureArgs, in_words, options_of};
+use crate::cli::commands::capture::{CaptureArgs, options_of};
 use crate::cli::common::failure::Failure;
 use crate::cli::embedded::{self, CommandError};
 use crate::cli::mcp::answer::{AnswerContent, AnswerTable};
@@ -51,6 +51,8 @@ impl McpTool for CaptureTool {
             return Err(Failure::Usage(why).into());
         }
         let logdir = call.roots.path(&input.output)?;
+        // A link below it must not lead outside either.
+        call.roots.path(&format!("{}/plugins/profile", input.output))?;
         let mut output = OsString::from("--output=");
         output.push(&logdir);
         let mut words = vec![output, format!("--ms={ms}").into(), "--".into()];
@@ -88,11 +90,7 @@ impl McpTool for CaptureTool {
             found.saved().count(),
             counted(found.hosts.len() as u64, "host")
         ));
-        content = content.with_text(&in_words(&found)).with(AnswerTable::of_texts(
-            "hosts",
-            ["address", "file", "bytes", "devices", "error"],
-            hosts,
-        ));
+        content = content.with(AnswerTable::of_texts("hosts", ["address", "file", "bytes", "devices", "error"], hosts));
         let tables =
             doctor.iter().flat_map(|report: &std::sync::Arc<DoctorReport>| report.tables().into_iter().take(1));
         input.bound.answer(None, content.with_tables(tables))
