@@ -97,15 +97,15 @@ const MISSING: i64 = i64::MIN;
 /// Sums are wider than the times of which they are made: events on many threads add up to more than an `i64` holds.
 #[derive(Default)]
 struct GroupTimes {
-    self_ps: i128,
+    self_sum: i128,
     durations: Vec<i64>,
 }
 
 /// A group, with what its row shows.
 struct EventGroup {
     names: Vec<Cell>,
-    self_ps: i128,
-    total_ps: i128,
+    self_sum: i128,
+    total_sum: i128,
     min_ps: i64,
     max_ps: i64,
     stats: Stats,
@@ -140,17 +140,17 @@ pub fn totals(
             *key = key_of(column, row);
         }
         let group = times.entry(keys).or_default();
-        group.self_ps += i128::from(int(own, row));
+        group.self_sum += i128::from(int(own, row));
         group.durations.push(int(dur, row));
         events += 1;
         !events.is_multiple_of(1 << 16) || goes_on()
     });
-    let self_of_all: i128 = times.values().map(|group| group.self_ps).sum();
+    let self_of_all: i128 = times.values().map(|group| group.self_sum).sum();
     let mut groups: Vec<EventGroup> =
         times.into_iter().filter_map(|(keys, times)| group(&columns, keys, times)).collect();
     groups.sort_by(|a, b| in_order(order, a, b));
     let total = groups.len();
-    let is_beyond = groups.iter().any(|group| exact(group.total_ps).is_none() || exact(group.self_ps).is_none());
+    let is_beyond = groups.iter().any(|group| exact(group.total_sum).is_none() || exact(group.self_sum).is_none());
     let limit = if page.limit == 0 { usize::MAX } else { page.limit };
     let rows: Vec<Vec<Cell>> =
         groups.into_iter().skip(page.offset).take(limit).map(|group| row(group, self_of_all)).collect();
@@ -200,8 +200,8 @@ fn group(columns: &[(GroupKey, &DataColumn)], keys: Keys, times: GroupTimes) -> 
     let at_least = |count: usize, at: f64| of_sorted(&sorted, at).filter(|_| sorted.len() >= count);
     Some(EventGroup {
         names,
-        self_ps: times.self_ps,
-        total_ps: times.durations.iter().map(|&duration| i128::from(duration)).sum(),
+        self_sum: times.self_sum,
+        total_sum: times.durations.iter().map(|&duration| i128::from(duration)).sum(),
         min_ps,
         max_ps,
         stats: Stats::of(&sorted)?,
@@ -219,8 +219,8 @@ fn exact(sum_ps: i128) -> Option<i64> {
 
 fn in_order(order: TotalOrder, a: &EventGroup, b: &EventGroup) -> Ordering {
     let first = match order {
-        TotalOrder::Total => b.total_ps.cmp(&a.total_ps),
-        TotalOrder::SelfTime => b.self_ps.cmp(&a.self_ps),
+        TotalOrder::Total => b.total_sum.cmp(&a.total_sum),
+        TotalOrder::SelfTime => b.self_sum.cmp(&a.self_sum),
         TotalOrder::Count => b.stats.count.cmp(&a.stats.count),
         TotalOrder::Mean => b.stats.mean.total_cmp(&a.stats.mean),
         TotalOrder::Max => b.max_ps.cmp(&a.max_ps),
@@ -266,11 +266,11 @@ fn figure((id, title, unit, provenance): (&'static str, &'static str, Unit, Prov
 }
 
 fn row(group: EventGroup, self_of_all: i128) -> Vec<Cell> {
-    let share: Option<f64> = (self_of_all > 0).then(|| 100.0 * group.self_ps as f64 / self_of_all as f64);
+    let share: Option<f64> = (self_of_all > 0).then(|| 100.0 * group.self_sum as f64 / self_of_all as f64);
     let figures = [
         Cell::count(group.stats.count as u64),
-        exact(group.total_ps).into(),
-        exact(group.self_ps).into(),
+        exact(group.total_sum).into(),
+        exact(group.self_sum).into(),
         maybe(share),
         Cell::Float(group.stats.mean),
         Cell::Int(group.min_ps),
