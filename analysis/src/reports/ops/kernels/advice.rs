@@ -1,6 +1,7 @@
 //! Advice on what the report on kernels found.
 
-use super::{DeclaredCosts, Kernel, KernelEstimate};
+use super::declared::DeclaredCosts;
+use super::report::{Kernel, KernelEstimate};
 use crate::engine::Percent;
 
 /// Share of waiting for DMA from which a kernel is bound by memory.

@@ -1,54 +1,11 @@
 //! What newer captures tell about the inside of a kernel: lines, units and hardware counters.
 
-use serde::Serialize;
-
 use super::inside::{KernelInside, PartSums, STAGES};
-use super::{Kernel, KernelOp};
+use super::report::{Kernel, KernelCounter, KernelLine, KernelOp, KernelUnit};
 use crate::engine::{Context, Scope};
 use crate::math::stats::percent;
 use crate::reports::summary::hardware_counters::{CounterMetric, HardwareCounters};
 use trace_model::without_number;
-
-/// An LLO op, a primitive of Pallas or a source line of a kernel.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct KernelLine {
-    /// The line of the trace (`Source Lines`, `LLO Ops` …).
-    pub line: String,
-    /// Its name: `kernel.py:42`, an op.
-    pub name: String,
-    /// Number of occurrences.
-    pub occurrences: u64,
-    /// Time excluding events inside.
-    pub self_ps: i64,
-    /// The same as a share of the time of the executions that have this line.
-    pub self_percent: Option<f64>,
-}
-
-/// An LLO estimate while a stage or a line of a kernel runs.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct KernelUnit {
-    /// `stages`, or the line of the trace.
-    pub line: String,
-    /// The stage, the op or the source line.
-    pub name: String,
-    /// `MXU`, `Vector ALU` …
-    pub series: String,
-    /// As recorded (`% util`).
-    pub unit: String,
-    /// Mean over the time with samples.
-    pub mean: f64,
-    /// Time with samples, as a share of the self time.
-    pub covered_percent: Option<f64>,
-}
-
-/// A hardware counter that was read for a kernel.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct KernelCounter {
-    /// The device.
-    pub device: String,
-    /// Over the readings with the name of the kernel or of one of its ops.
-    pub metric: CounterMetric,
-}
 
 /// Most parts of a line that are listed, by time.
 const MOST_PARTS: usize = 40;
