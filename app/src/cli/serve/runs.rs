@@ -207,7 +207,8 @@ fn runs_of(number: usize, place: &Path, progress: &Progress) -> Result<Vec<Serve
             let modified = about.iter().flatten().filter_map(|about| about.modified().ok()).max();
             let name =
                 name_of(&importers::shown_path(&place.canonicalize().unwrap_or_else(|_remote| place.to_owned())));
-            let listed = ListedRun { name, joined: Vec::new(), hosts, bytes, empty_files: Vec::new(), modified };
+            let (joined, empty_files, files) = (Vec::new(), Vec::new(), Vec::new());
+            let listed = ListedRun { name, joined, hosts, bytes, empty_files, modified, files };
             Ok(vec![served(listed, None)])
         }
         Err(error) => Err(error),
