@@ -130,7 +130,7 @@ fn the_view_that_was_saved_last_is_packed() {
         command.env("XDG_CONFIG_HOME", place.path("config")).args(["pack", "logs", "-o", "run.systole.zip"]);
         let output = command.args(args).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        stderr(&output).to_owned()
+        stderr(&output)
     };
     let said = pack(&[]);
     assert!(said.contains("session “night” with 1 note is packed") && said.contains("--no-session"), "{said}");

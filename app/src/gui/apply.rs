@@ -33,10 +33,7 @@ impl App {
                 Some(Err(error)) => self.error = Some(FailedToOpen::open(error)),
                 None => {}
             },
-            AppCommand::OpenSession(name) => match self.sessions.load(&name) {
-                Ok(saved) => self.open_saved(saved),
-                Err(error) => self.error = Some(FailedToOpen::open(error)),
-            },
+            AppCommand::OpenSession(name) => self.open_session(&name),
             AppCommand::SaveSession(name) => self.save_session(&name),
             AppCommand::RenameSession(from, to) => {
                 self.error = self.sessions.rename(&from, &to).err().map(FailedToOpen::save);
@@ -107,6 +104,13 @@ impl App {
                     open_traces.link(&command);
                 }
             }
+        }
+    }
+
+    fn open_session(&mut self, name: &str) {
+        match self.sessions.load(name) {
+            Ok(saved) => self.open_saved(saved),
+            Err(error) => self.error = Some(FailedToOpen::open(error)),
         }
     }
 

@@ -16,7 +16,7 @@ const QUIET: Duration = Duration::from_secs(3);
 /// A damaged file that was written less than this long ago may be incomplete.
 const RECENT: Duration = Duration::from_secs(10);
 /// An empty file that is older was not left by a profiler that still works.
-const EMPTY: Duration = Duration::from_secs(60);
+const EMPTY: Duration = Duration::from_mins(1);
 /// Time between two looks.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
@@ -214,7 +214,7 @@ mod tests {
             file.write_all(&whole[whole.len() / 2..]).unwrap();
         };
         let writer = thread::Builder::new().spawn(write).unwrap();
-        let options = ImportOptions { wait: Some(Duration::from_secs(120)), ..ImportOptions::default() };
+        let options = ImportOptions { wait: Some(Duration::from_mins(2)), ..ImportOptions::default() };
         let model = import_path(dir.path(), &options, &progress).unwrap();
         writer.join().unwrap();
         assert_eq!(model.sources()[0].packed_bytes, expected);
@@ -231,6 +231,6 @@ mod tests {
         assert!(wait(Duration::ZERO, &Progress::new()).contains("no profile found"));
         let cancelled = Progress::new();
         cancelled.cancel();
-        assert_eq!(wait(Duration::from_secs(3600), &cancelled), "cancelled");
+        assert_eq!(wait(Duration::from_hours(1), &cancelled), "cancelled");
     }
 }

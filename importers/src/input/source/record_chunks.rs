@@ -132,7 +132,9 @@ mod tests {
         let mut bytes = Vec::new();
         let options = WriterOptions::new().chunk_size(1).compression(CompressionType::Brotli);
         let mut writer = RecordWriter::new(&mut bytes, options).unwrap();
-        records.iter().for_each(|record| writer.write_record(record).unwrap());
+        for record in records {
+            writer.write_record(record).unwrap();
+        }
         writer.close().unwrap();
         bytes
     }

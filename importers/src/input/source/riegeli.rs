@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn a_chunk_that_claims_too_much_is_skipped() {
         use std::io::{Read as _, Seek as _};
-        let whole = written(&[b"first record", &[0; 50_000], b"third record"], CompressionType::Brotli);
+        let whole = written(&[b"first record", &vec![0; 50_000], b"third record"], CompressionType::Brotli);
         let mut unpacked = unpack_within(&whole, 40_000).unwrap();
         let mut content = Vec::new();
         unpacked.content.rewind().unwrap();
