@@ -10,6 +10,7 @@
 pub mod anonymize;
 #[cfg(feature = "capture")]
 pub mod capture;
+#[cfg(not(target_arch = "wasm32"))]
 pub mod cli;
 pub mod convert;
 mod date;

@@ -5,6 +5,8 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::gui::platform;
+
 /// Editors that run in a terminal.
 const IN_TERMINAL: [&str; 8] = ["vi", "vim", "nvim", "nano", "emacs", "hx", "helix", "micro"];
 
@@ -26,6 +28,9 @@ fn command(editor: &str, path: &Path, line: u32) -> Option<(String, Vec<String>)
 /// Opens a file at a line with `$VISUAL`, else `$EDITOR`, else Visual Studio Code. Does not wait for the editor. The
 /// error is a sentence.
 pub fn open(path: &Path, line: u32) -> Result<(), String> {
+    if platform::IN_BROWSER {
+        return Err(format!("A browser starts no editor: see {}:{line}", path.display()));
+    }
     let chosen = |name: &str| env::var(name).ok().filter(|value| !value.trim().is_empty());
     let editor = chosen("VISUAL").or_else(|| chosen("EDITOR")).unwrap_or_else(|| "code".to_owned());
     let (program, args) = command(&editor, path, line.max(1)).ok_or("VISUAL names no editor")?;

@@ -1,11 +1,15 @@
-//! Work that takes longer than a frame: named threads, one result each, the newest request wins. Nothing here depends
-//! on egui; waking the window is a closure.
+//! Work that takes longer than a frame: named threads (in a browser, tasks between frames), one result each, the newest
+//! request wins. Nothing here depends on egui; waking the window is a closure.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
-use std::thread::Builder;
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 
 use importers::Progress;
+
+use crate::gui::platform;
+
+/// The error of a cancelled job; not shown.
+pub const CANCELLED: &str = "cancelled";
 
 /// Called on a worker thread when [`Worker::poll`] has something to take.
 pub type WakeUi = Arc<dyn Fn() + Send + Sync>;
@@ -56,7 +60,31 @@ impl<T> JobAnswer<T> {
     }
 }
 
-type Task<T> = Box<dyn FnOnce(&Progress) -> Result<T, String> + Send>;
+type Task<T> = Box<dyn FnOnce(Arc<Progress>, AnswerSlot<T>) + Send>;
+
+/// Where a task leaves its result, at once or later. Dropped without one, the task has failed.
+pub struct AnswerSlot<T> {
+    sender: Option<SyncSender<Result<T, String>>>,
+    wake: WakeUi,
+}
+
+impl<T> AnswerSlot<T> {
+    /// Leaves the result; the error is a sentence.
+    pub fn give(self, result: Result<T, String>) {
+        if let Some(sender) = &self.sender {
+            // The receiver is dropped when the result is no longer needed.
+            let _unwanted = sender.send(result);
+        }
+    }
+}
+
+impl<T> Drop for AnswerSlot<T> {
+    fn drop(&mut self) {
+        // The channel is closed before waking, so that both a panic and a result are noticed.
+        drop(self.sender.take());
+        (self.wake)();
+    }
+}
 
 struct Running<K, T> {
     key: K,
@@ -85,6 +113,11 @@ impl<K: PartialEq + Clone, T: Send + 'static> Worker<K, T> {
     /// Requests `key`, unless it was the last request. An older request that is still running is cancelled; only the
     /// newest one waits.
     pub fn ask(&mut self, key: K, task: impl FnOnce(&Progress) -> Result<T, String> + Send + 'static) {
+        self.ask_later(key, move |progress, answer| answer.give(task(&progress)));
+    }
+
+    /// The same for a task that may give its answer after it has returned.
+    pub fn ask_later(&mut self, key: K, task: impl FnOnce(Arc<Progress>, AnswerSlot<T>) + Send + 'static) {
         if self.key.as_ref() == Some(&key) {
             return;
         }
@@ -163,16 +196,11 @@ impl<K: PartialEq + Clone, T: Send + 'static> Worker<K, T> {
         let Some((key, task)) = self.next.take() else { return };
         let progress = Arc::new(Progress::new());
         let (sender, answer) = sync_channel(1);
-        let (for_thread, wake) = (Arc::clone(&progress), Arc::clone(&self.wake));
-        let spawned = Builder::new().name(self.name.to_owned()).spawn(move || {
-            // The receiver is dropped when the result is no longer needed.
-            let _unwanted = sender.send(task(&for_thread));
-            // The channel is closed before waking, so that both a panic and a result are noticed.
-            drop(sender);
-            wake();
-        });
+        let slot = AnswerSlot { sender: Some(sender), wake: Arc::clone(&self.wake) };
+        let for_task = Arc::clone(&progress);
+        let spawned = platform::run(self.name, move || task(for_task, slot));
         match spawned {
-            Ok(_detached) => self.running = Some(Running { key, progress, answer }),
+            Ok(()) => self.running = Some(Running { key, progress, answer }),
             Err(error) => {
                 self.memo = JobAnswer::Failed { error: format!("cannot start a thread: {error}"), previous: None };
             }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::files::write_file;
+use crate::gui::platform;
 use crate::gui::settings::config_dir;
 
 /// A trace embedded in the program.
@@ -34,8 +35,12 @@ pub const SAMPLES: &[SampleTrace] = &[
 ];
 
 impl SampleTrace {
-    /// Writes the trace to the user's data directory, so that it can be opened. The error is a sentence.
+    /// Writes the trace to the user's data directory (in a browser, only to memory), so that it can be opened. The error
+    /// is a sentence.
     pub fn unpack(&self) -> Result<PathBuf, String> {
+        if platform::IN_BROWSER {
+            return platform::keep(self.file, self.bytes);
+        }
         let own = config_dir().map_or_else(|| std::env::temp_dir().join("systole-samples"), |dir| dir.join("systole"));
         self.unpack_in(&own.join("samples"))
     }

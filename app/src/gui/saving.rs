@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use egui::{Context, ViewportCommand};
 
-use crate::files::write_file;
 use crate::gui::command::TextToSave;
 use crate::gui::jobs::{JobAnswer, WakeUi, Worker};
+use crate::gui::platform;
 use crate::gui::screenshot::write_png;
 
 /// Produces the content on a separate thread; the error is a sentence.
@@ -37,10 +37,10 @@ impl SaveJob {
     /// Asks for a file, then produces the content and writes it.
     pub fn file(&mut self, name: String, make: ContentMaker) {
         self.asked += 1;
-        self.text.ask(self.asked, move |_| match pick(&name) {
+        self.text.ask(self.asked, move |_| match platform::place_to_save(&name) {
             Some(path) => {
                 let content = make()?;
-                write_file(&path, content).map_err(|error| format!("cannot write: {error}: {}", path.display()))
+                platform::save(&path, content).map_err(|error| format!("cannot write: {error}: {}", path.display()))
             }
             None => Ok(()),
         });
@@ -49,7 +49,7 @@ impl SaveJob {
     /// Asks for a file and writes a picture of the window there.
     pub fn window(&mut self) {
         self.asked += 1;
-        self.place.ask(self.asked, |_| Ok(pick("systole.png")));
+        self.place.ask(self.asked, |_| Ok(platform::place_to_save("systole.png")));
     }
 
     /// The outcome of the operation, once.
@@ -77,8 +77,4 @@ impl SaveJob {
             again.request_repaint();
         })));
     }
-}
-
-fn pick(name: &str) -> Option<PathBuf> {
-    rfd::FileDialog::new().set_title("Save as").set_file_name(name).save_file()
 }

@@ -10,9 +10,9 @@ use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use egui::{ColorImage, Context, ViewportCommand};
 use trace_model::{Picos, TimeRange, Timestamp};
 
-use crate::files::write_file;
 use crate::gui::AppCommand;
 use crate::gui::keys;
+use crate::gui::platform;
 use crate::gui::settings::ThemeChoice;
 use crate::view::state::{Panel, ViewCommand, ViewState};
 use crate::view::timeline::trace::OpenTrace;
@@ -216,7 +216,7 @@ pub fn write_png(path: &Path, image: &ColorImage) -> Result<(), String> {
         // Pictures are kept in the repository: small counts, speed does not.
         let encoder = PngEncoder::new_with_quality(&mut file, CompressionType::Best, FilterType::Adaptive);
         encoder.write_image(&bytes, width as u32, height as u32, image::ExtendedColorType::Rgb8)?;
-        Ok::<_, image::ImageError>(write_file(path, file)?)
+        Ok::<_, image::ImageError>(platform::save(path, file)?)
     };
     write().map_err(|error| format!("cannot write the picture: {error}: {}", path.display()))
 }

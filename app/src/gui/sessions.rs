@@ -1,12 +1,11 @@
 //! Sessions: the view of a trace with its notes, saved under a name as a small JSON file in the user's configuration
 //! directory.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::files::write_file;
+use crate::gui::platform::store;
 use crate::view::compare::ViewLink;
 use crate::view::state::ViewState;
 
@@ -99,7 +98,7 @@ impl SessionStore {
         let name = name.trim();
         let is_free = |name: &String| {
             let Ok(file) = self.file(name) else { return true };
-            !file.exists() || (is_chosen && Self::read(&file).is_ok_and(|saved| saved.trace == whole(trace)))
+            !store::exists(&file) || (is_chosen && Self::read(&file).is_ok_and(|saved| saved.trace == whole(trace)))
         };
         let numbered = (2..NUMBERED).map(|i| format!("{name} {i}"));
         std::iter::once(name.to_owned()).chain(numbered).find(is_free).unwrap_or_else(|| name.to_owned())
@@ -124,8 +123,7 @@ impl SessionStore {
         };
         let write = || -> std::io::Result<Vec<String>> {
             let folder = file.parent().unwrap_or(Path::new("."));
-            fs::create_dir_all(folder)?;
-            write_file(&file, &serde_json::to_vec_pretty(&saved)?)?;
+            store::write(&file, &serde_json::to_vec_pretty(&saved)?)?;
             Ok(names_in(folder))
         };
         self.names = write().map_err(|error| format!("cannot save this session: {error}: {}", file.display()))?;
@@ -136,7 +134,7 @@ impl SessionStore {
     /// Deletes a session. The error is a sentence.
     pub fn delete(&mut self, name: &str) -> Result<(), String> {
         let file = self.file(name)?;
-        fs::remove_file(&file).map_err(|error| format!("cannot delete this session: {error}: {}", file.display()))?;
+        store::remove(&file).map_err(|error| format!("cannot delete this session: {error}: {}", file.display()))?;
         self.names.retain(|other| other != name);
         self.open.take_if(|open| open == name);
         Ok(())
@@ -145,10 +143,10 @@ impl SessionStore {
     /// Renames a session; the new name must be free. The error is a sentence.
     pub fn rename(&mut self, from: &str, to: &str) -> Result<(), String> {
         let (old, new) = (self.file(from)?, self.file(to)?);
-        if new.exists() {
+        if store::exists(&new) {
             return Err(format!("there is a session {} already", to.trim()));
         }
-        fs::rename(&old, &new).map_err(|error| format!("cannot rename this session: {error}: {}", old.display()))?;
+        store::rename(&old, &new).map_err(|error| format!("cannot rename this session: {error}: {}", old.display()))?;
         self.names = names_in(new.parent().unwrap_or(Path::new(".")));
         if self.open.as_deref() == Some(from) {
             self.open = Some(to.trim().to_owned());
@@ -163,7 +161,7 @@ impl SessionStore {
 
     /// The session that a path or name refers to, if any.
     pub fn find(&self, path: &Path) -> Option<SavedSession> {
-        if path.extension().is_some_and(|extension| extension == "json") && path.is_file() {
+        if path.extension().is_some_and(|extension| extension == "json") && store::exists(path) {
             return Self::read(path).ok();
         }
         (!path.exists()).then(|| self.load(path.to_str()?).ok()).flatten()
@@ -198,11 +196,10 @@ impl SessionStore {
 
     fn read(file: &Path) -> Result<SavedSession, String> {
         // Sessions are small; another file of JSON need not be.
-        let long = fs::metadata(file).is_ok_and(|data| data.len() > 8 << 20);
-        if long {
+        if store::len(file).is_some_and(|len| len > 8 << 20) {
             return Err(format!("this is not a session: {}", file.display()));
         }
-        let text = fs::read(file).map_err(|error| format!("cannot read this session: {error}: {}", file.display()))?;
+        let text = store::read(file).map_err(|error| format!("cannot read this session: {error}: {}", file.display()))?;
         let mut saved: SavedSession = serde_json::from_slice(&text)
             .map_err(|error| format!("this is not a session ({error}): {}", file.display()))?;
         if saved.schema == SCHEMA {
@@ -225,14 +222,8 @@ impl SessionStore {
 
 /// Names of the sessions in a folder, sorted.
 fn names_in(folder: &Path) -> Vec<String> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    let mut names: Vec<String> = entries
-        .filter_map(|entry| {
-            let path = entry.ok()?.path();
-            let is_ours = path.extension().is_some_and(|extension| extension == "json");
-            is_ours.then(|| named(&path))
-        })
-        .collect();
+    let is_ours = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "json");
+    let mut names: Vec<String> = store::list(folder).into_iter().filter(is_ours).map(|path| named(&path)).collect();
     names.sort();
     names
 }
@@ -275,6 +266,8 @@ fn named(file: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::view::state::{Note, ViewCommand};
     use trace_model::{GroupKind, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackKind};

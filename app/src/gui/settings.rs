@@ -4,24 +4,19 @@
 //! of the file and by one window at a time, so that two windows do not overwrite each other's changes.
 
 use std::collections::BTreeMap;
-use std::env;
-use std::fs::{self, File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::files::write_file;
+use crate::gui::platform::store;
 use crate::view::palette::Preset;
 use crate::view::panels::source::SourcePrefix;
 use crate::view::time_format::TimeFormat;
 
 /// Number of recent files.
 const RECENT: usize = 12;
-/// How often to retry while another window is writing.
-const LOCK_TRIES: usize = 100;
 
 /// Dark or light.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -298,38 +293,23 @@ impl Settings {
     fn change(&self, change: impl FnOnce(&mut Map<String, Value>)) {
         let Some(file) = &self.file else { return change(&mut Map::new()) };
         // See the module's comment for why failures are dropped here.
-        let _ = file.parent().map(fs::create_dir_all);
-        let lock = locked(&file.with_extension("lock"));
+        let lock = store::locked(&file.with_extension("lock"));
         let mut entries = stored(file).unwrap_or_else(|| self.entries());
         change(&mut entries);
         if let Ok(text) = serde_json::to_vec_pretty(&entries) {
-            let _ = write_file(file, &text);
+            let _ = store::write(file, &text);
         }
         drop(lock);
     }
 }
 
-/// Prevents other windows from writing until it is dropped. `None` if files cannot be locked or another window holds
-/// the lock for too long, because the UI must not block.
-fn locked(file: &Path) -> Option<File> {
-    let lock = OpenOptions::new().create(true).append(true).open(file).ok()?;
-    for _ in 0..LOCK_TRIES {
-        match lock.try_lock() {
-            Ok(()) => return Some(lock),
-            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(5)),
-            Err(TryLockError::Error(_)) => return None,
-        }
-    }
-    None
-}
-
 /// The content of the file; `None` if it is missing or damaged.
 fn stored(file: &Path) -> Option<Map<String, Value>> {
-    let bytes = fs::read(file).ok()?;
+    let bytes = store::read(file).ok()?;
     let stored = serde_json::from_slice(&bytes).ok();
     if stored.is_none() {
         // A damaged file must not be overwritten, because the user may be able to repair it.
-        let _ = fs::rename(file, file.with_extension("damaged.json"));
+        let _ = store::rename(file, file.with_extension("damaged.json"));
     }
     stored
 }
@@ -339,17 +319,7 @@ fn taken<T: DeserializeOwned>(stored: &mut Map<String, Value>, name: &str) -> Op
     serde_json::from_value(stored.remove(name)?).ok()
 }
 
-/// The user's configuration directory.
-pub(super) fn config_dir() -> Option<PathBuf> {
-    let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    if cfg!(windows) {
-        absolute("APPDATA")
-    } else if cfg!(target_os = "macos") {
-        absolute("HOME").map(|home| home.join("Library").join("Application Support"))
-    } else {
-        absolute("XDG_CONFIG_HOME").or_else(|| absolute("HOME").map(|home| home.join(".config")))
-    }
-}
+pub(super) use store::config_dir;
 
 #[cfg(test)]
 mod tests {

@@ -31,7 +31,7 @@ impl Progress {
     }
 
     /// Starts another stage, which counts from 0.
-    pub(crate) fn begin(&self, stage: ProgressStage) {
+    pub fn begin(&self, stage: ProgressStage) {
         self.total.store(0, Ordering::Relaxed);
         self.done.store(0, Ordering::Relaxed);
         self.stage.store(stage as u8, Ordering::Relaxed);

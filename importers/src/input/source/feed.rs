@@ -8,6 +8,7 @@
 //! The importer sees *windows* and returns how many bytes it used; the unused rest is put in front of the next piece.
 //! Buffers have headroom for that rest, so only the rest is copied.
 
+use std::cell::RefCell;
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
@@ -89,6 +90,10 @@ fn feed_gzip(
     progress: &Progress,
     mut consume: impl FnMut(&[u8], bool) -> Result<usize, ImportError>,
 ) -> Result<FeedResult, ImportError> {
+    // WebAssembly has no threads.
+    if cfg!(target_arch = "wasm32") {
+        return feed_gzip_in_turn(packed, progress, &mut consume);
+    }
     let mut inflater = Inflater::new(packed);
     std::thread::scope(|scope| {
         let (full_sender, full) = sync_channel::<FeedPiece>(BUFFERS);
@@ -100,13 +105,44 @@ fn feed_gzip(
             inflate(&mut inflater, &full_sender, &empty_receiver, progress)?;
             Ok::<_, ImportError>(FeedResult { bytes: inflater.unpacked, damage: inflater.damage() })
         })?;
-        let consumed = consume_pieces(&full, &empty, &mut consume);
+        let put_back = |buffer| drop(empty.try_send(buffer));
+        let consumed = consume_pieces(|| full.recv().ok(), put_back, &mut consume);
         // Without a receiver, the worker stops at its next piece.
         drop((full, empty));
         let fed = worker.join().unwrap_or_else(|_| Err(io::Error::other("the inflate thread failed").into()));
         consumed?;
         fed
     })
+}
+
+/// Inflates and consumes on the same thread.
+fn feed_gzip_in_turn(
+    packed: &[u8],
+    progress: &Progress,
+    consume: &mut impl FnMut(&[u8], bool) -> Result<usize, ImportError>,
+) -> Result<FeedResult, ImportError> {
+    let mut inflater = Inflater::new(packed);
+    let unused = RefCell::new(Vec::new());
+    let mut failed = None;
+    let inflated = || {
+        if inflater.ended() {
+            return None;
+        }
+        let mut buffer = unused.borrow_mut().pop().unwrap_or_else(|| vec![0; HEADROOM + PIECE]);
+        let filled = progress.check().and_then(|()| inflater.fill(&mut buffer[HEADROOM..], progress));
+        match filled {
+            Ok(len) => (len > 0).then_some(FeedPiece { buffer, len }),
+            Err(error) => {
+                failed = Some(error);
+                None
+            }
+        }
+    };
+    let consumed = consume_pieces(inflated, |buffer| unused.borrow_mut().push(buffer), consume);
+    match failed {
+        Some(error) => Err(error),
+        None => consumed.map(|()| FeedResult { bytes: inflater.unpacked, damage: inflater.damage() }),
+    }
 }
 
 fn inflate(
@@ -126,18 +162,18 @@ fn inflate(
     Ok(())
 }
 
-/// Runs until the sender is dropped; its last piece is the last window.
+/// Runs until `next_piece` has no more; its last piece is the last window.
 fn consume_pieces(
-    full: &Receiver<FeedPiece>,
-    empty: &SyncSender<Vec<u8>>,
+    mut next_piece: impl FnMut() -> Option<FeedPiece>,
+    put_back: impl Fn(Vec<u8>),
     consume: &mut impl FnMut(&[u8], bool) -> Result<usize, ImportError>,
 ) -> Result<(), ImportError> {
     let mut rest: Vec<u8> = Vec::new();
     // The rest is passed again only after it has grown to this size.
     let mut enough = 0;
-    let mut next = full.recv().ok();
+    let mut next = next_piece();
     while let Some(FeedPiece { mut buffer, len }) = next.take() {
-        next = full.recv().ok();
+        next = next_piece();
         let last = next.is_none();
         if rest.len() <= HEADROOM {
             let start = HEADROOM - rest.len();
@@ -158,7 +194,7 @@ fn consume_pieces(
                 enough = 2 * rest.len();
             }
         }
-        let _ = empty.try_send(buffer);
+        put_back(buffer);
     }
     Ok(())
 }
@@ -199,6 +235,13 @@ mod tests {
         let expected: Vec<Vec<u8>> = text.split(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect();
         assert!(lines(&InputSource::from_bytes("plain", text.clone()).unwrap()) == expected);
         assert!(lines(&InputSource::from_bytes("packed", gzip(&text)).unwrap()) == expected);
+        let (packed, mut there) = (gzip(&text), Vec::new());
+        let mut keep = |window: &[u8], _: bool| {
+            there.extend_from_slice(window);
+            Ok(window.len())
+        };
+        let fed = feed_gzip_in_turn(&packed, &Progress::new(), &mut keep).unwrap();
+        assert!(there == text && fed.damage.is_none() && fed.bytes == text.len() as u64, "without threads");
     }
 
     #[test]

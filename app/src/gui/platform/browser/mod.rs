@@ -1,0 +1,132 @@
+//! In a browser: one thread, tasks between frames, and a page that reads files (`web/page/page.js`).
+
+mod page;
+pub mod store;
+
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use egui::DroppedFileHandle;
+use importers::{ImportError, ImportOptions, Progress, ProgressStage};
+use trace_model::TraceModel;
+use wasm_bindgen_futures::spawn_local;
+use web_time::Instant;
+
+pub use self::page::{PublishedView, started, stopped};
+use super::{Fetched, Task};
+
+/// How long tasks may delay a frame. A task is never interrupted.
+const FRAME: Duration = Duration::from_millis(8);
+
+thread_local! {
+    static WAITING: RefCell<VecDeque<Task>> = const { RefCell::new(VecDeque::new()) };
+    static THERE: RefCell<HashMap<PathBuf, page::ReadFiles>> = RefCell::new(HashMap::new());
+    static ADDRESS: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Runs a task before one of the next frames.
+pub fn run(_name: &str, task: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    WAITING.with_borrow_mut(|waiting| waiting.push_back(Box::new(task)));
+    Ok(())
+}
+
+/// Runs waiting tasks, one at least. Returns whether more wait.
+pub fn run_waiting() -> bool {
+    let began = Instant::now();
+    while let Some(task) = WAITING.with_borrow_mut(VecDeque::pop_front) {
+        task();
+        if began.elapsed() >= FRAME {
+            break;
+        }
+    }
+    WAITING.with_borrow(|waiting| !waiting.is_empty())
+}
+
+/// Reads what a path names and imports it in a worker; [`import_fetched`] then has it.
+pub fn fetch(path: &Path, progress: &Arc<Progress>, then: Fetched) {
+    let (path, progress) = (path.to_owned(), Arc::clone(progress));
+    spawn_local(async move {
+        let read = page::read(&path.to_string_lossy(), counting(progress)).await;
+        then(read.map(|files| drop(THERE.with_borrow_mut(|there| there.insert(path, files)))));
+    });
+}
+
+/// Takes what the page says over: stage, bytes done and in total. Answers whether to go on.
+fn counting(progress: Arc<Progress>) -> impl FnMut(bool, f64, f64) -> bool {
+    let (mut at, mut of) = (0, 0);
+    let importing = Cell::new(false);
+    move |imports, done, total| {
+        if importing.replace(imports) != imports {
+            progress.begin(if imports { ProgressStage::Reading } else { ProgressStage::Downloading });
+            (at, of) = (0, 0);
+        }
+        let (done, total) = (done as u64, total as u64);
+        progress.add_total(total.saturating_sub(of));
+        progress.add_done(done.saturating_sub(at));
+        (at, of) = (done.max(at), total.max(of));
+        progress.check().is_ok()
+    }
+}
+
+/// Imports what [`fetch`] read.
+pub fn import_fetched(
+    path: &Path,
+    import: &ImportOptions,
+    progress: &Progress,
+) -> Option<Result<TraceModel, ImportError>> {
+    let files = THERE.with_borrow_mut(|there| there.remove(path))?;
+    Some(files.into_model(import, progress))
+}
+
+/// The path of a dropped file, which the page keeps.
+pub fn dropped(file: &DroppedFileHandle) -> PathBuf {
+    file.web_file().and_then(page::keep_file).unwrap_or_else(|| file.path().to_owned())
+}
+
+/// Keeps bytes that are no file, and gives them a path. The error is a sentence.
+pub fn keep(name: &str, bytes: &[u8]) -> Result<PathBuf, String> {
+    page::keep_bytes(name, bytes)
+}
+
+/// Asks for a file to open; here [`ask_to_open`] does it.
+pub fn place_to_open() -> Option<PathBuf> {
+    None
+}
+
+/// Asks for a file to open and passes it on later.
+pub fn ask_to_open(then: impl FnOnce(Result<PathBuf, String>) + 'static) {
+    spawn_local(async move {
+        if let Some(picked) = page::pick().await.transpose() {
+            then(picked);
+        }
+    });
+}
+
+/// Where to save: the browser chooses the folder.
+pub fn place_to_save(name: &str) -> Option<PathBuf> {
+    Some(PathBuf::from(name))
+}
+
+/// Hands a file to the browser as a download.
+pub fn save(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
+    page::save(&path.to_string_lossy(), content.as_ref()).map_err(io::Error::other)
+}
+
+/// Shows the place in the address of the page.
+pub fn show_address(opened: &[&Path], place: &str) {
+    let paths: Vec<_> = opened.iter().map(|path| path.to_string_lossy()).collect();
+    let shown = format!("{}\n{place}", paths.join("\n"));
+    if ADDRESS.with_borrow(|before| *before != shown) {
+        page::show_address(&paths, place);
+        ADDRESS.set(shown);
+    }
+}
+
+/// Tells programs that watch the window what it shows.
+pub fn publish(shown: impl FnOnce() -> String) {
+    page::publish(shown());
+}

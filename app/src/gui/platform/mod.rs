@@ -1,0 +1,23 @@
+//! What differs between a desktop and a browser: background work, files, settings, saving, the address.
+//!
+//! `native` and `browser` have the same functions; nothing else in the window asks where it runs, except by
+//! [`IN_BROWSER`].
+
+#[cfg(target_arch = "wasm32")]
+mod browser;
+#[cfg(not(target_arch = "wasm32"))]
+mod native;
+
+#[cfg(target_arch = "wasm32")]
+pub use self::browser::*;
+#[cfg(not(target_arch = "wasm32"))]
+pub use self::native::*;
+
+/// Whether the window runs in a browser: one thread, no files by path, an address that others can open.
+pub const IN_BROWSER: bool = cfg!(target_arch = "wasm32");
+
+/// Something to do later.
+pub type Task = Box<dyn FnOnce() + Send>;
+
+/// Called once a file is there, or with the reason why it is not.
+pub type Fetched = Box<dyn FnOnce(Result<(), String>) + Send>;

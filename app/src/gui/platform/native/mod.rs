@@ -1,0 +1,81 @@
+//! On a desktop: threads and files.
+
+pub mod store;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::Builder;
+
+use egui::DroppedFileHandle;
+use importers::{IMPORTERS, ImportError, ImportOptions, Progress};
+use trace_model::TraceModel;
+
+use super::Fetched;
+use crate::files::write_file;
+
+/// Runs a task on a thread of its own.
+pub fn run(name: &str, task: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    Builder::new().name(name.to_owned()).spawn(task).map(drop)
+}
+
+/// Does what waits for the next frame: nothing, threads do it. Returns whether more waits.
+pub fn run_waiting() -> bool {
+    false
+}
+
+/// Makes a file readable under its path: it is.
+pub fn fetch(_path: &Path, _progress: &Arc<Progress>, then: Fetched) {
+    then(Ok(()));
+}
+
+/// Imports what [`fetch`] made readable; `None` if it is read by its path.
+pub fn import_fetched(
+    _path: &Path,
+    _import: &ImportOptions,
+    _progress: &Progress,
+) -> Option<Result<TraceModel, ImportError>> {
+    None
+}
+
+/// The path of a dropped file.
+pub fn dropped(file: &DroppedFileHandle) -> PathBuf {
+    file.path().to_owned()
+}
+
+/// Keeps bytes that are no file. The error is a sentence.
+pub fn keep(_name: &str, _bytes: &[u8]) -> Result<PathBuf, String> {
+    Err("files are kept in memory only in a browser".to_owned())
+}
+
+/// Asks for a file to open; blocks until the dialog is closed.
+pub fn place_to_open() -> Option<PathBuf> {
+    let mut extensions: Vec<&str> =
+        IMPORTERS.iter().flat_map(|importer| importer.format().extensions).copied().collect();
+    extensions.sort_unstable();
+    extensions.dedup();
+    rfd::FileDialog::new()
+        .set_title("Open a profile")
+        .add_filter("Profiles", &extensions)
+        .add_filter("All files", &["*"])
+        .pick_file()
+}
+
+/// Asks for a file to open and passes it on later; here [`place_to_open`] does it.
+pub fn ask_to_open(_then: impl FnOnce(Result<PathBuf, String>) + 'static) {}
+
+/// Asks where to save; blocks until the dialog is closed.
+pub fn place_to_save(name: &str) -> Option<PathBuf> {
+    rfd::FileDialog::new().set_title("Save as").set_file_name(name).save_file()
+}
+
+/// Writes a file.
+pub fn save(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
+    write_file(path, content)
+}
+
+/// Shows the place in the address of the window: there is none.
+pub fn show_address(_opened: &[&Path], _place: &str) {}
+
+/// Tells programs that watch the window what it shows: none do.
+pub fn publish(_shown: impl FnOnce() -> String) {}
