@@ -11,7 +11,7 @@ use crate::gui::panels::open_path::OpenPath;
 use crate::gui::panels::search;
 use crate::gui::panels::welcome::FailedToOpen;
 use crate::gui::{
-    App, AppCommand, QueuedTrace, SavedView, TraceToOpen, chosen, compare, editor, keys, pick_file, samples, sessions,
+    App, AppCommand, QueuedTrace, SavedView, TraceToOpen, chosen, compare, editor, keys, platform, samples, sessions,
     timeline,
 };
 use crate::view::compare::TraceSide;
@@ -169,6 +169,9 @@ impl App {
     }
 
     fn ask_for_path(&mut self, beside: bool) {
+        if platform::IN_BROWSER {
+            return self.ask_for_file(beside);
+        }
         let recent =
             self.trace().map(|trace| trace.path.as_path()).or(self.settings.recent.first().map(PathBuf::as_path));
         let folder = recent.and_then(Path::parent).filter(|folder| folder.is_dir());
@@ -179,9 +182,11 @@ impl App {
         self.dialogs_opened += 1;
         if cfg!(target_os = "macos") {
             // There, dialogs belong to the main thread.
-            self.commands.extend(pick_file().map(|path| chosen(path, beside)));
+            self.commands.extend(platform::place_to_open().map(|path| chosen(path, beside)));
         } else {
-            self.dialog.ask((self.dialogs_opened, beside), |_| Ok(pick_file()));
+            self.dialog.ask_later((self.dialogs_opened, beside), |_, answer| {
+                platform::ask_to_open(move |path| answer.give(path));
+            });
         }
     }
 
@@ -254,6 +259,10 @@ impl App {
         self.loading.clear();
         let (loader, path) = (Arc::clone(&self.loader), path.to_owned());
         let wanted = TraceToOpen { path: path.clone(), beside };
-        self.loading.ask(wanted, move |progress| loader(&path, progress));
+        self.loading.ask_later(wanted, move |progress, answer| {
+            let (named, shared) = (path.clone(), Arc::clone(&progress));
+            let load = move |there: Result<(), String>| answer.give(there.and_then(|()| loader(&path, &shared)));
+            platform::fetch(&named, &progress, Box::new(load));
+        });
     }
 }

@@ -1,17 +1,22 @@
-//! The desktop app.
+//! The desktop app, which also runs in a browser.
 //!
 //! In each frame, [`App::logic`](eframe::App::logic) takes over finished background jobs and applies the commands of
 //! the previous frame; [`App::ui`](eframe::App::ui) draws and collects new commands. Widgets read the trace and the
 //! state and change neither.
 
+mod address;
 mod apply;
 mod command;
 mod compare;
 mod editor;
 mod jobs;
 mod keys;
+mod launch;
+mod loader;
 mod open_traces;
 mod panels;
+mod platform;
+mod published;
 mod reports;
 mod samples;
 mod saving;
@@ -26,129 +31,32 @@ mod workspace;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::thread;
-
-use analysis::Options;
-use importers::{IMPORTERS, ImportError, ImportOptions};
-use trace_model::TraceModel;
 
 pub use self::command::{AppCommand, ComparisonCommand, Remap, TextToSave};
 pub use self::keys::Chord;
+#[cfg(not(target_arch = "wasm32"))]
+pub use self::launch::launch;
+pub use self::launch::{NoWindow, WindowOptions, keep_freed_memory};
+#[cfg(target_arch = "wasm32")]
+pub use self::launch::{import_in_worker, start_in_page};
+pub use self::loader::{StartOptions, file_loader};
+#[cfg(target_arch = "wasm32")]
+pub use self::platform::state;
 pub use self::screenshot::{Screenshot, ScreenshotArgs};
 use self::sessions::SavedSecondTrace;
 pub use self::sessions::{SavedSession, SessionStore};
 pub use self::settings::{PanelPart, PanelSizes, Settings, ThemeChoice};
 
-use self::jobs::{JobAnswer, WakeUi, Worker};
+use self::address::AddressBar;
+use self::jobs::{CANCELLED, JobAnswer, WakeUi, Worker};
 use self::open_traces::OpenTraces;
 use self::panels::notice::PassingNotice;
 use self::panels::open_path::OpenPath;
 use self::panels::welcome::FailedToOpen;
 use self::workspace::Workspace;
-use crate::session::Session;
 use crate::view::compare::{TraceSide, ViewLink};
-use crate::view::panels::source::SourcePrefix;
 use crate::view::state::{Panel, ViewCommand, ViewState};
 use crate::view::timeline::trace::{OpenTrace, TraceLoader};
-
-/// Reads the analysis options for each newly opened trace; the error is a sentence.
-pub type StartOptions = Arc<dyn Fn() -> Result<Options, String> + Send + Sync>;
-
-/// How to start.
-#[derive(Clone)]
-pub struct WindowOptions {
-    /// What to open first.
-    pub path: Option<PathBuf>,
-    /// A second trace to compare with.
-    pub second: Option<PathBuf>,
-    /// How to find and read the files.
-    pub import: ImportOptions,
-    /// Reads the analysis options.
-    pub options: StartOptions,
-    /// Where source files are that the capture names elsewhere.
-    pub source_prefixes: Vec<SourcePrefix>,
-    /// Take a picture and quit.
-    pub screenshot: Option<Screenshot>,
-}
-
-/// Keeps freed memory for the next frame.
-///
-/// The triangles of a frame take megabytes that glibc returns to the system when they are freed; getting them back page
-/// by page cost three quarters of a frame (measured by `benches/timeline.rs`). glibc raises its thresholds to the size
-/// of the largest mapped block that was freed, up to 32 MiB, so one such block is freed here. On other systems this
-/// does nothing.
-pub fn keep_freed_memory() {
-    const LARGEST: usize = (32 << 20) - (64 << 10);
-    drop(std::hint::black_box(Vec::<u8>::with_capacity(LARGEST)));
-}
-
-/// The system cannot open a window.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot open a window: {0}")]
-pub struct NoWindow(pub String);
-
-/// Opens the window; returns when it is closed.
-pub fn launch(launch: WindowOptions) -> anyhow::Result<()> {
-    keep_freed_memory();
-    let (width, height) = launch.screenshot.as_ref().map_or((1440.0, 900.0), |shot| shot.size);
-    let mut viewport = egui::ViewportBuilder::default()
-        .with_app_id("systole")
-        .with_title("Systole")
-        .with_inner_size([width, height])
-        .with_min_inner_size([640.0, 400.0])
-        .with_drag_and_drop(true);
-    if let Ok(icon) = eframe::icon_data::from_png_bytes(include_bytes!("../../../assets/icon.png")) {
-        viewport = viewport.with_icon(icon);
-    }
-    let native = eframe::NativeOptions { viewport, renderer: eframe::Renderer::Glow, ..Default::default() };
-    let shot_sink: screenshot::ScreenshotOutcome = Arc::default();
-    let outcome = Arc::clone(&shot_sink);
-    eframe::run_native(
-        "systole",
-        native,
-        Box::new(move |cc| {
-            let mut settings = if launch.screenshot.is_some() { Settings::default() } else { Settings::load() };
-            settings.source_prefixes = launch.source_prefixes;
-            // If a trace is opened, its loader reports errors in them.
-            let problem = if launch.path.is_none() { (launch.options)().err() } else { None };
-            let mut app = App::new(&cc.egui_ctx, settings, file_loader(launch.import, launch.options))
-                .with_sessions(SessionStore::of_user());
-            app.error = problem.map(FailedToOpen::open);
-            app.screenshot = launch.screenshot.map(|shot| screenshot::Photographer::new(shot, outcome));
-            match (launch.path, launch.second) {
-                (Some(path), Some(second)) => app.push(AppCommand::Dropped(vec![path, second])),
-                (path, _) => path.into_iter().for_each(|path| app.push(AppCommand::Open(path))),
-            }
-            Ok(Box::new(app))
-        }),
-    )
-    .map_err(|error| NoWindow(error.to_string()))?;
-    screenshot::result(&shot_sink)
-}
-
-/// A loader for every supported format.
-pub fn file_loader(import: ImportOptions, options: StartOptions) -> TraceLoader {
-    Arc::new(move |path, progress| match Session::open(path, &import, options()?, progress) {
-        Ok(session) => {
-            link_flows(session.model().clone());
-            // Signatures of addresses are neither shown nor remembered.
-            Ok(OpenTrace::new(importers::shown_path(path), session))
-        }
-        Err(ImportError::Cancelled) => Err(CANCELLED.to_owned()),
-        Err(error) => Err(format!("{error}: {}", importers::shown_path(path).display())),
-    })
-}
-
-/// Links the flows on a thread of its own: the first slice that is selected shows its arrows, and no frame waits for
-/// millions of them.
-fn link_flows(model: TraceModel) {
-    let link = move || model.flows().first().map(|flow| model.flows_to(flow.to).count());
-    // Without a thread they are linked when they are asked for.
-    let _ = thread::Builder::new().name("flows".to_owned()).spawn(link);
-}
-
-/// The error of a cancelled loader; not shown.
-const CANCELLED: &str = "cancelled";
 
 /// A trace that is being opened.
 #[derive(Clone, PartialEq)]
@@ -222,6 +130,7 @@ pub struct App {
     notice: Option<PassingNotice>,
     title: String,
     screenshot: Option<screenshot::Photographer>,
+    address: AddressBar,
     wake: WakeUi,
 }
 
@@ -258,6 +167,7 @@ impl App {
             notice: None,
             title: String::new(),
             screenshot: None,
+            address: AddressBar::default(),
             wake,
             settings,
         }
@@ -362,7 +272,11 @@ impl App {
         }
         match &mut self.open_traces {
             Some(open_traces) if beside => open_traces.compare_with(workspace, second),
-            _ => self.open_traces = Some(OpenTraces::new(workspace, &self.wake)),
+            _ => {
+                let place = self.address.take_wanted(&workspace.trace.model);
+                self.commands.extend(place.into_iter().map(AppCommand::from));
+                self.open_traces = Some(OpenTraces::new(workspace, &self.wake));
+            }
         }
         match self.next.take() {
             Some(QueuedTrace { path, saved: None }) => self.compare(&path),
@@ -387,7 +301,7 @@ impl App {
 
     fn read_global_input(&mut self, ctx: &egui::Context) {
         let dropped: Vec<PathBuf> =
-            ctx.input(|i| i.raw.dropped_files.iter().map(|file| file.path().to_owned()).collect());
+            ctx.input(|i| i.raw.dropped_files.iter().map(platform::dropped).collect());
         if !dropped.is_empty() {
             self.push(AppCommand::Dropped(dropped));
         }
@@ -412,12 +326,16 @@ impl eframe::App for App {
     fn logic(&mut self, ctx: &egui::Context, _frame: &mut eframe::Frame) {
         // Commands about the current trace are applied before a new trace replaces it.
         self.apply_commands(ctx);
+        if platform::run_waiting() {
+            ctx.request_repaint();
+        }
         self.poll_jobs();
         self.read_global_input(ctx);
         self.apply_commands(ctx);
         if let Some(open_traces) = &mut self.open_traces {
             open_traces.ask_jobs();
         }
+        self.show_address(ctx);
         let names: Vec<String> =
             TraceSide::BOTH.into_iter().filter_map(|side| self.trace_of(side)).map(OpenTrace::title).collect();
         let title =
@@ -475,23 +393,11 @@ impl eframe::App for App {
             self.commands.extend(out);
             ui.ctx().request_repaint();
         }
+        platform::publish(|| self.published());
     }
 }
 
 /// The command for a file that the user chose.
 fn chosen(path: PathBuf, beside: bool) -> AppCommand {
     if beside { AppCommand::Compare(path) } else { AppCommand::Open(path) }
-}
-
-/// Shows the file dialog; blocks until it is closed.
-fn pick_file() -> Option<PathBuf> {
-    let mut extensions: Vec<&str> =
-        IMPORTERS.iter().flat_map(|importer| importer.format().extensions).copied().collect();
-    extensions.sort_unstable();
-    extensions.dedup();
-    rfd::FileDialog::new()
-        .set_title("Open a profile")
-        .add_filter("Profiles", &extensions)
-        .add_filter("All files", &["*"])
-        .pick_file()
 }

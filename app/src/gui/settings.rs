@@ -309,7 +309,7 @@ fn stored(file: &Path) -> Option<Map<String, Value>> {
     let stored = serde_json::from_slice(&bytes).ok();
     if stored.is_none() {
         // A damaged file must not be overwritten, because the user may be able to repair it.
-        let _ = store::rename(file, file.with_extension("damaged.json"));
+        let _ = store::rename(file, &file.with_extension("damaged.json"));
     }
     stored
 }

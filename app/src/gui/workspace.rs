@@ -247,6 +247,11 @@ impl Workspace {
         }
     }
 
+    /// The first sentence about the whole trace, once it is known.
+    pub fn verdict(&self) -> Option<String> {
+        self.reports.overview().verdict.as_ref().map(|verdict| verdict.statement.clone())
+    }
+
     /// Whether nothing is being computed.
     pub fn is_settled(&self) -> bool {
         self.reports.is_settled()

@@ -106,6 +106,31 @@ pub fn import_source(
     finish(builder, progress)
 }
 
+/// Imports the files of one run that are in memory, each with the name of its host if it is known. One that cannot be
+/// read is left out and logged.
+///
+/// # Errors
+///
+/// None can be read, they are not of one session, or the import was cancelled.
+pub fn import_sources(
+    sources: Vec<(Option<String>, InputSource)>,
+    options: &ImportOptions,
+    progress: &Progress,
+) -> Result<TraceModel, ImportError> {
+    if let [(_, source)] = &sources[..] {
+        return import_source(source, options, progress);
+    }
+    let of_host = |(host, source): &(Option<String>, InputSource)| HostFiles {
+        host: host.clone(),
+        files: vec![PathBuf::from(source.name())],
+    };
+    let located = LocatedRun { hosts: sources.iter().map(of_host).collect(), ..LocatedRun::default() };
+    let sources = sources.into_iter().map(|(_, source)| source).collect();
+    let model = import_packed(packed::PackedRun { located, sources }, options, progress)?;
+    refuse_different_sessions(&model)?;
+    Ok(model)
+}
+
 /// The importer with the highest confidence for `head`, the first bytes of the unpacked content; the first of equals.
 ///
 /// # Errors

@@ -11,6 +11,8 @@ pub struct Progress {
     total: AtomicU64,
     cancelled: AtomicBool,
     stage: AtomicU8,
+    /// Told bytes read and to read.
+    watcher: Option<fn(u64, u64)>,
 }
 
 /// What an import is doing.
@@ -28,6 +30,11 @@ impl Progress {
     /// No progress yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// No progress yet; `watcher` is told the bytes read and to read as they grow, where no other thread could look.
+    pub fn watched(watcher: fn(u64, u64)) -> Self {
+        Self { watcher: Some(watcher), ..Self::default() }
     }
 
     /// Starts another stage, which counts from 0.
@@ -54,6 +61,10 @@ impl Progress {
     /// Adds to the number of bytes read (on disk).
     pub fn add_done(&self, bytes: u64) {
         self.done.fetch_add(bytes, Ordering::Relaxed);
+        if let Some(watcher) = self.watcher {
+            let (done, total) = self.bytes();
+            watcher(done, total);
+        }
     }
 
     /// Takes back bytes that must be read again.

@@ -16,7 +16,7 @@ use trace_model::TraceModel;
 use wasm_bindgen_futures::spawn_local;
 use web_time::Instant;
 
-pub use self::page::{PublishedView, started, stopped};
+pub use self::page::{started, state, stopped};
 use super::{Fetched, Task};
 
 /// How long tasks may delay a frame. A task is never interrupted.
@@ -97,13 +97,9 @@ pub fn place_to_open() -> Option<PathBuf> {
     None
 }
 
-/// Asks for a file to open and passes it on later.
-pub fn ask_to_open(then: impl FnOnce(Result<PathBuf, String>) + 'static) {
-    spawn_local(async move {
-        if let Some(picked) = page::pick().await.transpose() {
-            then(picked);
-        }
-    });
+/// Asks for a file to open and passes it on, or `None` if the user chose none.
+pub fn ask_to_open(then: impl FnOnce(Result<Option<PathBuf>, String>) + 'static) {
+    spawn_local(async move { then(page::pick().await) });
 }
 
 /// Where to save: the browser chooses the folder.

@@ -61,8 +61,10 @@ pub fn place_to_open() -> Option<PathBuf> {
         .pick_file()
 }
 
-/// Asks for a file to open and passes it on later; here [`place_to_open`] does it.
-pub fn ask_to_open(_then: impl FnOnce(Result<PathBuf, String>) + 'static) {}
+/// Asks for a file to open and passes it on, or `None` if the user chose none.
+pub fn ask_to_open(then: impl FnOnce(Result<Option<PathBuf>, String>) + 'static) {
+    then(Ok(place_to_open()));
+}
 
 /// Asks where to save; blocks until the dialog is closed.
 pub fn place_to_save(name: &str) -> Option<PathBuf> {

@@ -1,0 +1,119 @@
+//! What the page does for the window: `systolePage` in `web/page/page.js`.
+
+use std::cell::RefCell;
+use std::path::PathBuf;
+
+use importers::{ImportError, ImportOptions, InputSource, Progress};
+use js_sys::{Array, Function, JsString, Object, Promise, Reflect, Uint8Array};
+use trace_model::TraceModel;
+use wasm_bindgen::closure::Closure;
+use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::JsFuture;
+
+thread_local! {
+    static SHOWN: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// What the window shows, as JSON.
+pub fn state() -> String {
+    SHOWN.with_borrow(Clone::clone)
+}
+
+/// Sets what [`state`] returns.
+pub fn publish(shown: String) {
+    SHOWN.set(shown);
+}
+
+/// Tells the page that the window is there.
+pub fn started() {
+    let _ = call("started", &[]);
+}
+
+/// Tells the page that the window stopped for good.
+pub fn stopped(why: &str) {
+    let _ = call("stopped", &[why.into()]);
+}
+
+/// The page sees the address that shows these traces and this place.
+pub fn show_address(paths: &[impl AsRef<str>], place: &str) {
+    let paths: Array = paths.iter().map(|path| JsValue::from(path.as_ref())).collect();
+    let _ = call("showAddress", &[paths.into(), place.into()]);
+}
+
+/// Keeps a file of this machine and gives it a path.
+pub fn keep_file(file: &web_sys::File) -> Option<PathBuf> {
+    call("keep", &[file.into()]).ok()?.as_string().map(PathBuf::from)
+}
+
+/// Keeps bytes as a file and gives it a path. The error is a sentence.
+pub fn keep_bytes(name: &str, bytes: &[u8]) -> Result<PathBuf, String> {
+    let path = call("keepBytes", &[name.into(), Uint8Array::from(bytes).into()]).map_err(|error| words(&error))?;
+    path.as_string().map(PathBuf::from).ok_or_else(|| "the page keeps no files".to_owned())
+}
+
+/// Lets the user choose a file. The error is a sentence.
+pub async fn pick() -> Result<Option<PathBuf>, String> {
+    let path = answer(call("pick", &[])).await?;
+    Ok(path.as_string().map(PathBuf::from))
+}
+
+/// Hands a file to the user. The error is a sentence.
+pub fn save(name: &str, content: &[u8]) -> Result<(), String> {
+    call("save", &[name.into(), Uint8Array::from(content).into()]).map(drop).map_err(|error| words(&error))
+}
+
+/// Files that were read, and the trace that a worker made of them.
+pub struct ReadFiles {
+    /// Name, host if known, and bytes.
+    files: Vec<(String, Option<String>, Vec<u8>)>,
+    snapshot: Option<Vec<u8>>,
+}
+
+/// Reads the files that a path names, and imports them in a worker. `step` is told whether they are being imported, and
+/// bytes done and in total; it answers whether to go on. The error is a sentence.
+pub async fn read(path: &str, step: impl FnMut(bool, f64, f64) -> bool + 'static) -> Result<ReadFiles, String> {
+    let step = Closure::<dyn FnMut(bool, f64, f64) -> bool>::new(step);
+    let read = answer(call("read", &[path.into(), step.as_ref().clone()])).await?;
+    let files = field(&read, "files").dyn_into::<Array>().unwrap_or_default();
+    let file = |file: JsValue| {
+        let name = field(&file, "name").as_string().unwrap_or_default();
+        let bytes = field(&file, "bytes").dyn_into::<Uint8Array>().map(|bytes| bytes.to_vec()).unwrap_or_default();
+        (name, field(&file, "host").as_string(), bytes)
+    };
+    let snapshot = field(&read, "snapshot").dyn_into::<Uint8Array>().ok().map(|bytes| bytes.to_vec());
+    Ok(ReadFiles { files: files.iter().map(file).collect(), snapshot })
+}
+
+impl ReadFiles {
+    /// The trace.
+    pub fn into_model(self, import: &ImportOptions, progress: &Progress) -> Result<TraceModel, ImportError> {
+        let source = |(name, host, bytes): (String, _, _)| Ok((host, InputSource::from_bytes(name, bytes)?));
+        let sources = self.files.into_iter().map(source).collect::<Result<Vec<_>, ImportError>>()?;
+        let Some(snapshot) = self.snapshot else { return importers::import_sources(sources, import, progress) };
+        let sources: Vec<InputSource> = sources.into_iter().map(|(_, source)| source).collect();
+        let model = importers::from_snapshot(&snapshot, &sources);
+        model.map_err(|error| ImportError::NothingFound { what: error.to_string() })
+    }
+}
+
+fn call(name: &str, args: &[JsValue]) -> Result<JsValue, JsValue> {
+    let page = Reflect::get(&js_sys::global(), &"systolePage".into())?;
+    let function: Function = Reflect::get(&page, &name.into())?.dyn_into()?;
+    Reflect::apply(&function, &page, &args.iter().collect::<Array>())
+}
+
+async fn answer(promise: Result<JsValue, JsValue>) -> Result<JsValue, String> {
+    let promise = promise.and_then(JsCast::dyn_into::<Promise>).map_err(|error| words(&error))?;
+    JsFuture::from(promise).await.map_err(|error| words(&error))
+}
+
+fn field(object: &JsValue, name: &str) -> JsValue {
+    Reflect::get(object, &name.into()).unwrap_or_default()
+}
+
+/// An exception of JavaScript as a sentence.
+fn words(error: &JsValue) -> String {
+    let message = error.dyn_ref::<js_sys::Error>().map(|error| String::from(error.message()));
+    let text = || error.dyn_ref::<JsString>().map(String::from);
+    message.or_else(text).unwrap_or_else(|| error.dyn_ref::<Object>().map_or_else(String::new, |o| o.to_string().into()))
+}

@@ -1,0 +1,72 @@
+//! What the window tells the page around it: its address, and what tests read instead of pixels.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::gui::address::Place;
+use crate::gui::{App, platform};
+use crate::view::compare::TraceSide;
+
+/// What the window shows, for programs.
+#[derive(Serialize)]
+struct Published<'a> {
+    /// Whether nothing is being computed.
+    settled: bool,
+    /// Bytes read and to read of a file that is being opened.
+    loading: Option<(u64, u64)>,
+    /// Files of the open traces.
+    traces: Vec<String>,
+    /// Number of slices of each.
+    slices: Vec<usize>,
+    /// The first sentence of the overview.
+    verdict: Option<String>,
+    /// The error on the screen.
+    error: Option<&'a str>,
+    tab: Option<&'a str>,
+    /// Visible time in picoseconds.
+    range_ps: Option<[i64; 2]>,
+    /// Name of the selected slice.
+    selection: Option<String>,
+}
+
+impl App {
+    /// What the window shows, as JSON.
+    pub(super) fn published(&self) -> String {
+        let open = || TraceSide::BOTH.into_iter().filter_map(|side| self.trace_of(side));
+        let state = self.state();
+        let selected = state.and_then(|state| state.place.selection).zip(self.trace());
+        let range = state.map(|state| state.place.time.range());
+        let published = Published {
+            settled: self.is_settled() && self.commands.is_empty(),
+            loading: self.loading.progress().map(|progress| progress.bytes()),
+            traces: open().map(|trace| trace.name()).collect(),
+            slices: open().map(|trace| trace.model.slice_count()).collect(),
+            verdict: self.open_traces.as_ref().and_then(|open| open.focused().verdict()),
+            error: self.error.as_ref().map(|error| error.why.as_str()),
+            tab: state.map(|state| state.tab.as_str()),
+            range_ps: range.map(|range| [range.start.ps(), range.end.ps()]),
+            selection: selected.map(|(slice, trace)| trace.model.slice(slice).name().to_owned()),
+        };
+        serde_json::to_string(&published).unwrap_or_default()
+    }
+
+    /// Lets the address follow the view.
+    pub(super) fn show_address(&mut self, ctx: &egui::Context) {
+        if !platform::IN_BROWSER {
+            return;
+        }
+        let Some(state) = self.state() else { return };
+        let place = Place::of(state);
+        match self.address.follow(&place, ctx.input(|input| input.time)) {
+            Ok(place) => {
+                let open: Vec<&Path> =
+                    TraceSide::BOTH.into_iter().filter_map(|side| Some(&*self.trace_of(side)?.path)).collect();
+                platform::show_address(&open, &place);
+            }
+            Err(Some(wait_s)) => ctx.request_repaint_after(Duration::from_secs_f64(wait_s + 0.01)),
+            Err(None) => {}
+        }
+    }
+}

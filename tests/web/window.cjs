@@ -1,0 +1,237 @@
+// Drives the window in Chromium: node window.cjs FOLDER SCREENSHOTS. A canvas has no elements to ask, so tests read what
+// the window publishes (`systole.state()`), and write pictures for people to look at.
+"use strict";
+const assert = require("node:assert/strict");
+const fs = require("node:fs");
+const http = require("node:http");
+const path = require("node:path");
+const { chromium } = require("playwright-core");
+
+const [folder, pictures] = process.argv.slice(2);
+const samples = path.join(__dirname, "../../assets/samples");
+const overlap = "synthetic_v5e_8chip_overlap.trace.json.gz";
+const recompile = "synthetic_v5e_8chip_recompile.xplane.pb";
+const types = { html: "text/html", js: "text/javascript", wasm: "application/wasm", css: "text/css", png: "image/png" };
+
+// Files of the window, samples, and addresses that misbehave.
+function served(request, response) {
+  const name = decodeURIComponent(new URL(request.url, "http://x").pathname.slice(1)) || "index.html";
+  if (name === "slow.xplane.pb") {
+    response.writeHead(200, { "content-length": 50_000_000 });
+    const more = setInterval(() => response.write(Buffer.alloc(10_000)), 50);
+    response.on("close", () => clearInterval(more));
+    return;
+  }
+  if (name === "damaged.xplane.pb") return response.end(fs.readFileSync(path.join(samples, recompile)).subarray(0, 200).fill(255, 40));
+  if (name === "huge.xplane.pb") {
+    response.writeHead(200, { "content-length": 1_200_000_000 });
+    return response.write("x");
+  }
+  const file = [folder, samples].map((root) => path.join(root, path.basename(name))).find((one) => fs.existsSync(one));
+  if (!file) return response.writeHead(404).end();
+  response.writeHead(200, { "content-type": types[file.split(".").pop()] ?? "application/octet-stream" });
+  fs.createReadStream(file).pipe(response);
+}
+
+const tests = {
+  async "the start screen is there"(page) {
+    await page.goto(origin);
+    await settled(page, (state) => state.traces.length === 0);
+    await shot(page, "start");
+  },
+
+  async "a trace is opened by its address, zoomed, selected and linked to"(page) {
+    await page.goto(`${origin}?trace=${recompile}`);
+    const opened = await settled(page, (state) => state.slices[0] > 0 && state.verdict);
+    assert.equal(opened.error, null);
+    assert.deepEqual(opened.traces, [recompile]);
+    await shot(page, "opened");
+    await page.mouse.move(500, 400);
+    await page.keyboard.press("w");
+    await page.keyboard.press("w");
+    const width = (state) => state.range_ps[1] - state.range_ps[0];
+    const zoomed = await settled(page, (state) => width(state) < width(opened));
+    // A click on each row until one hits a slice.
+    let selected = zoomed;
+    for (let y = 140; y < 700 && !selected.selection; y += 11) {
+      await page.mouse.click(600, y);
+      await page.waitForTimeout(60);
+      selected = await page.evaluate(() => systole.state());
+    }
+    assert.ok(selected.selection, "a slice is selected");
+    await settled(page, () => true);
+    await shot(page, "selected");
+    await page.waitForFunction(() => /sel=\d+/.test(location.hash), null, { timeout: 5000 });
+    const before = await settled(page, () => true);
+    const link = page.url();
+    await page.goto("about:blank");
+    await page.goto(link);
+    const restored = await settled(page, (state) => state.selection === before.selection);
+    const close = (a, b) => Math.abs(a - b) < 0.01 * width(before);
+    assert.ok(close(restored.range_ps[0], before.range_ps[0]) && close(restored.range_ps[1], before.range_ps[1]), "same time");
+    assert.equal(restored.tab, before.tab);
+  },
+
+  async "a link names tab and scope"(page) {
+    await page.goto(`${origin}?trace=${recompile}#tab=hints&scope=steps:2..3`);
+    await settled(page, (state) => state.tab === "hints" && state.verdict);
+    await page.waitForFunction(() => location.hash.includes("scope=steps:2..3"), null, { timeout: 5000 });
+    await shot(page, "hints");
+  },
+
+  async "a hint leads to its evidence"(page) {
+    await page.goto(`${origin}?trace=${recompile}#tab=hints`);
+    const before = await settled(page, (state) => state.tab === "hints" && state.verdict);
+    const button = await labelled(page, /Show|Evidence|evidence/);
+    if (button) await button();
+    const size = page.viewportSize();
+    // Evidence is a link in the column of hints: the first thing there that moves the view.
+    let after = before;
+    const moved = () => after.selection !== before.selection || after.tab !== before.tab || after.range_ps[0] !== before.range_ps[0];
+    for (let y = 150; y < size.height - 60 && !moved(); y += 14) {
+      for (const x of [size.width - 420, size.width - 300]) {
+        await page.mouse.click(x, y);
+        await page.waitForTimeout(70);
+        after = await page.evaluate(() => systole.state());
+        if (moved()) break;
+      }
+    }
+    assert.ok(moved(), "a click on a hint shows its evidence");
+    await settled(page, () => true);
+    await shot(page, "evidence");
+  },
+
+  async "two traces are compared"(page) {
+    await page.goto(`${origin}?trace=${recompile}&compare=${overlap}`);
+    const state = await settled(page, (state) => state.slices.length === 2);
+    assert.deepEqual(state.traces, [recompile, overlap]);
+    await shot(page, "compared");
+  },
+
+  async "a dropped file is opened"(page) {
+    await page.goto(origin);
+    await settled(page, () => true);
+    const base64 = fs.readFileSync(path.join(samples, overlap)).toString("base64");
+    const transfer = await page.evaluateHandle(([text, name]) => {
+      const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+      const transfer = new DataTransfer();
+      transfer.items.add(new File([bytes], name));
+      return transfer;
+    }, [base64, overlap]);
+    await page.dispatchEvent("#window", "drop", { dataTransfer: transfer });
+    const state = await settled(page, (state) => state.slices[0] > 0);
+    assert.deepEqual(state.traces, [overlap]);
+    assert.ok(!page.url().includes("trace="), "a file of this machine has no address");
+  },
+
+  async "a damaged, a missing and a too large file are errors in the window"(page) {
+    for (const [file, why] of [["damaged.xplane.pb", /./], ["none.xplane.pb", /404/], ["huge.xplane.pb", /at most 1000 MB/]]) {
+      await page.goto(`${origin}?trace=${file}`);
+      const state = await settled(page, (state) => state.error);
+      assert.match(state.error, why);
+      assert.equal(state.slices.length, 0);
+    }
+    await shot(page, "error");
+  },
+
+  async "opening is cancelled"(page) {
+    await page.goto(`${origin}?trace=slow.xplane.pb`);
+    await until(page, (state) => state.loading && state.loading[1] === 50_000_000);
+    await shot(page, "loading");
+    await page.evaluate(() => systole.cancel());
+    const state = await settled(page, (state) => !state.loading);
+    assert.equal(state.error, null);
+  },
+
+  async "settings stay"(page) {
+    await page.goto(`${origin}?trace=${recompile}`);
+    await settled(page, (state) => state.slices[0] > 0);
+    await page.reload();
+    await page.goto(origin);
+    await settled(page, (state) => state.traces.length === 0);
+    const recent = await page.evaluate(() => JSON.parse(localStorage.getItem("/systole/gui.json")).recent);
+    assert.deepEqual(recent, [recompile]);
+  },
+
+  async "a panic is a message"(page) {
+    await page.goto(origin);
+    await settled(page, () => true);
+    await page.evaluate(() => systolePage.stopped("example"));
+    assert.match(await page.textContent("#message"), /mistake in Systole/);
+    await shot(page, "stopped");
+  },
+};
+
+let origin;
+
+async function until(page, wanted, patience = 60_000) {
+  const end = Date.now() + patience;
+  let state;
+  for (;;) {
+    state = await page.evaluate(() => globalThis.systole?.state()).catch(() => undefined);
+    if (state && "settled" in state && wanted(state)) return state;
+    if (Date.now() > end) throw new Error(`not reached: ${JSON.stringify(state)}; ${await page.textContent("#message")}`);
+    await page.waitForTimeout(30);
+  }
+}
+
+const settled = (page, wanted) => until(page, (state) => state.settled && wanted(state));
+
+// Clicks a widget by its accessible name, if the tree of the window has it.
+async function labelled() {
+  return null;
+}
+
+async function shot(page, name) {
+  await page.waitForTimeout(300);
+  await page.screenshot({ path: path.join(pictures, `${name}.png`) });
+}
+
+async function main() {
+  const server = http.createServer(served).listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  origin = `http://127.0.0.1:${server.address().port}/`;
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+      "--disable-component-update", "--disable-sync", "--use-gl=angle", "--use-angle=swiftshader",
+      "--enable-unsafe-swiftshader"],
+  });
+  let failed = 0;
+  const only = process.env.ONLY;
+  for (const [name, test] of Object.entries(tests)) {
+    if (only && !name.includes(only)) continue;
+    const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+    const outside = [];
+    const said = [];
+    await context.route("**/*", (route) => {
+      const { hostname, protocol } = new URL(route.request().url());
+      if (hostname === "127.0.0.1" || ["data:", "blob:", "about:"].includes(protocol)) return route.continue();
+      outside.push(route.request().url());
+      return route.abort();
+    });
+    const page = await context.newPage();
+    page.on("pageerror", (error) => said.push(String(error)));
+    page.on("console", (line) => { if (line.type() === "error") said.push(line.text()); });
+    const began = Date.now();
+    try {
+      await test(page);
+      assert.deepEqual(outside, [], "nothing is asked of other machines");
+      const wrong = said.filter((text) => !/404|Failed to load resource/.test(text));
+      assert.deepEqual(wrong, [], "nothing is reported as wrong");
+      console.log(`ok    ${name} (${Date.now() - began} ms)`);
+    } catch (error) {
+      failed += 1;
+      console.log(`FAIL  ${name}: ${error.stack}\n${said.join("\n")}`);
+      await page.screenshot({ path: path.join(pictures, "failed.png") }).catch(() => {});
+    }
+    await context.close();
+  }
+  await browser.close();
+  server.closeAllConnections();
+  server.close();
+  console.log(failed ? `${failed} failed` : "all passed");
+  process.exitCode = failed ? 1 : 0;
+}
+
+main();

@@ -1,0 +1,20 @@
+// Imports files beside the page: the same module, another instance with memory of its own.
+import init, { import_files } from "./systole.js";
+
+self.onmessage = async ({ data: { module, files } }) => {
+  try {
+    await init({ module_or_path: module });
+    let told = 0;
+    const tell = (done, total) => {
+      if (performance.now() - told < 25) return;
+      told = performance.now();
+      self.postMessage({ progress: [done, total] });
+    };
+    const hosts = files.map((file) => file.host ?? "");
+    const snapshot = import_files(files.map((file) => file.name), hosts, files.map((file) => file.bytes), tell);
+    self.postMessage({ snapshot, files }, [snapshot.buffer, ...files.map((file) => file.bytes.buffer)]);
+  } catch (error) {
+    const text = typeof error === "string" ? error : `the import stopped: ${error?.message ?? error}`;
+    self.postMessage({ error: text });
+  }
+};
