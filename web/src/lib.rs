@@ -16,11 +16,7 @@ mod browser {
 
     /// Opens the window in a canvas, and in it the files at `paths`, at the place that a link names.
     #[wasm_bindgen]
-    pub async fn start(
-        canvas: web_sys::HtmlCanvasElement,
-        paths: Vec<String>,
-        place: String,
-    ) -> Result<(), JsValue> {
+    pub async fn start(canvas: web_sys::HtmlCanvasElement, paths: Vec<String>, place: String) -> Result<(), JsValue> {
         gui::start_in_page(canvas, paths, place).await
     }
 
@@ -46,7 +42,8 @@ mod browser {
     ) -> Result<js_sys::Uint8Array, JsValue> {
         TELL.set(Some(tell));
         let files = names.into_iter().zip(hosts).zip(contents);
-        let files = files.map(|((name, host), bytes)| (name, Some(host).filter(|host| !host.is_empty()), bytes.to_vec()));
+        let files =
+            files.map(|((name, host), bytes)| (name, Some(host).filter(|host| !host.is_empty()), bytes.to_vec()));
         let snapshot = gui::import_in_worker(files.collect(), told);
         snapshot.map(|bytes| js_sys::Uint8Array::from(&bytes[..])).map_err(|error| JsValue::from(error))
     }

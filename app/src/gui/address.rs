@@ -181,7 +181,9 @@ mod tests {
     #[test]
     fn nonsense_in_a_link_is_left_out() {
         let model = text_trace("@device TPU v5e\nops: AAABBB");
-        for text in ["", "#", "#t=2..1", "t=1..", "sel=999999", "tab=<b>", "scope=steps:5..3", "x=1&&=&t", "t=9e9s..9e9s"] {
+        for text in
+            ["", "#", "#t=2..1", "t=1..", "sel=999999", "tab=<b>", "scope=steps:5..3", "x=1&&=&t", "t=9e9s..9e9s"]
+        {
             assert_eq!(Place::parse(text).commands(&model), [], "{text}");
         }
         assert_eq!(Place::parse("t=1ms..2ms").time, range("1000us..2000us"), "any unit");

@@ -28,12 +28,7 @@ pub fn file_loader(import: ImportOptions, options: StartOptions) -> TraceLoader 
     })
 }
 
-fn session(
-    path: &Path,
-    import: &ImportOptions,
-    options: Options,
-    progress: &Progress,
-) -> Result<Session, ImportError> {
+fn session(path: &Path, import: &ImportOptions, options: Options, progress: &Progress) -> Result<Session, ImportError> {
     match platform::import_fetched(path, import, progress) {
         Some(model) => Ok(Session::from_model(model?, options)),
         None => Session::open(path, import, options, progress),

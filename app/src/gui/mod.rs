@@ -300,8 +300,7 @@ impl App {
     }
 
     fn read_global_input(&mut self, ctx: &egui::Context) {
-        let dropped: Vec<PathBuf> =
-            ctx.input(|i| i.raw.dropped_files.iter().map(platform::dropped).collect());
+        let dropped: Vec<PathBuf> = ctx.input(|i| i.raw.dropped_files.iter().map(platform::dropped).collect());
         if !dropped.is_empty() {
             self.push(AppCommand::Dropped(dropped));
         }

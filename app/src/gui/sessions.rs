@@ -199,7 +199,8 @@ impl SessionStore {
         if store::len(file).is_some_and(|len| len > 8 << 20) {
             return Err(format!("this is not a session: {}", file.display()));
         }
-        let text = store::read(file).map_err(|error| format!("cannot read this session: {error}: {}", file.display()))?;
+        let text =
+            store::read(file).map_err(|error| format!("cannot read this session: {error}: {}", file.display()))?;
         let mut saved: SavedSession = serde_json::from_slice(&text)
             .map_err(|error| format!("this is not a session ({error}): {}", file.display()))?;
         if saved.schema == SCHEMA {

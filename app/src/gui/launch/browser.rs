@@ -49,10 +49,7 @@ pub async fn start_in_page(
 /// # Errors
 ///
 /// A sentence: nothing could be imported.
-pub fn import_in_worker(
-    files: Vec<(String, Option<String>, Vec<u8>)>,
-    tell: fn(u64, u64),
-) -> Result<Vec<u8>, String> {
+pub fn import_in_worker(files: Vec<(String, Option<String>, Vec<u8>)>, tell: fn(u64, u64)) -> Result<Vec<u8>, String> {
     let progress = Progress::watched(tell);
     let source = |(name, host, bytes): (String, _, _)| Ok((host, InputSource::from_bytes(name, bytes)?));
     let sources = files.into_iter().map(source).collect::<Result<_, importers::ImportError>>();

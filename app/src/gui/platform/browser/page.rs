@@ -115,5 +115,7 @@ fn field(object: &JsValue, name: &str) -> JsValue {
 fn words(error: &JsValue) -> String {
     let message = error.dyn_ref::<js_sys::Error>().map(|error| String::from(error.message()));
     let text = || error.dyn_ref::<JsString>().map(String::from);
-    message.or_else(text).unwrap_or_else(|| error.dyn_ref::<Object>().map_or_else(String::new, |o| o.to_string().into()))
+    message
+        .or_else(text)
+        .unwrap_or_else(|| error.dyn_ref::<Object>().map_or_else(String::new, |o| o.to_string().into()))
 }
