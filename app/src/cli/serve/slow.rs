@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
 /// How long a write may wait.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A connection with a limit on writes that do not proceed.
 pub(super) struct PatientStream {

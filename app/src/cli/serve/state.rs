@@ -17,9 +17,9 @@ use crate::cli::traces::OpenTraces;
 use crate::session::Session;
 
 /// How long it may take to list runs, to read one, and to analyze it.
-const LIST: Duration = Duration::from_secs(60);
-const READ: Duration = Duration::from_secs(900);
-const ANALYZE: Duration = Duration::from_secs(600);
+const LIST: Duration = Duration::from_mins(1);
+const READ: Duration = Duration::from_mins(15);
+const ANALYZE: Duration = Duration::from_mins(10);
 
 /// Memory of the models that are kept.
 const MOST_BYTES: usize = 4 << 30;

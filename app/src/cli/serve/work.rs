@@ -15,7 +15,7 @@ use super::error::ApiError;
 /// Requests that may wait for their turn.
 const MOST_WAITING: usize = 64;
 /// How long one waits.
-const TURN: Duration = Duration::from_secs(120);
+const TURN: Duration = Duration::from_mins(2);
 
 /// Tells a job that nobody waits for it.
 #[derive(Debug, Default)]

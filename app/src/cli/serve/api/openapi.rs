@@ -221,8 +221,7 @@ fn described(operation: Operation, problem: &Value) -> Value {
         "503": failed("Too much is asked at once, or it takes too long."),
     });
     if operation.id == "file" {
-        let about = |text: &str| json!({ "description": text, "content": { files::BYTES: {} } });
-        responses["206"] = about("A part of the file.");
+        responses["206"] = json!({ "description": "A part of the file.", "content": { files::BYTES: {} } });
         responses["304"] = json!({ "description": "The client has it." });
         responses["416"] = failed("The file has no such part.");
     }
