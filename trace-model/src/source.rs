@@ -103,6 +103,7 @@ fn constants<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<&'static str>, D:
 }
 
 /// Paths need not be Unicode; what is not is replaced.
+#[allow(clippy::ref_option)] // The signature that serde calls.
 fn lossy<S: Serializer>(path: &Option<PathBuf>, to: S) -> Result<S::Ok, S::Error> {
     path.as_ref().map(|path| path.to_string_lossy()).serialize(to)
 }
