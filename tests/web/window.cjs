@@ -22,7 +22,7 @@ function served(request, response) {
     response.on("close", () => clearInterval(more));
     return;
   }
-  if (name === "damaged.xplane.pb") return response.end(fs.readFileSync(path.join(samples, recompile)).subarray(0, 200).fill(255, 40));
+  if (name === "damaged.trace.json.gz") return response.end(fs.readFileSync(path.join(samples, overlap)).fill(255, 20));
   if (name === "huge.xplane.pb") {
     response.writeHead(200, { "content-length": 1_200_000_000 });
     return response.write("x");
@@ -74,16 +74,14 @@ const tests = {
 
   async "a link names tab and scope"(page) {
     await page.goto(`${origin}?trace=${recompile}#tab=hints&scope=steps:2..3`);
-    await settled(page, (state) => state.tab === "hints" && state.verdict);
+    await settled(page, (state) => state.tab === "hints");
     await page.waitForFunction(() => location.hash.includes("scope=steps:2..3"), null, { timeout: 5000 });
     await shot(page, "hints");
   },
 
   async "a hint leads to its evidence"(page) {
     await page.goto(`${origin}?trace=${recompile}#tab=hints`);
-    const before = await settled(page, (state) => state.tab === "hints" && state.verdict);
-    const button = await labelled(page, /Show|Evidence|evidence/);
-    if (button) await button();
+    const before = await settled(page, (state) => state.tab === "hints");
     const size = page.viewportSize();
     // Evidence is a link in the column of hints: the first thing there that moves the view.
     let after = before;
@@ -125,7 +123,7 @@ const tests = {
   },
 
   async "a damaged, a missing and a too large file are errors in the window"(page) {
-    for (const [file, why] of [["damaged.xplane.pb", /./], ["none.xplane.pb", /404/], ["huge.xplane.pb", /at most 1000 MB/]]) {
+    for (const [file, why] of [["damaged.trace.json.gz", /gzip|deflate|damaged/], ["none.xplane.pb", /404/], ["huge.xplane.pb", /at most 1000 MB/]]) {
       await page.goto(`${origin}?trace=${file}`);
       const state = await settled(page, (state) => state.error);
       assert.match(state.error, why);
@@ -138,7 +136,8 @@ const tests = {
     await page.goto(`${origin}?trace=slow.xplane.pb`);
     await until(page, (state) => state.loading && state.loading[1] === 50_000_000);
     await shot(page, "loading");
-    await page.evaluate(() => systole.cancel());
+    // The button beside the bar.
+    await page.mouse.click(835, 237);
     const state = await settled(page, (state) => !state.loading);
     assert.equal(state.error, null);
   },
@@ -176,11 +175,6 @@ async function until(page, wanted, patience = 60_000) {
 }
 
 const settled = (page, wanted) => until(page, (state) => state.settled && wanted(state));
-
-// Clicks a widget by its accessible name, if the tree of the window has it.
-async function labelled() {
-  return null;
-}
 
 async function shot(page, name) {
   await page.waitForTimeout(300);
