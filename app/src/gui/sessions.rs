@@ -174,7 +174,7 @@ impl SessionStore {
             .filter_map(|file| {
                 let saved =
                     Self::read(&file).ok().filter(|saved| traces.iter().any(|path| saved.trace == whole(path)))?;
-                Some((fs::metadata(&file).and_then(|about| about.modified()).ok(), saved))
+                Some((store::modified(&file), saved))
             })
             .collect();
         found.sort_by(|(a, one), (b, other)| a.cmp(b).then_with(|| other.name.cmp(&one.name)));

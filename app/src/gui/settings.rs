@@ -323,6 +323,8 @@ pub(super) use store::config_dir;
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

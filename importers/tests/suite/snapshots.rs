@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use importers::{InputSource, Progress, from_snapshot, import};
-use trace_model::TraceModel;
+use trace_model::{ProgramBytes, SliceRef, TraceModel};
 
 use crate::common::corpus;
 
@@ -31,9 +31,10 @@ fn lines(model: &TraceModel) -> impl Iterator<Item = String> {
     let facts = format!("{:?} {:?} {:?}", model.sources(), model.groups(), model.import_log());
     let static_facts = format!("{:?} {:?} {:?}", model.labels(), model.ops(), model.aggregates());
     let counters = format!("{:?} {:?}", model.counters(), model.flows());
-    let programs = model.programs().iter().map(|program| format!("{:?}", program.hlo.as_ref().map(|hlo| hlo.bytes())));
+    let programs =
+        model.programs().iter().map(|program| format!("{:?}", program.hlo.as_ref().map(ProgramBytes::bytes)));
     let slices = model.all_slices().map(|slice| {
-        let parent = slice.parent().map(|parent| parent.id());
+        let parent = slice.parent().map(SliceRef::id);
         let children = slice.children().count();
         let times = (slice.range(), slice.device_range(), slice.self_dur());
         format!("{} {:?} {parent:?} {children} {times:?} {:?}", slice.name(), slice.track(), slice.args())

@@ -123,7 +123,7 @@ impl ServingSample {
         let (steps, times) = self.steps();
         let mut host = SamplePlane { id: HOST, name: "/host:CPU".to_owned(), ..SamplePlane::default() };
         host.stats = vec![SampleStat::text("synthetic", super::REMARK)];
-        self.requests_on(&mut host, &times);
+        add_requests(&mut host, &times);
         let mut plane = super::device(0, &SyntheticChip::V5E);
         let text = "%fusion.1 = bf16[512,4096]{1,0} fusion(bf16[512,4096]{1,0} %x, bf16[4096,4096]{1,0} %w), kind=kOutput, calls=%dense";
         let flops = vec![SampleStat::uint("flops", 17_179_869_184)];
@@ -152,21 +152,21 @@ impl ServingSample {
         plane.sort();
         super::session("serving", vec![plane, host])
     }
+}
 
-    /// Requests and their time in the queue, each on a thread that is free.
-    fn requests_on(&self, host: &mut SamplePlane, times: &[ServedTimes]) {
-        let mut free = Vec::<i64>::new();
-        for (request, served) in times.iter().enumerate() {
-            let thread = free.iter().position(|&until| until < served.arrival_ps).unwrap_or(free.len());
-            free.resize(free.len().max(thread + 1), 0);
-            free[thread] = served.end_ps;
-            let name = format!("handler/{thread}");
-            let line = (HANDLERS + thread as i64, name.as_str());
-            let id = || vec![SampleStat::int("request_id", request as i64)];
-            super::event(host, line, "request", served.arrival_ps, served.end_ps - served.arrival_ps, id());
-            if served.prefill_ps > served.arrival_ps {
-                super::event(host, line, "queue", served.arrival_ps, served.prefill_ps - served.arrival_ps, id());
-            }
+/// Requests and their time in the queue, each on a thread that is free.
+fn add_requests(host: &mut SamplePlane, times: &[ServedTimes]) {
+    let mut free = Vec::<i64>::new();
+    for (request, served) in times.iter().enumerate() {
+        let thread = free.iter().position(|&until| until < served.arrival_ps).unwrap_or(free.len());
+        free.resize(free.len().max(thread + 1), 0);
+        free[thread] = served.end_ps;
+        let name = format!("handler/{thread}");
+        let line = (HANDLERS + thread as i64, name.as_str());
+        let id = || vec![SampleStat::int("request_id", request as i64)];
+        super::event(host, line, "request", served.arrival_ps, served.end_ps - served.arrival_ps, id());
+        if served.prefill_ps > served.arrival_ps {
+            super::event(host, line, "queue", served.arrival_ps, served.prefill_ps - served.arrival_ps, id());
         }
     }
 }

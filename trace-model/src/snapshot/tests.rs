@@ -1,4 +1,5 @@
 use super::*;
+use crate::slice_ref::SliceRef;
 use crate::{
     Arg, ArgValue, FlowEnd, GroupKind, IssueKind, Picos, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceBuilder,
     TrackKind,
@@ -37,7 +38,7 @@ fn text(model: &TraceModel) -> String {
     use std::fmt::Write as _;
     let mut text = format!("{:?} {:?} {:?}\n", model.sources(), model.groups(), model.import_log());
     for slice in model.all_slices() {
-        let facts = (slice.attr(SliceAttr::RunId), slice.args(), slice.parent().map(|parent| parent.id()));
+        let facts = (slice.attr(SliceAttr::RunId), slice.args(), slice.parent().map(SliceRef::id));
         let _ = writeln!(text, "{} {:?} {:?} {facts:?}", slice.name(), slice.range(), slice.self_dur());
     }
     let _ = write!(text, "{:?} {:?}", model.flows(), model.extent());

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use web_sys::Storage;
 
@@ -45,6 +46,11 @@ pub fn exists(file: &Path) -> bool {
 /// Size in bytes.
 pub fn len(file: &Path) -> Option<u64> {
     read(file).ok().map(|text| text.len() as u64)
+}
+
+/// When it was last written: the storage does not say.
+pub fn modified(_file: &Path) -> Option<SystemTime> {
+    None
 }
 
 /// Deletes a file.

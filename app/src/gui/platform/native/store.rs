@@ -4,7 +4,7 @@ use std::env;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use crate::files::write_file;
 
@@ -58,6 +58,11 @@ pub fn exists(file: &Path) -> bool {
 /// Size in bytes.
 pub fn len(file: &Path) -> Option<u64> {
     fs::metadata(file).ok().map(|data| data.len())
+}
+
+/// When it was last written.
+pub fn modified(file: &Path) -> Option<SystemTime> {
+    fs::metadata(file).and_then(|about| about.modified()).ok()
 }
 
 /// Deletes a file.
