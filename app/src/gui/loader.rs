@@ -42,7 +42,9 @@ fn link_flows(model: TraceModel) {
     if platform::IN_BROWSER {
         return;
     }
-    let link = move || drop(model.flows().first().map(|flow| model.flows_to(flow.to).count()));
+    let link = move || {
+        let _linked = model.flows().first().map(|flow| model.flows_to(flow.to).count());
+    };
     // Without a thread they are linked when they are asked for.
     let _ = platform::run("flows", link);
 }

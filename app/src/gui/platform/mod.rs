@@ -16,8 +16,5 @@ pub use self::native::*;
 /// Whether the window runs in a browser: one thread, no files by path, an address that others can open.
 pub const IN_BROWSER: bool = cfg!(target_arch = "wasm32");
 
-/// Something to do later.
-pub type Task = Box<dyn FnOnce() + Send>;
-
 /// Called once a file is there, or with the reason why it is not.
 pub type Fetched = Box<dyn FnOnce(Result<(), String>) + Send>;

@@ -17,7 +17,10 @@ use wasm_bindgen_futures::spawn_local;
 use web_time::Instant;
 
 pub use self::page::{started, state, stopped};
-use super::{Fetched, Task};
+use super::Fetched;
+
+/// Something to do later.
+type Task = Box<dyn FnOnce() + Send>;
 
 /// How long tasks may delay a frame. A task is never interrupted.
 const FRAME: Duration = Duration::from_millis(8);
