@@ -370,7 +370,7 @@ fn captures_are_allowed_explicitly_and_stay_below_the_root() {
     assert_eq!(answer["tables"][1]["id"], "findings", "{answer}");
     assert_eq!(server.calls()[0].numbers(&[1]), [50]);
     let opened = client.tool("open", &json!({"path": "logs"}));
-    assert!(opened["statement"].as_str().unwrap().contains("2"), "the new run is there: {opened}");
+    assert!(opened["statement"].as_str().unwrap().contains('2'), "the new run is there: {opened}");
     let part = client
         .tool("capture", &json!({"addresses": [server.address()], "output": "more", "ms": 50, "max_bytes": 2000}));
     assert!(part.to_string().len() <= 2000, "{}", part.to_string().len());

@@ -44,7 +44,7 @@ impl Server {
 
     pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
         stream
     }
 
@@ -56,16 +56,17 @@ impl Server {
     }
 
     pub fn ask(&self, method: &str, path: &str, headers: &[&str], body: &str) -> Answer {
+        use std::fmt::Write as _;
         let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
         let named = headers.iter().any(|header| header.starts_with("Host:"));
         if !named {
-            head += &format!("Host: localhost:{}\r\n", self.port);
+            let _ = write!(head, "Host: localhost:{}\r\n", self.port);
         }
         for header in headers {
-            head += &format!("{header}\r\n");
+            let _ = write!(head, "{header}\r\n");
         }
         if !body.is_empty() {
-            head += &format!("Content-Length: {}\r\n", body.len());
+            let _ = write!(head, "Content-Length: {}\r\n", body.len());
         }
         self.send(&(head + "\r\n"), body.as_bytes())
     }

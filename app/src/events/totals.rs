@@ -147,7 +147,7 @@ pub fn totals(
     });
     let self_of_all: i128 = times.values().map(|group| group.self_sum).sum();
     let mut groups: Vec<EventGroup> =
-        times.into_iter().filter_map(|(keys, times)| group(&columns, keys, times)).collect();
+        times.into_iter().filter_map(|(keys, times)| group(&columns, keys, &times)).collect();
     groups.sort_by(|a, b| in_order(order, a, b));
     let total = groups.len();
     let is_beyond = groups.iter().any(|group| exact(group.total_sum).is_none() || exact(group.self_sum).is_none());
@@ -187,7 +187,7 @@ fn key_of(column: &DataColumn, row: usize) -> i64 {
     }
 }
 
-fn group(columns: &[(GroupKey, &DataColumn)], keys: Keys, times: GroupTimes) -> Option<EventGroup> {
+fn group(columns: &[(GroupKey, &DataColumn)], keys: Keys, times: &GroupTimes) -> Option<EventGroup> {
     let name = |((_, column), key): (&(GroupKey, &DataColumn), i64)| match column.choices() {
         _ if key == MISSING => Cell::Missing,
         Some(choices) => u32::try_from(key).ok().and_then(|code| choices.text(code)).map_or(Cell::Missing, Cell::text),

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::gui::address::Place;
 use crate::gui::{App, platform};
 use crate::view::compare::TraceSide;
+use crate::view::timeline::trace::OpenTrace;
 
 /// What the window shows, for programs.
 #[derive(Serialize)]
@@ -40,8 +41,8 @@ impl App {
         let range = state.map(|state| state.place.time.range());
         let published = Published {
             settled: self.is_settled() && self.commands.is_empty(),
-            loading: self.loading.progress().map(|progress| progress.bytes()),
-            traces: open().map(|trace| trace.name()).collect(),
+            loading: self.loading.progress().map(importers::Progress::bytes),
+            traces: open().map(OpenTrace::name).collect(),
             slices: open().map(|trace| trace.model.slice_count()).collect(),
             verdict: self.open_traces.as_ref().and_then(|open| open.focused().verdict()),
             error: self.error.as_ref().map(|error| error.why.as_str()),
