@@ -120,6 +120,7 @@ fn remote_archive(path: &Path, options: &ImportOptions, progress: &Progress) -> 
 
 /// Locating the run says that this build cannot read buckets.
 #[cfg(not(feature = "remote"))]
+#[expect(clippy::unnecessary_wraps, reason = "the other one can fail")]
 fn remote_archive(
     _path: &Path,
     _options: &ImportOptions,
