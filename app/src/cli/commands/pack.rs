@@ -96,6 +96,7 @@ fn view_of(args: &PackArgs, session: &Session, stderr: &Stderr) -> Result<Option
 
 /// A build without window has no sessions.
 #[cfg(not(feature = "gui"))]
+#[expect(clippy::unnecessary_wraps, reason = "the other one can fail")]
 fn view_of(_args: &PackArgs, _session: &Session, _stderr: &Stderr) -> Result<Option<String>, Failure> {
     Ok(None)
 }
