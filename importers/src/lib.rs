@@ -27,7 +27,7 @@ mod testing;
 pub use common::{DetectionConfidence, ImportOptions, Importer, TraceFormat, TrackRoles};
 pub use import::packed::{PACK_FACTS, PACKED_PROFILES, PACKED_SESSION, packed_session};
 pub use import::{
-    FileState, HostFiles, ListedFile, ListedRun, LocatedRun, detect, from_snapshot, import, import_path, import_source,
+    HostFiles, ListedFile, ListedRun, LocatedRun, detect, from_snapshot, import, import_path, import_source,
     import_sources, list_runs, locate, open_file,
 };
 pub use input::archive::{Archive, ArchiveWriter, ArchivedFile};

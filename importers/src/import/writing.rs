@@ -1,7 +1,7 @@
 //! Runs whose files are still being written: how to tell, and waiting for them.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -9,6 +9,7 @@ use trace_model::{IssueKind, TraceBuilder};
 
 use crate::common::ImportOptions;
 use crate::import::locate::{LocatedRun, locate};
+use crate::import::runs::ListedFile;
 use crate::input::{ImportError, Progress, ProgressStage, is_remote, shown_path};
 
 /// A file that did not change for this long is complete: profilers write without pauses.
@@ -20,22 +21,12 @@ const EMPTY: Duration = Duration::from_mins(1);
 /// Time between two looks.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// State of a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileState {
-    /// The file.
-    pub path: PathBuf,
-    /// Its size; 0 if it is not on this machine.
-    pub bytes: u64,
-    /// When it was last written, if known.
-    pub modified: Option<SystemTime>,
-}
-
-impl FileState {
-    fn of(path: &Path) -> Self {
+impl ListedFile {
+    /// The file as it is now; without size and time if it is not on this machine.
+    pub fn now(path: &Path) -> Self {
         let about = if is_remote(path) { None } else { std::fs::metadata(path).ok() };
-        let bytes = about.as_ref().map_or(0, std::fs::Metadata::len);
-        Self { path: path.to_owned(), bytes, modified: about.and_then(|about| about.modified().ok()) }
+        let modified = about.as_ref().and_then(|about| about.modified().ok());
+        Self { path: path.to_owned(), bytes: about.map(|about| about.len()), modified }
     }
 
     /// Time since it was written; `None` if that is not known or in the future.
@@ -54,9 +45,9 @@ impl FileState {
 
 impl LocatedRun {
     /// State of the file of each host that would be read. Two equal states some time apart mean that nobody writes.
-    pub fn state(&self) -> Vec<FileState> {
+    pub(super) fn state(&self) -> Vec<ListedFile> {
         let files = self.hosts.iter().filter_map(|host| host.files.first());
-        files.map(|path| FileState::of(path)).collect()
+        files.map(|path| ListedFile::now(path)).collect()
     }
 }
 
@@ -72,7 +63,7 @@ pub(super) fn wait(
         return Ok(());
     }
     let started = Instant::now();
-    let mut last: Option<(Vec<FileState>, Instant)> = None;
+    let mut last: Option<(Vec<ListedFile>, Instant)> = None;
     loop {
         progress.check()?;
         let state = match locate(path, options, progress) {
@@ -100,9 +91,9 @@ pub(super) fn wait(
 }
 
 /// Whether files that were seen like this for some time are complete.
-fn is_settled(state: &[FileState], unchanged: Duration) -> bool {
-    let is_complete = |file: &FileState| match file.bytes {
-        0 => !file.is_younger_than(EMPTY),
+fn is_settled(state: &[ListedFile], unchanged: Duration) -> bool {
+    let is_complete = |file: &ListedFile| match file.bytes {
+        Some(0) => !file.is_younger_than(EMPTY),
         _ => unchanged >= QUIET || file.age().is_some_and(|age| age >= QUIET),
     };
     !state.is_empty() && state.iter().all(is_complete)
@@ -110,11 +101,13 @@ fn is_settled(state: &[FileState], unchanged: Duration) -> bool {
 
 /// What says that a file is still being written: it has changed since `before`, or was written seconds ago and
 /// `is_damaged`.
-fn evidence(before: &[FileState], is_damaged: bool) -> Option<String> {
+fn evidence(before: &[ListedFile], is_damaged: bool) -> Option<String> {
     before.iter().find_map(|file| {
-        let now = FileState::of(&file.path);
+        let now = ListedFile::now(&file.path);
         if now != *file {
-            return Some(format!("{} changed while it was read ({} → {} bytes)", file.name(), file.bytes, now.bytes));
+            let bytes = |file: &ListedFile| file.bytes.map_or_else(|| "unknown".to_owned(), |bytes| bytes.to_string());
+            let (from, to) = (bytes(file), bytes(&now));
+            return Some(format!("{} changed while it was read ({from} → {to} bytes)", file.name()));
         }
         let age = file.age().filter(|age| is_damaged && *age < RECENT)?;
         Some(format!("{} was written {} s ago", file.name(), age.as_secs()))
@@ -122,7 +115,7 @@ fn evidence(before: &[FileState], is_damaged: bool) -> Option<String> {
 }
 
 /// Logs that the run is still being written, if something says so.
-pub(super) fn note(before: &[FileState], skipped: &[String], out: &mut TraceBuilder) {
+pub(super) fn note(before: &[ListedFile], skipped: &[String], out: &mut TraceBuilder) {
     let is_damaged = !skipped.is_empty() || out.log_mut().count(IssueKind::TruncatedFile) > 0;
     if let Some(what) = evidence(before, is_damaged) {
         out.log(IssueKind::StillWritten, || format!("{what}: --wait waits until it is complete"));
@@ -130,7 +123,7 @@ pub(super) fn note(before: &[FileState], skipped: &[String], out: &mut TraceBuil
 }
 
 /// The error with the remark that the file is still being written, if something says so.
-pub(super) fn explained(error: ImportError, before: &[FileState]) -> ImportError {
+pub(super) fn explained(error: ImportError, before: &[ListedFile]) -> ImportError {
     let is_damage = match &error {
         ImportError::Malformed { .. } | ImportError::Unusable { .. } => true,
         ImportError::Io(error) => error.kind() == io::ErrorKind::UnexpectedEof,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use importers::{ImportOptions, Progress};
+use importers::{ImportOptions, ListedFile, Progress};
 
 use super::roots::Roots;
 use crate::cli::common::failure::Failure;
@@ -44,17 +44,9 @@ pub struct AskedTrace {
 #[derive(Debug)]
 struct OpenTrace {
     key: TraceKey,
-    files: Vec<FileState>,
+    files: Vec<ListedFile>,
     session: Session,
     bytes: usize,
-}
-
-/// What changes when a file is written again.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct FileState {
-    path: PathBuf,
-    bytes: u64,
-    changed: Option<SystemTime>,
 }
 
 impl OpenTraces {
@@ -89,7 +81,7 @@ impl OpenTraces {
         Ok(session)
     }
 
-    fn found(&self, key: &TraceKey, files: &[FileState]) -> Option<Session> {
+    fn found(&self, key: &TraceKey, files: &[ListedFile]) -> Option<Session> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let at = open.iter().position(|trace| trace.key == *key && trace.files == files)?;
         let trace = open.remove(at);
@@ -117,10 +109,10 @@ fn bytes_of(session: &Session) -> usize {
 }
 
 /// The state of the files that a path names; an error if one of them must not be read.
-fn files(roots: &Roots, asked: &AskedTrace, progress: &Progress) -> Result<Vec<FileState>, CommandError> {
+fn files(roots: &Roots, asked: &AskedTrace, progress: &Progress) -> Result<Vec<ListedFile>, CommandError> {
     let path = &asked.path;
-    if let Some((bytes, changed)) = asked.listed {
-        return Ok(vec![FileState { path: path.clone(), bytes: bytes.unwrap_or(0), changed }]);
+    if let Some((bytes, modified)) = asked.listed {
+        return Ok(vec![ListedFile { path: path.clone(), bytes, modified }]);
     }
     let options = ImportOptions { run: asked.run.clone(), ..ImportOptions::default() };
     let located = importers::locate(path, &options, progress).map_err(|error| Failure::import(error, path))?;
@@ -129,9 +121,7 @@ fn files(roots: &Roots, asked: &AskedTrace, progress: &Progress) -> Result<Vec<F
         if !roots.contain(&path) {
             return Err(outside_of(roots, &path));
         }
-        let about = std::fs::metadata(&path).ok();
-        let bytes = about.as_ref().map_or(0, std::fs::Metadata::len);
-        Ok(FileState { bytes, changed: about.and_then(|about| about.modified().ok()), path })
+        Ok(ListedFile::now(&path))
     };
     files.map(state).collect()
 }

@@ -7,10 +7,11 @@
 //! f.txt                                                                                     compiled.as_text()
 //! ```
 //!
-//! A file belongs to a program of the trace if it has its id: in the name of the file, or, where the id counts the modules
-//! of a process (as on CPUs), as the number of the module. Dumps of other machines have no such id; then the name of the module decides. Names are not
-//! unique, because a function that is compiled again keeps its name: if several programs of the trace or several
-//! different files have it, none is used, and neither is a file whose instructions are not those that ran.
+//! A file belongs to a program of the trace if it has its id: in the name of the file, or, where the id counts the
+//! modules of a process (as on CPUs), as the number of the module. Dumps of other machines have no such id; then the name
+//! of the module decides. Names are not unique, because a function that is compiled again keeps its name, and every
+//! process counts its modules: if several programs of the trace have a name, or several different files the name or the
+//! id, none is used. Neither is a file whose instructions are not those that ran.
 //!
 //! Ignored: programs before optimization and between passes, and all other files of such a dump.
 
@@ -241,27 +242,29 @@ fn choose(
         let id = dump.name.program_id.or(dump.outline.id).or(dump.name.module_number);
         program.program_id.is_some() && id == program.program_id
     };
-    if let Some(at) = of_name.iter().position(has_id) {
-        return Ok((at, ProgramMatch::ById));
+    let files = || of_name.iter().enumerate();
+    let mut candidates: Vec<(usize, &DumpedProgram)> = files().filter(|(_, dump)| has_id(dump)).collect();
+    let is_by_id = !candidates.is_empty();
+    if !is_by_id {
+        candidates.extend(files().filter(|(_, dump)| dump.name.program_id.is_none()));
     }
-    let nameless: Vec<(usize, &DumpedProgram)> =
-        of_name.iter().enumerate().filter(|(_, dump)| dump.name.program_id.is_none()).collect();
-    let Some(&(at, first)) = nameless.first() else {
+    let Some(&(at, first)) = candidates.first() else {
         return Err(match of_name {
             [] => "no file has this name".to_owned(),
             [only] => format!("{} has another id", only.file),
             _ => "the files of this name have other ids".to_owned(),
         });
     };
-    if namesakes > 1 {
+    if namesakes > 1 && !is_by_id {
         return Err(format!("{namesakes} programs of the trace have this name, and no file has the id"));
     }
-    if nameless.iter().any(|(_, other)| !other.outline.is_same(&first.outline)) {
-        let mut files: Vec<&str> = nameless.iter().take(SHOWN).map(|(_, dump)| dump.file.as_str()).collect();
-        if nameless.len() > SHOWN {
+    if candidates.iter().any(|(_, other)| !other.outline.is_same(&first.outline)) {
+        let mut files: Vec<&str> = candidates.iter().take(SHOWN).map(|(_, dump)| dump.file.as_str()).collect();
+        if candidates.len() > SHOWN {
             files.push("…");
         }
-        return Err(format!("different programs have this name, name one of {}", files.join(", ")));
+        let what = if is_by_id { "id" } else { "name" };
+        return Err(format!("different programs have this {what}, name one of {}", files.join(", ")));
     }
     let found = ops.iter().filter(|op| first.outline.results.contains_key(&op.name)).count();
     if found * 2 < ops.len() {
@@ -273,7 +276,7 @@ fn choose(
     };
     match ops.iter().find(differs) {
         Some(op) => Err(format!("{} has another shape of {}: it was compiled for other inputs", first.file, op.name)),
-        None => Ok((at, ProgramMatch::ByName { found })),
+        None => Ok((at, if is_by_id { ProgramMatch::ById } else { ProgramMatch::ByName { found } })),
     }
 }
 

@@ -65,10 +65,10 @@ fn said(model: &TraceModel, kind: IssueKind) -> String {
 fn files_with_the_id_of_a_program_are_its_own() {
     let dir = tempfile::tempdir().unwrap();
     // XProf's cache has the id in its name; on CPUs the number of the module is the id.
-    fs::write(dir.path().join("jit_f(11).hlo_proto.pb"), proto("jit_f", 3, &[("x", 1)])).unwrap();
+    fs::write(dir.path().join("jit_f(11).hlo_proto.pb"), proto("jit_f", 3, &[("fusion.1", 8)])).unwrap();
     fs::write(dir.path().join("jit_f(13).hlo_proto.pb"), proto("jit_f", 12, &[("y", 1)])).unwrap();
-    fs::write(dir.path().join("module_0012.jit_f.cpu_after_optimizations.hlo.pb"), proto("jit_f", 12, &[("z", 1)]))
-        .unwrap();
+    let ran = proto("jit_f", 12, &[("fusion.1", 8)]);
+    fs::write(dir.path().join("module_0012.jit_f.cpu_after_optimizations.hlo.pb"), ran).unwrap();
     fs::write(dir.path().join("module_0005.jit_g.cpu_after_optimizations.hlo.pb"), proto("jit_g", 5, &[("z", 1)]))
         .unwrap();
     fs::write(dir.path().join("README.txt"), "not a program").unwrap();
@@ -77,6 +77,24 @@ fn files_with_the_id_of_a_program_are_its_own() {
     assert!(said(&model, IssueKind::ProgramFromDump).contains("jit_f(11): jit_f(11).hlo_proto.pb by its id"));
     assert!(said(&model, IssueKind::ProgramNotInDump).starts_with("jit_f(14): 3 programs of the trace"));
     assert!(said(&model, IssueKind::DumpNotUsed).ends_with("programs: 4, used: 2"));
+}
+
+/// Every process counts its modules, so a dump of another one has the same numbers.
+#[test]
+fn the_number_of_a_module_does_not_decide_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str| dir.path().join(name);
+    fs::write(file("one.hlo_proto.pb"), proto("jit_f", 12, &[("fusion.1", 8)])).unwrap();
+    let refused = |why: &str| {
+        let (with, model) = add_dump(traced(&[("jit_f", 12)]), dir.path()).unwrap();
+        let said = said(&model, IssueKind::ProgramNotInDump);
+        assert!(with.is_empty() && said.contains(why), "{with:?} {said}");
+    };
+    assert_eq!(add_dump(traced(&[("jit_f", 12)]), dir.path()).unwrap().0, ["jit_f(12)"]);
+    fs::write(file("two.hlo_proto.pb"), proto("jit_f", 12, &[("other.1", 8)])).unwrap();
+    refused("different programs have this id, name one of one.hlo_proto.pb, two.hlo_proto.pb");
+    fs::remove_file(file("one.hlo_proto.pb")).unwrap();
+    refused("two.hlo_proto.pb has 0 of 1 ops that ran");
 }
 
 #[test]
