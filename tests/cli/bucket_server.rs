@@ -23,6 +23,8 @@ pub enum Fault {
     FailsFirst(usize),
     /// The first transfers of more than a byte end in the middle.
     CutsFirst(usize),
+    /// After these transfers of more than a byte, all are refused with 403.
+    EndsAfter(usize),
     /// The entity tag changes with every request.
     Changes,
     /// Ranges are ignored.
@@ -209,6 +211,12 @@ fn send_object(
         None => (200, 0..bytes.len()),
     };
     let body = &bytes[range.clone()];
+    let is_transfer = request.method == "GET" && body.len() > 1;
+    if let (Fault::EndsAfter(times), true) = (fault, is_transfer)
+        && failures.fetch_add(1, Ordering::SeqCst) >= times
+    {
+        return send(stream, 403, &[], b"");
+    }
     let mut head = format!(
         "HTTP/1.1 {status} X\r\nContent-Length: {}\r\nETag: {etag}\r\nAccept-Ranges: bytes\r\n\
          Last-Modified: Mon, 02 Mar 2026 10:00:00 GMT\r\n",
@@ -249,9 +257,11 @@ fn send(mut stream: &TcpStream, status: u16, headers: &[(&str, &str)], body: &[u
 
 /// The list of objects, as S3 and the XML interface of Google write it.
 fn listing(content: &Content, query: &str, etag: &str) -> String {
-    let prefix = query.split('&').find_map(|part| part.strip_prefix("prefix=")).unwrap_or_default();
+    let of_query = |name: &str| query.split('&').find_map(|part| part.strip_prefix(name)?.strip_prefix('='));
+    let prefix = of_query("prefix").unwrap_or_default();
+    let is_nested = |name: &str| of_query("delimiter").is_some() && name[prefix.len()..].contains('/');
     let mut text = "<?xml version=\"1.0\"?><ListBucketResult><IsTruncated>false</IsTruncated>".to_owned();
-    for (name, bytes) in content.objects.iter().filter(|(name, _)| name.starts_with(prefix)) {
+    for (name, bytes) in content.objects.iter().filter(|(name, _)| name.starts_with(prefix) && !is_nested(name)) {
         let _ = write!(
             text,
             "<Contents><Key>{name}</Key><LastModified>2026-03-02T10:00:00.000Z</LastModified>\

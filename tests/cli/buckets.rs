@@ -265,3 +265,110 @@ fn archives_in_buckets_are_opened() {
     assert_eq!(damaged.status.code(), Some(4));
     assert!(stderr(&damaged).contains("damaged ZIP archive"), "{}", stderr(&damaged));
 }
+
+#[test]
+fn run_folders_in_tar_archives_are_opened() {
+    let remote = Remote::new();
+    let run = "logs/plugins/profile/2026_03_02_10_00_00";
+    let tar = tar_of(&[(&format!("./{run}/a.trace.json"), &trace(5)), (&format!("./{run}/b.trace.json"), &trace(6))]);
+    remote.server.put("run.tgz", &gzip(&tar));
+    let local = remote.place.path("run.tar");
+    std::fs::write(&local, &tar).expect("a file");
+    for path in ["gs://logs/run.tgz", &local.display().to_string()] {
+        let (report, _) = remote.doctor(&[path]);
+        let sizes: Vec<_> =
+            report["input"].as_array().expect("inputs").iter().map(|one| one["bytes"].as_u64()).collect();
+        assert_eq!(sizes, [Some(trace(5).len() as u64), Some(trace(6).len() as u64)], "{path}");
+        remote.doctor(&["--run", "2026_03_02_10_00_00", path]);
+        let said = remote.refused(&["doctor", "--run", "2026", path]);
+        assert!(said.contains("2026_03_02_10_00_00"), "{said}");
+    }
+}
+
+/// A tar archive of these files.
+fn tar_of(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut tar = tar::Builder::new(Vec::new());
+    for (name, content) in files {
+        let mut header = tar::Header::new_ustar();
+        header.set_size(content.len() as u64);
+        tar.append_data(&mut header, name, *content).expect("a file");
+    }
+    tar.into_inner().expect("an archive")
+}
+
+/// Three ranges, of which the first process gets two.
+#[test]
+fn another_process_goes_on_with_a_transfer_that_broke_off() {
+    let remote = Remote::new();
+    // White space behind the end is valid, and soon read.
+    let padded = |slices, len| [trace(slices), vec![b' '; len]].concat();
+    let big = padded(3, 20 << 20);
+    // One byte only tells the size.
+    let is_transfer = |line: &String| line.contains("bytes=") && !line.ends_with("bytes=0-0");
+    let transfers = |seen: Vec<String>| seen.into_iter().filter(is_transfer).count();
+    for path in ["gs://logs/big.json", "s3://logs/big.json", &remote.web("big.json")] {
+        remote.server.put("big.json", &big);
+        remote.server.set(Fault::EndsAfter(2));
+        remote.refused(&["doctor", path]);
+        remote.server.seen();
+        remote.server.set(Fault::None);
+        let (report, seen) = remote.doctor(&[path]);
+        assert_eq!(report["input"][0]["bytes"], big.len(), "{path}");
+        assert_eq!(transfers(seen), 1, "{path}");
+        let cache = std::fs::read_dir(remote.place.path("cache")).expect("the cache");
+        let unfinished =
+            cache.filter_map(Result::ok).filter(|file| file.file_name().to_string_lossy().contains("unfinished"));
+        assert_eq!(unfinished.count(), 0);
+    }
+    // A changed object is read anew.
+    remote.server.put("big.json", &big);
+    remote.server.set(Fault::EndsAfter(2));
+    remote.refused(&["doctor", "gs://logs/big.json"]);
+    remote.server.put("big.json", &padded(9, 21 << 20));
+    remote.server.set(Fault::None);
+    remote.server.seen();
+    let (report, seen) = remote.doctor(&["gs://logs/big.json"]);
+    assert_eq!((report["input"][0]["bytes"].clone(), transfers(seen)), (Value::from(padded(9, 21 << 20).len()), 3));
+}
+
+/// Reports name no file but those of the run, so they are equal if the same files were read.
+#[test]
+fn simulated_runs_in_buckets_have_the_files_beside_them() {
+    let remote = Remote::new();
+    let fixture = |name: &str| {
+        let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../importers/tests/fixtures");
+        std::fs::read(folder.join(name)).expect("a fixture")
+    };
+    for (name, file) in [
+        ("scale/run/COMPUTE_REPORT.csv", "scale_sim_compute.csv"),
+        ("scale/run/DETAILED_ACCESS_REPORT.csv", "scale_sim_access.csv"),
+        ("scale/configs/small.cfg", "scale_sim.cfg"),
+        ("scale/topologies/small.csv", "scale_sim_topology.csv"),
+        ("neusim/a.csv", "neusim.csv"),
+        ("neusim/a.json", "neusim.json"),
+        ("onnxim/run.log", "onnxim.log"),
+        ("onnxim/chip.json", "onnxim.json"),
+    ] {
+        remote.server.put(name, &fixture(file));
+        remote.place.write(name, &fixture(file));
+    }
+    let reports = |path: &str| {
+        let output = remote.run(&["analyze", "--format", "json", path]);
+        assert_eq!(output.status.code(), Some(0), "{path}: {}", stderr(&output));
+        let report: Value = serde_json::from_str(stdout(&output)).expect("JSON");
+        assert!(report["reports"].is_object(), "{report}");
+        (report["reports"].clone(), report["import"].clone())
+    };
+    for path in ["scale/run", "neusim/a.csv", "onnxim/run.log"] {
+        let local = reports(path);
+        for scheme in ["gs", "s3"] {
+            assert_eq!(reports(&format!("{scheme}://logs/{path}")), local, "{scheme} {path}");
+        }
+        let beside: Vec<_> = ["scale/configs/small.cfg", "neusim/a.json", "onnxim/chip.json"]
+            .into_iter()
+            .filter(|name| name.split('/').next() == path.split('/').next())
+            .collect();
+        std::fs::remove_file(remote.place.path(beside[0])).expect("it is there");
+        assert_ne!(reports(path), local, "{path}: the files beside it say something");
+    }
+}

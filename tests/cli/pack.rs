@@ -83,7 +83,7 @@ fn archives_without_one_run_are_refused_with_the_reason() {
     let whole = fs::read(place.path("several.zip")).unwrap();
     place.write("cut.zip", &whole[..whole.len() / 2]);
     for (name, code, why) in [
-        ("several.zip", 3, "profiles in 2 folders"),
+        ("several.zip", 3, "profiles in several folders; name one with --run: b, a"),
         ("none.zip", 3, "no file that ends in .xplane.pb"),
         ("outside.zip", 4, "outside of itself"),
         ("bomb.zip", 4, "do not trust it"),
@@ -95,6 +95,11 @@ fn archives_without_one_run_are_refused_with_the_reason() {
         assert_eq!(output.status.code(), Some(code), "{name}: {said}");
         assert!(said.contains(why) && said.contains(name), "{name}: {said}");
     }
+    assert_eq!(place.code(&["doctor", "several.zip", "--run", "a"]), 0);
+    // From standard input as well.
+    let input = fs::File::open(place.path("several.zip")).unwrap();
+    let output = place.command().args(["doctor", "-", "--run", "b"]).stdin(input).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }
 
 #[test]

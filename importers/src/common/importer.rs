@@ -48,6 +48,11 @@ pub trait Importer: Sync {
     fn name_tells(&self) -> bool {
         false
     }
+    /// The files that it reads beside one of this name, as patterns of paths relative to the folder of the file. Beside a
+    /// file of a bucket, they are copied to this machine.
+    fn beside(&self, _name: &str) -> Vec<String> {
+        Vec::new()
+    }
     /// Adds the content to `out`. Problems that do not prevent the import go to its import log.
     ///
     /// # Errors

@@ -3,6 +3,8 @@
 mod captures;
 mod file_names;
 mod locate;
+#[cfg(feature = "remote")]
+mod neighbours;
 mod opening;
 pub(crate) mod packed;
 mod reopen;
@@ -95,6 +97,11 @@ pub fn import_source(
     options: &ImportOptions,
     progress: &Progress,
 ) -> Result<TraceModel, ImportError> {
+    if sniffing::is_archive(source.head()) {
+        let model = import_packed(packed::unpack(source.clone(), options, progress)?, options, progress)?;
+        refuse_different_sessions(&model)?;
+        return Ok(model);
+    }
     let importer = detect(source.head(), IMPORTERS)?;
     progress.add_total(source.packed_len());
     let mut builder = TraceBuilder::new();
@@ -281,6 +288,7 @@ fn open_first<'a>(
             .and_then(|source| detect(source.head(), importers).map(|importer| (source, importer)));
         match result {
             Ok((source, importer)) => {
+                let source = opener.with_neighbours(source, importer, skipped)?;
                 return Ok(OpenedFile { host, source, importer, others: &files[index + 1..] });
             }
             Err(error) => {

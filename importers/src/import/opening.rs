@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::common::ImportOptions;
+use crate::common::{ImportOptions, Importer};
 use crate::import::locate::LocatedRun;
 use crate::input::{ImportError, InputSource, Progress, is_remote};
 
@@ -41,6 +41,33 @@ impl<'a> FileOpener<'a> {
         }
         let missing = || Err(ImportError::NothingFound { what: "no file".to_owned() });
         self.copied.remove(path).unwrap_or_else(missing)
+    }
+
+    /// The source of a bucket with the files beside it that its importer reads, too.
+    #[cfg(feature = "remote")]
+    pub(super) fn with_neighbours(
+        &self,
+        source: InputSource,
+        importer: &dyn Importer,
+        skipped: &mut Vec<String>,
+    ) -> Result<InputSource, ImportError> {
+        let patterns = importer.beside(source.name());
+        if patterns.is_empty() || !source.path().is_some_and(is_remote) {
+            return Ok(source);
+        }
+        crate::import::neighbours::copy(source, &patterns, self.options, self.progress, skipped)
+    }
+
+    /// Files of this machine have their neighbours.
+    #[cfg(not(feature = "remote"))]
+    #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "the other one can fail")]
+    pub(super) fn with_neighbours(
+        &self,
+        source: InputSource,
+        _importer: &dyn Importer,
+        _skipped: &mut Vec<String>,
+    ) -> Result<InputSource, ImportError> {
+        Ok(source)
     }
 
     #[cfg(feature = "remote")]

@@ -1,24 +1,26 @@
-//! Runs in a ZIP archive: packed by `systole pack`, or a zipped run folder.
+//! Runs in an archive: packed by `systole pack`, or a run folder in a ZIP or tar archive.
 
 use std::collections::BTreeSet;
 use std::fs::File;
-#[cfg(feature = "remote")]
-use std::io;
-use std::io::Read as _;
+use std::io::{BufReader, Read as _};
 use std::path::{Path, PathBuf};
+
+use flate2::bufread::MultiGzDecoder;
 
 use crate::common::ImportOptions;
 use crate::import::file_names::endings;
 use crate::import::locate::{HostFiles, LocatedRun, hosts_of};
-#[cfg(feature = "remote")]
 use crate::import::opening::FileOpener;
-use crate::input::archive::Archive;
-#[cfg(feature = "remote")]
-use crate::input::shown_path;
-use crate::input::{ImportError, InputSource, Progress, is_remote};
+use crate::input::archive::{Archive, TarArchive};
+use crate::input::sniffing::is_archive;
+use crate::input::{ImportError, InputSource, Progress, is_remote, shown_path};
 
-/// The first bytes of an archive.
-const MAGIC: &[u8; 4] = b"PK\x03\x04";
+/// The first bytes of a ZIP archive.
+const ZIP: &[u8; 4] = b"PK\x03\x04";
+/// A tar archive is told by the end of its first block.
+const BLOCK: u64 = 512;
+/// Endings of archives in buckets.
+const ENDINGS: [&str; 4] = [".zip", ".tar", ".tar.gz", ".tgz"];
 /// Marks an archive of `systole pack`.
 pub const PACK_FACTS: &str = "systole-pack.json";
 /// Folder of the profiles in such an archive.
@@ -29,6 +31,8 @@ pub const PACKED_SESSION: &str = "session.json";
 const MOST_SESSION: u64 = 8 << 20;
 /// Profiles are unpacked in memory, up to this size in all.
 const MOST_BYTES: u64 = 16 << 30;
+/// Maximum number of names in a message.
+const SHOWN: usize = 4;
 
 /// The profiles of an archive, unpacked.
 pub(super) struct PackedRun {
@@ -38,40 +42,79 @@ pub(super) struct PackedRun {
     pub(super) sources: Vec<InputSource>,
 }
 
+/// An archive of either kind.
+enum RunArchive {
+    Zip(Archive),
+    Tar(TarArchive),
+}
+
+impl RunArchive {
+    fn of(source: InputSource, progress: &Progress) -> Result<Self, ImportError> {
+        if source.head().starts_with(ZIP) {
+            return Archive::of(source).map(Self::Zip);
+        }
+        TarArchive::of(source, progress).map(Self::Tar)
+    }
+
+    /// Names and sizes of its files.
+    fn files(&self) -> Vec<(&str, u64)> {
+        match self {
+            Self::Zip(zip) => zip.files().iter().map(|file| (file.name.as_str(), file.bytes)).collect(),
+            Self::Tar(tar) => tar.files().collect(),
+        }
+    }
+
+    fn read(&self, names: &[String], progress: &Progress) -> Result<Vec<Vec<u8>>, ImportError> {
+        let zip = match self {
+            Self::Tar(tar) => return tar.read(names, progress),
+            Self::Zip(zip) => zip,
+        };
+        let named = |name: &String| zip.files().iter().find(|file| file.name == *name);
+        names.iter().filter_map(named).map(|file| progress.check().and_then(|()| zip.read(file))).collect()
+    }
+}
+
 /// Unpacks the run at `path`; `None` if it is no archive.
 pub(super) fn open(
     path: &Path,
     options: &ImportOptions,
     progress: &Progress,
 ) -> Result<Option<PackedRun>, ImportError> {
-    let Some(mut archive) = archive_at(path, options, progress)? else { return Ok(None) };
-    if let Some(run) = &options.run {
+    archive_at(path, options, progress)?.map(|source| unpack(source, options, progress)).transpose()
+}
+
+/// Unpacks the run in an archive.
+pub(super) fn unpack(
+    source: InputSource,
+    options: &ImportOptions,
+    progress: &Progress,
+) -> Result<PackedRun, ImportError> {
+    let archive = RunArchive::of(source, progress)?;
+    let files = archive.files();
+    let names = files.iter().map(|(name, _)| PathBuf::from(name));
+    let is_pack = files.iter().any(|(name, _)| *name == PACK_FACTS);
+    if let Some(run) = options.run.as_ref().filter(|_| is_pack) {
         let what = format!("run {run:?} was asked for, but this is an archive of one run, not a log directory");
         return Err(ImportError::NothingFound { what });
     }
-    let names = archive.files().iter().map(|file| PathBuf::from(&file.name));
-    let is_pack = archive.files().iter().any(|file| file.name == PACK_FACTS);
     let hosts = if is_pack {
         hosts_in_pack(names.filter(|name| name.starts_with(PACKED_PROFILES)).collect())
     } else {
-        hosts_of(names.collect())
+        hosts_of(in_run(names.collect(), options.run.as_deref())?)
     };
     check_folders(&hosts)?;
-    let mut sources = Vec::new();
-    let mut total = 0_u64;
-    for host in &hosts {
-        let wanted =
-            host.files.first().and_then(|name| archive.files().iter().find(|file| name == Path::new(&file.name)));
-        let Some(wanted) = wanted.cloned() else { continue };
-        total = total.saturating_add(wanted.bytes);
-        if total > MOST_BYTES {
-            let what = "the profiles of this archive take more than 16 GiB: unpack it and open the folder".to_owned();
-            return Err(ImportError::TooLarge { what });
-        }
-        let name = wanted.name.rsplit('/').next().unwrap_or_default().to_owned();
-        sources.push(InputSource::from_bytes(name, archive.read(&wanted)?)?);
+    let wanted: Vec<String> =
+        hosts.iter().filter_map(|host| host.files.first()).map(|name| name.to_string_lossy().into_owned()).collect();
+    let total = files.iter().filter(|(name, _)| wanted.iter().any(|wanted| wanted == name));
+    if total.fold(0, |total: u64, (_, bytes)| total.saturating_add(*bytes)) > MOST_BYTES {
+        let what = "the profiles of this archive take more than 16 GiB: unpack it and open the folder".to_owned();
+        return Err(ImportError::TooLarge { what });
     }
-    Ok(Some(PackedRun { located: LocatedRun { hosts, ..LocatedRun::default() }, sources }))
+    let base = |name: &String| name.rsplit('/').next().unwrap_or_default().to_owned();
+    let contents = archive.read(&wanted, progress)?;
+    let sources = wanted.iter().zip(contents).map(|(name, bytes)| InputSource::from_bytes(base(name), bytes));
+    let sources = sources.collect::<Result<_, _>>()?;
+    Ok(PackedRun { located: LocatedRun { hosts, ..LocatedRun::default() }, sources })
 }
 
 /// The view of the window in an archive of `systole pack`, as it was saved; `None` if the file is no such archive, or has
@@ -81,57 +124,66 @@ pub(super) fn open(
 ///
 /// The archive is damaged, or the view larger than any.
 pub fn packed_session(path: &Path) -> Result<Option<Vec<u8>>, ImportError> {
-    if !is_zip(path) {
+    if !head_of(path).starts_with(ZIP) {
         return Ok(None);
     }
-    let mut archive = Archive::open(path)?;
-    let find = |name: &str| archive.files().iter().find(|file| file.name == name).cloned();
+    let archive = Archive::open(path)?;
+    let find = |name: &str| archive.files().iter().find(|file| file.name == name);
     let (Some(_), Some(session)) = (find(PACK_FACTS), find(PACKED_SESSION)) else { return Ok(None) };
     if session.bytes > MOST_SESSION {
         return Err(ImportError::TooLarge {
             what: format!("{PACKED_SESSION} of this archive has {} bytes", session.bytes),
         });
     }
-    archive.read(&session).map(Some)
+    archive.read(session).map(Some)
 }
 
-/// The archive at a path; `None` if it is none.
-fn archive_at(path: &Path, options: &ImportOptions, progress: &Progress) -> Result<Option<Archive>, ImportError> {
+/// The archive at a path; `None` if it is none. In a bucket it is told by its name, because a look inside copies it.
+fn archive_at(path: &Path, options: &ImportOptions, progress: &Progress) -> Result<Option<InputSource>, ImportError> {
     if is_remote(path) {
-        return remote_archive(path, options, progress);
+        let name = shown_path(path).to_string_lossy().to_ascii_lowercase();
+        if cfg!(not(feature = "remote")) || !ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+            return Ok(None);
+        }
+        let source = FileOpener::new(&LocatedRun::default(), options, progress)?.open(path)?;
+        return Ok(Some(source).filter(|source| is_archive(source.head())));
     }
-    if is_zip(path) { Archive::open(path).map(Some) } else { Ok(None) }
+    if is_archive(&head_of(path)) { InputSource::open(path).map(Some) } else { Ok(None) }
 }
 
-/// An archive in a bucket, which is told by its name, because a look inside copies it.
-#[cfg(feature = "remote")]
-fn remote_archive(path: &Path, options: &ImportOptions, progress: &Progress) -> Result<Option<Archive>, ImportError> {
-    if shown_path(path).extension().is_none_or(|ending| ending != "zip") {
-        return Ok(None);
+/// The first unpacked bytes of a file; none if it cannot be read, which is said later.
+fn head_of(path: &Path) -> Vec<u8> {
+    let mut head = Vec::new();
+    if let (true, Ok(file)) = (path.is_file(), File::open(path)) {
+        let (mut file, mut start) = (BufReader::new(file), [0; 2]);
+        if file.read_exact(&mut start).is_ok() {
+            let whole = start.chain(file);
+            // What a damaged file has before the damage is enough.
+            let _ = match start {
+                [0x1f, 0x8b] => MultiGzDecoder::new(BufReader::new(whole)).take(BLOCK).read_to_end(&mut head),
+                _ => whole.take(BLOCK).read_to_end(&mut head),
+            };
+        }
     }
-    let source = FileOpener::new(&LocatedRun::default(), options, progress)?.open(path)?;
-    if !source.head().starts_with(MAGIC) {
-        return Ok(None);
-    }
-    let mut file = tempfile::tempfile()?;
-    io::copy(&mut source.reader(), &mut file)?;
-    Archive::of(file).map(Some)
+    head
 }
 
-/// Locating the run says that this build cannot read buckets.
-#[cfg(not(feature = "remote"))]
-#[expect(clippy::unnecessary_wraps, reason = "the other one can fail")]
-fn remote_archive(
-    _path: &Path,
-    _options: &ImportOptions,
-    _progress: &Progress,
-) -> Result<Option<Archive>, ImportError> {
-    Ok(None)
+/// The files of the run that is asked for: those in a folder of its name.
+fn in_run(names: Vec<PathBuf>, run: Option<&str>) -> Result<Vec<PathBuf>, ImportError> {
+    let Some(run) = run else { return Ok(names) };
+    let (found, others): (Vec<_>, Vec<_>) = names.into_iter().partition(|name| folder_of(name) == run);
+    if found.is_empty() {
+        let folders = folders_of(&hosts_of(others));
+        let there = if folders.is_empty() { "none".to_owned() } else { folders };
+        let what = format!("run {run:?} was asked for; the folders of this archive with profiles: {there}");
+        return Err(ImportError::NothingFound { what });
+    }
+    Ok(found)
 }
 
-fn is_zip(path: &Path) -> bool {
-    let mut head = [0; 4];
-    path.is_file() && File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == *MAGIC
+/// The name of the folder that a file is in.
+fn folder_of(name: &Path) -> String {
+    name.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// Files that were packed may have any name: a simulator's log is read as well.
@@ -145,11 +197,21 @@ fn hosts_in_pack(names: Vec<PathBuf>) -> Vec<HostFiles> {
 
 /// Rejects archives of no run, and of several.
 fn check_folders(hosts: &[HostFiles]) -> Result<(), ImportError> {
-    let folders: BTreeSet<&Path> = hosts.iter().flat_map(|host| &host.files).filter_map(|name| name.parent()).collect();
+    let folders: BTreeSet<_> = hosts.iter().flat_map(|host| &host.files).map(|name| name.parent()).collect();
     let what = match folders.len() {
-        0 => format!("this ZIP archive has no file that ends in {}; open what is inside, unpacked", endings()),
+        0 => format!("this archive has no file that ends in {}; open what is inside, unpacked", endings()),
         1 => return Ok(()),
-        count => format!("this ZIP archive has profiles in {count} folders: unpack it and open one of them"),
+        _ => format!("this archive has profiles in several folders; name one with --run: {}", folders_of(hosts)),
     };
     Err(ImportError::NothingFound { what })
+}
+
+/// The folders that profiles are in, for a message.
+fn folders_of(hosts: &[HostFiles]) -> String {
+    let folders: BTreeSet<String> = hosts.iter().flat_map(|host| &host.files).map(|name| folder_of(name)).collect();
+    let mut names: Vec<String> = folders.iter().rev().take(SHOWN).cloned().collect();
+    if folders.len() > SHOWN {
+        names.push(format!("{} more", folders.len() - SHOWN));
+    }
+    names.join(", ")
 }

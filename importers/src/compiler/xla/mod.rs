@@ -75,6 +75,10 @@ impl Importer for ScheduledHlo {
         if head.starts_with(b"HloModule ") { DetectionConfidence::Certain } else { DetectionConfidence::No }
     }
 
+    fn beside(&self, _name: &str) -> Vec<String> {
+        vec!["*.schedule.txt".to_owned()]
+    }
+
     fn import(
         &self,
         source: &InputSource,

@@ -1,13 +1,16 @@
 //! ZIP archives: those that `systole pack` writes, and run folders that others have zipped. Files are stored or deflated;
-//! encryption, other compressions and ZIP64 (files of 4 GB and more) are refused by name.
+//! encryption, other compressions and ZIP64 (files of 4 GB and more) are refused by name. Tar archives, packed with gzip
+//! or not: run folders only.
 //!
-//! Format: <https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT>. The directory at the end counts, as for all
-//! readers; local headers only say where the data of a file begins.
+//! Format of ZIP: <https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT>. The directory at the end counts, as for
+//! all readers; local headers only say where the data of a file begins.
 
 mod read;
+mod tar;
 mod write;
 
 pub use read::{Archive, ArchivedFile};
+pub(crate) use tar::TarArchive;
 pub use write::ArchiveWriter;
 
 /// Before the data of a file.

@@ -1,26 +1,25 @@
 //! Reads archives. Nothing is written to disk, so that a name can do no harm; sizes are checked before and while a file
 //! is unpacked, so that a small archive cannot fill the memory.
 
-use std::fs::File;
-use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::io::Read as _;
 use std::path::Path;
 
 use flate2::Crc;
 use flate2::read::DeflateDecoder;
 
 use super::{DEFLATED, END, ENTRY, LOCAL_HEADER, STORED};
-use crate::input::ImportError;
+use crate::input::{ImportError, InputSource};
 
 /// The end of the directory and a comment, which follows it, are at most this long.
 const TAIL: u64 = 22 + (1 << 16);
 /// Files of a run, with room for what else lies in its folder.
-const MOST_FILES: usize = 10_000;
+pub(super) const MOST_FILES: usize = 10_000;
 /// Bytes of the directory for each file: three names, all of them long.
 const DIRECTORY_LIMIT: u64 = 64 << 20;
 /// Profiles shrink to a tenth at best; what unpacks to more than this is made to do harm.
-const MOST_RATIO: u64 = 300;
+pub(super) const MOST_RATIO: u64 = 300;
 /// Small files may have any ratio.
-const HARMLESS: u64 = 64 << 20;
+pub(super) const HARMLESS: u64 = 64 << 20;
 
 /// A file of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +37,7 @@ pub struct ArchivedFile {
 /// An archive whose directory was read.
 #[derive(Debug)]
 pub struct Archive {
-    file: File,
+    source: InputSource,
     files: Vec<ArchivedFile>,
 }
 
@@ -65,7 +64,7 @@ impl Archive {
     ///
     /// The file cannot be read, is no archive, is damaged, or is made to do harm.
     pub fn open(path: &Path) -> Result<Self, ImportError> {
-        Self::of(File::open(path)?)
+        Self::of(InputSource::open(path)?)
     }
 
     /// The same for an open file.
@@ -73,16 +72,16 @@ impl Archive {
     /// # Errors
     ///
     /// See [`Self::open`].
-    pub(crate) fn of(mut file: File) -> Result<Self, ImportError> {
-        let len = file.metadata()?.len();
+    pub(crate) fn of(source: InputSource) -> Result<Self, ImportError> {
+        let len = source.packed_len();
         let tail_at = len.saturating_sub(TAIL);
-        let tail = read_at(&mut file, tail_at, len - tail_at)?;
+        let tail = part(&source, tail_at, len - tail_at);
         let Some(end) = tail.windows(END.len()).rposition(|window| window == END) else {
             return Err(damaged(len, "the list of files at its end is missing: the copy is incomplete"));
         };
         // The length of a comment is the last field.
         let (Some(count), Some(size), Some(at), Some(_)) =
-            (u16_at(&tail, end + 10), u32_at(&tail, end + 12), u32_at(&tail, end + 16), u16_at(&tail, end + 20))
+            (u16_at(tail, end + 10), u32_at(tail, end + 12), u32_at(tail, end + 16), u16_at(tail, end + 20))
         else {
             return Err(damaged(len, "it ends within the list of files: the copy is incomplete"));
         };
@@ -97,9 +96,8 @@ impl Archive {
         if at + size > len {
             return Err(damaged(len, "its list of files lies outside of it: the copy is incomplete"));
         }
-        let directory = read_at(&mut file, at, size)?;
-        let files = entries(&directory, usize::from(count), at, len)?;
-        Ok(Self { file, files })
+        let files = entries(part(&source, at, size), usize::from(count), at, len)?;
+        Ok(Self { source, files })
     }
 
     /// The files, in the order of the directory; folders are left out.
@@ -112,17 +110,16 @@ impl Archive {
     /// # Errors
     ///
     /// Its data is damaged, or not what the directory says.
-    pub fn read(&mut self, wanted: &ArchivedFile) -> Result<Vec<u8>, ImportError> {
-        let header = read_at(&mut self.file, wanted.at, 30)?;
-        let (Some(name), Some(extra)) = (u16_at(&header, 26), u16_at(&header, 28)) else {
+    pub fn read(&self, wanted: &ArchivedFile) -> Result<Vec<u8>, ImportError> {
+        let header = part(&self.source, wanted.at, 30);
+        let (Some(name), Some(extra)) = (u16_at(header, 26), u16_at(header, 28)) else {
             return Err(damaged(wanted.at, format!("{} is cut off", wanted.name)));
         };
         if !header.starts_with(LOCAL_HEADER) {
             return Err(damaged(wanted.at, format!("{} is not where the list of files says", wanted.name)));
         }
         let start = wanted.at + 30 + u64::from(name) + u64::from(extra);
-        self.file.seek(SeekFrom::Start(start))?;
-        let packed = (&mut self.file).take(wanted.packed);
+        let packed = part(&self.source, start, wanted.packed);
         // Not reserved: the size is only what the archive says.
         let mut bytes = Vec::new();
         let read = match wanted.method {
@@ -142,11 +139,11 @@ impl Archive {
     }
 }
 
-fn read_at(file: &mut File, at: u64, len: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    file.seek(SeekFrom::Start(at))?;
-    file.take(len).read_to_end(&mut bytes)?;
-    Ok(bytes)
+/// Bytes of the archive; fewer if it ends before.
+fn part(source: &InputSource, at: u64, len: u64) -> &[u8] {
+    let bytes = source.packed();
+    let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(bytes.len());
+    bytes.get(place(at)..place(at.saturating_add(len))).unwrap_or_default()
 }
 
 /// The entries of the directory, which begins at `at`.
@@ -195,13 +192,17 @@ fn entry(bytes: &[u8]) -> Option<(ArchivedFile, usize, u16)> {
     Some((file, name_end + extra? + comment?, u16_at(bytes, 8)?))
 }
 
+/// Whether a name leads out of the folder that an archive is unpacked to, on any system.
+pub(super) fn leads_outside(name: &str) -> bool {
+    name.starts_with('/')
+        || name.contains(['\\', ':', '\0'])
+        || name.split('/').any(|part| matches!(part, ".." | "." | ""))
+}
+
 /// Refuses what is not read, or made to do harm.
 fn check(file: &ArchivedFile, flags: u16, len: u64) -> Result<(), ImportError> {
     let name = &file.name;
-    let is_outside = name.starts_with('/')
-        || name.contains(['\\', ':', '\0'])
-        || name.split('/').any(|part| matches!(part, ".." | "." | ""));
-    if is_outside {
+    if leads_outside(name) {
         return Err(unusable(format!("it names a file outside of itself, {name:?}: do not trust it")));
     }
     if flags & 1 != 0 {

@@ -16,7 +16,7 @@ fn read(bytes: &[u8]) -> Result<Vec<(String, Vec<u8>)>, String> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.zip");
     fs::write(&path, bytes).unwrap();
-    let mut archive = Archive::open(&path).map_err(|error| error.to_string())?;
+    let archive = Archive::open(&path).map_err(|error| error.to_string())?;
     let files = archive.files().to_vec();
     let unpack = |file| archive.read(file).map(|bytes| (file.name.clone(), bytes)).map_err(|error| error.to_string());
     files.iter().map(unpack).collect()

@@ -1,8 +1,7 @@
 //! Copies of objects for the next time, in the user's cache directory.
 //!
 //! A copy is named after the address and the entity tag of the object, so a changed object is another copy. It is
-//! written under another name and renamed when it is complete; a copy that is there is never written again, so several
-//! processes can use the directory. Beside each copy lies a note with the address; the date of the note is that of the
+//! written under another name and renamed when it is complete; a copy that was broken off is continued within a day. Beside each copy lies a note with the address; the date of the note is that of the
 //! last use, and the copies that were not used for the longest time go first when the limit is passed.
 
 use std::fs::{self, File};
@@ -12,9 +11,9 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
-use tempfile::NamedTempFile;
 
 use super::object::ObjectFacts;
+use super::part::PartFile;
 use super::settings::CloudSettings;
 use crate::input::storage::Address;
 
@@ -118,28 +117,27 @@ impl Cache {
         is_whole.then(|| drop(used())).map(|()| path)
     }
 
-    /// A file for a new copy; `None` if it would not be kept.
-    pub(super) fn begin(&self, facts: &ObjectFacts) -> Option<NamedTempFile> {
-        facts.version.as_ref()?;
-        if facts.size.unwrap_or(0) >= self.limit {
+    /// A file for a new copy, perhaps with what an earlier process has copied; `None` if it would not be kept.
+    pub(super) fn begin(&self, address: &Address, facts: &ObjectFacts) -> Option<PartFile> {
+        let place = self.path_of(address, facts)?;
+        if facts.size? >= self.limit {
             return None;
         }
         fs::create_dir_all(&self.directory).ok()?;
-        tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(&self.directory).ok()
+        let name = place.file_name()?.to_string_lossy();
+        PartFile::open(self.directory.join(format!("{UNFINISHED}{name}"))).ok()
     }
 
-    /// Keeps a complete copy. If another process was faster, its copy is the same.
-    pub(super) fn keep(&self, file: NamedTempFile, address: &Address, facts: &ObjectFacts) -> io::Result<PathBuf> {
+    /// Keeps a complete copy, and returns its place.
+    pub(super) fn keep(&self, part: PartFile, address: &Address, facts: &ObjectFacts) -> io::Result<PathBuf> {
         let no_version = || io::Error::other("the object has no version");
         let path = self.path_of(address, facts).ok_or_else(no_version)?;
         let note = CacheNote { url: address.shown(), version: facts.version.clone().unwrap_or_default() };
         let mut unfinished = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(&self.directory)?;
         serde_json::to_writer(unfinished.as_file_mut(), &note)?;
         unfinished.persist(note_of(&path)).map_err(|error| error.error)?;
-        match file.persist_noclobber(&path) {
-            Err(error) if error.error.kind() != io::ErrorKind::AlreadyExists => Err(error.error),
-            _ => Ok(path),
-        }
+        part.finish(&path)?;
+        Ok(path)
     }
 
     /// Removes what was not used for the longest time until the rest is below the limit.

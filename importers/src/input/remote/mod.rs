@@ -10,6 +10,7 @@ mod client;
 mod errors;
 mod location;
 mod object;
+mod part;
 mod runtime;
 mod settings;
 mod stores;
@@ -19,8 +20,5 @@ mod upload;
 mod web;
 
 pub(crate) use transfer::fetch;
-pub(crate) use tree::RemoteTree;
+pub(crate) use tree::{RemoteTree, files_in};
 pub(crate) use upload::upload;
-
-#[cfg(test)]
-mod tests;

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use futures_util::stream::{self, StreamExt as _};
-use tempfile::NamedTempFile;
 
 use super::cache::Cache;
 use super::errors::nothing_below;
 use super::location::Location;
 use super::object::ObjectFacts;
+use super::part::PartFile;
 use super::runtime;
 use super::settings::CloudSettings;
 use crate::input::progress::ProgressStage;
@@ -28,7 +28,7 @@ enum CopyTarget {
     /// An unnamed file, which ends with the process.
     Passing(File),
     /// A file that becomes part of the cache.
-    Kept(NamedTempFile),
+    Kept(PartFile),
     /// It is in the cache already.
     There(PathBuf),
 }
@@ -44,7 +44,7 @@ impl Wanted {
     fn file(&self) -> Option<&File> {
         match &self.target {
             CopyTarget::Passing(file) => Some(file),
-            CopyTarget::Kept(file) => Some(file.as_file()),
+            CopyTarget::Kept(part) => Some(part.file()),
             CopyTarget::There(_) => None,
         }
     }
@@ -57,6 +57,11 @@ impl Wanted {
             }
             size => std::iter::once(0..size.unwrap_or(u64::MAX)).collect(),
         }
+    }
+
+    /// Whether an earlier process has copied a range.
+    fn has(&self, range: &Range<u64>) -> bool {
+        matches!(&self.target, CopyTarget::Kept(part) if part.has(range))
     }
 }
 
@@ -117,14 +122,19 @@ async fn fetch_all(
         if one.file().is_some() {
             progress.add_total(one.facts.size.unwrap_or(0));
         }
-        jobs.extend(one.ranges().into_iter().map(|range| (index, range)));
+        let (there, missing): (Vec<_>, Vec<_>) = one.ranges().into_iter().partition(|range| one.has(range));
+        progress.add_done(there.iter().map(|range| range.end - range.start).sum());
+        jobs.extend(missing.into_iter().map(|range| (index, range)));
     }
     let failed: Vec<(usize, ImportError)> = {
         let wanted = &wanted;
         let copies = stream::iter(jobs).map(async |(index, range)| {
             let Some(Ok(one)) = wanted.get(index) else { return None };
             let location = location(&one.address).ok()?;
-            let copied = location.copy(&one.address, &one.facts, range, one.file()?, progress).await;
+            let copied = location.copy(&one.address, &one.facts, range.clone(), one.file()?, progress).await;
+            if let (Ok(()), CopyTarget::Kept(part), true) = (&copied, &one.target, one.facts.has_ranges) {
+                part.add(&range);
+            }
             Some((index, copied.err()?))
         });
         copies.buffer_unordered(AT_ONCE).filter_map(async |failed| failed).collect().await
@@ -142,8 +152,8 @@ fn target(address: &Address, facts: &ObjectFacts, cache: Option<&Cache>) -> Resu
         if let Some(there) = cache.find(address, facts) {
             return Ok(CopyTarget::There(there));
         }
-        if let Some(file) = cache.begin(facts) {
-            return Ok(CopyTarget::Kept(file));
+        if let Some(part) = cache.begin(address, facts) {
+            return Ok(CopyTarget::Kept(part));
         }
     }
     Ok(CopyTarget::Passing(tempfile::tempfile()?))
@@ -151,18 +161,18 @@ fn target(address: &Address, facts: &ObjectFacts, cache: Option<&Cache>) -> Resu
 
 fn open(wanted: Wanted, cache: Option<&Cache>) -> Result<InputSource, ImportError> {
     let shown = PathBuf::from(wanted.address.shown());
-    let kept = |path: &Path| InputSource::from_copy(&shown, &File::open(path)?, Some(path.to_owned()));
+    let kept = |copy: &File, path: PathBuf| InputSource::from_copy(&shown, copy, Some(path));
     match (wanted.target, cache) {
-        (CopyTarget::There(path), _) => kept(&path),
-        (CopyTarget::Kept(file), Some(cache)) => {
-            let copy = file.reopen()?;
-            match cache.keep(file, &wanted.address, &wanted.facts) {
-                Ok(path) => kept(&path),
+        (CopyTarget::There(path), _) => kept(&File::open(&path)?, path),
+        (CopyTarget::Kept(part), Some(cache)) => {
+            let copy = part.file().try_clone()?;
+            match cache.keep(part, &wanted.address, &wanted.facts) {
+                Ok(path) => kept(&copy, path),
                 // The content is there, even if it cannot be kept.
                 Err(_) => InputSource::from_copy(&shown, &copy, None),
             }
         }
-        (CopyTarget::Kept(file), None) => InputSource::from_copy(&shown, file.as_file(), None),
+        (CopyTarget::Kept(part), None) => InputSource::from_copy(&shown, part.file(), None),
         (CopyTarget::Passing(file), _) => InputSource::from_copy(&shown, &file, None),
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use futures_util::StreamExt as _;
+use object_store::ObjectMeta;
 
 use super::errors::{explained, nothing_below};
 use super::location::{Location, key};
@@ -80,6 +81,18 @@ impl RemoteTree {
 fn fixed_part(key: &str) -> String {
     let folders = key.split('/').take_while(|part| !part.contains(['*', '?']));
     folders.collect::<Vec<_>>().join("/")
+}
+
+/// Names and sizes of the objects directly in a folder.
+pub(crate) fn files_in(folder: &Address, progress: &Progress) -> Result<Vec<(String, u64)>, ImportError> {
+    runtime::run(progress, async {
+        let Location::Bucket(store) = Location::of(folder, &CloudSettings::of_process())? else {
+            return Ok(Vec::new());
+        };
+        let listed = store.list_with_delimiter(Some(&key(folder)?)).await.map_err(|error| explained(&error, folder))?;
+        let file = |object: ObjectMeta| Some((object.location.filename()?.to_owned(), object.size));
+        Ok(listed.objects.into_iter().filter_map(file).collect())
+    })
 }
 
 impl FileTree for RemoteTree {

@@ -50,6 +50,9 @@ pub struct InputSource {
     path: Option<PathBuf>,
     /// Where its bytes can be read again: the path, or a copy of what is in a bucket.
     stored: Option<PathBuf>,
+    /// Copies of the files that lie beside it in a bucket.
+    #[cfg(feature = "remote")]
+    beside: Option<Arc<CopiedNeighbours>>,
     /// Size and modification time when it was opened, for [`Self::open_again`].
     version: Option<(u64, Option<SystemTime>)>,
     packed: Arc<PackedBytes>,
@@ -59,6 +62,15 @@ pub struct InputSource {
     records_len: Option<u64>,
     /// Damaged parts of records, and why.
     skipped: Arc<Vec<String>>,
+}
+
+/// A folder of this machine, removed when it is not needed any more.
+#[cfg(feature = "remote")]
+#[derive(Debug)]
+struct CopiedNeighbours {
+    /// The path that the file itself would have.
+    place: PathBuf,
+    _folder: tempfile::TempDir,
 }
 
 /// The whole unpacked content.
@@ -149,8 +161,19 @@ impl InputSource {
         let gzip = packed.as_ref().starts_with(&[0x1f, 0x8b]);
         let (packed, head) = (Arc::new(packed), Vec::new());
         let (records_len, skipped) = (None, Arc::default());
-        let mut source =
-            Self { name, path: None, stored: None, version: None, packed, gzip, head, records_len, skipped };
+        let mut source = Self {
+            name,
+            path: None,
+            stored: None,
+            #[cfg(feature = "remote")]
+            beside: None,
+            version: None,
+            packed,
+            gzip,
+            head,
+            records_len,
+            skipped,
+        };
         let mut head = Vec::new();
         // A damaged gzip file still has the content up to the damage.
         let result = source.reader().take(HEAD_BYTES as u64).read_to_end(&mut head);
@@ -188,7 +211,22 @@ impl InputSource {
 
     /// Another file of the same directory, if it can be read.
     pub(crate) fn beside(&self, name: &str) -> Option<Self> {
-        self.has_beside(name).then(|| Self::open(&self.path.as_ref()?.parent()?.join(name)).ok()).flatten()
+        self.has_beside(name).then(|| Self::open(&self.place()?.parent()?.join(name)).ok()).flatten()
+    }
+
+    /// The path on this machine where the files beside it are.
+    pub(crate) fn place(&self) -> Option<&Path> {
+        #[cfg(feature = "remote")]
+        if let Some(beside) = &self.beside {
+            return Some(&beside.place);
+        }
+        self.path()
+    }
+
+    /// The source of a bucket with copies of files beside it, as if it were at `place` in `folder`.
+    #[cfg(feature = "remote")]
+    pub(crate) fn placed(self, place: PathBuf, folder: tempfile::TempDir) -> Self {
+        Self { beside: Some(Arc::new(CopiedNeighbours { place, _folder: folder })), ..self }
     }
 
     /// Whether the bytes can be read again from a file of this machine.
@@ -204,7 +242,7 @@ impl InputSource {
     /// Whether there is another file of the same directory. Pipes and devices do not count: reading them might never
     /// end.
     pub(crate) fn has_beside(&self, name: &str) -> bool {
-        let folder = self.path.as_ref().and_then(|path| path.parent());
+        let folder = self.place().and_then(Path::parent);
         folder.is_some_and(|folder| folder.join(name).is_file())
     }
 
@@ -325,7 +363,8 @@ impl InputSource {
         }
     }
 
-    fn packed(&self) -> &[u8] {
+    /// The bytes as they are stored.
+    pub(crate) fn packed(&self) -> &[u8] {
         (*self.packed).as_ref()
     }
 }

@@ -63,6 +63,12 @@ impl Importer for AstraSim {
         }
     }
 
+    fn beside(&self, name: &str) -> Vec<String> {
+        let parts = name.strip_suffix(".log").map(|stem| format!("{stem}.*.log"));
+        let inputs = ["*.yml", "*.yaml", "*.et", "../*.yml", "../*.yaml", "../*.et"].map(str::to_owned);
+        parts.into_iter().chain(inputs).collect()
+    }
+
     fn import(
         &self,
         source: &InputSource,

@@ -124,7 +124,7 @@ fn values(text: &str, key: &str) -> Option<Vec<String>> {
 /// The network for this number of NPUs, from a configuration next to the log or in its parent directory; configurations
 /// that do not fit are logged.
 pub(super) fn find(source: &InputSource, npus: usize, out: &mut TraceBuilder) -> Option<AstraSimNetwork> {
-    let log_in = source.path().and_then(Path::parent);
+    let log_in = source.place().and_then(Path::parent);
     let folders = log_in.into_iter().chain(log_in.and_then(Path::parent));
     let mut found: Option<AstraSimNetwork> = None;
     for path in folders.flat_map(configurations_in) {

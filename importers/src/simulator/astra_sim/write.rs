@@ -89,7 +89,7 @@ fn device(npu: &AstraSimNpu) -> DeviceInfo {
 /// Graph files by rank, in the directory of the log or its parent; only of ranks that ran. Empty if a rank has several
 /// files.
 fn graphs_beside(source: &InputSource, run: &AstraSimRun, out: &mut TraceBuilder) -> BTreeMap<u32, PathBuf> {
-    let log_in = source.path().and_then(Path::parent);
+    let log_in = source.place().and_then(Path::parent);
     let folders = log_in.into_iter().chain(log_in.and_then(Path::parent));
     let Some(paths) = folders.map(graphs_in).find(|paths| !paths.is_empty()) else { return BTreeMap::new() };
     let mut graphs = BTreeMap::new();

@@ -28,6 +28,7 @@ pub static GENZ: OpCostTable = OpCostTable {
     },
     simulator: "GenZ",
     columns: &[b"Layer Name", b"Op Type", b"Bound", b"Latency (msec)", b"Num ops (MFLOP)"],
+    beside: |_name| Vec::new(),
     read,
 };
 

@@ -34,6 +34,7 @@ pub static NEUSIM: OpCostTable = OpCostTable {
     },
     simulator: "NeuSim",
     columns: &[b"OpType", b"Count", b"Bounded-by", b"Execution time", b"ICI/NVLink time"],
+    beside,
     read,
 };
 
@@ -43,11 +44,21 @@ const GIB: f64 = 1_073_741_824.0;
 /// Maximum size of the chip's JSON file, which usually has a few kilobytes.
 const MAX_JSON: u64 = 1 << 20;
 
+/// The name of a table without its ending, and that of the run.
+fn stems(name: &str) -> (&str, &str) {
+    let stem = name.trim_end_matches(".gz").trim_end_matches(".csv");
+    (stem, ["_prefill", "_decode"].iter().find_map(|phase| stem.strip_suffix(phase)).unwrap_or(stem))
+}
+
+fn beside(name: &str) -> Vec<String> {
+    let (stem, run) = stems(name);
+    vec![format!("{stem}_prefill.csv"), format!("{stem}_decode.csv"), format!("{run}.json")]
+}
+
 /// Reads the table, or the two tables that it consists of.
 fn read(source: &InputSource, progress: &Progress, out: &mut TraceBuilder) -> Result<OpCosts, ImportError> {
-    let stem = source.name().trim_end_matches(".gz").trim_end_matches(".csv");
+    let (stem, run) = stems(source.name());
     let part = |phase: &str| source.beside(&format!("{stem}_{phase}.csv"));
-    let run = ["_prefill", "_decode"].iter().find_map(|phase| stem.strip_suffix(phase)).unwrap_or(stem);
     let chip = source.beside(&format!("{run}.json"));
     let mut programs = Vec::new();
     if let (Some(prefill), Some(decode)) = (part("prefill"), part("decode")) {

@@ -25,6 +25,8 @@ pub struct OpCostTable {
     pub(super) simulator: &'static str,
     /// Columns that distinguish the table from others.
     pub(super) columns: &'static [&'static [u8]],
+    /// See [`Importer::beside`].
+    pub(super) beside: fn(&str) -> Vec<String>,
     pub(super) read: fn(&InputSource, &Progress, &mut TraceBuilder) -> Result<OpCosts, ImportError>,
 }
 
@@ -37,6 +39,10 @@ impl Importer for OpCostTable {
         let line = head.split(|&byte| byte == b'\n').next().unwrap_or_default();
         let all = self.columns.iter().all(|name| memchr::memmem::find(line, name).is_some());
         if all { DetectionConfidence::Certain } else { DetectionConfidence::No }
+    }
+
+    fn beside(&self, name: &str) -> Vec<String> {
+        (self.beside)(name)
     }
 
     fn import(

@@ -63,6 +63,13 @@ impl ScaleSimTopology {
     }
 }
 
+/// Where inputs and reports are, relative to the directory of a report.
+pub(super) fn near() -> Vec<String> {
+    let above = FOLDERS.iter().map(|folder| format!("../{folder}/"));
+    let folders = ["", "../"].map(str::to_owned).into_iter().chain(above);
+    folders.flat_map(|folder| ["csv", "cfg"].map(|ending| format!("{folder}*.{ending}"))).collect()
+}
+
 /// Searches for the inputs of the run whose reports are at `report`.
 pub(super) fn find(report: Option<&Path>, layers: &[ScaleSimLayer]) -> ScaleSimInputs {
     let Some(run) = report.and_then(Path::parent) else { return ScaleSimInputs::default() };

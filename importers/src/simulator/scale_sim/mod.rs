@@ -66,6 +66,11 @@ impl Importer for ScaleSim {
         if is_report { DetectionConfidence::Certain } else { DetectionConfidence::No }
     }
 
+    /// DRAM traces, which can have gigabytes, are not among them.
+    fn beside(&self, _name: &str) -> Vec<String> {
+        inputs::near()
+    }
+
     fn import(
         &self,
         source: &InputSource,
@@ -83,9 +88,9 @@ impl Importer for ScaleSim {
         let access = source.beside("DETAILED_ACCESS_REPORT.csv");
         let access = access.map(|source| CsvTable::read(&source, FORMAT.title, progress, out)).transpose()?;
         let mut layers = layers::read(&compute, access.as_ref(), out)?;
-        let inputs = inputs::find(source.path(), &layers);
+        let inputs = inputs::find(source.place(), &layers);
         layers::name(&mut layers, inputs.topology.as_ref());
-        if let Some(directory) = source.path().and_then(std::path::Path::parent) {
+        if let Some(directory) = source.place().and_then(std::path::Path::parent) {
             dram_trace::count(directory, &mut layers, progress, out)?;
         }
         layers::leave_out_padded(&mut layers, out);
