@@ -6,6 +6,7 @@ use trace_model::{Arg, ArgValue, LabelId, SliceId, SliceRef, SourceId, TimeRange
 
 use super::names::{NamedPhase, ServingPhase, phase_of_name};
 use super::report::ServingAnnotation;
+use super::servers::{ServerBatch, numbered_ids};
 use crate::engine::Context;
 use crate::facts::host_class::stripped;
 
@@ -19,8 +20,14 @@ pub(super) struct Annotation {
     pub phase: ServingPhase,
     /// The requests.
     pub ids: Vec<String>,
+    /// Number of requests, also if their ids are not recorded.
+    pub requests: usize,
     /// Tokens of each request, in the same order; empty if not recorded.
     pub tokens: Vec<u64>,
+    /// Tokens of all requests.
+    pub all_tokens: Option<u64>,
+    /// Whether some requests may be prefilled and others decoded, and nothing says which.
+    pub is_mixed: bool,
     /// The batch.
     pub batch: Option<String>,
 }
@@ -69,7 +76,8 @@ impl Annotations {
             let label = slice.label_id();
             let Some(named) = phase_of(label).filter(|_| !without_id.contains(&label)) else { continue };
             if let Some((annotation, by)) = annotation(cx, slice, named) {
-                let is_certain = matches!(named, NamedPhase::ByUser(_)) || !annotation.ids.is_empty();
+                let is_certain =
+                    matches!(named, NamedPhase::ByUser(_) | NamedPhase::ByServer) || !annotation.ids.is_empty();
                 found.is_serving |= is_certain || annotation.phase == ServingPhase::Prefill;
                 *read.entry((plain(slice.name()), annotation.phase, by)).or_default() += 1;
                 found.all.push(annotation);
@@ -99,27 +107,66 @@ fn annotation(cx: &Context<'_>, slice: SliceRef<'_>, named: NamedPhase) -> Optio
     let text =
         |names: &[&str]| args.iter().find(|arg| names.contains(&arg.name.as_str())).map(|arg| arg.value.to_string());
     let ids = text(&ID).map(|text| list(&text)).unwrap_or_default();
+    if let (NamedPhase::ByServer, Some(batch)) = (named, ServerBatch::of_name(stripped(slice.name()))) {
+        return Some((of_server(cx, slice, &batch, numbered_ids(&args)), batch.server));
+    }
     let said = text(&[PHASE]).and_then(|phase| ServingPhase::named(&phase.to_ascii_lowercase()));
     let (phase, by) = match (named, said) {
         (NamedPhase::ByUser(phase), _) => (phase, "pattern"),
         (_, Some(phase)) => (phase, "argument phase"),
         (NamedPhase::Certain(phase), None) => (phase, "name"),
+        (NamedPhase::ByServer, None) => return None,
         (NamedPhase::WithId(_), None) if ids.is_empty() => return None,
         (NamedPhase::WithId(phase), None) => (phase.unwrap_or(ServingPhase::Request), "name and id of a request"),
     };
     let tokens = text(&TOKENS).map(|text| list(&text)).unwrap_or_default();
     let tokens: Vec<u64> = tokens.iter().filter_map(|number| number.parse().ok()).collect();
-    let track = cx.model.track(slice.track());
+    let tokens = if tokens.len() == ids.len().max(1) { tokens } else { Vec::new() };
     let found = Annotation {
-        source: cx.model.group(track.group).source,
+        source: source_of(cx, slice),
         slice: slice.id(),
         range: slice.range(),
         phase,
-        tokens: if tokens.len() == ids.len().max(1) { tokens } else { Vec::new() },
+        requests: ids.len(),
+        all_tokens: if tokens.is_empty() { None } else { sum(&tokens) },
+        tokens,
         ids,
+        is_mixed: false,
         batch: text(&[BATCH]),
     };
     Some((found, by))
+}
+
+/// A batch of a server that names the number of its tokens at most: one for each request are decoded, and several of a
+/// single one are its prompt.
+fn of_server(cx: &Context<'_>, slice: SliceRef<'_>, batch: &ServerBatch<'_>, ids: Vec<String>) -> Annotation {
+    let requests = if ids.is_empty() { batch.requests.unwrap_or_default() } else { ids.len() };
+    let (phase, tokens) = match batch.tokens {
+        Some(tokens) if requests > 0 && tokens == requests as u64 => (ServingPhase::Decode, vec![1; requests]),
+        Some(tokens) if requests == 1 && tokens > 1 => (ServingPhase::Prefill, vec![tokens]),
+        _ => (ServingPhase::Batch, Vec::new()),
+    };
+    Annotation {
+        source: source_of(cx, slice),
+        slice: slice.id(),
+        range: slice.range(),
+        phase,
+        requests,
+        all_tokens: batch.tokens,
+        is_mixed: phase == ServingPhase::Batch,
+        tokens,
+        ids,
+        batch: batch.batch.map(str::to_owned),
+    }
+}
+
+/// The file of a slice.
+fn source_of(cx: &Context<'_>, slice: SliceRef<'_>) -> SourceId {
+    cx.model.group(cx.model.track(slice.track()).group).source
+}
+
+fn sum(tokens: &[u64]) -> Option<u64> {
+    tokens.iter().try_fold(0_u64, |sum, &tokens| sum.checked_add(tokens))
 }
 
 /// The arguments as recorded, and those that are still in the name (`prefill#request_id=7#`).

@@ -20,6 +20,7 @@ mod names;
 mod programs;
 mod report;
 mod requests;
+mod servers;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::servers::ServerBatch;
 use crate::engine::{ServingPattern, glob};
 use crate::facts::host_class::{HostClass, classify, stripped};
 
@@ -58,6 +59,8 @@ impl ServingPhase {
 pub(super) enum NamedPhase {
     /// The user says so.
     ByUser(ServingPhase),
+    /// A batch of a server that is known by the name.
+    ByServer,
     /// The name says nothing else.
     Certain(ServingPhase),
     /// A word of the name says so, if any does; it counts only with the id of a request.
@@ -80,6 +83,9 @@ pub(super) fn phase_of_name(name: &str, patterns: &[ServingPattern]) -> Option<N
     }
     if name.starts_with('$') || classify(name) != HostClass::User {
         return None;
+    }
+    if ServerBatch::of_name(name).is_some() {
+        return Some(NamedPhase::ByServer);
     }
     if is_list(name) {
         return Some(NamedPhase::WithId(Some(ServingPhase::Batch)));
@@ -140,6 +146,10 @@ mod tests {
             ("prefill batch", Some(Certain(ServingPhase::Prefill))),
             ("request queue", Some(Certain(ServingPhase::Queue))),
             ("ProcessBatch", Some(Certain(ServingPhase::Batch))),
+            ("execute_model: 3 reqs, 514 toks", Some(NamedPhase::ByServer)),
+            ("forward_batch_generation 12", Some(NamedPhase::ByServer)),
+            ("execute_model", None),
+            ("pd_process_prefill", Some(WithId(Some(ServingPhase::Prefill)))),
             ("[0, 12]", Some(WithId(Some(ServingPhase::Batch)))),
             ("decode image", Some(WithId(Some(ServingPhase::Decode)))),
             ("DecodeJpeg", Some(WithId(Some(ServingPhase::Decode)))),

@@ -16,6 +16,8 @@ struct RequestSpan {
     range: TimeRange,
     tokens: Option<u64>,
     slice: SliceId,
+    /// It is part of a prefill or a token, and nothing says which.
+    is_unclear: bool,
 }
 
 type RequestKey<'a> = (SourceId, &'a str);
@@ -36,11 +38,18 @@ pub(super) fn requests(all: &[Annotation], prefill: IntervalSet, scope: TimeRang
                     continue;
                 }
             }
+            // After its first token, a request gets one in each batch.
+            let is_decoded = annotation.is_mixed && own.iter().any(|span| span.phase == ServingPhase::Decode);
+            let (phase, tokens) = match is_decoded {
+                true => (ServingPhase::Decode, Some(1)),
+                false => (phase_in_batch(annotation.phase, tokens), tokens),
+            };
             own.push(RequestSpan {
-                phase: phase_in_batch(annotation.phase, tokens),
+                phase,
                 range: annotation.range,
                 tokens,
                 slice: annotation.slice,
+                is_unclear: annotation.is_mixed && !is_decoded,
             });
         }
     }
@@ -66,6 +75,7 @@ fn request(id: &str, spans: &[RequestSpan], prefills: &MeasureIndex) -> Option<S
     let hull = |phase| of(phase).map(|span| span.range).reduce(TimeRange::hull);
     let whole = spans.iter().map(|span| span.range).reduce(TimeRange::hull)?;
     let (own, queue, prefill) = (hull(ServingPhase::Request), hull(ServingPhase::Queue), hull(ServingPhase::Prefill));
+    let prefill = prefill.filter(|_| !spans.iter().any(|span| span.is_unclear));
     let arrival = own.or(queue).map(|span| span.start);
     let queue_ps = match queue {
         Some(_) => Some(of(ServingPhase::Queue).map(|span| span.range).collect::<IntervalSet>().measure().ps()),
@@ -113,19 +123,20 @@ fn tokens<'a>(spans: impl Iterator<Item = &'a RequestSpan>) -> Option<u64> {
 pub(super) fn batches(all: &[Annotation], scope: TimeRange) -> Vec<BatchSize> {
     let mut batches: BTreeMap<(SourceId, Option<&str>, usize), Batch> = BTreeMap::new();
     for (at, annotation) in all.iter().enumerate() {
-        let is_batch =
-            annotation.phase == ServingPhase::Batch || annotation.batch.is_some() || annotation.ids.len() > 1;
-        if !is_batch || annotation.ids.is_empty() {
+        let is_batch = annotation.phase == ServingPhase::Batch
+            || annotation.batch.is_some()
+            || annotation.requests > 1
+            || annotation.all_tokens.is_some();
+        if !is_batch || annotation.requests == 0 {
             continue;
         }
-        let tokens = || annotation.tokens.iter().try_fold(0_u64, |sum, &tokens| sum.checked_add(tokens));
         let batch = annotation.batch.as_deref();
         // Without an id, every annotation is a batch of its own.
         let key = (annotation.source, batch, if batch.is_some() { 0 } else { at });
         let entry = batches.entry(key).or_insert_with(|| Batch {
             range: annotation.range,
-            size: (annotation.phase, annotation.ids.len()),
-            tokens: (!annotation.tokens.is_empty()).then(tokens).flatten(),
+            size: (annotation.phase, annotation.requests),
+            tokens: annotation.all_tokens,
         });
         entry.range = entry.range.hull(annotation.range);
     }

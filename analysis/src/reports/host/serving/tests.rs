@@ -129,6 +129,71 @@ fn mixed_batches_are_told_by_their_tokens() {
     assert_eq!(report.batches[0].tokens, Some(515));
 }
 
+/// As vLLM names its batches on TPUs. Request a is prefilled alone, b together with a token of a, so nothing says when its
+/// prompt ends; after a token that both get, it gets one in each batch.
+#[test]
+fn batches_of_vllm_tell_requests_and_tokens() {
+    let model = text_trace(
+        "
+        modules    : AA.BB.CC.DD
+        host engine: PPPMMMTTTMMM
+        A = jit_step_fun(1)
+        B = jit_step_fun(1)
+        C = jit_step_fun(1)
+        D = jit_step_fun(1)
+        P = execute_model: 1 reqs, 512 toks#request_id1=a#
+        M = execute_model: 2 reqs, 65 toks#request_id1=a,request_id2=b#
+        T = execute_model: 2 reqs, 2 toks#request_id1=a,request_id2=b#
+        ",
+    );
+    let report = report_of(&model).unwrap();
+    let of = |id: &str| report.requests.iter().find(|request| request.request == id).unwrap();
+    assert_eq!(
+        (of("a").prefill_ps, of("b").prefill_ps, of("b").decode_ps),
+        (None, None, None),
+        "the second batch is mixed"
+    );
+    let read: Vec<_> = report.annotations.iter().map(|one| (&*one.name, one.read_as, one.by, one.count)).collect();
+    assert!(read.contains(&("execute_model: … reqs, … toks", "batch", "name of vLLM", 2)), "{read:?}");
+    let sizes: Vec<_> =
+        report.batches.iter().map(|one| (one.phase, one.requests, one.time.count, one.tokens)).collect();
+    assert_eq!(sizes, [("prefill", 1, 1, Some(512)), ("decode", 2, 1, Some(2)), ("batch", 2, 2, Some(130))]);
+    let programs: Vec<_> = report.phases.iter().map(|one| (one.phase, one.device_ps)).collect();
+    assert_eq!(programs, [("prefill", Some(2_000)), ("decode", Some(2_000)), ("batch", None)]);
+}
+
+/// All is known of a request that is prefilled alone and gets a token before the first mixed batch.
+#[test]
+fn a_mixed_batch_after_the_first_token_is_a_token() {
+    let model = text_trace(
+        "
+        host engine: PPPTTTMMM
+        P = execute_model: 1 reqs, 512 toks#request_id1=a#
+        T = execute_model: 1 reqs, 1 toks#request_id1=a#
+        M = execute_model: 2 reqs, 65 toks#request_id1=a,request_id2=b#
+        ",
+    );
+    let report = report_of(&model).unwrap();
+    let a = report.requests.iter().find(|request| request.request == "a").unwrap();
+    assert_eq!((a.prefill_ps, a.decode_ps, a.decode_tokens), (Some(3_000), Some(6_000), Some(2)));
+}
+
+/// Without ids, batches have a size and a time; those of SGLang have a time only.
+#[test]
+fn batches_without_ids_are_reported() {
+    let older = report_of(&text_trace(
+        "host engine: MMMTT\n M = execute_model: 3 reqs, 65 toks\n T = execute_model: 3 reqs, 3 toks",
+    ));
+    let sizes: Vec<_> = older.unwrap().batches.iter().map(|one| (one.phase, one.requests)).collect();
+    assert_eq!(sizes, [("decode", 3), ("batch", 3)]);
+    let report =
+        report_of(&text_trace("host engine: AAA.BB\n A = forward_batch_generation 1\n B = forward_batch_generation 2"))
+            .unwrap();
+    assert!(report.batches.is_empty() && report.requests.is_empty());
+    let phases: Vec<_> = report.phases.iter().map(|one| (one.phase, one.time.count, one.busy_ps)).collect();
+    assert_eq!(phases, [("batch", 2, 5_000)]);
+}
+
 #[test]
 fn programs_that_serve_nothing_have_no_report() {
     for picture in [
