@@ -54,13 +54,17 @@ def open(
     clock: str | None = None,
     roles: str | os.PathLike[str] | None = None,
     llo: str | os.PathLike[str] | None = None,
+    hlo: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
+    serving: Mapping[str, str] | None = None,
+    wait: bool | int = False,
+    no_cache: bool = False,
     config: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Run:
-    """Opens a trace: a file, a run, a log directory (its newest run, or ``run``), or a pattern.
+    """Opens a trace: a file, a run, a log directory (its newest run, or ``run``), a pattern, or an address in a bucket.
 
-    ``device_spec`` names the chip where the profile records no peaks (``"v5e"``, or a file); the other options are those
-    of ``systole analyze``. Other threads go on meanwhile, and Ctrl+C stops it. ``progress`` shows how far it is: on a
+    ``device_spec`` names the chip where the profile records no peaks (``"v5e"``, or a file); ``serving`` names the
+    annotations of a server by phase (``{"prefill": "my prompt*"}``); the other options are those of ``systole analyze``. Other threads go on meanwhile, and Ctrl+C stops it. ``progress`` shows how far it is: on a
     terminal by default; ``False`` for nothing, or a function that is called with the share that is read.
 
     Raises ``PathError``, ``FormatError`` or ``UsageError``.
@@ -74,13 +78,18 @@ def open(
         "clock": clock,
         "roles": roles,
         "llo": llo,
+        "wait": wait if isinstance(wait, bool) else str(wait),
+        "no_cache": no_cache,
         "config": config,
     }
+    dumps = [hlo] if isinstance(hlo, (str, os.PathLike)) else hlo or []
+    repeated = [f"--hlo={os.fspath(dump)}" for dump in dumps]
+    repeated += [f"--serving={phase}={pattern}" for phase, pattern in (serving or {}).items()]
     if progress is None:
         progress = sys.stderr.isatty()
     tick = _progress_line if progress is True else progress or None
     with translated():
-        session = _systole.open(os.fspath(path), words(options), tick)
+        session = _systole.open(os.fspath(path), words(options) + repeated, tick)
     return Run(session, os.fspath(path))
 
 

@@ -11,7 +11,7 @@ from importlib import metadata
 
 import pytest
 import systole
-from conftest import PADDED, RECOMPILE, command, samples
+from conftest import PADDED, RECOMPILE, SAMPLES, command, samples
 
 
 def test_values_match_the_command_line(run, said):
@@ -39,6 +39,22 @@ def test_tables_of_every_sample_match_the_command_line(path):
         lines = command("query", path, f"SELECT * FROM {name}", "--format", "ndjson", "--limit", "0").splitlines()
         rows = [json.loads(line) for line in lines]
         assert run.table(name).to_pylist() == rows == list(run.table(name)) != []
+
+
+def test_files_of_records_are_read():
+    records = SAMPLES.parents[1] / "importers" / "tests" / "fixtures" / "host.xplane.riegeli"
+    assert systole.open(records).slice_count > 0
+
+
+def test_annotations_of_a_server_can_be_told():
+    path = SAMPLES / "synthetic_v5e_serving.xplane.pb"
+    served = systole.open(path, serving={"batch": "decode*"}, wait=1, no_cache=True).report("serving")
+    assert {one["name"]: one["read_as"] for one in served["annotations"]}["decode"] == "batch"
+
+
+def test_programs_of_a_dump_are_attached(tmp_path):
+    with pytest.raises(systole.PathError, match="no program there"):
+        systole.open(RECOMPILE, hlo=[tmp_path])
 
 
 def test_scope_changes_reports_but_not_the_timeline(run):
