@@ -20,6 +20,7 @@ use crate::cli::commands::formats::FormatsArgs;
 use crate::cli::commands::history::HistoryArgs;
 use crate::cli::commands::hlo::HloArgs;
 use crate::cli::commands::init::InitArgs;
+use crate::cli::commands::kernels::KernelsArgs;
 use crate::cli::commands::man::ManArgs;
 #[cfg(feature = "mcp")]
 use crate::cli::commands::mcp::McpArgs;
@@ -94,6 +95,9 @@ pub enum CliCommand {
     /// Programs of the compiler: their text, what is around an instruction, a search, a diff
     #[command(after_help = help::MORE, after_long_help = help::HLO)]
     Hlo(HloArgs),
+    /// Custom kernels: time, declared costs, stages, units, hardware counters, SparseCores
+    #[command(after_help = help::MORE, after_long_help = help::KERNELS)]
+    Kernels(KernelsArgs),
     /// What a hint means, how to check it and what to do
     Explain(ExplainArgs),
     /// The runs of a log directory or bucket, the newest first: hosts, size, devices, steps, verdict

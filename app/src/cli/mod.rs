@@ -19,8 +19,8 @@ use clap::{CommandFactory as _, Parser as _};
 
 use command_line::{Cli, CliCommand};
 use commands::{
-    analyze, cache, chips, compare, completions, config, doctor, events, explain, formats, history, hlo, init, man,
-    metrics, open, render, schema, skill, summarize, watch, whatif,
+    analyze, cache, chips, compare, completions, config, doctor, events, explain, formats, history, hlo, init, kernels,
+    man, metrics, open, render, schema, skill, summarize, watch, whatif,
 };
 use common::failure::CommandOutcome;
 use common::stderr::Stderr;
@@ -61,6 +61,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         CliCommand::Compare(args) => compare::run(&args, &stderr),
         CliCommand::Summarize(args) => summarize::run(&args, &stderr),
         CliCommand::Doctor(args) => doctor::run(&args, &stderr),
+        CliCommand::Kernels(args) => kernels::run(&args, &stderr),
         CliCommand::Watch(args) => watch::run(&args, &stderr),
         CliCommand::Whatif(args) => whatif::run(&args, &stderr),
         CliCommand::Events(args) => events::run(&args, &stderr),

@@ -18,6 +18,7 @@ pub(super) mod formats;
 pub(super) mod history;
 pub(super) mod hlo;
 pub(super) mod init;
+pub(super) mod kernels;
 pub(super) mod man;
 #[cfg(feature = "mcp")]
 pub(super) mod mcp;

@@ -136,6 +136,12 @@ Examples:
   systole hlo t.xplane.pb --find 'opcode:dot shape:bf16[ train.py'
   systole hlo base.xplane.pb --diff cand.xplane.pb";
 
+/// Of `systole kernels`.
+pub const KERNELS: &str = "\
+Examples:
+  systole kernels t.xplane.pb --top 0                          all rows
+  systole kernels t.xplane.pb --table kernels --format csv > kernels.csv";
+
 /// Of `systole mcp`.
 #[cfg(feature = "mcp")]
 pub const MCP: &str = "\
