@@ -97,7 +97,7 @@ fn archives_without_one_run_are_refused_with_the_reason() {
     }
     assert_eq!(place.code(&["doctor", "several.zip", "--run", "a"]), 0);
     // From standard input as well.
-    let input = fs::File::open(place.path("several.zip")).unwrap();
+    let input = File::open(place.path("several.zip")).unwrap();
     let output = place.command().args(["doctor", "-", "--run", "b"]).stdin(input).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }
