@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use analysis::facts::steps::{Step, StepsReport};
+use analysis::math::quantile::in_place;
 use analysis::reports::steps::step_parts::{StepPart, StepPartsReport};
 use trace_model::{GroupId, TimeRange};
 
@@ -138,11 +139,11 @@ impl HeatMap {
             cells.filter_map(|(cell, _)| Some(cell.as_ref()?.ps)).collect()
         };
         for device in &mut devices {
-            device.median_ps = middle(counted(device));
+            device.median_ps = median(counted(device));
         }
         let all: Vec<i64> = devices.iter().flat_map(counted).collect();
         let range = (all.iter().copied().min()?, all.iter().copied().max()?);
-        let time = middle(devices.iter().flat_map(|row| &row.cells).flatten().map(|cell| cell.time_ps).collect());
+        let time = median(devices.iter().flat_map(|row| &row.cells).flatten().map(|cell| cell.time_ps).collect());
         let time = time.unwrap_or(0);
         // Nearly equal devices must have the same colour.
         let span = range.1.saturating_sub(range.0).max(time / LEAST_SPAN).max(1) as f32;
@@ -166,9 +167,10 @@ fn hottest(devices: &[HeatDevice], (least, most): (i64, i64), time_ps: i64) -> O
     is_clear.then_some(first)
 }
 
-fn middle(mut values: Vec<i64>) -> Option<i64> {
-    values.sort_unstable();
-    values.get(values.len().checked_sub(1)? / 2).copied()
+/// The median to the picosecond; `None` without times.
+fn median(times: Vec<i64>) -> Option<i64> {
+    let mut times: Vec<f64> = times.into_iter().map(|time| time as f64).collect();
+    in_place(&mut times, 0.5).map(|median| median.round() as i64)
 }
 
 #[cfg(test)]
@@ -189,6 +191,13 @@ mod tests {
         assert_eq!(hottest(&devices, (0, 90), 100), Some(0));
         let devices = [Some(90), None, None].map(device);
         assert_eq!(hottest(&devices, (0, 90), 100), None, "there is nothing to compare it with");
+    }
+
+    #[test]
+    fn median_of_an_even_count_is_between_the_middle_two() {
+        assert_eq!(median(vec![40, 10, 30, 20]), Some(25));
+        assert_eq!(median(vec![3, 1, 2]), Some(2));
+        assert_eq!(median(Vec::new()), None);
     }
 
     fn map(quantity: HeatQuantity) -> HeatMap {
