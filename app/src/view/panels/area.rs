@@ -6,15 +6,18 @@
 //! its ops run, and asynchronous ops are in flight at the same time. Rows therefore never mix kinds of tracks, and a
 //! share is of the self time on tracks of the row's kind.
 
+mod sums;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use analysis::math::quantile::of_sorted;
 use analysis::{OpClasses, Table, Unit};
 use importers::Progress;
-use trace_model::{LabelId, Picos, SliceRef, TimeRange, TraceModel, TrackId, TrackKind};
+use rayon::prelude::{IntoParallelRefMutIterator as _, ParallelIterator as _};
+use trace_model::{LabelId, TimeRange, TraceModel, TrackId};
 
-use crate::view::timeline::bands::{StepBand, step_at};
+use self::sums::{AreaSum, AreaSums, AreaTimes, collect};
+use crate::view::timeline::bands::StepBand;
 
 /// How slices are grouped into rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,48 +85,6 @@ pub struct AreaSummary {
     pub labels: Vec<BTreeSet<LabelId>>,
 }
 
-#[derive(Default)]
-struct AreaSum {
-    slices: usize,
-    total_ps: i64,
-    self_ps: i64,
-    /// Lengths of the slices entirely inside the area.
-    whole: Vec<i64>,
-    ranges: Vec<TimeRange>,
-    labels: BTreeSet<LabelId>,
-}
-
-impl AreaSum {
-    fn add(&mut self, slice: SliceRef<'_>, inside: TimeRange, area: TimeRange) {
-        self.slices += 1;
-        self.total_ps = self.total_ps.saturating_add(inside.dur().ps());
-        self.self_ps = self.self_ps.saturating_add(self_inside(slice, area));
-        if area.encloses(slice.range()) {
-            self.whole.push(slice.dur().ps());
-        }
-        self.ranges.push(inside);
-        self.labels.insert(slice.label_id());
-    }
-}
-
-/// What the tracks of a kind contain, for areas with several kinds.
-fn kind_title(kind: TrackKind) -> &'static str {
-    match kind {
-        TrackKind::Steps => "steps",
-        TrackKind::Modules => "programs",
-        TrackKind::Ops => "ops",
-        TrackKind::AsyncOps => "asynchronous ops",
-        TrackKind::DeviceScopes => "device scopes",
-        TrackKind::Derived => "derived",
-        TrackKind::LowLevel => "instructions",
-        TrackKind::HostThread => "host threads",
-        TrackKind::Stream => "GPU streams",
-        TrackKind::Async => "asynchronous events",
-        TrackKind::Counter => "counters",
-        TrackKind::Other => "other tracks",
-    }
-}
-
 /// Computes the sums; a slice belongs to the step of `steps` in which it begins. The error is a sentence.
 pub fn summarise(
     model: &TraceModel,
@@ -132,131 +93,46 @@ pub fn summarise(
     area: &MarkedArea,
     progress: &Progress,
 ) -> Result<AreaSummary, String> {
-    let mut sums: BTreeMap<(String, &'static str), AreaSum> = BTreeMap::new();
-    let mut all = Vec::new();
-    let (mut slices, mut tracks) = (0, BTreeSet::new());
-    for track in model.track_ids().filter(|track| area.tracks.is_empty() || area.tracks.contains(track)) {
-        let kind = kind_title(model.track(track).kind);
-        for lane in model.lanes(track) {
-            for (i, slice) in model.slices_in(lane, area.range).enumerate() {
-                if i % (1 << 14) == 0 {
-                    progress.check().map_err(|error| error.to_string())?;
-                }
-                let Some(inside) = slice.range().intersect(area.range) else { continue };
-                slices += 1;
-                tracks.insert(track);
-                if slice.depth() == 0 {
-                    all.push(inside);
-                }
-                let row = (key(model, classes, steps, slice, area.pivot), kind);
-                sums.entry(row).or_default().add(slice, inside, area.range);
-            }
-        }
-    }
-    let union_ps = union(&mut all);
+    let AreaSums { rows, slices, tracks, union_ps } = collect(model, classes, steps, area, progress)?;
     let mut of_kinds: BTreeMap<&'static str, i64> = BTreeMap::new();
-    for ((_, kind), sum) in &sums {
+    for ((_, kind), sum) in &rows {
         let whole = of_kinds.entry(*kind).or_default();
         *whole = whole.saturating_add(sum.self_ps);
     }
-    let mut sums: Vec<((String, &'static str), AreaSum)> = sums.into_iter().collect();
+    let mut sums: Vec<((String, &'static str), AreaSum)> = rows.into_iter().collect();
     sums.sort_by(|a, b| b.1.self_ps.cmp(&a.1.self_ps).then_with(|| a.0.cmp(&b.0)));
-    let times: Vec<_> = sums.iter().map(|(_, sum)| of_times(&sum.whole)).collect();
-    let unions: Vec<i64> = sums.iter_mut().map(|(_, sum)| union(&mut sum.ranges)).collect();
+    let times: Vec<AreaTimes> = sums.par_iter_mut().map(|(_, sum)| sum.times()).collect();
     let share = |kind, time: i64| {
         let whole = of_kinds.get(kind).copied().unwrap_or(0);
         (whole > 0).then(|| time as f64 * 100.0 / whole as f64)
     };
-    let rows = sums
-        .iter()
-        .zip(&unions)
-        .zip(&times)
-        .map(|((((name, kind), sum), union), times)| (name, *kind, sum, *union, times));
+    let rows = sums.iter().zip(&times).map(|(((name, kind), sum), times)| (name, *kind, sum, times));
     let table = Table::of("area", "Marked area", rows)
         .recorded("name", area.pivot.title(), Unit::None, |(name, ..)| name)
         .recorded("tracks", "On tracks of", Unit::None, |(_, kind, ..)| kind)
         .measured("count", "Slices", Unit::Count, |(_, _, sum, ..)| sum.slices)
         .measured("total_ps", "Total", Unit::Picoseconds, |(_, _, sum, ..)| sum.total_ps)
-        .measured("union_ps", "Union", Unit::Picoseconds, |(.., union, _)| union)
+        .measured("union_ps", "Union", Unit::Picoseconds, |(.., times)| times.union_ps)
         .measured("self_ps", "Self", Unit::Picoseconds, |(_, _, sum, ..)| sum.self_ps)
         .measured("self_percent", "of self on such tracks", Unit::Percent, |(_, kind, sum, ..)| {
             share(kind, sum.self_ps)
         })
-        .measured("mean_ps", "Mean", Unit::Picoseconds, |(.., times)| times[0])
-        .measured("median_ps", "Median", Unit::Picoseconds, |(.., times)| times[1])
-        .measured("p95_ps", "p95", Unit::Picoseconds, |(.., times)| times[2])
+        .measured("mean_ps", "Mean", Unit::Picoseconds, |(.., times)| times.lengths[0])
+        .measured("median_ps", "Median", Unit::Picoseconds, |(.., times)| times.lengths[1])
+        .measured("p95_ps", "p95", Unit::Picoseconds, |(.., times)| times.lengths[2])
         .note(
             "Total, busy and self time: the parts of slices inside the area. Mean, median and p95: slices entirely inside it. Share: of the self time on tracks of the same kind, because tracks of programs, ops and asynchronous ops cover the same time.",
         )
         .build();
     let labels = sums.into_iter().map(|(_, sum)| sum.labels).collect();
-    Ok(AreaSummary { area: area.clone(), slices, tracks: tracks.len(), union_ps, table, labels })
-}
-
-fn key(
-    model: &TraceModel,
-    classes: &OpClasses,
-    steps: &[StepBand],
-    slice: SliceRef<'_>,
-    pivot: AreaGrouping,
-) -> String {
-    const NONE: &str = "(no op)";
-    match pivot {
-        AreaGrouping::Name => slice.name().to_owned(),
-        AreaGrouping::Category => slice.op().map_or(NONE, |op| classes.category(op)).to_owned(),
-        AreaGrouping::Module => {
-            let program = slice.op().and_then(|op| model.op(op).program);
-            program.map_or_else(|| NONE.to_owned(), |program| model.program_title(program))
-        }
-        AreaGrouping::Step => step_at(steps, slice.start()).map_or_else(|| "(no step)".to_owned(), StepBand::name),
-        AreaGrouping::Track => {
-            let track = model.track(slice.track());
-            format!("{} · {}", model.str(model.group(track.group).name), model.str(track.name))
-        }
-    }
-}
-
-/// The time of a slice inside the range without that of its children.
-fn self_inside(slice: SliceRef<'_>, range: TimeRange) -> i64 {
-    // An area refers to the timeline; durations by the device clock may differ.
-    if range.encloses(slice.range()) && slice.device_range().is_none() {
-        return slice.self_dur().ps();
-    }
-    let inside = |slice: SliceRef<'_>| slice.range().intersect(range).map_or(Picos::ZERO, TimeRange::dur);
-    (inside(slice) - slice.children().map(inside).sum()).clamped().ps()
-}
-
-/// Length of the union of ranges, which are sorted in place.
-fn union(ranges: &mut [TimeRange]) -> i64 {
-    ranges.sort_unstable_by_key(|range| (range.start, range.end));
-    let mut total = 0_i64;
-    let mut open: Option<TimeRange> = None;
-    for &range in ranges.iter() {
-        open = match open {
-            Some(last) if range.start <= last.end => Some(last.hull(range)),
-            Some(last) => {
-                total = total.saturating_add(last.dur().ps());
-                Some(range)
-            }
-            None => Some(range),
-        };
-    }
-    total.saturating_add(open.map_or(0, |last| last.dur().ps()))
-}
-
-/// Mean, median and 95th percentile of times; `None` without times.
-fn of_times(times: &[i64]) -> [Option<f64>; 3] {
-    let mut times: Vec<f64> = times.iter().map(|&time| time as f64).collect();
-    let mean = (!times.is_empty()).then(|| times.iter().sum::<f64>() / times.len() as f64);
-    times.sort_unstable_by(f64::total_cmp);
-    [mean, of_sorted(&times, 0.5), of_sorted(&times, 0.95)]
+    Ok(AreaSummary { area: area.clone(), slices, tracks, union_ps, table, labels })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use analysis::Cell;
-    use trace_model::{GroupKind, SliceSpec, Timestamp, TraceBuilder, TrackKind};
+    use trace_model::{GroupKind, Picos, SliceSpec, Timestamp, TraceBuilder, TrackKind};
 
     fn range(start: i64, end: i64) -> TimeRange {
         TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end))

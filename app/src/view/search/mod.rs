@@ -5,11 +5,16 @@ mod query;
 mod table;
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use analysis::measured_range;
 use importers::Progress;
-use trace_model::{LabelId, SliceId, SliceRef, TraceModel};
+use rayon::prelude::{
+    IndexedParallelIterator as _, IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _,
+    ParallelSliceMut as _,
+};
+use trace_model::{LabelId, SliceId, SliceRef, Timestamp, TraceModel, TrackId};
 
 pub use order::{OrderBy, order};
 pub use query::{FIELDS, Query};
@@ -20,8 +25,8 @@ use crate::view::timeline::layout::Highlighted;
 
 /// Maximum number of listed slices; all are counted. A list of this length takes 60 MB.
 const LISTED: usize = 2_000_000;
-/// Slices between two checks for cancellation.
-const CHECK_EVERY: usize = 1 << 16;
+/// Slices that one task looks at, between two checks for cancellation.
+const CHUNK: usize = 1 << 16;
 
 /// What to search for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,7 +87,7 @@ impl SearchResults {
     }
 }
 
-/// Runs the search. The error is a sentence.
+/// Runs the search on all CPU cores. The error is a sentence.
 pub fn search(model: &TraceModel, wanted: &SearchFor, progress: &Progress) -> Result<SearchResults, String> {
     match wanted {
         SearchFor::Labels(labels) => {
@@ -92,45 +97,56 @@ pub fn search(model: &TraceModel, wanted: &SearchFor, progress: &Progress) -> Re
                     *wanted = true;
                 }
             }
-            collect(model, progress, |slice| is_wanted[slice.label_id().index()])
+            collect(model, progress, &is_wanted, |_| true, |_| true)
         }
         SearchFor::Text(text) => {
             let query = Query::read(text)?;
-            let labels: Vec<bool> = model.labels().iter().map(|label| query.has_label(model, *label)).collect();
-            let tracks: Vec<bool> = model.track_ids().map(|track| query.has_track(model, track)).collect();
-            collect(model, progress, |slice| {
-                labels[slice.label_id().index()]
-                    && tracks[slice.track().index()]
-                    && query.allows(measured_range(slice, model).dur())
-            })
+            let labels: Vec<bool> = model.labels().par_iter().map(|label| query.has_label(model, *label)).collect();
+            let allows = |slice: SliceRef<'_>| query.allows(measured_range(slice, model).dur());
+            collect(
+                model,
+                progress,
+                &labels,
+                |track| query.has_track(model, track),
+                |slice| !query.limits_durations() || allows(slice),
+            )
         }
     }
 }
 
+/// The slices with wanted labels, on wanted tracks, that pass the last test.
 fn collect(
     model: &TraceModel,
     progress: &Progress,
-    is_wanted: impl Fn(SliceRef<'_>) -> bool,
+    labels: &[bool],
+    is_wanted_track: impl Fn(TrackId) -> bool,
+    is_wanted: impl Fn(SliceRef<'_>) -> bool + Sync,
 ) -> Result<SearchResults, String> {
-    let (mut ids, mut total) = (Vec::new(), 0);
-    for (i, slice) in model.all_slices().enumerate() {
-        if i % CHECK_EVERY == 0 {
-            progress.check().map_err(|error| error.to_string())?;
-        }
-        if is_wanted(slice) {
-            total += 1;
-            if ids.len() < LISTED {
-                ids.push(slice.id());
-            }
-        }
-    }
-    let mut order: Vec<u32> = (0..ids.len() as u32).collect();
-    order.sort_by_cached_key(|&at| (model.slice(ids[at as usize]).start(), at));
+    let tracks: Vec<bool> = model.track_ids().map(is_wanted_track).collect();
+    let lanes = model.all_lanes().iter().filter(|lane| tracks[lane.track.index()]);
+    let chunks: Vec<_> = lanes
+        .flat_map(|lane| {
+            let rows = model.lane_rows(lane);
+            rows.clone().step_by(CHUNK).map(move |from| from..(from + CHUNK).min(rows.end))
+        })
+        .collect();
+    let of_chunk = |rows: Range<usize>| {
+        progress.check().map_err(|error| error.to_string())?;
+        let slices = rows.map(|row| model.slice(SliceId::from_index(row)));
+        let found = slices.filter(|slice| labels[slice.label_id().index()] && is_wanted(*slice));
+        Ok(found.map(SliceRef::id).collect::<Vec<SliceId>>())
+    };
+    let found: Vec<Vec<SliceId>> = chunks.into_par_iter().map(of_chunk).collect::<Result<_, String>>()?;
+    let total = found.iter().map(Vec::len).sum();
+    let ids: Vec<SliceId> = found.into_iter().flatten().take(LISTED).collect();
+    let mut order: Vec<(Timestamp, u32)> =
+        ids.par_iter().enumerate().map(|(at, &slice)| (model.slice(slice).start(), at as u32)).collect();
+    order.par_sort_unstable();
     let mut places = vec![0; ids.len()];
-    for (place, &at) in order.iter().enumerate() {
+    for (place, &(_, at)) in order.iter().enumerate() {
         places[at as usize] = place as u32;
     }
-    let slices = order.iter().map(|&at| ids[at as usize]).collect();
+    let slices = order.iter().map(|&(_, at)| ids[at as usize]).collect();
     Ok(SearchResults { slices, highlighted: Highlighted::new(model, ids), places, total })
 }
 

@@ -112,6 +112,11 @@ impl Query {
         Ok(())
     }
 
+    /// Whether it asks for slices of some lengths only.
+    pub fn limits_durations(&self) -> bool {
+        self.least.is_some() || self.most.is_some()
+    }
+
     /// Whether a slice of this length matches.
     pub fn allows(&self, dur: Picos) -> bool {
         self.least.is_none_or(|least| dur >= least) && self.most.is_none_or(|most| dur <= most)
