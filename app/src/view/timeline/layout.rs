@@ -33,6 +33,9 @@ use crate::view::timeline::scene::DrawnTrace;
 use crate::view::timeline::tiles::{LaneTiles, MAX_LEVEL, TilePiece};
 use crate::view::timeline::tree::{GAP, LANE, TrackRow};
 
+/// About the largest number of boxes of a frame. With more lanes in sight, wider slices share a box, so that a frame costs
+/// no more: 20 lanes on 2,000 points need 20,000 boxes, 200 lanes would need 200,000.
+const MOST_BOXES: f32 = 80_000.0;
 /// Maximum number of arrows of a selection.
 const MAX_ARROWS: usize = 64;
 
@@ -97,6 +100,8 @@ pub struct DrawList {
     pub arrows: Vec<FlowArrow>,
     /// Buffer that is reused between frames.
     pieces: Vec<TilePiece>,
+    /// Resolution of boxes that stand for several slices.
+    level: u32,
 }
 
 impl DrawList {
@@ -108,11 +113,13 @@ impl DrawList {
         self.is_dim = window.highlighted.is_some();
         self.pinned_height = window.rows.pinned_height();
         let first = window.rows.scrolled.partition_point(|row| row.y + row.height <= window.scroll);
-        for row in &window.rows.scrolled[first..] {
-            let row = TrackRow { y: row.y - window.scroll + self.pinned_height, ..*row };
-            if row.y >= window.height {
-                break;
-            }
+        let scrolled = window.rows.scrolled[first..].iter().map(|row| {
+            let y = row.y - window.scroll + self.pinned_height;
+            TrackRow { y, ..*row }
+        });
+        let scrolled: Vec<TrackRow> = scrolled.take_while(|row| row.y < window.height).collect();
+        self.level = level(window, scrolled.iter().chain(&window.rows.pinned).map(|row| row.lanes).sum());
+        for row in scrolled {
             self.add_row(scene, window, tiles, row, false);
         }
         for row in window.rows.pinned.iter().take_while(|row| row.y < window.height) {
@@ -164,7 +171,7 @@ impl DrawList {
         row: TrackRow,
         stays: bool,
     ) {
-        let Self { scrolled, pinned, pieces, .. } = self;
+        let Self { scrolled, pinned, pieces, level, .. } = self;
         let part = if stays { pinned } else { scrolled };
         part.rows.push(row);
         let before = (part.boxes.len(), part.highlighted.len());
@@ -177,7 +184,7 @@ impl DrawList {
         {
             match &node.load {
                 GroupLoad::Cores(lanes) => {
-                    loads::cores(scene, window, tiles, row, lanes, level(window), pieces, &mut part.loads);
+                    loads::cores(scene, window, tiles, row, lanes, *level, pieces, &mut part.loads);
                 }
                 GroupLoad::Busy => loads::busy(scene, window, row, &mut part.loads),
                 GroupLoad::Nothing | GroupLoad::Lane(_) => {}
@@ -189,7 +196,7 @@ impl DrawList {
             if top + LANE > 0.0 && top < window.height {
                 let lane = node.first_lane() + lane;
                 pieces.clear();
-                tiles.pieces(scene, lane, window.time.range(), level(window), pieces);
+                tiles.pieces(scene, lane, window.time.range(), *level, pieces);
                 part.boxes.extend(pieces.iter().filter_map(|piece| boxed(window, piece, top)));
                 if let Some(highlighted) = window.highlighted {
                     highlighted_boxes(scene, window, highlighted, lane, top, &mut part.highlighted);
@@ -229,9 +236,10 @@ impl DrawList {
 }
 
 /// Picoseconds per bucket as a power of two, so that it changes rarely while zooming; large enough for the narrowest
-/// box.
-fn level(window: &LayoutWindow<'_>) -> u32 {
-    let ps = window.time.span_ps() * f64::from(MIN_WIDTH) / f64::from(window.width.max(1.0));
+/// box, and for so many lanes.
+fn level(window: &LayoutWindow<'_>, lanes: usize) -> u32 {
+    let narrowest = MIN_WIDTH.max(lanes as f32 * window.width / MOST_BOXES);
+    let ps = window.time.span_ps() * f64::from(narrowest) / f64::from(window.width.max(1.0));
     if ps <= 1.0 { 0 } else { (ps.log2().ceil() as u32).min(MAX_LEVEL) }
 }
 

@@ -304,3 +304,42 @@ fn folded_device_shows_ops_in_its_heading() {
     assert_eq!(selected("B").as_deref(), Some("selected 60..80 at 30.5"), "it is outlined there");
     assert_eq!(selected("c"), None, "its lane is not shown");
 }
+
+#[test]
+fn boxes_of_many_lanes_are_limited_and_hide_no_slice() {
+    let mut builder = TraceBuilder::new();
+    let host = builder.group(None, GroupKind::Host, "host");
+    let label = builder.label("x", None);
+    for id in 0..200 {
+        let track = builder.track(host, TrackKind::HostThread, id, "thread");
+        for i in 0..1_000 {
+            builder.add_slice(track, SliceSpec::new(range(i * 2, i * 2 + 1), label));
+        }
+    }
+    let model = builder.finish();
+    let (lod, tree) = (LodIndex::build(&model), TrackTree::new(&model));
+    let state = ViewState::new(&model);
+    let rows = tree.rows(&state);
+    let boxes = |height: f32| {
+        let window = LayoutWindow {
+            time: Viewport::of(range(0, 2_000)),
+            rows: &rows,
+            scroll: 0.0,
+            width: 2_000.0,
+            height,
+            selection: None,
+            highlighted: None,
+            arrows: true,
+            flow: 0,
+        };
+        let mut list = DrawList::default();
+        list.fill(DrawnTrace { model: &model, lod: &lod, tree: &tree }, &window, &mut LaneTiles::default());
+        let slices: u32 = list.scrolled.boxes.iter().map(|drawn| drawn.count).sum();
+        (list.scrolled.rows.len() - 1, list.scrolled.boxes.len(), slices)
+    };
+    let (tracks, few, slices) = boxes(600.0);
+    assert_eq!((few, slices as usize), (tracks * 1_000, tracks * 1_000), "few lanes show each slice");
+    let (tracks, many, slices) = boxes(10_000.0);
+    assert_eq!((tracks, slices), (200, 200_000));
+    assert!((20_000..=80_000).contains(&many), "{many} boxes");
+}
