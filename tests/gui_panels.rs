@@ -212,7 +212,7 @@ fn details_do_not_cover_the_selected_slice() {
 
 #[test]
 fn pinned_track_shows_its_owner_and_groups_stay_visible() {
-    let mut window = window_of(360.0);
+    let mut window = window_of(260.0);
     open(&mut window, "trace");
     let title = |window: &Harness<'_, App>| window.query_all_by_label("Fold TPU:0").count();
     assert_eq!(title(&window), 1);

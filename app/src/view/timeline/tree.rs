@@ -94,22 +94,26 @@ impl TrackTree {
     }
 
     /// The rows with lower headings, if there are more folded groups than fit a canvas of this height: a pod with many
-    /// devices on one screen.
+    /// devices on one screen, with the headings of its hosts.
     #[must_use]
     pub fn compacted(&self, mut rows: VisibleRows, canvas: f32) -> VisibleRows {
         let is_group = |row: &TrackRow| matches!(self.node(row.node).item, TreeItem::Group(_));
-        let folded = rows.scrolled.iter().filter(|row| is_group(row) && row.folded).count();
-        let others = rows.height() - folded as f32 * HEADER;
+        let next = rows.scrolled.iter().skip(1).map(is_group).chain([false]);
+        let around = rows.scrolled.iter().zip(next);
+        // A group of groups has only its heading, like a folded one.
+        let is_low: Vec<bool> = around.map(|(row, next)| is_group(row) && (row.folded || next)).collect();
+        let low = is_low.iter().filter(|low| **low).count();
+        let others = rows.height() - low as f32 * HEADER;
         // Unfolded tracks may be many; they do not squeeze the folded groups.
         let room = canvas - rows.pinned_height() - others.min(canvas * 0.25);
-        let height = (room / folded.max(1) as f32).clamp(LEAST_HEADER, HEADER);
+        let height = (room / low.max(1) as f32).clamp(LEAST_HEADER, HEADER);
         if height >= HEADER {
             return rows;
         }
         let mut y = 0.0;
-        for row in &mut rows.scrolled {
+        for (row, is_low) in rows.scrolled.iter_mut().zip(is_low) {
             row.y = y;
-            if is_group(row) && row.folded {
+            if is_low {
                 row.height = height;
             }
             y += row.height;

@@ -61,10 +61,11 @@ impl VisibleRows {
         Self { scrolled, pinned, ends: Some(ends), place }
     }
 
-    /// Largest scroll position for a canvas of this height.
+    /// Largest scroll position for a canvas of this height; rows that fit do not scroll.
     pub fn max_scroll(&self, canvas: f32) -> f32 {
-        let room = (canvas - self.pinned_height()).max(0.0);
-        (self.height() + BELOW - room).max(0.0)
+        let beyond = self.height() - (canvas - self.pinned_height()).max(0.0);
+        // Heights are sums of fractions.
+        if beyond < 0.5 { 0.0 } else { beyond + BELOW }
     }
 
     /// The row of a node with its top on the canvas, and whether it is pinned.

@@ -71,24 +71,44 @@ fn folding_hides_lanes_and_children() {
     assert!(tree.row_of(&tree.rows(&state), ops, 0.0).is_none());
 }
 
+/// A pod of some hosts, with as many devices each.
+fn pod(hosts: u32, devices: u32) -> TraceModel {
+    let mut builder = TraceBuilder::new();
+    let label = builder.label("op", None);
+    for host in 0..hosts {
+        let host = builder.group(None, GroupKind::Host, &format!("worker-{host}"));
+        for ordinal in 0..devices {
+            let core = builder.group(Some(host), GroupKind::TensorCore { ordinal }, &format!("/device:TPU:{ordinal}"));
+            let ops = builder.track(core, TrackKind::Ops, i64::from(ordinal), "XLA Ops");
+            let range = TimeRange::new(Timestamp::from_ps(0), Timestamp::from_ps(10));
+            builder.add_slice(ops, SliceSpec::new(range, label));
+        }
+    }
+    builder.finish()
+}
+
+#[test]
+fn pod_of_many_hosts_does_not_scroll() {
+    let model = pod(16, 4);
+    let tree = TrackTree::new(&model);
+    let state = ViewState::new(&model);
+    for canvas in [660.0, 900.0] {
+        let rows = tree.compacted(tree.rows(&state), canvas);
+        assert_eq!(rows.scrolled.len(), 16 + 64);
+        assert!(rows.max_scroll(canvas) <= 0.0, "{canvas}: {} of {}", rows.max_scroll(canvas), rows.height());
+        assert!(rows.max_scroll(canvas - 100.0) > 100.0, "with less room it does");
+    }
+}
+
 #[test]
 fn folded_devices_of_a_pod_fit_one_screen() {
-    let mut builder = TraceBuilder::new();
-    let host = builder.group(None, GroupKind::Host, "worker-0");
-    let label = builder.label("op", None);
-    for ordinal in 0..64 {
-        let core = builder.group(Some(host), GroupKind::TensorCore { ordinal }, &format!("/device:TPU:{ordinal}"));
-        let ops = builder.track(core, TrackKind::Ops, i64::from(ordinal), "XLA Ops");
-        let range = TimeRange::new(Timestamp::from_ps(0), Timestamp::from_ps(10));
-        builder.add_slice(ops, SliceSpec::new(range, label));
-    }
-    let model = builder.finish();
+    let model = pod(1, 64);
     let tree = TrackTree::new(&model);
     let state = ViewState::new(&model);
     let canvas = 660.0;
     let rows = tree.compacted(tree.rows(&state), canvas);
     assert_eq!(rows.scrolled.len(), 65, "so many devices are folded at first");
-    assert!(rows.height() <= canvas, "{}", rows.height());
+    assert!(rows.max_scroll(canvas) <= 0.0, "{}", rows.height());
     assert!(rows.scrolled.windows(2).all(|pair| (pair[0].y + pair[0].height - pair[1].y).abs() < 1e-3));
     let wide = tree.compacted(tree.rows(&state), 4_000.0);
     assert_eq!(wide, tree.rows(&state), "with room for all, none is lower");
