@@ -247,7 +247,7 @@ fn op_ui(ui: &mut Ui, sight: PanelContext<'_>, slice: SliceRef<'_>, out: &mut Ve
     Grid::new("op").num_columns(2).spacing([14.0, 3.0]).show(ui, |ui| {
         row(ui, "Category", trace.classes.category(id), "");
         if let Some(program) = op.program {
-            row(ui, "Module", model.str(model.program(program).name), "");
+            row(ui, "Program", model.str(model.program(program).name), "");
         }
         let rate = |amount: u64| {
             let seconds = slice.measured_dur().as_secs_f64();

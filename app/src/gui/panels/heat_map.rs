@@ -26,6 +26,8 @@ const LEAST_ROW: f32 = 5.0;
 const NAMES: f32 = 64.0;
 /// Height of all rows at most; more devices scroll.
 const MOST_HEIGHT: f32 = 460.0;
+/// Height of the numbers of steps below the rows.
+const AXIS: f32 = 16.0;
 /// Width of a column at least and at most.
 const COLUMN: (f32, f32) = (3.0, 56.0);
 
@@ -120,20 +122,25 @@ fn color(theme: &Theme, heat: f32) -> Color32 {
 }
 
 fn rows_ui(ui: &mut Ui, sight: PanelContext<'_>, (steps, map): (&StepsReport, &HeatMap), out: &mut Vec<ViewCommand>) {
-    let most = (ui.available_height() - 16.0).clamp(120.0, MOST_HEIGHT);
+    let most = (ui.available_height() - 16.0 - AXIS).clamp(120.0, MOST_HEIGHT);
     let row = (most / map.devices.len() as f32).clamp(LEAST_ROW, ROW).floor();
     let room = ui.available_width() - NAMES - 8.0;
     let column = (room / map.steps.len().max(1) as f32).clamp(COLUMN.0, COLUMN.1);
     let height = row * map.devices.len() as f32;
-    let size = vec2(NAMES + column * map.steps.len() as f32, height);
-    let area = ScrollArea::both().id_salt("heat map").max_height(MOST_HEIGHT + 14.0).auto_shrink([false, true]);
+    let size = vec2(NAMES + column * map.steps.len() as f32, height + AXIS);
+    let area = ScrollArea::both().id_salt("heat map").max_height(MOST_HEIGHT + 14.0 + AXIS).auto_shrink([false, true]);
     area.show(ui, |ui| {
         let (rect, response) = ui.allocate_exact_size(size, Sense::click());
         let name = HeatQuantity::ALL.iter().find(|(own, ..)| *own == map.quantity).map_or("", |(_, title, _)| title);
         let counts = format!("{} devices, {} steps", map.devices.len(), map.steps.len());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, format!("Heat map of {name}: {counts}")));
-        let place = Places { rect, row, column };
+        let place = Places { rect: rect.with_max_y(rect.bottom() - AXIS), row, column };
         paint(ui, sight, map, &place);
+        let font = FontId::proportional(10.0);
+        for (at, step) in map.steps.iter().enumerate().step_by(steps_per_name(column)) {
+            let below = place.cell(0, at).center_top() + vec2(0.0, height + 2.0);
+            ui.painter().text(below, Align2::CENTER_TOP, step.number, font.clone(), Theme::current(ui).text_weak);
+        }
         let Some((device, step)) = response.hover_pos().and_then(|at| place.at(map, at.x, at.y)) else { return };
         let clicked = response.clicked();
         response.on_hover_cursor(CursorIcon::PointingHand).on_hover_ui_at_pointer(|ui| cell_ui(ui, map, device, step));
@@ -141,6 +148,13 @@ fn rows_ui(ui: &mut Ui, sight: PanelContext<'_>, (steps, map): (&StepsReport, &H
             out.extend(lead(&sight.trace.model, steps, device, step.and_then(|at| map.steps.get(at))));
         }
     });
+}
+
+/// How many steps share a number below the map: a round number, so that there is room for each.
+fn steps_per_name(column: f32) -> usize {
+    const ROOM: f32 = 36.0;
+    let round = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
+    round.into_iter().find(|&steps| steps as f32 * column >= ROOM).unwrap_or(2_000)
 }
 
 /// Where cells are.
@@ -154,8 +168,8 @@ impl Places {
     fn cell(&self, device: usize, step: usize) -> Rect {
         let x = self.rect.left() + NAMES + self.column * step as f32;
         let y = self.rect.top() + self.row * device as f32;
-        let gap = if self.column > 6.0 && self.row > 8.0 { 1.0 } else { 0.0 };
-        Rect::from_min_size(pos2(x, y), vec2(self.column - gap, self.row - gap))
+        let gap = |size: f32, least: f32| if size > least { size - 1.0 } else { size };
+        Rect::from_min_size(pos2(x, y), vec2(gap(self.column, 6.0), gap(self.row, 8.0)))
     }
 
     fn at<'a>(&self, map: &'a HeatMap, x: f32, y: f32) -> Option<(&'a HeatDevice, Option<usize>)> {
@@ -249,4 +263,16 @@ fn lead(model: &TraceModel, steps: &StepsReport, device: &HeatDevice, step: Opti
         commands.push(ViewCommand::Scope(ReportScope::step(step.number)));
     }
     commands
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_steps_do_not_touch() {
+        assert_eq!(steps_per_name(COLUMN.1), 1);
+        assert_eq!(steps_per_name(20.0), 2);
+        assert_eq!(steps_per_name(COLUMN.0), 20);
+    }
 }

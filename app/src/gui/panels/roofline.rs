@@ -15,6 +15,7 @@ use crate::view::panels::roofline::{
 };
 use crate::view::panels::target::RowTarget;
 use crate::view::state::ViewCommand;
+use crate::view::timeline::tree::group_digits;
 
 /// Ops with a smaller share of op time are drawn small.
 const SMALL_PERCENT: f64 = 1.0;
@@ -204,14 +205,15 @@ fn draw_ceilings(plot: &mut egui_plot::PlotUi<'_>, report: &RooflineReport, rang
     let places = name_places(&ceilings, range.x.1, size);
     for (ceiling, at) in ceilings.into_iter().zip(places) {
         let Some(at) = at else { continue };
-        let (anchor, ground) = if ceiling.roof == RooflineRoof::Compute {
-            (Align2::RIGHT_BOTTOM, Color32::TRANSPARENT)
+        let (anchor, ground, above) = if ceiling.roof == RooflineRoof::Compute {
+            // Clear of its own line.
+            (Align2::RIGHT_BOTTOM, Color32::TRANSPARENT, 4.0 / decade[1].abs())
         } else {
             // The next slope may run below it.
-            (Align2::LEFT_TOP, theme.canvas)
+            (Align2::LEFT_TOP, theme.canvas, 0.0)
         };
         let text = RichText::new(ceiling.name).small().color(color(ceiling.roof)).background_color(ground);
-        plot.text(Text::new("", PlotPoint::new(at.0, at.1), text).anchor(anchor));
+        plot.text(Text::new("", PlotPoint::new(at.0, at.1 + above), text).anchor(anchor));
     }
 }
 
@@ -240,7 +242,11 @@ fn decade(exponent: f64, unit: &str) -> String {
     }
     let exponent = exponent.round() as i32;
     if unit.is_empty() {
-        return if exponent.abs() <= 3 { format!("{}", 10_f64.powi(exponent)) } else { format!("1e{exponent}") };
+        return match exponent {
+            0..=6 => group_digits(10_u64.pow(exponent.unsigned_abs())),
+            -3..0 => format!("{}", 10_f64.powi(exponent)),
+            _ => format!("1e{exponent}"),
+        };
     }
     let prefix = exponent.div_euclid(3);
     let head = 10_i64.pow(exponent.rem_euclid(3) as u32);
@@ -284,6 +290,7 @@ mod tests {
         assert_eq!(decade(12.0, "FLOP/s"), "1 TFLOP/s");
         assert_eq!(decade(14.0, "FLOP/s"), "100 TFLOP/s");
         assert_eq!(decade(2.0, ""), "100");
+        assert_eq!([decade(4.0, ""), decade(-1.0, ""), decade(7.0, "")], ["10,000", "0.1", "1e7"]);
         assert_eq!(decade(0.5, ""), "");
     }
 }

@@ -1,6 +1,8 @@
 //! Marks over and under the tracks: steps, the marked area, notes, the ends of the trace.
 
-use egui::{Align2, Painter, Rect, Shape, Stroke, Ui, pos2, vec2};
+use std::sync::Arc;
+
+use egui::{Align2, Color32, Galley, Painter, Rangef, Rect, Shape, Stroke, Ui, pos2, vec2};
 use trace_model::{TimeRange, Timestamp};
 
 use super::paint::elided;
@@ -173,26 +175,52 @@ pub fn between_cursors(
     x_of: impl Fn(Timestamp) -> f32,
     theme: &Theme,
 ) {
-    /// Ends closer than this share one line without times.
-    const APART: f32 = 170.0;
     let Some(mark) = state.place.mark else { return };
     let [left, right] = [mark.start, mark.end].map(|at| ruler.left() + x_of(at));
     let y = ruler.bottom() - 2.0;
     painter.hline(left.max(ruler.left())..=right.min(ruler.right()), y, Stroke::new(2.0, theme.accent));
-    for (x, at) in [(left, mark.start), (right, mark.end)] {
+    for x in [left, right] {
         painter.vline(x, ruler.bottom() - 16.0..=ruler.bottom(), Stroke::new(1.5, theme.accent));
-        if right - left > APART && ruler.x_range().contains(x) {
-            tag(painter, ruler, x, &time(at.since_origin()), theme);
-        }
     }
+    for (x, at) in cursors(ruler, state, x_of) {
+        tag(painter, ruler, x, &time(at.since_origin()), theme);
+    }
+}
+
+/// The ends of the marked range that the ruler shows with their times.
+fn cursors(ruler: Rect, state: &ViewState, x_of: impl Fn(Timestamp) -> f32) -> Vec<(f32, Timestamp)> {
+    /// Ends closer than this share one line without times.
+    const APART: f32 = 170.0;
+    let Some(mark) = state.place.mark else { return Vec::new() };
+    let [left, right] = [mark.start, mark.end].map(|at| (ruler.left() + x_of(at), at));
+    let shown = |&(x, _): &(f32, Timestamp)| right.0 - left.0 > APART && ruler.x_range().contains(x);
+    [left, right].into_iter().filter(shown).collect()
+}
+
+/// The parts of the ruler below the times of the pointer and of the cursors: other texts there would be cut.
+pub fn covered(
+    painter: &Painter,
+    ruler: Rect,
+    state: &ViewState,
+    pointer: Option<Timestamp>,
+    x_of: impl Fn(Timestamp) -> f32,
+) -> Vec<Rangef> {
+    let pointer = pointer.map(|at| (ruler.left() + x_of(at), at));
+    let tags = pointer.into_iter().chain(cursors(ruler, state, &x_of));
+    tags.map(|(x, at)| tag_place(painter, ruler, x, &time(at.since_origin())).0.x_range()).collect()
 }
 
 /// A text on the ruler at a position, within its ends.
 fn tag(painter: &Painter, ruler: Rect, x: f32, text: &str, theme: &Theme) {
-    let galley = painter.layout_no_wrap(text.to_owned(), small_font(), theme.text_strong);
+    let (rect, galley) = tag_place(painter, ruler, x, text);
+    painter.rect_filled(rect, 3.0, theme.raised);
+    painter.galley(rect.min + vec2(4.0, 1.0), galley, theme.text_strong);
+}
+
+fn tag_place(painter: &Painter, ruler: Rect, x: f32, text: &str) -> (Rect, Arc<Galley>) {
+    let galley = painter.layout_no_wrap(text.to_owned(), small_font(), Color32::PLACEHOLDER);
     let most = (ruler.right() - galley.size().x - 4.0).max(ruler.left() + 4.0);
     let left = (x - galley.size().x / 2.0).clamp(ruler.left() + 4.0, most);
     let at = pos2(left, ruler.bottom() - galley.size().y - 3.0);
-    painter.rect_filled(Rect::from_min_size(at, galley.size()).expand2(vec2(4.0, 1.0)), 3.0, theme.raised);
-    painter.galley(at, galley, theme.text_strong);
+    (Rect::from_min_size(at, galley.size()).expand2(vec2(4.0, 1.0)), galley)
 }

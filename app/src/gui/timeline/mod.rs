@@ -285,7 +285,9 @@ impl Timeline {
 
         let painter = ui.painter_at(ruler);
         painter.rect_filled(ruler, 0.0, theme.labels);
-        paint::ruler(&painter, ruler, &scale, x_of, theme);
+        // Where the pointer was in the last frame: nearly where it is.
+        let covered = marks::covered(&painter, ruler, state, self.hovered, x_of);
+        paint::ruler(&painter, ruler, &scale, &covered, x_of, theme);
         marks::band_names(&painter, ruler, steps, x_of, theme);
         marks::notes(&painter, ruler, state, x_of, theme);
         marks::between_cursors(&painter, ruler, state, x_of, theme);

@@ -9,7 +9,7 @@ use analysis::reports::hlo::{HloNode, Neighbourhood};
 use trace_model::Picos;
 
 /// Width of a box, in points.
-pub const WIDTH: f32 = 176.0;
+pub const WIDTH: f32 = 228.0;
 /// Height of a box.
 pub const HEIGHT: f32 = 46.0;
 const GAP_X: f32 = 14.0;
