@@ -11,11 +11,12 @@ use crate::gui::panels::open_path::OpenPath;
 use crate::gui::panels::search;
 use crate::gui::panels::welcome::FailedToOpen;
 use crate::gui::{
-    App, AppCommand, QueuedTrace, SavedView, TraceToOpen, chosen, compare, editor, keys, platform, samples, sessions,
-    timeline,
+    App, AppCommand, LoadJob, QueuedTrace, SavedView, TraceToOpen, chosen, compare, editor, keys, platform, samples,
+    sessions, timeline,
 };
 use crate::view::compare::TraceSide;
 use crate::view::state::{Panel, ViewCommand};
+use crate::view::timeline::trace::TraceLoader;
 
 impl App {
     /// Carries out the commands collected so far.
@@ -256,13 +257,22 @@ impl App {
         self.restore = None;
         // The caller sets `next` afterwards if it opens two traces.
         self.next = None;
+        let is_early = std::mem::take(&mut self.is_loading_early);
+        if is_early && !beside && self.loading.key().is_some_and(|early| early.path == path) {
+            return;
+        }
         self.loading.clear();
-        let (loader, path) = (Arc::clone(&self.loader), path.to_owned());
-        let wanted = TraceToOpen { path: path.clone(), beside };
-        self.loading.ask_later(wanted, move |progress, answer| {
-            let (named, shared) = (path.clone(), Arc::clone(&progress));
-            let load = move |there: Result<(), String>| answer.give(there.and_then(|()| loader(&path, &shared)));
-            platform::fetch(&named, &progress, Box::new(load));
-        });
+        load(&mut self.loading, &self.loader, path, beside);
     }
+}
+
+/// Starts to load a trace.
+pub(super) fn load(loading: &mut LoadJob, loader: &TraceLoader, path: &Path, beside: bool) {
+    let (loader, path) = (Arc::clone(loader), path.to_owned());
+    let wanted = TraceToOpen { path: path.clone(), beside };
+    loading.ask_later(wanted, move |progress, answer| {
+        let (named, shared) = (path.clone(), Arc::clone(&progress));
+        let load = move |there: Result<(), String>| answer.give(there.and_then(|()| loader(&path, &shared)));
+        platform::fetch(&named, &progress, Box::new(load));
+    });
 }

@@ -23,6 +23,8 @@ mod saving;
 mod screenshot;
 mod sessions;
 mod settings;
+#[cfg(not(target_arch = "wasm32"))]
+mod start_times;
 pub mod theme;
 pub mod timeline;
 mod times;
@@ -40,6 +42,7 @@ pub use self::launch::{NoWindow, WindowOptions, keep_freed_memory};
 #[cfg(target_arch = "wasm32")]
 pub use self::launch::{import_in_worker, start_in_page};
 pub use self::loader::{StartOptions, file_loader};
+pub use self::panels::dock::wanted as wanted_reports;
 #[cfg(target_arch = "wasm32")]
 pub use self::platform::state;
 pub use self::screenshot::{Screenshot, ScreenshotArgs};
@@ -65,6 +68,9 @@ struct TraceToOpen {
     /// Whether to compare it with the open trace instead of replacing that.
     beside: bool,
 }
+
+/// Loads traces, one at a time.
+type LoadJob = Worker<TraceToOpen, OpenTrace>;
 
 /// A second trace to open after the first.
 struct QueuedTrace {
@@ -105,7 +111,9 @@ pub struct App {
     commands: Vec<AppCommand>,
     settings: Settings,
     loader: TraceLoader,
-    loading: Worker<TraceToOpen, OpenTrace>,
+    loading: LoadJob,
+    /// Whether the trace that was named at the start is being loaded since before there was a window.
+    is_loading_early: bool,
     /// The trace to compare with the one that is being opened.
     next: Option<QueuedTrace>,
     /// Dropped files about which the user has not decided.
@@ -130,6 +138,8 @@ pub struct App {
     notice: Option<PassingNotice>,
     title: String,
     screenshot: Option<screenshot::Photographer>,
+    #[cfg(not(target_arch = "wasm32"))]
+    start_times: Option<start_times::StartTimes>,
     address: AddressBar,
     wake: WakeUi,
 }
@@ -149,6 +159,7 @@ impl App {
             commands: vec![AppCommand::Theme(settings.theme)],
             loader,
             loading: Worker::new("open trace", Arc::clone(&wake)),
+            is_loading_early: false,
             next: None,
             dropped: Vec::new(),
             dialog: Worker::new("file dialog", Arc::clone(&wake)),
@@ -167,6 +178,8 @@ impl App {
             notice: None,
             title: String::new(),
             screenshot: None,
+            #[cfg(not(target_arch = "wasm32"))]
+            start_times: None,
             address: AddressBar::default(),
             wake,
             settings,
@@ -177,6 +190,12 @@ impl App {
     #[must_use]
     pub fn with_sessions(self, sessions: SessionStore) -> Self {
         Self { sessions, ..self }
+    }
+
+    /// The same with a job that loads the first trace already, which is opened next.
+    #[cfg(not(target_arch = "wasm32"))]
+    fn with_early(self, loading: LoadJob) -> Self {
+        Self { loading, is_loading_early: true, ..self }
     }
 
     /// Queues a command, as if the user had given it.
@@ -335,6 +354,10 @@ impl eframe::App for App {
             open_traces.ask_jobs();
         }
         self.show_address(ctx);
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Some(times) = &mut self.start_times {
+            times.frame_begins(ctx, self.open_traces.is_some());
+        }
         let names: Vec<String> =
             TraceSide::BOTH.into_iter().filter_map(|side| self.trace_of(side)).map(OpenTrace::title).collect();
         let title =
@@ -387,6 +410,10 @@ impl eframe::App for App {
             let settled = self.is_settled() && (self.open_traces.is_some() || self.error.is_some());
             out.extend(photographer.step(ui.ctx(), settled, self.trace().zip(self.state())));
             self.screenshot = Some(photographer);
+        }
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Some(times) = &mut self.start_times {
+            times.frame_ends(ui.ctx(), self.open_traces.as_ref().is_some_and(|open| open.focused().draws_slices()));
         }
         if !out.is_empty() {
             self.commands.extend(out);

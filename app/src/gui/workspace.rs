@@ -404,6 +404,12 @@ impl Workspace {
         self.timeline.drawn().row_at(y).is_some()
     }
 
+    /// Whether the last frame showed slices.
+    pub fn draws_slices(&self) -> bool {
+        let drawn = self.timeline.drawn();
+        [&drawn.scrolled, &drawn.pinned].iter().any(|rows| !(rows.boxes.is_empty() && rows.loads.is_empty()))
+    }
+
     /// The visible times in the last frame.
     pub fn shown_time(&self) -> Viewport {
         self.timeline.shown().unwrap_or(self.state.place.time)

@@ -40,6 +40,10 @@ pub struct OpenArgs {
     #[cfg(feature = "gui")]
     #[command(flatten)]
     pub screenshot: crate::gui::ScreenshotArgs,
+    /// Print how long the start took and quit
+    #[cfg(feature = "gui")]
+    #[arg(long, hide = true)]
+    pub start_times: bool,
 }
 
 /// Runs the command.
@@ -64,6 +68,7 @@ pub fn run(args: OpenArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
         options: Arc::new(options),
         source_prefixes: args.src_prefix,
         screenshot: args.screenshot.into(),
+        start_times: args.start_times,
     };
     crate::gui::launch(launch).map_err(|error| match error.downcast::<crate::gui::NoWindow>() {
         Ok(crate::gui::NoWindow(why)) => Failure::Display(why),

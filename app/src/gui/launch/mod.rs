@@ -32,6 +32,8 @@ pub struct WindowOptions {
     pub source_prefixes: Vec<SourcePrefix>,
     /// Take a picture and quit.
     pub screenshot: Option<Screenshot>,
+    /// Print how long the start took and quit.
+    pub start_times: bool,
 }
 
 /// Keeps freed memory for the next frame.

@@ -1,16 +1,20 @@
 //! The window of a desktop.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::{NoWindow, WindowOptions, keep_freed_memory};
+use crate::gui::apply::load;
+use crate::gui::jobs::WakeUi;
 use crate::gui::loader::file_loader;
 use crate::gui::panels::welcome::FailedToOpen;
 use crate::gui::sessions::SessionStore;
 use crate::gui::settings::Settings;
-use crate::gui::{App, AppCommand, screenshot};
+use crate::gui::start_times::StartTimes;
+use crate::gui::{App, AppCommand, LoadJob, screenshot};
 
 /// Opens the window; returns when it is closed.
 pub fn launch(launch: WindowOptions) -> anyhow::Result<()> {
+    let start_times = launch.start_times.then(StartTimes::new);
     keep_freed_memory();
     let (width, height) = launch.screenshot.as_ref().map_or((1440.0, 900.0), |shot| shot.size);
     let mut viewport = egui::ViewportBuilder::default()
@@ -23,19 +27,34 @@ pub fn launch(launch: WindowOptions) -> anyhow::Result<()> {
         viewport = viewport.with_icon(icon);
     }
     let native = eframe::NativeOptions { viewport, renderer: eframe::Renderer::Glow, ..Default::default() };
+    let loader = file_loader(launch.import, launch.options.clone());
+    // Opening the window takes longer than loading a small trace, so loading begins before.
+    let window: Arc<OnceLock<egui::Context>> = Arc::default();
+    let waking = Arc::clone(&window);
+    let wake: WakeUi = Arc::new(move || {
+        if let Some(window) = waking.get() {
+            window.request_repaint();
+        }
+    });
+    let mut loading = LoadJob::new("open trace", wake);
+    if let Some(path) = &launch.path {
+        load(&mut loading, &loader, path, false);
+    }
     let shot_sink: screenshot::ScreenshotOutcome = Arc::default();
     let outcome = Arc::clone(&shot_sink);
     eframe::run_native(
         "systole",
         native,
         Box::new(move |cc| {
+            let _only_window = window.set(cc.egui_ctx.clone());
             let mut settings = if launch.screenshot.is_some() { Settings::default() } else { Settings::load() };
             settings.source_prefixes = launch.source_prefixes;
             // If a trace is opened, its loader reports errors in them.
             let problem = if launch.path.is_none() { (launch.options)().err() } else { None };
-            let mut app = App::new(&cc.egui_ctx, settings, file_loader(launch.import, launch.options))
-                .with_sessions(SessionStore::of_user());
+            let mut app =
+                App::new(&cc.egui_ctx, settings, loader).with_sessions(SessionStore::of_user()).with_early(loading);
             app.error = problem.map(FailedToOpen::open);
+            app.start_times = start_times;
             app.screenshot = launch.screenshot.map(|shot| screenshot::Photographer::new(shot, outcome));
             match (launch.path, launch.second) {
                 (Some(path), Some(second)) => app.push(AppCommand::Dropped(vec![path, second])),

@@ -1,0 +1,53 @@
+//! Prints how long the start took and quits: `systole open FILE --start-times`.
+
+use std::time::Instant;
+
+use egui::{Context, ViewportCommand};
+
+/// Points in time of a start.
+pub struct StartTimes {
+    began: Instant,
+    /// When the first frame began: the window and its OpenGL context exist.
+    window: Option<f64>,
+    /// When the trace was there, in whatever frame this was noticed.
+    opened: Option<f64>,
+    /// Whether the last frame was the first that drew slices.
+    drawn: bool,
+    is_printed: bool,
+}
+
+impl StartTimes {
+    /// Begins to measure.
+    pub fn new() -> Self {
+        Self { began: Instant::now(), window: None, opened: None, drawn: false, is_printed: false }
+    }
+
+    fn elapsed(&self) -> f64 {
+        self.began.elapsed().as_secs_f64() * 1e3
+    }
+
+    /// To be called when a frame begins, with whether a trace is open.
+    #[expect(clippy::print_stdout, reason = "these lines are what was asked for")]
+    pub fn frame_begins(&mut self, ctx: &Context, is_open: bool) {
+        let now = self.elapsed();
+        let window = *self.window.get_or_insert(now);
+        if is_open {
+            self.opened.get_or_insert(now);
+        }
+        if std::mem::take(&mut self.drawn) {
+            self.is_printed = true;
+            // The frame before this one is on the screen.
+            let opened = self.opened.unwrap_or(now);
+            println!("window {window:.1} ms, trace {opened:.1} ms, first frame with slices {now:.1} ms");
+            ctx.send_viewport_cmd(ViewportCommand::Close);
+        }
+    }
+
+    /// To be called when a frame ends, with whether it drew slices.
+    pub fn frame_ends(&mut self, ctx: &Context, has_slices: bool) {
+        if has_slices && !self.is_printed {
+            self.drawn = true;
+            ctx.request_repaint();
+        }
+    }
+}
