@@ -117,8 +117,8 @@ fn heat_map_shows_a_straggler_and_click_leads_to_it() {
     click(&mut window, "work");
     window.get_by_label_contains("/device:TPU:5 stands out: median ");
     let map = window.get_by_label_contains("Heat map of work: 8 devices, ").rect();
-    // The sixth of eight rows.
-    let at = Pos2::new(map.left() + 80.0, map.top() + map.height() * 5.5 / 8.0);
+    // The sixth of eight rows, with a line of numbers below.
+    let at = Pos2::new(map.left() + 80.0, map.top() + (map.height() - 16.0) * 5.5 / 8.0);
     click_at(&mut window, at);
     let state = state(&window);
     assert!(matches!(state.scope, systole::view::state::ReportScope::Steps { .. }), "{:?}", state.scope);

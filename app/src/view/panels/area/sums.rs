@@ -102,7 +102,7 @@ pub(super) fn collect(
             || vec![NOWHERE; model.labels().len()],
             |places, track| track_sums(model, track, area.range, steps, places, progress),
         )
-        .filter(|sums| sums.as_ref().map_or(true, |sums| !sums.sums.is_empty()))
+        .filter(|track| !matches!(track, Ok(track) if track.sums.is_empty()))
         .collect::<Result<_, String>>()?;
     let tracks = of_tracks.len();
     let mut names = RowNames { model, classes, pivot: area.pivot, of_labels: BTreeMap::new() };
