@@ -40,9 +40,10 @@ pub(super) fn requests(all: &[Annotation], prefill: IntervalSet, scope: TimeRang
             }
             // After its first token, a request gets one in each batch.
             let is_decoded = annotation.is_mixed && own.iter().any(|span| span.phase == ServingPhase::Decode);
-            let (phase, tokens) = match is_decoded {
-                true => (ServingPhase::Decode, Some(1)),
-                false => (phase_in_batch(annotation.phase, tokens), tokens),
+            let (phase, tokens) = if is_decoded {
+                (ServingPhase::Decode, Some(1))
+            } else {
+                (phase_in_batch(annotation.phase, tokens), tokens)
             };
             own.push(RequestSpan {
                 phase,
