@@ -155,6 +155,26 @@ fn words(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
+/// The words of all lines. In JSON, the end of a line is an escape: what follows it is not part of the word before.
+fn words_of_lines(text: &[u8], is_json: bool) -> impl Iterator<Item = Range<usize>> {
+    let mut lines = Vec::new();
+    let (mut start, mut at) = (0, 0);
+    while let (true, Some(&byte)) = (is_json, text.get(at)) {
+        let is_end = byte == b'\\' && matches!(text.get(at + 1), Some(b'n' | b'r' | b't'));
+        if is_end {
+            lines.push(start..at);
+            start = at + 2;
+        }
+        // The second of two backslashes begins no escape.
+        at += if byte == b'\\' { 2 } else { 1 };
+    }
+    lines.push(start.min(text.len())..text.len());
+    lines.into_iter().flat_map(move |line| {
+        let begin = line.start;
+        words(&text[line]).map(move |word| begin + word.start..begin + word.end)
+    })
+}
+
 /// The parts of a word between slashes.
 fn components(text: &[u8], word: Range<usize>) -> Vec<Range<usize>> {
     let mut parts = Vec::new();
@@ -216,7 +236,7 @@ fn path(text: &[u8], word: &Range<usize>) -> Option<(Vec<Range<usize>>, bool)> {
 /// Names in a text.
 pub(super) fn names(text: &[u8], is_json: bool) -> Vec<(Range<usize>, NameKind)> {
     let mut found = Vec::new();
-    for word in words(text) {
+    for word in words_of_lines(text, is_json) {
         if let Some((parts, is_url)) = path(text, &word) {
             let names = names_of_path(text, &parts, is_url).into_iter();
             let names = names.map(|part| if is_json { after_escape(text, part) } else { part });
@@ -285,8 +305,8 @@ fn ipv4(text: &[u8], word: Range<usize>) -> Option<Range<usize>> {
 }
 
 /// Names of people in a text: what comes after `/home/` and `/Users/`.
-pub(super) fn users(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
-    words(text).filter_map(|word| {
+pub(super) fn users(text: &[u8], is_json: bool) -> impl Iterator<Item = Range<usize>> {
+    words_of_lines(text, is_json).filter_map(|word| {
         let parts = components(text, word);
         let home = parts.iter().position(|part| is_any(&["home", "Users"], &text[part.clone()]))?;
         // `/home/NAME`, not `a/home/b`.

@@ -52,7 +52,8 @@ pub fn learn(bytes: &[u8], regions: &[Region], names: &mut Names) {
         let text = bytes.get(region.range.clone()).unwrap_or_default();
         match region.kind {
             TextKind::Host => names.learn(NameKind::Host, text),
-            _ => finder::users(text).for_each(|user| names.learn(NameKind::User, &text[user])),
+            _ => finder::users(text, region.kind == TextKind::Json)
+                .for_each(|user| names.learn(NameKind::User, &text[user])),
         }
     }
 }

@@ -32,6 +32,18 @@ fn folders_and_files_are_replaced_and_lines_and_endings_stay() {
     }
 }
 
+/// Stacks of calls are one string with several lines; a package ends the names of its own line only.
+#[test]
+fn lines_of_json_are_told_apart() {
+    let stack =
+        r"/home/alice/env/site-packages/torch/nn.py:1\n/home/alice/env/site-packages/torch/f.py:2\n/srv/x/run.py:3";
+    let expected =
+        r"/home/n0000/env/site-packages/torch/nn.py:1\n/home/n0000/env/site-packages/torch/f.py:2\n/n00/n/n01.py:3";
+    assert_eq!(replaced_as(stack, TextKind::Json, Names::default()), expected);
+    // A folder that begins with n, behind an escaped backslash.
+    assert_eq!(replaced_as(r"C:\\new\\x.py", TextKind::Json, Names::default()), r"C:\\n00\\n.py");
+}
+
 #[test]
 fn what_everybody_has_and_what_is_no_path_stays() {
     for text in [
