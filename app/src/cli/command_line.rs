@@ -96,6 +96,7 @@ pub enum CliCommand {
     #[command(after_help = help::MORE, after_long_help = help::HLO)]
     Hlo(HloArgs),
     /// Custom kernels: time, declared costs, stages, units, hardware counters, SparseCores
+    #[expect(clippy::doc_markdown, reason = "the help of the command")]
     #[command(after_help = help::MORE, after_long_help = help::KERNELS)]
     Kernels(KernelsArgs),
     /// What a hint means, how to check it and what to do

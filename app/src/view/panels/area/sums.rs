@@ -258,7 +258,9 @@ fn join(ranges: &mut Vec<TimeRange>, range: TimeRange) {
 /// Ranges in order, those that touch joined.
 fn joined(sorted: &[TimeRange]) -> Vec<TimeRange> {
     let mut all = Vec::new();
-    sorted.iter().for_each(|&range| join(&mut all, range));
+    for &range in sorted {
+        join(&mut all, range);
+    }
     all
 }
 
