@@ -95,8 +95,7 @@ pub enum CliCommand {
     /// Programs of the compiler: their text, what is around an instruction, a search, a diff
     #[command(after_help = help::MORE, after_long_help = help::HLO)]
     Hlo(HloArgs),
-    /// Custom kernels: time, declared costs, stages, units, hardware counters, SparseCores
-    #[expect(clippy::doc_markdown, reason = "the help of the command")]
+    /// Custom kernels: time, declared costs, stages, units, hardware counters
     #[command(after_help = help::MORE, after_long_help = help::KERNELS)]
     Kernels(KernelsArgs),
     /// What a hint means, how to check it and what to do

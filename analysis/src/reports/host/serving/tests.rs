@@ -178,7 +178,7 @@ fn a_mixed_batch_after_the_first_token_is_a_token() {
     assert_eq!((a.prefill_ps, a.decode_ps, a.decode_tokens), (Some(3_000), Some(6_000), Some(2)));
 }
 
-/// Without ids, batches have a size and a time; those of SGLang have a time only.
+/// Without ids, batches have a size and a time; those of `SGLang` have a time only.
 #[test]
 fn batches_without_ids_are_reported() {
     let older = report_of(&text_trace(
