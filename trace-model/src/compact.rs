@@ -96,6 +96,36 @@ impl CompactColumn {
         block.base.wrapping_add((u64::from_le_bytes(eight) & mask(width)) as i64)
     }
 
+    /// Copies the values from row `from` on, as many as `out` takes.
+    pub(crate) fn read(&self, from: usize, out: &mut [i64]) {
+        let mut row = from;
+        let mut rest = out;
+        while !rest.is_empty() {
+            let Some(block) = self.blocks.get(row / BLOCK) else {
+                let in_tail = row - self.blocks.len() * BLOCK;
+                rest.copy_from_slice(&self.tail[in_tail..in_tail + rest.len()]);
+                return;
+            };
+            let in_block = row % BLOCK;
+            let (now, later) = rest.split_at_mut(rest.len().min(BLOCK - in_block));
+            let width = (block.place & 15) as usize;
+            if width == 0 {
+                now.fill(block.base);
+            } else {
+                let from = (block.place >> 4) as usize + in_block * width;
+                let bytes = &self.bytes[from..from + (now.len() - 1) * width + 8];
+                let mask = mask(width);
+                for (value, place) in now.iter_mut().zip((0..).step_by(width)) {
+                    let mut eight = [0; 8];
+                    eight.copy_from_slice(&bytes[place..place + 8]);
+                    *value = block.base.wrapping_add((u64::from_le_bytes(eight) & mask) as i64);
+                }
+            }
+            row += now.len();
+            rest = later;
+        }
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.len
     }

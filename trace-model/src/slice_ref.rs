@@ -64,6 +64,13 @@ impl<'a> SliceRef<'a> {
         self.device_range().unwrap_or_else(|| self.range())
     }
 
+    /// Start of [`Self::measured_range`].
+    pub fn measured_start(self) -> Timestamp {
+        let Some(clock) = self.model.slices.device_clock(self.id.0) else { return self.start() };
+        let later = clock.start_minus_base.get((self.id.0 - clock.rows.start) as usize);
+        Timestamp::from_ps(self.start().ps().saturating_add(clock.base).saturating_add(later))
+    }
+
     /// Length of [`Self::measured_range`].
     pub fn measured_dur(self) -> Picos {
         // Analyses sum millions of durations, so this reads two columns of lengths instead of the four of the range.

@@ -19,6 +19,9 @@ fn spans_of(model: &TraceModel, track: TrackId) -> Vec<(usize, i64, i64)> {
 fn check_lanes(model: &TraceModel) -> Result<(), TestCaseError> {
     let mut row = 0;
     for track in model.track_ids() {
+        let spans = model.spans_on(track).map(|spans| (spans.slice.id(), spans.shown, spans.measured));
+        let slices = model.slices_on(track).map(|slice| (slice.id(), slice.range(), slice.measured_range()));
+        prop_assert_eq!(spans.collect::<Vec<_>>(), slices.collect::<Vec<_>>());
         for (depth, lane) in model.lanes(track).iter().enumerate() {
             prop_assert_eq!((lane.track, lane.depth as usize), (track, depth));
             prop_assert!(!lane.is_empty());

@@ -15,6 +15,33 @@ fn model_of(spans: &[(i64, i64)]) -> TraceModel {
     builder.finish()
 }
 
+/// Tracks with and without a device clock, each longer than the blocks that are unpacked at once.
+#[test]
+fn spans_in_order_equal_those_of_single_slices() {
+    let mut builder = TraceBuilder::new();
+    let core = builder.group(None, GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
+    let label = builder.label("op", None);
+    for (id, len) in [(1, 130), (2, 300), (3, 511), (4, 1)] {
+        let track = builder.track(core, TrackKind::Ops, id, "ops");
+        for i in 0..len {
+            let (start, dur) = (1_000 * i + i % 7, 300 + i * i % 400);
+            let device = (id % 2 == 0).then(|| range(start + 5_000 + i % 3, start + 5_000 + i % 3 + dur + i % 11));
+            builder.add_slice(track, SliceSpec { device, ..SliceSpec::new(range(start, start + dur), label) });
+        }
+    }
+    let model = builder.finish();
+    let of_slice = |slice: SliceRef<'_>| (slice.id(), slice.range(), slice.measured_range());
+    for track in model.track_ids() {
+        let read: Vec<_> = model.spans_on(track).map(|spans| (spans.slice.id(), spans.shown, spans.measured)).collect();
+        assert_eq!(read, model.slices_on(track).map(of_slice).collect::<Vec<_>>());
+        for lane in model.lanes(track) {
+            let asked = range(100_500, 290_100);
+            let read = model.spans_in(lane, asked).map(|spans| (spans.slice.id(), spans.shown, spans.measured));
+            assert_eq!(read.collect::<Vec<_>>(), model.slices_in(lane, asked).map(of_slice).collect::<Vec<_>>());
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
