@@ -42,3 +42,69 @@ pub static ANALYSES: &[AnalysisEntry] = &[
     entry::<clocks::Clocks>(),
     entry::<doctor::Doctor>(),
 ];
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+
+    use sample_traces::big::{BigSpec, big_model};
+    use trace_model::TraceModel;
+
+    use super::*;
+    use crate::engine::{AnalysisError, Context, Options, ReportCache, Scope};
+
+    /// Ops of one device, more than twice as many as a loop processes between two checks.
+    const OPS: u64 = 140_000;
+
+    struct Run {
+        reports: ReportCache,
+        report: Result<serde_json::Value, AnalysisError>,
+        checks: u64,
+    }
+
+    /// Runs an analysis that is cancelled by its n-th check; by none if that is 0.
+    fn run(model: &TraceModel, entry: &AnalysisEntry, cancelled_by: u64) -> Run {
+        let (options, reports) = (Options::default(), ReportCache::default());
+        reports.cancelled_by_check.store(cancelled_by, Ordering::Relaxed);
+        let report = ask(model, entry, &options, &reports);
+        Run { checks: reports.checks(), report, reports }
+    }
+
+    fn ask(
+        model: &TraceModel,
+        entry: &AnalysisEntry,
+        options: &Options,
+        reports: &ReportCache,
+    ) -> Result<serde_json::Value, AnalysisError> {
+        let cx = Context { model, scope: Scope::WholeTrace, options, reports };
+        (entry.run)(&cx).map(|report| report.json())
+    }
+
+    /// Counted and not timed: after cancellation, every loop looks once and ends.
+    #[test]
+    fn every_analysis_stops_at_its_next_check_and_starts_afresh_when_resumed() {
+        let trace = |slices| big_model(BigSpec { slices, tracks: 1 });
+        let (model, small) = (trace(OPS), trace(1_000));
+        for entry in ANALYSES {
+            let (whole, short) = (run(&model, entry, 0), run(&small, entry, 0));
+            for nth in [1, whole.checks / 2, whole.checks] {
+                let stopped = run(&model, entry, nth);
+                assert_eq!(stopped.report, Err(AnalysisError::Cancelled), "{} at check {nth}", entry.id);
+                // Facts and reports of before may be requested once more.
+                let later = stopped.checks - nth;
+                assert!(later <= 2 * short.checks, "{}: {later} checks after the {nth}th", entry.id);
+                stopped.reports.resume(Scope::WholeTrace);
+                let again = ask(&model, entry, &Options::default(), &stopped.reports);
+                assert_eq!(again, whole.report, "{} after check {nth}", entry.id);
+            }
+        }
+    }
+
+    #[test]
+    fn loops_over_ops_look_again_and_again() {
+        for entry in ANALYSES.iter().filter(|entry| ["ops", "devices", "overlap", "utilization"].contains(&entry.id)) {
+            let checks = [1_000, OPS].map(|slices| run(&big_model(BigSpec { slices, tracks: 1 }), entry, 0).checks);
+            assert!(checks[1] >= checks[0] + 2, "{}: {checks:?}", entry.id);
+        }
+    }
+}

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -22,7 +23,13 @@ type ReportSlot = Arc<OnceLock<Result<Arc<dyn Any + Send + Sync>, AnalysisError>
 pub struct ReportCache {
     slots: Mutex<HashMap<(&'static str, Scope), ReportSlot>>,
     costs: Mutex<Vec<ReportCost>>,
+    /// Locked while reports and facts are dropped: who sees that nothing is cancelled uses none of them.
     cancelled: Mutex<HashSet<Scope>>,
+    /// How often [`Self::check`] was called.
+    checks: AtomicU64,
+    /// The call that finds everything cancelled; 0 for none.
+    #[cfg(test)]
+    pub(crate) cancelled_by_check: AtomicU64,
     pub(super) facts: FactCache,
 }
 
@@ -54,25 +61,49 @@ impl ReportCache {
         self.costs.lock().unwrap_or_else(PoisonError::into_inner).retain(|cost| cost.scope != scope);
     }
 
-    /// Stops the analyses of a scope: they end at their next device or at the next report that they request, with
-    /// [`AnalysisError::Cancelled`]. Reports of the scope are dropped. Facts and reports of other scopes are completed.
+    /// Stops the analyses of a scope: they end within a few milliseconds, with [`AnalysisError::Cancelled`], and their
+    /// reports are dropped. [`Scope::WholeTrace`] stops everything: reports of all scopes, and facts. Otherwise facts
+    /// and reports of other scopes are completed.
     pub fn cancel(&self, scope: Scope) {
-        self.cancelled.lock().unwrap_or_else(PoisonError::into_inner).insert(scope);
-        self.forget(scope);
+        let mut cancelled = self.cancelled.lock().unwrap_or_else(PoisonError::into_inner);
+        cancelled.insert(scope);
+        self.drop_incomplete(scope);
     }
 
     /// Allows reports of a scope again after [`Self::cancel`].
     pub fn resume(&self, scope: Scope) {
-        if self.cancelled.lock().unwrap_or_else(PoisonError::into_inner).remove(&scope) {
-            // The errors of those that were cancelled.
+        let mut cancelled = self.cancelled.lock().unwrap_or_else(PoisonError::into_inner);
+        if cancelled.remove(&scope) {
+            self.drop_incomplete(scope);
+        }
+    }
+
+    /// Drops what may have been computed from the beginning of a loop that was cancelled.
+    fn drop_incomplete(&self, scope: Scope) {
+        if scope == Scope::WholeTrace {
+            self.slots.lock().unwrap_or_else(PoisonError::into_inner).clear();
+            self.costs.lock().unwrap_or_else(PoisonError::into_inner).clear();
+            self.facts.renew();
+        } else {
             self.forget(scope);
         }
     }
 
     /// Returns an error after [`Self::cancel`]; to be called every few milliseconds.
     pub(crate) fn check(&self, scope: Scope) -> Result<(), AnalysisError> {
-        let is_cancelled = self.cancelled.lock().unwrap_or_else(PoisonError::into_inner).contains(&scope);
+        self.checks.fetch_add(1, Ordering::Relaxed);
+        #[cfg(test)]
+        if self.checks() == self.cancelled_by_check.load(Ordering::Relaxed) {
+            self.cancel(Scope::WholeTrace);
+        }
+        let cancelled = self.cancelled.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_cancelled = !cancelled.is_empty() && [scope, Scope::WholeTrace].iter().any(|of| cancelled.contains(of));
         if is_cancelled { Err(AnalysisError::Cancelled) } else { Ok(()) }
+    }
+
+    /// How often analyses have looked at whether they are still wanted: grows while they work.
+    pub fn checks(&self) -> u64 {
+        self.checks.load(Ordering::Relaxed)
     }
 
     fn compute<R: Any + Send + Sync>(
@@ -82,7 +113,9 @@ impl ReportCache {
         run: impl FnOnce() -> Result<R, AnalysisError>,
     ) -> Result<Arc<dyn Any + Send + Sync>, AnalysisError> {
         let (began, outer) = (Instant::now(), INNER.take());
-        let result = self.check(scope).and_then(|()| run()).map(|report| Arc::new(report) as _);
+        let result = self.check(scope).and_then(|()| run());
+        // A report of a part of the trace is none.
+        let result = self.check(scope).and(result).map(|report| Arc::new(report) as _);
         let took = began.elapsed();
         let cost = ReportCost { id, scope, own: took.saturating_sub(INNER.replace(outer + took)) };
         self.costs.lock().unwrap_or_else(PoisonError::into_inner).push(cost);

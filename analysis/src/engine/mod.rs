@@ -19,6 +19,7 @@ mod provenance;
 mod report;
 mod scope;
 mod table;
+mod watched;
 
 pub use analysis::{Analysis, AnalysisEntry, entry};
 pub use cache::{ReportCache, ReportCost};

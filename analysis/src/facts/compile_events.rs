@@ -73,7 +73,7 @@ impl<'a> CompileEvents<'a> {
             return out;
         }
         let role = |label: LabelId| roles.get(label.index()).copied().unwrap_or_default();
-        for slice in host_threads(model).flat_map(|track| model.slices_on(track)) {
+        for slice in cx.watched(host_threads(model).flat_map(|track| model.slices_on(track))) {
             let own = role(slice.label_id());
             if own.is_call && !ancestors(slice).any(|around| role(around.label_id()).is_call) {
                 out.calls.push(slice);

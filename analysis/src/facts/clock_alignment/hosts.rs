@@ -57,25 +57,25 @@ pub(super) fn host_offsets(cx: &Context<'_>, to_host: impl Fn(GroupId, TimeRange
     let kinds: [fn(&OpClass) -> bool; 2] = [|class| class.role.is_none(), |class| class.role == Some(AsyncRole::Done)];
     let find = |is_kind: fn(&OpClass) -> bool| -> Vec<HostOffset> {
         let wanted = |class: &OpClass| class.is_collective() && is_kind(class);
-        let ends = ends(model, &cores, classes, wanted, &to_host);
+        let ends = ends(cx, &cores, classes, wanted, &to_host);
         others.iter().filter_map(|&host| offset(model, &ends, *first, host)).collect()
     };
     kinds.into_iter().map(find).find(|found| !found.is_empty()).unwrap_or_default()
 }
 
 fn ends<'a>(
-    model: &'a TraceModel,
+    cx: &Context<'a>,
     cores: &[GroupId],
     classes: &OpClasses,
     wanted: impl Fn(&OpClass) -> bool,
     to_host: &impl Fn(GroupId, TimeRange) -> TimeRange,
 ) -> BTreeMap<(Option<u64>, &'a str), CollectiveEnds> {
-    let mut out: BTreeMap<(Option<u64>, &str), CollectiveEnds> = BTreeMap::new();
+    let (model, mut out) = (cx.model, BTreeMap::<(Option<u64>, &str), CollectiveEnds>::new());
     for &core in cores {
         let source = model.group(core).source;
         let mut own: BTreeMap<(Option<u64>, &str), Vec<Timestamp>> = BTreeMap::new();
         let tracks = model.tracks_of(core).into_iter().filter(|&track| model.track(track).kind == TrackKind::Ops);
-        for slice in tracks.flat_map(|track| model.slices_on(track)) {
+        for slice in cx.watched(tracks.flat_map(|track| model.slices_on(track))) {
             let Some(op) = slice.op().filter(|&op| wanted(&classes.class(op))) else { continue };
             let program = model.op(op).program.and_then(|program| model.program(program).id);
             own.entry((program, slice.name())).or_default().push(to_host(core, slice.range()).end);

@@ -1,0 +1,47 @@
+//! Loops that end when nobody wants their result any more.
+
+use super::cache::ReportCache;
+use super::{Context, Scope};
+
+/// Items of a loop between two looks at whether it is still wanted: at most a few milliseconds of work.
+pub(crate) const ITEMS_PER_CHECK: usize = 1 << 16;
+
+/// The items of a loop, until the analysis is cancelled. What was made of a part of them is dropped: see
+/// [`ReportCache::cancel`].
+#[derive(Clone)]
+pub(crate) struct Watched<'a, I> {
+    items: I,
+    reports: &'a ReportCache,
+    scope: Scope,
+    /// Items until the next look.
+    left: usize,
+}
+
+impl<'a> Context<'a> {
+    /// The items of a loop over slices, ops or devices, until this analysis is cancelled. Every loop whose length
+    /// depends on the number of slices uses it.
+    pub(crate) fn watched<I: IntoIterator>(&self, items: I) -> Watched<'a, I::IntoIter> {
+        Watched { items: items.into_iter(), reports: self.reports, scope: self.scope, left: 0 }
+    }
+}
+
+impl<I: Iterator> Iterator for Watched<'_, I> {
+    type Item = I::Item;
+
+    #[inline]
+    fn next(&mut self) -> Option<I::Item> {
+        if self.left == 0 {
+            if self.reports.check(self.scope).is_err() {
+                return None;
+            }
+            self.left = ITEMS_PER_CHECK;
+        }
+        self.left -= 1;
+        self.items.next()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        // Fewer after cancellation.
+        (0, self.items.size_hint().1)
+    }
+}
