@@ -15,7 +15,7 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use trace_model::{GroupId, Picos, SliceId, TimeRange, Timestamp, TrackKind};
+use trace_model::{GroupId, Picos, SliceId, SliceSpans, TimeRange, Timestamp, TrackKind};
 
 use crate::engine::{AnalysisError, Context, Fact, OnceMap, Scope};
 use crate::facts::category::{OpClass, OpClasses};
@@ -56,8 +56,9 @@ impl Fact for CoreTimes {
 
 pub(crate) fn core_time(cx: &Context<'_>, core: GroupId) -> Result<Option<Arc<CoreTime>>, AnalysisError> {
     let Some(window) = window::window(cx, core)? else { return Ok(None) };
-    let Some(extent) = window::window(&cx.scoped(Scope::WholeTrace), core)? else { return Ok(None) };
-    let whole = cx.fact::<CoreTimes>().0.get(core, || Arc::new(CoreTime::of(cx, core, extent)));
+    let all = cx.scoped(Scope::WholeTrace);
+    let Some(extent) = window::window(&all, core)? else { return Ok(None) };
+    let whole = cx.fact::<CoreTimes>().0.get(core, || Arc::new(CoreTime::of(&all, core, extent)));
     Ok(Some(if window == extent {
         whole
     } else if extent.measured.encloses(window.measured) {
@@ -72,20 +73,25 @@ impl CoreTime {
         let classes = cx.fact::<Arc<OpClasses>>();
         let mut spans: Vec<SelfTimeSegment> = Vec::new();
         let tracks = cx.model.tracks_of(core).into_iter().filter(|&t| cx.model.track(t).kind == TrackKind::Ops);
-        for slice in tracks.flat_map(|track| cx.model.slices_on(track)) {
-            let (range, class) = (slice.measured_range(), classes.class_of(slice.op()));
+        let slices = tracks.flat_map(|track| cx.model.spans_on(track));
+        for SliceSpans { slice, measured: range, .. } in cx.watched(slices) {
             if range.overlaps(window.measured) {
+                let class = classes.class_of(slice.op());
                 spans.push(SelfTimeSegment { range, slice: slice.id(), class });
             }
         }
         let mut segments = self_time_segments(spans);
-        segments.retain_mut(|segment| match segment.range.intersect(window.measured) {
-            Some(range) => {
-                segment.range = range;
-                true
-            }
-            None => false,
-        });
+        let inside = |segment: &SelfTimeSegment| window.measured.encloses(segment.range);
+        // All of them, if the window is that of the whole trace.
+        if !segments.iter().all(inside) {
+            segments.retain_mut(|segment| match segment.range.intersect(window.measured) {
+                Some(range) => {
+                    segment.range = range;
+                    true
+                }
+                None => false,
+            });
+        }
         segments.shrink_to_fit();
         Self { core, window, segments }
     }
@@ -112,25 +118,20 @@ impl CoreTime {
         self.segments.iter().filter(|segment| wanted(segment.class)).map(|segment| segment.range.dur()).sum()
     }
 
-    /// The spans in which any op ran.
-    pub(crate) fn busy(&self) -> IntervalSet {
-        self.when(|_| true)
-    }
-
     /// Time in which any op ran.
     pub(crate) fn busy_time(&self) -> Picos {
         self.time(|_| true)
-    }
-
-    /// The spans in which no op ran.
-    pub(crate) fn idle(&self) -> IntervalSet {
-        self.busy().complement(self.window.measured)
     }
 }
 
 /// Cuts nested spans into segments that do not overlap. Where spans overlap without being nested, the one that started
 /// later has the shared part.
 pub(crate) fn self_time_segments(mut spans: Vec<SelfTimeSegment>) -> Vec<SelfTimeSegment> {
+    // Without nesting, every span is a segment.
+    if spans.is_sorted_by(|before, after| before.range.end <= after.range.start) {
+        spans.retain(|span| !span.range.is_empty());
+        return spans;
+    }
     let order = |span: &SelfTimeSegment| (span.range.start, Reverse(span.range.end));
     // Most are sorted, and sorting would need a second buffer.
     if !spans.is_sorted_by_key(order) {
@@ -210,7 +211,7 @@ mod tests {
         let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
         let time = cx.core_time(model.tensor_cores()[0]).unwrap().unwrap();
         assert_eq!(time.window.dur().ps(), 14_000);
-        assert_eq!(time.idle().measure().ps(), 2_000);
+        assert_eq!((time.window.dur() - time.busy_time()).ps(), 2_000);
         assert_eq!(time.time(OpClass::may_have_inner_ops).ps(), 4_000);
         assert_eq!(time.time(OpClass::is_compute).ps(), 6_000);
         assert_eq!(time.time(OpClass::is_done).ps(), 2_000);

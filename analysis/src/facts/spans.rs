@@ -1,9 +1,9 @@
 //! Time spans of tracks.
 
-use trace_model::{TimeRange, TrackId};
+use trace_model::{SliceSpans, TimeRange, TrackId};
 
 use crate::engine::Context;
-use crate::engine::{Fact, OnceMap};
+use crate::engine::{Fact, OnceMap, Scope};
 
 /// From the first slice of a track to the end of the last.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,15 +26,15 @@ impl Fact for TrackSpans {
 }
 
 pub(crate) fn spans(cx: &Context<'_>, track: TrackId) -> TrackExtent {
+    let whole = cx.scoped(Scope::WholeTrace);
     cx.fact::<TrackSpans>().0.get(track, || {
         let mut spans = TrackExtent::default();
-        for slice in cx.model.slices_on(track) {
-            let shown = slice.range();
+        // A track has a device clock for all of its slices or for none.
+        let is_timed = cx.model.slices_on(track).next().is_some_and(|slice| slice.device_range().is_some());
+        for SliceSpans { shown, measured, .. } in whole.watched(cx.model.spans_on(track)) {
             spans.range = hull(spans.range, Some(shown));
-            match slice.device_range() {
-                Some(device) => spans.timed = hull(spans.timed, Some(device)),
-                None => spans.untimed = hull(spans.untimed, Some(shown)),
-            }
+            let by_clock = if is_timed { &mut spans.timed } else { &mut spans.untimed };
+            *by_clock = hull(*by_clock, Some(measured));
         }
         spans
     })

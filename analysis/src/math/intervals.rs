@@ -121,11 +121,6 @@ impl IntervalSet {
         out
     }
 
-    /// The part of `range` outside the set.
-    pub(crate) fn complement(&self, range: TimeRange) -> Self {
-        Self::of(range).subtract(self)
-    }
-
     /// Adds a range that starts at or after the start of the last one.
     fn push(&mut self, range: TimeRange) {
         if range.is_empty() {
@@ -179,19 +174,32 @@ impl MeasureIndex {
 }
 
 /// The union of ranges in any order. Sorted input needs no sorting, and concatenated sorted lanes only a merge.
-impl FromIterator<TimeRange> for IntervalSet {
-    fn from_iter<I: IntoIterator<Item = TimeRange>>(ranges: I) -> Self {
-        let (mut out, mut is_sorted) = (Self::new(), true);
-        for range in ranges.into_iter().filter(|range| !range.is_empty()) {
-            let last = out.ranges.last().map_or(Timestamp::MIN, |last| last.start);
-            if range.start < last {
-                is_sorted = false;
-                out.ranges.push(range);
-            } else {
-                out.push(range);
-            }
+#[derive(Default)]
+pub(crate) struct UnionBuilder {
+    out: IntervalSet,
+    is_unsorted: bool,
+}
+
+impl UnionBuilder {
+    /// Adds a range.
+    pub(crate) fn add(&mut self, range: TimeRange) {
+        if range.is_empty() {
+            return;
         }
-        if !is_sorted {
+        match self.out.ranges.last_mut() {
+            Some(last) if range.start < last.start => {
+                self.is_unsorted = true;
+                self.out.ranges.push(range);
+            }
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => self.out.ranges.push(range),
+        }
+    }
+
+    /// The union of all ranges.
+    pub(crate) fn finish(self) -> IntervalSet {
+        let Self { mut out, is_unsorted } = self;
+        if is_unsorted {
             out.ranges.sort_by_key(|range| range.start);
             out.ranges.dedup_by(|later, last| {
                 let touches = later.start <= last.end;
@@ -201,6 +209,15 @@ impl FromIterator<TimeRange> for IntervalSet {
         }
         out.ranges.shrink_to_fit();
         out
+    }
+}
+
+/// See [`UnionBuilder`].
+impl FromIterator<TimeRange> for IntervalSet {
+    fn from_iter<I: IntoIterator<Item = TimeRange>>(ranges: I) -> Self {
+        let mut union = UnionBuilder::default();
+        ranges.into_iter().for_each(|range| union.add(range));
+        union.finish()
     }
 }
 
@@ -229,7 +246,7 @@ mod tests {
         assert_eq!(a.measure().ps(), 8);
         assert_eq!(a.ranges().len(), 3);
         let window = TimeRange::new(Timestamp::from_ps(1), Timestamp::from_ps(10));
-        assert_eq!(a.complement(window), set("..==....==.."));
+        assert_eq!(IntervalSet::of(window).subtract(&a), set("..==....==.."));
         assert_eq!(a.clip(window), set(".=..====...."));
         assert_eq!(a.measure_in(window).ps(), 5);
     }
@@ -279,7 +296,7 @@ mod tests {
                 (a.intersect(&b), x & y),
                 (a.subtract(&b), x & !y),
                 (a.clip(range), x & mask),
-                (a.complement(range), mask & !x),
+                (IntervalSet::of(range).subtract(&a), mask & !x),
             ] {
                 prop_assert_eq!(bits_of(&set), bits);
                 prop_assert_eq!(set.measure().ps(), i64::from(bits.count_ones()));

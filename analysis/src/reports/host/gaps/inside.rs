@@ -39,7 +39,6 @@ pub struct InsidePrograms {
 /// The idle time; `None` if the device has no ops or no programs in the scope.
 pub(super) fn inside_programs(cx: &Context<'_>, core: GroupId) -> Result<Option<InsidePrograms>, AnalysisError> {
     let Some(time) = cx.core_time(core)? else { return Ok(None) };
-    let idle = time.idle();
     let mut out = InsidePrograms {
         idle_ps: 0,
         edges_ps: 0,
@@ -56,11 +55,15 @@ pub(super) fn inside_programs(cx: &Context<'_>, core: GroupId) -> Result<Option<
         let Some(span) = shifted(cx.model, core, program.range()).intersect(time.window.measured) else { continue };
         out.program_ps = out.program_ps.saturating_add(span.dur().ps());
         let ops = ops_in(&time.segments, span);
+        // The first and the last op may reach beyond the program.
         let ran = ops.first().zip(ops.last()).map(|(first, last)| TimeRange::new(first.range.start, last.range.end));
-        let (all, inner) = (idle.measure_in(span), ran.map_or(Picos::ZERO, |ran| idle.measure_in(ran)));
-        out.idle_ps = out.idle_ps.saturating_add(all.ps());
-        out.edges_ps = out.edges_ps.saturating_add((all - inner).ps());
-        out.add_gaps(cx.model, program.name(), ops);
+        let inner = out.add_gaps(cx.model, program.name(), ops);
+        let edges = match ran {
+            Some(ran) => (ran.start - span.start).clamped() + (span.end - ran.end).clamped(),
+            None => span.dur(),
+        };
+        out.idle_ps = out.idle_ps.saturating_add((inner + edges).ps());
+        out.edges_ps = out.edges_ps.saturating_add(edges.ps());
     }
     Ok((out.program_ps > 0 && !time.segments.is_empty()).then_some(out))
 }
@@ -72,9 +75,12 @@ fn ops_in(segments: &[SelfTimeSegment], span: TimeRange) -> &[SelfTimeSegment] {
 }
 
 impl InsidePrograms {
-    fn add_gaps(&mut self, model: &TraceModel, program: &str, ops: &[SelfTimeSegment]) {
+    /// Adds the gaps between the ops of a program; returns their sum.
+    fn add_gaps(&mut self, model: &TraceModel, program: &str, ops: &[SelfTimeSegment]) -> Picos {
+        let mut sum = Picos::ZERO;
         for pair in ops.windows(2) {
             let gap = (pair[1].range.start - pair[0].range.end).max(Picos::ZERO).ps();
+            sum += Picos::from_ps(gap);
             if gap > LONG_PS {
                 self.long_gaps += 1;
                 self.long_gaps_ps = self.long_gaps_ps.saturating_add(gap);
@@ -86,5 +92,6 @@ impl InsidePrograms {
                 (self.longest_after, self.longest_before) = (name(&pair[0]), name(&pair[1]));
             }
         }
+        sum
     }
 }

@@ -4,14 +4,15 @@
 //! ([`super::costs`]). Times are those of [`SliceRef::measured_dur`], the device clock where there is one.
 
 use trace_model::{
-    GroupId, LabelId, OpId, Picos, SliceAttr, SliceRef, TimeRange, Timestamp, TraceModel, TrackId, TrackKind,
+    GroupId, LabelId, OpId, Picos, SliceAttr, SliceRef, SliceSpans, TimeRange, Timestamp, TraceModel, TrackId,
+    TrackKind,
 };
 
 use crate::engine::{AnalysisError, Context, Scope};
 use crate::facts::category::{OpClass, OpClasses};
 use crate::facts::window::extent_of;
 use crate::facts::{TraceFacts as _, window::TimeWindow};
-use crate::math::intervals::IntervalSet;
+use crate::math::intervals::UnionBuilder;
 
 /// The key that slices are grouped by: the op, or the label of slices without one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -116,9 +117,12 @@ impl CoreSums {
     ) -> Option<Self> {
         let track = cx.model.track_of_kind(core, TrackKind::Ops)?;
         let mut sums = SumsByOp::new(cx.model);
-        for slice in slices_in(cx, track, window) {
-            sums.at(OpKey::of(slice)).1.add(slice);
-            if let Some(parent) = slice.parent() {
+        let mut around = None;
+        for SliceSpans { slice, measured, .. } in cx.watched(slices_in(cx, track, window)) {
+            sums.at(OpKey::of(slice)).1.add(slice, measured.dur());
+            // Most children of an op follow each other.
+            if let Some(parent) = slice.parent().filter(|parent| around != Some(parent.id())) {
+                around = Some(parent.id());
                 sums.at(OpKey::of(parent)).1.has_children = true;
             }
         }
@@ -188,10 +192,10 @@ pub(super) fn is_leaf(class: OpClass, sums: &OpSums) -> bool {
     !class.may_have_inner_ops() && (class.category_recorded() || !sums.has_children)
 }
 
-fn slices_in<'a>(cx: &Context<'a>, track: TrackId, window: TimeWindow) -> impl Iterator<Item = SliceRef<'a>> {
+fn slices_in<'a>(cx: &Context<'a>, track: TrackId, window: TimeWindow) -> impl Iterator<Item = SliceSpans<'a>> {
     let (model, range) = (cx.model, counted(cx, window));
     let lanes = model.lanes(track).iter();
-    lanes.flat_map(move |lane| model.slices_in(lane, range)).filter(move |slice| range.contains(slice.start()))
+    lanes.flat_map(move |lane| model.spans_in(lane, range)).filter(move |spans| range.contains(spans.shown.start))
 }
 
 /// For the whole trace everything counts: an instant at the very end would start outside the half-open window, and so
@@ -227,12 +231,18 @@ fn facts_in<'a>(
 
 /// Requires complete sums, to know which ops are leaves.
 fn duty(cx: &Context<'_>, track: TrackId, window: TimeWindow, classes: &OpClasses, sums: &mut SumsByOp) -> DutyTime {
-    let on_duty = || slices_in(cx, track, window).filter(|slice| !classes.class_of(slice.op()).is_off_duty());
-    let mut is_leaf = |slice: &SliceRef<'_>| is_leaf(classes.class_of(slice.op()), sums.at(OpKey::of(*slice)).1);
-    let busy = on_duty().filter(&mut is_leaf).map(SliceRef::measured_range);
-    // One after the other: each lists its ranges.
-    let busy = busy.collect::<IntervalSet>().measure();
-    DutyTime { busy, on_duty: on_duty().map(SliceRef::range).collect::<IntervalSet>().measure() }
+    let (mut busy, mut on_duty) = (UnionBuilder::default(), UnionBuilder::default());
+    for SliceSpans { slice, shown, measured } in cx.watched(slices_in(cx, track, window)) {
+        let class = classes.class_of(slice.op());
+        if class.is_off_duty() {
+            continue;
+        }
+        on_duty.add(shown);
+        if is_leaf(class, sums.at(OpKey::of(slice)).1) {
+            busy.add(measured);
+        }
+    }
+    DutyTime { busy: busy.finish().measure(), on_duty: on_duty.finish().measure() }
 }
 
 fn add_aggregates(model: &TraceModel, core: GroupId, sums: &mut SumsByOp) {
@@ -262,12 +272,11 @@ pub(super) fn plus(sum: Option<u64>, value: Option<u64>) -> Option<u64> {
 
 impl OpSums {
     /// Adds an execution.
-    fn add(&mut self, slice: SliceRef<'_>) {
-        let dur = slice.measured_dur();
+    fn add(&mut self, slice: SliceRef<'_>, dur: Picos) {
         self.occurrences += 1;
         self.total += dur;
         self.self_time += (dur - slice.children_dur()).clamped();
-        self.min = least(self.min, Some(dur));
+        self.min = Some(self.min.map_or(dur, |min| min.min(dur)));
     }
 
     /// Adds the data that an execution records.

@@ -6,74 +6,74 @@
 
 use std::collections::BTreeMap;
 
-use trace_model::{GroupId, GroupKind, Picos, SourceId, TimeRange, TraceModel, TrackKind};
+use trace_model::{GroupId, GroupKind, Picos, SliceSpans, SourceId, TimeRange, TraceModel, TrackKind};
 
-use crate::engine::{AnalysisError, Context, Metric, Provenance, counted};
+use crate::engine::{AnalysisError, Context, Metric, Provenance, Scope, counted};
 use crate::facts::TraceFacts as _;
 use crate::facts::category::OpClasses;
-use crate::math::intervals::IntervalSet;
+use crate::math::intervals::{IntervalSet, UnionBuilder};
 use crate::math::unit::Unit;
 
-/// Busy time and denominator of one chip.
-#[derive(Default)]
-struct ChipDuty {
-    busy: Vec<TimeRange>,
+/// What one `TensorCore` and its `SparseCores` contribute to their chip.
+pub(super) struct CoreDuty {
+    chip: (SourceId, Result<i64, GroupId>),
+    busy: IntervalSet,
     hull: Option<TimeRange>,
 }
 
 /// The duty cycle of the chips that `cores` belong to.
-pub(super) fn xprof_duty_cycle(
-    cx: &Context<'_>,
-    classes: &OpClasses,
-    cores: &[GroupId],
-) -> Result<Metric, AnalysisError> {
-    let mut chips: BTreeMap<(SourceId, Result<i64, GroupId>), ChipDuty> = BTreeMap::new();
-    for &core in cores {
-        let group = cx.model.group(core);
-        let chip = group.device.as_ref().and_then(|device| device.local_chip_id).ok_or(core);
-        chips.entry((group.source, chip)).or_default().add(cx, classes, core)?;
+pub(super) fn xprof_duty_cycle(cores: &[CoreDuty]) -> Metric {
+    let mut chips: BTreeMap<(SourceId, Result<i64, GroupId>), Vec<&CoreDuty>> = BTreeMap::new();
+    for core in cores {
+        chips.entry(core.chip).or_default().push(core);
     }
     let (mut busy, mut span) = (Picos::ZERO, Picos::ZERO);
-    let count = chips.len();
-    for chip in chips.into_values() {
-        busy += chip.busy.into_iter().collect::<IntervalSet>().measure();
-        span += chip.hull.map_or(Picos::ZERO, TimeRange::dur);
+    for cores in chips.values() {
+        busy += match cores[..] {
+            [core] => core.busy.measure(),
+            _ => cores.iter().fold(IntervalSet::new(), |all, core| all.union(&core.busy)).measure(),
+        };
+        let hull = cores.iter().filter_map(|core| core.hull).reduce(TimeRange::hull);
+        span += hull.map_or(Picos::ZERO, TimeRange::dur);
     }
-    Ok(Metric {
+    Metric {
         id: "duty_cycle_xprof_percent",
         title: "Duty cycle as XProf defines it",
         value: crate::math::stats::percent(busy.ps(), span.ps()),
         unit: Unit::Percent,
-        of: format!("first op or program to the end of the last, {}", counted(count, "chip")),
+        of: format!("first op or program to the end of the last, {}", counted(chips.len(), "chip")),
         provenance: Provenance::Measured,
         note: Some("loops count as busy from start to end, including waits inside".to_owned()),
-    })
+    }
 }
 
-impl ChipDuty {
-    fn add(&mut self, cx: &Context<'_>, classes: &OpClasses, core: GroupId) -> Result<(), AnalysisError> {
-        let model = cx.model;
+impl CoreDuty {
+    pub(super) fn of(cx: &Context<'_>, classes: &OpClasses, core: GroupId) -> Result<Self, AnalysisError> {
+        let (model, group) = (cx.model, cx.model.group(core));
+        let chip = (group.source, group.device.as_ref().and_then(|device| device.local_chip_id).ok_or(core));
+        let (mut busy, mut hull) = (UnionBuilder::default(), None::<TimeRange>);
         for group in std::iter::once(core).chain(sparse_cores(model, core)) {
             let is_sparse = group != core;
             let Some(window) = cx.window(group)? else { continue };
             for track in model.tracks_of(group) {
                 let kind = model.track(track).kind;
                 let counts = kind == TrackKind::Ops || (kind == TrackKind::Modules && !is_sparse);
-                let lanes = model.lanes(track).iter().filter(|_| counts);
-                for slice in lanes.flat_map(|lane| model.slices_of(lane)) {
+                if !counts {
+                    continue;
+                }
+                for SliceSpans { slice, shown, .. } in cx.watched(model.spans_on(track)) {
                     // The end of the whole trace is outside the half-open window.
-                    if cx.scope != crate::engine::Scope::WholeTrace && !window.contains(slice) {
+                    if cx.scope != Scope::WholeTrace && !window.range.contains(shown.start) {
                         continue;
                     }
-                    let range = slice.range();
-                    self.hull = Some(self.hull.map_or(range, |hull| hull.hull(range)));
+                    hull = Some(hull.map_or(shown, |hull| hull.hull(shown)));
                     if kind == TrackKind::Ops && (is_sparse || !classes.class_of(slice.op()).is_off_duty()) {
-                        self.busy.push(range);
+                        busy.add(shown);
                     }
                 }
             }
         }
-        Ok(())
+        Ok(Self { chip, busy: busy.finish(), hull })
     }
 }
 
@@ -85,7 +85,7 @@ fn sparse_cores(model: &TraceModel, core: GroupId) -> impl Iterator<Item = Group
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{Options, ReportCache, Scope};
+    use crate::engine::{Options, ReportCache};
     use trace_model::{DeviceInfo, Op, SliceSpec, Timestamp, TraceBuilder};
 
     /// Two cores, the first with infeed inside a loop and outside it, and a `SparseCore` of the first.
@@ -137,7 +137,9 @@ mod tests {
             let model = model(chips);
             let (options, reports) = (Options::default(), ReportCache::default());
             let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
-            let metric = xprof_duty_cycle(&cx, &OpClasses::new(&model), &model.tensor_cores()).unwrap();
+            let classes = OpClasses::new(&model);
+            let cores = model.tensor_cores().into_iter().map(|core| CoreDuty::of(&cx, &classes, core).unwrap());
+            let metric = xprof_duty_cycle(&cores.collect::<Vec<_>>());
             (metric.value.unwrap(), metric.of)
         };
         // One chip: 0..10 and 12..15 of 20. Two chips: 8 + 3 and 6 of 20 each.

@@ -43,6 +43,7 @@ use crate::facts::TraceFacts as _;
 use crate::hardware::limits::{BoundBy, OpWork};
 use crate::math::unit::Unit;
 use crate::reports::ops::op_stats::{BeyondPeak, CoreOps, Ops};
+use duty::{CoreDuty, xprof_duty_cycle};
 use sums::{UtilizationShare, WorkSums, busy, utilization, window};
 
 /// The analysis `utilization`.
@@ -85,19 +86,21 @@ impl Analysis for Utilization {
         let cores: Vec<GroupId> = all.iter().map(|core| core.core).collect();
         let mut combined = metrics(&WorkSums::new(cx, &ops, &all));
         combined.extend(steady::metrics(cx, ops.hbm_is_estimated));
-        combined.push(duty::xprof_duty_cycle(cx, classes, &cores)?);
+        let duties: Vec<CoreDuty> =
+            cores.iter().map(|&core| CoreDuty::of(cx, classes, core)).collect::<Result<_, AnalysisError>>()?;
+        combined.push(xprof_duty_cycle(&duties));
         combined.extend(capture::covered(cx, &ops));
         combined.extend(capture::flops(cx, &ops));
         combined.extend(hardware::host_metrics(cx));
         sort_by_importance(&mut combined);
-        let devices = ops.cores.iter().map(|core| {
+        let devices = ops.cores.iter().zip(&duties).map(|(core, duty)| {
             let mut metrics = metrics(&WorkSums::new(cx, &ops, &[core]));
-            metrics.push(duty::xprof_duty_cycle(cx, classes, &[core.core])?);
+            metrics.push(xprof_duty_cycle(std::slice::from_ref(duty)));
             metrics.extend(hardware::counter_metric(cx, core));
             sort_by_importance(&mut metrics);
-            Ok(DeviceUtilization { device: core.name.clone(), metrics })
+            DeviceUtilization { device: core.name.clone(), metrics }
         });
-        let devices = devices.collect::<Result<_, AnalysisError>>()?;
+        let devices = devices.collect();
         Ok(UtilizationReport { combined, devices })
     }
 }
