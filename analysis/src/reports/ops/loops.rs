@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Serialize;
-use trace_model::{OpId, Picos, ProgramId, SliceRef, TrackKind};
+use trace_model::{OpId, Picos, ProgramId, SliceRef, TraceModel, TrackKind};
 
 use crate::engine::{Analysis, AnalysisError, Cell, Context, Table, Tabular};
 use crate::facts::TraceFacts as _;
@@ -110,55 +110,100 @@ fn inside_of_loops(
 ) -> Result<BTreeMap<OpId, LoopBody>, AnalysisError> {
     let model = cx.model;
     let mut all: BTreeMap<OpId, LoopBody> = BTreeMap::new();
-    let mut bodies: BTreeMap<OpId, Option<InstructionRef>> = BTreeMap::new();
+    let mut bodies: BTreeMap<OpId, OpsOfBody> = BTreeMap::new();
+    let mut sums = ExecutionSums::new(model);
     for core in cx.tensor_cores() {
         let Some(window) = cx.window(core)? else { continue };
         for track in model.tracks_of(core).into_iter().filter(|&track| model.track(track).kind == TrackKind::Ops) {
-            for slice in model.slices_on(track).filter(|&slice| slice.has_children() && window.contains(slice)) {
+            let around = |slice: &SliceRef<'_>| slice.has_children() && window.contains(*slice);
+            for slice in cx.watched(model.slices_on(track)).filter(around) {
                 let Some(op) = slice.op().filter(|&op| is_loop(op)) else { continue };
-                let instruction = bodies.entry(op).or_insert_with(|| cx.instruction(op));
-                all.entry(op).or_default().add(cx, slice, instruction.as_ref());
+                let ops = bodies.entry(op).or_insert_with(|| OpsOfBody::of(cx, op));
+                sums.collect(cx, slice);
+                all.entry(op).or_default().add(&mut sums, |op| ops.contains(cx, op));
             }
         }
     }
     Ok(all)
 }
 
-impl LoopBody {
-    /// An execution of the loop.
-    fn add(&mut self, cx: &Context<'_>, execution: SliceRef<'_>, instruction: Option<&InstructionRef>) {
-        let program = execution.op().and_then(|op| cx.model.op(op).program);
-        let mut counts: BTreeMap<OpId, u64> = BTreeMap::new();
-        for slice in execution.children() {
+/// Sums over the ops directly inside one execution of a loop. Indexed by op: an execution has many children, and few
+/// distinct ones.
+struct ExecutionSums {
+    counts: Vec<u64>,
+    time: Vec<Picos>,
+    /// The ops that ran.
+    found: Vec<OpId>,
+}
+
+impl ExecutionSums {
+    fn new(model: &TraceModel) -> Self {
+        let ops = model.ops().len();
+        Self { counts: vec![0; ops], time: vec![Picos::ZERO; ops], found: Vec::new() }
+    }
+
+    fn collect(&mut self, cx: &Context<'_>, execution: SliceRef<'_>) {
+        for slice in cx.watched(execution.children()) {
             let Some(op) = slice.op() else { continue };
-            *counts.entry(op).or_default() += 1;
-            *self.time.entry(op).or_default() += slice.measured_dur();
+            if self.counts[op.index()] == 0 {
+                self.found.push(op);
+            }
+            self.counts[op.index()] += 1;
+            self.time[op.index()] += slice.measured_dur();
         }
-        if let Some(iterations) = iterations(cx, program, &counts, instruction) {
+    }
+}
+
+/// Which ops belong to the body of a loop and not to its condition.
+struct OpsOfBody {
+    program: Option<ProgramId>,
+    instruction: Option<InstructionRef>,
+    /// The answers so far.
+    known: BTreeMap<OpId, bool>,
+}
+
+impl OpsOfBody {
+    fn of(cx: &Context<'_>, loop_op: OpId) -> Self {
+        Self { program: cx.model.op(loop_op).program, instruction: cx.instruction(loop_op), known: BTreeMap::new() }
+    }
+
+    fn contains(&mut self, cx: &Context<'_>, op: OpId) -> bool {
+        let Some(it) = &self.instruction else { return true };
+        let module = it.module();
+        let Some(body) = module.loop_body(it).map(|(body, ..)| body) else { return true };
+        // One line of HLO text does not contain the ops of the body.
+        if module.instructions_of(body).is_empty() {
+            return true;
+        }
+        let program = self.program;
+        *self.known.entry(op).or_insert_with(|| {
+            let find = |module: &HloModule| module.find(cx.model.str(cx.model.op(op).name));
+            cx.model.op(op).program == program
+                && find(module).and_then(|id| module.instruction(id)).is_some_and(|it| it.computation == body)
+        })
+    }
+}
+
+impl LoopBody {
+    /// Adds an execution of the loop and clears its sums.
+    fn add(&mut self, sums: &mut ExecutionSums, in_body: impl FnMut(OpId) -> bool) {
+        sums.found.sort_unstable();
+        let counts = || sums.found.iter().map(|&op| (op, sums.counts[op.index()]));
+        if let Some(iterations) = iterations(counts(), in_body) {
             self.iterations.push(iterations);
-            self.ops += counts.values().sum::<u64>();
+            self.ops += counts().map(|(_, count)| count).sum::<u64>();
+        }
+        for op in sums.found.drain(..) {
+            *self.time.entry(op).or_default() += std::mem::take(&mut sums.time[op.index()]);
+            sums.counts[op.index()] = 0;
         }
     }
 }
 
 /// Number of runs of the body: the number that most of its ops have.
-fn iterations(
-    cx: &Context<'_>,
-    program: Option<ProgramId>,
-    counts: &BTreeMap<OpId, u64>,
-    instruction: Option<&InstructionRef>,
-) -> Option<u64> {
-    let body = instruction.and_then(|it| Some((it.module(), it.module().loop_body(it)?.0)));
-    let in_body = |op: OpId| {
-        let Some((module, body)) = body else { return true };
-        let find = |module: &HloModule| module.find(cx.model.str(cx.model.op(op).name));
-        // One line of HLO text does not contain the ops of the body.
-        module.instructions_of(body).is_empty()
-            || cx.model.op(op).program == program
-                && find(module).and_then(|id| module.instruction(id)).is_some_and(|it| it.computation == body)
-    };
+fn iterations(counts: impl Iterator<Item = (OpId, u64)>, mut in_body: impl FnMut(OpId) -> bool) -> Option<u64> {
     let mut ops_by_count: BTreeMap<u64, u64> = BTreeMap::new();
-    for (_, &count) in counts.iter().filter(|&(&op, _)| in_body(op)) {
+    for (_, count) in counts.filter(|&(op, _)| in_body(op)) {
         *ops_by_count.entry(count).or_default() += 1;
     }
     // Ties go to the smaller count: the others are ops of the condition.
