@@ -1,29 +1,35 @@
 //! Builds a schedule from a trace.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 use trace_model::{LabelId, Picos, SliceId, TimeRange, TraceModel, TrackKind};
 
-use super::schedule::{CoreSchedule, Flight, JointMember, JointTransfer, ReplaySchedule, TransferTime};
+use super::engine::TimeByGroup;
+use super::schedule::{CoreSchedule, Flight, JointMember, JointTransfer, NO_OP, ReplaySchedule, TransferTime};
 use crate::engine::{AnalysisError, Context};
 use crate::facts::TraceFacts as _;
 use crate::facts::category::{CollectiveKind, OpClass};
 use crate::facts::collective_traffic::CollectiveTraffic;
-use crate::facts::core_time::CoreTime;
+use crate::facts::core_time::{CoreTime, SelfTimeSegment};
 use crate::reports::communication::overlap::skew::{self, CollectiveExecution};
 use trace_model::hlo_text::{HloText, Shape};
 
 /// The schedule of all cores in the scope of `cx`.
 pub(super) fn build(cx: &Context<'_>) -> Result<ReplaySchedule, AnalysisError> {
-    let mut schedule = ReplaySchedule { cores: Vec::new(), joint: Vec::new(), least: HashMap::new(), unmatched: 0 };
+    let mut schedule = ReplaySchedule { cores: Vec::new(), joint: Vec::new(), least: Vec::new(), unmatched: 0 };
     for group in cx.tensor_cores() {
         let Some(time) = cx.core_time(group)? else { continue };
         if time.segments.is_empty() {
             continue;
         }
-        let flights = flights_of(cx.model, &time);
+        let flights = flights_of(cx, &time);
         let window = time.window.measured;
-        schedule.cores.push(CoreSchedule { group, window, time, flights, members: Vec::new(), alone: Vec::new() });
+        let mut groups = TimeByGroup::default();
+        for piece in cx.watched(&time.segments) {
+            groups[piece.class.group.index()] += piece.range.dur();
+        }
+        let (members, alone, ops) = (Vec::new(), Vec::new(), Vec::new());
+        schedule.cores.push(CoreSchedule { group, window, time, flights, members, alone, ops, groups });
     }
     if schedule.cores.is_empty() {
         return Err(AnalysisError::NotApplicable(
@@ -31,28 +37,32 @@ pub(super) fn build(cx: &Context<'_>) -> Result<ReplaySchedule, AnalysisError> {
         ));
     }
     join(cx, &mut schedule);
-    schedule.cores.iter_mut().for_each(set_apart);
+    for core in &mut schedule.cores {
+        set_apart(core);
+        core.ops = ops_of(cx, core);
+    }
     bound_hidden(cx, &mut schedule);
     Ok(schedule)
 }
 
 /// The transfers that a core both issues and awaits inside the window.
-fn flights_of(model: &TraceModel, time: &CoreTime) -> Vec<Flight> {
+fn flights_of(cx: &Context<'_>, time: &CoreTime) -> Vec<Flight> {
+    let model = cx.model;
     let mut flights: Vec<Option<Flight>> = Vec::new();
-    let mut awaited = BTreeSet::new();
+    let mut awaited = vec![false; time.segments.len()];
     // For ops that are interrupted by inner ops: their last flight so far.
     let mut last: HashMap<SliceId, usize> = HashMap::new();
     let mut seen: Option<SliceId> = None;
-    for (row, piece) in time.segments.iter().enumerate() {
-        let is_awaited = awaited.remove(&row);
+    for (row, piece) in cx.watched(&time.segments).enumerate() {
+        let is_awaited = awaited[row];
         if seen == Some(piece.slice) {
             continue;
         }
         seen = Some(piece.slice);
         let waits = if piece.class.is_start() {
-            let done = model.flows_from(piece.slice).iter().find_map(|flow| last_piece(model, time, flow.to));
+            let done = model.flows_from(piece.slice).iter().find_map(|flow| last_piece(model, time, row, flow.to));
             let Some(done) = done.filter(|&done| done > row) else { continue };
-            awaited.insert(done);
+            awaited[done] = true;
             done
         } else if piece.class.is_collective() && !piece.class.is_async() {
             row
@@ -76,16 +86,23 @@ fn flights_of(model: &TraceModel, time: &CoreTime) -> Vec<Flight> {
     out
 }
 
-/// Row of the last piece of an op; `None` for slices elsewhere.
-fn last_piece(model: &TraceModel, time: &CoreTime, slice: SliceId) -> Option<usize> {
+/// Row of the last piece of an op; `None` for slices elsewhere. It is searched from the row `near` on, in steps that
+/// double: a transfer is mostly awaited soon after its start.
+fn last_piece(model: &TraceModel, time: &CoreTime, near: usize, slice: SliceId) -> Option<usize> {
     let track = model.track(model.slice(slice).track());
     if track.group != time.core || track.kind != TrackKind::Ops {
         return None;
     }
     let (pieces, span) = (&time.segments, model.slice(slice).measured_range());
-    let until = pieces.partition_point(|piece| piece.range.start < span.end);
-    let from = pieces.partition_point(|piece| piece.range.end <= span.start).min(until);
-    pieces[from..until].iter().rposition(|piece| piece.slice == slice).map(|at| from + at)
+    let starts_before = |piece: &SelfTimeSegment| piece.range.start < span.end;
+    let (mut from, mut step) = (if pieces.get(near).is_some_and(starts_before) { near } else { 0 }, 1);
+    while pieces.get(from + step).is_some_and(starts_before) {
+        from += step;
+        step *= 2;
+    }
+    let until = from + pieces[from..pieces.len().min(from + step)].partition_point(starts_before);
+    let around = pieces[..until].iter().rev().take_while(|piece| piece.range.end > span.start);
+    around.enumerate().find(|(_, piece)| piece.slice == slice).map(|(back, _)| until - 1 - back)
 }
 
 /// A flight of a collective: its op, its core and its index there.
@@ -105,9 +122,9 @@ fn join(cx: &Context<'_>, schedule: &mut ReplaySchedule) {
         let Some(kind) = collective.filter(|_| last.1 != core) else { continue };
         let message = CollectiveTraffic::of(cx, cx.model.label(label).op, kind, cores);
         let mut by_core = executions(cx.model, &schedule.cores, same);
-        let instances = skew::instances(&mut by_core, message.groups.as_deref(), cores);
+        let instances = skew::instances(&mut by_core, message.groups.as_deref(), cores).unwrap_or_default();
         let mut is_left = vec![true; same.len()];
-        for instance in instances.unwrap_or_default() {
+        for instance in cx.watched(instances.iter()) {
             let own = instance.iter().filter_map(|&(core, execution)| {
                 let at = same.binary_search(&(label, core as u32, execution.key)).ok()?;
                 std::mem::take(&mut is_left[at]).then_some((core, execution.key as usize))
@@ -210,6 +227,19 @@ fn set_apart(core: &mut CoreSchedule) {
     core.alone = alone.into_iter().map(|flight| flight.issues).collect();
 }
 
+/// See [`CoreSchedule::ops`].
+fn ops_of(cx: &Context<'_>, core: &CoreSchedule) -> Vec<u32> {
+    let op = |piece: &SelfTimeSegment| cx.model.slice(piece.slice).op().map_or(NO_OP, |op| op.index() as u32);
+    let mut ops = Vec::with_capacity(core.pieces().len());
+    ops.extend(cx.watched(core.pieces()).map(op));
+    // A cancelled replay has fewer.
+    ops.resize(core.pieces().len(), NO_OP);
+    for &row in &core.alone {
+        ops[row as usize] = NO_OP;
+    }
+    ops
+}
+
 /// Observations of the transfers that an op issues.
 struct ObservedTransfers {
     class: OpClass,
@@ -270,7 +300,13 @@ fn bound_hidden(cx: &Context<'_>, schedule: &mut ReplaySchedule) {
     };
     let by_time = seen.iter().filter(|(_, seen)| seen.has_hidden);
     let by_time = by_time.filter_map(|(&label, seen)| Some((label, seen.shortest?)));
-    schedule.least = by_time.chain(unseen().filter_map(by_bytes)).collect();
+    let mut least = vec![None; cx.model.labels().len()];
+    for (label, time) in by_time.chain(unseen().filter_map(by_bytes)) {
+        if let Some(slot) = least.get_mut(label.index()) {
+            *slot = Some(time);
+        }
+    }
+    schedule.least = least;
 }
 
 /// Key of transfers over the same links: a communication pattern with its group size, or source and target memory.

@@ -1,13 +1,13 @@
 //! Changes that can be applied before a schedule is replayed.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use trace_model::{GroupId, OpId, Picos, TimeRange, TraceModel};
 
 use super::schedule::{CoreSchedule, Flight, ReplaySchedule};
 use crate::engine::{AnalysisError, Context, Percent};
 use crate::facts::TraceFacts as _;
-use crate::facts::category::OpGroup;
 use crate::facts::core_time::SelfTimeSegment;
 use crate::hardware::limits::{BoundBy, OpWork};
 use crate::hardware::peaks::Peaks;
@@ -96,10 +96,8 @@ impl Scenario {
 /// Differences of a replay from the recording.
 #[derive(Debug, Default)]
 pub(super) struct ReplayChanges<'a> {
-    /// Factor for the self time of each op; empty if no op is scaled.
-    work: Vec<f64>,
-    /// Groups that contain scaled ops; ops of other groups need no lookup.
-    groups: [bool; OpGroup::ALL.len()],
+    /// Factor for the self time of each op, by its number; empty if no op is scaled.
+    work: ScaledWork,
     /// Changes of transfer times, applied in order.
     transfers: Vec<TransferChange<'a>>,
     /// Changes of idle time, applied in order.
@@ -122,10 +120,22 @@ enum GapChange {
     Less(Vec<Vec<(u32, Picos)>>),
 }
 
+/// A factor for each op.
+#[derive(Debug, Default)]
+pub(super) struct ScaledWork(Vec<f64>);
+
+impl ScaledWork {
+    /// The factor of an op by its number; 1 for any other number.
+    #[inline]
+    pub(crate) fn of(&self, op: u32) -> f64 {
+        self.0.get(op as usize).copied().unwrap_or(1.0)
+    }
+}
+
 impl ReplayChanges<'_> {
-    /// Whether pieces without a transfer, and gaps, keep their recorded time.
-    pub(crate) fn keeps_work(&self) -> bool {
-        self.work.is_empty() && self.gaps.is_empty()
+    /// Factors of ops, if any has one.
+    pub(crate) fn scaled_work(&self) -> Option<&ScaledWork> {
+        (!self.work.0.is_empty()).then_some(&self.work)
     }
 
     /// Whether transfers keep their recorded time.
@@ -134,14 +144,26 @@ impl ReplayChanges<'_> {
     }
 
     /// New self time of a piece whose recorded self time is `recorded`.
-    pub(crate) fn work(&self, model: &TraceModel, piece: &SelfTimeSegment, recorded: Picos) -> Picos {
-        if !self.groups[piece.class.group.index()] {
-            return recorded;
+    pub(crate) fn work(&self, core: &CoreSchedule, row: usize, recorded: Picos) -> Picos {
+        scaled(recorded, core.ops.get(row).map_or(1.0, |&op| self.work.of(op)))
+    }
+
+    /// How much longer the gaps before these pieces become.
+    pub(crate) fn longer_gaps(&self, number: usize, core: &CoreSchedule, rows: Range<usize>) -> Picos {
+        let longer = |row: usize| {
+            let recorded = core.gap(row);
+            self.gap(number, row, recorded) - recorded
+        };
+        match &self.gaps[..] {
+            [] => Picos::ZERO,
+            // Only some gaps change.
+            [GapChange::Less(cores)] => {
+                let less = cores.get(number).map(Vec::as_slice).unwrap_or_default();
+                let place = |row: usize| less.partition_point(|&(own, _)| (own as usize) < row);
+                less[place(rows.start)..place(rows.end)].iter().map(|&(row, _)| longer(row as usize)).sum()
+            }
+            _ => rows.map(longer).sum(),
         }
-        let op = model.slice(piece.slice).op();
-        let factor = op.and_then(|op| self.work.get(op.index())).copied().unwrap_or(1.0);
-        // The common case: the op is not scaled.
-        if factor.to_bits() == 1.0_f64.to_bits() { recorded } else { scaled(recorded, factor) }
     }
 
     /// New length of a gap of length `recorded` before a piece, or after the last one for the row after it.
@@ -174,12 +196,9 @@ impl ReplayChanges<'_> {
     /// Scales the self time of the ops for which `factor` returns a value. Collectives are scaled through their
     /// transfers.
     fn each_work(&mut self, cx: &Context<'_>, factor: impl Fn(OpId) -> Option<f64>) {
-        let classes = cx.classes();
-        self.work.resize(cx.model.ops().len(), 1.0);
-        for (op, slot) in cx.model.op_ids().zip(&mut self.work) {
-            let Some(factor) = factor(op) else { continue };
-            *slot *= factor;
-            self.groups[classes.class(op).group.index()] = true;
+        self.work.0.resize(cx.model.ops().len(), 1.0);
+        for (op, slot) in cx.model.op_ids().zip(&mut self.work.0) {
+            *slot *= factor(op).unwrap_or(1.0);
         }
     }
 }
@@ -205,7 +224,12 @@ pub(super) fn apply<'a>(
     Ok(None)
 }
 
-fn scaled(time: Picos, factor: f64) -> Picos {
+/// A time that takes this factor.
+pub(super) fn scaled(time: Picos, factor: f64) -> Picos {
+    // The common case: it does not change.
+    if factor.to_bits() == 1.0_f64.to_bits() {
+        return time;
+    }
     Picos::from_ps((time.ps() as f64 * factor).round() as i64)
 }
 

@@ -7,11 +7,12 @@
 //!
 //! Replaying unchanged durations gives the recorded times to the picosecond.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use trace_model::{Picos, Timestamp, TraceModel};
 
-use super::change::ReplayChanges;
+use super::change::{ReplayChanges, scaled};
 use super::schedule::{CoreSchedule, DONE_TAKES, Flight, HiddenTransferBound, JointMember, ReplaySchedule};
 use crate::facts::category::OpGroup;
 use crate::facts::core_time::SelfTimeSegment;
@@ -28,8 +29,6 @@ pub(super) struct ReplayInput<'a> {
     pub belief: HiddenTransferBound,
     /// Recorded times of each core, sorted; the replay computes when they occur.
     pub instants: &'a [Vec<Timestamp>],
-    /// Whether to sum the time of each kind of op. Without it, unchanged pieces are skipped quickly.
-    pub with_groups: bool,
 }
 
 /// The replay of one core.
@@ -39,7 +38,7 @@ pub(super) struct CoreReplay {
     pub end: Timestamp,
     /// New times of the recorded instants.
     pub instants: Vec<Timestamp>,
-    /// Time of its ops.
+    /// Time of its ops: as recorded, and what each changed piece takes more or less.
     pub groups: TimeByGroup,
 }
 
@@ -64,9 +63,10 @@ pub(super) fn play(game: ReplayInput<'_>) -> Vec<CoreReplay> {
         flights: &core.flights,
         members: &core.members,
         alone: &core.alone,
-        begun: BTreeMap::new(),
+        begun: BinaryHeap::new(),
+        issued: 0,
         instants: game.instants.get(row).map(Vec::as_slice).unwrap_or_default(),
-        out: CoreReplay::default(),
+        out: CoreReplay { groups: core.groups, ..CoreReplay::default() },
     });
     let mut state = ReplayState { game, progress: vec![JointProgress::default(); game.schedule.joint.len()] };
     let mut cursors: Vec<CoreCursor<'_>> = cursors.collect();
@@ -93,6 +93,39 @@ struct StartedFlight<'a> {
     member: Option<&'a JointMember>,
 }
 
+/// A flight in progress. The greatest is awaited first; of those that the same piece awaits, the last one counts.
+#[derive(Clone, Copy)]
+struct BegunFlight<'a> {
+    flight: StartedFlight<'a>,
+    nth: u32,
+}
+
+impl BegunFlight<'_> {
+    fn key(&self) -> (Reverse<u32>, u32) {
+        (Reverse(self.flight.flight.awaits), self.nth)
+    }
+}
+
+impl Ord for BegunFlight<'_> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+impl PartialOrd for BegunFlight<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for BegunFlight<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for BegunFlight<'_> {}
+
 /// Replay position of a core.
 struct CoreCursor<'a> {
     core: &'a CoreSchedule,
@@ -107,8 +140,10 @@ struct CoreCursor<'a> {
     flights: &'a [Flight],
     members: &'a [JointMember],
     alone: &'a [u32],
-    /// Flights in progress, by the piece that awaits them.
-    begun: BTreeMap<u32, StartedFlight<'a>>,
+    /// Flights in progress, the one that is awaited first on top; there are few at a time.
+    begun: BinaryHeap<BegunFlight<'a>>,
+    /// Number of flights that have started.
+    issued: u32,
     /// Remaining recorded instants.
     instants: &'a [Timestamp],
     out: CoreReplay,
@@ -127,20 +162,21 @@ impl<'a> CoreCursor<'a> {
 
     /// The flight that the next piece awaits.
     fn awaits(&self) -> Option<StartedFlight<'a>> {
-        let (&row, &begun) = self.begun.first_key_value()?;
-        (row as usize == self.row).then_some(begun)
+        let begun = self.begun.peek()?.flight;
+        (begun.flight.awaits as usize == self.row).then_some(begun)
     }
 
     /// Advances past the next piece, which has been played.
     fn pass(&mut self, issued: Option<StartedFlight<'a>>, awaited: bool) {
-        if awaited {
-            self.begun.pop_first();
+        while awaited && self.awaits().is_some() {
+            self.begun.pop();
         }
         if let Some(issued) = issued {
             self.flights = &self.flights[1..];
             self.members = &self.members[usize::from(issued.member.is_some())..];
             if !issued.flight.is_sync() {
-                self.begun.insert(issued.flight.awaits, issued);
+                self.begun.push(BegunFlight { flight: issued, nth: self.issued });
+                self.issued += 1;
             }
         }
         self.row += 1;
@@ -159,7 +195,8 @@ impl<'a> CoreCursor<'a> {
     fn stop(&self) -> usize {
         let pieces = self.core.pieces();
         let issues = self.flights.first().map(|flight| flight.issues);
-        let tied = issues.into_iter().chain(self.begun.keys().next().copied()).min();
+        let awaits = self.begun.peek().map(|begun| begun.flight.flight.awaits);
+        let tied = issues.into_iter().chain(awaits).min();
         let tied = tied.map_or(pieces.len(), |row| row as usize);
         match self.instants.first() {
             Some(&at) if pieces.get(tied).is_none_or(|piece| at < piece.range.start) => {
@@ -214,37 +251,31 @@ impl ReplayState<'_> {
     /// Replays pieces without dependencies up to the row `stop`.
     fn work(&self, cursor: &mut CoreCursor<'_>, stop: usize) {
         let ReplayInput { changed, model, .. } = self.game;
-        if changed.keeps_work() && !self.game.with_groups {
-            self.jump(cursor, stop);
-            return;
-        }
-        let core = cursor.core;
-        let mut before = core.before(cursor.row);
-        for (row, piece) in core.pieces().iter().enumerate().take(stop).skip(cursor.row) {
-            let gap = (piece.range.start - before).clamped();
-            before = piece.range.end;
-            let takes = if cursor.is_alone(row) {
-                changed.transfer(model, core, alone(row), piece.range.dur())
-            } else {
-                changed.work(model, piece, piece.range.dur())
-            };
-            cursor.now = cursor.now + changed.gap(cursor.number, row, gap) + takes;
-            cursor.out.groups[piece.class.group.index()] += takes;
-        }
-        cursor.row = stop;
-    }
-
-    /// The same if only transfers change their time.
-    fn jump(&self, cursor: &mut CoreCursor<'_>, stop: usize) {
-        let ReplayInput { changed, model, .. } = self.game;
-        let (core, before) = (cursor.core, cursor.core.before(cursor.row));
+        let (core, from) = (cursor.core, cursor.row);
         let (passed, rest) = cursor.alone.split_at(cursor.alone.partition_point(|&row| (row as usize) < stop));
-        let longer = |&row: &u32| {
-            let recorded = core.piece(row).range.dur();
-            changed.transfer(model, core, alone(row as usize), recorded) - recorded
+        let mut longer = Picos::ZERO;
+        let mut add = |row: usize, more: Picos| {
+            longer += more;
+            cursor.out.groups[core.pieces()[row].class.group.index()] += more;
         };
-        let longer: Picos = if changed.keeps_transfers() { Picos::ZERO } else { passed.iter().map(longer).sum() };
-        cursor.now = cursor.now + (core.before(stop) - before) + longer;
+        if !changed.keeps_transfers() {
+            for &row in passed {
+                let recorded = core.piece(row).range.dur();
+                add(row as usize, changed.transfer(model, core, alone(row as usize), recorded) - recorded);
+            }
+        }
+        // Most ops keep their time: only a column of four bytes is read for these.
+        if let Some(work) = changed.scaled_work() {
+            for (row, &op) in (from..stop).zip(&core.ops[from..stop]) {
+                let factor = work.of(op);
+                if factor.to_bits() != 1.0_f64.to_bits() {
+                    let recorded = core.pieces()[row].range.dur();
+                    add(row, scaled(recorded, factor) - recorded);
+                }
+            }
+        }
+        longer += changed.longer_gaps(cursor.number, core, from..stop);
+        cursor.now = cursor.now + (core.before(stop) - core.before(from)) + longer;
         (cursor.alone, cursor.row) = (rest, stop);
     }
 
@@ -266,18 +297,18 @@ impl ReplayState<'_> {
         let takes = if is_sync {
             Picos::ZERO // Its time is that of the transfer.
         } else if awaited.is_some() {
-            changed.work(model, &piece, recorded.min(DONE_TAKES))
+            changed.work(core, row, recorded.min(DONE_TAKES))
         } else if is_alone {
             changed.transfer(model, core, alone(row), recorded)
         } else {
-            changed.work(model, &piece, recorded)
+            changed.work(core, row, recorded)
         };
         let mut end = begin + takes;
         for waits_for in awaited.into_iter().chain(issued.filter(|_| is_sync)) {
             let Some(arrival) = self.arrival(core, waits_for) else { return false };
             end = end.max(arrival);
         }
-        cursor.out.groups[piece.class.group.index()] += end - begin;
+        cursor.out.groups[piece.class.group.index()] += end - begin - recorded;
         cursor.answer(&piece, gap, (begin, end));
         cursor.now = end;
         cursor.pass(issued, awaited.is_some());

@@ -166,16 +166,8 @@ pub(super) fn predict(
 ) -> Prediction {
     let steps = steps(cx, recorded);
     let asked = AskedInstants::of(recorded.cores.len(), steps.iter().flatten().copied());
-    let played = [HiddenTransferBound::Shortest, HiddenTransferBound::Longest].map(|belief| {
-        play(ReplayInput {
-            model: cx.model,
-            schedule: recorded,
-            changed,
-            belief,
-            instants: &asked.0,
-            with_groups: true,
-        })
-    });
+    let played = [HiddenTransferBound::Shortest, HiddenTransferBound::Longest]
+        .map(|belief| play(ReplayInput { model: cx.model, schedule: recorded, changed, belief, instants: &asked.0 }));
     let [short, long] = &played;
     let slowest = (0..recorded.cores.len()).max_by_key(|&core| lasts(recorded, short, core)).unwrap_or(0);
     if recorded.unmatched > 0 {
@@ -205,9 +197,8 @@ pub(super) fn saving(
     changed: &ReplayChanges<'_>,
 ) -> Picos {
     let asked = AskedInstants::of(recorded.cores.len(), run.spans.iter().map(|(&core, &span)| (core, span)));
-    let (belief, with_groups) = (HiddenTransferBound::Shortest, false);
-    let short =
-        play(ReplayInput { model: cx.model, schedule: recorded, changed, belief, instants: &asked.0, with_groups });
+    let belief = HiddenTransferBound::Shortest;
+    let short = play(ReplayInput { model: cx.model, schedule: recorded, changed, belief, instants: &asked.0 });
     let predicted = run.each(|core, span| asked.span(&short, core, span));
     match run.each(|_, span| Some(span.dur().ps())).zip(predicted) {
         Some((recorded, predicted)) => Picos::from_ps((recorded - predicted).round() as i64),
@@ -233,11 +224,8 @@ fn played_ps(recorded: &ReplaySchedule, played: &[CoreReplay]) -> i64 {
 
 /// The time of a core by kind; both columns add up to its window.
 fn parts(core: &CoreSchedule, played: &CoreReplay) -> Vec<PredictedPart> {
-    let mut recorded = TimeByGroup::default();
-    for piece in core.pieces() {
-        // A start op only issues: its own time counts towards its kind like all other time.
-        recorded[piece.class.group.index()] += piece.range.dur();
-    }
+    // A start op only issues: its own time counts towards its kind like all other time.
+    let mut recorded = core.groups;
     let mut predicted = played.groups;
     let rest = |window: Picos, groups: &TimeByGroup| window - groups.iter().copied().sum::<Picos>();
     let idle = OpGroup::Idle.index();

@@ -4,11 +4,11 @@
 //! There can be a transfer for every other op, so a transfer stores only the rows of its pieces: begin, end, kind and
 //! label are looked up there.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use trace_model::{GroupId, LabelId, Picos, TimeRange, Timestamp, TraceModel};
 
+use super::engine::TimeByGroup;
 use crate::facts::core_time::{CoreTime, SelfTimeSegment};
 
 /// The done op of a transfer that has already finished takes a cycle or two, which are the shortest ones in captures
@@ -43,7 +43,14 @@ pub(super) struct CoreSchedule {
     pub members: Vec<JointMember>,
     /// Rows of pieces that are themselves a transfer without dependencies.
     pub alone: Vec<u32>,
+    /// The op of each piece, by its number; [`NO_OP`] for those in `alone`, whose time is that of a transfer.
+    pub ops: Vec<u32>,
+    /// Recorded time of its pieces.
+    pub groups: TimeByGroup,
 }
+
+/// In place of the number of an op.
+pub(super) const NO_OP: u32 = u32::MAX;
 
 impl CoreSchedule {
     pub(crate) fn pieces(&self) -> &[SelfTimeSegment] {
@@ -123,8 +130,8 @@ pub(super) struct ReplaySchedule {
     pub cores: Vec<CoreSchedule>,
     /// Transfers that several cores take part in.
     pub joint: Vec<JointTransfer>,
-    /// The shortest duration of the transfers of an op, for ops with hidden ones.
-    pub least: HashMap<LabelId, Picos>,
+    /// The shortest duration of the transfers of an op, for ops with hidden ones, by label; empty without any.
+    pub least: Vec<Option<Picos>>,
     /// Number of flights whose members were not all found: they keep their recorded duration.
     pub unmatched: u64,
 }
@@ -149,7 +156,8 @@ impl ReplaySchedule {
         match (took, belief) {
             (TransferTime::Seen(took), _) | (TransferTime::AtMost(took), HiddenTransferBound::Longest) => took,
             (TransferTime::AtMost(most), HiddenTransferBound::Shortest) => {
-                self.least.get(&label()).map_or(Picos::ZERO, |least| most.min(*least))
+                let least = self.least.get(label().index()).copied().flatten();
+                least.map_or(Picos::ZERO, |least| most.min(least))
             }
         }
     }

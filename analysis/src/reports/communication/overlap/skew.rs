@@ -53,7 +53,28 @@ pub(super) struct MatchedCollective {
 }
 
 /// Executions of the same collective instance, each with its core.
-pub(crate) type MatchedExecutions<'a> = Vec<(usize, &'a CollectiveExecution)>;
+pub(crate) type MatchedExecutions<'a> = [(usize, &'a CollectiveExecution)];
+
+/// Many of them, one after the other: a list for each would take longer than matching them.
+#[derive(Default)]
+pub(crate) struct MatchedInstances<'a> {
+    executions: Vec<(usize, &'a CollectiveExecution)>,
+    /// End of each in `executions`.
+    ends: Vec<usize>,
+}
+
+impl<'a> MatchedInstances<'a> {
+    /// Each of them.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &MatchedExecutions<'a>> {
+        let starts = std::iter::once(&0).chain(&self.ends);
+        starts.zip(&self.ends).map(|(&start, &end)| &self.executions[start..end])
+    }
+
+    fn add(&mut self, instance: &MatchedExecutions<'a>) {
+        self.executions.extend_from_slice(instance);
+        self.ends.push(self.executions.len());
+    }
+}
 
 /// Matches executions over cores; `None` if that is impossible.
 pub(super) fn matched(
@@ -61,19 +82,24 @@ pub(super) fn matched(
     groups: Option<&[Vec<u64>]>,
     captured: usize,
 ) -> Option<MatchedCollective> {
-    let (mut waits, mut caused): (BTreeMap<usize, Picos>, BTreeMap<usize, Picos>) = Default::default();
+    let cores = by_core.last_key_value().map_or(0, |(&core, _)| core + 1);
+    let (mut waits, mut caused): (Vec<Option<Picos>>, Vec<Option<Picos>>) = (vec![None; cores], vec![None; cores]);
     let (mut count, mut transfer) = (0, Picos::ZERO);
-    for instance in instances(&mut by_core, groups, captured)? {
+    for instance in instances(&mut by_core, groups, captured)?.iter() {
         let last = instance.iter().min_by_key(|(core, execution)| (execution.dur, *core));
         let Some((last, shortest)) = last.map(|(core, execution)| (*core, execution.dur)) else { continue };
         count += 1;
         transfer += shortest;
-        for (core, execution) in instance {
+        for &(core, execution) in instance {
             let wait = (execution.dur - shortest).min(execution.blocked);
-            *waits.entry(core).or_default() += wait;
-            *caused.entry(last).or_default() += wait;
+            *waits[core].get_or_insert_default() += wait;
+            *caused[last].get_or_insert_default() += wait;
         }
     }
+    let by_core = |times: Vec<Option<Picos>>| -> BTreeMap<usize, Picos> {
+        times.into_iter().enumerate().filter_map(|(core, time)| Some((core, time?))).collect()
+    };
+    let (waits, caused) = (by_core(waits), by_core(caused));
     let most = waits.iter().map(|(&core, &wait)| (core, wait)).min_by_key(|&(_, wait)| Reverse(wait))?;
     let least = waits.iter().map(|(&core, &wait)| (core, wait)).min_by_key(|&(_, wait)| wait)?;
     Some(MatchedCollective { instances: count, transfer, most, least, waits, caused })
@@ -84,7 +110,7 @@ pub(crate) fn instances<'a>(
     by_core: &'a mut BTreeMap<usize, Vec<CollectiveExecution>>,
     groups: Option<&[Vec<u64>]>,
     captured: usize,
-) -> Option<Vec<MatchedExecutions<'a>>> {
+) -> Option<MatchedInstances<'a>> {
     if by_core.len() < 2 {
         return None;
     }
@@ -92,12 +118,12 @@ pub(crate) fn instances<'a>(
         executions.sort_by_key(|execution| execution.range.start);
     }
     let by_core = &*by_core;
-    let mut out = Vec::new();
+    let mut out = MatchedInstances::default();
     for cores in parts(by_core, groups, captured)? {
         let part: BTreeMap<usize, &'a [CollectiveExecution]> =
             cores.iter().filter_map(|core| Some((*core, by_core.get(core)?.as_slice()))).collect();
-        if !part.is_empty() {
-            out.extend(by_id(&part).or_else(|| in_order(&part))?);
+        if !part.is_empty() && !by_id(&part, &mut out) && !in_order(&part, &mut out) {
+            return None;
         }
     }
     Some(out)
@@ -118,25 +144,52 @@ fn parts(
     in_range.then(|| groups.iter().map(|group| group.iter().map(|&id| id as usize).collect()).collect())
 }
 
-fn by_id<'a>(part: &BTreeMap<usize, &'a [CollectiveExecution]>) -> Option<Vec<MatchedExecutions<'a>>> {
-    let mut instances: BTreeMap<i64, MatchedExecutions<'a>> = BTreeMap::new();
-    for (&core, executions) in part {
-        for execution in *executions {
-            instances.entry(execution.instance?).or_default().push((core, execution));
+/// Adds the executions with the same id; `false`, and adds none, if they have no ids or cannot be the same.
+fn by_id<'a>(part: &BTreeMap<usize, &'a [CollectiveExecution]>, out: &mut MatchedInstances<'a>) -> bool {
+    let of_core = |(&core, executions): (&usize, &&'a [CollectiveExecution])| {
+        executions.iter().map(move |execution| Some((execution.instance?, (core, execution)))).collect::<Vec<_>>()
+    };
+    let Some(mut all) = part.iter().flat_map(of_core).collect::<Option<Vec<_>>>() else { return false };
+    // Ids grow on each core: a merge of sorted lists.
+    all.sort_by_key(|(id, _)| *id);
+    let (ids, all): (Vec<i64>, Vec<_>) = all.into_iter().unzip();
+    let mut instances = Vec::new();
+    let mut start = 0;
+    for same in ids.chunk_by(|a, b| a == b) {
+        let instance = &all[start..start + same.len()];
+        start += same.len();
+        if instance.len() > 1 {
+            if !simultaneous(instance) {
+                return false;
+            }
+            instances.push(instance);
         }
     }
-    let instances: Vec<MatchedExecutions<'a>> = instances.into_values().filter(|instance| instance.len() > 1).collect();
-    (!instances.is_empty()).then_some(instances).filter(|instances| instances.iter().all(simultaneous))
+    instances.iter().for_each(|instance| out.add(instance));
+    !instances.is_empty()
 }
 
-fn in_order<'a>(part: &BTreeMap<usize, &'a [CollectiveExecution]>) -> Option<Vec<MatchedExecutions<'a>>> {
-    let count = part.values().map(|executions| executions.len()).max()?;
+/// Adds the k-th executions of all cores; `false`, and adds none, if they cannot be the same.
+fn in_order<'a>(part: &BTreeMap<usize, &'a [CollectiveExecution]>, out: &mut MatchedInstances<'a>) -> bool {
+    let count = part.values().map(|executions| executions.len()).max().unwrap_or(0);
     if part.values().any(|executions| executions.len() != count) {
-        return None;
+        return false;
     }
-    let nth = |k: usize| part.iter().filter_map(|(&core, executions)| Some((core, executions.get(k)?))).collect();
-    let instances: Vec<MatchedExecutions<'a>> = (0..count).map(nth).collect();
-    Some(instances).filter(|instances| instances.iter().all(simultaneous))
+    let nth = |k: usize| part.iter().filter_map(move |(&core, executions)| Some((core, executions.get(k)?)));
+    let mut instance: Vec<(usize, &'a CollectiveExecution)> = Vec::with_capacity(part.len());
+    let fits = (0..count).all(|k| {
+        instance.clear();
+        instance.extend(nth(k));
+        simultaneous(&instance)
+    });
+    if fits {
+        for k in 0..count {
+            instance.clear();
+            instance.extend(nth(k));
+            out.add(&instance);
+        }
+    }
+    fits
 }
 
 /// Whether all executions overlap at some instant.
