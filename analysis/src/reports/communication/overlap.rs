@@ -30,7 +30,7 @@ mod table;
 
 use crate::engine::{Analysis, AnalysisError, Context};
 use crate::facts::TraceFacts as _;
-use cores::WorkDuringFlight;
+use cores::CoreActivity;
 
 /// The overlap analysis.
 pub struct Overlap;
@@ -45,8 +45,8 @@ impl Analysis for Overlap {
         let (mut rows, mut cores, mut has_ops) = (rows::OverlapRows::default(), Vec::new(), false);
         for core in cx.tensor_cores() {
             let Some(traffic) = CoreTraffic::of(cx, classes, core)? else { continue };
-            let meanwhile = WorkDuringFlight::of(&traffic);
-            rows.add(cx.model, cores.len(), &traffic, &meanwhile);
+            let meanwhile = CoreActivity::of(cx, &traffic);
+            rows.add(cx, cores.len(), &traffic, &meanwhile);
             has_ops |= !traffic.time.segments.is_empty();
             cores.push(traffic.summary(cx.model, &meanwhile));
         }

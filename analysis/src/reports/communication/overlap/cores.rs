@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
-use trace_model::{GroupId, LabelId, Picos, SliceAttr, SliceId, SliceRef, StringId, TimeRange, TraceModel, TrackKind};
+use trace_model::{
+    GroupId, LabelId, Picos, SliceAttr, SliceId, SliceRef, SliceSpans, StringId, TimeRange, TraceModel, TrackId,
+    TrackKind,
+};
 
 use super::report::CoreOverlap;
 use crate::engine::{AnalysisError, Context};
 use crate::facts::TraceFacts as _;
 use crate::facts::category::{OpClass, OpClasses, classify_texts};
 use crate::facts::core_time::CoreTime;
-use crate::math::intervals::{IntervalSet, MeasureIndex};
+use crate::math::intervals::{IntervalSet, MeasureIndex, UnionBuilder};
 
 /// A span in flight.
 #[derive(Clone, Copy, Debug)]
@@ -35,22 +38,51 @@ pub(crate) struct CoreTraffic {
     pub unknown_flight: bool,
 }
 
-/// The activity of a core while something was in flight; empty if nothing was, because it is not needed then.
+/// When a core computed and communicated, and for how long.
 #[derive(Default)]
-pub(super) struct WorkDuringFlight {
-    /// The spans in which it computed.
+pub(super) struct CoreActivity {
+    /// The spans in which it computed; empty if nothing was in flight, because it is not needed then.
     pub compute: MeasureIndex,
-    /// The spans in which it was in a collective; these never overlap compute.
+    /// The spans in which it was in a collective; these never overlap compute. Empty likewise.
     pub blocked: MeasureIndex,
+    /// The spans of synchronous collectives.
+    synchronous: IntervalSet,
+    /// The spans of starts and dones of collectives.
+    waiting: IntervalSet,
+    compute_time: Picos,
+    fused_time: Picos,
+    copy_wait: Picos,
 }
 
-impl WorkDuringFlight {
-    pub(crate) fn of(core: &CoreTraffic) -> Self {
-        if core.in_flight.is_empty() {
-            return Self::default();
+impl CoreActivity {
+    /// One pass over the segments: there are as many as ops, and each of these sums would read all of them.
+    pub(crate) fn of(cx: &Context<'_>, core: &CoreTraffic) -> Self {
+        let mut out = Self::default();
+        let (mut compute, mut synchronous, mut waiting) =
+            (UnionBuilder::default(), UnionBuilder::default(), UnionBuilder::default());
+        let is_any_in_flight = !core.in_flight.is_empty();
+        for segment in cx.watched(&core.time.segments) {
+            let (class, time) = (segment.class, segment.range.dur());
+            if class.is_fused_collective() && !class.is_async() {
+                out.fused_time += time;
+            }
+            if class.is_collective() {
+                if class.is_async() { &mut waiting } else { &mut synchronous }.add(segment.range);
+            } else if class.is_compute() {
+                out.compute_time += time;
+                if is_any_in_flight {
+                    compute.add(segment.range);
+                }
+            } else if class.is_done() {
+                out.copy_wait += time;
+            }
         }
-        let when = |wanted: fn(OpClass) -> bool| MeasureIndex::new(core.time.when(wanted));
-        Self { compute: when(OpClass::is_compute), blocked: when(OpClass::is_collective) }
+        (out.synchronous, out.waiting) = (synchronous.finish(), waiting.finish());
+        if is_any_in_flight {
+            out.compute = MeasureIndex::new(compute.finish());
+            out.blocked = MeasureIndex::new(out.synchronous.union(&out.waiting));
+        }
+        out
     }
 }
 
@@ -75,7 +107,7 @@ pub fn partition(compute: &IntervalSet, synchronous: &IntervalSet, in_flight: &I
 impl CoreTraffic {
     pub(crate) fn of(cx: &Context<'_>, classes: &OpClasses, core: GroupId) -> Result<Option<Self>, AnalysisError> {
         let Some(time) = cx.core_time(core)? else { return Ok(None) };
-        let in_flight = spans(cx.model, classes, &time);
+        let in_flight = spans(cx, classes, &time);
         let awaits = time.segments.iter().any(|segment| segment.class.is_collective() && segment.class.is_done());
         let unknown_flight = awaits && !in_flight.iter().any(|span| span.class.is_collective());
         Ok(Some(Self { time, in_flight, unknown_flight }))
@@ -94,13 +126,12 @@ impl CoreTraffic {
         self.flight(true).union(&waiting)
     }
 
-    pub(super) fn summary(&self, model: &TraceModel, meanwhile: &WorkDuringFlight) -> CoreOverlap {
+    pub(super) fn summary(&self, model: &TraceModel, activity: &CoreActivity) -> CoreOverlap {
         let time = &self.time;
-        let synchronous = time.when(|class| class.is_collective() && !class.is_async());
-        let waiting = time.when(|class| class.is_collective() && class.is_async());
-        let flight = self.collectives_in_flight();
-        let comm = partition(meanwhile.compute.set(), &synchronous, &flight);
-        let blocking = synchronous.union(&waiting).measure();
+        let CoreActivity { synchronous, waiting, .. } = activity;
+        let flight = self.flight(true).union(waiting);
+        let comm = partition(activity.compute.set(), synchronous, &flight);
+        let blocking = synchronous.measure() + waiting.measure();
         let copies = self.flight(false);
         let window = time.window.dur();
         let percent = |part: Picos, whole: Picos| part.fraction_of(whole).map(|share| 100.0 * share);
@@ -108,7 +139,7 @@ impl CoreTraffic {
             core: model.device_name(time.core),
             group: time.core,
             window_ps: window.ps(),
-            compute_ps: time.time(OpClass::is_compute).ps(),
+            compute_ps: activity.compute_time.ps(),
             collectives: self.collectives(),
             comm_total_ps: comm.total.ps(),
             overlapped_ps: (!self.unknown_flight).then(|| comm.overlapped.ps()),
@@ -117,10 +148,10 @@ impl CoreTraffic {
             in_flight_while_idle_ps: (comm.exposed - blocking).clamped().ps(),
             overlap_ratio_percent: percent(comm.overlapped, comm.total).filter(|_| !self.unknown_flight),
             exposed_share_percent: percent(comm.exposed, window),
-            fused_ps: time.time(|class| class.is_fused_collective() && !class.is_async()).ps(),
+            fused_ps: activity.fused_time.ps(),
             copy_in_flight_ps: copies.measure().ps(),
-            copy_hidden_ps: copies.intersect(meanwhile.compute.set()).measure().ps(),
-            copy_wait_ps: time.time(|class| class.is_done() && !class.is_collective()).ps(),
+            copy_hidden_ps: copies.intersect(activity.compute.set()).measure().ps(),
+            copy_wait_ps: activity.copy_wait.ps(),
             skew_wait_ps: None, // Needs the other cores.
             awaited_ps: None,
         }
@@ -146,11 +177,12 @@ impl CoreTraffic {
 
 /// All spans in flight of a core. The async track is used if it has the clock of the ops; otherwise the flows from
 /// start ops to done ops give the same spans.
-fn spans(model: &TraceModel, classes: &OpClasses, time: &CoreTime) -> Vec<InFlightSpan> {
-    let slices = |wanted: TrackKind| {
-        let tracks = model.tracks_of(time.core).into_iter().filter(move |&track| model.track(track).kind == wanted);
-        tracks.flat_map(|track| model.slices_on(track))
+fn spans(cx: &Context<'_>, classes: &OpClasses, time: &CoreTime) -> Vec<InFlightSpan> {
+    let model = cx.model;
+    let tracks = |wanted: TrackKind| {
+        model.tracks_of(time.core).into_iter().filter(move |&track| model.track(track).kind == wanted)
     };
+    let slices = |wanted: TrackKind| tracks(wanted).flat_map(|track| model.slices_on(track));
     let mut out = Vec::new();
     let mut add = |range: TimeRange, slice: SliceRef<'_>, done: Option<usize>| {
         let Some(inside) = range.intersect(time.window.measured) else { return };
@@ -162,12 +194,15 @@ fn spans(model: &TraceModel, classes: &OpClasses, time: &CoreTime) -> Vec<InFlig
         out.push(InFlightSpan { range: inside, begins_here, class, label: slice.label_id(), done, slice: slice.id() });
     };
     let has_device_clock = slices(TrackKind::Ops).next().is_some_and(|op| op.device_range().is_some());
-    let mut recorded = slices(TrackKind::AsyncOps).peekable();
-    let is_recorded = recorded.peek().is_some();
-    if is_recorded && recorded.all(|span| span.device_range().is_some() == has_device_clock) {
-        slices(TrackKind::AsyncOps).for_each(|span| add(span.measured_range(), span, done_index(span)));
+    // A track has a device clock for all of its slices or for none.
+    let recorded: Vec<TrackId> = tracks(TrackKind::AsyncOps).filter(|&track| !model.lanes(track).is_empty()).collect();
+    let has_clock = |&track: &TrackId| model.slices_on(track).next().is_some_and(|span| span.device_range().is_some());
+    if !recorded.is_empty() && recorded.iter().all(|track| has_clock(track) == has_device_clock) {
+        for SliceSpans { slice, measured, .. } in cx.watched(recorded.iter().flat_map(|&track| model.spans_on(track))) {
+            add(measured, slice, done_index(slice));
+        }
     } else {
-        for start in slices(TrackKind::Ops).filter(|op| classes.class_of(op.op()).is_start()) {
+        for start in cx.watched(slices(TrackKind::Ops)).filter(|op| classes.class_of(op.op()).is_start()) {
             let dones = model.flows_from(start.id()).iter().map(|flow| model.slice(flow.to));
             for done in dones.filter(|done| done.track() == start.track()) {
                 let range = start.measured_range().hull(done.measured_range());

@@ -1,11 +1,12 @@
 //! One row for each collective and each asynchronous transfer.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use trace_model::{LabelId, OpId, Picos, ProgramId, SliceId, StringId, TraceModel};
 
-use super::cores::{CoreTraffic, InFlightSpan, WorkDuringFlight, name_of};
+use super::cores::{CoreActivity, CoreTraffic, InFlightSpan, name_of};
 use super::hiding_ops::{HidingOps, HidingTime};
 use super::report::{HiddenBy, KindTotal, Skew, Transfer};
 use super::skew::{CollectiveExecution, MatchedCollective, matched};
@@ -74,7 +75,7 @@ impl OverlapSums {
         &mut self,
         model: &TraceModel,
         span: &InFlightSpan,
-        (index, meanwhile): (usize, &WorkDuringFlight),
+        (index, meanwhile): (usize, &CoreActivity),
         compute: &mut HidingOps<'_>,
     ) {
         self.ran_on(index);
@@ -117,20 +118,20 @@ pub(super) struct OverlapRows {
 }
 
 impl OverlapRows {
-    /// The row of `key`, and whether there was one before.
-    fn at(&mut self, key: TransferKey, new: impl FnOnce() -> OverlapSums) -> (&mut OverlapSums, bool) {
+    /// Index of the row of `key`, and whether there was one before.
+    fn place(&mut self, key: TransferKey, new: impl FnOnce() -> OverlapSums) -> (usize, bool) {
         let known = self.rows.len();
         let place = *self.places.entry(key).or_insert(known);
         if place == known {
             self.rows.push(new());
         }
-        (&mut self.rows[place], place < known)
+        (place, place < known)
     }
 
     /// Adds the activity of the core with this index.
-    pub(crate) fn add(&mut self, model: &TraceModel, index: usize, core: &CoreTraffic, meanwhile: &WorkDuringFlight) {
-        let dones = add_spans(model, self, index, core, meanwhile);
-        add_ops(model, self, &dones, index, core);
+    pub(crate) fn add(&mut self, cx: &Context<'_>, index: usize, core: &CoreTraffic, meanwhile: &CoreActivity) {
+        let dones = add_spans(cx, self, index, core, meanwhile);
+        add_ops(cx, self, &dones, index, core);
     }
 
     /// All rows, most exposed first, and how long cores waited for each other in
@@ -181,19 +182,19 @@ fn key_of(model: &TraceModel, label: LabelId) -> TransferKey {
 
 /// Adds spans in flight; returns the row to which each waiting op belongs.
 fn add_spans(
-    model: &TraceModel,
+    cx: &Context<'_>,
     rows: &mut OverlapRows,
     index: usize,
     core: &CoreTraffic,
-    meanwhile: &WorkDuringFlight,
+    meanwhile: &CoreActivity,
 ) -> BTreeMap<TransferKey, TransferKey> {
-    let mut dones = BTreeMap::new();
+    let (model, mut dones) = (cx.model, BTreeMap::new());
     let label_of = |segment: &crate::facts::core_time::SelfTimeSegment| model.slice(segment.slice).label_id();
     let mut compute = HidingOps::of(core, &label_of);
-    for span in &core.in_flight {
+    for span in cx.watched(&core.in_flight) {
         let key = key_of(model, span.label);
-        let (row, _) = rows.at(key, || OverlapSums::new(model, span.slice, span.class));
-        row.add_span(model, span, (index, meanwhile), &mut compute);
+        let (place, _) = rows.place(key, || OverlapSums::new(model, span.slice, span.class));
+        rows.rows[place].add_span(model, span, (index, meanwhile), &mut compute);
         if let Some(done) = span.done {
             dones.insert((key.0, done), key);
         }
@@ -203,22 +204,32 @@ fn add_spans(
 
 /// Adds synchronous collectives, and the time in which a core waits in starts and dones.
 fn add_ops(
-    model: &TraceModel,
+    cx: &Context<'_>,
     rows: &mut OverlapRows,
     dones: &BTreeMap<TransferKey, TransferKey>,
     index: usize,
     core: &CoreTraffic,
 ) {
-    let mut seen: BTreeSet<SliceId> = BTreeSet::new();
-    for segment in &core.time.segments {
+    let (model, mut seen) = (cx.model, BTreeSet::<SliceId>::new());
+    // Looking up names takes ten times as long as the rest: once for each label.
+    let mut known: HashMap<LabelId, usize> = HashMap::new();
+    for segment in cx.watched(&core.time.segments) {
         let class = segment.class;
         if !class.is_collective() && !class.is_async() {
             continue;
         }
         let slice = model.slice(segment.slice);
-        let own = key_of(model, slice.label_id());
-        let key = dones.get(&own).copied().unwrap_or(own);
-        let (row, is_known) = rows.at(key, || OverlapSums::new(model, segment.slice, class));
+        let (place, is_known) = match known.entry(slice.label_id()) {
+            Entry::Occupied(known) => (*known.get(), true),
+            Entry::Vacant(unknown) => {
+                let own = key_of(model, slice.label_id());
+                let key = dones.get(&own).copied().unwrap_or(own);
+                let (place, is_known) = rows.place(key, || OverlapSums::new(model, segment.slice, class));
+                unknown.insert(place);
+                (place, is_known)
+            }
+        };
+        let row = &mut rows.rows[place];
         row.blocking += segment.range.dur();
         if class.is_async() && is_known && row.name != StringId::EMPTY && row.in_flight_on == Some(index) {
             continue; // Counted with its span in flight.
