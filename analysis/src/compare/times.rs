@@ -172,7 +172,7 @@ fn pieces(model: &TraceModel, traffic: &CoreTraffic) -> Vec<RunningPiece> {
             label: slice.label_id(),
             subject: subject(slice.label_id()),
             part: StepPart::of(&segment.class),
-            begins: slice.measured_range().start == segment.range.start,
+            begins: slice.measured_start() == segment.range.start,
         }
     };
     let mut pieces: Vec<RunningPiece> = traffic.time.segments.iter().map(op_piece).collect();
