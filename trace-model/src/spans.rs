@@ -1,8 +1,7 @@
 //! The spans of many slices, row after row.
 //!
-//! A [`SliceRef`] looks up the device clock of its track and a block of each column for every single value: about 130
-//! instructions for a span by the device clock. Whoever reads all slices of a track looks up the clock once and unpacks
-//! a block of rows at a time: about 15 instructions a slice.
+//! A [`SliceRef`] looks up the device clock of its track and a block of each column for every single value. Here the
+//! clock is looked up once, and a block of rows is unpacked at a time.
 
 use std::ops::Range;
 

@@ -211,7 +211,7 @@ fn add_ops(
     core: &CoreTraffic,
 ) {
     let (model, mut seen) = (cx.model, BTreeSet::<SliceId>::new());
-    // Looking up names takes ten times as long as the rest: once for each label.
+    // Names are looked up once for each label, not for each segment.
     let mut known: HashMap<LabelId, usize> = HashMap::new();
     for segment in cx.watched(&core.time.segments) {
         let class = segment.class;

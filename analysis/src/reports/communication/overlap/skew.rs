@@ -55,7 +55,7 @@ pub(super) struct MatchedCollective {
 /// Executions of the same collective instance, each with its core.
 pub(crate) type MatchedExecutions<'a> = [(usize, &'a CollectiveExecution)];
 
-/// Many of them, one after the other: a list for each would take longer than matching them.
+/// Many of them, one after the other in one list.
 #[derive(Default)]
 pub(crate) struct MatchedInstances<'a> {
     executions: Vec<(usize, &'a CollectiveExecution)>,
