@@ -54,7 +54,7 @@ mod tests {
     use crate::engine::{AnalysisError, Context, Options, ReportCache, Scope};
 
     /// Ops of one device, more than twice as many as a loop processes between two checks.
-    const OPS: u64 = 140_000;
+    const OPS: u64 = 3_000;
 
     struct Run {
         reports: ReportCache,
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn every_analysis_stops_at_its_next_check_and_starts_afresh_when_resumed() {
         let trace = |slices| big_model(BigSpec { slices, tracks: 1 });
-        let (model, small) = (trace(OPS), trace(1_000));
+        let (model, small) = (trace(OPS), trace(500));
         for entry in ANALYSES {
             let (whole, short) = (run(&model, entry, 0), run(&small, entry, 0));
             for nth in [1, whole.checks / 2, whole.checks] {
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn loops_over_ops_look_again_and_again() {
         for entry in ANALYSES.iter().filter(|entry| ["ops", "devices", "overlap", "utilization"].contains(&entry.id)) {
-            let checks = [1_000, OPS].map(|slices| run(&big_model(BigSpec { slices, tracks: 1 }), entry, 0).checks);
+            let checks = [500, OPS].map(|slices| run(&big_model(BigSpec { slices, tracks: 1 }), entry, 0).checks);
             assert!(checks[1] >= checks[0] + 2, "{}: {checks:?}", entry.id);
         }
     }
