@@ -165,7 +165,9 @@ fn by_id<'a>(part: &BTreeMap<usize, &'a [CollectiveExecution]>, out: &mut Matche
             instances.push(instance);
         }
     }
-    instances.iter().for_each(|instance| out.add(instance));
+    for instance in &instances {
+        out.add(instance);
+    }
     !instances.is_empty()
 }
 
