@@ -131,7 +131,6 @@ pub(crate) fn instances<'a>(
 
 /// Cores that communicate with each other. Ids in replica groups are used as core numbers if possible; otherwise
 /// `None`.
-/// `None` if it is not.
 fn parts(
     by_core: &BTreeMap<usize, Vec<CollectiveExecution>>,
     groups: Option<&[Vec<u64>]>,
