@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -23,13 +23,15 @@ type ReportSlot = Arc<OnceLock<Result<Arc<dyn Any + Send + Sync>, AnalysisError>
 pub struct ReportCache {
     slots: Mutex<HashMap<(&'static str, Scope), ReportSlot>>,
     costs: Mutex<Vec<ReportCost>>,
-    /// Locked while reports and facts are dropped: who sees that nothing is cancelled uses none of them.
     cancelled: Mutex<HashSet<Scope>>,
+    is_stopped: AtomicBool,
+    /// Number of reports that are being computed.
+    running: AtomicU32,
     /// How often [`Self::check`] was called.
     checks: AtomicU64,
-    /// The call that finds everything cancelled; 0 for none.
+    /// The check that stops everything; 0 for none.
     #[cfg(test)]
-    pub(crate) cancelled_by_check: AtomicU64,
+    pub(crate) stopped_by_check: AtomicU64,
     pub(super) facts: FactCache,
 }
 
@@ -61,43 +63,46 @@ impl ReportCache {
         self.costs.lock().unwrap_or_else(PoisonError::into_inner).retain(|cost| cost.scope != scope);
     }
 
-    /// Stops the analyses of a scope: they end within a few milliseconds, with [`AnalysisError::Cancelled`], and their
-    /// reports are dropped. [`Scope::WholeTrace`] stops everything: reports of all scopes, and facts. Otherwise facts
-    /// and reports of other scopes are completed.
+    /// Stops the analyses of a scope: they end within a few milliseconds, with [`AnalysisError::Cancelled`]. Reports of
+    /// the scope are dropped. Facts and reports of other scopes are completed.
     pub fn cancel(&self, scope: Scope) {
-        let mut cancelled = self.cancelled.lock().unwrap_or_else(PoisonError::into_inner);
-        cancelled.insert(scope);
-        self.drop_incomplete(scope);
+        self.cancelled.lock().unwrap_or_else(PoisonError::into_inner).insert(scope);
+        self.forget(scope);
     }
 
     /// Allows reports of a scope again after [`Self::cancel`].
     pub fn resume(&self, scope: Scope) {
-        let mut cancelled = self.cancelled.lock().unwrap_or_else(PoisonError::into_inner);
-        if cancelled.remove(&scope) {
-            self.drop_incomplete(scope);
-        }
-    }
-
-    /// Drops what may have been computed from the beginning of a loop that was cancelled.
-    fn drop_incomplete(&self, scope: Scope) {
-        if scope == Scope::WholeTrace {
-            self.slots.lock().unwrap_or_else(PoisonError::into_inner).clear();
-            self.costs.lock().unwrap_or_else(PoisonError::into_inner).clear();
-            self.facts.renew();
-        } else {
+        if self.cancelled.lock().unwrap_or_else(PoisonError::into_inner).remove(&scope) {
+            // The errors of those that were cancelled.
             self.forget(scope);
         }
     }
 
-    /// Returns an error after [`Self::cancel`]; to be called every few milliseconds.
+    /// Stops all analyses for ever, those of facts included. What they have found of a part of the trace stays here and
+    /// is never used: others begin with a new cache.
+    pub fn stop(&self) {
+        self.is_stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether [`Self::stop`] was called.
+    pub fn is_stopped(&self) -> bool {
+        self.is_stopped.load(Ordering::Relaxed)
+    }
+
+    /// Whether a report is being computed.
+    pub fn is_busy(&self) -> bool {
+        self.running.load(Ordering::Relaxed) > 0
+    }
+
+    /// Returns an error after [`Self::cancel`] and [`Self::stop`]; to be called every few milliseconds.
     pub(crate) fn check(&self, scope: Scope) -> Result<(), AnalysisError> {
-        self.checks.fetch_add(1, Ordering::Relaxed);
+        let _checks = self.checks.fetch_add(1, Ordering::Relaxed) + 1;
         #[cfg(test)]
-        if self.checks() == self.cancelled_by_check.load(Ordering::Relaxed) {
-            self.cancel(Scope::WholeTrace);
+        if _checks == self.stopped_by_check.load(Ordering::Relaxed) {
+            self.stop();
         }
-        let cancelled = self.cancelled.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_cancelled = !cancelled.is_empty() && [scope, Scope::WholeTrace].iter().any(|of| cancelled.contains(of));
+        let is_cancelled =
+            self.is_stopped() || self.cancelled.lock().unwrap_or_else(PoisonError::into_inner).contains(&scope);
         if is_cancelled { Err(AnalysisError::Cancelled) } else { Ok(()) }
     }
 
@@ -113,9 +118,11 @@ impl ReportCache {
         run: impl FnOnce() -> Result<R, AnalysisError>,
     ) -> Result<Arc<dyn Any + Send + Sync>, AnalysisError> {
         let (began, outer) = (Instant::now(), INNER.take());
+        self.running.fetch_add(1, Ordering::Relaxed);
         let result = self.check(scope).and_then(|()| run());
         // A report of a part of the trace is none.
         let result = self.check(scope).and(result).map(|report| Arc::new(report) as _);
+        self.running.fetch_sub(1, Ordering::Relaxed);
         let took = began.elapsed();
         let cost = ReportCost { id, scope, own: took.saturating_sub(INNER.replace(outer + took)) };
         self.costs.lock().unwrap_or_else(PoisonError::into_inner).push(cost);
@@ -168,5 +175,18 @@ mod tests {
             number(&cache, scope, 1)
         });
         assert_eq!(outer, Err(AnalysisError::Cancelled));
+    }
+
+    #[test]
+    fn stopped_cache_has_no_more_reports() {
+        let (cache, scope) = (ReportCache::default(), Scope::WholeTrace);
+        let outer = cache.get("outer", scope, || {
+            assert!(cache.is_busy());
+            cache.stop();
+            Ok(1_u32)
+        });
+        assert_eq!(outer.err(), Some(AnalysisError::Cancelled), "it may know a part of the trace only");
+        assert_eq!(number(&cache, Scope::Steps { first: 1, last: 1 }, 2), Err(AnalysisError::Cancelled));
+        assert!(cache.is_stopped() && !cache.is_busy());
     }
 }

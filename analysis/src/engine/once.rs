@@ -4,7 +4,6 @@ use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::Hash;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use elsa::sync::FrozenMap;
@@ -14,23 +13,16 @@ pub(super) type FactSlot = OnceLock<Box<dyn Any + Send + Sync>>;
 /// The facts computed so far, by type.
 #[derive(Default)]
 pub(super) struct FactCache {
-    /// By how often facts were renewed, and by type.
-    slots: FrozenMap<(u32, TypeId), Box<FactSlot>>,
-    renewed: AtomicU32,
+    slots: FrozenMap<TypeId, Box<FactSlot>>,
 }
 
 impl FactCache {
-    /// From now on, facts are computed again. Those that are in use stay in memory.
-    pub(super) fn renew(&self) {
-        self.renewed.fetch_add(1, Ordering::Relaxed);
-    }
-
     /// The value of this type, computed by `find` on first use.
     pub(crate) fn get<F: Send + Sync + 'static>(&self, find: impl FnOnce() -> F) -> &F {
-        let id = (self.renewed.load(Ordering::Relaxed), TypeId::of::<F>());
+        let id = TypeId::of::<F>();
         let slot = self.slots.get(&id).unwrap_or_else(|| self.slots.insert(id, Box::default()));
         let fact = slot.get_or_init(|| Box::new(find()));
-        #[expect(clippy::expect_used, reason = "the key names the type of the value")]
+        #[expect(clippy::expect_used, reason = "the key is the type of the value")]
         fact.downcast_ref().expect("a fact of the type that is its key")
     }
 }

@@ -7,8 +7,8 @@ use super::{Context, Scope};
 /// looks, and need no large traces for it.
 const ITEMS_PER_CHECK: usize = if cfg!(test) { 1 << 10 } else { 1 << 16 };
 
-/// The items of a loop, until the analysis is cancelled. What was made of a part of them is dropped: see
-/// [`ReportCache::cancel`].
+/// The items of a loop, until the analysis is cancelled or stopped. A report of a part of them is dropped at its end, and
+/// what else was made of them is never used: see [`ReportCache::stop`].
 #[derive(Clone)]
 pub(crate) struct Watched<'a, I> {
     items: I,
