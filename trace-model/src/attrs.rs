@@ -80,19 +80,68 @@ pub(crate) struct SparseColumn {
     #[serde(with = "crate::plain")]
     pub(crate) rows: Vec<u32>,
     pub(crate) values: CompactColumn,
+    /// For each block of [`BLOCK`] rows, the first entry of that block or a later one, so that a lookup need not search
+    /// all entries. Empty if there are few.
+    #[serde(skip)]
+    firsts: Vec<u32>,
 }
+
+/// Rows per entry of [`SparseColumn::firsts`].
+const BLOCK: u32 = 256;
+
+/// Fewer entries are searched as they are.
+const FEW: usize = 64;
 
 impl SparseColumn {
     pub(crate) fn get(&self, row: u32) -> Option<i64> {
-        self.rows.binary_search(&row).ok().map(|i| self.values.get(i))
+        let block = (row / BLOCK) as usize;
+        let entries = match self.firsts.get(block..block + 2) {
+            Some(&[from, to]) => from as usize..to as usize,
+            _ if self.firsts.is_empty() => 0..self.rows.len(),
+            _ => return None,
+        };
+        let from = entries.start;
+        let at = self.rows.get(entries)?.binary_search(&row).ok()?;
+        Some(self.values.get(from + at))
     }
 
     pub(crate) fn freeze(&mut self) {
         self.rows.shrink_to_fit();
         self.values.freeze();
+        self.index();
+    }
+
+    /// Fills [`Self::firsts`].
+    pub(crate) fn index(&mut self) {
+        let last = self.rows.last().filter(|_| self.rows.len() >= FEW);
+        let blocks = last.map_or(0, |last| last / BLOCK + 2);
+        let first = |block| self.rows.partition_point(|row| row / BLOCK < block) as u32;
+        self.firsts = (0..blocks).map(first).collect();
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.rows.capacity() * 4 + self.values.heap_bytes()
+        (self.rows.capacity() + self.firsts.capacity()) * 4 + self.values.heap_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_of_blocks_finds_what_a_search_of_all_entries_finds() {
+        for step in [1, 3, 100, 1000] {
+            let rows: Vec<u32> = (7..).step_by(step).take(300).collect();
+            let mut column = SparseColumn { rows: rows.clone(), ..SparseColumn::default() };
+            for &row in &rows {
+                column.values.push(i64::from(row));
+            }
+            column.freeze();
+            assert!(!column.firsts.is_empty());
+            for row in (0..300 * step as u32 + 600).chain([u32::MAX]) {
+                let expected = rows.binary_search(&row).is_ok().then_some(i64::from(row));
+                assert_eq!(column.get(row), expected, "row {row}, every {step}");
+            }
+        }
     }
 }

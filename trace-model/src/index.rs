@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::counters::CounterSeries;
+use crate::model::Lane;
 use crate::strings::{StringId, StringTable};
 use crate::track::{Group, GroupId, SourceId, Track, TrackId};
 
@@ -18,6 +19,8 @@ pub(crate) struct ModelIndex {
     tracks: Vec<Vec<TrackId>>,
     /// Index of the counter series of track `i`; [`NONE`] without one.
     counters: Vec<u32>,
+    /// For each block of [`BLOCK`] rows of slices, the lane of its first row.
+    first_lanes: Vec<u32>,
     /// Names of groups that occur in several sources.
     shared_names: BTreeSet<StringId>,
 }
@@ -25,9 +28,21 @@ pub(crate) struct ModelIndex {
 /// No counter.
 const NONE: u32 = u32::MAX;
 
+/// Rows per entry of [`ModelIndex::first_lanes`].
+const BLOCK: u32 = 256;
+
 impl ModelIndex {
-    pub(crate) fn new(groups: &[Group], tracks: &[Track], counters: &[CounterSeries], strings: &StringTable) -> Self {
+    pub(crate) fn new(
+        groups: &[Group],
+        tracks: &[Track],
+        lanes: &[Lane],
+        counters: &[CounterSeries],
+        strings: &StringTable,
+    ) -> Self {
+        let rows = lanes.last().map_or(0, |lane| lane.rows.end);
+        let lane_of = |row| lanes.partition_point(|lane| lane.rows.end <= row) as u32;
         let mut index = Self {
+            first_lanes: (0..rows).step_by(BLOCK as usize).map(lane_of).collect(),
             children: vec![Vec::new(); groups.len()],
             tracks: vec![Vec::new(); groups.len()],
             counters: vec![NONE; tracks.len()],
@@ -88,6 +103,13 @@ impl ModelIndex {
     /// Which counter series a track has.
     pub(crate) fn counter(&self, track: TrackId) -> Option<usize> {
         self.counters.get(track.index()).filter(|&&at| at != NONE).map(|&at| at as usize)
+    }
+
+    /// Lanes among which that of a row of slices is; the end may lie beyond the last lane.
+    pub(crate) fn lanes_near(&self, row: u32) -> (usize, usize) {
+        let block = (row / BLOCK) as usize;
+        let lane = |block: usize| self.first_lanes.get(block).map(|&lane| lane as usize);
+        (lane(block).unwrap_or(0), lane(block + 1).map_or(usize::MAX, |lane| lane + 1))
     }
 
     /// Whether groups of several sources have this name.

@@ -295,7 +295,9 @@ impl Columns {
     }
     /// The lane that a slice lies in.
     pub fn lane_of(&self, slice: SliceId) -> &Lane {
-        &self.lanes[self.lanes.partition_point(|lane| lane.rows.end <= slice.0)]
+        let (from, to) = self.index.lanes_near(slice.0);
+        let near = &self.lanes[from..to.min(self.lanes.len())];
+        &near[near.partition_point(|lane| lane.rows.end <= slice.0)]
     }
 
     /// All counter series.

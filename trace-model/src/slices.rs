@@ -100,8 +100,14 @@ impl SliceTable {
         self.index_clocks();
     }
 
+    /// Makes what a snapshot does not save.
+    pub(crate) fn index(&mut self) {
+        self.attrs.values_mut().for_each(SparseColumn::index);
+        self.index_clocks();
+    }
+
     /// Fills [`Self::first_clocks`].
-    pub(crate) fn index_clocks(&mut self) {
+    fn index_clocks(&mut self) {
         if !self.device_clocks.is_empty() {
             let first = |row| self.device_clocks.partition_point(|clock| clock.rows.end as usize <= row) as u32;
             self.first_clocks = (0..self.starts.len()).step_by(CLOCK_BLOCK).map(first).collect();

@@ -59,7 +59,7 @@ impl TraceBuilder {
 
         let MergedTracks { mut table, lanes, track_lanes, track_args, rows_of } = merged;
         table.freeze();
-        let index = ModelIndex::new(&self.groups, &self.tracks, &counters, &self.strings);
+        let index = ModelIndex::new(&self.groups, &self.tracks, &lanes, &counters, &self.strings);
         let mut model = Columns {
             strings: self.strings,
             sources: self.sources,

@@ -83,8 +83,9 @@ impl TraceModel {
         }
         check::check(&columns, args.len()).map_err(SnapshotError::Damaged)?;
         columns.arg_sources = args.into_iter().map(|saved| reopened(saved, reopen)).collect();
-        columns.slices.index_clocks();
-        columns.index = ModelIndex::new(&columns.groups, &columns.tracks, &columns.counters, &columns.strings);
+        columns.slices.index();
+        let (tracks, lanes) = (&columns.tracks, &columns.lanes);
+        columns.index = ModelIndex::new(&columns.groups, tracks, lanes, &columns.counters, &columns.strings);
         Ok(Self(Arc::new(columns)))
     }
 }
