@@ -24,6 +24,14 @@ def test_pyarrow(run, total):
     del stream  # nobody reads it
 
 
+def test_parquet_files_hold_what_tables_hold(run, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    for name in run.tables:
+        run.table(name).write(tmp_path / f"{name}.parquet", constants={"of": name})
+        table = parquet.read_table(tmp_path / f"{name}.parquet")
+        assert table.to_pylist() == [{"of": name, **row} for row in run.table(name).to_pylist()], name
+
+
 def test_pandas(run, total):
     pytest.importorskip("pandas")
     frame = run.slices().to_pandas()

@@ -49,16 +49,30 @@ impl BatchReader {
         Self { table: Arc::clone(table), columns, constants: constants.to_vec(), schema, next: 0 }
     }
 
+    /// Number of rows of the table.
+    pub(super) fn len(&self) -> usize {
+        self.table.len
+    }
+
+    /// Rows of the column of a field of the schema.
+    pub(super) fn array(&self, at: usize, from: usize, to: usize) -> Result<ArrayRef, ArrowError> {
+        if let Some(constant) = self.constants.get(at) {
+            return same(constant.value.as_deref(), to - from);
+        }
+        let missing = || ArrowError::SchemaError(format!("there is no column {at}"));
+        let (column, texts) = self.columns.get(at - self.constants.len()).ok_or_else(missing)?;
+        array(self.table.columns.get(*column).ok_or_else(missing)?, texts.as_ref(), from, to)
+    }
+
+    /// One value of the column of a field of the schema; `None` for columns that all rows share.
+    pub(super) fn value(&self, at: usize, row: usize) -> Option<Value<'_>> {
+        let (column, _) = self.columns.get(at.checked_sub(self.constants.len())?)?;
+        Some(self.table.columns.get(*column)?.value(row))
+    }
+
     fn batch(&self, from: usize, to: usize) -> Result<RecordBatch, ArrowError> {
-        let constants = self.constants.iter().map(|constant| same(constant.value.as_deref(), to - from));
-        let mut arrays = constants.collect::<Result<Vec<_>, _>>()?;
-        let read = self.columns.par_iter().filter_map(|(at, texts)| {
-            let column = self.table.columns.get(*at)?;
-            Some(array(column, texts.as_ref(), from, to))
-        });
-        let read: Result<Vec<_>, _> = read.collect();
-        arrays.extend(read?);
-        RecordBatch::try_new(Arc::clone(&self.schema), arrays)
+        let arrays = (0..self.schema.fields().len()).into_par_iter().map(|at| self.array(at, from, to));
+        RecordBatch::try_new(Arc::clone(&self.schema), arrays.collect::<Result<Vec<_>, _>>()?)
     }
 }
 
@@ -139,11 +153,15 @@ fn array(column: &DataColumn, texts: Option<&ArrayRef>, from: usize, to: usize) 
             Arc::new(array.finish())
         }
         ColumnKind::Text => {
+            // Texts can be slow to make: arguments are read from the file of the trace.
+            let texts: Vec<_> = rows.into_par_iter().with_min_len(1 << 10).map(|row| column.value(row)).collect();
             let mut array = StringBuilder::new();
-            rows.for_each(|row| match column.value(row) {
-                Value::Text(text) => array.append_value(text),
-                _ => array.append_null(),
-            });
+            for text in texts {
+                match text {
+                    Value::Text(text) => array.append_value(text),
+                    _ => array.append_null(),
+                }
+            }
             Arc::new(array.finish())
         }
         ColumnKind::Choice => {

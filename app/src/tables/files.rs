@@ -11,13 +11,11 @@ use arrow_array::{RecordBatch, RecordBatchReader as _};
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
 use arrow_schema::ArrowError;
-use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
-use parquet::file::properties::WriterProperties;
 
 use super::arrow::{BatchReader, Constant};
 use super::data::{DataTable, Value};
+use super::parquet_file;
 
 /// Why a table was not written.
 #[derive(Debug, thiserror::Error)]
@@ -68,19 +66,10 @@ pub fn write(
     path: &Path,
 ) -> Result<(), TableFileError> {
     crate::files::write_with(path, |file| match format {
-        TableFormat::Parquet => parquet(BatchReader::new(table, columns, constants), file),
+        TableFormat::Parquet => parquet_file::write(&BatchReader::new(table, columns, constants), file),
         TableFormat::Arrow => arrow(BatchReader::new(table, columns, constants), file),
         TableFormat::Csv => csv(table, columns, constants, file),
     })
-}
-
-fn parquet(reader: BatchReader, file: &mut File) -> Result<(), TableFileError> {
-    let compression = Compression::ZSTD(ZstdLevel::try_new(1)?);
-    let properties = WriterProperties::builder().set_compression(compression).build();
-    let mut writer = ArrowWriter::try_new(file, reader.schema(), Some(properties))?;
-    read_ahead(reader, |batch| Ok(writer.write(batch)?))?;
-    writer.close()?;
-    Ok(())
 }
 
 fn arrow(reader: BatchReader, file: &mut File) -> Result<(), TableFileError> {

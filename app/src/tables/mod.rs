@@ -13,6 +13,8 @@ pub mod files;
 mod from_report;
 mod instructions;
 #[cfg(feature = "export")]
+mod parquet_file;
+#[cfg(feature = "export")]
 pub mod partitions;
 mod reports;
 mod runs;
