@@ -28,7 +28,7 @@ pub use common::{DetectionConfidence, ImportOptions, Importer, TraceFormat, Trac
 pub use import::packed::{PACK_FACTS, PACKED_PROFILES, PACKED_SESSION, packed_session};
 pub use import::{
     HostFiles, ListedFile, ListedRun, LocatedRun, detect, from_snapshot, import, import_path, import_source,
-    import_sources, list_runs, locate, open_file,
+    import_sources, list_files, list_runs, locate, open_file,
 };
 pub use input::archive::{Archive, ArchiveWriter, ArchivedFile};
 #[cfg(feature = "remote")]

@@ -25,6 +25,7 @@ fn _systole(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CommandFailed", module.py().get_type::<error::CommandFailed>())?;
     module.add_function(wrap_pyfunction!(main, module)?)?;
     module.add_function(wrap_pyfunction!(session::open, module)?)?;
+    module.add_function(wrap_pyfunction!(session::list_files, module)?)?;
     module.add_function(wrap_pyfunction!(session::compare_summaries, module)?)?;
     module.add_class::<session::Session>()?;
     module.add_class::<answer::Answer>()?;

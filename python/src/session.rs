@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use importers::Progress;
+use importers::{ListedFile, Progress};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use systole::cli::embedded;
@@ -38,6 +38,19 @@ pub(crate) fn open(py: Python<'_>, path: PathBuf, words: Vec<OsString>, tick: Op
     };
     let opened = interruptible(py, || progress.cancel(), shown, || embedded::open(&path, &words, &progress))?;
     Ok(Session::new(opened.map_err(of_command)?, analysis::Scope::WholeTrace))
+}
+
+/// Path, size and time of all files below a directory or a pattern, of this machine or a bucket. The time is that of the
+/// last write, in nanoseconds since 1970. What is unknown is `None`.
+#[pyfunction]
+#[expect(clippy::type_complexity, reason = "a tuple of Python")]
+pub(crate) fn list_files(py: Python<'_>, path: PathBuf) -> PyResult<Vec<(OsString, Option<u64>, Option<u64>)>> {
+    let progress = Progress::new();
+    let listed = interruptible(py, || progress.cancel(), quiet, || embedded::files(&path, &progress))?;
+    let since_1970 =
+        |time: SystemTime| u64::try_from(time.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_nanos()).ok();
+    let facts = |file: ListedFile| (file.path.into_os_string(), file.bytes, file.modified.and_then(since_1970));
+    Ok(listed.map_err(of_command)?.into_iter().map(facts).collect())
 }
 
 /// Nothing to show while work goes on.

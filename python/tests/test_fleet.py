@@ -160,8 +160,11 @@ def test_paths_and_layouts_name_jobs_runs_and_hosts(tmp_path):
     remote = "gs://bucket/llm/plugins/profile/night/w1.xplane.pb"
     (capture,) = find(remote)
     assert (capture.path, capture.job, capture.run, capture.host, capture.size) == (remote, "llm", "night", "w1", None)
-    with pytest.raises(systole.UsageError, match="name the files of profiles"):
-        find("gs://bucket/llm")
+    for dataset in ("gs://bucket/dataset", Path("gs://bucket/dataset")):
+        with pytest.raises(systole.UsageError, match="a dataset cannot be in a bucket"):
+            systole.fleet(path, dataset)
+        with pytest.raises(systole.UsageError, match="a dataset cannot be in a bucket"):
+            systole.fleet.report(dataset)
     for missing in (tmp_path / "no", tmp_path / "no*", (tmp_path / "empty")):
         (tmp_path / "empty").mkdir(exist_ok=True)
         with pytest.raises(systole.PathError):

@@ -10,7 +10,7 @@ use analysis::gates::{self, GateConfig};
 use analysis::what_if::Replay;
 use analysis::{ANALYSES, Report, Scope};
 use clap::Args;
-use importers::{ImportOptions, Progress};
+use importers::{ImportOptions, ListedFile, Progress};
 
 use crate::cli::commands::compare::TestArgs;
 use crate::cli::commands::render::{self as render_command, LookArgs};
@@ -97,6 +97,15 @@ pub fn open(path: &Path, words: &[OsString], progress: &Progress) -> Result<Sess
     let session = Session::open(path, &import, options, progress).map_err(|error| Failure::import(error, path))?;
     checks::check_devices(&session, &input.assume.device)?;
     Ok(session)
+}
+
+/// All files below a directory or a pattern, of this machine or a bucket.
+///
+/// # Errors
+///
+/// Nothing is there, or it cannot be read.
+pub fn files(path: &Path, progress: &Progress) -> Result<Vec<ListedFile>, CommandError> {
+    importers::list_files(path, progress).map_err(|error| Failure::import(error, path).into())
 }
 
 /// A part of a trace. The words are `--steps A..B` or `--range FROM..TO`, or none.

@@ -24,7 +24,7 @@ use crate::registry::IMPORTERS;
 pub use locate::{HostFiles, LocatedRun, locate};
 use opening::FileOpener;
 pub use reopen::from_snapshot;
-pub use runs::{ListedFile, ListedRun, list_runs};
+pub use runs::{ListedFile, ListedRun, list_files, list_runs};
 
 /// Imports what `path` names: a file, a run directory, a log directory, or a pattern (see [`locate`]). Hosts of one run
 /// share one model. If one of several files cannot be read, it is left out and logged; an error is only returned if

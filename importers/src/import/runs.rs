@@ -8,7 +8,7 @@ use crate::import::captures;
 use crate::import::locate::{hosts_of, nothing, runs_below};
 use crate::input::access::tree_of;
 use crate::input::storage::EntryKind;
-use crate::input::{ImportError, Progress};
+use crate::input::{ImportError, Progress, glob};
 
 /// A capture in a log directory: one folder, or several of different hosts that began within seconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,6 +76,40 @@ pub fn list_runs(path: &Path, progress: &Progress) -> Result<Vec<ListedRun>, Imp
     Ok(listed.collect())
 }
 
+/// All files below a directory, or below what matches a pattern, in the order of their paths. Links are not followed.
+///
+/// # Errors
+///
+/// Nothing is there, or it cannot be read.
+pub fn list_files(path: &Path, progress: &Progress) -> Result<Vec<ListedFile>, ImportError> {
+    let tree = tree_of(path, progress)?;
+    let tree = tree.as_ref();
+    let mut left = match tree.kind(path) {
+        Ok(_) => vec![path.to_owned()],
+        Err(_) if glob::is_pattern(path) => glob::expand(tree, path),
+        Err(error) => return Err(error.into()),
+    };
+    if left.is_empty() {
+        return nothing("no file or directory matches the pattern".to_owned());
+    }
+    if left.len() == glob::MAX_MATCHES {
+        let what = format!("{} paths or more match the pattern: name the directory above them", glob::MAX_MATCHES);
+        return Err(ImportError::TooLarge { what });
+    }
+    let mut files = Vec::new();
+    while let Some(path) = left.pop() {
+        progress.check()?;
+        if tree.is_directory(&path) {
+            left.extend(tree.entries(&path)?.into_iter().filter(|entry| !entry.is_link).map(|entry| entry.path));
+        } else if tree.is_file(&path) {
+            files.push(ListedFile { bytes: tree.size(&path), modified: tree.modified(&path), path });
+        }
+    }
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    files.dedup_by(|a, b| a.path == b.path);
+    Ok(files)
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -110,5 +144,27 @@ mod tests {
         assert_eq!(sizes, [(true, Some(10)), (true, Some(5))]);
         assert!(list(&dir.path().join("log/plugins/profile/2026_01_30_00_00_00/a.xplane.pb")).is_err());
         assert!(list(&dir.path().join("nothing")).is_err());
+    }
+
+    #[test]
+    fn all_files_below_a_path_or_a_pattern_are_listed_once() {
+        let dir = tempfile::tempdir().unwrap();
+        for file in ["a/b/x.pb", "a/b/c/y.pb", "a/z.txt", "d/x.pb"] {
+            let path = dir.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, b"12").unwrap();
+        }
+        let list = |path: &str| {
+            let files = list_files(&dir.path().join(path), &Progress::new()).unwrap();
+            let name = |file: &ListedFile| file.path.strip_prefix(dir.path()).unwrap().to_string_lossy().into_owned();
+            assert!(files.iter().all(|file| file.bytes == Some(2) && file.modified.is_some()));
+            files.iter().map(name).collect::<Vec<_>>()
+        };
+        assert_eq!(list("a"), ["a/b/c/y.pb", "a/b/x.pb", "a/z.txt"]);
+        assert_eq!(list("*/*"), ["a/b/c/y.pb", "a/b/x.pb", "a/z.txt", "d/x.pb"]);
+        assert_eq!(list("d/x.pb"), ["d/x.pb"]);
+        for missing in ["e", "e*"] {
+            assert!(list_files(&dir.path().join(missing), &Progress::new()).is_err());
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use crate::input::storage::FileTree;
 
 /// Maximum number of matches; stops patterns like `/*/*/*/*`.
-const MAX_MATCHES: usize = 10_000;
+pub(crate) const MAX_MATCHES: usize = 10_000;
 
 /// Whether a path contains wildcards.
 pub(crate) fn is_pattern(path: &Path) -> bool {

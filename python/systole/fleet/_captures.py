@@ -11,13 +11,29 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import PurePosixPath
 from typing import Any, TypeAlias
 
-from .._errors import PathError, UsageError
+from .. import _systole
+from .._errors import PathError, UsageError, translated
 
 #: A file, a directory, a pattern, or a mapping with ``path`` and known names (``job``, ``run``, ``host`` …).
 Source: TypeAlias = "str | os.PathLike[str] | Mapping[str, str]"
 
 #: Endings of profiles, richest format first: of several files of a host, the first one is read.
-ENDINGS = (".xplane.pb", ".xspace.pb", ".xplane.pb.gz", ".xspace.pb.gz", ".trace.json.gz", ".trace.json")
+ENDINGS = (
+    ".xplane.pb",
+    ".xspace.pb",
+    ".xplane.pb.gz",
+    ".xspace.pb.gz",
+    ".xplane.riegeli",
+    ".xspace.riegeli",
+    ".trace.json.gz",
+    ".trace.json",
+)
+
+#: Size of a file, and the time of its last write; ``None`` where a bucket does not tell.
+_Facts: TypeAlias = "tuple[int | None, int | None]"
+
+#: A path, with what a bucket says of it.
+_File: TypeAlias = "tuple[str, _Facts | None]"
 
 #: What a layout may name.
 NAMES = ("date", "job", "version", "run", "host")
@@ -53,7 +69,7 @@ class Capture:
 
 
 def find(sources: Source | Iterable[Source], layout: str | None = None) -> list[Capture]:
-    """All captures of files, directories and patterns, each once, in the order of their paths.
+    """All captures of files, directories and patterns, each once, in the order of their paths; also of buckets.
 
     ``layout`` says what the directories of a path mean, counted from the file: ``{job}/{version}/{run}/{host}``. Its
     names are ``date``, ``job``, ``version``, ``run`` and ``host``; ``*`` stands for any directory.
@@ -70,32 +86,30 @@ def find(sources: Source | Iterable[Source], layout: str | None = None) -> list[
             unknown = set(known) - {field.name for field in fields(Capture)}
             if unknown or "path" not in known:
                 raise UsageError(f"a capture has path, {', '.join(NAMES)}; not {', '.join(sorted(unknown)) or 'only names'}", 2)
-            paths: Iterable[str] = [_absolute(known.pop("path"))]
+            files: Iterable[_File] = [(_absolute(known.pop("path")), None)]
         else:
-            known, paths = {}, _files(os.fspath(source))
-        for path in paths:
-            found[path] = _capture(path, patterns, known, layout)
+            known, files = {}, _files(os.fspath(source))
+        for path, facts in files:
+            found[path] = _capture(path, facts, patterns, known, layout)
     return [found[path] for path in sorted(found)]
 
 
 def is_remote(path: str) -> bool:
-    """Whether it is a URL."""
-    return "://" in path
+    """Whether it is an address; :mod:`pathlib` makes one slash of two."""
+    return re.match(r"[A-Za-z][A-Za-z0-9]+:/", path) is not None
 
 
 def _absolute(path: str) -> str:
     return path if is_remote(path) else os.path.abspath(path)
 
 
-def _files(source: str) -> Iterator[str]:
+def _files(source: str) -> Iterator[_File]:
     if is_remote(source):
-        if not source.endswith(ENDINGS):
-            raise UsageError(f"of buckets, name the files of profiles, which end in {', '.join(ENDINGS)}: {source}", 2)
-        yield source
+        yield from _remote_files(source)
         return
     source = os.path.abspath(source)
     if os.path.isfile(source):
-        yield source
+        yield source, None
         return
     if os.path.isdir(source):
         inside = [os.path.join(folder, name) for folder, _, names in os.walk(source) for name in names]
@@ -109,7 +123,20 @@ def _files(source: str) -> Iterator[str]:
             files += _richest([os.path.join(at, name) for at, _, names in os.walk(folder) for name in names])
         if not files:
             raise PathError(f"no such file or directory: {source}", 3)
-    yield from files
+    yield from ((path, None) for path in files)
+
+
+def _remote_files(source: str) -> Iterator[_File]:
+    if source.endswith(ENDINGS) and not any(wildcard in source for wildcard in "*?"):
+        # Workers may reach it where this process cannot.
+        yield source, None
+        return
+    with translated():
+        listed = {path: (size, modified_ns) for path, size, modified_ns in _systole.list_files(source)}
+    files = _richest(listed)
+    if not files:
+        raise PathError(f"no profile below this address; profiles end in {', '.join(ENDINGS)}: {source}", 3)
+    yield from ((path, listed[path]) for path in files)
 
 
 def _richest(paths: Iterable[str]) -> list[str]:
@@ -150,7 +177,9 @@ def _pattern(layout: str) -> re.Pattern[str]:
         raise UsageError(f"layout: {error}: {layout}", 2) from None
 
 
-def _capture(path: str, patterns: list[re.Pattern[str]], known: dict[str, str], layout: str | None) -> Capture:
+def _capture(
+    path: str, facts: _Facts | None, patterns: list[re.Pattern[str]], known: dict[str, str], layout: str | None
+) -> Capture:
     stem = _stem(path).replace(os.sep, "/")
     matches = (pattern.search(stem) for pattern in patterns)
     match = next((match for match in matches if match), None)
@@ -165,5 +194,7 @@ def _capture(path: str, patterns: list[re.Pattern[str]], known: dict[str, str], 
             status = os.stat(path)
         except OSError as error:
             raise PathError(f"{error.strerror}: {path}", 3) from None
-        names |= {"size": status.st_size, "modified_ns": status.st_mtime_ns}
+        facts = (status.st_size, status.st_mtime_ns)
+    if facts:
+        names |= dict(zip(("size", "modified_ns"), facts))
     return Capture(path, **names)  # type: ignore[arg-type]

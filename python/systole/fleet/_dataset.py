@@ -18,6 +18,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from .._errors import UsageError
+from ._captures import is_remote
+
 #: Tables, in the order in which they are written. A capture that has a row in ``runs`` has all its rows.
 TABLES = ("steps", "ops", "hints", "runs")
 
@@ -34,9 +37,12 @@ def escaped(value: str) -> str:
 
 
 class Dataset:
-    """A dataset on disk."""
+    """A dataset on disk. Raises ``UsageError`` for a bucket."""
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
+        if is_remote(os.fspath(root)):
+            how = "name a directory that all workers see, such as that of a mounted bucket, or copy the dataset afterwards"
+            raise UsageError(f"a dataset cannot be in a bucket, because its files are renamed; {how}: {root}", 2)
         self.root = Path(os.path.abspath(root))
 
     def note_path(self, id: str) -> Path:
@@ -98,8 +104,8 @@ class Dataset:
                 break
 
     def is_finished(self, id: str, size: int | None, modified_ns: int | None) -> bool:
-        """Whether the capture is in the dataset as it is now, judged by size and time of its file. Files of buckets,
-        whose size is not known here, are written once."""
+        """Whether the capture is in the dataset as it is now, judged by size and time of its file. A file of a bucket
+        that was named itself has neither here: it counts as written once."""
         note = self.note(id)
         if note is None or note["status"] != "done":
             return False

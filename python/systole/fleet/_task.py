@@ -57,7 +57,9 @@ def _written(dataset: Dataset, task: dict[str, Any], before: dict[str, Any], not
     names = [(key, before.get(key)) == (key, task[key]) for key in ("job", "run", "version")]
     if digest and before.get("status") == "done" and before.get("sha256") == digest and all(names) and not task["again"]:
         return {**before, **{key: note[key] for key in ("size", "modified_ns", "call")}, "unchanged": True}
-    run = systole.open(path, progress=False, **task["options"])
+    # A capture that is in the dataset is not read again: a copy in the cache would only take room.
+    options = {"no_cache": is_remote(path), **task["options"]}
+    run = systole.open(path, progress=False, **options)
     facts = run.table("runs").to_pylist()[0]
     host = task["host"] or next((host for host in run.table("sources")["host"] if host), None) or "unknown"
     date, date_from = _date(task, facts["started_unix_ns"])
