@@ -27,9 +27,9 @@ def test_pyarrow(run, total):
 def test_parquet_files_hold_what_tables_hold(run, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     for name in run.tables:
-        run.table(name).write(tmp_path / f"{name}.parquet", constants={"of": name})
+        run.table(name).write(tmp_path / f"{name}.parquet", constants={"of_table": name})
         table = parquet.read_table(tmp_path / f"{name}.parquet")
-        assert table.to_pylist() == [{"of": name, **row} for row in run.table(name).to_pylist()], name
+        assert table.to_pylist() == [{"of_table": name, **row} for row in run.table(name).to_pylist()], name
 
 
 def test_pandas(run, total):
