@@ -30,7 +30,7 @@ pub const PACKED_SESSION: &str = "session.json";
 /// Largest view that is read.
 const MOST_SESSION: u64 = 8 << 20;
 /// Profiles are unpacked in memory, up to this size in all.
-const MOST_BYTES: u64 = 16 << 30;
+const MOST_BYTES: u64 = if cfg!(target_pointer_width = "32") { 1 << 30 } else { 16 << 30 };
 /// Maximum number of names in a message.
 const SHOWN: usize = 4;
 
@@ -83,6 +83,24 @@ pub(super) fn open(
     archive_at(path, options, progress)?.map(|source| unpack(source, options, progress)).transpose()
 }
 
+/// A file in memory to import, or what an archive in memory has: each source with the name of its host, if it is known.
+///
+/// # Errors
+///
+/// The archive is damaged, or has not one run.
+pub fn sources_in(
+    name: String,
+    host: Option<String>,
+    bytes: Vec<u8>,
+) -> Result<Vec<(Option<String>, InputSource)>, ImportError> {
+    let source = InputSource::from_bytes(name, bytes)?;
+    if !is_archive(source.head()) {
+        return Ok(vec![(host, source)]);
+    }
+    let PackedRun { located, sources } = unpack(source, &ImportOptions::default(), &Progress::new())?;
+    Ok(located.hosts.into_iter().map(|host| host.host).zip(sources).collect())
+}
+
 /// Unpacks the run in an archive.
 pub(super) fn unpack(
     source: InputSource,
@@ -107,7 +125,8 @@ pub(super) fn unpack(
         hosts.iter().filter_map(|host| host.files.first()).map(|name| name.to_string_lossy().into_owned()).collect();
     let total = files.iter().filter(|(name, _)| wanted.iter().any(|wanted| wanted == name));
     if total.fold(0, |total: u64, (_, bytes)| total.saturating_add(*bytes)) > MOST_BYTES {
-        let what = "the profiles of this archive take more than 16 GiB: unpack it and open the folder".to_owned();
+        let most = MOST_BYTES >> 30;
+        let what = format!("the profiles of this archive take more than {most} GiB: unpack it and open the folder");
         return Err(ImportError::TooLarge { what });
     }
     let base = |name: &String| name.rsplit('/').next().unwrap_or_default().to_owned();

@@ -31,7 +31,9 @@ impl ListedFile {
 
     /// Time since it was written; `None` if that is not known or in the future.
     fn age(&self) -> Option<Duration> {
-        SystemTime::now().duration_since(self.modified?).ok()
+        // First the file: in a browser there is neither, and asking for the clock would be a panic.
+        let modified = self.modified?;
+        SystemTime::now().duration_since(modified).ok()
     }
 
     fn is_younger_than(&self, age: Duration) -> bool {
