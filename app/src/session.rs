@@ -1,8 +1,9 @@
 //! One open trace and the reports about it, shared by both front ends.
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use analysis::{ANALYSES, Analysis, AnalysisError, Context, Options, Report, ReportCache, Scope};
 use importers::{ImportError, ImportOptions, Progress};
@@ -19,6 +20,8 @@ pub struct Session {
     reports: Arc<ReportCache>,
     /// SHA-256 of an input that cannot be read again.
     sha256: Option<String>,
+    /// Number of [`RequestSession`]s.
+    requests: Arc<Mutex<usize>>,
 }
 
 impl Session {
@@ -40,14 +43,21 @@ impl Session {
 
     /// A session for a model from another source.
     pub fn from_model(model: TraceModel, options: Options) -> Self {
-        Self { path: None, model, options: Arc::new(options), reports: Arc::default(), sha256: None }
+        Self {
+            path: None,
+            model,
+            options: Arc::new(options),
+            reports: Arc::default(),
+            sha256: None,
+            requests: Arc::default(),
+        }
     }
 
     /// The same trace with the peaks of a published chip for devices that record none, and no reports yet.
     #[must_use]
     pub fn with_chip(&self, chip: &str) -> Self {
         let options = Options { device_spec: Some(chip.to_owned()), own_chip: None, ..(*self.options).clone() };
-        Self { options: Arc::new(options), reports: Arc::default(), ..self.clone() }
+        Self { options: Arc::new(options), ..self.anew() }
     }
 
     /// SHA-256 of an input that cannot be read again, in hexadecimal digits.
@@ -95,11 +105,50 @@ impl Session {
         self.reports.resume(scope);
     }
 
+    /// The same for one of several requests about the trace. If analyses were stopped, reports begin anew.
+    pub fn for_request(&mut self) -> RequestSession {
+        if self.reports.is_stopped() {
+            *self = self.anew();
+        }
+        *self.requests.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        RequestSession(self.clone())
+    }
+
+    /// The same trace without reports.
+    #[must_use]
+    pub fn anew(&self) -> Self {
+        Self { reports: Arc::default(), requests: Arc::default(), ..self.clone() }
+    }
+
     /// One report by its name; computed on first use.
     pub fn report_by_id(&self, id: &str, scope: Scope) -> Result<Arc<dyn Report>, AnalysisError> {
         let entry = ANALYSES.iter().find(|entry| entry.id == id);
         let entry = entry.ok_or_else(|| AnalysisError::NotApplicable(format!("no analysis is called {id:?}")))?;
         (entry.run)(&self.context(scope))
+    }
+}
+
+/// A session for one of several requests about a trace. When the last of them has ended or was given up, analyses of the
+/// trace that still run are stopped; the next request begins with [`Session::anew`].
+#[derive(Debug)]
+pub struct RequestSession(Session);
+
+impl Deref for RequestSession {
+    type Target = Session;
+
+    fn deref(&self) -> &Session {
+        &self.0
+    }
+}
+
+impl Drop for RequestSession {
+    fn drop(&mut self) {
+        // Held meanwhile, so that a request that begins now is not stopped.
+        let mut count = self.0.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        *count -= 1;
+        if *count == 0 && self.0.reports.is_busy() {
+            self.0.reports.stop();
+        }
     }
 }
 
@@ -132,6 +181,53 @@ mod tests {
         shared(&session);
         let other = session.clone();
         assert!(std::ptr::eq(&raw const **session.model(), &raw const **other.model()));
+    }
+
+    /// Runs until nobody waits for it any more.
+    struct Endless;
+
+    #[derive(serde::Serialize, schemars::JsonSchema)]
+    struct NoReport {}
+
+    impl analysis::Tabular for NoReport {
+        fn tables(&self) -> Vec<analysis::Table> {
+            Vec::new()
+        }
+    }
+
+    impl Analysis for Endless {
+        type Report = NoReport;
+        const ID: &'static str = "endless";
+        const TITLE: &'static str = "Endless";
+
+        fn run(cx: &Context<'_>) -> Result<NoReport, AnalysisError> {
+            while !cx.reports.is_stopped() {
+                std::thread::yield_now();
+            }
+            Ok(NoReport {})
+        }
+    }
+
+    #[test]
+    fn analyses_stop_when_the_last_request_is_given_up() {
+        let mut session = Session::from_model(TraceBuilder::new().finish(), Options::default());
+        let scope = Scope::WholeTrace;
+        let (first, second) = (session.for_request(), session.for_request());
+        let running = Session::clone(&first);
+        std::thread::scope(|threads| {
+            let endless = threads.spawn(|| (analysis::entry::<Endless>().run)(&running.context(scope)).err());
+            while !first.reports.is_busy() {
+                std::thread::yield_now();
+            }
+            drop(first);
+            assert!(!second.reports.is_stopped(), "one still waits");
+            drop(second);
+            assert_eq!(endless.join().unwrap(), Some(AnalysisError::Cancelled));
+        });
+        let third = session.for_request();
+        assert!(!third.reports.is_stopped(), "asked again");
+        drop(third);
+        assert!(!session.reports.is_stopped(), "nothing was running: complete reports stay");
     }
 
     #[test]

@@ -255,6 +255,17 @@ fn a_token_is_demanded_where_others_can_ask() {
         let cookie = format!("Cookie: {}", cookie.split(';').next().unwrap());
         assert_eq!(server.get("/api/v1/runs", &[&cookie]).status, 200);
     }
+    // In a browser it is a page.
+    let server = Server::of(dir.path(), &["--token", TOKEN]);
+    let page = server.get("/", &["Accept: text/html,*/*"]);
+    assert_eq!((page.status, page.header("content-type")), (401, Some("text/html; charset=utf-8")));
+    assert!(text(&page.body).contains("open the address that systole serve printed"), "{}", text(&page.body));
+    // On the command line, others of the machine could see it.
+    let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
+    command.env("SYSTOLE_TOKEN", TOKEN);
+    let server = Server::start(command, dir.path(), &["--keep", "1"]);
+    assert_eq!(server.get("/api/v1/runs", &[]).status, 401);
+    assert_eq!(server.get("/api/v1/runs", &[&format!("Authorization: Bearer {TOKEN}")]).status, 200);
     let short = run(&["serve", dir.path().to_str().unwrap(), "--token", "short"]);
     assert_eq!(short.status.code(), Some(2));
 }

@@ -4,8 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::cli::common::failure::Failure;
+
 /// The port that `TensorBoard` and XProf users know is 6006; this one is beside it.
 const PORT: u16 = 6007;
+
+/// Has the token where the command line does not.
+const TOKEN: &str = "SYSTOLE_TOKEN";
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
@@ -22,7 +27,8 @@ pub struct ServeArgs {
     /// Address to listen on; one that other machines reach demands a token
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub host: String,
-    /// Demand this token of letters and digits, instead of a random one
+    /// Demand this token of letters and digits, instead of a random one; from the environment (SYSTOLE_TOKEN), others of this
+    /// machine cannot see it
     #[arg(long, value_name = "TOKEN", value_parser = token)]
     pub token: Option<String>,
     /// Another name of this machine that browsers may use, such as that of a proxy; may be repeated
@@ -31,6 +37,18 @@ pub struct ServeArgs {
     /// Traces to keep open between requests, in at most 4 GB
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..))]
     pub keep: u8,
+}
+
+impl ServeArgs {
+    /// The token that was given, if one was.
+    pub fn given_token(&self) -> Result<Option<String>, Failure> {
+        match (&self.token, std::env::var(TOKEN)) {
+            (None, Ok(text)) if !text.is_empty() => {
+                token(&text).map(Some).map_err(|why| Failure::Usage(format!("{TOKEN}: {why}")))
+            }
+            (given, _) => Ok(given.clone()),
+        }
+    }
 }
 
 fn token(text: &str) -> Result<String, String> {

@@ -2,12 +2,17 @@
 
 use axum::Json;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::{Html, IntoResponse, Response};
+use maud::{DOCTYPE, html};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::common::failure::Failure;
 use crate::cli::embedded::CommandError;
+
+/// Of a page with a message.
+const STYLE: &str =
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1rem;color-scheme:light dark}";
 
 /// Why a request has no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,6 +114,20 @@ impl ApiError {
     /// A bug in this program.
     pub(super) fn internal(message: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
+    }
+
+    /// The same for people in a browser.
+    pub(super) fn into_page(self) -> Response {
+        let page = html! {
+            (DOCTYPE)
+            html lang="en" {
+                head { meta charset="utf-8"; title { "Systole" } style { (maud::PreEscaped(STYLE)) } }
+                body { h1 { "Systole" } p { (self.message) } }
+            }
+        };
+        let mut response = (self.status, Html(page.into_string())).into_response();
+        response.headers_mut().extend(self.header);
+        response
     }
 
     /// The run is there, and cannot be used.

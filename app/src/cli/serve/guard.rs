@@ -205,9 +205,11 @@ impl Guard {
 
 /// Answers what is refused, hands on what is not, and adds the headers of every answer.
 pub(super) async fn guarded(State(guard): State<Arc<Guard>>, mut request: Request, next: Next) -> Response {
+    let is_page = is_page(request.uri().path()) && wants_page(request.headers());
     let mut response = match guard.check(&mut request) {
         Ok(None) => next.run(request).await,
         Ok(Some(response)) => response,
+        Err(error) if is_page => error.into_page(),
         Err(error) => error.into_response(),
     };
     let headers = response.headers_mut();
@@ -220,6 +222,10 @@ pub(super) async fn guarded(State(guard): State<Arc<Guard>>, mut request: Reques
 /// Whether people look at it in a browser.
 fn is_page(path: &str) -> bool {
     path != "/mcp" && (!path.starts_with("/api/") || path.ends_with("/html"))
+}
+
+fn wants_page(headers: &HeaderMap) -> bool {
+    headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).is_some_and(|kinds| kinds.contains("text/html"))
 }
 
 fn default_port(scheme: &str) -> Option<u16> {

@@ -42,8 +42,8 @@ pub fn run(args: &ServeArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure>
     let is_open = !addresses.iter().all(|address| address.ip().is_loopback());
     let listeners = server::listen(&addresses).map_err(|error| refused(&error, args))?;
     let port = listeners.first().and_then(|one| one.local_addr().ok()).map_or(args.port, |address| address.port());
-    let token = match &args.token {
-        Some(token) => Some(token.clone()),
+    let token = match args.given_token()? {
+        Some(token) => Some(token),
         None if is_open => Some(random_token()?),
         None => None,
     };

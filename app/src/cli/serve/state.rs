@@ -14,7 +14,7 @@ use super::runs::{FileEntry, Listing, RunList, ServedRun};
 use super::work::{Cancel, Work};
 use crate::cli::embedded;
 use crate::cli::traces::OpenTraces;
-use crate::session::Session;
+use crate::session::{RequestSession, Session};
 
 /// How long it may take to list runs, to read one, and to analyze it.
 const LIST: Duration = Duration::from_mins(1);
@@ -81,7 +81,7 @@ impl ServeState {
     }
 
     /// The trace of a run, read if it is not open.
-    pub(super) async fn session(self: &Arc<Self>, id: String) -> Result<Session, ApiError> {
+    pub(super) async fn session(self: &Arc<Self>, id: String) -> Result<RequestSession, ApiError> {
         let run = self.run(id).await?;
         let one = {
             let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
@@ -116,11 +116,15 @@ impl ServeState {
         job: impl FnOnce(&Session, Scope, &Cancel) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {
         let session = self.session(id).await?;
+        let shared = Session::clone(&session);
         let work = move |cancel: &Cancel| {
-            let scope = part.scope(&session)?;
-            job(&session, scope, cancel)
+            let scope = part.scope(&shared)?;
+            job(&shared, scope, cancel)
         };
-        self.heavy.run(ANALYZE, work).await
+        // If the client goes away, this ends here and drops `session`.
+        let answer = self.heavy.run(ANALYZE, work).await;
+        drop(session);
+        answer
     }
 
     /// Work on what is open.

@@ -11,7 +11,7 @@ use importers::{ImportOptions, ListedFile, Progress};
 use super::roots::Roots;
 use crate::cli::common::failure::Failure;
 use crate::cli::embedded::{self, CommandError};
-use crate::session::Session;
+use crate::session::{RequestSession, Session};
 
 /// The last traces that were asked about.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl OpenTraces {
     }
 
     /// An open trace, or the files of its path read anew: the first time, and after they have changed.
-    pub fn get(&self, roots: &Roots, asked: &AskedTrace, progress: &Progress) -> Result<Session, CommandError> {
+    pub fn get(&self, roots: &Roots, asked: &AskedTrace, progress: &Progress) -> Result<RequestSession, CommandError> {
         let files = files(roots, asked, progress)?;
         let key = (asked.path.clone(), asked.words.clone());
         if let Some(found) = self.found(&key, &files) {
@@ -70,24 +70,25 @@ impl OpenTraces {
         if let Some(found) = self.found(&key, &files) {
             return Ok(found);
         }
-        let session = embedded::open(&asked.path, &key.1, progress)?;
+        let mut session = embedded::open(&asked.path, &key.1, progress)?;
         // An importer can find more files beside those that were named.
         let sources = session.model().sources().iter().filter_map(|source| source.path.as_deref());
         if let Some(outside) = sources.into_iter().find(|file| !roots.contain(file)) {
             return Err(outside_of(roots, outside));
         }
-        self.keep(OpenTrace { key, files, bytes: bytes_of(&session), session: session.clone() });
+        let request = session.for_request();
+        self.keep(OpenTrace { key, files, bytes: bytes_of(&session), session });
         drop(reading);
-        Ok(session)
+        Ok(request)
     }
 
-    fn found(&self, key: &TraceKey, files: &[ListedFile]) -> Option<Session> {
+    fn found(&self, key: &TraceKey, files: &[ListedFile]) -> Option<RequestSession> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let at = open.iter().position(|trace| trace.key == *key && trace.files == files)?;
-        let trace = open.remove(at);
-        let session = trace.session.clone();
+        let mut trace = open.remove(at);
+        let request = trace.session.for_request();
         open.push(trace);
-        Some(session)
+        Some(request)
     }
 
     fn keep(&self, trace: OpenTrace) {

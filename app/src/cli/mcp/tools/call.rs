@@ -16,7 +16,7 @@ use crate::cli::common::failure::Failure;
 use crate::cli::embedded::{self, CommandError};
 use crate::cli::mcp::answer::{AnswerContent, LEAST_BYTES, MOST_BYTES, ToolAnswer, USUAL_BYTES};
 use crate::cli::traces::{AskedTrace, OpenTraces, Roots};
-use crate::session::Session;
+use crate::session::{RequestSession, Session};
 
 /// A tool.
 pub(super) trait McpTool {
@@ -169,7 +169,7 @@ pub(super) struct BoundInput {
 }
 
 impl Call {
-    pub(super) fn session(&self, input: &TraceInput) -> Result<Session, CommandError> {
+    pub(super) fn session(&self, input: &TraceInput) -> Result<RequestSession, CommandError> {
         let mut words: Vec<OsString> = Vec::new();
         if let Some(run) = &input.run {
             words.push(format!("--run={run}").into());

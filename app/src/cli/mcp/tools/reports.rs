@@ -13,7 +13,7 @@ use crate::cli::embedded::CommandError;
 use crate::cli::mcp::answer::{AnswerContent, AnswerTable};
 use crate::render::overview::{KeyFigure, Overview};
 use crate::render::{Document, DocumentView};
-use crate::session::Session;
+use crate::session::RequestSession;
 
 /// A question about a part of a trace.
 #[derive(Deserialize, JsonSchema)]
@@ -27,7 +27,7 @@ pub(super) struct PartOfTrace {
 }
 
 impl PartOfTrace {
-    fn open(&self, call: &Call) -> Result<(Session, Scope), CommandError> {
+    fn open(&self, call: &Call) -> Result<(RequestSession, Scope), CommandError> {
         self.bound.check()?;
         let session = call.session(&self.trace)?;
         let scope = self.part.scope(&session)?;

@@ -9,6 +9,7 @@ use crate::cli::embedded;
 use crate::cli::serve::error::{ApiError, json};
 use crate::cli::serve::input::Params;
 use crate::cli::serve::state::{AskedPart, Shared};
+use crate::session::Session;
 
 /// Which runs, and which part of them.
 #[derive(Deserialize, JsonSchema)]
@@ -29,9 +30,14 @@ pub(super) async fn two(
     let base = state.session(params.base).await?;
     let new = state.session(params.new).await?;
     let part = AskedPart { steps: params.steps, range: None };
+    let shared = (Session::clone(&base), Session::clone(&new));
     let text = state.heavy(move |_| {
+        let (base, new) = shared;
         let scopes = (part.scope(&base)?, part.scope(&new)?);
         Ok(embedded::compared((&base, scopes.0), (&new, scopes.1), &[])?.json)
     });
-    Ok(json(text.await?))
+    // If the client goes away, this ends here and drops the sessions.
+    let text = text.await;
+    drop((base, new));
+    Ok(json(text?))
 }

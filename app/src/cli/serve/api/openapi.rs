@@ -106,7 +106,8 @@ impl Writer {
         let answer = Answer::Json(self.of::<files::FileList>());
         self.get("/runs/{id}/files", "files", "The files of a run.", None, answer);
         let about = "The bytes of a file, whole or in part (Range).";
-        self.get("/runs/{id}/files/{n}", "file", about, None, Answer::Other(files::BYTES));
+        let params = self.params::<files::FileParams>();
+        self.get("/runs/{id}/files/{n}", "file", about, Some(params), Answer::Other(files::BYTES));
         let about = "The trace as this version of the program has read it.";
         let params = self.params::<model::ModelParams>();
         self.get("/runs/{id}/model", "model", about, Some(params), Answer::Other(files::BYTES));
