@@ -12,6 +12,7 @@ mod gui_panels;
 #[cfg(feature = "query")]
 mod gui_query;
 mod gui_rail;
+mod gui_runs;
 mod gui_scope;
 mod gui_sessions;
 mod gui_simulated;

@@ -13,6 +13,7 @@ pub mod capture;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod cli;
 pub mod convert;
+#[cfg(not(target_arch = "wasm32"))]
 mod date;
 pub mod events;
 pub mod export;

@@ -6,6 +6,7 @@ const fs = require("node:fs");
 const http = require("node:http");
 const path = require("node:path");
 const { chromium } = require("playwright-core");
+const { chromiumOptions, logs, packed, Server } = require("./server.cjs");
 
 const [folder, pictures] = process.argv.slice(2);
 const samples = path.join(__dirname, "../../assets/samples");
@@ -22,6 +23,7 @@ function served(request, response) {
     response.on("close", () => clearInterval(more));
     return;
   }
+  if (name === "run.zip") return response.end(packed());
   if (name === "damaged.trace.json.gz") return response.end(fs.readFileSync(path.join(samples, overlap)).fill(255, 20));
   if (name === "huge.xplane.pb") {
     response.writeHead(200, { "content-length": 1_200_000_000 });
@@ -152,6 +154,97 @@ const tests = {
     assert.deepEqual(recent, [recompile]);
   },
 
+  async "a server's runs are listed, found and opened"(page) {
+    await page.goto(server.address);
+    const state = await settled(page, (state) => state.runs.length === 4);
+    assert.deepEqual([...state.runs].sort(), ["damaged", "hosts", "one", "two"]);
+    await shot(page, "runs");
+    // A click on each row until one opens.
+    let opened = state;
+    for (let y = 100; y < 420 && !opened.loading && opened.traces.length === 0; y += 9) {
+      await page.mouse.click(410, y);
+      await page.waitForTimeout(60);
+      opened = await page.evaluate(() => systole.state());
+    }
+    await settled(page, (state) => state.traces.length === 1 || state.error);
+    await find(page, "Control+o", "hosts");
+    const hosts = await settled(page, (state) => state.traces[0] === "hosts" && state.slices[0] > 0);
+    await page.goto(`${server.address}?run=${await server.id("one")}`);
+    const one = await settled(page, (state) => state.traces[0] === "one");
+    assert.equal(hosts.slices[0], 2 * one.slices[0], "both hosts are there");
+    assert.equal(await page.evaluate(() => localStorage.getItem("/systole/gui.json")?.includes("run/") ?? false), false, "the server lists its runs");
+  },
+
+  async "two runs of a server are compared, and a link shows the same"(page) {
+    await page.goto(`${server.address}?run=${await server.id("one")}#tab=hints&scope=steps:2..3`);
+    await settled(page, (state) => state.tab === "hints" && state.slices[0] > 0);
+    await page.keyboard.press("F1");
+    await page.waitForTimeout(300);
+    await page.keyboard.type("Compare with another");
+    await find(page, "Enter", "two", "compare-dialog");
+    const both = await settled(page, (state) => state.slices.length === 2);
+    assert.deepEqual(both.traces, ["one", "two"]);
+    const [one, two] = [await server.id("one"), await server.id("two")];
+    await page.waitForFunction((ids) => location.search === `?run=${ids[0]}&compare=${ids[1]}`, [one, two], { timeout: 5000 });
+    const link = page.url();
+    await page.goto("about:blank");
+    await page.goto(link);
+    const again = await settled(page, (state) => state.slices.length === 2);
+    assert.deepEqual(again.traces, both.traces);
+    assert.deepEqual(again.range_ps, both.range_ps);
+    await shot(page, "compared-runs");
+  },
+
+  async "a damaged run and a run that is gone are errors in the window"(page) {
+    await page.goto(`${server.address}?run=${await server.id("damaged")}`);
+    assert.match((await settled(page, (state) => state.error)).error, /this is no profile|unknown|format/i);
+    await shot(page, "damaged-run");
+    await page.goto(`${server.address}?run=0000000000000000`);
+    assert.match((await settled(page, (state) => state.error)).error, /no run with this id/);
+  },
+
+  async "a server that is killed is waited for"(page) {
+    const own = await Server.start(root);
+    const message = page.locator("#away");
+    try {
+      await page.goto(`${own.address}?run=${await own.id("one")}`);
+      await settled(page, (state) => state.slices[0] > 0 && state.runs.length === 4);
+      await own.stop();
+      await message.filter({ hasText: "does not answer" }).waitFor({ timeout: 20_000 });
+      await find(page, "Control+o", "two");
+      await page.waitForTimeout(1500);
+      const waiting = await page.evaluate(() => systole.state());
+      assert.ok(waiting.loading && !waiting.error, "it waits");
+      await shot(page, "away");
+      const again = await Server.start(root, own.port);
+      own.child = again.child;
+      await settled(page, (state) => state.traces[0] === "two" && state.slices[0] > 0);
+      await message.waitFor({ state: "hidden", timeout: 20_000 });
+    } finally {
+      await own.stop();
+    }
+  },
+
+  async "a wrong token is a page that says so"(page) {
+    const own = await Server.start(root, 0, ["--token", "0123456789abcdefXYZ"]);
+    try {
+      const answer = await page.goto(`http://127.0.0.1:${own.port}/?token=0123456789abcdefabc`);
+      assert.equal(answer.status(), 401);
+      assert.match(await page.textContent("body"), /open the address that systole serve printed/);
+      await page.goto(own.address);
+      await settled(page, (state) => state.runs.length === 4);
+      assert.ok(!page.url().includes("token"), "the address that is shared has no token");
+    } finally {
+      await own.stop();
+    }
+  },
+
+  async "a zipped run is opened"(page) {
+    await page.goto(`${origin}?trace=run.zip`);
+    const state = await settled(page, (state) => state.slices[0] > 0);
+    assert.equal(state.error, null);
+  },
+
   async "a panic is a message"(page) {
     await page.goto(origin);
     await settled(page, () => true);
@@ -162,6 +255,18 @@ const tests = {
 };
 
 let origin;
+let root;
+let server;
+
+// Opens a run by its name, in the dialog that a key opens.
+async function find(page, key, name, picture) {
+  await page.keyboard.press(key);
+  await page.waitForTimeout(300);
+  await page.keyboard.type(name);
+  await page.waitForTimeout(200);
+  if (picture) await shot(page, picture);
+  await page.keyboard.press("Enter");
+}
 
 async function until(page, wanted, patience = 60_000) {
   const end = Date.now() + patience;
@@ -182,15 +287,12 @@ async function shot(page, name) {
 }
 
 async function main() {
-  const server = http.createServer(served).listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  origin = `http://127.0.0.1:${server.address().port}/`;
-  const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-    args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-      "--disable-component-update", "--disable-sync", "--use-gl=angle", "--use-angle=swiftshader",
-      "--enable-unsafe-swiftshader"],
-  });
+  const files = http.createServer(served).listen(0, "127.0.0.1");
+  await new Promise((resolve) => files.once("listening", resolve));
+  origin = `http://127.0.0.1:${files.address().port}/`;
+  root = logs();
+  server = await Server.start(root);
+  const browser = await chromium.launch(chromiumOptions);
   let failed = 0;
   const only = process.env.ONLY;
   for (const [name, test] of Object.entries(tests)) {
@@ -211,7 +313,7 @@ async function main() {
     try {
       await test(page);
       assert.deepEqual(outside, [], "nothing is asked of other machines");
-      const wrong = said.filter((text) => !/404|Failed to load resource/.test(text));
+      const wrong = said.filter((text) => !/40[134]|422|Failed to load resource/.test(text));
       assert.deepEqual(wrong, [], "nothing is reported as wrong");
       console.log(`ok    ${name} (${Date.now() - began} ms)`);
     } catch (error) {
@@ -222,8 +324,10 @@ async function main() {
     await context.close();
   }
   await browser.close();
-  server.closeAllConnections();
-  server.close();
+  files.closeAllConnections();
+  files.close();
+  await server.stop();
+  fs.rmSync(root, { recursive: true });
   console.log(failed ? `${failed} failed` : "all passed");
   process.exitCode = failed ? 1 : 0;
 }

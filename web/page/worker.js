@@ -1,6 +1,11 @@
 // Imports files beside the page: the same module, another instance with memory of its own.
 import init, { import_files } from "./systole.js";
 
+// A panic is told before it ends this instance.
+globalThis.systolePage = {
+  stopped: (why) => self.postMessage({ error: `the import stopped, which is a mistake in Systole: ${why}` }),
+};
+
 self.onmessage = async ({ data: { module, files } }) => {
   try {
     await init({ module_or_path: module });

@@ -170,6 +170,9 @@ impl App {
     }
 
     fn ask_for_path(&mut self, beside: bool) {
+        if self.runs.is_there() {
+            return self.runs.open(beside);
+        }
         if platform::IN_BROWSER {
             return self.ask_for_file(beside);
         }

@@ -20,6 +20,7 @@ mod published;
 mod reports;
 mod samples;
 mod saving;
+#[cfg(not(target_arch = "wasm32"))]
 mod screenshot;
 mod sessions;
 mod settings;
@@ -37,14 +38,14 @@ use std::sync::Arc;
 pub use self::command::{AppCommand, ComparisonCommand, Remap, TextToSave};
 pub use self::keys::Chord;
 #[cfg(not(target_arch = "wasm32"))]
-pub use self::launch::launch;
-pub use self::launch::{NoWindow, WindowOptions, keep_freed_memory};
+pub use self::launch::{NoWindow, WindowOptions, keep_freed_memory, launch};
 #[cfg(target_arch = "wasm32")]
 pub use self::launch::{import_in_worker, start_in_page};
 pub use self::loader::{StartOptions, file_loader};
 pub use self::panels::dock::wanted as wanted_reports;
 #[cfg(target_arch = "wasm32")]
 pub use self::platform::state;
+#[cfg(not(target_arch = "wasm32"))]
 pub use self::screenshot::{Screenshot, ScreenshotArgs};
 use self::sessions::SavedSecondTrace;
 pub use self::sessions::{SavedSession, SessionStore};
@@ -55,6 +56,8 @@ use self::jobs::{CANCELLED, JobAnswer, WakeUi, Worker};
 use self::open_traces::OpenTraces;
 use self::panels::notice::PassingNotice;
 use self::panels::open_path::OpenPath;
+pub use self::panels::server_runs::RunSource;
+use self::panels::server_runs::ServerRuns;
 use self::panels::welcome::FailedToOpen;
 use self::workspace::Workspace;
 use crate::view::compare::{TraceSide, ViewLink};
@@ -120,6 +123,7 @@ pub struct App {
     dropped: Vec<PathBuf>,
     dialog: Worker<(u32, bool), Option<PathBuf>>,
     dialogs_opened: u32,
+    runs: ServerRuns,
     /// Where a path is typed to be opened.
     open_path: Option<OpenPath>,
     #[cfg(feature = "capture")]
@@ -137,6 +141,7 @@ pub struct App {
     /// The notice to show.
     notice: Option<PassingNotice>,
     title: String,
+    #[cfg(not(target_arch = "wasm32"))]
     screenshot: Option<screenshot::Photographer>,
     #[cfg(not(target_arch = "wasm32"))]
     start_times: Option<start_times::StartTimes>,
@@ -164,6 +169,7 @@ impl App {
             dropped: Vec::new(),
             dialog: Worker::new("file dialog", Arc::clone(&wake)),
             dialogs_opened: 0,
+            runs: ServerRuns::new(Arc::new(platform::ask_for_runs), &wake),
             open_path: None,
             #[cfg(feature = "capture")]
             capture: panels::capture::CaptureDialog::new(&wake),
@@ -177,6 +183,7 @@ impl App {
             changing: panels::keys::KeyEdit::default(),
             notice: None,
             title: String::new(),
+            #[cfg(not(target_arch = "wasm32"))]
             screenshot: None,
             #[cfg(not(target_arch = "wasm32"))]
             start_times: None,
@@ -196,6 +203,12 @@ impl App {
     #[cfg(not(target_arch = "wasm32"))]
     fn with_early(self, loading: LoadJob) -> Self {
         Self { loading, is_loading_early: true, ..self }
+    }
+
+    /// The same with the runs of another server.
+    #[must_use]
+    pub fn with_runs(self, source: RunSource) -> Self {
+        Self { runs: ServerRuns::new(source, &self.wake), ..self }
     }
 
     /// Queues a command, as if the user had given it.
@@ -232,6 +245,7 @@ impl App {
     pub fn is_settled(&self) -> bool {
         !self.loading.memo().is_running()
             && self.next.is_none()
+            && self.runs.is_settled()
             && self.open_path.as_ref().is_none_or(OpenPath::is_settled)
             && self.open_traces.as_ref().is_none_or(OpenTraces::is_settled)
     }
@@ -259,6 +273,7 @@ impl App {
         if let Some(dialog) = &mut self.open_path {
             dialog.poll();
         }
+        self.runs.poll();
         if let Some(Err(error)) = self.saving.poll() {
             self.error = Some(FailedToOpen::save(error));
         }
@@ -268,7 +283,9 @@ impl App {
     }
 
     fn opened(&mut self, trace: OpenTrace, beside: bool) {
-        self.settings.remember(&trace.path);
+        if platform::can_open_again(&trace.path) {
+            self.settings.remember(&trace.path);
+        }
         self.error = None;
         let mut workspace = Workspace::new(trace, &self.wake);
         workspace.apply(&ViewCommand::Paint(self.settings.colors));
@@ -318,6 +335,17 @@ impl App {
         }
     }
 
+    /// The list of runs is as new as it can be while it is looked at.
+    fn ask_for_runs(&mut self, ctx: &egui::Context) {
+        if self.open_traces.is_none() || self.runs.is_open() {
+            let now_s = ctx.input(|input| input.time);
+            self.runs.ask(now_s);
+            if let Some(wait_s) = self.runs.asks_in(now_s) {
+                ctx.request_repaint_after(std::time::Duration::from_secs_f64(wait_s));
+            }
+        }
+    }
+
     fn read_global_input(&mut self, ctx: &egui::Context) {
         let dropped: Vec<PathBuf> = ctx.input(|i| i.raw.dropped_files.iter().map(platform::dropped).collect());
         if !dropped.is_empty() {
@@ -334,6 +362,7 @@ impl App {
 }
 
 impl eframe::App for App {
+    #[cfg(not(target_arch = "wasm32"))]
     fn raw_input_hook(&mut self, _ctx: &egui::Context, raw: &mut egui::RawInput) {
         if self.screenshot.is_some() {
             // A picture must not show a tooltip at the pointer.
@@ -353,6 +382,7 @@ impl eframe::App for App {
         if let Some(open_traces) = &mut self.open_traces {
             open_traces.ask_jobs();
         }
+        self.ask_for_runs(ctx);
         self.show_address(ctx);
         #[cfg(not(target_arch = "wasm32"))]
         if let Some(times) = &mut self.start_times {
@@ -372,7 +402,7 @@ impl eframe::App for App {
         }
     }
 
-    fn ui(&mut self, ui: &mut egui::Ui, _frame: &mut eframe::Frame) {
+    fn ui(&mut self, ui: &mut egui::Ui, frame: &mut eframe::Frame) {
         let mut out = Vec::new();
         times::write_as(self.settings.times);
         theme::paint_in(self.state().map_or(self.settings.colors, |state| state.colors));
@@ -384,7 +414,7 @@ impl eframe::App for App {
         if let Some(open_traces) = &mut self.open_traces {
             open_traces.ui(ui, &self.settings, &self.keys, loading, &mut out);
         } else {
-            panels::welcome::welcome_ui(ui, &self.settings, &self.sessions, loading, &mut out);
+            panels::welcome::welcome_ui(ui, &self.settings, &self.sessions, &mut self.runs, loading, &mut out);
             if self.lobby.shows(Panel::Help) {
                 panels::help::help_ui(ui.ctx(), &self.keys, &self.settings, &mut out);
             }
@@ -393,6 +423,7 @@ impl eframe::App for App {
             }
         }
         self.saving.step(ui.ctx());
+        self.runs.dialog_ui(ui.ctx(), &mut out);
         if self.open_path.as_mut().is_some_and(|dialog| dialog.ui(ui.ctx(), &mut out)) {
             self.open_path = None;
         }
@@ -406,6 +437,7 @@ impl eframe::App for App {
         if let Some(notice) = &mut self.notice {
             notice.ui(ui.ctx(), &mut out);
         }
+        #[cfg(not(target_arch = "wasm32"))]
         if let Some(mut photographer) = self.screenshot.take() {
             let settled = self.is_settled() && (self.open_traces.is_some() || self.error.is_some());
             out.extend(photographer.step(ui.ctx(), settled, self.trace().zip(self.state())));
@@ -419,7 +451,7 @@ impl eframe::App for App {
             self.commands.extend(out);
             ui.ctx().request_repaint();
         }
-        platform::publish(|| self.published());
+        platform::publish(|| self.published(frame.info().cpu_usage));
     }
 }
 

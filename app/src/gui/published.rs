@@ -15,12 +15,16 @@ use crate::view::timeline::trace::OpenTrace;
 struct Published<'a> {
     /// Whether nothing is being computed.
     settled: bool,
+    /// Processor time of the last frame in this program, in seconds.
+    frame_s: Option<f32>,
     /// Bytes read and to read of a file that is being opened.
     loading: Option<(u64, u64)>,
     /// Files of the open traces.
     traces: Vec<String>,
     /// Number of slices of each.
     slices: Vec<usize>,
+    /// Names of the runs that the server lists.
+    runs: Vec<&'a str>,
     /// The first sentence of the overview.
     verdict: Option<String>,
     /// The error on the screen.
@@ -34,16 +38,18 @@ struct Published<'a> {
 
 impl App {
     /// What the window shows, as JSON.
-    pub(super) fn published(&self) -> String {
+    pub(super) fn published(&self, frame_s: Option<f32>) -> String {
         let open = || TraceSide::BOTH.into_iter().filter_map(|side| self.trace_of(side));
         let state = self.state();
         let selected = state.and_then(|state| state.place.selection).zip(self.trace());
         let range = state.map(|state| state.place.time.range());
         let published = Published {
             settled: self.is_settled() && self.commands.is_empty(),
+            frame_s,
             loading: self.loading.progress().map(importers::Progress::bytes),
             traces: open().map(OpenTrace::name).collect(),
             slices: open().map(|trace| trace.model.slice_count()).collect(),
+            runs: self.runs.names().collect(),
             verdict: self.open_traces.as_ref().and_then(|open| open.focused().verdict()),
             error: self.error.as_ref().map(|error| error.why.as_str()),
             tab: state.map(|state| state.tab.as_str()),

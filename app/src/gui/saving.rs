@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use egui::{Context, ViewportCommand};
+use egui::{ColorImage, Context, ViewportCommand};
+use image::ImageEncoder as _;
+use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 
 use crate::gui::command::TextToSave;
 use crate::gui::jobs::{JobAnswer, WakeUi, Worker};
 use crate::gui::platform;
-use crate::gui::screenshot::write_png;
 
 /// Produces the content on a separate thread; the error is a sentence.
 type ContentMaker = Box<dyn FnOnce() -> Result<Vec<u8>, String> + Send>;
@@ -77,4 +78,18 @@ impl SaveJob {
             again.request_repaint();
         })));
     }
+}
+
+/// Writes a picture. The error is a sentence.
+pub fn write_png(path: &Path, image: &ColorImage) -> Result<(), String> {
+    let [width, height] = image.size;
+    let bytes: Vec<u8> = image.pixels.iter().flat_map(|pixel| [pixel.r(), pixel.g(), pixel.b()]).collect();
+    let write = || {
+        let mut file = Vec::new();
+        // Pictures are kept in the repository: small counts, speed does not.
+        let encoder = PngEncoder::new_with_quality(&mut file, CompressionType::Best, FilterType::Adaptive);
+        encoder.write_image(&bytes, width as u32, height as u32, image::ExtendedColorType::Rgb8)?;
+        Ok::<_, image::ImageError>(platform::save(path, file)?)
+    };
+    write().map_err(|error| format!("cannot write the picture: {error}: {}", path.display()))
 }

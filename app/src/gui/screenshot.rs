@@ -1,18 +1,15 @@
 //! Takes a picture of the window and quits: how the pictures of the README are
 //! made (`systole open FILE --screenshot out.png`).
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use image::ImageEncoder as _;
-use image::codecs::png::{CompressionType, FilterType, PngEncoder};
-
-use egui::{ColorImage, Context, ViewportCommand};
+use egui::{Context, ViewportCommand};
 use trace_model::{Picos, TimeRange, Timestamp};
 
 use crate::gui::AppCommand;
 use crate::gui::keys;
-use crate::gui::platform;
+use crate::gui::saving::write_png;
 use crate::gui::settings::ThemeChoice;
 use crate::view::state::{Panel, ViewCommand, ViewState};
 use crate::view::timeline::trace::OpenTrace;
@@ -205,18 +202,4 @@ pub fn result(outcome: &ScreenshotOutcome) -> anyhow::Result<()> {
         Some(Err(error)) => Err(anyhow::anyhow!(error)),
         _ => Ok(()),
     }
-}
-
-/// Writes a picture. The error is a sentence.
-pub fn write_png(path: &Path, image: &ColorImage) -> Result<(), String> {
-    let [width, height] = image.size;
-    let bytes: Vec<u8> = image.pixels.iter().flat_map(|pixel| [pixel.r(), pixel.g(), pixel.b()]).collect();
-    let write = || {
-        let mut file = Vec::new();
-        // Pictures are kept in the repository: small counts, speed does not.
-        let encoder = PngEncoder::new_with_quality(&mut file, CompressionType::Best, FilterType::Adaptive);
-        encoder.write_image(&bytes, width as u32, height as u32, image::ExtendedColorType::Rgb8)?;
-        Ok::<_, image::ImageError>(platform::save(path, file)?)
-    };
-    write().map_err(|error| format!("cannot write the picture: {error}: {}", path.display()))
 }

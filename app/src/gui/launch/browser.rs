@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use analysis::Options;
-use importers::{ImportOptions, InputSource, Progress};
+use importers::{ImportOptions, Progress};
 use wasm_bindgen::JsValue;
 
 use crate::gui::loader::file_loader;
@@ -22,11 +22,7 @@ pub async fn start_in_page(
     paths: Vec<String>,
     place: String,
 ) -> Result<(), JsValue> {
-    let before = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
-        platform::stopped(&panic.to_string());
-        before(panic);
-    }));
+    tell_panics();
     let create: eframe::AppCreator<'static> = Box::new(move |cc| {
         let loader = file_loader(ImportOptions::default(), Arc::new(|| Ok(Options::default())));
         let mut app = App::new(&cc.egui_ctx, Settings::load(), loader).with_sessions(SessionStore::of_user());
@@ -50,9 +46,19 @@ pub async fn start_in_page(
 ///
 /// A sentence: nothing could be imported.
 pub fn import_in_worker(files: Vec<(String, Option<String>, Vec<u8>)>, tell: fn(u64, u64)) -> Result<Vec<u8>, String> {
+    tell_panics();
     let progress = Progress::watched(tell);
-    let source = |(name, host, bytes): (String, _, _)| Ok((host, InputSource::from_bytes(name, bytes)?));
-    let sources = files.into_iter().map(source).collect::<Result<_, importers::ImportError>>();
+    let sources = files.into_iter().map(|(name, host, bytes)| importers::sources_in(name, host, bytes));
+    let sources = sources.collect::<Result<Vec<_>, _>>().map(|all| all.into_iter().flatten().collect());
     let model = sources.and_then(|sources| importers::import_sources(sources, &ImportOptions::default(), &progress));
     model.map(|model| model.to_snapshot()).map_err(|error| error.to_string())
+}
+
+/// Tells the page of a panic, which ends this instance.
+fn tell_panics() {
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        platform::stopped(&panic.to_string());
+        before(panic);
+    }));
 }

@@ -41,6 +41,7 @@ mod requests;
 pub mod roofline;
 pub mod scope;
 pub mod search;
+pub mod server_runs;
 pub mod sessions;
 pub mod source;
 pub mod steps;

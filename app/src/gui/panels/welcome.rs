@@ -6,9 +6,11 @@ use egui::{Align2, CentralPanel, ProgressBar, RichText, ScrollArea, Ui, Vec2};
 use importers::{IMPORTERS, Progress};
 
 use super::frame::floating_ui;
+use super::server_runs::ServerRuns;
 use super::sessions::sessions_ui;
 use crate::gui::AppCommand;
 use crate::gui::keys::hint;
+use crate::gui::platform;
 use crate::gui::samples::SAMPLES;
 use crate::gui::sessions::SessionStore;
 use crate::gui::settings::Settings;
@@ -24,6 +26,7 @@ pub fn welcome_ui(
     ui: &mut Ui,
     settings: &Settings,
     sessions: &SessionStore,
+    runs: &mut ServerRuns,
     loading: Option<(&std::path::PathBuf, &Progress)>,
     out: &mut Vec<AppCommand>,
 ) {
@@ -41,7 +44,7 @@ pub fn welcome_ui(
                     ui.add_space(18.0);
                     match loading {
                         Some((path, progress)) => progress_ui(ui, path, progress, out),
-                        None => start_ui(ui, settings, sessions, out),
+                        None => start_ui(ui, settings, sessions, runs, out),
                     }
                     ui.add_space(18.0);
                 });
@@ -50,14 +53,25 @@ pub fn welcome_ui(
     });
 }
 
-fn start_ui(ui: &mut Ui, settings: &Settings, sessions: &SessionStore, out: &mut Vec<AppCommand>) {
+fn start_ui(
+    ui: &mut Ui,
+    settings: &Settings,
+    sessions: &SessionStore,
+    runs: &mut ServerRuns,
+    out: &mut Vec<AppCommand>,
+) {
     let theme = Theme::current(ui);
+    runs.list_ui(ui, out);
     ui.horizontal(|ui| {
         let open = egui::Button::new(RichText::new("Open a profile…").size(15.0)).min_size(Vec2::new(160.0, 34.0));
         if ui.add(open).on_hover_text(hint(ui.ctx(), "Open a profile", "open")).clicked() {
-            out.push(AppCommand::OpenDialog);
+            out.push(if runs.is_there() { AppCommand::Browse { beside: false } } else { AppCommand::OpenDialog });
         }
-        ui.weak("or drop a file or a log directory here");
+        ui.weak(if platform::IN_BROWSER {
+            "of this machine, or drop it here: it stays in this page"
+        } else {
+            "or drop a file or a log directory here"
+        });
     });
     #[cfg(feature = "capture")]
     ui.horizontal(|ui| {

@@ -16,5 +16,8 @@ pub use self::native::*;
 /// Whether the window runs in a browser: one thread, no files by path, an address that others can open.
 pub const IN_BROWSER: bool = cfg!(target_arch = "wasm32");
 
+/// Called with the runs of the server as JSON, or `None` if there is no server.
+pub type RunsAnswer = Box<dyn FnOnce(Result<Option<String>, String>) + Send>;
+
 /// Called once a file is there, or with the reason why it is not.
 pub type Fetched = Box<dyn FnOnce(Result<(), String>) + Send>;

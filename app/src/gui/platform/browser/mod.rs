@@ -14,20 +14,24 @@ use egui::DroppedFileHandle;
 use importers::{ImportError, ImportOptions, Progress, ProgressStage};
 use trace_model::TraceModel;
 use wasm_bindgen_futures::spawn_local;
-use web_time::Instant;
+use web_time::{Instant, SystemTime};
 
 pub use self::page::{started, state, stopped};
-use super::Fetched;
+use super::{Fetched, RunsAnswer};
 
 /// Something to do later.
 type Task = Box<dyn FnOnce() + Send>;
 
-/// How long tasks may delay a frame. A task is never interrupted.
-const FRAME: Duration = Duration::from_millis(8);
+/// How long tasks may delay a frame at least. A task is never interrupted.
+const LEAST: Duration = Duration::from_millis(8);
+/// And at most: a key must not wait longer.
+const MOST: Duration = Duration::from_millis(100);
 
 thread_local! {
     static WAITING: RefCell<VecDeque<Task>> = const { RefCell::new(VecDeque::new()) };
     static THERE: RefCell<HashMap<PathBuf, page::ReadFiles>> = RefCell::new(HashMap::new());
+    /// When tasks ended.
+    static ENDED: Cell<Option<Instant>> = const { Cell::new(None) };
     static ADDRESS: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
@@ -38,14 +42,19 @@ pub fn run(_name: &str, task: impl FnOnce() + Send + 'static) -> io::Result<()> 
 }
 
 /// Runs waiting tasks, one at least. Returns whether more wait.
+///
+/// Where frames are slow, tasks get as much time as drawing the last one took, so that reports do not take for ever.
 pub fn run_waiting() -> bool {
     let began = Instant::now();
+    let drawing = ENDED.get().map_or(LEAST, |ended| began.duration_since(ended));
+    let time = drawing.clamp(LEAST, MOST);
     while let Some(task) = WAITING.with_borrow_mut(VecDeque::pop_front) {
         task();
-        if began.elapsed() >= FRAME {
+        if began.elapsed() >= time {
             break;
         }
     }
+    ENDED.set(Some(Instant::now()));
     WAITING.with_borrow(|waiting| !waiting.is_empty())
 }
 
@@ -93,6 +102,22 @@ pub fn dropped(file: &DroppedFileHandle) -> PathBuf {
 /// Keeps bytes that are no file, and gives them a path. The error is a sentence.
 pub fn keep(name: &str, bytes: &[u8]) -> Result<PathBuf, String> {
     page::keep_bytes(name, bytes)
+}
+
+/// Passes on the runs of the server that the page comes from as JSON, or `None` if it is no server of Systole.
+pub fn ask_for_runs(then: RunsAnswer) {
+    spawn_local(async move { then(page::runs().await) });
+}
+
+/// Seconds since 1970.
+pub fn unix_seconds() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// Whether a path leads to the same trace tomorrow: neither a file of this machine, which the page forgets, nor a run, which
+/// the server lists.
+pub fn can_open_again(path: &Path) -> bool {
+    !["local", "run"].iter().any(|first| path.starts_with(first))
 }
 
 /// Asks for a file to open; here [`ask_to_open`] does it.

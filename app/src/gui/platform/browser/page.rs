@@ -57,6 +57,11 @@ pub async fn pick() -> Result<Option<PathBuf>, String> {
     Ok(path.as_string().map(PathBuf::from))
 }
 
+/// The runs of the server as JSON, or `None` if there is no server of Systole. The error is a sentence.
+pub async fn runs() -> Result<Option<String>, String> {
+    Ok(answer(call("runs", &[])).await?.as_string())
+}
+
 /// Hands a file to the user. The error is a sentence.
 pub fn save(name: &str, content: &[u8]) -> Result<(), String> {
     call("save", &[name.into(), Uint8Array::from(content).into()]).map(drop).map_err(|error| words(&error))
@@ -87,8 +92,8 @@ pub async fn read(path: &str, step: impl FnMut(bool, f64, f64) -> bool + 'static
 impl ReadFiles {
     /// The trace.
     pub fn into_model(self, import: &ImportOptions, progress: &Progress) -> Result<TraceModel, ImportError> {
-        let source = |(name, host, bytes): (String, _, _)| Ok((host, InputSource::from_bytes(name, bytes)?));
-        let sources = self.files.into_iter().map(source).collect::<Result<Vec<_>, ImportError>>()?;
+        let sources = self.files.into_iter().map(|(name, host, bytes)| importers::sources_in(name, host, bytes));
+        let sources: Vec<_> = sources.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
         let Some(snapshot) = self.snapshot else { return importers::import_sources(sources, import, progress) };
         let sources: Vec<InputSource> = sources.into_iter().map(|(_, source)| source).collect();
         let model = importers::from_snapshot(&snapshot, &sources);

@@ -6,12 +6,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::Builder;
+use std::time::SystemTime;
 
 use egui::DroppedFileHandle;
 use importers::{IMPORTERS, ImportError, ImportOptions, Progress};
 use trace_model::TraceModel;
 
-use super::Fetched;
+use super::{Fetched, RunsAnswer};
 use crate::files::write_file;
 
 /// Runs a task on a thread of its own.
@@ -46,6 +47,21 @@ pub fn dropped(file: &DroppedFileHandle) -> PathBuf {
 /// Keeps bytes that are no file. The error is a sentence.
 pub fn keep(_name: &str, _bytes: &[u8]) -> Result<PathBuf, String> {
     Err("files are kept in memory only in a browser".to_owned())
+}
+
+/// Passes on the runs of the server that the window comes from: there is none.
+pub fn ask_for_runs(then: RunsAnswer) {
+    then(Ok(None));
+}
+
+/// Seconds since 1970.
+pub fn unix_seconds() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// Whether a path leads to the same trace tomorrow.
+pub fn can_open_again(_path: &Path) -> bool {
+    true
 }
 
 /// Asks for a file to open; blocks until the dialog is closed.

@@ -1,0 +1,76 @@
+//! The runs of the server that a page comes from.
+
+use std::path::Path;
+use std::sync::Mutex;
+
+use systole::view::compare::TraceSide;
+
+use super::*;
+
+type Answer = Result<Option<String>, String>;
+
+const RUNS: &str = r#"{"runs": [
+    {"id": "a1", "name": "trace", "place": "logs", "hosts": ["h0", "h1"], "bytes": 28000000, "modified_s": 0},
+    {"id": "b2", "name": "other trace", "place": "logs", "hosts": [], "bytes": null, "modified_s": null}
+], "total": 2, "offset": 0, "errors": [{"place": "away", "message": "it cannot be read"}]}"#;
+
+/// A window with a server that gives these answers, the last one again and again.
+fn window_of(answers: Vec<Answer>) -> Harness<'static, App> {
+    let answers = Mutex::new(answers);
+    let next = move || {
+        let mut answers = answers.lock().unwrap();
+        if answers.len() > 1 { answers.remove(0) } else { answers[0].clone() }
+    };
+    let mut window = Harness::builder().with_size(vec2(1400.0, 800.0)).build_eframe(move |cc| {
+        cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
+        App::new(&cc.egui_ctx, Settings::default(), loader()).with_runs(Arc::new(move |then| then(next())))
+    });
+    settle(&mut window);
+    window
+}
+
+fn path(window: &Harness<'_, App>) -> PathBuf {
+    window.state().trace().expect("a trace is open").path.clone()
+}
+
+#[test]
+fn runs_are_listed_with_what_is_known_of_them() {
+    let mut window = window_of(vec![Ok(Some(RUNS.to_owned()))]);
+    window.get_by_label_contains("2 hosts");
+    window.get_by_label("it cannot be read: away");
+    window.get_by_label("other trace").click();
+    settle(&mut window);
+    assert_eq!(path(&window), Path::new("run/b2/other trace"));
+}
+
+#[test]
+fn another_run_is_found_and_compared() {
+    let mut window = window_of(vec![Ok(Some(RUNS.to_owned()))]);
+    want(&mut window, AppCommand::Open(PathBuf::from("run/a1/trace")));
+    settle(&mut window);
+    want(&mut window, AppCommand::CompareDialog);
+    settle(&mut window);
+    window.get_by_label("Find a run by name").type_text("OTHER");
+    window.run_steps(2);
+    assert!(window.query_by_label("trace").is_none(), "it does not fit");
+    window.get_by_label("other trace").click();
+    settle(&mut window);
+    assert_eq!(
+        window.state().trace_of(TraceSide::B).map(|trace| trace.path.clone()),
+        Some("run/b2/other trace".into())
+    );
+}
+
+#[test]
+fn without_a_server_there_is_no_list() {
+    let window = window_of(vec![Ok(None)]);
+    assert!(window.query_by_label("Runs of this server").is_none());
+}
+
+#[test]
+fn damaged_answers_are_said_and_empty_lists_explained() {
+    let window = window_of(vec![Ok(Some("{".to_owned()))]);
+    window.get_by_label_contains("list of runs cannot be read");
+    let window = window_of(vec![Ok(Some(r#"{"runs": [], "total": 0, "errors": []}"#.to_owned()))]);
+    window.get_by_label_contains("No runs yet");
+}

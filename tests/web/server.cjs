@@ -1,0 +1,78 @@
+// What the tests of the window and its measurements share: `systole serve` with runs of samples, and how Chromium is started.
+"use strict";
+const { execFileSync, spawn } = require("node:child_process");
+const fs = require("node:fs");
+const os = require("node:os");
+const path = require("node:path");
+
+const samples = path.join(__dirname, "../../assets/samples");
+const program = process.env.SYSTOLE ?? path.join(__dirname, "../../target/debug/systole");
+
+// Without a GPU, and without asking the Internet for anything.
+const chromiumOptions = {
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--use-gl=angle", "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader"],
+};
+
+// Runs: `one` and `two` are different programs, `hosts` is of two hosts, `damaged` is no profile.
+function logs() {
+  const root = fs.mkdtempSync(path.join(os.tmpdir(), "systole-web-"));
+  const put = (run, name, from) => {
+    const folder = path.join(root, "plugins/profile", run);
+    fs.mkdirSync(folder, { recursive: true });
+    const bytes = from ? fs.readFileSync(path.join(samples, from)) : Buffer.from("this is no profile");
+    fs.writeFileSync(path.join(folder, name), bytes);
+  };
+  put("one", "host.xplane.pb", "synthetic_v5e_8chip_recompile.xplane.pb");
+  put("two", "host.trace.json.gz", "synthetic_v5e_8chip_overlap.trace.json.gz");
+  put("hosts", "host-0.xplane.pb", "synthetic_v5e_8chip_recompile.xplane.pb");
+  put("hosts", "host-1.xplane.pb", "synthetic_v5e_8chip_recompile.xplane.pb");
+  put("damaged", "host.xplane.pb", null);
+  return root;
+}
+
+// A run as `systole pack` writes it.
+function packed() {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "systole-web-"));
+  const file = path.join(folder, "run.systole.zip");
+  execFileSync(program, ["pack", path.join(samples, "synthetic_v5e_8chip_recompile.xplane.pb"), "-o", file]);
+  const bytes = fs.readFileSync(file);
+  fs.rmSync(folder, { recursive: true });
+  return bytes;
+}
+
+class Server {
+  // Ends with the server; `port` 0 is any free one.
+  static async start(root, port = 0, more = []) {
+    const server = new Server();
+    server.child = spawn(program, ["serve", root, "--port", String(port), ...more], { stdio: ["ignore", "pipe", "inherit"] });
+    const line = await new Promise((resolve, reject) => {
+      let text = "";
+      server.child.stdout.on("data", (part) => {
+        text += part;
+        if (text.includes("\n")) resolve(text);
+      });
+      server.child.once("error", reject);
+      server.child.once("exit", (code) => reject(new Error(`systole serve ended with ${code}`)));
+    });
+    server.address = line.match(/http:\S+/)[0];
+    server.port = Number(new URL(server.address).port);
+    return server;
+  }
+
+  // The id of a run.
+  async id(name) {
+    const { runs } = await (await fetch(new URL("/api/v1/runs", this.address))).json();
+    return runs.find((run) => run.name === name).id;
+  }
+
+  stop() {
+    const gone = new Promise((resolve) => this.child.once("exit", resolve));
+    this.child.kill("SIGKILL");
+    return gone;
+  }
+}
+
+module.exports = { chromiumOptions, logs, packed, Server };

@@ -1,0 +1,215 @@
+// From what a path names to bytes and a trace: files of this machine, of a run of the server, or at an address.
+import * as server from "./server.js";
+
+const limit = 1e9;
+const kept = new Map();
+let count = 0;
+
+// How a run is read. Its bytes begin to arrive as they are, which tells how fast the link is. Over a fast link the server
+// reads a run that is not small as well, in less time than this page would take. Over a slow one the bytes are packed, and
+// read here. Measurements (scripts/web-bench) set other limits.
+const rule = { small: 4e6, lookAfterBytes: 3e6, lookAfterMs: 250, fastBytesPerMs: 40e3, ...globalThis.systoleRule };
+const standsAlone = /\.(pb|json|trace)(\.gz)?$/;
+
+const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
+const megabytes = (bytes) => `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB`;
+
+function tooLarge(name, bytes) {
+  return `${name} has ${megabytes(bytes)}: a browser page can hold a profile of at most ${megabytes(limit)}. ` +
+    "Open it with the desktop app, or with systole on the machine that has it";
+}
+
+export function keep(file) {
+  const path = `local/${++count}/${file.name}`;
+  kept.set(path, file);
+  return path;
+}
+
+// Bytes that arrive, in one array that grows as they do.
+class Arriving {
+  constructor(name) {
+    this.name = name;
+    this.bytes = new Uint8Array(0);
+    this.done = 0;
+  }
+
+  expect(total) {
+    if (total > limit) throw new Error(tooLarge(this.name, total));
+    if (total > this.bytes.length) {
+      const larger = new Uint8Array(total);
+      larger.set(this.bytes.subarray(0, this.done));
+      this.bytes = larger;
+    }
+  }
+
+  add(part) {
+    const end = this.done + part.length;
+    if (end > limit) throw new Error(tooLarge(this.name, end));
+    if (end > this.bytes.length) this.expect(Math.min(limit, Math.max(2 * this.bytes.length, end, 1 << 20)));
+    this.bytes.set(part, this.done);
+    this.done = end;
+  }
+
+  whole() {
+    return this.done === this.bytes.length ? this.bytes : this.bytes.slice(0, this.done);
+  }
+}
+
+class Cancelled extends Error {}
+class TooSlow extends Error {}
+
+// Adds a stream to what has arrived. `step` is told the bytes and says whether to go on.
+async function collect(stream, arriving, step) {
+  const reader = stream.getReader();
+  try {
+    for (;;) {
+      const part = await reader.read();
+      if (part.done) return;
+      arriving.add(part.value);
+      if (!step(arriving.done)) throw new Cancelled("cancelled");
+    }
+  } catch (error) {
+    reader.cancel().catch(() => {});
+    throw error;
+  }
+}
+
+// The bytes at an address. Those of a server of Systole that goes away meanwhile are taken up where they ended.
+async function download(file, packed, step) {
+  const arriving = new Arriving(file.name);
+  const goesOn = () => step(arriving.done);
+  let tag = null;
+  for (;;) {
+    const rest = tag ? { Range: `bytes=${arriving.done}-`, "If-Range": tag } : {};
+    const response = await server.asked(file.url + (packed ? "?packed=true" : ""), { headers: rest, goesOn });
+    if (response.status !== 206) arriving.done = 0;
+    // Of a packed answer the length says nothing about the bytes that arrive.
+    const isPacked = response.headers.get("content-encoding");
+    if (!isPacked) file.size = arriving.done + Number(response.headers.get("content-length")) || file.size;
+    tag = isPacked ? null : response.headers.get("etag");
+    arriving.expect(file.size);
+    try {
+      await collect(response.body, arriving, step);
+      return arriving.whole();
+    } catch (error) {
+      if (!file.isServed || !(error instanceof TypeError)) throw error;
+      await server.back(goesOn);
+    }
+  }
+}
+
+// What a path names.
+async function listed(path, goesOn) {
+  const file = kept.get(path);
+  if (file) return [{ name: file.name, size: file.size, local: file }];
+  if (path.startsWith("local/")) {
+    throw new Error("this file was opened from this machine, and a page cannot open it again: drop it on the window");
+  }
+  if (path.startsWith("run/")) return server.filesOf(path.split("/")[1], goesOn);
+  const url = new URL(path, document.baseURI);
+  if (!["http:", "https:"].includes(url.protocol)) throw new Error(`a page can read only http and https: ${path}`);
+  return [{ name: decodeURIComponent(url.pathname.split("/").pop()) || "profile", size: 0, url: url.href }];
+}
+
+// The bytes of files, one after the other. `look` sees how many have arrived.
+async function bytesOf(files, packed, step, look) {
+  const done = files.map(() => 0);
+  const read = [];
+  for (const [at, file] of files.entries()) {
+    const arrived = (bytes) => {
+      done[at] = bytes;
+      look?.(sum(done));
+      return step(false, sum(done), sum(files.map((one) => one.size)));
+    };
+    let bytes;
+    if (file.local) {
+      const arriving = new Arriving(file.name);
+      arriving.expect(file.size);
+      await collect(file.local.stream(), arriving, arrived);
+      bytes = arriving.whole();
+    } else {
+      bytes = await download(file, packed, arrived);
+    }
+    // Arguments are found again by the names of files, which the folders of a capture may share.
+    const isTaken = read.some((other) => other.name === file.name);
+    read.push({ name: isTaken ? `${at + 1} ${file.name}` : file.name, host: file.host ?? undefined, bytes });
+  }
+  return read;
+}
+
+// A run of the server: its bytes, and if the link is fast the trace as the server has read it.
+async function readRun(id, files, step) {
+  const total = sum(files.map((file) => file.size));
+  const isAlone = files.every((file) => standsAlone.test(file.name));
+  const isNamed = new Set(files.map((file) => file.name)).size === files.length;
+  const stop = new AbortController();
+  const ask = () => server.modelOf(id, { signal: stop.signal, goesOn: () => step(false, 0, 0) });
+  let model = null;
+  let began = null;
+  // What the server has read of several files is not in the bytes of one.
+  let isKnown = !isAlone || !isNamed || total < rule.small;
+  if (!isAlone) model = ask();
+  const look = (done) => {
+    began ??= { at: performance.now(), done };
+    const spent = performance.now() - began.at;
+    if (isKnown || (done - began.done < rule.lookAfterBytes && spent < rule.lookAfterMs)) return;
+    isKnown = true;
+    if (done - began.done >= rule.fastBytesPerMs * spent) model = ask().catch(() => null);
+    else if (total - done > rule.small) throw new TooSlow();
+  };
+  try {
+    const read = await bytesOf(files, false, step, look).catch((error) => {
+      if (!(error instanceof TooSlow)) throw error;
+      return bytesOf(files, true, step);
+    });
+    const snapshot = model && (await cancellable(model, () => step(true, 0, 0)));
+    return snapshot ? { files: read, snapshot } : { files: read };
+  } catch (error) {
+    stop.abort();
+    throw error;
+  }
+}
+
+// The same promise, until nobody waits for it any more.
+function cancellable(promise, goesOn) {
+  return new Promise((resolve, reject) => {
+    const watching = setInterval(() => {
+      if (!goesOn()) reject(new Cancelled("cancelled"));
+    }, 30);
+    promise.then(resolve, reject).finally(() => clearInterval(watching));
+  });
+}
+
+// Reads what a path names. `step` is told whether it is being imported, and bytes done and in total.
+export async function read(path, module, step) {
+  const files = await listed(path, () => step(false, 0, 0));
+  const total = sum(files.map((file) => file.size));
+  if (total > limit) throw new Error(tooLarge(files.map((file) => file.name).join(", "), total));
+  if (!path.startsWith("run/")) return imported(await bytesOf(files, false, step), module, step);
+  const { files: read, snapshot } = await readRun(path.split("/")[1], files, step);
+  return snapshot ? { files: read, snapshot } : imported(read, module, step);
+}
+
+// Imports files in a worker, which keeps the page alive meanwhile and can be stopped at any time.
+function imported(files, module, step) {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
+    let at = [0, 0];
+    const watching = setInterval(() => {
+      if (!step(true, at[0], at[1])) end(() => reject(new Cancelled("cancelled")));
+    }, 30);
+    function end(then) {
+      clearInterval(watching);
+      worker.terminate();
+      then();
+    }
+    worker.onerror = (event) => end(() => reject(new Error(`the import stopped: ${event.message || "the worker did not start"}`)));
+    worker.onmessage = ({ data }) => {
+      if (data.progress) at = data.progress;
+      if (data.error) end(() => reject(new Error(data.error)));
+      if (data.snapshot) end(() => resolve({ files: data.files, snapshot: data.snapshot }));
+    };
+    // The bytes move to the worker and back: they are never twice in memory.
+    worker.postMessage({ module, files }, files.map((file) => file.bytes.buffer));
+  });
+}
