@@ -9,6 +9,9 @@ use crate::cli::common::failure::Failure;
 /// The port that `TensorBoard` and XProf users know is 6006; this one is beside it.
 const PORT: u16 = 6007;
 
+const TOKEN_HELP: &str = "Demand this token of letters and digits, instead of a random one; from the environment \
+    (SYSTOLE_TOKEN), others of this machine cannot see it";
+
 /// Has the token where the command line does not.
 const TOKEN: &str = "SYSTOLE_TOKEN";
 
@@ -27,9 +30,8 @@ pub struct ServeArgs {
     /// Address to listen on; one that other machines reach demands a token
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub host: String,
-    /// Demand this token of letters and digits, instead of a random one; from the environment (SYSTOLE_TOKEN), others of this
-    /// machine cannot see it
-    #[arg(long, value_name = "TOKEN", value_parser = token)]
+    /// The token to demand. Its help is no comment, in which names of variables are code.
+    #[arg(long, value_name = "TOKEN", value_parser = token, help = TOKEN_HELP)]
     pub token: Option<String>,
     /// Another name of this machine that browsers may use, such as that of a proxy; may be repeated
     #[arg(long, value_name = "NAME")]
