@@ -107,10 +107,13 @@ impl Session {
 
     /// The same for one of several requests about the trace. If analyses were stopped, reports begin anew.
     pub fn for_request(&mut self) -> RequestSession {
+        let requests = Arc::clone(&self.requests);
+        let mut count = requests.lock().unwrap_or_else(PoisonError::into_inner);
         if self.reports.is_stopped() {
             *self = self.anew();
+            return self.for_request();
         }
-        *self.requests.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        *count += 1;
         RequestSession(self.clone())
     }
 
