@@ -10,11 +10,12 @@ use trace_model::{IssueKind, Picos, SliceSpec, TimeRange, Timestamp, TraceBuilde
 use super::asynchronous::AsyncEvents;
 use super::counters::CounterEvents;
 use super::dialects;
-use super::event::{ArgReader, Micros, RawEvent};
+use super::event::{FactsCollector, Micros, RawEvent};
 use super::facts::{EventFactsStore, FactsReader};
 use super::flows::{FlowAnchor, FlowEvents};
 use super::json::{JsonResult, JsonString, JsonValue};
 use super::metadata::ProfilerSession;
+use super::repeats::{EventRepeats, RestParts};
 use super::threads::{ThreadId, ThreadTable};
 use crate::common::TrackRoles;
 use crate::common::roles::TimeUnit;
@@ -42,13 +43,38 @@ pub(super) struct EventCollector<'b> {
     /// Roles of tracks, if no profiler wrote the document.
     pub(super) roles: Arc<TrackRoles>,
     roles_are_given: bool,
+    repeats: EventRepeats,
     time_unit: TimeUnit,
 }
 
-impl ArgReader for EventCollector<'_> {
+impl FactsCollector for EventCollector<'_> {
     #[inline]
-    fn read<'a>(&mut self, buf: &'a [u8], at: usize, name: JsonString<'a>) -> JsonResult<usize> {
+    fn begin(&mut self) {
+        self.facts.reset();
+    }
+
+    #[inline]
+    fn read_args<'a>(&mut self, buf: &'a [u8], at: usize, name: JsonString<'a>) -> JsonResult<usize> {
         FactsReader { facts: &mut self.facts, builder: self.builder }.read(buf, at, name)
+    }
+
+    #[inline]
+    fn repeats(&mut self) -> &mut EventRepeats {
+        &mut self.repeats
+    }
+
+    #[inline]
+    fn recall_rest<'a>(&mut self, buf: &'a [u8], event: &mut RawEvent<'a>) -> Option<usize> {
+        let (rest, len) = self.repeats.rest(buf)?;
+        event.set_rest(buf, &rest.parts);
+        self.facts.set(rest.facts);
+        Some(len)
+    }
+
+    fn keep_rest(&mut self, rest: &[u8], parts: RestParts, name: JsonString<'_>) {
+        if let Some(facts) = self.facts.shared(name) {
+            self.repeats.keep_rest(rest, parts, facts);
+        }
     }
 }
 
@@ -67,6 +93,7 @@ impl<'b> EventCollector<'b> {
             origin: None,
             sequence: 0,
             roles_are_given: roles.is_some(),
+            repeats: EventRepeats::default(),
             time_unit: roles.as_ref().map(|roles| roles.time_unit()).unwrap_or_default(),
             roles: roles.unwrap_or_else(dialects::usual),
         }

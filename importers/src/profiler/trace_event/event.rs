@@ -3,8 +3,11 @@
 //! Most of the import time is spent here. Common keys are therefore recognized by one comparison of eight bytes,
 //! numbers are parsed in the same pass that finds their end, and rare values are kept as text.
 
+use std::ops::Range;
+
 use super::json::{JsonResult, JsonStop, JsonString, JsonValue, byte, skip_blank, text, value};
 use super::number;
+use super::repeats::{EventRepeats, HeadIds, RestParts};
 
 /// A process or thread id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,7 +61,57 @@ pub(super) struct RawEvent<'a> {
     pub(super) rare: Vec<(&'a [u8], JsonValue<'a>)>,
 }
 
+/// Length of an arguments object without members.
+const EMPTY_ARGS: usize = 2;
+
 impl<'a> RawEvent<'a> {
+    #[inline]
+    fn reset(&mut self) {
+        self.ph = 0;
+        (self.pid, self.tid) = (EventId::Missing, EventId::Missing);
+        (self.ts, self.dur) = (Micros::Missing, Micros::Missing);
+        (self.name, self.args) = (JsonString::default(), b"");
+        self.members = 0;
+        self.has_args = false;
+        self.rare.clear();
+    }
+
+    /// The phase and the ids, if these are all of its members so far.
+    #[inline]
+    fn ids(&self) -> Option<HeadIds> {
+        match (self.ph, self.pid, self.tid, self.members) {
+            (0, ..) => None,
+            (ph, EventId::Number(pid), EventId::Number(tid), members @ 3) => Some(HeadIds { ph, pid, tid, members }),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn set_ids(&mut self, ids: HeadIds) {
+        self.ph = ids.ph;
+        (self.pid, self.tid) = (EventId::Number(ids.pid), EventId::Number(ids.tid));
+        self.members = ids.members;
+    }
+
+    /// Where the name and the arguments are in `rest`, which consists of so many members.
+    fn parts_of(&self, rest: &[u8], members: u32) -> RestParts {
+        let place = |part: &[u8]| {
+            let from = part.as_ptr().addr().wrapping_sub(rest.as_ptr().addr());
+            if part.is_empty() { 0..0 } else { from..from + part.len() }
+        };
+        RestParts { name: place(self.name.raw), name_is_escaped: self.name.escaped, args: place(self.args), members }
+    }
+
+    /// Takes the members of a known rest, at whose name `buf` starts.
+    #[inline]
+    pub(super) fn set_rest(&mut self, buf: &'a [u8], rest: &RestParts) {
+        let part = |range: &Range<usize>| buf.get(range.clone()).unwrap_or_default();
+        self.name = JsonString { raw: part(&rest.name), escaped: rest.name_is_escaped };
+        self.args = part(&rest.args);
+        self.has_args |= self.args.len() > EMPTY_ARGS;
+        self.members += rest.members;
+    }
+
     /// A rare member.
     pub(super) fn get(&self, key: &[u8]) -> Option<JsonValue<'a>> {
         self.rare.iter().find(|(name, _)| *name == key).map(|&(_, value)| value)
@@ -74,9 +127,22 @@ impl<'a> RawEvent<'a> {
     }
 }
 
-/// Reads the arguments object at a position, with the event's name if known; returns the position after it.
-pub(super) trait ArgReader {
-    fn read<'a>(&mut self, buf: &'a [u8], at: usize, name: JsonString<'a>) -> JsonResult<usize>;
+/// Collects the facts of one event while it is parsed.
+pub(super) trait FactsCollector {
+    /// Starts the next event.
+    fn begin(&mut self);
+
+    /// Reads the arguments object at a position, with the event's name if known; returns the position after it.
+    fn read_args<'a>(&mut self, buf: &'a [u8], at: usize, name: JsonString<'a>) -> JsonResult<usize>;
+
+    /// What recent events began and ended with.
+    fn repeats(&mut self) -> &mut EventRepeats;
+
+    /// If `buf` starts with a known rest, takes its members and facts, and returns its length.
+    fn recall_rest<'a>(&mut self, buf: &'a [u8], event: &mut RawEvent<'a>) -> Option<usize>;
+
+    /// Keeps the rest of the event that was read, unless it says something about one execution only.
+    fn keep_rest(&mut self, rest: &[u8], parts: RestParts, name: JsonString<'_>);
 }
 
 const fn word(key: &[u8]) -> (u64, u64) {
@@ -163,77 +229,97 @@ pub(super) fn read_event<'a>(
     buf: &'a [u8],
     start: usize,
     event: &mut RawEvent<'a>,
-    args: &mut impl ArgReader,
+    facts: &mut impl FactsCollector,
 ) -> JsonResult<usize> {
-    event.ph = 0;
-    (event.pid, event.tid) = (EventId::Missing, EventId::Missing);
-    (event.ts, event.dur) = (Micros::Missing, Micros::Missing);
-    (event.name, event.args) = (JsonString::default(), b"");
-    event.members = 0;
-    event.has_args = false;
-    event.rare.clear();
-
-    let mut at = skip_blank(buf, start + 1)?;
+    event.reset();
+    facts.begin();
+    let head = facts.repeats().head(&buf[start..]);
+    let mut at = match head {
+        Some((ids, len)) => {
+            event.set_ids(ids);
+            start + len
+        }
+        None => skip_blank(buf, start + 1)?,
+    };
+    // Where the name begins and how many members precede it, while only arguments follow it.
+    let mut rest = None;
     while byte(buf, at)? != b'}' {
         let (key, raw_key, from) = key(buf, at)?;
+        match key {
+            EventKey::Name if event.args.is_empty() => {
+                if let Some(len) = facts.recall_rest(&buf[at..], event) {
+                    return Ok(at + len);
+                }
+                rest = rest.is_none().then_some((at, event.members));
+            }
+            EventKey::Args if buf[from] == b'{' => {}
+            _ => {
+                if key == EventKey::Ts
+                    && head.is_none()
+                    && let Some(ids) = event.ids()
+                {
+                    facts.repeats().keep_head(&buf[start..at], ids);
+                }
+                rest = None;
+            }
+        }
         event.members += 1;
-        at = match key {
-            EventKey::Pid => {
-                let end;
-                (event.pid, end) = id(buf, from)?;
-                end
-            }
-            EventKey::Tid => {
-                let end;
-                (event.tid, end) = id(buf, from)?;
-                end
-            }
-            EventKey::Ts => {
-                let end;
-                (event.ts, end) = micros(buf, from)?;
-                end
-            }
-            EventKey::Dur => {
-                let end;
-                (event.dur, end) = micros(buf, from)?;
-                end
-            }
-            EventKey::Name => match value(buf, from)? {
-                (JsonValue::Text(name), end) => {
-                    event.name = name;
-                    end
-                }
-                (JsonValue::Word(raw) | JsonValue::Object(raw) | JsonValue::Array(raw), end) => {
-                    event.name = JsonString { raw, escaped: false };
-                    end
-                }
-            },
-            EventKey::Ph => {
-                let (value, end) = value(buf, from)?;
-                event.ph = value.number().first().copied().unwrap_or(0);
-                end
-            }
-            EventKey::Args if buf[from] == b'{' => {
-                let end = args.read(buf, from, event.name)?;
-                event.args = &buf[from..end];
-                event.has_args |= end - from > 2;
-                end
-            }
-            EventKey::Args | EventKey::Rare => {
-                let (value, end) = value(buf, from)?;
-                event.has_args = true;
-                event.rare.push((raw_key, value));
-                end
-            }
-        };
-        at = skip_blank(buf, at)?;
+        at = skip_blank(buf, read_member(buf, (key, raw_key, from), event, facts)?)?;
         match buf[at] {
             b',' => at = skip_blank(buf, at + 1)?,
             b'}' => {}
             _ => return Err(JsonStop::Bad),
         }
     }
+    if let Some((from, before)) = rest {
+        let rest = &buf[from..=at];
+        facts.keep_rest(rest, event.parts_of(rest, event.members - before), event.name);
+    }
     Ok(at + 1)
+}
+
+/// Parses the member whose value is at `from`; returns the position after it.
+#[inline]
+fn read_member<'a>(
+    buf: &'a [u8],
+    (key, raw_key, from): (EventKey, &'a [u8], usize),
+    event: &mut RawEvent<'a>,
+    facts: &mut impl FactsCollector,
+) -> JsonResult<usize> {
+    let end;
+    match key {
+        EventKey::Pid => (event.pid, end) = id(buf, from)?,
+        EventKey::Tid => (event.tid, end) = id(buf, from)?,
+        EventKey::Ts => (event.ts, end) = micros(buf, from)?,
+        EventKey::Dur => (event.dur, end) = micros(buf, from)?,
+        EventKey::Name => {
+            let name;
+            (name, end) = value(buf, from)?;
+            event.name = match name {
+                JsonValue::Text(name) => name,
+                JsonValue::Word(raw) | JsonValue::Object(raw) | JsonValue::Array(raw) => {
+                    JsonString { raw, escaped: false }
+                }
+            };
+        }
+        EventKey::Ph => {
+            let ph;
+            (ph, end) = value(buf, from)?;
+            event.ph = ph.number().first().copied().unwrap_or(0);
+        }
+        EventKey::Args if buf[from] == b'{' => {
+            end = facts.read_args(buf, from, event.name)?;
+            event.args = &buf[from..end];
+            event.has_args |= end - from > EMPTY_ARGS;
+        }
+        EventKey::Args | EventKey::Rare => {
+            let value_of;
+            (value_of, end) = value(buf, from)?;
+            event.has_args = true;
+            event.rare.push((raw_key, value_of));
+        }
+    }
+    Ok(end)
 }
 
 #[inline]
@@ -267,6 +353,11 @@ const ONE_PICO: [&[u8]; 2] = [b"9.9999999999999995e-07", b"1e-06"];
 
 #[inline]
 fn micros(buf: &[u8], at: usize) -> JsonResult<(Micros<'_>, usize)> {
+    // Two thirds of the events of a host have no length.
+    let picosecond = &ONE_PICO[0];
+    if buf[at..].starts_with(picosecond) && buf.get(at + picosecond.len()) == Some(&b',') {
+        return Ok((Micros::Picos(1), at + picosecond.len()));
+    }
     let mut digits = number::ShortNumber::default();
     let mut end = at;
     loop {
@@ -280,11 +371,9 @@ fn micros(buf: &[u8], at: usize) -> JsonResult<(Micros<'_>, usize)> {
 }
 
 fn unusual_micros(buf: &[u8], at: usize) -> JsonResult<(Micros<'_>, usize)> {
-    for text in ONE_PICO {
-        let end = at + text.len();
-        if buf[at..].starts_with(text) && byte(buf, end)? == b',' {
-            return Ok((Micros::Picos(1), end));
-        }
+    let end = at + ONE_PICO[1].len();
+    if buf[at..].starts_with(ONE_PICO[1]) && byte(buf, end)? == b',' {
+        return Ok((Micros::Picos(1), end));
     }
     let (value, end) = value(buf, at)?;
     Ok((Micros::Written(value.number()), end))

@@ -6,10 +6,10 @@
 use hashbrown::HashMap;
 use trace_model::{Op, SliceAttr, StringId, TraceBuilder};
 
-use super::event::ArgReader;
 use super::json::{JsonResult, JsonStop, JsonString, JsonValue, byte, skip_blank, text, value};
 use super::names::{NameId, NameTable, OpNumbers};
 use super::number;
+use super::repeats::RestFacts;
 use crate::common::names::is_null;
 
 /// Numbers of one execution.
@@ -128,6 +128,26 @@ impl EventFactsStore {
         self.name = None;
     }
 
+    /// The facts of the last event, whose name this is, if other events may share them: none is about one execution.
+    pub(super) fn shared(&mut self, name: JsonString<'_>) -> Option<RestFacts> {
+        let said = &self.said;
+        if said.device_start.is_some() || said.device_dur.is_some() || !said.attrs.is_empty() {
+            return None;
+        }
+        let name = self.name.unwrap_or_else(|| self.names.id(name));
+        let said = &self.said;
+        Some(RestFacts { name, texts: said.texts, numbers: said.numbers, has_op: said.has_op })
+    }
+
+    /// Gives an event without facts those of another one.
+    #[inline]
+    pub(super) fn set(&mut self, facts: RestFacts) {
+        self.name = Some(facts.name);
+        if facts.has_op {
+            (self.said.texts, self.said.numbers, self.said.has_op) = (facts.texts, facts.numbers, true);
+        }
+    }
+
     /// The id of the op facts of the last event.
     pub(super) fn current(&mut self) -> Option<FactsId> {
         if !self.said.has_op {
@@ -226,9 +246,10 @@ impl SharedArguments<'_> {
     }
 }
 
-impl ArgReader for FactsReader<'_> {
+impl FactsReader<'_> {
+    /// Reads the arguments object at `start`; returns the position after it.
     #[inline]
-    fn read<'a>(&mut self, buf: &'a [u8], start: usize, name: JsonString<'a>) -> JsonResult<usize> {
+    pub(super) fn read<'a>(&mut self, buf: &'a [u8], start: usize, name: JsonString<'a>) -> JsonResult<usize> {
         let Self { facts, builder } = self;
         facts.reset();
         let name = if name.raw.is_empty() { None } else { Some(facts.names.id(name)) };

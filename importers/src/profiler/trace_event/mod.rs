@@ -32,6 +32,7 @@ mod number;
 mod ops;
 mod phases;
 mod places;
+mod repeats;
 mod stack;
 mod threads;
 

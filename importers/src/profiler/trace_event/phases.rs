@@ -17,9 +17,6 @@ impl EventCollector<'_> {
     /// Handles the event whose opening brace is at byte `offset`.
     #[inline]
     pub(super) fn event(&mut self, event: &RawEvent<'_>, offset: u64) {
-        if event.args.is_empty() {
-            self.facts.reset();
-        }
         self.sequence = self.sequence.wrapping_add(1);
         match event.ph {
             b'X' => self.complete(event, offset),

@@ -44,6 +44,56 @@ fn dump(model: &TraceModel) -> String {
     out
 }
 
+/// Events that repeat parts of others are not parsed, but taken from the first: the result must be the same.
+#[test]
+fn repeated_parts_of_events_mean_the_same() {
+    let heads = [
+        r#""ph":"X","pid":1,"tid":1,"#,
+        r#""ph":"X","pid":1,"tid":12,"#,
+        r#""ph":"i","pid":2,"tid":"two","#,
+        r#""pid":1,"tid":1,"#,
+        r#""ph":"B","pid":1,"tid":3,"#,
+        r#""ph":"E","pid":1,"tid":3,"#,
+    ];
+    let rests = [
+        r#""name":"a"}"#,
+        r#""name":"a","args":{}}"#,
+        r#""name":"ThreadpoolListener::StartRegion","args":{"_src":"pool.cc"}}"#,
+        r#""name":"ThreadpoolListener::StopRegion","args":{"_src":"pool.cc"}}"#,
+        r#""name":"ThreadpoolListener::StopRegion","args":{"_src":"other.cc"}}"#,
+        r#""name":"ThreadpoolListener::StopRegion","args":{"_src":"pool.cc","step_num":7}}"#,
+        r#""name":"a \u00e4 with escapes, of some length","args":{"x":"}"}}"#,
+        r#""name":"an op of some length, fused","args":{"hlo_category":"loop fusion","bytes_accessed":12}}"#,
+        r#""name":"an op of some length, fused","args":{"hlo_category":"loop fusion","bytes_accessed":13}}"#,
+        r#""name":"an event of some length","args":{"y":1},"cat":"late"}"#,
+        r#""name":"an event of some length","args":{"y":1},"ph":"X"}"#,
+        r#""name":"an event of some length","args":{"y":1},"args":{"z":2}}"#,
+        r#""name":"an event of some length","name":"another event of this length","args":{"y":1}}"#,
+        r#""args":{"step_num":3},"name":"an event of some length","args":{"y":1}}"#,
+        r#""name":17}"#,
+    ];
+    let events = |space: fn(usize) -> usize| {
+        let mut events = Vec::new();
+        for round in 0..3 {
+            for (at, (head, rest)) in heads.iter().flat_map(|head| rests.map(|rest| (head, rest))).enumerate() {
+                let at = at + round * 1000;
+                // With spaces, no event has bytes in common with another one.
+                let spaces = " ".repeat(space(at));
+                let head = head.replace("\":", &format!("\":{spaces}"));
+                let rest = rest.replacen("\":", &format!("\":{spaces}"), 1);
+                events.push(format!(r#"{{{head}"ts":{at}.25,"dur":0.5,{rest}"#));
+            }
+        }
+        dump(&import(format!("[{}]", events.join(",")).as_bytes()).unwrap())
+    };
+    let without_places = |dump: String| -> Vec<String> {
+        let is_example = |line: &&str| !line.contains("at byte");
+        dump.lines().filter(is_example).map(str::to_owned).collect()
+    };
+    let (repeated, parsed) = (events(|_| 0), events(|at| at + 1));
+    assert_eq!(without_places(repeated), without_places(parsed));
+}
+
 #[test]
 fn reads_every_event_kind() {
     let model = import(EVERYTHING.as_bytes()).unwrap();
