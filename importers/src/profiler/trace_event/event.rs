@@ -359,15 +359,11 @@ fn micros(buf: &[u8], at: usize) -> JsonResult<(Micros<'_>, usize)> {
         return Ok((Micros::Picos(1), at + picosecond.len()));
     }
     let mut digits = number::ShortNumber::default();
-    let mut end = at;
-    loop {
-        match byte(buf, end)? {
-            b',' | b'}' | b' ' | b'\n' => break,
-            byte if digits.push(byte) => end += 1,
-            _ => return unusual_micros(buf, at),
-        }
+    let end = at + digits.read(&buf[at..]);
+    match byte(buf, end)? {
+        b',' | b'}' | b' ' | b'\n' => Ok((digits.picos().map_or(Micros::Written(&buf[at..end]), Micros::Picos), end)),
+        _ => unusual_micros(buf, at),
     }
-    Ok((digits.picos().map_or(Micros::Written(&buf[at..end]), Micros::Picos), end))
 }
 
 fn unusual_micros(buf: &[u8], at: usize) -> JsonResult<(Micros<'_>, usize)> {
