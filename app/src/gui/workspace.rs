@@ -405,6 +405,7 @@ impl Workspace {
     }
 
     /// Whether the last frame showed slices.
+    #[cfg(not(target_arch = "wasm32"))]
     pub fn draws_slices(&self) -> bool {
         let drawn = self.timeline.drawn();
         [&drawn.scrolled, &drawn.pinned].iter().any(|rows| !(rows.boxes.is_empty() && rows.loads.is_empty()))
