@@ -1,5 +1,5 @@
-//! The instructions for agents, followed to the letter: for fourteen planted causes, the commands that they name find cause,
-//! evidence and remedy, and print no more than an agent can read. Ten are the first hint; the others are among the first
+//! The instructions for agents, followed to the letter: for fifteen planted causes, the commands that they name find cause,
+//! evidence and remedy, and print no more than an agent can read. Eleven are the first hint; the others are among the first
 //! three, because a fix of something else would save more at most, or because they cost no time.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
@@ -97,6 +97,7 @@ fn planted() -> Vec<PlantedCause> {
             &["/device:TPU:5", "3.000 ms"],
             "Balance",
         ),
+        case("slow links", training(slow_links()), "K03", &["6 of 6 collectives", "1.4 %"], "torus"),
         case("DMA of a kernel", PallasKernel::default().session(), "K28", &["matmul", "76.3 %"], "Buffered"),
         // Narrower numbers would save more than whole tiles.
         PlantedCause {
@@ -130,6 +131,19 @@ fn planted() -> Vec<PlantedCause> {
             ..case("full memory", full(), "K50", &["95.0 % full", "older buffers"], "checkpoint")
         },
     ]
+}
+
+/// Links at a fiftieth of their speed, and work enough to make messages large.
+fn slow_links() -> TrainingSpec {
+    TrainingSpec {
+        link_efficiency: 0.02,
+        data: 1,
+        model: 4,
+        tokens: 32_768,
+        width: 4096,
+        hidden: 16_384,
+        ..TrainingSpec::default()
+    }
 }
 
 /// Matmuls of 648 × 648 on tiles of 128: 81 % of each dimension.

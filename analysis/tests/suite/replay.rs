@@ -2,6 +2,7 @@
 //! real captures played again without a change.
 #![expect(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
 
+use analysis::hints::Hints;
 use analysis::reports::ops::op_stats::Ops;
 use analysis::reports::steps::step_times::Steps;
 use analysis::what_if::{Prediction, Replay, Scenario};
@@ -55,6 +56,26 @@ fn links_of_another_speed_are_predicted_exactly() {
             assert!(same(step.predicted_ps, truth), "{overlap} {slow} {fast}: {} is not {truth}", step.predicted_ps);
         }
     }
+}
+
+#[test]
+fn hint_about_slow_links_saves_what_fast_links_save() {
+    let capture = Capture::synthetic(TrainingSpec {
+        link_efficiency: 0.02,
+        data: 1,
+        model: 4,
+        tokens: 32_768,
+        width: 4096,
+        hidden: 16_384,
+        ..TrainingSpec::default()
+    });
+    let hints = capture.cx(Scope::WholeTrace).report::<Hints>().unwrap();
+    let hint = hints.hints.iter().find(|hint| hint.id == "K03").expect("programs have ids, the ledger has none");
+    // Four devices in a row have half the links of a ring.
+    let fast = capture.predict(&[Scenario::Collectives(2.0 * 0.02 / 2.96)]).step.unwrap();
+    let saved = fast.median_ps - fast.predicted_ps;
+    assert!((hint.saving_ps.unwrap() as f64 - saved).abs() < 0.01 * saved, "{hint:?}, {saved}");
+    assert_eq!(hints.hints[0].id, "K03");
 }
 
 #[test]

@@ -179,11 +179,16 @@ fn synchronous(facts: &HintFacts<'_>) -> RuleResult {
     Ok(Some(found.finding("synchronous collectives", share, saving)))
 }
 
+/// Whether an op is the one of a row of the ledger, whose name of the program has no id.
+fn is_op_of(op: &OpRow, row: &CollectiveRow) -> bool {
+    let program = row.program.as_deref().unwrap_or_default();
+    let has_program = op.program.strip_prefix(program).is_some_and(|id| id.is_empty() || id.starts_with('('));
+    *row.op == *op.name && has_program
+}
+
 /// The ops of some rows of the ledger.
 fn ops_of(facts: &HintFacts<'_>, rows: &[&CollectiveRow]) -> Result<Vec<OpId>, AnalysisError> {
-    let names: BTreeSet<(&str, &str)> =
-        rows.iter().map(|row| (row.program.as_deref().unwrap_or_default(), row.op.as_str())).collect();
-    Ok(facts.select(|row| names.contains(&(&*row.program, &*row.name)))?.ops())
+    Ok(facts.select(|op| rows.iter().any(|row| is_op_of(op, row)))?.ops())
 }
 
 fn slow_links(facts: &HintFacts<'_>) -> RuleResult {
@@ -350,12 +355,7 @@ fn twice(facts: &HintFacts<'_>) -> RuleResult {
         return Err(AnalysisError::NotApplicable("no collective has HLO text that shows what it sends".to_owned()));
     }
     let ledger = facts.report::<Collectives>()?;
-    let exposed = |row: &OpRow| {
-        let own = |other: &&CollectiveRow| {
-            *other.op == *row.name && row.program.starts_with(other.program.as_deref().unwrap_or_default())
-        };
-        ledger.rows.iter().find(own).map_or(0, |row| row.exposed_ps)
-    };
+    let exposed = |row: &OpRow| ledger.rows.iter().find(|other| is_op_of(row, other)).map_or(0, |row| row.exposed_ps);
     // One of each stays.
     let extra: Vec<&OpRow> = same.values().flat_map(|rows| rows.iter().skip(1).copied()).collect();
     let time = extra.iter().map(|row| exposed(row)).sum::<Picos>().ps();
