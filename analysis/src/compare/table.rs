@@ -7,7 +7,7 @@ use super::change::{ChangeVerdict, MetricChange};
 use super::comparison::{Comparison, ComparisonSide, SeriesChange, ValueChange};
 use super::summary::Better;
 use super::{FamilyChange, ShiftEstimate, Weight};
-use crate::engine::{Percent, Table, TableBuilder, Tabular};
+use crate::engine::{Percent, Table, TableBuilder, Tabular, counted};
 use crate::math::unit::Unit;
 
 /// Maximum number of clauses about the largest changes.
@@ -58,11 +58,18 @@ fn headline(step: &MetricChange) -> String {
             format!("step time did not change by more than noise: {} ({times}{percent})", signed(change))
         }
         _ => {
-            let steps = base.count.min(cand.count);
-            let few = if steps == 1 { "one step per side is" } else { "this few steps per side are" };
-            let few = format!("{few} too few to tell this from noise");
+            let few = format!("{} too few to tell this from noise", steps_per_side(base.count, cand.count));
             format!("steps are {direction} by {} ({times}{percent}), but {few}", ps(change.abs()))
         }
+    }
+}
+
+/// `5 steps per side are`
+fn steps_per_side(base: usize, cand: usize) -> String {
+    match (base, cand) {
+        (1, 1) => "one step per side is".to_owned(),
+        (base, cand) if base == cand => format!("{base} steps per side are"),
+        (base, cand) => format!("{base} against {} are", counted(cand, "step")),
     }
 }
 

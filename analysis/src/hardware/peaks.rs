@@ -9,6 +9,9 @@ use trace_model::DeviceInfo;
 
 use crate::hardware::chips::Chip;
 
+/// Stands for percentages of peaks that nothing tells.
+const UNKNOWN_PEAKS: &str = "not known, because the peaks of the chip are not known";
+
 /// Where a peak comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -155,6 +158,22 @@ impl Peaks {
         self.text(self.hbm, 1e9, "GB/s HBM")
     }
 
+    /// What percentages of FLOP/s are of.
+    pub fn flops_share_text(&self) -> String {
+        if self.flops.is_none() {
+            return UNKNOWN_PEAKS.to_owned();
+        }
+        format!("of the peak {}", self.flops_text())
+    }
+
+    /// What percentages of FLOP/s and of HBM are of.
+    pub fn shares_text(&self) -> String {
+        if self.flops.is_none() && self.hbm.is_none() {
+            return UNKNOWN_PEAKS.to_owned();
+        }
+        format!("of the peaks {}; {}", self.flops_text(), self.hbm_text())
+    }
+
     /// `rate unit (where from)`.
     fn text(&self, peak: Option<Peak>, scale: f64, unit: &str) -> String {
         let Some(peak) = peak else { return format!("unknown peak {unit}") };
@@ -221,5 +240,6 @@ mod tests {
     fn peaks_stay_unknown_without_a_source() {
         assert_eq!(Peaks::choose(None, None), Peaks::default());
         assert_eq!(Peaks::default().flops_text(), "unknown peak TFLOP/s");
+        assert_eq!(Peaks::default().shares_text(), UNKNOWN_PEAKS);
     }
 }

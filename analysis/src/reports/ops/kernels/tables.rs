@@ -70,7 +70,7 @@ impl KernelsReport {
              kernel's time"
                 .to_owned(),
         ];
-        if self.kernels.iter().any(|kernel| kernel.flops.is_some()) {
+        if self.peaks.flops.is_some() && self.kernels.iter().any(|kernel| kernel.flops.is_some()) {
             notes.push(format!("of FLOP/s: declared operations of the peak {}", self.peaks.flops_text()));
         }
         notes.extend(self.hints.iter().cloned());

@@ -85,7 +85,7 @@ impl MatmulsReport {
     }
 
     fn notes(&self) -> Vec<String> {
-        let mut notes = vec![format!("of FLOP/s: of the peak {}", self.peaks.flops_text())];
+        let mut notes = vec![format!("of FLOP/s: {}", self.peaks.flops_share_text())];
         if let Some(tile) = self.tile {
             let all = self
                 .padding_efficiency_percent

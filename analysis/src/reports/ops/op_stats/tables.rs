@@ -49,7 +49,7 @@ impl OpsReport {
             (Provenance::Derived, rate_provenance)
         };
         let mut notes = vec![
-            format!("of FLOP/s, of HBM: of the peaks {}; {}", self.peaks.flops_text(), self.peaks.hbm_text()),
+            format!("of FLOP/s, of HBM: {}", self.peaks.shares_text()),
             "rates divide the compiler's costs by total time; halves of asynchronous ops have none".to_owned(),
         ];
         notes.extend(self.notes.iter().cloned());
