@@ -69,8 +69,16 @@ pub struct RooflineCeiling {
     pub roof: RooflineRoof,
 }
 
+/// Whether a ceiling runs through a box: left, bottom, right, top.
+fn crosses(ceiling: &RooflineCeiling, own: &[f64; 4]) -> bool {
+    let (from, to) = (ceiling.from, ceiling.to);
+    let (start, end) = (own[0].max(from.0), own[2].min(to.0));
+    let at = |x: f64| from.1 + (x - from.0) * (to.1 - from.1) / (to.0 - from.0).max(f64::MIN_POSITIVE);
+    start < end && at(start) < own[3] && own[1] < at(end)
+}
+
 /// Positions of the names of ceilings. The name of the flat ceiling ends at its right end; the others are below their
-/// slope, as far left as possible without touching another name. `None` if there is no such position. `size` is the
+/// slope, or above it where another slope is close, as far left as possible without touching another name. `None` if there is no such position. `size` is the
 /// size of a name in decades, and `right` the edge that no name crosses.
 ///
 /// Slopes converge at the top, so names are near their lower end, but high enough to be inside the plot.
@@ -80,6 +88,8 @@ pub fn name_places(
     size: impl Fn(&str) -> PlotPlace,
 ) -> Vec<Option<PlotPlace>> {
     const STEP: f64 = 0.125;
+    let left = ceilings.iter().map(|ceiling| ceiling.from.0).fold(f64::INFINITY, f64::min);
+    let top = ceilings.iter().map(|ceiling| ceiling.to.1).fold(f64::NEG_INFINITY, f64::max);
     let mut taken: Vec<[f64; 4]> = Vec::new();
     let place = |ceiling: &RooflineCeiling| {
         let ((width, height), (from, to)) = (size(&ceiling.name), (ceiling.from, ceiling.to));
@@ -98,12 +108,21 @@ pub fn name_places(
                 })
                 .collect()
         };
+        let is_clear = |own: &[f64; 4]| ceilings.iter().all(|other| other == ceiling || !crosses(other, own));
         let is_free = |own: &[f64; 4]| {
             taken
                 .iter()
                 .all(|other| own[2] <= other[0] || other[2] <= own[0] || own[3] <= other[1] || other[3] <= own[1])
         };
-        let (at, own) = candidates.into_iter().find(|(_, own)| is_free(own))?;
+        // Where slopes are close to each other, only the outermost has room for its name above it.
+        let above = candidates.iter().map(|&((_, y), _)| {
+            let x = from.0 + y - from.1;
+            ((x - width, y + height), [x - width, y, x, y + height])
+        });
+        let is_inside = |own: &[f64; 4]| own[0] >= left && own[2] <= right && own[3] <= top;
+        let above = above.filter(|(_, own)| ceiling.roof != RooflineRoof::Compute && is_inside(own));
+        let clear = candidates.iter().copied().chain(above).find(|(_, own)| is_free(own) && is_clear(own));
+        let (at, own) = clear.or_else(|| candidates.iter().copied().find(|(_, own)| is_free(own)))?;
         taken.push(own);
         Some(at)
     };
@@ -154,6 +173,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn name_between_two_slopes_moves_above_its_own() {
+        let ceiling = |x: f64| RooflineCeiling {
+            name: String::new(),
+            from: (x, 10.0),
+            to: (x + 4.0, 14.0),
+            roof: RooflineRoof::Memory,
+        };
+        let all = [ceiling(0.0), ceiling(0.8)];
+        let size = (1.0, 0.3);
+        let places = name_places(&all, 20.0, |_| size);
+        for (at, other) in places.into_iter().zip(all.iter().rev()) {
+            let (x, y) = at.unwrap();
+            let own = [x, y - size.1, x + size.0, y];
+            assert!(!crosses(other, &own), "{own:?}");
+        }
+        assert!(crosses(&all[0], &[0.5, 10.4, 1.5, 10.7]));
+        assert!(!crosses(&all[0], &[0.5, 9.0, 1.5, 10.4]));
+    }
+
+    #[test]
     fn ceiling_labels_do_not_overlap() {
         let ceiling = |name: &str, x: f64, roof| RooflineCeiling {
             name: name.to_owned(),
@@ -168,8 +207,9 @@ mod tests {
         ];
         let places = name_places(&all, 20.0, |_| (1.0, 0.3));
         let [Some(read), Some(write), Some(peak)] = places[..] else { panic!("{places:?}") };
-        assert_eq!((read, peak), ((0.25, 10.25), (4.0, 14.0)));
-        assert!(write.0 >= read.0 + 1.0 || write.1 >= read.1 + 0.3, "{write:?}");
+        // Above its slope, because the other one is close below it.
+        assert_eq!((read, peak), ((0.0, 11.3), (4.0, 14.0)));
+        assert!((write.0 - read.0).abs() >= 1.0 || (write.1 - read.1).abs() >= 0.3, "{write:?}");
         // Two wide names near the right edge: neither crosses it.
         let places = name_places(&all[..2], 2.0, |_| (1.9, 0.3));
         assert!(places.iter().all(|place| place.is_some_and(|(x, _)| x + 1.9 <= 2.0 + 1e-9)), "{places:?}");
