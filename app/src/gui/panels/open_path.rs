@@ -73,11 +73,16 @@ impl OpenPath {
                     if ui.button("Open").clicked() {
                         done |= self.take(out);
                     }
+                    let before = self.text.clone();
                     let edit = TextEdit::singleline(&mut self.text).desired_width(ui.available_width());
                     // Tab completes, as in a shell.
                     let field = ui.add(edit.lock_focus(true)).labelled_by(label.id);
                     if field.changed() {
                         self.chosen = None;
+                        if let Some(absolute) = typed_anew(&before, &self.text) {
+                            self.text = absolute.to_owned();
+                            cursor_to_end(ctx, field.id, &self.text);
+                        }
                     }
                     field.request_focus();
                     if std::mem::take(&mut self.is_new) {
@@ -194,6 +199,16 @@ fn cursor_to_end(ctx: &Context, field: egui::Id, text: &str) {
     TextEdit::store_state(ctx, field, state);
 }
 
+/// The absolute path, or the address, that was typed or pasted after a directory: it replaces the directory.
+fn typed_anew<'a>(before: &str, now: &'a str) -> Option<&'a str> {
+    let added = now.strip_prefix(before).filter(|_| before.ends_with(std::path::is_separator))?;
+    if let Some(scheme) = before.strip_suffix(":/").filter(|_| added.starts_with('/')) {
+        // The second stroke of `gs://`.
+        return now.get(name_at(scheme)..);
+    }
+    (Path::new(added).has_root() || added.starts_with('~') || added.contains("://")).then_some(added)
+}
+
 /// The directory that is typed, and the beginning of a name in it.
 fn split(text: &str) -> (PathBuf, String) {
     let (folder, beginning) = text.split_at(name_at(text));
@@ -263,6 +278,19 @@ mod tests {
         assert_eq!(split("run"), (PathBuf::from("."), "run".to_owned()));
         assert_eq!(split("/logs/"), (PathBuf::from("/logs/"), String::new()));
         assert_eq!(expanded("~other/x"), PathBuf::from("~other/x"));
+    }
+
+    #[test]
+    fn typed_absolute_path_replaces_the_folder() {
+        assert_eq!(typed_anew("/logs/", "/logs//data/run.json"), Some("/data/run.json"));
+        assert_eq!(typed_anew("/logs/", "/logs/~"), Some("~"));
+        assert_eq!(typed_anew("/logs/", "/logs/gs://bucket/run"), Some("gs://bucket/run"));
+        assert_eq!(typed_anew("/logs/gs:/", "/logs/gs://"), Some("gs://"));
+        // A name in the folder, and changes elsewhere.
+        assert_eq!(typed_anew("/logs/", "/logs/r"), None);
+        assert_eq!(typed_anew("/logs/run", "/logs/run/"), None);
+        assert_eq!(typed_anew("/logs/run/", "/logs//"), None);
+        assert_eq!(typed_anew("/logs/", "/logs/"), None);
     }
 
     #[test]
