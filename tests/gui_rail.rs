@@ -94,6 +94,11 @@ fn reports_overlay_the_timeline_in_a_narrow_window() {
     settle(&mut window);
     assert_eq!(selected(&window).as_deref(), Some("B"));
     assert!(!state(&window).shows(Panel::Reports), "what the row leads to is in sight");
+    want(&mut window, ViewCommand::ShowTab("ops".to_owned()));
+    press(&mut window, Modifiers::NONE, Key::Escape);
+    assert_eq!((selected(&window), state(&window).shows(Panel::Reports)), (None, true), "first the selection");
+    press(&mut window, Modifiers::NONE, Key::Escape);
+    assert!(!state(&window).shows(Panel::Reports), "then what lies over the timeline");
 }
 
 #[test]

@@ -182,5 +182,10 @@ fn leave(state: &ViewState) -> AppCommand {
             return ViewCommand::ShowPanel(panel, false).into();
         }
     }
+    let is_bare = state.place.selection.is_none() && state.place.mark.is_none() && state.highlighted.is_none();
+    if is_bare && state.reports_over && state.shows(Panel::Reports) {
+        // They lie over the timeline.
+        return ViewCommand::ShowPanel(Panel::Reports, false).into();
+    }
     ViewCommand::Deselect.into()
 }
