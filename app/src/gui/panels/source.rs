@@ -202,9 +202,13 @@ fn head_ui(ui: &mut Ui, panel: &mut SourcePanel, all: &[FileTimes], out: &mut Ve
 
 fn missing_ui(ui: &mut Ui, file: &str) {
     ui.label(RichText::new(format!("{file} is not on this machine; the lines with ops:")).small());
-    let folder = file.rsplit_once('/').map_or(file, |(folder, _)| folder);
-    let text = format!("If it is elsewhere: systole open --src-prefix {folder}=FOLDER");
-    ui.label(RichText::new(text).small().weak());
+    ui.label(RichText::new(format!("If it is elsewhere: {}", prefix_option(file))).small().weak());
+}
+
+/// The option that tells where a file is; a file that is recorded without its folder has an empty beginning.
+fn prefix_option(file: &str) -> String {
+    let folder = file.rsplit_once(['/', '\\']).map_or("", |(folder, _)| folder);
+    format!("systole open --src-prefix {folder}=FOLDER")
 }
 
 /// The lines with their times; without a text only those with ops. Returns the line that was clicked.
@@ -267,3 +271,18 @@ fn line_ui(ui: &Ui, rect: Rect, (number, code): (u32, &str), times: Option<(i64,
 
 /// Reports that the tab needs.
 pub const WANTED: [&str; 1] = ["ops"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advised_prefix_finds_the_file() {
+        assert_eq!(prefix_option("/home/runner/train.py"), "systole open --src-prefix /home/runner=FOLDER");
+        assert_eq!(prefix_option("train.py"), "systole open --src-prefix =FOLDER");
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("train.py"), "import jax").unwrap();
+        let prefix: SourcePrefix = format!("={}", folder.path().display()).parse().unwrap();
+        assert!(locate("train.py", &[prefix], Path::new("/no such folder")).is_some());
+    }
+}

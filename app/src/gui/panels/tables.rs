@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use analysis::reports::steps::step_times::Steps;
 use analysis::{Cell, Table};
-use egui::{ComboBox, RichText, Role, Ui, WidgetInfo};
+use egui::{ComboBox, RichText, Role, ScrollArea, Ui, WidgetInfo};
 
 use super::context::{PanelContext, computing_ui};
 use super::copy::csv_ui;
@@ -100,6 +100,9 @@ pub fn tables_ui(
     }
 }
 
+/// Height from which notes are shown one below the other.
+const NOTES_ROOM: f32 = 60.0;
+
 /// A table with its filter, notes and export buttons; returns the clicked row.
 pub fn one_table_ui(
     ui: &mut Ui,
@@ -120,11 +123,21 @@ pub fn one_table_ui(
     let clicked = table_ui(ui, table, sorted, height, about);
     let notes = table.notes.iter().map(String::as_str).chain(table.mark());
     let notes: Vec<&str> = notes.collect();
-    if !notes.is_empty() {
-        let text = notes.join("  ·  ");
-        ui.add(egui::Label::new(RichText::new(&text).small().weak()).truncate()).on_hover_text(notes.join("\n"));
-    }
+    notes_ui(ui, table.id, &notes);
     clicked
+}
+
+/// Notes in whole sentences where there is room for them; otherwise one line, and the rest in its tooltip.
+fn notes_ui(ui: &mut Ui, id: &'static str, notes: &[&str]) {
+    let small = |text: &str| egui::Label::new(RichText::new(text).small().weak());
+    let room = ui.available_height();
+    if notes.is_empty() {
+    } else if room < NOTES_ROOM {
+        ui.add(small(&notes.join("  ·  ")).truncate()).on_hover_text(notes.join("\n"));
+    } else {
+        let list = ScrollArea::vertical().id_salt(("notes", id)).auto_shrink([false, true]).max_height(room);
+        list.show(ui, |ui| notes.iter().for_each(|note| drop(ui.add(small(note).wrap()))));
+    }
 }
 
 /// Longer titles of tables are truncated.
