@@ -79,8 +79,8 @@ impl OpenPath {
                     let field = ui.add(edit.lock_focus(true)).labelled_by(label.id);
                     if field.changed() {
                         self.chosen = None;
-                        if let Some(absolute) = typed_anew(&before, &self.text) {
-                            self.text = absolute.to_owned();
+                        if let Some(absolute) = typed_anew(&before, &self.text).map(str::to_owned) {
+                            self.text = absolute;
                             cursor_to_end(ctx, field.id, &self.text);
                         }
                     }
