@@ -49,6 +49,7 @@ fn training(spec: TrainingSpec) -> SampleSession {
 fn planted() -> Vec<PlantedCause> {
     let one_chip = || TrainingSpec { data: 1, model: 1, ..TrainingSpec::default() };
     let case = |name, capture, hint, evidence, remedy| PlantedCause { name, capture, hint, place: 1, evidence, remedy };
+    let at = |place, cause| PlantedCause { place, ..cause };
     let recompiled =
         TrainingSpec { recompile_at: Some(2), device_skew: Picos::ZERO, overlap: true, ..TrainingSpec::default() };
     vec![
@@ -100,36 +101,18 @@ fn planted() -> Vec<PlantedCause> {
         case("slow links", training(slow_links()), "K03", &["6 of 6 collectives", "1.4 %"], "torus"),
         case("DMA of a kernel", PallasKernel::default().session(), "K28", &["matmul", "76.3 %"], "Buffered"),
         // Narrower numbers would save more than whole tiles.
-        PlantedCause {
-            place: 2,
-            ..case("padding", padded(), "K11", &["fill the matrix units only in part"], "multiples of 128")
-        },
+        at(2, case("padding", padded(), "K11", &["fill the matrix units only in part"], "multiples of 128")),
         // The program waits for the network without other work, so the device is idle as well.
-        PlantedCause {
-            place: 2,
-            ..case(
-                "slices",
-                MegascaleSample::default().session(),
-                "K10",
-                &["recv-done.1", "30.0 %"],
-                "data parallelism",
-            )
-        },
-        PlantedCause {
-            place: 2,
-            ..case(
-                "SparseCores",
-                SparseOffload::default().session(),
-                "K27",
-                &["lookup-start.1", "17.1 %"],
-                "next batch",
-            )
-        },
+        at(
+            2,
+            case("slices", MegascaleSample::default().session(), "K10", &["recv-done.1", "30.0 %"], "data parallelism"),
+        ),
+        at(
+            2,
+            case("SparseCores", SparseOffload::default().session(), "K27", &["lookup-start.1", "17.1 %"], "next batch"),
+        ),
         // A full memory takes no time.
-        PlantedCause {
-            place: 3,
-            ..case("full memory", full(), "K50", &["95.0 % full", "older buffers"], "checkpoint")
-        },
+        at(3, case("full memory", full(), "K50", &["95.0 % full", "older buffers"], "checkpoint")),
     ]
 }
 
