@@ -98,7 +98,7 @@ fn planted() -> Vec<PlantedCause> {
             &["/device:TPU:5", "3.000 ms"],
             "Balance",
         ),
-        case("slow links", training(slow_links()), "K03", &["6 of 6 collectives", "1.4 %"], "torus"),
+        case("slow links", training(slow_links()), "K03", &["6 of 6 collectives", "1.3 %"], "torus"),
         case("DMA of a kernel", PallasKernel::default().session(), "K28", &["matmul", "76.3 %"], "Buffered"),
         // Narrower numbers would save more than whole tiles.
         at(2, case("padding", padded(), "K11", &["fill the matrix units only in part"], "multiples of 128")),

@@ -94,17 +94,28 @@ fn missing_programs_and_ops_are_errors() {
     }
 }
 
-/// A program of this name, as the compiler dumps it: one instruction.
-fn dumped(name: &str) -> Vec<u8> {
+/// The ops of a trace.
+fn ops_of(trace: &str) -> Vec<String> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
+    let output = command.args(["analyze", trace, "--only", "ops", "--format", "json"]).output().unwrap();
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let rows = json["reports"]["ops"]["report"]["rows"].as_array().unwrap();
+    rows.iter().map(|row| row["name"].as_str().unwrap().to_owned()).collect()
+}
+
+/// A program of this name, as the compiler dumps it.
+fn dumped(name: &str, ops: &[String]) -> Vec<u8> {
     let mut file = sample_traces::write::ProtoMessage::default();
     file.message(1, |module| {
         module.text(1, name);
         module.message(3, |computation| {
             computation.text(1, "main");
-            computation.message(2, |instruction| {
-                instruction.text(1, "fusion.1");
-                instruction.text(2, "fusion");
-            });
+            for op in ops {
+                computation.message(2, |instruction| {
+                    instruction.text(1, op);
+                    instruction.text(2, "fusion");
+                });
+            }
         });
     });
     file.into_bytes()
@@ -125,8 +136,9 @@ fn programs_of_a_dump_are_added_to_exported_events() {
 
     // XProf puts the id into the name of the file.
     let program = without[0]["program"].as_str().unwrap();
-    std::fs::write(dump.path().join(format!("{program}.hlo_proto.pb")), dumped("jit_train_step")).unwrap();
-    std::fs::write(dump.path().join("module_0002.jit_other.after_codegen.hlo.pb"), dumped("jit_other")).unwrap();
+    std::fs::write(dump.path().join(format!("{program}.hlo_proto.pb")), dumped("jit_train_step", &ops_of(&exported)))
+        .unwrap();
+    std::fs::write(dump.path().join("module_0002.jit_other.after_codegen.hlo.pb"), dumped("jit_other", &[])).unwrap();
     let list = rows(&[&exported, "--hlo", path]);
     assert_eq!((&list[0]["origin"], &list[0]["program"]), (&Value::from("program"), &without[0]["program"]));
     let said = run(&[&exported, "--hlo", path, "-v"]);
