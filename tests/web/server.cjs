@@ -27,10 +27,15 @@ function logs() {
   };
   put("one", "host.xplane.pb", "synthetic_v5e_8chip_recompile.xplane.pb");
   put("two", "host.trace.json.gz", "synthetic_v5e_8chip_overlap.trace.json.gz");
-  put("hosts", "host-0.xplane.pb", "synthetic_v5e_8chip_recompile.xplane.pb");
-  put("hosts", "host-1.xplane.pb", "synthetic_v5e_8chip_recompile.xplane.pb");
+  for (const host of ["host_a", "host_b"]) put("hosts", `${host}.xplane.pb`, `synthetic_two_hosts/${host}.xplane.pb`);
   put("damaged", "host.xplane.pb", null);
   return root;
+}
+
+// Number of slices of a sample, as the program counts them.
+function slicesOf(sample) {
+  const query = ["query", path.join(samples, sample), "SELECT count(*) FROM slices", "--format", "csv"];
+  return Number(execFileSync(program, query).toString().split("\n")[1]);
 }
 
 // A run as `systole pack` writes it.
@@ -75,4 +80,4 @@ class Server {
   }
 }
 
-module.exports = { chromiumOptions, logs, packed, Server };
+module.exports = { chromiumOptions, logs, packed, Server, slicesOf };
