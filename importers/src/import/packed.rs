@@ -173,7 +173,10 @@ fn archive_at(path: &Path, options: &ImportOptions, progress: &Progress) -> Resu
 /// The first unpacked bytes of a file; none if it cannot be read, which is said later.
 fn head_of(path: &Path) -> Vec<u8> {
     let mut head = Vec::new();
-    if let (true, Ok(file)) = (path.is_file(), File::open(path)) {
+    // A pipe gives its data only once.
+    if path.is_file()
+        && let Ok(file) = File::open(path)
+    {
         let (mut file, mut start) = (BufReader::new(file), [0; 2]);
         if file.read_exact(&mut start).is_ok() {
             let whole = start.chain(file);
