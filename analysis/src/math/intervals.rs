@@ -212,7 +212,7 @@ impl UnionBuilder {
     }
 }
 
-/// See [`UnionBuilder`].
+/// See `UnionBuilder`.
 impl FromIterator<TimeRange> for IntervalSet {
     fn from_iter<I: IntoIterator<Item = TimeRange>>(ranges: I) -> Self {
         let mut union = UnionBuilder::default();
