@@ -70,7 +70,7 @@ const CRATES: [CrateFolders; 3] = [
 
 /// Folders of sources, and the maximum number of import cycles between files in each.
 const CYCLES: [(&str, usize); 5] =
-    [("trace-model/src", 1), ("importers/src", 0), ("analysis/src", 1), ("app/src", 2), ("sample-traces/src", 0)];
+    [("trace-model/src", 0), ("importers/src", 0), ("analysis/src", 0), ("app/src", 0), ("sample-traces/src", 0)];
 
 #[test]
 fn import_cycles_do_not_grow() {

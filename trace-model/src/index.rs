@@ -4,9 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::counters::CounterSeries;
-use crate::model::Lane;
 use crate::strings::{StringId, StringTable};
-use crate::track::{Group, GroupId, SourceId, Track, TrackId};
+use crate::track::{Group, GroupId, Lane, SourceId, Track, TrackId};
 
 /// Children and tracks of groups, counters of tracks.
 #[derive(Debug, Default)]

@@ -67,7 +67,7 @@ pub use device::{DeviceInfo, DeviceLinks};
 pub use flow::{Flow, FlowPoint, FlowRole};
 pub use import_log::{ImportLog, Issue, IssueCount, IssueKind, Severity};
 pub use lod::{LaneMipmap, LodIndex, LodSlice};
-pub use model::{AggregatedOp, Columns, Lane, MemoryUse, TraceModel};
+pub use model::{AggregatedOp, Columns, MemoryUse, TraceModel};
 pub use op::{
     Access, Bundles, Label, LabelId, MemoryAccess, MemorySpace, Op, OpId, Program, ProgramBytes, ProgramId, UnitSlots,
     without_number,
@@ -79,4 +79,4 @@ pub use source::{Caveat, FormatContents, Source, badge};
 pub use spans::{SliceSpans, SpansInOrder};
 pub use strings::{StringId, StringTable};
 pub use time::{Picos, TimeRange, Timestamp};
-pub use track::{Group, GroupId, GroupKind, SourceId, Track, TrackId, TrackKind};
+pub use track::{Group, GroupId, GroupKind, Lane, SourceId, Track, TrackId, TrackKind};

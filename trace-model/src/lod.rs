@@ -15,9 +15,10 @@ use std::ops::Range;
 
 use rayon::prelude::{IntoParallelIterator as _, ParallelIterator as _};
 
-use crate::model::{Lane, TraceModel};
+use crate::model::TraceModel;
 use crate::slices::SliceId;
 use crate::time::{Picos, TimeRange, Timestamp};
+use crate::track::Lane;
 
 const ARITY: usize = 8;
 

@@ -15,28 +15,7 @@ use crate::slices::{SliceId, SliceTable};
 use crate::source::{Caveat, Source, badge};
 use crate::strings::{StringId, StringTable};
 use crate::time::{Picos, TimeRange};
-use crate::track::{Group, GroupId, GroupKind, SourceId, Track, TrackId, TrackKind};
-
-/// Slices of one depth of one track: sorted by start, and none overlaps another.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Lane {
-    /// The track.
-    pub track: TrackId,
-    /// Nesting level, 0 at the top.
-    pub depth: u32,
-    pub(crate) rows: Range<u32>,
-}
-
-impl Lane {
-    /// Number of slices.
-    pub fn len(&self) -> usize {
-        self.rows.len()
-    }
-    /// Whether there are no slices.
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-}
+use crate::track::{Group, GroupId, GroupKind, Lane, SourceId, Track, TrackId, TrackKind};
 
 /// Totals of the executions of an op, from profiles that were aggregated before export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,11 +4,12 @@ use std::ops::Range;
 
 use crate::args::Arg;
 use crate::attrs::SliceAttr;
-use crate::model::{Columns, Lane};
+use crate::model::Columns;
 use crate::nesting::NO_PARENT;
 use crate::op::{Label, LabelId, OpId};
 use crate::slices::{NO_ARGS, SliceId};
 use crate::time::{Picos, TimeRange, Timestamp};
+use crate::track::Lane;
 use crate::track::TrackId;
 
 /// One slice of a model.

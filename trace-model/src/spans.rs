@@ -5,11 +5,11 @@
 
 use std::ops::Range;
 
-use crate::model::{Columns, Lane};
+use crate::model::Columns;
 use crate::slice_ref::SliceRef;
 use crate::slices::{DeviceClockColumns, SliceId};
 use crate::time::{Picos, TimeRange, Timestamp};
-use crate::track::TrackId;
+use crate::track::{Lane, TrackId};
 
 /// A slice with its spans.
 #[derive(Clone, Copy, Debug)]

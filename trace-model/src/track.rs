@@ -1,6 +1,8 @@
 //! The hierarchy of a trace: a tree of [`Group`]s (host → device → core) whose leaves
 //! are [`Track`]s.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use crate::args::ArgValue;
@@ -143,4 +145,25 @@ pub struct Track {
     pub external_id: i64,
     /// Order among siblings, then name.
     pub sort: i64,
+}
+
+/// Slices of one depth of one track: sorted by start, and none overlaps another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lane {
+    /// The track.
+    pub track: TrackId,
+    /// Nesting level, 0 at the top.
+    pub depth: u32,
+    pub(crate) rows: Range<u32>,
+}
+
+impl Lane {
+    /// Number of slices.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+    /// Whether there are no slices.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
 }

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use trace_model::{LabelId, Picos, SliceId, TimeRange, TraceModel, TrackKind};
 
-use super::engine::TimeByGroup;
-use super::schedule::{CoreSchedule, Flight, JointMember, JointTransfer, NO_OP, ReplaySchedule, TransferTime};
+use super::schedule::{
+    CoreSchedule, Flight, JointMember, JointTransfer, NO_OP, ReplaySchedule, TimeByGroup, TransferTime,
+};
 use crate::engine::{AnalysisError, Context};
 use crate::facts::TraceFacts as _;
 use crate::facts::category::{CollectiveKind, OpClass};

@@ -13,12 +13,10 @@ use std::collections::BinaryHeap;
 use trace_model::{Picos, Timestamp, TraceModel};
 
 use super::change::{ReplayChanges, scaled};
-use super::schedule::{CoreSchedule, DONE_TAKES, Flight, HiddenTransferBound, JointMember, ReplaySchedule};
-use crate::facts::category::OpGroup;
+use super::schedule::{
+    CoreSchedule, DONE_TAKES, Flight, HiddenTransferBound, JointMember, ReplaySchedule, TimeByGroup,
+};
 use crate::facts::core_time::SelfTimeSegment;
-
-/// Time of each group of ops.
-pub(super) type TimeByGroup = [Picos; OpGroup::ALL.len()];
 
 /// Input of a replay.
 #[derive(Clone, Copy)]

@@ -7,8 +7,8 @@ use serde::Serialize;
 use trace_model::{GroupId, Picos, TimeRange, Timestamp};
 
 use super::change::{ReplayChanges, Scenario};
-use super::engine::{CoreReplay, ReplayInput, TimeByGroup, play};
-use super::schedule::{CoreSchedule, HiddenTransferBound, ReplaySchedule};
+use super::engine::{CoreReplay, ReplayInput, play};
+use super::schedule::{CoreSchedule, HiddenTransferBound, ReplaySchedule, TimeByGroup};
 use crate::engine::{Context, Table, TableBuilder, Tabular};
 use crate::facts::category::OpGroup;
 use crate::math::stats::median;

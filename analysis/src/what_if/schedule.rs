@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use trace_model::{GroupId, LabelId, Picos, TimeRange, Timestamp, TraceModel};
 
-use super::engine::TimeByGroup;
+use crate::facts::category::OpGroup;
 use crate::facts::core_time::{CoreTime, SelfTimeSegment};
 
 /// The done op of a transfer that has already finished takes a cycle or two, which are the shortest ones in captures
@@ -48,6 +48,9 @@ pub(super) struct CoreSchedule {
     /// Recorded time of its pieces.
     pub groups: TimeByGroup,
 }
+
+/// Time of each group of ops.
+pub(super) type TimeByGroup = [Picos; OpGroup::ALL.len()];
 
 /// In place of the number of an op.
 pub(super) const NO_OP: u32 = u32::MAX;

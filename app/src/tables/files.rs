@@ -10,26 +10,11 @@ use std::thread;
 use arrow_array::{RecordBatch, RecordBatchReader as _};
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
-use arrow_schema::ArrowError;
-use parquet::errors::ParquetError;
 
 use super::arrow::{BatchReader, Constant};
 use super::data::{DataTable, Value};
+use super::error::TableFileError;
 use super::parquet_file;
-
-/// Why a table was not written.
-#[derive(Debug, thiserror::Error)]
-pub enum TableFileError {
-    /// The file.
-    #[error(transparent)]
-    Io(#[from] io::Error),
-    /// The batches.
-    #[error(transparent)]
-    Arrow(#[from] ArrowError),
-    /// The Parquet file.
-    #[error(transparent)]
-    Parquet(#[from] ParquetError),
-}
 
 /// Formats of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,6 +9,8 @@ pub mod arrow;
 pub mod catalog;
 pub mod data;
 #[cfg(feature = "export")]
+pub mod error;
+#[cfg(feature = "export")]
 pub mod files;
 mod from_report;
 mod instructions;

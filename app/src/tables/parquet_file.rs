@@ -15,7 +15,7 @@ use rayon::prelude::*;
 
 use super::arrow::{BATCH, BatchReader};
 use super::data::Value;
-use super::files::TableFileError;
+use super::error::TableFileError;
 
 /// Rows of a row group: a multiple of the rows of a batch.
 const GROUP: usize = 8 * BATCH;

@@ -111,7 +111,7 @@ fn resolve(model: &Columns, rows_of: &[Rows], shifts: &[i64], end: FlowEnd) -> O
         FlowEnd::Enclosing(track, at) => model.slice_at(track, shifted(track, at)).map(SliceRef::id),
         FlowEnd::NextAfter(track, at) => {
             let at = shifted(track, at);
-            let next_in_lane = |lane: &crate::model::Lane| {
+            let next_in_lane = |lane: &crate::track::Lane| {
                 let starts = &model.slices.starts[lane.rows.start as usize..lane.rows.end as usize];
                 let next = starts.partition_point(|&start| start < at.ps());
                 starts.get(next).map(|&start| (start, SliceId(lane.rows.start + next as u32)))

@@ -7,10 +7,10 @@ use super::track::FinishedTrack;
 use crate::attrs::SparseColumn;
 use crate::compact::CompactColumn;
 use crate::import_log::{ImportLog, IssueKind};
-use crate::model::Lane;
 use crate::nesting::NO_PARENT;
 use crate::slices::{DeviceClockColumns, NO_ARGS, Reparented, SliceTable};
 use crate::time::{TimeRange, Timestamp};
+use crate::track::Lane;
 use crate::track::TrackId;
 
 /// All tracks, one after the other.

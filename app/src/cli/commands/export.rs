@@ -16,7 +16,8 @@ use crate::convert::{chrome_json, perfetto};
 use crate::files::write_with;
 use crate::session::Session;
 use crate::tables::arrow::Constant;
-use crate::tables::files::{self, TableFileError, TableFormat};
+use crate::tables::error::TableFileError;
+use crate::tables::files::{self, TableFormat};
 use crate::tables::partitions::{self, FilePart};
 use crate::tables::{ARGS, Catalog, DataTable};
 
