@@ -6,67 +6,19 @@
 //! its ops run, and asynchronous ops are in flight at the same time. Rows therefore never mix kinds of tracks, and a
 //! share is of the self time on tracks of the row's kind.
 
+mod marked;
 mod sums;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use analysis::{OpClasses, Table, Unit};
 use importers::Progress;
 use rayon::prelude::{IntoParallelRefMutIterator as _, ParallelIterator as _};
-use trace_model::{LabelId, TimeRange, TraceModel, TrackId};
+use trace_model::{LabelId, TraceModel};
 
+pub use self::marked::{AreaGrouping, MarkedArea};
 use self::sums::{AreaSum, AreaSums, AreaTimes, collect};
 use crate::view::timeline::bands::StepBand;
-
-/// How slices are grouped into rows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum AreaGrouping {
-    /// Names.
-    #[default]
-    Name,
-    /// Categories of ops.
-    Category,
-    /// Programs.
-    Module,
-    /// Steps.
-    Step,
-    /// Tracks.
-    Track,
-}
-
-impl AreaGrouping {
-    /// All groupings, with their names.
-    pub const ALL: [(Self, &'static str); 5] = [
-        (Self::Name, "name"),
-        (Self::Category, "category"),
-        (Self::Module, "program"),
-        (Self::Step, "step"),
-        (Self::Track, "track"),
-    ];
-
-    /// Heading of the column of names.
-    fn title(self) -> &'static str {
-        match self {
-            Self::Name => "Name",
-            Self::Category => "Category",
-            Self::Module => "Program",
-            Self::Step => "Step",
-            Self::Track => "Track",
-        }
-    }
-}
-
-/// An area, and how to group its slices.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MarkedArea {
-    /// The time range.
-    pub range: TimeRange,
-    /// The tracks; all if empty.
-    pub tracks: Arc<BTreeSet<TrackId>>,
-    /// The grouping.
-    pub pivot: AreaGrouping,
-}
 
 /// The sums.
 #[derive(Clone, Debug, PartialEq)]
@@ -130,9 +82,11 @@ pub fn summarise(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use analysis::Cell;
-    use trace_model::{GroupKind, Picos, SliceSpec, Timestamp, TraceBuilder, TrackKind};
+    use trace_model::{GroupKind, Picos, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind};
 
     fn range(start: i64, end: i64) -> TimeRange {
         TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end))
@@ -154,6 +108,22 @@ mod tests {
         let int = |cell: &Cell| if let Cell::Int(value) = cell { *value } else { -1 };
         let name = |cell: &Cell| if let Cell::Text(text) = cell { text.clone() } else { String::new() };
         summary.table.rows.iter().map(|r| (name(&r[0]), int(&r[2]), int(&r[3]), int(&r[4]), int(&r[5]))).collect()
+    }
+
+    #[test]
+    fn slices_that_overlap_their_neighbours_are_busy_time() {
+        let mut builder = TraceBuilder::new();
+        let host = builder.group(None, GroupKind::Host, "host");
+        let track = builder.track(host, TrackKind::AsyncOps, 0, "transfers");
+        for (start, end) in [(0, 10), (5, 20), (6, 8), (30, 40), (15, 25)] {
+            let label = builder.label("copy", None);
+            builder.add_slice(track, SliceSpec::new(range(start, end), label));
+        }
+        let model = builder.finish();
+        let area = MarkedArea { range: range(0, 100), tracks: Arc::default(), pivot: AreaGrouping::Name };
+        let sums = summarise(&model, &OpClasses::new(&model), &[], &area, &Progress::new()).unwrap();
+        assert_eq!((sums.slices, sums.union_ps), (5, 25 + 10));
+        assert_eq!(sums.table.rows[0][4], Cell::Int(35), "of the row, too");
     }
 
     #[test]

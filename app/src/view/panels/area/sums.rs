@@ -12,7 +12,7 @@ use importers::Progress;
 use rayon::prelude::{IntoParallelIterator as _, ParallelIterator as _};
 use trace_model::{LabelId, Lane, Picos, SliceRef, TimeRange, TraceModel, TrackId, TrackKind};
 
-use super::{AreaGrouping, MarkedArea};
+use super::marked::{AreaGrouping, MarkedArea};
 use crate::view::timeline::bands::{StepBand, step_at};
 
 /// Slices between two checks for cancellation.
@@ -81,8 +81,8 @@ struct TrackSums {
     track: TrackId,
     /// By label, and by step if rows are steps.
     sums: Vec<(LabelId, Option<String>, AreaSum)>,
-    /// Times in which a slice of the top lane runs, in order and apart.
-    busy: Vec<TimeRange>,
+    /// Times in which a slice runs, for each lane in order and apart. Slices inside others add nothing.
+    busy: Vec<Vec<TimeRange>>,
 }
 
 /// Collects the sums. The error is a sentence.
@@ -109,7 +109,7 @@ pub(super) fn collect(
     let mut rows: BTreeMap<(String, &'static str), AreaSum> = BTreeMap::new();
     let mut busy = Vec::new();
     for of_track in of_tracks {
-        busy.push(of_track.busy);
+        busy.extend(of_track.busy);
         let kind = kind_title(model.track(of_track.track).kind);
         for (label, step, sum) in of_track.sums {
             let name = step.unwrap_or_else(|| names.of(label, of_track.track));
@@ -133,15 +133,17 @@ fn track_sums(
     progress: &Progress,
 ) -> Result<TrackSums, String> {
     let mut sums: Vec<(LabelId, Option<String>, AreaSum)> = Vec::new();
-    let mut busy: Vec<TimeRange> = Vec::new();
+    let mut busy: Vec<Vec<TimeRange>> = Vec::new();
     for lane in model.lanes(track) {
+        let mut own_busy: Vec<TimeRange> = Vec::new();
         let (mut step, mut first): (Option<&StepBand>, usize) = (None, sums.len());
         for (i, (slice, inside)) in slices_inside(model, lane, area).enumerate() {
             if i % CHECK_EVERY == 0 {
                 progress.check().map_err(|error| error.to_string())?;
             }
-            if lane.depth == 0 {
-                join(&mut busy, inside);
+            // A slice that overlaps its neighbour lies in a deeper lane without being inside another.
+            if lane.depth == 0 || slice.parent().is_none() {
+                join(&mut own_busy, inside);
             }
             if let Some(steps) = steps {
                 let own = step_at(steps, slice.start());
@@ -159,6 +161,7 @@ fn track_sums(
             }
             sums[places[label.index()] as usize].2.add(slice, inside, area);
         }
+        busy.push(own_busy);
         // The lanes of a track share the sum of a label, unless it is divided into steps.
         if steps.is_some() {
             forget(places, &sums[first..]);
