@@ -188,7 +188,11 @@ fn is_op_of(op: &OpRow, row: &CollectiveRow) -> bool {
 
 /// The ops of some rows of the ledger.
 fn ops_of(facts: &HintFacts<'_>, rows: &[&CollectiveRow]) -> Result<Vec<OpId>, AnalysisError> {
-    Ok(facts.select(|op| rows.iter().any(|row| is_op_of(op, row)))?.ops())
+    let mut by_op: BTreeMap<&str, Vec<&CollectiveRow>> = BTreeMap::new();
+    for &row in rows {
+        by_op.entry(&row.op).or_default().push(row);
+    }
+    Ok(facts.select(|op| by_op.get(&*op.name).is_some_and(|rows| rows.iter().any(|row| is_op_of(op, row))))?.ops())
 }
 
 fn slow_links(facts: &HintFacts<'_>) -> RuleResult {
