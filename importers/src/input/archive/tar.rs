@@ -20,6 +20,11 @@ fn damaged(error: &io::Error) -> ImportError {
     ImportError::Unusable { format: "tar archive", what }
 }
 
+/// The unpacked bytes, no more than of an archive that can be trusted: a long name is read as a whole.
+fn limited(source: &InputSource) -> impl io::Read {
+    source.reader().take(HARMLESS.max(source.packed_len().saturating_mul(MOST_RATIO)))
+}
+
 impl TarArchive {
     /// Reads the names.
     ///
@@ -28,7 +33,7 @@ impl TarArchive {
     /// The archive is damaged, or made to do harm.
     pub(crate) fn of(source: InputSource, progress: &Progress) -> Result<Self, ImportError> {
         let (mut files, mut total) = (BTreeMap::new(), 0_u64);
-        let mut archive = tar::Archive::new(source.reader());
+        let mut archive = tar::Archive::new(limited(&source));
         for (at, entry) in archive.entries().map_err(|error| damaged(&error))?.enumerate() {
             progress.check()?;
             let entry = entry.map_err(|error| damaged(&error))?;
@@ -75,7 +80,7 @@ impl TarArchive {
         let mut unpacked: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
         let place = |name: &String| self.files.get(name).copied();
         let mut places: BTreeMap<usize, u64> = wanted.iter().filter_map(place).collect();
-        let mut archive = tar::Archive::new(self.source.reader());
+        let mut archive = tar::Archive::new(limited(&self.source));
         for (at, entry) in archive.entries().map_err(|error| damaged(&error))?.enumerate() {
             if places.is_empty() {
                 break;

@@ -1,8 +1,9 @@
 //! Copies of objects for the next time, in the user's cache directory.
 //!
 //! A copy is named after the address and the entity tag of the object, so a changed object is another copy. It is
-//! written under another name and renamed when it is complete; a copy that was broken off is continued within a day. Beside each copy lies a note with the address; the date of the note is that of the
-//! last use, and the copies that were not used for the longest time go first when the limit is passed.
+//! written under another name and renamed when it is complete; a copy that was broken off is continued within a day.
+//! Beside each copy lies a note with the address; the date of the note is that of the last use, and the copies that were
+//! not used for the longest time go first when the limit is passed.
 
 use std::fs::{self, File};
 use std::io;
