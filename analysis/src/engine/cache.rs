@@ -3,7 +3,9 @@
 use std::any::Any;
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+#[cfg(test)]
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -28,7 +30,8 @@ pub struct ReportCache {
     /// Number of reports that are being computed.
     running: AtomicU32,
     /// How often [`Self::check`] was called.
-    checks: AtomicU64,
+    #[cfg(test)]
+    pub(crate) checks: AtomicU64,
     /// The check that stops everything; 0 for none.
     #[cfg(test)]
     pub(crate) stopped_by_check: AtomicU64,
@@ -96,19 +99,15 @@ impl ReportCache {
 
     /// Returns an error after [`Self::cancel`] and [`Self::stop`]; to be called every few milliseconds.
     pub(crate) fn check(&self, scope: Scope) -> Result<(), AnalysisError> {
-        self.checks.fetch_add(1, Ordering::Relaxed);
         #[cfg(test)]
-        if (1..=self.checks()).contains(&self.stopped_by_check.load(Ordering::Relaxed)) {
+        if (1..=self.checks.fetch_add(1, Ordering::Relaxed) + 1)
+            .contains(&self.stopped_by_check.load(Ordering::Relaxed))
+        {
             self.stop();
         }
         let is_cancelled =
             self.is_stopped() || self.cancelled.lock().unwrap_or_else(PoisonError::into_inner).contains(&scope);
         if is_cancelled { Err(AnalysisError::Cancelled) } else { Ok(()) }
-    }
-
-    /// How often analyses have looked at whether they are still wanted: grows while they work.
-    pub fn checks(&self) -> u64 {
-        self.checks.load(Ordering::Relaxed)
     }
 
     fn compute<R: Any + Send + Sync>(

@@ -19,8 +19,7 @@ pub(crate) struct Watched<'a, I> {
 }
 
 impl<'a> Context<'a> {
-    /// The items of a loop over slices, ops or devices, until this analysis is cancelled. Every loop whose length
-    /// depends on the number of slices uses it.
+    /// The items of a long loop, over slices, ops or devices, until this analysis is cancelled.
     pub(crate) fn watched<I: IntoIterator>(&self, items: I) -> Watched<'a, I::IntoIter> {
         Watched { items: items.into_iter(), reports: self.reports, scope: self.scope, left: 0 }
     }
