@@ -64,8 +64,9 @@ def open(
     """Opens a trace: a file, a run, a log directory (its newest run, or ``run``), a pattern, or an address in a bucket.
 
     ``device_spec`` names the chip where the profile records no peaks (``"v5e"``, or a file); ``serving`` names the
-    annotations of a server by phase (``{"prefill": "my prompt*"}``); the other options are those of ``systole analyze``. Other threads go on meanwhile, and Ctrl+C stops it. ``progress`` shows how far it is: on a
-    terminal by default; ``False`` for nothing, or a function that is called with the share that is read.
+    annotations of a server by phase (``{"prefill": "my prompt*"}``); the other options are those of ``systole analyze``.
+    Other threads go on meanwhile, and Ctrl+C stops it. ``progress`` shows how far it is: on a terminal by default;
+    ``False`` for nothing, or a function that is called with the share that is read.
 
     Raises ``PathError``, ``FormatError`` or ``UsageError``.
     """
