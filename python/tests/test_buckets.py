@@ -21,7 +21,9 @@ RUN = "llm/plugins/profile/2026_01_31_12_00_00"
 
 
 def request(method: str, url: str, body: bytes | None = None) -> None:
-    asked = urllib.request.Request(url, data=body, method=method, headers={"Authorization": SIGNED})
+    # Without a type, urllib sends bodies as forms, and the server keeps nothing of those.
+    headers = {"Authorization": SIGNED, "Content-Type": "application/octet-stream"}
+    asked = urllib.request.Request(url, data=body, method=method, headers=headers)
     with urllib.request.urlopen(asked, timeout=10):
         pass
 
