@@ -80,7 +80,12 @@ export async function asked(url, { goesOn = () => true, ...options } = {}) {
         await back(goesOn);
         continue;
       }
-      const hint = isOwn(url) ? "" : "; the server must be reachable and allow other pages to read it (CORS)";
+      let hint = "";
+      if (!isOwn(url)) {
+        hint = isThere()
+          ? "; pages of `systole serve` read the runs of their own server only: download the file and drop it here"
+          : "; the server must be reachable and allow other pages to read it (CORS)";
+      }
       throw new Error(`cannot be fetched: ${error.message}${hint}: ${url}`);
     }
     if (response.ok) return response;

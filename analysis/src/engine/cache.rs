@@ -38,6 +38,22 @@ pub struct ReportCache {
     pub(super) facts: FactCache,
 }
 
+/// Counts a report while it is being computed, until it ends or panics.
+struct Running<'a>(&'a AtomicU32);
+
+impl<'a> Running<'a> {
+    fn begin(count: &'a AtomicU32) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// The cost of computing a report.
 #[derive(Clone, Copy, Debug)]
 pub struct ReportCost {
@@ -117,11 +133,11 @@ impl ReportCache {
         run: impl FnOnce() -> Result<R, AnalysisError>,
     ) -> Result<Arc<dyn Any + Send + Sync>, AnalysisError> {
         let (began, outer) = (Instant::now(), INNER.take());
-        self.running.fetch_add(1, Ordering::Relaxed);
+        let running = Running::begin(&self.running);
         let result = self.check(scope).and_then(|()| run());
         // A report of a part of the trace is none.
         let result = self.check(scope).and(result).map(|report| Arc::new(report) as _);
-        self.running.fetch_sub(1, Ordering::Relaxed);
+        drop(running);
         let took = began.elapsed();
         let cost = ReportCost { id, scope, own: took.saturating_sub(INNER.replace(outer + took)) };
         self.costs.lock().unwrap_or_else(PoisonError::into_inner).push(cost);
