@@ -144,6 +144,19 @@ fn ends_word(byte: u8) -> bool {
     byte <= b' ' || b"\"'`()[]{}<>,;|=&$#!?*".contains(&byte)
 }
 
+/// Texts within data that is no text. Shorter ones are there by chance.
+pub(super) fn printable(data: &[u8]) -> Vec<Range<usize>> {
+    const LEAST: usize = 8;
+    let is_text = |byte: &u8| byte.is_ascii_graphic() || *byte == b' ';
+    let runs = data.chunk_by(|a, b| is_text(a) == is_text(b)).scan(0, |at, run| {
+        *at += run.len();
+        Some((*at - run.len()..*at, run))
+    });
+    runs.filter(|(range, run)| range.len() >= LEAST && run.first().is_some_and(is_text))
+        .map(|(range, _)| range)
+        .collect()
+}
+
 /// The parts of a text between spaces, quotes and brackets.
 fn words(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     let mut at = 0;

@@ -1,7 +1,8 @@
 //! Profiles without names of people, machines and files: same bytes, other letters.
 //!
 //! Every replacement is as long as what it replaces. No length, offset or number in a file changes, whatever message a
-//! text is part of, and a damaged or unknown part stays what it was.
+//! text is part of, and an unknown part stays what it was. What the importer does not read because of damage is filled with
+//! zeros, which are damage at the same place.
 //!
 //! ```text
 //! regions: where the texts of a file are ─▶ finder: which parts of a text are names ─▶ names: what stands for them
@@ -15,8 +16,6 @@ mod regions;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use trace_model::wire::BrokenMessage;
-
 pub use names::{NameKind, Names};
 pub use regions::{Region, TextKind};
 
@@ -27,6 +26,8 @@ pub struct Kept {
     pub texts: BTreeMap<TextKind, BTreeSet<String>>,
     /// Bytes that are no text and no message.
     pub opaque_bytes: u64,
+    /// Bytes that cannot be read, and how many places have them.
+    pub unreadable: (u64, u64),
 }
 
 /// How a file is written.
@@ -38,11 +39,11 @@ pub enum FileKind {
     Json,
 }
 
-/// The texts of a file. The error is the place of damage, beyond which texts cannot be told from numbers.
-pub fn regions_of(kind: FileKind, bytes: &[u8]) -> Result<Vec<Region>, BrokenMessage> {
+/// The texts of a file, and what of it cannot be read.
+pub fn regions_of(kind: FileKind, bytes: &[u8]) -> Vec<Region> {
     match kind {
         FileKind::XPlane => regions::of_xspace(bytes),
-        FileKind::Json => Ok(json::texts(bytes)),
+        FileKind::Json => json::texts(bytes),
     }
 }
 
@@ -51,6 +52,7 @@ pub fn learn(bytes: &[u8], regions: &[Region], names: &mut Names) {
     for region in regions {
         let text = bytes.get(region.range.clone()).unwrap_or_default();
         match region.kind {
+            TextKind::Unreadable => {}
             TextKind::Host => names.learn(NameKind::Host, text),
             _ => finder::users(text, region.kind == TextKind::Json)
                 .for_each(|user| names.learn(NameKind::User, &text[user])),
@@ -58,12 +60,25 @@ pub fn learn(bytes: &[u8], regions: &[Region], names: &mut Names) {
     }
 }
 
-/// Replaces names in all texts of a file, and counts what stays.
+/// Replaces names in all texts of a file, empties what cannot be read, and counts what stays.
 pub fn replace(bytes: &mut [u8], regions: &[Region], names: &mut Names, kept: &mut Kept) {
     for Region { range, kind } in regions {
         let Some(text) = bytes.get_mut(range.clone()) else { continue };
+        if *kind == TextKind::Unreadable {
+            kept.unreadable.0 += text.len() as u64;
+            kept.unreadable.1 += 1;
+            text.fill(0);
+            continue;
+        }
         if *kind == TextKind::Opaque {
             kept.opaque_bytes += text.len() as u64;
+            // A damaged program of the compiler still has its texts.
+            for run in finder::printable(text) {
+                let run = &mut text[run];
+                for (part, what) in finder::names(run, false) {
+                    names.replace(what, &mut run[part]);
+                }
+            }
             names.replace_words(text, false);
             continue;
         }

@@ -1,9 +1,11 @@
 //! Where the texts of an `XSpace` are: every field of `tsl/profiler/protobuf/xplane.proto` that holds bytes, those that
-//! this program does not know included. Values of type `bytes` are messages (HLO protos), texts or opaque.
+//! this program does not know included. Values of type `bytes` are messages (HLO protos), texts or opaque. What the
+//! importer does not read of a damaged file is a region, too.
 
 use std::ops::Range;
 
-use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
+use importers::xplane_elements;
+use trace_model::wire::{WireCursor, WireValue};
 
 /// Messages nest at most this deep.
 const MOST_LEVELS: u32 = 64;
@@ -31,6 +33,8 @@ pub enum TextKind {
     Json,
     /// Neither text nor message.
     Opaque,
+    /// Behind damage, where nobody can tell names from numbers.
+    Unreadable,
 }
 
 impl TextKind {
@@ -47,6 +51,7 @@ impl TextKind {
             Self::Note => "notes of the profiler",
             Self::Json => "strings of JSON",
             Self::Opaque => "data that is no text",
+            Self::Unreadable => "what cannot be read",
         }
     }
 }
@@ -75,6 +80,7 @@ enum Message {
 }
 
 /// What a field of bytes holds.
+#[derive(Clone, Copy)]
 enum Field {
     Text(TextKind),
     Message(Message),
@@ -105,25 +111,50 @@ impl Message {
     }
 }
 
-/// The texts of a file. Where it is damaged, nobody can tell what is a text: the error is the place.
-pub(super) fn of_xspace(bytes: &[u8]) -> Result<Vec<Region>, BrokenMessage> {
+/// The texts of a file, and what the importer does not read of it.
+pub(super) fn of_xspace(bytes: &[u8]) -> Vec<Region> {
     let mut regions = Vec::new();
-    message(bytes, 0..bytes.len(), Message::Space, &mut regions)?;
-    Ok(regions)
-}
-
-fn message(bytes: &[u8], range: Range<usize>, what: Message, regions: &mut Vec<Region>) -> Result<(), BrokenMessage> {
-    let mut cursor = WireCursor::new(bytes, range);
-    while let Some((number, value)) = cursor.next()? {
-        let WireValue::Bytes(range) = value else { continue };
-        match what.field(number) {
-            _ if range.is_empty() => {}
-            Field::Text(kind) => regions.push(Region { range, kind }),
-            Field::Message(inner) => message(bytes, range, inner, regions)?,
-            Field::Bytes => unknown(bytes, range, 0, regions),
+    let mut at = 0;
+    for element in xplane_elements(bytes) {
+        unreadable(at..element.whole.start, &mut regions);
+        at = element.whole.end;
+        field(bytes, element.content, Message::Space.field(element.field), &mut regions);
+        if let Some(line) = element.cut_line {
+            message(bytes, line, Message::Line, &mut regions);
         }
     }
-    Ok(())
+    unreadable(at..bytes.len(), &mut regions);
+    regions
+}
+
+fn unreadable(range: Range<usize>, regions: &mut Vec<Region>) {
+    if !range.is_empty() {
+        regions.push(Region { range, kind: TextKind::Unreadable });
+    }
+}
+
+/// The texts of a message. The importer reads each message up to the damage in it.
+fn message(bytes: &[u8], range: Range<usize>, what: Message, regions: &mut Vec<Region>) {
+    let end = range.end;
+    let mut cursor = WireCursor::new(bytes, range);
+    loop {
+        let at = cursor.position();
+        match cursor.next() {
+            Ok(Some((number, WireValue::Bytes(range)))) => field(bytes, range, what.field(number), regions),
+            Ok(Some(_)) => {}
+            Ok(None) => return,
+            Err(_) => return unreadable(at..end, regions),
+        }
+    }
+}
+
+fn field(bytes: &[u8], range: Range<usize>, what: Field, regions: &mut Vec<Region>) {
+    match what {
+        _ if range.is_empty() => {}
+        Field::Text(kind) => regions.push(Region { range, kind }),
+        Field::Message(inner) => message(bytes, range, inner, regions),
+        Field::Bytes => unknown(bytes, range, 0, regions),
+    }
 }
 
 /// Bytes that may be a message, a text or neither.

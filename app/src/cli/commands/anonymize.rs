@@ -9,11 +9,10 @@ use analysis::{ANALYSES, Scope};
 use clap::Args;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use importers::{ImportError, InputSource, Progress};
+use importers::{InputSource, Progress};
 use serde_json::Value;
-use trace_model::wire::BrokenMessage;
 
-use crate::anonymize::{FileKind, Kept, NameKind, Names, Region, learn, regions_of, replace};
+use crate::anonymize::{FileKind, Kept, NameKind, Names, learn, regions_of, replace};
 use crate::cli::common::args::InputArgs;
 use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::stderr::Stderr;
@@ -61,7 +60,7 @@ pub fn run(args: &AnonymizeArgs, stderr: &Stderr) -> Result<CommandOutcome, Fail
     let mut files = read(&session, &mut names, args)?;
     let mut kept = Kept::default();
     for file in &mut files {
-        let regions = texts(file.kind, &file.bytes, &file.out)?;
+        let regions = regions_of(file.kind, &file.bytes);
         replace(&mut file.bytes, &regions, &mut names, &mut kept);
     }
     // The input must stay, and what fails the check below is removed.
@@ -115,7 +114,7 @@ fn read(session: &Session, names: &mut Names, args: &AnonymizeArgs) -> Result<Ve
             )));
         }
         let bytes = (*content.bytes).as_ref().to_vec();
-        learn(&bytes, &texts(kind, &bytes, path)?, names);
+        learn(&bytes, &regions_of(kind, &bytes), names);
         let out = if is_file {
             args.output.clone()
         } else {
@@ -124,14 +123,6 @@ fn read(session: &Session, names: &mut Names, args: &AnonymizeArgs) -> Result<Ve
         files.push(OneFile { kind, is_gzip, out, bytes });
     }
     Ok(files)
-}
-
-/// The texts of an intact file.
-fn texts(kind: FileKind, bytes: &[u8], path: &Path) -> Result<Vec<Region>, Failure> {
-    regions_of(kind, bytes).map_err(|BrokenMessage { at, why }| {
-        let what = format!("{why}; in a damaged file, names cannot be told from numbers");
-        Failure::import(ImportError::Malformed { format: "XLA profile", offset: at as u64, what }, path)
-    })
 }
 
 /// Where a file of a run is written: in a run folder of the same name, with another name of the host.
@@ -229,6 +220,14 @@ fn in_words(names: &Names, kept: &Kept, list: Option<&Path>) -> String {
     }
     if kept.opaque_bytes > 0 {
         let _ = writeln!(text, "  {} of data that is no text", counted(kept.opaque_bytes, "byte"));
+    }
+    if let (bytes @ 1.., places) = kept.unreadable {
+        let _ = writeln!(
+            text,
+            "Lost: {} in {} that cannot be read because of damage are zeros now; no report has read them",
+            counted(bytes, "byte"),
+            counted(places, "place"),
+        );
     }
     match list {
         Some(list) => text + &format!("All of them: {}\n", list.display()),

@@ -28,6 +28,8 @@ mod programs;
 mod space;
 mod tables;
 
+pub use space::{SpaceElement, xplane_elements};
+
 use std::sync::Arc;
 
 use trace_model::{ArgSource, ImportLog, IssueKind, TraceBuilder, wire};

@@ -24,9 +24,28 @@ const MAX_RESUMED: usize = 100;
 /// Maximum number of planes; the rest of a hostile file is left out.
 const MAX_PLANES: usize = 1 << 14;
 
+/// A part of a file that the importer reads. Bytes between these parts are damaged and not read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpaceElement {
+    /// Number of its field in `XSpace`; 1 is a plane.
+    pub field: u32,
+    /// All of it that is read, its tag and length included.
+    pub whole: Range<usize>,
+    /// Its content. Of a damaged plane, the fields before the damage.
+    pub content: Range<usize>,
+    /// The content of a line (field 3 of a plane) that is cut off by the damage; it ends where `whole` does.
+    pub cut_line: Option<Range<usize>>,
+}
+
+/// What the importer reads of a file, in the order of the file.
+pub fn xplane_elements(file: &[u8]) -> Vec<SpaceElement> {
+    RawSpace::read(file, &mut ImportLog::default()).elements
+}
+
 /// The outline of a file.
 #[derive(Debug, Default)]
 pub(super) struct RawSpace {
+    elements: Vec<SpaceElement>,
     pub(super) planes: Vec<RawPlane>,
     pub(super) errors: Vec<Range<usize>>,
     pub(super) warnings: Vec<Range<usize>>,
@@ -58,17 +77,6 @@ impl RawPlane {
         self.event_metadata.extend(other.event_metadata);
         self.stat_metadata.extend(other.stat_metadata);
         self.stats.extend(other.stats);
-    }
-
-    /// Drops parts that extend beyond `end`, except a line, which is truncated there.
-    fn cut_off(&mut self, end: usize) {
-        for part in [&mut self.event_metadata, &mut self.stat_metadata, &mut self.stats] {
-            part.retain(|range| range.end <= end);
-        }
-        self.lines.retain(|range| range.start < end);
-        for line in &mut self.lines {
-            line.end = line.end.min(end);
-        }
     }
 }
 
@@ -104,9 +112,11 @@ impl SpaceReader<'_> {
     fn element(&mut self, at: usize) -> usize {
         let end = self.file.len();
         match element(self.file, at) {
-            Ok((1, range)) => self.plane(range),
+            Ok((1, range)) => self.plane(at, range),
             Ok((number, range)) if range.end <= end => {
                 let next = range.end;
+                let (whole, content) = (at..next, range.clone());
+                self.space.elements.push(SpaceElement { field: number, whole, content, cut_line: None });
                 match number {
                     2 => self.space.errors.push(range),
                     3 => self.space.warnings.push(range),
@@ -130,15 +140,16 @@ impl SpaceReader<'_> {
         }
     }
 
-    /// Reads the plane at `range`, which may reach past the end of the file.
-    fn plane(&mut self, range: Range<usize>) -> usize {
+    /// Reads the plane at `range`, which may reach past the end of the file. Its tag is at `at`.
+    fn plane(&mut self, at: usize, range: Range<usize>) -> usize {
         let end = self.file.len();
-        let (mut plane, broken) = plane(self.file, range.start..range.end.min(end));
-        let name = plane.name.clone();
+        let mut read = PlaneFields::read(self.file, range.start..range.end.min(end));
+        let (name, broken) = (read.plane.name.clone(), read.broken);
         let next = broken.and_then(|_| self.resume(range.start));
         match (broken, next) {
             (Some(broken), Some(next)) => {
-                plane.cut_off(next);
+                // What reaches past the next plane is left out, except a line, which is truncated there.
+                read = PlaneFields::read(self.file, range.start..next);
                 self.log.add(IssueKind::MalformedEvent, || {
                     format!("plane {name:?}, byte {}: {}; reading continues at byte {next}", broken.at, broken.why)
                 });
@@ -155,7 +166,10 @@ impl SpaceReader<'_> {
         if let Some(broken) = broken {
             self.space.broken.get_or_insert(broken);
         }
-        self.add(plane);
+        let (content, cut_line) = (range.start..read.end, read.cut_line);
+        let whole = at..cut_line.as_ref().map_or(read.end, |line| line.end);
+        self.space.elements.push(SpaceElement { field: 1, whole, content, cut_line });
+        self.add(read.plane);
         next.unwrap_or(range.end)
     }
 
@@ -205,33 +219,50 @@ fn element(file: &[u8], at: usize) -> Result<(u32, Range<usize>), BrokenMessage>
     }
 }
 
-/// The parts of the plane at `range`, as far as they are valid.
-fn plane(file: &[u8], range: Range<usize>) -> (RawPlane, Option<BrokenMessage>) {
-    let mut plane = RawPlane::default();
-    let end = range.end;
-    let mut cursor = WireCursor::new(file, range);
-    loop {
-        let at = cursor.position();
-        match cursor.next() {
-            Ok(None) => return (plane, None),
-            Ok(Some((number, WireValue::Bytes(range)))) => match number {
-                2 => plane.name = String::from_utf8_lossy(file.get(range).unwrap_or_default()).into_owned(),
-                3 => plane.lines.push(range),
-                4 => plane.event_metadata.push(range),
-                5 => plane.stat_metadata.push(range),
-                6 => plane.stats.push(range),
-                _ => {}
-            },
-            Ok(Some((2..=6, _))) => {
-                return (plane, Some(BrokenMessage { at, why: "a number where a part of a plane is expected" }));
-            }
-            Ok(Some(_)) => {}
-            Err(broken) => {
-                let mut rest = WireCursor::new(file, at..end);
-                if rest.varint() == Ok(3 << 3 | 2) && rest.varint().is_ok() {
-                    plane.lines.push(rest.position()..end);
+/// What can be read of a plane.
+struct PlaneFields {
+    plane: RawPlane,
+    /// Where its valid fields end.
+    end: usize,
+    cut_line: Option<Range<usize>>,
+    broken: Option<BrokenMessage>,
+}
+
+impl PlaneFields {
+    /// The parts of the plane at `range`, as far as they are valid.
+    fn read(file: &[u8], range: Range<usize>) -> Self {
+        let mut fields = Self { plane: RawPlane::default(), end: range.end, cut_line: None, broken: None };
+        let plane = &mut fields.plane;
+        let end = range.end;
+        let mut cursor = WireCursor::new(file, range);
+        loop {
+            let at = cursor.position();
+            match cursor.next() {
+                Ok(None) => return fields,
+                Ok(Some((number, WireValue::Bytes(range)))) => match number {
+                    2 => plane.name = String::from_utf8_lossy(file.get(range).unwrap_or_default()).into_owned(),
+                    3 => plane.lines.push(range),
+                    4 => plane.event_metadata.push(range),
+                    5 => plane.stat_metadata.push(range),
+                    6 => plane.stats.push(range),
+                    _ => {}
+                },
+                Ok(Some((2..=6, _))) => {
+                    fields.end = at;
+                    fields.broken = Some(BrokenMessage { at, why: "a number where a part of a plane is expected" });
+                    return fields;
                 }
-                return (plane, Some(broken));
+                Ok(Some(_)) => {}
+                Err(broken) => {
+                    let mut rest = WireCursor::new(file, at..end);
+                    if rest.varint() == Ok(3 << 3 | 2) && rest.varint().is_ok() {
+                        fields.cut_line = Some(rest.position()..end);
+                        plane.lines.push(rest.position()..end);
+                    }
+                    fields.end = at;
+                    fields.broken = Some(broken);
+                    return fields;
+                }
             }
         }
     }
