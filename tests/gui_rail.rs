@@ -102,6 +102,20 @@ fn reports_overlay_the_timeline_in_a_narrow_window() {
 }
 
 #[test]
+fn details_lie_beside_reports_that_cover_the_timeline() {
+    let mut window = window_with(vec2(900.0, 600.0), Settings::default(), TWO_DEVICES);
+    want(&mut window, ViewCommand::ShowTab("ops".to_owned()));
+    window.get_by_label("Row B").click();
+    settle(&mut window);
+    want(&mut window, ViewCommand::ShowTab("ops".to_owned()));
+    let over = window.get_by_label("Reports over the timeline").rect();
+    for button in ["Copy name", "Zoom to it", "Longest of this name"] {
+        let rect = window.get_by_label(button).rect();
+        assert!(rect.right() <= over.left(), "{button} at {rect:?} is below {over:?}");
+    }
+}
+
+#[test]
 fn panels_keep_the_user_size() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("gui.json");

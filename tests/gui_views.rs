@@ -100,6 +100,15 @@ fn program_text_and_search_lead_to_ops() {
 }
 
 #[test]
+fn program_text_fills_its_panel() {
+    let mut window = sample("synthetic_v5e_8chip_serial.xplane.pb", 900.0);
+    show(&mut window, "hlo");
+    click(&mut window, "Program text");
+    let lowest = window.query_all_by_label_contains("Line of ").map(|line| line.rect().bottom()).fold(0.0, f32::max);
+    assert!(lowest > 780.0, "the last line ends at {lowest}");
+}
+
+#[test]
 fn trace_without_programs_has_no_hlo_tab() {
     let mut window = empty_window();
     open(&mut window, "other trace");

@@ -305,13 +305,14 @@ impl Workspace {
         });
         self.rail_ui(ui, comparing, out);
         wanted.extend(overlay_command(ui, self.state.reports_over));
-        if self.state.shows(Panel::Reports) {
-            self.docks_ui(ui, settings, (comparison, other), out);
-        }
+        let covered =
+            if self.state.shows(Panel::Reports) { self.docks_ui(ui, settings, (comparison, other), out) } else { 0.0 };
         if self.state.shows(Panel::Details) {
             let most = ui.available_height() - 120.0;
             let panel = EguiPanel::bottom("details");
             sized_ui(ui, panel, (PanelPart::Details, most), settings, out, |ui, out| {
+                // Beside reports that lie over the timeline, as long as there is room.
+                ui.set_max_width((ui.available_width() - covered).max(200.0));
                 if self.state.place.mark.is_some() {
                     area_panel::area_ui(ui, &self.state, self.area.memo(), &mut self.choice, out);
                 } else {

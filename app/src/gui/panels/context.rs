@@ -74,6 +74,13 @@ pub fn section_ui(ui: &mut Ui, title: &str, note: &str) {
     });
 }
 
+/// Why there is no report, as a sentence.
+pub fn reason_ui(ui: &mut Ui, reason: &str) {
+    let mut letters = reason.chars();
+    let first: String = letters.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
+    ui.weak(format!("{first}{}", letters.as_str()));
+}
+
 /// Shown while a report is being computed.
 pub fn computing_ui(ui: &mut Ui) {
     ui.horizontal(|ui| {

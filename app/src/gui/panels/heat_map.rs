@@ -22,6 +22,8 @@ use analysis::Unit;
 const ROW: f32 = 18.0;
 /// Height of a row at least: a pod of 64 chips fits one screen.
 const LEAST_ROW: f32 = 5.0;
+/// Height of a name.
+const NAME: f32 = 12.0;
 /// Width of the names.
 const NAMES: f32 = 64.0;
 /// Height of all rows at most; more devices scroll.
@@ -127,14 +129,17 @@ fn rows_ui(ui: &mut Ui, sight: PanelContext<'_>, (steps, map): (&StepsReport, &H
     let room = ui.available_width() - NAMES - 8.0;
     let column = (room / map.steps.len().max(1) as f32).clamp(COLUMN.0, COLUMN.1);
     let height = row * map.devices.len() as f32;
-    let size = vec2(NAMES + column * map.steps.len() as f32, height + AXIS);
+    // The first name is higher than a low row.
+    let above = ((NAME - row) / 2.0).max(0.0);
+    let size = vec2(NAMES + column * map.steps.len() as f32, above + height + AXIS);
     let area = ScrollArea::both().id_salt("heat map").max_height(MOST_HEIGHT + 14.0 + AXIS).auto_shrink([false, true]);
     area.show(ui, |ui| {
         let (rect, response) = ui.allocate_exact_size(size, Sense::click());
         let name = HeatQuantity::ALL.iter().find(|(own, ..)| *own == map.quantity).map_or("", |(_, title, _)| title);
         let counts = format!("{} devices, {} steps", map.devices.len(), map.steps.len());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, format!("Heat map of {name}: {counts}")));
-        let place = Places { rect: rect.with_max_y(rect.bottom() - AXIS), row, column };
+        let rows = Rect::from_x_y_ranges(rect.x_range(), rect.top() + above..=rect.bottom() - AXIS);
+        let place = Places { rect: rows, row, column };
         paint(ui, sight, map, &place);
         let font = FontId::proportional(10.0);
         for (at, step) in map.steps.iter().enumerate().step_by(steps_per_name(column)) {

@@ -9,7 +9,7 @@ use analysis::hints::{
 use egui::{Color32, Frame, Margin, RichText, Ui};
 use trace_model::{OpId, Picos};
 
-use super::context::{PanelContext, computing_ui};
+use super::context::{PanelContext, computing_ui, reason_ui};
 use super::number::number;
 use super::what_if::{WhatIfState, hint_what_if_ui};
 use crate::gui::jobs::WakeUi;
@@ -54,7 +54,7 @@ impl HintCards {
 pub fn hints_ui(ui: &mut Ui, sight: PanelContext<'_>, cards: &mut HintCards, out: &mut Vec<ViewCommand>) {
     match sight.reports.get::<Hints>() {
         Ok(None) => computing_ui(ui),
-        Err(reason) => drop(ui.label(reason)),
+        Err(reason) => reason_ui(ui, reason),
         Ok(Some(report)) => report_ui(ui, sight, report, cards, out),
     }
 }
@@ -344,8 +344,9 @@ fn framed(ui: &mut Ui, color: Color32, content: impl FnOnce(&mut Ui)) {
     let shown = frame.show(ui, |ui| {
         ui.set_width(ui.available_width());
         ui.spacing_mut().item_spacing.y = 4.0;
-        // Buttons must stand out from a card that has their colour.
-        ui.visuals_mut().widgets.inactive.weak_bg_fill = theme.edge;
+        // Buttons, boxes to tick and the rails of sliders must stand out from a card that has their colour.
+        let inactive = &mut ui.visuals_mut().widgets.inactive;
+        (inactive.weak_bg_fill, inactive.bg_fill) = (theme.edge, theme.edge);
         content(ui);
     });
     let rect = shown.response.rect;
@@ -372,4 +373,27 @@ pub fn badge(ui: &mut Ui, text: &str, fill: Color32) {
     Frame::new().fill(fill).corner_radius(3.0).inner_margin(Margin::symmetric(5, 0)).show(ui, |ui| {
         ui.label(RichText::new(text).small().color(color));
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gui::theme::{install, theme_of};
+
+    #[test]
+    fn widgets_stand_out_from_their_card() {
+        let ctx = egui::Context::default();
+        install(&ctx);
+        for dark in [true, false] {
+            ctx.set_theme(if dark { egui::Theme::Dark } else { egui::Theme::Light });
+            let mut shown = ctx.run_ui(egui::RawInput::default(), |ui| {
+                framed(ui, Color32::RED, |ui| {
+                    // Of boxes to tick and rails of sliders, and of buttons.
+                    let own = &ui.visuals().widgets.inactive;
+                    assert!(![own.bg_fill, own.weak_bg_fill].contains(&theme_of(dark).raised), "dark: {dark}");
+                });
+            });
+            shown.textures_delta.clear();
+        }
+    }
 }

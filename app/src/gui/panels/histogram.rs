@@ -6,6 +6,7 @@ use trace_model::Picos;
 use super::copy::text_menu;
 use crate::gui::jobs::JobAnswer;
 use crate::gui::theme::{Theme, small_font};
+use crate::gui::timeline::paint::text_on_ground;
 use crate::gui::times::time;
 use crate::number::counted;
 use crate::view::panels::histogram::Histogram;
@@ -63,7 +64,7 @@ pub fn histogram_ui(
     }
     // The count of the highest bar.
     let most = counted(most as u64, "slice");
-    painter.text(bars.left_top() + vec2(3.0, 1.0), egui::Align2::LEFT_TOP, most, font, theme.text_weak);
+    text_on_ground(&painter, (bars.left_top() + vec2(3.0, 1.0), egui::Align2::LEFT_TOP), &most, &font, theme);
     axis(&painter, bars, histogram, theme);
     brush_ui(ui, &response, bars, histogram, name, out);
     if let Some(at) = response.hover_pos().filter(|_| !response.dragged()) {

@@ -413,12 +413,13 @@ fn text_ui(ui: &mut Ui, text: &ProgramListing, center: Option<&str>) -> Option<(
     let longest = text.lines.iter().filter_map(|line| line.self_time_ps).max().unwrap_or(0).max(1);
     let width = text.lines.iter().map(|line| line.text.len()).max().unwrap_or(0).min(2_000) as f32 * 7.3 + MARGIN;
     let mut clicked = None;
+    // Before the rows that fit are counted.
+    ui.spacing_mut().item_spacing.y = 0.0;
     ScrollArea::both().auto_shrink([false, false]).id_salt("program text").show_rows(
         ui,
         LINE,
         lines.len(),
         |ui, rows| {
-            ui.spacing_mut().item_spacing.y = 0.0;
             let shown = lines.get(rows).into_iter().flatten().filter_map(|&at| Some((at, text.lines.get(at)?)));
             for (at, line) in shown {
                 let (rect, _) = ui.allocate_exact_size(vec2(width.max(ui.available_width()), LINE), Sense::hover());

@@ -6,13 +6,14 @@ use analysis::{Scope, Table, Unit};
 use egui::{CursorIcon, Rect, RichText, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 use trace_model::Timestamp;
 
-use super::context::{PanelContext, computing_ui};
+use super::context::{PanelContext, computing_ui, reason_ui};
 use super::number::number;
 use super::table::{SortedTable, TableRows};
 use super::tables::one_table_ui;
 use crate::gui::AppCommand;
 use crate::gui::jobs::{JobAnswer, WakeUi, Worker};
 use crate::gui::theme::Theme;
+use crate::gui::timeline::paint::text_on_ground;
 use crate::gui::times::time;
 use crate::view::panels::target::RowTarget;
 use crate::view::state::ViewCommand;
@@ -70,7 +71,7 @@ pub fn memory_curve_ui(
     let report: &MemoryReport = match sight.reports.get::<Memory>() {
         Ok(Some(report)) => report,
         Ok(None) => return computing_ui(ui),
-        Err(reason) => return drop(ui.label(reason)),
+        Err(reason) => return reason_ui(ui, reason),
     };
     let Some(memory) = choose_ui(ui, report, state) else { return };
     let capacity = report.memories.iter().find(|own| own.memory == memory).and_then(|own| own.capacity_bytes);
@@ -163,7 +164,7 @@ fn curve_ui(ui: &mut Ui, curve: &MemoryCurve, capacity: Option<i64>) -> Option<T
     let of = capacity.map_or_else(String::new, |bytes| format!(" of {}", number(bytes as f64, Unit::Bytes)));
     let text = format!("{}{of}", number(most as f64, Unit::Bytes));
     let font = crate::gui::theme::small_font();
-    painter.text(rect.min + vec2(4.0, 2.0), egui::Align2::LEFT_TOP, text, font, theme.text_weak);
+    text_on_ground(&painter, (rect.min + vec2(4.0, 2.0), egui::Align2::LEFT_TOP), &text, &font, theme);
     let share = |x: f32| f64::from(((x - rect.left()) / rect.width().max(1.0)).clamp(0.0, 1.0));
     let at = |x: f32| curve.window.start + trace_model::Picos::from_ps((share(x) * span) as i64);
     let hovered = response.hover_pos().map(|pos| (at(pos.x), (share(pos.x) * COLUMNS as f64) as usize));

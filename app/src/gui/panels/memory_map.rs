@@ -8,7 +8,7 @@ use analysis::{Scope, Table, Unit};
 use egui::{Align2, CursorIcon, FontId, Rect, RichText, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 use trace_model::ProgramId;
 
-use super::context::{PanelContext, computing_ui};
+use super::context::{PanelContext, computing_ui, reason_ui};
 use super::number::number;
 use super::table::{SortedTable, TableRows};
 use super::tables::one_table_ui;
@@ -106,7 +106,7 @@ pub fn memory_map_ui(
     let report = match sight.reports.get::<Buffers>() {
         Ok(Some(report)) => report,
         Ok(None) => return computing_ui(ui),
-        Err(reason) => return drop(ui.label(reason)),
+        Err(reason) => return reason_ui(ui, reason),
     };
     choose_ui(ui, report, state);
     let Some((program, space)) = state.chosen else {

@@ -4,7 +4,7 @@ use analysis::reports::ops::op_stats::{Ops, OpsReport};
 use egui::{Align2, CursorIcon, FontId, Id, Response, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 use trace_model::{OpId, Picos};
 
-use super::context::{PanelContext, computing_ui};
+use super::context::{PanelContext, computing_ui, reason_ui};
 use super::copy::{csv_ui, made_row_menu};
 use super::follow::ScrollToSelection;
 use super::icicle::icicle_ui;
@@ -150,7 +150,7 @@ pub fn tree_ui(
     let report: &OpsReport = match sight.reports.get::<Ops>() {
         Ok(Some(report)) => report,
         Ok(None) => return computing_ui(ui),
-        Err(reason) => return drop(ui.label(reason)),
+        Err(reason) => return reason_ui(ui, reason),
     };
     let (spec, compares) = (trees.spec(), sight.changes().is_some());
     if trees.made.as_ref().is_none_or(|(made, compared, _)| (made, *compared) != (&spec, compares)) {

@@ -48,7 +48,7 @@ pub fn roofline_ui(ui: &mut Ui, sight: PanelContext<'_>, memory: &mut RooflinePl
     let plot = egui_plot::Plot::new("roofline")
         .height(height)
         .allow_scroll(false)
-        .custom_x_axes(vec![x_axis()])
+        .custom_x_axes(vec![x_axis(range.x.1)])
         .y_axis_label("FLOP/s of one device")
         .y_axis_formatter(|mark, _| decade(mark.value, "FLOP/s"))
         .show_grid(false)
@@ -111,8 +111,11 @@ pub fn roofline_ui(ui: &mut Ui, sight: PanelContext<'_>, memory: &mut RooflinePl
     response.on_hover_ui_at_pointer(|ui| point_ui(ui, dot.point));
 }
 
-fn x_axis() -> AxisHints<'static> {
-    let axis = AxisHints::new_x().label("FLOP per byte of HBM traffic").formatter(|mark, _| decade(mark.value, ""));
+/// Marks up to the end of what is drawn: the label of a later one would be cut off at the edge.
+fn x_axis(end: f64) -> AxisHints<'static> {
+    let label =
+        move |mark: egui_plot::GridMark, _: &_| if mark.value > end { String::new() } else { decade(mark.value, "") };
+    let axis = AxisHints::new_x().label("FLOP per byte of HBM traffic").formatter(label);
     // Decades are narrow, so labels may be close to each other.
     axis.label_spacing(Rangef::new(14.0, 20.0))
 }
@@ -219,7 +222,7 @@ fn draw_ceilings(plot: &mut egui_plot::PlotUi<'_>, report: &RooflineReport, rang
 
 /// Faint lines at the decades.
 fn grid(plot: &mut egui_plot::PlotUi<'_>, range: PlotRange, theme: &Theme) {
-    let decades = |(from, to): (f64, f64)| (from.ceil() as i32..=to.ceil() as i32).map(f64::from);
+    let decades = |(from, to): (f64, f64)| (from.ceil() as i32..=to.floor() as i32).map(f64::from);
     let vertical = decades(range.x).map(|x| vec![[x, range.y.0], [x, range.y.1]]);
     let horizontal = decades(range.y).map(|y| vec![[range.x.0, y], [range.x.1, y]]);
     for line in vertical.chain(horizontal) {

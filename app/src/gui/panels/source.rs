@@ -7,7 +7,7 @@ use analysis::reports::ops::op_stats::Ops;
 use egui::{Align2, ComboBox, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 use trace_model::{OpId, Picos, SliceId};
 
-use super::context::{PanelContext, computing_ui};
+use super::context::{PanelContext, computing_ui, reason_ui};
 use crate::gui::AppCommand;
 use crate::gui::jobs::{JobAnswer, WakeUi, Worker};
 use crate::gui::theme::{Theme, small_font};
@@ -107,7 +107,7 @@ pub fn source_ui(
     let report = match sight.reports.get::<Ops>() {
         Ok(Some(report)) => report,
         Ok(None) => return computing_ui(ui),
-        Err(reason) => return drop(ui.label(reason)),
+        Err(reason) => return reason_ui(ui, reason),
     };
     let all = Arc::clone(panel.files.get_or_insert_with(|| files(&report.rows).into()));
     if all.is_empty() {

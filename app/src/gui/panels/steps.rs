@@ -9,7 +9,7 @@ use egui_plot::{Bar as PlotBar, BarChart, HLine, LineStyle, Plot, PlotPoint, Tex
 use trace_model::Picos;
 
 use super::context::section_ui;
-use super::context::{PanelContext, computing_ui};
+use super::context::{PanelContext, computing_ui, reason_ui};
 use super::legend::swatch_ui;
 use crate::gui::theme::{Theme, readable_on, small_font};
 use crate::gui::timeline::paint::elided;
@@ -45,7 +45,7 @@ pub fn steps_ui(ui: &mut Ui, sight: PanelContext<'_>, made: &mut StepsState, out
         }
         Err(reason) => {
             section_ui(ui, "Steps", "");
-            return drop(ui.weak(reason));
+            return reason_ui(ui, reason);
         }
     };
     let shown = |ps: f64| time(Picos::from_ps(ps as i64));

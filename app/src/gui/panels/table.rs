@@ -1,6 +1,6 @@
 //! A table of a report; only visible rows are laid out.
 
-use analysis::{Cell, Column, Table, Unit};
+use analysis::{Cell, CellKind, Column, Table, Unit};
 use egui::{Align2, CursorIcon, FontId, Painter, Rect, Response, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 use regex_lite::RegexBuilder;
 use trace_model::SliceId;
@@ -150,7 +150,7 @@ fn widths(table: &Table) -> Vec<f32> {
 }
 
 fn is_text(column: &Column) -> bool {
-    column.unit == Unit::None
+    column.unit == Unit::None && !matches!(column.kind, CellKind::Int | CellKind::Float)
 }
 
 /// How rows of a table react to selection and clicks.

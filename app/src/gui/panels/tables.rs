@@ -7,12 +7,11 @@ use analysis::reports::steps::step_times::Steps;
 use analysis::{Cell, Table};
 use egui::{ComboBox, RichText, Role, ScrollArea, Ui, WidgetInfo};
 
-use super::context::{PanelContext, computing_ui};
+use super::context::{PanelContext, computing_ui, reason_ui};
 use super::copy::csv_ui;
 use super::table::{SortedTable, TableRows, table_ui};
 use crate::gui::AppCommand;
 use crate::gui::reports::title_of;
-use crate::gui::theme::Theme;
 use crate::render::table::shortened;
 use crate::view::panels::target::RowTarget;
 use crate::view::state::ViewCommand;
@@ -199,9 +198,7 @@ fn title_of_table(sight: PanelContext<'_>, id: &'static str, number: usize) -> S
 fn nothing_ui(ui: &mut Ui, id: &str, reason: &str) {
     ui.add_space(10.0);
     ui.label(RichText::new(format!("{}: no data", title_of(id))).strong());
-    let mut letters = reason.chars();
-    let first: String = letters.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
-    ui.label(RichText::new(format!("{first}{}", letters.as_str())).color(Theme::current(ui).text_weak));
+    reason_ui(ui, reason);
 }
 
 fn head_ui(ui: &mut Ui, table: &Table, sorted: &mut SortedTable, out: &mut Vec<AppCommand>) {

@@ -55,13 +55,16 @@ pub fn names_ui(ui: &mut Ui, names: TrackNames<'_>, trace: &OpenTrace, state: &V
     for (is_pinned, (rows, clip)) in [false, true].into_iter().zip(parts) {
         let painter = painter.with_clip_rect(clip);
         let heading = heading.as_ref().filter(|_| !is_pinned);
+        let below = clip.top() + heading.map_or(0.0, |heading| heading.height);
         // The heading covers what scrolls below it.
         for row in rows.iter().filter(|row| heading.is_none_or(|heading| heading.node != row.node)).chain(heading) {
             let area = Rect::from_x_y_ranges(rect.x_range(), rect.top() + row.y..=rect.top() + row.y + row.height);
             if area.intersects(clip) {
-                name_ui(ui, &painter, clip, area, (row, is_pinned), trace, state, out);
-                if let (Some(side), TreeItem::Track(_)) = (side, trace.tree.node(row.node).item) {
-                    badge(&painter, area, side, theme);
+                let is_group = matches!(trace.tree.node(row.node).item, TreeItem::Group(_));
+                let top = if is_group { area.top() } else { name_top(area, below) };
+                name_ui(ui, &painter, clip, (area, top), (row, is_pinned), trace, state, out);
+                if let Some(side) = side.filter(|_| !is_group) {
+                    badge(&painter, area.with_min_y(top), side, theme);
                 }
             }
         }
@@ -96,6 +99,11 @@ fn sticky_heading(list: &DrawList, trace: &OpenTrace) -> Option<TrackRow> {
     })
 }
 
+/// Where the name of a track is: beside its first lane, or beside the first one in sight below the heading.
+fn name_top(area: Rect, below: f32) -> f32 {
+    area.top().max(below.min(area.bottom() - LANE))
+}
+
 /// The letter of the side that a track belongs to.
 fn badge(painter: &Painter, area: Rect, side: TraceSide, theme: &Theme) {
     let rect = Rect::from_min_size(area.min + vec2(6.0, (LANE - 14.0) / 2.0), vec2(14.0, 14.0));
@@ -110,7 +118,7 @@ fn name_ui(
     ui: &Ui,
     painter: &Painter,
     clip: Rect,
-    area: Rect,
+    (area, top): (Rect, f32),
     (row, is_pinned): (&TrackRow, bool),
     trace: &OpenTrace,
     state: &ViewState,
@@ -148,7 +156,7 @@ fn name_ui(
     }
     let height = if is_group { row.height } else { LANE };
     let mut x = area.left() + 8.0 + INDENT * f32::from(node.indent);
-    let y = area.top() + height / 2.0;
+    let y = top + height / 2.0;
     if can_fold {
         fold_mark(painter, pos2(x + 4.0, y), row.folded, theme.text_weak);
     }
@@ -302,5 +310,19 @@ pub fn splitter_ui(ui: &Ui, names: Rect, state: &ViewState, out: &mut Vec<ViewCo
         ui.ctx().set_cursor_icon(CursorIcon::ResizeHorizontal);
         let line = Stroke::new(2.0, Theme::current(ui).accent);
         ui.painter().line_segment([edge.center_top() + vec2(0.0, 0.0), edge.center_bottom()], line);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn name_stays_in_sight_as_long_as_its_track() {
+        let area = |top: f32| Rect::from_x_y_ranges(0.0..=100.0, top..=top + 10.0 * LANE);
+        assert_eq!(name_top(area(50.0), 30.0), 50.0);
+        assert_eq!(name_top(area(-60.0), 30.0), 30.0, "its beginning is scrolled out");
+        let leaving = area(30.0 - 9.5 * LANE);
+        assert_eq!(name_top(leaving, 30.0), leaving.bottom() - LANE, "it leaves with its last lane");
     }
 }

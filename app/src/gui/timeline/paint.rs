@@ -292,11 +292,8 @@ fn counter_scales(
         let TreeItem::Track(track) = tree.node(counter.node).item else { continue };
         let unit = model.counter(track).and_then(CounterSeries::unit).map_or("", |unit| model.str(unit));
         let write = |level: f32, align: Align2, value: f64| {
-            let text = counter_value(value, unit);
-            let galley = painter.layout_no_wrap(text, small_font(), theme.text);
-            let at = align.anchor_size(pos2(left, origin.y + counter.top + counter.y(level)), galley.size());
-            painter.rect_filled(at.expand2(vec2(2.0, 0.0)), 2.0, theme.canvas.gamma_multiply(0.7));
-            painter.galley(at.min, galley, theme.text);
+            let at = pos2(left, origin.y + counter.top + counter.y(level));
+            text_on_ground(painter, (at, align), &counter_value(value, unit), &small_font(), theme);
         };
         write(1.0, Align2::LEFT_TOP, counter.max);
         if counter.max > counter.min && counter.height > 34.0 {
@@ -305,13 +302,23 @@ fn counter_scales(
     }
 }
 
+/// Writes over what is drawn, on a ground that keeps the text legible.
+pub fn text_on_ground(painter: &Painter, (at, align): (Pos2, Align2), text: &str, font: &FontId, theme: &Theme) {
+    let galley = painter.layout_no_wrap(text.to_owned(), font.clone(), theme.text);
+    let at = align.anchor_size(at, galley.size());
+    painter.rect_filled(at.expand2(vec2(2.0, 0.0)), 2.0, theme.canvas.gamma_multiply(0.7));
+    painter.galley(at.min, galley, theme.text);
+}
+
 fn paint_arrow(painter: &Painter, origin: Pos2, arrow: &FlowArrow, theme: &Theme) {
     let color = if arrow.outgoing { theme.flow_out } else { theme.flow_in };
     let stroke = Stroke::new(if arrow.is_chosen { 3.0 } else { 1.5 }, color);
     let from = origin + vec2(arrow.from.0, arrow.from.1);
     let to = origin + vec2(arrow.to.0, arrow.to.1);
     let bend = ((to.x - from.x).abs() * 0.5).clamp(20.0, 120.0);
-    let points = [from, from + vec2(bend, 0.0), to - vec2(bend, 0.0), to];
+    // Along one lane it runs below the names of slices.
+    let dip = if (to.y - from.y).abs() < 1.0 { 14.0 } else { 0.0 };
+    let points = [from, from + vec2(bend, dip), to + vec2(-bend, dip), to];
     painter.add(egui::epaint::CubicBezierShape::from_points_stroke(points, false, Color32::TRANSPARENT, stroke));
     painter.line_segment([to, to + vec2(-6.0, -4.0)], stroke);
     painter.line_segment([to, to + vec2(-6.0, 4.0)], stroke);

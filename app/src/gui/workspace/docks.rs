@@ -52,14 +52,14 @@ impl Workspace {
         found.map_or_else(|| "Found".to_owned(), |found| format!("Found ({})", group_digits(found.total as u64)))
     }
 
-    /// The reports beside the timeline or over it, and those below.
+    /// The reports beside the timeline or over it, and those below; returns how many points they cover at the right.
     pub(super) fn docks_ui(
         &mut self,
         ui: &mut Ui,
         settings: &Settings,
         (comparison, other): (Option<DrawTab<'_>>, Option<OtherRun<'_>>),
         out: &mut Vec<AppCommand>,
-    ) {
+    ) -> f32 {
         let title = self.title_of_found();
         let (trace, state, search, order) = (&self.trace, &self.state, self.search.memo(), &self.order);
         let list = &mut self.list;
@@ -93,7 +93,7 @@ impl Workspace {
         let (name, part) =
             if state.wide_reports { ("wide reports", PanelPart::WideReports) } else { ("reports", PanelPart::Reports) };
         if is_narrow(ui) {
-            overlay_ui(ui, sight, memory, upper, (part, settings), out);
+            overlay_ui(ui, sight, memory, upper, (part, settings), out)
         } else {
             let most = ui.available_width() - 200.0;
             let panel = EguiPanel::right(name);
@@ -101,6 +101,7 @@ impl Workspace {
                 dock::dock_ui(ui, sight, memory, upper, false, out);
             });
             dock::drop_ui(ui, &shown, false, out);
+            0.0
         }
     }
 }
@@ -122,7 +123,7 @@ fn found_tab_ui(
     found_panel::found_ui(ui, trace, state, search, order, list, out);
 }
 
-/// Reports over the right part of the timeline.
+/// Reports over the right part of the timeline; returns their width.
 fn overlay_ui(
     ui: &Ui,
     sight: PanelContext<'_>,
@@ -130,7 +131,7 @@ fn overlay_ui(
     extras: Vec<ComparisonTab<'_>>,
     (part, settings): (PanelPart, &Settings),
     out: &mut Vec<AppCommand>,
-) {
+) -> f32 {
     /// Width of the timeline that remains visible.
     const BESIDE: f32 = 48.0;
     let theme = Theme::current(ui);
@@ -164,4 +165,5 @@ fn overlay_ui(
         ui.allocate_rect(rect, Sense::hover());
         dock::drop_ui(ui, &ground, false, out);
     });
+    width
 }

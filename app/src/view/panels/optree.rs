@@ -254,12 +254,26 @@ fn path(row: &OpRow, by: TreeGrouping) -> Vec<String> {
         TreeGrouping::Scope => match row.framework_name.as_deref() {
             None | Some("") => none("framework name"),
             Some(name) => {
-                let parts: Vec<&str> = name.split('/').filter(|part| !part.is_empty()).collect();
+                let parts: Vec<&str> = scopes(name).filter(|part| !part.is_empty()).collect();
                 let modules = parts.split_last().map_or(&[][..], |(_, modules)| modules);
                 modules.iter().take(DEEPEST).map(|part| (*part).to_owned()).collect()
             }
         },
     }
+}
+
+/// The parts of a framework name between slashes. A transformation of several scopes is one part:
+/// `jit(f)/transpose(jvp(layer/mlp))/dot` has three.
+fn scopes(name: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0_usize;
+    name.split(move |c| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == '/' && depth == 0
+    })
 }
 
 #[cfg(test)]
@@ -273,6 +287,14 @@ mod tests {
 
     fn made(report: &OpsReport, levels: &[TreeGrouping]) -> OpNode {
         tree(&report.rows, &TreeSpec { levels: levels.to_vec(), time: TreeTime::SelfTime }, &|_| None)
+    }
+
+    #[test]
+    fn transformed_scopes_stay_whole() {
+        let parts = |name| scopes(name).collect::<Vec<_>>();
+        let name = "jit(f)/transpose(jvp(layer_2/mlp))/down/dot";
+        assert_eq!(parts(name), ["jit(f)", "transpose(jvp(layer_2/mlp))", "down", "dot"]);
+        assert_eq!(parts("a)/b/c(d/e"), ["a)", "b", "c(d/e"], "also where brackets are missing");
     }
 
     #[test]

@@ -9,12 +9,12 @@ use crate::query::{QueryAnswer, SqlValue};
 
 /// The rows and columns of an answer.
 pub fn query_table(answer: QueryAnswer) -> Table {
-    let columns = answer.columns.iter().map(|name| {
-        let name = kept(name);
-        Column { id: name, title: name, unit: unit_of(name), provenance: Provenance::Derived, kind: CellKind::Mixed }
+    let rows: Vec<Vec<Cell>> = answer.rows.into_iter().map(|row| row.into_iter().map(cell).collect()).collect();
+    let columns = answer.columns.iter().enumerate().map(|(at, name)| {
+        let (name, kind) = (kept(name), kind_of(rows.iter().filter_map(|row| row.get(at))));
+        Column { id: name, title: name, unit: unit_of(name), provenance: Provenance::Derived, kind }
     });
     let columns: Vec<Column> = columns.collect();
-    let rows = answer.rows.into_iter().map(|row| row.into_iter().map(cell).collect()).collect();
     Table { id: "query", title: "Result".to_owned(), columns, rows, notes: Vec::new() }
 }
 
@@ -23,6 +23,17 @@ fn unit_of(name: &str) -> Unit {
     const UNITS: [(&str, Unit); 4] =
         [("_ps", Unit::Picoseconds), ("bytes", Unit::Bytes), ("_percent", Unit::Percent), ("flops", Unit::Flop)];
     UNITS.into_iter().find(|(end, _)| name.ends_with(end)).map_or(Unit::None, |(_, unit)| unit)
+}
+
+/// The kind of all cells that have a value; SQL allows others in each row.
+fn kind_of<'a>(cells: impl Iterator<Item = &'a Cell>) -> CellKind {
+    let kinds = cells.filter_map(|cell| match cell {
+        Cell::Missing => None,
+        Cell::Text(_) => Some(CellKind::Text),
+        Cell::Int(_) => Some(CellKind::Int),
+        Cell::Float(_) => Some(CellKind::Float),
+    });
+    kinds.reduce(|all, own| if all == own { all } else { CellKind::Mixed }).unwrap_or(CellKind::Mixed)
 }
 
 fn cell(value: SqlValue) -> Cell {
@@ -71,6 +82,10 @@ mod tests {
         assert_eq!(
             table.columns.iter().map(|column| column.unit).collect::<Vec<_>>(),
             [Unit::None, Unit::Picoseconds, Unit::None]
+        );
+        assert_eq!(
+            table.columns.iter().map(|column| column.kind).collect::<Vec<_>>(),
+            [CellKind::Text, CellKind::Int, CellKind::Mixed]
         );
         assert_eq!(table.rows, [[Cell::text("a"), Cell::Int(5), Cell::Missing]]);
         assert!(std::ptr::eq(table.columns[0].id, query_table(answer).columns[0].id), "a name is kept once");

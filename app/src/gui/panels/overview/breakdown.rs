@@ -6,7 +6,7 @@ use egui::{Rect, RichText, Sense, Ui, pos2, vec2};
 use trace_model::Picos;
 
 use crate::gui::panels::context::PanelContext;
-use crate::gui::panels::context::section_ui;
+use crate::gui::panels::context::{reason_ui, section_ui};
 use crate::gui::panels::copy::text_menu;
 use crate::gui::theme::Theme;
 use crate::gui::timeline::paint::elided_middle;
@@ -33,7 +33,7 @@ pub fn breakdown_ui(ui: &mut Ui, sight: PanelContext<'_>) {
             }
             Err(reason) => {
                 section_ui(ui, "Device time", "");
-                ui.weak(reason);
+                reason_ui(ui, reason);
             }
         }
         return;

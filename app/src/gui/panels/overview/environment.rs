@@ -66,7 +66,12 @@ pub fn hints_ui(ui: &mut Ui, sight: PanelContext<'_>, out: &mut Vec<ViewCommand>
     for hint in hints {
         ui.horizontal(|ui| {
             badge(ui, hint.severity.title(), severity_color(theme, hint.severity));
-            let saves = hint.saving_ps.map_or_else(String::new, |ps| format!("≤ {}", times::time(Picos::from_ps(ps))));
+            let time = |ps: i64| times::time(Picos::from_ps(ps));
+            let saves = match (hint.saving_ps, hint.once_ps) {
+                (Some(saving), _) => format!("≤ {}", time(saving)),
+                (None, Some(once)) => format!("{} once", time(once)),
+                (None, None) => String::new(),
+            };
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 ui.label(RichText::new(saves).color(theme.accent));
                 ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {

@@ -5,8 +5,8 @@ use analysis::reports::summary::targets::{Target, TargetColor};
 use analysis::reports::summary::utilization::Utilization;
 use egui::{Frame, Margin, RichText, Sense, Ui, vec2};
 
-use crate::gui::panels::context::section_ui;
 use crate::gui::panels::context::{PanelContext, computing_ui};
+use crate::gui::panels::context::{reason_ui, section_ui};
 use crate::gui::panels::copy::text_menu;
 use crate::gui::panels::number::number;
 use crate::gui::theme::Theme;
@@ -43,7 +43,7 @@ pub fn figures_ui(ui: &mut Ui, sight: PanelContext<'_>) {
     match sight.reports.get::<Utilization>() {
         Ok(Some(_)) => {}
         Ok(None) => computing_ui(ui),
-        Err(reason) => drop(ui.weak(reason)),
+        Err(reason) => reason_ui(ui, reason),
     }
 }
 
@@ -59,7 +59,8 @@ fn cards_ui(ui: &mut Ui, figures: &[&KeyFigure]) {
 /// Metrics without a value, in one line; the tooltip has the reasons.
 fn unknown_ui(ui: &mut Ui, figures: &[&KeyFigure]) {
     let titles: Vec<&str> = figures.iter().map(|figure| figure.title).collect();
-    let text = format!("Not known: {}", titles.join(", "));
+    // Some names hold commas.
+    let text = format!("Not known: {}", titles.join("; "));
     let label = egui::Label::new(RichText::new(text).small().weak()).wrap().sense(Sense::click());
     let response = ui.add(label);
     response.on_hover_ui(|ui| {
