@@ -1,6 +1,6 @@
 //! Shared by all panels: the data that they can read, headings, and the placeholder while a report is computed.
 
-use egui::{RichText, Ui};
+use egui::{Response, RichText, Ui};
 use trace_model::OpId;
 
 use crate::gui::reports::ReportJobs;
@@ -64,14 +64,15 @@ impl OpChanges<'_> {
 }
 
 /// A heading with its spacing and a remark beside it.
-pub fn section_ui(ui: &mut Ui, title: &str, note: &str) {
+pub fn section_ui(ui: &mut Ui, title: &str, note: &str) -> Response {
     ui.add_space(12.0);
-    ui.horizontal(|ui| {
+    let shown = ui.horizontal(|ui| {
         ui.label(RichText::new(title).size(14.0).strong());
         if !note.is_empty() {
             ui.add(egui::Label::new(RichText::new(note).small().weak()).truncate());
         }
     });
+    shown.response
 }
 
 /// Why there is no report, as a sentence.

@@ -315,9 +315,10 @@ fn paint_arrow(painter: &Painter, origin: Pos2, arrow: &FlowArrow, theme: &Theme
     let stroke = Stroke::new(if arrow.is_chosen { 3.0 } else { 1.5 }, color);
     let from = origin + vec2(arrow.from.0, arrow.from.1);
     let to = origin + vec2(arrow.to.0, arrow.to.1);
-    let bend = ((to.x - from.x).abs() * 0.5).clamp(20.0, 120.0);
+    let half = (to.x - from.x).abs() * 0.5;
     // Along one lane it runs below the names of slices.
-    let dip = if (to.y - from.y).abs() < 1.0 { 14.0 } else { 0.0 };
+    let is_level = (to.y - from.y).abs() < 1.0;
+    let (bend, dip) = if is_level { (half.min(120.0), half.min(14.0)) } else { (half.clamp(20.0, 120.0), 0.0) };
     let points = [from, from + vec2(bend, dip), to + vec2(-bend, dip), to];
     painter.add(egui::epaint::CubicBezierShape::from_points_stroke(points, false, Color32::TRANSPARENT, stroke));
     painter.line_segment([to, to + vec2(-6.0, -4.0)], stroke);

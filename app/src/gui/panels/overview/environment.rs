@@ -62,7 +62,11 @@ pub fn hints_ui(ui: &mut Ui, sight: PanelContext<'_>, out: &mut Vec<ViewCommand>
         return;
     }
     let theme = Theme::current(ui);
-    section_ui(ui, "What to do", "savings are upper bounds and cannot be added up");
+    let about = section_ui(ui, "What to do", "savings are upper bounds and cannot be added up");
+    about.on_hover_text(
+        "First what the verdict starts with, then by saving, weighted by how sure the rule is. The word in front says how \
+         much of a step it may save.",
+    );
     for hint in hints {
         ui.horizontal(|ui| {
             badge(ui, hint.severity.title(), severity_color(theme, hint.severity));
