@@ -209,7 +209,8 @@ impl Session {
     ) -> PyResult<(Vec<String>, Bound<'py, PyList>, bool)> {
         let time = seconds.map(Duration::try_from_secs_f64).transpose();
         let time = time.map_err(|error| of_usage(format!("seconds: {error}")))?;
-        let limits = QueryLimits { rows: limit, time, cancel: Arc::new(AtomicBool::new(false)) };
+        let limits =
+            QueryLimits { rows: limit, time, cancel: Arc::new(AtomicBool::new(false)), ..QueryLimits::default() };
         let answer = self.ask(py, sql, &limits)?;
         let rows = answer.rows.iter().map(|row| {
             let cells = row.iter().map(|cell| python_value(py, cell)).collect::<PyResult<Vec<_>>>()?;

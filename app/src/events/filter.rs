@@ -1,5 +1,6 @@
 //! Which events are wanted, and their rows in the table of slices.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use analysis::Scope;
@@ -84,6 +85,21 @@ impl EventTables {
             Arc::clone(found.expect("every session has these tables"))
         };
         Self { slices: table("slices"), tracks: table("tracks"), session: session.clone() }
+    }
+
+    /// Why no event can match: a filter that no kind of track or no category here matches, with those that are here.
+    pub fn unmatched(&self, filter: &EventFilter) -> Option<String> {
+        let filters = [
+            ("kind", &self.tracks, "track_kind", &filter.kind),
+            ("category", &self.slices, "category", &filter.category),
+        ];
+        filters.into_iter().find_map(|(word, table, column, patterns)| {
+            let texts = WantedTexts::new(table, column, patterns)?;
+            let known: BTreeSet<&str> = texts.column.choices()?.iter().filter(|text| !text.is_empty()).collect();
+            let known: Vec<&str> = known.into_iter().collect();
+            let is_unmatched = !texts.wanted.contains(&true);
+            is_unmatched.then(|| format!("no event here is of that {word}; there are {}", known.join(", ")))
+        })
     }
 
     /// Calls `found` with the row of every wanted event, track by track, until it answers false.

@@ -3,8 +3,8 @@
 use analysis::{Cell, CellKind, Column, Provenance, Table, Tabular};
 use serde::Serialize;
 
+use super::EventPage;
 use super::filter::{EventFilter, EventTables};
-use super::{EventPage, left_out};
 use crate::tables::{ColumnKind, DataColumn, Value};
 
 /// By what a list is ordered; ties are in order of the tracks.
@@ -114,16 +114,14 @@ pub fn list(
         columns.iter().filter_map(|column| Some((*column, tables.slices.column(column.id)?))).collect();
     let cells = |&row: &usize| found.iter().map(|(_, column)| cell(column, row)).collect();
     let next_offset = page.next(rows.len(), total);
-    let events = Table {
+    let mut events = Table {
         id: "events",
         title: format!("{} events match", analysis::number::count(total as f64)),
         columns: found.iter().map(|(listed, column)| heading(listed.id, listed.title, column)).collect(),
         rows: rows.iter().map(cells).collect(),
-        notes: vec![
-            left_out(page, rows.len(), total, "events"),
-            "start and duration are those of the timeline, self time is by the most precise clock".to_owned(),
-        ],
+        notes: vec!["start and duration are those of the timeline, self time is by the most precise clock".to_owned()],
     };
+    events.notes.extend(tables.unmatched(filter).filter(|_| total == 0));
     EventList { total, offset: page.offset, truncated: next_offset.is_some(), next_offset, events }
 }
 

@@ -34,17 +34,3 @@ impl EventPage {
         (shown > 0 && next < total).then_some(next)
     }
 }
-
-/// A sentence about the rows that are left out.
-fn left_out(page: EventPage, shown: usize, total: usize, what: &str) -> String {
-    let count = |number: usize| analysis::number::count(number as f64);
-    match page.next(shown, total) {
-        Some(next) => format!(
-            "{} of {} {what} are shown; --offset {next} continues, --limit 0 shows all",
-            count(shown),
-            count(total)
-        ),
-        None if shown < total => format!("{} of {} {what} are shown", count(shown), count(total)),
-        None => format!("all {} {what} are shown", count(total)),
-    }
-}

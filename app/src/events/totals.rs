@@ -8,9 +8,9 @@ use analysis::math::stats::Stats;
 use analysis::{Cell, CellKind, Column, Provenance, Table, Tabular, Unit};
 use serde::Serialize;
 
+use super::EventPage;
 use super::filter::{EventFilter, EventTables};
 use super::list::heading;
-use super::{EventPage, left_out};
 use crate::tables::{DataColumn, Value};
 
 /// By what events are grouped: a column of the table of slices.
@@ -156,12 +156,12 @@ pub fn totals(
         groups.into_iter().skip(page.offset).take(limit).map(|group| row(group, self_of_all)).collect();
     let next_offset = page.next(rows.len(), total);
     let mut notes = vec![
-        left_out(page, rows.len(), total, "groups"),
         "durations are those of the timeline and count nested events again; self time counts no time twice, and is \
          by the most precise clock"
             .to_owned(),
         "the share is of the self time of all events that match; p90 needs 10 events, p95 20, p99 100".to_owned(),
     ];
+    notes.extend(tables.unmatched(filter).filter(|_| events == 0));
     if is_beyond {
         notes.push("a sum above 2^63 ps (106 days) is missing".to_owned());
     }

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+use rusqlite::limits::Limit;
 use rusqlite::{Connection, Error, ErrorCode, OpenFlags};
 
 pub use functions::{FUNCTIONS, SqlFunction};
@@ -20,11 +21,16 @@ pub use rusqlite::types::Value as SqlValue;
 use crate::session::Session;
 use crate::tables::{Catalog, DataTable};
 
+/// Most bytes of a value or row: a query can ask for a text of any length.
+const MOST_OF_VALUE: i32 = 1 << 26;
+
 /// Limits of a query.
 #[derive(Clone, Debug)]
 pub struct QueryLimits {
     /// Maximum number of rows of the result; 0 for all.
     pub rows: usize,
+    /// Maximum size of the texts of the result; without limit if `None`.
+    pub bytes: Option<usize>,
     /// How long it may take; without limit if `None`.
     pub time: Option<Duration>,
     /// Set from elsewhere to stop it.
@@ -33,7 +39,7 @@ pub struct QueryLimits {
 
 impl Default for QueryLimits {
     fn default() -> Self {
-        Self { rows: 1000, time: None, cancel: Arc::default() }
+        Self { rows: 1000, bytes: None, time: None, cancel: Arc::default() }
     }
 }
 
@@ -132,6 +138,10 @@ impl Database {
     /// The query is wrong, wants to write, takes too long, or was cancelled.
     pub fn ask(&mut self, query: &str, limits: &QueryLimits) -> Result<QueryAnswer, QueryError> {
         let sql = preset(query.trim()).map_or(query, |preset| preset.sql);
+        if sql.trim().is_empty() {
+            let message = "write a query, or the name of a ready-made one".to_owned();
+            return Err(QueryError { message, place: None, help: None });
+        }
         while let Err(error) = self.connection.prepare(sql).map(drop) {
             let Some(missing) = missing_table(&error) else { break };
             // A query that names one table needs one report, not all.
@@ -142,7 +152,7 @@ impl Database {
             }
         }
         self.limit(limits).map_err(|error| plain(&error))?;
-        let answer = answer(&self.connection, sql, limits.rows);
+        let answer = answer(&self.connection, sql, limits);
         answer.map_err(|error| self.explained(sql, &error, limits))
     }
 
@@ -203,6 +213,7 @@ impl Database {
 fn connect(session: &Session, tables: &[Arc<DataTable>]) -> rusqlite::Result<Connection> {
     let mut connection = Connection::open_in_memory_with_flags(OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     functions::register(&connection, session.model())?;
+    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, MOST_OF_VALUE)?;
     for table in tables {
         virtual_table::register(&connection, table)?;
     }
@@ -215,7 +226,9 @@ fn connect(session: &Session, tables: &[Arc<DataTable>]) -> rusqlite::Result<Con
     Ok(connection)
 }
 
-fn answer(connection: &Connection, sql: &str, most: usize) -> rusqlite::Result<QueryAnswer> {
+fn answer(connection: &Connection, sql: &str, limits: &QueryLimits) -> rusqlite::Result<QueryAnswer> {
+    let QueryLimits { rows: most, bytes: most_bytes, .. } = *limits;
+    let mut bytes = 0;
     let mut statement = connection.prepare(sql)?;
     let columns = distinct(statement.column_names());
     let mut found = statement.query([])?;
@@ -225,9 +238,24 @@ fn answer(connection: &Connection, sql: &str, most: usize) -> rusqlite::Result<Q
             is_truncated = true;
             break;
         }
-        rows.push((0..columns.len()).map(|at| row.get(at)).collect::<rusqlite::Result<Vec<_>>>()?);
+        let values = (0..columns.len()).map(|at| row.get(at)).collect::<rusqlite::Result<Vec<_>>>()?;
+        bytes += values.iter().map(size).sum::<usize>();
+        if let Some(most) = most_bytes.filter(|&most| bytes > most) {
+            let (rows, most) = (rows.len() + 1, most / 1_000_000);
+            let why = format!("the first {rows} rows have more than {most} MB: select fewer rows or shorter texts");
+            return Err(Error::UserFunctionError(why.into()));
+        }
+        rows.push(values);
     }
     Ok(QueryAnswer { columns, rows, is_truncated })
+}
+
+fn size(value: &SqlValue) -> usize {
+    match value {
+        SqlValue::Text(text) => text.len(),
+        SqlValue::Blob(bytes) => bytes.len(),
+        SqlValue::Null | SqlValue::Integer(_) | SqlValue::Real(_) => size_of::<SqlValue>(),
+    }
 }
 
 /// Names of columns, with a number behind those that occur again (`name_2`): an object of JSON has each name once.

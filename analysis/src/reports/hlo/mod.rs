@@ -170,6 +170,20 @@ pub fn programs_with(cx: &Context<'_>, name: &str, wanted: Option<&str>) -> Resu
     if found.is_empty() { Err(why()) } else { Ok(found.into_iter().map(|(_, program)| program).collect()) }
 }
 
+/// The programs of the capture, or those whose title is, or begins with, `wanted`.
+///
+/// # Errors
+///
+/// None has this name.
+pub fn programs_called(cx: &Context<'_>, wanted: Option<&str>) -> Result<ProgramList, AnalysisError> {
+    let mut list = programs(cx);
+    if wanted.is_some() {
+        let chosen = chosen(cx, wanted)?;
+        list.rows.retain(|row| chosen.contains(&row.id));
+    }
+    Ok(list)
+}
+
 /// Programs whose title is, or begins with, `wanted`: all if none is named. Those that ran longest come first.
 ///
 /// # Errors

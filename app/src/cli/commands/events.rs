@@ -146,7 +146,21 @@ impl EventAnswer {
         }
     }
 
-    fn report(self) -> Arc<dyn Report> {
+    /// The answer for a reader, with a note that says how many rows are shown.
+    fn report(mut self) -> Arc<dyn Report> {
+        let (total, next) = self.extent();
+        let count = |number: usize| analysis::number::count(number as f64);
+        let (what, table) = match &mut self {
+            Self::List(list) => ("events", &mut list.events),
+            Self::Totals(totals) => ("groups", &mut totals.groups),
+        };
+        let (shown, all) = (count(table.rows.len()), count(total));
+        let note = match next {
+            Some(next) => format!("{shown} of {all} {what} are shown; --offset {next} continues, --limit 0 shows all"),
+            None if table.rows.len() < total => format!("{shown} of {all} {what} are shown"),
+            None => format!("all {all} {what} are shown"),
+        };
+        table.notes.insert(0, note);
         match self {
             Self::List(list) => Arc::new(list),
             Self::Totals(totals) => Arc::new(totals),
@@ -184,6 +198,15 @@ pub fn run(args: &EventsArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure
 fn check(args: &EventQuestionArgs) -> Result<(), Failure> {
     if args.group_by.len() > GroupKey::MOST {
         return Err(Failure::Usage(format!("--group-by: write at most {} keys", GroupKey::MOST)));
+    }
+    let keys = &args.group_by;
+    if let Some(twice) = (1..keys.len()).map(|at| keys[at]).zip(1..).find(|(key, at)| keys[..*at].contains(key)) {
+        return Err(Failure::Usage(format!("--group-by: {} is named twice", twice.0.word)));
+    }
+    for (name, length) in [("least", args.least), ("most", args.most)] {
+        if length.is_some_and(|length| length < Picos::ZERO) {
+            return Err(Failure::Usage(format!("--{name}: no event is shorter than nothing")));
+        }
     }
     if args.least.zip(args.most).is_some_and(|(least, most)| least > most) {
         return Err(Failure::Usage("--least is above --most: no event has such a length".to_owned()));

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use analysis::reports::hlo::{
-    self, HloQuery, Neighbourhood, ProgramListing, Reach, chosen, find, listing, neighbourhood, programs, programs_with,
+    self, HloQuery, Neighbourhood, ProgramListing, Reach, chosen, find, listing, neighbourhood, programs_called,
+    programs_with,
 };
 use analysis::{AnalysisError, Context, Report};
 use clap::{Args, ValueEnum};
@@ -107,7 +108,7 @@ pub fn run(args: &HloArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     if let Some(path) = &args.diff {
         return diff(args, &session, path, stderr);
     }
-    written(args, &session, Ok(Arc::new(programs(&cx))), stderr)
+    written(args, &session, Ok(Arc::new(programs_called(&cx, wanted).map_err(usage)?)), stderr)
 }
 
 /// The first of several programs; a message names the others.

@@ -38,7 +38,7 @@ pub struct ToolAnswer {
     /// Tables. null is a missing value, never 0.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tables: Vec<AnswerTable>,
-    /// Rows and lines of the whole answer.
+    /// Rows and lines of the whole answer; of a query that was cut at its limit, at least.
     pub total: usize,
     /// How many of them are here.
     pub shown: usize,
@@ -89,6 +89,10 @@ pub struct AnswerContent {
     pub statement: Option<String>,
     pub lines: Vec<String>,
     pub tables: Vec<AnswerTable>,
+    /// Rows of the whole answer before those that are here: of an answer of one table that is computed by parts.
+    pub before: usize,
+    /// Rows of the whole answer after those that are here.
+    pub after: usize,
 }
 
 impl AnswerContent {
@@ -110,16 +114,19 @@ impl AnswerContent {
         self
     }
 
-    /// The part after the first `from` lines and rows that has at most `most` bytes as JSON, but at least one row.
+    /// The part after the first `from` lines and rows that has at most `most` bytes as JSON. If one row alone has
+    /// more, its texts are shortened.
     pub fn part(self, from: usize, most: usize) -> Result<ToolAnswer, Failure> {
-        let total = self.lines.len() + self.tables.iter().map(|table| table.rows.len()).sum::<usize>();
+        let here = self.lines.len() + self.tables.iter().map(|table| table.rows.len()).sum::<usize>();
+        let total = self.before + here + self.after;
         if from > total {
             return Err(Failure::Usage(format!("cursor {from}: the answer has only {total} rows")));
         }
+        let skipped = from - self.before.min(from);
         let mut answer = ToolAnswer {
-            trace: self.trace,
+            trace: self.trace.map(|trace| analysis::shortened(&trace, CELL)),
             times_from: self.times_from,
-            statement: self.statement,
+            statement: self.statement.map(|statement| analysis::shortened(&statement, CELL)),
             text: None,
             tables: Vec::new(),
             total,
@@ -129,9 +136,13 @@ impl AnswerContent {
         };
         let mut left = Room(most.saturating_sub(bytes(&answer) + SPARE));
         let lines = self.lines.len();
-        let texts: Vec<String> = self.lines.into_iter().skip(from).collect();
-        let fitting = texts.iter().take_while(|line| left.takes(bytes(line))).count();
-        let fitting = if fitting == 0 { texts.len().min(1) } else { fitting };
+        let mut texts: Vec<String> = self.lines.into_iter().skip(skipped).collect();
+        let mut fitting = texts.iter().take_while(|line| left.takes(bytes(line))).count();
+        if let Some(line) = texts.first_mut().filter(|_| fitting == 0)
+            && let Some(shorter) = left.narrowed(|width| analysis::shortened(line, width))
+        {
+            (*line, fitting) = (shorter, 1);
+        }
         let mut is_full = fitting < texts.len();
         if fitting > 0 {
             answer.text = Some(texts[..fitting].join("\n"));
@@ -139,7 +150,7 @@ impl AnswerContent {
         }
         let mut before = lines;
         for table in self.tables {
-            let (start, rows) = (from.saturating_sub(before), table.rows.len());
+            let (start, rows) = (skipped.saturating_sub(before), table.rows.len());
             before += rows;
             if is_full || start > rows || (start == rows && rows > 0) {
                 continue;
@@ -150,6 +161,11 @@ impl AnswerContent {
             answer.tables.extend(part);
         }
         let next = from + answer.shown;
+        if answer.shown == 0 && skipped < here {
+            let why =
+                format!("max_bytes: no row of the answer fits into {most} bytes; ask for fewer columns or more bytes");
+            return Err(Failure::Usage(why));
+        }
         answer.truncated = next < total;
         answer.cursor = answer.truncated.then(|| next.to_string());
         Ok(answer)
@@ -167,22 +183,40 @@ impl Room {
         }
         fits
     }
+
+    /// What is made for the greatest of some widths at which it fits.
+    fn narrowed<T: Serialize>(&mut self, of_width: impl Fn(usize) -> T) -> Option<T> {
+        const WIDTHS: [usize; 4] = [400, 100, 20, 4];
+        WIDTHS.into_iter().map(of_width).find(|one| self.takes(bytes(one) + 1))
+    }
 }
 
 /// The rows of a table that fit, and whether these are all.
 fn part_of(table: AnswerTable, start: usize, left: &mut Room, is_first: bool) -> (Option<AnswerTable>, bool) {
-    let head = AnswerTable { rows: Vec::new(), ..table };
-    if !left.takes(bytes(&head)) && !is_first {
-        return (None, false);
+    let mut head = AnswerTable { rows: Vec::new(), ..table };
+    if !left.takes(bytes(&head)) {
+        head.notes.clear();
+        if !is_first || !left.takes(bytes(&head)) {
+            return (None, false);
+        }
     }
-    let rows: Vec<_> = table.rows.into_iter().skip(start).collect();
-    let fitting = rows.iter().take_while(|row| left.takes(bytes(row) + 1)).count();
-    let fitting = if fitting == 0 && is_first { rows.len().min(1) } else { fitting };
+    let mut rows: Vec<_> = table.rows.into_iter().skip(start).collect();
+    let mut fitting = rows.iter().take_while(|row| left.takes(bytes(row) + 1)).count();
+    if let Some(row) = rows.first_mut().filter(|_| fitting == 0 && is_first)
+        && let Some(shorter) = left.narrowed(|width| row.iter().map(|cell| narrow(cell, width)).collect::<Vec<_>>())
+    {
+        (*row, fitting) = (shorter, 1);
+    }
     if fitting == 0 && !rows.is_empty() {
         return (None, false);
     }
     let has_all = fitting == rows.len();
     (Some(AnswerTable { rows: rows.into_iter().take(fitting).collect(), ..head }), has_all)
+}
+
+/// A cell whose text is at most `width` letters wide.
+fn narrow(cell: &Value, width: usize) -> Value {
+    cell.as_str().map_or_else(|| cell.clone(), |text| json!(analysis::shortened(text, width)))
 }
 
 fn bytes(value: &impl Serialize) -> usize {
@@ -231,9 +265,14 @@ impl From<Table> for AnswerTable {
 impl AnswerTable {
     /// A table of texts.
     pub fn of_texts<const N: usize>(id: &str, columns: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> Self {
+        Self::of_values(id, columns, rows.into_iter().map(|row| row.map(|text| json!(text))))
+    }
+
+    /// A table of texts and numbers.
+    pub fn of_values<const N: usize>(id: &str, columns: [&str; N], rows: impl IntoIterator<Item = [Value; N]>) -> Self {
         let column = |id: &str| AnswerColumn { id: id.to_owned(), unit: None, provenance: None };
         let rows: Vec<Vec<Value>> =
-            rows.into_iter().map(|row| row.map(|text| json!(analysis::shortened(&text, CELL))).to_vec()).collect();
+            rows.into_iter().map(|row| row.iter().map(|cell| narrow(cell, CELL)).collect()).collect();
         Self {
             id: id.to_owned(),
             title: String::new(),
@@ -242,6 +281,14 @@ impl AnswerTable {
             rows,
             notes: Vec::new(),
         }
+    }
+
+    /// The same table with the unit of a column, and where its values come from.
+    pub fn in_unit(mut self, column: &str, unit: &str, provenance: &'static str) -> Self {
+        for one in self.columns.iter_mut().filter(|one| one.id == column) {
+            (one.unit, one.provenance) = (Some(unit.to_owned()), Some(provenance));
+        }
+        self
     }
 
     /// Figures with their unit, denominator and provenance.
@@ -294,5 +341,34 @@ mod tests {
             assert_eq!((seen_lines, seen_rows), (lines, rows.iter().sum()), "in {parts} parts");
         }
         assert!(content(0, &[3]).part(4, 2_000).is_err());
+    }
+
+    /// Of an answer that is computed by parts, only some rows are at hand.
+    #[test]
+    fn a_part_of_an_answer_knows_its_place_in_the_whole() {
+        let part = |from| AnswerContent { before: from, after: 100 - from - 3, ..content(0, &[3]) }.part(from, 2_000);
+        let middle = part(40).unwrap();
+        assert_eq!((middle.total, middle.shown, middle.cursor.as_deref()), (100, 3, Some("43")));
+        let last = part(97).unwrap();
+        assert_eq!((last.total, last.truncated, last.cursor), (100, false, None));
+    }
+
+    #[test]
+    fn a_row_that_is_too_long_is_shortened_or_refused() {
+        let wide = |columns: usize, letters: usize| {
+            let mut table = AnswerTable::of_texts::<0>("t", [], []);
+            table.columns = vec![AnswerColumn { id: "c".to_owned(), unit: None, provenance: None }; columns];
+            table.rows = vec![vec![json!("ä".repeat(letters)); columns]; 2];
+            AnswerContent::default().with(table).part(0, 2_000)
+        };
+        for (columns, letters) in [(1, 600), (20, 600), (80, 600)] {
+            let answer = wide(columns, letters).unwrap();
+            let size = serde_json::to_string(&answer).unwrap().len();
+            assert!(size <= 2_000 && answer.truncated, "{columns}: {size}");
+        }
+        let refused = wide(1000, 600).unwrap_err().to_string();
+        assert!(refused.contains("fewer columns"), "{refused}");
+        let long = AnswerContent::default().with_text(&"ä".repeat(5_000)).part(0, 2_000).unwrap();
+        assert!(serde_json::to_string(&long).unwrap().len() <= 2_000);
     }
 }

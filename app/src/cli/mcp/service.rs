@@ -140,6 +140,13 @@ async fn watched(
     }
 }
 
+/// A message whose lines are no longer than those of an answer: it may repeat what was asked.
+fn bounded(message: &str) -> String {
+    const LINE: usize = 600;
+    let lines = message.lines().take(10).map(|line| analysis::shortened(line, LINE));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 fn sent(result: Result<ToolOutput, CommandError>) -> CallToolResult {
     match result {
         Ok(ToolOutput::Answer(answer)) => match serde_json::to_value(&answer) {
@@ -150,6 +157,6 @@ fn sent(result: Result<ToolOutput, CommandError>) -> CallToolResult {
         Ok(ToolOutput::Picture { png, about }) => {
             CallToolResult::success(vec![ContentBlock::image(base64(&png), "image/png"), ContentBlock::text(about)])
         }
-        Err(error) => CallToolResult::error(vec![ContentBlock::text(error.message)]),
+        Err(error) => CallToolResult::error(vec![ContentBlock::text(bounded(&error.message))]),
     }
 }

@@ -116,7 +116,7 @@ impl Drop for QueryPanel {
 }
 
 fn answer(session: &Session, asked: &AskedQuery, cancel: Arc<AtomicBool>) -> Result<QueryResult, QueryError> {
-    let limits = QueryLimits { rows: asked.limit, time: None, cancel };
+    let limits = QueryLimits { rows: asked.limit, time: None, cancel, ..QueryLimits::default() };
     let answer = Database::new(session, asked.scope)?.ask(&asked.sql, &limits)?;
     let is_truncated = answer.is_truncated;
     Ok(QueryResult { table: query_table(answer), is_truncated })

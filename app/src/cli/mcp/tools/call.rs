@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use analysis::Scope;
+use analysis::reports::steps::step_times::Steps;
 use importers::Progress;
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
@@ -188,7 +189,15 @@ impl Call {
         words.extend(input.devices.iter().map(|device| format!("--device={device}").into()));
         let path = self.roots.path(&input.path)?;
         let asked = AskedTrace { path, run: input.run.clone(), words, listed: None };
-        self.traces.get(&self.roots, &asked, &self.progress)
+        let session = self.traces.get(&self.roots, &asked, &self.progress)?;
+        if let Some(warmup) = input.warmup
+            && let Ok(steps) = session.report::<Steps>(Scope::WholeTrace)
+            && steps.is_all_warmup()
+        {
+            let why = format!("warmup: the run has {} steps, so that {warmup} leave none", steps.steps.len());
+            return Err(Failure::Usage(why).into());
+        }
+        Ok(session)
     }
 
     pub(super) fn goes_on(&self) -> bool {
@@ -206,12 +215,13 @@ impl PartInput {
 }
 
 impl BoundInput {
-    pub(super) fn check(&self) -> Result<(usize, usize), Failure> {
+    /// Where to continue, and the most bytes.
+    pub(super) fn check(&self) -> Result<(Option<usize>, usize), Failure> {
         let most = self.max_bytes.unwrap_or(USUAL_BYTES);
         if !(LEAST_BYTES..=MOST_BYTES).contains(&most) {
             return Err(Failure::Usage(format!("max_bytes: write a number from {LEAST_BYTES} to {MOST_BYTES}")));
         }
-        let from = self.cursor.as_deref().unwrap_or("0").parse();
+        let from = self.cursor.as_deref().map(str::parse).transpose();
         let from =
             from.map_err(|_not_ours| Failure::Usage("cursor: write the cursor of the last answer".to_owned()))?;
         Ok((from, most as usize))
@@ -223,7 +233,17 @@ impl BoundInput {
         trace: Option<(&TraceInput, &Session)>,
         content: AnswerContent,
     ) -> Result<ToolOutput, CommandError> {
-        let (from, most) = self.check()?;
+        self.answer_from(self.check()?.0.unwrap_or(0), trace, content)
+    }
+
+    /// The part of an answer about a trace that begins with this row.
+    pub(super) fn answer_from(
+        &self,
+        from: usize,
+        trace: Option<(&TraceInput, &Session)>,
+        content: AnswerContent,
+    ) -> Result<ToolOutput, CommandError> {
+        let (_, most) = self.check()?;
         let content = AnswerContent {
             trace: trace.map(|(input, _)| input.path.clone()),
             times_from: trace.and_then(|(_, session)| session.model().badge()),

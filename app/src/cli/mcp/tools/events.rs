@@ -10,8 +10,10 @@ use crate::cli::commands::events::{EventQuestionArgs, answer};
 use crate::cli::embedded::{self, CommandError};
 use crate::cli::mcp::answer::AnswerContent;
 
-/// Most rows of an answer, which is sent in parts.
+/// Most rows of a part.
 const MOST_ROWS: usize = 10_000;
+/// A row has more bytes: no more rows are looked up than can be sent.
+const BYTES_OF_ROW: usize = 16;
 
 pub(super) struct EventsTool;
 
@@ -47,9 +49,9 @@ pub(super) struct EventsInput {
     columns: Vec<String>,
     /// A list: start, duration, self, name; groups: total, self, count, mean, max, name.
     sort: Option<String>,
-    /// Most rows; 100 by default, at most 10000.
+    /// Most rows of a part, at most 10000; by default as many as fit. `total` counts all, and `cursor` continues.
     limit: Option<usize>,
-    /// Rows to leave out before the first.
+    /// Rows to leave out before the first; `cursor` goes before it.
     offset: Option<usize>,
     #[serde(flatten)]
     trace: TraceInput,
@@ -60,8 +62,8 @@ pub(super) struct EventsInput {
 }
 
 impl EventsInput {
-    /// The question as on the command line.
-    fn words(&self) -> Vec<OsString> {
+    /// The question as on the command line, for the rows from `offset`.
+    fn words(&self, offset: usize, most_bytes: usize) -> Vec<OsString> {
         let mut words: Vec<OsString> = Vec::new();
         let lists = [
             ("name", &self.name),
@@ -79,9 +81,9 @@ impl EventsInput {
         for (name, value) in [("least", &self.least), ("most", &self.most), ("sort", &self.sort)] {
             words.extend(value.iter().map(|value| format!("--{name}={value}").into()));
         }
-        let limit = self.limit.map(|limit| if limit == 0 { MOST_ROWS } else { limit.min(MOST_ROWS) });
-        words.extend(limit.map(|limit| format!("--limit={limit}").into()));
-        words.extend(self.offset.map(|offset| format!("--offset={offset}").into()));
+        let limit = self.limit.filter(|&limit| limit > 0).unwrap_or(MOST_ROWS);
+        let limit = limit.min(MOST_ROWS).min(most_bytes / BYTES_OF_ROW);
+        words.extend([format!("--limit={limit}").into(), format!("--offset={offset}").into()]);
         words
     }
 }
@@ -93,12 +95,17 @@ impl McpTool for EventsTool {
         category, track, step, time or length: a list, or count, total, self, mean and percentiles by group.";
 
     fn run(call: &Call, input: EventsInput) -> Result<ToolOutput, CommandError> {
-        input.bound.check()?;
-        let question: EventQuestionArgs = embedded::parsed(&input.words())?;
+        let (cursor, most_bytes) = input.bound.check()?;
+        let first = cursor.or(input.offset).unwrap_or(0);
+        let question: EventQuestionArgs = embedded::parsed(&input.words(first, most_bytes))?;
         let session = call.session(&input.trace)?;
         let scope = input.part.scope(&session)?;
         let found = answer(&session, &question, scope, &input.trace.devices, &|| call.goes_on())?;
-        let content = AnswerContent::default().with_tables([found.table().clone()]);
-        input.bound.answer(Some((&input.trace, &session)), content)
+        let (total, table) = (found.extent().0, found.table().clone());
+        let before = first.min(total);
+        let after = total.saturating_sub(before + table.rows.len());
+        let mut content = AnswerContent { before, after, ..AnswerContent::default() }.with_tables([table]);
+        content.tables.iter_mut().for_each(|table| table.total_rows = total);
+        input.bound.answer_from(first, Some((&input.trace, &session)), content)
     }
 }

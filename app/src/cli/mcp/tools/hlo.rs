@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use analysis::reports::hlo::{HloQuery, Reach, chosen, diff, find, listing, neighbourhood, programs, programs_with};
+use analysis::reports::hlo::{
+    HloQuery, Reach, chosen, diff, find, listing, neighbourhood, programs_called, programs_with,
+};
 use analysis::{AnalysisError, Context, Report};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -77,7 +79,9 @@ impl HloInput {
             }
             return Ok(Arc::new(find(cx, &chosen(cx, wanted).map_err(|error| usage(&error))?, &query)));
         }
-        let Some(path) = &self.diff else { return Ok(Arc::new(programs(cx))) };
+        let Some(path) = &self.diff else {
+            return Ok(Arc::new(programs_called(cx, wanted).map_err(|error| usage(&error))?));
+        };
         let other = call.session(&TraceInput { path: path.clone(), ..self.trace.clone() })?;
         let beside = other.context(cx.scope);
         let one = first(&chosen(cx, wanted).map_err(|error| usage(&error))?)?;

@@ -4,6 +4,7 @@ use analysis::reports::steps::step_times::Steps;
 use analysis::{ANALYSES, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::json;
 
 use super::call::{BoundInput, Call, McpTool, ToolOutput, TraceInput};
 use crate::cli::embedded::CommandError;
@@ -40,17 +41,23 @@ impl McpTool for Open {
             counted(steps as u64, "step"),
             counted(model.import_log().lost(), "event"),
         );
-        let files = model.sources().iter().map(|source| {
-            let host = source.host.clone().unwrap_or_default();
-            [source.name.clone(), source.format.to_owned(), source.packed_bytes.to_string(), host]
-        });
+        let files = model
+            .sources()
+            .iter()
+            .map(|source| [json!(source.name), json!(source.format), json!(source.packed_bytes), json!(source.host)]);
         let log = model.import_log().counts().iter();
         let issues =
-            log.map(|issue| [issue.kind.explain().to_owned(), issue.count.to_string(), issue.examples.join("; ")]);
+            log.map(|issue| [json!(issue.kind.explain()), json!(issue.count), json!(issue.examples.join("; "))]);
         let reports = ANALYSES.iter().map(|entry| [entry.id.to_owned(), entry.title.to_owned()]);
         let content = AnswerContent { statement: Some(statement), ..AnswerContent::default() }
-            .with(AnswerTable::of_texts("files", ["name", "format", "bytes", "host"], files))
-            .with(AnswerTable::of_texts("import", ["what", "count", "examples"], issues))
+            .with(
+                AnswerTable::of_values("files", ["name", "format", "bytes", "host"], files)
+                    .in_unit("bytes", "bytes", "recorded"),
+            )
+            .with(
+                AnswerTable::of_values("import", ["what", "count", "examples"], issues)
+                    .in_unit("count", "count", "recorded"),
+            )
             .with(AnswerTable::of_texts("reports", ["id", "title"], reports));
         input.bound.answer(Some((&input.trace, &session)), content)
     }

@@ -16,6 +16,8 @@ use crate::query::{Database, QueryLimits, SqlValue};
 
 const MOST_ROWS: usize = 100_000;
 const MOST_SECONDS: u32 = 300;
+/// Most bytes of all texts of an answer.
+const MOST_BYTES: usize = 256_000_000;
 
 /// A query.
 #[derive(Deserialize, JsonSchema)]
@@ -77,7 +79,8 @@ async fn answer(state: Shared, id: String, params: QueryParams) -> Result<Json<Q
     let found = state.about(id, part, move |session, scope, cancel| {
         let wrong = |error: crate::query::QueryError| ApiError::wrong(error.to_string());
         let time = Some(Duration::from_secs(params.seconds.into()));
-        let limits = QueryLimits { rows: params.limit, time, cancel: Arc::clone(&cancel.flag) };
+        let limits =
+            QueryLimits { rows: params.limit, bytes: Some(MOST_BYTES), time, cancel: Arc::clone(&cancel.flag) };
         let found = Database::new(session, scope).and_then(|mut database| database.ask(&params.sql, &limits));
         let found = found.map_err(wrong)?;
         let rows = found.rows.into_iter().map(|row| row.into_iter().map(value).collect()).collect();
