@@ -1,60 +1,72 @@
-//! The parts of an import, each on its own: `cargo bench -p systole --no-default-features --bench parts [-- EVENTS]`
+//! The parts of an import, each on its own: `cargo bench -p systole --no-default-features --bench parts [-- FILTER]`
 //!
-//! Medians of the CPU time of all threads and of the wall time, for a generated session of so many slices (a million if
-//! none are named), half of them ops of 8 devices.
+//! Wall times, for a generated session of a million slices, half of them ops of 8 devices. Criterion compares them with
+//! those of the run before; `--save-baseline NAME` and `--baseline NAME` compare with others.
 
 use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::io::{Read as _, Write as _};
 
-use cpu_time::ProcessTime;
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use flate2::{Compression, write::GzEncoder};
 use importers::{InputSource, Progress, import};
 use sample_traces::big::{BigSpec, big_xspace};
-use std::io::{Read as _, Write as _};
 use trace_model::wire::{WireCursor, WireValue};
 use trace_model::{
     FlowPoint, FlowRole, GroupKind, Picos, SliceBatch, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel,
     TrackKind,
 };
 
-const RUNS: usize = 7;
+const SLICES: u32 = 1_000_000;
 const TRACKS: u32 = 16;
 
-#[expect(clippy::print_stdout, reason = "a benchmark prints its results")]
-fn main() {
-    let slices = std::env::args().find_map(|word| word.parse().ok()).unwrap_or(1_000_000);
-    let xspace = big_xspace(BigSpec { slices: u64::from(slices), tracks: TRACKS });
-    let json = json(slices);
-    let packed = gzip(&json);
-    println!("{slices} slices, {} MB of protobuf, {} MB of JSON", xspace.len() >> 20, json.len() >> 20);
-    println!("{:32} {:>9} {:>9}", "", "CPU ms", "wall ms");
+criterion_group! {
+    name = parts;
+    config = Criterion::default().sample_size(10);
+    targets = protobuf, model, trace_json
+}
+criterion_main!(parts);
 
-    measure("walk all messages", || &xspace, |bytes| walk(bytes, 0..bytes.len()));
-    measure("import protobuf", || source("big.xplane.pb", &xspace), |source| imported(&source));
-    measure("finish tracks", || collected(slices), |builder| builder.finish().slice_count());
-    measure("link flows", || collected(slices).finish(), |model| model.flows().len());
-    measure("inflate", || &packed, |packed| unpack(packed));
-    measure("import JSON", || source("big.trace.json", &json), |source| imported(&source));
-    measure("import JSON, gzipped", || source("big.trace.json.gz", &packed), |source| imported(&source));
+/// Times `work` on what `make` returns; making it does not count.
+fn measure<T, R>(
+    bench: &mut Criterion,
+    name: &str,
+    throughput: Throughput,
+    make: impl Fn() -> T,
+    work: impl Fn(T) -> R,
+) {
+    let mut group = bench.benchmark_group("parts");
+    group.throughput(throughput);
+    group.bench_function(name, |bencher| {
+        bencher.iter_batched(&make, |made| black_box(work(made)), BatchSize::PerIteration);
+    });
 }
 
-#[expect(clippy::print_stdout, reason = "a benchmark prints its results")]
-/// Prints the medians of what `work` takes; `make` is not counted.
-fn measure<T, R>(name: &str, make: impl Fn() -> T, work: impl Fn(T) -> R) {
-    let mut times: Vec<(Duration, Duration)> = Vec::new();
-    for _ in 0..RUNS {
-        let made = make();
-        let (cpu, wall) = (ProcessTime::now(), Instant::now());
-        let result = black_box(work(made));
-        times.push((cpu.elapsed(), wall.elapsed()));
-        drop(result);
-    }
-    let median = |of: fn(&(Duration, Duration)) -> Duration| {
-        let mut column: Vec<Duration> = times.iter().map(of).collect();
-        column.sort_unstable();
-        column[RUNS / 2].as_secs_f64() * 1e3
-    };
-    println!("{name:32} {:9.1} {:9.1}", median(|&(cpu, _)| cpu), median(|&(_, wall)| wall));
+fn bytes(data: &[u8]) -> Throughput {
+    Throughput::Bytes(data.len() as u64)
+}
+
+fn protobuf(bench: &mut Criterion) {
+    let xspace = big_xspace(BigSpec { slices: u64::from(SLICES), tracks: TRACKS });
+    measure(bench, "walk all messages", bytes(&xspace), || &xspace, |bytes| walk(bytes, 0..bytes.len()));
+    measure(bench, "import protobuf", bytes(&xspace), || source("big.xplane.pb", &xspace), |source| imported(&source));
+    // A file with one line: nothing to share among threads but the line itself.
+    let line = big_xspace(BigSpec { slices: u64::from(SLICES), tracks: 1 });
+    measure(bench, "import one line", bytes(&line), || source("line.xplane.pb", &line), |source| imported(&source));
+}
+
+fn model(bench: &mut Criterion) {
+    let slices = Throughput::Elements(u64::from(SLICES));
+    measure(bench, "finish tracks", slices.clone(), collected, |builder| builder.finish().slice_count());
+    measure(bench, "link flows", slices, || collected().finish(), |model| model.flows().len());
+}
+
+fn trace_json(bench: &mut Criterion) {
+    let json = json();
+    let packed = gzip(&json);
+    measure(bench, "inflate", bytes(&json), || &packed, |packed| unpack(packed));
+    measure(bench, "import JSON", bytes(&json), || source("big.trace.json", &json), |source| imported(&source));
+    let packed_source = || source("big.trace.json.gz", &packed);
+    measure(bench, "import JSON, gzipped", bytes(&json), packed_source, |source| imported(&source));
 }
 
 fn source(name: &str, bytes: &[u8]) -> InputSource {
@@ -79,16 +91,16 @@ fn walk(bytes: &[u8], range: std::ops::Range<usize>) -> usize {
 }
 
 /// Slices on tracks, nested in pairs; a quarter of them are ends of flows.
-fn collected(slices: u32) -> TraceBuilder {
+fn collected() -> TraceBuilder {
     let mut builder = TraceBuilder::new();
     let host = builder.group(None, GroupKind::Host, "host");
     let label = builder.label("work", None);
     let mut points = Vec::new();
     for number in 0..TRACKS {
         let track = builder.track(host, TrackKind::HostThread, i64::from(number), "thread");
-        let mut batch = SliceBatch::with_capacity((slices / TRACKS) as usize, false);
+        let mut batch = SliceBatch::with_capacity((SLICES / TRACKS) as usize, false);
         let mut ends = Vec::new();
-        for i in 0..slices / TRACKS {
+        for i in 0..SLICES / TRACKS {
             let (start, dur) = (i64::from(i) * 1_000 + i64::from(number), if i % 2 == 0 { 1_900 } else { 700 });
             let range = TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(dur));
             let index = batch.push(SliceSpec::new(range, label));
@@ -104,9 +116,9 @@ fn collected(slices: u32) -> TraceBuilder {
     builder
 }
 
-fn json(slices: u32) -> Vec<u8> {
+fn json() -> Vec<u8> {
     let mut text = b"{\"traceEvents\":[\n".to_vec();
-    for i in 0..slices {
+    for i in 0..SLICES {
         let (track, at) = (i % TRACKS, f64::from(i) * 1.5);
         let comma = if i == 0 { "" } else { ",\n" };
         write!(

@@ -48,8 +48,9 @@ async function opened(page, name) {
   await page.waitForTimeout(500);
   await page.keyboard.type(name);
   await page.waitForTimeout(300);
-  const shown = page.evaluate(() => new Promise((resolve) => {
-    addEventListener("keydown", () => {
+  // Listening before the key is sent: keys and scripts reach the page on different ways.
+  await page.evaluate(() => {
+    globalThis.shown = new Promise((resolve) => addEventListener("keydown", () => {
       const began = performance.now();
       const looking = setInterval(() => {
         const { error, slices } = systole.state();
@@ -57,10 +58,10 @@ async function opened(page, name) {
         clearInterval(looking);
         resolve({ error, slices: slices[0], shown_ms: Math.round(performance.now() - began) });
       }, 5);
-    }, { once: true, capture: true });
-  }));
+    }, { once: true, capture: true }));
+  });
   await page.keyboard.press("Enter");
-  const result = await shown;
+  const result = await page.evaluate(() => globalThis.shown);
   const began = Date.now();
   await page.waitForFunction(() => systole.state().settled, null, { polling: 50, timeout: 600_000 });
   const memory = await page.evaluate(() => systole.memory());

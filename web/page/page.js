@@ -60,9 +60,6 @@ globalThis.systolePage = {
   stopped: (why) => fail(`The window stopped, which is a mistake in Systole. Files are unchanged.\n\n${why}`),
 };
 
-// What tests and scripts read.
-globalThis.systole = { state: () => JSON.parse(state() || "{}"), memory: () => memory_bytes() };
-
 // The paths of what the address names: `run` is an id, `compare` an id if `run` is there, else an address.
 function wanted() {
   if (query.has("run")) {
@@ -76,6 +73,8 @@ const there = server.look();
 try {
   module = await WebAssembly.compileStreaming(fetch(new URL("./systole_bg.wasm", import.meta.url)));
   await init({ module_or_path: module });
+  // What tests and scripts read.
+  globalThis.systole = { state: () => JSON.parse(state() || "{}"), memory: () => memory_bytes() };
   await there;
   await start(document.getElementById("window"), await wanted(), location.hash.slice(1));
 } catch (error) {
