@@ -39,7 +39,7 @@ fn query_row_leads_to_its_slice() {
     let mut window = query_tab();
     write(&mut window, "SELECT slice_id, name FROM slices WHERE name = 'B'");
     press(&mut window, Modifiers::COMMAND, Key::Enter);
-    window.get_by_label("1 rows");
+    window.get_by_label("1 row");
     let row = window.state().trace().and_then(|trace| trace.model.all_slices().find(|slice| slice.name() == "B"));
     let row = row.expect("it is in the picture").id().index();
     click(&mut window, &format!("Row {row}"));

@@ -116,6 +116,15 @@ fn details_lie_beside_reports_that_cover_the_timeline() {
 }
 
 #[test]
+fn panels_below_leave_room_for_tracks() {
+    let mut window = window_with(vec2(1200.0, 600.0), Settings::default(), TWO_DEVICES);
+    want(&mut window, ViewCommand::MoveTab { tab: "steps".to_owned(), below: true });
+    want(&mut window, ViewCommand::ShowPanel(Panel::Details, true));
+    let timeline = window.get_by_label("Timeline").rect();
+    assert!(timeline.height() > 120.0, "{timeline:?}");
+}
+
+#[test]
 fn panels_keep_the_user_size() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("gui.json");

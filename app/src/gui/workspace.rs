@@ -20,7 +20,7 @@ use crate::gui::keys::Keys;
 use crate::gui::panels::context::{OtherRun, PanelContext};
 use crate::gui::panels::dock::{self, DrawTab, PanelState};
 use crate::gui::panels::found::{ResultList, ResultOrder};
-use crate::gui::panels::frame::{floating_ui, overlay_command, sized_ui};
+use crate::gui::panels::frame::{self, floating_ui, overlay_command, sized_ui};
 use crate::gui::panels::tabs_with_data::TabsWithData;
 use crate::gui::panels::{
     area as area_panel, details, help, keys as keys_panel, legend, notes, palette, search as search_panel, welcome,
@@ -308,7 +308,7 @@ impl Workspace {
         let covered =
             if self.state.shows(Panel::Reports) { self.docks_ui(ui, settings, (comparison, other), out) } else { 0.0 };
         if self.state.shows(Panel::Details) {
-            let most = ui.available_height() - 120.0;
+            let most = ui.available_height() - frame::TIMELINE;
             let panel = EguiPanel::bottom("details");
             sized_ui(ui, panel, (PanelPart::Details, most), settings, out, |ui, out| {
                 // Beside reports that lie over the timeline, as long as there is room.

@@ -10,6 +10,9 @@ use crate::view::state::ViewCommand;
 /// Windows narrower than this show reports over the timeline instead of beside it.
 pub const NARROW: f32 = 1100.0;
 
+/// Height that panels below leave to the timeline: its ruler and some tracks.
+pub const TIMELINE: f32 = 200.0;
+
 /// Whether the window has no room for reports beside the timeline.
 pub fn is_narrow(ui: &Ui) -> bool {
     ui.ctx().content_rect().width() < NARROW

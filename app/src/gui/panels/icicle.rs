@@ -18,6 +18,8 @@ use analysis::{OpGroup, Unit};
 const LEVEL: f32 = 22.0;
 /// Narrower branches are merged into one box.
 const LEAST: f32 = 2.0;
+/// Smaller changes between two runs have no colour.
+const LEAST_CHANGE: f64 = 0.01;
 /// Narrower branches have no name and cannot be clicked.
 const NAMED: f32 = 24.0;
 
@@ -48,7 +50,7 @@ pub fn icicle_ui(
         TreeTime::SelfTime => "self time, idle time left out",
         TreeTime::Total => "total time, in which ops inside others count again",
     };
-    let color = if root.compared.is_some() { " Colour: orange is slower in B, blue faster." } else { "" };
+    let color = if root.compared.is_some() { " Colour: orange is slower in B, blue faster, grey neither." } else { "" };
     let text = format!("Width: {width}. A click shows a branch alone, or the slices of an op.{color}");
     ui.label(RichText::new(text).small().weak());
     let Some(top) = path.last() else { return };
@@ -127,7 +129,8 @@ impl IcicleWalk<'_> {
 
     fn box_ui(&mut self, ui: &Ui, node: &OpNode, rect: Rect, path: &[String]) {
         let theme = Theme::current(ui);
-        let change = node.change().map(ColorKey::of_change);
+        let is_visible = |change: &f64| (change - 1.0).abs() >= LEAST_CHANGE;
+        let change = node.change().filter(is_visible).map(ColorKey::of_change);
         let unchanged = ColorKey::of_group(OpGroup::Other);
         let fill =
             if self.is_compared { theme.slice(change.unwrap_or(unchanged)).fill } else { theme.group(node.group) };

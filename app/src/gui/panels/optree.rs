@@ -93,23 +93,30 @@ pub fn choice_ui(ui: &mut Ui, trees: &mut OpTrees) -> bool {
         if !trees.levels.is_empty() {
             ui.add_space(8.0);
             nested_ui(ui, trees);
-            ui.add_space(8.0);
-            for (icicle, word) in [(false, "rows"), (true, "icicle")] {
-                if ui.selectable_label(trees.is_icicle == icicle, word).clicked() {
-                    trees.is_icicle = icicle;
-                }
-            }
-        }
-        if !trees.levels.is_empty() && trees.is_icicle {
-            ui.add_space(8.0);
-            for (time, word) in TreeTime::ALL {
-                if ui.selectable_label(trees.time == time, word).clicked() {
-                    trees.time = time;
-                }
-            }
         }
     });
+    if !trees.levels.is_empty() {
+        ui.horizontal(|ui| drawing_ui(ui, trees));
+    }
     !trees.levels.is_empty()
+}
+
+/// How the tree is drawn, and which times it shows.
+fn drawing_ui(ui: &mut Ui, trees: &mut OpTrees) {
+    ui.spacing_mut().item_spacing.x = 2.0;
+    for (icicle, word) in [(false, "rows"), (true, "icicle")] {
+        if ui.selectable_label(trees.is_icicle == icicle, word).clicked() {
+            trees.is_icicle = icicle;
+        }
+    }
+    if trees.is_icicle {
+        ui.add_space(8.0);
+        for (time, word) in TreeTime::ALL {
+            if ui.selectable_label(trees.time == time, word).clicked() {
+                trees.time = time;
+            }
+        }
+    }
 }
 
 /// What branches are grouped by within branches.

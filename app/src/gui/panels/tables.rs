@@ -12,6 +12,7 @@ use super::copy::csv_ui;
 use super::table::{SortedTable, TableRows, table_ui};
 use crate::gui::AppCommand;
 use crate::gui::reports::title_of;
+use crate::number::counted;
 use crate::render::table::shortened;
 use crate::view::panels::target::RowTarget;
 use crate::view::state::ViewCommand;
@@ -208,7 +209,7 @@ fn head_ui(ui: &mut Ui, table: &Table, sorted: &mut SortedTable, out: &mut Vec<A
         response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Filter rows"));
         let (shown, all) = (sorted.shown().unwrap_or(table.rows.len()), table.rows.len());
         let count = if shown == all {
-            format!("{} rows", group_digits(all as u64))
+            counted(all as u64, "row")
         } else {
             format!("{} of {}", group_digits(shown as u64), group_digits(all as u64))
         };

@@ -11,13 +11,13 @@ use crate::gui::jobs::{JobAnswer, Worker};
 use crate::gui::panels::context::{OtherRun, PanelContext};
 use crate::gui::panels::dock::{self, ComparisonTab, DrawTab, PanelState};
 use crate::gui::panels::found::{self as found_panel, ResultList, ResultOrder};
-use crate::gui::panels::frame::{is_narrow, sized_ui};
+use crate::gui::panels::frame::{self, is_narrow, sized_ui};
 use crate::gui::panels::rail::{RailContent, rail_ui};
 use crate::gui::settings::{PanelPart, Settings};
 use crate::gui::theme::Theme;
 use crate::view::search::SearchResults;
 use crate::view::state::tabs::{COMPARE, FOUND};
-use crate::view::state::{ReportScope, ViewState};
+use crate::view::state::{Panel, ReportScope, ViewState};
 use crate::view::timeline::trace::OpenTrace;
 use crate::view::timeline::tree::group_digits;
 
@@ -80,7 +80,9 @@ impl Workspace {
         if let Some(tab) = state.tab_below() {
             let panel = EguiPanel::bottom("reports below");
             let sight = PanelContext { tab, ..sight };
-            let shown = sized_ui(ui, panel, (PanelPart::Below, height - 120.0), settings, out, |ui, out| {
+            let [details, _] = PanelPart::Details.limits();
+            let others = if state.shows(Panel::Details) { frame::TIMELINE + details } else { frame::TIMELINE };
+            let shown = sized_ui(ui, panel, (PanelPart::Below, height - others), settings, out, |ui, out| {
                 dock::dock_ui(ui, sight, memory, lower, true, out);
             });
             dock::drop_ui(ui, &shown, true, out);
