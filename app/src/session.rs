@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use analysis::{ANALYSES, Analysis, AnalysisError, Context, Options, Report, ReportCache, Scope};
 use importers::{ImportError, ImportOptions, Progress};
-use trace_model::TraceModel;
+use trace_model::{Severity, TraceModel};
 
 use crate::stdin;
 
@@ -169,6 +169,13 @@ pub fn devices_in_words(model: &TraceModel) -> Option<String> {
     }
     let kinds: Vec<_> = kinds.into_iter().map(|(kind, count)| format!("{count} × {kind}")).collect();
     (!kinds.is_empty()).then(|| kinds.join(" + "))
+}
+
+/// What is missing from a model because the capture is damaged or cut off; `None` if nothing is.
+pub fn losses_in_words(model: &TraceModel) -> Option<String> {
+    let lost = model.import_log().counts().iter().filter(|issue| issue.kind.severity() == Severity::Loss);
+    let lost: Vec<_> = lost.map(|issue| issue.kind.explain().trim_end_matches('.')).collect();
+    (!lost.is_empty()).then(|| lost.join("; "))
 }
 
 #[cfg(test)]

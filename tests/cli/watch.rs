@@ -133,3 +133,27 @@ fn log_directories_in_buckets_are_watched_like_those_on_this_machine() {
     let (_, lines) = watch("s3", &["--history", "other.jsonl"]);
     assert_eq!(lines.len(), 3, "{lines:?}");
 }
+
+/// A run whose writer has gone long ago is read as it is, and what it lacks is said.
+#[test]
+fn a_cut_run_of_old_is_read_at_once_and_called_damaged() {
+    let dir = tempfile::tempdir().unwrap();
+    let run_dir = dir.path().join("plugins/profile/2026_01_01_10_00_00");
+    fs::create_dir_all(&run_dir).unwrap();
+    let bytes = profile(7);
+    let file = run_dir.join("host.xplane.pb");
+    fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    fs::File::options().write(true).open(&file).unwrap().set_modified(old).unwrap();
+    let logs = dir.path().to_str().unwrap();
+    let listed = run(&["runs", logs]);
+    assert!(text(&listed.stdout).contains("damaged: The file ends"), "{}", text(&listed.stdout));
+    // Without the age of the file, this would wait for a minute.
+    let begun = std::time::Instant::now();
+    let output = run(&["watch", logs, "--once"]);
+    assert!(text(&output.stdout).contains("damaged: The file ends"), "{}", text(&output.stdout));
+    assert!(begun.elapsed().as_secs() < 30);
+    let missing = run(&["watch", "no-such-directory", "--once"]);
+    assert_eq!(missing.status.code(), Some(3));
+    assert!(text(&missing.stderr).contains("No such file"), "{}", text(&missing.stderr));
+}

@@ -226,7 +226,7 @@ const SHOWN: usize = 8;
 
 fn markers() -> String {
     let markers = IMPORTERS.iter().flat_map(|importer| importer.format().markers);
-    markers.fold(String::new(), |text, marker| text + ", or is called " + marker)
+    markers.fold(String::new(), |text, marker| text + ", or are called " + marker)
 }
 
 fn names(runs: &[CaptureRun]) -> String {

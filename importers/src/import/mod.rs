@@ -62,8 +62,10 @@ fn refuse_different_sessions(model: &TraceModel) -> Result<(), ImportError> {
     }
     let names: Vec<_> = model.sources().iter().map(|source| source.name.as_str()).collect();
     let minutes = last.saturating_sub(first) / 60_000_000_000;
+    let apart =
+        if minutes < 2 * 24 * 60 { format!("{minutes} minutes") } else { format!("{} days", minutes / (24 * 60)) };
     let what = format!(
-        "these files are not hosts of one session, they began up to {minutes} minutes apart; name one of {}",
+        "these files are not hosts of one session, they began up to {apart} apart; name one of {}",
         names.join(", ")
     );
     Err(ImportError::NothingFound { what })

@@ -100,6 +100,7 @@ impl Tabular for ProgramList {
             .measured("self_time_ps", "Self time", Unit::Picoseconds, |row| row.self_time_ps)
             .measured("self_of_op_time_percent", "of op time", Unit::Percent, |row| row.self_of_op_time_percent)
             .note("of op time: self time of all ops, idle time left out");
+        let table = if self.rows.is_empty() { table.note("this capture names no programs") } else { table };
         vec![table.build()]
     }
 }

@@ -81,7 +81,7 @@ pub fn run(args: &HloArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     if let Some(name) = &args.op {
         let name = name.trim_start_matches('%');
         let programs = programs_with(&cx, name, wanted).map_err(usage)?;
-        let program = the_first(&cx, &programs, "has this instruction", stderr)?;
+        let program = the_first(&cx, &programs, "that has this instruction", stderr)?;
         let reach = Reach { radius: args.radius, most: args.most };
         let found = neighbourhood(&cx, program, name, reach).map_err(usage)?;
         if let Some(format) = args.graph {
@@ -90,7 +90,7 @@ pub fn run(args: &HloArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
         return written(args, &session, Ok(Arc::new(found)), stderr);
     }
     if args.text {
-        let program = the_first(&cx, &chosen(&cx, wanted).map_err(usage)?, "is called so", stderr)?;
+        let program = the_first(&cx, &chosen(&cx, wanted).map_err(usage)?, called(wanted), stderr)?;
         let text = listing(&cx, program);
         if let (Ok(text), OutputFormat::Text, true) = (&text, args.output.format, args.output.output.is_empty()) {
             return print_text(text, args.output.top);
@@ -111,14 +111,22 @@ pub fn run(args: &HloArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     written(args, &session, Ok(Arc::new(programs_called(&cx, wanted).map_err(usage)?)), stderr)
 }
 
+/// What the programs that can be chosen have in common.
+fn called(wanted: Option<&str>) -> &'static str {
+    if wanted.is_some() { "that is called so" } else { "that ran less" }
+}
+
 /// The first of several programs; a message names the others.
 fn the_first(cx: &Context<'_>, programs: &[ProgramId], what: &str, stderr: &Stderr) -> Result<ProgramId, Failure> {
     let titles: Vec<String> = programs.iter().map(|&id| cx.model.program_title(id)).collect();
     if let [first, others @ ..] = &titles[..]
         && !others.is_empty()
     {
-        let others = others.join(", ");
-        stderr.warn(&format!("{first} is shown; --program chooses another that {what}: {others}"));
+        const NAMED: usize = 5;
+        let more = others.len().checked_sub(NAMED).filter(|&more| more > 0);
+        let more = more.map_or_else(String::new, |more| format!(" and {more} more"));
+        let others = others.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+        stderr.warn(&format!("{first} is shown; --program chooses another {what}: {others}{more}"));
     }
     programs.first().copied().ok_or_else(|| Failure::Usage("the capture names no programs".to_owned()))
 }
@@ -169,11 +177,12 @@ fn diff(args: &HloArgs, session: &Session, path: &Path, stderr: &Stderr) -> Resu
     let usage = |error: AnalysisError| Failure::Usage(error.to_string());
     let other = loading::open_path(path, None, &args.input.assume, args.output.format, stderr)?;
     let (cx, beside) = (session.context(args.scope.scope()), other.context(args.scope.scope()));
-    let first = the_first(&cx, &chosen(&cx, args.program.as_deref()).map_err(usage)?, "is called so", stderr)?;
+    let wanted = args.program.as_deref();
+    let first = the_first(&cx, &chosen(&cx, wanted).map_err(usage)?, called(wanted), stderr)?;
     let name = cx.model.str(cx.model.program(first).name).to_owned();
-    let second = chosen(&beside, Some(args.program.as_deref().unwrap_or(&name)));
+    let second = chosen(&beside, Some(wanted.unwrap_or(&name)));
     let second = second.or_else(|_| chosen(&beside, Some(&name))).map_err(usage)?;
-    let second = the_first(&beside, &second, "is called so", stderr)?;
+    let second = the_first(&beside, &second, called(Some(&name)), stderr)?;
     let found = hlo::diff((&cx, first), (&beside, second));
     written(args, session, found.map(|found| Arc::new(found) as Arc<dyn Report>), stderr)
 }

@@ -17,7 +17,7 @@ use crate::cli::common::stderr::Stderr;
 use crate::cli::common::values::OutputFormat;
 use crate::cli::common::{loading, output};
 use crate::render::{NamedTable, csv, markdown, ndjson};
-use crate::session::{Session, devices_in_words};
+use crate::session::{Session, devices_in_words, losses_in_words};
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
@@ -42,6 +42,8 @@ struct ListedRunRow {
 
 struct OpenedRun {
     devices: Option<String>,
+    /// What is missing because the capture is damaged.
+    lost: Option<String>,
     steps: Option<usize>,
     /// Median of the steady steps, in picoseconds.
     step_ps: Option<f64>,
@@ -91,6 +93,7 @@ fn opened(args: &RunsArgs, name: &str, stderr: &Stderr) -> Result<Result<OpenedR
     let verdict = session.report::<Verdict>(Scope::WholeTrace).ok();
     Ok(Ok(OpenedRun {
         devices: devices_in_words(session.model()),
+        lost: losses_in_words(session.model()),
         steps: steps.as_ref().map(|report| report.steps.len()),
         step_ps: steps.as_ref().and_then(|report| Some(report.time.as_ref()?.median)),
         verdict: verdict.map(|report| report.statement.clone()),
@@ -126,6 +129,9 @@ fn text(rows: &[ListedRunRow]) -> String {
         if let Some(said) = said {
             let _ = writeln!(text, "    {said}");
         }
+        if let Some(lost) = row.opened().and_then(|opened| opened.lost.as_deref()) {
+            let _ = writeln!(text, "    damaged: {lost}");
+        }
         if let Some(error) = row.error() {
             let _ = writeln!(text, "    cannot be opened: {error}");
         }
@@ -160,6 +166,7 @@ fn as_json(path: &Path, rows: &[ListedRunRow]) -> Value {
                 "steps": opened.and_then(|it| it.steps),
                 "step_ps": opened.and_then(|it| it.step_ps),
                 "verdict": opened.and_then(|it| it.verdict.clone()),
+                "lost": opened.and_then(|it| it.lost.clone()),
                 "error": row.error(),
             })
         })
@@ -176,6 +183,7 @@ fn table(rows: &[ListedRunRow]) -> Table {
         .derived("steps", "Steps", Unit::Count, |row| row.opened().and_then(|it| it.steps).map(|steps| steps as f64))
         .derived("step_ps", "Step", Unit::Picoseconds, |row| row.opened().and_then(|it| it.step_ps))
         .derived("verdict", "Verdict", Unit::None, |row| row.opened().and_then(|it| it.verdict.clone()))
+        .derived("lost", "Lost", Unit::None, |row| row.opened().and_then(|it| it.lost.clone()))
         .derived("error", "Error", Unit::None, |row| row.error().map(str::to_owned))
         .build()
 }

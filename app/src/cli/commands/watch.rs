@@ -23,6 +23,7 @@ use crate::cli::common::history_file::{self, HistoryLine};
 use crate::cli::common::stderr::Stderr;
 use crate::cli::common::values::{OutputFormat, seconds};
 use crate::cli::common::{gating, loading, output, settings, summaries};
+use crate::session::losses_in_words;
 
 /// Name of the history in the log directory.
 const HISTORY: &str = "systole.history.jsonl";
@@ -71,6 +72,8 @@ struct SeenRun {
     files: Vec<ListedFile>,
     since: Instant,
     is_finished: bool,
+    /// Whether it was said that it is waited for.
+    is_told: bool,
 }
 
 /// Runs the command.
@@ -84,8 +87,12 @@ pub fn run(args: &WatchArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure>
         }
         None => args.path.join(HISTORY),
     };
-    output::check_file(&history)?;
     let mut watch = Watch { args, config, history, seen: BTreeMap::new(), failed: 0 };
+    if !is_remote(&args.path) {
+        // A missing directory is not the fault of the history.
+        watch.runs()?;
+    }
+    output::check_file(&watch.history)?;
     loop {
         let found = watch.look(stderr)?;
         if watch.failed > 0 && args.exit_on_regression {
@@ -126,12 +133,22 @@ impl Watch<'_> {
                 continue;
             }
             let since = before.map_or_else(Instant::now, |seen| seen.since);
-            let is_settled = before.is_some() && run.empty_files.is_empty() || self.args.settle.is_zero();
+            let is_told = before.is_some_and(|seen| seen.is_told);
+            let patience = self.args.settle * PATIENCE;
+            let before_was_there = before.is_some();
+            let is_settled = before_was_there && run.empty_files.is_empty() || self.args.settle.is_zero();
             // What stays incomplete is read as it is: its writer has gone.
-            let waits = since.elapsed() < self.args.settle * PATIENCE;
+            let waits = since.elapsed() < patience && unchanged_for(&run.files).is_none_or(|time| time < patience);
             let is_finished = (is_settled || !waits) && self.judge(&run.name, waits, stderr)?;
             growing += usize::from(!is_finished);
-            self.seen.insert(run.name, SeenRun { files: run.files, since, is_finished });
+            // At the first look, nobody knows whether it grows.
+            let tells = before_was_there && !is_finished && !is_told;
+            if tells {
+                let most = patience.saturating_sub(since.elapsed()).as_secs();
+                stderr.warn(&format!("{} is not complete: it is read in {most} s, if it stays so", run.name));
+            }
+            let is_told = is_told || tells;
+            self.seen.insert(run.name, SeenRun { files: run.files, since, is_finished, is_told });
             if self.failed > 0 && self.args.exit_on_regression {
                 return Ok(0);
             }
@@ -209,6 +226,7 @@ impl Watch<'_> {
             steps: line.steps,
             verdict: session.report::<Verdict>(Scope::WholeTrace).ok().map(|verdict| verdict.statement.clone()),
             change: comparison.map(|comparison| comparison.statement),
+            lost: losses_in_words(session.model()),
             failed,
             ..RunLine::of(name)
         })?;
@@ -230,6 +248,11 @@ impl Watch<'_> {
     }
 }
 
+/// How long the files of a run have not been written, if that is known.
+fn unchanged_for(files: &[ListedFile]) -> Option<Duration> {
+    files.iter().filter_map(|file| file.modified).max()?.elapsed().ok()
+}
+
 /// The absolute path without links, to compare paths.
 fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_gone| path.to_owned())
@@ -243,6 +266,8 @@ struct RunLine<'a> {
     steps: usize,
     verdict: Option<String>,
     change: Option<String>,
+    /// What is missing of a damaged run.
+    lost: Option<String>,
     failed: Vec<String>,
     error: Option<String>,
 }
@@ -256,6 +281,7 @@ impl<'a> RunLine<'a> {
             steps: 0,
             verdict: None,
             change: None,
+            lost: None,
             failed: Vec::new(),
             error: None,
         }
@@ -269,13 +295,14 @@ impl<'a> RunLine<'a> {
             self.step_ps.map_or_else(|| "no steps".to_owned(), |ps| format!("step {}", Picos::from_ps(ps as i64)));
         let why = if self.failed.is_empty() { self.change.iter().cloned().collect() } else { self.failed.join("; ") };
         let why: String = if why.is_empty() { self.verdict.clone().unwrap_or_default() } else { why };
-        format!("{}  {}  {step}  {}\n", self.run, self.status, why.replace('\n', " "))
+        let lost = self.lost.as_ref().map_or_else(String::new, |lost| format!("damaged: {lost}  "));
+        format!("{}  {}  {step}  {lost}{}\n", self.run, self.status, why.replace('\n', " "))
     }
 
     fn json(&self) -> String {
         let line = json!({
             "run": self.run, "status": self.status, "step_ps": self.step_ps, "steps": self.steps,
-            "verdict": self.verdict, "change": self.change, "failed": self.failed, "error": self.error,
+            "verdict": self.verdict, "change": self.change, "lost": self.lost, "failed": self.failed, "error": self.error,
         });
         format!("{line}\n")
     }
@@ -318,6 +345,12 @@ mod tests {
         };
         let stderr = Stderr::new(&MessageArgs { quiet: true, verbose: false, no_color: true, jobs: None });
         let mut look = || watch.look(&stderr).unwrap();
+        // The writer of a file that is old has gone: it is not waited for.
+        fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
+        let old = std::time::SystemTime::now() - Duration::from_secs(600 * 13);
+        fs::File::options().write(true).open(&file).unwrap().set_modified(old).unwrap();
+        assert_eq!((look(), fs::read_to_string(&history).unwrap().lines().count()), (0, 1));
+        fs::remove_file(&history).unwrap();
         fs::write(&file, "").unwrap();
         assert_eq!((look(), look()), (1, 1), "an empty file is not read");
         for part in [bytes.len() / 3, bytes.len() / 2] {
