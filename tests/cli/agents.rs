@@ -225,7 +225,7 @@ fn instructions_are_installed_for_each_agent_and_never_over_changes() {
     let skill = Path::new(at).join(".claude/skills/systole/SKILL.md");
     let installed = fs::read_to_string(&skill).unwrap();
     assert!(installed.starts_with(INSTRUCTIONS) && Path::new(at).join(".agents/skills/systole/SKILL.md").is_file());
-    assert!(text(&install(&[]).stderr).contains("is up to date"));
+    assert!(text(&install(&[]).stdout).contains("is up to date"));
     // A version that an older program wrote is replaced, a changed one is not.
     fs::write(&skill, installed.replace("# Find", "# My own")).unwrap();
     let message = refused(&["skill", "install", "--dir", at]);

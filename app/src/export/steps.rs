@@ -7,6 +7,7 @@ use trace_model::Picos;
 
 use super::PictureStyle;
 use super::drawing::{Anchor, Drawing, width_of};
+use crate::number::counted;
 use crate::view::timeline::bands::{StepBar, StepBars, group_of};
 use crate::view::timeline::trace::OpenTrace;
 
@@ -28,10 +29,9 @@ pub fn steps(trace: &OpenTrace, look: PictureStyle) -> Result<Drawing, String> {
     let palette = look.palette();
     let text = |ps: i64| look.times.text(Picos::from_ps(ps));
     let mut drawing = Drawing::new(look.width, look.height, palette.panel);
-    let note = report
-        .time
-        .as_ref()
-        .map_or_else(String::new, |time| format!(": median {} of {} steps", text(time.median as i64), time.count));
+    let note = report.time.as_ref().map_or_else(String::new, |time| {
+        format!(": median {} of {}", text(time.median as i64), counted(time.count as u64, "step"))
+    });
     drawing.fitted(12.0, 18.0, look.width - 24.0, 13.0, palette.text_strong, &format!("{}{note}", trace.title()));
     let mut x = LEFT;
     for part in StepPart::ALL {

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use analysis::{ANALYSES, Scope};
 use clap::Args;
@@ -48,6 +50,8 @@ struct OneFile {
     is_gzip: bool,
     out: PathBuf,
     bytes: Vec<u8>,
+    /// When the original was written: a damaged file that is new looks as if it were still being written.
+    modified: Option<SystemTime>,
 }
 
 /// Runs the command.
@@ -104,7 +108,9 @@ fn read(session: &Session, names: &mut Names, args: &AnonymizeArgs) -> Result<Ve
         };
         let failed = |error| Failure::import(error, path);
         // What is in a bucket was copied to this machine.
-        let input = InputSource::open(source.copy.as_ref().unwrap_or(path)).map_err(failed)?;
+        let file = source.copy.as_ref().unwrap_or(path);
+        let modified = file.metadata().and_then(|metadata| metadata.modified()).ok();
+        let input = InputSource::open(file).map_err(failed)?;
         let is_gzip = Path::new(&source.name).extension().is_some_and(|ending| ending == "gz");
         let content = input.content(&Progress::new()).map_err(failed)?;
         if let Some(damage) = &content.damage {
@@ -120,7 +126,7 @@ fn read(session: &Session, names: &mut Names, args: &AnonymizeArgs) -> Result<Ve
         } else {
             args.output.join(file_name(path, source.host.as_deref(), names))
         };
-        files.push(OneFile { kind, is_gzip, out, bytes });
+        files.push(OneFile { kind, is_gzip, out, bytes, modified });
     }
     Ok(files)
 }
@@ -154,7 +160,13 @@ fn write(file: &OneFile) -> Result<(), Failure> {
         encoder.write_all(&file.bytes)?;
         encoder.finish().map(drop)
     });
-    written.map_err(failed)
+    written.map_err(failed)?;
+    match file.modified {
+        Some(time) => {
+            File::options().write(true).open(&file.out).and_then(|out| out.set_modified(time)).map_err(failed)
+        }
+        None => Ok(()),
+    }
 }
 
 /// Opens what was written, and compares all numbers of all reports. What differs is not kept.
@@ -169,9 +181,13 @@ fn check_figures(args: &AnonymizeArgs, before: &Session, files: &[OneFile], stde
         // Nobody shall share it by mistake; a file that cannot be removed is named below.
         let _ = std::fs::remove_file(&file.out);
     }
+    let cure = if args.replace.is_empty() {
+        "they depend on names that had to be replaced"
+    } else {
+        "leave out words of --replace that are names of ops or kinds of ops"
+    };
     Err(Failure::Usage(format!(
-        "nothing is written: with other names these reports have other figures: {}; leave out words of --replace that \
-         are names of ops or kinds of ops",
+        "nothing is written: with other names these reports have other figures: {}; {cure}",
         differing.join(", ")
     )))
 }

@@ -80,7 +80,7 @@ impl FromStr for SizeArg {
             Some((width @ 200..=20_000_u16, height @ 120..=20_000_u16)) => {
                 Ok(Self { width: f32::from(width), height: f32::from(height) })
             }
-            _ => Err("write a size of at least 200x120, for example 1200x700".to_owned()),
+            _ => Err("write a size from 200x120 to 20000x20000, for example 1200x700".to_owned()),
         }
     }
 }
@@ -103,6 +103,7 @@ impl FromStr for ScaleArg {
 pub fn run(args: &RenderArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     let out = args.out.as_deref().filter(|path| path.as_os_str() != STANDARD);
     let format = out.map_or(Ok(PictureFormat::Svg), PictureFormat::of).map_err(Failure::Usage)?;
+    out.map_or(Ok(()), output::check_file)?;
     let session = loading::open(&args.input, OutputFormat::Json, stderr)?;
     checks::check_scope(&session, &args.input, &args.scope)?;
     let drawing = drawn(&session, &args.input.path, args.scope.scope(), &args.look)?;

@@ -8,7 +8,6 @@ use sha2::{Digest as _, Sha256};
 
 use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::output;
-use crate::cli::common::stderr::Stderr;
 use crate::render::hex;
 
 /// The instructions.
@@ -77,7 +76,7 @@ impl AgentArg {
 }
 
 /// Runs the command.
-pub fn run(args: &SkillArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+pub fn run(args: &SkillArgs) -> Result<CommandOutcome, Failure> {
     let SkillAction::Install = args.action;
     if args.print {
         output::print(SKILL)?;
@@ -95,10 +94,12 @@ pub fn run(args: &SkillArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure>
                    beside as .bak";
         return Err(Failure::Usage(format!("{why}: {}", edited.path.display())));
     }
+    let mut said = String::new();
     for plan in &plans {
         plan.carry_out()?;
-        stderr.warn(&format!("{} {}", plan.what(), plan.path.display()));
+        said += &format!("{} {}\n", plan.what(), plan.path.display());
     }
+    output::print_text(&said)?;
     Ok(CommandOutcome::Done)
 }
 
