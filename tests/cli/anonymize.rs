@@ -157,7 +157,7 @@ fn damaged_profiles_lose_what_nobody_reads_and_keep_their_numbers() {
     place.write("damaged.xplane.pb", &damaged);
     place.write("cut.xplane.pb", &profile[..profile.len() - 40]);
     // A copy that is new must not look as if it were still being written.
-    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    let old = std::time::SystemTime::now() - std::time::Duration::from_hours(1);
     fs::File::options().write(true).open(place.path("cut.xplane.pb")).unwrap().set_modified(old).unwrap();
     for name in ["damaged.xplane.pb", "cut.xplane.pb"] {
         let output = place.run(&["anonymize", name, "-o", "out.xplane.pb", "--replace", "moonshot"]);

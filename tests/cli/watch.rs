@@ -143,7 +143,7 @@ fn a_cut_run_of_old_is_read_at_once_and_called_damaged() {
     let bytes = profile(7);
     let file = run_dir.join("host.xplane.pb");
     fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
-    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    let old = std::time::SystemTime::now() - std::time::Duration::from_hours(1);
     fs::File::options().write(true).open(&file).unwrap().set_modified(old).unwrap();
     let logs = dir.path().to_str().unwrap();
     let listed = run(&["runs", logs]);

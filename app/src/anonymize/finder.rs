@@ -157,6 +157,17 @@ pub(super) fn printable(data: &[u8]) -> Vec<Range<usize>> {
         .collect()
 }
 
+/// Names of paths that follow other letters. In data, the length of a text stands before it and may look like a letter.
+pub(super) fn names_behind_letters(text: &[u8]) -> Vec<Range<usize>> {
+    let of_word = |word: Range<usize>| {
+        let slash = text[word.clone()].iter().position(|&byte| byte == b'/').filter(|&at| at > 0)?;
+        let parts = components(text, word.start + slash..word.end);
+        let is_rooted = parts.len() > 2 && is_any(COMMON, &text[parts[1].clone()]);
+        is_rooted.then(|| names_of_path(text, &parts, false))
+    };
+    words(text).filter_map(of_word).flatten().filter(|part| !part.is_empty()).collect()
+}
+
 /// The parts of a text between spaces, quotes and brackets.
 fn words(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     let mut at = 0;

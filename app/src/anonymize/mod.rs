@@ -62,7 +62,9 @@ pub fn learn(bytes: &[u8], regions: &[Region], names: &mut Names) {
 
 /// Replaces names in all texts of a file, empties what cannot be read, and counts what stays.
 pub fn replace(bytes: &mut [u8], regions: &[Region], names: &mut Names, kept: &mut Kept) {
-    for Region { range, kind } in regions {
+    // Data that is no text comes last: names in it are best known from elsewhere.
+    let (data, texts): (Vec<_>, Vec<_>) = regions.iter().partition(|region| region.kind == TextKind::Opaque);
+    for Region { range, kind } in texts.into_iter().chain(data) {
         let Some(text) = bytes.get_mut(range.clone()) else { continue };
         if *kind == TextKind::Unreadable {
             kept.unreadable.0 += text.len() as u64;
@@ -75,11 +77,18 @@ pub fn replace(bytes: &mut [u8], regions: &[Region], names: &mut Names, kept: &m
             // A damaged program of the compiler still has its texts.
             for run in finder::printable(text) {
                 let run = &mut text[run];
-                for (part, what) in finder::names(run, false) {
+                let behind = finder::names_behind_letters(run);
+                let found = finder::names(run, false).into_iter();
+                let found: Vec<_> = found.chain(behind.into_iter().map(|part| (part, NameKind::Path))).collect();
+                // What both find is replaced once.
+                let found: BTreeMap<usize, _> =
+                    found.into_iter().map(|(part, what)| (part.start, (part, what))).collect();
+                for (part, what) in found.into_values() {
                     names.replace(what, &mut run[part]);
                 }
             }
             names.replace_words(text, false);
+            names.replace_known(text);
             continue;
         }
         if *kind == TextKind::Host {

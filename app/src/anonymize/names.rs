@@ -112,6 +112,16 @@ impl Names {
         self.words = words;
     }
 
+    /// Replaces what was replaced elsewhere, where it is a word in data that is no text.
+    pub(super) fn replace_known(&self, data: &mut [u8]) {
+        let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        for word in data.chunk_by_mut(|a, b| is_word(a) == is_word(b)).filter(|word| word.len() >= LEAST_IN_OPAQUE) {
+            if let Some((_, new)) = self.stand_ins.get(&*word) {
+                word.copy_from_slice(new);
+            }
+        }
+    }
+
     /// Replaces the name of a machine, which need not be a word.
     pub fn replace_host(&mut self, name: &mut [u8]) {
         if !is_harmless(name) {

@@ -171,4 +171,10 @@ fn texts_in_data_are_found() {
     replace(&mut data, &regions, &mut Names::default(), &mut Kept::default());
     let text = String::from_utf8_lossy(&data).into_owned();
     assert!(text.contains("/home/n0000/n000/n0001.py") && text.contains("layers/x"), "{text}");
+    // The length before a text looks like a letter, and the damage has cut the path.
+    let mut data = b"\x1a8/home/alice/project/examples/run\x04\x98 project".to_vec();
+    let regions = [Region { range: 0..data.len(), kind: TextKind::Opaque }];
+    replace(&mut data, &regions, &mut Names::default(), &mut Kept::default());
+    let text = String::from_utf8_lossy(&data).into_owned();
+    assert!(["alice", "project", "examples", "run"].iter().all(|name| !text.contains(name)), "{text}");
 }

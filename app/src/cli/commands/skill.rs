@@ -1,5 +1,6 @@
 //! `systole skill`: instructions for coding agents, where they look for them.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -97,7 +98,7 @@ pub fn run(args: &SkillArgs) -> Result<CommandOutcome, Failure> {
     let mut said = String::new();
     for plan in &plans {
         plan.carry_out()?;
-        said += &format!("{} {}\n", plan.what(), plan.path.display());
+        let _ = writeln!(said, "{} {}", plan.what(), plan.path.display());
     }
     output::print_text(&said)?;
     Ok(CommandOutcome::Done)

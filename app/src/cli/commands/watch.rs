@@ -347,7 +347,7 @@ mod tests {
         let mut look = || watch.look(&stderr).unwrap();
         // The writer of a file that is old has gone: it is not waited for.
         fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
-        let old = std::time::SystemTime::now() - Duration::from_secs(600 * 13);
+        let old = std::time::SystemTime::now() - Duration::from_mins(130);
         fs::File::options().write(true).open(&file).unwrap().set_modified(old).unwrap();
         assert_eq!((look(), fs::read_to_string(&history).unwrap().lines().count()), (0, 1));
         fs::remove_file(&history).unwrap();
