@@ -109,10 +109,15 @@ fn details_lie_beside_reports_that_cover_the_timeline() {
     settle(&mut window);
     want(&mut window, ViewCommand::ShowTab("ops".to_owned()));
     let over = window.get_by_label("Reports over the timeline").rect();
-    for button in ["Copy name", "Zoom to it", "Longest of this name"] {
-        let rect = window.get_by_label(button).rect();
-        assert!(rect.right() <= over.left(), "{button} at {rect:?} is below {over:?}");
-    }
+    let are_beside = |window: &Harness<'_, App>, buttons: &[&str]| {
+        for button in buttons {
+            let rect = window.get_by_label(button).rect();
+            assert!(rect.right() <= over.left(), "{button} at {rect:?} is below {over:?}");
+        }
+    };
+    are_beside(&window, &["Copy name", "Zoom to it", "Longest of this name"]);
+    want(&mut window, ViewCommand::MarkAll);
+    are_beside(&window, &["Close", "Zoom to it", "Note"]);
 }
 
 #[test]
@@ -122,6 +127,20 @@ fn panels_below_leave_room_for_tracks() {
     want(&mut window, ViewCommand::ShowPanel(Panel::Details, true));
     let timeline = window.get_by_label("Timeline").rect();
     assert!(timeline.height() > 120.0, "{timeline:?}");
+}
+
+#[test]
+fn colours_without_room_are_left_out() {
+    let window = window_with(vec2(420.0, 500.0), Settings::default(), PICTURE);
+    let choice = window.get_by_label("Colour by").rect();
+    for title in ["Matmul", "Collective", "Control flow"] {
+        for swatch in window.query_all_by_label(title) {
+            let rect = swatch.rect();
+            let is_in_legend = (rect.center().y - choice.center().y).abs() < 10.0;
+            assert!(!is_in_legend || rect.right() <= choice.left(), "{title} at {rect:?}, {choice:?}");
+        }
+    }
+    assert!(window.query_by_label("…").is_some());
 }
 
 #[test]

@@ -23,6 +23,9 @@ pub struct AreaPanelState {
     shown: Option<crate::view::panels::area::MarkedArea>,
 }
 
+/// In less room than this, the buttons go below the title.
+const BESIDE: f32 = 520.0;
+
 /// Sums of the marked area.
 pub fn area_ui(
     ui: &mut Ui,
@@ -33,13 +36,21 @@ pub fn area_ui(
 ) {
     let Some(mark) = state.place.mark else { return };
     ui.add_space(4.0);
-    ui.horizontal(|ui| {
+    let title_ui = |ui: &mut Ui| {
         ui.label(RichText::new(format!("Marked: {}", time(mark.dur()))).heading().strong())
             .on_hover_text(format!("{} ps", mark.dur().ps()));
         ui.weak(format!("from {}", time(mark.start.since_origin())));
-        buttons_ui(ui, summary, out);
-    });
-    ui.horizontal(|ui| {
+    };
+    if ui.available_width() < BESIDE {
+        ui.horizontal(title_ui);
+        ui.horizontal_wrapped(|ui| buttons_ui(ui, summary, out));
+    } else {
+        ui.horizontal(|ui| {
+            title_ui(ui);
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| buttons_ui(ui, summary, out));
+        });
+    }
+    ui.horizontal_wrapped(|ui| {
         for (pivot, word) in AreaGrouping::ALL {
             if ui.selectable_label(choice.pivot == pivot, format!("by {word}")).clicked() {
                 choice.pivot = pivot;
@@ -71,20 +82,18 @@ pub fn area_ui(
 }
 
 fn buttons_ui(ui: &mut Ui, summary: &JobAnswer<AreaSummary>, out: &mut Vec<AppCommand>) {
-    ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-        if ui.button("Close").on_hover_text(hint(ui.ctx(), "Clear the mark", LEAVE)).clicked() {
-            out.push(ViewCommand::Deselect.into());
-        }
-        if ui.button("Zoom to it").on_hover_text(hint(ui.ctx(), "Fill the view", "focus")).clicked() {
-            out.push(ViewCommand::Focus.into());
-        }
-        if ui.button("Note").on_hover_text(hint(ui.ctx(), "Save it as a note", "keep-mark")).clicked() {
-            out.push(ViewCommand::MarkSelection(true).into());
-        }
-        if let Some(summary) = summary.latest() {
-            csv_ui(ui, "area", || Some(summary.table.clone()), out);
-        }
-    });
+    if ui.button("Close").on_hover_text(hint(ui.ctx(), "Clear the mark", LEAVE)).clicked() {
+        out.push(ViewCommand::Deselect.into());
+    }
+    if ui.button("Zoom to it").on_hover_text(hint(ui.ctx(), "Fill the view", "focus")).clicked() {
+        out.push(ViewCommand::Focus.into());
+    }
+    if ui.button("Note").on_hover_text(hint(ui.ctx(), "Save it as a note", "keep-mark")).clicked() {
+        out.push(ViewCommand::MarkSelection(true).into());
+    }
+    if let Some(summary) = summary.latest() {
+        csv_ui(ui, "area", || Some(summary.table.clone()), out);
+    }
 }
 
 fn rows_ui(ui: &mut Ui, summary: &AreaSummary, choice: &mut AreaPanelState, out: &mut Vec<AppCommand>) {

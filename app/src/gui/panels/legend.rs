@@ -1,11 +1,20 @@
 //! The colour legend at the bottom.
 
-use egui::{Align, Color32, Layout, Rect, RichText, Role, Sense, Ui, WidgetInfo, vec2};
+use std::sync::Arc;
+
+use egui::{Align, Color32, Galley, Layout, Rect, RichText, Role, Sense, Ui, Vec2, WidgetInfo, vec2};
 
 use crate::gui::theme::Theme;
 use crate::view::panels::legend::{ColorLegend, HATCHED};
 use crate::view::state::{ColorBy, ViewCommand, ViewState};
 use crate::view::timeline::trace::OpenTrace;
+
+/// Side of the square of a colour.
+const SIDE: f32 = 11.0;
+/// Distance of its name.
+const GAP: f32 = 5.0;
+/// Room for the mark that there are more colours.
+const MARK: f32 = 26.0;
 
 /// The categories that occur in the trace, and the colour choices.
 pub fn legend_ui(ui: &mut Ui, trace: &OpenTrace, state: &ViewState, comparing: bool, out: &mut Vec<ViewCommand>) {
@@ -27,7 +36,14 @@ pub fn legend_ui(ui: &mut Ui, trace: &OpenTrace, state: &ViewState, comparing: b
         ui.scope_builder(egui::UiBuilder::new().max_rect(room).layout(Layout::left_to_right(Align::Center)), |ui| {
             ui.set_clip_rect(room.intersect(ui.clip_rect()));
             let legend = ColorLegend::of(trace, state.color_by, comparing);
-            for (key, title) in &legend.swatches {
+            for (at, (key, title)) in legend.swatches.iter().enumerate() {
+                let rest = legend.swatches.get(at..).unwrap_or_default();
+                let mark = if rest.len() > 1 { MARK } else { 0.0 };
+                if swatch_of(ui, title).1.x + mark > ui.available_width() {
+                    let titles: Vec<&str> = rest.iter().map(|(_, title)| title.as_str()).collect();
+                    ui.label(RichText::new("…").weak()).on_hover_text(titles.join(", "));
+                    break;
+                }
                 swatch_ui(ui, theme.slice(*key).fill, title);
             }
             for text in [legend.text, if comparing { HATCHED } else { "" }] {
@@ -39,13 +55,17 @@ pub fn legend_ui(ui: &mut Ui, trace: &OpenTrace, state: &ViewState, comparing: b
     });
 }
 
-/// A colour and its meaning as one widget, so that they stay together when lines wrap.
-pub fn swatch_ui(ui: &mut Ui, color: Color32, title: &str) {
-    const SIDE: f32 = 11.0;
-    const GAP: f32 = 5.0;
+/// The text of a swatch, and the size of the whole.
+fn swatch_of(ui: &Ui, title: &str) -> (Arc<Galley>, Vec2) {
     let font = egui::TextStyle::Small.resolve(ui.style());
     let galley = ui.painter().layout_no_wrap(title.to_owned(), font, ui.visuals().text_color());
     let size = vec2(SIDE + GAP + galley.size().x, galley.size().y.max(SIDE));
+    (galley, size)
+}
+
+/// A colour and its meaning as one widget, so that they stay together when lines wrap.
+pub fn swatch_ui(ui: &mut Ui, color: Color32, title: &str) {
+    let (galley, size) = swatch_of(ui, title);
     ui.spacing_mut().item_spacing.x = 13.0;
     let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, title));
