@@ -70,10 +70,14 @@ impl Names {
         if let Some((_, known)) = self.stand_ins.get(name) {
             return known.clone();
         }
+        if name.utf8_chunks().all(|chunk| chunk.valid().is_empty()) {
+            // Damage without a letter is no name.
+            return name.to_vec();
+        }
         let count = self.counts.entry(name.len()).or_default();
         // What stands for one name must not be another: `n0` may be a name.
         let new = loop {
-            let new = numbered(*count, name.len());
+            let new = as_damaged_as(name, numbered(*count, name.len()));
             *count += 1;
             // One letter has few others.
             if name.len() == 1 || (!self.words.contains_key(&new) && new != name) {
@@ -139,6 +143,18 @@ fn find(text: &[u8], word: &[u8], from: usize) -> Option<usize> {
     let first = *word.first()?;
     let last = text.len().checked_sub(word.len())?;
     (from..=last).find(|&at| text[at] == first && text[at..at + word.len()] == *word)
+}
+
+/// Keeps bytes that are no text: that a text is damaged is counted.
+fn as_damaged_as(name: &[u8], mut new: Vec<u8>) -> Vec<u8> {
+    let mut at = 0;
+    for chunk in name.utf8_chunks() {
+        at += chunk.valid().len();
+        let end = at + chunk.invalid().len();
+        new[at..end].copy_from_slice(chunk.invalid());
+        at = end;
+    }
+    new
 }
 
 /// `n0007` for the eighth name of five letters.

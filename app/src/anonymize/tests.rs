@@ -178,3 +178,14 @@ fn texts_in_data_are_found() {
     let text = String::from_utf8_lossy(&data).into_owned();
     assert!(["alice", "project", "examples", "run"].iter().all(|name| !text.contains(name)), "{text}");
 }
+
+/// What is replaced is as damaged as before, so that the same damage is counted.
+#[test]
+fn bytes_that_are_no_text_stay() {
+    let mut text = b"$f\xffoundation.py:3 caf\xc3\xa9/secret.py /\xff\xff/\xfe/x.py".to_vec();
+    let regions = [Region { range: 0..text.len(), kind: TextKind::Event }];
+    replace(&mut text, &regions, &mut Names::default(), &mut Kept::default());
+    let shown = String::from_utf8_lossy(&text).into_owned();
+    assert_eq!(shown.matches('\u{fffd}').count(), 4, "{shown}");
+    assert!(["oundation", "caf", "secret"].iter().all(|name| !shown.contains(name)), "{shown}");
+}
