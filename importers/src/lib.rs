@@ -35,5 +35,5 @@ pub use input::archive::{Archive, ArchiveWriter, ArchivedFile};
 pub use input::remote::cache;
 pub use input::{FeedResult, ImportError, InputSource, Progress, ProgressStage, SharedBytes, SourceContent};
 pub use input::{is_remote, remote_head, shown_path, write_remote};
-pub use profiler::xplane::{SpaceElement, xplane_elements};
+pub use profiler::xplane::{SpaceElement, visit_xplane_elements};
 pub use registry::IMPORTERS;

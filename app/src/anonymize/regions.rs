@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use importers::xplane_elements;
+use importers::visit_xplane_elements;
 use trace_model::wire::{WireCursor, WireValue};
 
 /// Messages nest at most this deep.
@@ -115,14 +115,14 @@ impl Message {
 pub(super) fn of_xspace(bytes: &[u8]) -> Vec<Region> {
     let mut regions = Vec::new();
     let mut at = 0;
-    for element in xplane_elements(bytes) {
+    visit_xplane_elements(bytes, |element| {
         unreadable(at..element.whole.start, &mut regions);
         at = element.whole.end;
         field(bytes, element.content, Message::Space.field(element.field), &mut regions);
         if let Some(line) = element.cut_line {
             message(bytes, line, Message::Line, &mut regions);
         }
-    }
+    });
     unreadable(at..bytes.len(), &mut regions);
     regions
 }

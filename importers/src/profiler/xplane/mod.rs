@@ -28,7 +28,7 @@ mod programs;
 mod space;
 mod tables;
 
-pub use space::{SpaceElement, xplane_elements};
+pub use space::{SpaceElement, visit_xplane_elements};
 
 use std::sync::Arc;
 

@@ -37,15 +37,14 @@ pub struct SpaceElement {
     pub cut_line: Option<Range<usize>>,
 }
 
-/// What the importer reads of a file, in the order of the file.
-pub fn xplane_elements(file: &[u8]) -> Vec<SpaceElement> {
-    RawSpace::read(file, &mut ImportLog::default()).elements
+/// Visits what the importer reads of a file, in the order of the file.
+pub fn visit_xplane_elements(file: &[u8], mut visit: impl FnMut(SpaceElement)) {
+    RawSpace::read_visiting(file, &mut ImportLog::default(), &mut visit);
 }
 
 /// The outline of a file.
 #[derive(Debug, Default)]
 pub(super) struct RawSpace {
-    elements: Vec<SpaceElement>,
     pub(super) planes: Vec<RawPlane>,
     pub(super) errors: Vec<Range<usize>>,
     pub(super) warnings: Vec<Range<usize>>,
@@ -83,7 +82,11 @@ impl RawPlane {
 impl RawSpace {
     /// Reads the outline of `file`; damage is logged.
     pub(super) fn read(file: &[u8], log: &mut ImportLog) -> Self {
-        let mut reader = SpaceReader { file, log, space: Self::default(), by_name: HashMap::new(), resumed: 0 };
+        Self::read_visiting(file, log, &mut |_| {})
+    }
+
+    fn read_visiting(file: &[u8], log: &mut ImportLog, visit: &mut dyn FnMut(SpaceElement)) -> Self {
+        let mut reader = SpaceReader { file, log, visit, space: Self::default(), by_name: HashMap::new(), resumed: 0 };
         let mut at = 0;
         while at < file.len() {
             at = reader.element(at);
@@ -102,6 +105,7 @@ impl RawSpace {
 struct SpaceReader<'a> {
     file: &'a [u8],
     log: &'a mut ImportLog,
+    visit: &'a mut dyn FnMut(SpaceElement),
     space: RawSpace,
     by_name: HashMap<String, usize>,
     resumed: usize,
@@ -116,7 +120,7 @@ impl SpaceReader<'_> {
             Ok((number, range)) if range.end <= end => {
                 let next = range.end;
                 let (whole, content) = (at..next, range.clone());
-                self.space.elements.push(SpaceElement { field: number, whole, content, cut_line: None });
+                (self.visit)(SpaceElement { field: number, whole, content, cut_line: None });
                 match number {
                     2 => self.space.errors.push(range),
                     3 => self.space.warnings.push(range),
@@ -168,7 +172,7 @@ impl SpaceReader<'_> {
         }
         let (content, cut_line) = (range.start..read.end, read.cut_line);
         let whole = at..cut_line.as_ref().map_or(read.end, |line| line.end);
-        self.space.elements.push(SpaceElement { field: 1, whole, content, cut_line });
+        (self.visit)(SpaceElement { field: 1, whole, content, cut_line });
         self.add(read.plane);
         next.unwrap_or(range.end)
     }
