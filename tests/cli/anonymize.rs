@@ -186,11 +186,15 @@ fn real_damaged_profiles_keep_their_numbers() {
         assert_eq!(log(&place, &out), log(&place, path), "{name}");
         // All texts that are left were shown to the user.
         let (shared, kept) = (fs::read(place.path(&out)).unwrap(), place.read("kept.txt"));
-        let hidden = long_texts(&shared).into_iter().filter(|text| {
-            let text = String::from_utf8_lossy(text).into_owned();
-            !kept.contains(&text)
-        });
-        assert_eq!(hidden.map(String::from_utf8_lossy).collect::<Vec<_>>(), Vec::<String>::new(), "{name}");
+        // Tags and lengths beside a text may look like letters.
+        let is_listed = |text: &str| {
+            let cuts = (0..=3).flat_map(|first| (0..=3).map(move |last| (first, last)));
+            let mut inner = cuts.filter_map(|(first, last)| text.get(first..text.len() - last));
+            inner.any(|inner| kept.contains(inner))
+        };
+        let texts = long_texts(&shared).into_iter().map(String::from_utf8_lossy);
+        let hidden: Vec<_> = texts.filter(|text| !is_listed(text)).collect();
+        assert_eq!(hidden, Vec::<String>::new(), "{name}");
     }
 }
 

@@ -89,6 +89,8 @@ pub fn replace(bytes: &mut [u8], regions: &[Region], names: &mut Names, kept: &m
             }
             names.replace_words(text, false);
             names.replace_known(text);
+            let left = finder::printable(text).into_iter().map(|run| String::from_utf8_lossy(&text[run]).into_owned());
+            kept.texts.entry(*kind).or_default().extend(left);
             continue;
         }
         if *kind == TextKind::Host {

@@ -50,7 +50,7 @@ impl TextKind {
             Self::Message => "texts in programs of the compiler",
             Self::Note => "notes of the profiler",
             Self::Json => "strings of JSON",
-            Self::Opaque => "data that is no text",
+            Self::Opaque => "texts within data that is no text",
             Self::Unreadable => "what cannot be read",
         }
     }
