@@ -3,8 +3,8 @@
 //!
 //! Without files it takes the real captures beside the repository, the samples, and a
 //! synthetic session of eight devices with two million events.
-//! The targets: all analyses together take no longer than the import of the file, and
-//! need at most half of the model's memory on top of it.
+//! The targets: all analyses together take at most half of the CPU time of the import of the file, and
+//! need at most twice the memory of the model on top of it.
 
 #[path = "../../tests/heap.rs"]
 mod heap;

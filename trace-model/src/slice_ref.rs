@@ -9,8 +9,7 @@ use crate::nesting::NO_PARENT;
 use crate::op::{Label, LabelId, OpId};
 use crate::slices::{NO_ARGS, SliceId};
 use crate::time::{Picos, TimeRange, Timestamp};
-use crate::track::Lane;
-use crate::track::TrackId;
+use crate::track::{Lane, TrackId};
 
 /// One slice of a model.
 #[derive(Clone, Copy)]

@@ -30,6 +30,15 @@ pub struct Kept {
     pub unreadable: (u64, u64),
 }
 
+impl Kept {
+    fn keep(&mut self, kind: TextKind, text: &[u8]) {
+        let (texts, text) = (self.texts.entry(kind).or_default(), String::from_utf8_lossy(text));
+        if !texts.contains(&*text) {
+            texts.insert(text.into_owned());
+        }
+    }
+}
+
 /// How a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
@@ -75,8 +84,9 @@ pub fn replace(bytes: &mut [u8], regions: &[Region], names: &mut Names, kept: &m
         if *kind == TextKind::Opaque {
             kept.opaque_bytes += text.len() as u64;
             // A damaged program of the compiler still has its texts.
-            for run in finder::printable(text) {
-                let run = &mut text[run];
+            let runs = finder::printable(text);
+            for run in &runs {
+                let run = &mut text[run.clone()];
                 let behind = finder::names_behind_letters(run);
                 let found = finder::names(run, false).into_iter();
                 let found: Vec<_> = found.chain(behind.into_iter().map(|part| (part, NameKind::Path))).collect();
@@ -89,8 +99,10 @@ pub fn replace(bytes: &mut [u8], regions: &[Region], names: &mut Names, kept: &m
             }
             names.replace_words(text, false);
             names.replace_known(text);
-            let left = finder::printable(text).into_iter().map(|run| String::from_utf8_lossy(&text[run]).into_owned());
-            kept.texts.entry(*kind).or_default().extend(left);
+            // Replacements are as long as what they replace, and letters, too.
+            for run in runs {
+                kept.keep(*kind, &text[run]);
+            }
             continue;
         }
         if *kind == TextKind::Host {
@@ -102,10 +114,7 @@ pub fn replace(bytes: &mut [u8], regions: &[Region], names: &mut Names, kept: &m
             names.replace(what, &mut text[part]);
         }
         names.replace_words(text, true);
-        let texts = kept.texts.entry(*kind).or_default();
-        if !texts.contains(&*String::from_utf8_lossy(text)) {
-            texts.insert(String::from_utf8_lossy(text).into_owned());
-        }
+        kept.keep(*kind, text);
     }
 }
 

@@ -163,29 +163,33 @@ fn texts_in_messages_within_values_are_found() {
     }
 }
 
+/// A region alone, with other names, and what is kept of it.
+fn replaced_alone(text: &[u8], kind: TextKind) -> (String, Kept) {
+    let (mut bytes, mut kept) = (text.to_vec(), Kept::default());
+    replace(&mut bytes, &[Region { range: 0..text.len(), kind }], &mut Names::default(), &mut kept);
+    (String::from_utf8_lossy(&bytes).into_owned(), kept)
+}
+
 /// A program of the compiler whose lengths are wrong is no message, but its texts are still there.
 #[test]
-fn texts_in_data_are_found() {
-    let mut data = b"\x0a\xff\x01\x00\x80/home/alice/proj/train.py\x00\x01\xfelayers/x".to_vec();
-    let regions = [Region { range: 0..data.len(), kind: TextKind::Opaque }];
-    replace(&mut data, &regions, &mut Names::default(), &mut Kept::default());
-    let text = String::from_utf8_lossy(&data).into_owned();
+fn texts_in_data_are_found_and_listed() {
+    let data = b"\x0a\xff\x01\x00\x80/home/alice/proj/train.py\x00\x01\xfelayers/x";
+    let (text, kept) = replaced_alone(data, TextKind::Opaque);
     assert!(text.contains("/home/n0000/n000/n0001.py") && text.contains("layers/x"), "{text}");
+    let listed = ["/home/n0000/n000/n0001.py", "layers/x"].map(str::to_owned);
+    assert_eq!(kept.texts, BTreeMap::from([(TextKind::Opaque, BTreeSet::from(listed))]));
     // The length before a text looks like a letter, and the damage has cut the path.
-    let mut data = b"\x1a8/home/alice/project/examples/run\x04\x98 project".to_vec();
-    let regions = [Region { range: 0..data.len(), kind: TextKind::Opaque }];
-    replace(&mut data, &regions, &mut Names::default(), &mut Kept::default());
-    let text = String::from_utf8_lossy(&data).into_owned();
+    let (text, _) = replaced_alone(b"\x1a8/home/alice/project/examples/run\x04\x98 project", TextKind::Opaque);
     assert!(["alice", "project", "examples", "run"].iter().all(|name| !text.contains(name)), "{text}");
+    let (_, kept) = replaced_alone(&[0xff; 40], TextKind::Opaque);
+    assert_eq!((kept.texts.len(), kept.opaque_bytes), (0, 40), "it holds no text");
 }
 
 /// What is replaced is as damaged as before, so that the same damage is counted.
 #[test]
 fn bytes_that_are_no_text_stay() {
-    let mut text = b"$f\xffoundation.py:3 caf\xc3\xa9/secret.py /\xff\xff/\xfe/x.py".to_vec();
-    let regions = [Region { range: 0..text.len(), kind: TextKind::Event }];
-    replace(&mut text, &regions, &mut Names::default(), &mut Kept::default());
-    let shown = String::from_utf8_lossy(&text).into_owned();
+    let text = b"$f\xffoundation.py:3 caf\xc3\xa9/secret.py /\xff\xff/\xfe/x.py";
+    let (shown, _) = replaced_alone(text, TextKind::Event);
     assert_eq!(shown.matches('\u{fffd}').count(), 4, "{shown}");
     assert!(["oundation", "caf", "secret"].iter().all(|name| !shown.contains(name)), "{shown}");
 }

@@ -10,8 +10,7 @@ use crate::import_log::{ImportLog, IssueKind};
 use crate::nesting::NO_PARENT;
 use crate::slices::{DeviceClockColumns, NO_ARGS, Reparented, SliceTable};
 use crate::time::{TimeRange, Timestamp};
-use crate::track::Lane;
-use crate::track::TrackId;
+use crate::track::{Lane, TrackId};
 
 /// All tracks, one after the other.
 pub(super) struct MergedTracks {

@@ -135,14 +135,14 @@ impl Watch<'_> {
             let since = before.map_or_else(Instant::now, |seen| seen.since);
             let is_told = before.is_some_and(|seen| seen.is_told);
             let patience = self.args.settle * PATIENCE;
-            let before_was_there = before.is_some();
-            let is_settled = before_was_there && run.empty_files.is_empty() || self.args.settle.is_zero();
+            let was_seen = before.is_some();
+            let is_settled = was_seen && run.empty_files.is_empty() || self.args.settle.is_zero();
             // What stays incomplete is read as it is: its writer has gone.
             let waits = since.elapsed() < patience && unchanged_for(&run.files).is_none_or(|time| time < patience);
             let is_finished = (is_settled || !waits) && self.judge(&run.name, waits, stderr)?;
             growing += usize::from(!is_finished);
             // At the first look, nobody knows whether it grows.
-            let tells = before_was_there && !is_finished && !is_told;
+            let tells = was_seen && !is_finished && !is_told;
             if tells {
                 let most = patience.saturating_sub(since.elapsed()).as_secs();
                 stderr.warn(&format!("{} is not complete: it is read in {most} s, if it stays so", run.name));
