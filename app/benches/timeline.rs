@@ -225,8 +225,8 @@ fn part_of(extent: TimeRange, share: i64) -> TimeRange {
 fn searches(trace: &OpenTrace) {
     for text in ["op.17", "all-reduce", "cat:copy dur>1us", r"name:/^op\.\d$/", "nothing"] {
         let wanted = SearchFor::Text(text.to_owned());
-        let found = search(&trace.model, &wanted, &Progress::new()).map_or(0, |found| found.total);
-        let time = fastest(|| search(&trace.model, &wanted, &Progress::new()));
+        let found = search(&trace.model, &trace.classes, &wanted, &Progress::new()).map_or(0, |found| found.total);
+        let time = fastest(|| search(&trace.model, &trace.classes, &wanted, &Progress::new()));
         line(&format!("search for {text}: {found} slices"), time, 100.0);
     }
 }

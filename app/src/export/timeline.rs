@@ -74,7 +74,8 @@ pub fn timeline(
     };
     let only = beside.map_or(&[][..], |beside| beside.only);
     // An invalid query highlights nothing, as in the window.
-    let found = SearchFor::of(state).and_then(|wanted| search(&trace.model, &wanted, &Progress::new()).ok());
+    let found =
+        SearchFor::of(state).and_then(|wanted| search(&trace.model, &trace.classes, &wanted, &Progress::new()).ok());
     let frame = TimelinePicture {
         trace,
         state,

@@ -221,9 +221,10 @@ impl Workspace {
         match SearchFor::of(&self.state) {
             None => self.search.clear(),
             Some(wanted) => {
-                let model = self.trace.model.clone();
-                self.search
-                    .ask(wanted.clone(), move |progress| search::search(&model, &wanted, progress).map(Arc::new));
+                let (model, classes) = (self.trace.model.clone(), Arc::clone(&self.trace.classes));
+                self.search.ask(wanted.clone(), move |progress| {
+                    search::search(&model, &classes, &wanted, progress).map(Arc::new)
+                });
             }
         }
         self.ask_order();

@@ -8,13 +8,13 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use analysis::measured_range;
+use analysis::{OpClasses, measured_range};
 use importers::Progress;
 use rayon::prelude::{
     IndexedParallelIterator as _, IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _,
     ParallelSliceMut as _,
 };
-use trace_model::{LabelId, SliceId, SliceRef, Timestamp, TraceModel, TrackId};
+use trace_model::{Label, LabelId, SliceId, SliceRef, Timestamp, TraceModel, TrackId};
 
 pub use order::{OrderBy, order};
 pub use query::{FIELDS, Query};
@@ -88,7 +88,12 @@ impl SearchResults {
 }
 
 /// Runs the search on all CPU cores. The error is a sentence.
-pub fn search(model: &TraceModel, wanted: &SearchFor, progress: &Progress) -> Result<SearchResults, String> {
+pub fn search(
+    model: &TraceModel,
+    classes: &OpClasses,
+    wanted: &SearchFor,
+    progress: &Progress,
+) -> Result<SearchResults, String> {
     match wanted {
         SearchFor::Labels(labels) => {
             let mut is_wanted = vec![false; model.labels().len()];
@@ -101,7 +106,8 @@ pub fn search(model: &TraceModel, wanted: &SearchFor, progress: &Progress) -> Re
         }
         SearchFor::Text(text) => {
             let query = Query::read(text)?;
-            let labels: Vec<bool> = model.labels().par_iter().map(|label| query.has_label(model, *label)).collect();
+            let has = |label: &Label| query.has_label(model, classes, *label);
+            let labels: Vec<bool> = model.labels().par_iter().map(has).collect();
             let allows = |slice: SliceRef<'_>| query.allows(measured_range(slice, model).dur());
             collect(
                 model,
@@ -176,7 +182,7 @@ mod tests {
     }
 
     fn names(model: &TraceModel, text: &str) -> Vec<String> {
-        let found = search(model, &SearchFor::Text(text.to_owned()), &Progress::new()).unwrap();
+        let found = search(model, &OpClasses::new(model), &SearchFor::Text(text.to_owned()), &Progress::new()).unwrap();
         found.slices.iter().map(|&slice| model.slice(slice).name().to_owned()).collect()
     }
 
@@ -184,7 +190,8 @@ mod tests {
     fn searches_names_and_categories_and_wraps_around() {
         let model = model();
         assert_eq!(names(&model, "all-REDUCE"), ["All-Reduce.1", "psum.3"]);
-        let found = search(&model, &SearchFor::Text("reduce".to_owned()), &Progress::new()).unwrap();
+        let found =
+            search(&model, &OpClasses::new(&model), &SearchFor::Text("reduce".to_owned()), &Progress::new()).unwrap();
         assert_eq!(found.total, 2);
         let first = found.next(None, true).unwrap();
         assert_eq!(first, (1, found.slices[0]));
@@ -192,7 +199,8 @@ mod tests {
         assert_eq!(found.next(Some(found.slices[1]), true), Some(first));
         assert_eq!(found.number(Some(found.slices[1])), Some(2));
         assert!(found.highlighted.ids().is_sorted());
-        let nothing = search(&model, &SearchFor::Text("nothing".to_owned()), &Progress::new()).unwrap();
+        let nothing =
+            search(&model, &OpClasses::new(&model), &SearchFor::Text("nothing".to_owned()), &Progress::new()).unwrap();
         assert_eq!(nothing.next(None, true), None);
     }
 
@@ -200,6 +208,8 @@ mod tests {
     fn search_filters_by_field_pattern_duration_and_device() {
         let model = model();
         assert_eq!(names(&model, "cat:reduce"), ["psum.3"]);
+        assert_eq!(names(&model, "cat:collective"), ["psum.3"], "as the legend calls it");
+        assert_eq!(names(&model, "collective"), Vec::<String>::new());
         assert_eq!(names(&model, "name:reduce"), ["All-Reduce.1"]);
         assert_eq!(names(&model, r"/^psum\.\d$/"), ["psum.3"]);
         assert_eq!(names(&model, "dur>5ps"), ["All-Reduce.1", "psum.3"]);
@@ -209,6 +219,6 @@ mod tests {
         assert_eq!(names(&model, "track:tpu -name:fusion"), ["psum.3"]);
         let fusion = model.all_slices().find(|s| s.name() == "fusion").unwrap().label_id();
         let labels = SearchFor::Labels(Arc::new(BTreeSet::from([fusion])));
-        assert_eq!(search(&model, &labels, &Progress::new()).unwrap().total, 1);
+        assert_eq!(search(&model, &OpClasses::new(&model), &labels, &Progress::new()).unwrap().total, 1);
     }
 }

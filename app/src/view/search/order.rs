@@ -98,7 +98,9 @@ mod tests {
         }
         let model = builder.finish();
         let tree = TrackTree::new(&model);
-        let found = search(&model, &SearchFor::Text("dur>0ps".to_owned()), &Progress::new()).unwrap();
+        let found =
+            search(&model, &analysis::OpClasses::new(&model), &SearchFor::Text("dur>0ps".to_owned()), &Progress::new())
+                .unwrap();
         let order = |by, descending| {
             let order = order(&model, &tree, &found, by, descending, &Progress::new()).unwrap();
             order.iter().map(|&at| model.slice(found.slices[at as usize]).start().ps()).collect::<Vec<_>>()

@@ -5,18 +5,20 @@
 //! "all reduce"            as one text
 //! /fusion\.\d+/           a regular expression
 //! name:fusion cat:copy    in one field; all terms must hold
+//! cat:collective          a category of the legend is one, too
 //! -name:fusion            not that
 //! dur>100us dur<=1ms      how long
 //! core:3 track:modules    on which device, on which track
 //! ```
 
+use analysis::OpClasses;
 use regex_lite::{Regex, RegexBuilder};
 use trace_model::{GroupKind, Label, Picos, TraceModel, TrackId};
 
 /// Field names with their aliases and descriptions.
 pub const FIELDS: [(&str, &[&str], &str); 7] = [
     ("name", &["op"], "what the timeline shows"),
-    ("cat", &["category"], "the category of the op"),
+    ("cat", &["category"], "the category of the op, as recorded or in the legend"),
     ("module", &["program"], "the program of the op"),
     ("scope", &["framework", "tf_op"], "the name that the framework gave the op"),
     ("source", &["file", "src"], "file and line"),
@@ -123,8 +125,9 @@ impl Query {
     }
 
     /// Whether the label matches.
-    pub fn has_label(&self, model: &TraceModel, label: Label) -> bool {
-        self.terms.iter().all(|term| is_track_field(term.field) || term.has_label(model, label) != term.negated)
+    pub fn has_label(&self, model: &TraceModel, classes: &OpClasses, label: Label) -> bool {
+        let holds = |term: &QueryTerm| term.has_label(model, classes, label) != term.negated;
+        self.terms.iter().all(|term| is_track_field(term.field) || holds(term))
     }
 
     /// Whether the track matches.
@@ -138,14 +141,17 @@ fn is_track_field(field: Option<&str>) -> bool {
 }
 
 impl QueryTerm {
-    fn has_label(&self, model: &TraceModel, label: Label) -> bool {
+    fn has_label(&self, model: &TraceModel, classes: &OpClasses, label: Label) -> bool {
         let has = |id| self.pattern.is_in(model.str(id));
         let wants = |field| self.field.is_none() || self.field == Some(field);
         if wants("name") && has(label.name) {
             return true;
         }
-        let Some(op) = label.op.map(|op| model.op(op)) else { return false };
-        (wants("cat") && op.category.is_some_and(has))
+        let Some(id) = label.op else { return false };
+        let op = model.op(id);
+        // Only where a category is asked for: "vector" alone must not find every op of that kind.
+        let in_legend = || self.field.is_some() && self.pattern.is_in(classes.class(id).group.title());
+        (wants("cat") && (self.pattern.is_in(classes.category(id)) || in_legend()))
             || (wants("scope") && op.framework_name.is_some_and(has))
             || (wants("source") && op.source.is_some_and(has))
             || (wants("module") && op.program.is_some_and(|program| has(model.program(program).name)))
