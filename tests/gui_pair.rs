@@ -118,6 +118,29 @@ fn two_runs_are_stacked_and_locked_by_steps() {
 }
 
 #[test]
+fn tables_of_two_runs_name_the_sides_as_the_window_does() {
+    use systole::view::compare::TraceCorrespondence;
+    let trace = |path: &str| loader()(std::path::Path::new(path), &importers::Progress::new()).expect("it opens");
+    let both = TraceCorrespondence::new(&trace("a"), &trace("b"), &importers::Progress::new()).expect("they compare");
+    let mut said = Vec::new();
+    for table in &both.tables {
+        said.extend(table.columns.iter().map(|column| column.title.to_owned()));
+        said.extend(table.notes.iter().cloned());
+        said.extend(table.rows.iter().flatten().filter_map(|cell| match cell {
+            analysis::Cell::Text(text) => Some(text.clone()),
+            _ => None,
+        }));
+    }
+    let is_of_commands = |text: &&String| {
+        let words = text.split(|c: char| !c.is_alphanumeric());
+        words.map(str::to_lowercase).any(|word| word == "base" || word == "cand")
+    };
+    assert_eq!(said.iter().filter(is_of_commands).collect::<Vec<_>>(), Vec::<&String>::new());
+    assert!(said.iter().any(|own| own.contains("under their name in B")), "{said:?}");
+    assert!(said.iter().any(|own| own.starts_with("A:  (10 steady steps); B: ")), "{said:?}");
+}
+
+#[test]
 fn shift_c_frees_the_timelines_and_locks_them_again() {
     let mut window = compared("a", "b");
     press(&mut window, Modifiers::SHIFT, Key::C);

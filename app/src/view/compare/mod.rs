@@ -218,6 +218,28 @@ impl TraceCorrespondence {
     }
 }
 
+/// What sentences of a comparison call its sides, and what the window calls them.
+const SIDES: [(&str, &str); 9] = [
+    ("under their name in cand", "under their name in B"),
+    ("of base in percent", "of A in percent"),
+    ("only base", "only A"),
+    ("only cand", "only B"),
+    ("as base lists", "as A lists"),
+    ("as cand lists", "as B lists"),
+    ("steps of base are", "steps of A are"),
+    ("steps of cand are", "steps of B are"),
+    ("give several with --base and --cand", "give several to systole compare"),
+];
+
+/// A sentence of a comparison as the window says it.
+fn with_sides(text: &str) -> String {
+    // Names of files may contain the same words.
+    if let Some((base, cand)) = text.strip_prefix("base: ").and_then(|rest| rest.rsplit_once("; cand: ")) {
+        return format!("A: {base}; B: {cand}");
+    }
+    SIDES.iter().fold(text.to_owned(), |text, (said, shown)| text.replace(said, shown))
+}
+
 /// A table arranged for a narrow panel: the change first, and the sides named as in the window.
 fn arranged(mut table: Table) -> Table {
     let rank = |id: &str| match id {
@@ -237,8 +259,16 @@ fn arranged(mut table: Table) -> Table {
             "Runs, cand" => "Runs, B",
             "Of base" => "Of A",
             "Of base step" => "Of A's step",
+            "Of (in base)" => "Of (in A)",
             title => title,
         };
+    }
+    table.notes.iter_mut().for_each(|note| *note = with_sides(note));
+    let verdicts = table.columns.iter().position(|column| column.id == "verdict");
+    for cell in table.rows.iter_mut().filter_map(|row| row.get_mut(verdicts?)) {
+        if let Cell::Text(text) = cell {
+            *text = with_sides(text);
+        }
     }
     table.columns = order.iter().filter_map(|&at| table.columns.get(at).cloned()).collect();
     for row in &mut table.rows {
