@@ -55,6 +55,45 @@ fn a_key_is_assigned_by_pressing_it() {
 }
 
 #[test]
+fn button_with_the_focus_leaves_other_keys_to_the_timeline() {
+    let mut window = opened();
+    let before = time(&window).span_ps();
+    window.get_by_label("Fit").focus();
+    window.step();
+    key(&mut window, Modifiers::NONE, Key::W);
+    assert!(time(&window).span_ps() < before, "it zooms");
+    key(&mut window, Modifiers::NONE, Key::Enter);
+    assert!((time(&window).span_ps() - before).abs() < 1.0, "Enter presses the button");
+    key(&mut window, Modifiers::NONE, Key::F1);
+    window.get_by_label("Search commands");
+}
+
+#[test]
+fn ctrl_leads_from_field_to_field_and_letters_are_typed() {
+    let mut window = opened();
+    let before = time(&window);
+    key(&mut window, Modifiers::COMMAND, Key::F);
+    let typed = |window: &mut Harness<'static, App>, text: &str| {
+        window.event(Event::Text(text.to_owned()));
+        settle(window);
+    };
+    typed(&mut window, "mul");
+    assert_eq!(state(&window).search, "mul");
+    key(&mut window, Modifiers::NONE, Key::W);
+    assert_eq!(time(&window), before, "a letter belongs to the field");
+    key(&mut window, Modifiers::COMMAND, Key::P);
+    typed(&mut window, "XLA");
+    assert_eq!((state(&window).search.as_str(), state(&window).track_filter.as_str()), ("mul", "XLA"));
+    key(&mut window, Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
+    typed(&mut window, "color by");
+    window.get_by_label("Colour by category");
+    key(&mut window, Modifiers::COMMAND, Key::F);
+    window.get_by_label("Search commands");
+    click_at(&mut window, Pos2::new(10.0, 600.0));
+    assert!(window.query_by_label("Search commands").is_none(), "a click elsewhere closes it");
+}
+
+#[test]
 fn ctrl_and_plus_or_minus_zoom_a_little() {
     let mut window = opened();
     let home = time(&window);

@@ -351,10 +351,10 @@ impl App {
         if !dropped.is_empty() {
             self.push(AppCommand::Dropped(dropped));
         }
-        // Escape leaves a text field; everything else belongs to it.
-        if !ctx.egui_wants_keyboard_input() {
-            let commands = ctx.input(|i| self.keys.pressed(i, self.state()));
-            self.commands.extend(commands);
+        let focus = keys::KeyFocus::of(ctx);
+        let commands = ctx.input(|i| self.keys.pressed(i, focus, self.state()));
+        self.commands.extend(commands);
+        if focus != keys::KeyFocus::Text {
             // A key that moves the focus into a text field must not be typed there.
             ctx.input_mut(|i| i.events.retain(|event| !matches!(event, egui::Event::Text(_))));
         }

@@ -61,6 +61,12 @@ impl Chord {
         self.key == other.key && self.command == other.command && self.alt == other.alt && shift
     }
 
+    /// Whether it neither types nor edits text: a function key, or one with Ctrl.
+    pub(super) fn types_nothing(self) -> bool {
+        let is_function = self.key.name().strip_prefix('F').is_some_and(|number| number.parse::<u8>().is_ok());
+        self.command || is_function
+    }
+
     /// Display name.
     pub fn shown(self) -> String {
         let name = self.key.symbol_or_name();

@@ -3,6 +3,7 @@
 
 mod actions;
 mod chord;
+mod focus;
 mod remap;
 
 use std::collections::BTreeMap;
@@ -12,6 +13,7 @@ use egui::{Context, Event, Id, InputState, Key, Modifiers};
 
 pub use actions::{ACTIONS, Action, LEAVE, MOUSE};
 pub use chord::Chord;
+pub use focus::KeyFocus;
 pub use remap::remapped;
 
 use crate::gui::command::AppCommand;
@@ -87,12 +89,16 @@ impl Keys {
         ctx.data_mut(|data| data.insert_temp(Id::unique("keys"), Arc::clone(self)));
     }
 
-    /// Commands of the keys pressed in this frame. Must not be called while the user types text.
-    pub fn pressed(&self, input: &InputState, state: Option<&ViewState>) -> Vec<AppCommand> {
+    /// Commands of the keys pressed in this frame that do not belong to what has the focus.
+    pub fn pressed(&self, input: &InputState, focus: KeyFocus, state: Option<&ViewState>) -> Vec<AppCommand> {
+        let has_palette = state.is_some_and(|state| state.shows(Panel::Palette));
         let events = input.events.iter().filter_map(|event| match event {
             Event::Key { key, physical_key, pressed: true, repeat, modifiers, .. } => {
                 let chord = Chord::pressed(*key, physical_key.unwrap_or(*key), *modifiers);
                 let found = self.chords.iter().find(|(own, _)| own.is(chord))?.1;
+                if !focus.leaves(chord, found, has_palette) {
+                    return None;
+                }
                 let steps = matches!(
                     found,
                     "previous"

@@ -6,7 +6,7 @@ use egui::{
 };
 
 use crate::gui::command::{AppCommand, Remap};
-use crate::gui::keys::{ACTIONS, Action, Chord, Keys, LEAVE, can_mean};
+use crate::gui::keys::{ACTIONS, Action, Chord, KeyFocus, Keys, LEAVE, can_mean};
 use crate::gui::settings::Settings;
 use crate::gui::theme::Theme;
 use crate::view::state::{Panel, ViewCommand};
@@ -166,6 +166,7 @@ fn add_ui(ui: &mut Ui, action: &'static Action, keys: &Keys, changing: &mut KeyE
     }
     // While it has the focus, no other widget handles keys, not even those that move the focus.
     button.request_focus();
+    KeyFocus::give_all(ui.ctx(), button.id);
     let filter = EventFilter { tab: true, horizontal_arrows: true, vertical_arrows: true, escape: true };
     ui.memory_mut(|memory| memory.set_focus_lock_filter(button.id, filter));
     let pressed = ui.input(|i| {

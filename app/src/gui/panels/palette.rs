@@ -13,6 +13,8 @@ use crate::view::timeline::trace::OpenTrace;
 
 /// Height of a row.
 const ROW: f32 = 26.0;
+/// Largest height of the list.
+const MOST_HEIGHT: f32 = 364.0;
 
 /// The typed text and the chosen entry.
 #[derive(Default)]
@@ -30,7 +32,11 @@ impl PaletteInput {
         if self.found.as_ref().is_none_or(|(text, steps, _)| (text.as_str(), *steps) != key) {
             self.found = Some((self.text.clone(), key.1, find(&self.text, sight.trace, sight.steps)));
         }
-        let words: Vec<String> = self.text.to_lowercase().split_whitespace().map(str::to_owned).collect();
+        let typed = self.text.trim().to_lowercase();
+        // Both spellings find the commands about colours.
+        let spelled =
+            |word: &str| if word.starts_with("color") { word.replacen("color", "colour", 1) } else { word.to_owned() };
+        let words: Vec<String> = typed.split_whitespace().map(spelled).collect();
         let commands = keys::palette(sight.keys, sight.state, sight.comparing);
         let commands = commands.into_iter().filter(|(title, ..)| fits(title, &words));
         let mut entries: Vec<PaletteEntry> =
@@ -41,6 +47,12 @@ impl PaletteInput {
         let first = first.count();
         entries.splice(0..0, found[..first].iter().cloned());
         entries.extend(found[first..].iter().cloned());
+        if !typed.is_empty()
+            && let Some(rest) = entries.get_mut(first..)
+        {
+            // What begins with the text comes before what contains it.
+            rest.sort_by_key(|entry| !entry.title.to_lowercase().starts_with(&typed));
+        }
         entries
     }
 }
@@ -65,7 +77,8 @@ pub fn palette_ui(ctx: &Context, sight: PaletteSight<'_>, typed: &mut PaletteInp
     let mut done = false;
     let window = Window::new("Commands").collapsible(false).resizable(false).title_bar(false);
     let width = 560.0_f32.min(ctx.content_rect().width() - 40.0);
-    window.anchor(Align2::CENTER_TOP, [0.0, 60.0]).fixed_size([width, 420.0]).show(ctx, |ui| {
+    let shown = window.anchor(Align2::CENTER_TOP, [0.0, 76.0]).show(ctx, |ui| {
+        ui.set_width(width);
         let about = "Commands, reports, tracks, ops, steps (step 40), times (48.93 s)";
         let label = ui.label(RichText::new(about).small().weak());
         let field = ui.add(TextEdit::singleline(&mut typed.text).desired_width(f32::INFINITY)).labelled_by(label.id);
@@ -82,7 +95,9 @@ pub fn palette_ui(ctx: &Context, sight: PaletteSight<'_>, typed: &mut PaletteInp
         typed.chosen = (typed.chosen + usize::from(down)).min(found.len().saturating_sub(1));
         typed.chosen = typed.chosen.saturating_sub(usize::from(up));
         done = escape;
-        ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
+        // As high as what is found, so that little of the timeline is covered.
+        let height = MOST_HEIGHT.min(ctx.content_rect().height() - 150.0);
+        ScrollArea::vertical().auto_shrink([false, true]).max_height(height).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 0.0;
             if found.is_empty() {
                 ui.weak("Nothing matches.");
@@ -100,6 +115,9 @@ pub fn palette_ui(ctx: &Context, sight: PaletteSight<'_>, typed: &mut PaletteInp
             }
         });
     });
+    // A click on anything else is meant for that.
+    let clicked = ctx.input(|i| if i.pointer.any_click() { i.pointer.interact_pos() } else { None });
+    done |= clicked.is_some_and(|at| shown.is_some_and(|shown| !shown.response.rect.contains(at)));
     if done {
         *typed = PaletteInput::default();
         out.insert(0, ViewCommand::ShowPanel(Panel::Palette, false).into());

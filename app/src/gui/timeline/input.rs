@@ -6,7 +6,7 @@ use egui::{Event, Key, PointerButton, Pos2, Rect, Response, Ui};
 use trace_model::{TimeRange, Timestamp, TrackId};
 
 use super::motion::{MovementSpeed, pan_points, zoom_factor};
-use crate::gui::keys::Keys;
+use crate::gui::keys::{KeyFocus, Keys};
 use crate::view::state::TreeItem;
 use crate::view::state::{MouseMode, ViewCommand, ViewState};
 use crate::view::timeline::layout::DrawList;
@@ -181,7 +181,8 @@ impl InputState {
 
     fn keys(&mut self, ui: &Ui, touch: &InputTarget<'_>, anchor: f64, out: &mut Vec<ViewCommand>) {
         let InputTarget { rect, scroll, .. } = *touch;
-        if ui.ctx().egui_wants_keyboard_input() || !touch.hears_keys || !ui.input(|i| i.focused) {
+        let focus = KeyFocus::of(ui.ctx());
+        if focus == KeyFocus::Text || !touch.hears_keys || !ui.input(|i| i.focused) {
             self.held.clear();
             return;
         }
@@ -191,9 +192,11 @@ impl InputState {
         for event in ui.input(|i| i.events.clone()) {
             let Event::Key { key, physical_key, pressed, modifiers, .. } = event else { continue };
             match touch.keys.held(key, physical_key.unwrap_or(key)) {
-                Some(key) if pressed && !modifiers.command => {
-                    self.held.entry(key).or_insert(now);
-                    moving.entry(key).or_insert(now);
+                Some(action) if pressed && !modifiers.command => {
+                    if focus.leaves_held(key) {
+                        self.held.entry(action).or_insert(now);
+                        moving.entry(action).or_insert(now);
+                    }
                 }
                 Some(key) => drop(self.held.remove(&key)),
                 None => {}

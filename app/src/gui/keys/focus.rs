@@ -1,0 +1,58 @@
+//! Who a pressed key belongs to: the timeline, or the widget that has the focus.
+
+use egui::text_edit::TextEditState;
+use egui::{Context, Id, Key};
+
+use super::Chord;
+
+/// What has the keyboard focus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyFocus {
+    /// No widget: all keys are for the timeline.
+    Timeline,
+    /// A button or another widget, reached with Tab: it is operated with a few keys.
+    Widget,
+    /// A text field: what is typed belongs to it.
+    Text,
+}
+
+/// Actions that lead from one text field to another, if their keys type nothing.
+const BETWEEN_FIELDS: [&str; 3] = ["palette", "search", "filter-tracks"];
+
+impl KeyFocus {
+    /// What has the focus in this frame.
+    pub fn of(ctx: &Context) -> Self {
+        match ctx.memory(|memory| memory.focused()) {
+            None => Self::Timeline,
+            Some(_) if ctx.text_edit_focused() => Self::Text,
+            Some(_) => Self::Widget,
+        }
+    }
+
+    /// Makes a widget that waits for a key have all of them, as a text field has.
+    pub fn give_all(ctx: &Context, id: Id) {
+        TextEditState::default().store(ctx, id);
+    }
+
+    /// Whether the focus leaves this key alone that means the action `id`; `has_palette` says whether the palette is
+    /// open, which keeps the focus.
+    pub(super) fn leaves(self, chord: Chord, id: &str, has_palette: bool) -> bool {
+        match self {
+            Self::Timeline => true,
+            Self::Widget => !operates(chord.key),
+            Self::Text => chord.types_nothing() && BETWEEN_FIELDS.contains(&id) && (!has_palette || id == "palette"),
+        }
+    }
+
+    /// Whether the focus leaves this key alone that is held to move the view.
+    pub fn leaves_held(self, key: Key) -> bool {
+        self == Self::Timeline || (self == Self::Widget && !operates(key))
+    }
+}
+
+/// Whether a key operates a widget or moves the focus.
+fn operates(key: Key) -> bool {
+    use Key::{ArrowDown, ArrowLeft, ArrowRight, ArrowUp, End, Enter, Escape, Home, PageDown, PageUp, Space, Tab};
+    let all = [ArrowDown, ArrowLeft, ArrowRight, ArrowUp, End, Enter, Escape, Home, PageDown, PageUp, Space, Tab];
+    all.contains(&key)
+}
