@@ -90,8 +90,7 @@ fn program_text_and_search_lead_to_ops() {
     click(&mut window, "Line of fusion.2");
     assert_eq!(selected(&window).as_deref(), Some("fusion.2"));
     click(&mut window, "Find instructions");
-    window.get_by_label("Search instructions").click();
-    window.step();
+    // The field takes what is typed next.
     window.event(Event::Text("opcode:all-reduce".to_owned()));
     settle(&mut window);
     click(&mut window, "Row all-reduce.1");
@@ -299,4 +298,38 @@ fn capture_without_peaks_can_use_a_named_chip() {
     assert_eq!(selected(&window).as_deref(), Some("fusion.1"), "the view stays");
     let trace = window.state().trace().expect("it is open");
     assert_eq!(trace.session.options().device_spec.as_deref(), Some("v5e"));
+}
+
+#[test]
+fn hints_about_the_capture_alone_promise_no_savings() {
+    let mut window = empty_window();
+    open(&mut window, "other trace");
+    show(&mut window, "hints");
+    window.get_by_label_contains("These findings are about the capture");
+    assert!(window.query_by_label_contains("Savings are upper bounds").is_none());
+}
+
+#[test]
+fn pointer_on_an_arrow_tells_where_it_leads() {
+    let mut window = sample("synthetic_v5e_8chip_overlap.xplane.pb", 1400.0);
+    let model = window.state().trace().expect("it is open").model.clone();
+    let flow =
+        *model.flows().iter().find(|flow| model.slice(flow.from).track() == model.slice(flow.to).track()).unwrap();
+    let [from, to] = [flow.from, flow.to].map(|slice| model.slice(slice));
+    want(&mut window, ViewCommand::GoTo(flow.to));
+    want(&mut window, ViewCommand::Show(trace_model::TimeRange::new(from.start(), to.range().end)));
+    let middle = from.range().end + trace_model::Picos::from_ps((to.start() - from.range().end).ps() / 2);
+    let x = state(&window).place.time.fraction(middle) as f32;
+    let names = format!("{} → {}", from.name(), to.name());
+    // Somewhere below the middle of their lane.
+    let found = (0..120).any(|row| {
+        let at = on_canvas(&window, x, 6.0 * row as f32);
+        window.hover_at(at);
+        window.step();
+        window.step();
+        window.query_by_label(&names).is_some()
+    });
+    assert!(found, "{names}");
+    window.get_by_label_contains("after the end");
+    window.get_by_label_contains("Show the other end (");
 }

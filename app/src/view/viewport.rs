@@ -201,6 +201,13 @@ pub fn ruler_base(time: &Viewport, origin: Timestamp, step: Picos) -> Timestamp 
     if away.abs() < round { origin } else { origin + Picos::from_ps(away.div_euclid(round).saturating_mul(round)) }
 }
 
+/// The largest power of ten that divides a time, so that it is written with no more digits than it has.
+pub fn roundness(time: Picos) -> Picos {
+    let powers = std::iter::successors(Some(1_i64), |power| power.checked_mul(10));
+    let last = powers.take_while(|power| time != Picos::ZERO && time.ps() % power == 0).last();
+    Picos::from_ps(last.unwrap_or(1))
+}
+
 /// `at` as the ruler writes it: in the unit of `step`, with enough digits to
 /// distinguish neighbours.
 pub fn tick_label(at: Picos, step: Picos) -> String {
@@ -317,5 +324,8 @@ mod tests {
         assert_eq!(label(1_234_000_000_000, 1_000_000_000), "1.234 s");
         assert_eq!(label(20, 10), "20 ps");
         assert_eq!(label(1_234_567, 1), "1234.567 ns");
+        let alone = |at| tick_label(Picos::from_ps(at), roundness(Picos::from_ps(at)));
+        let bases = [0, 55_000_000_000_000, 93_837_000_000_000, -4_400_000_000_000, 93_837_113_000_000];
+        assert_eq!(bases.map(alone), ["0", "55 s", "93.837 s", "-4.4 s", "93837.113 ms"]);
     }
 }

@@ -22,7 +22,7 @@ const BETWEEN_FIELDS: [&str; 3] = ["palette", "search", "filter-tracks"];
 impl KeyFocus {
     /// What has the focus in this frame.
     pub fn of(ctx: &Context) -> Self {
-        match ctx.memory(|memory| memory.focused()) {
+        match ctx.memory(egui::Memory::focused) {
             None => Self::Timeline,
             Some(_) if ctx.text_edit_focused() => Self::Text,
             Some(_) => Self::Widget,

@@ -116,6 +116,8 @@ pub struct HloPanel {
     /// The program whose text is shown; that of the instruction in the middle unless one was chosen.
     program: Option<ProgramId>,
     words: String,
+    /// Whether the field of words must take the focus.
+    types: bool,
     sorted: SortedTable,
     programs: Worker<HloQuestion, HloAnswer>,
     answers: Worker<HloQuestion, HloAnswer>,
@@ -131,6 +133,7 @@ impl HloPanel {
             radius: 2,
             program: None,
             words: String::new(),
+            types: false,
             sorted: SortedTable::default(),
             programs: Worker::new("programs", wake.clone()),
             answers: Worker::new("program", wake.clone()),
@@ -288,6 +291,7 @@ fn head_ui(ui: &mut Ui, panel: &mut HloPanel, compares: bool) {
         for (mode, title) in modes.into_iter().chain(compares.then_some((HloMode::Diff, "Changes from A to B"))) {
             if ui.selectable_label(panel.mode == mode, title).clicked() {
                 panel.mode = mode;
+                panel.types = mode == HloMode::Found;
             }
         }
         ui.add_space(8.0);
@@ -298,6 +302,9 @@ fn head_ui(ui: &mut Ui, panel: &mut HloPanel, compares: bool) {
                 let field = egui::TextEdit::singleline(&mut panel.words).hint_text("opcode:fusion train.py");
                 let response = ui.add(field.desired_width(220.0));
                 response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Search instructions"));
+                if std::mem::take(&mut panel.types) {
+                    response.request_focus();
+                }
             }
         }
     });

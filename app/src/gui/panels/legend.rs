@@ -39,12 +39,13 @@ pub fn legend_ui(ui: &mut Ui, trace: &OpenTrace, state: &ViewState, comparing: b
             for (at, (key, title)) in legend.swatches.iter().enumerate() {
                 let rest = legend.swatches.get(at..).unwrap_or_default();
                 let mark = if rest.len() > 1 { MARK } else { 0.0 };
-                if swatch_of(ui, title).1.x + mark > ui.available_width() {
-                    let titles: Vec<&str> = rest.iter().map(|(_, title)| title.as_str()).collect();
+                let swatch = swatch_of(ui, title);
+                if swatch.1.x + mark > ui.available_width() {
+                    let titles: Vec<&str> = rest.iter().map(|(_, title)| title.as_ref()).collect();
                     ui.label(RichText::new("…").weak()).on_hover_text(titles.join(", "));
                     break;
                 }
-                swatch_ui(ui, theme.slice(*key).fill, title);
+                drawn_ui(ui, theme.slice(*key).fill, title, swatch);
             }
             for text in [legend.text, if comparing { HATCHED } else { "" }] {
                 if !text.is_empty() {
@@ -65,7 +66,11 @@ fn swatch_of(ui: &Ui, title: &str) -> (Arc<Galley>, Vec2) {
 
 /// A colour and its meaning as one widget, so that they stay together when lines wrap.
 pub fn swatch_ui(ui: &mut Ui, color: Color32, title: &str) {
-    let (galley, size) = swatch_of(ui, title);
+    let swatch = swatch_of(ui, title);
+    drawn_ui(ui, color, title, swatch);
+}
+
+fn drawn_ui(ui: &mut Ui, color: Color32, title: &str, (galley, size): (Arc<Galley>, Vec2)) {
     ui.spacing_mut().item_spacing.x = 13.0;
     let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, title));

@@ -126,7 +126,7 @@ pub fn source_ui(
         JobAnswer::Failed { error, .. } => drop(ui.label(format!("The file {error}"))),
         JobAnswer::Ready(text) => {
             if text.is_none() {
-                missing_ui(ui, &file);
+                missing_ui(ui, &file, !times.lines.is_empty());
             }
             let scrolls = std::mem::take(&mut panel.scrolls);
             if let Some(clicked) = lines_ui(ui, text.as_ref(), times, line, scrolls) {
@@ -200,8 +200,9 @@ fn head_ui(ui: &mut Ui, panel: &mut SourcePanel, all: &[FileTimes], out: &mut Ve
     });
 }
 
-fn missing_ui(ui: &mut Ui, file: &str) {
-    ui.label(RichText::new(format!("{file} is not on this machine; the lines with ops:")).small());
+fn missing_ui(ui: &mut Ui, file: &str, has_ops: bool) {
+    let rest = if has_ops { "; the lines with ops:" } else { ", and no op is on a line of it." };
+    ui.label(RichText::new(format!("{file} is not on this machine{rest}")).small());
     ui.label(RichText::new(format!("If it is elsewhere: {}", prefix_option(file))).small().weak());
 }
 

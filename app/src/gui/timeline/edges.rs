@@ -7,17 +7,17 @@ use super::paint;
 use crate::gui::theme::{Theme, small_font};
 use crate::gui::times;
 use crate::view::state::ViewCommand;
-use crate::view::viewport::Viewport;
+use crate::view::viewport::{Viewport, roundness};
 
 /// The length of the visible range, and the time that the ruler counts from.
-pub fn corner(ui: &Ui, rect: Rect, time: Viewport, base: Option<Picos>, step: Picos) {
+pub fn corner(ui: &Ui, rect: Rect, time: Viewport, base: Option<Picos>) {
     let theme = Theme::current(ui);
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0.0, theme.labels);
     let span = Picos::from_ps(time.span_ps().round() as i64);
     let (left, right) = (rect.left_center() + vec2(10.0, 0.0), rect.right_center() - vec2(8.0, 0.0));
     // The time that "+5 µs" on the ruler is relative to; it comes first if both texts are long.
-    let base = base.map(|base| format!("{} +", times::format().tick(base, step)));
+    let base = base.map(|base| format!("{} +", times::format().tick(base, roundness(base))));
     let used = base.map_or(0.0, |text| {
         let room = rect.width() - 18.0;
         paint::elided(&painter, right, Align2::RIGHT_CENTER, &text, room, &small_font(), theme.text).x + 10.0

@@ -192,11 +192,9 @@ impl InputState {
         for event in ui.input(|i| i.events.clone()) {
             let Event::Key { key, physical_key, pressed, modifiers, .. } = event else { continue };
             match touch.keys.held(key, physical_key.unwrap_or(key)) {
-                Some(action) if pressed && !modifiers.command => {
-                    if focus.leaves_held(key) {
-                        self.held.entry(action).or_insert(now);
-                        moving.entry(action).or_insert(now);
-                    }
+                Some(action) if pressed && !modifiers.command && focus.leaves_held(key) => {
+                    self.held.entry(action).or_insert(now);
+                    moving.entry(action).or_insert(now);
                 }
                 Some(key) => drop(self.held.remove(&key)),
                 None => {}

@@ -182,19 +182,25 @@ pub fn between_cursors(
     for x in [left, right] {
         painter.vline(x, ruler.bottom() - 16.0..=ruler.bottom(), Stroke::new(1.5, theme.accent));
     }
-    for (x, at) in cursors(ruler, state, x_of) {
+    for (x, at) in cursors(painter, ruler, state, x_of) {
         tag(painter, ruler, x, &time(at.since_origin()), theme);
     }
 }
 
-/// The ends of the marked range that the ruler shows with their times.
-fn cursors(ruler: Rect, state: &ViewState, x_of: impl Fn(Timestamp) -> f32) -> Vec<(f32, Timestamp)> {
-    /// Ends closer than this share one line without times.
-    const APART: f32 = 170.0;
+/// The ends of the marked range that the ruler shows with their times: both, or none if one time would cover the other.
+fn cursors(
+    painter: &Painter,
+    ruler: Rect,
+    state: &ViewState,
+    x_of: impl Fn(Timestamp) -> f32,
+) -> Vec<(f32, Timestamp)> {
+    /// Least distance of two times.
+    const APART: f32 = 6.0;
     let Some(mark) = state.place.mark else { return Vec::new() };
-    let [left, right] = [mark.start, mark.end].map(|at| (ruler.left() + x_of(at), at));
-    let shown = |&(x, _): &(f32, Timestamp)| right.0 - left.0 > APART && ruler.x_range().contains(x);
-    [left, right].into_iter().filter(shown).collect()
+    let ends = [mark.start, mark.end].map(|at| (ruler.left() + x_of(at), at));
+    let [left, right] = ends.map(|(x, at)| tag_place(painter, ruler, x, &time(at.since_origin())).0.x_range());
+    let shown = |&(x, _): &(f32, Timestamp)| right.min - left.max > APART && ruler.x_range().contains(x);
+    ends.into_iter().filter(shown).collect()
 }
 
 /// The parts of the ruler below the times of the pointer and of the cursors: other texts there would be cut.
@@ -206,7 +212,7 @@ pub fn covered(
     x_of: impl Fn(Timestamp) -> f32,
 ) -> Vec<Rangef> {
     let pointer = pointer.map(|at| (ruler.left() + x_of(at), at));
-    let tags = pointer.into_iter().chain(cursors(ruler, state, &x_of));
+    let tags = pointer.into_iter().chain(cursors(painter, ruler, state, &x_of));
     tags.map(|(x, at)| tag_place(painter, ruler, x, &time(at.since_origin())).0.x_range()).collect()
 }
 

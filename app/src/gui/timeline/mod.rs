@@ -39,6 +39,8 @@ use crate::view::timeline::trace::OpenTrace;
 use crate::view::timeline::tree::{TrackRow, VisibleRows};
 use crate::view::viewport::{Viewport, ruler_base, tick_step, ticks};
 
+/// Distance in points within which an arrow is pointed at.
+const ARROW_REACH: f32 = 3.0;
 /// Number of tiles computed per frame; takes about 3 ms on slow memory.
 const NEW_TILES: usize = 20;
 
@@ -297,7 +299,7 @@ impl Timeline {
             0.0,
             theme.labels,
         );
-        edges::corner(ui, areas.corner, time, scale.is_relative.then_some(base - origin), step);
+        edges::corner(ui, areas.corner, time, scale.is_relative.then_some(base - origin));
         let line = Stroke::new(1.0, theme.edge);
         ui.painter().hline(areas.corner.left()..=areas.scroll_bar.right(), ruler.bottom(), line);
     }
@@ -421,7 +423,10 @@ impl Timeline {
         for strip in &ground.strips {
             painter.vline(pointer.x, strip.y_range(), Stroke::new(1.0, theme.text_weak.gamma_multiply(0.4)));
         }
-        if let Some(hit) = hit {
+        let local = pointer - areas.canvas.min;
+        if let Some(arrow) = self.list.arrows.iter().find(|arrow| arrow.is_near(local.x, local.y, ARROW_REACH)) {
+            tooltip::arrow_ui(ui, trace, arrow);
+        } else if let Some(hit) = hit {
             let rect = Rect::from_min_max(
                 areas.canvas.min + vec2(hit.left, hit.top),
                 areas.canvas.min + vec2(hit.right, hit.top + hit.height),
@@ -433,13 +438,10 @@ impl Timeline {
                 egui::StrokeKind::Inside,
             );
             tooltip::slice_ui(ui, trace, &hit, (known.steps, known.reports));
-        } else {
-            let local = pointer - areas.canvas.min;
-            if let Some(row) = self.list.row_at(local.y) {
-                tooltip::counter_ui(ui, trace, row, at);
-                let end = time.time_at(f64::from((local.x + MIN_WIDTH) / areas.canvas.width().max(1.0)));
-                tooltip::load_ui(ui, trace, row, TimeRange::new(at, end.max(at)));
-            }
+        } else if let Some(row) = self.list.row_at(local.y) {
+            tooltip::counter_ui(ui, trace, row, at);
+            let end = time.time_at(f64::from((local.x + MIN_WIDTH) / areas.canvas.width().max(1.0)));
+            tooltip::load_ui(ui, trace, row, TimeRange::new(at, end.max(at)));
         }
     }
 }

@@ -313,13 +313,8 @@ pub fn text_on_ground(painter: &Painter, (at, align): (Pos2, Align2), text: &str
 fn paint_arrow(painter: &Painter, origin: Pos2, arrow: &FlowArrow, theme: &Theme) {
     let color = if arrow.outgoing { theme.flow_out } else { theme.flow_in };
     let stroke = Stroke::new(if arrow.is_chosen { 3.0 } else { 1.5 }, color);
-    let from = origin + vec2(arrow.from.0, arrow.from.1);
-    let to = origin + vec2(arrow.to.0, arrow.to.1);
-    let half = (to.x - from.x).abs() * 0.5;
-    // Along one lane it runs below the names of slices.
-    let is_level = (to.y - from.y).abs() < 1.0;
-    let (bend, dip) = if is_level { (half.min(120.0), half.min(14.0)) } else { (half.clamp(20.0, 120.0), 0.0) };
-    let points = [from, from + vec2(bend, dip), to + vec2(-bend, dip), to];
+    let points = arrow.curve().map(|(x, y)| origin + vec2(x, y));
+    let to = points[3];
     painter.add(egui::epaint::CubicBezierShape::from_points_stroke(points, false, Color32::TRANSPARENT, stroke));
     painter.line_segment([to, to + vec2(-6.0, -4.0)], stroke);
     painter.line_segment([to, to + vec2(-6.0, 4.0)], stroke);

@@ -1,16 +1,17 @@
-//! Tooltips of slices, counters and steps.
+//! Tooltips of slices, arrows, counters and steps.
 
 use analysis::{Percent, measured_range};
 use egui::{Id, PopupAnchor, RichText, Tooltip, Ui};
-use trace_model::{Picos, TimeRange, Timestamp};
+use trace_model::{Picos, SliceRef, TimeRange, Timestamp};
 
+use crate::gui::keys::hint;
 use crate::gui::times::{self, time};
 use crate::view::panels::op_facts::{self, KnownReports};
 use crate::view::state::TreeItem;
 use crate::view::timeline::bands::{StepBand, step_at};
 use crate::view::timeline::counter_text::counter_value;
 use crate::view::timeline::group_load::GroupLoad;
-use crate::view::timeline::layout::SliceBox;
+use crate::view::timeline::layout::{FlowArrow, SliceBox};
 use crate::view::timeline::trace::OpenTrace;
 use crate::view::timeline::tree::{TrackRow, group_digits};
 
@@ -39,6 +40,30 @@ pub fn slice_ui(ui: &Ui, trace: &OpenTrace, hit: &SliceBox, (steps, reports): (&
         for line in op_facts::facts(&trace.model, slice, reports, times::format()) {
             ui.label(line);
         }
+    });
+}
+
+/// A flow between two slices: where it leads, and how long the second waits for the first or the first for it.
+pub fn arrow_ui(ui: &Ui, trace: &OpenTrace, arrow: &FlowArrow) {
+    let [from, to] = arrow.slices.map(|slice| trace.model.slice(slice));
+    show(ui, "arrow", |ui| {
+        ui.label(RichText::new(format!("{} → {}", from.name(), to.name())).strong());
+        let track = |slice: SliceRef<'_>| {
+            let track = trace.model.track(slice.track());
+            format!("{}, {}", trace.model.str(track.name), trace.model.device_name(track.group))
+        };
+        let tracks = [from, to].map(track);
+        if tracks[0] != tracks[1] {
+            ui.weak(tracks.join(" → "));
+        }
+        let gap = to.start() - from.range().end;
+        ui.label(if gap < Picos::ZERO {
+            format!("begins {} after the beginning, {} before the end", time(to.start() - from.start()), time(-gap))
+        } else {
+            format!("begins {} after the end", time(gap))
+        });
+        let end = if arrow.outgoing { "follow" } else { "follow-back" };
+        ui.weak(hint(ui.ctx(), "Show the other end", end));
     });
 }
 

@@ -10,6 +10,7 @@
 //! boxes    ▂▂▂▁▁▁▃▃▃███████       is the share of time that is covered
 //! ```
 
+mod arrows;
 mod boxes;
 mod counters;
 mod highlighted;
@@ -18,6 +19,7 @@ mod loads;
 
 use trace_model::{SliceId, Timestamp, TraceModel, TrackKind};
 
+pub use arrows::FlowArrow;
 pub use boxes::{LayoutWindow, MIN_WIDTH, SliceBox};
 pub use counters::{CounterBox, CounterStep};
 pub use highlighted::Highlighted;
@@ -38,19 +40,6 @@ use crate::view::timeline::tree::{GAP, LANE, TrackRow};
 const MOST_BOXES: f32 = 80_000.0;
 /// Maximum number of arrows of a selection.
 const MAX_ARROWS: usize = 64;
-
-/// A flow arrow between two slices, from right end to left end.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FlowArrow {
-    /// Start point.
-    pub from: (f32, f32),
-    /// End point.
-    pub to: (f32, f32),
-    /// Whether it starts at the selected slice.
-    pub outgoing: bool,
-    /// Whether it is the chosen flow.
-    pub is_chosen: bool,
-}
 
 /// Draw list of the scrolled rows, or of the pinned rows.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -229,8 +218,9 @@ impl DrawList {
             let (Some(a), Some(b)) = (place_of(scene, window, from), place_of(scene, window, to)) else { continue };
             // A launch may still run when its program begins: the arrow starts where both exist.
             let leaves = if a.right <= b.left { a.right } else { a.left };
+            let slices = [from, to];
             let (from, to) = ((leaves, a.top + a.height / 2.0), (b.left, b.top + b.height / 2.0));
-            self.arrows.push(FlowArrow { from, to, outgoing, is_chosen });
+            self.arrows.push(FlowArrow { from, to, slices, outgoing, is_chosen });
         }
     }
 }

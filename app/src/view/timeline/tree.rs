@@ -9,7 +9,7 @@ mod rows;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use trace_model::{GroupId, GroupKind, TraceModel, TrackId, TrackKind};
+use trace_model::{CounterSeries, GroupId, GroupKind, TraceModel, TrackId, TrackKind};
 
 pub use rows::{TrackRow, VisibleRows};
 
@@ -54,8 +54,7 @@ pub struct TrackNode {
     pub lanes: (usize, usize),
     /// What a group shows while it is folded.
     pub load: GroupLoad,
-    /// For counters: lowest and highest sample, extended to include zero unless all samples are
-    /// equal.
+    /// For counters: lowest and highest sample, extended to include zero unless the value never changes.
     pub counter: Option<(f64, f64)>,
 }
 
@@ -330,12 +329,7 @@ impl TrackTree {
         if let Some(peaks) = series.and_then(CounterPeaks::new) {
             self.peaks.insert(track, peaks);
         }
-        let counter = series.map(|series| {
-            let start = (f64::INFINITY, f64::NEG_INFINITY);
-            let (min, max) = series.samples().fold(start, |(min, max), (_, value)| (min.min(value), max.max(value)));
-            // A constant counter carries no information, so it is a thin line at the bottom.
-            if min < max { (min.min(0.0), max.max(0.0)) } else { (min, max) }
-        });
+        let counter = series.map(bounds);
         let note = match series {
             Some(series) => counted(series.len() as u64, "sample"),
             None => counted(slices as u64, "slice"),
@@ -430,6 +424,19 @@ fn describe_group(model: &TraceModel, id: GroupId) -> (String, String) {
         _ => String::new(),
     };
     (title, note)
+}
+
+/// What a counter is drawn between. One that never changes carries no information, so it is a thin line at the bottom,
+/// unless it has a value only now and then.
+fn bounds(series: &CounterSeries) -> (f64, f64) {
+    let (mut min, mut max) = (f64::INFINITY, f64::NEG_INFINITY);
+    let (mut held_until, mut has_gaps) = (None, false);
+    for (range, value) in series.samples() {
+        (min, max) = (min.min(value), max.max(value));
+        has_gaps |= held_until.is_some_and(|end| end < range.start);
+        held_until = Some(range.end);
+    }
+    if min < max || has_gaps { (min.min(0.0), max.max(0.0)) } else { (min, max) }
 }
 
 #[cfg(test)]

@@ -62,7 +62,9 @@ pub fn hints_ui(ui: &mut Ui, sight: PanelContext<'_>, out: &mut Vec<ViewCommand>
         return;
     }
     let theme = Theme::current(ui);
-    let about = section_ui(ui, "What to do", "savings are upper bounds and cannot be added up");
+    let saves = hints.iter().any(|hint| hint.saving_ps.is_some());
+    let about = if saves { "savings are upper bounds and cannot be added up" } else { "" };
+    let about = section_ui(ui, "What to do", about);
     about.on_hover_text(
         "First what the verdict starts with, then by saving, weighted by how sure the rule is. The word in front says how \
          much of a step it may save.",

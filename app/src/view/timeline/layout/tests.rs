@@ -184,6 +184,25 @@ fn selection_and_flows_are_placed() {
 }
 
 #[test]
+fn counter_that_never_changes_is_a_line_unless_it_has_gaps() {
+    let heights = |held_ps: i64| {
+        let mut builder = TraceBuilder::new();
+        let host = builder.group(None, GroupKind::Host, "host");
+        let track = builder.track(host, TrackKind::Counter, 1, "DRAM");
+        for at in [0, 5_000] {
+            builder.add_counter_sample(track, Timestamp::from_ps(at), Some(Picos::from_ps(held_ps)), 128.0);
+        }
+        let op = builder.track(host, TrackKind::Ops, 2, "ops");
+        let label = builder.label("x", None);
+        builder.add_slice(op, SliceSpec::new(range(0, 10_000), label));
+        let shown = picture(&builder.finish(), range(0, 10_000), |_| ());
+        shown.lines().filter(|line| line.contains(" = 128 ")).map(|line| line.trim().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(heights(5_000), ["0..50 = 128 (0.00)", "50..100 = 128 (0.00)"]);
+    assert_eq!(heights(1_000), ["0..10 = 128 (1.00)", "50..60 = 128 (1.00)"], "nothing between is less than 128");
+}
+
+#[test]
 fn counters_keep_their_peaks() {
     let mut builder = TraceBuilder::new();
     let host = builder.group(None, GroupKind::Host, "host");
