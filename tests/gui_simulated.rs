@@ -73,3 +73,18 @@ fn predicted_run_is_marked_regardless_of_focus() {
         press(&mut window, Modifiers::NONE, Key::C);
     }
 }
+
+#[test]
+fn tooltips_say_that_predicted_times_were_not_measured() {
+    for (name, origin) in
+        [("synthetic_v5e_layer_predicted.txt", BADGE), ("synthetic_v5e_layer_measured.xplane.pb", "measured")]
+    {
+        let mut window = window_of_samples(1400.0);
+        open(&mut window, &sample(name));
+        let shown = window.query_all_by_label(origin).count();
+        window.get_by_label_contains("Step, median: ").hover();
+        window.run_steps(30);
+        assert_eq!(window.query_all_by_label(origin).count(), shown + 1, "{name}");
+        assert_eq!(window.query_by_label("measured").is_some(), origin == "measured", "{name}");
+    }
+}

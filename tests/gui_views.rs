@@ -333,3 +333,11 @@ fn pointer_on_an_arrow_tells_where_it_leads() {
     window.get_by_label_contains("after the end");
     window.get_by_label_contains("Show the other end (");
 }
+
+#[test]
+fn slice_of_a_step_is_headed_as_a_step() {
+    let mut window = sample("synthetic_v5e_8chip_serial.xplane.pb", 1400.0);
+    select(&mut window, "2");
+    // The heading, and the link that shows the step.
+    assert_eq!(window.query_all_by_label("Step 2").count(), 2);
+}

@@ -1,15 +1,33 @@
-//! Times in the format that the user chose. Sentences of reports keep four digits, as on the command line. The format
-//! is stored per thread and set for every frame, so that it need not be passed to everything that draws.
+//! Times in the format that the user chose, and where those of the drawn trace come from. Sentences of reports keep four
+//! digits, as on the command line. Both are stored per thread and set for every frame, so that they need not be passed
+//! to everything that draws.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
-use trace_model::Picos;
+use analysis::Provenance;
+use trace_model::{Picos, TraceModel};
 
 use crate::view::compare::change_text;
 use crate::view::time_format::TimeFormat;
 
 thread_local! {
     static FORMAT: Cell<TimeFormat> = const { Cell::new(TimeFormat::Digits) };
+    static BADGE: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Sets the trace that is drawn next.
+pub fn are_of(model: &TraceModel) {
+    BADGE.replace(model.badge());
+}
+
+/// Where times come from that a profiler would have measured: `measured`, or the simulator or model.
+pub fn origin() -> String {
+    BADGE.with_borrow(Option::clone).unwrap_or_else(|| Provenance::Measured.title().to_owned())
+}
+
+/// Where a number comes from.
+pub fn provenance(of: Provenance) -> String {
+    if of == Provenance::Measured { origin() } else { of.title().to_owned() }
 }
 
 /// Sets the format of times.

@@ -28,6 +28,7 @@ use crate::gui::panels::{
 use crate::gui::reports::ReportJobs;
 use crate::gui::settings::{PanelPart, Settings};
 use crate::gui::timeline::{OtherTrace, Timeline, TimelineContext};
+use crate::gui::times;
 use crate::view::palette::ColorKey;
 use crate::view::panels::area::{self, AreaGrouping, AreaSummary, MarkedArea};
 use crate::view::panels::histogram::{self, Histogram};
@@ -294,6 +295,7 @@ impl Workspace {
         loading: Option<(&PathBuf, &Progress)>,
         out: &mut Vec<AppCommand>,
     ) {
+        times::are_of(&self.trace.model);
         let comparing = companion.is_some();
         let other = companion.as_ref().map(|own| own.other);
         let (comparison, about) = companion.map_or((None, None), |own| (Some(own.tab), own.about));

@@ -22,7 +22,7 @@ use crate::view::panels::source::SourcePlace;
 use crate::view::panels::transfer::transfer;
 use crate::view::state::tabs::SOURCE;
 use crate::view::state::{HighlightedLabels, ViewCommand};
-use crate::view::timeline::bands::{StepBand, step_at};
+use crate::view::timeline::bands::{StepBand, heading_of, step_at};
 use crate::view::timeline::trace::OpenTrace;
 
 /// Arguments longer than this are truncated.
@@ -196,7 +196,7 @@ fn name_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>) {
         let group = trace.classes.class(op).group;
         badge(ui, group.title(), Theme::current(ui).group(group));
     }
-    let name = egui::Label::new(RichText::new(slice.name()).heading().strong()).truncate();
+    let name = egui::Label::new(RichText::new(heading_of(&trace.model, slice)).heading().strong()).truncate();
     ui.add(name).on_hover_text(slice.name());
 }
 

@@ -192,7 +192,7 @@ fn row_ui(ui: &mut Ui, trace: &OpenTrace, state: &ViewState, slice: SliceId, wid
     let response = response.on_hover_cursor(CursorIcon::PointingHand).on_hover_ui(|ui| {
         ui.label(RichText::new(own.name()).strong());
         ui.label(format!("{} of {group}", trace.model.str(track.name)));
-        ui.weak("Time: as on the ruler. Duration: measured, by the clock that timed it.");
+        ui.weak(format!("Time: as on the ruler. Duration: {}, by the clock that timed it.", times::origin()));
     });
     response.clicked()
 }

@@ -14,6 +14,7 @@ use super::number::number;
 use crate::gui::theme::Theme;
 use crate::gui::timeline::paint::elided_middle;
 use crate::gui::times;
+use crate::render::words::capitalised;
 use crate::view::panels::heat_map::{HeatCell, HeatDevice, HeatMap, HeatQuantity, HeatStep};
 use crate::view::state::{ReportScope, ViewCommand};
 use analysis::Unit;
@@ -251,7 +252,8 @@ fn cell_ui(ui: &mut Ui, map: &HeatMap, device: &HeatDevice, step: Option<usize>)
     if !column.is_counted {
         ui.weak("not among the complete steps after warm-up: the scale leaves it out");
     }
-    ui.weak("Measured, by the clock of the ops. Click to show it and to let the reports be about this step.");
+    let origin = capitalised(&times::origin());
+    ui.weak(format!("{origin}, by the clock of the ops. Click to show it and to let the reports be about this step."));
 }
 
 /// The commands that show a device, in one step or in the whole capture.

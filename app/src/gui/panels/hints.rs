@@ -14,7 +14,7 @@ use super::number::number;
 use super::what_if::{WhatIfState, hint_what_if_ui};
 use crate::gui::jobs::WakeUi;
 use crate::gui::theme::{Theme, readable_on};
-use crate::gui::times::time;
+use crate::gui::times::{provenance, time};
 use crate::render::hints::{doubt, worth};
 use crate::render::words::sentence;
 use crate::view::state::{HighlightedLabels, ViewCommand};
@@ -190,7 +190,7 @@ fn head_ui(ui: &mut Ui, hint: &Hint, report: &HintsReport) {
         }
         let how = match hint.saving_by {
             SavingBy::Replay => "From a replay of the recorded run without the cause.",
-            SavingBy::Formula => "Computed from measured times.",
+            SavingBy::Formula => "Computed from the times of ops.",
             SavingBy::Unknown => "No saving in time can be stated.",
         };
         ui.label(RichText::new(worth).strong().color(theme.accent)).on_hover_text(how);
@@ -249,7 +249,7 @@ fn row_ui(ui: &mut Ui, seen: &HintEvidence) {
     ui.label(RichText::new(number(seen.value, seen.unit)).strong());
     let limit = seen.threshold.map_or_else(String::new, |limit| format!("limit {}; ", number(limit, seen.unit)));
     ui.label(RichText::new(format!("{limit}{}", seen.of)).small().color(theme.text_weak))
-        .on_hover_text(seen.provenance.title());
+        .on_hover_text(provenance(seen.provenance));
     ui.end_row();
 }
 

@@ -167,7 +167,8 @@ impl IcicleWalk<'_> {
                 let percent = number((change - 1.0) * 100.0, Unit::Percent);
                 ui.label(format!("in a step {a} in A, {b} in B: {percent} of the ops that both have"));
             }
-            ui.weak(format!("{} executions of {} ops, over all devices [measured]", node.occurrences, node.ops.len()));
+            let (runs, ops, origin) = (node.occurrences, node.ops.len(), times::origin());
+            ui.weak(format!("{runs} executions of {ops} ops, over all devices [{origin}]"));
         });
         if response.clicked() {
             let labels = self.trace.labels_of(&node.ops);

@@ -286,7 +286,8 @@ fn row_ui(ui: &mut Ui, node: &OpNode, whole: i64, depth: usize, open: bool, is_o
         for ((_, title, about), text) in COLUMNS.into_iter().zip(texts_of(node, whole)).rev() {
             ui.weak(format!("{title}: {text}. {about}."));
         }
-        ui.weak("Times: measured. Limits: by the compiler's cost model and the peaks of the chip.");
+        let origin = times::origin();
+        ui.weak(format!("Times: {origin}. Limits: by the compiler's cost model and the peaks of the chip."));
     })
 }
 

@@ -10,6 +10,7 @@ use egui_plot::{AxisHints, Line, LineStyle, MarkerShape, PlotPoint, Points, Text
 use super::context::{PanelContext, computing_ui};
 use super::number::number;
 use crate::gui::theme::{Theme, small_font};
+use crate::gui::times;
 use crate::view::panels::roofline::{
     ABOUT_ICI, OF_ICI, PlotRange, RooflineCeiling, RooflineRoof, ceilings, name_places, place,
 };
@@ -281,7 +282,7 @@ fn point_ui(ui: &mut Ui, point: &RooflinePoint) {
     if let Some(bound) = point.bound_by {
         ui.label(format!("bound by {}", bound.title()));
     }
-    ui.weak("Work: by the compiler's cost model. Time: measured. Click to show it.");
+    ui.weak(format!("Work: by the compiler's cost model. Time: {}. Click to show it.", times::origin()));
 }
 
 #[cfg(test)]

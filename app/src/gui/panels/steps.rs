@@ -14,6 +14,7 @@ use super::legend::swatch_ui;
 use crate::gui::theme::{Theme, readable_on, small_font};
 use crate::gui::timeline::paint::elided;
 use crate::gui::times::{self, time};
+use crate::render::words::capitalised;
 use crate::view::state::{ReportScope, ViewCommand};
 use crate::view::timeline::bands::{StepBar, StepBars, group_of};
 
@@ -236,7 +237,11 @@ fn step_ui(ui: &mut Ui, step: &Step, bar: Option<&StepBar>) {
             ui.label(text);
         }
     }
-    ui.weak("Measured. Parts: on the core that took longest, of this step's time. Click to show it, and to let the reports be about it.");
+    let origin = capitalised(&times::origin());
+    ui.weak(format!(
+        "{origin}. Parts: on the core that took longest, of this step's time. Click to show it, and to let the reports be \
+         about it."
+    ));
 }
 
 #[cfg(test)]

@@ -268,7 +268,7 @@ fn heading_ui(
         if let Some(descending) = order {
             order_mark(&clipped, cell, descending, theme.accent);
         }
-        let hint = format!("{}: {}\nClick to sort", column.id, column.provenance.title());
+        let hint = format!("{}: {}\nClick to sort", column.id, times::provenance(column.provenance));
         if response.on_hover_text(hint).clicked() {
             wanted = match by {
                 Some((column, first)) if column == index && first != is_text(&table.columns[index]) => {
@@ -344,7 +344,7 @@ fn hover_ui(response: &Response, column: &Column, cell: &Cell, text: &str) {
             Cell::Float(number) => drop(ui.weak(format!("{} = {number}", column.id))),
         }
         if !is_text(column) {
-            ui.weak(column.provenance.title());
+            ui.weak(times::provenance(column.provenance));
         }
     });
 }

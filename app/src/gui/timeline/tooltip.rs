@@ -8,7 +8,7 @@ use crate::gui::keys::hint;
 use crate::gui::times::{self, time};
 use crate::view::panels::op_facts::{self, KnownReports};
 use crate::view::state::TreeItem;
-use crate::view::timeline::bands::{StepBand, step_at};
+use crate::view::timeline::bands::{StepBand, heading_of, step_at};
 use crate::view::timeline::counter_text::counter_value;
 use crate::view::timeline::group_load::GroupLoad;
 use crate::view::timeline::layout::{FlowArrow, SliceBox};
@@ -19,7 +19,7 @@ use crate::view::timeline::tree::{TrackRow, group_digits};
 pub fn slice_ui(ui: &Ui, trace: &OpenTrace, hit: &SliceBox, (steps, reports): (&[StepBand], KnownReports<'_>)) {
     let slice = trace.model.slice(hit.slice);
     show(ui, "slice", |ui| {
-        ui.label(RichText::new(slice.name()).strong());
+        ui.label(RichText::new(heading_of(&trace.model, slice)).strong());
         if let Some(op) = slice.op() {
             ui.weak(format!("{} · {}", trace.classes.class(op).group.title(), trace.classes.category(op)));
         }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use analysis::OpGroup;
 use analysis::facts::steps::StepsReport;
 use analysis::reports::steps::step_parts::{DividedStep, StepPart, StepPartsReport};
-use trace_model::{Picos, TimeRange, Timestamp};
+use trace_model::{Picos, SliceRef, TimeRange, Timestamp, TraceModel, TrackKind};
 
 /// One step.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,9 +34,19 @@ impl StepBand {
 
     /// A shorter form, for little room.
     pub fn short_name(&self) -> Cow<'_, str> {
-        let is_number = !self.title.is_empty() && self.title.chars().all(|c| c.is_ascii_digit());
-        if is_number { Cow::Borrowed(&self.title) } else { Cow::Owned(self.number.to_string()) }
+        if is_number(&self.title) { Cow::Borrowed(&self.title) } else { Cow::Owned(self.number.to_string()) }
     }
+}
+
+fn is_number(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_digit())
+}
+
+/// The name of a slice as a heading: profilers call the slices of steps by their number alone.
+pub fn heading_of<'a>(model: &'a TraceModel, slice: SliceRef<'a>) -> Cow<'a, str> {
+    let name = slice.name();
+    let is_step = model.track(slice.track()).kind == TrackKind::Steps && is_number(name);
+    if is_step { Cow::Owned(format!("Step {name}")) } else { Cow::Borrowed(name) }
 }
 
 /// All steps in time order; none if the whole capture counts as one step.

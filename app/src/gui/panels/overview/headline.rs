@@ -117,7 +117,7 @@ fn about(figure: &KeyFigure) -> Vec<String> {
     let of = (!figure.of.is_empty()).then(|| format!("of {}", figure.of));
     let target =
         figure.target.as_ref().map(|target| format!("target: {} (the mark), {}", target.goal(), target.light.title()));
-    let lines = of.into_iter().chain([figure.provenance.title().to_owned()]).chain(target);
+    let lines = of.into_iter().chain([times::provenance(figure.provenance)]).chain(target);
     lines.chain(figure.note.clone()).collect()
 }
 

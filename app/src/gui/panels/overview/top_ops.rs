@@ -308,7 +308,7 @@ fn hover_ui(ui: &mut Ui, row: &OpRow, report: &OpsReport) {
         }
     }
     let (flops, hbm) = (report.peaks.flops_text(), report.peaks.hbm_text());
-    ui.weak(format!("Times: measured. Work: by the compiler's cost model. Peaks: {flops}; {hbm}."));
+    ui.weak(format!("Times: {}. Work: by the compiler's cost model. Peaks: {flops}; {hbm}.", times::origin()));
     for text in [&row.framework_name, &row.source].into_iter().flatten() {
         ui.weak(&**text);
     }
