@@ -25,7 +25,7 @@ mod simulator;
 mod testing;
 
 pub use common::{DetectionConfidence, ImportOptions, Importer, TraceFormat, TrackRoles};
-pub use import::packed::{PACK_FACTS, PACKED_PROFILES, PACKED_SESSION, packed_session, sources_in};
+pub use import::packed::{PACK_FACTS, PACKED_PROFILES, PACKED_SESSION, packed_session, source_for_args, sources_in};
 pub use import::{
     HostFiles, ListedFile, ListedRun, LocatedRun, detect, from_snapshot, import, import_path, import_source,
     import_sources, list_files, list_runs, locate, open_file,

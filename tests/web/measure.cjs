@@ -50,13 +50,18 @@ async function opened(page, name) {
   await page.waitForTimeout(300);
   // Listening before the key is sent: keys and scripts reach the page on different ways.
   await page.evaluate(() => {
+    globalThis.blocked = [];
     globalThis.shown = new Promise((resolve) => addEventListener("keydown", () => {
       const began = performance.now();
+      const noted = (entry) => blocked.push([Math.round(entry.startTime - began), Math.round(entry.duration)]);
+      new PerformanceObserver((list) => list.getEntries().forEach(noted)).observe({ type: "longtask" });
       const looking = setInterval(() => {
         const { error, slices } = systole.state();
         if (!error && !(slices[0] > 0)) return;
         clearInterval(looking);
-        resolve({ error, slices: slices[0], shown_ms: Math.round(performance.now() - began) });
+        const at = (mark) => Math.round(performance.getEntriesByName(mark)[0]?.startTime - began);
+        const [bytes_ms, model_ms] = ["systole-bytes", "systole-model"].map(at);
+        resolve({ error, slices: slices[0], bytes_ms, model_ms, shown_ms: Math.round(performance.now() - began) });
       }, 5);
     }, { once: true, capture: true }));
   });
@@ -65,7 +70,9 @@ async function opened(page, name) {
   const began = Date.now();
   await page.waitForFunction(() => systole.state().settled, null, { polling: 50, timeout: 600_000 });
   const memory = await page.evaluate(() => systole.memory());
-  return { ...result, reports_ms: result.shown_ms + Date.now() - began, wasm_mb: round(memory / 1e6), page_mb: round(peak()) };
+  const blocked = await page.evaluate(() => globalThis.blocked);
+  const longest = [...blocked].sort((a, b) => b[1] - a[1]).slice(0, 5);
+  return { ...result, blocked_ms: longest[0]?.[1] ?? 0, longest, reports_ms: result.shown_ms + Date.now() - began, wasm_mb: round(memory / 1e6), page_mb: round(peak()) };
 }
 
 // Frames while the view is zoomed and moved by keys: time between two, time in this program, processor time of the page and

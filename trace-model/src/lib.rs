@@ -47,6 +47,7 @@ mod lod;
 mod model;
 mod nesting;
 mod op;
+mod pause;
 mod plain;
 mod slice_ref;
 mod slices;
@@ -72,6 +73,7 @@ pub use op::{
     Access, Bundles, Label, LabelId, MemoryAccess, MemorySpace, Op, OpId, Program, ProgramBytes, ProgramId, UnitSlots,
     without_number,
 };
+pub use pause::{Pauses, may_pause, pause_with, pausing};
 pub use slice_ref::SliceRef;
 pub use slices::SliceId;
 pub use snapshot::{ReopenArgs, SnapshotError};

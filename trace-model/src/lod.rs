@@ -16,6 +16,7 @@ use std::ops::Range;
 use rayon::prelude::{IntoParallelIterator as _, ParallelIterator as _};
 
 use crate::model::TraceModel;
+use crate::pause::pausing;
 use crate::slices::SliceId;
 use crate::time::{Picos, TimeRange, Timestamp};
 use crate::track::Lane;
@@ -84,7 +85,7 @@ impl LaneMipmap {
         let rows = lane.rows.clone();
         let mut covered_before = Vec::with_capacity(rows.len() / ARITY + 2);
         let mut covered = 0_i64;
-        for block in (rows.start..rows.end).step_by(ARITY) {
+        for block in pausing((rows.start..rows.end).step_by(ARITY)) {
             covered_before.push(covered);
             covered =
                 (block..(block + ARITY as u32).min(rows.end)).fold(covered, |sum, row| sum.saturating_add(dur(row)));
@@ -94,8 +95,7 @@ impl LaneMipmap {
         let mut levels: Vec<Vec<u32>> = Vec::new();
         if rows.len() > ARITY {
             levels.push(
-                (rows.start..rows.end)
-                    .step_by(ARITY)
+                pausing((rows.start..rows.end).step_by(ARITY))
                     .filter_map(|block| longest(&mut (block..(block + ARITY as u32).min(rows.end))))
                     .collect(),
             );

@@ -6,28 +6,34 @@ use std::marker::PhantomData;
 use serde::de::{Error, Visitor};
 use serde::{Deserializer, Serializer};
 
+use crate::pause::may_pause;
 use crate::time::Timestamp;
 
 /// A number with a fixed size.
 pub(crate) trait FixedSize: Copy {
     /// Its size in bytes.
     const SIZE: usize;
-    fn write(self, to: &mut Vec<u8>);
-    /// Reads [`Self::SIZE`] bytes.
-    fn read(from: &[u8]) -> Self;
+    fn write_all(values: &[Self]) -> Vec<u8>;
+    /// `None` if the bytes are no whole numbers.
+    fn read_all(bytes: &[u8]) -> Option<Vec<Self>>;
 }
 
+/// Loops over arrays of a fixed size, which compile to copying.
 macro_rules! numbers {
     ($($number:ty),+) => { $(
         impl FixedSize for $number {
             const SIZE: usize = size_of::<Self>();
-            fn write(self, to: &mut Vec<u8>) {
-                to.extend_from_slice(&self.to_le_bytes());
+            fn write_all(values: &[Self]) -> Vec<u8> {
+                let mut bytes = vec![0; values.len() * Self::SIZE];
+                let (places, _) = bytes.as_chunks_mut::<{ size_of::<$number>() }>();
+                for (place, value) in places.iter_mut().zip(values) {
+                    *place = value.to_le_bytes();
+                }
+                bytes
             }
-            fn read(from: &[u8]) -> Self {
-                let mut bytes = [0; size_of::<Self>()];
-                bytes.copy_from_slice(from);
-                Self::from_le_bytes(bytes)
+            fn read_all(bytes: &[u8]) -> Option<Vec<Self>> {
+                let (numbers, rest) = bytes.as_chunks::<{ size_of::<$number>() }>();
+                rest.is_empty().then(|| numbers.iter().map(|&bytes| Self::from_le_bytes(bytes)).collect())
             }
         }
     )+ };
@@ -37,21 +43,17 @@ numbers!(u8, u32, u64, i64, f64);
 
 impl FixedSize for Timestamp {
     const SIZE: usize = 8;
-    fn write(self, to: &mut Vec<u8>) {
-        self.ps().write(to);
+    fn write_all(values: &[Self]) -> Vec<u8> {
+        i64::write_all(&values.iter().map(|value| value.ps()).collect::<Vec<_>>())
     }
-    fn read(from: &[u8]) -> Self {
-        Self::from_ps(i64::read(from))
+    fn read_all(bytes: &[u8]) -> Option<Vec<Self>> {
+        Some(i64::read_all(bytes)?.into_iter().map(Self::from_ps).collect())
     }
 }
 
 /// For `#[serde(with = "plain")]`.
 pub(crate) fn serialize<T: FixedSize, S: Serializer>(values: &[T], to: S) -> Result<S::Ok, S::Error> {
-    let mut bytes = Vec::with_capacity(values.len() * T::SIZE);
-    for &value in values {
-        value.write(&mut bytes);
-    }
-    to.serialize_bytes(&bytes)
+    to.serialize_bytes(&T::write_all(values))
 }
 
 /// For `#[serde(with = "plain")]`.
@@ -69,10 +71,7 @@ impl<T: FixedSize> Visitor<'_> for ColumnVisitor<T> {
     }
 
     fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Vec<T>, E> {
-        let numbers = bytes.chunks_exact(T::SIZE);
-        if !numbers.remainder().is_empty() {
-            return Err(E::invalid_length(bytes.len(), &self));
-        }
-        Ok(numbers.map(T::read).collect())
+        may_pause();
+        T::read_all(bytes).ok_or_else(|| E::invalid_length(bytes.len(), &self))
     }
 }

@@ -2,12 +2,31 @@
 // `app/src/gui/platform/browser/page.rs`.
 import { keep, read } from "./reading.js";
 import * as server from "./server.js";
-import init, { memory_bytes, start, state } from "./systole.js";
+import init, { memory_bytes, run_task, start, state } from "./systole.js";
 
 const shell = document.getElementById("shell");
 const message = document.getElementById("message");
 const query = new URLSearchParams(location.search);
 let module;
+
+// Tasks of the window are interrupted for its frames where the browser can do that. Elsewhere each is run as a whole.
+const canPause = "Suspending" in WebAssembly && "promising" in WebAssembly;
+if (!canPause) Object.assign(WebAssembly, { Suspending: function (call) { return call; }, promising: (call) => async (...args) => call(...args) });
+const turn = new MessageChannel();
+const pause = () => new Promise((resolve) => {
+  turn.port1.onmessage = resolve;
+  turn.port2.postMessage(null);
+});
+let isWorking = false;
+
+// Runs tasks until none waits.
+async function work() {
+  if (isWorking) return;
+  isWorking = true;
+  do await pause();
+  while (await run_task(canPause));
+  isWorking = false;
+}
 
 function fail(text) {
   shell.hidden = false;
@@ -22,6 +41,8 @@ function fail(text) {
 }
 
 globalThis.systolePage = {
+  work,
+  pause,
   keep,
   read: (path, step) => read(path, module, step),
   runs: server.runs,
@@ -76,7 +97,10 @@ try {
   // What tests and scripts read.
   globalThis.systole = { state: () => JSON.parse(state() || "{}"), memory: () => memory_bytes() };
   await there;
-  await start(document.getElementById("window"), await wanted(), location.hash.slice(1));
+  const canvas = document.getElementById("window");
+  // The window smooths edges itself. The browser would do so again, which takes twice the time without a GPU.
+  canvas.getContext("webgl2", { antialias: false, depth: false, stencil: false });
+  await start(canvas, await wanted(), location.hash.slice(1));
 } catch (error) {
   fail(`The window cannot start: ${error?.message ?? error}\n\nIt needs WebAssembly and WebGL.`);
 }

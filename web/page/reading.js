@@ -162,7 +162,9 @@ async function readRun(id, files, step) {
       if (!(error instanceof TooSlow)) throw error;
       return bytesOf(files, true, step);
     });
+    performance.mark("systole-bytes");
     const snapshot = model && (await cancellable(model, () => step(true, 0, 0)));
+    performance.mark("systole-model");
     return snapshot ? { files: read, snapshot } : { files: read };
   } catch (error) {
     stop.abort();

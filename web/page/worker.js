@@ -1,6 +1,9 @@
 // Imports files beside the page: the same module, another instance with memory of its own.
 import init, { import_files } from "./systole.js";
 
+// Nothing pauses here, and browsers that do not know how need no more than the name.
+WebAssembly.Suspending ??= function (call) { return call; };
+
 // A panic is told before it ends this instance.
 globalThis.systolePage = {
   stopped: (why) => self.postMessage({ error: `the import stopped, which is a mistake in Systole: ${why}` }),

@@ -48,6 +48,7 @@ pub(super) fn run(facts: &HintFacts<'_>, rules: &[&'static Rule]) -> Result<Hint
     let percent = |saving: Picos| (step.ps > 0.0).then(|| 100.0 * saving.ps() as f64 / step.ps);
     let (mut priced, mut unwanted) = (Vec::new(), Vec::new());
     for &rule in rules {
+        trace_model::may_pause();
         match (rule.check)(facts) {
             Err(AnalysisError::NotApplicable(reason)) => {
                 report.cannot_tell.push(CannotTell { id: rule.id, title: rule.title, reason });

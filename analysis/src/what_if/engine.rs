@@ -10,7 +10,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use trace_model::{Picos, Timestamp, TraceModel};
+use trace_model::{Pauses, Picos, Timestamp, TraceModel};
 
 use super::change::{ReplayChanges, scaled};
 use super::schedule::{
@@ -234,7 +234,9 @@ impl ReplayState<'_> {
     /// Replays a core until it ends or must wait for another; returns whether it advanced.
     fn advance(&mut self, cursor: &mut CoreCursor<'_>) -> bool {
         let mut moved = false;
+        let mut pauses = Pauses::default();
         while cursor.row < cursor.core.pieces().len() {
+            pauses.add(64);
             let stop = cursor.stop();
             if cursor.row < stop {
                 self.work(cursor, stop);

@@ -1,5 +1,5 @@
-//! Work that takes longer than a frame: named threads (in a browser, tasks between frames), one result each, the newest
-//! request wins. Nothing here depends on egui; waking the window is a closure.
+//! Work that takes longer than a frame: named threads (in a browser, tasks that pause for frames), one result each, the
+//! newest request wins. Nothing here depends on egui; waking the window is a closure.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};

@@ -44,7 +44,7 @@ pub use self::launch::{import_in_worker, start_in_page};
 pub use self::loader::{StartOptions, file_loader};
 pub use self::panels::dock::wanted as wanted_reports;
 #[cfg(target_arch = "wasm32")]
-pub use self::platform::state;
+pub use self::platform::{pause, run_task, state};
 #[cfg(not(target_arch = "wasm32"))]
 pub use self::screenshot::{Screenshot, ScreenshotArgs};
 use self::sessions::SavedSecondTrace;
@@ -373,9 +373,6 @@ impl eframe::App for App {
     fn logic(&mut self, ctx: &egui::Context, _frame: &mut eframe::Frame) {
         // Commands about the current trace are applied before a new trace replaces it.
         self.apply_commands(ctx);
-        if platform::run_waiting() {
-            ctx.request_repaint();
-        }
         self.poll_jobs();
         self.read_global_input(ctx);
         self.apply_commands(ctx);
@@ -400,6 +397,11 @@ impl eframe::App for App {
         if self.loading.memo().is_running() {
             ctx.request_repaint_after(std::time::Duration::from_millis(100));
         }
+    }
+
+    /// The ground of the timeline, which then needs not be painted: it is most of the window.
+    fn clear_color(&self, visuals: &egui::Visuals) -> [f32; 4] {
+        visuals.extreme_bg_color.to_normalized_gamma_f32()
     }
 
     fn ui(&mut self, ui: &mut egui::Ui, frame: &mut eframe::Frame) {

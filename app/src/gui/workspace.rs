@@ -86,7 +86,7 @@ impl Workspace {
         let (mut ahead, own) = (Worker::new("precomputation", Arc::clone(wake)), trace.clone());
         ahead.ask((), move |_| {
             own.tree.measure_load(&own.model);
-            own.longest([]);
+            own.find_longest();
             Ok(())
         });
         Self {

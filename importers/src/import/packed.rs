@@ -13,7 +13,7 @@ use crate::import::locate::{HostFiles, LocatedRun, hosts_of};
 use crate::import::opening::FileOpener;
 use crate::input::archive::{Archive, TarArchive};
 use crate::input::sniffing::is_archive;
-use crate::input::{ImportError, InputSource, Progress, is_remote, shown_path};
+use crate::input::{GZIP, ImportError, InputSource, Progress, SharedBytes, is_remote, shown_path};
 
 /// The first bytes of a ZIP archive.
 const ZIP: &[u8; 4] = b"PK\x03\x04";
@@ -81,6 +81,13 @@ pub(super) fn open(
     progress: &Progress,
 ) -> Result<Option<PackedRun>, ImportError> {
     archive_at(path, options, progress)?.map(|source| unpack(source, options, progress)).transpose()
+}
+
+/// A file for the arguments of a trace that was imported elsewhere (see [`crate::from_snapshot`]), whose bytes are asked for
+/// when they are needed. `None` if they must be unpacked first, as its first bytes say.
+pub fn source_for_args(name: String, head: &[u8], bytes: SharedBytes) -> Option<InputSource> {
+    let is_packed = is_archive(head) || head.starts_with(&GZIP);
+    (!is_packed).then(|| InputSource::later(name, bytes))
 }
 
 /// A file in memory to import, or what an archive in memory has: each source with the name of its host, if it is known.

@@ -17,5 +17,6 @@ pub use access::{remote_head, write_remote};
 pub use error::ImportError;
 pub(crate) use memory::prepare_heap;
 pub use progress::{Progress, ProgressStage};
+pub(crate) use source::GZIP;
 pub use source::{FeedResult, InputSource, SharedBytes, SourceContent};
 pub use storage::{is_remote, shown_path};

@@ -95,6 +95,7 @@ impl Progress {
     ///
     /// [`ImportError::Cancelled`] after [`Self::cancel`].
     pub fn check(&self) -> Result<(), ImportError> {
+        trace_model::may_pause();
         if self.cancelled.load(Ordering::Relaxed) { Err(ImportError::Cancelled) } else { Ok(()) }
     }
 }

@@ -124,7 +124,7 @@ fn host_events(model: &TraceModel, alone: impl Fn(SourceId) -> Option<i64>) -> B
     for track in host_threads(model) {
         let source = model.group(model.track(track).group).source;
         let events = out.entry(source).or_default();
-        for slice in model.slices_on(track) {
+        for slice in trace_model::pausing(model.slices_on(track)) {
             let Some(kind) = kinds.get(slice.label_id().index()).copied().flatten() else { continue };
             let device = || slice.attr(SliceAttr::DeviceOrdinal).or_else(|| alone(source));
             let key = || Some((slice.attr(SliceAttr::RunId)?, device()?));

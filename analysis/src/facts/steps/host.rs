@@ -24,7 +24,7 @@ fn candidates(model: &TraceModel) -> Vec<SliceRef<'_>> {
     let named: Vec<bool> = model.labels().iter().map(|label| is_step_name(model.str(label.name))).collect();
     if marked.is_empty() && named.contains(&true) {
         let is_named = |slice: &SliceRef<'_>| named.get(slice.label_id().index()).copied().unwrap_or(false);
-        marked = model.all_slices().filter(is_named).filter(is_host).collect();
+        marked = trace_model::pausing(model.all_slices()).filter(is_named).filter(is_host).collect();
     }
     marked
 }

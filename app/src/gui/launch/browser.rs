@@ -12,7 +12,8 @@ use crate::gui::sessions::SessionStore;
 use crate::gui::settings::Settings;
 use crate::gui::{App, AppCommand, platform};
 
-/// Opens the window in a canvas: first `paths`, at the `place` of a link (the part of an address after `#`).
+/// Opens the window in a canvas: first `paths`, at the `place` of a link (the part of an address after `#`). Long work
+/// calls `pause`.
 ///
 /// # Errors
 ///
@@ -21,8 +22,10 @@ pub async fn start_in_page(
     canvas: web_sys::HtmlCanvasElement,
     paths: Vec<String>,
     place: String,
+    pause: fn(),
 ) -> Result<(), JsValue> {
     tell_panics();
+    trace_model::pause_with(pause);
     let create: eframe::AppCreator<'static> = Box::new(move |cc| {
         let loader = file_loader(ImportOptions::default(), Arc::new(|| Ok(Options::default())));
         let mut app = App::new(&cc.egui_ctx, Settings::load(), loader).with_sessions(SessionStore::of_user());
@@ -36,7 +39,9 @@ pub async fn start_in_page(
         platform::started();
         Ok(Box::new(app))
     });
-    eframe::WebRunner::new().start(canvas, eframe::WebOptions::default(), create).await
+    // Dithering costs a sixth of the time of drawing in software, and nothing here is a gradient.
+    let options = eframe::WebOptions { dithering: false, ..eframe::WebOptions::default() };
+    eframe::WebRunner::new().start(canvas, options, create).await
 }
 
 /// Imports files (name, host or nothing, bytes) for another instance of this module, and returns a snapshot of the

@@ -267,9 +267,6 @@ impl Timeline {
         let scale = paint::RulerTicks { ticks: ticks(&time, origin, step), step, base, is_relative: base != origin };
 
         let painter = ui.painter_at(canvas);
-        if ground.side != Some(TraceSide::B) {
-            painter.rect_filled(canvas, 0.0, theme.canvas);
-        }
         let strips = || ground.strips.iter().map(|strip| painter.with_clip_rect(strip.intersect(painter.clip_rect())));
         for painter in strips() {
             marks::bands(&painter, canvas, steps, x_of, theme);

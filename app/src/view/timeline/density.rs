@@ -1,6 +1,6 @@
 //! Load of the trace over its whole length, for the minimap.
 
-use trace_model::{LodIndex, LodSlice, Picos, SliceRef, TimeRange, TraceModel, TrackId, TrackKind};
+use trace_model::{LodIndex, LodSlice, Picos, SliceRef, TimeRange, TraceModel, TrackId, TrackKind, pausing};
 
 use crate::view::{palette::ColorKey, state::TreeItem, timeline::tree::TrackTree};
 
@@ -55,7 +55,7 @@ impl CategorySums {
     fn add(&mut self, model: &TraceModel, track: TrackId, colors: &[ColorKey], extent: TimeRange) {
         let scale = COLUMNS as f64 / (extent.dur().ps() as f64).max(1.0);
         let color = |slice: SliceRef<'_>| colors.get(slice.label_id().index()).copied();
-        for slice in model.slices_on(track) {
+        for slice in pausing(model.slices_on(track)) {
             let [from, to] = [slice.range().start, slice.range().end].map(|at| (at - extent.start).ps() as f64 * scale);
             // The time of children does not count for the parent.
             let parent = slice.parent().and_then(color).map(|color| (color, -1.0));

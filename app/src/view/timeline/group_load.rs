@@ -89,7 +89,7 @@ impl BusyTime {
         let mut ends: Vec<(i64, i32)> = Vec::new();
         for track in tracks.filter(|&track| shows_work(model, track)) {
             // Children lie within their parents, so they are left out.
-            let roots = model.slices_on(track).filter(|slice| slice.parent().is_none());
+            let roots = trace_model::pausing(model.slices_on(track)).filter(|slice| slice.parent().is_none());
             let stretches = union(roots.map(trace_model::SliceRef::range).collect());
             ends.extend(stretches.into_iter().flat_map(|(start, end)| [(start, 1), (end, -1)]));
         }

@@ -10,7 +10,7 @@ use analysis::facts::host_class::{HostClass, classify};
 use analysis::reports::ops::op_stats::OpsReport;
 use analysis::{OpClasses, OpGroup, Scope, TraceFacts as _, measured_range};
 use importers::Progress;
-use trace_model::{Label, LabelId, LodIndex, OpId, SliceId, StringId, TraceModel, TrackKind};
+use trace_model::{Label, LabelId, LodIndex, OpId, SliceId, StringId, TraceModel, TrackKind, pausing};
 
 use crate::session::Session;
 use crate::view::palette::ColorKey;
@@ -131,6 +131,14 @@ impl OpenTrace {
         slices.max_by_key(|&slice| (measured_range(self.model.slice(slice), &self.model).dur(), Reverse(slice)))
     }
 
+    /// Finds what [`Self::longest`] needs, ahead of the first call.
+    pub fn find_longest(&self) {
+        if self.longest.get().is_none() {
+            // Not inside the cell: where this can be interrupted, the window may ask meanwhile.
+            let _ = self.longest.set(longest_of_labels(&self.model));
+        }
+    }
+
     /// Labels of these ops.
     pub fn labels_of(&self, ops: &BTreeSet<OpId>) -> BTreeSet<LabelId> {
         let all = self.model.label_ids().zip(self.model.labels());
@@ -184,7 +192,7 @@ fn kinds(model: &TraceModel, classes: &OpClasses, colors: &[ColorKey]) -> Arc<[(
 /// By label: its longest slice; of equal ones the first.
 fn longest_of_labels(model: &TraceModel) -> Vec<Option<SliceId>> {
     let mut longest = vec![None; model.labels().len()];
-    for slice in model.all_slices() {
+    for slice in pausing(model.all_slices()) {
         let dur = measured_range(slice, model).dur();
         if let Some(best) = longest.get_mut(slice.label_id().index())
             && best.is_none_or(|(length, _)| length < dur)

@@ -248,10 +248,13 @@ impl TrackTree {
 
     /// Finds out when the tracks of groups are busy, which folded groups show. Reads the top lanes of all tracks.
     pub fn measure_load(&self, model: &TraceModel) {
-        self.busy.get_or_init(|| {
-            let groups = (0..self.nodes.len()).filter(|&node| self.nodes[node].load == GroupLoad::Busy);
-            groups.map(|node| (node, BusyTime::of(model, self.tracks_in(node)))).collect()
-        });
+        if self.busy.get().is_some() {
+            return;
+        }
+        let groups = (0..self.nodes.len()).filter(|&node| self.nodes[node].load == GroupLoad::Busy);
+        let busy = groups.map(|node| (node, BusyTime::of(model, self.tracks_in(node)))).collect();
+        // Not made inside the cell, which drawing looks into while this is interrupted.
+        let _ = self.busy.set(busy);
     }
 
     /// When the tracks of a group are busy; `None` until it is known.

@@ -7,6 +7,7 @@
 mod deferred_reader;
 mod feed;
 mod inflate;
+mod packed_bytes;
 #[cfg(feature = "riegeli")]
 mod record_chunks;
 #[cfg(feature = "riegeli")]
@@ -24,6 +25,7 @@ use flate2::bufread::MultiGzDecoder;
 use crate::input::memory::MappedFile;
 use crate::input::{ImportError, Progress};
 use inflate::Inflater;
+use packed_bytes::PackedBytes;
 
 pub(crate) use deferred_reader::DeferredReader;
 pub use feed::FeedResult;
@@ -31,6 +33,9 @@ pub(crate) use inflate::NOT_GZIP;
 
 /// Number of unpacked bytes that importers see for detection.
 pub(crate) const HEAD_BYTES: usize = 4096;
+
+/// First bytes of a gzip file.
+pub(crate) const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// Files of this size or more are mapped instead of read: nothing is copied, and their pages can be released again.
 /// Copying a smaller file takes a millisecond or two at most, and it then does no harm if the file changes meanwhile
@@ -79,21 +84,6 @@ pub struct SourceContent {
     pub bytes: SharedBytes,
     /// Why the end is missing, if a gzip stream is truncated.
     pub damage: Option<String>,
-}
-
-#[derive(Debug)]
-enum PackedBytes {
-    Read(Vec<u8>),
-    Mapped(MappedFile),
-}
-
-impl AsRef<[u8]> for PackedBytes {
-    fn as_ref(&self) -> &[u8] {
-        match self {
-            Self::Read(bytes) => bytes,
-            Self::Mapped(map) => map.as_ref(),
-        }
-    }
 }
 
 impl InputSource {
@@ -157,23 +147,31 @@ impl InputSource {
         Self::from_content(name, packed)
     }
 
-    fn from_content(name: String, packed: PackedBytes) -> Result<Self, ImportError> {
-        let gzip = packed.as_ref().starts_with(&[0x1f, 0x8b]);
-        let (packed, head) = (Arc::new(packed), Vec::new());
-        let (records_len, skipped) = (None, Arc::default());
-        let mut source = Self {
+    /// A file that is neither compressed nor an archive, and whose bytes are not looked at before arguments are read.
+    /// It cannot be imported.
+    pub(crate) fn later(name: String, bytes: SharedBytes) -> Self {
+        Self::of_packed(name, PackedBytes::Later(bytes), false)
+    }
+
+    fn of_packed(name: String, packed: PackedBytes, gzip: bool) -> Self {
+        Self {
             name,
             path: None,
             stored: None,
             #[cfg(feature = "remote")]
             beside: None,
             version: None,
-            packed,
+            packed: Arc::new(packed),
             gzip,
-            head,
-            records_len,
-            skipped,
-        };
+            head: Vec::new(),
+            records_len: None,
+            skipped: Arc::default(),
+        }
+    }
+
+    fn from_content(name: String, packed: PackedBytes) -> Result<Self, ImportError> {
+        let gzip = packed.as_ref().starts_with(&GZIP);
+        let mut source = Self::of_packed(name, packed, gzip);
         let mut head = Vec::new();
         // A damaged gzip file still has the content up to the damage.
         let result = source.reader().take(HEAD_BYTES as u64).read_to_end(&mut head);

@@ -144,7 +144,11 @@ impl OverlapRows {
     ) -> (Vec<Transfer>, SkewWaits) {
         let mut waits = SkewWaits::default();
         let rows = self.places.into_values().map(|place| std::mem::take(&mut self.rows[place]));
-        let mut out: Vec<Transfer> = rows.map(|row| finish(cx, classes, row, cores, &mut waits)).collect();
+        let finished = |row| {
+            trace_model::may_pause();
+            finish(cx, classes, row, cores, &mut waits)
+        };
+        let mut out: Vec<Transfer> = rows.map(finished).collect();
         out.sort_by(|a, b| {
             let rank = |row: &Transfer| (std::cmp::Reverse(row.is_collective), std::cmp::Reverse(row.exposed_ps));
             rank(a).cmp(&rank(b)).then_with(|| (&a.op, &a.program).cmp(&(&b.op, &b.program)))

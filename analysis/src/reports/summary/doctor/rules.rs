@@ -284,7 +284,7 @@ fn misplaced_ops(cx: &Context<'_>) -> Option<CaptureFinding> {
     let tracks = cx.tensor_cores().into_iter().flat_map(|core| model.tracks_of(core));
     let ops = tracks.filter(|&track| model.track(track).kind == TrackKind::Ops);
     let (mut misplaced, mut all, mut worst) = (0_usize, 0_usize, 0);
-    for op in ops.flat_map(|track| model.slices_on(track)) {
+    for op in cx.watched(ops.flat_map(|track| model.slices_on(track))) {
         all += 1;
         let off = (op.measured_dur() - op.dur()).ps().saturating_abs();
         misplaced += usize::from(off > MISPLACED_PS);

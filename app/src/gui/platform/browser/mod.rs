@@ -1,5 +1,7 @@
-//! In a browser: one thread, tasks between frames, and a page that reads files (`web/page/page.js`).
+//! In a browser: one thread, tasks that the page interrupts for its frames, and a page that reads files
+//! (`web/page/page.js`).
 
+mod bytes;
 mod page;
 pub mod store;
 
@@ -22,40 +24,50 @@ use super::{Fetched, RunsAnswer};
 /// Something to do later.
 type Task = Box<dyn FnOnce() + Send>;
 
-/// How long tasks may delay a frame at least. A task is never interrupted.
+/// How long a task runs at least until the page may draw and take input.
 const LEAST: Duration = Duration::from_millis(8);
 /// And at most: a key must not wait longer.
-const MOST: Duration = Duration::from_millis(100);
+const MOST: Duration = Duration::from_millis(40);
 
 thread_local! {
     static WAITING: RefCell<VecDeque<Task>> = const { RefCell::new(VecDeque::new()) };
     static THERE: RefCell<HashMap<PathBuf, page::ReadFiles>> = RefCell::new(HashMap::new());
-    /// When tasks ended.
-    static ENDED: Cell<Option<Instant>> = const { Cell::new(None) };
+    /// When the running task was begun or went on; `None` while none runs, and where the page cannot interrupt any.
+    static WENT_ON: Cell<Option<Instant>> = const { Cell::new(None) };
+    /// How long it runs until the next pause.
+    static SLICE: Cell<Duration> = const { Cell::new(LEAST) };
     static ADDRESS: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Runs a task before one of the next frames.
+/// Runs a task beside the frames.
 pub fn run(_name: &str, task: impl FnOnce() + Send + 'static) -> io::Result<()> {
     WAITING.with_borrow_mut(|waiting| waiting.push_back(Box::new(task)));
+    page::work();
     Ok(())
 }
 
-/// Runs waiting tasks, one at least. Returns whether more wait.
-///
-/// Where frames are slow, tasks get as much time as drawing the last one took, so that reports do not take for ever.
-pub fn run_waiting() -> bool {
-    let began = Instant::now();
-    let drawing = ENDED.get().map_or(LEAST, |ended| began.duration_since(ended));
-    let time = drawing.clamp(LEAST, MOST);
-    while let Some(task) = WAITING.with_borrow_mut(VecDeque::pop_front) {
+/// Runs the task that has waited longest. Returns whether another one waits. `can_pause` says whether [`pause`] may be
+/// called by it, which needs a browser that can interrupt WebAssembly.
+pub fn run_task(can_pause: bool) -> bool {
+    let task = WAITING.with_borrow_mut(VecDeque::pop_front);
+    WENT_ON.set(can_pause.then(Instant::now));
+    if let Some(task) = task {
         task();
-        if began.elapsed() >= time {
-            break;
-        }
     }
-    ENDED.set(Some(Instant::now()));
+    WENT_ON.set(None);
     WAITING.with_borrow(|waiting| !waiting.is_empty())
+}
+
+/// Interrupts a task by `stop` once it has run for a while. Frames that are drawn meanwhile are not interrupted. Where they
+/// are slow, the task gets as much time as they took, so that it does not last for ever.
+pub fn pause(stop: impl FnOnce()) {
+    if WENT_ON.get().is_some_and(|went_on| went_on.elapsed() >= SLICE.get()) {
+        WENT_ON.set(None);
+        let stopped = Instant::now();
+        stop();
+        SLICE.set(stopped.elapsed().clamp(LEAST, MOST));
+        WENT_ON.set(Some(Instant::now()));
+    }
 }
 
 /// Reads what a path names and imports it in a worker; [`import_fetched`] then has it.
@@ -63,7 +75,8 @@ pub fn fetch(path: &Path, progress: &Arc<Progress>, then: Fetched) {
     let (path, progress) = (path.to_owned(), Arc::clone(progress));
     spawn_local(async move {
         let read = page::read(&path.to_string_lossy(), counting(progress)).await;
-        then(read.map(|files| drop(THERE.with_borrow_mut(|there| there.insert(path, files)))));
+        let read = read.map(|files| drop(THERE.with_borrow_mut(|there| there.insert(path, files))));
+        let _ = run("open", move || then(read));
     });
 }
 

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use importers::{ImportError, ImportOptions, InputSource, Progress};
 use js_sys::{Array, Function, JsString, Object, Promise, Reflect, Uint8Array};
@@ -9,6 +10,8 @@ use trace_model::TraceModel;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
+
+use super::bytes::{self, BytesLater};
 
 thread_local! {
     static SHOWN: RefCell<String> = const { RefCell::new(String::new()) };
@@ -27,6 +30,11 @@ pub fn publish(shown: String) {
 /// Tells the page that the window is there.
 pub fn started() {
     let _ = call("started", &[]);
+}
+
+/// Tells the page that a task waits.
+pub fn work() {
+    let _ = call("work", &[]);
 }
 
 /// Tells the page that the window stopped for good.
@@ -69,9 +77,14 @@ pub fn save(name: &str, content: &[u8]) -> Result<(), String> {
 
 /// Files that were read, and the trace that a worker made of them.
 pub struct ReadFiles {
-    /// Name, host if known, and bytes.
-    files: Vec<(String, Option<String>, Vec<u8>)>,
-    snapshot: Option<Vec<u8>>,
+    files: Vec<ReadFile>,
+    snapshot: Option<Uint8Array>,
+}
+
+struct ReadFile {
+    name: String,
+    host: Option<String>,
+    bytes: Uint8Array,
 }
 
 /// Reads the files that a path names, and imports them in a worker. `step` is told whether they are being imported, and
@@ -80,24 +93,42 @@ pub async fn read(path: &str, step: impl FnMut(bool, f64, f64) -> bool + 'static
     let step = Closure::<dyn FnMut(bool, f64, f64) -> bool>::new(step);
     let read = answer(call("read", &[path.into(), step.as_ref().clone()])).await?;
     let files = field(&read, "files").dyn_into::<Array>().unwrap_or_default();
-    let file = |file: JsValue| {
-        let name = field(&file, "name").as_string().unwrap_or_default();
-        let bytes = field(&file, "bytes").dyn_into::<Uint8Array>().map(|bytes| bytes.to_vec()).unwrap_or_default();
-        (name, field(&file, "host").as_string(), bytes)
+    let file = |file: JsValue| ReadFile {
+        name: field(&file, "name").as_string().unwrap_or_default(),
+        host: field(&file, "host").as_string(),
+        bytes: field(&file, "bytes").dyn_into().unwrap_or_default(),
     };
-    let snapshot = field(&read, "snapshot").dyn_into::<Uint8Array>().ok().map(|bytes| bytes.to_vec());
+    let snapshot = field(&read, "snapshot").dyn_into().ok();
     Ok(ReadFiles { files: files.iter().map(file).collect(), snapshot })
 }
 
 impl ReadFiles {
     /// The trace.
     pub fn into_model(self, import: &ImportOptions, progress: &Progress) -> Result<TraceModel, ImportError> {
-        let sources = self.files.into_iter().map(|(name, host, bytes)| importers::sources_in(name, host, bytes));
-        let sources: Vec<_> = sources.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
-        let Some(snapshot) = self.snapshot else { return importers::import_sources(sources, import, progress) };
-        let sources: Vec<InputSource> = sources.into_iter().map(|(_, source)| source).collect();
-        let model = importers::from_snapshot(&snapshot, &sources);
+        let Some(snapshot) = self.snapshot else {
+            let sources = self.files.into_iter().map(ReadFile::into_sources).collect::<Result<Vec<_>, _>>()?;
+            return importers::import_sources(sources.into_iter().flatten().collect(), import, progress);
+        };
+        let snapshot = bytes::copied(&snapshot);
+        let sources = self.files.into_iter().map(ReadFile::into_sources_for_args).collect::<Result<Vec<_>, _>>()?;
+        let model = importers::from_snapshot(&snapshot, &sources.concat());
         model.map_err(|error| ImportError::NothingFound { what: error.to_string() })
+    }
+}
+
+impl ReadFile {
+    fn into_sources(self) -> Result<Vec<(Option<String>, InputSource)>, ImportError> {
+        importers::sources_in(self.name, self.host, bytes::copied(&self.bytes))
+    }
+
+    /// Most files are needed only when the arguments of a slice are asked for.
+    fn into_sources_for_args(self) -> Result<Vec<InputSource>, ImportError> {
+        let head = bytes::head(&self.bytes);
+        let later = Arc::new(BytesLater::new(self.bytes.clone()));
+        match importers::source_for_args(self.name.clone(), &head, later) {
+            Some(source) => Ok(vec![source]),
+            None => Ok(self.into_sources()?.into_iter().map(|(_, source)| source).collect()),
+        }
     }
 }
 

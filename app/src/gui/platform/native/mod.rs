@@ -20,11 +20,6 @@ pub fn run(name: &str, task: impl FnOnce() + Send + 'static) -> io::Result<()> {
     Builder::new().name(name.to_owned()).spawn(task).map(drop)
 }
 
-/// Does what waits for the next frame: nothing, threads do it. Returns whether more waits.
-pub fn run_waiting() -> bool {
-    false
-}
-
 /// Makes a file readable under its path: it is.
 pub fn fetch(_path: &Path, _progress: &Arc<Progress>, then: Fetched) {
     then(Ok(()));
