@@ -1,6 +1,7 @@
 // Measures the window in Chromium: node measure.cjs LOGDIR [RUN...]. Prints a line of JSON for each run, link and way to read
-// it: milliseconds from the key that opens it until it is on the screen and until all reports are there, and memory; then
-// what a frame takes while the view moves. FRAMES=0 leaves frames out; MODES and LINKS name some of the ways.
+// it: milliseconds from the key that opens it until the trace came from the server, until it is on the screen and until all
+// reports are there; the longest that the page could not answer, and when; and memory. Then what a frame takes while the view
+// moves. FRAMES=0 leaves frames out; MODES and LINKS name some of the ways.
 "use strict";
 const { execFileSync } = require("node:child_process");
 const fs = require("node:fs");
@@ -11,9 +12,10 @@ const [root, ...names] = process.argv.slice(2);
 // How a run is read: as the page chooses, or in one of its ways whatever the link (see reading.js).
 const modes = {
   auto: {},
-  plain: { small: 1e18 },
-  packed: { lookAfterBytes: 1, fastBytesPerMs: 1e18 },
-  server: { lookAfterBytes: 1, fastBytesPerMs: 0 },
+  "files": { small: 1e18 },
+  "packed files": { lookAfterBytes: 1, fastBytesPerMs: 1e18, slowSends: "files" },
+  "trace": { lookAfterBytes: 1, fastBytesPerMs: 0 },
+  "packed trace": { lookAfterBytes: 1, fastBytesPerMs: 1e18 },
 };
 // Megabits per second.
 const links = { loopback: null, "50 Mbit/s": 50 };
@@ -59,9 +61,11 @@ async function opened(page, name) {
         const { error, slices } = systole.state();
         if (!error && !(slices[0] > 0)) return;
         clearInterval(looking);
-        const at = (mark) => Math.round(performance.getEntriesByName(mark)[0]?.startTime - began);
-        const [bytes_ms, model_ms] = ["systole-bytes", "systole-model"].map(at);
-        resolve({ error, slices: slices[0], bytes_ms, model_ms, shown_ms: Math.round(performance.now() - began) });
+        const came = performance.getEntriesByName("systole-trace")[0];
+        resolve({
+          error, slices: slices[0], came_ms: came && Math.round(came.startTime - began),
+          shown_ms: Math.round(performance.now() - began),
+        });
       }, 5);
     }, { once: true, capture: true }));
   });
@@ -70,9 +74,10 @@ async function opened(page, name) {
   const began = Date.now();
   await page.waitForFunction(() => systole.state().settled, null, { polling: 50, timeout: 600_000 });
   const memory = await page.evaluate(() => systole.memory());
-  const blocked = await page.evaluate(() => globalThis.blocked);
-  const longest = [...blocked].sort((a, b) => b[1] - a[1]).slice(0, 5);
-  return { ...result, blocked_ms: longest[0]?.[1] ?? 0, longest, reports_ms: result.shown_ms + Date.now() - began, wasm_mb: round(memory / 1e6), page_mb: round(peak()) };
+  const reports_ms = result.shown_ms + Date.now() - began;
+  // When and for how long, the longest first.
+  const blocked = (await page.evaluate(() => globalThis.blocked)).sort((a, b) => b[1] - a[1]).slice(0, 5);
+  return { ...result, reports_ms, blocked_ms: blocked[0]?.[1] ?? 0, blocked, wasm_mb: round(memory / 1e6), page_mb: round(peak()) };
 }
 
 // Frames while the view is zoomed and moved by keys: time between two, time in this program, processor time of the page and

@@ -239,6 +239,39 @@ const tests = {
     }
   },
 
+  async "a run that the server reads has its arguments later"(page) {
+    await page.addInitScript(() => { globalThis.systoleRule = { small: 0 }; });
+    const asked = [];
+    page.on("request", (request) => asked.push(request.url()));
+    await page.goto(`${server.address}?run=${await server.id("one")}`);
+    await settled(page, (state) => state.slices[0] > 0);
+    assert.ok(asked.some((url) => url.includes("/model")), "the server has read it");
+    let state;
+    for (let y = 140; y < 700 && !state?.arguments; y += 11) {
+      await page.mouse.click(600, y);
+      await page.waitForTimeout(60);
+      state = await settled(page, () => true);
+    }
+    assert.ok(state.arguments > 0, "a slice with arguments is found");
+  },
+
+  async "loading and analyses let frames be drawn"(page) {
+    await page.goto(origin);
+    await settled(page, () => true);
+    await page.evaluate((count) => {
+      const pause = systolePage.pause;
+      globalThis.pauses = 0;
+      systolePage.pause = () => (globalThis.pauses += 1, pause());
+      const events = Array.from({ length: count }, (_, n) => `{"ph":"X","pid":1,"tid":${n % 4},"ts":${n},"dur":1,"name":"f${n % 9}"}`);
+      const transfer = new DataTransfer();
+      transfer.items.add(new File([`{"traceEvents":[${events}]}`], "long.trace.json"));
+      document.getElementById("window").dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, bubbles: true, cancelable: true }));
+    }, 300_000);
+    const state = await settled(page, (state) => state.slices[0] > 0 || state.error);
+    assert.equal(state.slices[0], 300_000);
+    assert.ok(await page.evaluate(() => globalThis.pauses) > 0, "work was interrupted");
+  },
+
   async "a zipped run is opened"(page) {
     await page.goto(`${origin}?trace=run.zip`);
     const state = await settled(page, (state) => state.slices[0] > 0);

@@ -5,10 +5,10 @@ const limit = 1e9;
 const kept = new Map();
 let count = 0;
 
-// How a run is read. Its bytes begin to arrive as they are, which tells how fast the link is. Over a fast link the server
-// reads a run that is not small as well, in less time than this page would take. Over a slow one the bytes are packed, and
-// read here. Measurements (scripts/web-bench) set other limits.
-const rule = { small: 4e6, lookAfterBytes: 3e6, lookAfterMs: 250, fastBytesPerMs: 40e3, ...globalThis.systoleRule };
+// How a run is read. The server reads one that is not small, and sends the trace: as it is over a fast link, packed over a
+// slow one. The first bytes of its files tell how fast the link is; the rest follows the trace, because only the arguments of
+// slices need them. Measurements (scripts/web-bench) set other limits.
+const rule = { small: 4e6, lookAfterBytes: 3e6, lookAfterMs: 250, fastBytesPerMs: 40e3, slowSends: "trace", ...globalThis.systoleRule };
 const standsAlone = /\.(pb|json|trace)(\.gz)?$/;
 
 const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
@@ -56,7 +56,6 @@ class Arriving {
 }
 
 class Cancelled extends Error {}
-class TooSlow extends Error {}
 
 // Adds a stream to what has arrived. `step` is told the bytes and says whether to go on.
 async function collect(stream, arriving, step) {
@@ -111,14 +110,13 @@ async function listed(path, goesOn) {
   return [{ name: decodeURIComponent(url.pathname.split("/").pop()) || "profile", size: 0, url: url.href }];
 }
 
-// The bytes of files, one after the other. `look` sees how many have arrived.
-async function bytesOf(files, packed, step, look) {
+// The bytes of files, one after the other.
+async function bytesOf(files, packed, step) {
   const done = files.map(() => 0);
   const read = [];
   for (const [at, file] of files.entries()) {
     const arrived = (bytes) => {
       done[at] = bytes;
-      look?.(sum(done));
       return step(false, sum(done), sum(files.map((one) => one.size)));
     };
     let bytes;
@@ -130,46 +128,83 @@ async function bytesOf(files, packed, step, look) {
     } else {
       bytes = await download(file, packed, arrived);
     }
-    // Arguments are found again by the names of files, which the folders of a capture may share.
-    const isTaken = read.some((other) => other.name === file.name);
-    read.push({ name: isTaken ? `${at + 1} ${file.name}` : file.name, host: file.host ?? undefined, bytes });
+    read.push({ name: file.name, host: file.host ?? undefined, bytes });
   }
-  return read;
+  return named(read);
 }
 
-// A run of the server: its bytes, and if the link is fast the trace as the server has read it.
+// Arguments are found again by the names of files, which the folders of a capture may share.
+function named(files) {
+  const isTaken = (file, at) => files.findIndex((other) => other.name === file.name) < at;
+  return files.map((file, at) => (isTaken(file, at) ? { ...file, name: `${at + 1} ${file.name}` } : file));
+}
+
+// Reads some bytes of a file, and returns how many arrive in a millisecond.
+async function speedOf(file, goesOn) {
+  const stop = new AbortController();
+  const response = await server.asked(file.url, { goesOn, signal: stop.signal });
+  const reader = response.body.getReader();
+  const began = performance.now();
+  let [bytes, spent, isOver] = [0, 0, false];
+  while (!isOver && bytes < rule.lookAfterBytes && spent < rule.lookAfterMs) {
+    const part = await reader.read();
+    isOver = part.done;
+    bytes += part.value?.length ?? 0;
+    spent = performance.now() - began;
+    if (!goesOn()) throw new Cancelled("cancelled");
+  }
+  stop.abort();
+  return bytes / Math.max(spent, 1);
+}
+
+// A trace as the server has read it.
+async function traceOf(id, isPacked, signal, step) {
+  const answer = await server.modelOf(id, isPacked, { signal, goesOn: () => step(true, 0, 0) });
+  const arriving = new Arriving("the trace");
+  const size = isPacked ? 0 : Number(answer.headers.get("content-length"));
+  arriving.expect(size);
+  await collect(answer.body, arriving, (done) => step(false, done, size));
+  return arriving.whole();
+}
+
+// A run of the server: its bytes, or the trace as the server has read it and promises of the bytes.
 async function readRun(id, files, step) {
   const total = sum(files.map((file) => file.size));
   const isAlone = files.every((file) => standsAlone.test(file.name));
-  const isNamed = new Set(files.map((file) => file.name)).size === files.length;
+  if (isAlone && total < rule.small) return { files: await bytesOf(files, false, step) };
   const stop = new AbortController();
-  const ask = () => server.modelOf(id, { signal: stop.signal, goesOn: () => step(false, 0, 0) });
-  let model = null;
-  let began = null;
-  // What the server has read of several files is not in the bytes of one.
-  let isKnown = !isAlone || !isNamed || total < rule.small;
-  if (!isAlone) model = ask();
-  const look = (done) => {
-    began ??= { at: performance.now(), done };
-    const spent = performance.now() - began.at;
-    if (isKnown || (done - began.done < rule.lookAfterBytes && spent < rule.lookAfterMs)) return;
-    isKnown = true;
-    if (done - began.done >= rule.fastBytesPerMs * spent) model = ask().catch(() => null);
-    else if (total - done > rule.small) throw new TooSlow();
-  };
+  let isPacked = false;
   try {
-    const read = await bytesOf(files, false, step, look).catch((error) => {
-      if (!(error instanceof TooSlow)) throw error;
-      return bytesOf(files, true, step);
-    });
-    performance.mark("systole-bytes");
-    const snapshot = model && (await cancellable(model, () => step(true, 0, 0)));
-    performance.mark("systole-model");
-    return snapshot ? { files: read, snapshot } : { files: read };
+    isPacked = (await speedOf(files[0], () => step(false, 0, total))) < rule.fastBytesPerMs;
+    if (isAlone && isPacked && rule.slowSends === "files") return { files: await bytesOf(files, true, step) };
+    const snapshot = await cancellable(traceOf(id, isPacked, stop.signal, step), () => step(true, 0, 0));
+    performance.mark("systole-trace");
+    return { files: await bytesLater(files, isPacked, step), snapshot };
   } catch (error) {
     stop.abort();
-    throw error;
+    if (!isAlone || error instanceof Cancelled) throw error;
+    // What the server cannot read may still be read here, and what is wrong is said.
+    return { files: await bytesOf(files, isPacked, step) };
   }
+}
+
+// Files that are read while their trace is looked at, one after the other. Those that must be unpacked are read now.
+async function bytesLater(files, isPacked, step) {
+  if (!files.every((file) => /\.(pb|json|trace)$/.test(file.name))) return bytesOf(files, isPacked, step);
+  let before = Promise.resolve();
+  const later = files.map((file) => {
+    const bytes = before.then(() => bytesOf([file], isPacked, () => true)).then(([read]) => unpacked(read.bytes));
+    before = bytes.catch(() => {});
+    return { name: file.name, host: file.host ?? undefined, bytes };
+  });
+  return named(later);
+}
+
+// Gzip may be inside a file of any name, and arguments are read from what is in it.
+function unpacked(bytes) {
+  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).arrayBuffer().then((buffer) => new Uint8Array(buffer));
 }
 
 // The same promise, until nobody waits for it any more.

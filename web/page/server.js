@@ -123,8 +123,5 @@ export async function filesOf(id, goesOn) {
   return read.map((one) => ({ name: one.name, host: one.host, size: one.bytes ?? 0, url: `${run(id)}/files/${one.n}`, isServed: true }));
 }
 
-// A run as the server has read it.
-export async function modelOf(id, options) {
-  const answer = await asked(`${run(id)}/model?packed=false`, options);
-  return new Uint8Array(await answer.arrayBuffer());
-}
+// The answer with a run as the server has read it.
+export const modelOf = (id, isPacked, options) => asked(`${run(id)}/model?packed=${isPacked}`, options);

@@ -66,7 +66,8 @@ pub(super) fn play(game: ReplayInput<'_>) -> Vec<CoreReplay> {
         instants: game.instants.get(row).map(Vec::as_slice).unwrap_or_default(),
         out: CoreReplay { groups: core.groups, ..CoreReplay::default() },
     });
-    let mut state = ReplayState { game, progress: vec![JointProgress::default(); game.schedule.joint.len()] };
+    let progress = vec![JointProgress::default(); game.schedule.joint.len()];
+    let mut state = ReplayState { game, progress, pauses: Pauses::default() };
     let mut cursors: Vec<CoreCursor<'_>> = cursors.collect();
     loop {
         let mut moved = false;
@@ -228,15 +229,15 @@ fn kept(distance: Picos, recorded: Picos, now: Picos) -> Picos {
 struct ReplayState<'a> {
     game: ReplayInput<'a>,
     progress: Vec<JointProgress>,
+    pauses: Pauses,
 }
 
 impl ReplayState<'_> {
     /// Replays a core until it ends or must wait for another; returns whether it advanced.
     fn advance(&mut self, cursor: &mut CoreCursor<'_>) -> bool {
         let mut moved = false;
-        let mut pauses = Pauses::default();
         while cursor.row < cursor.core.pieces().len() {
-            pauses.add(64);
+            self.pauses.add(64);
             let stop = cursor.stop();
             if cursor.row < stop {
                 self.work(cursor, stop);

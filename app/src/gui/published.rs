@@ -34,6 +34,8 @@ struct Published<'a> {
     range_ps: Option<[i64; 2]>,
     /// Name of the selected slice.
     selection: Option<String>,
+    /// How many arguments it has.
+    arguments: Option<usize>,
 }
 
 impl App {
@@ -54,6 +56,7 @@ impl App {
             error: self.error.as_ref().map(|error| error.why.as_str()),
             tab: state.map(|state| state.tab.as_str()),
             range_ps: range.map(|range| [range.start.ps(), range.end.ps()]),
+            arguments: selected.and(self.open_traces.as_ref()).and_then(|open| open.focused().arguments()),
             selection: selected.map(|(slice, trace)| trace.model.slice(slice).name().to_owned()),
         };
         serde_json::to_string(&published).unwrap_or_default()

@@ -25,6 +25,7 @@ use crate::gui::panels::tabs_with_data::TabsWithData;
 use crate::gui::panels::{
     area as area_panel, details, help, keys as keys_panel, legend, notes, palette, search as search_panel, welcome,
 };
+use crate::gui::platform;
 use crate::gui::reports::ReportJobs;
 use crate::gui::settings::{PanelPart, Settings};
 use crate::gui::timeline::{OtherTrace, Timeline, TimelineContext};
@@ -199,7 +200,9 @@ impl Workspace {
         if let Some(slice) = self.state.place.selection {
             let model = self.trace.model.clone();
             let label = model.slice(slice).label_id();
-            self.args.ask(slice, move |_| model.slice(slice).args());
+            self.args.ask_later(slice, move |_, answer| {
+                platform::with_files(move |here| answer.give(here.and_then(|()| model.slice(slice).args())));
+            });
             let model = self.trace.model.clone();
             self.durations.ask(label, move |progress| histogram::durations(&model, label, progress));
             if self.state.shows(Panel::Details) && self.trace.model.slice(slice).op().is_some() {
@@ -252,6 +255,11 @@ impl Workspace {
     /// The first sentence about the whole trace, once it is known.
     pub fn verdict(&self) -> Option<String> {
         self.reports.overview().verdict.as_ref().map(|verdict| verdict.statement.clone())
+    }
+
+    /// Number of arguments of the selected slice, once they are read.
+    pub fn arguments(&self) -> Option<usize> {
+        self.args.memo().latest().map(Vec::len)
     }
 
     /// Whether nothing is being computed.

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::args::{ArgRows, ArgSource, SavedArgs};
 use crate::index::ModelIndex;
 use crate::model::{Columns, TraceModel};
+use crate::pause::may_pause;
 
 /// First bytes of a snapshot.
 const MAGIC: &[u8; 8] = b"systole\0";
@@ -81,7 +82,9 @@ impl TraceModel {
         if !rest.is_empty() {
             return Err(SnapshotError::Damaged("something follows its end"));
         }
+        may_pause();
         check::check(&columns, args.len()).map_err(SnapshotError::Damaged)?;
+        may_pause();
         columns.arg_sources = args.into_iter().map(|saved| reopened(saved, reopen)).collect();
         columns.slices.index();
         let (tracks, lanes) = (&columns.tracks, &columns.lanes);

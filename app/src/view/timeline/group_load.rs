@@ -7,7 +7,9 @@
 //! threads    ▐▂█▂▌  ▐▂▌     how many are busy
 //! ```
 
-use trace_model::{TimeRange, TraceModel, TrackId, TrackKind};
+use std::collections::VecDeque;
+
+use trace_model::{TimeRange, TraceModel, TrackId, TrackKind, pausing};
 
 /// What a group shows while it is folded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -86,27 +88,32 @@ impl BusyTime {
 
     /// Of these tracks.
     pub fn of(model: &TraceModel, tracks: impl Iterator<Item = TrackId>) -> Self {
-        let mut ends: Vec<(i64, i32)> = Vec::new();
+        let mut ends: VecDeque<Vec<(i64, i32)>> = VecDeque::new();
         for track in tracks.filter(|&track| shows_work(model, track)) {
             // Children lie within their parents, so they are left out.
-            let roots = trace_model::pausing(model.slices_on(track)).filter(|slice| slice.parent().is_none());
+            let roots = pausing(model.slices_on(track)).filter(|slice| slice.parent().is_none());
             let stretches = union(roots.map(trace_model::SliceRef::range).collect());
-            ends.extend(stretches.into_iter().flat_map(|(start, end)| [(start, 1), (end, -1)]));
+            ends.push_back(stretches.into_iter().flat_map(|(start, end)| [(start, 1), (end, -1)]).collect());
         }
-        if ends.len() > 2 * Self::MOST_EXACT {
+        if ends.iter().map(Vec::len).sum::<usize>() > 2 * Self::MOST_EXACT {
             let step = (model.extent().dur().ps() / Self::MOST_EXACT as i64).max(1);
-            for (at, _) in &mut ends {
+            for (at, _) in pausing(ends.iter_mut().flatten()) {
                 *at -= at.rem_euclid(step);
             }
         }
-        Self::of_ends(ends)
+        // Those of each track are in order.
+        while ends.len() > 1 {
+            let [one, other] = [(), ()].map(|()| ends.pop_front().unwrap_or_default());
+            ends.push_back(merged(&one, &other));
+        }
+        Self::of_ends(&ends.pop_front().unwrap_or_default())
     }
 
-    fn of_ends(mut ends: Vec<(i64, i32)>) -> Self {
-        ends.sort_unstable();
+    /// Of ends in order.
+    fn of_ends(ends: &[(i64, i32)]) -> Self {
         let mut busy = Self::default();
         let mut now = BusyChange { at: 0, threads: 0, any: 0, sum: 0 };
-        for same in ends.chunk_by(|a, b| a.0 == b.0) {
+        for same in pausing(ends.chunk_by(|a, b| a.0 == b.0)) {
             let Some(&(at, _)) = same.first() else { continue };
             let by: i32 = same.iter().map(|(_, by)| by).sum();
             let passed = at - now.at;
@@ -148,6 +155,21 @@ impl BusyTime {
     }
 }
 
+/// All ends of two lists in order, in order.
+fn merged(one: &[(i64, i32)], other: &[(i64, i32)]) -> Vec<(i64, i32)> {
+    let mut all = Vec::with_capacity(one.len() + other.len());
+    let mut rest = other;
+    for &end in pausing(one) {
+        let before = rest.iter().take_while(|other| other.0 < end.0).count();
+        let (first, later) = rest.split_at(before);
+        all.extend_from_slice(first);
+        all.push(end);
+        rest = later;
+    }
+    all.extend_from_slice(rest);
+    all
+}
+
 /// The stretches that some ranges cover, in time order.
 fn union(mut ranges: Vec<TimeRange>) -> Vec<(i64, i64)> {
     ranges.sort_unstable_by_key(|range| range.start);
@@ -169,6 +191,15 @@ mod tests {
 
     fn range(start: i64, end: i64) -> TimeRange {
         TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end))
+    }
+
+    #[test]
+    fn ends_of_two_tracks_are_merged_in_order() {
+        let (one, other) = ([(0, 1), (5, -1), (5, 1)], [(-1, 1), (2, -1), (5, 1), (9, -1)]);
+        let times = |ends: &[(i64, i32)]| ends.iter().map(|end| end.0).collect::<Vec<_>>();
+        assert_eq!(times(&merged(&one, &other)), [-1, 0, 2, 5, 5, 5, 9]);
+        assert_eq!(merged(&one, &[]), one);
+        assert_eq!(merged(&[], &other), other);
     }
 
     #[test]

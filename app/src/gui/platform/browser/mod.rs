@@ -18,6 +18,7 @@ use trace_model::TraceModel;
 use wasm_bindgen_futures::spawn_local;
 use web_time::{Instant, SystemTime};
 
+pub use self::bytes::with_files;
 pub use self::page::{started, state, stopped};
 use super::{Fetched, RunsAnswer};
 

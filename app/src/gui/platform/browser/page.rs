@@ -84,7 +84,8 @@ pub struct ReadFiles {
 struct ReadFile {
     name: String,
     host: Option<String>,
-    bytes: Uint8Array,
+    /// An array, or the promise of one.
+    bytes: JsValue,
 }
 
 /// Reads the files that a path names, and imports them in a worker. `step` is told whether they are being imported, and
@@ -96,7 +97,7 @@ pub async fn read(path: &str, step: impl FnMut(bool, f64, f64) -> bool + 'static
     let file = |file: JsValue| ReadFile {
         name: field(&file, "name").as_string().unwrap_or_default(),
         host: field(&file, "host").as_string(),
-        bytes: field(&file, "bytes").dyn_into().unwrap_or_default(),
+        bytes: field(&file, "bytes"),
     };
     let snapshot = field(&read, "snapshot").dyn_into().ok();
     Ok(ReadFiles { files: files.iter().map(file).collect(), snapshot })
@@ -118,14 +119,20 @@ impl ReadFiles {
 
 impl ReadFile {
     fn into_sources(self) -> Result<Vec<(Option<String>, InputSource)>, ImportError> {
-        importers::sources_in(self.name, self.host, bytes::copied(&self.bytes))
+        let bytes = self.bytes.dyn_into::<Uint8Array>().unwrap_or_default();
+        importers::sources_in(self.name, self.host, bytes::copied(&bytes))
     }
 
     /// Most files are needed only when the arguments of a slice are asked for.
     fn into_sources_for_args(self) -> Result<Vec<InputSource>, ImportError> {
-        let head = bytes::head(&self.bytes);
-        let later = Arc::new(BytesLater::new(self.bytes.clone()));
-        match importers::source_for_args(self.name.clone(), &head, later) {
+        let (head, later) = match self.bytes.dyn_ref::<Promise>() {
+            Some(coming) => (Vec::new(), BytesLater::coming(coming.clone())),
+            None => {
+                let bytes = self.bytes.dyn_ref::<Uint8Array>().cloned().unwrap_or_default();
+                (bytes::head(&bytes), BytesLater::new(bytes))
+            }
+        };
+        match importers::source_for_args(self.name.clone(), &head, Arc::new(later)) {
             Some(source) => Ok(vec![source]),
             None => Ok(self.into_sources()?.into_iter().map(|(_, source)| source).collect()),
         }
@@ -148,7 +155,7 @@ fn field(object: &JsValue, name: &str) -> JsValue {
 }
 
 /// An exception of JavaScript as a sentence.
-fn words(error: &JsValue) -> String {
+pub fn words(error: &JsValue) -> String {
     let message = error.dyn_ref::<js_sys::Error>().map(|error| String::from(error.message()));
     let text = || error.dyn_ref::<JsString>().map(String::from);
     message
