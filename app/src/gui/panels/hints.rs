@@ -75,7 +75,7 @@ fn report_ui(
             report.cannot_tell.len()
         ));
     } else if report.hints.iter().all(|hint| hint.severity == HintSeverity::Health) {
-        let text = "These findings are about the capture: they are nothing to save, but limit what it can tell.";
+        let text = "These findings are about the capture: they save no time, but limit what it can tell.";
         ui.label(RichText::new(text).small().color(theme.text_weak));
     } else {
         let mut text = format!("Savings are upper bounds per step ({}) and cannot be added up.", report.of);
