@@ -26,7 +26,7 @@ fn main() {
 /// The window in a browser is a part of `systole serve` if `scripts/web` has built it: in a release inside the program,
 /// which is then built again for each new window, otherwise read when it is asked for.
 fn window() {
-    const FOLDER: &str = "../target/web/dist";
+    const FOLDER: &str = "../target/web/embedded";
     if std::env::var_os("CARGO_FEATURE_SERVE").is_none() {
         return;
     }

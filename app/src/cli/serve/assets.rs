@@ -1,62 +1,42 @@
 //! The files of the window, which are part of the program if it was built after `scripts/web`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::io::Write as _;
-use std::sync::OnceLock;
-use std::thread;
+use std::io::{self, Read as _, Write as _};
+use std::sync::{Mutex, PoisonError};
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use rust_embed::RustEmbed;
+use rust_embed::{EmbeddedFile, RustEmbed};
 
 use super::guard::hex;
 
-/// `target/web/dist`. Names with a hash of the content can be kept for ever.
+/// Names with a hash of the content can be kept for ever. The WebAssembly is there packed only.
 #[derive(RustEmbed)]
-#[folder = "../target/web/dist"]
+#[folder = "../target/web/embedded"]
 #[allow_missing = true]
 struct Window;
 
 const INDEX: &str = "index.html";
 
+/// How files end that are packed by Brotli.
+const BROTLI: &str = ".br";
+
 /// Files that are smaller are not worth packing.
 const LEAST: usize = 1024;
 
-/// Packed files; filled by a thread when the server starts.
-static PACKED: OnceLock<BTreeMap<String, Bytes>> = OnceLock::new();
+/// What has been packed for clients that take no Brotli: browsers ask for it only from this machine or over HTTPS.
+static GZIPPED: Mutex<BTreeMap<String, Bytes>> = Mutex::new(BTreeMap::new());
 
 /// Whether the window is part of this program.
 pub(super) fn has_window() -> bool {
     Window::get(INDEX).is_some()
 }
 
-/// Packs the files beside everything else, so that the first visitor does not wait. Until then they are sent as they are.
-pub(super) fn pack() {
-    let packed = || {
-        let files = Window::iter().filter(|name| is_packable(name));
-        let files = files.filter_map(|name| {
-            let data = Window::get(&name)?.data;
-            let mut gzip = GzEncoder::new(Vec::new(), Compression::new(6));
-            gzip.write_all(&data).ok()?;
-            let bytes = gzip.finish().ok()?;
-            (data.len() >= LEAST && bytes.len() < data.len()).then(|| (name.into_owned(), Bytes::from(bytes)))
-        });
-        let _ = PACKED.set(files.collect());
-    };
-    // Without this thread nothing is packed, and everything works.
-    let _ = thread::Builder::new().name("pack-assets".to_owned()).spawn(packed);
-}
-
-fn is_packable(name: &str) -> bool {
-    let is_packed = [".br", ".gz"].iter().any(|ending| name.ends_with(ending));
-    let has_other = [".br", ".gz"].iter().all(|ending| Window::get(&format!("{name}{ending}")).is_some());
-    !is_packed && !has_other && !kind_of(name).starts_with("image/png")
-}
-
-/// The file at a path, or `None` if there is none.
+/// The file at a path, or `None` if there is none. Packs it on first use, which takes up to a second.
 pub(super) fn file(path: &str, headers: &HeaderMap) -> Option<Response> {
     let name = path.strip_prefix('/').unwrap_or(path);
     let name = if name.is_empty() { INDEX } else { name };
@@ -65,8 +45,9 @@ pub(super) fn file(path: &str, headers: &HeaderMap) -> Option<Response> {
     if !is_plain || name.split('/').any(|part| part.is_empty() || part.starts_with('.')) {
         return None;
     }
-    let found = Window::get(name)?;
-    let tag = format!("\"{}\"", hex(&found.metadata.sha256_hash()[..16]));
+    let (plain, brotli) = (Window::get(name), Window::get(&format!("{name}{BROTLI}")));
+    let hash = plain.as_ref().or(brotli.as_ref())?.metadata.sha256_hash();
+    let tag = format!("\"{}\"", hex(&hash[..16]));
     let mut out = HeaderMap::new();
     let keep = if is_hashed(name) { "public, max-age=31536000, immutable" } else { "no-cache" };
     out.insert(header::CACHE_CONTROL, HeaderValue::from_static(keep));
@@ -79,33 +60,59 @@ pub(super) fn file(path: &str, headers: &HeaderMap) -> Option<Response> {
         return Some((StatusCode::NOT_MODIFIED, out).into_response());
     }
     out.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind_of(name)));
-    let (encoding, bytes) = packed(name, headers).unwrap_or_else(|| ("", bytes_of(found.data)));
+    let bytes_of = |file: EmbeddedFile| match file.data {
+        Cow::Borrowed(bytes) => Bytes::from_static(bytes),
+        Cow::Owned(bytes) => Bytes::from(bytes),
+    };
+    let (encoding, bytes) = match content(name, plain.map(bytes_of), brotli.map(bytes_of), headers) {
+        Ok(content) => content,
+        Err(error) => return Some((StatusCode::INTERNAL_SERVER_ERROR, format!("{name}: {error}")).into_response()),
+    };
     if !encoding.is_empty() {
         out.insert(header::CONTENT_ENCODING, HeaderValue::from_static(encoding));
     }
     Some((StatusCode::OK, out, Body::from(bytes)).into_response())
 }
 
-fn bytes_of(data: std::borrow::Cow<'static, [u8]>) -> Bytes {
-    match data {
-        std::borrow::Cow::Borrowed(bytes) => Bytes::from_static(bytes),
-        std::borrow::Cow::Owned(bytes) => Bytes::from(bytes),
+/// What is sent of a file, of which one form at least is there, and how it is packed (empty: not at all).
+fn content(
+    name: &str,
+    plain: Option<Bytes>,
+    brotli: Option<Bytes>,
+    headers: &HeaderMap,
+) -> io::Result<(&'static str, Bytes)> {
+    if accepts(headers, "br")
+        && let Some(brotli) = brotli
+    {
+        return Ok(("br", brotli));
     }
+    let plain = || match (plain, brotli) {
+        (Some(plain), _) => Ok(plain),
+        (None, Some(brotli)) => unpacked(&brotli),
+        (None, None) => Err(io::ErrorKind::NotFound.into()),
+    };
+    if !accepts(headers, "gzip") || kind_of(name) == "image/png" {
+        return Ok(("", plain()?));
+    }
+    let mut gzipped = GZIPPED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(bytes) = gzipped.get(name) {
+        return Ok(("gzip", bytes.clone()));
+    }
+    let plain = plain()?;
+    if plain.len() < LEAST {
+        return Ok(("", plain));
+    }
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::new(6));
+    gzip.write_all(&plain)?;
+    let bytes = Bytes::from(gzip.finish()?);
+    gzipped.insert(name.to_owned(), bytes.clone());
+    Ok(("gzip", bytes))
 }
 
-/// The smallest packed form that the client takes.
-fn packed(name: &str, headers: &HeaderMap) -> Option<(&'static str, Bytes)> {
-    let beside = |ending: &str| Window::get(&format!("{name}{ending}")).map(|file| bytes_of(file.data));
-    if accepts(headers, "br")
-        && let Some(bytes) = beside(".br")
-    {
-        return Some(("br", bytes));
-    }
-    if !accepts(headers, "gzip") {
-        return None;
-    }
-    let bytes = beside(".gz").or_else(|| PACKED.get()?.get(name).cloned())?;
-    Some(("gzip", bytes))
+fn unpacked(brotli: &[u8]) -> io::Result<Bytes> {
+    let mut plain = Vec::new();
+    brotli::Decompressor::new(brotli, 1 << 16).read_to_end(&mut plain)?;
+    Ok(Bytes::from(plain))
 }
 
 /// Whether the client takes this encoding.
@@ -176,6 +183,32 @@ mod tests {
         assert_eq!(of("GZIP;q=0.5"), (false, true));
         assert_eq!(of("br;q=0, gzip;q=x"), (false, false));
         assert_eq!(of("identity"), (false, false));
+    }
+
+    #[test]
+    fn a_file_that_is_packed_only_reaches_clients_that_take_less() {
+        let plain = Bytes::from("the window ".repeat(1000));
+        let mut brotli = Vec::new();
+        brotli::BrotliCompress(&mut plain.as_ref(), &mut brotli, &brotli::enc::BrotliEncoderParams::default()).unwrap();
+        let brotli = Bytes::from(brotli);
+        let sent = |encodings: &'static str| {
+            let headers = HeaderMap::from_iter([(header::ACCEPT_ENCODING, HeaderValue::from_static(encodings))]);
+            content("window-1.wasm", None, Some(brotli.clone()), &headers).unwrap()
+        };
+        assert_eq!(sent("gzip, br"), ("br", brotli.clone()));
+        assert_eq!(sent("identity"), ("", plain.clone()));
+        for _ in 0..2 {
+            let (encoding, bytes) = sent("gzip");
+            let mut unpacked = Vec::new();
+            flate2::read::GzDecoder::new(bytes.as_ref()).read_to_end(&mut unpacked).unwrap();
+            assert_eq!((encoding, Bytes::from(unpacked)), ("gzip", plain.clone()));
+        }
+    }
+
+    #[test]
+    fn a_damaged_file_is_an_error() {
+        let found = content("window-2.wasm", None, Some(Bytes::from_static(b"no brotli")), &HeaderMap::new());
+        assert!(found.is_err());
     }
 
     #[test]

@@ -52,7 +52,6 @@ pub fn run(args: &ServeArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure>
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Internal(error.to_string()))?;
     let router = router(&state, guard)?;
-    assets::pack();
     output::print_text(&format!("Systole at {} (Ctrl+C to stop)\n", address(args, port, is_open, token.as_deref())))?;
     if is_open {
         stderr.detail("other machines can ask, with the token of this address");

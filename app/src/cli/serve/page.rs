@@ -25,7 +25,8 @@ pub(super) async fn any(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    if let Some(file) = assets::file(uri.path(), &headers) {
+    let path = uri.path().to_owned();
+    if let Some(file) = state.light(move |_, _| Ok(assets::file(&path, &headers))).await? {
         return Ok(file);
     }
     match uri.path() {

@@ -13,11 +13,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::{OpClasses, Table, Unit};
 use importers::Progress;
-use rayon::prelude::{IntoParallelRefMutIterator as _, ParallelIterator as _};
 use trace_model::{LabelId, TraceModel};
 
 pub use self::marked::{AreaGrouping, MarkedArea};
-use self::sums::{AreaSum, AreaSums, AreaTimes, collect};
+use self::sums::{AreaSums, collect};
 use crate::view::timeline::bands::StepBand;
 
 /// The sums.
@@ -45,38 +44,35 @@ pub fn summarise(
     area: &MarkedArea,
     progress: &Progress,
 ) -> Result<AreaSummary, String> {
-    let AreaSums { rows, slices, tracks, union_ps } = collect(model, classes, steps, area, progress)?;
+    let AreaSums { mut rows, slices, tracks, union_ps } = collect(model, classes, steps, area, progress)?;
     let mut of_kinds: BTreeMap<&'static str, i64> = BTreeMap::new();
-    for ((_, kind), sum) in &rows {
+    for ((_, kind), row) in &rows {
         let whole = of_kinds.entry(*kind).or_default();
-        *whole = whole.saturating_add(sum.self_ps);
+        *whole = whole.saturating_add(row.self_ps);
     }
-    let mut sums: Vec<((String, &'static str), AreaSum)> = rows.into_iter().collect();
-    sums.sort_by(|a, b| b.1.self_ps.cmp(&a.1.self_ps).then_with(|| a.0.cmp(&b.0)));
-    let times: Vec<AreaTimes> = sums.par_iter_mut().map(|(_, sum)| sum.times()).collect();
+    rows.sort_by(|a, b| b.1.self_ps.cmp(&a.1.self_ps).then_with(|| a.0.cmp(&b.0)));
     let share = |kind, time: i64| {
         let whole = of_kinds.get(kind).copied().unwrap_or(0);
         (whole > 0).then(|| time as f64 * 100.0 / whole as f64)
     };
-    let rows = sums.iter().zip(&times).map(|(((name, kind), sum), times)| (name, *kind, sum, times));
-    let table = Table::of("area", "Marked area", rows)
+    let table = Table::of("area", "Marked area", rows.iter().map(|((name, kind), row)| (name, *kind, row)))
         .recorded("name", area.pivot.title(), Unit::None, |(name, ..)| name)
-        .recorded("tracks", "On tracks of", Unit::None, |(_, kind, ..)| kind)
-        .measured("count", "Slices", Unit::Count, |(_, _, sum, ..)| sum.slices)
-        .measured("total_ps", "Total", Unit::Picoseconds, |(_, _, sum, ..)| sum.total_ps)
-        .measured("union_ps", "Union", Unit::Picoseconds, |(.., times)| times.union_ps)
-        .measured("self_ps", "Self", Unit::Picoseconds, |(_, _, sum, ..)| sum.self_ps)
-        .measured("self_percent", "of self on such tracks", Unit::Percent, |(_, kind, sum, ..)| {
-            share(kind, sum.self_ps)
+        .recorded("tracks", "On tracks of", Unit::None, |(_, kind, _)| kind)
+        .measured("count", "Slices", Unit::Count, |(.., row)| row.slices)
+        .measured("total_ps", "Total", Unit::Picoseconds, |(.., row)| row.total_ps)
+        .measured("union_ps", "Union", Unit::Picoseconds, |(.., row)| row.union_ps)
+        .measured("self_ps", "Self", Unit::Picoseconds, |(.., row)| row.self_ps)
+        .measured("self_percent", "of self on such tracks", Unit::Percent, |(_, kind, row)| {
+            share(kind, row.self_ps)
         })
-        .measured("mean_ps", "Mean", Unit::Picoseconds, |(.., times)| times.lengths[0])
-        .measured("median_ps", "Median", Unit::Picoseconds, |(.., times)| times.lengths[1])
-        .measured("p95_ps", "p95", Unit::Picoseconds, |(.., times)| times.lengths[2])
+        .measured("mean_ps", "Mean", Unit::Picoseconds, |(.., row)| row.lengths[0])
+        .measured("median_ps", "Median", Unit::Picoseconds, |(.., row)| row.lengths[1])
+        .measured("p95_ps", "p95", Unit::Picoseconds, |(.., row)| row.lengths[2])
         .note(
             "Total, busy and self time: the parts of slices inside the area. Mean, median and p95: slices entirely inside it. Share: of the self time on tracks of the same kind, because tracks of programs, ops and asynchronous ops cover the same time.",
         )
         .build();
-    let labels = sums.into_iter().map(|(_, sum)| sum.labels).collect();
+    let labels = rows.into_iter().map(|(_, row)| row.labels).collect();
     Ok(AreaSummary { area: area.clone(), slices, tracks, union_ps, table, labels })
 }
 

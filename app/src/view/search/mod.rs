@@ -147,7 +147,8 @@ fn collect(
     let ids: Vec<SliceId> = found.into_iter().flatten().take(LISTED).collect();
     let mut order: Vec<(Timestamp, u32)> =
         ids.par_iter().enumerate().map(|(at, &slice)| (model.slice(slice).start(), at as u32)).collect();
-    order.par_sort_unstable();
+    // Stable: it makes use of the order that the slices of each lane have already.
+    order.par_sort_by_key(|&(start, _)| start);
     let mut places = vec![0; ids.len()];
     for (place, &(_, at)) in order.iter().enumerate() {
         places[at as usize] = place as u32;

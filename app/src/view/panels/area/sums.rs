@@ -1,8 +1,8 @@
 //! The sums of an area, collected on all CPU cores.
 //!
-//! Each track is summed by label (and by step, if rows are steps) without looking at names; the few sums that result
-//! are then combined into rows. A row keeps the times of its slices for its median and its union, so the cost per slice
-//! is a few additions and two appended numbers.
+//! Each thread adds up the slices of some tracks by label (and by step or track, if rows are those), without looking at
+//! names, and notes the times of every slice. The few sums are then combined into rows, and the times are laid out row
+//! by row: a row's union and quantiles need all of them. A slice costs a few additions and two copies of its times.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use analysis::OpClasses;
 use analysis::math::quantile::in_place;
 use importers::Progress;
 use rayon::prelude::{IntoParallelIterator as _, ParallelIterator as _};
-use trace_model::{LabelId, Lane, Picos, SliceRef, TimeRange, TraceModel, TrackId, TrackKind};
+use trace_model::{LabelId, Lane, Picos, SliceRef, SliceSpans, TimeRange, TraceModel, TrackId, TrackKind};
 
 use super::marked::{AreaGrouping, MarkedArea};
 use crate::view::timeline::bands::{StepBand, step_at};
@@ -18,71 +18,44 @@ use crate::view::timeline::bands::{StepBand, step_at};
 /// Slices between two checks for cancellation.
 const CHECK_EVERY: usize = 1 << 14;
 
-/// Sums of some slices.
+/// Counts and sums of some slices.
+#[derive(Clone, Copy, Debug, Default)]
+struct AreaSum {
+    slices: usize,
+    /// Those entirely inside the area.
+    whole: usize,
+    total_ps: i64,
+    self_ps: i64,
+}
+
+impl AreaSum {
+    fn append(&mut self, other: Self) {
+        self.slices += other.slices;
+        self.whole += other.whole;
+        self.total_ps = self.total_ps.saturating_add(other.total_ps);
+        self.self_ps = self.self_ps.saturating_add(other.self_ps);
+    }
+}
+
+/// One row.
 #[derive(Debug, Default)]
-pub(super) struct AreaSum {
+pub(super) struct AreaRow {
     pub(super) slices: usize,
     pub(super) total_ps: i64,
     pub(super) self_ps: i64,
-    /// Lengths of the slices entirely inside the area.
-    whole: Vec<f64>,
-    ranges: Vec<TimeRange>,
     pub(super) labels: BTreeSet<LabelId>,
-}
-
-/// What follows from the times of a sum.
-pub(super) struct AreaTimes {
     /// Time in which at least one of its slices runs.
     pub(super) union_ps: i64,
     /// Mean, median and 95th percentile of slices entirely inside the area; `None` without any.
     pub(super) lengths: [Option<f64>; 3],
 }
 
-impl AreaSum {
-    fn add(&mut self, slice: SliceRef<'_>, inside: TimeRange, area: TimeRange) {
-        self.slices += 1;
-        self.total_ps = self.total_ps.saturating_add(inside.dur().ps());
-        self.self_ps = self.self_ps.saturating_add(self_inside(slice, inside, area));
-        if area.encloses(slice.range()) {
-            self.whole.push(slice.dur().ps() as f64);
-        }
-        self.ranges.push(inside);
-    }
-
-    fn append(&mut self, other: Self) {
-        self.slices += other.slices;
-        self.total_ps = self.total_ps.saturating_add(other.total_ps);
-        self.self_ps = self.self_ps.saturating_add(other.self_ps);
-        self.whole.extend(other.whole);
-        self.ranges.extend(other.ranges);
-        self.labels.extend(other.labels);
-    }
-
-    /// Its times, which are reordered.
-    pub(super) fn times(&mut self) -> AreaTimes {
-        let mean = (!self.whole.is_empty()).then(|| self.whole.iter().sum::<f64>() / self.whole.len() as f64);
-        let lengths = [mean, in_place(&mut self.whole, 0.5), in_place(&mut self.whole, 0.95)];
-        // Stable sorting makes use of the order that the slices of a lane have already.
-        self.ranges.sort_by_key(|range| (range.start, range.end));
-        AreaTimes { union_ps: length(&joined(&self.ranges)), lengths }
-    }
-}
-
-/// The sums of all rows, by name of the row and of the kind of its tracks, and of everything.
+/// The rows, by name and kind of their tracks, and the sums of everything.
 pub(super) struct AreaSums {
-    pub(super) rows: BTreeMap<(String, &'static str), AreaSum>,
+    pub(super) rows: Vec<((String, &'static str), AreaRow)>,
     pub(super) slices: usize,
     pub(super) tracks: usize,
     pub(super) union_ps: i64,
-}
-
-/// The sums of one track.
-struct TrackSums {
-    track: TrackId,
-    /// By label, and by step if rows are steps.
-    sums: Vec<(LabelId, Option<String>, AreaSum)>,
-    /// Times in which a slice runs, for each lane in order and apart. Slices inside others add nothing.
-    busy: Vec<Vec<TimeRange>>,
 }
 
 /// Collects the sums. The error is a sentence.
@@ -94,87 +67,251 @@ pub(super) fn collect(
     progress: &Progress,
 ) -> Result<AreaSums, String> {
     let wanted = |track: &TrackId| area.tracks.is_empty() || area.tracks.contains(track);
-    let tracks: Vec<TrackId> = model.track_ids().filter(wanted).collect();
-    let steps = (area.pivot == AreaGrouping::Step).then_some(steps);
-    let of_tracks: Vec<TrackSums> = tracks
+    let mut tracks: Vec<TrackId> = model.track_ids().filter(wanted).collect();
+    // Tracks of one kind share the sums of their labels.
+    tracks.sort_by_key(|&track| model.track(track).kind);
+    let found: Vec<FoundSlices<'_>> = tracks
         .into_par_iter()
-        .map_init(
-            || vec![NOWHERE; model.labels().len()],
-            |places, track| track_sums(model, track, area.range, steps, places, progress),
+        .try_fold(
+            || FoundSlices::new(model, steps, area),
+            |mut found, track| {
+                found.add(track, progress)?;
+                Ok(found)
+            },
         )
-        .filter(|track| !matches!(track, Ok(track) if track.sums.is_empty()))
         .collect::<Result<_, String>>()?;
-    let tracks = of_tracks.len();
     let mut names = RowNames { model, classes, pivot: area.pivot, of_labels: BTreeMap::new() };
-    let mut rows: BTreeMap<(String, &'static str), AreaSum> = BTreeMap::new();
-    let mut busy = Vec::new();
-    for of_track in of_tracks {
-        busy.extend(of_track.busy);
-        let kind = kind_title(model.track(of_track.track).kind);
-        for (label, step, sum) in of_track.sums {
-            let name = step.unwrap_or_else(|| names.of(label, of_track.track));
-            rows.entry((name, kind)).or_default().append(sum);
-        }
+    let mut numbers: BTreeMap<(String, &'static str), usize> = BTreeMap::new();
+    let mut rows: Vec<(AreaSum, BTreeSet<LabelId>)> = Vec::new();
+    // The rows of the parts of each thread.
+    let mut rows_of: Vec<Vec<usize>> = Vec::new();
+    for part in found.iter().map(|found| &found.parts) {
+        let row_of = |part: &AreaPart<'_>| {
+            let kind = kind_title(model.track(part.track).kind);
+            let row = *numbers.entry((names.of(part), kind)).or_insert(rows.len());
+            if row == rows.len() {
+                rows.push(Default::default());
+            }
+            rows[row].0.append(part.sum);
+            rows[row].1.insert(part.label);
+            row
+        };
+        rows_of.push(part.iter().map(row_of).collect());
     }
-    let slices = rows.values().map(|sum| sum.slices).sum();
-    Ok(AreaSums { rows, slices, tracks, union_ps: length(&union_of(busy)) })
+    let tracks = found.iter().map(|found| found.tracks).sum();
+    let busy = union_of(found.iter().flat_map(|found| found.busy.iter().cloned()).collect());
+    let mut times = RowTimes::new(&rows);
+    for (found, rows) in found.into_iter().zip(rows_of) {
+        times.add(&found.times, &rows);
+    }
+    progress.check().map_err(|error| error.to_string())?;
+    let times = times.summarised();
+    let mut rows: Vec<AreaRow> = rows
+        .into_iter()
+        .zip(times)
+        .map(|((AreaSum { slices, total_ps, self_ps, .. }, labels), (union_ps, lengths))| AreaRow {
+            slices,
+            total_ps,
+            self_ps,
+            labels,
+            union_ps,
+            lengths,
+        })
+        .collect();
+    let slices = rows.iter().map(|row| row.slices).sum();
+    let rows = numbers.into_iter().map(|(name, row)| (name, std::mem::take(&mut rows[row]))).collect();
+    Ok(AreaSums { rows, slices, tracks, union_ps: length(&busy) })
 }
 
-/// A label without a sum so far.
+/// A label without a part so far.
 const NOWHERE: u32 = u32::MAX;
 
-/// The sums of one track. `places` has [`NOWHERE`] for each label, before and after.
-fn track_sums(
-    model: &TraceModel,
+/// What a thread has found of one label (in one step or on one track, if rows are those).
+struct AreaPart<'a> {
+    label: LabelId,
+    /// Its first track; all have the same kind.
     track: TrackId,
-    area: TimeRange,
-    steps: Option<&[StepBand]>,
-    places: &mut [u32],
-    progress: &Progress,
-) -> Result<TrackSums, String> {
-    let mut sums: Vec<(LabelId, Option<String>, AreaSum)> = Vec::new();
-    let mut busy: Vec<Vec<TimeRange>> = Vec::new();
-    for lane in model.lanes(track) {
-        let mut own_busy: Vec<TimeRange> = Vec::new();
-        let (mut step, mut first): (Option<&StepBand>, usize) = (None, sums.len());
-        for (i, (slice, inside)) in slices_inside(model, lane, area).enumerate() {
-            if i % CHECK_EVERY == 0 {
-                progress.check().map_err(|error| error.to_string())?;
-            }
-            // A slice that overlaps its neighbour lies in a deeper lane without being inside another.
-            if lane.depth == 0 || slice.parent().is_none() {
-                join(&mut own_busy, inside);
-            }
-            if let Some(steps) = steps {
-                let own = step_at(steps, slice.start());
-                if own.map(|own| own.number) != step.map(|step| step.number) {
-                    forget(places, &sums[first..]);
-                    (first, step) = (sums.len(), own);
-                }
-            }
-            let label = slice.label_id();
-            if places[label.index()] == NOWHERE {
-                places[label.index()] = sums.len() as u32;
-                let name = steps.map(|_| step.map_or_else(|| "(no step)".to_owned(), StepBand::name));
-                let labels = BTreeSet::from([label]);
-                sums.push((label, name, AreaSum { labels, ..AreaSum::default() }));
-            }
-            sums[places[label.index()] as usize].2.add(slice, inside, area);
-        }
-        busy.push(own_busy);
-        // The lanes of a track share the sum of a label, unless it is divided into steps.
-        if steps.is_some() {
-            forget(places, &sums[first..]);
-        }
-    }
-    forget(places, &sums);
-    Ok(TrackSums { track, sums, busy })
+    step: Option<&'a StepBand>,
+    sum: AreaSum,
 }
 
-fn forget(places: &mut [u32], sums: &[(LabelId, Option<String>, AreaSum)]) {
-    for (label, ..) in sums {
-        places[label.index()] = NOWHERE;
+/// The times of a slice inside the area.
+#[derive(Clone, Copy)]
+struct FoundTimes {
+    inside: TimeRange,
+    part: u32,
+    /// Whether it lies in the area as a whole.
+    is_whole: bool,
+}
+
+/// What one thread has found on some tracks.
+struct FoundSlices<'a> {
+    model: &'a TraceModel,
+    steps: Option<&'a [StepBand]>,
+    area: &'a MarkedArea,
+    parts: Vec<AreaPart<'a>>,
+    times: Vec<FoundTimes>,
+    /// Times in which a slice runs, for each lane in order and apart. Slices inside others add nothing.
+    busy: Vec<Vec<TimeRange>>,
+    tracks: usize,
+    /// The part that slices of each label belong to; [`NOWHERE`] if there is none yet.
+    places: Vec<u32>,
+    /// The first part that `places` may name.
+    first: usize,
+    kind: Option<TrackKind>,
+}
+
+impl<'a> FoundSlices<'a> {
+    fn new(model: &'a TraceModel, steps: &'a [StepBand], area: &'a MarkedArea) -> Self {
+        Self {
+            model,
+            steps: (area.pivot == AreaGrouping::Step).then_some(steps),
+            area,
+            parts: Vec::new(),
+            times: Vec::new(),
+            busy: Vec::new(),
+            tracks: 0,
+            places: vec![NOWHERE; model.labels().len()],
+            first: 0,
+            kind: None,
+        }
     }
+
+    /// The slices that follow belong to other parts.
+    fn start_parts(&mut self) {
+        for part in &self.parts[self.first..] {
+            self.places[part.label.index()] = NOWHERE;
+        }
+        self.first = self.parts.len();
+    }
+
+    fn add(&mut self, track: TrackId, progress: &Progress) -> Result<(), String> {
+        let (model, area) = (self.model, self.area.range);
+        let kind = Some(model.track(track).kind);
+        if kind != self.kind || self.area.pivot == AreaGrouping::Track {
+            self.start_parts();
+            self.kind = kind;
+        }
+        let before = self.times.len();
+        for lane in model.lanes(track) {
+            let mut busy: Vec<TimeRange> = Vec::new();
+            let mut step: Option<&StepBand> = None;
+            if self.steps.is_some() {
+                self.start_parts();
+            }
+            for (i, (SliceSpans { slice, shown, .. }, inside)) in slices_inside(model, lane, area).enumerate() {
+                if i % CHECK_EVERY == 0 {
+                    progress.check().map_err(|error| error.to_string())?;
+                }
+                // A slice that overlaps its neighbour lies in a deeper lane without being inside another.
+                if lane.depth == 0 || slice.parent().is_none() {
+                    join(&mut busy, inside);
+                }
+                if let Some(steps) = self.steps {
+                    let own = step_at(steps, shown.start);
+                    if own.map(|own| own.number) != step.map(|step| step.number) {
+                        self.start_parts();
+                        step = own;
+                    }
+                }
+                let part = self.part_of(slice.label_id(), track, step);
+                let sum = &mut self.parts[part as usize].sum;
+                let is_whole = area.encloses(shown);
+                sum.append(AreaSum {
+                    slices: 1,
+                    whole: usize::from(is_whole),
+                    total_ps: inside.dur().ps(),
+                    self_ps: self_inside(slice, inside, area),
+                });
+                self.times.push(FoundTimes { inside, part, is_whole });
+            }
+            self.busy.push(busy);
+        }
+        self.tracks += usize::from(self.times.len() > before);
+        Ok(())
+    }
+
+    fn part_of(&mut self, label: LabelId, track: TrackId, step: Option<&'a StepBand>) -> u32 {
+        let place = &mut self.places[label.index()];
+        if *place == NOWHERE {
+            *place = self.parts.len() as u32;
+            self.parts.push(AreaPart { label, track, step, sum: AreaSum::default() });
+        }
+        *place
+    }
+}
+
+/// The times of all slices, row after row.
+struct RowTimes {
+    ranges: Vec<TimeRange>,
+    /// Lengths of the slices entirely inside the area.
+    lengths: Vec<f64>,
+    /// Where the next ones of each row go in both.
+    next: Vec<(usize, usize)>,
+}
+
+impl RowTimes {
+    /// Space for those of all rows.
+    fn new(rows: &[(AreaSum, BTreeSet<LabelId>)]) -> Self {
+        let (mut ranges, mut lengths) = (0, 0);
+        let mut next = Vec::with_capacity(rows.len());
+        for (sum, _) in rows {
+            next.push((ranges, lengths));
+            ranges += sum.slices;
+            lengths += sum.whole;
+        }
+        Self { ranges: vec![TimeRange::default(); ranges], lengths: vec![0.0; lengths], next }
+    }
+
+    /// Adds what a thread has found, with the row of each of its parts.
+    fn add(&mut self, times: &[FoundTimes], rows: &[usize]) {
+        for &FoundTimes { inside, part, is_whole } in times {
+            let (range, length) = &mut self.next[rows[part as usize]];
+            self.ranges[*range] = inside;
+            *range += 1;
+            if is_whole {
+                self.lengths[*length] = inside.dur().ps() as f64;
+                *length += 1;
+            }
+        }
+    }
+
+    /// Union and lengths of each row, once everything was added.
+    fn summarised(mut self) -> Vec<(i64, [Option<f64>; 3])> {
+        let (mut ranges, mut lengths) = (self.ranges.as_mut_slice(), self.lengths.as_mut_slice());
+        let mut rows = Vec::with_capacity(self.next.len());
+        let mut before = (0, 0);
+        for end in self.next {
+            rows.push((
+                ranges.split_off_mut(..end.0 - before.0).unwrap_or_default(),
+                lengths.split_off_mut(..end.1 - before.1).unwrap_or_default(),
+            ));
+            before = end;
+        }
+        rows.into_par_iter().map(|(ranges, lengths)| (union_length(ranges), lengths_of(lengths))).collect()
+    }
+}
+
+/// Time that at least one of the ranges covers. Reorders them.
+fn union_length(ranges: &mut [TimeRange]) -> i64 {
+    ranges.sort_unstable_by_key(|range| range.start);
+    let Some((&first, later)) = ranges.split_first() else { return 0 };
+    let (mut sum, mut current) = (0_i64, first);
+    for &range in later {
+        if range.start <= current.end {
+            current = current.hull(range);
+        } else {
+            sum = sum.saturating_add(current.dur().ps());
+            current = range;
+        }
+    }
+    sum.saturating_add(current.dur().ps())
+}
+
+/// Mean, median and 95th percentile. Reorders the values.
+fn lengths_of(values: &mut [f64]) -> [Option<f64>; 3] {
+    let mean = (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64);
+    [mean, in_place(values, 0.5), in_place(values, 0.95)]
 }
 
 /// The slices of a lane with their parts inside the area.
@@ -182,8 +319,8 @@ fn slices_inside<'a>(
     model: &'a TraceModel,
     lane: &Lane,
     area: TimeRange,
-) -> impl Iterator<Item = (SliceRef<'a>, TimeRange)> {
-    model.slices_in(lane, area).filter_map(move |slice| Some((slice, slice.range().intersect(area)?)))
+) -> impl Iterator<Item = (SliceSpans<'a>, TimeRange)> {
+    model.spans_in(lane, area).filter_map(move |spans| Some((spans, spans.shown.intersect(area)?)))
 }
 
 /// The time of a slice inside the area without that of its children.
@@ -209,13 +346,16 @@ struct RowNames<'a> {
 }
 
 impl RowNames<'_> {
-    fn of(&mut self, label: LabelId, track: TrackId) -> String {
+    fn of(&mut self, part: &AreaPart<'_>) -> String {
+        if self.pivot == AreaGrouping::Step {
+            return part.step.map_or_else(|| "(no step)".to_owned(), StepBand::name);
+        }
         if self.pivot == AreaGrouping::Track {
-            let track = self.model.track(track);
+            let track = self.model.track(part.track);
             return format!("{} · {}", self.model.str(self.model.group(track.group).name), self.model.str(track.name));
         }
         let (model, classes, pivot) = (self.model, self.classes, self.pivot);
-        self.of_labels.entry(label).or_insert_with(|| name_of(model, classes, pivot, label)).clone()
+        self.of_labels.entry(part.label).or_insert_with(|| name_of(model, classes, pivot, part.label)).clone()
     }
 }
 
@@ -256,15 +396,6 @@ fn join(ranges: &mut Vec<TimeRange>, range: TimeRange) {
         Some(last) if range.start <= last.end => *last = last.hull(range),
         _ => ranges.push(range),
     }
-}
-
-/// Ranges in order, those that touch joined.
-fn joined(sorted: &[TimeRange]) -> Vec<TimeRange> {
-    let mut all = Vec::new();
-    for &range in sorted {
-        join(&mut all, range);
-    }
-    all
 }
 
 /// The union of several lists of ranges, each in order and apart. Two at a time: what they share shrinks at once.
