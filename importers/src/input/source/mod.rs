@@ -26,6 +26,7 @@ use crate::input::memory::MappedFile;
 use crate::input::{ImportError, Progress};
 use inflate::Inflater;
 use packed_bytes::PackedBytes;
+pub use packed_bytes::SharedBytes;
 
 pub(crate) use deferred_reader::DeferredReader;
 pub use feed::FeedResult;
@@ -44,9 +45,6 @@ const MAP_FROM: u64 = 8 << 20;
 
 /// A stream cannot be mapped and is read up to this size.
 const STREAM_LIMIT: u64 = 256 << 20;
-
-/// Bytes that argument readers may share.
-pub type SharedBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
 /// One file to import. Gzip is unpacked transparently, independent of the file name.
 #[derive(Debug, Clone)]

@@ -1,9 +1,12 @@
 //! The bytes of a file as they are on disk.
 
 use std::fmt;
+use std::sync::Arc;
 
-use super::SharedBytes;
 use crate::input::memory::MappedFile;
+
+/// Bytes that argument readers may share.
+pub type SharedBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
 pub(super) enum PackedBytes {
     Read(Vec<u8>),

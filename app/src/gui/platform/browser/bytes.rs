@@ -8,7 +8,8 @@ use js_sys::{Promise, Uint8Array};
 use wasm_bindgen::JsCast as _;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 
-use super::page::words;
+use super::script::words;
+use super::tasks::run;
 
 /// Bytes that are copied at a time: a few milliseconds of work.
 const PIECE: usize = 4 << 20;
@@ -51,7 +52,7 @@ fn run_waiters() {
     if !is_coming {
         for waiter in WAITERS.take() {
             let here = failed.clone();
-            let _ = super::run("files", move || waiter(here));
+            let _ = run("files", move || waiter(here));
         }
     }
 }

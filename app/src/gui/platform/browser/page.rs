@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use importers::{ImportError, ImportOptions, InputSource, Progress};
-use js_sys::{Array, Function, JsString, Object, Promise, Reflect, Uint8Array};
+use js_sys::{Array, Promise, Uint8Array};
 use trace_model::TraceModel;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
-use wasm_bindgen_futures::JsFuture;
 
 use super::bytes::{self, BytesLater};
+use super::script::{answer, call, field, words};
 
 thread_local! {
     static SHOWN: RefCell<String> = const { RefCell::new(String::new()) };
@@ -30,11 +30,6 @@ pub fn publish(shown: String) {
 /// Tells the page that the window is there.
 pub fn started() {
     let _ = call("started", &[]);
-}
-
-/// Tells the page that a task waits.
-pub fn work() {
-    let _ = call("work", &[]);
 }
 
 /// Tells the page that the window stopped for good.
@@ -137,28 +132,4 @@ impl ReadFile {
             None => Ok(self.into_sources()?.into_iter().map(|(_, source)| source).collect()),
         }
     }
-}
-
-fn call(name: &str, args: &[JsValue]) -> Result<JsValue, JsValue> {
-    let page = Reflect::get(&js_sys::global(), &"systolePage".into())?;
-    let function: Function = Reflect::get(&page, &name.into())?.dyn_into()?;
-    Reflect::apply(&function, &page, &args.iter().collect::<Array>())
-}
-
-async fn answer(promise: Result<JsValue, JsValue>) -> Result<JsValue, String> {
-    let promise = promise.and_then(JsCast::dyn_into::<Promise>).map_err(|error| words(&error))?;
-    JsFuture::from(promise).await.map_err(|error| words(&error))
-}
-
-fn field(object: &JsValue, name: &str) -> JsValue {
-    Reflect::get(object, &name.into()).unwrap_or_default()
-}
-
-/// An exception of JavaScript as a sentence.
-pub fn words(error: &JsValue) -> String {
-    let message = error.dyn_ref::<js_sys::Error>().map(|error| String::from(error.message()));
-    let text = || error.dyn_ref::<JsString>().map(String::from);
-    message
-        .or_else(text)
-        .unwrap_or_else(|| error.dyn_ref::<Object>().map_or_else(String::new, |o| o.to_string().into()))
 }
