@@ -38,7 +38,7 @@ pub(crate) fn interruptible<T: Send>(
     use std::sync::mpsc::{RecvTimeoutError, sync_channel};
     use std::time::Duration;
 
-    const TICK: Duration = Duration::from_millis(50);
+    const TICK: Duration = Duration::from_millis(20);
     std::thread::scope(|scope| {
         let (send, received) = sync_channel(1);
         scope.spawn(move || {

@@ -5,6 +5,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::pause::LongList;
 use crate::slices::SliceId;
 
 /// One flow, for example from a launch to the launched program or from a start op to its done op.
@@ -66,7 +67,7 @@ impl FlowPoint {
 }
 
 /// Flows before they are linked.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Default, Serialize)]
 pub(crate) struct UnlinkedFlows {
     /// Flows with known ends, in any order.
     pub(crate) known: Vec<Flow>,
@@ -143,7 +144,15 @@ impl Serialize for Flows {
 
 impl<'de> Deserialize<'de> for Flows {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        UnlinkedFlows::deserialize(from).map(Self::new)
+        /// [`UnlinkedFlows`], of which a trace has millions.
+        #[derive(Deserialize)]
+        struct SavedFlows {
+            known: LongList<Flow>,
+            points: Vec<Vec<LongList<FlowPoint>>>,
+        }
+        let SavedFlows { known, points } = SavedFlows::deserialize(from)?;
+        let points = points.into_iter().map(|tracks| tracks.into_iter().map(|points| points.0).collect());
+        Ok(Self::new(UnlinkedFlows { known: known.0, points: points.collect() }))
     }
 }
 

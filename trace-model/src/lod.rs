@@ -16,7 +16,7 @@ use std::ops::Range;
 use rayon::prelude::{IntoParallelIterator as _, ParallelIterator as _};
 
 use crate::model::TraceModel;
-use crate::pause::pausing;
+use crate::pause::{Pauses, may_pause};
 use crate::slices::SliceId;
 use crate::time::{Picos, TimeRange, Timestamp};
 use crate::track::Lane;
@@ -85,7 +85,9 @@ impl LaneMipmap {
         let rows = lane.rows.clone();
         let mut covered_before = Vec::with_capacity(rows.len() / ARITY + 2);
         let mut covered = 0_i64;
-        for block in pausing((rows.start..rows.end).step_by(ARITY)) {
+        let mut pauses = Pauses::default();
+        for block in (rows.start..rows.end).step_by(ARITY) {
+            pauses.add(ARITY as u32);
             covered_before.push(covered);
             covered =
                 (block..(block + ARITY as u32).min(rows.end)).fold(covered, |sum, row| sum.saturating_add(dur(row)));
@@ -95,7 +97,9 @@ impl LaneMipmap {
         let mut levels: Vec<Vec<u32>> = Vec::new();
         if rows.len() > ARITY {
             levels.push(
-                pausing((rows.start..rows.end).step_by(ARITY))
+                (rows.start..rows.end)
+                    .step_by(ARITY)
+                    .inspect(|_| pauses.add(ARITY as u32))
                     .filter_map(|block| longest(&mut (block..(block + ARITY as u32).min(rows.end))))
                     .collect(),
             );
@@ -104,6 +108,8 @@ impl LaneMipmap {
                 levels.push(next);
             }
         }
+        // Most lanes are short, and there may be many.
+        may_pause();
         Self { levels, covered_before }
     }
 

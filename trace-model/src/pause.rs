@@ -1,7 +1,11 @@
 //! Places at which long work lets others go on. A browser has one thread for everything: what the window draws waits for
 //! whatever is being computed.
 
+use std::fmt;
+use std::marker::PhantomData;
 use std::sync::OnceLock;
+
+use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
 
 static PAUSE: OnceLock<fn()> = OnceLock::new();
 
@@ -42,6 +46,37 @@ impl Pauses {
 pub fn pausing<I: IntoIterator>(items: I) -> impl Iterator<Item = I::Item> {
     let mut pauses = Pauses::default();
     items.into_iter().inspect(move |_| pauses.add(1))
+}
+
+/// A list that can be interrupted while it is read.
+pub(crate) struct LongList<T>(pub(crate) Vec<T>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for LongList<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_seq(ListVisitor(PhantomData))
+    }
+}
+
+struct ListVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
+    type Value = LongList<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<LongList<T>, A::Error> {
+        let mut pauses = Pauses::default();
+        // A damaged length must not ask for more memory than there is.
+        let mut items = Vec::with_capacity(from.size_hint().unwrap_or(0).min(Pauses::ITEMS as usize));
+        while let Some(item) = from.next_element()? {
+            items.push(item);
+            pauses.add(2);
+        }
+        items.shrink_to_fit();
+        Ok(LongList(items))
+    }
 }
 
 #[cfg(test)]

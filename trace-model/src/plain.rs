@@ -9,6 +9,9 @@ use serde::{Deserializer, Serializer};
 use crate::pause::may_pause;
 use crate::time::Timestamp;
 
+/// Numbers that are read at a time: a few milliseconds of work.
+const NUMBERS: usize = 1 << 18;
+
 /// A number with a fixed size.
 pub(crate) trait FixedSize: Copy {
     /// Its size in bytes.
@@ -33,7 +36,12 @@ macro_rules! numbers {
             }
             fn read_all(bytes: &[u8]) -> Option<Vec<Self>> {
                 let (numbers, rest) = bytes.as_chunks::<{ size_of::<$number>() }>();
-                rest.is_empty().then(|| numbers.iter().map(|&bytes| Self::from_le_bytes(bytes)).collect())
+                let mut values = Vec::with_capacity(numbers.len());
+                for numbers in numbers.chunks(NUMBERS) {
+                    values.extend(numbers.iter().map(|&bytes| Self::from_le_bytes(bytes)));
+                    may_pause();
+                }
+                rest.is_empty().then_some(values)
             }
         }
     )+ };
@@ -71,7 +79,6 @@ impl<T: FixedSize> Visitor<'_> for ColumnVisitor<T> {
     }
 
     fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Vec<T>, E> {
-        may_pause();
         T::read_all(bytes).ok_or_else(|| E::invalid_length(bytes.len(), &self))
     }
 }

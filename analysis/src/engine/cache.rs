@@ -21,6 +21,9 @@ type ReportSlot = Arc<OnceLock<Result<Arc<dyn Any + Send + Sync>, AnalysisError>
 ///
 /// Analyses may use rayon, but a rayon task must not request a report: a thread that waits for its own tasks runs other
 /// tasks meanwhile, and could end up waiting for itself.
+///
+/// In a browser the same holds for frames: they are drawn while an analysis pauses, so they look at reports that are there
+/// ([`trace_model::may_pause`]) and must not request one.
 #[derive(Debug, Default)]
 pub struct ReportCache {
     slots: Mutex<HashMap<(&'static str, Scope), ReportSlot>>,

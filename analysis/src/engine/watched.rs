@@ -3,9 +3,13 @@
 use super::cache::ReportCache;
 use super::{Context, Scope};
 
-/// Items of a loop between two looks at whether it is still wanted: at most a few milliseconds of work, ten in a browser.
-/// Tests count looks, and need no large traces for it.
-const ITEMS_PER_CHECK: usize = if cfg!(test) { 1 << 10 } else { 1 << 14 };
+/// Items of a loop between two looks at whether it is still wanted: at most a few milliseconds of work. A browser, which draws
+/// meanwhile, needs longer for each. Tests count looks, and need no large traces for it.
+const ITEMS_PER_CHECK: usize = match () {
+    () if cfg!(test) => 1 << 10,
+    () if cfg!(target_arch = "wasm32") => 1 << 11,
+    () => 1 << 14,
+};
 
 /// The items of a loop, until the analysis is cancelled or stopped. A report of a part of them is dropped at its end, and
 /// what else was made of them is never used: see [`ReportCache::stop`].

@@ -4,7 +4,7 @@
 //! thousands, not to slices, of which it has millions. Names come from JAX, PJRT, libtpu, XLA and `PyTorch`/XLA.
 
 use serde::Serialize;
-use trace_model::{LabelId, TraceModel, TrackId, TrackKind};
+use trace_model::{LabelId, TraceModel, TrackId, TrackKind, pausing};
 
 use crate::engine::Context;
 use crate::engine::Fact;
@@ -281,7 +281,7 @@ impl HostClasses {
     /// Classifies the labels of `model`.
     pub(crate) fn new(model: &TraceModel) -> Self {
         let mut classes = vec![None; model.labels().len()];
-        for slice in host_threads(model).flat_map(|track| model.slices_on(track)) {
+        for slice in pausing(host_threads(model).flat_map(|track| model.slices_on(track))) {
             let label = slice.label_id();
             if let Some(class @ None) = classes.get_mut(label.index()) {
                 *class = Some(classify(model.str(model.label(label).name)));

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use trace_model::{LabelId, Picos, SliceId, TimeRange, TraceModel, TrackKind};
+use trace_model::{LabelId, Picos, SliceId, TimeRange, TraceModel, TrackKind, may_pause, pausing};
 
 use super::schedule::{
     CoreSchedule, Flight, JointMember, JointTransfer, NO_OP, ReplaySchedule, TimeByGroup, TransferTime,
@@ -117,6 +117,7 @@ fn join(cx: &Context<'_>, schedule: &mut ReplaySchedule) {
         return;
     }
     for same in candidates(cx.model, &schedule.cores).chunk_by(|a, b| a.0 == b.0) {
+        may_pause();
         let (Some(&(label, core, flight)), Some(last)) = (same.first(), same.last()) else { continue };
         let first = &schedule.cores[core as usize];
         let collective = first.piece(first.flights[flight as usize].issues).class.collective;
@@ -139,18 +140,32 @@ fn join(cx: &Context<'_>, schedule: &mut ReplaySchedule) {
     }
 }
 
-/// Flights of collectives, grouped by the collective that they execute.
+/// Flights of collectives, sorted by the collective that they execute, by core and by place. They are counted, because sorting
+/// millions cannot be interrupted.
 fn candidates(model: &TraceModel, cores: &[CoreSchedule]) -> Vec<CollectiveFlight> {
-    let is_one = |core: &CoreSchedule, flight: Flight| core.piece(flight.issues).class.is_collective();
-    let count = |core: &CoreSchedule| core.flights.iter().filter(|&&flight| is_one(core, flight)).count();
-    let mut all = Vec::with_capacity(cores.iter().map(count).sum());
-    for (number, core) in cores.iter().enumerate() {
-        for (place, &flight) in core.flights.iter().enumerate().filter(|&(_, &flight)| is_one(core, flight)) {
-            all.push((core.label(model, flight.issues), number as u32, place as u32));
-        }
+    let of_core = |(number, core): (usize, &'_ CoreSchedule)| -> Vec<CollectiveFlight> {
+        let is_one = |(_, flight): &(usize, &Flight)| core.piece(flight.issues).class.is_collective();
+        let own = pausing(core.flights.iter().enumerate()).filter(is_one);
+        own.map(|(place, flight)| (core.label(model, flight.issues), number as u32, place as u32)).collect()
+    };
+    let all: Vec<Vec<CollectiveFlight>> = cores.iter().enumerate().map(of_core).collect();
+    let mut place_of = vec![0; model.labels().len() + 1];
+    for &(label, ..) in pausing(all.iter().flatten()) {
+        place_of[label.index() + 1] += 1;
     }
-    all.sort_unstable();
-    all
+    let mut before = 0;
+    for place in &mut place_of {
+        before += *place;
+        *place = before;
+    }
+    let Some(&any) = all.iter().flatten().next() else { return Vec::new() };
+    let mut sorted = vec![any; before];
+    for &flight in pausing(all.iter().flatten()) {
+        let place = &mut place_of[flight.0.index()];
+        sorted[*place] = flight;
+        *place += 1;
+    }
+    sorted
 }
 
 /// Span of a flight on the timeline that all cores share.
@@ -265,7 +280,7 @@ fn seen(model: &TraceModel, schedule: &ReplaySchedule) -> BTreeMap<LabelId, Obse
     };
     for core in &schedule.cores {
         let mut members = core.members.iter().peekable();
-        for &flight in &core.flights {
+        for &flight in pausing(&core.flights) {
             let member = members.next_if(|member| member.issues == flight.issues);
             let joint = member.and_then(|member| schedule.joint.get(member.transfer as usize));
             add(core, flight.issues, joint.map_or_else(|| core.took(flight, Picos::ZERO), |joint| joint.took));

@@ -25,7 +25,7 @@ use crate::time::{Picos, TimeRange, Timestamp};
 use crate::track::{Track, TrackId};
 
 use merge::MergedTracks;
-use track::{FinishedTrack, TrackJob, finish_track};
+use track::{FinishedTrack, Stop, TrackJob, finish_track};
 
 /// Number of rows that are finished before they move into the table: enough to keep all threads busy, but few
 /// compared with the table.
@@ -37,13 +37,14 @@ impl TraceBuilder {
         self.finished(&|| false)
     }
 
-    /// Like [`Self::finish`], but returns `None` soon after `stop` returns true. `stop` is called before each track.
-    pub fn finish_unless(self, stop: &(dyn Fn() -> bool + Sync)) -> Option<TraceModel> {
+    /// Like [`Self::finish`], but returns `None` soon after `stop` returns true, which it must go on to do. `stop` is
+    /// called before each track and between passes over all slices of a track.
+    pub fn finish_unless(self, stop: Stop<'_>) -> Option<TraceModel> {
         let model = self.finished(stop);
         (!stop()).then_some(model)
     }
 
-    fn finished(mut self, stop: &(dyn Fn() -> bool + Sync)) -> TraceModel {
+    fn finished(mut self, stop: Stop<'_>) -> TraceModel {
         let shifts = align_sources(&mut self.sources, &mut self.log);
         let plausible = plausible::by_source(&self);
         let merged = finish_tracks(&mut self, &shifts, &plausible, stop);
@@ -57,6 +58,10 @@ impl TraceBuilder {
             })
             .collect();
 
+        if stop() {
+            // Nobody sees it.
+            return Self::new().finish();
+        }
         let MergedTracks { mut table, lanes, track_lanes, track_args, rows_of } = merged;
         table.freeze();
         let index = ModelIndex::new(&self.groups, &self.tracks, &lanes, &counters, &self.strings);
@@ -88,12 +93,7 @@ impl TraceBuilder {
 }
 
 /// Finishes all tracks, a few at a time, and concatenates them. After a stop, the remaining tracks are empty.
-fn finish_tracks(
-    builder: &mut TraceBuilder,
-    shifts: &[i64],
-    plausible: &[TimeRange],
-    stop: &(dyn Fn() -> bool + Sync),
-) -> MergedTracks {
+fn finish_tracks(builder: &mut TraceBuilder, shifts: &[i64], plausible: &[TimeRange], stop: Stop<'_>) -> MergedTracks {
     let source_of = |track: &Track| builder.groups[track.group.index()].source.index();
     let flow_tracks = builder.flows.tracks(builder.tracks.len());
     let batches = std::mem::take(&mut builder.track_builders);
@@ -112,11 +112,12 @@ fn finish_tracks(
             return merged;
         }
         // While some tracks are being finished, the previous ones move into the table.
-        let finish_one = |(batch, job)| if stop() { FinishedTrack::default() } else { finish_track(batch, &job) };
+        let finish_one = |(batch, job)| finish_track(batch, &job, stop).unwrap_or_default();
         let finish = || wave.into_par_iter().map(finish_one).collect();
         let merge = || {
             for track in finished {
                 let id = TrackId(merged.track_lanes.len() as u32);
+                let track = if stop() { FinishedTrack::default() } else { track };
                 merged.append(id, track, &mut builder.log, |row_label| {
                     let label = builder.labels.get(row_label as usize).copied();
                     label.map_or("", |label| builder.strings.get(label.name)).to_owned()
@@ -203,25 +204,42 @@ mod tests {
 
     use crate::{GroupKind, Picos, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind};
 
+    /// Tracks with a slice each.
+    fn collected(tracks: i64) -> TraceBuilder {
+        let mut builder = TraceBuilder::new();
+        let host = builder.group(None, GroupKind::Host, "host");
+        let label = builder.label("op", None);
+        for number in 0..tracks {
+            let track = builder.track(host, TrackKind::HostThread, number, "thread");
+            let range = TimeRange::at(Timestamp::from_ps(number), Picos::from_ps(10));
+            builder.add_slice(track, SliceSpec::new(range, label));
+        }
+        builder
+    }
+
+    #[test]
+    fn single_track_stops_between_its_passes() {
+        let asked = AtomicUsize::new(0);
+        assert!(collected(1).finish_unless(&|| asked.fetch_add(1, Ordering::Relaxed) > 1_000).is_some());
+        let whole = asked.load(Ordering::Relaxed);
+        for last in 0..whole {
+            let asked = AtomicUsize::new(0);
+            assert!(collected(1).finish_unless(&|| asked.fetch_add(1, Ordering::Relaxed) >= last).is_none(), "{last}");
+        }
+        // Often enough for a track of many million slices.
+        assert!(whole > 6, "{whole}");
+    }
+
     #[test]
     fn cancelled_build_is_not_finished() {
-        let collected = || {
-            let mut builder = TraceBuilder::new();
-            let host = builder.group(None, GroupKind::Host, "host");
-            let label = builder.label("op", None);
-            for number in 0..500 {
-                let track = builder.track(host, TrackKind::HostThread, number, "thread");
-                let range = TimeRange::at(Timestamp::from_ps(number), Picos::from_ps(10));
-                builder.add_slice(track, SliceSpec::new(range, label));
-            }
-            builder
-        };
         let asked = AtomicUsize::new(0);
-        let whole = collected().finish_unless(&|| asked.fetch_add(1, Ordering::Relaxed) > 10_000);
+        let whole = collected(500).finish_unless(&|| asked.fetch_add(1, Ordering::Relaxed) > 10_000);
         assert_eq!(whole.map(|model| model.slice_count()), Some(500));
-        // `stop` is called before each track.
+        // `stop` is called for each track.
         assert!(asked.load(Ordering::Relaxed) > 500);
         let asked = AtomicUsize::new(0);
-        assert!(collected().finish_unless(&|| asked.fetch_add(1, Ordering::Relaxed) > 10).is_none());
+        assert!(collected(500).finish_unless(&|| asked.fetch_add(1, Ordering::Relaxed) > 10).is_none());
+        // Nothing asks more often than once for each track after a stop.
+        assert!(asked.load(Ordering::Relaxed) < 10 + 2 * 500 + 10);
     }
 }

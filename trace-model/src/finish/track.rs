@@ -11,6 +11,9 @@ use crate::time::TimeRange;
 use super::ordered::{Ordered, gathered};
 use super::plausible;
 
+/// Says whether the model is no longer wanted.
+pub(super) type Stop<'a> = &'a (dyn Fn() -> bool + Sync);
+
 /// Stands for the row of a slice that was dropped.
 pub(super) const NO_ROW: u32 = u32::MAX;
 
@@ -55,8 +58,10 @@ pub(super) struct FinishedTrack {
     pub(super) arg_source: Option<u16>,
 }
 
-/// Sorts and nests the slices of a track.
-pub(super) fn finish_track(mut track: TrackBuilder, job: &TrackJob) -> FinishedTrack {
+/// Sorts and nests the slices of a track; `None` if `stop` returned true between two passes over them.
+pub(super) fn finish_track(mut track: TrackBuilder, job: &TrackJob, stop: Stop<'_>) -> Option<FinishedTrack> {
+    let go_on = || (!stop()).then_some(());
+    go_on()?;
     let mut closed = std::mem::take(&mut track.closed);
     closed.sort_unstable();
     if !closed.is_empty() {
@@ -71,21 +76,27 @@ pub(super) fn finish_track(mut track: TrackBuilder, job: &TrackJob) -> FinishedT
             *start = start.saturating_add(job.shift);
         }
     }
+    go_on()?;
     let slices = Ordered::new(&mut batch, &impossible);
+    go_on()?;
     let placed = slices.placed.iter().map(|&i| (slices.labels[i as usize], slices.starts[i as usize])).collect();
     let Nesting { depths, parents, spilled } = nest(slices.spans(), job.free);
+    go_on()?;
     let TrackRows { lane_lens, moved } = rows_by_depth(&depths);
     drop(depths);
+    go_on()?;
     let (parents, reparented) = device_parents(&slices, parents, moved.as_ref(), job.free);
 
+    go_on()?;
     let row_of = moved.as_ref().map(|moved| &moved.row_of[..]);
     let is_needed = job.keep_rows || !batch.attrs.is_empty();
     let rows_of = is_needed.then(|| slices.rows_by_index(row_of, NO_ROW)).flatten();
     let spilled = spilled.into_iter().map(|position| row(row_of, position)).collect();
     let attrs = attrs_by_row(batch.attrs, rows_of.as_deref());
     let rows_of = rows_of.filter(|_| job.keep_rows);
+    go_on()?;
     let columns = columns(slices, parents, moved.as_ref());
-    FinishedTrack {
+    Some(FinishedTrack {
         attrs,
         lane_lens,
         rows_of,
@@ -96,7 +107,7 @@ pub(super) fn finish_track(mut track: TrackBuilder, job: &TrackJob) -> FinishedT
         left_out,
         arg_source,
         ..columns
-    }
+    })
 }
 
 /// The row of a position; without `row_of`, rows equal positions.

@@ -5,6 +5,7 @@ use std::ops::Range;
 use crate::compact::CompactColumn;
 use crate::model::Columns;
 use crate::nesting::NO_PARENT;
+use crate::pause::{may_pause, pausing};
 use crate::slices::SliceTable;
 
 type Verdict = Result<(), &'static str>;
@@ -65,9 +66,9 @@ fn check_slices(slices: &SliceTable, labels: usize) -> Verdict {
     ensure(slices.labels.len() == rows && slices.parents.len() == rows, "columns of different lengths")?;
     ensure(is_whole(&slices.durs, rows) && is_whole(&slices.child_durs, rows), "durations of other slices")?;
     ensure(slices.args.len() <= rows && slices.args.is_sound(), "arguments of other slices")?;
-    ensure(slices.labels.iter().all(|&label| (label as usize) < labels), "a slice without a label")?;
+    ensure(pausing(&slices.labels).all(|&label| (label as usize) < labels), "a slice without a label")?;
     // A parent lies in a lane above, so in an earlier row.
-    let mut parents = (0_u32..).zip(&slices.parents);
+    let mut parents = pausing((0_u32..).zip(&slices.parents));
     ensure(parents.all(|(row, &parent)| parent == NO_PARENT || parent < row), "a slice inside a later one")?;
     for column in slices.attrs.values() {
         ensure(is_whole(&column.values, column.rows.len()), "facts without slices")?;
@@ -102,6 +103,7 @@ fn check_ranges<'a>(ranges: impl Iterator<Item = &'a Range<u32>>, rows: usize) -
 fn check_lanes(columns: &Columns) -> Verdict {
     let mut next = 0;
     for lane in &columns.lanes {
+        may_pause();
         ensure(lane.track.index() < columns.tracks.len(), "a lane of no track")?;
         ensure(lane.rows.start == next && lane.rows.end >= next, "lanes out of order")?;
         next = lane.rows.end;

@@ -193,6 +193,7 @@ fn found(cx: &Context<'_>) -> StepsReport {
     let raw = &found.steps;
     let numbered = raw.windows(2).all(|pair| pair[0].number < pair[1].number) && raw.iter().all(|s| s.number.is_some());
     let steps = raw.iter().enumerate().map(|(k, raw_step)| {
+        trace_model::may_pause();
         let number = raw_step.number.filter(|_| numbered).unwrap_or(k as u32);
         step(cx, raw_step, raw.get(k + 1), number, &compiling, &mut names)
     });

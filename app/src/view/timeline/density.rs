@@ -1,6 +1,6 @@
 //! Load of the trace over its whole length, for the minimap.
 
-use trace_model::{LodIndex, LodSlice, Picos, SliceRef, TimeRange, TraceModel, TrackId, TrackKind, pausing};
+use trace_model::{LodIndex, LodSlice, Picos, SliceRef, TimeRange, TraceModel, TrackId, TrackKind, may_pause, pausing};
 
 use crate::view::{palette::ColorKey, state::TreeItem, timeline::tree::TrackTree};
 
@@ -38,6 +38,7 @@ impl MinimapDensity {
             if matches!(model.track(track).kind, TrackKind::Ops | TrackKind::Stream) {
                 categories.add(model, track, colors, extent);
             }
+            may_pause();
             found.clear();
             lod.lane(node.lanes.0).query(model, lane, extent, resolution, &mut found);
             sum.add(&found, extent);

@@ -84,7 +84,7 @@ fn devices_of(
     let mut names = ReportNames::new(cx.model);
     // `None` if no device has a gap.
     if let Some(from) = watches.iter().filter_map(GapCollector::next_gap).min() {
-        for doing in cx.fact::<HostEventKinds>().doings(cx.model, host, from) {
+        for doing in cx.watched(cx.fact::<HostEventKinds>().doings(cx.model, host, from)) {
             for watch in &mut watches {
                 watch.see(&doing, &mut names);
             }

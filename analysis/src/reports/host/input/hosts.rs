@@ -113,7 +113,7 @@ impl<'a> InputWatch<'a> {
 
     fn has_input(&self) -> bool {
         let slices = self.threads.iter().flat_map(|&track| self.cx.model.slices_on(track));
-        slices.into_iter().any(|slice| self.is_input(slice))
+        self.cx.watched(slices).any(|slice| self.is_input(slice))
     }
 
     /// The spans in which the step waits for input, and the events that show it.
@@ -123,7 +123,7 @@ impl<'a> InputWatch<'a> {
         let (mut spans, mut events) = (Vec::new(), BTreeMap::<String, i64>::new());
         for &track in self.threads.iter().filter(|&&track| Some(model.group(model.track(track).group).source) == source)
         {
-            let slices = || model.lanes(track).iter().flat_map(|lane| model.slices_in(lane, range));
+            let slices = || self.cx.watched(model.lanes(track).iter().flat_map(|lane| model.slices_in(lane, range)));
             let runs_step = slices().any(|slice| slice.start() <= range.start && slice.range().end >= range.end);
             for slice in slices().filter(|slice| self.is_input(*slice)) {
                 let waits = runs_step || slice.name().starts_with("IteratorGetNext");

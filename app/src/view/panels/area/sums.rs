@@ -70,7 +70,7 @@ pub(super) fn collect(
     let mut tracks: Vec<TrackId> = model.track_ids().filter(wanted).collect();
     // Tracks of one kind share the sums of their labels.
     tracks.sort_by_key(|&track| model.track(track).kind);
-    let found: Vec<FoundSlices<'_>> = tracks
+    let mut found: Vec<FoundSlices<'_>> = tracks
         .into_par_iter()
         .try_fold(
             || FoundSlices::new(model, steps, area),
@@ -99,7 +99,7 @@ pub(super) fn collect(
         rows_of.push(part.iter().map(row_of).collect());
     }
     let tracks = found.iter().map(|found| found.tracks).sum();
-    let busy = union_of(found.iter().flat_map(|found| found.busy.iter().cloned()).collect());
+    let busy = union_of(found.iter_mut().flat_map(|found| std::mem::take(&mut found.busy)).collect());
     let mut times = RowTimes::new(&rows);
     for (found, rows) in found.into_iter().zip(rows_of) {
         times.add(&found.times, &rows);
