@@ -51,6 +51,8 @@ fn every_output_of_a_prediction_is_marked() {
     ] {
         assert!(text(args).replace("&#39;", "'").replace("&apos;", "'").contains(BADGE), "{args:?}");
     }
+    let screen = text(&["analyze", PREDICTED]);
+    assert!(screen.contains(&format!("[{BADGE}]")) && !screen.contains("[measured]"), "{screen}");
     let csv = text(&["analyze", PREDICTED, "--only", "targets", "--format", "csv"]);
     assert!(csv.lines().all(|line| line.ends_with("times_from") || line.ends_with(BADGE)), "{csv}");
     let dir = tempfile::tempdir().unwrap();
@@ -62,6 +64,7 @@ fn every_output_of_a_prediction_is_marked() {
         run(&["analyze", PREDICTED, "--budget", config.to_str().unwrap(), "--output", &out]);
         let written = fs::read_to_string(&path).unwrap();
         assert!(written.replace("&#39;", "'").replace("&apos;", "'").contains(BADGE), "{format}: {written}");
+        assert!(!written.contains(", measured<"), "{written}");
     }
     let measured = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/samples/synthetic_v5e_layer_measured.xplane.pb");
     let page = dir.path().join("compared.html");

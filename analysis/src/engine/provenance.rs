@@ -32,6 +32,12 @@ impl Provenance {
         }
     }
 
+    /// Display name in reports of a trace with this [`badge`](trace_model::Columns::badge): what a simulator or model
+    /// computed was not measured.
+    pub fn title_in(self, badge: Option<&str>) -> &str {
+        badge.filter(|_| self == Self::Measured).unwrap_or_else(|| self.title())
+    }
+
     /// Display name, one or two words.
     pub fn title(self) -> &'static str {
         match self {

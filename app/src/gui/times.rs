@@ -22,12 +22,12 @@ pub fn are_of(model: &TraceModel) {
 
 /// Where times come from that a profiler would have measured: `measured`, or the simulator or model.
 pub fn origin() -> String {
-    BADGE.with_borrow(Option::clone).unwrap_or_else(|| Provenance::Measured.title().to_owned())
+    provenance(Provenance::Measured)
 }
 
 /// Where a number comes from.
 pub fn provenance(of: Provenance) -> String {
-    if of == Provenance::Measured { origin() } else { of.title().to_owned() }
+    BADGE.with_borrow(|badge| of.title_in(badge.as_deref()).to_owned())
 }
 
 /// Sets the format of times.

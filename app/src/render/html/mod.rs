@@ -46,7 +46,7 @@ pub fn page(document: &Document, gated: &GatedDocument) -> String {
         @if gated.are_set { (gates_section(&gated.report)) }
         (beside_baseline(gated))
         @if are_lengths_known {
-            (section("Chip utilization", &figures(&overview)))
+            (section("Chip utilization", &figures(model.badge().as_deref(), &overview)))
             (section("Step time breakdown", &pictures::breakdown(&gated.run)))
             (section("Steps", &pictures::steps(&gated.run)))
             (section("What to do", &hints(&overview)))
@@ -88,7 +88,7 @@ fn beside_baseline(gated: &GatedDocument) -> Markup {
 }
 
 /// Headline numbers with their rating as a word, because some readers do not see colours.
-fn figures(overview: &Overview) -> Markup {
+fn figures(badge: Option<&str>, overview: &Overview) -> Markup {
     let light = |light: TargetColor| match light {
         TargetColor::Green => ("pass", "✓ "),
         TargetColor::Amber => ("warn", "! "),
@@ -117,7 +117,7 @@ fn figures(overview: &Overview) -> Markup {
                                 td.n {}
                                 td.v {}
                             }
-                            td.dim.wide { @if !figure.of.is_empty() { "of " (figure.of) ", " } (figure.provenance.title()) }
+                            td.dim.wide { @if !figure.of.is_empty() { "of " (figure.of) ", " } (figure.provenance.title_in(badge)) }
                         }
                     }
                 }

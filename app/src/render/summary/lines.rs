@@ -52,7 +52,12 @@ pub fn headlines(document: &Document, overview: &Overview, layout: &TextLayout) 
         Ok(_) => {
             let ops = session.report::<Ops>(document.scope).ok();
             let cores = ops.as_ref().map(|ops| ops.cores.as_slice()).unwrap_or_default();
-            text.push_str(&utilization(&overview.utilization, &peaks(cores), layout));
+            text.push_str(&utilization(
+                session.model().badge().as_deref(),
+                &overview.utilization,
+                &peaks(cores),
+                layout,
+            ));
         }
         Err(AnalysisError::NotApplicable(why)) => text.push_str(&entry("Devices", &why, layout)),
         Err(_) => {}
@@ -165,7 +170,7 @@ fn steps_line(report: &StepsReport) -> String {
 
 /// Aligned columns: title, value, denominator, provenance. Metrics that are missing for the same reason share a line.
 /// Peaks are listed once, below.
-fn utilization(figures: &[KeyFigure], peaks: &[(Peaks, usize)], layout: &TextLayout) -> String {
+fn utilization(badge: Option<&str>, figures: &[KeyFigure], peaks: &[(Peaks, usize)], layout: &TextLayout) -> String {
     let first = peaks.first().map(|(peaks, _)| peaks.clone()).unwrap_or_default();
     let (flops, hbm) = (first.flops_text(), first.hbm_text());
     let mut text = String::new();
@@ -183,7 +188,7 @@ fn utilization(figures: &[KeyFigure], peaks: &[(Peaks, usize)], layout: &TextLay
         let value = number::value(value, figure.unit);
         let of = figure.of.replace(&flops, "peak FLOP/s").replace(&hbm, "peak HBM");
         let of = if title.ends_with(WINDOW) { of.replacen(WINDOW, "window", 1) } else { of };
-        let remark = format!("of {of} [{}]", figure.provenance.title());
+        let remark = format!("of {of} [{}]", figure.provenance.title_in(badge));
         let room = layout.width.saturating_sub(TITLE + VALUE + 2);
         if room >= LEAST_REMARK {
             let remark = shortened(&remark, room);
