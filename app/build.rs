@@ -8,6 +8,7 @@ const DIGITS: usize = 12;
 
 fn main() {
     window();
+    fixed_address();
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=SYSTOLE_COMMIT");
     // Whoever packs the source can say it; else git knows it, where there is git.
@@ -34,6 +35,15 @@ fn window() {
     let _ = std::fs::create_dir_all(FOLDER);
     if std::env::var("PROFILE").is_ok_and(|profile| profile == "release") {
         println!("cargo::rerun-if-changed={FOLDER}");
+    }
+}
+
+/// The program is loaded where it is linked: otherwise the dynamic linker changes 72,000 addresses of a program with all
+/// features at each start, and with them pages that would only be read.
+fn fixed_address() {
+    let is = |name: &str, value: &str| std::env::var(name).is_ok_and(|set| set == value);
+    if is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu") {
+        println!("cargo::rustc-link-arg-bins=-no-pie");
     }
 }
 
