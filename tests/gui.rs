@@ -457,6 +457,8 @@ fn marked_area_is_summed_exactly() {
     press(&mut window, Modifiers::SHIFT, Key::M);
     assert_eq!(state(&window).notes.len(), 1);
     assert!(state(&window).shows(Panel::Notes));
+    press(&mut window, Modifiers::NONE, Key::Escape);
+    assert!(!state(&window).shows(Panel::Notes) && state(&window).place.mark.is_some(), "one thing at a time");
 }
 
 #[test]

@@ -103,6 +103,21 @@ fn unsavable_settings_are_not_reported_unreadable() {
 }
 
 #[test]
+fn an_error_covers_nothing_on_a_small_start_screen() {
+    let mut window = Harness::builder().with_size(vec2(900.0, 600.0)).build_eframe(|cc| {
+        cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
+        App::new(&cc.egui_ctx, Settings::default(), loader())
+    });
+    open(&mut window, &"/a/long/path".repeat(20));
+    let rect = |label: &str| window.get_by_label(label).rect();
+    let (error, dismiss) = (rect("This file cannot be opened."), rect("Dismiss"));
+    let shown = error.union(dismiss);
+    for label in ["Systole", "Open a profile…", "Samples"] {
+        assert!(!shown.intersects(rect(label)), "{label}: {shown:?} {:?}", rect(label));
+    }
+}
+
+#[test]
 fn every_export_in_the_menu_works() {
     let mut window = opened();
     click(&mut window, "Save");

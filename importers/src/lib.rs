@@ -25,7 +25,9 @@ mod simulator;
 mod testing;
 
 pub use common::{DetectionConfidence, ImportOptions, Importer, TraceFormat, TrackRoles};
-pub use import::packed::{PACK_FACTS, PACKED_PROFILES, PACKED_SESSION, packed_session, source_for_args, sources_in};
+pub use import::packed::{
+    PACK_FACTS, PACKED_PROFILES, PACKED_SESSION, packed_session, packed_session_in, source_for_args, sources_in,
+};
 pub use import::{
     HostFiles, ListedFile, ListedRun, LocatedRun, detect, from_snapshot, import, import_path, import_source,
     import_sources, list_files, list_runs, locate, open_file,
@@ -35,5 +37,5 @@ pub use input::archive::{Archive, ArchiveWriter, ArchivedFile};
 pub use input::remote::cache;
 pub use input::{FeedResult, ImportError, InputSource, Progress, ProgressStage, SharedBytes, SourceContent};
 pub use input::{is_remote, remote_head, shown_path, write_remote};
-pub use profiler::xplane::{SpaceElement, visit_xplane_elements};
+pub use profiler::xplane::{SpaceElement, event_bytes, visit_xplane_elements};
 pub use registry::IMPORTERS;

@@ -126,7 +126,12 @@ fn files_are_sent_whole_in_part_or_not_again() {
     let bytes = fs::read(SAMPLE).unwrap();
     assert_eq!(files["files"][0]["name"], "host.xplane.pb");
     assert_eq!(files["files"][0]["bytes"], bytes.len());
-    assert_eq!(server.json(&format!("/api/v1/runs/{id}"))["files"], files["files"]);
+    let facts = server.json(&format!("/api/v1/runs/{id}"));
+    assert_eq!(facts["files"], files["files"]);
+    let [devices, others] = ["devices", "others"].map(|kind| facts["events"][kind].as_u64().unwrap());
+    assert!(others > 0 && devices > others && devices + others < bytes.len() as u64, "{devices} and {others}");
+    let broken = server.json(&format!("/api/v1/runs/{}", server.ids()[0]));
+    assert_eq!(broken["events"], Value::Null, "what is no profile does not tell");
     let path = format!("/api/v1/runs/{id}/files/0");
     let whole = server.get(&path, &["Accept-Encoding: gzip, br"]);
     assert!(whole.body == bytes && whole.status == 200 && whole.header("content-encoding").is_none());

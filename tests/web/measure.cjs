@@ -15,7 +15,7 @@ const modes = {
   "files": { small: 1e18 },
   "packed files": { lookAfterBytes: 1, fastBytesPerMs: 1e18, slowSends: "files" },
   "trace": { lookAfterBytes: 1, fastBytesPerMs: 0 },
-  "packed trace": { lookAfterBytes: 1, fastBytesPerMs: 1e18 },
+  "packed trace": { lookAfterBytes: 1, fastBytesPerMs: 1e18, slowSends: "trace" },
 };
 // Megabits per second.
 const links = { loopback: null, "50 Mbit/s": 50 };

@@ -38,14 +38,37 @@ function slicesOf(sample) {
   return Number(execFileSync(program, query).toString().split("\n")[1]);
 }
 
-// A run as `systole pack` writes it.
-function packed() {
+// A run as `systole pack` writes it, with a saved session if there is one.
+function packed(session) {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "systole-web-"));
   const file = path.join(folder, "run.systole.zip");
-  execFileSync(program, ["pack", path.join(samples, "synthetic_v5e_8chip_recompile.xplane.pb"), "-o", file]);
+  const words = ["pack", path.join(samples, "synthetic_v5e_8chip_recompile.xplane.pb"), "-o", file];
+  if (session) {
+    fs.mkdirSync(path.join(folder, "systole/sessions"), { recursive: true });
+    fs.writeFileSync(path.join(folder, "systole/sessions/night.json"), session);
+    words.push("--session", "night");
+  }
+  execFileSync(program, words, { env: { ...process.env, XDG_CONFIG_HOME: folder }, stdio: ["ignore", "pipe", "ignore"] });
   const bytes = fs.readFileSync(file);
   fs.rmSync(folder, { recursive: true });
   return bytes;
+}
+
+// The planes of hosts in a profile.
+function hostPlanes(bytes) {
+  const kept = [];
+  for (let at = 0; at < bytes.length;) {
+    const begin = at++;
+    let length = 0;
+    for (let shift = 0; ; shift += 7) {
+      length |= (bytes[at] & 127) << shift;
+      if (bytes[at++] < 128) break;
+    }
+    const head = bytes.subarray(at, at + 40).toString("latin1");
+    at += length;
+    if (!head.includes("/device:")) kept.push(bytes.subarray(begin, at));
+  }
+  return Buffer.concat(kept);
 }
 
 class Server {
@@ -80,4 +103,4 @@ class Server {
   }
 }
 
-module.exports = { chromiumOptions, logs, packed, Server, slicesOf };
+module.exports = { chromiumOptions, hostPlanes, logs, packed, Server, slicesOf };

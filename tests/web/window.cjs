@@ -4,9 +4,10 @@
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
 const http = require("node:http");
+const os = require("node:os");
 const path = require("node:path");
 const { chromium } = require("playwright-core");
-const { chromiumOptions, logs, packed, Server, slicesOf } = require("./server.cjs");
+const { chromiumOptions, hostPlanes, logs, packed, Server, slicesOf } = require("./server.cjs");
 
 const [folder, pictures] = process.argv.slice(2);
 const samples = path.join(__dirname, "../../assets/samples");
@@ -40,6 +41,21 @@ const tests = {
     await page.goto(origin);
     await settled(page, (state) => state.traces.length === 0);
     await shot(page, "start");
+    // The window follows the system, as the page around it does.
+    const brightness = async (colorScheme) => {
+      await page.emulateMedia({ colorScheme });
+      await page.waitForTimeout(1000);
+      const picture = (await page.screenshot({ clip: { x: 4, y: 300, width: 8, height: 8 } })).toString("base64");
+      return page.evaluate(async (picture) => {
+        const image = new Image();
+        image.src = `data:image/png;base64,${picture}`;
+        await image.decode();
+        const canvas = new OffscreenCanvas(8, 8).getContext("2d");
+        canvas.drawImage(image, 0, 0);
+        return canvas.getImageData(0, 0, 1, 1).data[0];
+      }, picture);
+    };
+    assert.ok(await brightness("dark") < 80 && await brightness("light") > 180);
   },
 
   async "a trace is opened by its address, zoomed, selected and linked to"(page) {
@@ -111,14 +127,7 @@ const tests = {
   async "a dropped file is opened"(page) {
     await page.goto(origin);
     await settled(page, () => true);
-    const base64 = fs.readFileSync(path.join(samples, overlap)).toString("base64");
-    const transfer = await page.evaluateHandle(([text, name]) => {
-      const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-      const transfer = new DataTransfer();
-      transfer.items.add(new File([bytes], name));
-      return transfer;
-    }, [base64, overlap]);
-    await page.dispatchEvent("#window", "drop", { dataTransfer: transfer });
+    await drop(page, overlap, fs.readFileSync(path.join(samples, overlap)));
     const state = await settled(page, (state) => state.slices[0] > 0);
     assert.deepEqual(state.traces, [overlap]);
     assert.ok(!page.url().includes("trace="), "a file of this machine has no address");
@@ -272,6 +281,102 @@ const tests = {
     assert.ok(await page.evaluate(() => globalThis.pauses) > 0, "work was interrupted");
   },
 
+  async "a packed run comes with its view and its notes"(page) {
+    await page.goto(`${origin}?trace=${recompile}`);
+    await settled(page, (state) => state.slices[0] > 0);
+    // A marked time is the scope of the reports.
+    await page.mouse.move(450, 300);
+    await page.mouse.down();
+    await page.mouse.move(550, 320, { steps: 4 });
+    await page.mouse.up();
+    await page.keyboard.press("p");
+    await page.keyboard.press("Shift+M");
+    const saved = await settled(page, (state) => state.mark_ps && state.notes.length === 1 && state.pinned === 1);
+    const scope = await scopeOf(page);
+    await page.keyboard.press("Control+s");
+    const key = `/systole/sessions/${recompile}.json`;
+    await page.waitForFunction((key) => localStorage.getItem(key), key, { timeout: 5000 });
+    const session = JSON.parse(await page.evaluate((key) => localStorage.getItem(key), key));
+    session.view.notes[0].text = "look here";
+    const archive = packed(JSON.stringify(session));
+    const isRestored = (state) => state.slices[0] > 0 && state.notes.length > 0;
+    const check = async (state) => {
+      assert.deepEqual([state.notes, state.pinned, state.mark_ps], [["look here"], 1, saved.mark_ps]);
+      assert.equal(await scopeOf(page), scope);
+    };
+    await page.goto("about:blank");
+    await page.goto(origin);
+    await settled(page, () => true);
+    await drop(page, "run.systole.zip", archive);
+    await check(await settled(page, isRestored));
+    await shot(page, "packed");
+    // The same from a server.
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), "systole-web-"));
+    const file = path.join(folder, "run.systole.zip");
+    fs.writeFileSync(file, archive);
+    const own = await Server.start(file);
+    try {
+      await page.goto(`${own.address}?run=${await own.id("run.systole.zip")}`);
+      await check(await settled(page, isRestored));
+    } finally {
+      await own.stop();
+      fs.rmSync(folder, { recursive: true });
+    }
+  },
+
+  async "over a slow link, files of hosts come as they are, and those of devices as a trace"(page) {
+    await page.addInitScript(() => { globalThis.systoleRule = { small: 0, fastBytesPerMs: 1e18 }; });
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), "systole-web-"));
+    const whole = fs.readFileSync(path.join(samples, recompile));
+    for (const [run, bytes] of [["devices", whole], ["host", hostPlanes(whole)]]) {
+      fs.mkdirSync(path.join(folder, "plugins/profile", run), { recursive: true });
+      fs.writeFileSync(path.join(folder, "plugins/profile", run, "h.xplane.pb"), bytes);
+    }
+    const own = await Server.start(folder);
+    try {
+      const asked = [];
+      page.on("request", (request) => asked.push(request.url()));
+      for (const run of ["devices", "host"]) {
+        asked.length = 0;
+        await page.goto(`${own.address}?run=${await own.id(run)}`);
+        await settled(page, (state) => state.traces[0] === run && state.slices[0] > 0);
+        assert.equal(asked.some((url) => url.includes("/model?packed=true")), run === "devices", `${run}: the trace`);
+        assert.ok(asked.some((url) => url.includes("/files/0?packed=true")), `${run}: the files`);
+      }
+    } finally {
+      await own.stop();
+      fs.rmSync(folder, { recursive: true });
+    }
+  },
+
+  async "files that do not come are the trouble of their trace, and end with it"(page) {
+    await page.addInitScript(() => { globalThis.systoleRule = { small: 0 }; });
+    const [one, hosts] = [await server.id("one"), await server.id("hosts")];
+    // The first request for the bytes of a run asks how fast the link is, the next follows the trace.
+    let asked = 0;
+    let answer = (route) => route.fulfill({ status: 404 });
+    await page.route(`**/${hosts}/files/0*`, (route) => (asked++ === 0 ? route.continue() : answer(route)));
+    await page.goto(`${server.address}?run=${one}&compare=${hosts}`);
+    await settled(page, (state) => state.slices.length === 2);
+    let state;
+    for (let y = 120; y < 400 && !state?.arguments; y += 11) {
+      await page.mouse.click(300, y);
+      await page.waitForTimeout(60);
+      state = await settled(page, () => true);
+    }
+    assert.ok(asked > 1 && state.arguments > 0, "those of the other are there");
+    const ended = new Promise((resolve) => page.on("requestfailed", (request) => request.url().includes(hosts) && resolve()));
+    [asked, answer] = [0, () => {}];
+    await page.goto("about:blank");
+    await page.goto(`${server.address}?run=${hosts}`);
+    await settled(page, (state) => state.traces[0] === "hosts" && state.slices[0] > 0);
+    assert.equal(asked, 2, "its bytes are asked for");
+    await find(page, "Control+o", "two");
+    await settled(page, (state) => state.traces[0] === "two" && state.slices[0] > 0);
+    const late = new Promise((_, reject) => setTimeout(() => reject(new Error("they are still asked for")), 10_000).unref());
+    await Promise.race([ended, late]);
+  },
+
   async "a zipped run is opened"(page) {
     await page.goto(`${origin}?trace=run.zip`);
     const state = await settled(page, (state) => state.slices[0] > 0);
@@ -290,6 +395,22 @@ const tests = {
 let origin;
 let root;
 let server;
+
+// The scope of the reports, once the address follows it.
+async function scopeOf(page) {
+  const scope = () => new URLSearchParams(location.hash.slice(1)).get("scope");
+  return (await page.waitForFunction(scope, null, { timeout: 5000 })).jsonValue();
+}
+
+async function drop(page, name, bytes) {
+  const transfer = await page.evaluateHandle(([text, name]) => {
+    const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([bytes], name));
+    return transfer;
+  }, [bytes.toString("base64"), name]);
+  await page.dispatchEvent("#window", "drop", { dataTransfer: transfer });
+}
 
 // Opens a run by its name, in the dialog that a key opens.
 async function find(page, key, name, picture) {

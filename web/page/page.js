@@ -9,6 +9,12 @@ const message = document.getElementById("message");
 const query = new URLSearchParams(location.search);
 let module;
 
+// Until the window is there, the page has its colours: those that the user chose, or those of the system.
+try {
+  const { theme } = JSON.parse(localStorage.getItem("/systole/gui.json")) ?? {};
+  if (["dark", "light"].includes(theme)) document.documentElement.style.colorScheme = theme;
+} catch { /* nothing is stored */ }
+
 // Tasks of the window are interrupted for its frames where the browser can do that. Elsewhere each is run as a whole.
 const canPause = "Suspending" in WebAssembly && "promising" in WebAssembly;
 if (!canPause) Object.assign(WebAssembly, { Suspending: function (call) { return call; }, promising: (call) => async (...args) => call(...args) });

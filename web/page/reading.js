@@ -7,8 +7,16 @@ let count = 0;
 
 // How a run is read. The server reads one that is not small, and sends the trace: as it is over a fast link, packed over a
 // slow one. The first bytes of its files tell how fast the link is; the rest follows the trace, because only the arguments of
-// slices need them. Measurements (scripts/web-bench) set other limits.
-const rule = { small: 4e6, lookAfterBytes: 3e6, lookAfterMs: 250, fastBytesPerMs: 40e3, slowSends: "trace", ...globalThis.systoleRule };
+// slices need them. Measurements (scripts/web-bench) set other limits, and `slowSends`.
+const rule = { small: 4e6, lookAfterBytes: 3e6, lookAfterMs: 250, fastBytesPerMs: 40e3, mostFiles: 200e6, ...globalThis.systoleRule };
+
+// What comes over a slow link. Packed, a trace of devices has four tenths of the bytes of its files, one of hosts as many: then
+// the files are faster, which the server needs not read before it sends them, and a page can hold them and the trace.
+function slowSends(total, events) {
+  const isOfHosts = events && events.devices < events.others;
+  return rule.slowSends ?? (isOfHosts && total <= rule.mostFiles ? "files" : "trace");
+}
+
 const standsAlone = /\.(pb|json|trace)(\.gz)?$/;
 
 const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
@@ -25,33 +33,26 @@ export function keep(file) {
   return path;
 }
 
-// Bytes that arrive, in one array that grows as they do.
+// Bytes as they arrive, in pieces: joining those of a large file would stop the page for too long.
 class Arriving {
   constructor(name) {
     this.name = name;
-    this.bytes = new Uint8Array(0);
+    this.clear();
+  }
+
+  clear() {
+    this.pieces = [];
     this.done = 0;
   }
 
   expect(total) {
     if (total > limit) throw new Error(tooLarge(this.name, total));
-    if (total > this.bytes.length) {
-      const larger = new Uint8Array(total);
-      larger.set(this.bytes.subarray(0, this.done));
-      this.bytes = larger;
-    }
   }
 
-  add(part) {
-    const end = this.done + part.length;
-    if (end > limit) throw new Error(tooLarge(this.name, end));
-    if (end > this.bytes.length) this.expect(Math.min(limit, Math.max(2 * this.bytes.length, end, 1 << 20)));
-    this.bytes.set(part, this.done);
-    this.done = end;
-  }
-
-  whole() {
-    return this.done === this.bytes.length ? this.bytes : this.bytes.slice(0, this.done);
+  add(piece) {
+    this.expect(this.done + piece.length);
+    this.pieces.push(piece);
+    this.done += piece.length;
   }
 }
 
@@ -74,14 +75,14 @@ async function collect(stream, arriving, step) {
 }
 
 // The bytes at an address. Those of a server of Systole that goes away meanwhile are taken up where they ended.
-async function download(file, packed, step) {
+async function download(file, packed, step, signal) {
   const arriving = new Arriving(file.name);
   const goesOn = () => step(arriving.done);
   let tag = null;
   for (;;) {
     const rest = tag ? { Range: `bytes=${arriving.done}-`, "If-Range": tag } : {};
-    const response = await server.asked(file.url + (packed ? "?packed=true" : ""), { headers: rest, goesOn });
-    if (response.status !== 206) arriving.done = 0;
+    const response = await server.asked(file.url + (packed ? "?packed=true" : ""), { headers: rest, goesOn, signal });
+    if (response.status !== 206) arriving.clear();
     // Of a packed answer the length says nothing about the bytes that arrive.
     const isPacked = response.headers.get("content-encoding");
     if (!isPacked) file.size = arriving.done + Number(response.headers.get("content-length")) || file.size;
@@ -89,7 +90,7 @@ async function download(file, packed, step) {
     arriving.expect(file.size);
     try {
       await collect(response.body, arriving, step);
-      return arriving.whole();
+      return arriving.pieces;
     } catch (error) {
       if (!file.isServed || !(error instanceof TypeError)) throw error;
       await server.back(goesOn);
@@ -97,21 +98,20 @@ async function download(file, packed, step) {
   }
 }
 
-// What a path names.
-async function listed(path, goesOn) {
+// What a path names that is no run.
+function listed(path) {
   const file = kept.get(path);
   if (file) return [{ name: file.name, size: file.size, local: file }];
   if (path.startsWith("local/")) {
     throw new Error("this file was opened from this machine, and a page cannot open it again: drop it on the window");
   }
-  if (path.startsWith("run/")) return server.filesOf(path.split("/")[1], goesOn);
   const url = new URL(path, document.baseURI);
   if (!["http:", "https:"].includes(url.protocol)) throw new Error(`a page can read only http and https: ${path}`);
   return [{ name: decodeURIComponent(url.pathname.split("/").pop()) || "profile", size: 0, url: url.href }];
 }
 
-// The bytes of files, one after the other.
-async function bytesOf(files, packed, step) {
+// The bytes of files, one after the other, each in pieces.
+async function bytesOf(files, packed, step, signal) {
   const done = files.map(() => 0);
   const read = [];
   for (const [at, file] of files.entries()) {
@@ -124,9 +124,9 @@ async function bytesOf(files, packed, step) {
       const arriving = new Arriving(file.name);
       arriving.expect(file.size);
       await collect(file.local.stream(), arriving, arrived);
-      bytes = arriving.whole();
+      bytes = arriving.pieces;
     } else {
-      bytes = await download(file, packed, arrived);
+      bytes = await download(file, packed, arrived, signal);
     }
     read.push({ name: file.name, host: file.host ?? undefined, bytes });
   }
@@ -164,11 +164,11 @@ async function traceOf(id, isPacked, signal, step) {
   const size = isPacked ? 0 : Number(answer.headers.get("content-length"));
   arriving.expect(size);
   await collect(answer.body, arriving, (done) => step(false, done, size));
-  return arriving.whole();
+  return arriving.pieces;
 }
 
 // A run of the server: its bytes, or the trace as the server has read it and promises of the bytes.
-async function readRun(id, files, step) {
+async function readRun(id, { files, events }, step) {
   const total = sum(files.map((file) => file.size));
   const isAlone = files.every((file) => standsAlone.test(file.name));
   if (isAlone && total < rule.small) return { files: await bytesOf(files, false, step) };
@@ -176,7 +176,7 @@ async function readRun(id, files, step) {
   let isPacked = false;
   try {
     isPacked = (await speedOf(files[0], () => step(false, 0, total))) < rule.fastBytesPerMs;
-    if (isAlone && isPacked && rule.slowSends === "files") return { files: await bytesOf(files, true, step) };
+    if (isAlone && isPacked && slowSends(total, events) === "files") return { files: await bytesOf(files, true, step) };
     const snapshot = await cancellable(traceOf(id, isPacked, stop.signal, step), () => step(true, 0, 0));
     performance.mark("systole-trace");
     return { files: await bytesLater(files, isPacked, step), snapshot };
@@ -188,23 +188,40 @@ async function readRun(id, files, step) {
   }
 }
 
-// Files that are read while their trace is looked at, one after the other. Those that must be unpacked are read now.
+// Files that are read while their trace is looked at, one after the other, until it is closed. Those that must be unpacked are
+// read now.
 async function bytesLater(files, isPacked, step) {
   if (!files.every((file) => /\.(pb|json|trace)$/.test(file.name))) return bytesOf(files, isPacked, step);
   let before = Promise.resolve();
   const later = files.map((file) => {
-    const bytes = before.then(() => bytesOf([file], isPacked, () => true)).then(([read]) => unpacked(read.bytes));
+    const closed = new AbortController();
+    const read = async () => {
+      closed.signal.throwIfAborted();
+      const [{ bytes }] = await bytesOf([file], isPacked, () => true, closed.signal);
+      return unpacked(bytes);
+    };
+    const bytes = before.then(read);
     before = bytes.catch(() => {});
-    return { name: file.name, host: file.host ?? undefined, bytes };
+    return { name: file.name, host: file.host ?? undefined, bytes, stop: () => closed.abort() };
   });
   return named(later);
 }
 
 // Gzip may be inside a file of any name, and arguments are read from what is in it.
-function unpacked(bytes) {
-  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Response(stream).arrayBuffer().then((buffer) => new Uint8Array(buffer));
+async function unpacked(pieces) {
+  const [first, second] = pieces[0] ?? [];
+  if (first !== 0x1f || second !== 0x8b) return pieces;
+  const rest = pieces.values();
+  const packed = new ReadableStream({
+    pull: (into) => {
+      const { value, done } = rest.next();
+      if (done) into.close();
+      else into.enqueue(value);
+    },
+  });
+  const arriving = new Arriving("the file");
+  await collect(packed.pipeThrough(new DecompressionStream("gzip")), arriving, () => true);
+  return arriving.pieces;
 }
 
 // The same promise, until nobody waits for it any more.
@@ -219,11 +236,12 @@ function cancellable(promise, goesOn) {
 
 // Reads what a path names. `step` is told whether it is being imported, and bytes done and in total.
 export async function read(path, module, step) {
-  const files = await listed(path, () => step(false, 0, 0));
-  const total = sum(files.map((file) => file.size));
-  if (total > limit) throw new Error(tooLarge(files.map((file) => file.name).join(", "), total));
-  if (!path.startsWith("run/")) return imported(await bytesOf(files, false, step), module, step);
-  const { files: read, snapshot } = await readRun(path.split("/")[1], files, step);
+  const id = path.startsWith("run/") ? path.split("/")[1] : null;
+  const run = id ? await server.filesOf(id, () => step(false, 0, 0)) : { files: listed(path) };
+  const total = sum(run.files.map((file) => file.size));
+  if (total > limit) throw new Error(tooLarge(run.files.map((file) => file.name).join(", "), total));
+  if (!id) return imported(await bytesOf(run.files, false, step), module, step);
+  const { files: read, snapshot } = await readRun(id, run, step);
   return snapshot ? { files: read, snapshot } : imported(read, module, step);
 }
 
@@ -244,9 +262,10 @@ function imported(files, module, step) {
     worker.onmessage = ({ data }) => {
       if (data.progress) at = data.progress;
       if (data.error) end(() => reject(new Error(data.error)));
-      if (data.snapshot) end(() => resolve({ files: data.files, snapshot: data.snapshot }));
+      if (data.snapshot) end(() => resolve({ files: data.files, snapshot: [data.snapshot] }));
     };
     // The bytes move to the worker and back: they are never twice in memory.
-    worker.postMessage({ module, files }, files.map((file) => file.bytes.buffer));
+    const buffers = files.flatMap((file) => file.bytes.map((piece) => piece.buffer));
+    worker.postMessage({ module, files }, [...new Set(buffers)]);
   });
 }

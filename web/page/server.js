@@ -115,12 +115,13 @@ export async function pathOf(id) {
   return `run/${id}/${named?.run?.name ?? "run"}`;
 }
 
-// The files that are read of a run.
+// The files that are read of a run, and how many of their bytes are events of devices and of others, if that is known.
 export async function filesOf(id, goesOn) {
   const facts = await (await asked(run(id), { goesOn })).json();
   const read = facts.files.filter((one) => one.is_read);
   if (read.length === 0) throw new Error("the server has no files of this run");
-  return read.map((one) => ({ name: one.name, host: one.host, size: one.bytes ?? 0, url: `${run(id)}/files/${one.n}`, isServed: true }));
+  const file = (one) => ({ name: one.name, host: one.host, size: one.bytes ?? 0, url: `${run(id)}/files/${one.n}`, isServed: true });
+  return { files: read.map(file), events: facts.events };
 }
 
 // The answer with a run as the server has read it.

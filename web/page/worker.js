@@ -20,7 +20,8 @@ self.onmessage = async ({ data: { module, files } }) => {
     };
     const hosts = files.map((file) => file.host ?? "");
     const snapshot = import_files(files.map((file) => file.name), hosts, files.map((file) => file.bytes), tell);
-    self.postMessage({ snapshot, files }, [snapshot.buffer, ...files.map((file) => file.bytes.buffer)]);
+    const buffers = files.flatMap((file) => file.bytes.map((piece) => piece.buffer));
+    self.postMessage({ snapshot, files }, [snapshot.buffer, ...new Set(buffers)]);
   } catch (error) {
     const text = typeof error === "string" ? error : `the import stopped: ${error?.message ?? error}`;
     self.postMessage({ error: text });

@@ -46,18 +46,18 @@ mod browser {
         (core::arch::wasm32::memory_size(0) as f64) * 65536.0
     }
 
-    /// Imports files and returns a snapshot; `tell` is called with the bytes read and to read.
+    /// Imports files, each in pieces, and returns a snapshot; `tell` is called with the bytes read and to read.
     #[wasm_bindgen]
     pub fn import_files(
         names: Vec<String>,
         hosts: Vec<String>,
-        contents: Vec<js_sys::Uint8Array>,
+        contents: Vec<js_sys::Array>,
         tell: js_sys::Function,
     ) -> Result<js_sys::Uint8Array, JsValue> {
         TELL.set(Some(tell));
         let files = names.into_iter().zip(hosts).zip(contents);
         let files =
-            files.map(|((name, host), bytes)| (name, Some(host).filter(|host| !host.is_empty()), bytes.to_vec()));
+            files.map(|((name, host), bytes)| (name, Some(host).filter(|host| !host.is_empty()), gui::joined(&bytes)));
         let snapshot = gui::import_in_worker(files.collect(), told);
         snapshot.map(|bytes| js_sys::Uint8Array::from(&bytes[..])).map_err(|error| JsValue::from(error))
     }

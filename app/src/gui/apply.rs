@@ -247,11 +247,16 @@ impl App {
             return self.open_saved(saved);
         }
         self.load(path, false);
+    }
+
+    /// The view that was packed with the trace at a path.
+    pub(super) fn packed_view(&mut self, path: &Path) -> Option<SavedView> {
         match sessions::SessionStore::of_archive(path) {
-            Ok(Some(saved)) => self.restore = Some(SavedView::First(saved.name, Box::new(saved.view))),
-            // A damaged archive is the loader's to report.
-            Ok(None) => {}
-            Err(error) => self.notice = Some(PassingNotice::lasting(error)),
+            Ok(saved) => saved.map(|saved| SavedView::First(saved.name, Box::new(saved.view))),
+            Err(error) => {
+                self.notice = Some(PassingNotice::lasting(error));
+                None
+            }
         }
     }
 

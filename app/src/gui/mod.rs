@@ -44,7 +44,7 @@ pub use self::launch::{import_in_worker, start_in_page};
 pub use self::loader::{StartOptions, file_loader};
 pub use self::panels::dock::wanted as wanted_reports;
 #[cfg(target_arch = "wasm32")]
-pub use self::platform::{pause, run_task, state};
+pub use self::platform::{joined, pause, run_task, state};
 #[cfg(not(target_arch = "wasm32"))]
 pub use self::screenshot::{Screenshot, ScreenshotArgs};
 use self::sessions::SavedSecondTrace;
@@ -252,9 +252,9 @@ impl App {
 
     fn poll_jobs(&mut self) {
         if self.loading.poll() {
-            let beside = self.loading.key().is_some_and(|wanted| wanted.beside);
+            let wanted = self.loading.key().cloned();
             match self.loading.take() {
-                JobAnswer::Ready(trace) => self.opened(trace, beside),
+                JobAnswer::Ready(trace) => self.opened(trace, wanted),
                 JobAnswer::Failed { error, .. } if error != CANCELLED => {
                     self.error = Some(FailedToOpen::open(error));
                     self.next = None;
@@ -282,7 +282,8 @@ impl App {
         }
     }
 
-    fn opened(&mut self, trace: OpenTrace, beside: bool) {
+    fn opened(&mut self, trace: OpenTrace, wanted: Option<TraceToOpen>) {
+        let beside = wanted.as_ref().is_some_and(|wanted| wanted.beside);
         if platform::can_open_again(&trace.path) {
             self.settings.remember(&trace.path);
         }
@@ -290,7 +291,8 @@ impl App {
         let mut workspace = Workspace::new(trace, &self.wake);
         workspace.apply(&ViewCommand::Paint(self.settings.colors));
         let (mut second, mut session) = (None, None);
-        match self.restore.take() {
+        let packed = |app: &mut Self| wanted.filter(|_| !beside).and_then(|wanted| app.packed_view(&wanted.path));
+        match self.restore.take().or_else(|| packed(self)) {
             Some(SavedView::First(name, view)) => {
                 self.tell_unless_same(&view, &workspace.trace);
                 workspace.apply(&ViewCommand::Restore(view));
@@ -410,13 +412,14 @@ impl eframe::App for App {
         theme::paint_in(self.state().map_or(self.settings.colors, |state| state.colors));
         let loading = self.loading.key().map(|wanted| &wanted.path).zip(self.loading.progress());
         panels::toolbar::toolbar_ui(ui, self.state(), &self.settings, &self.sessions, self.trace(), &mut out);
-        if let Some(error) = &self.error {
-            panels::welcome::error_ui(ui, error, &mut out);
-        }
         if let Some(open_traces) = &mut self.open_traces {
+            if let Some(error) = &self.error {
+                panels::welcome::error_ui(ui, error, &mut out);
+            }
             open_traces.ui(ui, &self.settings, &self.keys, loading, &mut out);
         } else {
-            panels::welcome::welcome_ui(ui, &self.settings, &self.sessions, &mut self.runs, loading, &mut out);
+            let error = self.error.as_ref();
+            panels::welcome::welcome_ui(ui, &self.settings, &self.sessions, &mut self.runs, loading, error, &mut out);
             if self.lobby.shows(Panel::Help) {
                 panels::help::help_ui(ui.ctx(), &self.keys, &self.settings, &mut out);
             }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde::Serialize;
+use trace_model::TimeRange;
 
 use crate::gui::address::Place;
 use crate::gui::{App, platform};
@@ -32,6 +33,12 @@ struct Published<'a> {
     tab: Option<&'a str>,
     /// Visible time in picoseconds.
     range_ps: Option<[i64; 2]>,
+    /// Marked time in picoseconds.
+    mark_ps: Option<[i64; 2]>,
+    /// Texts of the notes.
+    notes: Vec<&'a str>,
+    /// Number of pinned tracks.
+    pinned: usize,
     /// Name of the selected slice.
     selection: Option<String>,
     /// How many arguments it has.
@@ -45,6 +52,7 @@ impl App {
         let state = self.state();
         let selected = state.and_then(|state| state.place.selection).zip(self.trace());
         let range = state.map(|state| state.place.time.range());
+        let ends = |range: TimeRange| [range.start.ps(), range.end.ps()];
         let published = Published {
             settled: self.is_settled() && self.commands.is_empty(),
             frame_s,
@@ -55,7 +63,10 @@ impl App {
             verdict: self.open_traces.as_ref().and_then(|open| open.focused().verdict()),
             error: self.error.as_ref().map(|error| error.why.as_str()),
             tab: state.map(|state| state.tab.as_str()),
-            range_ps: range.map(|range| [range.start.ps(), range.end.ps()]),
+            range_ps: range.map(ends),
+            mark_ps: state.and_then(|state| state.place.mark).map(ends),
+            notes: state.into_iter().flat_map(|state| &state.notes).map(|note| note.text.as_str()).collect(),
+            pinned: state.map_or(0, |state| state.pinned.len()),
             arguments: selected.and(self.open_traces.as_ref()).and_then(|open| open.focused().arguments()),
             selection: selected.map(|(slice, trace)| trace.model.slice(slice).name().to_owned()),
         };

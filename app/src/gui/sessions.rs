@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::gui::platform::store;
+use crate::gui::platform::{self, store};
 use crate::view::compare::ViewLink;
 use crate::view::state::ViewState;
 
@@ -181,9 +181,9 @@ impl SessionStore {
         found.pop().map(|(_, saved)| saved)
     }
 
-    /// The session in an archive of `systole pack`, whose trace is that archive. The error is a sentence.
+    /// The session in an archive of `systole pack`, from which a trace was just opened. The error is a sentence.
     pub fn of_archive(path: &Path) -> Result<Option<SavedSession>, String> {
-        let packed = importers::packed_session(path).map_err(|error| error.to_string())?;
+        let packed = platform::packed_view(path).map_err(|error| error.to_string())?;
         let Some(text) = packed else { return Ok(None) };
         let saved: SavedSession = serde_json::from_slice(&text)
             .map_err(|error| format!("the session in this archive is damaged ({error}): {}", path.display()))?;

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::gui::platform::store;
+use crate::gui::platform::{self, store};
 use crate::view::palette::Preset;
 use crate::view::panels::source::SourcePrefix;
 use crate::view::time_format::TimeFormat;
@@ -19,16 +19,22 @@ use crate::view::time_format::TimeFormat;
 const RECENT: usize = 12;
 
 /// Dark or light.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ThemeChoice {
     /// Follows the system.
     System,
     /// Dark.
-    #[default]
     Dark,
     /// Light.
     Light,
+}
+
+impl Default for ThemeChoice {
+    /// In a browser the page around the window follows the system, too.
+    fn default() -> Self {
+        if platform::IN_BROWSER { Self::System } else { Self::Dark }
+    }
 }
 
 impl ThemeChoice {

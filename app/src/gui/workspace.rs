@@ -198,10 +198,10 @@ impl Workspace {
             self.reports.want(Ops::ID);
         }
         if let Some(slice) = self.state.place.selection {
-            let model = self.trace.model.clone();
+            let (model, path) = (self.trace.model.clone(), self.trace.path.clone());
             let label = model.slice(slice).label_id();
             self.args.ask_later(slice, move |_, answer| {
-                platform::with_files(move |here| answer.give(here.and_then(|()| model.slice(slice).args())));
+                platform::with_files(&path, move |here| answer.give(here.and_then(|()| model.slice(slice).args())));
             });
             let model = self.trace.model.clone();
             self.durations.ask(label, move |progress| histogram::durations(&model, label, progress));

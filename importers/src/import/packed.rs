@@ -90,17 +90,15 @@ pub fn source_for_args(name: String, head: &[u8], bytes: SharedBytes) -> Option<
     (!is_packed).then(|| InputSource::later(name, bytes))
 }
 
-/// A file in memory to import, or what an archive in memory has: each source with the name of its host, if it is known.
+/// A file of a host to import, or what it has if it is an archive: each source with the name of its host, if it is known.
 ///
 /// # Errors
 ///
 /// The archive is damaged, or has not one run.
 pub fn sources_in(
-    name: String,
+    source: InputSource,
     host: Option<String>,
-    bytes: Vec<u8>,
 ) -> Result<Vec<(Option<String>, InputSource)>, ImportError> {
-    let source = InputSource::from_bytes(name, bytes)?;
     if !is_archive(source.head()) {
         return Ok(vec![(host, source)]);
     }
@@ -150,10 +148,19 @@ pub(super) fn unpack(
 ///
 /// The archive is damaged, or the view larger than any.
 pub fn packed_session(path: &Path) -> Result<Option<Vec<u8>>, ImportError> {
-    if !head_of(path).starts_with(ZIP) {
+    if head_of(path).starts_with(ZIP) { packed_session_in(InputSource::open(path)?) } else { Ok(None) }
+}
+
+/// The same of a file that is open.
+///
+/// # Errors
+///
+/// The same.
+pub fn packed_session_in(source: InputSource) -> Result<Option<Vec<u8>>, ImportError> {
+    if !source.head().starts_with(ZIP) {
         return Ok(None);
     }
-    let archive = Archive::open(path)?;
+    let archive = Archive::of(source)?;
     let find = |name: &str| archive.files().iter().find(|file| file.name == name);
     let (Some(_), Some(session)) = (find(PACK_FACTS), find(PACKED_SESSION)) else { return Ok(None) };
     if session.bytes > MOST_SESSION {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Read as _, Write as _};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -29,7 +29,10 @@ const BROTLI: &str = ".br";
 const LEAST: usize = 1024;
 
 /// What has been packed for clients that take no Brotli: browsers ask for it only from this machine or over HTTPS.
-static GZIPPED: Mutex<BTreeMap<String, Bytes>> = Mutex::new(BTreeMap::new());
+static GZIPPED: Mutex<BTreeMap<String, Gzipped>> = Mutex::new(BTreeMap::new());
+
+/// A file packed by gzip, once it is, or why it is not.
+type Gzipped = Arc<OnceLock<Result<Bytes, String>>>;
 
 /// Whether the window is part of this program.
 pub(super) fn has_window() -> bool {
@@ -47,16 +50,17 @@ pub(super) fn file(path: &str, headers: &HeaderMap) -> Option<Response> {
     }
     let (plain, brotli) = (Window::get(name), Window::get(&format!("{name}{BROTLI}")));
     let hash = plain.as_ref().or(brotli.as_ref())?.metadata.sha256_hash();
+    // The same content in any encoding: a weak tag.
     let tag = format!("\"{}\"", hex(&hash[..16]));
     let mut out = HeaderMap::new();
     let keep = if is_hashed(name) { "public, max-age=31536000, immutable" } else { "no-cache" };
     out.insert(header::CACHE_CONTROL, HeaderValue::from_static(keep));
     out.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
-    if let Ok(tag) = HeaderValue::from_str(&tag) {
+    if let Ok(tag) = HeaderValue::from_str(&format!("W/{tag}")) {
         out.insert(header::ETAG, tag);
     }
-    let asked = headers.get(header::IF_NONE_MATCH).and_then(|tags| tags.to_str().ok()).unwrap_or_default();
-    if asked.contains(&tag) {
+    let known = headers.get(header::IF_NONE_MATCH).and_then(|tags| tags.to_str().ok());
+    if known.is_some_and(|tags| names(tags, &tag)) {
         return Some((StatusCode::NOT_MODIFIED, out).into_response());
     }
     out.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind_of(name)));
@@ -86,33 +90,40 @@ fn content(
     {
         return Ok(("br", brotli));
     }
+    let plain_len = plain.as_ref().map(Bytes::len);
     let plain = || match (plain, brotli) {
         (Some(plain), _) => Ok(plain),
         (None, Some(brotli)) => unpacked(&brotli),
         (None, None) => Err(io::ErrorKind::NotFound.into()),
     };
-    if !accepts(headers, "gzip") || kind_of(name) == "image/png" {
+    let is_small = plain_len.is_some_and(|len| len < LEAST);
+    if !accepts(headers, "gzip") || kind_of(name) == "image/png" || is_small {
         return Ok(("", plain()?));
     }
-    let mut gzipped = GZIPPED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(bytes) = gzipped.get(name) {
-        return Ok(("gzip", bytes.clone()));
-    }
-    let plain = plain()?;
-    if plain.len() < LEAST {
-        return Ok(("", plain));
-    }
+    let gzipped = {
+        let mut all = GZIPPED.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(all.entry(name.to_owned()).or_default())
+    };
+    // Only who wants the same file waits for it.
+    let bytes = gzipped.get_or_init(|| plain().and_then(|plain| packed(&plain)).map_err(|error| error.to_string()));
+    bytes.clone().map(|bytes| ("gzip", bytes)).map_err(io::Error::other)
+}
+
+fn packed(plain: &[u8]) -> io::Result<Bytes> {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::new(6));
-    gzip.write_all(&plain)?;
-    let bytes = Bytes::from(gzip.finish()?);
-    gzipped.insert(name.to_owned(), bytes.clone());
-    Ok(("gzip", bytes))
+    gzip.write_all(plain)?;
+    gzip.finish().map(Bytes::from)
 }
 
 fn unpacked(brotli: &[u8]) -> io::Result<Bytes> {
     let mut plain = Vec::new();
     brotli::Decompressor::new(brotli, 1 << 16).read_to_end(&mut plain)?;
     Ok(Bytes::from(plain))
+}
+
+/// Whether a list of entity tags names this one; a weak one is as good here.
+pub(super) fn names(tags: &str, tag: &str) -> bool {
+    tags.split(',').map(str::trim).any(|one| one == "*" || one.strip_prefix("W/").unwrap_or(one) == tag)
 }
 
 /// Whether the client takes this encoding.
@@ -183,6 +194,14 @@ mod tests {
         assert_eq!(of("GZIP;q=0.5"), (false, true));
         assert_eq!(of("br;q=0, gzip;q=x"), (false, false));
         assert_eq!(of("identity"), (false, false));
+    }
+
+    #[test]
+    fn entity_tags_are_found_in_lists() {
+        for (tags, expected) in [("\"a\"", true), ("W/\"a\"", true), ("\"b\", \"a\"", true), ("*", true), ("a", false)]
+        {
+            assert_eq!(names(tags, "\"a\""), expected, "{tags}");
+        }
     }
 
     #[test]

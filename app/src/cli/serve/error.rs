@@ -74,6 +74,7 @@ impl ApiError {
     }
 
     /// The body is larger than this.
+    #[cfg_attr(not(feature = "query"), expect(dead_code, reason = "only queries are sent as a body"))]
     pub(super) fn large(most: usize) -> Self {
         let why = format!("the body of a request has at most {most} bytes");
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", why)
@@ -86,6 +87,7 @@ impl ApiError {
     }
 
     /// The body is not JSON.
+    #[cfg_attr(not(feature = "query"), expect(dead_code, reason = "only queries are sent as a body"))]
     pub(super) fn media() -> Self {
         let why = "send a body as Content-Type: application/json";
         Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json", why)

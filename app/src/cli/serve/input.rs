@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use super::error::ApiError;
 
 /// Bytes of a body.
+#[cfg_attr(not(feature = "query"), expect(dead_code, reason = "only queries are sent as a body"))]
 const MOST_BODY: usize = 256 << 10;
 
 /// Parameters behind the question mark.
@@ -34,6 +35,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for InPath<
 }
 
 /// A body of JSON.
+#[cfg_attr(not(feature = "query"), expect(dead_code, reason = "only queries are sent as a body"))]
 pub(super) struct JsonBody<T>(pub(super) T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {

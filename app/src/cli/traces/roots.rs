@@ -75,6 +75,7 @@ impl Roots {
     }
 
     /// A path as a client names it: relative to the first root if it is below that.
+    #[cfg_attr(not(feature = "mcp"), expect(dead_code, reason = "only tools for agents name paths"))]
     pub fn shown(&self, path: &str) -> String {
         let below = self.local.first().and_then(|root| Path::new(path).strip_prefix(root).ok());
         below.map_or_else(|| path.to_owned(), |below| below.display().to_string())

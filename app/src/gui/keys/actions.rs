@@ -177,7 +177,7 @@ pub const MOUSE: &[(&str, &str)] = &[
 
 /// Escape closes the innermost open thing.
 fn leave(state: &ViewState) -> AppCommand {
-    for panel in [Panel::Palette, Panel::Keys, Panel::Help, Panel::Search] {
+    for panel in [Panel::Palette, Panel::Keys, Panel::Help, Panel::Search, Panel::Notes] {
         if state.shows(panel) {
             return ViewCommand::ShowPanel(panel, false).into();
         }

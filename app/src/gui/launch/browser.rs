@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use analysis::Options;
-use importers::{ImportOptions, Progress};
+use importers::{ImportOptions, InputSource, Progress};
 use wasm_bindgen::JsValue;
 
 use crate::gui::loader::file_loader;
@@ -53,7 +53,9 @@ pub async fn start_in_page(
 pub fn import_in_worker(files: Vec<(String, Option<String>, Vec<u8>)>, tell: fn(u64, u64)) -> Result<Vec<u8>, String> {
     tell_panics();
     let progress = Progress::watched(tell);
-    let sources = files.into_iter().map(|(name, host, bytes)| importers::sources_in(name, host, bytes));
+    let sources = files.into_iter().map(|(name, host, bytes)| {
+        InputSource::from_bytes(name, bytes).and_then(|source| importers::sources_in(source, host))
+    });
     let sources = sources.collect::<Result<Vec<_>, _>>().map(|all| all.into_iter().flatten().collect());
     let model = sources.and_then(|sources| importers::import_sources(sources, &ImportOptions::default(), &progress));
     model.map(|model| model.to_snapshot()).map_err(|error| error.to_string())

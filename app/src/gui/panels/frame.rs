@@ -26,17 +26,22 @@ pub fn overlay_command(ui: &Ui, is_over: bool) -> Option<ViewCommand> {
 
 /// Draws a bar over the top of the remaining window, so that nothing moves when it appears.
 pub fn floating_ui(ui: &Ui, id: &'static str, align: Align2, content: impl FnOnce(&mut Ui)) {
-    let theme = Theme::current(ui);
     let room = ui.available_rect_before_wrap().shrink2(vec2(18.0, 4.0));
     let at = align.pos_in_rect(&room);
     let area = Area::new(Id::unique(("floating", id))).order(Order::Foreground).movable(false).pivot(align);
     area.fixed_pos(at).show(ui.ctx(), |ui| {
-        let frame = Frame::new().fill(theme.raised).stroke(Stroke::new(1.0, theme.edge)).corner_radius(6.0);
-        frame.shadow(ui.visuals().popup_shadow).inner_margin(Margin::symmetric(8, 4)).show(ui, |ui| {
+        bar(ui).shadow(ui.visuals().popup_shadow).show(ui, |ui| {
             ui.set_max_width(room.width() - 18.0);
             content(ui);
         });
     });
+}
+
+/// The frame of a bar with a message.
+pub fn bar(ui: &Ui) -> Frame {
+    let theme = Theme::current(ui);
+    let frame = Frame::new().fill(theme.raised).stroke(Stroke::new(1.0, theme.edge)).corner_radius(6.0);
+    frame.inner_margin(Margin::symmetric(8, 4))
 }
 
 /// Draws a panel with the size that the user gave it: its content is clipped and never changes it. `most` is the

@@ -5,7 +5,7 @@ use std::path::Path;
 use egui::{Align2, CentralPanel, ProgressBar, RichText, ScrollArea, Ui, Vec2};
 use importers::{IMPORTERS, Progress};
 
-use super::frame::floating_ui;
+use super::frame::{bar, floating_ui};
 use super::server_runs::ServerRuns;
 use super::sessions::sessions_ui;
 use crate::gui::AppCommand;
@@ -28,6 +28,7 @@ pub fn welcome_ui(
     sessions: &SessionStore,
     runs: &mut ServerRuns,
     loading: Option<(&std::path::PathBuf, &Progress)>,
+    error: Option<&FailedToOpen>,
     out: &mut Vec<AppCommand>,
 ) {
     CentralPanel::default().show(ui, |ui| {
@@ -42,6 +43,10 @@ pub fn welcome_ui(
                     ui.label(RichText::new("Systole").size(34.0).strong());
                     ui.label(RichText::new("Profiles of TPU programs: see where the time goes.").size(15.0).weak());
                     ui.add_space(18.0);
+                    if let Some(failed) = error {
+                        bar(ui).show(ui, |ui| failed_ui(ui, failed, out));
+                        ui.add_space(18.0);
+                    }
                     match loading {
                         Some((path, progress)) => progress_ui(ui, path, progress, out),
                         None => start_ui(ui, settings, sessions, runs, out),
@@ -166,17 +171,19 @@ impl FailedToOpen {
     }
 }
 
-/// The error message, in a bar below the toolbar that covers the content there.
+/// The error message above open traces, in a bar below the toolbar that covers the content there.
 pub fn error_ui(ui: &mut Ui, failed: &FailedToOpen, out: &mut Vec<AppCommand>) {
+    floating_ui(ui, "error", Align2::CENTER_TOP, |ui| failed_ui(ui, failed, out));
+}
+
+fn failed_ui(ui: &mut Ui, failed: &FailedToOpen, out: &mut Vec<AppCommand>) {
     let theme = Theme::current(ui);
-    floating_ui(ui, "error", Align2::CENTER_TOP, |ui| {
-        ui.horizontal_wrapped(|ui| {
-            ui.label(RichText::new(failed.what).color(theme.error).strong());
-            ui.label(&failed.why);
-            if ui.button("Dismiss").clicked() {
-                out.push(AppCommand::DismissError);
-            }
-        });
+    ui.horizontal_wrapped(|ui| {
+        ui.label(RichText::new(failed.what).color(theme.error).strong());
+        ui.label(&failed.why);
+        if ui.button("Dismiss").clicked() {
+            out.push(AppCommand::DismissError);
+        }
     });
 }
 

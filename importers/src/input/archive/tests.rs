@@ -2,6 +2,7 @@ use std::fs;
 use std::io::Cursor;
 
 use super::{Archive, ArchiveWriter};
+use crate::InputSource;
 
 fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut writer = ArchiveWriter::new(Cursor::new(Vec::new()));
@@ -119,7 +120,8 @@ fn damage_anywhere_is_an_error_or_does_not_matter() {
 #[test]
 fn archive_in_memory_is_the_run_in_it() {
     let names_of = |bytes: Vec<u8>| {
-        let sources = crate::sources_in("run.zip".to_owned(), None, bytes).map_err(|error| error.to_string())?;
+        let source = InputSource::from_bytes("run.zip", bytes);
+        let sources = source.and_then(|source| crate::sources_in(source, None)).map_err(|error| error.to_string())?;
         Ok::<_, String>(sources.into_iter().map(|(host, source)| (host, source.name().to_owned())).collect::<Vec<_>>())
     };
     let run = archive(&[("run/a.xplane.pb", b"1"), ("run/b.xplane.pb", b"2"), ("run/notes.txt", b"3")]);

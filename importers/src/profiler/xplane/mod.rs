@@ -46,6 +46,13 @@ static FORMAT: TraceFormat = TraceFormat {
     about: "What the XLA profiler of JAX, TensorFlow and PyTorch/XLA writes: one file per host, read completely",
 };
 
+/// Bytes of the events of devices in a profile, and of all others, which its outline tells at once; `None` if it is no
+/// `XPlane` protobuf, or packed.
+pub fn event_bytes(source: &InputSource) -> Option<[u64; 2]> {
+    let is_one = !source.is_gzip() && detect::confidence(source.head()) != DetectionConfidence::No;
+    is_one.then(|| space::event_bytes(source.packed()))
+}
+
 /// The importer of `*.xplane.pb`.
 pub(crate) struct XPlane;
 

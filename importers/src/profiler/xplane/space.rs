@@ -42,6 +42,19 @@ pub fn visit_xplane_elements(file: &[u8], mut visit: impl FnMut(SpaceElement)) {
     RawSpace::read_visiting(file, &mut ImportLog::default(), &mut visit);
 }
 
+/// Bytes of the events of devices in a file, and of all others.
+pub(super) fn event_bytes(file: &[u8]) -> [u64; 2] {
+    use names::PlaneKind::{Chip, Custom, Gpu, SparseCore, TensorCore};
+    let space = RawSpace::read(file, &mut ImportLog::default());
+    let is_of_device = |plane: &&RawPlane| {
+        let kind = names::plane_kind(&plane.name);
+        matches!(kind, TensorCore { .. } | SparseCore { .. } | Gpu { .. } | Chip | Custom)
+    };
+    let events = |plane: &RawPlane| plane.lines.iter().map(|line| line.len() as u64).sum::<u64>();
+    let (devices, others): (Vec<_>, Vec<_>) = space.planes.iter().partition(is_of_device);
+    [devices, others].map(|planes| planes.into_iter().map(events).sum())
+}
+
 /// The outline of a file.
 #[derive(Debug, Default)]
 pub(super) struct RawSpace {

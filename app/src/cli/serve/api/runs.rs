@@ -1,7 +1,10 @@
 //! Which runs there are.
 
+use std::path::Path;
+
 use axum::Json;
 use axum::extract::State;
+use importers::InputSource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +12,7 @@ use crate::cli::serve::error::ApiError;
 use crate::cli::serve::input::{InPath, Params};
 use crate::cli::serve::runs::{FileEntry, PlaceError, RunEntry};
 use crate::cli::serve::state::Shared;
+use crate::cli::traces::Roots;
 
 /// Runs of an answer.
 const USUAL: usize = 100;
@@ -63,6 +67,18 @@ pub(super) struct RunFacts {
     run: RunEntry,
     /// Its files: of each host first the one that is read.
     files: Vec<FileEntry>,
+    /// What the events of the files that are read are of; null if the files do not tell it at once, as `XSpace` protobufs do that
+    /// are not packed.
+    events: Option<EventBytes>,
+}
+
+/// Bytes of events.
+#[derive(Serialize, JsonSchema)]
+struct EventBytes {
+    /// Of devices.
+    devices: u64,
+    /// Of hosts, and of what is known of no device.
+    others: u64,
 }
 
 #[allow(clippy::unused_async, reason = "routes are asynchronous")]
@@ -87,5 +103,24 @@ pub(super) async fn list(
 pub(super) async fn one(State(state): State<Shared>, InPath(id): InPath<String>) -> Result<Json<RunFacts>, ApiError> {
     let run = state.run(id).await?;
     let files = state.files(run.clone()).await?;
-    Ok(Json(RunFacts { run: run.entry, files: files.into_iter().map(|(file, _)| file).collect() }))
+    let is_copy = run.entry.is_remote;
+    let facts = state.light(move |state, _| {
+        let read = files.iter().filter(|(file, _)| file.is_read);
+        let events = read.map(|(_, path)| events_in(path, is_copy, &state.runs.roots));
+        let events = events.collect::<Option<Vec<_>>>().map(|all| {
+            let sum = |kind: usize| all.iter().map(|bytes| bytes[kind]).sum();
+            EventBytes { devices: sum(0), others: sum(1) }
+        });
+        Ok(RunFacts { run: run.entry, files: files.into_iter().map(|(file, _)| file).collect(), events })
+    });
+    Ok(Json(facts.await?))
+}
+
+/// Bytes of the events of devices in a file and of others, if it is of a kind that tells it at once.
+fn events_in(path: &Path, is_copy: bool, roots: &Roots) -> Option<[u64; 2]> {
+    // Without links, so that it is the file that was checked. A pipe would block.
+    let path = path.canonicalize().ok().filter(|path| (is_copy || roots.contain(path)) && path.is_file())?;
+    let has_outline = path.extension().is_some_and(|extension| extension == "pb");
+    let source = has_outline.then(|| InputSource::open(&path).ok())??;
+    importers::event_bytes(&source)
 }

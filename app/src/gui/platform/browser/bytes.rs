@@ -2,10 +2,11 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use js_sys::{Promise, Uint8Array};
-use wasm_bindgen::JsCast as _;
+use js_sys::{Array, Function, Promise, Uint8Array};
+use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 
 use super::script::words;
@@ -14,64 +15,99 @@ use super::tasks::run;
 /// Bytes that are copied at a time: a few milliseconds of work.
 const PIECE: usize = 4 << 20;
 
+/// Bytes at the beginning of a file that tell what it is.
+const HEAD: usize = 512;
+
 /// Bytes that nobody has asked for yet.
 #[derive(Clone)]
 enum Held {
-    Coming,
-    Here(Uint8Array),
+    /// The page reads them until it is told to stop.
+    Coming { stop: Function },
+    /// In pieces.
+    Here(Array),
     /// Why they do not come.
     Failed(String),
 }
 
-/// Called once no more bytes are coming.
-type Waiter = Box<dyn FnOnce(Result<(), String>) + Send>;
+/// Bytes of a file of a trace.
+struct HeldFile {
+    trace: PathBuf,
+    bytes: Held,
+}
+
+/// Called once no more bytes of a trace are coming.
+struct Waiter {
+    trace: PathBuf,
+    then: Box<dyn FnOnce(Result<(), String>) + Send>,
+}
 
 thread_local! {
-    static HELD: RefCell<HashMap<u64, Held>> = RefCell::new(HashMap::new());
+    static HELD: RefCell<HashMap<u64, HeldFile>> = RefCell::new(HashMap::new());
     static WAITERS: RefCell<Vec<Waiter>> = const { RefCell::new(Vec::new()) };
     static COUNT: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Runs a task once the files of open traces are here, or do not come for the reason that it is given.
-pub fn with_files(then: impl FnOnce(Result<(), String>) + Send + 'static) {
-    WAITERS.with_borrow_mut(|waiters| waiters.push(Box::new(then)));
+/// Runs a task once the files of a trace are here, or do not come for the reason that it is given.
+pub fn with_files(trace: &Path, then: impl FnOnce(Result<(), String>) + Send + 'static) {
+    WAITERS.with_borrow_mut(|waiters| waiters.push(Waiter { trace: trace.to_owned(), then: Box::new(then) }));
     run_waiters();
 }
 
 fn run_waiters() {
-    let (mut is_coming, mut failed) = (false, Ok(()));
-    HELD.with_borrow(|all| {
-        for held in all.values() {
-            match held {
-                Held::Coming => is_coming = true,
-                Held::Failed(why) => failed = Err(why.clone()),
-                Held::Here(_) => {}
+    for waiter in WAITERS.take() {
+        match outcome(&waiter.trace) {
+            Some(outcome) => {
+                let _ = run("files", move || (waiter.then)(outcome));
             }
-        }
-    });
-    if !is_coming {
-        for waiter in WAITERS.take() {
-            let here = failed.clone();
-            let _ = run("files", move || waiter(here));
+            None => WAITERS.with_borrow_mut(|waiters| waiters.push(waiter)),
         }
     }
 }
 
-/// Copies bytes of the page; a task may pause meanwhile.
-pub fn copied(from: &Uint8Array) -> Vec<u8> {
-    let length = from.length();
+/// Whether the files of a trace are here or why they are not; `None` while they are coming.
+fn outcome(trace: &Path) -> Option<Result<(), String>> {
+    HELD.with_borrow(|all| {
+        let mut outcome = Ok(());
+        for file in all.values().filter(|file| file.trace == trace) {
+            match &file.bytes {
+                Held::Coming { .. } => return None,
+                Held::Failed(why) => outcome = Err(why.clone()),
+                Held::Here(_) => {}
+            }
+        }
+        Some(outcome)
+    })
+}
+
+/// The pieces of bytes.
+fn pieces(of: &Array) -> impl Iterator<Item = Uint8Array> {
+    of.iter().filter_map(|piece| piece.dyn_into().ok())
+}
+
+/// Copies bytes of the page, which are in pieces; a task may pause meanwhile.
+pub fn copied(from: &Array) -> Vec<u8> {
     // Never filled with zeros before: that would take as long as copying.
-    let mut bytes = Vec::with_capacity(length as usize);
-    for start in (0..length).step_by(PIECE) {
-        bytes.extend(from.subarray(start, length.min(start.saturating_add(PIECE as u32))).to_vec());
-        trace_model::may_pause();
+    let mut bytes = Vec::with_capacity(pieces(from).map(|piece| piece.length() as usize).sum());
+    for piece in pieces(from) {
+        let length = piece.length();
+        for start in (0..length).step_by(PIECE) {
+            bytes.extend(piece.subarray(start, length.min(start.saturating_add(PIECE as u32))).to_vec());
+            trace_model::may_pause();
+        }
     }
     bytes
 }
 
 /// The first bytes.
-pub fn head(from: &Uint8Array) -> Vec<u8> {
-    from.subarray(0, 512).to_vec()
+pub fn head(from: &Array) -> Vec<u8> {
+    let mut head = Vec::new();
+    for piece in pieces(from) {
+        if head.len() >= HEAD {
+            break;
+        }
+        head.extend(piece.subarray(0, (HEAD - head.len()) as u32).to_vec());
+    }
+    head
 }
 
 /// Bytes that stay with the page until they are needed.
@@ -81,14 +117,14 @@ pub struct BytesLater {
 }
 
 impl BytesLater {
-    /// Leaves `bytes` with the page.
-    pub fn new(bytes: Uint8Array) -> Self {
-        Self::held(Held::Here(bytes))
+    /// Leaves bytes of a trace with the page.
+    pub fn new(trace: &Path, bytes: Array) -> Self {
+        Self::held(trace, Held::Here(bytes))
     }
 
-    /// Bytes that the page still reads.
-    pub fn coming(bytes: Promise) -> Self {
-        let later = Self::held(Held::Coming);
+    /// Bytes that the page still reads. It stops when it is told that nobody needs them any more.
+    pub fn coming(trace: &Path, bytes: Promise, stop: Function) -> Self {
+        let later = Self::held(trace, Held::Coming { stop });
         let number = later.number;
         spawn_local(async move {
             let came = match JsFuture::from(bytes).await {
@@ -96,15 +132,15 @@ impl BytesLater {
                 Err(error) => Held::Failed(words(&error)),
             };
             // Unless the trace was closed meanwhile.
-            HELD.with_borrow_mut(|all| all.get_mut(&number).map(|held| *held = came));
+            HELD.with_borrow_mut(|all| all.get_mut(&number).map(|held| held.bytes = came));
             run_waiters();
         });
         later
     }
 
-    fn held(held: Held) -> Self {
+    fn held(trace: &Path, bytes: Held) -> Self {
         let number = COUNT.replace(COUNT.get() + 1);
-        HELD.with_borrow_mut(|all| all.insert(number, held));
+        HELD.with_borrow_mut(|all| all.insert(number, HeldFile { trace: trace.to_owned(), bytes }));
         Self { number, bytes: OnceLock::new() }
     }
 }
@@ -112,7 +148,7 @@ impl BytesLater {
 impl AsRef<[u8]> for BytesLater {
     fn as_ref(&self) -> &[u8] {
         if self.bytes.get().is_none()
-            && let Some(Held::Here(held)) = HELD.with_borrow(|all| all.get(&self.number).cloned())
+            && let Some(Held::Here(held)) = HELD.with_borrow(|all| all.get(&self.number).map(|held| held.bytes.clone()))
         {
             // Not inside the cell, because this may pause.
             let _ = self.bytes.set(copied(&held));
@@ -124,7 +160,10 @@ impl AsRef<[u8]> for BytesLater {
 
 impl Drop for BytesLater {
     fn drop(&mut self) {
-        HELD.with_borrow_mut(|all| all.remove(&self.number));
+        let held = HELD.with_borrow_mut(|all| all.remove(&self.number));
+        if let Some(HeldFile { bytes: Held::Coming { stop }, .. }) = held {
+            let _ = stop.call0(&JsValue::UNDEFINED);
+        }
         run_waiters();
     }
 }

@@ -19,13 +19,15 @@ use trace_model::TraceModel;
 use wasm_bindgen_futures::spawn_local;
 use web_time::SystemTime;
 
-pub use self::bytes::with_files;
+pub use self::bytes::{copied as joined, with_files};
 pub use self::page::{started, state, stopped};
 pub use self::tasks::{pause, run, run_task};
 use super::{Fetched, RunsAnswer};
 
 thread_local! {
     static THERE: RefCell<HashMap<PathBuf, page::ReadFiles>> = RefCell::new(HashMap::new());
+    /// Of the trace that was imported last.
+    static PACKED_VIEW: RefCell<Option<(PathBuf, page::PackedView)>> = const { RefCell::new(None) };
     static ADDRESS: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
@@ -63,7 +65,17 @@ pub fn import_fetched(
     progress: &Progress,
 ) -> Option<Result<TraceModel, ImportError>> {
     let files = THERE.with_borrow_mut(|there| there.remove(path))?;
-    Some(files.into_model(import, progress))
+    let (model, view) = match files.into_model(import, progress) {
+        Ok(read) => read,
+        Err(error) => return Some(Err(error)),
+    };
+    PACKED_VIEW.set(Some((path.to_owned(), view)));
+    Some(Ok(model))
+}
+
+/// The view in the archive at a path from which a trace was just opened, if it has one.
+pub fn packed_view(path: &Path) -> page::PackedView {
+    PACKED_VIEW.take().filter(|(archive, _)| archive == path).map_or(Ok(None), |(_, view)| view)
 }
 
 /// The path of a dropped file, which the page keeps.

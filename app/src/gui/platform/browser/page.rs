@@ -1,11 +1,11 @@
 //! What the page does for the window: `systolePage` in `web/page/page.js`.
 
 use std::cell::RefCell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use importers::{ImportError, ImportOptions, InputSource, Progress};
-use js_sys::{Array, Promise, Uint8Array};
+use js_sys::{Array, Function, Promise, Uint8Array};
 use trace_model::TraceModel;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
@@ -70,17 +70,24 @@ pub fn save(name: &str, content: &[u8]) -> Result<(), String> {
     call("save", &[name.into(), Uint8Array::from(content).into()]).map(drop).map_err(|error| words(&error))
 }
 
-/// Files that were read, and the trace that a worker made of them.
+/// The view in an archive of `systole pack`, if it has one.
+pub type PackedView = Result<Option<Vec<u8>>, ImportError>;
+
+/// Files that were read, and the trace that a worker made of them, in pieces.
 pub struct ReadFiles {
+    /// The path of the trace, as it is shown.
+    trace: PathBuf,
     files: Vec<ReadFile>,
-    snapshot: Option<Uint8Array>,
+    snapshot: Option<Array>,
 }
 
 struct ReadFile {
     name: String,
     host: Option<String>,
-    /// An array, or the promise of one.
+    /// An array of pieces, or the promise of one.
     bytes: JsValue,
+    /// For a promise: tells the page that it needs not be kept.
+    stop: Option<Function>,
 }
 
 /// Reads the files that a path names, and imports them in a worker. `step` is told whether they are being imported, and
@@ -93,43 +100,70 @@ pub async fn read(path: &str, step: impl FnMut(bool, f64, f64) -> bool + 'static
         name: field(&file, "name").as_string().unwrap_or_default(),
         host: field(&file, "host").as_string(),
         bytes: field(&file, "bytes"),
+        stop: field(&file, "stop").dyn_into().ok(),
     };
     let snapshot = field(&read, "snapshot").dyn_into().ok();
-    Ok(ReadFiles { files: files.iter().map(file).collect(), snapshot })
+    let trace = importers::shown_path(Path::new(path)).into();
+    Ok(ReadFiles { trace, files: files.iter().map(file).collect(), snapshot })
+}
+
+/// What a file holds.
+struct OpenedFile {
+    /// Each with the name of its host, if it is known.
+    sources: Vec<(Option<String>, InputSource)>,
+    view: PackedView,
 }
 
 impl ReadFiles {
-    /// The trace.
-    pub fn into_model(self, import: &ImportOptions, progress: &Progress) -> Result<TraceModel, ImportError> {
+    /// The trace, and the view that came with it.
+    pub fn into_model(
+        self,
+        import: &ImportOptions,
+        progress: &Progress,
+    ) -> Result<(TraceModel, PackedView), ImportError> {
         let Some(snapshot) = self.snapshot else {
-            let sources = self.files.into_iter().map(ReadFile::into_sources).collect::<Result<Vec<_>, _>>()?;
-            return importers::import_sources(sources.into_iter().flatten().collect(), import, progress);
+            let OpenedFile { sources, view } = opened(self.files, None)?;
+            return Ok((importers::import_sources(sources, import, progress)?, view));
         };
         let snapshot = bytes::copied(&snapshot);
-        let sources = self.files.into_iter().map(ReadFile::into_sources_for_args).collect::<Result<Vec<_>, _>>()?;
-        let model = importers::from_snapshot(&snapshot, &sources.concat());
-        model.map_err(|error| ImportError::NothingFound { what: error.to_string() })
+        let OpenedFile { sources, view } = opened(self.files, Some(&self.trace))?;
+        let sources: Vec<InputSource> = sources.into_iter().map(|(_, source)| source).collect();
+        let model = importers::from_snapshot(&snapshot, &sources);
+        Ok((model.map_err(|error| ImportError::NothingFound { what: error.to_string() })?, view))
     }
 }
 
-impl ReadFile {
-    fn into_sources(self) -> Result<Vec<(Option<String>, InputSource)>, ImportError> {
-        let bytes = self.bytes.dyn_into::<Uint8Array>().unwrap_or_default();
-        importers::sources_in(self.name, self.host, bytes::copied(&bytes))
-    }
-
-    /// Most files are needed only when the arguments of a slice are asked for.
-    fn into_sources_for_args(self) -> Result<Vec<InputSource>, ImportError> {
-        let (head, later) = match self.bytes.dyn_ref::<Promise>() {
-            Some(coming) => (Vec::new(), BytesLater::coming(coming.clone())),
-            None => {
-                let bytes = self.bytes.dyn_ref::<Uint8Array>().cloned().unwrap_or_default();
-                (bytes::head(&bytes), BytesLater::new(bytes))
-            }
-        };
-        match importers::source_for_args(self.name.clone(), &head, Arc::new(later)) {
-            Some(source) => Ok(vec![source]),
-            None => Ok(self.into_sources()?.into_iter().map(|(_, source)| source).collect()),
+/// What all files hold.
+fn opened(files: Vec<ReadFile>, for_args_of: Option<&Path>) -> Result<OpenedFile, ImportError> {
+    let mut all = OpenedFile { sources: Vec::new(), view: Ok(None) };
+    for file in files {
+        let OpenedFile { sources, view } = file.opened(for_args_of)?;
+        all.sources.extend(sources);
+        if matches!(all.view, Ok(None)) {
+            all.view = view;
         }
+    }
+    Ok(all)
+}
+
+impl ReadFile {
+    /// With a trace that was imported already, most files are needed only when the arguments of a slice are asked for.
+    fn opened(self, for_args_of: Option<&Path>) -> Result<OpenedFile, ImportError> {
+        if let Some(trace) = for_args_of {
+            let (head, later) = match (self.bytes.dyn_ref::<Promise>(), &self.stop) {
+                (Some(coming), Some(stop)) => (Vec::new(), BytesLater::coming(trace, coming.clone(), stop.clone())),
+                _ => {
+                    let bytes = self.bytes.dyn_ref::<Array>().cloned().unwrap_or_default();
+                    (bytes::head(&bytes), BytesLater::new(trace, bytes))
+                }
+            };
+            if let Some(source) = importers::source_for_args(self.name.clone(), &head, Arc::new(later)) {
+                return Ok(OpenedFile { sources: vec![(None, source)], view: Ok(None) });
+            }
+        }
+        let bytes = self.bytes.dyn_into::<Array>().unwrap_or_default();
+        let source = InputSource::from_bytes(self.name, bytes::copied(&bytes))?;
+        let view = importers::packed_session_in(source.clone());
+        Ok(OpenedFile { sources: importers::sources_in(source, self.host)?, view })
     }
 }

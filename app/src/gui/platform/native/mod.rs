@@ -25,8 +25,8 @@ pub fn fetch(_path: &Path, _progress: &Arc<Progress>, then: Fetched) {
     then(Ok(()));
 }
 
-/// Does something that needs the files of open traces: they are there.
-pub fn with_files(then: impl FnOnce(Result<(), String>) + Send + 'static) {
+/// Does something that needs the files of a trace: they are there.
+pub fn with_files(_trace: &Path, then: impl FnOnce(Result<(), String>) + Send + 'static) {
     then(Ok(()));
 }
 
@@ -37,6 +37,11 @@ pub fn import_fetched(
     _progress: &Progress,
 ) -> Option<Result<TraceModel, ImportError>> {
     None
+}
+
+/// The view in the archive at a path from which a trace was just opened, if it has one.
+pub fn packed_view(path: &Path) -> Result<Option<Vec<u8>>, ImportError> {
+    importers::packed_session(path)
 }
 
 /// The path of a dropped file.
