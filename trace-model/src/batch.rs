@@ -83,7 +83,9 @@ impl SliceBatch {
         self.durs.push(spec.range.dur().ps());
         self.labels.push(spec.label.0);
         if let Some(args) = spec.args {
-            self.args.resize(index as usize, NO_ARGS);
+            if self.args.len() < index as usize {
+                self.args.resize(index as usize, NO_ARGS);
+            }
             self.args.push(args as i64);
         }
         if let Some(device) = spec.device {

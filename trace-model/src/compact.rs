@@ -211,12 +211,27 @@ impl CompactColumn {
         let from = self.bytes.len().saturating_sub(PADDING);
         self.blocks.push(PackedBlock { base: least, place: ((from as u64) << 4) | width as u64 });
         self.bytes.resize(from + values.len() * width + PADDING, 0);
-        if width > 0 {
-            // Each value is written as eight bytes; the next one overwrites the unneeded high bytes, which are zero.
-            let bytes = &mut self.bytes[from..];
-            for (row, value) in values.iter().enumerate() {
-                bytes[row * width..row * width + 8].copy_from_slice(&value.wrapping_sub(least).to_le_bytes());
-            }
+        let bytes = &mut self.bytes[from..];
+        // The compiler makes a loop for each width, without calls and checks for each value.
+        match width {
+            0 => {}
+            1 => write::<1>(bytes, values, least),
+            2 => write::<2>(bytes, values, least),
+            3 => write::<3>(bytes, values, least),
+            4 => write::<4>(bytes, values, least),
+            5 => write::<5>(bytes, values, least),
+            6 => write::<6>(bytes, values, least),
+            7 => write::<7>(bytes, values, least),
+            _ => write::<8>(bytes, values, least),
+        }
+    }
+}
+
+/// Writes the lowest `WIDTH` bytes of the difference of each value from `least`.
+fn write<const WIDTH: usize>(bytes: &mut [u8], values: &[i64], least: i64) {
+    for (place, value) in bytes.as_chunks_mut::<WIDTH>().0.iter_mut().zip(values) {
+        if let Some(low) = value.wrapping_sub(least).to_le_bytes().first_chunk() {
+            *place = *low;
         }
     }
 }

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Slices arrive ordered by start, longer first. A stack of open slices gives the parent; a slice that ends after the
-//! top of the stack is *spilled* to the first free deeper lane. No slice is dropped or shortened, and no two slices of
+//! top of the stack is *spilled* to the next lane. No slice is dropped or shortened, and no two slices of
 //! a lane overlap. Zero-length slices at one instant are siblings: nesting them would make the depth of a track depend
 //! on how many there are.
 
@@ -26,6 +26,13 @@ pub(crate) struct Nesting {
     pub(crate) spilled: Vec<u32>,
 }
 
+/// A slice that encloses the following ones, or overlaps them.
+struct OpenSlice {
+    end: i64,
+    position: u32,
+    depth: u32,
+}
+
 /// Places `(start, end)` pairs, ordered by start ascending, then end descending. With `free`, overlap is expected:
 /// lanes are filled first-fit, without parents.
 pub(crate) fn nest(spans: impl ExactSizeIterator<Item = (i64, i64)>, free: bool) -> Nesting {
@@ -34,28 +41,28 @@ pub(crate) fn nest(spans: impl ExactSizeIterator<Item = (i64, i64)>, free: bool)
         parents: Vec::with_capacity(spans.len()),
         spilled: Vec::new(),
     };
-    let mut lanes = FreeLanes::default();
-    let mut open: Vec<(i64, u32)> = Vec::new();
-    for (position, (start, end)) in spans.enumerate() {
-        let position = position as u32;
-        let (depth, parent) = if free {
-            (lanes.first_free(0, start), NO_PARENT)
-        } else {
-            while open.last().is_some_and(|&(open_end, _)| open_end <= start) {
-                open.pop();
-            }
-            let inner = open.last().map(|&(open_end, inner)| (open_end, inner, out.depths[inner as usize] + 1));
-            open.push((end, position));
-            match inner {
-                None => (lanes.first_free(0, start), NO_PARENT),
-                Some((open_end, inner, below)) if end <= open_end => (lanes.first_free(below, start), inner),
-                Some((_, _, below)) => {
-                    out.spilled.push(position);
-                    (lanes.first_free(below, start), NO_PARENT)
-                }
+    if free {
+        let mut lanes = FreeLanes::default();
+        out.parents.resize(spans.len(), NO_PARENT);
+        out.depths.extend(spans.map(|(start, end)| lanes.take_first(start, end)));
+        return out;
+    }
+    // Each is deeper than the one before it, and slices that are not in this list have ended. The lane below the last
+    // one is therefore always free.
+    let mut open: Vec<OpenSlice> = Vec::new();
+    for (position, (start, end)) in (0..).zip(spans) {
+        while open.last().is_some_and(|inner| inner.end <= start) {
+            open.pop();
+        }
+        let (depth, parent) = match open.last() {
+            None => (0, NO_PARENT),
+            Some(inner) if end <= inner.end => (inner.depth + 1, inner.position),
+            Some(inner) => {
+                out.spilled.push(position);
+                (inner.depth + 1, NO_PARENT)
             }
         };
-        lanes.occupy(depth, end);
+        open.push(OpenSlice { end, position, depth });
         out.depths.push(depth);
         out.parents.push(parent);
     }
@@ -72,27 +79,18 @@ struct FreeLanes {
 }
 
 impl FreeLanes {
-    /// The first lane at or below `from` that is free at `start`.
-    fn first_free(&self, from: u32, start: i64) -> u32 {
-        if from >= self.leaves {
-            return from;
+    /// The first lane that is free at `start`; it is taken until `end`.
+    fn take_first(&mut self, start: i64, end: i64) -> u32 {
+        let lane = self.first_free(start);
+        self.occupy(lane, end);
+        lane
+    }
+
+    fn first_free(&self, start: i64) -> u32 {
+        if self.taken_until.get(1).is_none_or(|&first| first > start) {
+            return self.leaves;
         }
-        let leaf = from + self.leaves;
-        if self.taken_until[leaf as usize] <= start {
-            return from;
-        }
-        let mut node = leaf;
-        // Climb until a right sibling holds a free lane, then descend to its first.
-        loop {
-            if node == 1 {
-                return self.leaves;
-            }
-            if node.is_multiple_of(2) && self.taken_until[node as usize + 1] <= start {
-                node += 1;
-                break;
-            }
-            node /= 2;
-        }
+        let mut node = 1;
         while node < self.leaves {
             node *= 2;
             if self.taken_until[node as usize] > start {

@@ -159,21 +159,29 @@ fn columns(slices: Ordered, mut parents: Vec<u32>, moved: Option<&Moved>) -> Fin
 
 /// Facts by kind and row; the last value of a row wins.
 fn attrs_by_row(attrs: Vec<(SliceAttr, u32, i64)>, rows_of: Option<&[u32]>) -> BTreeMap<SliceAttr, Vec<(u32, i64)>> {
-    let mut columns: BTreeMap<SliceAttr, Vec<(u32, i64)>> = BTreeMap::new();
+    // A track has few kinds of facts, so a search from the first one is faster than a map.
+    let mut columns: Vec<(SliceAttr, Vec<(u32, i64)>)> = Vec::new();
     for (attr, i, value) in attrs {
         let row = rows_of.map_or(i, |rows| rows[i as usize]);
-        if row != NO_ROW {
-            columns.entry(attr).or_default().push((row, value));
+        if row == NO_ROW {
+            continue;
+        }
+        match columns.iter_mut().find(|(of, _)| *of == attr) {
+            Some((_, column)) => column.push((row, value)),
+            None => columns.push((attr, vec![(row, value)])),
         }
     }
-    for column in columns.values_mut() {
+    for (_, column) in &mut columns {
+        if column.is_sorted_by(|(a, _), (b, _)| a < b) {
+            continue;
+        }
         // The sort is stable: values of one row stay in the order in which they were set.
         column.sort_by_key(|&(row, _)| row);
         column.reverse();
         column.dedup_by_key(|&mut (row, _)| row);
         column.reverse();
     }
-    columns
+    columns.into_iter().collect()
 }
 
 /// Extends slices without an end event to the end of the track.

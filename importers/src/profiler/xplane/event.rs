@@ -76,15 +76,25 @@ impl XPlaneEvent {
         const STATS: u64 = tag::bytes(4);
         const OCCURRENCES: u64 = tag::varint(5);
 
-        (self.metadata, self.offset_ps, self.dur_ps, self.has) = (0, 0, 0, 0);
+        self.has = 0;
         self.attrs.clear();
         self.texts.clear();
         let mut cursor = WireCursor::new(file, range);
+        // The usual order of the fields. All others are left to the loop, as are long numbers.
+        self.metadata = cursor.number(METADATA).unwrap_or_default();
+        self.offset_ps = cursor.number(OFFSET).unwrap_or_default() as i64;
+        self.dur_ps = cursor.number(DURATION).unwrap_or_default() as i64;
         loop {
+            while let Some((id, tag, number)) = cursor.pair(STATS) {
+                self.set_number(tables, kind, id, tag, number);
+            }
             let at = cursor.position();
             let Some(tag) = cursor.tag()? else { return Ok(()) };
             match tag {
-                STATS => self.read_stat(tables, kind, file, &mut cursor)?,
+                STATS => {
+                    let (id, value) = stat(file, cursor.length_delimited()?)?;
+                    self.set_stat(tables, kind, tables.known(id), value);
+                }
                 METADATA => self.metadata = cursor.varint()?,
                 OFFSET => self.offset_ps = cursor.varint()? as i64,
                 DURATION => self.dur_ps = cursor.varint()? as i64,
@@ -94,27 +104,15 @@ impl XPlaneEvent {
         }
     }
 
+    /// Sets what the stat `id` says, whose value is the `number` of the field with this `tag`.
     #[inline]
-    fn read_stat(
-        &mut self,
-        tables: &PlaneMetadata,
-        kind: TrackKind,
-        file: &[u8],
-        cursor: &mut WireCursor<'_>,
-    ) -> Result<(), BrokenMessage> {
-        let (id, value) = if let Some((id, tag, number)) = cursor.pair() {
-            (id, StatValue::of_number(tag, number))
-        } else {
-            stat(file, cursor.length_delimited()?)?
-        };
+    fn set_number(&mut self, tables: &PlaneMetadata, kind: TrackKind, id: u64, tag: u64, number: u64) {
         let known = tables.known(id);
-        match (Number::of(known), &value) {
+        match Number::of(known) {
+            Some(place) if StatValue::is_integer(tag) => self.set(place, number as i64),
             _ if known == Known::Other => {}
-            (Some(place), StatValue::Int(number)) => self.set(place, *number),
-            (Some(place), StatValue::Uint(number)) => self.set(place, *number as i64),
-            _ => self.set_stat(tables, kind, known, value),
+            _ => self.set_stat(tables, kind, known, StatValue::of_number(tag, number)),
         }
-        Ok(())
     }
 
     /// The number, if the event has it.

@@ -237,6 +237,12 @@ const INT: u64 = tag::varint(4);
 const REF: u64 = tag::varint(7);
 
 impl StatValue {
+    /// Whether the field with this tag holds an integer.
+    #[inline]
+    pub(super) fn is_integer(tag: u64) -> bool {
+        tag == UINT || tag == INT
+    }
+
     /// The value in the field with this tag; `None` for other fields.
     #[inline]
     pub(super) fn of_number(tag: u64, number: u64) -> Self {
