@@ -71,7 +71,7 @@ pub fn locate(path: &Path, options: &ImportOptions, progress: &Progress) -> Resu
 }
 
 fn locate_pattern(tree: &dyn FileTree, pattern: &Path, options: &ImportOptions) -> Result<LocatedRun, ImportError> {
-    let found = glob::expand(tree, pattern).into_iter();
+    let found = glob::expand(tree, pattern)?.into_iter();
     let (directories, files): (Vec<_>, Vec<_>) = found.partition(|path| tree.is_directory(path));
     let hosts = match files.len() {
         0 if directories.is_empty() => return nothing("no file or directory matches the pattern".to_owned()),

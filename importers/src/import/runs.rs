@@ -86,15 +86,11 @@ pub fn list_files(path: &Path, progress: &Progress) -> Result<Vec<ListedFile>, I
     let tree = tree.as_ref();
     let mut left = match tree.kind(path) {
         Ok(_) => vec![path.to_owned()],
-        Err(_) if glob::is_pattern(path) => glob::expand(tree, path),
+        Err(_) if glob::is_pattern(path) => glob::expand(tree, path)?,
         Err(error) => return Err(error.into()),
     };
     if left.is_empty() {
         return nothing("no file or directory matches the pattern".to_owned());
-    }
-    if left.len() == glob::MAX_MATCHES {
-        let what = format!("{} paths or more match the pattern: name the directory above them", glob::MAX_MATCHES);
-        return Err(ImportError::TooLarge { what });
     }
     let mut files = Vec::new();
     while let Some(path) = left.pop() {

@@ -2,10 +2,11 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use crate::input::ImportError;
 use crate::input::storage::FileTree;
 
 /// Maximum number of matches; stops patterns like `/*/*/*/*`.
-pub(crate) const MAX_MATCHES: usize = 10_000;
+const MAX_MATCHES: usize = 10_000;
 
 /// Whether a path contains wildcards.
 pub(crate) fn is_pattern(path: &Path) -> bool {
@@ -13,7 +14,11 @@ pub(crate) fn is_pattern(path: &Path) -> bool {
 }
 
 /// Every existing path that matches, sorted by name. Names that start with a dot match only patterns that do.
-pub(crate) fn expand(tree: &dyn FileTree, pattern: &Path) -> Vec<PathBuf> {
+///
+/// # Errors
+///
+/// So much matches the pattern, or a part of it, that nobody can have meant it.
+pub(crate) fn expand(tree: &dyn FileTree, pattern: &Path) -> Result<Vec<PathBuf>, ImportError> {
     let (root, rest) = tree.split_pattern(pattern);
     let mut found = vec![root];
     for component in rest.components() {
@@ -21,7 +26,11 @@ pub(crate) fn expand(tree: &dyn FileTree, pattern: &Path) -> Vec<PathBuf> {
         let wild = matches!(component, Component::Normal(_)) && text.contains(['*', '?']);
         if wild {
             let matching = found.iter().flat_map(|directory| matches_in(tree, directory, &text));
-            found = matching.take(MAX_MATCHES).collect();
+            found = matching.take(MAX_MATCHES + 1).collect();
+            if found.len() > MAX_MATCHES {
+                let what = format!("more than {MAX_MATCHES} paths match the pattern: name the directory above them");
+                return Err(ImportError::TooLarge { what });
+            }
         } else {
             for path in &mut found {
                 path.push(component);
@@ -30,7 +39,7 @@ pub(crate) fn expand(tree: &dyn FileTree, pattern: &Path) -> Vec<PathBuf> {
     }
     found.retain(|path| tree.kind(path).is_ok());
     found.sort();
-    found
+    Ok(found)
 }
 
 fn matches_in(tree: &dyn FileTree, directory: &Path, pattern: &str) -> Vec<PathBuf> {
@@ -92,9 +101,21 @@ mod tests {
             fs::create_dir(dir.path().join(run)).unwrap();
             fs::write(dir.path().join(run).join("x.pb"), b"").unwrap();
         }
-        let found = expand(&LocalTree, &dir.path().join("*/x.*"));
+        let found = expand(&LocalTree, &dir.path().join("*/x.*")).unwrap();
         let expected: Vec<_> = ["a/x.pb", "b/x.pb"].iter().map(|name| dir.path().join(name)).collect();
         assert_eq!(found, expected);
-        assert!(expand(&LocalTree, &dir.path().join("c*/x.pb")).is_empty());
+        assert!(expand(&LocalTree, &dir.path().join("c*/x.pb")).unwrap().is_empty());
+    }
+
+    #[test]
+    fn pattern_with_too_many_matches_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let name = |number: usize| dir.path().join(format!("{number}.pb"));
+        (0..MAX_MATCHES).for_each(|number| fs::write(name(number), b"").unwrap());
+        let pattern = dir.path().join("*.pb");
+        assert_eq!(expand(&LocalTree, &pattern).unwrap().len(), MAX_MATCHES);
+        fs::write(name(MAX_MATCHES), b"").unwrap();
+        let error = expand(&LocalTree, &pattern).unwrap_err().to_string();
+        assert_eq!(error, "too large: more than 10000 paths match the pattern: name the directory above them");
     }
 }

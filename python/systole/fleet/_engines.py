@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
 from .._errors import UsageError
@@ -22,6 +22,9 @@ Note: TypeAlias = "dict[str, Any]"
 
 #: How often a task may lose its worker.
 ATTEMPTS = 3
+
+#: Captures that an engine gets as one task of its own, which costs it some milliseconds.
+TOGETHER = 8
 
 
 def local(tasks: list[Task], workers: int) -> Iterator[Note]:
@@ -124,20 +127,27 @@ def ray(tasks: list[Task], workers: int) -> Iterator[Note]:
         if not os.environ.get("RAY_ADDRESS"):
             start |= {"num_cpus": workers, "include_dashboard": False}
         cluster.init(**start)
-    remote = cluster.remote(max_retries=ATTEMPTS - 1, num_cpus=1)(analyze)
-    left = list(reversed(tasks))
-    running: dict[Any, Task] = {}
+    remote = cluster.remote(num_cpus=1)(_analyze_all)
+    processors = int(cluster.cluster_resources().get("CPU", workers))
+    left = [(group, 1) for group in reversed(_groups(tasks, processors))]
+    running: dict[Any, tuple[list[Task], int]] = {}
     while left or running:
         # Not all at once: thousands of waiting tasks are slow to schedule.
-        while left and len(running) < 1000:
-            task = left.pop()
-            running[remote.remote(task)] = task
+        while left and len(running) < max(100, 2 * processors):
+            group, attempt = left.pop()
+            # Each capture of a group that lost its worker is tried again alone.
+            retries = 0 if attempt == 1 else ATTEMPTS - 2
+            running[remote.options(max_retries=retries).remote(group)] = (group, attempt)
         for done in cluster.wait(list(running))[0]:
-            task = running.pop(done)
+            group, attempt = running.pop(done)
             try:
-                yield cluster.get(done)
+                yield from cluster.get(done)
             except cluster.exceptions.RayError as error:
-                yield lost(task, f"the worker died {ATTEMPTS} times: {str(error).strip().splitlines()[0]}")
+                if attempt == 1:
+                    left.extend(([task], 2) for task in group)
+                    continue
+                why = str(error).strip().splitlines()[0]
+                yield from (lost(task, f"the worker died {ATTEMPTS} times: {why}") for task in group)
 
 
 def spark(tasks: list[Task], workers: int) -> Iterator[Note]:
@@ -154,7 +164,29 @@ def spark(tasks: list[Task], workers: int) -> Iterator[Note]:
             builder = builder.master(f"local[{workers},{ATTEMPTS}]")
         session = builder.getOrCreate()
     context = session.sparkContext
-    yield from _rounds(tasks, lambda some: context.parallelize(some, len(some)).map(analyze).collect())
+
+    def run(some: list[Task]) -> list[Note]:
+        parts = len(_groups(some, context.defaultParallelism))
+        return context.parallelize(some, parts).mapPartitions(_analyze_all).collect()
+
+    yield from _rounds(tasks, run)
+
+
+def _groups(tasks: list[Task], processors: int) -> list[list[Task]]:
+    """The tasks in groups, small enough that all processors have several of them."""
+    size = max(1, min(TOGETHER, len(tasks) // (4 * max(1, processors))))
+    return [tasks[at : at + size] for at in range(0, len(tasks), size)]
+
+
+def _analyze_all(tasks: Iterable[Task]) -> list[Note]:
+    """The notes of tasks, on a worker. What a worker that died had finished is not done again."""
+    return [_finished(task) or analyze(task) for task in tasks]
+
+
+def _finished(task: Task) -> Note | None:
+    """The note of a task that was finished in this call."""
+    note = Dataset(task["dataset"]).note(task["id"])
+    return note if note and note.get("call") == task["call"] and note["status"] in ("done", "failed") else None
 
 
 def _rounds(tasks: list[Task], run: Callable[[list[Task]], list[Note]]) -> Iterator[Note]:
@@ -171,8 +203,8 @@ def _rounds(tasks: list[Task], run: Callable[[list[Task]], list[Note]]) -> Itera
             except Exception as error:
                 reason = str(error).strip().splitlines()[0]
             for task in group:
-                note = Dataset(task["dataset"]).note(task["id"])
-                if note and note.get("call") == task["call"] and note["status"] in ("done", "failed"):
+                note = _finished(task)
+                if note:
                     yield note
                 elif attempt == ATTEMPTS:
                     yield lost(task, f"the worker died {ATTEMPTS} times: {reason}")

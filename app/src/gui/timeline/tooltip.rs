@@ -56,9 +56,11 @@ pub fn arrow_ui(ui: &Ui, trace: &OpenTrace, arrow: &FlowArrow) {
         if tracks[0] != tracks[1] {
             ui.weak(tracks.join(" → "));
         }
-        let gap = to.start() - from.range().end;
-        ui.label(if gap < Picos::ZERO {
-            format!("begins {} after the beginning, {} before the end", time(to.start() - from.start()), time(-gap))
+        let (later, gap) = (to.start() - from.start(), to.start() - from.range().end);
+        ui.label(if later < Picos::ZERO {
+            format!("begins {} before the beginning", time(-later))
+        } else if gap < Picos::ZERO {
+            format!("begins {} after the beginning, {} before the end", time(later), time(-gap))
         } else {
             format!("begins {} after the end", time(gap))
         });

@@ -253,6 +253,8 @@ fn arranged(mut table: Table) -> Table {
     order.sort_by_key(|&at| table.columns.get(at).map(|column| if at == 0 { 0 } else { rank(column.id) }));
     for column in &mut table.columns {
         column.title = match column.title {
+            "Base ops" => "A ops",
+            "Cand ops" => "B ops",
             "Base" => "A",
             "Cand" => "B",
             "Runs, base" => "Runs, A",
