@@ -68,20 +68,8 @@ impl CompactColumn {
 
     /// All values.
     pub(crate) fn to_vec(&self) -> Vec<i64> {
-        let mut out = Vec::with_capacity(self.len);
-        for (index, block) in self.blocks.iter().enumerate() {
-            let rows = BLOCK.min(self.len - index * BLOCK);
-            let width = (block.place & 15) as usize;
-            let from = (block.place >> 4) as usize;
-            let bytes = &self.bytes[from..from + rows * width + PADDING];
-            let mask = mask(width);
-            out.extend((0..rows).map(|row| {
-                let mut eight = [0; 8];
-                eight.copy_from_slice(&bytes[row * width..row * width + 8]);
-                block.base.wrapping_add((u64::from_le_bytes(eight) & mask) as i64)
-            }));
-        }
-        out.extend_from_slice(&self.tail);
+        let mut out = vec![0; self.len];
+        self.read(0, &mut out);
         out
     }
 
@@ -109,17 +97,18 @@ impl CompactColumn {
             let in_block = row % BLOCK;
             let (now, later) = rest.split_at_mut(rest.len().min(BLOCK - in_block));
             let width = (block.place & 15) as usize;
-            if width == 0 {
-                now.fill(block.base);
-            } else {
-                let from = (block.place >> 4) as usize + in_block * width;
-                let bytes = &self.bytes[from..from + (now.len() - 1) * width + 8];
-                let mask = mask(width);
-                for (value, place) in now.iter_mut().zip((0..).step_by(width)) {
-                    let mut eight = [0; 8];
-                    eight.copy_from_slice(&bytes[place..place + 8]);
-                    *value = block.base.wrapping_add((u64::from_le_bytes(eight) & mask) as i64);
-                }
+            let from = (block.place >> 4) as usize + in_block * width;
+            let bytes = &self.bytes[from..from + now.len() * width];
+            match width {
+                0 => now.fill(block.base),
+                1 => unpack_from::<1>(bytes, now, block.base),
+                2 => unpack_from::<2>(bytes, now, block.base),
+                3 => unpack_from::<3>(bytes, now, block.base),
+                4 => unpack_from::<4>(bytes, now, block.base),
+                5 => unpack_from::<5>(bytes, now, block.base),
+                6 => unpack_from::<6>(bytes, now, block.base),
+                7 => unpack_from::<7>(bytes, now, block.base),
+                _ => unpack_from::<8>(bytes, now, block.base),
             }
             row += now.len();
             rest = later;
@@ -212,27 +201,36 @@ impl CompactColumn {
         self.blocks.push(PackedBlock { base: least, place: ((from as u64) << 4) | width as u64 });
         self.bytes.resize(from + values.len() * width + PADDING, 0);
         let bytes = &mut self.bytes[from..];
-        // The compiler makes a loop for each width, without calls and checks for each value.
+        // A loop for each width takes half of the instructions of one for all widths.
         match width {
             0 => {}
-            1 => write::<1>(bytes, values, least),
-            2 => write::<2>(bytes, values, least),
-            3 => write::<3>(bytes, values, least),
-            4 => write::<4>(bytes, values, least),
-            5 => write::<5>(bytes, values, least),
-            6 => write::<6>(bytes, values, least),
-            7 => write::<7>(bytes, values, least),
-            _ => write::<8>(bytes, values, least),
+            1 => pack_as::<1>(bytes, values, least),
+            2 => pack_as::<2>(bytes, values, least),
+            3 => pack_as::<3>(bytes, values, least),
+            4 => pack_as::<4>(bytes, values, least),
+            5 => pack_as::<5>(bytes, values, least),
+            6 => pack_as::<6>(bytes, values, least),
+            7 => pack_as::<7>(bytes, values, least),
+            _ => pack_as::<8>(bytes, values, least),
         }
     }
 }
 
 /// Writes the lowest `WIDTH` bytes of the difference of each value from `least`.
-fn write<const WIDTH: usize>(bytes: &mut [u8], values: &[i64], least: i64) {
+fn pack_as<const WIDTH: usize>(bytes: &mut [u8], values: &[i64], least: i64) {
     for (place, value) in bytes.as_chunks_mut::<WIDTH>().0.iter_mut().zip(values) {
         if let Some(low) = value.wrapping_sub(least).to_le_bytes().first_chunk() {
             *place = *low;
         }
+    }
+}
+
+/// Reads what [`pack_as`] wrote.
+fn unpack_from<const WIDTH: usize>(bytes: &[u8], out: &mut [i64], least: i64) {
+    for (value, low) in out.iter_mut().zip(bytes.as_chunks::<WIDTH>().0) {
+        let mut eight = [0; 8];
+        eight[..WIDTH].copy_from_slice(low);
+        *value = least.wrapping_add(i64::from_le_bytes(eight));
     }
 }
 
