@@ -198,6 +198,8 @@ def test_the_monitor_of_a_cpu(one):
 
 
 def main():
+    # A shell that runs this in the background ignores interrupts, and so would all programs that are started here.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     one, other, victim = Server(), Server(), Server()
     # They start at the same time.
     for server in (one, other, victim):
