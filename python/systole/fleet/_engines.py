@@ -3,6 +3,7 @@ worker died is tried again, and noted as failed after :data:`ATTEMPTS`."""
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import queue
@@ -137,7 +138,7 @@ def ray(tasks: list[Task], workers: int) -> Iterator[Note]:
             group, attempt = left.pop()
             # Each capture of a group that lost its worker is tried again alone.
             retries = 0 if attempt == 1 else ATTEMPTS - 2
-            running[remote.options(max_retries=retries).remote(group)] = (group, attempt)
+            running[remote.options(max_retries=retries).remote(analyze, group)] = (group, attempt)
         for done in cluster.wait(list(running))[0]:
             group, attempt = running.pop(done)
             try:
@@ -167,7 +168,7 @@ def spark(tasks: list[Task], workers: int) -> Iterator[Note]:
 
     def run(some: list[Task]) -> list[Note]:
         parts = len(_groups(some, context.defaultParallelism))
-        return context.parallelize(some, parts).mapPartitions(_analyze_all).collect()
+        return context.parallelize(some, parts).mapPartitions(functools.partial(_analyze_all, analyze)).collect()
 
     yield from _rounds(tasks, run)
 
@@ -178,9 +179,9 @@ def _groups(tasks: list[Task], processors: int) -> list[list[Task]]:
     return [tasks[at : at + size] for at in range(0, len(tasks), size)]
 
 
-def _analyze_all(tasks: Iterable[Task]) -> list[Note]:
+def _analyze_all(work: Callable[[Task], Note], tasks: Iterable[Task]) -> list[Note]:
     """The notes of tasks, on a worker. What a worker that died had finished is not done again."""
-    return [_finished(task) or analyze(task) for task in tasks]
+    return [_finished(task) or work(task) for task in tasks]
 
 
 def _finished(task: Task) -> Note | None:
