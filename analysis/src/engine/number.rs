@@ -23,7 +23,7 @@ pub fn value(value: f64, unit: Unit) -> String {
         Unit::Picoseconds => Picos::from_ps(value.round() as i64).to_string(),
         // Less than this, digits tell nothing.
         Unit::Percent if value != 0.0 && value.abs() < LEAST_PERCENT => {
-            format!("{}{LEAST_PERCENT} %", if value > 0.0 { "<" } else { ">-" })
+            format!("{}<{LEAST_PERCENT} %", if value < 0.0 { "-" } else { "" })
         }
         Unit::Percent => percent(value),
         Unit::Bytes => scaled(value, "B"),
@@ -103,7 +103,7 @@ mod tests {
             (38.61, Unit::Percent, "38.61 %"),
             (0.006_1, Unit::Percent, "0.006100 %"),
             (0.000_000_12, Unit::Percent, "<0.001 %"),
-            (-0.000_000_12, Unit::Percent, ">-0.001 %"),
+            (-0.000_000_12, Unit::Percent, "-<0.001 %"),
             (100.0, Unit::Percent, "100.0 %"),
             (99.999, Unit::Percent, "99.999 %"),
             (9.999_96, Unit::Percent, "10.00 %"),
