@@ -8,10 +8,19 @@
 //!       lane 3            D               parent C
 //! ```
 //!
-//! Slices arrive ordered by start, longer first. A stack of open slices gives the parent; a slice that ends after the
-//! top of the stack is *spilled* to the next lane. No slice is dropped or shortened, and no two slices of
-//! a lane overlap. Zero-length slices at one instant are siblings: nesting them would make the depth of a track depend
-//! on how many there are.
+//! Slices arrive ordered by start, longer first. A stack of open slices gives the parent: the innermost slice that
+//! encloses the new one. A slice that ends after an open one without enclosing it is *spilled* to the first free lane
+//! below its parent. No slice is dropped or shortened, and no two slices of a lane overlap. Zero-length slices at one
+//! instant are siblings: nesting them would make the depth of a track depend on how many there are.
+//!
+//! Every instant belongs to the running slice that began last. Times that a profile rounds let children end a little
+//! after their parent; only the part inside is not the parent's own time:
+//!
+//! ```text
+//! in     WWWWWWWWWWWWWWWW.......
+//!          AAAA  BBBBBBBBB
+//! own    WW    WW                 covered: 4 + 8
+//! ```
 
 /// Row number that means "no parent".
 pub(crate) const NO_PARENT: u32 = u32::MAX;
@@ -22,49 +31,92 @@ pub(crate) struct Nesting {
     pub(crate) depths: Vec<u32>,
     /// Position of the parent in the input, or [`NO_PARENT`].
     pub(crate) parents: Vec<u32>,
+    /// Time of each slice in which another one runs that began later.
+    pub(crate) covered: Vec<i64>,
     /// Positions of slices that overlapped without nesting.
     pub(crate) spilled: Vec<u32>,
 }
 
-/// A slice that encloses the following ones, or overlaps them.
+/// A slice that can enclose the following ones.
 struct OpenSlice {
     end: i64,
     position: u32,
-    depth: u32,
+    /// Until when its time was counted as covered.
+    covered_until: i64,
+}
+
+/// Open slices, each of which ends before the one under it or together with it.
+#[derive(Default)]
+struct OpenSlices(Vec<OpenSlice>);
+
+impl OpenSlices {
+    /// Removes those that have ended.
+    fn end_until(&mut self, start: i64) {
+        while self.0.last().is_some_and(|inner| inner.end <= start) {
+            self.0.pop();
+        }
+    }
+
+    /// Whether one that is open ends before `end`.
+    fn overlaps(&self, end: i64) -> bool {
+        self.0.last().is_some_and(|inner| inner.end < end)
+    }
+
+    /// Adds the next slice; returns the position of the innermost one that encloses it.
+    fn add(&mut self, (start, end): (i64, i64), covered: &mut Vec<i64>) -> Option<u32> {
+        // What ends earlier encloses none of the following: they begin in the new slice, or end later.
+        while let Some(inner) = self.0.pop_if(|inner| inner.end < end) {
+            inner.cover(start, inner.end, covered);
+        }
+        let parent = self.0.last_mut().map(|around| {
+            around.cover(start, end, covered);
+            around.covered_until = end;
+            around.position
+        });
+        self.0.push(OpenSlice { end, position: covered.len() as u32, covered_until: start });
+        covered.push(0);
+        parent
+    }
+}
+
+impl OpenSlice {
+    fn cover(&self, start: i64, end: i64, covered: &mut [i64]) {
+        let new = end.saturating_sub(start.max(self.covered_until)).max(0);
+        let sum = &mut covered[self.position as usize];
+        *sum = sum.saturating_add(new);
+    }
 }
 
 /// Places `(start, end)` pairs, ordered by start ascending, then end descending. With `free`, overlap is expected:
 /// lanes are filled first-fit, without parents.
 pub(crate) fn nest(spans: impl ExactSizeIterator<Item = (i64, i64)>, free: bool) -> Nesting {
-    let mut out = Nesting {
-        depths: Vec::with_capacity(spans.len()),
-        parents: Vec::with_capacity(spans.len()),
-        spilled: Vec::new(),
-    };
+    let count = spans.len();
+    let mut out = Nesting { depths: Vec::with_capacity(count), ..Nesting::default() };
     if free {
         let mut lanes = FreeLanes::default();
-        out.parents.resize(spans.len(), NO_PARENT);
-        out.depths.extend(spans.map(|(start, end)| lanes.take_first(start, end)));
+        out.depths.extend(spans.map(|span| lanes.take(0, span)));
+        (out.parents, out.covered) = (vec![NO_PARENT; count], vec![0; count]);
         return out;
     }
-    // Each is deeper than the one before it, and slices that are not in this list have ended. The lane below the last
-    // one is therefore always free.
-    let mut open: Vec<OpenSlice> = Vec::new();
-    for (position, (start, end)) in (0..).zip(spans) {
-        while open.last().is_some_and(|inner| inner.end <= start) {
-            open.pop();
+    out.parents.reserve_exact(count);
+    out.covered.reserve_exact(count);
+    let mut open = OpenSlices::default();
+    // As long as slices nest, the lane below the parent is always free.
+    let mut lanes: Option<FreeLanes> = None;
+    for (position, span) in (0..).zip(spans) {
+        open.end_until(span.0);
+        if open.overlaps(span.1) {
+            out.spilled.push(position);
+            lanes.get_or_insert_with(|| {
+                let mut lanes = FreeLanes::default();
+                open.0.iter().for_each(|slice| lanes.occupy(out.depths[slice.position as usize], slice.end));
+                lanes
+            });
         }
-        let (depth, parent) = match open.last() {
-            None => (0, NO_PARENT),
-            Some(inner) if end <= inner.end => (inner.depth + 1, inner.position),
-            Some(inner) => {
-                out.spilled.push(position);
-                (inner.depth + 1, NO_PARENT)
-            }
-        };
-        open.push(OpenSlice { end, position, depth });
-        out.depths.push(depth);
-        out.parents.push(parent);
+        let parent = open.add(span, &mut out.covered);
+        let below = parent.map_or(0, |parent| out.depths[parent as usize] + 1);
+        out.depths.push(lanes.as_mut().map_or(below, |lanes| lanes.take(below, span)));
+        out.parents.push(parent.unwrap_or(NO_PARENT));
     }
     out
 }
@@ -79,18 +131,34 @@ struct FreeLanes {
 }
 
 impl FreeLanes {
-    /// The first lane that is free at `start`; it is taken until `end`.
-    fn take_first(&mut self, start: i64, end: i64) -> u32 {
-        let lane = self.first_free(start);
+    /// Takes the first lane at or below `from` that is free at the start, until the end.
+    fn take(&mut self, from: u32, (start, end): (i64, i64)) -> u32 {
+        let lane = self.first_free(from, start);
         self.occupy(lane, end);
         lane
     }
 
-    fn first_free(&self, start: i64) -> u32 {
-        if self.taken_until.get(1).is_none_or(|&first| first > start) {
-            return self.leaves;
+    /// The first lane at or below `from` that is free at `start`.
+    fn first_free(&self, from: u32, start: i64) -> u32 {
+        if from >= self.leaves {
+            return from;
         }
-        let mut node = 1;
+        let leaf = from + self.leaves;
+        if self.taken_until[leaf as usize] <= start {
+            return from;
+        }
+        let mut node = leaf;
+        // Climb until a right sibling holds a free lane, then descend to its first.
+        loop {
+            if node == 1 {
+                return self.leaves;
+            }
+            if node.is_multiple_of(2) && self.taken_until[node as usize + 1] <= start {
+                node += 1;
+                break;
+            }
+            node /= 2;
+        }
         while node < self.leaves {
             node *= 2;
             if self.taken_until[node as usize] > start {
@@ -130,12 +198,12 @@ impl FreeLanes {
     }
 }
 
-/// Parents on another clock, as positions.
+/// Parents and covered times (see [`Nesting`]) on another clock, by position.
 ///
 /// Real captures map a few device spans badly onto the timeline (on v6e by 200 ms, so that serial ops seem to overlap),
 /// but the device clock keeps them apart. Lanes follow the timeline, which is what is drawn; parents, and with them
 /// self time, follow the clock that timed the ops.
-pub(crate) fn parents_by(starts: &[i64], durs: &[i64]) -> Vec<u32> {
+pub(crate) fn parents_by(starts: &[i64], durs: &[i64]) -> (Vec<u32>, Vec<i64>) {
     let span = |position: usize| (starts[position], starts[position].saturating_add(durs[position]));
     let key = |&position: &u32| {
         let (start, end) = span(position as usize);
@@ -150,28 +218,25 @@ pub(crate) fn parents_by(starts: &[i64], durs: &[i64]) -> Vec<u32> {
     }
     let mut sorted: Vec<u32> = (0..starts.len() as u32).collect();
     sorted.sort_unstable_by_key(key);
-    let by_rank = parents_in_order(sorted.iter().map(|&position| span(position as usize)));
-    let mut parents = vec![NO_PARENT; starts.len()];
-    for (&position, &parent) in sorted.iter().zip(&by_rank) {
+    let (by_rank, covered_by_rank) = parents_in_order(sorted.iter().map(|&position| span(position as usize)));
+    let (mut parents, mut covered) = (vec![NO_PARENT; starts.len()], vec![0; starts.len()]);
+    for (&position, (&parent, &time)) in sorted.iter().zip(by_rank.iter().zip(&covered_by_rank)) {
+        covered[position as usize] = time;
         if parent != NO_PARENT {
             parents[position as usize] = sorted[parent as usize];
         }
     }
-    parents
+    (parents, covered)
 }
 
-/// The parents that [`nest`] finds, without lanes.
-fn parents_in_order(spans: impl Iterator<Item = (i64, i64)>) -> Vec<u32> {
-    let mut open: Vec<(i64, u32)> = Vec::new();
-    let parent = |(position, (start, end)): (u32, (i64, i64))| {
-        while open.last().is_some_and(|&(open_end, _)| open_end <= start) {
-            open.pop();
-        }
-        let parent = open.last().filter(|&&(open_end, _)| end <= open_end).map_or(NO_PARENT, |&(_, inner)| inner);
-        open.push((end, position));
-        parent
+/// The parents and covered times that [`nest`] finds, without lanes.
+fn parents_in_order(spans: impl ExactSizeIterator<Item = (i64, i64)>) -> (Vec<u32>, Vec<i64>) {
+    let (mut open, mut covered) = (OpenSlices::default(), Vec::with_capacity(spans.len()));
+    let parent = |span: (i64, i64)| {
+        open.end_until(span.0);
+        open.add(span, &mut covered).unwrap_or(NO_PARENT)
     };
-    (0..).zip(spans).map(parent).collect()
+    (spans.map(parent).collect(), covered)
 }
 
 /// The rows of a track's slices in the slice table.
@@ -243,14 +308,36 @@ mod tests {
     }
 
     #[test]
-    fn partial_overlap_spills_without_a_parent_and_keeps_its_own_children() {
+    fn partial_overlap_spills_and_keeps_its_own_children() {
         let nesting = nest([(0, 100), (10, 40), (30, 60), (50, 55)].into_iter(), false);
         assert_eq!(nesting.depths, [0, 1, 2, 3]);
-        assert_eq!(nesting.parents, [NO_PARENT, 0, NO_PARENT, 2]);
+        assert_eq!(nesting.parents, [NO_PARENT, 0, 0, 2]);
         let nesting = nest([(0, 50), (30, 60), (52, 55)].into_iter(), false);
         assert_eq!(nesting.depths, [0, 1, 2]);
         assert_eq!(nesting.parents, [NO_PARENT, NO_PARENT, 1]);
         assert_eq!(nesting.spilled, [1]);
+    }
+
+    #[test]
+    fn time_belongs_to_the_slice_that_began_last() {
+        let covered = |spans: &[(i64, i64)]| nest(spans.iter().copied(), false).covered;
+        assert_eq!(covered(&[(0, 100), (10, 40), (50, 90), (55, 60)]), [70, 0, 5, 0]);
+        // The last child ends after its parent, by rounding.
+        assert_eq!(covered(&[(0, 16), (2, 6), (8, 17)]), [12, 0, 0]);
+        // Children overlap each other, one overlaps what follows its parent.
+        assert_eq!(covered(&[(0, 100), (10, 40), (30, 60), (50, 55), (90, 120)]), [60, 10, 5, 0, 0]);
+        assert_eq!(covered(&[(0, 10), (5, 20), (8, 9), (15, 30)]), [5, 6, 0, 0]);
+        assert_eq!(nest([(0, 10), (5, 20)].into_iter(), true).covered, [0, 0], "asynchronous spans run side by side");
+    }
+
+    #[test]
+    fn neighbours_that_overlap_by_rounding_need_two_lanes() {
+        let nesting = nest(
+            (0..1_000).flat_map(|i| [(i * 10, i * 10 + 11), (i * 10 + 2, i * 10 + 9)]).collect::<Vec<_>>().into_iter(),
+            false,
+        );
+        assert_eq!(nesting.depths.iter().max(), Some(&2));
+        assert!(nesting.parents.chunks(2).zip((0..).step_by(2)).all(|(pair, at)| pair == [NO_PARENT, at]));
     }
 
     #[test]
@@ -267,7 +354,7 @@ mod tests {
         let (timeline, device) = ([(0, 100), (50, 120), (60, 70)], [(0, 50), (50, 120), (60, 70)]);
         let lanes = nest(timeline.into_iter(), false);
         assert_eq!((lanes.depths, lanes.parents), (vec![0, 1, 2], vec![NO_PARENT, NO_PARENT, 1]));
-        let by_device = |spans: [(i64, i64); 3]| parents_by(&spans.map(|(a, _)| a), &spans.map(|(a, b)| b - a));
+        let by_device = |spans: [(i64, i64); 3]| parents_by(&spans.map(|(a, _)| a), &spans.map(|(a, b)| b - a)).0;
         assert_eq!(by_device(device), [NO_PARENT, NO_PARENT, 1]);
         assert_eq!(by_device([(0, 50), (10, 20), (60, 70)]), [NO_PARENT, 0, NO_PARENT]);
         // The order on the device clock can differ from that on the timeline.

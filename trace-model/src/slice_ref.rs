@@ -79,12 +79,14 @@ impl<'a> SliceRef<'a> {
         Picos::from_ps(self.dur().ps().saturating_add(difference).max(0))
     }
 
-    /// [`Self::measured_dur`] less that of the direct children; never negative.
+    /// [`Self::measured_dur`] without the time in which another slice of the track runs that began later. All self times
+    /// of a track add up to the time in which anything runs on it.
     pub fn self_dur(self) -> Picos {
         (self.measured_dur() - self.children_dur()).clamped()
     }
 
-    /// Sum of [`Self::measured_dur`] over the direct children.
+    /// The time within [`Self::measured_range`] in which another slice of the track runs that began later: the children,
+    /// and the beginning of slices that overlap without nesting.
     pub fn children_dur(self) -> Picos {
         Picos::from_ps(self.model.slices.child_durs.get(self.row()))
     }

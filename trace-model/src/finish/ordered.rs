@@ -71,10 +71,6 @@ impl Ordered {
         }
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.starts.len()
-    }
-
     /// Start and end of each slice.
     pub(super) fn spans(&self) -> impl ExactSizeIterator<Item = (i64, i64)> {
         spans(&self.starts, &self.durs)

@@ -80,12 +80,13 @@ pub(super) fn finish_track(mut track: TrackBuilder, job: &TrackJob, stop: Stop<'
     let slices = Ordered::new(&mut batch, &impossible);
     go_on()?;
     let placed = slices.placed.iter().map(|&i| (slices.labels[i as usize], slices.starts[i as usize])).collect();
-    let Nesting { depths, parents, spilled } = nest(slices.spans(), job.free);
+    let Nesting { depths, parents, covered, spilled } = nest(slices.spans(), job.free);
     go_on()?;
     let TrackRows { lane_lens, moved } = rows_by_depth(&depths);
     drop(depths);
     go_on()?;
-    let (parents, reparented) = device_parents(&slices, parents, moved.as_ref(), job.free);
+    let on_timeline = (parents, covered);
+    let (parents, covered, reparented) = device_parents(&slices, on_timeline, moved.as_ref(), job.free);
 
     go_on()?;
     let row_of = moved.as_ref().map(|moved| &moved.row_of[..]);
@@ -95,7 +96,7 @@ pub(super) fn finish_track(mut track: TrackBuilder, job: &TrackJob, stop: Stop<'
     let attrs = attrs_by_row(batch.attrs, rows_of.as_deref());
     let rows_of = rows_of.filter(|_| job.keep_rows);
     go_on()?;
-    let columns = columns(slices, parents, moved.as_ref());
+    let columns = columns(slices, parents, covered, moved.as_ref());
     Some(FinishedTrack {
         attrs,
         lane_lens,
@@ -115,31 +116,23 @@ fn row(row_of: Option<&[u32]>, position: u32) -> u32 {
     row_of.map_or(position, |rows| rows[position as usize])
 }
 
-/// Parents on the device clock where slices have one, and the children whose parent differs from the one on the
-/// timeline.
+/// Parents and covered times on the device clock where slices have one, and the children whose parent differs from the
+/// one on the timeline.
 fn device_parents(
     slices: &Ordered,
-    parents: Vec<u32>,
+    (parents, covered): (Vec<u32>, Vec<i64>),
     moved: Option<&Moved>,
     free: bool,
-) -> (Vec<u32>, Vec<(u32, u32)>) {
-    let Some((starts, durs)) = slices.device.as_ref().filter(|_| !free) else { return (parents, Vec::new()) };
-    let by_device = parents_by(starts, durs);
+) -> (Vec<u32>, Vec<i64>, Vec<(u32, u32)>) {
+    let Some((starts, durs)) = slices.device.as_ref().filter(|_| !free) else { return (parents, covered, Vec::new()) };
+    let (by_device, covered) = parents_by(starts, durs);
     let row_of = moved.map(|moved| &moved.row_of[..]);
     let reparented = if by_device == parents { Vec::new() } else { children_in_rows(&by_device, row_of) };
-    (by_device, reparented)
+    (by_device, covered, reparented)
 }
 
-/// The columns of a track in row order. `parents` are positions.
-fn columns(slices: Ordered, mut parents: Vec<u32>, moved: Option<&Moved>) -> FinishedTrack {
-    let measured = slices.device.as_ref().map_or(&slices.durs, |(_, durs)| durs);
-    let mut child_durs = vec![0_i64; slices.len()];
-    for (&parent, &dur) in parents.iter().zip(measured) {
-        if parent != NO_PARENT {
-            let sum = &mut child_durs[parent as usize];
-            *sum = sum.saturating_add(dur);
-        }
-    }
+/// The columns of a track in row order. `parents` are positions, `child_durs` are in their order.
+fn columns(slices: Ordered, mut parents: Vec<u32>, mut child_durs: Vec<i64>, moved: Option<&Moved>) -> FinishedTrack {
     let Ordered { mut starts, mut durs, mut labels, mut args, mut device, .. } = slices;
     if let Some(Moved { row_of, by_row }) = moved {
         for parent in parents.iter_mut().filter(|parent| **parent != NO_PARENT) {
