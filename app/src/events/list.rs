@@ -116,7 +116,7 @@ pub fn list(
     let next_offset = page.next(rows.len(), total);
     let mut events = Table {
         id: "events",
-        title: format!("{} events match", analysis::number::count(total as f64)),
+        title: matching(total),
         columns: found.iter().map(|(listed, column)| heading(listed.id, listed.title, column)).collect(),
         rows: rows.iter().map(cells).collect(),
         notes: vec!["start and duration are those of the timeline, self time is by the most precise clock".to_owned()],
@@ -126,6 +126,14 @@ pub fn list(
 }
 
 /// What rows are sorted by, ascending.
+/// How many events match, as a sentence.
+pub(super) fn matching(count: usize) -> String {
+    match count {
+        1 => "1 event matches".to_owned(),
+        _ => format!("{} events match", analysis::number::count(count as f64)),
+    }
+}
+
 fn sort_key(tables: &EventTables, (order, is_reversed): (EventOrder, bool)) -> impl Fn(usize) -> i64 {
     let name = match order {
         EventOrder::Start => "start_ps",

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::EventPage;
 use super::filter::{EventFilter, EventTables};
-use super::list::heading;
+use super::list::{heading, matching};
 use crate::tables::{DataColumn, Value};
 
 /// By what events are grouped: a column of the table of slices.
@@ -169,7 +169,7 @@ pub fn totals(
     let keys = columns.iter().map(|(key, column)| heading(key.id, key.title, column));
     let groups = Table {
         id: "event_totals",
-        title: format!("{} events match, in {} groups", count(events), count(total)),
+        title: format!("{}, in {} groups", matching(events), count(total)),
         columns: keys.chain(FIGURES.map(figure)).collect(),
         notes,
         rows,

@@ -179,8 +179,12 @@ impl XPlaneEvent {
                 return;
             }
         };
-        // Most memories have no reserved bytes, so zero is not stored.
-        let is_needless = |number: i64| attr == SliceAttr::MemoryReserved && number == 0;
-        self.attrs.extend(tables.int(&value).filter(|&number| !is_needless(number)).map(|number| (attr, number)));
+        let Some(number) = tables.int(&value) else { return };
+        if attr == SliceAttr::MemoryReserved && number == 0 {
+            // Most memories have no reserved bytes, so zero is not stored. The last value counts.
+            self.attrs.retain(|&(other, _)| other != attr);
+        } else {
+            self.attrs.push((attr, number));
+        }
     }
 }

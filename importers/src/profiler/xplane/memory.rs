@@ -142,6 +142,18 @@ mod tests {
         import(&InputSource::from_bytes("host0.xplane.pb", space(&[&core, &host])).unwrap(), &Progress::new()).unwrap()
     }
 
+    #[test]
+    fn last_value_of_a_repeated_stat_counts_if_it_is_zero() {
+        let mut host = PlaneWriter::new("/host:CPU");
+        let reserved = |bytes: i64| ("bytes_reserved", WrittenStat::Int(bytes));
+        let events = [[5, 0], [0, 5]].map(|both| host.event("MemoryAllocation", 0, 0, &both.map(reserved)));
+        host.line(1, "a", 0, &events);
+        let source = InputSource::from_bytes("host0.xplane.pb", space(&[&host])).unwrap();
+        let model = import(&source, &Progress::new()).unwrap();
+        let found: Vec<_> = model.all_slices().map(|slice| slice.attr(SliceAttr::MemoryReserved)).collect();
+        assert_eq!(found, [None, Some(5)]);
+    }
+
     type Samples = Vec<(i64, f64)>;
 
     fn curves(model: &TraceModel) -> Vec<(GroupKind, &str, &str, Samples)> {

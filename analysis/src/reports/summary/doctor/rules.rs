@@ -52,7 +52,11 @@ fn truncated(cx: &Context<'_>) -> Option<CaptureFinding> {
             "the file ends inside an event"
         }
         .to_owned(),
-        cure: "Open the .xplane.pb of the same session; it has no limit.",
+        cure: if limit > 0 {
+            "Open the .xplane.pb of the same session; it has no limit."
+        } else {
+            "Copy the file once more from where it was written; if it is no longer there, capture again."
+        },
     })
 }
 
@@ -134,7 +138,11 @@ fn assumed_peaks(cx: &Context<'_>) -> Option<CaptureFinding> {
             Some(chip) => format!("{missing} of {}; peaks of {chip} are assumed", counted(cores.len(), "device")),
             None => format!("{missing} of {}; utilizations are not computed", counted(cores.len(), "device")),
         },
-        cure: "Name the chip with --device-spec, or open the .xplane.pb of the same session.",
+        cure: if cx.model.sources().iter().any(|source| source.format == "xplane") {
+            "Name the chip with --device-spec."
+        } else {
+            "Name the chip with --device-spec, or open the .xplane.pb of the same session."
+        },
     })
 }
 
@@ -305,11 +313,17 @@ fn unreadable_events(cx: &Context<'_>) -> Option<CaptureFinding> {
     let known = [IssueKind::ExportLimit, IssueKind::TruncatedFile, IssueKind::DroppedTraces];
     let lost = log.counts().iter().filter(|e| e.kind.severity() == Severity::Loss && !known.contains(&e.kind));
     let parts: Vec<String> = lost.map(|entry| format!("{} × {}", entry.count, entry.kind.id())).collect();
+    let skipped = log.counts().iter().find(|entry| entry.kind == IssueKind::SourceSkipped);
+    let files = skipped.map(|entry| {
+        let first = entry.examples.first().map_or("", String::as_str);
+        let more = if entry.count > 1 { format!(", and {} more", entry.count - 1) } else { String::new() };
+        format!("A part of the run could not be read, and all sums lack it: {first}{more}.")
+    });
     (!parts.is_empty()).then(|| CaptureFinding {
         id: "Q12",
         name: "unreadable-events",
         severity: Severity::Loss,
-        message: "Some events could not be read and are missing.".to_owned(),
+        message: files.unwrap_or_else(|| "Some events could not be read and are missing.".to_owned()),
         evidence: parts.join(", "),
         cure: "See the import log for the first events of each kind.",
     })
