@@ -7,6 +7,7 @@
 //! share is of the self time on tracks of the row's kind.
 
 mod marked;
+mod rows;
 mod sums;
 
 use std::collections::{BTreeMap, BTreeSet};
