@@ -24,8 +24,8 @@ use super::rows::{AreaRows, RowKeys};
 use crate::view::in_time::{self, SAMPLES};
 use crate::view::timeline::bands::StepBand;
 
-/// Slices that are sorted at a time.
-const SPAN: usize = 1 << 17;
+/// About how many slices are sorted at a time.
+const SPAN: usize = 1 << 16;
 /// Mean number of slices of a lane in such a span: below this, looking for them costs more than sorting.
 const SHARE: usize = 16;
 
@@ -114,7 +114,8 @@ fn spans_of(model: &TraceModel, tracks: &[TrackId], area: TimeRange) -> Vec<Time
     };
     let lanes: Vec<Range<usize>> = tracks.iter().flat_map(|&track| model.lanes(track)).map(rows).collect();
     let count: usize = lanes.iter().map(Range::len).sum();
-    let spans = count / SPAN.max(SHARE * lanes.len());
+    let at_least = 2 * rayon::current_num_threads();
+    let spans = (count / SPAN).max(at_least).min(count / (SHARE * lanes.len()).max(1));
     let every = (count / (spans * SAMPLES).max(1)).max(1);
     let starts = lanes.into_iter().flatten().step_by(every).map(|row| model.slice(SliceId::from_index(row)).start());
     let cuts = in_time::cuts(starts.filter(|&start| start > area.start).collect());
@@ -185,7 +186,10 @@ impl SpanSums<'_> {
             let Some(rows) = self.of_rows.of_keys.get(&model.track(track).kind) else { continue };
             for SliceSpans { slice, shown, .. } in model.lanes(track).iter().flat_map(|lane| model.spans_in(lane, span))
             {
-                let Some(inside) = shown.intersect(area) else { continue };
+                if !shown.overlaps(area) {
+                    continue;
+                }
+                let inside = clipped(shown, area);
                 let row = rows[self.keys.of(track, slice.label_id(), shown.start)];
                 if inside.start >= span.start {
                     let sums = &mut self.sums[row as usize];
@@ -196,7 +200,7 @@ impl SpanSums<'_> {
                         sums.lengths.push(inside.dur().ps() as f64);
                     }
                 }
-                self.pieces.extend(inside.intersect(span).map(|range| SlicePiece { range, row }));
+                self.pieces.push(SlicePiece { range: clipped(inside, span), row });
             }
         }
         in_time::sort(&self.pieces, &mut self.sorted, |piece| piece.range.start);
@@ -207,6 +211,12 @@ impl SpanSums<'_> {
         }
         self.busy = busy;
     }
+}
+
+/// The part of a range inside another one that it overlaps or touches.
+#[inline]
+fn clipped(range: TimeRange, inside: TimeRange) -> TimeRange {
+    TimeRange { start: range.start.max(inside.start), end: range.end.min(inside.end) }
 }
 
 impl AreaRow {
