@@ -16,6 +16,9 @@ use crate::reports::ops::op_stats::{OpRow, Ops, OpsReport};
 use crate::reports::steps::step_times::Steps;
 use crate::what_if::{Replay, Scenario};
 
+/// What changes save; the error says why that is unknown.
+type Saving = Result<Picos, AnalysisError>;
+
 /// A context, and what all rules need from it, computed once.
 pub struct HintFacts<'a> {
     /// The trace, the scope, the other reports.
@@ -26,7 +29,7 @@ pub struct HintFacts<'a> {
     pub classes: &'a OpClasses,
     ops: OnceCell<Result<Arc<OpsReport>, AnalysisError>>,
     replay: OnceCell<Result<Replay, AnalysisError>>,
-    savings: RefCell<Vec<(Vec<Scenario>, Result<Picos, AnalysisError>)>>,
+    savings: RefCell<Vec<(Vec<Scenario>, Saving)>>,
 }
 
 /// The time that shares and savings are related to.
@@ -87,7 +90,7 @@ impl<'a> HintFacts<'a> {
         self.savings.borrow_mut().extend(new.into_iter().map(<[Scenario]>::to_vec).zip(savings));
     }
 
-    fn known(&self, changes: &[Scenario]) -> Option<Result<Picos, AnalysisError>> {
+    fn known(&self, changes: &[Scenario]) -> Option<Saving> {
         self.savings.borrow().iter().find(|(asked, _)| asked == changes).map(|(_, saving)| saving.clone())
     }
 

@@ -101,25 +101,25 @@ pub fn search(
                     *wanted = true;
                 }
             }
-            collect(model, progress, &is_wanted, |_| true, None::<fn(Picos) -> bool>)
+            collect(model, progress, &is_wanted, |_| true, None)
         }
         SearchFor::Text(text) => {
             let query = Query::read(text)?;
             let has = |label: &Label| query.has_label(model, classes, *label);
             let labels: Vec<bool> = model.labels().par_iter().map(has).collect();
-            let allows = query.limits_durations().then_some(|dur| query.allows(dur));
-            collect(model, progress, &labels, |track| query.has_track(model, track), allows)
+            let limits = Some(&query).filter(|query| query.limits_durations());
+            collect(model, progress, &labels, |track| query.has_track(model, track), limits)
         }
     }
 }
 
-/// The slices with wanted labels, on wanted tracks, and of a wanted length, if lengths are limited.
+/// The slices with wanted labels, on wanted tracks, and of the lengths that a query limits.
 fn collect(
     model: &TraceModel,
     progress: &Progress,
     labels: &[bool],
     is_wanted_track: impl Fn(TrackId) -> bool,
-    allows: Option<impl Fn(Picos) -> bool + Sync>,
+    limits: Option<&Query>,
 ) -> Result<SearchResults, String> {
     let tracks: Vec<bool> = model.track_ids().map(is_wanted_track).collect();
     let lanes = model.all_lanes().iter().filter(|lane| tracks[lane.track.index()]);
@@ -132,8 +132,8 @@ fn collect(
     let of_chunk = |(track, rows)| {
         progress.check().map_err(|error| error.to_string())?;
         let mut found = with_labels(model, rows, labels);
-        if let Some(allows) = &allows {
-            found.retain(|&slice| allows(length(model, track, slice)));
+        if let Some(query) = limits {
+            found.retain(|&slice| query.allows(length(model, track, slice)));
         }
         Ok(found)
     };
