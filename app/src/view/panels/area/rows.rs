@@ -89,7 +89,7 @@ impl AreaRows {
 /// The keys of slices on some tracks.
 struct FoundKeys<'a> {
     model: &'a TraceModel,
-    of: RowKeys<'a>,
+    keys_of: RowKeys<'a>,
     kind: Option<TrackKind>,
     /// The last key that was found with each label on tracks of this kind.
     last: Vec<Option<u32>>,
@@ -98,8 +98,8 @@ struct FoundKeys<'a> {
 }
 
 impl<'a> FoundKeys<'a> {
-    fn new(model: &'a TraceModel, of: RowKeys<'a>) -> Self {
-        Self { model, of, kind: None, last: vec![None; model.labels().len()], keys: Vec::new(), tracks: 0 }
+    fn new(model: &'a TraceModel, keys_of: RowKeys<'a>) -> Self {
+        Self { model, keys_of, kind: None, last: vec![None; model.labels().len()], keys: Vec::new(), tracks: 0 }
     }
 
     fn add(&mut self, track: TrackId, area: &MarkedArea, progress: &Progress) -> Result<(), String> {
@@ -117,7 +117,7 @@ impl<'a> FoundKeys<'a> {
                 }
                 has_slices = true;
                 let label = slice.label_id();
-                let key = self.of.of(track, label, slice.start());
+                let key = self.keys_of.of(track, label, slice.start());
                 let last = &mut self.last[label.index()];
                 if *last != Some(key as u32) {
                     *last = Some(key as u32);
