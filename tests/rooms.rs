@@ -57,7 +57,7 @@ const CRATES: [CrateFolders; 3] = [
             &["view::panels", "view::search"],
             &["view::timeline"],
             &["view::state"],
-            &["view::time_format", "view::palette"],
+            &["view::time_format", "view::palette", "view::in_time"],
             &["view::viewport"],
             &["query", "convert", "events"],
             &["anonymize", "capture"],

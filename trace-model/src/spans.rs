@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use crate::model::Columns;
+use crate::op::LabelId;
 use crate::slice_ref::SliceRef;
 use crate::slices::{DeviceClockColumns, SliceId};
 use crate::time::{Picos, TimeRange, Timestamp};
@@ -102,8 +103,13 @@ impl<'a> Iterator for SpansInOrder<'a> {
 
 impl ExactSizeIterator for SpansInOrder<'_> {}
 
-/// Queries for the spans of many slices.
+/// Queries for the labels and spans of many slices.
 impl Columns {
+    /// Labels of the slices in some rows.
+    pub fn labels_of(&self, rows: Range<usize>) -> impl ExactSizeIterator<Item = LabelId> + use<'_> {
+        self.slices.labels[rows].iter().map(|&label| LabelId(label))
+    }
+
     /// Slices of a track with their spans, lane by lane.
     pub fn spans_on(&self, track: TrackId) -> SpansInOrder<'_> {
         let lanes = self.lanes(track);

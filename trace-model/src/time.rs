@@ -103,10 +103,12 @@ impl Picos {
 
 impl TimeRange {
     /// The range from `start` to `end`; empty if `end` precedes `start`.
+    #[inline]
     pub fn new(start: Timestamp, end: Timestamp) -> Self {
         Self { start, end: end.max(start) }
     }
     /// The range of length `dur` that starts at `start`.
+    #[inline]
     pub fn at(start: Timestamp, dur: Picos) -> Self {
         Self::new(start, start + dur)
     }
@@ -131,10 +133,12 @@ impl TimeRange {
         self.start < other.end && other.start < self.end
     }
     /// The part that both share; `None` if they only touch or are apart.
+    #[inline]
     pub fn intersect(self, other: Self) -> Option<Self> {
         self.overlaps(other).then(|| Self { start: self.start.max(other.start), end: self.end.min(other.end) })
     }
     /// The smallest range around both.
+    #[inline]
     pub fn hull(self, other: Self) -> Self {
         Self { start: self.start.min(other.start), end: self.end.max(other.end) }
     }

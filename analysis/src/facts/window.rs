@@ -3,7 +3,9 @@
 //! A [`TimeWindow`] has two clocks: the timeline decides *which* slices belong to it (those that start inside), the
 //! device clock gives its *duration*. The two differ by rounding at best and by hundreds of milliseconds at worst.
 
-use trace_model::{GroupId, GroupKind, Picos, SliceRef, TimeRange, TraceModel, TrackKind};
+use trace_model::{
+    GroupId, GroupKind, Picos, SliceRef, SliceSpans, TimeRange, Timestamp, TraceModel, TrackId, TrackKind,
+};
 
 use super::device_shift::shifted;
 use super::steps::on_host;
@@ -109,6 +111,23 @@ pub(crate) fn extent_of(cx: &Context<'_>, core: GroupId, counts: impl Fn(TrackKi
     Some(TimeWindow { range, measured })
 }
 
+/// Slices of a track that belong to a window of `core` in the scope of `cx`, with their spans.
+pub(crate) fn slices_of_window<'a>(
+    cx: &Context<'a>,
+    track: TrackId,
+    window: TimeWindow,
+) -> impl Iterator<Item = SliceSpans<'a>> {
+    let (model, range) = (cx.model, counted(cx, window));
+    let lanes = model.lanes(track).iter();
+    lanes.flat_map(move |lane| model.spans_in(lane, range)).filter(move |spans| range.contains(spans.shown.start))
+}
+
+/// In which slices of a window start. For the whole trace everything counts: an instant at the very end would start outside
+/// the half-open window, and so would a program before the first op.
+pub(crate) fn counted(cx: &Context<'_>, window: TimeWindow) -> TimeRange {
+    if cx.scope == Scope::WholeTrace { TimeRange::new(Timestamp::MIN, Timestamp::MAX) } else { window.range }
+}
+
 fn on_device_clock(cx: &Context<'_>, core: GroupId, range: TimeRange, whole: TimeWindow) -> TimeWindow {
     if range == whole.range { whole } else { TimeWindow { range, measured: shifted(cx.model, core, range) } }
 }
@@ -135,7 +154,7 @@ mod tests {
     use super::*;
     use crate::engine::{Options, ReportCache};
     use crate::facts::TraceFacts as _;
-    use trace_model::{SliceSpec, Timestamp, TraceBuilder};
+    use trace_model::{SliceSpec, TraceBuilder};
 
     fn range(start: i64, end: i64) -> TimeRange {
         TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end))

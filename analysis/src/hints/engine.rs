@@ -46,7 +46,7 @@ pub(super) fn run(facts: &HintFacts<'_>, rules: &[&'static Rule]) -> Result<Hint
     let rows = rows_by_op(facts);
     let whole = Picos::from_ps(step.ps as i64);
     let percent = |saving: Picos| (step.ps > 0.0).then(|| 100.0 * saving.ps() as f64 / step.ps);
-    let (mut priced, mut unwanted) = (Vec::new(), Vec::new());
+    let (mut found, mut unwanted) = (Vec::new(), Vec::new());
     for &rule in rules {
         trace_model::may_pause();
         match (rule.check)(facts) {
@@ -60,10 +60,17 @@ pub(super) fn run(facts: &HintFacts<'_>, rules: &[&'static Rule]) -> Result<Hint
                     report.suppressed.push(Suppressed { id: rule.id, title: rule.title, reason });
                     unwanted.push((rule, finding));
                 }
-                None => priced.push(price(facts, rule, finding, whole)),
+                None => found.push((rule, finding)),
             },
         }
     }
+    let replays = found.iter().filter_map(|(_, finding)| match &finding.saving {
+        PossibleSaving::Replay { changes, .. } => Some(changes.as_slice()),
+        _ => None,
+    });
+    facts.play(&replays.collect::<Vec<_>>());
+    let priced: Vec<PricedFinding> =
+        found.into_iter().map(|(rule, finding)| price(facts, rule, finding, whole)).collect();
     let is_worthwhile = |hint: &PricedFinding| {
         let is_enough = |saving| percent(saving).is_none_or(|part| part >= WORTHWHILE_PERCENT);
         !hint.finding.is_last_resort && hint.saving.is_none_or(is_enough)

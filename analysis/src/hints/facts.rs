@@ -16,6 +16,9 @@ use crate::reports::ops::op_stats::{OpRow, Ops, OpsReport};
 use crate::reports::steps::step_times::Steps;
 use crate::what_if::{Replay, Scenario};
 
+/// What changes save; the error says why that is unknown.
+type Saving = Result<Picos, AnalysisError>;
+
 /// A context, and what all rules need from it, computed once.
 pub struct HintFacts<'a> {
     /// The trace, the scope, the other reports.
@@ -26,7 +29,7 @@ pub struct HintFacts<'a> {
     pub classes: &'a OpClasses,
     ops: OnceCell<Result<Arc<OpsReport>, AnalysisError>>,
     replay: OnceCell<Result<Replay, AnalysisError>>,
-    savings: RefCell<Vec<(Vec<Scenario>, Picos)>>,
+    savings: RefCell<Vec<(Vec<Scenario>, Saving)>>,
 }
 
 /// The time that shares and savings are related to.
@@ -68,17 +71,27 @@ impl<'a> HintFacts<'a> {
     ///
     /// No device recorded ops, or a scenario needs what the capture does not record.
     pub(crate) fn saving(&self, changes: &[Scenario]) -> Result<Picos, AnalysisError> {
-        // A rule may ask what is asked again when its finding gets a price.
-        let known = self.savings.borrow().iter().find(|(asked, _)| asked == changes).map(|&(_, saving)| saving);
-        if let Some(saving) = known {
-            return Ok(saving);
+        self.play(&[changes]);
+        self.known(changes).unwrap_or(Ok(Picos::ZERO))
+    }
+
+    /// Finds several savings on all CPU cores, before they are asked for.
+    pub(crate) fn play(&self, all: &[&[Scenario]]) {
+        // A rule may ask what is asked again when its finding gets a price, and another rule the same.
+        let is_new = |&(nth, asked): &(usize, &&[Scenario])| self.known(asked).is_none() && !all[..nth].contains(asked);
+        let new: Vec<&[Scenario]> = all.iter().enumerate().filter(is_new).map(|(_, &asked)| asked).collect();
+        if new.is_empty() {
+            return;
         }
-        let saving = match self.replay.get_or_init(|| Replay::new(self.cx)) {
-            Ok(replay) => replay.saving(self.cx, changes)?,
-            Err(error) => return Err(error.clone()),
+        let savings = match self.replay.get_or_init(|| Replay::new(self.cx)) {
+            Ok(replay) => replay.savings(self.cx, &new),
+            Err(error) => vec![Err(error.clone()); new.len()],
         };
-        self.savings.borrow_mut().push((changes.to_vec(), saving));
-        Ok(saving)
+        self.savings.borrow_mut().extend(new.into_iter().map(<[Scenario]>::to_vec).zip(savings));
+    }
+
+    fn known(&self, changes: &[Scenario]) -> Option<Saving> {
+        self.savings.borrow().iter().find(|(asked, _)| asked == changes).map(|(_, saving)| saving.clone())
     }
 
     /// The step, or the window if there are no steps.

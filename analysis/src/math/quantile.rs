@@ -24,10 +24,21 @@ pub fn of_sorted(sorted: &[f64], at: f64) -> Option<f64> {
 
 /// The same of any numbers, which are reordered.
 pub fn in_place(values: &mut [f64], at: f64) -> Option<f64> {
-    let (below, share) = place(values.len(), at)?;
-    let (_, low, above) = values.select_nth_unstable_by(below, f64::total_cmp);
-    let low = *low;
-    Some(between(low, above.iter().copied().min_by(f64::total_cmp).unwrap_or(low), share))
+    let [found] = rising_in_place(values, [at]);
+    found
+}
+
+/// Several quantiles, the lowest first. The numbers are reordered: each quantile leaves smaller ones before it, where the
+/// next one need not look.
+pub fn rising_in_place<const N: usize>(values: &mut [f64], ats: [f64; N]) -> [Option<f64>; N] {
+    let mut before = 0;
+    ats.map(|at| {
+        let (below, share) = place(values.len(), at)?;
+        let (_, low, above) = values[before..].select_nth_unstable_by(below.checked_sub(before)?, f64::total_cmp);
+        before = below;
+        let low = *low;
+        Some(between(low, above.iter().copied().min_by(f64::total_cmp).unwrap_or(low), share))
+    })
 }
 
 /// The place of a quantile among `count` numbers: the index below it, and how far it is towards the next one.
@@ -65,6 +76,8 @@ mod tests {
             let expected = quantile(&values, at).map(f64::to_bits);
             assert_eq!(of_sorted(&sorted, at).map(f64::to_bits), expected, "{at}");
             assert_eq!(in_place(&mut values, at).map(f64::to_bits), expected, "{at}");
+            let rising = rising_in_place(&mut values, [at / 2.0, at, at]).map(|found| found.map(f64::to_bits));
+            assert_eq!(rising, [quantile(&values, at / 2.0).map(f64::to_bits), expected, expected], "{at}");
         }
     }
 

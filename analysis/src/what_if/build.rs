@@ -1,6 +1,7 @@
 //! Builds a schedule from a trace.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use trace_model::{LabelId, Picos, SliceId, TimeRange, TraceModel, TrackKind, may_pause, pausing};
 
@@ -12,38 +13,54 @@ use crate::facts::TraceFacts as _;
 use crate::facts::category::{CollectiveKind, OpClass};
 use crate::facts::collective_traffic::CollectiveTraffic;
 use crate::facts::core_time::{CoreTime, SelfTimeSegment};
+use crate::math::parallel;
 use crate::reports::communication::overlap::skew::{self, CollectiveExecution};
 use trace_model::hlo_text::{HloText, Shape};
 
 /// The schedule of all cores in the scope of `cx`.
 pub(super) fn build(cx: &Context<'_>) -> Result<ReplaySchedule, AnalysisError> {
-    let mut schedule = ReplaySchedule { cores: Vec::new(), joint: Vec::new(), least: Vec::new(), unmatched: 0 };
+    let mut times = Vec::new();
     for group in cx.tensor_cores() {
-        let Some(time) = cx.core_time(group)? else { continue };
-        if time.segments.is_empty() {
-            continue;
-        }
-        let flights = flights_of(cx, &time);
-        let window = time.window.measured;
-        let mut groups = TimeByGroup::default();
-        for piece in cx.watched(&time.segments) {
-            groups[piece.class.group.index()] += piece.range.dur();
-        }
-        let (members, alone, ops) = (Vec::new(), Vec::new(), Vec::new());
-        schedule.cores.push(CoreSchedule { group, window, time, flights, members, alone, ops, groups });
+        times.extend(cx.core_time(group)?.filter(|time| !time.segments.is_empty()));
     }
-    if schedule.cores.is_empty() {
+    if times.is_empty() {
         return Err(AnalysisError::NotApplicable(
             "no TPU device recorded ops here, so there is nothing to replay".into(),
         ));
     }
-    join(cx, &mut schedule);
+    let pieces = times.iter().map(|time| time.segments.len()).sum();
+    // Before threads need them: they are linked by several threads, too.
+    cx.model.flows();
+    let cores = parallel::map(&times, pieces, |time| core_schedule(cx, time));
+    let mut schedule = ReplaySchedule { cores, joint: Vec::new(), least: Vec::new(), unmatched: 0 };
+    join(cx, &mut schedule, pieces);
     for core in &mut schedule.cores {
         set_apart(core);
-        core.ops = ops_of(cx, core);
+    }
+    let ops = parallel::map(&schedule.cores, pieces, |core| ops_of(cx, core));
+    for (core, ops) in schedule.cores.iter_mut().zip(ops) {
+        core.ops = ops;
     }
     bound_hidden(cx, &mut schedule);
     Ok(schedule)
+}
+
+/// One core, without the transfers between cores.
+fn core_schedule(cx: &Context<'_>, time: &Arc<CoreTime>) -> CoreSchedule {
+    let mut groups = TimeByGroup::default();
+    for piece in cx.watched(&time.segments) {
+        groups[piece.class.group.index()] += piece.range.dur();
+    }
+    CoreSchedule {
+        group: time.core,
+        window: time.window.measured,
+        time: Arc::clone(time),
+        flights: flights_of(cx, time),
+        members: Vec::new(),
+        alone: Vec::new(),
+        ops: Vec::new(),
+        groups,
+    }
 }
 
 /// The transfers that a core both issues and awaits inside the window.
@@ -110,33 +127,79 @@ fn last_piece(model: &TraceModel, time: &CoreTime, near: usize, slice: SliceId) 
 type CollectiveFlight = (LabelId, u32, u32);
 
 /// Joins executions of the same collective on several cores, as [`skew::instances`] finds them. Flights that cannot be
-/// joined depend only on their own core.
-fn join(cx: &Context<'_>, schedule: &mut ReplaySchedule) {
+/// joined depend only on their own core. `work` is the number of pieces of all cores.
+fn join(cx: &Context<'_>, schedule: &mut ReplaySchedule, work: usize) {
     let cores = schedule.cores.len();
     if cores < 2 {
         return;
     }
-    for same in candidates(cx.model, &schedule.cores).chunk_by(|a, b| a.0 == b.0) {
+    let candidates = candidates(cx.model, &schedule.cores);
+    // What several cores execute, with the groups of cores that communicate.
+    let mut shared = Vec::new();
+    for same in candidates.chunk_by(|a, b| a.0 == b.0) {
         may_pause();
         let (Some(&(label, core, flight)), Some(last)) = (same.first(), same.last()) else { continue };
         let first = &schedule.cores[core as usize];
         let collective = first.piece(first.flights[flight as usize].issues).class.collective;
         let Some(kind) = collective.filter(|_| last.1 != core) else { continue };
-        let message = CollectiveTraffic::of(cx, cx.model.label(label).op, kind, cores);
-        let mut by_core = executions(cx.model, &schedule.cores, same);
-        let instances = skew::instances(&mut by_core, message.groups.as_deref(), cores).unwrap_or_default();
+        shared.push((same, CollectiveTraffic::of(cx, cx.model.label(label).op, kind, cores).groups));
+    }
+    let joined = parallel::map(&shared, work, |(same, groups)| {
+        may_pause();
+        JoinedFlights::of(cx, &schedule.cores, same, groups.as_deref())
+    });
+    for joined in joined {
+        schedule.unmatched += joined.unmatched;
+        let mut members = joined.members.into_iter();
+        for transfer in joined.transfers {
+            let nth = schedule.joint.len() as u32;
+            for (core, issues, wait) in members.by_ref().take(transfer.members as usize) {
+                schedule.cores[core as usize].members.push(JointMember { issues, transfer: nth, wait });
+            }
+            schedule.joint.push(transfer);
+        }
+    }
+}
+
+/// The transfers between cores of one collective.
+#[derive(Default)]
+struct JoinedFlights {
+    transfers: Vec<JointTransfer>,
+    /// Core, row of the piece that issues it, and wait of the members of each transfer in turn.
+    members: Vec<(u32, u32, Picos)>,
+    unmatched: u64,
+}
+
+impl JoinedFlights {
+    fn of(cx: &Context<'_>, cores: &[CoreSchedule], same: &[CollectiveFlight], groups: Option<&[Vec<u64>]>) -> Self {
+        let mut out = Self::default();
+        let mut by_core = executions(cx.model, cores, same);
+        let instances = skew::instances(&mut by_core, groups, cores.len()).unwrap_or_default();
         let mut is_left = vec![true; same.len()];
         for instance in cx.watched(instances.iter()) {
             let own = instance.iter().filter_map(|&(core, execution)| {
-                let at = same.binary_search(&(label, core as u32, execution.key)).ok()?;
+                let at = same.binary_search(&(same[0].0, core as u32, execution.key)).ok()?;
                 std::mem::take(&mut is_left[at]).then_some((core, execution.key as usize))
             });
             let own: Vec<(usize, usize)> = own.collect();
             if own.len() > 1 {
-                add(cx.model, schedule, &own);
+                out.add(cx.model, cores, &own);
             }
         }
-        schedule.unmatched += is_left.iter().filter(|&&is_left| is_left).count() as u64;
+        out.unmatched = is_left.iter().filter(|&&is_left| is_left).count() as u64;
+        out
+    }
+
+    /// Adds a transfer, given as core number and index of each flight.
+    fn add(&mut self, model: &TraceModel, cores: &[CoreSchedule], flights: &[(usize, usize)]) {
+        let own: Vec<(&CoreSchedule, Flight)> =
+            flights.iter().map(|&(core, place)| (&cores[core], cores[core].flights[place])).collect();
+        let waits = waits(model, &own);
+        let took = own.iter().zip(&waits).map(|((core, flight), &wait)| core.took(*flight, wait));
+        let Some(took) = took.min() else { return };
+        let members = flights.iter().zip(&own).zip(waits);
+        self.members.extend(members.map(|((&(core, _), (_, flight)), wait)| (core as u32, flight.issues, wait)));
+        self.transfers.push(JointTransfer { members: flights.len() as u32, took });
     }
 }
 
@@ -197,21 +260,6 @@ fn executions(
         by_core.insert(number as usize, own.iter().map(execution).collect());
     }
     by_core
-}
-
-/// Adds a transfer between cores, given as core number and index of each flight.
-fn add(model: &TraceModel, schedule: &mut ReplaySchedule, flights: &[(usize, usize)]) {
-    let own: Vec<(&CoreSchedule, Flight)> =
-        flights.iter().map(|&(core, place)| (&schedule.cores[core], schedule.cores[core].flights[place])).collect();
-    let waits = waits(model, &own);
-    let took = own.iter().zip(&waits).map(|((core, flight), &wait)| core.took(*flight, wait));
-    let Some(took) = took.min() else { return };
-    let issues: Vec<u32> = own.iter().map(|(_, flight)| flight.issues).collect();
-    let transfer = schedule.joint.len() as u32;
-    for ((&(core, _), issues), wait) in flights.iter().zip(issues).zip(waits) {
-        schedule.cores[core].members.push(JointMember { issues, transfer, wait });
-    }
-    schedule.joint.push(JointTransfer { members: flights.len() as u32, took });
 }
 
 /// How long each member waited for the last one. Members of a synchronous collective leave together, so the shortest

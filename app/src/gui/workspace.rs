@@ -349,7 +349,14 @@ impl Workspace {
             });
         }
         if self.state.shows(Panel::Search) || self.state.highlighted.is_some() {
-            search_panel::floating_ui(ui, &self.state, &mut self.typed, self.search.memo(), &mut wanted);
+            search_panel::floating_ui(
+                ui,
+                &self.trace.model,
+                &self.state,
+                &mut self.typed,
+                self.search.memo(),
+                &mut wanted,
+            );
         }
         if self.state.shows(Panel::Notes) {
             notes::notes_ui(ui.ctx(), &self.state, &mut wanted);

@@ -10,9 +10,10 @@
 //! | [`search`] | finding slices |
 //! | [`timeline`] | an open trace, its list of tracks, and the layout of what is drawn |
 //! | [`state`] | what the user looks at, and its history |
-//! | [`palette`], [`time_format`], [`viewport`] | colours, times for people, the visible part of the time axis |
+//! | [`palette`], [`time_format`], [`viewport`], [`in_time`] | colours, times for people, the visible part of the time axis, sorting by time |
 
 pub mod compare;
+pub mod in_time;
 pub mod palette;
 pub mod panels;
 pub mod search;

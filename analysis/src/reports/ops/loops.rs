@@ -116,7 +116,8 @@ fn inside_of_loops(
         let Some(window) = cx.window(core)? else { continue };
         for track in model.tracks_of(core).into_iter().filter(|&track| model.track(track).kind == TrackKind::Ops) {
             let around = |slice: &SliceRef<'_>| slice.has_children() && window.contains(*slice);
-            for slice in cx.watched(model.slices_on(track)).filter(around) {
+            let slices = model.lanes(track).iter().flat_map(|lane| model.slices_in(lane, window.range));
+            for slice in cx.watched(slices).filter(around) {
                 let Some(op) = slice.op().filter(|&op| is_loop(op)) else { continue };
                 let ops = bodies.entry(op).or_insert_with(|| OpsOfBody::of(cx, op));
                 sums.collect(cx, slice);

@@ -222,7 +222,7 @@ fn timing_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, steps: &[StepB
         }
         if let Some(step) = slice.attr(trace_model::SliceAttr::StepNum) {
             row(ui, "Step", &step.to_string(), "number that the program gave the step");
-        } else if let Some(step) = step_at(steps, slice.start()) {
+        } else if let Some(step) = step_at(steps, slice.start()).and_then(|place| steps.get(place)) {
             ui.label(RichText::new("Step").color(Theme::current(ui).text_weak));
             if ui
                 .link(step.name())

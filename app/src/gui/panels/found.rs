@@ -73,7 +73,7 @@ pub fn found_ui(
         return;
     };
     ui.horizontal(|ui| {
-        ui.label(RichText::new(count_text(found, state.place.selection)).strong());
+        ui.label(RichText::new(count_text(&trace.model, found, state.place.selection)).strong());
         if order.is_none() && list.order(found).is_some() {
             ui.spinner();
         }
@@ -95,7 +95,7 @@ pub fn found_ui(
     let count = found.slices.len();
     let mut area = ScrollArea::vertical().id_salt("found").auto_shrink([false, false]);
     // Only in time order is the row of a slice known.
-    let row = |slice| found.number(Some(slice)).map(|number| number - 1).filter(|_| order.is_none());
+    let row = |slice| found.number(&trace.model, Some(slice)).map(|number| number - 1).filter(|_| order.is_none());
     if let Some(offset) = list.follow.offset(state.place.selection, row, ROW) {
         area = area.vertical_scroll_offset(offset);
     }

@@ -4,7 +4,7 @@ use egui::{Align2, Key, RichText, Role, TextEdit, Ui, WidgetInfo};
 
 use std::sync::Arc;
 
-use trace_model::SliceId;
+use trace_model::{SliceId, TraceModel};
 
 use super::{frame, icons};
 use crate::gui::jobs::JobAnswer;
@@ -23,17 +23,19 @@ pub fn field_id() -> egui::Id {
 /// The bar over the timeline.
 pub fn floating_ui(
     ui: &Ui,
+    model: &TraceModel,
     state: &ViewState,
     typed: &mut String,
     found: &JobAnswer<Arc<SearchResults>>,
     out: &mut Vec<ViewCommand>,
 ) {
-    frame::floating_ui(ui, "search", Align2::RIGHT_TOP, |ui| search_ui(ui, state, typed, found, out));
+    frame::floating_ui(ui, "search", Align2::RIGHT_TOP, |ui| search_ui(ui, model, state, typed, found, out));
 }
 
 /// The input field with buttons that go from match to match.
 fn search_ui(
     ui: &mut Ui,
+    model: &TraceModel,
     state: &ViewState,
     typed: &mut String,
     found: &JobAnswer<Arc<SearchResults>>,
@@ -57,7 +59,7 @@ fn search_ui(
             }
         }
         if let (Some(forth), Some(found)) = (step, found.latest())
-            && let Some((_, slice)) = found.next(state.place.selection, forth)
+            && let Some((_, slice)) = found.next(model, state.place.selection, forth)
         {
             out.push(ViewCommand::GoTo(slice));
         }
@@ -65,7 +67,7 @@ fn search_ui(
         if isolate.on_hover_text(hint(ui.ctx(), "Show only these slices", "isolate")).clicked() {
             out.push(ViewCommand::Isolate(!state.isolate));
         }
-        outcome_ui(ui, state, found);
+        outcome_ui(ui, model, state, found);
         if found.latest().is_some_and(|found| found.total > 0) && state.is_searching() {
             let list = ui.button("List").on_hover_text(hint(ui.ctx(), "List all results", "found-list"));
             if list.clicked() {
@@ -116,7 +118,7 @@ fn field_ui(ui: &mut Ui, typed: &mut String, out: &mut Vec<ViewCommand>) -> (Opt
     (step, left)
 }
 
-fn outcome_ui(ui: &mut Ui, state: &ViewState, found: &JobAnswer<Arc<SearchResults>>) {
+fn outcome_ui(ui: &mut Ui, model: &TraceModel, state: &ViewState, found: &JobAnswer<Arc<SearchResults>>) {
     match found {
         _ if state.search.is_empty() && state.highlighted.is_none() => drop(ui.weak("over the whole trace")),
         JobAnswer::Running { .. } => drop(ui.weak("searching …")),
@@ -125,14 +127,14 @@ fn outcome_ui(ui: &mut Ui, state: &ViewState, found: &JobAnswer<Arc<SearchResult
         JobAnswer::Ready(found) if found.total == 0 => {
             ui.label(RichText::new("no match").color(ui.visuals().warn_fg_color));
         }
-        JobAnswer::Ready(found) => drop(ui.label(count_text(found, state.place.selection))),
+        JobAnswer::Ready(found) => drop(ui.label(count_text(model, found, state.place.selection))),
     }
 }
 
 /// The number of matches, and which of them is selected.
-pub fn count_text(found: &SearchResults, selected: Option<SliceId>) -> String {
+pub fn count_text(model: &TraceModel, found: &SearchResults, selected: Option<SliceId>) -> String {
     let total = group_digits(found.total as u64);
-    let text = match found.number(selected) {
+    let text = match found.number(model, selected) {
         Some(number) => format!("{} / {total}", group_digits(number as u64)),
         None => counted(found.total as u64, "slice"),
     };

@@ -35,7 +35,9 @@ pub fn slice_ui(ui: &Ui, trace: &OpenTrace, hit: &SliceBox, (steps, reports): (&
             if slice.has_children() { format!("{}, self {}", time(dur), time(slice.self_dur())) } else { time(dur) };
         ui.label(timing);
         drawn_as_ui(ui, slice.dur(), dur);
-        let step = step_at(steps, slice.start()).map_or_else(String::new, |step| format!(", {}", step.name()));
+        let step = step_at(steps, slice.start())
+            .and_then(|place| steps.get(place))
+            .map_or_else(String::new, |step| format!(", {}", step.name()));
         ui.weak(format!("at {}{step}", time(slice.start().since_origin())));
         for line in op_facts::facts(&trace.model, slice, reports, times::format()) {
             ui.label(line);

@@ -1,5 +1,6 @@
 //! Searches slices in the whole trace.
 
+mod first;
 mod order;
 mod query;
 mod table;
@@ -10,11 +11,10 @@ use std::sync::Arc;
 
 use analysis::{OpClasses, measured_range};
 use importers::Progress;
-use rayon::prelude::{
-    IndexedParallelIterator as _, IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _,
-    ParallelSliceMut as _,
-};
-use trace_model::{Label, LabelId, SliceId, SliceRef, Timestamp, TraceModel, TrackId};
+use rayon::prelude::{IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
+use trace_model::{Label, LabelId, Picos, SliceId, TraceModel, TrackId, TrackKind};
+
+use self::first::{FirstSlices, first_in_time};
 
 pub use order::{OrderBy, order};
 pub use query::{FIELDS, Query};
@@ -23,7 +23,7 @@ pub use table::table;
 use crate::view::state::ViewState;
 use crate::view::timeline::layout::Highlighted;
 
-/// Maximum number of listed slices; all are counted. A list of this length takes 60 MB.
+/// Maximum number of listed slices; all are counted. A list of this length takes 34 MB.
 const LISTED: usize = 2_000_000;
 /// Slices that one task looks at, between two checks for cancellation.
 const CHUNK: usize = 1 << 16;
@@ -51,21 +51,19 @@ impl SearchFor {
 /// The result of a search.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct SearchResults {
-    /// Matching slices in time order, up to the limit.
+    /// Matching slices in time order, those that start at the same time by id; the first ones, up to the limit.
     pub slices: Vec<SliceId>,
     /// The same slices by id.
     pub highlighted: Highlighted,
-    /// For each of those, its position in time order.
-    places: Vec<u32>,
     /// Number of matches.
     pub total: usize,
 }
 
 impl SearchResults {
     /// The listed slice after (or before) `from`, wrapping around, with its number counted from 1.
-    pub fn next(&self, from: Option<SliceId>, forth: bool) -> Option<(usize, SliceId)> {
+    pub fn next(&self, model: &TraceModel, from: Option<SliceId>, forth: bool) -> Option<(usize, SliceId)> {
         let count = self.slices.len();
-        let at = self.place(from);
+        let at = self.place(model, from);
         let next = match (at, forth) {
             _ if count == 0 => return None,
             (None, true) => 0,
@@ -77,13 +75,14 @@ impl SearchResults {
     }
 
     /// The number of a listed slice, counted from 1.
-    pub fn number(&self, slice: Option<SliceId>) -> Option<usize> {
-        self.place(slice).map(|at| at + 1)
+    pub fn number(&self, model: &TraceModel, slice: Option<SliceId>) -> Option<usize> {
+        self.place(model, slice).map(|at| at + 1)
     }
 
-    fn place(&self, slice: Option<SliceId>) -> Option<usize> {
-        let at = self.highlighted.ids().binary_search(&slice?).ok()?;
-        self.places.get(at).map(|&place| place as usize)
+    fn place(&self, model: &TraceModel, slice: Option<SliceId>) -> Option<usize> {
+        let in_time = |slice: SliceId| (model.slice(slice).start(), slice);
+        let wanted = in_time(slice?);
+        self.slices.binary_search_by_key(&wanted, |&slice| in_time(slice)).ok()
     }
 }
 
@@ -102,59 +101,71 @@ pub fn search(
                     *wanted = true;
                 }
             }
-            collect(model, progress, &is_wanted, |_| true, |_| true)
+            collect(model, progress, &is_wanted, |_| true, None)
         }
         SearchFor::Text(text) => {
             let query = Query::read(text)?;
             let has = |label: &Label| query.has_label(model, classes, *label);
             let labels: Vec<bool> = model.labels().par_iter().map(has).collect();
-            let allows = |slice: SliceRef<'_>| query.allows(measured_range(slice, model).dur());
-            collect(
-                model,
-                progress,
-                &labels,
-                |track| query.has_track(model, track),
-                |slice| !query.limits_durations() || allows(slice),
-            )
+            let limits = Some(&query).filter(|query| query.limits_durations());
+            collect(model, progress, &labels, |track| query.has_track(model, track), limits)
         }
     }
 }
 
-/// The slices with wanted labels, on wanted tracks, that pass the last test.
+/// The slices with wanted labels, on wanted tracks, and of the lengths that a query limits.
 fn collect(
     model: &TraceModel,
     progress: &Progress,
     labels: &[bool],
     is_wanted_track: impl Fn(TrackId) -> bool,
-    is_wanted: impl Fn(SliceRef<'_>) -> bool + Sync,
+    limits: Option<&Query>,
 ) -> Result<SearchResults, String> {
     let tracks: Vec<bool> = model.track_ids().map(is_wanted_track).collect();
     let lanes = model.all_lanes().iter().filter(|lane| tracks[lane.track.index()]);
     let chunks: Vec<_> = lanes
         .flat_map(|lane| {
             let rows = model.lane_rows(lane);
-            rows.clone().step_by(CHUNK).map(move |from| from..(from + CHUNK).min(rows.end))
+            rows.clone().step_by(CHUNK).map(move |from| (lane.track, from..(from + CHUNK).min(rows.end)))
         })
         .collect();
-    let of_chunk = |rows: Range<usize>| {
+    let of_chunk = |(track, rows)| {
         progress.check().map_err(|error| error.to_string())?;
-        let slices = rows.map(|row| model.slice(SliceId::from_index(row)));
-        let found = slices.filter(|slice| labels[slice.label_id().index()] && is_wanted(*slice));
-        Ok(found.map(SliceRef::id).collect::<Vec<SliceId>>())
+        let mut found = with_labels(model, rows, labels);
+        if let Some(query) = limits {
+            found.retain(|&slice| query.allows(length(model, track, slice)));
+        }
+        Ok(found)
     };
     let found: Vec<Vec<SliceId>> = chunks.into_par_iter().map(of_chunk).collect::<Result<_, String>>()?;
     let total = found.iter().map(Vec::len).sum();
-    let ids: Vec<SliceId> = found.into_iter().flatten().take(LISTED).collect();
-    let mut order: Vec<(Timestamp, u32)> =
-        ids.par_iter().enumerate().map(|(at, &slice)| (model.slice(slice).start(), at as u32)).collect();
-    // Stable: it makes use of the order that the slices of each lane have already.
-    order.par_sort_by_key(|&(start, _)| start);
-    let mut places = vec![0; ids.len()];
-    for (place, &(_, at)) in order.iter().enumerate() {
-        places[at as usize] = place as u32;
+    let FirstSlices { in_time, by_id } = first_in_time(model, &found, LISTED);
+    Ok(SearchResults { slices: in_time, highlighted: Highlighted::new(model, by_id), total })
+}
+
+/// The slices with wanted labels. Which rows match cannot be predicted, so each is written and only counted if it does.
+fn with_labels(model: &TraceModel, rows: Range<usize>, labels: &[bool]) -> Vec<SliceId> {
+    const BLOCK: usize = 256;
+    let mut found = Vec::new();
+    for from in rows.clone().step_by(BLOCK) {
+        let (mut matching, mut count) = ([SliceId::from_index(0); BLOCK], 0);
+        for (row, label) in (from..).zip(model.labels_of(from..(from + BLOCK).min(rows.end))) {
+            matching[count] = SliceId::from_index(row);
+            count += usize::from(labels[label.index()]);
+        }
+        found.extend_from_slice(&matching[..count]);
     }
-    let slices = order.iter().map(|&(_, at)| ids[at as usize]).collect();
-    Ok(SearchResults { slices, highlighted: Highlighted::new(model, ids), places, total })
+    found
+}
+
+/// The length that lists show.
+fn length(model: &TraceModel, track: TrackId, slice: SliceId) -> Picos {
+    let slice = model.slice(slice);
+    match model.track(track).kind {
+        TrackKind::Steps | TrackKind::Modules => measured_range(slice, model).dur(),
+        // The same, but without looking for the track.
+        _ => slice.measured_dur(),
+    }
 }
 
 #[cfg(test)]
@@ -194,15 +205,15 @@ mod tests {
         let found =
             search(&model, &OpClasses::new(&model), &SearchFor::Text("reduce".to_owned()), &Progress::new()).unwrap();
         assert_eq!(found.total, 2);
-        let first = found.next(None, true).unwrap();
+        let first = found.next(&model, None, true).unwrap();
         assert_eq!(first, (1, found.slices[0]));
-        assert_eq!(found.next(Some(first.1), false), Some((2, found.slices[1])));
-        assert_eq!(found.next(Some(found.slices[1]), true), Some(first));
-        assert_eq!(found.number(Some(found.slices[1])), Some(2));
+        assert_eq!(found.next(&model, Some(first.1), false), Some((2, found.slices[1])));
+        assert_eq!(found.next(&model, Some(found.slices[1]), true), Some(first));
+        assert_eq!(found.number(&model, Some(found.slices[1])), Some(2));
         assert!(found.highlighted.ids().is_sorted());
         let nothing =
             search(&model, &OpClasses::new(&model), &SearchFor::Text("nothing".to_owned()), &Progress::new()).unwrap();
-        assert_eq!(nothing.next(None, true), None);
+        assert_eq!(nothing.next(&model, None, true), None);
     }
 
     #[test]

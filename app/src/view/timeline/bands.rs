@@ -78,11 +78,11 @@ pub fn in_sight(bands: &[StepBand], range: TimeRange) -> &[StepBand] {
     &bands[start..end]
 }
 
-/// The step at a time; of two, the one that begins later.
-pub fn step_at(bands: &[StepBand], at: Timestamp) -> Option<&StepBand> {
+/// The place of the step at a time; of two, that of the one that begins later.
+pub fn step_at(bands: &[StepBand], at: Timestamp) -> Option<usize> {
     let end = bands.partition_point(|band| band.range.start <= at);
     // Steps overlap a little, because cores do not begin at the same time.
-    bands[..end].iter().rev().take(2).find(|band| at < band.range.end)
+    (end.saturating_sub(2)..end).rev().find(|&place| at < bands[place].range.end)
 }
 
 /// The category whose colour a step part has.
@@ -175,7 +175,7 @@ mod tests {
         };
         assert_eq!(shown(12, 42), ["10", "19", "40"]);
         assert_eq!(shown(31, 39), Vec::<String>::new());
-        let step = |at: i64| step_at(&all, Timestamp::from_ps(at)).map(|band| band.title.as_str());
+        let step = |at: i64| step_at(&all, Timestamp::from_ps(at)).map(|place| all[place].title.as_str());
         assert_eq!(
             [0, 9, 10, 19, 29, 30, 49].map(step),
             [Some("0"), Some("0"), Some("10"), Some("19"), Some("19"), None, Some("40")]

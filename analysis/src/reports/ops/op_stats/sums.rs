@@ -10,7 +10,7 @@ use trace_model::{
 
 use crate::engine::{AnalysisError, Context, Scope};
 use crate::facts::category::{OpClass, OpClasses};
-use crate::facts::window::extent_of;
+use crate::facts::window::{counted, extent_of, slices_of_window};
 use crate::facts::{TraceFacts as _, window::TimeWindow};
 use crate::math::intervals::UnionBuilder;
 
@@ -118,7 +118,7 @@ impl CoreSums {
         let track = cx.model.track_of_kind(core, TrackKind::Ops)?;
         let mut sums = SumsByOp::new(cx.model);
         let mut around = None;
-        for SliceSpans { slice, measured, .. } in cx.watched(slices_in(cx, track, window)) {
+        for SliceSpans { slice, measured, .. } in cx.watched(slices_of_window(cx, track, window)) {
             sums.at(OpKey::of(slice)).1.add(slice, measured.dur());
             // Most children of an op follow each other.
             if let Some(parent) = slice.parent().filter(|parent| around != Some(parent.id())) {
@@ -192,18 +192,6 @@ pub(super) fn is_leaf(class: OpClass, sums: &OpSums) -> bool {
     !class.may_have_inner_ops() && (class.category_recorded() || !sums.has_children)
 }
 
-fn slices_in<'a>(cx: &Context<'a>, track: TrackId, window: TimeWindow) -> impl Iterator<Item = SliceSpans<'a>> {
-    let (model, range) = (cx.model, counted(cx, window));
-    let lanes = model.lanes(track).iter();
-    lanes.flat_map(move |lane| model.spans_in(lane, range)).filter(move |spans| range.contains(spans.shown.start))
-}
-
-/// For the whole trace everything counts: an instant at the very end would start outside the half-open window, and so
-/// would a program before the first op.
-fn counted(cx: &Context<'_>, window: TimeWindow) -> TimeRange {
-    if cx.scope == Scope::WholeTrace { TimeRange::new(Timestamp::MIN, Timestamp::MAX) } else { window.range }
-}
-
 /// Approximate number of slices that [`CoreSums::collect`] reads.
 pub(super) fn count(cx: &Context<'_>, core: GroupId, window: TimeWindow) -> usize {
     let lanes = cx.model.track_of_kind(core, TrackKind::Ops).map(|track| cx.model.lanes(track)).unwrap_or_default();
@@ -216,7 +204,7 @@ pub(super) fn count(cx: &Context<'_>, core: GroupId, window: TimeWindow) -> usiz
 const EVENT_FACTS: [SliceAttr; 5] =
     [SliceAttr::DmaStallPs, SliceAttr::TimeScaleBits, SliceAttr::Flops, SliceAttr::ModelFlops, SliceAttr::Bytes];
 
-/// The slices of [`slices_in`] that carry a fact.
+/// The slices of [`slices_of_window`] that carry a fact.
 fn facts_in<'a>(
     cx: &Context<'a>,
     track: TrackId,
@@ -232,7 +220,7 @@ fn facts_in<'a>(
 /// Requires complete sums, to know which ops are leaves.
 fn duty(cx: &Context<'_>, track: TrackId, window: TimeWindow, classes: &OpClasses, sums: &mut SumsByOp) -> DutyTime {
     let (mut busy, mut on_duty) = (UnionBuilder::default(), UnionBuilder::default());
-    for SliceSpans { slice, shown, measured } in cx.watched(slices_in(cx, track, window)) {
+    for SliceSpans { slice, shown, measured } in cx.watched(slices_of_window(cx, track, window)) {
         let class = classes.class_of(slice.op());
         if class.is_off_duty() {
             continue;

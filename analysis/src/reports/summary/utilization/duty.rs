@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 
 use trace_model::{GroupId, GroupKind, Picos, SliceSpans, SourceId, TimeRange, TraceModel, TrackKind};
 
-use crate::engine::{AnalysisError, Context, Metric, Provenance, Scope, counted};
+use crate::engine::{AnalysisError, Context, Metric, Provenance, counted};
 use crate::facts::TraceFacts as _;
 use crate::facts::category::OpClasses;
+use crate::facts::window::slices_of_window;
 use crate::math::intervals::{IntervalSet, UnionBuilder};
 use crate::math::unit::Unit;
 
@@ -61,11 +62,7 @@ impl CoreDuty {
                 if !counts {
                     continue;
                 }
-                for SliceSpans { slice, shown, .. } in cx.watched(model.spans_on(track)) {
-                    // The end of the whole trace is outside the half-open window.
-                    if cx.scope != Scope::WholeTrace && !window.range.contains(shown.start) {
-                        continue;
-                    }
+                for SliceSpans { slice, shown, .. } in cx.watched(slices_of_window(cx, track, window)) {
                     hull = Some(hull.map_or(shown, |hull| hull.hull(shown)));
                     if kind == TrackKind::Ops && (is_sparse || !classes.class_of(slice.op()).is_off_duty()) {
                         busy.add(shown);
@@ -85,7 +82,7 @@ fn sparse_cores(model: &TraceModel, core: GroupId) -> impl Iterator<Item = Group
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{Options, ReportCache};
+    use crate::engine::{Options, ReportCache, Scope};
     use trace_model::{DeviceInfo, Op, SliceSpec, Timestamp, TraceBuilder};
 
     /// Two cores, the first with infeed inside a loop and outside it, and a `SparseCore` of the first.

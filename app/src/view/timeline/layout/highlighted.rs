@@ -1,5 +1,6 @@
 //! Slices that are highlighted while all others are dim.
 
+use rayon::prelude::{IntoParallelRefIterator as _, ParallelIterator as _};
 use trace_model::{SliceId, TraceModel, TrackId};
 
 use crate::view::timeline::peaks::MaximumIndex;
@@ -20,13 +21,15 @@ pub struct Highlighted {
 impl Highlighted {
     /// From slices sorted by id.
     pub fn new(model: &TraceModel, ids: Vec<SliceId>) -> Self {
-        let dur = |slice: SliceId| model.slice(slice).dur().ps();
-        let mut sums = Vec::with_capacity(ids.len() + 1);
-        sums.push(0_i64);
-        for &slice in &ids {
-            sums.push(sums.last().copied().unwrap_or(0).saturating_add(dur(slice)));
-        }
-        let longest = MaximumIndex::new(ids.len(), |i| ids.get(i).map(|&slice| dur(slice)));
+        let durs: Vec<i64> = ids.par_iter().map(|&slice| model.slice(slice).dur().ps()).collect();
+        let sums = || {
+            let sums = durs.iter().scan(0_i64, |sum, &dur| {
+                *sum = sum.saturating_add(dur);
+                Some(*sum)
+            });
+            std::iter::once(0).chain(sums).collect()
+        };
+        let (sums, longest) = rayon::join(sums, || MaximumIndex::new(durs.len(), |i| durs.get(i).copied()));
         let has_some = |track: TrackId| {
             model.lanes(track).iter().any(|lane| {
                 let rows = model.lane_rows(lane);
