@@ -125,7 +125,6 @@ pub fn list(
     EventList { total, offset: page.offset, truncated: next_offset.is_some(), next_offset, events }
 }
 
-/// What rows are sorted by, ascending.
 /// How many events match, as a sentence.
 pub(super) fn matching(count: usize) -> String {
     match count {
@@ -134,6 +133,7 @@ pub(super) fn matching(count: usize) -> String {
     }
 }
 
+/// What rows are sorted by, ascending.
 fn sort_key(tables: &EventTables, (order, is_reversed): (EventOrder, bool)) -> impl Fn(usize) -> i64 {
     let name = match order {
         EventOrder::Start => "start_ps",
