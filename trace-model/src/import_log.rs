@@ -53,7 +53,7 @@ issue_kinds! {
     /// A time is more than seven days away from most others of its file, longer than any capture; its event was left
     /// out.
     ImpossibleTime = "impossible-time", Loss;
-    /// A slice overlaps its neighbour without being nested; it moved to a deeper lane.
+    /// A slice begins in another one and ends after it; it moved to a deeper lane.
     OverlapSpilled = "overlap-spilled", Info;
     /// A slice has no span on the device clock, but others of its track have; its device time was derived from its
     /// neighbours, with the distances and the duration of the timeline.

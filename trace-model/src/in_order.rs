@@ -42,7 +42,7 @@ impl Columns {
     /// reader that starts there needs no earlier slices, because the slices that are open there enclose all that
     /// follow. `None` if slices around `at` overlap without nesting, because then this does not hold.
     pub fn last_change(&self, track: TrackId, at: Timestamp) -> Option<Timestamp> {
-        let (mut around, mut last) = (None, Timestamp::MIN);
+        let (mut around, mut below, mut last) = (None, 0, Timestamp::MIN);
         for lane in self.lanes(track) {
             let row = self.first_row(lane, at);
             if row > lane.rows.start {
@@ -50,12 +50,12 @@ impl Columns {
             }
             let slice = (row < lane.rows.end).then(|| self.slice(SliceId(row)));
             let Some(slice) = slice.filter(|slice| slice.start() < at) else { continue };
-            // A slice without a parent starts while nothing else runs only if it is in the first lane.
-            if slice.parent().map(SliceRef::id) != around || (around.is_none() && lane.depth > 0) {
+            // A slice that is deeper than its parent by more than one overlapped others when it started.
+            if slice.parent().map(SliceRef::id) != around || lane.depth > below {
                 return None;
             }
             last = last.max(slice.start());
-            around = Some(slice.id());
+            (around, below) = (Some(slice.id()), lane.depth + 1);
         }
         Some(last)
     }
