@@ -124,6 +124,28 @@ mod tests {
     }
 
     #[test]
+    fn self_time_of_slices_that_overlap_counts_once() {
+        let mut builder = TraceBuilder::new();
+        let host = builder.group(None, GroupKind::Host, "host");
+        let track = builder.track(host, TrackKind::HostThread, 0, "thread");
+        for (name, start, end) in [("outer", 0, 16), ("first", 2, 6), ("late", 8, 17), ("next", 16, 20)] {
+            let label = builder.label(name, None);
+            builder.add_slice(track, SliceSpec::new(range(start, end), label));
+        }
+        let model = builder.finish();
+        let own = |until| {
+            let area = MarkedArea { range: range(0, until), tracks: Arc::default(), pivot: AreaGrouping::Name };
+            let sums = summarise(&model, &OpClasses::new(&model), &[], &area, &Progress::new()).unwrap();
+            let mut own: Vec<_> = rows(&sums).into_iter().map(|(name, .., own)| (name, own)).collect();
+            own.sort();
+            (own, sums.union_ps)
+        };
+        let named = |all: &[(&str, i64)]| all.iter().map(|&(name, own)| (name.to_owned(), own)).collect::<Vec<_>>();
+        assert_eq!(own(100), (named(&[("first", 4), ("late", 8), ("next", 4), ("outer", 4)]), 20));
+        assert_eq!(own(12), (named(&[("first", 4), ("late", 4), ("outer", 4)]), 12));
+    }
+
+    #[test]
     fn area_clips_slices_and_counts_shared_time_once() {
         let model = model();
         let classes = OpClasses::new(&model);

@@ -195,7 +195,7 @@ impl SpanSums<'_> {
                     let sums = &mut self.sums[row as usize];
                     sums.slices += 1;
                     sums.total_ps = sums.total_ps.saturating_add(inside.dur().ps());
-                    sums.self_ps = sums.self_ps.saturating_add(self_inside(slice, inside, area));
+                    sums.self_ps = sums.self_ps.saturating_add(self_inside(model, slice, inside, area));
                     if area.encloses(shown) {
                         sums.lengths.push(inside.dur().ps() as f64);
                     }
@@ -237,15 +237,33 @@ impl AreaRow {
     }
 }
 
-/// The time of a slice inside the area without that of its children.
-fn self_inside(slice: SliceRef<'_>, inside: TimeRange, area: TimeRange) -> i64 {
-    if !slice.has_children() {
+/// The time of a slice inside the area in which no slice of its track runs that began later: see [`SliceRef::self_dur`].
+fn self_inside(model: &TraceModel, slice: SliceRef<'_>, inside: TimeRange, area: TimeRange) -> i64 {
+    if slice.children_dur() == Picos::ZERO {
         return inside.dur().ps();
     }
-    // An area refers to the timeline; durations by the device clock may differ.
-    if area.encloses(slice.range()) && slice.device_range().is_none() {
+    // An area refers to the timeline; durations by the device clock may differ, and so may what overlaps.
+    let is_timed_by_device = slice.device_range().is_some();
+    if area.encloses(slice.range()) && !is_timed_by_device {
         return slice.self_dur().ps();
     }
-    let of_child = |child: SliceRef<'_>| child.range().intersect(area).map_or(Picos::ZERO, TimeRange::dur);
-    (inside.dur() - slice.children().map(of_child).sum()).clamped().ps()
+    let covered = if is_timed_by_device {
+        let of_child = |child: SliceRef<'_>| child.range().intersect(area).map_or(Picos::ZERO, TimeRange::dur);
+        slice.children().map(of_child).sum()
+    } else {
+        Picos::from_ps(covered_inside(model, slice, inside))
+    };
+    (inside.dur() - covered).clamped().ps()
+}
+
+/// The time in `inside` in which slices of the same track run that began later.
+fn covered_inside(model: &TraceModel, slice: SliceRef<'_>, inside: TimeRange) -> i64 {
+    let begins_later = |spans: &SliceSpans<'_>| (spans.shown.start, spans.slice.id()) > (slice.start(), slice.id());
+    let lanes = model.lanes(slice.track()).iter();
+    let later = lanes.flat_map(|lane| model.spans_in(lane, inside)).filter(begins_later);
+    let mut ranges: Vec<TimeRange> = later.map(|spans| clipped(spans.shown, inside)).collect();
+    ranges.sort_unstable_by_key(|range| range.start);
+    let mut union = Union::EMPTY;
+    ranges.into_iter().for_each(|range| union.add(range));
+    union.ps
 }
