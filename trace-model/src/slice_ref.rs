@@ -80,13 +80,14 @@ impl<'a> SliceRef<'a> {
     }
 
     /// [`Self::measured_dur`] without the time in which another slice of the track runs that began later. All self times
-    /// of a track add up to the time in which anything runs on it.
+    /// of a track add up to the time in which anything runs on it. Spans of asynchronous tracks run side by side, and each
+    /// has all of its time.
     pub fn self_dur(self) -> Picos {
         (self.measured_dur() - self.children_dur()).clamped()
     }
 
     /// The time within [`Self::measured_range`] in which another slice of the track runs that began later: the children,
-    /// and the beginning of slices that overlap without nesting.
+    /// and the beginning of slices that overlap without nesting. Zero on asynchronous tracks.
     pub fn children_dur(self) -> Picos {
         Picos::from_ps(self.model.slices.child_durs.get(self.row()))
     }

@@ -72,7 +72,8 @@ impl<'a> HintFacts<'a> {
     /// No device recorded ops, or a scenario needs what the capture does not record.
     pub(crate) fn saving(&self, changes: &[Scenario]) -> Result<Picos, AnalysisError> {
         self.play(&[changes]);
-        self.known(changes).unwrap_or(Ok(Picos::ZERO))
+        let not_played = || Err(AnalysisError::NotApplicable("these changes were not replayed".to_owned()));
+        self.known(changes).unwrap_or_else(not_played)
     }
 
     /// Finds several savings on all CPU cores, before they are asked for.

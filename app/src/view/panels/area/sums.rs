@@ -264,6 +264,8 @@ fn covered_inside(model: &TraceModel, slice: SliceRef<'_>, inside: TimeRange) ->
     let mut ranges: Vec<TimeRange> = later.map(|spans| clipped(spans.shown, inside)).collect();
     ranges.sort_unstable_by_key(|range| range.start);
     let mut union = Union::EMPTY;
-    ranges.into_iter().for_each(|range| union.add(range));
+    for range in ranges {
+        union.add(range);
+    }
     union.ps
 }
