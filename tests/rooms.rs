@@ -63,7 +63,8 @@ const CRATES: [CrateFolders; 3] = [
             &["anonymize", "capture"],
             &["tables"],
             &["session"],
-            &["number", "files", "stdin", "xml", "date"],
+            &["stdin"],
+            &["number", "files", "fingerprint", "xml", "date"],
         ],
     },
 ];

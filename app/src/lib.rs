@@ -18,6 +18,7 @@ mod date;
 pub mod events;
 pub mod export;
 pub mod files;
+mod fingerprint;
 #[cfg(feature = "gui")]
 pub mod gui;
 pub mod number;

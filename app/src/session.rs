@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use analysis::{ANALYSES, Analysis, AnalysisError, Context, Options, Report, ReportCache, Scope};
 use importers::{ImportError, ImportOptions, Progress};
-use trace_model::{Severity, TraceModel};
+use trace_model::{Severity, Source, TraceModel};
 
+use crate::fingerprint::{BackgroundHash, sha256_of};
 use crate::stdin;
 
 /// An open trace. Cheap to clone: clones share the model and the reports.
@@ -20,6 +21,8 @@ pub struct Session {
     reports: Arc<ReportCache>,
     /// SHA-256 of an input that cannot be read again.
     sha256: Option<String>,
+    /// The hash of an input that is computed meanwhile.
+    hash: Option<Arc<BackgroundHash>>,
     /// Number of [`RequestSession`]s.
     requests: Arc<Mutex<usize>>,
 }
@@ -49,6 +52,7 @@ impl Session {
             options: Arc::new(options),
             reports: Arc::default(),
             sha256: None,
+            hash: None,
             requests: Arc::default(),
         }
     }
@@ -60,9 +64,19 @@ impl Session {
         Self { options: Arc::new(options), ..self.anew() }
     }
 
-    /// SHA-256 of an input that cannot be read again, in hexadecimal digits.
-    pub fn sha256(&self) -> Option<&str> {
-        self.sha256.as_deref()
+    /// The same trace; [`Self::sha256_of`] takes this hash for its file.
+    #[must_use]
+    pub fn with_hash(self, hash: Option<BackgroundHash>) -> Self {
+        Self { hash: hash.map(Arc::new), ..self }
+    }
+
+    /// SHA-256 of a file of this trace, in hexadecimal digits; `None` if it cannot be read any more.
+    pub fn sha256_of(&self, source: &Source) -> Option<String> {
+        let Some(path) = source.copy.as_ref().or(source.path.as_ref()) else { return self.sha256.clone() };
+        match &self.hash {
+            Some(hash) if hash.is_of(path) => hash.sha256(),
+            _ => sha256_of(path).ok(),
+        }
     }
 
     /// The path that the user opened.

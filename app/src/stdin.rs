@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use importers::{ImportError, InputSource};
 use sha2::{Digest as _, Sha256};
 
+use crate::fingerprint::hex;
+
 /// The path that means standard input or output.
 pub const STANDARD: &str = "-";
 
@@ -62,6 +64,5 @@ fn copied() -> io::Result<(File, String)> {
             Err(error) => return Err(error),
         }
     }
-    let sha256 = hash.finalize().iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
-    Ok((file, sha256))
+    Ok((file, hex(&hash.finalize())))
 }

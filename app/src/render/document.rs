@@ -1,15 +1,11 @@
 //! Everything about one run, before it is rendered in a format.
 
-use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use analysis::compare::{Comparison, Summary};
 use analysis::gates::GatesReport;
 use analysis::{ANALYSES, AnalysisEntry, AnalysisError, Report, Scope};
-use sha2::{Digest as _, Sha256};
 
 use crate::session::Session;
 
@@ -141,36 +137,11 @@ impl InputFile {
                 format: source.format,
                 host: source.host.clone(),
                 bytes: source.packed_bytes,
-                sha256: match source.copy.as_ref().or(source.path.as_ref()) {
-                    Some(path) => fingerprint(path).ok(),
-                    None => session.sha256().map(str::to_owned),
-                },
+                sha256: session.sha256_of(source),
                 cannot_know: source.cannot_know.clone(),
             })
             .collect()
     }
-}
-
-fn fingerprint(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?;
-    let mut hash = Sha256::new();
-    let mut buffer = vec![0; 128 << 10];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => break,
-            n => hash.update(&buffer[..n]),
-        }
-    }
-    Ok(hex(hash))
-}
-
-/// A hash in hexadecimal digits.
-pub fn hex(hash: Sha256) -> String {
-    let mut text = String::new();
-    for byte in hash.finalize() {
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
 }
 
 /// A scope as text.
@@ -187,20 +158,5 @@ pub fn scope_in_words(scope: Scope) -> String {
         Scope::Steps { first, last: u32::MAX } => format!("steps from {first}"),
         Scope::Steps { first, last } if first == last => format!("step {first}"),
         Scope::Steps { first, last } => format!("steps {first} to {last}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_fingerprint_is_sha256() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("abc");
-        std::fs::write(&path, "abc").unwrap();
-        // From FIPS 180-2, appendix B.1.
-        let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        assert_eq!(fingerprint(&path).unwrap(), expected);
     }
 }

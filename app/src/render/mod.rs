@@ -26,7 +26,7 @@ pub mod verdict_md;
 pub(crate) mod words;
 
 pub use csv::NamedTable;
-pub use document::{Document, DocumentView, GatedDocument, InputFile, ReportSection, hex};
+pub use document::{Document, DocumentView, GatedDocument, InputFile, ReportSection};
 pub use health::findings as doctor_findings;
 pub use layout::TextLayout;
 pub use style::AnsiStyle;

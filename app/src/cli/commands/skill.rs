@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::output;
-use crate::render::hex;
+use crate::fingerprint::hex;
 
 /// The instructions.
 const SKILL: &str = include_str!("../../../../assets/skill/SKILL.md");
@@ -157,9 +157,7 @@ impl InstallPlan {
 }
 
 fn fingerprint(text: &str) -> String {
-    let mut hash = Sha256::new();
-    hash.update(text.as_bytes());
-    hex(hash).chars().take(16).collect()
+    hex(&Sha256::digest(text)).chars().take(16).collect()
 }
 
 /// A file of its own, with a mark that tells whether it was changed.

@@ -16,6 +16,7 @@ use crate::cli::common::failure::Failure;
 use crate::cli::common::settings;
 use crate::cli::common::stderr::{Stderr, harmless};
 use crate::cli::common::values::{OutputFormat, STANDARD};
+use crate::fingerprint::BackgroundHash;
 use crate::session::Session;
 use crate::stdin;
 
@@ -58,6 +59,7 @@ pub fn open_path(
         .then(|| ProgressLine::start(Arc::clone(&progress)))
         .flatten();
     let notice = if stderr.warns() { WaitNotice::start(path, &progress) } else { None };
+    let hash = if format == OutputFormat::Json { BackgroundHash::start(path) } else { None };
     let opened = Session::open(path, &import, options, &progress);
     if let Some(notice) = notice {
         notice.stop();
@@ -65,7 +67,7 @@ pub fn open_path(
     if let Some(bar) = bar {
         bar.stop();
     }
-    let session = opened.map_err(|error| Failure::import(error, path))?;
+    let session = opened.map_err(|error| Failure::import(error, path))?.with_hash(hash);
     say_what_was_read(&session, stderr, started.elapsed());
     say_which_files(&session, stderr);
     // The text report names the files itself.

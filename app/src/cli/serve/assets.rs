@@ -12,7 +12,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use rust_embed::{EmbeddedFile, RustEmbed};
 
-use super::guard::hex;
+use crate::fingerprint::hex;
 
 /// Names with a hash of the content can be kept for ever. The WebAssembly is there packed only.
 #[derive(RustEmbed)]

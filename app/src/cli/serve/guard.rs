@@ -14,6 +14,7 @@ use axum::response::{IntoResponse as _, Response};
 use sha2::{Digest as _, Sha256};
 
 use super::error::ApiError;
+use crate::fingerprint::hex;
 
 /// Bytes of an address.
 const MOST_ADDRESS: usize = 16 << 10;
@@ -70,15 +71,6 @@ impl Secret {
 
 fn hash(text: &str) -> [u8; 32] {
     Sha256::digest(text).into()
-}
-
-/// Bytes as hexadecimal digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 impl Guard {

@@ -30,6 +30,7 @@ use crate::cli::commands::serve::ServeArgs;
 use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::output;
 use crate::cli::common::stderr::Stderr;
+use crate::fingerprint::hex;
 use guard::Guard;
 use runs::RunList;
 use state::ServeState;
@@ -102,7 +103,7 @@ fn refused(error: &io::Error, args: &ServeArgs) -> Failure {
 fn random_token() -> Result<String, Failure> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| Failure::Internal(format!("no random numbers: {error}")))?;
-    Ok(guard::hex(&bytes))
+    Ok(hex(&bytes))
 }
 
 /// What this machine is called, if the system says so.
