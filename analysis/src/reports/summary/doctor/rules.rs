@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use trace_model::hlo_text::HloText;
-use trace_model::{GroupKind, IssueKind, Severity, SliceAttr, TrackKind};
+use trace_model::{GroupKind, IssueKind, Severity, SliceAttr, SliceSpans, TrackKind};
 
 use super::finding::CaptureFinding;
 use super::kernels::{too_few_operations, untraced_kernels};
@@ -292,9 +292,9 @@ fn misplaced_ops(cx: &Context<'_>) -> Option<CaptureFinding> {
     let tracks = cx.tensor_cores().into_iter().flat_map(|core| model.tracks_of(core));
     let ops = tracks.filter(|&track| model.track(track).kind == TrackKind::Ops);
     let (mut misplaced, mut all, mut worst) = (0_usize, 0_usize, 0);
-    for op in cx.watched(ops.flat_map(|track| model.slices_on(track))) {
+    for SliceSpans { shown, measured, .. } in cx.watched(ops.flat_map(|track| model.spans_on(track))) {
         all += 1;
-        let off = (op.measured_dur() - op.dur()).ps().saturating_abs();
+        let off = (measured.dur() - shown.dur()).ps().saturating_abs();
         misplaced += usize::from(off > MISPLACED_PS);
         worst = worst.max(off);
     }
