@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use hashbrown::HashSet;
 use serde::{Deserialize, Serialize};
 
 /// A value as recorded.
@@ -115,6 +116,14 @@ pub enum SavedArgs {
     },
 }
 
+/// Of arguments with the same name, the last one counts, as for what importers read of an event.
+pub(crate) fn last_of_each_name(args: Vec<Arg>) -> Vec<Arg> {
+    let mut names = HashSet::with_capacity(args.len());
+    let is_last: Vec<bool> = args.iter().rev().map(|arg| names.insert(arg.name.as_str())).collect();
+    drop(names);
+    args.into_iter().zip(is_last.into_iter().rev()).filter(|(_, is_last)| *is_last).map(|(arg, _)| arg).collect()
+}
+
 /// Arguments in memory; handles count from 0.
 #[derive(Clone, Debug, Default)]
 pub struct ArgRows(pub Vec<Vec<Arg>>);
@@ -133,3 +142,16 @@ impl ArgSource for ArgRows {
 /// An [`ArgSource`] of the builder that registered it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArgSourceId(pub(crate) u16);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_of_repeated_arguments_counts() {
+        let arg = |name: &str, value| Arg { name: name.to_owned(), value: ArgValue::Int(value) };
+        let args = vec![arg("a", 1), arg("b", 2), arg("a", 3)];
+        assert_eq!(last_of_each_name(args), [arg("b", 2), arg("a", 3)]);
+        assert_eq!(last_of_each_name(vec![arg("b", 2), arg("a", 1)]), [arg("b", 2), arg("a", 1)]);
+    }
+}

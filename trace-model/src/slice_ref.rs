@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::args::Arg;
+use crate::args::{Arg, last_of_each_name};
 use crate::attrs::SliceAttr;
 use crate::model::Columns;
 use crate::nesting::NO_PARENT;
@@ -167,7 +167,7 @@ impl<'a> SliceRef<'a> {
         self.attr(attr).map(|bits| f64::from_bits(bits as u64))
     }
 
-    /// Reads its arguments from the file; empty if it has none.
+    /// Reads its arguments from the file; empty if it has none. Of those with the same name, only the last.
     ///
     /// # Errors
     ///
@@ -313,7 +313,9 @@ impl Columns {
         let (args, row) = (&self.slices.args, slice.id.index());
         let handle = if row < args.len() { args.get(row) } else { NO_ARGS };
         match self.track_args[slice.track().index()] {
-            Some(source) if handle != NO_ARGS => self.arg_sources[usize::from(source)].args(handle as u64),
+            Some(source) if handle != NO_ARGS => {
+                self.arg_sources[usize::from(source)].args(handle as u64).map(last_of_each_name)
+            }
             _ => Ok(Vec::new()),
         }
     }

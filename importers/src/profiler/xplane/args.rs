@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use trace_model::{Arg, ArgSource, ArgValue, SavedArgs};
 
 use super::ops::XPlaneEventMetadata;
-use super::tables::{FileBytes, MetadataIndex, stat};
+use super::tables::{FileBytes, MetadataEntries, MetadataIndex, stat};
 use crate::input::InputSource;
 use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
 
@@ -76,7 +76,8 @@ fn read_at(file: &mut File, range: Range<usize>) -> std::io::Result<Vec<u8>> {
 /// Reads the stats of an event, then those of its metadata that the event does
 /// not override. A handle is the offset of the event's field in the file.
 pub(super) struct PlaneArgs {
-    pub(super) index: Arc<MetadataIndex>,
+    /// The metadata of the planes of one name, whose lines share tracks: from where in the file on each holds.
+    pub(super) indexes: Vec<(usize, Arc<MetadataIndex>)>,
     pub(super) file: Arc<DeferredBytes>,
 }
 
@@ -84,6 +85,7 @@ impl ArgSource for PlaneArgs {
     fn args(&self, handle: u64) -> Result<Vec<Arg>, String> {
         let at = usize::try_from(handle).unwrap_or(usize::MAX);
         let event = self.event(at)?;
+        let index = self.index_at(at)?;
         let mut metadata_id = 0;
         let mut args = Vec::new();
         let mut cursor = WireCursor::new(&event, 0..event.len());
@@ -92,21 +94,22 @@ impl ArgSource for PlaneArgs {
                 (1, WireValue::Varint(id)) => metadata_id = id,
                 (4, WireValue::Bytes(range)) => {
                     let (id, value) = stat(&event, range).map_err(damaged)?;
-                    self.push(&mut args, id, self.index.arg_value(&event, &value));
+                    push(index, &mut args, id, index.arg_value(&event, &value));
                 }
                 _ => {}
             }
         }
-        let message = self.index.event_row(metadata_id).and_then(|row| self.index.event_messages().get(row));
+        let message = index.event_row(metadata_id).and_then(|row| index.event_messages().get(row));
         if let Some(message) = message {
             let message = self.file.read(message.clone())?;
-            self.push_metadata(&mut args, &message);
+            push_metadata(index, &mut args, &message);
         }
         Ok(args)
     }
 
     fn save(&self) -> Option<SavedArgs> {
-        let state = postcard::to_stdvec(&self.index.saved()).ok()?;
+        let saved: Vec<_> = self.indexes.iter().map(|(start, index)| (start, index.saved())).collect();
+        let state = postcard::to_stdvec(&saved).ok()?;
         Some(SavedArgs::InFile { file: self.file.name.clone(), format: FORMAT_ID.to_owned(), state })
     }
 }
@@ -118,9 +121,17 @@ fn damaged(broken: BrokenMessage) -> String {
 impl PlaneArgs {
     /// The arguments that were saved in a snapshot.
     pub(super) fn reopen(source: &InputSource, bytes: &FileBytes, state: &[u8]) -> Option<Self> {
-        let saved = postcard::from_bytes(state).ok()?;
+        let saved: Vec<(usize, MetadataEntries)> = postcard::from_bytes(state).ok()?;
         let file = Arc::new(DeferredBytes::new(source, bytes));
-        Some(Self { index: Arc::new(MetadataIndex::new(saved, Vec::new())), file })
+        let index = |(start, entries)| (start, Arc::new(MetadataIndex::new(entries, Vec::new())));
+        Some(Self { indexes: saved.into_iter().map(index).collect(), file })
+    }
+
+    /// What the ids of the event at `at` mean.
+    fn index_at(&self, at: usize) -> Result<&MetadataIndex, String> {
+        let next = self.indexes.partition_point(|&(start, _)| start <= at);
+        let found = next.checked_sub(1).and_then(|last| self.indexes.get(last));
+        found.map(|(_, index)| &**index).ok_or_else(|| damaged(BrokenMessage { at, why: "no plane at this offset" }))
     }
 
     /// The event whose field starts at `at`.
@@ -135,25 +146,25 @@ impl PlaneArgs {
         let start = at.saturating_add(cursor.position());
         self.file.read(start..start.saturating_add(len as usize))
     }
+}
 
-    fn push_metadata(&self, args: &mut Vec<Arg>, message: &[u8]) {
-        let (Ok(metadata) | Err((metadata, _))) = XPlaneEventMetadata::read(message, 0..message.len());
-        // With a name to show, the other name is the text of the op.
-        if !metadata.display_name.is_empty() && !metadata.name.is_empty() {
-            let text = String::from_utf8_lossy(message.get(metadata.name).unwrap_or_default()).into_owned();
-            args.push(Arg { name: "long_name".to_owned(), value: ArgValue::Text(text) });
-        }
-        let own = args.len();
-        for (id, value) in metadata.stats {
-            let name = self.index.stat_name(id);
-            if !args[..own].iter().any(|arg| name == Some(&arg.name)) {
-                self.push(args, id, self.index.arg_value(message, &value));
-            }
+fn push_metadata(index: &MetadataIndex, args: &mut Vec<Arg>, message: &[u8]) {
+    let (Ok(metadata) | Err((metadata, _))) = XPlaneEventMetadata::read(message, 0..message.len());
+    let own = args.len();
+    let has_own = |args: &[Arg], name: &str| args[..own].iter().any(|arg| arg.name == name);
+    // With a name to show, the other name is the text of the op.
+    if !metadata.display_name.is_empty() && !metadata.name.is_empty() && !has_own(args, "long_name") {
+        let text = String::from_utf8_lossy(message.get(metadata.name).unwrap_or_default()).into_owned();
+        args.push(Arg { name: "long_name".to_owned(), value: ArgValue::Text(text) });
+    }
+    for (id, value) in metadata.stats {
+        if index.stat_name(id).is_none_or(|name| !has_own(args, name)) {
+            push(index, args, id, index.arg_value(message, &value));
         }
     }
+}
 
-    fn push(&self, args: &mut Vec<Arg>, id: u64, value: ArgValue) {
-        let name = self.index.stat_name(id).map_or_else(|| format!("stat {id}"), str::to_owned);
-        args.push(Arg { name, value });
-    }
+fn push(index: &MetadataIndex, args: &mut Vec<Arg>, id: u64, value: ArgValue) {
+    let name = index.stat_name(id).map_or_else(|| format!("stat {id}"), str::to_owned);
+    args.push(Arg { name, value });
 }

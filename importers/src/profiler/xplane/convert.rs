@@ -19,7 +19,7 @@ use super::lines::{self, DecodedLine, EPOCH_LIKE_NS, LineContext, LineOutline, P
 use super::memory::MemoryCurves;
 use super::ops::ProgramNames;
 use super::space::{RawPlane, RawSpace};
-use super::tables::{FileBytes, PlaneMetadata};
+use super::tables::{FileBytes, MetadataIndex, PlaneMetadata};
 use super::{counters, facts, ops, programs};
 use crate::common::async_spans;
 use crate::common::names::{self, PlaneKind};
@@ -85,6 +85,8 @@ pub(super) fn convert(
     let host = out.source_mut().host.clone().unwrap_or_else(|| host_from(source.name()).to_owned());
     let groups = add_groups(&planes, &host, out);
     let mut labels: Vec<Vec<LabelId>> = Vec::with_capacity(planes.len());
+    let mut args_of = indexes_by_group(&planes, &groups);
+    let mut args: HashMap<GroupId, ArgSourceId> = HashMap::new();
     let mut jobs = Vec::new();
     for (index, (plane, group)) in planes.iter().zip(&groups).enumerate() {
         let Some(group) = *group else {
@@ -93,7 +95,11 @@ pub(super) fn convert(
         };
         facts::group_facts(out, group, &plane.tables, &plane.plane.stats, plane.kind.is_core());
         labels.push(ops::labels(out, &plane.tables, &program_names));
-        jobs.extend(add_tracks(plane, index, group, &later, out));
+        let args = *args.entry(group).or_insert_with(|| {
+            let indexes = args_of.remove(&group).unwrap_or_default();
+            out.add_arg_source(Arc::new(PlaneArgs { indexes, file: Arc::clone(&later) }))
+        });
+        jobs.extend(add_tracks(plane, index, group, args, out));
     }
     progress.check()?;
 
@@ -246,16 +252,32 @@ fn add_groups(planes: &[DecodedJob<'_>], host: &str, out: &mut TraceBuilder) -> 
     groups
 }
 
+/// The metadata of each group's planes, by where they begin in the file: planes of one name share a group.
+fn indexes_by_group(
+    planes: &[DecodedJob<'_>],
+    groups: &[Option<GroupId>],
+) -> HashMap<GroupId, Vec<(usize, Arc<MetadataIndex>)>> {
+    let mut indexes: HashMap<GroupId, Vec<(usize, Arc<MetadataIndex>)>> = HashMap::new();
+    for (plane, group) in planes.iter().zip(groups) {
+        let Some(group) = *group else { continue };
+        let of_plane = plane.plane.starts.iter().map(|&start| (start, Arc::clone(plane.tables.index())));
+        indexes.entry(group).or_default().extend(of_plane);
+    }
+    for indexes in indexes.values_mut() {
+        indexes.sort_unstable_by_key(|&(start, _)| start);
+        indexes.dedup_by(|next, before| Arc::ptr_eq(&next.1, &before.1));
+    }
+    indexes
+}
+
 /// Tracks of all lines with events; counters get one track per series later.
 fn add_tracks(
     plane: &DecodedJob<'_>,
     index: usize,
     group: GroupId,
-    later: &Arc<DeferredBytes>,
+    args: ArgSourceId,
     out: &mut TraceBuilder,
 ) -> Vec<LineJob> {
-    let args = PlaneArgs { index: Arc::clone(plane.tables.index()), file: Arc::clone(later) };
-    let args = out.add_arg_source(Arc::new(args));
     let mut jobs = Vec::new();
     for parts in &plane.lines {
         let Some(first) = parts.iter().find(|part| !part.name.is_empty()).or_else(|| parts.first()) else { continue };

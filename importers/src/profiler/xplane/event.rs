@@ -96,7 +96,11 @@ impl XPlaneEvent {
                     self.set_stat(tables, kind, tables.known(id), value);
                 }
                 METADATA => self.metadata = cursor.varint()?,
-                OFFSET => self.offset_ps = cursor.varint()? as i64,
+                // An event has one of the two; as protobuf has it, the last in the file counts.
+                OFFSET => {
+                    self.offset_ps = cursor.varint()? as i64;
+                    self.unset(Number::Occurrences);
+                }
                 DURATION => self.dur_ps = cursor.varint()? as i64,
                 OCCURRENCES => self.set(Number::Occurrences, cursor.varint()? as i64),
                 _ => cursor.skip_value(tag, at)?,
@@ -125,6 +129,11 @@ impl XPlaneEvent {
     fn set(&mut self, place: Number, number: i64) {
         self.numbers[place as usize] = number;
         self.has |= 1 << place as u32;
+    }
+
+    #[inline]
+    fn unset(&mut self, place: Number) {
+        self.has &= !(1 << place as u32);
     }
 
     #[inline(never)]

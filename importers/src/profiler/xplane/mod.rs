@@ -111,6 +111,8 @@ const MANGLED: &str = "the file was converted to UTF-8 text at some point: bytes
 #[cfg(test)]
 mod damage_tests;
 #[cfg(test)]
+mod repeated_tests;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod writer;

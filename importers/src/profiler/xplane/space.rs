@@ -15,6 +15,7 @@ use std::ops::Range;
 use hashbrown::HashMap;
 use trace_model::{ImportLog, IssueKind};
 
+use super::tables::map_entry;
 use crate::common::names;
 use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
 
@@ -66,10 +67,13 @@ pub(super) struct RawSpace {
     pub(super) broken: Option<BrokenMessage>,
 }
 
-/// The parts of a plane; chunks of one plane are joined.
+/// The parts of a plane; chunks of one plane are joined. Planes of one name whose ids mean different things, as in
+/// files that were concatenated, are not.
 #[derive(Debug, Default)]
 pub(super) struct RawPlane {
     pub(super) name: String,
+    /// Where each chunk of it begins in the file.
+    pub(super) starts: Vec<usize>,
     pub(super) lines: Vec<Range<usize>>,
     pub(super) event_metadata: Vec<Range<usize>>,
     pub(super) stat_metadata: Vec<Range<usize>>,
@@ -85,6 +89,7 @@ impl RawPlane {
     }
 
     fn absorb(&mut self, other: Self) {
+        self.starts.extend(other.starts);
         self.lines.extend(other.lines);
         self.event_metadata.extend(other.event_metadata);
         self.stat_metadata.extend(other.stat_metadata);
@@ -99,7 +104,7 @@ impl RawSpace {
     }
 
     fn read_visiting(file: &[u8], log: &mut ImportLog, visit: &mut dyn FnMut(SpaceElement)) -> Self {
-        let mut reader = SpaceReader { file, log, visit, space: Self::default(), by_name: HashMap::new(), resumed: 0 };
+        let mut reader = SpaceReader { file, log, visit, space: Self::default(), by_name: HashMap::new(), meanings: HashMap::new(), resumed: 0 };
         let mut at = 0;
         while at < file.len() {
             at = reader.element(at);
@@ -120,8 +125,38 @@ struct SpaceReader<'a> {
     log: &'a mut ImportLog,
     visit: &'a mut dyn FnMut(SpaceElement),
     space: RawSpace,
+    /// The last plane of each name.
     by_name: HashMap<String, usize>,
+    /// The metadata of planes whose name was repeated.
+    meanings: HashMap<usize, PlaneMeanings>,
     resumed: usize,
+}
+
+/// The messages of the ids of a plane.
+#[derive(Default)]
+struct PlaneMeanings {
+    events: HashMap<u64, Range<usize>>,
+    stats: HashMap<u64, Range<usize>>,
+}
+
+impl PlaneMeanings {
+    fn add(&mut self, file: &[u8], plane: &RawPlane) {
+        let entries = |entries: &[Range<usize>]| -> Vec<_> {
+            entries.iter().filter_map(|entry| map_entry(file, entry.clone()).ok()).collect()
+        };
+        self.events.extend(entries(&plane.event_metadata));
+        self.stats.extend(entries(&plane.stat_metadata));
+    }
+
+    /// Whether no id means something else in `plane`.
+    fn agree(&self, file: &[u8], plane: &RawPlane) -> bool {
+        let agree = |known: &HashMap<u64, Range<usize>>, entries: &[Range<usize>]| {
+            entries.iter().filter_map(|entry| map_entry(file, entry.clone()).ok()).all(|(id, message)| {
+                known.get(&id).is_none_or(|before| file.get(before.clone()) == file.get(message))
+            })
+        };
+        agree(&self.stats, &plane.stat_metadata) && agree(&self.events, &plane.event_metadata)
+    }
 }
 
 impl SpaceReader<'_> {
@@ -186,6 +221,7 @@ impl SpaceReader<'_> {
         let (content, cut_line) = (range.start..read.end, read.cut_line);
         let whole = at..cut_line.as_ref().map_or(read.end, |line| line.end);
         (self.visit)(SpaceElement { field: 1, whole, content, cut_line });
+        read.plane.starts.push(at);
         self.add(read.plane);
         next.unwrap_or(range.end)
     }
@@ -203,10 +239,21 @@ impl SpaceReader<'_> {
         if plane.name.is_empty() && plane.is_empty() {
             return;
         }
-        if let Some(first) = self.by_name.get(&plane.name).and_then(|&at| self.space.planes.get_mut(at)) {
+        let same_name = self.by_name.get(&plane.name).copied();
+        if let Some((at, first)) = same_name.and_then(|at| Some((at, self.space.planes.get_mut(at)?))) {
             self.log.add(IssueKind::ChunksMerged, || format!("plane {:?}", plane.name));
-            first.absorb(plane);
-        } else if self.space.planes.len() >= MAX_PLANES {
+            let meanings = self.meanings.entry(at).or_insert_with(|| {
+                let mut meanings = PlaneMeanings::default();
+                meanings.add(self.file, first);
+                meanings
+            });
+            if meanings.agree(self.file, &plane) {
+                meanings.add(self.file, &plane);
+                first.absorb(plane);
+                return;
+            }
+        }
+        if self.space.planes.len() >= MAX_PLANES {
             self.log.add(IssueKind::MalformedEvent, || format!("plane {:?}: too many planes", plane.name));
         } else {
             self.by_name.insert(plane.name.clone(), self.space.planes.len());

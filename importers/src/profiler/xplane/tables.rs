@@ -156,15 +156,17 @@ impl PlaneMetadata {
     pub(super) fn metadata_int(&self, event: u64, wanted: Known) -> Option<i64> {
         let message = self.event_messages().get(self.event_row(event)?)?.clone();
         let mut cursor = WireCursor::new(self.bytes(), message);
+        let mut found = None;
         while let Ok(Some(field)) = cursor.next() {
             if let (5, WireValue::Bytes(range)) = field
                 && let Ok((id, value)) = stat(self.bytes(), range)
                 && self.known(id) == wanted
             {
-                return self.int(&value);
+                // If a stat occurs twice, the last value counts.
+                found = self.int(&value);
             }
         }
-        None
+        found
     }
 
     /// The known stat with this id, if the importer reads it.
@@ -281,7 +283,7 @@ pub(super) fn stat(file: &[u8], range: Range<usize>) -> Result<(u64, StatValue),
 
 /// Key and value of a map entry. The key may be absent, which means 0; the id inside the message is redundant and often
 /// wrong.
-fn map_entry(file: &[u8], range: Range<usize>) -> Result<(u64, Range<usize>), BrokenMessage> {
+pub(super) fn map_entry(file: &[u8], range: Range<usize>) -> Result<(u64, Range<usize>), BrokenMessage> {
     let end = range.end;
     let mut cursor = WireCursor::new(file, range);
     let (mut key, mut message) = (0, end..end);

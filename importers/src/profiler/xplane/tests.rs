@@ -9,23 +9,23 @@ use super::writer::{PlaneWriter, WrittenStat, space};
 use crate::import;
 use crate::input::{ImportError, InputSource, Progress};
 
-fn read(bytes: Vec<u8>) -> Result<TraceModel, ImportError> {
+pub(super) fn read(bytes: Vec<u8>) -> Result<TraceModel, ImportError> {
     import(&InputSource::from_bytes("host0.xplane.pb", bytes)?, &Progress::new())
 }
 
-fn model(planes: &[&PlaneWriter]) -> TraceModel {
+pub(super) fn model(planes: &[&PlaneWriter]) -> TraceModel {
     read(space(planes)).unwrap()
 }
 
-fn track(model: &TraceModel, kind: TrackKind) -> TrackId {
+pub(super) fn track(model: &TraceModel, kind: TrackKind) -> TrackId {
     model.track_ids().find(|&id| model.track(id).kind == kind).unwrap()
 }
 
-fn slices(model: &TraceModel, kind: TrackKind) -> Vec<SliceRef<'_>> {
+pub(super) fn slices(model: &TraceModel, kind: TrackKind) -> Vec<SliceRef<'_>> {
     model.slices_on(track(model, kind)).collect()
 }
 
-fn core() -> PlaneWriter {
+pub(super) fn core() -> PlaneWriter {
     PlaneWriter::new("/device:TPU:0")
 }
 
