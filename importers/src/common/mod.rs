@@ -5,6 +5,7 @@ pub(crate) mod csv_table;
 pub(crate) mod cycles;
 mod importer;
 pub(crate) mod names;
+pub(crate) mod op_track;
 pub(crate) mod roles;
 pub(crate) mod waits;
 

@@ -221,7 +221,8 @@ impl Tabular for DevicesReport {
                 let gaps = core.gaps.as_ref()?;
                 Some(format!("{} → {}", gaps.largest_after, gaps.largest_before))
             })
-            .note("Percentages are of the device's window. Gaps are between programs.")
+            .note("Percentages are of the device's window: from its first op, program or step to the end of the last, or the \
+                 part of it that is looked at. Gaps are between programs.")
             .build();
         let rows = self.cores.iter().flat_map(|core| core.groups.iter().map(move |entry| (core, entry)));
         let groups = Table::of("device_time", "Device time by kind of op", rows)

@@ -8,6 +8,7 @@ use super::metadata::split_host;
 use super::threads::{ThreadId, ThreadTable, TraceProcess, TraceThread};
 use crate::common::TrackRoles;
 use crate::common::names::{PlaneKind, plane_kind, track_kind, track_sort};
+use crate::common::op_track::track_of_line;
 use crate::common::roles::RoleKind;
 
 /// The groups and tracks of a file.
@@ -100,8 +101,12 @@ impl TrackTable {
             PlaneKind::TensorCore { .. } => role.map_or(TrackKind::Other, RoleKind::kind),
             _ => foreign_kind(&name),
         };
-        let track = builder.track(group, kind, thread.tid, &name);
         let on_device = is_xprof && plane != PlaneKind::Host;
+        let track = if on_device {
+            track_of_line(builder, group, kind, thread.tid, &name)
+        } else {
+            builder.track(group, kind, thread.tid, &name)
+        };
         let sort = if on_device { track_sort(kind) } else { thread.sort.unwrap_or(0) };
         builder.track_mut(track).sort = sort;
         (Some(track), kind)

@@ -374,3 +374,20 @@ proptest! {
         }
     }
 }
+
+/// Analyses read one track of ops for each core.
+#[test]
+fn two_lines_of_ops_are_one_track() {
+    let process = r#"{"ph":"M","pid":3,"name":"process_name","args":{"name":"/device:TPU:0"}}"#;
+    let line = |tid| format!(r#"{{"ph":"M","pid":3,"tid":{tid},"name":"thread_name","args":{{"name":"XLA Ops"}}}}"#);
+    let op = |tid, ts, name| {
+        format!(r#"{{"ph":"X","pid":3,"tid":{tid},"ts":{ts},"dur":2,"name":"{name}","args":{{"tf_op":"{name}"}}}}"#)
+    };
+    let events = [process.to_owned(), line(3), line(4), op(3, 0, "a.1"), op(4, 5, "b.2"), op(3, 10, "a.1")];
+    let model = import(format!(r#"{{"displayTimeUnit":"ns","traceEvents":[{}]}}"#, events.join(",")).as_bytes()).unwrap();
+    let ops: Vec<_> = model.track_ids().filter(|&id| model.track(id).kind == TrackKind::Ops).collect();
+    let [track] = ops[..] else { panic!("{}", dump(&model)) };
+    let ops: Vec<_> = model.slices_on(track).map(|slice| (slice.name(), slice.args().unwrap().len())).collect();
+    assert_eq!(ops, [("a.1", 1), ("b.2", 1), ("a.1", 1)]);
+    assert_eq!(model.import_log().count(IssueKind::ChunksMerged), 1);
+}

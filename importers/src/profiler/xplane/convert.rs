@@ -23,6 +23,7 @@ use super::tables::{FileBytes, MetadataIndex, PlaneMetadata};
 use super::{counters, facts, ops, programs};
 use crate::common::async_spans;
 use crate::common::names::{self, PlaneKind};
+use crate::common::op_track::track_of_line;
 use crate::input::{ImportError, InputSource, Progress};
 
 /// A plane with its metadata and lines.
@@ -301,7 +302,7 @@ fn add_track(
 ) -> TrackId {
     let name = ops::text(out, &plane.tables, line.shown_name());
     let name = if name.is_empty() { line.shown_id().to_string() } else { name };
-    let track = out.track(group, kind, line.shown_id(), &name);
+    let track = track_of_line(out, group, kind, line.shown_id(), &name);
     out.track_mut(track).sort = names::track_sort(kind);
     out.set_arg_source(track, args);
     track

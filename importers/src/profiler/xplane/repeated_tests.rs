@@ -87,3 +87,22 @@ fn the_own_long_name_of_an_event_is_kept() {
     let slice = model.all_slices().next().unwrap();
     assert_eq!(arg(slice, "long_name"), [ArgValue::Text("bundle.1 of this one".to_owned())]);
 }
+
+/// Analyses read one track of ops for each core.
+#[test]
+fn two_lines_of_ops_are_one_track() {
+    let mut plane = core();
+    let events = [plane.event("a", 0, 5, &[]), plane.event("a", 20, 5, &[])];
+    plane.line(3, "XLA Ops", 0, &events);
+    let events = [plane.event("b", 10, 5, &[("run_id", WrittenStat::Int(7))]), plane.event("b", 18, 5, &[])];
+    plane.line(4, "XLA Ops", 0, &events);
+    let model = model(&[&plane]);
+    assert_eq!(model.track_ids().count(), 1);
+    let mut ops: Vec<_> =
+        slices(&model, TrackKind::Ops).iter().map(|s| (s.start().ps(), s.name(), s.self_dur().ps())).collect();
+    ops.sort_unstable();
+    assert_eq!(ops, [(0, "a", 5), (10, "b", 5), (18, "b", 2), (20, "a", 5)], "each instant counts once");
+    let second = model.all_slices().find(|slice| slice.start().ps() == 10).unwrap();
+    assert_eq!(arg(second, "run_id"), [ArgValue::Int(7)]);
+    assert_eq!(model.import_log().count(IssueKind::ChunksMerged), 1);
+}

@@ -85,13 +85,14 @@ pub(super) struct DutyTime {
 }
 
 /// The window that shares and idle time of a core refer to: for the whole trace from its first op (or recorded step)
-/// to the end of the last, as in `XProf`; otherwise the scope, extended to the end of ops that start in it: they
-/// count as a whole, so their time must be in the denominator.
+/// to the end of the last, as in `XProf`; otherwise the time of the scope that belongs to ops that start in it. They
+/// count as a whole, so the window extends to their end; an op that started before counts in no part, so the window
+/// begins at its end. Otherwise that op would show as idle time.
 ///
 /// ```text
-/// scope      [        ]
-/// ops        [a][b]  [c      ]
-/// measured   [               ]
+/// scope           [           ]
+/// ops        [a      ][b]    [c      ]
+/// measured           [               ]
 /// ```
 pub(super) fn op_window(cx: &Context<'_>, core: GroupId) -> Result<Option<TimeWindow>, AnalysisError> {
     if cx.scope == Scope::WholeTrace {
@@ -100,11 +101,22 @@ pub(super) fn op_window(cx: &Context<'_>, core: GroupId) -> Result<Option<TimeWi
     let Some(window) = cx.window(core)? else { return Ok(None) };
     let lanes = cx.model.track_of_kind(core, TrackKind::Ops).map(|track| cx.model.lanes(track)).unwrap_or_default();
     // The ops of a lane follow each other: the last one ends last.
-    let last = |lane| cx.model.slices_in(lane, window.range).rev().find(|slice| window.contains(*slice));
-    let ends = lanes.iter().filter_map(last).map(|slice| slice.measured_range().end);
-    let end = ends.fold(window.measured.end, Timestamp::max);
-    let measured = TimeRange::new(window.measured.start, end);
-    Ok(Some(TimeWindow { measured, ..window }))
+    let inside = |lane| cx.model.slices_in(lane, window.range).filter(|slice| window.contains(*slice));
+    let last = |lane| inside(lane).next_back().map(|slice| slice.measured_range().end);
+    let end = lanes.iter().filter_map(last).fold(window.measured.end, Timestamp::max);
+    let first = lanes.iter().filter_map(|lane| inside(lane).next()).map(SliceRef::measured_range);
+    let first = first.min_by_key(|range| range.start);
+    // What the timeline shows as a gap before the first op can be the end of the op before, by the device's clock.
+    let before = TimeRange::new(Timestamp::MIN, window.range.start);
+    let earlier = lanes.iter().filter_map(|lane| cx.model.slices_in(lane, before).next_back());
+    let earlier = earlier.map(|slice| slice.measured_range().end).filter_map(|earlier| match first {
+        // A loop around the ops of the scope.
+        Some(first) if earlier >= first.end => None,
+        Some(first) => Some(earlier.min(first.start)),
+        None => Some(earlier.min(end)),
+    });
+    let start = earlier.fold(window.measured.start, Timestamp::max);
+    Ok(Some(TimeWindow { measured: TimeRange::new(start, end), ..window }))
 }
 
 impl CoreSums {

@@ -30,7 +30,8 @@ impl OpsReport {
                 row.map_or_else(|| self.idle_percent(), |row| row.self_of_total_percent)
             })
             .note(format!(
-                "op time: self time of all ops of {}; window: from the first op of each device to the end of its last",
+                "op time: self time of all ops of {}; window: from the first op of each device to the end of its last, in a \
+                 range or in steps of the ops that begin there",
                 counted(self.cores.len(), "device")
             ))
             .build()

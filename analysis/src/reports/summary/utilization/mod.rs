@@ -282,6 +282,8 @@ impl UtilizationReport {
                 device.metrics.iter().find(|metric| metric.id == wanted.id)?.value
             })
         });
-        columns.build()
+        let window = "Shares of time are of the time from the first op of each device to the end of its last, in a range \
+            or in steps of the ops that begin there.";
+        columns.note(window).build()
     }
 }
