@@ -384,7 +384,8 @@ fn two_lines_of_ops_are_one_track() {
         format!(r#"{{"ph":"X","pid":3,"tid":{tid},"ts":{ts},"dur":2,"name":"{name}","args":{{"tf_op":"{name}"}}}}"#)
     };
     let events = [process.to_owned(), line(3), line(4), op(3, 0, "a.1"), op(4, 5, "b.2"), op(3, 10, "a.1")];
-    let model = import(format!(r#"{{"displayTimeUnit":"ns","traceEvents":[{}]}}"#, events.join(",")).as_bytes()).unwrap();
+    let model =
+        import(format!(r#"{{"displayTimeUnit":"ns","traceEvents":[{}]}}"#, events.join(",")).as_bytes()).unwrap();
     let ops: Vec<_> = model.track_ids().filter(|&id| model.track(id).kind == TrackKind::Ops).collect();
     let [track] = ops[..] else { panic!("{}", dump(&model)) };
     let ops: Vec<_> = model.slices_on(track).map(|slice| (slice.name(), slice.args().unwrap().len())).collect();

@@ -104,7 +104,15 @@ impl RawSpace {
     }
 
     fn read_visiting(file: &[u8], log: &mut ImportLog, visit: &mut dyn FnMut(SpaceElement)) -> Self {
-        let mut reader = SpaceReader { file, log, visit, space: Self::default(), by_name: HashMap::new(), meanings: HashMap::new(), resumed: 0 };
+        let mut reader = SpaceReader {
+            file,
+            log,
+            visit,
+            space: Self::default(),
+            by_name: HashMap::new(),
+            meanings: HashMap::new(),
+            resumed: 0,
+        };
         let mut at = 0;
         while at < file.len() {
             at = reader.element(at);
@@ -151,9 +159,10 @@ impl PlaneMeanings {
     /// Whether no id means something else in `plane`.
     fn agree(&self, file: &[u8], plane: &RawPlane) -> bool {
         let agree = |known: &HashMap<u64, Range<usize>>, entries: &[Range<usize>]| {
-            entries.iter().filter_map(|entry| map_entry(file, entry.clone()).ok()).all(|(id, message)| {
-                known.get(&id).is_none_or(|before| file.get(before.clone()) == file.get(message))
-            })
+            entries
+                .iter()
+                .filter_map(|entry| map_entry(file, entry.clone()).ok())
+                .all(|(id, message)| known.get(&id).is_none_or(|before| file.get(before.clone()) == file.get(message)))
         };
         agree(&self.stats, &plane.stat_metadata) && agree(&self.events, &plane.event_metadata)
     }
