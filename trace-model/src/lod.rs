@@ -1,10 +1,9 @@
 //! Level of detail: what to draw for a lane whose slices are narrower than a pixel.
 //!
-//! A [`LaneMipmap`] is a tree over blocks of 64 rows of a lane, with eight children per node. Each node holds the longest
-//! slice below it, each block the time covered by slices before it. What some rows have in common takes a logarithmic
-//! number of nodes, and the durations of at most two blocks: to read these in sequence takes less time than to wait for
-//! memory a few times. A query walks the lane in buckets of the requested resolution. Buckets are aligned to multiples of
-//! the resolution so that the image does not shimmer during panning:
+//! A [`LaneMipmap`] is a tree over the rows of a lane with eight children per node. Each node holds the longest slice
+//! below it and the time covered by slices before it, so a query over any range of rows takes logarithmic time. A query
+//! walks the lane in buckets of the requested resolution. Buckets are aligned to multiples of the resolution so that
+//! the image does not shimmer during panning:
 //!
 //! ```text
 //! slices  AAAAAAAAAAAA b c  dd e        FFFFFFFFFF
@@ -22,9 +21,6 @@ use crate::slices::SliceId;
 use crate::time::{Picos, TimeRange, Timestamp};
 use crate::track::Lane;
 
-/// Rows of a block.
-const BLOCK: usize = 64;
-/// Children of a node.
 const ARITY: usize = 8;
 
 /// One thing to draw: a slice, or several that are too narrow to tell apart.
@@ -40,30 +36,13 @@ pub struct LodSlice {
     pub occupied: Picos,
 }
 
-/// The longest of some slices; the first of equally long ones.
-#[derive(Clone, Copy, Debug)]
-struct Longest {
-    row: u32,
-    dur: i64,
-}
-
-impl Longest {
-    /// Shorter than all slices.
-    const NONE: Self = Self { row: 0, dur: -1 };
-
-    /// The longer one of two, of which `later` comes after `self`.
-    fn or(self, later: Self) -> Self {
-        if later.dur > self.dur { later } else { self }
-    }
-}
-
-/// The mipmap of one lane. It needs its model.
+/// The mipmap of one lane. It stores no times and needs its model.
 #[derive(Debug)]
 pub struct LaneMipmap {
-    /// `levels[0][i]` is the longest slice of block `i`, `levels[k + 1][i]` that of the nodes `8i ..` of `levels[k]`. All
-    /// blocks and nodes are complete.
-    levels: Vec<Vec<Longest>>,
-    /// Time covered by slices before each block, and before what follows the last complete one.
+    /// `levels[k][i]` is the row of the longest slice among rows
+    /// `8^(k+1) · i ..` of the lane.
+    levels: Vec<Vec<u32>>,
+    /// Time covered by slices before block `i` of eight rows.
     covered_before: Vec<i64>,
 }
 
@@ -89,8 +68,7 @@ impl LodIndex {
         self.lanes
             .iter()
             .map(|lane| {
-                let nodes: usize = lane.levels.iter().map(Vec::capacity).sum();
-                nodes * size_of::<Longest>() + lane.covered_before.capacity() * 8
+                lane.levels.iter().map(|level| level.capacity() * 4).sum::<usize>() + lane.covered_before.capacity() * 8
             })
             .sum()
     }
@@ -99,25 +77,36 @@ impl LodIndex {
 impl LaneMipmap {
     /// Builds the mipmap of one lane.
     pub fn build(model: &TraceModel, lane: &Lane) -> Self {
-        let blocks = lane.rows.len() / BLOCK;
-        let mut covered_before = Vec::with_capacity(blocks + 1);
-        let mut level = Vec::with_capacity(blocks);
+        let dur = |row: u32| model.slices.durs.get(row as usize);
+        let longest = |rows: &mut dyn Iterator<Item = u32>| {
+            // The first of equally long slices, so that the result does not depend on the shape of the tree.
+            rows.reduce(|best, row| if dur(row) > dur(best) { row } else { best })
+        };
+        let rows = lane.rows.clone();
+        let mut covered_before = Vec::with_capacity(rows.len() / ARITY + 2);
         let mut covered = 0_i64;
         let mut pauses = Pauses::default();
-        covered_before.push(covered);
-        for block in 0..blocks as u32 {
-            pauses.add(BLOCK as u32);
-            let from = lane.rows.start + block * BLOCK as u32;
-            let (longest, time) = scan(model, from..from + BLOCK as u32);
-            covered = covered.saturating_add(time);
+        for block in (rows.start..rows.end).step_by(ARITY) {
+            pauses.add(ARITY as u32);
             covered_before.push(covered);
-            level.push(longest);
+            covered =
+                (block..(block + ARITY as u32).min(rows.end)).fold(covered, |sum, row| sum.saturating_add(dur(row)));
         }
-        let mut levels = Vec::new();
-        while !level.is_empty() {
-            let nodes = level.chunks_exact(ARITY);
-            let above = nodes.filter_map(|nodes| nodes.iter().copied().reduce(Longest::or)).collect();
-            levels.push(std::mem::replace(&mut level, above));
+        covered_before.push(covered);
+
+        let mut levels: Vec<Vec<u32>> = Vec::new();
+        if rows.len() > ARITY {
+            levels.push(
+                (rows.start..rows.end)
+                    .step_by(ARITY)
+                    .inspect(|_| pauses.add(ARITY as u32))
+                    .filter_map(|block| longest(&mut (block..(block + ARITY as u32).min(rows.end))))
+                    .collect(),
+            );
+            while let Some(below) = levels.last().filter(|level| level.len() > ARITY) {
+                let next = below.chunks(ARITY).filter_map(|nodes| longest(&mut nodes.iter().copied())).collect();
+                levels.push(next);
+            }
         }
         // Most lanes are short, and there may be many.
         may_pause();
@@ -132,8 +121,6 @@ impl LaneMipmap {
         let end_of = |row: u32| starts[row as usize].saturating_add(model.slices.durs.get(row as usize));
         let rows = model.rows_overlapping(lane, range);
         let mut row = rows.start;
-        // Buckets next to each other have about as many slices.
-        let mut usual = 0;
         while row < rows.end {
             let start = starts[row as usize];
             let end = end_of(row);
@@ -144,8 +131,7 @@ impl LaneMipmap {
             }
             // All slices that start in this bucket, up to the first that is wide enough to be drawn alone.
             let bucket_end = start.saturating_sub(start.rem_euclid(res)).saturating_add(res);
-            let mut stop = search_near(row + 1, rows.end, usual, |r| starts[r as usize] < bucket_end);
-            usual = stop - row - 1;
+            let mut stop = gallop(row + 1, rows.end, |r| starts[r as usize] < bucket_end);
             // Only the last slice of a bucket can be wide, because a wide one covers the rest of the bucket.
             if stop - row > 1 && end_of(stop - 1).saturating_sub(starts[stop as usize - 1]) >= res {
                 stop -= 1;
@@ -153,62 +139,51 @@ impl LaneMipmap {
             if stop - row == 1 {
                 out.push(single(row, start, end));
             } else {
-                let (longest, occupied) = self.summary(model, lane, row..stop);
                 out.push(LodSlice {
-                    representative: SliceId(longest.row),
+                    representative: SliceId(self.longest(model, lane, row..stop)),
                     range: TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end_of(stop - 1))),
                     count: stop - row,
-                    occupied: Picos::from_ps(occupied),
+                    occupied: Picos::from_ps(
+                        self.covered_before(model, lane, stop) - self.covered_before(model, lane, row),
+                    ),
                 });
             }
             row = stop;
         }
     }
 
-    /// The longest slice of some rows, and the time that all of them cover.
-    fn summary(&self, model: &TraceModel, lane: &Lane, rows: Range<u32>) -> (Longest, i64) {
-        let in_lane = |row: u32| (row - lane.rows.start) as usize;
-        let blocks = in_lane(rows.start).div_ceil(BLOCK)..in_lane(rows.end) / BLOCK;
-        if blocks.is_empty() {
-            return scan(model, rows);
-        }
-        let row = |block: usize| lane.rows.start + (block * BLOCK) as u32;
-        let (first, before) = scan(model, rows.start..row(blocks.start));
-        let (last, after) = scan(model, row(blocks.end)..rows.end);
-        let inside = self.covered_before[blocks.end] - self.covered_before[blocks.start];
-        (first.or(self.longest_of(blocks)).or(last), before.saturating_add(inside).saturating_add(after))
-    }
-
-    /// The longest slice of some blocks.
-    fn longest_of(&self, blocks: Range<usize>) -> Longest {
-        let mut longest = Longest::NONE;
-        let mut at = blocks.start;
-        while at < blocks.end {
-            // The largest node that begins here and fits.
-            let (mut level, mut width) = (0, 1);
-            while at.is_multiple_of(width * ARITY) && at + width * ARITY <= blocks.end {
-                (level, width) = (level + 1, width * ARITY);
+    /// Row of the longest slice among `rows`; the first of equally long ones.
+    fn longest(&self, model: &TraceModel, lane: &Lane, rows: Range<u32>) -> u32 {
+        let dur = |row: u32| model.slices.durs.get(row as usize);
+        let better = |best: u32, row: u32| if dur(row) > dur(best) { row } else { best };
+        let base = lane.rows.start;
+        let mut best = rows.start;
+        let (mut at, end) = ((rows.start - base) as usize, (rows.end - base) as usize);
+        while at < end {
+            // The largest aligned node that starts here and fits.
+            let mut width = 1;
+            let mut node = None;
+            for level in &self.levels {
+                let wider = width * ARITY;
+                if !at.is_multiple_of(wider) || at + wider > end {
+                    break;
+                }
+                width = wider;
+                node = Some(level[at / width]);
             }
-            longest = longest.or(self.levels[level][at / width]);
+            best = better(best, node.unwrap_or(base + at as u32));
             at += width;
         }
-        longest
+        best
     }
-}
 
-/// The longest slice of some rows, fewer than two blocks, and the time that all of them cover.
-fn scan(model: &TraceModel, rows: Range<u32>) -> (Longest, i64) {
-    let mut durs = [0; 2 * BLOCK];
-    let durs = &mut durs[..rows.len()];
-    model.slices.durs.read(rows.start as usize, durs);
-    let Some(dur) = durs.iter().copied().max() else { return (Longest::NONE, 0) };
-    let first = durs.iter().position(|&other| other == dur).unwrap_or_default();
-    let time = match dur.checked_mul(durs.len() as i64) {
-        // Cannot overflow, and additions side by side take a fraction of the time.
-        Some(_) => durs.iter().sum(),
-        None => durs.iter().fold(0, |sum: i64, &dur| sum.saturating_add(dur)),
-    };
-    (Longest { row: rows.start + first as u32, dur }, time)
+    /// Time covered by the slices of the lane before `row`.
+    fn covered_before(&self, model: &TraceModel, lane: &Lane, row: u32) -> i64 {
+        let offset = (row - lane.rows.start) as usize;
+        let block = offset / ARITY;
+        let first = lane.rows.start + (block * ARITY) as u32;
+        (first..row).fold(self.covered_before[block], |sum, r| sum.saturating_add(model.slices.durs.get(r as usize)))
+    }
 }
 
 fn single(row: u32, start: i64, end: i64) -> LodSlice {
@@ -216,37 +191,24 @@ fn single(row: u32, start: i64, end: i64) -> LodSlice {
     LodSlice { representative: SliceId(row), range, count: 1, occupied: range.dur() }
 }
 
-/// First row in `from..to` for which `before` is false, given that it is true for a prefix. Fast if the result is near
-/// `from + guess`: steps that double lead away from there, then the last step is bisected.
-fn search_near(from: u32, to: u32, guess: u32, before: impl Fn(u32) -> bool) -> u32 {
-    let near = from.saturating_add(guess).min(to);
-    let mut step = 1 + guess / 32;
-    // The result is in low..=high.
-    let (mut low, mut high) = (from, near);
-    if near < to && before(near) {
-        low = near + 1;
-        loop {
-            high = low.saturating_add(step).min(to);
-            if high == to || !before(high) {
-                break;
+/// First row in `from..to` for which `before` is false, given that it is true for a prefix: exponential steps, then
+/// bisection, which is fast if the result is near.
+fn gallop(from: u32, to: u32, before: impl Fn(u32) -> bool) -> u32 {
+    let mut low = from;
+    let mut step = 1;
+    while low < to && before(low) {
+        let next = low.saturating_add(step).min(to);
+        if next == to || !before(next) {
+            // The result is in low..=next.
+            let (mut a, mut b) = (low + 1, next);
+            while a < b {
+                let mid = a + (b - a) / 2;
+                if before(mid) { a = mid + 1 } else { b = mid }
             }
-            low = high + 1;
-            step = step.saturating_mul(2);
+            return a;
         }
-    } else {
-        while high > from {
-            let back = high.saturating_sub(step).max(from);
-            if before(back) {
-                low = back + 1;
-                break;
-            }
-            high = back;
-            step = step.saturating_mul(2);
-        }
-    }
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if before(middle) { low = middle + 1 } else { high = middle }
+        low = next;
+        step *= 2;
     }
     low
 }
