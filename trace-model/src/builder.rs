@@ -118,6 +118,8 @@ pub struct TraceBuilder {
     pub(crate) log: ImportLog,
     /// Tracks of each group, in the order in which they were added.
     tracks_in: Vec<Vec<TrackId>>,
+    /// The first track of ops of each group.
+    op_tracks: Vec<Option<TrackId>>,
     group_index: HashMap<(SourceId, Option<GroupId>, StringId), GroupId>,
     track_index: HashMap<(GroupId, i64, StringId), TrackId>,
     label_index: HashMap<Label, LabelId>,
@@ -169,6 +171,7 @@ impl TraceBuilder {
             let sort = 0;
             self.groups.push(Group { parent, kind, name, source, sort, facts: Vec::new(), device: None });
             self.tracks_in.push(Vec::new());
+            self.op_tracks.push(None);
             GroupId((self.groups.len() - 1) as u32)
         })
     }
@@ -202,6 +205,9 @@ impl TraceBuilder {
             self.track_builders.push(TrackBuilder::default());
             let id = TrackId((self.tracks.len() - 1) as u32);
             self.tracks_in[group.index()].push(id);
+            if kind == TrackKind::Ops {
+                self.op_tracks[group.index()].get_or_insert(id);
+            }
             id
         })
     }
@@ -224,6 +230,11 @@ impl TraceBuilder {
     /// Tracks of a group added so far.
     pub fn tracks_in(&self, group: GroupId) -> impl Iterator<Item = (TrackId, &Track)> {
         self.tracks_in[group.index()].iter().map(|&id| (id, &self.tracks[id.index()]))
+    }
+
+    /// The first track of ops of a group.
+    pub fn op_track(&self, group: GroupId) -> Option<TrackId> {
+        self.op_tracks[group.index()]
     }
 
     /// Groups added so far.

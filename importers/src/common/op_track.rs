@@ -11,10 +11,11 @@ pub(crate) fn track_of_line(
     id: i64,
     name: &str,
 ) -> TrackId {
-    let first = builder.tracks_in(group).find(|(_, track)| track.kind == TrackKind::Ops);
-    if let Some((track, first)) = first.filter(|_| kind == TrackKind::Ops)
-        && (first.external_id != id || builder.str(first.name) != name)
-    {
+    if let Some(track) = builder.op_track(group).filter(|_| kind == TrackKind::Ops) {
+        let first = builder.track_ref(track);
+        if first.external_id == id && builder.str(first.name) == name {
+            return track;
+        }
         let place = format!("line {id} {name:?} of {:?}", builder.str(builder.groups()[group.index()].name));
         builder.log(IssueKind::ChunksMerged, || format!("{place}: more ops of the core"));
         return track;

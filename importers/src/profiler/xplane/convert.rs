@@ -107,7 +107,7 @@ pub(super) fn convert(
     decode_lines(&planes, &labels, jobs, epoch_ns, source, progress, out)?;
     for ((plane, group), labels) in planes.iter().zip(&groups).zip(&labels) {
         let Some(group) = *group else { continue };
-        let op_track = out.tracks_in(group).find(|(_, track)| track.kind == TrackKind::Ops).map(|(id, _)| id);
+        let op_track = out.op_track(group);
         let mut ops = None;
         for line in plane.lines.iter().flatten().filter(|line| line.events > 0 && plane.is_counters(line)) {
             progress.check()?;
