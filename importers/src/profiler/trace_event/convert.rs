@@ -7,8 +7,9 @@ use trace_model::{Caveat, IssueKind, TrackId};
 use super::args::JsonArgs;
 use super::collect::EventCollector;
 use super::metadata::is_modelled;
+use super::ops::{self, ThreadOps};
 use super::places::{TrackTable, cores_by_lines};
-use super::{asynchronous, dialects, flows, ops, stack};
+use super::{asynchronous, dialects, flows, stack};
 use crate::common::async_spans;
 use crate::input::InputSource;
 
@@ -47,20 +48,22 @@ pub(super) fn convert(mut collected: EventCollector<'_>, source: &InputSource) {
     let EventCollector { builder, facts, threads, asynchronous, flows, counters, session, roles, .. } = collected;
     let places = TrackTable::new(builder, &threads, counters.pids(), (!is_xprof).then_some(&*roles));
     let (mut offsets, mut stacks) = (Vec::new(), Vec::new());
-    let (mut op_facts, mut end_args) = (Vec::new(), Vec::new());
+    let (mut thread_ops, mut end_args) = (Vec::new(), Vec::new());
     for (index, thread) in threads.rows.into_iter().enumerate() {
         let Some(track) = places.track_of(index as u32) else {
             offsets.push(0);
             stacks.push(None);
             continue;
         };
-        offsets.push(builder.append(track, thread.batch));
-        op_facts.push((track, thread.op_facts));
+        let from = builder.append(track, thread.batch);
+        offsets.push(from);
         let stacked = stack::build(builder, track, &thread.stack);
+        let slices = from..builder.batch(track).len() as u32;
+        thread_ops.push(ThreadOps { track, slices, facts: thread.op_facts });
         end_args.extend_from_slice(&stacked.end_args);
         stacks.push(Some(stacked));
     }
-    ops::label_ops(builder, &facts, op_facts);
+    ops::label_ops(builder, &facts, thread_ops);
     if !is_xprof {
         let lines = places.device_lines();
         // The usual roles apply to any file; other roles come from the user or belong to a known writer.

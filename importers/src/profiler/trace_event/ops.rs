@@ -1,6 +1,8 @@
 //! Assigns ops to the slices on op tracks. Op executions do not record their program; it follows from the program
 //! execution (`XLA Modules`) around them.
 
+use std::ops::Range;
+
 use hashbrown::HashMap;
 use trace_model::{
     GroupId, Label, LabelId, Op, OpId, ProgramId, SliceAttr, TimeRange, TraceBuilder, TrackId, TrackKind,
@@ -22,23 +24,28 @@ struct OpLabel {
     attrs: Vec<(SliceAttr, i64)>,
 }
 
-/// Assigns every slice on an op track its op. `op_facts` are the facts of the slices of a track, by index.
-pub(super) fn label_ops(
-    builder: &mut TraceBuilder,
-    facts: &EventFactsStore,
-    op_facts: Vec<(TrackId, Vec<(u32, FactsId)>)>,
-) {
+/// The slices of one thread. Several threads can share a track.
+pub(super) struct ThreadOps {
+    pub(super) track: TrackId,
+    /// Its slices on the track.
+    pub(super) slices: Range<u32>,
+    /// Facts about their ops, by index among the slices of the thread.
+    pub(super) facts: Vec<(u32, FactsId)>,
+}
+
+/// Assigns every slice on an op track its op.
+pub(super) fn label_ops(builder: &mut TraceBuilder, facts: &EventFactsStore, threads: Vec<ThreadOps>) {
     let mut executions_of: HashMap<GroupId, Vec<ProgramExecution>> = HashMap::new();
     let mut cache: HashMap<(LabelId, Option<FactsId>, Option<ProgramId>), OpLabel> = HashMap::new();
-    for (track, said) in op_facts {
+    for ThreadOps { track, slices, facts: said } in threads {
         let (group, kind) = (builder.track_ref(track).group, builder.track_ref(track).kind);
         if kind != TrackKind::Ops {
             continue;
         }
         let executions = executions_of.entry(group).or_insert_with(|| executions(builder, group));
         let mut said = said.into_iter().peekable();
-        for index in 0..builder.batch(track).len() as u32 {
-            let facts_id = said.next_if(|&(at, _)| at == index).map(|(_, id)| id);
+        for index in slices.clone() {
+            let facts_id = said.next_if(|&(at, _)| slices.start + at == index).map(|(_, id)| id);
             let program = program_at(executions, builder.batch(track).range(index));
             let key = (builder.batch(track).label(index), facts_id, program);
             let new = cache.entry(key).or_insert_with(|| relabel(builder, facts, key.0, facts_id, program));

@@ -381,7 +381,9 @@ fn two_lines_of_ops_are_one_track() {
     let process = r#"{"ph":"M","pid":3,"name":"process_name","args":{"name":"/device:TPU:0"}}"#;
     let line = |tid| format!(r#"{{"ph":"M","pid":3,"tid":{tid},"name":"thread_name","args":{{"name":"XLA Ops"}}}}"#);
     let op = |tid, ts, name| {
-        format!(r#"{{"ph":"X","pid":3,"tid":{tid},"ts":{ts},"dur":2,"name":"{name}","args":{{"tf_op":"{name}"}}}}"#)
+        format!(
+            r#"{{"ph":"X","pid":3,"tid":{tid},"ts":{ts},"dur":2,"name":"{name}","args":{{"hlo_category":"kind of {name}"}}}}"#
+        )
     };
     let events = [process.to_owned(), line(3), line(4), op(3, 0, "a.1"), op(4, 5, "b.2"), op(3, 10, "a.1")];
     let model =
@@ -390,5 +392,8 @@ fn two_lines_of_ops_are_one_track() {
     let [track] = ops[..] else { panic!("{}", dump(&model)) };
     let ops: Vec<_> = model.slices_on(track).map(|slice| (slice.name(), slice.args().unwrap().len())).collect();
     assert_eq!(ops, [("a.1", 1), ("b.2", 1), ("a.1", 1)]);
+    let categories = model.slices_on(track).filter_map(|slice| model.op(slice.op()?).category);
+    let categories: Vec<_> = categories.map(|category| model.str(category)).collect();
+    assert_eq!(categories, ["kind of a.1", "kind of b.2", "kind of a.1"], "each line has its own facts");
     assert_eq!(model.import_log().count(IssueKind::ChunksMerged), 1);
 }
