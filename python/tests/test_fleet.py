@@ -114,6 +114,24 @@ def test_finished_captures_are_skipped_and_changed_ones_replaced(profiles, fille
     assert (result.analyzed, result.skipped, len(result.failed)) == (0, 199, 1)
 
 
+def test_a_worker_that_dies_after_its_work_has_done_it(tmp_path, monkeypatch):
+    for host in range(2):
+        put(sample("v6e_pallas_waits"), tmp_path / f"in/job/run/w{host}.xplane.pb")
+    answer, died = _engines._answer, []
+
+    def dies_once(process, task):
+        note = answer(process, task)
+        if not died:
+            process.kill()
+            died.append(note["id"])
+            return None
+        return note
+
+    monkeypatch.setattr(_engines, "_answer", dies_once)
+    result = systole.fleet(tmp_path / "in", tmp_path / "dataset", workers=1)
+    assert died and (result.analyzed, result.skipped, result.failed) == (2, 0, ())
+
+
 def test_a_stopped_run_goes_on_where_it_was(tmp_path):
     for host in range(6):
         put(sample("v6e_pallas_waits"), tmp_path / f"in/job/run/w{host}.xplane.pb")

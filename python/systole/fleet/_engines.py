@@ -49,15 +49,17 @@ def local(tasks: list[Task], workers: int) -> Iterator[Note]:
                     process = _started()
                     processes.add(process)
                 note = _answer(process, task)
+                if note is None:
+                    how = _end(process)
+                    processes.discard(process)
+                    process = None
+                    # It may have died between its note and its answer.
+                    note = _finished(task)
                 if note is not None:
                     notes.put(note)
-                    continue
-                how = _end(process)
-                processes.discard(process)
-                process = None
-                if stopped.is_set():
+                elif stopped.is_set():
                     break
-                if attempt < ATTEMPTS:
+                elif attempt < ATTEMPTS:
                     waiting.put((task, attempt + 1))
                 else:
                     notes.put(lost(task, f"the worker died {attempt} times, last {how}"))
