@@ -122,6 +122,17 @@ pub(crate) fn slices_of_window<'a>(
     lanes.flat_map(move |lane| model.spans_in(lane, range)).filter(move |spans| range.contains(spans.shown.start))
 }
 
+/// From the first of these slices to the end of the last, on the timeline.
+pub(crate) fn hull_of_window(cx: &Context<'_>, track: TrackId, window: TimeWindow) -> Option<TimeRange> {
+    let range = counted(cx, window);
+    // The slices of a lane follow each other: the last one ends last.
+    let of_lane = |lane| {
+        let inside = || cx.model.slices_in(lane, range).filter(|slice| range.contains(slice.start()));
+        Some(inside().next()?.range().hull(inside().next_back()?.range()))
+    };
+    cx.model.lanes(track).iter().filter_map(of_lane).reduce(TimeRange::hull)
+}
+
 /// In which slices of a window start. For the whole trace everything counts: an instant at the very end would start outside
 /// the half-open window, and so would a program before the first op.
 pub(crate) fn counted(cx: &Context<'_>, window: TimeWindow) -> TimeRange {

@@ -176,30 +176,47 @@ impl JoinedFlights {
         let mut by_core = executions(cx.model, cores, same);
         let instances = skew::instances(&mut by_core, groups, cores.len()).unwrap_or_default();
         let mut is_left = vec![true; same.len()];
+        let (mut own, mut waits) = (Vec::new(), Vec::new());
         for instance in cx.watched(instances.iter()) {
-            let own = instance.iter().filter_map(|&(core, execution)| {
-                let at = same.binary_search(&(same[0].0, core as u32, execution.key)).ok()?;
-                std::mem::take(&mut is_left[at]).then_some((core, execution.key as usize))
-            });
-            let own: Vec<(usize, usize)> = own.collect();
+            own.clear();
+            own.extend(instance.iter().filter_map(|&(core, execution)| {
+                let &(.., place) = same.get(execution.key as usize)?;
+                let is_left = is_left.get_mut(execution.key as usize)?;
+                std::mem::take(is_left).then(|| JoinedFlight::of(&cores[core], core as u32, place))
+            }));
             if own.len() > 1 {
-                out.add(cx.model, cores, &own);
+                out.add(cx.model, &own, &mut waits);
             }
         }
         out.unmatched = is_left.iter().filter(|&&is_left| is_left).count() as u64;
         out
     }
 
-    /// Adds a transfer, given as core number and index of each flight.
-    fn add(&mut self, model: &TraceModel, cores: &[CoreSchedule], flights: &[(usize, usize)]) {
-        let own: Vec<(&CoreSchedule, Flight)> =
-            flights.iter().map(|&(core, place)| (&cores[core], cores[core].flights[place])).collect();
-        let waits = waits(model, &own);
-        let took = own.iter().zip(&waits).map(|((core, flight), &wait)| core.took(*flight, wait));
+    /// Adds a transfer. `waits` is only room.
+    fn add(&mut self, model: &TraceModel, own: &[JoinedFlight<'_>], waits: &mut Vec<Picos>) {
+        waits.clear();
+        add_waits(model, own, waits);
+        let took = own.iter().zip(&*waits).map(|(own, &wait)| own.core.took(own.flight, wait));
         let Some(took) = took.min() else { return };
-        let members = flights.iter().zip(&own).zip(waits);
-        self.members.extend(members.map(|((&(core, _), (_, flight)), wait)| (core as u32, flight.issues, wait)));
-        self.transfers.push(JointTransfer { members: flights.len() as u32, took });
+        self.members.extend(own.iter().zip(&*waits).map(|(own, &wait)| (own.number, own.flight.issues, wait)));
+        self.transfers.push(JointTransfer { members: own.len() as u32, took });
+    }
+}
+
+/// The part of one core in a transfer between several.
+struct JoinedFlight<'a> {
+    core: &'a CoreSchedule,
+    /// Of the core.
+    number: u32,
+    flight: Flight,
+    /// Its last piece.
+    done: TimeRange,
+}
+
+impl<'a> JoinedFlight<'a> {
+    fn of(core: &'a CoreSchedule, number: u32, place: u32) -> Self {
+        let flight = core.flights[place as usize];
+        Self { core, number, flight, done: core.piece(flight.awaits).range }
     }
 }
 
@@ -238,42 +255,44 @@ fn shown(model: &TraceModel, core: &CoreSchedule, flight: Flight) -> TimeRange {
     if flight.is_sync() { issues } else { issues.hull(range(flight.awaits)) }
 }
 
+/// Their keys are rows of `same`.
 fn executions(
     model: &TraceModel,
     cores: &[CoreSchedule],
     same: &[CollectiveFlight],
 ) -> BTreeMap<usize, Vec<CollectiveExecution>> {
     let mut by_core: BTreeMap<usize, Vec<CollectiveExecution>> = BTreeMap::new();
+    let mut keys = 0..;
     for own in same.chunk_by(|a, b| a.1 == b.1) {
         let Some(&(_, number, _)) = own.first() else { continue };
         let core = &cores[number as usize];
-        let execution = |&(_, _, place): &CollectiveFlight| {
+        let execution = |(&(_, _, place), key): (&CollectiveFlight, u32)| {
             let flight = core.flights[place as usize];
             let slice = model.slice(core.piece(flight.issues).slice);
             let dur = core.piece(flight.awaits).range.dur();
-            let mut execution = CollectiveExecution { key: place, ..CollectiveExecution::of(slice, dur, Picos::ZERO) };
+            let mut execution = CollectiveExecution { key, ..CollectiveExecution::of(slice, dur, Picos::ZERO) };
             if !flight.is_sync() {
                 execution.range = shown(model, core, flight);
             }
             execution
         };
-        by_core.insert(number as usize, own.iter().map(execution).collect());
+        by_core.insert(number as usize, own.iter().zip(keys.by_ref()).map(execution).collect());
     }
     by_core
 }
 
 /// How long each member waited for the last one. Members of a synchronous collective leave together, so the shortest
 /// one arrived last; those of an asynchronous one are compared by their starts on the timeline.
-fn waits(model: &TraceModel, flights: &[(&CoreSchedule, Flight)]) -> Vec<Picos> {
-    let done = |&(core, flight): &(&CoreSchedule, Flight)| core.piece(flight.awaits).range;
-    if flights.iter().all(|(_, flight)| flight.is_sync()) {
-        let shortest = flights.iter().map(|own| done(own).dur()).min().unwrap_or_default();
-        return flights.iter().map(|own| done(own).dur() - shortest).collect();
+fn add_waits(model: &TraceModel, own: &[JoinedFlight<'_>], waits: &mut Vec<Picos>) {
+    if own.iter().all(|own| own.flight.is_sync()) {
+        let shortest = own.iter().map(|own| own.done.dur()).min().unwrap_or_default();
+        waits.extend(own.iter().map(|own| own.done.dur() - shortest));
+        return;
     }
-    let came = |&(core, flight): &(&CoreSchedule, Flight)| shown(model, core, flight).start;
-    let last = flights.iter().map(came).max().unwrap_or_default();
-    let longest = |own: &(&CoreSchedule, Flight)| (done(own).end - own.0.piece(own.1.issues).range.start).clamped();
-    flights.iter().map(|own| (last - came(own)).clamped().min(longest(own))).collect()
+    let came = |own: &JoinedFlight<'_>| shown(model, own.core, own.flight).start;
+    let last = own.iter().map(came).max().unwrap_or_default();
+    let longest = |own: &JoinedFlight<'_>| (own.done.end - own.core.piece(own.flight.issues).range.start).clamped();
+    waits.extend(own.iter().map(|own| (last - came(own)).clamped().min(longest(own))));
 }
 
 /// Keeps flights with two ends or several cores; keeps only the rows of the others.

@@ -22,9 +22,10 @@ use crate::engine::{Analysis, AnalysisError, Cell, Context, Provenance, Scope, T
 use crate::hardware::chips::Chip;
 use crate::hardware::ici::NetworkFrom;
 use crate::hardware::limits::{BoundBy, possible};
+use crate::facts::steps::Step;
 use crate::hardware::peaks::Peaks;
 use crate::math::unit::Unit;
-use crate::reports::ops::op_stats::{self, CoreOps, CoreWork, OpRow, Ops, OpsReport};
+use crate::reports::ops::op_stats::{self, CoreOps, CoreWork, OpRow, Ops, OpsReport, SteadyOps};
 use crate::reports::steps::step_times::Steps;
 
 /// The analysis `roofline`.
@@ -143,28 +144,25 @@ const MAX_STEP_ROWS: usize = 200_000;
 /// devices.
 fn steps(cx: &Context<'_>) -> Result<(Option<RooflinePoint>, Vec<RooflinePoint>), AnalysisError> {
     let none = Ok((None, Vec::new()));
-    let Ok(report) = cx.report::<Steps>() else { return none };
     if cx.scope != Scope::WholeTrace {
         return none;
     }
-    let Some(steady @ ([first, .., last] | [first @ last])) = report.steady() else { return none };
-    let (count, last) = (steady.len() as u32, last.number);
-    let over = |name: &str, first: u32, last: u32, count: u32| {
-        let cores = op_stats::cores_without_duty(&cx.scoped(Scope::Steps { first, last }))?;
+    let Ok(report) = cx.report::<Steps>() else { return none };
+    let Some(SteadyOps { first, last, steps, cores }) = SteadyOps::of(cx) else { return none };
+    let point = |name: &str, cores: &[CoreOps], count| {
         let cores: Vec<CoreWork> = cores.iter().map(CoreOps::core_work).collect();
-        Ok::<_, AnalysisError>(RooflinePoint::of_cores(name, &cores, 0, count))
+        RooflinePoint::of_cores(name, &cores, 0, count)
     };
-    // Steps of the host may be at times when no device runs.
-    let Ok(average) =
-        over(&format!("Average of steps {first}–{last}", first = first.number), first.number, last, count)
-    else {
-        return none;
-    };
+    let average = point(&format!("Average of steps {first}–{last}"), cores, *steps);
     let rows = (cx.model.ops().len() + cx.model.labels().len()) * cx.tensor_cores().len();
     let few = rows.saturating_mul(report.steps.len()) <= MAX_STEP_ROWS;
     let each = report.steps.iter().filter(|_| few);
-    let each = each.filter_map(|step| over(&format!("Step {}", step.label), step.number, step.number, 1).ok());
-    let each = each.collect();
+    let one = |step: &Step| {
+        let scope = Scope::Steps { first: step.number, last: step.number };
+        let cores = op_stats::cores_without_duty(&cx.scoped(scope)).ok()?;
+        Some(point(&format!("Step {}", step.label), &cores, 1))
+    };
+    let each = each.filter_map(one).collect();
     Ok((Some(average), each))
 }
 

@@ -20,6 +20,7 @@ mod precision;
 mod report;
 mod row;
 mod rows;
+mod steady;
 mod sums;
 mod tables;
 #[cfg(test)]
@@ -48,6 +49,7 @@ pub use report::BeyondPeak;
 pub(crate) use report::CoreWork;
 pub use report::{CoreOps, GroupRow, OpsReport};
 pub use row::{CoreOpTime, OpRates, OpRow};
+pub(crate) use steady::SteadyOps;
 
 /// The analysis `ops`.
 pub struct Ops;
@@ -90,6 +92,8 @@ fn for_each_core(cx: &Context<'_>, with_duty: bool, mut take: impl FnMut(CoreSum
             take(sums);
         }
     }
+    // Of a cancelled scope, the sums are those of a part: other scopes may ask for them, too.
+    cx.reports.check(cx.scope)?;
     if is_empty { Err(AnalysisError::NotApplicable(why_no_ops(cx))) } else { Ok(()) }
 }
 

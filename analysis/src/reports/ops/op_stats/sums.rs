@@ -129,15 +129,21 @@ impl CoreSums {
     ) -> Option<Self> {
         let track = cx.model.track_of_kind(core, TrackKind::Ops)?;
         let mut sums = SumsByOp::new(cx.model);
+        let mut duty = classes.map(DutyUnions::new);
         let mut around = None;
-        for SliceSpans { slice, measured, .. } in cx.watched(slices_of_window(cx, track, window)) {
+        for spans in cx.watched(slices_of_window(cx, track, window)) {
+            let SliceSpans { slice, measured, .. } = spans;
             sums.at(OpKey::of(slice)).1.add(slice, measured.dur());
             // Most children of an op follow each other.
             if let Some(parent) = slice.parent().filter(|parent| around != Some(parent.id())) {
                 around = Some(parent.id());
                 sums.at(OpKey::of(parent)).1.has_children = true;
             }
+            if let Some(duty) = &mut duty {
+                duty.add(&spans);
+            }
         }
+        let duty = duty.map(|duty| duty.finish(cx, track, window, &mut sums));
         for attr in EVENT_FACTS {
             for (slice, value) in facts_in(cx, track, window, attr) {
                 sums.at(OpKey::of(slice)).1.add_fact(slice, attr, value);
@@ -146,7 +152,6 @@ impl CoreSums {
         if cx.scope == Scope::WholeTrace {
             add_aggregates(cx.model, core, &mut sums);
         }
-        let duty = classes.map(|classes| duty(cx, track, window, classes, &mut sums));
         let mut sums = sums.into_found();
         // If an op surrounds the scope, only the ops inside ran in it.
         sums.retain(|(_, sums)| sums.occurrences > 0);
@@ -201,7 +206,15 @@ impl SumsByOp {
 /// Whether the time and the costs of an op are its own. Decided by category if one was recorded; otherwise any op
 /// that had ops inside is a container, too.
 pub(super) fn is_leaf(class: OpClass, sums: &OpSums) -> bool {
-    !class.may_have_inner_ops() && (class.category_recorded() || !sums.has_children)
+    is_leaf_by_class(class).unwrap_or(!sums.has_children)
+}
+
+/// The same; `None` if it depends on whether the op had ops inside.
+fn is_leaf_by_class(class: OpClass) -> Option<bool> {
+    if class.may_have_inner_ops() {
+        return Some(false);
+    }
+    class.category_recorded().then_some(true)
 }
 
 /// Approximate number of slices that [`CoreSums::collect`] reads.
@@ -229,20 +242,47 @@ fn facts_in<'a>(
     carrying.filter(move |(slice, _)| range.contains(slice.start()))
 }
 
-/// Requires complete sums, to know which ops are leaves.
-fn duty(cx: &Context<'_>, track: TrackId, window: TimeWindow, classes: &OpClasses, sums: &mut SumsByOp) -> DutyTime {
-    let (mut busy, mut on_duty) = (UnionBuilder::default(), UnionBuilder::default());
-    for SliceSpans { slice, shown, measured } in cx.watched(slices_of_window(cx, track, window)) {
-        let class = classes.class_of(slice.op());
+/// [`DutyTime`] while it is collected.
+struct DutyUnions<'a> {
+    classes: &'a OpClasses,
+    busy: UnionBuilder,
+    on_duty: UnionBuilder,
+    /// Whether the classes do not tell of every op whether it is a leaf.
+    is_undecided: bool,
+}
+
+impl<'a> DutyUnions<'a> {
+    fn new(classes: &'a OpClasses) -> Self {
+        Self { classes, busy: UnionBuilder::default(), on_duty: UnionBuilder::default(), is_undecided: false }
+    }
+
+    fn add(&mut self, spans: &SliceSpans<'_>) {
+        let class = self.classes.class_of(spans.slice.op());
         if class.is_off_duty() {
-            continue;
+            return;
         }
-        on_duty.add(shown);
-        if is_leaf(class, sums.at(OpKey::of(slice)).1) {
-            busy.add(measured);
+        self.on_duty.add(spans.shown);
+        match is_leaf_by_class(class) {
+            Some(true) => self.busy.add(spans.measured),
+            Some(false) => {}
+            None => self.is_undecided = true,
         }
     }
-    DutyTime { busy: busy.finish().measure(), on_duty: on_duty.finish().measure() }
+
+    /// `sums` are those of all slices: they tell which ops had others inside.
+    fn finish(self, cx: &Context<'_>, track: TrackId, window: TimeWindow, sums: &mut SumsByOp) -> DutyTime {
+        let Self { classes, mut busy, on_duty, is_undecided } = self;
+        if is_undecided {
+            busy = UnionBuilder::default();
+            for SliceSpans { slice, measured, .. } in cx.watched(slices_of_window(cx, track, window)) {
+                let class = classes.class_of(slice.op());
+                if !class.is_off_duty() && is_leaf(class, sums.at(OpKey::of(slice)).1) {
+                    busy.add(measured);
+                }
+            }
+        }
+        DutyTime { busy: busy.finish().measure(), on_duty: on_duty.finish().measure() }
+    }
 }
 
 fn add_aggregates(model: &TraceModel, core: GroupId, sums: &mut SumsByOp) {

@@ -10,29 +10,59 @@ use trace_model::{GroupId, GroupKind, Picos, SliceSpans, SourceId, TimeRange, Tr
 
 use crate::engine::{AnalysisError, Context, Metric, Provenance, counted};
 use crate::facts::TraceFacts as _;
-use crate::facts::category::OpClasses;
-use crate::facts::window::slices_of_window;
+use crate::facts::window::{hull_of_window, slices_of_window};
 use crate::math::intervals::{IntervalSet, UnionBuilder};
 use crate::math::unit::Unit;
+use crate::reports::ops::op_stats::CoreOps;
+
+/// A chip, by its number in one capture, or the only core of an unnumbered chip.
+type ChipKey = (SourceId, Result<i64, GroupId>);
 
 /// What one `TensorCore` and its `SparseCores` contribute to their chip.
 pub(super) struct CoreDuty {
-    chip: (SourceId, Result<i64, GroupId>),
-    busy: IntervalSet,
+    chip: ChipKey,
+    busy: BusyTime,
     hull: Option<TimeRange>,
+}
+
+/// When a core was busy.
+enum BusyTime {
+    /// Only how long: its chip has no other core.
+    Total(Picos),
+    /// The times, for a union with those of other cores.
+    Times(IntervalSet),
+}
+
+impl BusyTime {
+    fn total(&self) -> Picos {
+        match self {
+            Self::Total(total) => *total,
+            Self::Times(times) => times.measure(),
+        }
+    }
+
+    fn times(&self) -> Option<&IntervalSet> {
+        match self {
+            Self::Total(_) => None,
+            Self::Times(times) => Some(times),
+        }
+    }
 }
 
 /// The duty cycle of the chips that `cores` belong to.
 pub(super) fn xprof_duty_cycle(cores: &[CoreDuty]) -> Metric {
-    let mut chips: BTreeMap<(SourceId, Result<i64, GroupId>), Vec<&CoreDuty>> = BTreeMap::new();
+    let mut chips: BTreeMap<ChipKey, Vec<&CoreDuty>> = BTreeMap::new();
     for core in cores {
         chips.entry(core.chip).or_default().push(core);
     }
     let (mut busy, mut span) = (Picos::ZERO, Picos::ZERO);
     for cores in chips.values() {
         busy += match cores[..] {
-            [core] => core.busy.measure(),
-            _ => cores.iter().fold(IntervalSet::new(), |all, core| all.union(&core.busy)).measure(),
+            [core] => core.busy.total(),
+            _ => {
+                let times = cores.iter().filter_map(|core| core.busy.times());
+                times.fold(IntervalSet::new(), |all, times| all.union(times)).measure()
+            }
         };
         let hull = cores.iter().filter_map(|core| core.hull).reduce(TimeRange::hull);
         span += hull.map_or(Picos::ZERO, TimeRange::dur);
@@ -49,9 +79,18 @@ pub(super) fn xprof_duty_cycle(cores: &[CoreDuty]) -> Metric {
 }
 
 impl CoreDuty {
-    pub(super) fn of(cx: &Context<'_>, classes: &OpClasses, core: GroupId) -> Result<Self, AnalysisError> {
-        let (model, group) = (cx.model, cx.model.group(core));
-        let chip = (group.source, group.device.as_ref().and_then(|device| device.local_chip_id).ok_or(core));
+    /// Of each core.
+    pub(super) fn of_all(cx: &Context<'_>, cores: &[CoreOps]) -> Result<Vec<Self>, AnalysisError> {
+        let chips: Vec<ChipKey> = cores.iter().map(|core| chip_of(cx.model, core.core)).collect();
+        let of_core = |(core, &chip): (&CoreOps, &ChipKey)| {
+            let is_alone = chips.iter().filter(|&&other| other == chip).count() == 1;
+            Self::of(cx, core, chip, is_alone && sparse_cores(cx.model, core.core).next().is_none())
+        };
+        cores.iter().zip(&chips).map(of_core).collect()
+    }
+
+    fn of(cx: &Context<'_>, ops: &CoreOps, chip: ChipKey, is_alone: bool) -> Result<Self, AnalysisError> {
+        let (model, core, classes) = (cx.model, ops.core, cx.classes());
         let (mut busy, mut hull) = (UnionBuilder::default(), None::<TimeRange>);
         for group in std::iter::once(core).chain(sparse_cores(model, core)) {
             let is_sparse = group != core;
@@ -62,16 +101,29 @@ impl CoreDuty {
                 if !counts {
                     continue;
                 }
+                hull = [hull, hull_of_window(cx, track, window)].into_iter().flatten().reduce(TimeRange::hull);
+                if is_alone || kind != TrackKind::Ops {
+                    continue;
+                }
                 for SliceSpans { slice, shown, .. } in cx.watched(slices_of_window(cx, track, window)) {
-                    hull = Some(hull.map_or(shown, |hull| hull.hull(shown)));
-                    if kind == TrackKind::Ops && (is_sparse || !classes.class_of(slice.op()).is_off_duty()) {
+                    if is_sparse || !classes.class_of(slice.op()).is_off_duty() {
                         busy.add(shown);
                     }
                 }
             }
         }
-        Ok(Self { chip, busy: busy.finish(), hull })
+        let busy = if is_alone {
+            BusyTime::Total(Picos::from_ps(ops.on_duty_ps))
+        } else {
+            BusyTime::Times(busy.finish())
+        };
+        Ok(Self { chip, busy, hull })
     }
+}
+
+fn chip_of(model: &TraceModel, core: GroupId) -> ChipKey {
+    let group = model.group(core);
+    (group.source, group.device.as_ref().and_then(|device| device.local_chip_id).ok_or(core))
 }
 
 fn sparse_cores(model: &TraceModel, core: GroupId) -> impl Iterator<Item = GroupId> {
@@ -83,6 +135,7 @@ fn sparse_cores(model: &TraceModel, core: GroupId) -> impl Iterator<Item = Group
 mod tests {
     use super::*;
     use crate::engine::{Options, ReportCache, Scope};
+    use crate::reports::ops::op_stats::Ops;
     use trace_model::{DeviceInfo, Op, SliceSpec, Timestamp, TraceBuilder};
 
     /// Two cores, the first with infeed inside a loop and outside it, and a `SparseCore` of the first.
@@ -134,9 +187,8 @@ mod tests {
             let model = model(chips);
             let (options, reports) = (Options::default(), ReportCache::default());
             let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
-            let classes = OpClasses::new(&model);
-            let cores = model.tensor_cores().into_iter().map(|core| CoreDuty::of(&cx, &classes, core).unwrap());
-            let metric = xprof_duty_cycle(&cores.collect::<Vec<_>>());
+            let ops = cx.report::<Ops>().unwrap();
+            let metric = xprof_duty_cycle(&CoreDuty::of_all(&cx, &ops.cores).unwrap());
             (metric.value.unwrap(), metric.of)
         };
         // One chip: 0..10 and 12..15 of 20. Two chips: 8 + 3 and 6 of 20 each.

@@ -36,10 +36,8 @@ mod sums;
 mod tests;
 
 use serde::Serialize;
-use trace_model::GroupId;
 
 use crate::engine::{Analysis, AnalysisError, Context, Metric, Provenance, Table, Tabular};
-use crate::facts::TraceFacts as _;
 use crate::hardware::limits::{BoundBy, OpWork};
 use crate::math::unit::Unit;
 use crate::reports::ops::op_stats::{BeyondPeak, CoreOps, Ops};
@@ -81,13 +79,10 @@ impl Analysis for Utilization {
 
     fn run(cx: &Context<'_>) -> Result<UtilizationReport, AnalysisError> {
         let ops = cx.report::<Ops>()?;
-        let classes = cx.classes();
         let all: Vec<&CoreOps> = ops.cores.iter().collect();
-        let cores: Vec<GroupId> = all.iter().map(|core| core.core).collect();
         let mut combined = metrics(&WorkSums::new(cx, &ops, &all));
         combined.extend(steady::metrics(cx, ops.hbm_is_estimated));
-        let duties: Vec<CoreDuty> =
-            cores.iter().map(|&core| CoreDuty::of(cx, classes, core)).collect::<Result<_, AnalysisError>>()?;
+        let duties = CoreDuty::of_all(cx, &ops.cores)?;
         combined.push(xprof_duty_cycle(&duties));
         combined.extend(capture::covered(cx, &ops));
         combined.extend(capture::flops(cx, &ops));

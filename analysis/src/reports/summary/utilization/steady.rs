@@ -3,10 +3,8 @@
 
 use super::sums::{UtilizationShare, WorkSums, utilization, window};
 use crate::engine::{Context, Metric, Scope};
-use crate::facts::steps::Step;
 use crate::hardware::limits::BoundBy;
-use crate::reports::ops::op_stats::{self, CoreOps};
-use crate::reports::steps::step_times::Steps;
+use crate::reports::ops::op_stats::{CoreOps, SteadyOps};
 
 /// Only for the whole trace, because the user selects any other scope. No metrics if no steps were found, or if the
 /// devices recorded no ops in them.
@@ -14,17 +12,9 @@ pub(super) fn metrics(cx: &Context<'_>, hbm_is_estimated: bool) -> Vec<Metric> {
     if cx.scope != Scope::WholeTrace {
         return Vec::new();
     }
-    let Ok(steps) = cx.report::<Steps>() else { return Vec::new() };
-    let (Some(steady @ [first, ..]), Some(last)) = (steps.steady(), steps.steady().and_then(<[Step]>::last)) else {
-        return Vec::new();
-    };
-    let scope = Scope::Steps { first: first.number, last: last.number };
-    let Ok(cores) = op_stats::cores_without_duty(&cx.scoped(scope)) else { return Vec::new() };
+    let Some(SteadyOps { first, last, cores, .. }) = SteadyOps::of(cx) else { return Vec::new() };
     let cores: Vec<&CoreOps> = cores.iter().collect();
-    let over = match steady.len() {
-        1 => format!("step {}", first.number),
-        _ => format!("steps {}–{}", first.number, last.number),
-    };
+    let over = if first == last { format!("step {first}") } else { format!("steps {first}–{last}") };
     let sums = WorkSums { hbm_is_estimated, cores: &cores, window: over, is_whole: false };
     let metric = |id, title, limit, amount: Option<f64>| {
         let note = sums.notes_on(limit, amount.is_some());
