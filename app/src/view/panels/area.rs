@@ -199,6 +199,22 @@ mod tests {
     }
 
     #[test]
+    fn time_of_ops_by_the_device_clock_counts_once_where_they_overlap() {
+        let mut builder = TraceBuilder::new();
+        let core = builder.group(None, GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
+        let track = builder.track(core, TrackKind::Ops, 0, "XLA Ops");
+        for (name, start, end) in [("while", 0, 16), ("first", 2, 6), ("second", 4, 10), ("next", 15, 20)] {
+            let (label, device) = (builder.label(name, None), Some(range(start + 1_000, end + 1_000)));
+            builder.add_slice(track, SliceSpec { device, ..SliceSpec::new(range(start, end), label) });
+        }
+        let model = builder.finish();
+        let area = MarkedArea { range: range(0, 100), tracks: Arc::default(), pivot: AreaGrouping::Name };
+        let summary = summarise(&model, &OpClasses::new(&model), &[], &area, &Progress::new()).unwrap();
+        let own = rows(&summary).into_iter().find(|row| row.0 == "while").map(|row| row.4);
+        assert_eq!(own, Some(7), "0..2 and 10..15");
+    }
+
+    #[test]
     fn op_shares_exclude_programs_and_async_ops() {
         let mut builder = TraceBuilder::new();
         let core = builder.group(None, GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");

@@ -105,14 +105,15 @@ pub(super) fn convert(
     progress.check()?;
 
     decode_lines(&planes, &labels, jobs, epoch_ns, source, progress, out)?;
+    // Planes of one name share their ops.
+    let mut ends: HashMap<GroupId, OpEnds> = HashMap::new();
     for ((plane, group), labels) in planes.iter().zip(&groups).zip(&labels) {
         let Some(group) = *group else { continue };
-        let op_track = out.op_track(group);
-        let mut ops = None;
         for line in plane.lines.iter().flatten().filter(|line| line.events > 0 && plane.is_counters(line)) {
             progress.check()?;
-            let ops = ops.get_or_insert_with(|| op_track.map(|track| OpEnds::new(out, track)).unwrap_or_default());
-            counters::add(out, group, ops, &plane.tables, labels, line, epoch_ns);
+            let of_track = |track| OpEnds::new(out, track);
+            let ends = ends.entry(group).or_insert_with(|| out.op_track(group).map(of_track).unwrap_or_default());
+            counters::add(out, group, ends, &plane.tables, labels, line, epoch_ns);
         }
     }
     async_spans::complete(out);

@@ -247,21 +247,17 @@ fn self_inside(model: &TraceModel, slice: SliceRef<'_>, inside: TimeRange, area:
     if area.encloses(slice.range()) && !is_timed_by_device {
         return slice.self_dur().ps();
     }
-    let covered = if is_timed_by_device {
-        let of_child = |child: SliceRef<'_>| child.range().intersect(area).map_or(Picos::ZERO, TimeRange::dur);
-        slice.children().map(of_child).sum()
-    } else {
-        Picos::from_ps(covered_inside(model, slice, inside))
-    };
-    (inside.dur() - covered).clamped().ps()
+    (inside.dur().ps() - covered_inside(model, slice, inside)).max(0)
 }
 
-/// The time in `inside` in which slices of the same track run that began later.
+/// The time in `inside` in which slices of the same track run that began later, on the timeline or by the clock of the
+/// device.
 fn covered_inside(model: &TraceModel, slice: SliceRef<'_>, inside: TimeRange) -> i64 {
     let begins_later = |spans: &SliceSpans<'_>| (spans.shown.start, spans.slice.id()) > (slice.start(), slice.id());
     let lanes = model.lanes(slice.track()).iter();
-    let later = lanes.flat_map(|lane| model.spans_in(lane, inside)).filter(begins_later);
-    let mut ranges: Vec<TimeRange> = later.map(|spans| clipped(spans.shown, inside)).collect();
+    let later = lanes.flat_map(|lane| model.spans_in(lane, inside)).filter(begins_later).map(|spans| spans.shown);
+    let children = slice.children().map(SliceRef::range).filter(|child| child.overlaps(inside));
+    let mut ranges: Vec<TimeRange> = later.chain(children).map(|range| clipped(range, inside)).collect();
     ranges.sort_unstable_by_key(|range| range.start);
     let mut union = Union::EMPTY;
     for range in ranges {
