@@ -9,6 +9,7 @@ use parquet::record::RowAccessor as _;
 use serde_json::Value;
 
 use crate::outputs::{printed, recompile, refused, run, sample, text};
+use crate::place::corpus;
 
 /// The rows of a result.
 fn rows(path: &str, sql: &str) -> Vec<Vec<Value>> {
@@ -262,6 +263,37 @@ fn exported_chrome_events_import_to_the_same_timeline() {
         let flows = number(path, "SELECT count(*) FROM flows");
         assert_eq!([ends("s") as i64, ends("f") as i64], [flows; 2], "{file}");
     }
+}
+
+#[test]
+fn exported_chrome_events_have_the_same_ops() {
+    let mut files = vec![sample("synthetic_v5e_8chip_overlap.xplane.pb")];
+    // Its ops overlap on the timeline, by rounding.
+    let overlapping = corpus().map(|corpus| corpus.join("tpu/v6e_x4_host_offload.xplane.pb"));
+    files.extend(overlapping.map(|path| path.to_str().unwrap().to_owned()));
+    for path in &files {
+        let directory = tempfile::tempdir().unwrap();
+        let out = directory.path().to_str().unwrap();
+        printed(&["export", path, "--to", "chrome-json", "-o", out]);
+        let again = directory.path().join("trace.json");
+        // The file holds no sums by memory, so limits and what follows from them differ.
+        let ops = "SELECT name, category, occurrences, total_time_ps, self_time_ps FROM ops ORDER BY 1, 2, 3, 4, 5";
+        assert_eq!(rows(again.to_str().unwrap(), ops), rows(path, ops), "{path}");
+    }
+}
+
+#[test]
+fn exported_times_of_a_simulator_stay_simulated() {
+    let path = &sample("synthetic_v5e_layer_predicted.txt");
+    let directory = tempfile::tempdir().unwrap();
+    printed(&["export", path, "--to", "chrome-json", "-o", directory.path().to_str().unwrap()]);
+    let again = directory.path().join("trace.json");
+    let badge = |path: &str| -> Value {
+        let asked = run(&["query", path, "SELECT 1", "--format", "json"]);
+        serde_json::from_slice::<Value>(&asked.stdout).unwrap()["badge"].take()
+    };
+    assert_eq!(badge(path), "PREDICTED by XLA's cost model");
+    assert_eq!(badge(again.to_str().unwrap()), badge(path));
 }
 
 #[test]

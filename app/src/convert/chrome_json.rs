@@ -1,11 +1,12 @@
 //! Chrome's trace events as JSON, which Perfetto, `chrome://tracing` and Systole read. Times are microseconds; as
 //! numbers of 64 bits they are exact to the picosecond for captures of up to two hours.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use trace_model::{CounterSeries, GroupId, SliceRef, TrackId};
+use trace_model::{CounterSeries, GroupId, SliceAttr, SliceRef, StringId, TraceModel, TrackId, TrackKind};
 
 use super::{category, overlaps, shift_ps, step_tracks};
 use crate::session::Session;
@@ -44,11 +45,12 @@ pub fn write(session: &Session, with_args: bool, out: &mut impl Write) -> io::Re
     let model = session.model();
     let mut events = Events { out, shift: shift_ps(model), is_first: true };
     events.out.write_all(b"{\"displayTimeUnit\":\"ns\",\"otherData\":")?;
-    serde_json::to_writer(&mut *events.out, &json!({"tool": "systole", "badge": model.badge()}))?;
+    serde_json::to_writer(&mut *events.out, &about(model))?;
     events.out.write_all(b",\"traceEvents\":[\n")?;
     names(session, &mut events)?;
     for track in model.track_ids() {
-        let is_apart = overlaps(model, track);
+        // Ops that overlap by rounding alone stay on their thread, as in exports of XProf: it is the thread of the ops.
+        let is_apart = model.track(track).kind != TrackKind::Ops && overlaps(model, track);
         for slice in model.slices_on(track) {
             events.slice(session, slice, is_apart, with_args)?;
         }
@@ -74,6 +76,20 @@ pub fn write(session: &Session, with_args: bool, out: &mut impl Write) -> io::Re
         }
     }
     events.out.write_all(b"\n]}\n")
+}
+
+/// Where the times are from, so that they never pass for measured ones.
+fn about(model: &TraceModel) -> Value {
+    let mut about = Map::from_iter([("tool".to_owned(), json!("systole"))]);
+    if let Some(simulator) = model.simulator() {
+        let caveats = model.sources().iter().flat_map(|source| &source.caveats);
+        let names: BTreeSet<String> = caveats.filter_map(|caveat| Some(json!(caveat).as_str()?.to_owned())).collect();
+        let names: Vec<String> = names.into_iter().collect();
+        about.insert("badge".to_owned(), json!(model.badge()));
+        about.insert("simulator".to_owned(), json!(simulator));
+        about.insert("caveats".to_owned(), json!(names.join(",")));
+    }
+    Value::Object(about)
 }
 
 fn names<W: Write>(session: &Session, events: &mut Events<'_, W>) -> io::Result<()> {
@@ -122,7 +138,8 @@ impl<W: Write> Events<'_, W> {
         let (pid, tid) = (process_id(session.model().track(track).group), thread_id(track));
         let (cat, name) = (category(session, slice).map(analysis::OpGroup::title), slice.name());
         let recorded = with_args.then(|| crate::tables::arguments(slice)).flatten();
-        let args = recorded.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+        let mut args: Map<String, Value> = recorded.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+        self.add_facts(session, slice, with_args, &mut args);
         let (ts, end) = (Some(self.micros(slice.start().ps())), Some(self.micros(slice.range().end.ps())));
         if !is_apart {
             let dur = Some(micros(slice.dur().ps()));
@@ -132,6 +149,37 @@ impl<W: Write> Events<'_, W> {
         let (id, cat) = (Some(slice.id().index()), cat.or(Some("async")));
         self.push(&Event { ph: "b", pid, tid, name, cat, ts, id, args, ..Event::default() })?;
         self.push(&Event { ph: "e", pid, tid, name, cat, ts: end, id, ..Event::default() })
+    }
+
+    /// Adds the facts of an op, under the names that `XProf` writes and Systole reads again.
+    fn add_facts(&self, session: &Session, slice: SliceRef<'_>, with_texts: bool, args: &mut Map<String, Value>) {
+        let model = session.model();
+        let mut add = |name: &str, value: Option<Value>| {
+            if let (Some(value), false) = (value, args.contains_key(name)) {
+                args.insert(name.to_owned(), value);
+            }
+        };
+        if let Some(range) = slice.device_range() {
+            add("device_offset_ps", Some(json!(range.start.ps().saturating_add(self.shift))));
+            add("device_duration_ps", Some(json!(range.dur().ps())));
+        }
+        let Some(op) = slice.op().map(|op| model.op(op)) else { return };
+        let number = |of_slice: SliceAttr, of_op: Option<u64>| {
+            slice.attr(of_slice).map(|value| json!(value)).or_else(|| of_op.map(|value| json!(value)))
+        };
+        let text = |id: Option<StringId>| id.map(|id| json!(model.str(id)));
+        add("hlo_category", text(op.category));
+        add("flops", number(SliceAttr::Flops, op.flops));
+        add("model_flops", number(SliceAttr::ModelFlops, op.model_flops));
+        add("bytes_accessed", number(SliceAttr::Bytes, op.bytes_accessed));
+        add("raw_bytes_accessed", op.raw_bytes_accessed.map(|bytes| json!(bytes)));
+        if with_texts {
+            add("long_name", text(op.hlo_text));
+            add("shape_with_layout", text(op.shape));
+            add("tf_op", text(op.framework_name));
+            add("source", text(op.source));
+            add("source_stack", text(op.source_stack));
+        }
     }
 
     fn counter(&mut self, session: &Session, series: &CounterSeries) -> io::Result<()> {

@@ -6,7 +6,7 @@ use trace_model::{Caveat, IssueKind, TrackId};
 
 use super::args::JsonArgs;
 use super::collect::EventCollector;
-use super::metadata::is_modelled;
+use super::metadata::{exported, is_modelled};
 use super::ops::{self, ThreadOps};
 use super::places::{TrackTable, cores_by_lines};
 use super::{asynchronous, dialects, flows, stack};
@@ -76,7 +76,10 @@ pub(super) fn convert(mut collected: EventCollector<'_>, source: &InputSource) {
         dialects::add_missing_waits(builder, &lines);
     }
     let about = builder.source_mut();
-    if is_modelled(&about.facts) {
+    if let Some((simulator, caveats)) = exported(&about.facts) {
+        about.simulator = Some(simulator);
+        about.caveats.extend(caveats);
+    } else if is_modelled(&about.facts) {
         about.simulator.get_or_insert_with(|| "a cost model".to_owned());
         about.caveats.push(Caveat::Predicted);
     }

@@ -1,6 +1,6 @@
 //! Facts of the session.
 
-use trace_model::Arg;
+use trace_model::{Arg, Caveat};
 
 use super::json::{JsonString, JsonValue, arg_value, elements, flatten, members};
 use super::number;
@@ -108,6 +108,15 @@ impl ProfilerSession {
 pub(super) fn is_modelled(facts: &[(String, String)]) -> bool {
     let says = |value: &str| !matches!(value, "" | "false" | "null" | "0" | "none");
     facts.iter().any(|(name, value)| matches!(name.as_str(), "modelled" | "modeled") && says(value))
+}
+
+/// What a document that Systole exported says of times that were not measured:
+/// `"otherData": {"tool": "systole", "simulator": "ASTRA-sim", "caveats": "Predicted,LoopsApart"}`.
+pub(super) fn exported(facts: &[(String, String)]) -> Option<(String, Vec<Caveat>)> {
+    let value = |key: &str| facts.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
+    let simulator = value("tool").filter(|&tool| tool == "systole").and_then(|_| value("simulator"))?;
+    let caveat = |name: &str| serde_json::from_value(name.into()).ok();
+    Some((simulator.to_owned(), value("caveats").unwrap_or_default().split(',').filter_map(caveat).collect()))
 }
 
 /// Splits off the host that multi-host viewers put in front of a plane's name.
