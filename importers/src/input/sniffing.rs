@@ -54,6 +54,8 @@ pub(crate) fn looks_like(head: &[u8]) -> String {
         return format!("it looks like {}", kind_of_text(text));
     } else if contains(head, "\u{fffd}".as_bytes()) {
         "binary data that was converted to UTF-8 text on its way here, which destroys it: copy the original again in binary mode"
+    } else if is_perfetto(head) {
+        "a trace in Perfetto's own format: Perfetto's traceconv makes JSON of it (traceconv json), which this program reads"
     } else if is_wire_format(head) {
         "a protobuf message, but not of a kind that this program reads"
     } else {
@@ -122,6 +124,14 @@ fn is_wire_format(head: &[u8]) -> bool {
     true
 }
 
+/// Whether the first message is a packet of Perfetto: unlike the plane of a profile, it begins with a field above 6.
+fn is_perfetto(head: &[u8]) -> bool {
+    let Some((len, rest)) = head.strip_prefix(b"\x0a").and_then(varint) else { return false };
+    let packet = rest.get(..len as usize).unwrap_or(rest);
+    let field = varint(packet).map(|(key, _)| key >> 3);
+    field.is_some_and(|field| field > 6) && is_wire_format(packet) && is_wire_format(head)
+}
+
 fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let len = bytes.iter().take(10).position(|&byte| byte < 0x80)? + 1;
     let value = bytes[..len].iter().rev().fold(0_u64, |value, &byte| (value << 7) | u64::from(byte & 0x7f));
@@ -147,6 +157,8 @@ mod tests {
             (b"{\"name\": 1}", "JSON without trace events"),
             (b"hello world\nsecond", "text that begins \"hello world\""),
             (b"\x0a\x05hello\x10\x07", "protobuf"),
+            (b"\x0a\x18\xe2\x03\x11\x08\x01\x1a\x0dsynthetic_v5e", "traceconv json"),
+            (b"\x0a\x0a\x08\x01\x12\x04abcd", "protobuf"),
             (b"\xde\xad\xbe\xef\xff\xff", "unknown binary data; it begins with de ad be ef ff ff"),
             (b"\x0a\xef\xbf\xbd\x01\x02\xff", "converted to UTF-8"),
         ] {
