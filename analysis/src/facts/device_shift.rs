@@ -14,17 +14,20 @@ use trace_model::{GroupId, SliceRef, TimeRange, TraceModel, TrackKind};
 /// window    |                       |
 /// ```
 pub(crate) fn shifted(model: &TraceModel, core: GroupId, range: TimeRange) -> TimeRange {
-    let ops = model.track_of_kind(core, TrackKind::Ops);
-    let lanes = ops.map(|track| model.lanes(track)).unwrap_or_default();
+    let Some(ops) = model.track_of_kind(core, TrackKind::Ops) else { return range };
+    let both = |op: SliceRef<'_>| Some((op.range(), op.device_range()?));
+    // A track has that clock for all of its slices or for none.
+    if model.slices_on(ops).next().and_then(both).is_none() {
+        return range;
+    }
     let (mut members, mut around) = (None, None);
-    for lane in lanes {
+    for lane in model.lanes(ops) {
         // The ops of a lane follow each other: the outermost ones of a range suffice, and a range costs one search,
         // however many ops it contains.
         let overlapping = model.slices_in(lane, range);
         let inside = || overlapping.clone().filter(|op| range.contains(op.start()));
-        let both = |op: SliceRef<'_>| Some((op.range(), op.device_range()?));
-        for span in [inside().take(OUTERMOST).find_map(both), inside().rev().take(OUTERMOST).find_map(both)] {
-            members = hull(members, span);
+        for op in [inside().next(), inside().next_back()].into_iter().flatten() {
+            members = hull(members, both(op));
         }
         if members.is_none() {
             around = hull(around, overlapping.clone().next().and_then(both));
@@ -37,14 +40,10 @@ pub(crate) fn shifted(model: &TraceModel, core: GroupId, range: TimeRange) -> Ti
     TimeRange::new(start, end)
 }
 
-/// How many ops from either end of a range are searched for a device time: if a capture has that clock, nearly all
-/// ops have it.
-pub(super) const OUTERMOST: usize = 64;
-
 /// The same span by two clocks.
-pub(super) type BothClocks = Option<(TimeRange, TimeRange)>;
+type BothClocks = Option<(TimeRange, TimeRange)>;
 
-pub(super) fn hull(sum: BothClocks, part: BothClocks) -> BothClocks {
+fn hull(sum: BothClocks, part: BothClocks) -> BothClocks {
     match (sum, part) {
         (Some((a, b)), Some((shown, timed))) => Some((a.hull(shown), b.hull(timed))),
         (sum, part) => sum.or(part),

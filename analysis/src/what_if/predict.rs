@@ -11,6 +11,7 @@ use super::engine::{CoreReplay, ReplayInput, play};
 use super::schedule::{CoreSchedule, HiddenTransferBound, ReplaySchedule, TimeByGroup};
 use crate::engine::{Context, Table, TableBuilder, Tabular};
 use crate::facts::category::OpGroup;
+use crate::math::parallel;
 use crate::math::stats::median;
 use crate::math::unit::Unit;
 use crate::reports::steps::step_times::Steps;
@@ -137,7 +138,7 @@ fn step_prediction(
     run: &ReplayedRun,
     steps: &[StepOnCores],
     asked: &AskedInstants,
-    [short, long]: &[Vec<CoreReplay>; 2],
+    [short, long]: [&[CoreReplay]; 2],
 ) -> Option<StepPrediction> {
     let of_median = |time: &dyn Fn(usize, TimeRange) -> Option<i64>| {
         let longest = |spans: &StepOnCores| {
@@ -166,9 +167,14 @@ pub(super) fn predict(
 ) -> Prediction {
     let steps = steps(cx, recorded);
     let asked = AskedInstants::of(recorded.cores.len(), steps.iter().flatten().copied());
-    let played = [HiddenTransferBound::Shortest, HiddenTransferBound::Longest]
-        .map(|belief| play(ReplayInput { model: cx.model, schedule: recorded, changed, belief, instants: &asked.0 }));
-    let [short, long] = &played;
+    let beliefs = [HiddenTransferBound::Shortest, HiddenTransferBound::Longest];
+    // Without hidden transfers, both replays are the same.
+    let beliefs = if recorded.least.is_empty() { &beliefs[..1] } else { &beliefs[..] };
+    let pieces: usize = recorded.cores.iter().map(|core| core.pieces().len()).sum();
+    let played = parallel::map(beliefs, pieces * beliefs.len(), |&belief| {
+        play(ReplayInput { model: cx.model, schedule: recorded, changed, belief, instants: &asked.0 })
+    });
+    let (short, long) = (&played[0], &played[beliefs.len() - 1]);
     let slowest = (0..recorded.cores.len()).max_by_key(|&core| lasts(recorded, short, core)).unwrap_or(0);
     if recorded.unmatched > 0 {
         notes.push(format!(
@@ -182,7 +188,7 @@ pub(super) fn predict(
         window_ps: window_ps(recorded),
         predicted_ps: played_ps(recorded, short),
         predicted_at_most_ps: played_ps(recorded, long),
-        step: step_prediction(run, &steps, &asked, &played),
+        step: step_prediction(run, &steps, &asked, [short, long]),
         parts: short.get(slowest).map(|played| parts(&recorded.cores[slowest], played)).unwrap_or_default(),
         core: cx.model.device_name(recorded.cores[slowest].group),
         notes,
