@@ -309,3 +309,23 @@ fn the_version_names_the_commit_where_there_is_one() {
         assert!(git(&["rev-parse", "--verify", &format!("{commit}^{{commit}}")]).is_some(), "{version}");
     }
 }
+
+/// A path that is missing is no mistake in the words of the command.
+#[test]
+fn missing_files_of_options_are_named_with_a_cure() {
+    let path = sample("jax_cpu_small.xplane.pb");
+    let missing = "/no/such/file";
+    for (option, cure) in
+        [("--budget", "systole init"), ("--config", "systole init"), ("--roles", "docs/simulators.md")]
+    {
+        let output = run(&["analyze", &path, option, missing]);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{option}: {said}");
+        assert!(said.contains(cure) && said.trim_end().ends_with(missing), "{option}: {said}");
+    }
+    let output = run(&["analyze", &path, "--hlo", missing]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("--hlo /no/such/file: No such file") && said.contains("--xla_dump_to"), "{said}");
+    assert!(!said.contains("no profile") && !said.contains("jax_cpu_small"), "{said}");
+}

@@ -4,7 +4,7 @@ use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use analysis::counted;
+use analysis::{Scope, counted};
 use clap::{Args, ValueEnum};
 
 use crate::cli::common::args::{InputArgs, ScopeArgs};
@@ -99,6 +99,9 @@ pub fn run(args: &ExportArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure
         if !args.tables.is_empty() || !args.partition.is_empty() {
             let option = if args.tables.is_empty() { "--partition" } else { "--tables" };
             return Err(Failure::Usage(format!("{option} is for parquet, arrow and csv: this format is the timeline")));
+        }
+        if args.scope.scope() != Scope::WholeTrace || !args.input.assume.device.is_empty() {
+            stderr.warn("this format is the whole timeline: --steps, --range and --device do not apply to it");
         }
         make_directory()?;
         let path = args.output.join(name);

@@ -15,7 +15,7 @@ use crate::cli::common::args::{AssumeArgs, InputArgs};
 use crate::cli::common::failure::Failure;
 use crate::cli::common::settings;
 use crate::cli::common::stderr::{Stderr, harmless};
-use crate::cli::common::values::{OutputFormat, STANDARD};
+use crate::cli::common::values::{OutputFormat, RolesArg, STANDARD};
 use crate::fingerprint::BackgroundHash;
 use crate::session::Session;
 use crate::stdin;
@@ -32,6 +32,10 @@ pub fn open(input: &InputArgs, format: OutputFormat, stderr: &Stderr) -> Result<
 
 /// The assumptions of the command line and the window: arguments and configuration file.
 pub fn assumptions(assume: &AssumeArgs, stderr: &Stderr) -> Result<Options, Failure> {
+    if let Some(RolesArg::Unread { error, path }) = &assume.roles {
+        let (what, cure) = ("the roles of tracks", "write one as docs/simulators.md shows");
+        return Err(Failure::Unread { what, error: error.clone(), cure, path: path.clone() });
+    }
     let mut options = Options { hints: settings::hints(assume.config.as_deref(), stderr)?, ..assume.options() };
     if options.warmup_steps == 0 {
         options.warmup_steps = settings::warmup_steps(assume.config.as_deref()).unwrap_or(0);
