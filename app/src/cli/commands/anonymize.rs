@@ -7,7 +7,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use analysis::{ANALYSES, Scope};
+use analysis::{ANALYSES, Scope, printable};
 use clap::Args;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -80,7 +80,7 @@ pub fn run(args: &AnonymizeArgs, stderr: &Stderr) -> Result<CommandOutcome, Fail
         let lines: String = texts.into_iter().map(|text| text.replace('\n', "\\n") + "\n").collect();
         write_file(list, lines).map_err(|error| Failure::Write { error, path: list.clone() })?;
     }
-    output::print_text(&in_words(&names, &kept, args.list.as_deref()))?;
+    output::print_names(&in_words(&names, &kept, args.list.as_deref()))?;
     Ok(CommandOutcome::Done)
 }
 
@@ -219,7 +219,7 @@ fn in_words(names: &Names, kept: &Kept, list: Option<&Path>) -> String {
             let _ = writeln!(text, "  {} {}", of.len(), kind.title());
         }
         for (_, name, stand_in) in of.iter().take(EXAMPLES) {
-            let [name, stand_in] = [name, stand_in].map(|name| String::from_utf8_lossy(name));
+            let [name, stand_in] = [name, stand_in].map(|name| printable(&String::from_utf8_lossy(name)));
             let _ = writeln!(text, "     {name} → {stand_in}");
         }
     }
@@ -229,8 +229,7 @@ fn in_words(names: &Names, kept: &Kept, list: Option<&Path>) -> String {
     for (kind, texts) in &kept.texts {
         let _ = writeln!(text, "  {} {}", texts.len(), kind.title());
         for example in texts.iter().filter(|text| text.chars().any(char::is_alphabetic)).take(EXAMPLES) {
-            let line: String =
-                example.chars().take(EXAMPLE_WIDTH).map(|c| if c.is_control() { ' ' } else { c }).collect();
+            let line: String = printable(example).chars().take(EXAMPLE_WIDTH).collect();
             let _ = writeln!(text, "     {line}{}", if example.chars().count() > EXAMPLE_WIDTH { "…" } else { "" });
         }
     }

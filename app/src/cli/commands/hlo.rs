@@ -169,7 +169,7 @@ fn print_text(text: &ProgramListing, top: Option<usize>) -> Result<CommandOutcom
     if let Some(left) = text.lines.len().checked_sub(most).filter(|&left| left > 0) {
         let _ = writeln!(out, "// {left} more lines: --top 0");
     }
-    output::print_text(&out)?;
+    output::print_names(&out)?;
     Ok(CommandOutcome::Done)
 }
 
