@@ -9,6 +9,7 @@ use std::process::{Command, Output, Stdio};
 
 use flate2::read::GzDecoder;
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -329,6 +330,14 @@ fn missing_files_of_options_are_named_with_a_cure() {
     assert_eq!(output.status.code(), Some(3), "{said}");
     assert!(said.contains("--hlo /no/such/file: No such file") && said.contains("--xla_dump_to"), "{said}");
     assert!(!said.contains("no profile") && !said.contains("jax_cpu_small"), "{said}");
+}
+
+#[test]
+fn json_has_the_digest_of_the_file() {
+    let path = sample("jax_cpu_small.xplane.pb");
+    let report: Value = serde_json::from_str(&printed(&["analyze", &path, "--format", "json"])).unwrap();
+    let digest: String = Sha256::digest(fs::read(&path).unwrap()).iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(report["input"][0]["sha256"], digest);
 }
 
 /// An override of direction turns what follows: such a name could pass off as another one, or turn numbers around.

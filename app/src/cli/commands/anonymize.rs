@@ -18,7 +18,6 @@ use crate::anonymize::{FileKind, Kept, NameKind, Names, learn, regions_of, repla
 use crate::cli::common::args::InputArgs;
 use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::stderr::Stderr;
-use crate::cli::common::values::OutputFormat;
 use crate::cli::common::{loading, output};
 use crate::files::{write_file, write_with};
 use crate::number::counted;
@@ -56,7 +55,7 @@ struct OneFile {
 
 /// Runs the command.
 pub fn run(args: &AnonymizeArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
-    let session = loading::open(&args.input, OutputFormat::Json, stderr)?;
+    let session = loading::open_without_digest(&args.input, stderr)?;
     let mut names = Names::default();
     for word in args.replace.iter().filter(|word| !word.is_empty()) {
         names.learn(NameKind::Word, word.as_bytes());
@@ -171,7 +170,8 @@ fn write(file: &OneFile) -> Result<(), Failure> {
 
 /// Opens what was written, and compares all numbers of all reports. What differs is not kept.
 fn check_figures(args: &AnonymizeArgs, before: &Session, files: &[OneFile], stderr: &Stderr) -> Result<(), Failure> {
-    let after = loading::open_path(&args.output, None, &args.input.assume, OutputFormat::Json, stderr)?;
+    let written = InputArgs { path: args.output.clone(), run: None, assume: args.input.assume.clone() };
+    let after = loading::open_without_digest(&written, stderr)?;
     let differing: Vec<&str> =
         ANALYSES.iter().map(|entry| entry.id).filter(|id| figures(before, id) != figures(&after, id)).collect();
     if differing.is_empty() {
