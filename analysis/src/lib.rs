@@ -32,7 +32,7 @@ pub use engine::number;
 pub use engine::{
     Analysis, AnalysisEntry, AnalysisError, Cell, CellKind, CellType, Column, Context, Fact, HintOptions, Metric,
     Options, Percent, Provenance, Report, ReportCache, ReportCost, Scope, ServingPattern, Suppression, Table, Tabular,
-    Threshold, beginning, counted, entry, glob, json_text, shortened,
+    Threshold, beginning, counted, entry, glob, is_printable, json_text, printable, shortened, turns_text,
 };
 pub use facts::TraceFacts;
 pub use facts::category::{AsyncRole, CollectiveKind, OpClass, OpClasses, OpGroup};

@@ -154,6 +154,20 @@ mod tests {
         }
     }
 
+    /// As the import does, which opens the file at the same time.
+    #[cfg(unix)]
+    #[test]
+    fn the_hash_is_that_of_the_file_that_was_opened_not_of_what_took_its_place() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, other) = (dir.path().join("abc"), dir.path().join("other"));
+        std::fs::write(&path, "abc").unwrap();
+        std::fs::write(&other, "something else").unwrap();
+        let hash = BackgroundHash::start(&path).unwrap();
+        std::fs::rename(&other, &path).unwrap();
+        assert_eq!(hash.sha256().as_deref(), Some(OF_ABC));
+        assert_ne!(sha256_of(&path).unwrap(), OF_ABC);
+    }
+
     #[test]
     fn a_directory_and_a_missing_file_have_no_hash() {
         let dir = tempfile::tempdir().unwrap();

@@ -104,7 +104,7 @@ class Run:
         self.path = path
 
     def scope(self, *, steps: str | int | None = None, range: str | None = None) -> Run:
-        """The same trace, with reports about a part: ``steps="3..7"`` or ``range="1.5ms..2ms"``."""
+        """The same trace, with reports about a part and its slices: ``steps="3..7"`` or ``range="1.5ms..2ms"``."""
         if isinstance(steps, int):
             steps = f"{steps}..{steps}"
         options = {"steps": steps, "range": range}
@@ -166,7 +166,7 @@ class Run:
             return Table(self._session.table(name))
 
     def slices(self, columns: Sequence[str] | None = None, where: str | None = None) -> Table:
-        """Slices of the whole trace, those that fulfil ``where``: ``"category = 'Collective' AND step = 3"``."""
+        """Slices that begin in this part, those that fulfil ``where``: ``"category = 'Collective' AND step = 3"``."""
         return self._rows("slices", columns, where)
 
     def counters(self, columns: Sequence[str] | None = None, where: str | None = None) -> Table:

@@ -57,11 +57,12 @@ def test_programs_of_a_dump_are_attached(tmp_path):
         systole.open(RECOMPILE, hlo=[tmp_path])
 
 
-def test_scope_changes_reports_but_not_the_timeline(run):
+def test_scope_changes_reports_and_slices_but_not_the_trace(run):
     part = run.scope(steps="1..2")
     with_words = json.loads(command("analyze", RECOMPILE, "--only", "ops", "--steps", "1..2", "--format", "json"))
     assert part.report("ops") == with_words["reports"]["ops"]["report"] != run.report("ops")
     assert part.slice_count == run.slice_count
+    assert set(part.slices(["step"])["step"]) == {1, 2}
     assert run.scope(steps=1).report("ops") == run.scope(steps="1..1").report("ops")
 
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::outputs::{printed, recompile, refused};
+use crate::outputs::{printed, recompile, refused, run, text};
 
 fn lines(args: &[&str]) -> Vec<Value> {
     let text = printed(&[&["events"], args, &["--format", "ndjson"]].concat());
@@ -69,6 +69,28 @@ fn a_limit_is_said_aloud_and_the_rest_follows() {
     assert!(durations.is_sorted_by(|a, b| a >= b) && durations.len() == all.len());
     let text = printed(&["events", path, "--limit", "2"]);
     assert!(text.contains("2 of ") && text.contains("--limit 0 shows all"), "{text}");
+}
+
+#[test]
+fn a_part_beyond_the_last_row_says_how_many_there_are() {
+    let path = &recompile();
+    let report: Value = serde_json::from_str(&printed(&["events", path, "--limit", "1", "--format", "json"])).unwrap();
+    let total = report["reports"]["events"]["report"]["total"].as_u64().unwrap();
+    let past = ["events", path, "--offset", "9999999"];
+    let words = "match: --offset 9,999,999 is past the last one";
+    let with = |options: &[&'static str]| run(&[&past[..], options].concat());
+    let said = with(&[]);
+    assert!(text(&said.stdout).contains(words), "{}", text(&said.stdout));
+    let count = text(&said.stdout).split_once(" events match: ").unwrap().0.lines().last().unwrap().replace(',', "");
+    assert_eq!(count.trim().parse(), Ok(total));
+    assert!(text(&with(&["--group-by", "name"]).stdout).contains(&format!("groups {words}")));
+    for format in ["csv", "ndjson"] {
+        let said = with(&["--format", format]);
+        assert!(text(&said.stderr).contains(words), "{}", text(&said.stderr));
+    }
+    let json: Value = serde_json::from_str(text(&with(&["--format", "json"]).stdout)).unwrap();
+    assert_eq!(json["reports"]["events"]["report"]["total"], total);
+    assert!(!printed(&["events", path, "--name", "no such name", "--offset", "5"]).contains("past the last"));
 }
 
 #[test]

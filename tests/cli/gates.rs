@@ -197,7 +197,7 @@ fn compare_judges_and_reports_like_analyze() {
     let plain: Vec<&str> = args.iter().copied().filter(|arg| !["--budget", "strict.toml"].contains(arg)).collect();
     assert_eq!(place.code(&plain), 0);
     assert!(place.read("j.xml").contains("tests=\"0\"") && !place.read("h.html").contains("✗ fail"));
-    assert_eq!(place.code(&["compare", "base.xplane.pb", "slower.xplane.pb", "--budget", "missing.toml"]), 2);
+    assert_eq!(place.code(&["compare", "base.xplane.pb", "slower.xplane.pb", "--budget", "missing.toml"]), 3);
 }
 
 #[test]

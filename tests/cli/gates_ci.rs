@@ -98,7 +98,7 @@ fn gate_file_mistakes_are_usage_errors_with_a_suggestion() {
         let expected = if text.contains("op = ") { 0 } else { 2 };
         assert_eq!(output.status.code(), Some(expected), "{text}: {}", stderr(&output));
     }
-    assert_eq!(place.code(&["config", "check"]), 2, "there is no systole.toml");
+    assert_eq!(place.code(&["config", "check"]), 3, "there is no systole.toml");
     assert_eq!(place.code(&["init", "base.pb", "-o", "systole.toml"]), 0);
     let output = place.run(&["config", "check"]);
     assert!(stdout(&output).starts_with("systole.toml: "), "{}", stdout(&output));

@@ -3,11 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use flate2::read::GzDecoder;
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -308,4 +310,68 @@ fn the_version_names_the_commit_where_there_is_one() {
         let commit = commit.expect("a build in a checkout knows its commit");
         assert!(git(&["rev-parse", "--verify", &format!("{commit}^{{commit}}")]).is_some(), "{version}");
     }
+}
+
+/// A path that is missing is no mistake in the words of the command.
+#[test]
+fn missing_files_of_options_are_named_with_a_cure() {
+    let path = sample("jax_cpu_small.xplane.pb");
+    let missing = "/no/such/file";
+    for (option, cure) in
+        [("--budget", "systole init"), ("--config", "systole init"), ("--roles", "docs/simulators.md")]
+    {
+        let output = run(&["analyze", &path, option, missing]);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{option}: {said}");
+        assert!(said.contains(cure) && said.trim_end().ends_with(missing), "{option}: {said}");
+    }
+    let output = run(&["analyze", &path, "--hlo", missing]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("--hlo /no/such/file: No such file") && said.contains("--xla_dump_to"), "{said}");
+    assert!(!said.contains("no profile") && !said.contains("jax_cpu_small"), "{said}");
+}
+
+#[test]
+fn json_has_the_digest_of_the_file() {
+    let path = sample("jax_cpu_small.xplane.pb");
+    let report: Value = serde_json::from_str(&printed(&["analyze", &path, "--format", "json"])).unwrap();
+    let digest: String = Sha256::digest(fs::read(&path).unwrap()).iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(report["input"][0]["sha256"], digest);
+}
+
+/// An override of direction turns what follows: such a name could pass off as another one, or turn numbers around.
+#[test]
+fn names_cannot_turn_or_control_what_is_printed() {
+    const NAME: &str = "fusion\u{202e}.83\u{2066}\u{200f}\u{1b}[31m";
+    let mut json = String::new();
+    let packed = fs::read(sample("synthetic_v5e_8chip_overlap.trace.json.gz")).unwrap();
+    GzDecoder::new(&packed[..]).read_to_string(&mut json).unwrap();
+    let json = json.replace("fusion.38", &NAME.replace('\u{1b}', "\\u001b")).replace("jit_train", "jit_\u{202e}train");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("turned.trace.json");
+    fs::write(&path, json).unwrap();
+    let path = path.to_str().unwrap();
+    let turns = |c: char| matches!(c, '\u{202e}' | '\u{2066}' | '\u{200f}' | '\u{1b}');
+    for args in [
+        &["analyze", path][..],
+        &["analyze", path, "--top", "0", "-v"],
+        &["analyze", path, "--format", "md"],
+        &["events", path, "--name", "fusion*"],
+        &["hlo", path],
+        &["hlo", path, "--text"],
+        &["hlo", path, "--find", "fusion"],
+        &["render", path],
+        #[cfg(feature = "query")]
+        &["query", path, "SELECT DISTINCT name, program FROM slices"],
+    ] {
+        let output = run(args);
+        assert_eq!(output.status.code(), Some(0), "{args:?}");
+        for said in [text(&output.stdout), text(&output.stderr)] {
+            let turned = said.lines().find(|line| line.contains(turns));
+            assert_eq!(turned, None, "{args:?}");
+        }
+    }
+    let as_is = |value: &Value| value.to_string().contains(NAME.trim_end_matches("\u{1b}[31m"));
+    assert!(as_is(&serde_json::from_str(&printed(&["analyze", path, "--format", "json"])).unwrap()));
 }

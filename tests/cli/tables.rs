@@ -330,3 +330,29 @@ fn the_run_is_one_row_of_key_figures() {
     let idle = "SELECT idle_ps - (SELECT self_time_ps FROM ops WHERE category = 'IDLE') FROM runs";
     assert_eq!(number(path, idle), 0);
 }
+
+#[test]
+fn slices_are_those_of_the_chosen_part() {
+    let path = &recompile();
+    let count = |condition: &str| number(path, &format!("SELECT count(*) FROM slices WHERE {condition}"));
+    let chosen = |options: &[&str], sql: &str| {
+        let args = [&["query", path, sql, "--format", "json", "--limit", "0"], options].concat();
+        let answer: Value = serde_json::from_str(&printed(&args)).unwrap();
+        answer["rows"].clone()
+    };
+    let all = "SELECT count(*) FROM slices";
+    assert_eq!(chosen(&["--steps", "1..2"], all)[0][0], count("step BETWEEN 1 AND 2"));
+    assert_eq!(chosen(&["--range", "0..1s"], all)[0][0], count("start_ps >= 0 AND start_ps < 1000000000000"));
+    assert_eq!(chosen(&["--device", "0"], all)[0][0], count("device LIKE '%TPU:0%'"));
+    assert!(count("step BETWEEN 1 AND 2") > 0 && count("step BETWEEN 1 AND 2") < count("1"));
+    // A slice keeps its number, and is found by it.
+    let id = number(path, "SELECT max(slice_id) FROM slices WHERE step = 1");
+    let named = format!("SELECT slice_id, name FROM slices WHERE slice_id = {id}");
+    assert_eq!(chosen(&["--steps", "1..1"], &named), serde_json::json!(rows(path, &named)));
+    assert_eq!(chosen(&["--steps", "2..2"], &named), serde_json::json!([]));
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().to_str().unwrap();
+    printed(&["export", path, "--tables", "slices", "--to", "csv", "--steps", "1..2", "-o", out]);
+    let lines = fs::read_to_string(directory.path().join("slices.csv")).unwrap().lines().count() as i64;
+    assert_eq!(lines - 1, count("step BETWEEN 1 AND 2"));
+}

@@ -355,7 +355,7 @@ fn add_ops(model: &TraceModel, classes: &OpClasses, divided: &DividedSteps<'_>, 
     let time = |op: &OpTimes| op.middle_ps;
     summary.ops.sort_by(|a, b| time(b).total_cmp(&time(a)).then_with(|| (&a.name, a.place).cmp(&(&b.name, b.place))));
     let idle = mean_of(divided, |(_, parts)| parts.get(StepPart::Idle) as f64);
-    summary.rest = vec![RestTimes { part: StepPart::Idle, middle_ps: idle }];
+    summary.rest = vec![RestTimes { part: StepPart::Idle, shape: None, middle_ps: idle }];
 }
 
 /// Most time first; ops follow.

@@ -162,17 +162,23 @@ fn programs(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
 
 /// Op time of `run` in results whose shapes `other` never computes; `None` if shapes are unknown on either side.
 fn other_shapes_percent(run: &Summary, other: &Summary) -> Option<f64> {
-    let theirs: std::collections::BTreeSet<&str> = other.ops.iter().filter_map(|op| op.shape.as_deref()).collect();
-    // A shortened summary does not list smaller ones.
-    let least = other.listed_from_ps();
-    let listed = run.ops.iter().filter(|op| op.middle_ps > least);
-    let known = listed.filter_map(|op| Some((op.shape.as_deref()?, op.middle_ps)));
+    let theirs: std::collections::BTreeSet<&str> = shapes(other).map(|(shape, _)| shape).collect();
+    // A shortened summary of an earlier version does not know the shapes of smaller ones.
+    let is_complete = |run: &Summary| run.ops_not_listed == 0 || run.rest.iter().any(|rest| rest.shape.is_some());
+    let least = if is_complete(other) { 0.0 } else { other.listed_from_ps() };
     let (mut all, mut alien) = (0.0, 0.0);
-    for (shape, time) in known {
+    for (shape, time) in shapes(run).filter(|(_, time)| *time > least) {
         all += time;
         alien += if theirs.contains(shape) { 0.0 } else { time };
     }
     (all > 0.0 && !theirs.is_empty()).then(|| 100.0 * alien / all)
+}
+
+/// Shapes of results, each with the time of its ops; those of ops that a shortened summary does not list are at its end.
+fn shapes(run: &Summary) -> impl Iterator<Item = (&str, f64)> {
+    let listed = run.ops.iter().map(|op| (op.shape.as_deref(), op.middle_ps));
+    let rest = run.rest.iter().map(|rest| (rest.shape.as_deref(), rest.middle_ps));
+    listed.chain(rest).filter_map(|(shape, time)| Some((shape?, time)))
 }
 
 fn steps(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {

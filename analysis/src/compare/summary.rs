@@ -5,6 +5,7 @@
 //! that timed its ops: on that core all parts add up to the step.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -290,10 +291,13 @@ pub struct OpTimes {
 }
 
 /// Time of the steps in ops that are not listed.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RestTimes {
     /// The part of the step.
     pub part: StepPart,
+    /// Shape of the results of these ops, without layout.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape: Option<String>,
     /// As for [`OpTimes::middle_ps`].
     pub middle_ps: f64,
 }
@@ -449,13 +453,12 @@ impl Summary {
         // Already sorted, most time first.
         let dropped = self.ops.split_off(ops.min(self.ops.len()));
         self.ops_not_listed += dropped.len();
-        for op in dropped {
-            match self.rest.iter_mut().find(|rest| rest.part == op.part) {
-                Some(rest) => rest.middle_ps += op.middle_ps,
-                None => self.rest.push(RestTimes { part: op.part, middle_ps: op.middle_ps }),
-            }
+        let mut rest: BTreeMap<_, f64> = BTreeMap::new();
+        let before = self.rest.drain(..).map(|rest| (rest.part, rest.shape, rest.middle_ps));
+        for (part, shape, time) in before.chain(dropped.into_iter().map(|op| (op.part, op.shape, op.middle_ps))) {
+            *rest.entry((part, shape)).or_default() += time;
         }
-        self.rest.sort_by_key(|rest| rest.part);
+        self.rest = rest.into_iter().map(|((part, shape), middle_ps)| RestTimes { part, shape, middle_ps }).collect();
         self
     }
 

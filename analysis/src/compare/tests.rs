@@ -57,7 +57,7 @@ fn parts_of_a_summary_sum_to_the_step() {
     // The start op has its own nanosecond and the three in which nothing else runs.
     let expected = [("all-gather-start.1", 4000), ("fusion.1", 4000), ("fusion.2", 2000), ("all-gather-done.1", 1000)];
     assert_eq!(times, expected);
-    assert_eq!(base.rest, [RestTimes { part: StepPart::Idle, middle_ps: 1000.0 }]);
+    assert_eq!(base.rest, [RestTimes { part: StepPart::Idle, shape: None, middle_ps: 1000.0 }]);
     assert_eq!((base.steps.middle_ps, base.steps.counted), (12_000.0, 2));
     let series = |id: &str| base.series(id).unwrap().values.clone();
     assert_eq!(series("step.time_ps"), [12_000.0, 12_000.0]);
@@ -232,7 +232,7 @@ fn made(ms: f64, wobble: f64, steps: u32, phase: u32) -> Summary {
     let mut run = ops_of(&["fusion.1 loop f32[8] a"], Some("1"));
     run.ops[0].values = times.iter().map(|time| time / 2.0).collect();
     run.ops[0].middle_ps = ms * 1e9 / 2.0;
-    run.rest = vec![RestTimes { part: StepPart::Idle, middle_ps: ms * 1e9 / 2.0 }];
+    run.rest = vec![RestTimes { part: StepPart::Idle, shape: None, middle_ps: ms * 1e9 / 2.0 }];
     run.steps = StepFacts {
         source: "modules".to_owned(),
         counted: steps as usize,
@@ -390,4 +390,35 @@ fn unlisted_step_classes_are_not_reported_absent() {
     let shortened = Summary { classes_not_listed: 2, ..train.clone() };
     assert!(only(notes(&shortened)).ends_with("as far as cand lists its own"));
     assert!(notes(&shortened).iter().any(|note| note.starts_with("2 more classes of steps of cand")));
+}
+
+/// A saved summary lists only the largest ops. The share of results in shapes that the other run lacks is the same.
+#[test]
+fn shapes_of_a_saved_summary_are_those_of_its_trace() {
+    let run = |shapes: &str| {
+        let ops = shapes.split(' ').map(|shape| {
+            let (name, shape) = shape.split_once('=').unwrap();
+            format!("{name} = {name} [loop fusion] tf=jit(f)/{name} :: %{name} = {shape}{{0}} fusion()\n")
+        });
+        summary(&format!(
+            "
+            steps: 00000000001111111111
+            modules: MMMMMMMMMMMMMMMMMMMM
+            ops  : aaaaabbbccaaaaabbbcc
+            M = jit_step(7)
+            {}",
+            ops.collect::<String>()
+        ))
+    };
+    let shapes = |base: &Summary, cand: &Summary| {
+        let found = comparable::differences(base, cand, &[]);
+        found.into_iter().find(|found| found.id == "shapes").map(|found| (found.base, found.cand)).unwrap()
+    };
+    let (base, cand) = (run("a=f32[8] b=f32[4] c=f32[2]"), run("a=f32[8] b=f32[5] c=f32[1]"));
+    let saved = |run: &Summary| run.clone().shortened(1, 2);
+    let expected = shapes(&base, &cand);
+    assert!(expected.0.starts_with("50 % of op time"), "{expected:?}");
+    for (base, cand) in [(saved(&base), cand.clone()), (base.clone(), saved(&cand)), (saved(&base), saved(&cand))] {
+        assert_eq!(shapes(&base, &cand), expected);
+    }
 }

@@ -217,7 +217,7 @@ fn unlisted_ops_make_an_op_budget_inconclusive() {
     let whole = with_small_ops(run(100.0), 30, 0.001);
     let mut saved = whole.clone().shortened(2, 20);
     // The steps of the fixture consist only of ops: the rest is the time of the removed ones.
-    saved.rest = vec![RestTimes { part: StepPart::ExposedComm, middle_ps: 3e9 }];
+    saved.rest = vec![RestTimes { part: StepPart::ExposedComm, shape: None, middle_ps: 3e9 }];
     let of = |op: &str, max: f64| GateConfig {
         budget: vec![Budget { op: Some(op.to_owned()), ..budget("op.exposed_ms_per_step", max) }],
         ..GateConfig::default()
@@ -244,7 +244,7 @@ fn unlisted_ops_make_an_op_budget_inconclusive() {
 fn unlisted_outlier_ops_make_mean_and_max_inconclusive() {
     let mut saved = run(100.0).shortened(2, 20);
     saved.ops_not_listed = 30;
-    saved.rest = vec![RestTimes { part: StepPart::ExposedComm, middle_ps: 0.0 }];
+    saved.rest = vec![RestTimes { part: StepPart::ExposedComm, shape: None, middle_ps: 0.0 }];
     let of = |aggregate| {
         let op = Some("all-gather*".to_owned());
         let budget = Budget { op, aggregate: Some(aggregate), ..budget("op.exposed_ms_per_step", 14.0) };

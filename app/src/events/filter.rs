@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use analysis::Scope;
 use analysis::reports::steps::step_times::Steps;
-use trace_model::{GroupKind, Picos, TimeRange, TraceModel, TrackId};
+use trace_model::{Picos, TimeRange, TrackId};
 
 use super::pattern::NamePattern;
 use crate::session::Session;
-use crate::tables::{Catalog, DataColumn, DataTable, RowFilter, Value};
+use crate::tables::{Catalog, DataColumn, DataTable, RowFilter, Value, is_on_device};
 
 /// Which events are wanted. Of several patterns of one field, one must match; every field must match.
 #[derive(Clone, Debug, Default)]
@@ -79,7 +79,7 @@ impl EventTables {
     ///
     /// Never: every session has these two tables.
     pub fn new(session: &Session) -> Self {
-        let catalog = Catalog::new(session, Scope::WholeTrace);
+        let catalog = Catalog::whole(session);
         let table = |name: &str| {
             let found = catalog.timeline().iter().find(|table| table.name == name);
             Arc::clone(found.expect("every session has these tables"))
@@ -162,17 +162,8 @@ impl EventTables {
         let texts: Vec<_> =
             texts.iter().filter_map(|(column, patterns)| WantedTexts::new(&self.tracks, column, patterns)).collect();
         let model = self.session.model();
-        let of_device = |track: TrackId| filter.device.is_empty() || is_of(model, track, &filter.device);
+        let of_device = |track: TrackId| filter.device.is_empty() || is_on_device(model, track, &filter.device);
         let is_wanted = |(row, track): (usize, TrackId)| texts.iter().all(|texts| texts.has(row)) && of_device(track);
         model.track_ids().enumerate().map(is_wanted).collect()
     }
-}
-
-/// Whether a track belongs to one of these devices.
-fn is_of(model: &TraceModel, track: TrackId, devices: &[u32]) -> bool {
-    let groups = std::iter::successors(Some(model.track(track).group), |&group| model.group(group).parent);
-    groups.into_iter().any(|group| match model.group(group).kind {
-        GroupKind::TensorCore { ordinal } | GroupKind::Gpu { ordinal } => devices.contains(&ordinal),
-        _ => false,
-    })
 }

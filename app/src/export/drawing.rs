@@ -179,7 +179,7 @@ impl Drawing {
 
     /// A text with its middle at `y`. Texts come from files, so invisible characters become spaces.
     pub fn text(&mut self, x: f32, y: f32, anchor: Anchor, size: f32, color: Rgb, text: &str) {
-        let text = text.replace(char::is_control, " ");
+        let text = analysis::printable(text);
         self.shapes.push(DrawingShape::Text { at: (x, y), anchor, size, color, text });
     }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use analysis::is_printable;
 use analysis::reports::hlo::{Neighbourhood, NodeRelation};
 use trace_model::Picos;
 
@@ -46,7 +47,7 @@ fn quoted(text: &str) -> String {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
             '\n' => out.push_str("\\n"),
-            c if c.is_control() => out.push(' '),
+            c if !is_printable(c) => out.push(' '),
             c => out.push(c),
         }
     }

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use analysis::Unit;
 use analysis::reports::summary::doctor::{CaptureFact, CaptureFinding, Doctor, DoctorReport};
+use analysis::{Unit, is_printable};
 use trace_model::Severity;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -95,7 +95,7 @@ fn facts(report: &DoctorReport, layout: &TextLayout) -> Option<String> {
         let width = same.iter().map(|fact| name(fact).width()).max().unwrap_or(0);
         let indent = FACT + width + 2;
         for fact in same {
-            let value = if fact.value.chars().all(|c| c.is_whitespace() || c.is_control()) {
+            let value = if fact.value.chars().all(|c| c.is_whitespace() || !is_printable(c)) {
                 number::MISSING
             } else {
                 &fact.value

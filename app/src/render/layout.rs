@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use analysis::beginning;
+use analysis::{beginning, is_printable};
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::render::AnsiStyle;
@@ -45,11 +45,11 @@ pub fn padded(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
 }
 
-/// The text in lines of at most `width` columns, broken at spaces, without control characters, because names come from
-/// files. A longer word is broken too.
+/// The text in lines of at most `width` columns, broken at spaces, without what is not printable, because names come
+/// from files. A longer word is broken too.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    let is_between = |c: char| c.is_whitespace() || c.is_control();
+    let is_between = |c: char| c.is_whitespace() || !is_printable(c);
     for mut word in text.split(is_between).filter(|word| !word.is_empty()) {
         match lines.last_mut() {
             Some(line) if line.width() + 1 + word.width() <= width => {
@@ -94,5 +94,6 @@ mod tests {
         assert_eq!(wrapped("one two  three", 7), ["one two", "three"]);
         assert!(wrapped("", 10).is_empty());
         assert_eq!(wrapped("a\u{1b}[31mb\u{9b}2J\u{7}", 20), ["a [31mb 2J"]);
+        assert_eq!(wrapped("a\u{202e}b", 20), ["a b"]);
     }
 }

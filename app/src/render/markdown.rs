@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use analysis::{Table, Unit};
+use analysis::{Table, Unit, is_printable, printable};
 
 use crate::number;
 
@@ -66,7 +66,7 @@ pub fn escaped(text: &str) -> String {
     while let Some((before, code, after)) = code_span(rest) {
         escape(&mut out, before);
         out.push('`');
-        out.push_str(code);
+        out.push_str(&printable(code));
         out.push('`');
         rest = after;
     }
@@ -87,7 +87,7 @@ fn code_span(text: &str) -> Option<(&str, &str, &str)> {
 fn escape(out: &mut String, text: &str) {
     for c in text.chars() {
         match c {
-            '\n' | '\r' => out.push(' '),
+            c if !is_printable(c) => out.push(' '),
             '|' | '*' | '_' | '`' | '<' | '[' | '\\' | '#' => {
                 out.push('\\');
                 out.push(c);
@@ -117,6 +117,7 @@ mod tests {
     #[test]
     fn names_cannot_break_the_table() {
         assert_eq!(escaped("a|b\n<img>"), "a\\|b \\<img>");
+        assert_eq!(escaped("a\u{202e}b `c\u{2067}d` \u{1b}[2J"), "a b `c d`  \\[2J");
         assert_eq!(escaped("``a`"), "\\`\\`a\\`");
         assert_eq!(escaped("`a|b` `c"), "\\`a\\|b\\` \\`c");
     }

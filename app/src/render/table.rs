@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 pub use analysis::shortened;
-use analysis::{Cell, Table, Unit};
+use analysis::{Cell, Table, Unit, printable};
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::number;
@@ -70,7 +70,8 @@ struct TextColumn {
 impl TextColumn {
     fn new(table: &Table, index: usize, shown: usize) -> Self {
         let spec = &table.columns[index];
-        let cell = |row: &Vec<Cell>| row.get(index).map_or_else(String::new, |cell| number::in_column(cell, spec));
+        let cell =
+            |row: &Vec<Cell>| row.get(index).map_or_else(String::new, |cell| printable(&number::in_column(cell, spec)));
         let cells: Vec<_> = table.rows[..shown].iter().map(cell).collect();
         let is_number = |row: &Vec<Cell>| matches!(row.get(index), Some(Cell::Int(_) | Cell::Float(_)));
         let right = spec.unit != Unit::None || table.rows.iter().any(is_number);

@@ -18,11 +18,25 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// The tables of `session`. The scope is that of the reports: the timeline is always whole.
+    /// The tables of `session`. The scope, and which devices were chosen, hold for reports and slices; the other tables
+    /// of the timeline are always whole.
     pub fn new(session: &Session, scope: Scope) -> Self {
+        Self::with(session, scope, slices::in_scope)
+    }
+
+    /// The tables of `session`, with the slices of all devices, whatever was chosen.
+    pub fn whole(session: &Session) -> Self {
+        Self::with(session, Scope::WholeTrace, |_, _, slices| slices)
+    }
+
+    fn with(
+        session: &Session,
+        scope: Scope,
+        part: impl FnOnce(&Session, Scope, Arc<DataTable>) -> Arc<DataTable>,
+    ) -> Self {
         let (model, names) = (session.model(), Arc::new(TrackNames::new(session.model())));
         let timeline = vec![
-            Arc::new(slices::table(session, &names)),
+            part(session, scope, Arc::new(slices::table(session, &names))),
             Arc::new(tracks::table(&names)),
             Arc::new(timeline::counters(&names)),
             Arc::new(timeline::flows(model)),

@@ -339,6 +339,18 @@ pub fn picked(table: &Arc<DataTable>, columns: &[usize], rows: Option<Vec<u32>>)
     }
 }
 
+/// Some rows of a table, in its order, whose first column is the number of the row: rows are found by it here, too.
+pub(super) fn some_rows(table: &Arc<DataTable>, rows: Vec<u32>) -> DataTable {
+    let columns: Vec<usize> = (0..table.columns.len()).collect();
+    let numbers = rows.clone();
+    let find = move |filters: &[RowFilter]| {
+        let (least, most) = RowFilter::limits(filters, 0);
+        let from = numbers.partition_point(|&row| i64::from(row) < least);
+        iter::once(from..numbers.partition_point(|&row| i64::from(row) <= most).max(from)).collect()
+    };
+    DataTable { find: Some(Box::new(find)), ..picked(table, &columns, Some(rows)) }
+}
+
 /// Builds a [`DataTable`]; see [`DataTable::of`].
 pub struct DataTableBuilder<T> {
     table: DataTable,

@@ -29,4 +29,4 @@ mod tracks;
 pub use catalog::Catalog;
 pub use data::{Choices, ColumnKind, DataColumn, DataTable, RowFilter, Value, picked};
 pub use from_report::of_report as report_table;
-pub use slices::{ARGS, arguments};
+pub use slices::{ARGS, arguments, is_on_device};

@@ -1,14 +1,14 @@
 //! The table of slices: millions of rows, read straight from the model.
 
 use std::borrow::Cow;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use analysis::{OpGroup, Provenance, Scope, TraceFacts as _, Unit};
 use serde_json::json;
-use trace_model::{ArgValue, GroupId, OpId, SliceAttr, SliceId, SliceRef, TimeRange, TraceModel, TrackId};
+use trace_model::{ArgValue, GroupId, GroupKind, OpId, SliceAttr, SliceId, SliceRef, TimeRange, TraceModel, TrackId};
 
-use super::data::{Choices, ChoicesBuilder, DataTable, Field, RowFilter, limits_of, partition};
+use super::data::{Choices, ChoicesBuilder, DataTable, Field, RowFilter, limits_of, partition, some_rows};
 use super::tracks::TrackNames;
 use crate::session::Session;
 
@@ -224,11 +224,7 @@ impl SliceRows {
     }
 
     fn step(&self, row: usize) -> Option<i64> {
-        let steps = self.steps.get(self.track(row).index())?;
-        let start = self.at(row).start();
-        let before = steps.partition_point(|(range, _)| range.start <= start).checked_sub(1)?;
-        let (range, number) = steps.get(before)?;
-        range.contains(start).then_some(i64::from(*number))
+        step_of(&self.steps, self.at(row))
     }
 
     /// A fact of this execution, else of its op.
@@ -254,6 +250,64 @@ impl SliceRows {
         });
         parts.collect()
     }
+}
+
+/// The slices of the chosen devices that begin in the scope, as reports count them: whole, even if they end later.
+pub(super) fn in_scope(session: &Session, scope: Scope, all: Arc<DataTable>) -> Arc<DataTable> {
+    let (model, devices) = (session.model(), &session.options().devices);
+    if scope == Scope::WholeTrace && devices.is_empty() {
+        return all;
+    }
+    let steps = match scope {
+        Scope::Steps { first, last } => Some(wanted_steps(session, first..=last)),
+        Scope::WholeTrace | Scope::Range(_) => None,
+    };
+    let range = match scope {
+        Scope::Range(range) => Some(range),
+        // The whole span of the steps, so that not all slices are looked at.
+        Scope::WholeTrace | Scope::Steps { .. } => steps.as_ref().map(|steps| {
+            let ranges = || steps.iter().flat_map(|steps| steps.iter().map(|(range, _)| *range));
+            let start = ranges().map(|range| range.start).min();
+            let end = ranges().map(|range| range.end).max();
+            TimeRange::new(start.unwrap_or_default(), end.unwrap_or_default())
+        }),
+    };
+    let starts =
+        range.map(|range| RowFilter { column: START, least: range.start.ps(), most: range.end.ps().saturating_sub(1) });
+    let tracks: Vec<bool> =
+        model.track_ids().map(|track| devices.is_empty() || is_on_device(model, track, devices)).collect();
+    let is_wanted = |&row: &usize| {
+        let slice = model.slice(SliceId::from_index(row));
+        let is_in_step = |steps: &Vec<_>| step_of(steps, slice).is_some();
+        tracks.get(slice.track().index()) == Some(&true) && steps.as_ref().is_none_or(is_in_step)
+    };
+    let starts: Vec<_> = starts.into_iter().collect();
+    let rows = all.find(&starts).into_iter().flatten().filter(is_wanted).map(|row| row as u32).collect();
+    Arc::new(some_rows(&all, rows))
+}
+
+/// Some steps of the core or host of each track.
+fn wanted_steps(session: &Session, numbers: RangeInclusive<u32>) -> Vec<Arc<[(TimeRange, u32)]>> {
+    let of_track =
+        |steps: Arc<[(TimeRange, u32)]>| steps.iter().filter(|(_, step)| numbers.contains(step)).copied().collect();
+    steps_by_track(session).into_iter().map(of_track).collect()
+}
+
+/// Whether a track belongs to one of these devices.
+pub fn is_on_device(model: &TraceModel, track: TrackId, devices: &[u32]) -> bool {
+    let groups = std::iter::successors(Some(model.track(track).group), |&group| model.group(group).parent);
+    groups.into_iter().any(|group| match model.group(group).kind {
+        GroupKind::TensorCore { ordinal } | GroupKind::Gpu { ordinal } => devices.contains(&ordinal),
+        _ => false,
+    })
+}
+
+/// The step in which a slice begins.
+fn step_of(steps: &[Arc<[(TimeRange, u32)]>], slice: SliceRef<'_>) -> Option<i64> {
+    let steps = steps.get(slice.track().index())?;
+    let before = steps.partition_point(|(range, _)| range.start <= slice.start()).checked_sub(1)?;
+    let (range, number) = steps.get(before)?;
+    range.contains(slice.start()).then_some(i64::from(*number))
 }
 
 /// Steps of the core or host of each track.

@@ -45,6 +45,12 @@ pub enum ImportError {
         /// What was searched, and where.
         what: String,
     },
+    /// The programs that were named beside a profile are not there.
+    #[error("{what}")]
+    ProgramsMissing {
+        /// Where they were looked for, the reason, and the remedy.
+        what: String,
+    },
     /// A bucket or web server does not give what was asked for.
     #[error("{what}")]
     Remote {

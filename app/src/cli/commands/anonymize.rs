@@ -7,7 +7,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use analysis::{ANALYSES, Scope};
+use analysis::{ANALYSES, Scope, printable};
 use clap::Args;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -18,7 +18,6 @@ use crate::anonymize::{FileKind, Kept, NameKind, Names, learn, regions_of, repla
 use crate::cli::common::args::InputArgs;
 use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::stderr::Stderr;
-use crate::cli::common::values::OutputFormat;
 use crate::cli::common::{loading, output};
 use crate::files::{write_file, write_with};
 use crate::number::counted;
@@ -56,7 +55,7 @@ struct OneFile {
 
 /// Runs the command.
 pub fn run(args: &AnonymizeArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
-    let session = loading::open(&args.input, OutputFormat::Json, stderr)?;
+    let session = loading::open_without_digest(&args.input, stderr)?;
     let mut names = Names::default();
     for word in args.replace.iter().filter(|word| !word.is_empty()) {
         names.learn(NameKind::Word, word.as_bytes());
@@ -80,7 +79,7 @@ pub fn run(args: &AnonymizeArgs, stderr: &Stderr) -> Result<CommandOutcome, Fail
         let lines: String = texts.into_iter().map(|text| text.replace('\n', "\\n") + "\n").collect();
         write_file(list, lines).map_err(|error| Failure::Write { error, path: list.clone() })?;
     }
-    output::print_text(&in_words(&names, &kept, args.list.as_deref()))?;
+    output::print_names(&in_words(&names, &kept, args.list.as_deref()))?;
     Ok(CommandOutcome::Done)
 }
 
@@ -171,7 +170,8 @@ fn write(file: &OneFile) -> Result<(), Failure> {
 
 /// Opens what was written, and compares all numbers of all reports. What differs is not kept.
 fn check_figures(args: &AnonymizeArgs, before: &Session, files: &[OneFile], stderr: &Stderr) -> Result<(), Failure> {
-    let after = loading::open_path(&args.output, None, &args.input.assume, OutputFormat::Json, stderr)?;
+    let written = InputArgs { path: args.output.clone(), run: None, assume: args.input.assume.clone() };
+    let after = loading::open_without_digest(&written, stderr)?;
     let differing: Vec<&str> =
         ANALYSES.iter().map(|entry| entry.id).filter(|id| figures(before, id) != figures(&after, id)).collect();
     if differing.is_empty() {
@@ -219,7 +219,7 @@ fn in_words(names: &Names, kept: &Kept, list: Option<&Path>) -> String {
             let _ = writeln!(text, "  {} {}", of.len(), kind.title());
         }
         for (_, name, stand_in) in of.iter().take(EXAMPLES) {
-            let [name, stand_in] = [name, stand_in].map(|name| String::from_utf8_lossy(name));
+            let [name, stand_in] = [name, stand_in].map(|name| printable(&String::from_utf8_lossy(name)));
             let _ = writeln!(text, "     {name} → {stand_in}");
         }
     }
@@ -229,8 +229,7 @@ fn in_words(names: &Names, kept: &Kept, list: Option<&Path>) -> String {
     for (kind, texts) in &kept.texts {
         let _ = writeln!(text, "  {} {}", texts.len(), kind.title());
         for example in texts.iter().filter(|text| text.chars().any(char::is_alphabetic)).take(EXAMPLES) {
-            let line: String =
-                example.chars().take(EXAMPLE_WIDTH).map(|c| if c.is_control() { ' ' } else { c }).collect();
+            let line: String = printable(example).chars().take(EXAMPLE_WIDTH).collect();
             let _ = writeln!(text, "     {line}{}", if example.chars().count() > EXAMPLE_WIDTH { "…" } else { "" });
         }
     }

@@ -127,7 +127,7 @@ pub fn run(args: &CaptureArgs, stderr: &Stderr) -> Result<CommandOutcome, Failur
     if args.json {
         output::print(&json_text(&capture)?)?;
     } else {
-        output::print_text(&in_words(&capture))?;
+        output::print_names(&in_words(&capture))?;
         if !args.no_report {
             report(&capture, &args.assume, stderr)?;
         }

@@ -29,7 +29,7 @@ pub fn run(args: &ConfigArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure
     let ConfigCommand::Check { path } = &args.command;
     let path = path.as_deref().unwrap_or(Path::new(settings::FILE_NAME));
     let wrong = |why: String| Failure::Config { why, path: path.to_owned() };
-    let text = settings::read(path).map_err(|error| wrong(error.to_string()))?;
+    let text = settings::read(path).map_err(|error| settings::unread(&error, path))?;
     let gates = settings::gates_of(&text).map_err(wrong)?;
     let (hints, expired) = settings::parse(&text, settings::today()).map_err(wrong)?;
     for hint in expired {

@@ -146,19 +146,37 @@ impl EventAnswer {
         }
     }
 
+    /// What to say if the part that was asked for is beyond the last row.
+    fn beyond(&self, offset: usize) -> Option<String> {
+        let total = self.extent().0;
+        let (what, verb) = match (self, total) {
+            (Self::List(_), 1) => ("event", "matches"),
+            (Self::List(_), _) => ("events", "match"),
+            (Self::Totals(_), 1) => ("group", "matches"),
+            (Self::Totals(_), _) => ("groups", "match"),
+        };
+        let [total_in_words, offset_in_words] = [total, offset].map(|number| analysis::number::count(number as f64));
+        let is_beyond = total > 0 && offset >= total;
+        is_beyond.then(|| format!("{total_in_words} {what} {verb}: --offset {offset_in_words} is past the last one"))
+    }
+
     /// The answer for a reader, with a note that says how many rows are shown.
-    fn report(mut self) -> Arc<dyn Report> {
+    fn report(mut self, offset: usize) -> Arc<dyn Report> {
         let (total, next) = self.extent();
+        let beyond = self.beyond(offset);
         let count = |number: usize| analysis::number::count(number as f64);
         let (what, table) = match &mut self {
             Self::List(list) => ("events", &mut list.events),
             Self::Totals(totals) => ("groups", &mut totals.groups),
         };
         let (shown, all) = (count(table.rows.len()), count(total));
-        let note = match next {
-            Some(next) => format!("{shown} of {all} {what} are shown; --offset {next} continues, --limit 0 shows all"),
-            None if table.rows.len() < total => format!("{shown} of {all} {what} are shown"),
-            None => format!("all {all} {what} are shown"),
+        let note = match (beyond, next) {
+            (Some(beyond), _) => beyond,
+            (None, Some(next)) => {
+                format!("{shown} of {all} {what} are shown; --offset {next} continues, --limit 0 shows all")
+            }
+            (None, None) if table.rows.len() < total => format!("{shown} of {all} {what} are shown"),
+            (None, None) => format!("all {all} {what} are shown"),
         };
         table.notes.insert(0, note);
         match self {
@@ -176,6 +194,10 @@ pub fn run(args: &EventsArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure
     let scope = args.scope.scope();
     let answer = answer(&session, &args.question, scope, &args.input.assume.device, &|| true)?;
     let (total, next) = answer.extent();
+    let beyond = answer.beyond(args.question.offset);
+    if let (OutputFormat::Ndjson | OutputFormat::Csv, Some(beyond)) = (args.format, beyond) {
+        stderr.warn(&beyond);
+    }
     match args.format {
         OutputFormat::Ndjson => output::print(&lines(answer.table(), total, next))?,
         OutputFormat::Csv => {
@@ -186,7 +208,8 @@ pub fn run(args: &EventsArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure
             }
         }
         format => {
-            let section = ReportSection { id: "events", title: "Events", result: Ok(answer.report()) };
+            let section =
+                ReportSection { id: "events", title: "Events", result: Ok(answer.report(args.question.offset)) };
             let all = OutputArgs { format, output: Vec::new(), table: None, top: Some(0), strict: false };
             output::write(&Document::of(&session, scope, section), &all, stderr)?;
         }

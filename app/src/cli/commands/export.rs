@@ -4,13 +4,12 @@ use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use analysis::counted;
+use analysis::{Scope, counted};
 use clap::{Args, ValueEnum};
 
 use crate::cli::common::args::{InputArgs, ScopeArgs};
 use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::stderr::Stderr;
-use crate::cli::common::values::OutputFormat;
 use crate::cli::common::{checks, loading};
 use crate::convert::{chrome_json, perfetto};
 use crate::files::write_with;
@@ -91,7 +90,7 @@ const REPORTS: [&str; 5] = ["runs", "steps", "ops", "collectives", "hints"];
 
 /// Runs the command.
 pub fn run(args: &ExportArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
-    let session = loading::open(&args.input, OutputFormat::Json, stderr)?;
+    let session = loading::open_without_digest(&args.input, stderr)?;
     checks::check_scope(&session, &args.input, &args.scope)?;
     let failed = |error, path: &Path| Failure::Write { error, path: path.to_owned() };
     let make_directory = || crate::files::make_directory(&args.output).map_err(|error| failed(error, &args.output));
@@ -99,6 +98,9 @@ pub fn run(args: &ExportArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure
         if !args.tables.is_empty() || !args.partition.is_empty() {
             let option = if args.tables.is_empty() { "--partition" } else { "--tables" };
             return Err(Failure::Usage(format!("{option} is for parquet, arrow and csv: this format is the timeline")));
+        }
+        if args.scope.scope() != Scope::WholeTrace || !args.input.assume.device.is_empty() {
+            stderr.warn("this format is the whole timeline: --steps, --range and --device do not apply to it");
         }
         make_directory()?;
         let path = args.output.join(name);

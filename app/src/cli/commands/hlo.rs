@@ -1,6 +1,7 @@
 //! `systole hlo`: the programs of a trace, the text of one, the neighbourhood of an instruction, a search, a diff.
 
 use std::fmt::Write as _;
+use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use analysis::reports::hlo::{
     self, HloQuery, Neighbourhood, ProgramListing, Reach, chosen, find, listing, neighbourhood, programs_called,
     programs_with,
 };
-use analysis::{AnalysisError, Context, Report};
+use analysis::{AnalysisError, Context, Report, number};
 use clap::{Args, ValueEnum};
 use trace_model::{Picos, ProgramId};
 
@@ -93,7 +94,7 @@ pub fn run(args: &HloArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
         let program = the_first(&cx, &chosen(&cx, wanted).map_err(usage)?, called(wanted), stderr)?;
         let text = listing(&cx, program);
         if let (Ok(text), OutputFormat::Text, true) = (&text, args.output.format, args.output.output.is_empty()) {
-            return print_text(text, args.output.top);
+            return print_text(text, args.output.top, stderr);
         }
         return written(args, &session, text.map(|text| Arc::new(text) as Arc<dyn Report>), stderr);
     }
@@ -156,7 +157,7 @@ fn graph(session: &Session, found: &Neighbourhood, format: GraphFormat) -> Resul
 }
 
 /// Every line with its self time before it: a table would cut them.
-fn print_text(text: &ProgramListing, top: Option<usize>) -> Result<CommandOutcome, Failure> {
+fn print_text(text: &ProgramListing, top: Option<usize>, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     let mut out = String::new();
     for note in &text.notes {
         let _ = writeln!(out, "// {note}");
@@ -169,8 +170,20 @@ fn print_text(text: &ProgramListing, top: Option<usize>) -> Result<CommandOutcom
     if let Some(left) = text.lines.len().checked_sub(most).filter(|&left| left > 0) {
         let _ = writeln!(out, "// {left} more lines: --top 0");
     }
-    output::print_text(&out)?;
+    output::print_names(&out)?;
+    if let Some(said) = how_to_limit(text.lines.len(), top, io::stdout().is_terminal()) {
+        stderr.warn(&said);
+    }
     Ok(CommandOutcome::Done)
+}
+
+/// What to say about a long text that nobody limited, where it scrolls away: below it, and not in a file or another program.
+fn how_to_limit(lines: usize, top: Option<usize>, is_terminal: bool) -> Option<String> {
+    const LONG: usize = 500;
+    let lines = number::count((lines > LONG && top.is_none() && is_terminal).then_some(lines)? as f64);
+    Some(format!(
+        "all {lines} lines are shown; --top N shows the first N, --find WORDS and --op NAME parts of the program"
+    ))
 }
 
 fn diff(args: &HloArgs, session: &Session, path: &Path, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
@@ -185,4 +198,18 @@ fn diff(args: &HloArgs, session: &Session, path: &Path, stderr: &Stderr) -> Resu
     let second = the_first(&beside, &second, called(Some(&name)), stderr)?;
     let found = hlo::diff((&cx, first), (&beside, second));
     written(args, session, found.map(|found| Arc::new(found) as Arc<dyn Report>), stderr)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::how_to_limit;
+
+    #[test]
+    fn a_long_text_on_a_terminal_says_how_to_limit_it() {
+        let said = how_to_limit(6_873, None, true).unwrap_or_default();
+        assert!(said.contains("6,873 lines") && said.contains("--top N"), "{said}");
+        assert_eq!(how_to_limit(6_873, Some(0), true), None, "all lines were wanted");
+        assert_eq!(how_to_limit(6_873, None, false), None, "a file has room");
+        assert_eq!(how_to_limit(100, None, true), None);
+    }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use analysis::shortened;
+use analysis::{printable, shortened};
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value as Json, json};
 use unicode_width::UnicodeWidthStr as _;
@@ -130,7 +130,7 @@ fn shown(value: &SqlValue) -> String {
         SqlValue::Null => "–".to_owned(),
         SqlValue::Integer(number) => number.to_string(),
         SqlValue::Real(number) => number.to_string(),
-        SqlValue::Text(text) => text.replace(['\n', '\r', '\t'], " "),
+        SqlValue::Text(text) => printable(text),
         SqlValue::Blob(bytes) => format!("<{} bytes>", bytes.len()),
     }
 }

@@ -11,7 +11,7 @@ use trace_model::TimeRange;
 use crate::cli::common::args::{InputArgs, ScopeArgs};
 use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::stderr::Stderr;
-use crate::cli::common::values::{OutputFormat, STANDARD};
+use crate::cli::common::values::STANDARD;
 use crate::cli::common::{checks, loading, output};
 use crate::export::{self, Drawing, PictureFormat, PicturePanel, PictureStyle};
 use crate::session::Session;
@@ -104,7 +104,7 @@ pub fn run(args: &RenderArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure
     let out = args.out.as_deref().filter(|path| path.as_os_str() != STANDARD);
     let format = out.map_or(Ok(PictureFormat::Svg), PictureFormat::of).map_err(Failure::Usage)?;
     out.map_or(Ok(()), output::check_file)?;
-    let session = loading::open(&args.input, OutputFormat::Json, stderr)?;
+    let session = loading::open_without_digest(&args.input, stderr)?;
     checks::check_scope(&session, &args.input, &args.scope)?;
     let drawing = drawn(&session, &args.input.path, args.scope.scope(), &args.look)?;
     let file = export::encoded(&drawing, format, args.scale.0).map_err(Failure::Usage)?;

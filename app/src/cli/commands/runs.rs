@@ -71,7 +71,7 @@ pub fn run(args: &RunsArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> 
         rows.push(ListedRunRow { run, opened });
     }
     match args.format {
-        OutputFormat::Text => output::print_text(&text(&rows))?,
+        OutputFormat::Text => output::print_names(&text(&rows))?,
         OutputFormat::Json => output::print(&format!("{:#}\n", as_json(&args.path, &rows)))?,
         OutputFormat::Ndjson => {
             output::print(&ndjson::lines(&[&NamedTable { report: "runs", table: table(&rows) }], &[], 0))?;

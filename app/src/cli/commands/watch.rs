@@ -242,7 +242,7 @@ impl Watch<'_> {
 
     fn print(&self, line: &RunLine<'_>) -> Result<(), Failure> {
         match self.args.format {
-            LineFormat::Text => output::print_text(&line.text()),
+            LineFormat::Text => output::print_names(&line.text()),
             LineFormat::Json => output::print(&line.json()),
         }
     }

@@ -90,7 +90,10 @@ pub struct AssumeArgs {
 impl AssumeArgs {
     /// The import options.
     pub fn import(&self, run: Option<String>) -> ImportOptions {
-        let roles = self.roles.as_ref().map(|roles| Arc::clone(&roles.0));
+        let roles = match &self.roles {
+            Some(RolesArg::Read(roles)) => Some(Arc::clone(roles)),
+            Some(RolesArg::Unread { .. }) | None => None,
+        };
         ImportOptions {
             run,
             clock_mhz: self.clock.map(|clock| clock.0),

@@ -36,6 +36,21 @@ pub enum Failure {
         /// The path as given by the user.
         path: PathBuf,
     },
+    /// What was named beside the input cannot be opened: the error names it.
+    #[error("{0}")]
+    Beside(ImportError),
+    /// A file that an option names cannot be read.
+    #[error("cannot read {what}: {error}; check the path, or {cure}: {}", path.display())]
+    Unread {
+        /// What it holds.
+        what: &'static str,
+        /// The cause.
+        error: String,
+        /// How to get such a file.
+        cure: &'static str,
+        /// The file.
+        path: PathBuf,
+    },
     /// An output file cannot be written.
     #[error("cannot write: {error}: {}", path.display())]
     Write {
@@ -86,6 +101,9 @@ pub enum Failure {
 impl Failure {
     /// The input at `path` cannot be opened.
     pub fn import(error: ImportError, path: &Path) -> Self {
+        if matches!(error, ImportError::ProgramsMissing { .. }) {
+            return Self::Beside(error);
+        }
         let is_stdin = path.as_os_str() == stdin::STANDARD;
         let path = if is_stdin { PathBuf::from(stdin::NAME) } else { importers::shown_path(path) };
         Self::Import { error, path }
@@ -95,12 +113,12 @@ impl Failure {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_) | Self::Config { .. } => 2,
-            Self::Write { .. } | Self::Stdout(_) => 3,
+            Self::Unread { .. } | Self::Write { .. } | Self::Stdout(_) => 3,
             #[cfg(feature = "gui")]
             Self::Display(_) => 3,
             #[cfg(any(feature = "capture", feature = "serve"))]
             Self::Server(_) => 3,
-            Self::Import { error, .. } => code_of_import(error),
+            Self::Import { error, .. } | Self::Beside(error) => code_of_import(error),
             Self::Summary { .. } => 4,
             Self::Internal(_) => 1,
         }
@@ -120,7 +138,10 @@ fn code_of_import(error: &ImportError) -> u8 {
         {
             4
         }
-        ImportError::NothingFound { .. } | ImportError::Remote { .. } | ImportError::Io(_) => 3,
+        ImportError::NothingFound { .. }
+        | ImportError::ProgramsMissing { .. }
+        | ImportError::Remote { .. }
+        | ImportError::Io(_) => 3,
         _ => 4,
     }
 }

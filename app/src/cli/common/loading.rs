@@ -15,7 +15,7 @@ use crate::cli::common::args::{AssumeArgs, InputArgs};
 use crate::cli::common::failure::Failure;
 use crate::cli::common::settings;
 use crate::cli::common::stderr::{Stderr, harmless};
-use crate::cli::common::values::{OutputFormat, STANDARD};
+use crate::cli::common::values::{OutputFormat, RolesArg, STANDARD};
 use crate::fingerprint::BackgroundHash;
 use crate::session::Session;
 use crate::stdin;
@@ -30,8 +30,19 @@ pub fn open(input: &InputArgs, format: OutputFormat, stderr: &Stderr) -> Result<
     open_path(&input.path, input.run.clone(), &input.assume, format, stderr)
 }
 
+/// The same for commands that print no digest of the input: it is not computed meanwhile.
+pub fn open_without_digest(input: &InputArgs, stderr: &Stderr) -> Result<Session, Failure> {
+    let session = read(&input.path, input.run.clone(), &input.assume, false, stderr)?;
+    warn_of_losses(&session, stderr);
+    Ok(session)
+}
+
 /// The assumptions of the command line and the window: arguments and configuration file.
 pub fn assumptions(assume: &AssumeArgs, stderr: &Stderr) -> Result<Options, Failure> {
+    if let Some(RolesArg::Unread { error, path }) = &assume.roles {
+        let (what, cure) = ("the roles of tracks", "write one as docs/simulators.md shows");
+        return Err(Failure::Unread { what, error: error.clone(), cure, path: path.clone() });
+    }
     let mut options = Options { hints: settings::hints(assume.config.as_deref(), stderr)?, ..assume.options() };
     if options.warmup_steps == 0 {
         options.warmup_steps = settings::warmup_steps(assume.config.as_deref()).unwrap_or(0);
@@ -47,6 +58,23 @@ pub fn open_path(
     format: OutputFormat,
     stderr: &Stderr,
 ) -> Result<Session, Failure> {
+    // Of all formats, only JSON has the digest.
+    let session = read(path, run, assume, format == OutputFormat::Json, stderr)?;
+    // The text report names the files itself.
+    if format != OutputFormat::Text {
+        warn_of_losses(&session, stderr);
+    }
+    Ok(session)
+}
+
+/// Imports an input, and computes its digest meanwhile if it `hashes`.
+fn read(
+    path: &Path,
+    run: Option<String>,
+    assume: &AssumeArgs,
+    hashes: bool,
+    stderr: &Stderr,
+) -> Result<Session, Failure> {
     let started = Instant::now();
     let options = assumptions(assume, stderr)?;
     let import = ImportOptions { short_lived: true, ..assume.import(run) };
@@ -59,7 +87,7 @@ pub fn open_path(
         .then(|| ProgressLine::start(Arc::clone(&progress)))
         .flatten();
     let notice = if stderr.warns() { WaitNotice::start(path, &progress) } else { None };
-    let hash = if format == OutputFormat::Json { BackgroundHash::start(path) } else { None };
+    let hash = if hashes { BackgroundHash::start(path) } else { None };
     let opened = Session::open(path, &import, options, &progress);
     if let Some(notice) = notice {
         notice.stop();
@@ -70,10 +98,6 @@ pub fn open_path(
     let session = opened.map_err(|error| Failure::import(error, path))?.with_hash(hash);
     say_what_was_read(&session, stderr, started.elapsed());
     say_which_files(&session, stderr);
-    // The text report names the files itself.
-    if format != OutputFormat::Text {
-        warn_of_losses(&session, stderr);
-    }
     Ok(session)
 }
 
@@ -209,4 +233,39 @@ fn write_stderr(text: &str) {
     let mut stderr = std::io::stderr().lock();
     // A bar that cannot be drawn is no reason to stop.
     let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::common::args::MessageArgs;
+    use crate::fingerprint::sha256_of;
+
+    #[derive(Parser)]
+    struct AnyCommand {
+        #[command(flatten)]
+        input: InputArgs,
+    }
+
+    /// The file is gone when the digest is asked for: only who computes it meanwhile still has its bytes.
+    #[test]
+    fn the_digest_is_computed_meanwhile_for_those_who_print_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("cpu.xplane.pb");
+        let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/samples/jax_cpu_small.xplane.pb");
+        let sha256 = sha256_of(Path::new(sample)).unwrap();
+        let input = AnyCommand::try_parse_from(["systole".as_ref(), path.as_os_str()]).unwrap().input;
+        let stderr = Stderr::new(&MessageArgs { quiet: true, verbose: false, no_color: true, jobs: None });
+        let digest = |open: &dyn Fn() -> Result<Session, Failure>| {
+            std::fs::copy(sample, &path).unwrap();
+            let session = open().unwrap();
+            std::fs::remove_file(&path).unwrap();
+            session.sha256_of(&session.model().sources()[0])
+        };
+        assert_eq!(digest(&|| open(&input, OutputFormat::Json, &stderr)), Some(sha256));
+        assert_eq!(digest(&|| open(&input, OutputFormat::Text, &stderr)), None);
+        assert_eq!(digest(&|| open_without_digest(&input, &stderr)), None);
+    }
 }

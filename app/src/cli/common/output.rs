@@ -7,7 +7,7 @@ use importers::is_remote;
 
 use crate::cli::common::args::OutputArgs;
 use crate::cli::common::failure::Failure;
-use crate::cli::common::stderr::{Stderr, without_orders};
+use crate::cli::common::stderr::{Stderr, harmless, without_orders};
 use crate::cli::common::terminal;
 use crate::cli::common::values::{FileFormat, STANDARD};
 use crate::files::{directory_of, make_directory, write_file};
@@ -94,9 +94,14 @@ fn shown(text: &str) -> String {
     if terminal::has_unicode() { text } else { terminal::ascii(&text) }
 }
 
-/// Prints text composed by a command.
+/// Prints text composed by a command, which may contain colours.
 pub fn print_text(text: &str) -> Result<(), Failure> {
     print(&shown(text))
+}
+
+/// Prints lines without colours that contain names from files as they are.
+pub fn print_names(text: &str) -> Result<(), Failure> {
+    print(&shown(&harmless(text)))
 }
 
 /// The layout: text shows the first rows, other formats have high limits.

@@ -69,7 +69,7 @@ pub fn hints(named: Option<&Path>, stderr: &Stderr) -> Result<HintOptions, Failu
         None if Path::new(FILE_NAME).is_file() => PathBuf::from(FILE_NAME),
         None => return Ok(HintOptions::default()),
     };
-    let text = read(&path).map_err(|error| Failure::Config { why: error.to_string(), path: path.clone() })?;
+    let text = read(&path).map_err(|error| unread(&error, &path))?;
     let (options, expired) = parse(&text, today()).map_err(|why| Failure::Config { why, path: path.clone() })?;
     for hint in expired {
         stderr.warn(&format!("the suppression of {hint} has expired: {}", path.display()));
@@ -80,7 +80,16 @@ pub fn hints(named: Option<&Path>, stderr: &Stderr) -> Result<HintOptions, Failu
 /// The gates in a file.
 pub fn gates(path: &Path) -> Result<GateConfig, Failure> {
     let wrong = |why: String| Failure::Config { why, path: path.to_owned() };
-    gates_of(&read(path).map_err(|error| wrong(error.to_string()))?).map_err(wrong)
+    gates_of(&read(path).map_err(|error| unread(&error, path))?).map_err(wrong)
+}
+
+/// The failure to [`read`] a configuration file.
+pub fn unread(error: &io::Error, path: &Path) -> Failure {
+    let (error, path, is_other) = (error.to_string(), path.to_owned(), error.kind() == io::ErrorKind::InvalidData);
+    if is_other {
+        return Failure::Config { why: error, path };
+    }
+    Failure::Unread { what: "the configuration", error, cure: "write one with `systole init`", path }
 }
 
 /// Warns that the gates in the configuration file are not evaluated.

@@ -2,6 +2,8 @@
 
 use std::io::IsTerminal as _;
 
+use analysis::{is_printable, printable, turns_text};
+
 use crate::cli::common::args::MessageArgs;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,7 +67,7 @@ impl Stderr {
     /// Prints a line for CI, regardless of the verbosity.
     #[expect(clippy::print_stderr, reason = "the one place that writes messages")]
     pub fn command(line: &str) {
-        eprintln!("{line}");
+        eprintln!("{}", printable(line));
     }
 
     /// Prints an error.
@@ -80,15 +82,15 @@ impl Stderr {
     }
 }
 
-/// Makes text from files safe to print: it must neither control the terminal nor give commands to a CI runner. GitHub's
-/// runner takes `::command` at the start of a line, also after spaces, and `##[command]` anywhere.
+/// Makes text from files safe to print: it must neither control the terminal, nor turn its lines, nor give commands to a
+/// CI runner. GitHub's runner takes `::command` at the start of a line, also after spaces, and `##[command]` anywhere.
 pub fn harmless(text: &str) -> String {
-    without_orders(&text.replace(|c: char| c.is_control() && c != '\n', " "))
+    without_orders(&text.replace(|c| !is_printable(c) && c != '\n', " "))
 }
 
-/// Only the latter, for text that contains colours.
+/// Only the latter two, for text that contains colours.
 pub fn without_orders(text: &str) -> String {
-    let text = text.replace("##[", "# #[");
+    let text = text.replace(turns_text, " ").replace("##[", "# #[");
     let line = |line: &str| if line.trim_start().starts_with("::") { format!("· {line}") } else { line.to_owned() };
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
@@ -101,6 +103,8 @@ mod tests {
     fn names_cannot_inject_terminal_or_workflow_commands() {
         assert_eq!(harmless("a\n  ::error::b\x1b[2J"), "a\n·   ::error::b [2J");
         assert_eq!(without_orders("\x1b[1mTop ops\n  ::add-mask::x"), "\x1b[1mTop ops\n·   ::add-mask::x");
+        assert_eq!(harmless("a\u{202e}b\n\u{2066}c"), "a b\n c");
+        assert_eq!(without_orders("\x1b[1ma\u{202e}b"), "\x1b[1ma b");
         assert_eq!(harmless("tpu::System ##[error]x"), "tpu::System # #[error]x");
     }
 }

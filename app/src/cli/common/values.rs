@@ -116,13 +116,20 @@ impl FromStr for ClockArg {
 
 /// A file with the roles of tracks.
 #[derive(Clone, Debug)]
-pub struct RolesArg(pub Arc<TrackRoles>);
+pub enum RolesArg {
+    /// The roles.
+    Read(Arc<TrackRoles>),
+    /// The file could not be read: no mistake in the words of the command, but a path that is missing.
+    Unread { error: String, path: PathBuf },
+}
 
 impl FromStr for RolesArg {
     type Err = String;
     fn from_str(path: &str) -> Result<Self, String> {
-        let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
-        Ok(Self(Arc::new(TrackRoles::parse(&text)?)))
+        match std::fs::read_to_string(path) {
+            Ok(text) => Ok(Self::Read(Arc::new(TrackRoles::parse(&text)?))),
+            Err(error) => Ok(Self::Unread { error: error.to_string(), path: PathBuf::from(path) }),
+        }
     }
 }
 

@@ -35,6 +35,8 @@ use outline::{ProgramOutline, module_name};
 
 /// Largest number of files that are examined.
 const MOST_FILES: usize = 20_000;
+/// How a user gets what is missing.
+const HOW_TO_DUMP: &str = "dump with XLA_FLAGS=\"--xla_dump_to=DIR --xla_dump_hlo_as_proto\" and name DIR";
 /// Maximum number of names in a message.
 const SHOWN: usize = 4;
 
@@ -109,10 +111,9 @@ pub(crate) fn add(
     let folders = folders.join(", ");
     if programs == 0 {
         let what = format!(
-            "--hlo {folders}: no program there: looked for *.hlo_proto.pb, *.hlo.pb and HLO text after optimization; dump with \
-             XLA_FLAGS=\"--xla_dump_to=DIR --xla_dump_hlo_as_proto\" and name DIR"
+            "--hlo {folders}: no program there: looked for *.hlo_proto.pb, *.hlo.pb and HLO text after optimization; {HOW_TO_DUMP}"
         );
-        return Err(ImportError::NothingFound { what });
+        return Err(ImportError::ProgramsMissing { what });
     }
     if out.programs().is_empty() {
         out.log(IssueKind::ProgramNotInDump, || "the profile does not name the programs that ran".to_owned());
@@ -129,7 +130,9 @@ pub(crate) fn add(
 /// The program files at a path, by name: of each program the form that says most.
 fn files_of(named: &Path, progress: &Progress) -> Result<Vec<(PathBuf, DumpName)>, ImportError> {
     let tree = tree_of(named, progress)?;
-    let missing = |error| ImportError::NothingFound { what: format!("--hlo {}: {error}", shown_path(named).display()) };
+    let missing = |error| ImportError::ProgramsMissing {
+        what: format!("--hlo {}: {error}; check the path, or {HOW_TO_DUMP}", shown_path(named).display()),
+    };
     if tree.kind(named).map_err(missing)? != EntryKind::Directory {
         // The user chose it, whatever its name.
         let name = DumpName::parse(&file_of(named)).unwrap_or_default();
