@@ -138,7 +138,8 @@ impl<W: Write> Events<'_, W> {
         let (pid, tid) = (process_id(session.model().track(track).group), thread_id(track));
         let (cat, name) = (category(session, slice).map(analysis::OpGroup::title), slice.name());
         let recorded = with_args.then(|| crate::tables::arguments(slice)).flatten();
-        let mut args: Map<String, Value> = recorded.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+        let mut args: Map<String, Value> =
+            recorded.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
         self.add_facts(session, slice, with_args, &mut args);
         let (ts, end) = (Some(self.micros(slice.start().ps())), Some(self.micros(slice.range().end.ps())));
         if !is_apart {

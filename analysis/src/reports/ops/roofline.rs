@@ -19,10 +19,10 @@ pub use point::{MemoryPoint, RooflinePoint};
 use trace_model::Picos;
 
 use crate::engine::{Analysis, AnalysisError, Cell, Context, Provenance, Scope, Table, TableBuilder, Tabular};
+use crate::facts::steps::Step;
 use crate::hardware::chips::Chip;
 use crate::hardware::ici::NetworkFrom;
 use crate::hardware::limits::{BoundBy, possible};
-use crate::facts::steps::Step;
 use crate::hardware::peaks::Peaks;
 use crate::math::unit::Unit;
 use crate::reports::ops::op_stats::{self, CoreOps, CoreWork, OpRow, Ops, OpsReport, SteadyOps};

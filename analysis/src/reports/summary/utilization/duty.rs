@@ -112,11 +112,8 @@ impl CoreDuty {
                 }
             }
         }
-        let busy = if is_alone {
-            BusyTime::Total(Picos::from_ps(ops.on_duty_ps))
-        } else {
-            BusyTime::Times(busy.finish())
-        };
+        let busy =
+            if is_alone { BusyTime::Total(Picos::from_ps(ops.on_duty_ps)) } else { BusyTime::Times(busy.finish()) };
         Ok(Self { chip, busy, hull })
     }
 }
