@@ -247,12 +247,12 @@ fn self_inside(model: &TraceModel, slice: SliceRef<'_>, inside: TimeRange, area:
     if area.encloses(slice.range()) && !is_timed_by_device {
         return slice.self_dur().ps();
     }
-    (inside.dur().ps() - covered_inside(model, slice, inside)).max(0)
+    (inside.dur() - covered_inside(model, slice, inside)).clamped().ps()
 }
 
 /// The time in `inside` in which slices of the same track run that began later, on the timeline or by the clock of the
 /// device.
-fn covered_inside(model: &TraceModel, slice: SliceRef<'_>, inside: TimeRange) -> i64 {
+fn covered_inside(model: &TraceModel, slice: SliceRef<'_>, inside: TimeRange) -> Picos {
     let begins_later = |spans: &SliceSpans<'_>| (spans.shown.start, spans.slice.id()) > (slice.start(), slice.id());
     let lanes = model.lanes(slice.track()).iter();
     let later = lanes.flat_map(|lane| model.spans_in(lane, inside)).filter(begins_later).map(|spans| spans.shown);
@@ -263,5 +263,5 @@ fn covered_inside(model: &TraceModel, slice: SliceRef<'_>, inside: TimeRange) ->
     for range in ranges {
         union.add(range);
     }
-    union.ps
+    Picos::from_ps(union.ps)
 }
