@@ -57,12 +57,11 @@ pub(super) fn xprof_duty_cycle(cores: &[CoreDuty]) -> Metric {
     }
     let (mut busy, mut span) = (Picos::ZERO, Picos::ZERO);
     for cores in chips.values() {
-        busy += match cores[..] {
-            [core] => core.busy.total(),
-            _ => {
-                let times = cores.iter().filter_map(|core| core.busy.times());
-                times.fold(IntervalSet::new(), |all, times| all.union(times)).measure()
-            }
+        busy += if let [core] = cores[..] {
+            core.busy.total()
+        } else {
+            let times = cores.iter().filter_map(|core| core.busy.times());
+            times.fold(IntervalSet::new(), |all, times| all.union(times)).measure()
         };
         let hull = cores.iter().filter_map(|core| core.hull).reduce(TimeRange::hull);
         span += hull.map_or(Picos::ZERO, TimeRange::dur);
