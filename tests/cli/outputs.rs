@@ -336,7 +336,8 @@ fn missing_files_of_options_are_named_with_a_cure() {
 fn json_has_the_digest_of_the_file() {
     let path = sample("jax_cpu_small.xplane.pb");
     let report: Value = serde_json::from_str(&printed(&["analyze", &path, "--format", "json"])).unwrap();
-    let digest: String = Sha256::digest(fs::read(&path).unwrap()).iter().map(|byte| format!("{byte:02x}")).collect();
+    let bytes = Sha256::digest(fs::read(&path).unwrap());
+    let digest = bytes.iter().fold(String::new(), |digits, byte| digits + &format!("{byte:02x}"));
     assert_eq!(report["input"][0]["sha256"], digest);
 }
 
