@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use hashbrown::HashMap;
-use trace_model::{GroupId, Label, LabelId, Op, TraceBuilder, TrackId, TrackKind};
+use trace_model::{GroupId, Label, LabelId, Op, TimeRange, TraceBuilder, TrackId, TrackKind};
 
 use crate::common::TrackRoles;
 use crate::common::roles::WriterMark;
@@ -48,25 +48,19 @@ pub(super) fn add_missing_waits(builder: &mut TraceBuilder, lines: &[(TrackId, T
         let Some(&group) = group_of.get(track) else { continue };
         let device = devices.entry(group).or_default();
         match kind {
-            TrackKind::Ops => device.ops.push(*track),
+            TrackKind::Ops => device.ops = Some(*track),
             TrackKind::AsyncOps => device.in_flight.push(*track),
             _ => {}
         }
     }
     for DialectLines { ops, in_flight } in devices.into_values() {
-        // A device with several op tracks waits while none of them has an op.
-        let Some(&first) = ops.first() else { continue };
-        let waits = |track: &TrackId| {
-            let batch = builder.batch(*track);
-            (0..batch.len() as u32).any(|index| is_wait(builder, batch.label(index)))
-        };
-        if ops.iter().any(waits) {
+        let Some(ops) = ops else { continue };
+        let batch = builder.batch(ops);
+        let indexes = 0..batch.len() as u32;
+        if indexes.clone().any(|index| is_wait(builder, batch.label(index))) {
             continue;
         }
-        let mut busy = Vec::new();
-        for batch in ops.iter().map(|track| builder.batch(*track)) {
-            busy.extend((0..batch.len() as u32).map(|index| batch.range(index)));
-        }
+        let mut busy: Vec<TimeRange> = indexes.map(|index| batch.range(index)).collect();
         let mut flights = Vec::new();
         for track in in_flight {
             for index in 0..builder.batch(track).len() as u32 {
@@ -74,14 +68,14 @@ pub(super) fn add_missing_waits(builder: &mut TraceBuilder, lines: &[(TrackId, T
                 flights.extend(wait_for(builder, label).map(|wait| (range, wait)));
             }
         }
-        add_waits(&mut busy, flights, first, builder);
+        add_waits(&mut busy, flights, ops, builder);
     }
 }
 
 /// Tracks of one device.
 #[derive(Default)]
 struct DialectLines {
-    ops: Vec<TrackId>,
+    ops: Option<TrackId>,
     in_flight: Vec<TrackId>,
 }
 

@@ -75,9 +75,10 @@ fn document_with_model_metadata_is_a_prediction() {
     assert_eq!((of(r#""modelled": false"#), of(r#""version": "1""#)), (None, None));
 }
 
-/// With two op tracks and a transfer, the device waits while neither track has an op.
+/// Threads of ops of one device share a track, which all analyses read. With a transfer, the device waits while neither
+/// thread has an op.
 #[test]
-fn device_with_two_op_lines_waits_once() {
+fn device_with_two_threads_of_ops_has_one_track_and_waits_once() {
     let text = r#"[{"ph":"M","name":"process_name","pid":4,"args":{"name":"chip 0"}},
         {"ph":"M","name":"thread_name","pid":4,"tid":1,"args":{"name":"MXU"}},
         {"ph":"M","name":"thread_name","pid":4,"tid":2,"args":{"name":"VPU"}},
@@ -88,7 +89,10 @@ fn device_with_two_op_lines_waits_once() {
     let roles = "time_unit = \"ns\"\n[[track]]\nthread = \"?PU\"\nrole = \"ops\"\n[[track]]\nthread = \"MXU\"\nrole = \
                  \"ops\"\n[[track]]\nthread = \"link\"\nrole = \"in-flight\"\n[[op]]\nrole = \"in-flight\"\ncategory = \
                  \"all-gather-start\"";
-    let mut found = ops(&open(text, Some(roles)));
+    let model = open(text, Some(roles));
+    let tracks = model.tracks().iter().filter(|track| track.kind == TrackKind::Ops);
+    assert_eq!(tracks.map(|track| model.str(track.name)).collect::<Vec<_>>(), ["MXU, VPU"]);
+    let mut found = ops(&model);
     found.sort();
     let waits = ["all-gather-done wait shard 3-5", "all-gather-done wait shard 6-8"];
     assert_eq!(found, [waits[0], waits[1], "– add 5-6", "– mm 0-3"]);

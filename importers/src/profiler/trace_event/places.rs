@@ -74,7 +74,10 @@ impl TrackTable {
     pub(super) fn device_lines(&self) -> Vec<(TrackId, TrackKind)> {
         let lines = self.tracks.iter().zip(&self.kinds).zip(&self.pids);
         let of_device = |pid| matches!(self.groups.get(pid), Some((_, PlaneKind::TensorCore { .. })));
-        lines.filter(|&(_, pid)| of_device(pid)).filter_map(|((&track, &kind), _)| Some((track?, kind))).collect()
+        let all = lines.filter(|&(_, pid)| of_device(pid)).filter_map(|((&track, &kind), _)| Some((track?, kind)));
+        // Threads of ops share a track.
+        let mut seen = BTreeSet::new();
+        all.filter(|&(track, _)| seen.insert(track)).collect()
     }
 
     /// Every track of a thread.
@@ -102,11 +105,18 @@ impl TrackTable {
             _ => foreign_kind(&name),
         };
         let on_device = is_xprof && plane != PlaneKind::Host;
-        let track = if on_device {
+        let track = if on_device || kind == TrackKind::Ops {
             track_of_line(builder, group, kind, thread.tid, &name)
         } else {
             builder.track(group, kind, thread.tid, &name)
         };
+        let first = builder.str(builder.track_ref(track).name);
+        if !is_xprof && first != name {
+            // Threads of ops that share a track have names of their own, such as those of units.
+            let names = format!("{first}, {name}");
+            builder.track_mut(track).name = builder.intern(&names);
+            return (Some(track), kind);
+        }
         let sort = if on_device { track_sort(kind) } else { thread.sort.unwrap_or(0) };
         builder.track_mut(track).sort = sort;
         (Some(track), kind)
