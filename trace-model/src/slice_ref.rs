@@ -289,7 +289,7 @@ impl Columns {
         let starts = &self.slices.starts[base..lane.rows.end as usize];
         let end = starts.partition_point(|&start| start < range.end.ps());
         // Of the slices that start before the range, only the last one can reach into it.
-        let mut begin = starts.partition_point(|&start| start < range.start.ps()).min(end);
+        let mut begin = first_from(&starts[..end], range.start.ps());
         if begin > 0 {
             let row = base + begin - 1;
             if self.slices.starts[row].saturating_add(self.slices.durs.get(row)) > range.start.ps() {
@@ -317,6 +317,37 @@ impl Columns {
                 self.arg_sources[usize::from(source)].args(handle as u64).map(last_of_each_name)
             }
             _ => Ok(Vec::new()),
+        }
+    }
+}
+
+/// The first of the sorted `starts` that is not before `from`. It is searched from the end, in steps that double: most
+/// ranges are short beside their lane.
+fn first_from(starts: &[i64], from: i64) -> usize {
+    let (mut high, mut step) = (starts.len(), 1);
+    while step <= high && starts[high - step] >= from {
+        high -= step;
+        step *= 2;
+    }
+    let low = high.saturating_sub(step);
+    low + starts[low..high].partition_point(|&start| start < from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first_from;
+
+    #[test]
+    fn a_search_from_the_end_finds_what_a_binary_search_finds() {
+        for len in 0..20 {
+            let starts: Vec<i64> = (0..len).map(|at| at / 2 * 3).collect();
+            for from in -1..32 {
+                assert_eq!(
+                    first_from(&starts, from),
+                    starts.partition_point(|&start| start < from),
+                    "{starts:?} {from}"
+                );
+            }
         }
     }
 }

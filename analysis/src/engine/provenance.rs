@@ -8,7 +8,7 @@ use crate::hardware::peaks::{Peak, PeakSource};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Provenance {
-    /// Timed by the hardware or the host.
+    /// Timed by the hardware or the host; by what `trace.badge` names if the trace was simulated or predicted.
     Measured,
     /// Recorded by the profiler (plane statistic, hardware counter).
     Profile,
