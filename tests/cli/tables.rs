@@ -267,7 +267,7 @@ fn exported_chrome_events_import_to_the_same_timeline() {
 
 #[test]
 fn exported_chrome_events_have_the_same_ops() {
-    let mut files = vec![sample("synthetic_v5e_8chip_overlap.xplane.pb")];
+    let mut files = ["synthetic_v5e_8chip_overlap.xplane.pb", "synthetic_two_hosts"].map(sample).to_vec();
     // Its ops overlap on the timeline, by rounding.
     let overlapping = corpus().map(|corpus| corpus.join("tpu/v6e_x4_host_offload.xplane.pb"));
     files.extend(overlapping.map(|path| path.to_str().unwrap().to_owned()));
@@ -278,7 +278,8 @@ fn exported_chrome_events_have_the_same_ops() {
         let again = directory.path().join("trace.json");
         // The file holds no sums by memory, so limits and what follows from them differ.
         let ops = "SELECT name, category, occurrences, total_time_ps, self_time_ps FROM ops ORDER BY 1, 2, 3, 4, 5";
-        assert_eq!(rows(again.to_str().unwrap(), ops), rows(path, ops), "{path}");
+        let again = again.to_str().unwrap();
+        assert_eq!(rows(again, ops), rows(path, ops), "{path}");
     }
 }
 

@@ -13,9 +13,7 @@ use std::collections::BinaryHeap;
 use trace_model::{Pauses, Picos, Timestamp, TraceModel};
 
 use super::change::{ReplayChanges, scaled};
-use super::schedule::{
-    CoreSchedule, DONE_TAKES, Flight, HiddenTransferBound, JointMember, ReplaySchedule, TimeByGroup,
-};
+use super::schedule::{CoreSchedule, Flight, HiddenTransferBound, JointMember, ReplaySchedule, TimeByGroup};
 use crate::facts::core_time::SelfTimeSegment;
 
 /// Input of a replay.
@@ -297,8 +295,8 @@ impl ReplayState<'_> {
         let is_alone = cursor.is_alone(row);
         let takes = if is_sync {
             Picos::ZERO // Its time is that of the transfer.
-        } else if awaited.is_some() {
-            changed.work(core, row, recorded.min(DONE_TAKES))
+        } else if let Some(awaited) = awaited {
+            changed.work(core, row, core.done_takes(awaited.flight))
         } else if is_alone {
             changed.transfer(model, core, alone(row), recorded)
         } else {

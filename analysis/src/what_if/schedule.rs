@@ -12,8 +12,15 @@ use crate::facts::category::OpGroup;
 use crate::facts::core_time::{CoreTime, SelfTimeSegment};
 
 /// The done op of a transfer that has already finished takes a cycle or two, which are the shortest ones in captures
-/// of real chips. Longer ones waited.
+/// of real chips.
 pub(super) const DONE_TAKES: Picos = Picos::from_ps(1_250);
+
+/// Most done ops of v6e and v7x take 2.4 to 4.8 ns, whatever they await, and only some of them waits. Up to this length they count
+/// as no wait if the transfer was in flight [`FAR_LONGER`] than that.
+const DONE_AT_MOST: Picos = Picos::from_ps(5_000);
+
+/// So many times as long as its done op.
+const FAR_LONGER: i64 = 100;
 
 /// A transfer on one core: the op that issues it and the op that waits for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +92,16 @@ impl CoreSchedule {
     /// When the flight arrived; `None` if the core was still busy then.
     pub(crate) fn arrived(&self, flight: Flight) -> Option<Timestamp> {
         let done = self.piece(flight.awaits).range;
-        (flight.is_sync() || done.dur() > DONE_TAKES).then_some(done.end)
+        let took = (done.end - self.piece(flight.issues).range.start).ps();
+        let is_short = done.dur() <= DONE_AT_MOST && done.dur().ps().saturating_mul(FAR_LONGER) <= took;
+        let waited = done.dur() > DONE_TAKES && !is_short;
+        (flight.is_sync() || waited).then_some(done.end)
+    }
+
+    /// The time that the done op of the flight takes itself, without waiting.
+    pub(crate) fn done_takes(&self, flight: Flight) -> Picos {
+        let recorded = self.piece(flight.awaits).range.dur();
+        if self.arrived(flight).is_some() { recorded.min(DONE_TAKES) } else { recorded }
     }
 
     /// Duration of the flight after the wait for others: observed, or else an upper bound.

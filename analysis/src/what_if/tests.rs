@@ -87,6 +87,25 @@ fn hidden_transfer_gives_a_range_of_predictions() {
     assert_eq!((prediction.predicted_ps, prediction.predicted_at_most_ps), (3_000, 11_000 - 1_000));
 }
 
+/// Done ops of real chips take a few cycles, also if their transfer has long arrived.
+#[test]
+fn a_short_done_op_after_a_long_transfer_is_no_wait() {
+    let model = text_trace(&format!(
+        "
+        ops: s{}dddV
+        M = fusion.1 [convolution fusion]
+        V = add.1 [loop fusion]
+        s = all-gather-start.1 [all-gather-start] done=all-gather-done.1
+        d = all-gather-done.1 [all-gather-done]
+        ",
+        "M".repeat(400)
+    ));
+    assert_eq!(predict(&model, &[]).predicted_ps, 405_000);
+    assert_eq!(predict(&model, &[Scenario::Collectives(0.0)]).predicted_ps, 405_000);
+    let prediction = predict(&model, &[ops(&model, "fusion.1", 0.5)]);
+    assert_eq!((prediction.predicted_ps, prediction.predicted_at_most_ps), (205_000, 402_000));
+}
+
 #[test]
 fn last_participant_delays_all() {
     // The second core is slower: the first waits 4 for it.

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use trace_model::{CounterSeries, GroupId, SliceAttr, SliceRef, StringId, TraceModel, TrackId, TrackKind};
+use trace_model::{CounterSeries, GroupId, GroupKind, SliceAttr, SliceRef, StringId, TraceModel, TrackId, TrackKind};
 
 use super::{category, overlaps, shift_ps, step_tracks};
 use crate::session::Session;
@@ -99,7 +99,7 @@ fn names<W: Write>(session: &Session, events: &mut Events<'_, W>) -> io::Result<
         events.push(&Event { ph: "M", pid, tid, name, args, ..Event::default() })
     };
     for (order, group) in model.group_ids().enumerate() {
-        about("process_name", process_id(group), 0, "name", json!(model.device_name(group)))?;
+        about("process_name", process_id(group), 0, "name", json!(process_name(model, group)))?;
         about("process_sort_index", process_id(group), 0, "sort_index", json!(order))?;
     }
     for (order, track) in model.track_ids().enumerate() {
@@ -111,6 +111,19 @@ fn names<W: Write>(session: &Session, events: &mut Events<'_, W>) -> io::Result<
         about("thread_name", process_id(track.group), STEPS_THREAD, "name", json!("Steps of Systole"))?;
     }
     Ok(())
+}
+
+/// The name of a plane; that of its host is put in front where there are several, as in XProf's viewer.
+fn process_name(model: &TraceModel, group: GroupId) -> String {
+    let own = model.str(model.group(group).name);
+    let is_host = |group: GroupId| model.group(group).kind == GroupKind::Host;
+    let mut around = std::iter::successors(model.group(group).parent, |&group| model.group(group).parent);
+    match around.find(|&group| is_host(group)) {
+        Some(host) if model.group_ids().filter(|&group| is_host(group)).count() > 1 => {
+            format!("{} {own}", model.str(model.group(host).name))
+        }
+        _ => own.to_owned(),
+    }
 }
 
 struct Events<'a, W> {
@@ -140,7 +153,12 @@ impl<W: Write> Events<'_, W> {
         let recorded = with_args.then(|| crate::tables::arguments(slice)).flatten();
         let mut args: Map<String, Value> =
             recorded.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
-        self.add_facts(session, slice, with_args, &mut args);
+        if session.model().track(track).kind == TrackKind::Ops {
+            self.add_facts(session, slice, with_args, &mut args);
+        } else {
+            // Those of a transfer in flight are the times of the op that starts it.
+            args.retain(|name, _| !matches!(name.as_str(), "device_offset_ps" | "device_duration_ps"));
+        }
         let (ts, end) = (Some(self.micros(slice.start().ps())), Some(self.micros(slice.range().end.ps())));
         if !is_apart {
             let dur = Some(micros(slice.dur().ps()));
