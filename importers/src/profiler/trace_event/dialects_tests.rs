@@ -98,6 +98,23 @@ fn device_with_two_threads_of_ops_has_one_track_and_waits_once() {
     assert_eq!(found, [waits[0], waits[1], "– add 5-6", "– mm 0-3"]);
 }
 
+#[test]
+fn any_number_of_threads_of_ops_has_a_short_name() {
+    let threads = (0..2_000).map(|tid| {
+        format!(
+            r#"{{"ph":"M","name":"thread_name","pid":4,"tid":{tid},"args":{{"name":"unit {tid}"}}}},
+            {{"ph":"X","pid":4,"tid":{tid},"name":"mm","ts":{tid},"dur":1}}"#
+        )
+    });
+    let text = format!("[{}]", threads.collect::<Vec<_>>().join(","));
+    let model = open(&text, Some("[[track]]\nrole = \"ops\""));
+    let tracks: Vec<_> = model.tracks().iter().filter(|track| track.kind == TrackKind::Ops).collect();
+    let [track] = tracks[..] else { panic!("{} tracks of ops", tracks.len()) };
+    let name = model.str(track.name);
+    assert!(name.starts_with("unit 0, unit 1, ") && name.len() < 110, "{name}");
+    assert_eq!(ops(&model).len(), 2_000);
+}
+
 /// Batches of a serving simulator have no ops, but named tracks and the name of the simulator.
 #[test]
 fn vidur_batches_are_on_replica_stages() {

@@ -11,6 +11,9 @@ use crate::common::names::{PlaneKind, plane_kind, track_kind, track_sort};
 use crate::common::op_track::track_of_line;
 use crate::common::roles::RoleKind;
 
+/// Names of threads that share a track are joined up to this length.
+const LONGEST_NAME: usize = 100;
+
 /// The groups and tracks of a file.
 pub(super) struct TrackTable {
     groups: BTreeMap<i64, (GroupId, PlaneKind)>,
@@ -111,10 +114,12 @@ impl TrackTable {
             builder.track(group, kind, thread.tid, &name)
         };
         let first = builder.str(builder.track_ref(track).name);
-        if !is_xprof && first != name {
-            // Threads of ops that share a track have names of their own, such as those of units.
-            let names = format!("{first}, {name}");
-            builder.track_mut(track).name = builder.intern(&names);
+        if !is_xprof && kind == TrackKind::Ops && first != name {
+            // Threads of ops that share a track have names of their own, such as those of units. A file may have any number.
+            if first.len() + name.len() <= LONGEST_NAME {
+                let names = format!("{first}, {name}");
+                builder.track_mut(track).name = builder.intern(&names);
+            }
             return (Some(track), kind);
         }
         let sort = if on_device { track_sort(kind) } else { thread.sort.unwrap_or(0) };
