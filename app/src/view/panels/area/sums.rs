@@ -28,6 +28,9 @@ use crate::view::timeline::bands::StepBand;
 const SPAN: usize = 1 << 16;
 /// Mean number of slices of a lane in such a span: below this, looking for them costs more than sorting.
 const SHARE: usize = 16;
+/// On tracks of devices with more lanes, only children cover a slice: to search all lanes for each slice of a damaged file would
+/// take quadratic time.
+const MOST_LANES: usize = 64;
 
 /// One row.
 #[derive(Debug, Default)]
@@ -254,10 +257,15 @@ fn self_inside(model: &TraceModel, slice: SliceRef<'_>, inside: TimeRange, area:
 /// device.
 fn covered_inside(model: &TraceModel, slice: SliceRef<'_>, inside: TimeRange) -> Picos {
     let begins_later = |spans: &SliceSpans<'_>| (spans.shown.start, spans.slice.id()) > (slice.start(), slice.id());
-    let lanes = model.lanes(slice.track()).iter();
-    let later = lanes.flat_map(|lane| model.spans_in(lane, inside)).filter(begins_later).map(|spans| spans.shown);
-    let children = slice.children().map(SliceRef::range).filter(|child| child.overlaps(inside));
-    let mut ranges: Vec<TimeRange> = later.chain(children).map(|range| clipped(range, inside)).collect();
+    let is_timed_by_device = slice.device_range().is_some();
+    let lanes = model.lanes(slice.track());
+    // Here, every slice with others inside is asked about, not only those at the ends of the area.
+    let lanes = if is_timed_by_device && lanes.len() > MOST_LANES { &[] } else { lanes };
+    let later = lanes.iter().flat_map(|lane| model.spans_in(lane, inside)).filter(begins_later);
+    let children = is_timed_by_device.then(|| slice.children()).into_iter().flatten();
+    let children = children.map(SliceRef::range).filter(|child| child.overlaps(inside));
+    let ranges = later.map(|spans| spans.shown).chain(children);
+    let mut ranges: Vec<TimeRange> = ranges.map(|range| clipped(range, inside)).collect();
     ranges.sort_unstable_by_key(|range| range.start);
     let mut union = Union::EMPTY;
     for range in ranges {
