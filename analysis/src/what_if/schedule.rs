@@ -13,13 +13,13 @@ use crate::facts::core_time::{CoreTime, SelfTimeSegment};
 
 /// The done op of a transfer that has already finished takes a cycle or two, which are the shortest ones in captures
 /// of real chips.
-pub(super) const DONE_TAKES: Picos = Picos::from_ps(1_250);
+const DONE_TAKES: Picos = Picos::from_ps(1_250);
 
-/// Most done ops of v6e and v7x take 2.4 to 4.8 ns, whatever they await, and only some of them waits. Up to this length they count
-/// as no wait if the transfer was in flight [`FAR_LONGER`] than that.
+/// Most done ops of v6e and v7x take 2.4 to 4.8 ns, whether or not their transfer has long arrived. Up to this length, they
+/// are no wait if the transfer was in flight for at least [`FAR_LONGER`] times as long.
 const DONE_AT_MOST: Picos = Picos::from_ps(5_000);
 
-/// So many times as long as its done op.
+/// See [`DONE_AT_MOST`].
 const FAR_LONGER: i64 = 100;
 
 /// A transfer on one core: the op that issues it and the op that waits for it.
