@@ -94,7 +94,7 @@ fn two_runs_are_stacked_and_locked_by_steps() {
         window.get_by_label(label);
     }
     window.get_by_role_and_label(egui::accesskit::Role::Tab, "Compare");
-    assert!(window.get_all_by_label_contains("Steps are slower: +2.000 µs").count() >= 1);
+    assert!(window.get_all_by_label_contains("the median step is slower by 2.000 µs").count() >= 1);
     assert_eq!(lock(&window), ViewLock::Step);
     let [a, b] = views(&window);
     assert!((a.span_ps() - b.span_ps()).abs() < 1e-6, "both have one scale");
@@ -245,7 +245,7 @@ fn x_swaps_the_runs_and_c_the_focus() {
     let names = TraceSide::BOTH.map(|side| window.state().trace_of(side).unwrap().name());
     assert_eq!(names, ["b", "a"]);
     assert_eq!(window.state().trace().unwrap().name(), "b", "the focus stays on the run");
-    assert!(window.get_all_by_label_contains("Steps are faster").count() >= 1);
+    assert!(window.get_all_by_label_contains("the median step is faster").count() >= 1);
 }
 
 #[test]
@@ -378,7 +378,7 @@ fn timelines_without_steps_are_unlocked_with_a_reason() {
 #[test]
 fn incomparable_runs_show_their_differences() {
     let mut window = compared("a", "two devices");
-    assert!(window.get_all_by_label_contains("Not comparable: the runs differ in devices").count() >= 1);
+    assert!(window.get_all_by_label_contains("Not the same work: the runs differ in devices").count() >= 1);
     window.get_by_label("Row Devices");
     window.get_by_label("Timeline B");
     assert_eq!(lock(&window), ViewLock::Step, "steps are aligned all the same");

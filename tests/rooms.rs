@@ -63,8 +63,9 @@ const CRATES: [CrateFolders; 3] = [
             &["anonymize", "capture"],
             &["tables"],
             &["session"],
+            &["files"],
             &["stdin"],
-            &["number", "files", "fingerprint", "xml", "date"],
+            &["number", "fingerprint", "xml", "date"],
         ],
     },
 ];

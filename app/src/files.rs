@@ -1,9 +1,14 @@
 //! Writes files atomically, on this machine and in buckets: they exist as a whole or not at all. On Linux a file has no name
-//! until it is complete, so that nothing stays behind a process that is killed.
+//! until it is complete, so that nothing stays behind a process that is killed. [`OutputGuard`] says which files a command
+//! may write.
+
+mod guard;
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::Path;
+
+pub use guard::{KEPT_TEXTS, OutputGuard, PERFETTO_SEQUENCE, PNG_SOFTWARE, is_same};
 
 /// The beginning of the names of temporary files.
 const PREFIX: &str = ".systole-";
@@ -88,6 +93,26 @@ fn name_file(file: &fs::File, path: &Path) -> io::Result<()> {
     // A link replaces nothing; renaming does, at once.
     let linked = tempfile::Builder::new().prefix(PREFIX).make_in(directory_of(path), link)?;
     linked.into_temp_path().persist(path).map_err(|error| error.error)
+}
+
+/// The text of a small file beside the input: of a regular file, or of standard input as `-`, at most `most` bytes. A pipe
+/// could make the command wait without end, and a device has no end.
+pub fn read_small(path: &Path, most: u64) -> io::Result<String> {
+    let mut text = String::new();
+    if path.as_os_str() == crate::stdin::STANDARD {
+        text.push_str(crate::stdin::text(most)?);
+    } else {
+        let there = fs::metadata(path)?;
+        if !there.is_file() && !there.is_dir() {
+            let why = "this is no regular file; standard input is -";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+        }
+        fs::File::open(path)?.take(most.saturating_add(1)).read_to_string(&mut text)?;
+    }
+    if text.len() as u64 > most {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("longer than {} MB", most >> 20)));
+    }
+    Ok(text)
 }
 
 /// Makes a directory unless it is there. Buckets have none.

@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use importers::{ImportError, InputSource};
@@ -45,6 +46,21 @@ pub fn refusal() -> Option<&'static str> {
         return Some("standard input can be read only once: name a file for the other run");
     }
     io::stdin().is_terminal().then_some("standard input is a terminal: send a profile through a pipe")
+}
+
+/// Standard input as a text of at most one byte more than `most`; it is kept for whoever asks again.
+pub fn text(most: u64) -> io::Result<&'static str> {
+    static TEXT: OnceLock<String> = OnceLock::new();
+    if let Some(text) = TEXT.get() {
+        return Ok(text);
+    }
+    if let Some(why) = refusal() {
+        return Err(io::Error::other(why));
+    }
+    IS_READ.store(true, Ordering::Relaxed);
+    let mut text = String::new();
+    io::stdin().lock().take(most.saturating_add(1)).read_to_string(&mut text)?;
+    Ok(TEXT.get_or_init(|| text))
 }
 
 fn copied() -> io::Result<(File, String)> {

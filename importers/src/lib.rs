@@ -36,6 +36,6 @@ pub use input::archive::{Archive, ArchiveWriter, ArchivedFile};
 #[cfg(feature = "remote")]
 pub use input::remote::cache;
 pub use input::{FeedResult, ImportError, InputSource, Progress, ProgressStage, SharedBytes, SourceContent};
-pub use input::{is_remote, remote_head, shown_path, write_remote};
+pub use input::{is_remote, may_ask, remote_head, shown_path, write_remote};
 pub use profiler::xplane::{SpaceElement, event_bytes, visit_xplane_elements};
 pub use registry::IMPORTERS;

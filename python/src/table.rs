@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyString};
+use systole::render::CsvCells;
 use systole::tables::arrow::{BatchReader, Constant};
 use systole::tables::files::{self, TableFormat};
 use systole::tables::{ColumnKind, DataColumn, DataTable, Value, picked};
@@ -121,7 +122,12 @@ impl Table {
         let constant =
             |(name, value): (String, Option<String>)| Constant { name: name.into(), value: value.map(Into::into) };
         let constants: Vec<Constant> = constants.into_iter().map(constant).collect();
-        let written = interruptible(py, || (), |_| Ok(()), || files::write(&self.0, None, &constants, format, &path))?;
+        let written = interruptible(
+            py,
+            || (),
+            |_| Ok(()),
+            || files::write(&self.0, None, &constants, format, CsvCells::Exact, &path),
+        )?;
         written.map_err(|error| CommandFailed::new_err((format!("{error}: {}", path.display()), 3)))
     }
 

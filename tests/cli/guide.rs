@@ -21,27 +21,33 @@ const REPORT_SECTIONS: [&str; 3] = ["Figures", "Traps", "XProf"];
 /// Sections that each page of a format has.
 const FORMAT_SECTIONS: [&str; 3] = ["Recognised by", "What it tells", "What it cannot tell"];
 
-fn repository() -> PathBuf {
+pub fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// The files of the guide.
+pub fn pages_on_disk() -> BTreeSet<PathBuf> {
+    fn collect(folder: &Path, pages: &mut BTreeSet<PathBuf>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                collect(&path, pages);
+            } else if path.extension().is_some_and(|ending| ending == "md") {
+                pages.insert(path);
+            }
+        }
+    }
+    let mut pages = BTreeSet::new();
+    collect(&repository().join("docs"), &mut pages);
+    assert!(pages.len() > 100, "{} pages: the guide is somewhere else", pages.len());
+    pages
 }
 
 /// The pages of the guide by their path below `docs`, with the files that they include.
 fn pages() -> BTreeMap<PathBuf, String> {
-    fn collect(folder: &Path, root: &Path, pages: &mut BTreeMap<PathBuf, String>) {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                collect(&path, root, pages);
-            } else if path.extension().is_some_and(|ending| ending == "md") {
-                pages.insert(path.strip_prefix(root).unwrap().to_owned(), with_includes(&path));
-            }
-        }
-    }
     let docs = repository().join("docs");
-    let mut pages = BTreeMap::new();
-    collect(&docs, &docs, &mut pages);
-    assert!(pages.len() > 100, "{} pages: the guide is somewhere else", pages.len());
-    pages
+    let below = |page: &Path| page.strip_prefix(&docs).unwrap().to_owned();
+    pages_on_disk().iter().map(|page| (below(page), with_includes(page))).collect()
 }
 
 fn with_includes(path: &Path) -> String {
@@ -304,4 +310,37 @@ fn documents_name_existing_commands_options_reports_and_hints() {
     }
     assert!(seen > 50, "only {seen} examples found");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Pages that only name files, tools or columns of XProf.
+const NAME_XPROF_ONLY: [&str; 10] = [
+    "SUMMARY.md",
+    "capture.md",
+    "compare.md",
+    "formats/trace-event-json.md",
+    "formats/xplane.md",
+    "performance.md",
+    "reports/README.md",
+    "serve.md",
+    "speed.md",
+    "where.md",
+];
+
+/// What XProf does changes from version to version: a page that says what it does names the one that was asked.
+#[test]
+fn claims_about_xprof_name_its_version() {
+    let version = Regex::new(r"XProf\s[0-9]+\.[0-9]+\.[0-9]+").unwrap();
+    let mut without = Vec::new();
+    for (page, text) in pages() {
+        let name = page.to_str().unwrap().replace('\\', "/");
+        if name.starts_with("hints/") || name == "commands.md" || NAME_XPROF_ONLY.contains(&name.as_str()) {
+            continue;
+        }
+        let section = text.split_once("\n## XProf\n").map(|(_, rest)| rest.split("\n## ").next().unwrap());
+        let claims = section.or_else(|| text.contains("XProf").then_some(text.as_str()));
+        if claims.is_some_and(|claims| !version.is_match(claims)) {
+            without.push(name);
+        }
+    }
+    assert!(without.is_empty(), "which version of XProf? {without:?}");
 }

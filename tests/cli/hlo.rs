@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
+use std::fs;
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
@@ -136,13 +138,58 @@ fn programs_of_a_dump_are_added_to_exported_events() {
 
     // XProf puts the id into the name of the file.
     let program = without[0]["program"].as_str().unwrap();
-    std::fs::write(dump.path().join(format!("{program}.hlo_proto.pb")), dumped("jit_train_step", &ops_of(&exported)))
+    fs::write(dump.path().join(format!("{program}.hlo_proto.pb")), dumped("jit_train_step", &ops_of(&exported)))
         .unwrap();
-    std::fs::write(dump.path().join("module_0002.jit_other.after_codegen.hlo.pb"), dumped("jit_other", &[])).unwrap();
+    fs::write(dump.path().join("module_0002.jit_other.after_codegen.hlo.pb"), dumped("jit_other", &[])).unwrap();
     let list = rows(&[&exported, "--hlo", path]);
     assert_eq!((&list[0]["origin"], &list[0]["program"]), (&Value::from("program"), &without[0]["program"]));
     let said = run(&[&exported, "--hlo", path, "-v"]);
     let said = String::from_utf8_lossy(&said.stderr).into_owned();
     assert!(said.contains(&format!("{program}.hlo_proto.pb by its id")), "{said}");
     assert!(said.contains("programs: 2, used: 1"), "{said}");
+}
+
+/// Real programs of `MaxText`, cut at 2,000 lines by who published them: what is there is read, and what is cut is said.
+/// Counts are those of lines with the text of an instruction.
+#[test]
+fn a_program_that_is_cut_is_read_up_to_there() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus/hlo");
+    if !folder.is_dir() {
+        println!("skipped: {} is absent", folder.display());
+        return;
+    }
+    for name in ["deepseek3", "llama3_8b", "qwen3_1.7b"] {
+        let file = folder.join(format!("maxtext_reference_hlo_{name}.txt"));
+        let text = fs::read_to_string(&file).unwrap();
+        let path = file.to_str().unwrap();
+        let has = |opcode: &str| text.lines().filter(|line| line.contains(&format!(" {opcode}("))).count();
+        let head = text.lines().rfind(|line| line.ends_with(" {")).unwrap();
+        let last = head.trim_start_matches('%').split(' ').next().unwrap();
+        let instructions = text.lines().filter(|line| line.starts_with("  ") && line.contains(" = ")).count();
+        let cut = format!(
+            "ends inside computation {last}: the {} instructions",
+            instructions.to_string().replacen('1', "1,", 1)
+        );
+
+        let found = report(&[path, "--find", "opcode:convolution"]);
+        let exact = |row: &&Value| row["opcode"] == "convolution";
+        assert_eq!(found["rows"].as_array().unwrap().iter().filter(exact).count(), has("convolution"), "{name}");
+        assert!(found["unread"][0].as_str().unwrap().contains(&cut), "{}: {cut}", found["unread"]);
+        let listed = report(&[path, "--text"]);
+        let lines = listed["lines"].as_array().unwrap();
+        let named = lines.iter().filter(|line| !line["instruction"].is_null()).count();
+        assert_eq!((lines.len(), named), (text.lines().count(), instructions), "{name}");
+        assert!(listed["notes"][0].as_str().unwrap().contains(&cut), "{}", listed["notes"]);
+        // The list of programs names the loss, and no other command takes the program for a profile.
+        let list = run(&[path]);
+        let said = String::from_utf8_lossy(&list.stdout).into_owned() + &String::from_utf8_lossy(&list.stderr);
+        assert!(
+            list.status.success() && said.contains("jit_train_step") && said.contains("before the ENTRY"),
+            "{said}"
+        );
+        let mut analyze = Command::new(env!("CARGO_BIN_EXE_systole"));
+        let refused = analyze.args(["analyze", path]).stdin(Stdio::null()).output().unwrap();
+        assert_eq!(refused.status.code(), Some(4), "{}", String::from_utf8_lossy(&refused.stderr));
+        assert!(String::from_utf8_lossy(&refused.stderr).contains("systole hlo"));
+    }
 }

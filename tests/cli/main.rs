@@ -15,6 +15,7 @@ mod commands;
 mod gates;
 mod gates_ci;
 mod guide;
+mod guide_outputs;
 mod hints;
 mod hlo;
 #[path = "../json_schema.rs"]
@@ -39,3 +40,4 @@ mod serve;
 #[cfg(feature = "serve")]
 mod serve_client;
 mod watch;
+mod writes;

@@ -240,8 +240,8 @@ fn rows_of_a_query_beyond_a_limit_follow() {
     // Nothing is larger than the client allows, whatever it asks.
     for (sql, words) in [
         ("", "write a query"),
-        ("SELECT printf('%.*c', 100000000, 'x')", "too big"),
-        ("SELECT printf('%.*c', 40000000, 'x') FROM slices", "select fewer rows"),
+        ("SELECT printf('%.*c', 100000000, 'x')", "longer than 128 KB"),
+        ("SELECT printf('%.*c', 100000, 'x') FROM slices", "select fewer rows"),
     ] {
         let message = client.refused("query", &json!({"path": RECOMPILE, "sql": sql}));
         assert!(message.contains(words), "{sql}: {message}");

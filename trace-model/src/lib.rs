@@ -67,7 +67,7 @@ pub use counters::CounterSeries;
 pub use device::{DeviceInfo, DeviceLinks};
 pub use flow::{Flow, FlowPoint, FlowRole};
 pub use import_log::{ImportLog, Issue, IssueCount, IssueKind, Severity};
-pub use lod::{LaneMipmap, LodIndex, LodSlice};
+pub use lod::{ClassSums, LaneMipmap, LodIndex, LodSlices};
 pub use model::{AggregatedOp, Columns, MemoryUse, TraceModel};
 pub use op::{
     Access, Bundles, Label, LabelId, MemoryAccess, MemorySpace, Op, OpId, Program, ProgramBytes, ProgramId, UnitSlots,

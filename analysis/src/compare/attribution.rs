@@ -7,7 +7,7 @@ use trace_model::without_number;
 
 use super::change::{ChangeVerdict, MetricChange, TestOptions};
 use super::matching::{MatchedBy, match_ops};
-use super::pool::{PooledOp, PooledRuns, effect_ps};
+use super::pool::{PooledOp, PooledRuns, RestKey, effect_ps};
 use super::summary::OpTimes;
 use crate::math::rank_test::{StepDown, holm};
 use crate::reports::steps::step_parts::StepPart;
@@ -116,6 +116,9 @@ pub(super) struct DividedChange {
     pub ops: Vec<OpChange>,
 }
 
+/// Time that belongs to no listed op, on both sides.
+type RestOfSides = BTreeMap<RestKey, (f64, f64)>;
+
 /// Times in the steps of each run, of both sides.
 type StepTimesOfSides = (Vec<Vec<f64>>, Vec<Vec<f64>>);
 
@@ -155,16 +158,18 @@ pub(super) fn divide(base: &PooledRuns<'_>, cand: &PooledRuns<'_>, options: &Tes
     DividedChange { attribution: Some(attribution(base, cand, &rows, &rest, options)), ops }
 }
 
-/// The matched rows, and for each part and side the time of ops that are not listed. An op that exists on one side only
+/// The matched rows, and for each part and side the time that belongs to no listed op. An op that exists on one side only
 /// and is smaller than the smallest op that the other side lists belongs to the rest.
-fn rows<'a>(
-    base: &'a PooledRuns<'a>,
-    cand: &'a PooledRuns<'a>,
-) -> (Vec<ChangeRow<'a>>, BTreeMap<StepPart, (f64, f64)>) {
+fn rows<'a>(base: &'a PooledRuns<'a>, cand: &'a PooledRuns<'a>) -> (Vec<ChangeRow<'a>>, RestOfSides) {
     let matching = match_ops(&base.merged, &cand.merged);
-    let mut rest: BTreeMap<StepPart, (f64, f64)> = BTreeMap::new();
-    for part in StepPart::ALL {
-        rest.insert(part, (base.rest_ps(part), cand.rest_ps(part)));
+    let mut rest = RestOfSides::new();
+    // Causes of idle time that one side does not know are not compared.
+    let is_plain = !(base.knows_causes() && cand.knows_causes());
+    for (key, time) in base.rest(is_plain) {
+        rest.entry(key).or_default().0 += time;
+    }
+    for (key, time) in cand.rest(is_plain) {
+        rest.entry(key).or_default().1 += time;
     }
     let program = |pool: &'a PooledRuns<'a>, index: usize| {
         let program = pool.merged.ops.get(index).and_then(|op| op.program);
@@ -180,7 +185,7 @@ fn rows<'a>(
     for &index in &matching.base_only {
         let Some(op) = base.ops.get(index) else { continue };
         if op.middle_ps <= too_small.0 {
-            rest.entry(op.op.part).or_default().0 += op.middle_ps;
+            rest.entry((op.op.part, None)).or_default().0 += op.middle_ps;
         } else {
             rows.push(ChangeRow { base: Some(op), cand: None, how: None, program: program(base, index) });
         }
@@ -188,7 +193,7 @@ fn rows<'a>(
     for &index in &matching.cand_only {
         let Some(op) = cand.ops.get(index) else { continue };
         if op.middle_ps <= too_small.1 {
-            rest.entry(op.op.part).or_default().1 += op.middle_ps;
+            rest.entry((op.op.part, None)).or_default().1 += op.middle_ps;
         } else {
             rows.push(ChangeRow { base: None, cand: Some(op), how: None, program: program(cand, index) });
         }
@@ -273,7 +278,7 @@ fn attribution(
     base: &PooledRuns<'_>,
     cand: &PooledRuns<'_>,
     rows: &[ChangeRow<'_>],
-    rest: &BTreeMap<StepPart, (f64, f64)>,
+    rest: &RestOfSides,
     options: &TestOptions,
 ) -> Attribution {
     let mut sums: BTreeMap<(String, StepPart), FamilySum> = BTreeMap::new();
@@ -303,11 +308,12 @@ fn attribution(
         (family.finding, family.p) = (Some(test.finding), test.p);
     }
     let unlisted = rest.iter().filter(|(_, (before, after))| *before != 0.0 || *after != 0.0);
-    families.extend(unlisted.map(|(&part, &(before, after))| {
-        let name = if part == StepPart::Idle {
-            "idle".to_owned()
-        } else {
-            format!("ops not listed, {}", part.title().to_lowercase())
+    families.extend(unlisted.map(|((part, cause), &(before, after))| {
+        let part = *part;
+        let name = match cause {
+            Some(cause) => cause.clone(),
+            None if part == StepPart::Idle => "idle".to_owned(),
+            None => format!("ops not listed, {}", part.title().to_lowercase()),
         };
         FamilyChange {
             name,

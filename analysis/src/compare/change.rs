@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::run_spread::{ASSUMED_SPREAD_PERCENT, RunSpread};
 use crate::math::bounds::{Bounds, bounds};
 use crate::math::rank_test::{inflation, least_p, rank_test_inflated, shift_range};
 use crate::math::resample::{self, StepRuns};
@@ -17,13 +18,16 @@ pub struct TestOptions {
     pub min_effect_percent: f64,
     /// Minimum number of steps per side.
     pub min_steps: usize,
+    /// Assumed standard deviation of runs of the same program, in percent; it counts like four more runs.
+    pub assumed_spread_percent: f64,
 }
 
 impl Default for TestOptions {
     /// 5 %, as in `benchstat`; 0.1 %; six values, the smallest number of values whose minimum and maximum enclose the
     /// median with 95 % confidence.
     fn default() -> Self {
-        Self { alpha: 0.05, min_effect_percent: 0.1, min_steps: resample::FEWEST }
+        let assumed_spread_percent = ASSUMED_SPREAD_PERCENT;
+        Self { alpha: 0.05, min_effect_percent: 0.1, min_steps: resample::FEWEST, assumed_spread_percent }
     }
 }
 
@@ -35,6 +39,8 @@ pub enum ChangeVerdict {
     Changed,
     /// Within the noise.
     Noise,
+    /// More than the steps of a run differ, but not more than runs of the same program may.
+    BetweenRuns,
     /// Too few steps or runs: with this many tests no change of any size could be significant.
     TooFew,
     /// One number per side, so its variation is unknown.
@@ -74,7 +80,7 @@ pub struct MetricChange {
     pub range: Option<(f64, f64)>,
     /// p-value of the rank sum test; after Holm's correction if there were several tests.
     pub p: Option<f64>,
-    /// Differences up to this occur between equal runs.
+    /// Differences up to this occur between runs of the same program, as far as their spread is known or assumed.
     pub noise: Option<f64>,
     /// The conclusion.
     pub finding: ChangeVerdict,
@@ -102,7 +108,9 @@ impl MetricChange {
         }
         change.conclude(base, cand, effect, options);
         if change.noise.is_none() && matches!(change.finding, ChangeVerdict::Noise) {
-            change.noise = Some(noise(base, cand));
+            let between = RunSpread::of(&medians(base), &medians(cand), options.assumed_spread_percent)
+                .map_or(0.0, |runs| runs.limit);
+            change.noise = Some(between.hypot(noise(base, cand)));
         }
         change
     }
@@ -122,20 +130,27 @@ impl MetricChange {
         change
     }
 
-    /// Draws the conclusion from `p`; estimates the noise only if `p` is significant.
+    /// Draws the conclusion from `p`; estimates the noise within runs only if it decides.
     pub(super) fn conclude(&mut self, base: &StepRuns, cand: &StepRuns, effect: f64, options: &TestOptions) {
         let (Some(change), Some(p)) = (self.change, self.p) else { return };
-        if self.finding != ChangeVerdict::Noise || p > options.alpha {
+        if self.finding != ChangeVerdict::Noise || p > options.alpha || change.abs() < effect {
             return;
         }
-        if change.abs() < effect {
+        let Some(runs) = RunSpread::of(&medians(base), &medians(cand), options.assumed_spread_percent) else { return };
+        // The median of all steps, and the mean of the medians of runs.
+        let apart = change.abs().min(runs.change.abs());
+        if apart < runs.limit {
+            (self.noise, self.finding) = (Some(runs.limit), ChangeVerdict::BetweenRuns);
             return;
         }
-        let noise = noise(base, cand);
-        self.noise = Some(noise);
-        if change.abs() > noise {
-            self.finding = ChangeVerdict::Changed;
-        }
+        let within = noise(base, cand);
+        let both = runs.limit.hypot(within);
+        self.noise = Some(both);
+        self.finding = match apart {
+            _ if apart > both => ChangeVerdict::Changed,
+            _ if apart > within => ChangeVerdict::BetweenRuns,
+            _ => ChangeVerdict::Noise,
+        };
     }
 
     /// The smallest p that any change could have with this many steps or runs.
@@ -236,16 +251,9 @@ fn mean_inflation(runs: &StepRuns) -> f64 {
     if steps > 0 { sum / steps as f64 } else { 1.0 }
 }
 
-/// The difference between equal runs: within a run, and, unless runs are tested, between the runs of a side.
+/// The difference that steps of the same run cause between two equal runs.
 fn noise(base: &StepRuns, cand: &StepRuns) -> f64 {
-    let by_runs = is_by_runs(base, cand);
-    let of = |runs: &StepRuns| {
-        let medians = medians(runs);
-        let spread = medians.iter().copied().fold(f64::NEG_INFINITY, f64::max)
-            - medians.iter().copied().fold(f64::INFINITY, f64::min);
-        let between = if medians.len() > 1 && !by_runs { spread } else { 0.0 };
-        resample::noise(runs).unwrap_or(0.0).max(between)
-    };
+    let of = |runs: &StepRuns| resample::noise(runs).unwrap_or(0.0);
     of(base).max(of(cand))
 }
 
@@ -284,6 +292,21 @@ mod tests {
         assert_eq!(asked.finding, ChangeVerdict::Noise);
     }
 
+    /// Steps that do not vary leave no doubt that the two runs differ, and none that the programs do.
+    #[test]
+    fn one_run_a_side_needs_more_than_the_assumed_spread() {
+        let of =
+            |cand: f64| MetricChange::of_runs(&run(100.0, 0.0, 30), &run(cand, 0.0, 30), 0.0, &TestOptions::default());
+        assert_eq!(of(106.0).finding, ChangeVerdict::BetweenRuns);
+        assert!((of(106.0).noise.unwrap() - 6.223).abs() < 1e-3);
+        assert_eq!(of(106.5).finding, ChangeVerdict::Changed);
+        assert_eq!(of(93.5).finding, ChangeVerdict::Changed);
+        // Three quiet runs on each side show that runs hardly differ.
+        let three = |level: f64| (0..3).flat_map(|_| run(level, 0.0, 30)).collect::<Vec<_>>();
+        assert_eq!(finding(&three(100.0), &three(102.0)), ChangeVerdict::BetweenRuns);
+        assert_eq!(finding(&three(100.0), &three(103.0)), ChangeVerdict::Changed);
+    }
+
     #[test]
     fn too_few_steps_are_inconclusive() {
         assert_eq!(finding(&run(1.0, 0.1, 5), &run(9.0, 0.1, 30)), ChangeVerdict::TooFew);
@@ -292,10 +315,9 @@ mod tests {
     }
 
     #[test]
-    fn spread_between_runs_of_one_side_counts_as_noise() {
-        // One percent more between runs; the value of the other side lies between the runs.
+    fn change_within_the_spread_between_runs_is_not_called_changed() {
         let two: Vec<Vec<f64>> = [run(100.0, 0.01, 20), run(102.0, 0.01, 20)].concat();
-        assert_eq!(finding(&two, &run(102.5, 0.01, 20)), ChangeVerdict::Noise);
+        assert_eq!(finding(&two, &run(102.5, 0.01, 20)), ChangeVerdict::BetweenRuns);
         assert_eq!(finding(&two, &run(110.0, 0.01, 20)), ChangeVerdict::Changed);
     }
 
@@ -326,9 +348,9 @@ mod tests {
     }
 
     #[test]
-    fn many_runs_on_one_side_only_count_as_noise() {
+    fn many_runs_on_one_side_show_their_spread() {
         let five: Vec<Vec<f64>> = (0..5).flat_map(|i| run(100.0 + f64::from(i), 0.01, 20)).collect();
-        assert_eq!(finding(&five, &run(104.5, 0.01, 20)), ChangeVerdict::Noise);
+        assert_eq!(finding(&five, &run(104.5, 0.01, 20)), ChangeVerdict::BetweenRuns);
         assert_eq!(finding(&five, &run(110.0, 0.01, 20)), ChangeVerdict::Changed);
     }
 
@@ -352,13 +374,14 @@ mod tests {
     }
 
     #[test]
-    fn false_alarms_are_rare_and_two_percent_changes_are_found() {
+    fn false_alarms_are_rare_and_two_percent_changes_are_found_if_runs_do_not_differ() {
         let mut state = 7;
+        let options = TestOptions { assumed_spread_percent: 0.0, ..TestOptions::default() };
         let mut called_real = |slower: f64| {
             let mut real = 0;
             for _ in 0..100 {
                 let (base, cand) = (jittered(&mut state, 0.0), jittered(&mut state, slower));
-                real += u32::from(MetricChange::of_runs(&base, &cand, 0.0, &TestOptions::default()).is_real());
+                real += u32::from(MetricChange::of_runs(&base, &cand, 0.0, &options).is_real());
             }
             real
         };

@@ -3,9 +3,10 @@
 use trace_model::hlo_text::HloText;
 use trace_model::{Caveat, GroupKind, Picos, TraceModel};
 
+use super::idle::{IdleByCause, idle_times};
 use super::run_loop;
 use super::summary::{
-    Better, HealthFact, OpTimes, ProgramFacts, RestTimes, RunFacts, RunValue, SCHEMA, StepFacts, StepSeries, Summary,
+    Better, HealthFact, OpTimes, ProgramFacts, RunFacts, RunValue, SCHEMA, StepFacts, StepSeries, Summary,
     SummaryInput, thinned,
 };
 use super::times::{self, DividedSteps, OpSum};
@@ -47,6 +48,7 @@ impl Summary {
             (chosen, classes_not_listed) = (vec![Vec::new()], 0);
         }
         let divided = times::collect(cx, &steps, &chosen)?;
+        let idle = IdleByCause::of(cx);
         let mut classes = chosen.iter().zip(&divided).map(|(chosen, divided)| {
             let chosen = divided.as_ref().map_or(chosen, |divided| &divided.chosen);
             let mut class = Self {
@@ -56,6 +58,7 @@ impl Summary {
             };
             if let Some(divided) = divided {
                 add_ops(cx.model, cx.classes(), divided, &mut class);
+                class.rest = idle_times(divided, idle.as_ref());
             }
             class.into_class()
         });
@@ -266,7 +269,8 @@ fn values(cx: &Context<'_>, steps: &StepsReport, why_none: Option<&str>) -> Vec<
         let wall = Some(compile.wall_ps.unwrap_or(0) as f64);
         push("compile.wall_ps", "Compiling", Unit::Picoseconds, lower, wall, "capture, union over threads", measured);
     }
-    let compilations = run_loop::compilations(cx, steps, why_none);
+    let mut of_loop = if why_none.is_none() { run_loop::times(cx, steps) } else { Vec::new() };
+    of_loop.extend(run_loop::compilations(cx, steps, why_none));
     if let Ok(memory) = cx.report::<Memory>()
         && let Some(fullest) = memory.memories.first()
     {
@@ -296,7 +300,7 @@ fn values(cx: &Context<'_>, steps: &StepsReport, why_none: Option<&str>) -> Vec<
         let of = "work on whole tiles, of the matmuls whose sizes are known";
         push("padding_waste_percent", "Padding of matmuls", Unit::Percent, lower, waste, of, Provenance::Derived);
     }
-    out.extend(compilations);
+    out.extend(of_loop);
     out
 }
 
@@ -354,8 +358,6 @@ fn add_ops(model: &TraceModel, classes: &OpClasses, divided: &DividedSteps<'_>, 
     summary.facts.programs = programs;
     let time = |op: &OpTimes| op.middle_ps;
     summary.ops.sort_by(|a, b| time(b).total_cmp(&time(a)).then_with(|| (&a.name, a.place).cmp(&(&b.name, b.place))));
-    let idle = mean_of(divided, |(_, parts)| parts.get(StepPart::Idle) as f64);
-    summary.rest = vec![RestTimes { part: StepPart::Idle, shape: None, middle_ps: idle }];
 }
 
 /// Most time first; ops follow.

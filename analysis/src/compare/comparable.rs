@@ -13,6 +13,8 @@ pub enum Weight {
     Note,
     /// Numbers are comparable with reservations.
     Care,
+    /// The runs did not do the same work: what a step takes says nothing about the program.
+    OtherWork,
     /// Percentages would be meaningless.
     Bars,
 }
@@ -23,6 +25,7 @@ impl Weight {
         match self {
             Self::Note => "note",
             Self::Care => "with care",
+            Self::OtherWork => "not the same work",
             Self::Bars => "not comparable",
         }
     }
@@ -64,8 +67,19 @@ pub const IDS: [&str; 11] = [
 const UNKNOWN: &str = "not known";
 /// From this share of op time in shapes that the other side does not have, the work is considered different.
 const OTHER_SHAPES_PERCENT: f64 = 5.0;
-/// A note is shown if one side has fewer steps than this share of the other side's.
-const FEWER_STEPS: f64 = 0.5;
+/// From this share on it is another model, or another batch.
+const OTHER_MODEL_PERCENT: f64 = 50.0;
+/// Captures of the same time have nearly as many steps; with fewer than this share the loops are not the same work.
+const FEWER_STEPS: f64 = 0.9;
+/// Differences that concern the work; the others concern how it was recorded or built.
+const WORK: [&str; 5] = ["device_type", "device_count", "program", "shapes", "steps"];
+
+impl Difference {
+    /// Whether the runs did not do the same work.
+    pub fn is_other_work(&self) -> bool {
+        self.weight >= Weight::OtherWork && WORK.contains(&self.id)
+    }
+}
 
 /// The differences between two runs, most important first. Names in `require` prevent a comparison.
 pub(crate) fn differences(base: &Summary, cand: &Summary, require: &[String]) -> Vec<Difference> {
@@ -156,7 +170,9 @@ fn programs(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
         };
         let why =
             "different shapes can mean different work (batch size, sequence length) or the same work done differently";
-        found.note("shapes", "Shapes", [text(first), text(second)], Weight::Care, why);
+        let is_other = first.max(second) >= OTHER_MODEL_PERCENT;
+        let weight = if is_other { Weight::OtherWork } else { Weight::Care };
+        found.note("shapes", "Shapes", [text(first), text(second)], weight, why);
     }
 }
 
@@ -193,8 +209,8 @@ fn steps(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
     found.differ("step_source", "Steps are from", [a.source.clone(), b.source.clone()], weight, why);
     let few = a.counted.min(b.counted) as f64;
     let uneven = few < FEWER_STEPS * a.counted.max(b.counted) as f64;
-    let weight = if uneven { Weight::Care } else { Weight::Note };
-    let why = "the number of steps affects the confidence in a median, not the median itself";
+    let weight = if uneven { Weight::OtherWork } else { Weight::Note };
+    let why = "the loops differ in length, so they are compared per step; medians only differ in confidence";
     found.differ("steps", "Steady steps", [a.counted, b.counted].map(|n| n.to_string()), weight, why);
 }
 
@@ -221,6 +237,25 @@ mod tests {
         assert_eq!(weights(&v5e, &run(None, 4), &[]), [("device_type", Weight::Note)]);
         assert_eq!(weights(&v5e, &run(None, 4), &["device_type"]), [("device_type", Weight::Bars)]);
         assert_eq!(weights(&v5e, &run(Some("TPU v5 Lite"), 8), &[]), [("device_count", Weight::Bars)]);
+    }
+
+    #[test]
+    fn other_chips_models_and_step_counts_are_other_work() {
+        let steps = |counted: usize| {
+            let mut run = run(Some("TPU v5 Lite"), 4);
+            run.steps.counted = counted;
+            run
+        };
+        let is_other =
+            |base: &Summary, cand: &Summary| differences(base, cand, &[]).iter().any(Difference::is_other_work);
+        assert!(is_other(&steps(20), &run(Some("TPU v6 Lite"), 4)));
+        assert!(is_other(&steps(20), &run(Some("TPU v5 Lite"), 8)));
+        assert!(is_other(&steps(20), &steps(12)));
+        // Captures of the same time differ by a step or two.
+        assert!(!is_other(&steps(20), &steps(19)));
+        let mut recorded = steps(20);
+        (recorded.facts.formats, recorded.facts.lost) = (vec!["xplane".to_owned()], 3);
+        assert!(!is_other(&steps(20), &recorded));
     }
 
     #[test]

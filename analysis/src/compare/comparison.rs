@@ -6,6 +6,7 @@ use super::MatchedBy;
 use super::attribution::{Attribution, OpChange};
 use super::change::{MetricChange, TestOptions};
 use super::comparable::Difference;
+use super::run_loop::LoopChange;
 use super::summary::Better;
 use crate::engine::Provenance;
 use crate::math::unit::Unit;
@@ -80,6 +81,9 @@ pub struct Comparison {
     pub differences: Vec<Difference>,
     /// Whether numbers can be compared.
     pub is_comparable: bool,
+    /// The time from the first step to the end of the last, of all classes of steps together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loop_change: Option<LoopChange>,
     /// Numbers of each step.
     pub steps: Vec<SeriesChange>,
     /// How the change of the step is distributed.

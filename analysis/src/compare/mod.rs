@@ -25,10 +25,13 @@ mod classes;
 mod collect;
 pub mod comparable;
 mod comparison;
+mod headline;
+mod idle;
 mod matching;
 mod pool;
 mod predicted;
 mod run_loop;
+mod run_spread;
 mod several;
 mod summary;
 mod table;
@@ -37,6 +40,7 @@ mod table;
 mod tests;
 mod times;
 
+use crate::engine::Percent;
 use crate::math::unit::Unit;
 use pool::PooledRuns;
 
@@ -45,14 +49,16 @@ pub use change::{ChangeVerdict, ENOUGH_RUNS, MetricChange, ShiftEstimate, TestOp
 pub use classes::{MatchedClasses, matched_classes};
 pub use comparable::{Difference, Weight};
 pub use comparison::{PredictedOp, PredictionError};
+pub use headline::sentence;
 pub use matching::{MatchedBy, Matching, OpPair};
-pub use run_loop::{LOOP_COMPILATIONS, LOOP_STEP, SLOW_SHARE};
+pub use run_loop::signed;
+pub use run_loop::{LOOP_COMPILATIONS, LOOP_STEP, LoopChange, SLOW_SHARE};
+pub(crate) use run_spread::RunSpread;
 pub use several::{RUNS_SCHEMA, from_json, is_meant, to_json};
 pub use summary::{
     Better, ClassTimes, HealthFact, OpTimes, ProgramFacts, RestTimes, RunFacts, RunValue, SCHEMA, StepFacts,
     StepSeries, Summary, SummaryError, SummaryInput, thinned,
 };
-pub use table::{sentence, signed};
 
 pub use comparison::CompareOptions;
 pub use comparison::{Comparison, ComparisonSide, SeriesChange, ValueChange};
@@ -76,6 +82,7 @@ pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> 
     out.differences = differences;
     if out.is_comparable {
         out.fill(first, second);
+        out.loop_change = out.of_loop(base, cand);
         out.values = value_changes(base, cand, options);
         out.classes = found.matched.iter().skip(1).map(|class| of_class(&class.base, &class.cand, options)).collect();
         out.notes.extend(unmatched(base, cand, &found));
@@ -83,9 +90,8 @@ pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> 
     }
     out.statement = match &out.prediction {
         Some(prediction) => prediction.statement(),
-        None => table::statement(&out),
+        None => headline::statement(&out),
     };
-    out.say_of_loop(base, cand);
     out
 }
 
@@ -113,7 +119,7 @@ fn of_class(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> Com
     let mut out = Comparison::empty(base, cand, options);
     out.is_comparable = true;
     out.fill(base, cand);
-    out.statement = table::statement(&out);
+    out.statement = headline::statement(&out);
     out
 }
 
@@ -125,6 +131,7 @@ impl Comparison {
             cand: side(cand),
             differences: Vec::new(),
             is_comparable: false,
+            loop_change: None,
             steps: Vec::new(),
             attribution: None,
             ops: Vec::new(),
@@ -135,6 +142,16 @@ impl Comparison {
             options: options.clone(),
             notes: Vec::new(),
         }
+    }
+
+    /// Differences because of which the runs did not do the same work.
+    pub fn other_work(&self) -> impl Iterator<Item = &Difference> {
+        self.differences.iter().filter(|found| found.is_other_work())
+    }
+
+    fn of_loop(&self, base: &[Summary], cand: &[Summary]) -> Option<LoopChange> {
+        let step = self.steps.iter().find(|series| series.id == "step.time_ps");
+        LoopChange::of(base, cand, step.and_then(|step| step.change.change).unwrap_or(0.0))
     }
 
     fn fill(&mut self, base: &[Summary], cand: &[Summary]) {
@@ -232,11 +249,21 @@ fn notes(out: &Comparison, base: &PooledRuns<'_>, cand: &PooledRuns<'_>) -> Vec<
     let runs = (out.base.runs.len(), out.cand.runs.len());
     if runs.0.min(runs.1) >= ENOUGH_RUNS {
         notes.push(format!("{} against {} runs: tests use the medians of runs", runs.0, runs.1));
-    } else if fewest >= needed {
-        notes.push(
-            "tests use the steps of these runs; repeated runs of the same program may differ more: give several with --base and --cand"
-                .to_owned(),
-        );
+    }
+    if fewest >= needed {
+        let assumed = Percent(out.options.test.assumed_spread_percent);
+        notes.push(if runs == (1, 1) {
+            format!(
+                "spread between runs: assumed to be {assumed:.1} (standard deviation), as one run per side does not show \
+                 it: a change counts from {limit:.1} on; give several runs of each side, or a history",
+                limit = Percent(run_spread::assumed_limit_percent())
+            )
+        } else {
+            format!(
+                "spread between runs: from the {} runs, and an assumed {assumed:.1} that counts like four more",
+                runs.0 + runs.1
+            )
+        });
     }
     let too_few = out.ops.iter().filter(|op| op.change.finding == ChangeVerdict::TooFew).count();
     if fewest >= needed && too_few > 0 {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::change::TestOptions;
 use super::matching::match_ops;
 use super::summary::{OpTimes, ProgramFacts, StepSeries, Summary};
+use crate::reports::steps::step_parts::StepPart;
 
 /// One side: its runs, and their ops under the names of the first run.
 pub(super) struct PooledRuns<'a> {
@@ -13,6 +14,9 @@ pub(super) struct PooledRuns<'a> {
     /// The ops of all runs as one run, for matching, with the same indices.
     pub merged: Summary,
 }
+
+/// A part of the step, and of idle time its cause.
+pub(super) type RestKey = (StepPart, Option<String>);
 
 /// An op of all runs of a side.
 pub(super) struct PooledOp<'a> {
@@ -84,12 +88,19 @@ impl<'a> PooledRuns<'a> {
         self.runs.iter().map(Summary::listed_from_ps).fold(0.0, f64::max)
     }
 
-    /// Time of a part that belongs to no listed op.
-    pub(crate) fn rest_ps(&self, part: crate::reports::steps::step_parts::StepPart) -> f64 {
-        let of_run = |run: &Summary| -> f64 {
-            run.rest.iter().filter(|rest| rest.part == part).map(|rest| rest.middle_ps).sum()
-        };
-        mean(self.runs.iter().map(of_run))
+    /// Time of parts that belongs to no listed op, with the cause of idle time unless `is_plain`.
+    pub(crate) fn rest(&self, is_plain: bool) -> BTreeMap<RestKey, f64> {
+        let mut sums: BTreeMap<RestKey, f64> = BTreeMap::new();
+        for rest in self.runs.iter().flat_map(|run| &run.rest) {
+            let cause = rest.cause.clone().filter(|_| !is_plain);
+            *sums.entry((rest.part, cause)).or_default() += rest.middle_ps / self.runs.len() as f64;
+        }
+        sums
+    }
+
+    /// Whether every run has causes of idle time.
+    pub(crate) fn knows_causes(&self) -> bool {
+        self.runs.iter().all(|run| run.rest.iter().any(|rest| rest.cause.is_some()))
     }
 
     /// Median step time, for effect sizes.

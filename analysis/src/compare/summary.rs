@@ -298,6 +298,9 @@ pub struct RestTimes {
     /// Shape of the results of these ops, without layout.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<String>,
+    /// Of idle time: what the host did meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
     /// As for [`OpTimes::middle_ps`].
     pub middle_ps: f64,
 }
@@ -454,11 +457,12 @@ impl Summary {
         let dropped = self.ops.split_off(ops.min(self.ops.len()));
         self.ops_not_listed += dropped.len();
         let mut rest: BTreeMap<_, f64> = BTreeMap::new();
-        let before = self.rest.drain(..).map(|rest| (rest.part, rest.shape, rest.middle_ps));
-        for (part, shape, time) in before.chain(dropped.into_iter().map(|op| (op.part, op.shape, op.middle_ps))) {
-            *rest.entry((part, shape)).or_default() += time;
+        let before = self.rest.drain(..).map(|rest| ((rest.part, rest.cause, rest.shape), rest.middle_ps));
+        for (key, time) in before.chain(dropped.into_iter().map(|op| ((op.part, None, op.shape), op.middle_ps))) {
+            *rest.entry(key).or_default() += time;
         }
-        self.rest = rest.into_iter().map(|((part, shape), middle_ps)| RestTimes { part, shape, middle_ps }).collect();
+        let rest = rest.into_iter();
+        self.rest = rest.map(|((part, cause, shape), middle_ps)| RestTimes { part, shape, cause, middle_ps }).collect();
         self
     }
 

@@ -1,123 +1,12 @@
-//! The headline and the tables of a comparison.
-
-use trace_model::Picos;
+//! The tables of a comparison.
 
 use super::attribution::{Attribution, OpChange};
 use super::change::{ChangeVerdict, MetricChange};
 use super::comparison::{Comparison, ComparisonSide, SeriesChange, ValueChange};
 use super::summary::Better;
-use super::{FamilyChange, ShiftEstimate, Weight};
-use crate::engine::{Percent, Table, TableBuilder, Tabular, counted};
+use super::{FamilyChange, ShiftEstimate};
+use crate::engine::{Table, TableBuilder, Tabular};
 use crate::math::unit::Unit;
-
-/// Maximum number of clauses about the largest changes.
-const CLAUSES: usize = 4;
-/// Smallest share of the change that gets a clause.
-const WORTH_SAYING: f64 = 0.05;
-
-/// `+12.30 ms`, `-3.1 µs`.
-pub fn signed(ps: f64) -> String {
-    let time = Picos::from_ps(ps.round() as i64);
-    if ps.round() > 0.0 { format!("+{time}") } else { time.to_string() }
-}
-
-/// The headline.
-pub(super) fn statement(comparison: &Comparison) -> String {
-    if comparison.base.runs.is_empty() || comparison.cand.runs.is_empty() {
-        return "not comparable: one side has no run".to_owned();
-    }
-    if !comparison.is_comparable {
-        let bars = comparison.differences.iter().filter(|found| found.weight == Weight::Bars);
-        let bars: Vec<String> = bars
-            .map(|found| format!("{} ({} against {})", found.title.to_lowercase(), found.base, found.cand))
-            .collect();
-        return format!("not comparable: the runs differ in {}", bars.join(", "));
-    }
-    let Some(step) = comparison.steps.iter().find(|series| series.id == "step.time_ps") else {
-        return "neither run has steps whose times could be compared".to_owned();
-    };
-    let mut text = headline(&step.change);
-    if let Some(parts) = comparison.attribution.as_ref().and_then(sentence) {
-        text = format!("{text}; {parts}");
-    }
-    text
-}
-
-fn headline(step: &MetricChange) -> String {
-    let (Some(base), Some(cand), Some(change)) = (step.base, step.cand, step.change) else {
-        return "step time is known on one side only".to_owned();
-    };
-    let percent =
-        step.change_percent.map(|percent| format!(", {percent:+.2}", percent = Percent(percent))).unwrap_or_default();
-    let times = format!("{} to {}", ps(base.median), ps(cand.median));
-    let direction = if change > 0.0 { "slower" } else { "faster" };
-    match step.finding {
-        ChangeVerdict::Changed => format!("steps are {direction}: {} ({times}{percent})", signed(change)),
-        _ if change == 0.0 => format!("step time is unchanged: {}", ps(base.median)),
-        ChangeVerdict::Noise => {
-            format!("step time did not change by more than noise: {} ({times}{percent})", signed(change))
-        }
-        _ => {
-            let few = format!("{} too few to tell this from noise", steps_per_side(base.count, cand.count));
-            format!("steps are {direction} by {} ({times}{percent}), but {few}", ps(change.abs()))
-        }
-    }
-}
-
-/// `5 steps per side are`
-fn steps_per_side(base: usize, cand: usize) -> String {
-    match (base, cand) {
-        (1, 1) => "one step per side is".to_owned(),
-        (base, cand) if base == cand => format!("{base} steps per side are"),
-        (base, cand) => format!("{base} against {} are", counted(cand, "step")),
-    }
-}
-
-fn ps(value: f64) -> Picos {
-    Picos::from_ps(value.round() as i64)
-}
-
-/// `mean step +12.3 ms: all-gather.7 +9.8 ms exposed, fusion.31 +2.1 ms, idle +0.4 ms`; `None` if nothing changed.
-pub fn sentence(attribution: &Attribution) -> Option<String> {
-    let all: f64 = attribution.families.iter().map(|family| family.change_ps.abs()).sum();
-    let said =
-        |family: &&FamilyChange| family.change_ps.abs() >= WORTH_SAYING * all && family.change_ps.abs().round() >= 1.0;
-    let named: Vec<&FamilyChange> = attribution.families.iter().filter(said).take(CLAUSES).collect();
-    if named.is_empty() {
-        return None;
-    }
-    let clause = |family: &&FamilyChange| {
-        let change = signed(family.change_ps);
-        let what = match (family.base_ops, family.cand_ops) {
-            (0, 0) => "",
-            (0, _) => " (new)",
-            (_, 0) => " (gone)",
-            _ if family.part == crate::reports::steps::step_parts::StepPart::ExposedComm => " exposed",
-            _ => "",
-        };
-        let count = family.base_ops.max(family.cand_ops);
-        let count = if count > 1 { format!(" ×{count}") } else { String::new() };
-        format!("{}{count} {change}{what}", family.name)
-    };
-    if attribution.is_rewritten() {
-        return Some(by_parts(attribution));
-    }
-    let clauses: Vec<String> = named.iter().map(clause).collect();
-    let left = attribution.change_ps - named.iter().map(|family| family.change_ps).sum::<f64>();
-    let left = if left.abs().round() >= 1.0 { format!(", all else {}", signed(left)) } else { String::new() };
-    Some(format!("mean step {}: {}{left}", signed(attribution.change_ps), clauses.join(", ")))
-}
-
-/// `mean step -1.4 ms: matmul -42.0 ms, kernels +29.0 ms, all else +11.6 ms`.
-fn by_parts(attribution: &Attribution) -> String {
-    let mut parts = attribution.parts();
-    parts.truncate(CLAUSES);
-    let clauses: Vec<String> =
-        parts.iter().map(|(part, change)| format!("{} {}", part.title().to_lowercase(), signed(*change))).collect();
-    let left = attribution.change_ps - parts.iter().map(|(_, change)| change).sum::<f64>();
-    let left = if left.abs().round() >= 1.0 { format!(", all else {}", signed(left)) } else { String::new() };
-    format!("most ops differ; mean step {}: {}{left}", signed(attribution.change_ps), clauses.join(", "))
-}
 
 impl SeriesChange {
     /// `slower`, `~`, `? too few` …
@@ -154,19 +43,21 @@ fn verdict(change: &MetricChange, unit: Unit, better: Better) -> String {
         ChangeVerdict::TooFew => "? too few".to_owned(),
         ChangeVerdict::Untested => "?".to_owned(),
         ChangeVerdict::OneSided => if change.base.is_some() { "only base" } else { "only cand" }.to_owned(),
-        ChangeVerdict::Changed => {
-            let more = change.change.unwrap_or(0.0) > 0.0;
-            let is_time = unit == Unit::Picoseconds;
-            match (better, more) {
-                (Better::Lower, true) if is_time => "slower",
-                (Better::Lower, false) if is_time => "faster",
-                (Better::Lower, true) | (Better::Higher, false) => "worse",
-                (Better::Lower, false) | (Better::Higher, true) => "better",
-                (Better::Neither, true) => "more",
-                (Better::Neither, false) => "less",
-            }
-            .to_owned()
-        }
+        ChangeVerdict::BetweenRuns => format!("? {}", direction(change, unit, better)),
+        ChangeVerdict::Changed => direction(change, unit, better).to_owned(),
+    }
+}
+
+fn direction(change: &MetricChange, unit: Unit, better: Better) -> &'static str {
+    let more = change.change.unwrap_or(0.0) > 0.0;
+    let is_time = unit == Unit::Picoseconds;
+    match (better, more) {
+        (Better::Lower, true) if is_time => "slower",
+        (Better::Lower, false) if is_time => "faster",
+        (Better::Lower, true) | (Better::Higher, false) => "worse",
+        (Better::Lower, false) | (Better::Higher, true) => "better",
+        (Better::Neither, true) => "more",
+        (Better::Neither, false) => "less",
     }
 }
 
@@ -266,7 +157,8 @@ impl Comparison {
         let of_unit = |unit: Unit| self.steps.iter().filter(move |series| series.unit == unit);
         let mut notes = vec![format!(
             "Medians over steady steps on the slowest device; ± is half the 95 % confidence interval of the median. \
-             ~: within noise (rank-sum test at {} %, and the spread between equal steps).",
+             ~: within noise (rank-sum test at {} %, and the spread between equal steps). ?: more than that, but not \
+             more than runs of the same program may differ.",
             100.0 * self.options.test.alpha
         )];
         notes.extend(self.notes.iter().cloned());
@@ -313,7 +205,7 @@ impl Comparison {
 
 /// Whether its p-value is meaningful.
 fn tells(change: &MetricChange) -> bool {
-    matches!(change.finding, ChangeVerdict::Changed | ChangeVerdict::Noise)
+    matches!(change.finding, ChangeVerdict::Changed | ChangeVerdict::BetweenRuns | ChangeVerdict::Noise)
 }
 
 /// The metric and its change.
@@ -438,14 +330,17 @@ impl<'a> ShareRow<'a> {
             (Some(ChangeVerdict::Changed), _) if self.change_ps > 0.0 => "slower",
             (Some(ChangeVerdict::Changed), _) => "faster",
             (Some(ChangeVerdict::Noise), _) => "~",
+            (Some(ChangeVerdict::BetweenRuns), _) if self.change_ps > 0.0 => "? slower",
+            (Some(ChangeVerdict::BetweenRuns), _) => "? faster",
             (Some(_), _) => "?",
         }
     }
 }
 
 fn attribution_table(attribution: &Attribution) -> Table {
+    use ChangeVerdict::{BetweenRuns, Changed, Noise};
     let whole = attribution.base_ps;
-    let tells = |row: &ShareRow<'_>| matches!(row.finding, Some(ChangeVerdict::Changed | ChangeVerdict::Noise));
+    let tells = |row: &ShareRow<'_>| matches!(row.finding, Some(Changed | BetweenRuns | Noise));
     let families = attribution.families.iter().map(ShareRow::family);
     Table::of("attribution", "Where the time changed", [ShareRow::whole(attribution)].into_iter().chain(families))
         .derived("ops", "Ops", Unit::None, |row| row.name)

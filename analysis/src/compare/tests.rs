@@ -1,5 +1,7 @@
 //! Comparisons of traces drawn as text, whose results can be counted, and of hand-written summaries.
 
+mod headline;
+
 use super::matching::match_ops;
 use super::*;
 use crate::engine::{Context, Options, ReportCache, Scope, Tabular as _};
@@ -57,7 +59,7 @@ fn parts_of_a_summary_sum_to_the_step() {
     // The start op has its own nanosecond and the three in which nothing else runs.
     let expected = [("all-gather-start.1", 4000), ("fusion.1", 4000), ("fusion.2", 2000), ("all-gather-done.1", 1000)];
     assert_eq!(times, expected);
-    assert_eq!(base.rest, [RestTimes { part: StepPart::Idle, shape: None, middle_ps: 1000.0 }]);
+    assert_eq!(base.rest, [RestTimes { part: StepPart::Idle, shape: None, cause: None, middle_ps: 1000.0 }]);
     assert_eq!((base.steps.middle_ps, base.steps.counted), (12_000.0, 2));
     let series = |id: &str| base.series(id).unwrap().values.clone();
     assert_eq!(series("step.time_ps"), [12_000.0, 12_000.0]);
@@ -88,7 +90,7 @@ fn step_change_is_attributed_to_renumbered_ops() {
     assert_eq!(op.how, Some(MatchedBy::Renumbered));
     assert_eq!(
         sentence(attribution).unwrap(),
-        "mean step +1.000 ns: fusion.1 → fusion.9 +2.000 ns, all-gather-start.1 -1.000 ns exposed"
+        "mean of the middle half of steps +1.000 ns: fusion.1 → fusion.9 +2.000 ns, all-gather-start.1 -1.000 ns exposed"
     );
     // Two steps per side allow no conclusion.
     assert_eq!(compared.steps[0].change.finding, ChangeVerdict::TooFew);
@@ -105,7 +107,8 @@ fn run_equals_itself_and_its_saved_summary() {
         let attribution = compared.attribution.unwrap();
         assert!(attribution.families.iter().all(|family| family.change_ps == 0.0), "{:?}", attribution.families);
         assert_eq!(sentence(&attribution), None);
-        assert!(compared.statement.starts_with("step time is unchanged"), "{}", compared.statement);
+        let expected = "the loop of 2 steps is unchanged: 24.00 ns; the median step is unchanged: 12.00 ns";
+        assert_eq!(compared.statement, expected);
     }
 }
 
@@ -115,7 +118,7 @@ fn incomparable_runs_have_no_percentages() {
     other.facts.devices = 4;
     let compared = compare(&[base()], &[other.clone()], &CompareOptions::default());
     assert!(!compared.is_comparable);
-    assert_eq!(compared.statement, "not comparable: the runs differ in devices (1 against 4)");
+    assert_eq!(compared.statement, "not the same work: the runs differ in devices (1 against 4)");
     assert_eq!(compared.tables().iter().map(|table| table.id).collect::<Vec<_>>(), ["differences"]);
     let forced = CompareOptions { force: true, ..CompareOptions::default() };
     assert!(compare(&[base()], &[other], &forced).is_comparable);
@@ -232,7 +235,7 @@ fn made(ms: f64, wobble: f64, steps: u32, phase: u32) -> Summary {
     let mut run = ops_of(&["fusion.1 loop f32[8] a"], Some("1"));
     run.ops[0].values = times.iter().map(|time| time / 2.0).collect();
     run.ops[0].middle_ps = ms * 1e9 / 2.0;
-    run.rest = vec![RestTimes { part: StepPart::Idle, shape: None, middle_ps: ms * 1e9 / 2.0 }];
+    run.rest = vec![RestTimes { part: StepPart::Idle, shape: None, cause: None, middle_ps: ms * 1e9 / 2.0 }];
     run.steps = StepFacts {
         source: "modules".to_owned(),
         counted: steps as usize,
@@ -251,8 +254,10 @@ fn planted_regression_is_found_and_noise_is_not() {
         (compared.steps[0].change.finding, compared.ops[0].change.finding)
     };
     assert_eq!(verdict(made(100.0, 0.5, 30, 3)), (ChangeVerdict::Noise, ChangeVerdict::Noise));
-    assert_eq!(verdict(made(102.0, 0.5, 30, 3)), (ChangeVerdict::Changed, ChangeVerdict::Changed));
-    assert_eq!(verdict(made(98.0, 0.5, 30, 3)), (ChangeVerdict::Changed, ChangeVerdict::Changed));
+    assert_eq!(verdict(made(110.0, 0.5, 30, 3)), (ChangeVerdict::Changed, ChangeVerdict::Changed));
+    assert_eq!(verdict(made(90.0, 0.5, 30, 3)), (ChangeVerdict::Changed, ChangeVerdict::Changed));
+    // Two runs of the same program may differ by as much.
+    assert_eq!(verdict(made(102.0, 0.5, 30, 3)), (ChangeVerdict::BetweenRuns, ChangeVerdict::BetweenRuns));
 }
 
 #[test]
@@ -261,7 +266,7 @@ fn several_runs_of_a_side_are_pooled() {
     let compared = compare(&base, &[made(102.5, 0.2, 20, 2)], &CompareOptions::default());
     assert_eq!(compared.base.steps, 40);
     // The runs of base differ among themselves by the same amount.
-    assert_eq!(compared.steps[0].change.finding, ChangeVerdict::Noise);
+    assert_eq!(compared.steps[0].change.finding, ChangeVerdict::BetweenRuns);
     assert_eq!(compared.ops[0].change.base.unwrap().count, 40);
     let found = compare(&base, &[made(110.0, 0.2, 20, 2)], &CompareOptions::default());
     assert_eq!(found.steps[0].change.finding, ChangeVerdict::Changed);

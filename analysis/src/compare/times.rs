@@ -53,6 +53,8 @@ pub(super) struct DividedSteps<'a> {
     pub chosen: Vec<&'a Step>,
     /// Time and parts of each step on its critical core.
     pub steps: Vec<(i64, TimeByPart)>,
+    /// The critical core of each step.
+    pub cores: Vec<GroupId>,
     /// Ops, by subject.
     pub ops: Vec<OpSum>,
     /// Which steps are in the middle half.
@@ -121,8 +123,9 @@ impl<'a> ClassSteps<'a> {
     }
 
     fn finish(self) -> Option<DividedSteps<'a>> {
-        let Self { chosen, out, middle, sums, .. } = self;
-        (!chosen.is_empty()).then(|| DividedSteps { chosen, steps: out, ops: sums.finish(), middle })
+        let Self { chosen, critical, out, middle, sums } = self;
+        let cores = critical.into_iter().map(|(core, _)| core).collect();
+        (!chosen.is_empty()).then(|| DividedSteps { chosen, steps: out, cores, ops: sums.finish(), middle })
     }
 }
 

@@ -18,6 +18,9 @@ pub struct Metric {
     pub title: &'static str,
     /// The number; `None` if it cannot be known from this capture.
     pub value: Option<f64>,
+    /// Whether it is a lower bound, because a considerable part of the work is unknown; the note names that part.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_lower_bound: bool,
     /// Unit of the value.
     pub unit: Unit,
     /// The reference: what 100 % is, or the interval over which it was taken: `window × 4 cores × 918 TFLOP/s`.

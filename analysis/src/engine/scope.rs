@@ -3,7 +3,7 @@
 use serde::Serialize;
 use trace_model::TimeRange;
 
-/// The part of a trace that a report is about. Slices that start inside it count.
+/// The part of a trace that a report is about. Times are cut at its borders; executions count where they start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {

@@ -9,6 +9,7 @@ use trace_model::{LabelId, SliceRef, TimeRange};
 
 use crate::engine::Context;
 use crate::facts::host_class::{HostClass, HostClasses, host_threads, pjit_function, stripped};
+use crate::facts::python_frame::PythonFrame;
 use crate::math::intervals::IntervalSet;
 
 /// A load shorter than this is the check that precedes every execution.
@@ -169,11 +170,8 @@ pub(crate) enum CacheRole {
 
 impl CacheRole {
     pub(crate) fn of(name: &str) -> Option<Self> {
-        if let Some(python) = name.strip_prefix('$') {
-            // `compilation_cache.py:209 get_executable_and_time`
-            let (place, function) = python.split_once(' ')?;
-            let file = place.split(':').next()?;
-            return Some(match (file, function) {
+        if let Some(frame) = PythonFrame::of(name) {
+            return Some(match (frame.file, frame.function) {
                 ("compilation_cache.py", "get_executable_and_time") => Self::Lookup,
                 ("compilation_cache.py", "put_executable_and_time") => Self::Write,
                 ("compiler.py", "log_persistent_cache_hit") => Self::Hit,

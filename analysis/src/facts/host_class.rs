@@ -6,6 +6,7 @@
 use serde::Serialize;
 use trace_model::{LabelId, TraceModel, TrackId, TrackKind, pausing};
 
+use super::python_frame::PythonFrame;
 use crate::engine::Context;
 use crate::engine::Fact;
 
@@ -197,7 +198,13 @@ const RULES: &[(HostClass, &[NameTest])] = &[
             // A launch may wait here until earlier programs have ended.
             Exactly("Acquire semaphore"),
             Has("BlockUntilReady"),
+            Begins("BlockHostUntil"),
+            Has("BlockHostUntilReady"),
             Has("block_until_ready"),
+            // A thread that waits for a buffer or a future of PJRT.
+            Ends("Buffer::Await"),
+            Ends("Future::Await"),
+            Begins("PJRT_Event_Await"),
             Exactly("ReadSyncFlag"),
             Exactly("DeviceBarrier"),
             Exactly("TensorCollectionBarrier"),
@@ -230,12 +237,16 @@ pub(crate) fn stripped(name: &str) -> &str {
     }
 }
 
-/// Class of an event with this name. Events of the Python tracer (`$file.py:12 f`) wrap those of the runtime and are
-/// always [`HostClass::User`], so that nothing is counted twice.
+/// Class of an event with this name. Calls of Python functions wrap events of the runtime, so that only those that wait
+/// for results have a class, see `python_frame`.
 pub fn classify(name: &str) -> HostClass {
     let name = stripped(name);
     if name.starts_with('$') {
-        return User;
+        return match PythonFrame::of(name) {
+            Some(frame) if frame.waits_for_results() => Wait,
+            Some(frame) if frame.reads_results() => DeviceToHost,
+            _ => User,
+        };
     }
     RULES.iter().find(|(_, rules)| rules.iter().any(|rule| rule.matches(name))).map_or(User, |(class, _)| *class)
 }
@@ -243,21 +254,12 @@ pub fn classify(name: &str) -> HostClass {
 /// Whether an event of [`HostClass::User`] is a data loader of the program: Python
 /// frames that take the next element of an iterator, and names of common loaders.
 pub(crate) fn is_input_loader(name: &str) -> bool {
-    const FUNCTIONS: [&str; 6] = ["__next__", "next", "get_next", "next_batch", "get_batch", "load_batch"];
     const PARTS: [&str; 6] =
         ["dataloader", "data_loader", "load_batch", "next_batch", "iterator_ops.py", "input_pipeline"];
-    let function = name.strip_prefix('$').and_then(|frame| frame.rsplit(' ').next());
-    function.is_some_and(|function| FUNCTIONS.contains(&function)) || {
+    PythonFrame::of(name).is_some_and(PythonFrame::loads_input) || {
         let name = name.to_ascii_lowercase();
         PARTS.iter().any(|part| name.contains(part))
     }
-}
-
-/// Whether an event is a Python frame that waits for another thread or process.
-pub(crate) fn is_python_wait(name: &str) -> bool {
-    const FUNCTIONS: [&str; 4] = ["acquire", "wait", "poll", "select"];
-    let function = name.strip_prefix('$').and_then(|frame| frame.rsplit(' ').next());
-    function.is_some_and(|function| FUNCTIONS.contains(&function))
 }
 
 /// `f` of `PjitFunction(f)`.
@@ -337,6 +339,13 @@ mod tests {
             ("np.asarray(jax.Array)", DeviceToHost),
             ("ArrayImpl.copy_to_host_async", DeviceToHost),
             ("block_until_ready", Wait),
+            ("PjRtFuture::Await", Wait),
+            ("TfrtTpuBuffer::Await", Wait),
+            ("BlockHostUntilDoneWithHostCallback", Wait),
+            ("$api.py:2551 block_until_ready", Wait),
+            ("$array.py:636 _value", DeviceToHost),
+            // Threads of XLA for CPUs share work, which is no wait for a device.
+            ("SlinkyThreadPool::Await", User),
             ("Acquire semaphore", Wait),
             ("IteratorGetNextOp", Infeed),
             ("SyncLiveTensorsGraph", Lazy),
@@ -356,12 +365,6 @@ mod tests {
         for name in ["$builtins isinstance", "$model.py:3 next_token_ids", "$train.py:9 step", "context"] {
             assert!(!is_input_loader(name), "{name}");
         }
-    }
-
-    #[test]
-    fn waiting_frames_are_recognized() {
-        assert!(is_python_wait("$<unknown> acquire") && is_python_wait("$threading.py:355 wait"));
-        assert!(!is_python_wait("wait") && !is_python_wait("$<unknown> join"));
     }
 
     #[test]

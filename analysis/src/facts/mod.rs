@@ -11,6 +11,7 @@ pub(super) mod device_shift;
 pub mod framework;
 pub mod host_class;
 mod programs;
+pub(crate) mod python_frame;
 mod spans;
 pub mod steps;
 pub mod time_use;

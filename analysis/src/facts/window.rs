@@ -1,13 +1,18 @@
 //! The time window of a report.
 //!
-//! A [`TimeWindow`] has two clocks: the timeline decides *which* slices belong to it (those that start inside), the
-//! device clock gives its *duration*. The two differ by rounding at best and by hundreds of milliseconds at worst.
+//! A [`TimeWindow`] has two clocks: the timeline decides which executions it *counts* (those that start inside), the
+//! device clock gives its *duration* and the part of each op that lies in it. Time is cut at the borders, so that the
+//! times of ranges that follow each other add up. The two clocks differ by rounding at best and by hundreds of
+//! milliseconds at worst.
+//!
+//! A device that starts late, ends early or runs nothing while others of its host work is idle meanwhile: its window is
+//! that of the others.
 
 use trace_model::{
     GroupId, GroupKind, Picos, SliceRef, SliceSpans, TimeRange, Timestamp, TraceModel, TrackId, TrackKind,
 };
 
-use super::device_shift::shifted;
+use super::device_shift::{cut, shifted};
 use super::steps::on_host;
 use crate::engine::{AnalysisError, Context, Fact, OnceMap, Scope};
 use crate::facts::clock_alignment::{programs_on_host, to_host};
@@ -29,18 +34,18 @@ impl TimeWindow {
         self.measured.dur()
     }
 
-    /// Whether the slice belongs to it.
+    /// Whether the slice counts as one of it.
     pub(crate) fn contains(&self, slice: SliceRef<'_>) -> bool {
         self.range.contains(slice.start())
     }
 }
 
-/// Tracks whose slices define the recorded extent of a core.
-const CORE_TRACKS: [TrackKind; 3] = [TrackKind::Steps, TrackKind::Modules, TrackKind::Ops];
-
-/// The recorded extent of each core.
+/// The recorded extent of each core, its own and with the other devices of its host.
 #[derive(Default)]
-struct CoreExtents(OnceMap<GroupId, Option<TimeWindow>>);
+struct CoreExtents {
+    own: OnceMap<GroupId, Option<TimeWindow>>,
+    of_run: OnceMap<GroupId, Option<TimeWindow>>,
+}
 
 impl Fact for CoreExtents {
     fn find(_cx: &Context<'_>) -> Self {
@@ -51,19 +56,19 @@ impl Fact for CoreExtents {
 pub(crate) fn window(cx: &Context<'_>, core: GroupId) -> Result<Option<TimeWindow>, AnalysisError> {
     cx.reports.check(cx.scope)?;
     let Some(whole) = core_extent(cx, core) else { return Ok(None) };
-    let range = match cx.scope {
+    let (range, on_clock): (_, fn(&TraceModel, GroupId, TimeRange) -> TimeRange) = match cx.scope {
         Scope::WholeTrace => return Ok(Some(whole)),
-        Scope::Range(range) => range,
+        Scope::Range(range) => (range, cut),
         Scope::Steps { first, last } => {
             let steps = cx.fact::<StepsReport>();
-            if steps.range_of(first, last).is_none() {
-                return Err(no_steps(first, last));
-            }
-            let Some(range) = steps.range_on(cx.model, core, first, last) else { return Ok(None) };
-            range
+            let Some(range) = steps.range_on(cx.model, core, first, last) else { return Err(no_steps(first, last)) };
+            (range, shifted)
         }
     };
-    Ok(range.intersect(whole.range).map(|range| on_device_clock(cx, core, range, whole)))
+    let on_device = |range: TimeRange| {
+        if range == whole.range { whole } else { TimeWindow { range, measured: on_clock(cx.model, core, range) } }
+    };
+    Ok(range.intersect(whole.range).map(on_device))
 }
 
 pub(crate) fn host_window(cx: &Context<'_>) -> Result<TimeRange, AnalysisError> {
@@ -90,15 +95,75 @@ pub(crate) fn window_on_host(cx: &Context<'_>, core: GroupId) -> Result<Option<T
     }
 }
 
+/// A device is away if it runs nothing for at least this part of the run of its host, at its begin or its end …
+const AWAY_PERCENT: f64 = 10.0;
+/// … and another one begins and ends so many steps or programs meanwhile: less is uneven work.
+const AWAY_RUNS: usize = 2;
+
+/// Its own extent, and where it is away that of the devices of its host together.
 fn core_extent(cx: &Context<'_>, core: GroupId) -> Option<TimeWindow> {
+    let is_device = |core| matches!(cx.model.group(core).kind, GroupKind::TensorCore { .. });
+    if !is_device(core) {
+        return own_extent(cx, core);
+    }
+    cx.fact::<CoreExtents>().of_run.get(core, || {
+        // All devices, not only the selected ones: how long the run took is a fact of the capture.
+        let cores = cx.model.tensor_cores();
+        let extent = |&other: &GroupId| Some(own_extent(cx, other)?.range);
+        let on_host = |other: &&GroupId| cx.model.group(**other).source == cx.model.group(core).source;
+        let run = cores.iter().filter(on_host).filter_map(extent).reduce(TimeRange::hull);
+        let run = run.or_else(|| cores.iter().filter_map(extent).reduce(TimeRange::hull))?;
+        let Some(own) = own_extent(cx, core) else { return Some(TimeWindow { range: run, measured: run }) };
+        let is_away = |away: TimeRange| {
+            let is_long = 100.0 * away.dur().ps() as f64 >= AWAY_PERCENT * run.dur().ps() as f64;
+            is_long && cores.iter().filter(on_host).any(|&other| runs_in(cx.model, other, away) >= AWAY_RUNS)
+        };
+        let (before, after) = (TimeRange::new(run.start, own.range.start), TimeRange::new(own.range.end, run.end));
+        let start = if is_away(before) { run.start } else { own.range.start };
+        let end = if is_away(after) { run.end } else { own.range.end };
+        let range = TimeRange::new(start, end);
+        if range == own.range {
+            return Some(own);
+        }
+        Some(TimeWindow { range, measured: cut(cx.model, core, range).hull(own.measured) })
+    })
+}
+
+/// Steps or programs of a core that lie in a range, those of which there are more.
+fn runs_in(model: &TraceModel, core: GroupId, range: TimeRange) -> usize {
+    let count = |kind| {
+        let tracks = model.tracks_of(core).into_iter().filter(|&track| model.track(track).kind == kind);
+        let lanes = tracks.filter_map(|track| model.lanes(track).first());
+        lanes.flat_map(|lane| model.slices_in(lane, range)).filter(|run| range.encloses(run.range())).count()
+    };
+    count(TrackKind::Steps).max(count(TrackKind::Modules))
+}
+
+/// From the first op or step of a core to the end of the last; its programs count where it recorded no ops.
+pub(crate) fn own_extent(cx: &Context<'_>, core: GroupId) -> Option<TimeWindow> {
     let is_core = matches!(cx.model.group(core).kind, GroupKind::TensorCore { .. } | GroupKind::SparseCore { .. });
-    let find = || extent_of(cx, core, |kind| !is_core || CORE_TRACKS.contains(&kind));
-    cx.fact::<CoreExtents>().0.get(core, find)
+    let of = |kinds: [TrackKind; 2]| extent_of(cx, core, |kind| !is_core || kinds.contains(&kind));
+    cx.fact::<CoreExtents>().own.get(core, || {
+        let ops = if has_ops(cx.model, core) { TrackKind::Ops } else { TrackKind::Modules };
+        of([TrackKind::Steps, ops])
+    })
+}
+
+pub(crate) fn has_ops(model: &TraceModel, core: GroupId) -> bool {
+    let mut tracks = model.tracks_of(core).into_iter();
+    tracks.any(|track| model.track(track).kind == TrackKind::Ops && !model.lanes(track).is_empty())
+}
+
+/// Whether a device recorded neither steps nor programs nor ops: it ran nothing.
+pub(crate) fn ran_nothing(model: &TraceModel, core: GroupId) -> bool {
+    let is_work = |kind| matches!(kind, TrackKind::Steps | TrackKind::Modules | TrackKind::Ops);
+    let mut tracks = model.tracks_of(core).into_iter();
+    !tracks.any(|track| is_work(model.track(track).kind) && !model.lanes(track).is_empty())
 }
 
 /// From the first slice to the end of the last on the tracks of `core` that `counts` selects; `None` if these have no
 /// slices.
-pub(crate) fn extent_of(cx: &Context<'_>, core: GroupId, counts: impl Fn(TrackKind) -> bool) -> Option<TimeWindow> {
+fn extent_of(cx: &Context<'_>, core: GroupId, counts: impl Fn(TrackKind) -> bool) -> Option<TimeWindow> {
     let counted = cx.model.tracks_of(core).into_iter().filter(|&track| counts(cx.model.track(track).kind));
     let spans = counted.map(|track| spans(cx, track)).reduce(TrackExtent::hull)?;
     let range = spans.range?;
@@ -111,36 +176,47 @@ pub(crate) fn extent_of(cx: &Context<'_>, core: GroupId, counts: impl Fn(TrackKi
     Some(TimeWindow { range, measured })
 }
 
-/// Slices of a track that belong to a window of `core` in the scope of `cx`, with their spans.
+/// Slices of a track that overlap a window of its core in the scope of `cx`, with their spans in it. For the whole trace
+/// everything belongs to it: an instant at the very end would lie outside the half-open window, and so would a program
+/// before the first op.
 pub(crate) fn slices_of_window<'a>(
     cx: &Context<'a>,
     track: TrackId,
     window: TimeWindow,
 ) -> impl Iterator<Item = SliceSpans<'a>> {
-    let (model, range) = (cx.model, counted(cx, window));
-    let lanes = model.lanes(track).iter();
-    lanes.flat_map(move |lane| model.spans_in(lane, range)).filter(move |spans| range.contains(spans.shown.start))
+    let (model, is_whole) = (cx.model, cx.scope == Scope::WholeTrace);
+    let range = if is_whole { TimeRange::new(Timestamp::MIN, Timestamp::MAX) } else { window.range };
+    let lanes = model.lanes(track).iter().flat_map(move |lane| model.spans_in(lane, range));
+    lanes.filter_map(move |spans| {
+        if is_whole {
+            return Some(spans);
+        }
+        // Markers take no time: they belong to the window that they start in.
+        let part = |span: TimeRange, of: TimeRange| {
+            let nothing = || window.contains(spans.slice).then(|| TimeRange::at(span.start, Picos::ZERO));
+            span.intersect(of).or_else(nothing)
+        };
+        let measured = part(spans.measured, window.measured)?;
+        Some(SliceSpans { shown: part(spans.shown, window.range)?, measured, ..spans })
+    })
 }
 
 /// From the first of these slices to the end of the last, on the timeline.
 pub(crate) fn hull_of_window(cx: &Context<'_>, track: TrackId, window: TimeWindow) -> Option<TimeRange> {
-    let range = counted(cx, window);
+    let whole = TimeRange::new(Timestamp::MIN, Timestamp::MAX);
+    let range = if cx.scope == Scope::WholeTrace { whole } else { window.range };
     // The slices of a lane follow each other: the last one ends last.
     let of_lane = |lane| {
-        let inside = || cx.model.slices_in(lane, range).filter(|slice| range.contains(slice.start()));
-        Some(inside().next()?.range().hull(inside().next_back()?.range()))
+        let mut inside = cx.model.slices_in(lane, range);
+        let first = inside.next()?.range();
+        first.hull(inside.next_back().map_or(first, SliceRef::range)).intersect(range)
     };
     cx.model.lanes(track).iter().filter_map(of_lane).reduce(TimeRange::hull)
 }
 
-/// In which slices of a window start. For the whole trace everything counts: an instant at the very end would start outside
-/// the half-open window, and so would a program before the first op.
-pub(crate) fn counted(cx: &Context<'_>, window: TimeWindow) -> TimeRange {
-    if cx.scope == Scope::WholeTrace { TimeRange::new(Timestamp::MIN, Timestamp::MAX) } else { window.range }
-}
-
-fn on_device_clock(cx: &Context<'_>, core: GroupId, range: TimeRange, whole: TimeWindow) -> TimeWindow {
-    if range == whole.range { whole } else { TimeWindow { range, measured: shifted(cx.model, core, range) } }
+/// Whether an execution counts in a window: it starts inside. For the whole trace all do.
+pub(crate) fn counts(cx: &Context<'_>, window: TimeWindow, slice: SliceRef<'_>) -> bool {
+    cx.scope == Scope::WholeTrace || window.contains(slice)
 }
 
 /// Span of a slice on the clock that timed the ops of its core. Steps and programs are recorded on the timeline alone;
@@ -220,12 +296,12 @@ mod tests {
             builder.add_slice(ops, SliceSpec { device: Some(timed), ..SliceSpec::new(shown, op) });
         }
         let model = builder.finish();
-        // 10 before the first op and nothing after the last.
+        // In the middle of a gap of 91 on the timeline and 491 by the device: time passes evenly.
         let window = window_of(&model, Scope::Range(range(90, 160))).unwrap().unwrap();
-        assert_eq!(window.measured, range(490, 605));
-        // Inside an op: the device clock, with the length on the timeline.
+        assert_eq!(window.measured, range(446, 605));
+        // Inside an op of 50 on the timeline and 80 by the device.
         let window = window_of(&model, Scope::Range(range(120, 130))).unwrap().unwrap();
-        assert_eq!(window.measured, range(520, 530));
+        assert_eq!(window.measured, range(532, 548));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::metrics::{number, written_difference, written_unit};
+use crate::engine::Percent;
 use crate::math::resample::Statistic;
 
 /// The effect of a failure.
@@ -147,15 +149,29 @@ pub struct Regression {
 }
 
 impl Regression {
-    /// The limit as text.
+    /// The limit as text: `+5 %`, `+2 points`, `+0.2 ms`.
     pub fn limit(&self) -> String {
+        let difference = written_difference(&self.metric);
         let parts = [
             self.max_increase_pct.map(|limit| format!("+{limit} %")),
-            self.max_increase_abs.map(|limit| format!("+{limit}")),
+            self.max_increase_abs.map(|limit| format!("+{limit}{difference}")),
             self.max_decrease_pct.map(|limit| format!("-{limit} %")),
-            self.max_decrease_abs.map(|limit| format!("-{limit}")),
+            self.max_decrease_abs.map(|limit| format!("-{limit}{difference}")),
         ];
         parts.into_iter().flatten().collect::<Vec<_>>().join(" and ")
+    }
+
+    /// A change in the units of the limits: `+23.00 %`, `+5.000 points`; empty if the base is zero and only a percentage
+    /// is limited.
+    pub(super) fn shown(&self, change: f64, percent: Option<f64>) -> String {
+        let is_share = written_unit(&self.metric) == " %";
+        let by_number = is_share || self.max_increase_abs.is_some() || self.max_decrease_abs.is_some();
+        let by_percent = self.max_increase_pct.is_some() || self.max_decrease_pct.is_some();
+        let sign = if change > 0.0 { "+" } else { "" };
+        let number = by_number.then(|| format!("{sign}{}{}", number(change), written_difference(&self.metric)));
+        let percent =
+            percent.filter(|_| by_percent).map(|percent| format!("{percent:+.2}", percent = Percent(percent)));
+        [number, percent].into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 
     pub(super) fn is_exceeded(&self, change: f64, percent: Option<f64>) -> bool {

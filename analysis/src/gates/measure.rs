@@ -8,10 +8,12 @@ use std::collections::BTreeSet;
 use regex_lite::Regex;
 use trace_model::{Picos, without_number};
 
+use super::limits::StepAggregate;
 use super::metrics::{self, MetricScope};
-use super::{StepAggregate, nearest};
+use super::nearest;
 use crate::compare::{OpTimes, Summary};
 use crate::engine::glob;
+use crate::math::stats::median;
 use crate::reports::steps::step_parts::StepPart;
 
 /// Rejects a name that is wrong for every run.
@@ -159,6 +161,16 @@ impl MetricRuns {
     /// All steps of all runs as one number.
     pub(crate) fn aggregate(&self, how: StepAggregate) -> Option<f64> {
         how.statistic().of(&mut self.runs.concat())
+    }
+
+    /// The mean of all steps, if the longest of each run had taken as long as its median step.
+    pub(super) fn mean_without_longest(&self) -> Option<f64> {
+        let sum = |run: &Vec<f64>| {
+            let longest = run.iter().copied().reduce(f64::max)?;
+            Some(run.iter().sum::<f64>() - longest + median(run)?)
+        };
+        let sums: Vec<f64> = self.runs.iter().filter_map(sum).collect();
+        (!sums.is_empty()).then(|| sums.iter().sum::<f64>() / self.steps() as f64)
     }
 
     /// Whether the numbers come from steps.

@@ -96,6 +96,10 @@ pub const METRICS: &[GateMetric] = &[
         "Time of the loop per step, including the time between steps; its mean times the number of steps is the time of the loop").of_loop(),
     step("loop.slow_pct", "loop.slow_percent", PERCENT,
         "Slow steps, of the steps of the loop: modified z above 3.5 and more than 1.3 times the median (aggregate = \"mean\")").of_loop(),
+    run("loop.gap_ms", "loop.gap_ps", PS, "Time between the steps of the loop, mean per step"),
+    run("loop.compile_ms", "loop.compile_ps", PS, "Compilation on the host during the steps of the loop, mean per step"),
+    run("loop.input_wait_ms", "loop.input_wait_ps", PS,
+        "Waiting for input in the steps of the loop, mean per step and over the devices"),
     run("compile.loop_count", "compile.loop_count", Unit::Count, "Compilations in the loop, after warm-up"),
     run("compile.count", "compile.count", Unit::Count, "Compilations in the capture").also(&["compile.count_in_window"]),
     run("compile.recompilations", "compile.recompilations", Unit::Count, "Compilations of functions that had been compiled or run before"),
@@ -142,34 +146,52 @@ pub const METRICS: &[GateMetric] = &[
     op("op.exposed_ms_per_step", "op.exposed", "Exposed time of collectives in a step"),
 ];
 
-/// Suffix, unit, and the factor to the summary's unit.
-const SUFFIXES: [(&str, Unit, f64); 14] = [
-    ("_ps", Unit::Picoseconds, 1.0),
-    ("_ns", Unit::Picoseconds, 1e3),
-    ("_us", Unit::Picoseconds, 1e6),
-    ("_ms", Unit::Picoseconds, 1e9),
-    ("_s", Unit::Picoseconds, 1e12),
-    ("_percent", Unit::Percent, 1.0),
-    ("_pct", Unit::Percent, 1.0),
-    ("_share", Unit::Percent, 100.0),
-    ("_bytes", Unit::Bytes, 1.0),
-    ("_mib", Unit::Bytes, 1_048_576.0),
-    ("_gib", Unit::Bytes, 1_073_741_824.0),
-    ("_gb", Unit::Bytes, 1e9),
-    ("_bytes_per_second", Unit::BytesPerSecond, 1.0),
-    ("_gb_per_s", Unit::BytesPerSecond, 1e9),
+/// A suffix of names: its unit, the factor to the summary's unit, and how the unit is written.
+type Suffix = (&'static str, Unit, f64, &'static str);
+
+const SUFFIXES: [Suffix; 14] = [
+    ("_ps", Unit::Picoseconds, 1.0, "ps"),
+    ("_ns", Unit::Picoseconds, 1e3, "ns"),
+    ("_us", Unit::Picoseconds, 1e6, "µs"),
+    ("_ms", Unit::Picoseconds, 1e9, "ms"),
+    ("_s", Unit::Picoseconds, 1e12, "s"),
+    ("_percent", Unit::Percent, 1.0, "%"),
+    ("_pct", Unit::Percent, 1.0, "%"),
+    ("_share", Unit::Percent, 100.0, ""),
+    ("_bytes", Unit::Bytes, 1.0, "B"),
+    ("_mib", Unit::Bytes, 1_048_576.0, "MiB"),
+    ("_gib", Unit::Bytes, 1_073_741_824.0, "GiB"),
+    ("_gb", Unit::Bytes, 1e9, "GB"),
+    ("_bytes_per_second", Unit::BytesPerSecond, 1.0, "B/s"),
+    ("_gb_per_s", Unit::BytesPerSecond, 1e9, "GB/s"),
 ];
 
 /// A name without its unit; the longest matching suffix is removed.
+fn split_suffix(name: &str) -> (&str, Option<&'static Suffix>) {
+    let fitting = SUFFIXES.iter().filter_map(|suffix| Some((name.strip_suffix(suffix.0)?, suffix)));
+    fitting.min_by_key(|(stem, _)| stem.len()).map_or((name, None), |(stem, suffix)| (stem, Some(suffix)))
+}
+
 fn split_unit(name: &str) -> (&str, Option<(Unit, f64)>) {
-    let fitting =
-        SUFFIXES.iter().filter_map(|(suffix, unit, scale)| Some((name.strip_suffix(suffix)?, (*unit, *scale))));
-    fitting.min_by_key(|(stem, _)| stem.len()).map_or((name, None), |(stem, unit)| (stem, Some(unit)))
+    let (stem, suffix) = split_suffix(name);
+    (stem, suffix.map(|&(_, unit, scale, _)| (unit, scale)))
+}
+
+/// The unit of a name as it is written behind a number: ` ms`; empty for counts.
+pub(super) fn written_unit(name: &str) -> String {
+    let (_, suffix) = split_suffix(name.strip_suffix("_per_step").unwrap_or(name));
+    suffix.filter(|suffix| !suffix.3.is_empty()).map_or_else(String::new, |suffix| format!(" {}", suffix.3))
+}
+
+/// The same for a difference: percentages differ by points.
+pub(super) fn written_difference(name: &str) -> String {
+    let unit = written_unit(name);
+    if unit == " %" { " points".to_owned() } else { unit }
 }
 
 /// The suffixes that a metric of this unit can have.
 pub fn suffixes(unit: Unit) -> impl Iterator<Item = &'static str> {
-    SUFFIXES.iter().filter(move |(_, of, _)| *of == unit).map(|(suffix, ..)| *suffix)
+    SUFFIXES.iter().filter(move |suffix| suffix.1 == unit).map(|suffix| suffix.0)
 }
 
 /// A metric with the name that the user wrote.
@@ -229,6 +251,20 @@ impl WantedMetric {
 /// Whether a number of a summary is a listed metric with this unit.
 pub fn is_listed(id: &str, unit: Unit) -> bool {
     find(id).is_ok_and(|wanted| wanted.id == id && wanted.metric.unit == unit)
+}
+
+/// Formats a value with four digits.
+pub(super) fn number(value: f64) -> String {
+    let magnitude = value.abs();
+    if value.fract() == 0.0 && magnitude < 1e6 {
+        format!("{value:.0}")
+    } else if magnitude >= 1000.0 {
+        format!("{value:.1}")
+    } else if magnitude >= 0.01 {
+        format!("{value:.3}")
+    } else {
+        format!("{value:.3e}")
+    }
 }
 
 #[cfg(test)]

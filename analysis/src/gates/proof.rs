@@ -5,14 +5,15 @@
 //! |---|---|
 //! | median | rank sum test ([`Change`]), and more than the difference between medians of equal runs, resampled from either side. If successive steps are so correlated that the rank test allows no conclusion: 90 % of the steps of one side above 90 % of the other's |
 //! | p90, p95, max | more than the difference between the same quantiles of equal runs, resampled from either side |
-//! | mean | the same, resampled from the baseline only: a mean is used to find a few long steps, and a run that has them already varies by that much |
+//! | mean | the same, resampled from the baseline only: a mean is used to find a few long steps, and a run that has them already varies by that much. The longest step of each run alone proves nothing ([`MetricRuns::mean_without_longest`]) |
+//! | each of these, several runs | more than the spread between the runs of a side ([`RunSpread`]) |
 //! | share of steps (each 0 or 100) | Fisher's exact test, one-sided |
 //! | one value per run, several runs | more than the difference between the runs of a side |
 //! | one value per run, one run | none: only its limit decides |
 
-use super::StepAggregate;
+use super::limits::StepAggregate;
 use super::measure::MetricRuns;
-use crate::compare::{ChangeVerdict, ENOUGH_RUNS, MetricChange, TestOptions};
+use crate::compare::{ChangeVerdict, MetricChange, RunSpread, TestOptions};
 use crate::math::resample::{self, Statistic, StepRuns};
 
 /// Significance level of the comparison with resampled equal runs.
@@ -48,11 +49,13 @@ pub(super) fn proof(
         return of_single_numbers(&base.runs, &cand.runs, how.statistic());
     }
     if how.is_middle() {
-        let test = TestOptions { alpha: alpha.unwrap_or(RANKS_ALPHA), min_steps, ..TestOptions::default() };
+        // The limit of the gate says what runs may differ by: nothing is assumed.
+        let alpha = alpha.unwrap_or(RANKS_ALPHA);
+        let test = TestOptions { alpha, min_steps, assumed_spread_percent: 0.0, ..TestOptions::default() };
         match MetricChange::of_runs(&base.runs, &cand.runs, effect, &test).finding {
             ChangeVerdict::Changed => {}
             _ if are_apart(&base.runs, &cand.runs) => {}
-            ChangeVerdict::Noise => return NoiseVerdict::Noise,
+            ChangeVerdict::Noise | ChangeVerdict::BetweenRuns => return NoiseVerdict::Noise,
             ChangeVerdict::TooFew | ChangeVerdict::Untested | ChangeVerdict::OneSided => return NoiseVerdict::TooFew,
         }
     }
@@ -62,12 +65,19 @@ pub(super) fn proof(
     }
     let statistic = how.statistic();
     let (Some(before), Some(after)) = (base.aggregate(how), cand.aggregate(how)) else { return NoiseVerdict::TooFew };
-    let Some(mut noise) = noise(&base.runs, statistic, drawn_alpha) else { return NoiseVerdict::TooFew };
-    if how != StepAggregate::Mean {
-        let Some(other) = self::noise(&cand.runs, statistic, drawn_alpha) else { return NoiseVerdict::TooFew };
-        noise = noise.max(other);
-    }
-    if (after - before).abs() > noise { NoiseVerdict::Real } else { NoiseVerdict::Noise }
+    let drawn = |runs: &StepRuns| resample::noise_of(runs, statistic, 1.0 - drawn_alpha);
+    let noise = match (drawn(&base.runs), how) {
+        // The sum of a few steps is known well: what they cannot show is a single long one.
+        (noise, StepAggregate::Mean) => noise.unwrap_or(0.0),
+        (Some(noise), _) => match drawn(&cand.runs) {
+            Some(other) => noise.max(other),
+            None => return NoiseVerdict::TooFew,
+        },
+        (None, _) => return NoiseVerdict::TooFew,
+    };
+    let of_runs = |runs: &StepRuns| runs.iter().filter_map(|run| statistic.of(&mut run.clone())).collect::<Vec<_>>();
+    let between = RunSpread::of(&of_runs(&base.runs), &of_runs(&cand.runs), 0.0).map_or(0.0, |runs| runs.limit);
+    if (after - before).abs() > noise.max(between) { NoiseVerdict::Real } else { NoiseVerdict::Noise }
 }
 
 /// Whether 90 % of the steps of one side are above 90 % of the other's. With a dozen correlated steps the rank sum test
@@ -77,13 +87,6 @@ fn are_apart(base: &StepRuns, cand: &StepRuns) -> bool {
     let is_above =
         |low: &StepRuns, high: &StepRuns| at(low, 0.9).zip(at(high, 0.1)).is_some_and(|(low, high)| low < high);
     is_above(base, cand) || is_above(cand, base)
-}
-
-/// The difference between equal runs: resampled from these steps, and at least the difference between the runs of a
-/// side, unless there are enough runs to compare runs.
-fn noise(runs: &StepRuns, statistic: Statistic, alpha: f64) -> Option<f64> {
-    let drawn = resample::noise_of(runs, statistic, 1.0 - alpha)?;
-    Some(if runs.len() < ENOUGH_RUNS { drawn.max(spread(runs, statistic)) } else { drawn })
 }
 
 fn spread(runs: &StepRuns, statistic: Statistic) -> f64 {

@@ -1,5 +1,7 @@
 //! Gates on synthetic runs.
 
+mod long_and_few_steps;
+
 use super::*;
 use crate::compare::{Better, ClassTimes, OpTimes, ProgramFacts, RestTimes, RunValue, StepFacts, StepSeries};
 use crate::reports::steps::step_parts::StepPart;
@@ -217,7 +219,7 @@ fn unlisted_ops_make_an_op_budget_inconclusive() {
     let whole = with_small_ops(run(100.0), 30, 0.001);
     let mut saved = whole.clone().shortened(2, 20);
     // The steps of the fixture consist only of ops: the rest is the time of the removed ones.
-    saved.rest = vec![RestTimes { part: StepPart::ExposedComm, shape: None, middle_ps: 3e9 }];
+    saved.rest = vec![RestTimes { part: StepPart::ExposedComm, shape: None, cause: None, middle_ps: 3e9 }];
     let of = |op: &str, max: f64| GateConfig {
         budget: vec![Budget { op: Some(op.to_owned()), ..budget("op.exposed_ms_per_step", max) }],
         ..GateConfig::default()
@@ -244,7 +246,7 @@ fn unlisted_ops_make_an_op_budget_inconclusive() {
 fn unlisted_outlier_ops_make_mean_and_max_inconclusive() {
     let mut saved = run(100.0).shortened(2, 20);
     saved.ops_not_listed = 30;
-    saved.rest = vec![RestTimes { part: StepPart::ExposedComm, shape: None, middle_ps: 0.0 }];
+    saved.rest = vec![RestTimes { part: StepPart::ExposedComm, shape: None, cause: None, middle_ps: 0.0 }];
     let of = |aggregate| {
         let op = Some("all-gather*".to_owned());
         let budget = Budget { op, aggregate: Some(aggregate), ..budget("op.exposed_ms_per_step", 14.0) };
@@ -382,7 +384,8 @@ fn recompilation_fails_the_preset_and_is_in_the_headline() {
     let failed: Vec<String> = report.failed().map(Gate::name).collect();
     assert_eq!(failed, ["compile.loop_count (max) +0", "loop.step_ms (mean) +10 %"]);
     let statement = comparison.unwrap().statement;
-    for said in ["the loop takes +", "3 compilations in it (0 before)", "3 of 20 steps are slow (0 before)"] {
+    for said in ["the loop of 20 steps takes ", "3 compilations in it (0 before)", "3 of 20 steps are slow (0 before)"]
+    {
         assert!(statement.contains(said), "{statement}");
     }
     // With the sides swapped it is no regression.

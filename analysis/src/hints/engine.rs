@@ -5,8 +5,6 @@ mod answers;
 mod priced;
 mod same;
 
-use std::collections::BTreeMap;
-
 use trace_model::{Caveat, Picos};
 
 use super::finding::{Finding, PossibleSaving};
@@ -45,7 +43,6 @@ pub(super) fn run(facts: &HintFacts<'_>, rules: &[&'static Rule]) -> Result<Hint
     };
     let rows = rows_by_op(facts);
     let whole = Picos::from_ps(step.ps as i64);
-    let percent = |saving: Picos| (step.ps > 0.0).then(|| 100.0 * saving.ps() as f64 / step.ps);
     let (mut found, mut unwanted) = (Vec::new(), Vec::new());
     for &rule in rules {
         trace_model::may_pause();
@@ -72,7 +69,7 @@ pub(super) fn run(facts: &HintFacts<'_>, rules: &[&'static Rule]) -> Result<Hint
     let priced: Vec<PricedFinding> =
         found.into_iter().map(|(rule, finding)| price(facts, rule, finding, whole)).collect();
     let is_worthwhile = |hint: &PricedFinding| {
-        let is_enough = |saving| percent(saving).is_none_or(|part| part >= WORTHWHILE_PERCENT);
+        let is_enough = |saving| percent(saving, step.ps).is_none_or(|part| part >= WORTHWHILE_PERCENT);
         !hint.finding.is_last_resort && hint.saving.is_none_or(is_enough)
     };
     let (mut priced, mut small): (Vec<_>, Vec<_>) = priced.into_iter().partition(is_worthwhile);
@@ -86,7 +83,7 @@ pub(super) fn run(facts: &HintFacts<'_>, rules: &[&'static Rule]) -> Result<Hint
     combine(facts, &priced, &overlaps, &mut report)?;
     let leaders = same::same_savings(facts, &priced, &overlaps);
     report.hints =
-        merged(priced, overlaps, &leaders, |hint, overlaps_with| hint_of(facts, hint, overlaps_with, percent, &rows));
+        merged(priced, overlaps, &leaders, |hint, overlaps_with| hint_of(facts, hint, overlaps_with, step.ps, &rows));
     let is_hint = |id: &&'static str| report.hints.iter().any(|hint| hint.id == *id);
     report.not_combined.retain(is_hint);
     Ok(report)
@@ -137,81 +134,84 @@ fn price(facts: &HintFacts<'_>, rule: &'static Rule, finding: Finding, whole: Pi
             Err(_) => (*at_most, SavingBy::Formula),
         },
         PossibleSaving::PerStep(saving) => (Some(saving.clamped()), SavingBy::Formula),
-        PossibleSaving::Once(_) => (None, SavingBy::Formula),
-        PossibleSaving::Unknown => (None, SavingBy::Unknown),
+        PossibleSaving::Once { .. } => (None, SavingBy::Formula),
+        PossibleSaving::Nothing | PossibleSaving::Unknown => (None, SavingBy::Unknown),
     };
     let saving = saving.map(|saving| saving.min(whole));
-    let once = if let PossibleSaving::Once(once) = finding.saving { Some(once.clamped()) } else { None };
+    let once = if let PossibleSaving::Once { time, .. } = finding.saving { Some(time.clamped()) } else { None };
     let by = if saving.or(once).is_none() { SavingBy::Unknown } else { by };
     PricedFinding { rule, finding, saving, once, unbounded, by }
 }
 
-/// What all hints save together: their changes played at once, less what the bounds
-/// of single hints say must stay.
+/// Percent of a step.
+fn percent(saving: Picos, step_ps: f64) -> Option<f64> {
+    (step_ps > 0.0).then(|| 100.0 * saving.ps() as f64 / step_ps)
+}
+
+/// What all hints save together, at most: their changes played at once, but of hints with a bound no more than it
+/// allows on top of what the others save; and never less than one of them alone.
 fn combine(
     facts: &HintFacts<'_>,
     priced: &[PricedFinding],
     overlaps: &[Vec<&'static str>],
     report: &mut HintsReport,
 ) -> Result<(), AnalysisError> {
-    let mut changes = Vec::new();
-    for hint in priced {
-        match &hint.finding.saving {
-            PossibleSaving::Replay { changes: own, .. } if hint.by == SavingBy::Replay => {
-                changes.extend(own.iter().cloned());
-            }
-            PossibleSaving::Replay { .. } | PossibleSaving::PerStep(_) => report.not_combined.push(hint.rule.id),
-            PossibleSaving::Once(_) | PossibleSaving::Unknown => {}
-        }
-    }
-    if changes.is_empty() {
+    let changes = |wanted: fn(&PricedFinding) -> bool| -> Vec<Scenario> {
+        priced.iter().filter(|hint| wanted(hint)).filter_map(PricedFinding::played).flatten().cloned().collect()
+    };
+    let all = changes(|_| true);
+    if all.is_empty() {
+        report.not_combined = priced.iter().filter(|hint| hint.saving.is_some()).map(|hint| hint.rule.id).collect();
         return Ok(());
     }
-    let played = || priced.iter().filter(|hint| hint.by == SavingBy::Replay);
-    let most: Picos = played().filter_map(|hint| hint.saving).sum();
-    let all = facts.saving(&Scenario::merged(&changes))?;
-    let saving = (all - must_stay(priced, overlaps)).clamped().min(most).min(Picos::from_ps(report.step_ps as i64));
+    let free = changes(|hint| !hint.is_bounded());
+    let (all, free) = (Scenario::merged(&all), Scenario::merged(&free));
+    facts.play(&[&all, &free]);
+    let free = if free.is_empty() { Picos::ZERO } else { facts.saving(&free)?.clamped() };
+    let together = facts.saving(&all)?.clamped().min(free + bounded(priced, overlaps));
+    let largest = priced.iter().filter_map(|hint| hint.saving).max().unwrap_or_default();
+    let saving = together.max(largest).min(Picos::from_ps(report.step_ps as i64));
+    // What is played is part of the sum, and so is the hint that alone saves as much.
+    let is_left_out = |hint: &&PricedFinding| hint.played().is_none() && hint.saving.is_some_and(|own| own < saving);
+    report.not_combined = priced.iter().filter(is_left_out).map(|hint| hint.rule.id).collect();
     report.combined_saving_ps = Some(saving.ps());
-    report.combined_saving_percent = (report.step_ps > 0.0).then(|| 100.0 * saving.ps() as f64 / report.step_ps);
+    report.combined_saving_percent = percent(saving, report.step_ps);
     Ok(())
 }
 
-/// Time that a replay takes away and that a bound says must stay. Of hints about the
-/// same time the one that leaves most counts, and nothing stays where another hint
-/// takes the same away without a bound.
-fn must_stay(priced: &[PricedFinding], overlaps: &[Vec<&'static str>]) -> Picos {
-    let stays = |hint: &PricedFinding| hint.saving.map_or(Picos::ZERO, |saving| (hint.unbounded - saving).clamped());
-    let changes = |hint: &PricedFinding| match &hint.finding.saving {
-        PossibleSaving::Replay { changes, .. } => changes.clone(),
-        _ => Vec::new(),
-    };
-    let least = |hint: &PricedFinding| {
-        let same = priced.iter().filter(|other| other.by == SavingBy::Replay && changes(other) == changes(hint));
-        same.map(stays).min().unwrap_or_default()
-    };
-    let mut left: BTreeMap<&str, Picos> =
-        priced.iter().filter(|hint| hint.by == SavingBy::Replay).map(|hint| (hint.rule.id, least(hint))).collect();
+/// What the hints with a bound save at most: of those about the same time the one that saves most.
+fn bounded(priced: &[PricedFinding], overlaps: &[Vec<&'static str>]) -> Picos {
+    let mut left: Vec<(&PricedFinding, &Vec<&'static str>)> =
+        priced.iter().zip(overlaps).filter(|(hint, _)| hint.is_bounded()).collect();
     let mut sum = Picos::ZERO;
-    while let Some((&id, &time)) = left.iter().max_by_key(|&(id, time)| (*time, std::cmp::Reverse(*id))) {
-        sum += time;
-        left.remove(id);
-        let of = priced.iter().position(|hint| hint.rule.id == id).and_then(|row| overlaps.get(row));
-        for other in of.into_iter().flatten() {
-            left.remove(other);
-        }
+    while let Some((most, others)) = left.iter().max_by_key(|(hint, _)| hint.saving).copied() {
+        sum += most.saving.unwrap_or_default();
+        left.retain(|(hint, _)| hint.rule.id != most.rule.id && !others.contains(&hint.rule.id));
     }
     sum
+}
+
+/// What was played, with what bounds its saving.
+fn changes_of(priced: &PricedFinding, step_ps: f64) -> Vec<Scenario> {
+    let mut changes = priced.played().unwrap_or_default().to_vec();
+    if let Some(saving) = priced.saving.filter(|_| priced.is_bounded() && !changes.is_empty()) {
+        changes.push(Scenario::StepAtLeast(step_ps - saving.ps() as f64));
+    }
+    changes
 }
 
 fn hint_of(
     facts: &HintFacts<'_>,
     priced: PricedFinding,
     overlaps_with: Vec<&'static str>,
-    percent: impl Fn(Picos) -> Option<f64>,
+    step_ps: f64,
     rows: &RowByOp<'_>,
 ) -> Hint {
+    let changes = changes_of(&priced, step_ps);
     let PricedFinding { rule, finding, saving, once, by, .. } = priced;
-    let saving_percent = saving.and_then(percent);
+    let saving_percent = saving.and_then(|saving| percent(saving, step_ps));
+    let once_percent = if let PossibleSaving::Once { percent, .. } = finding.saving { Some(percent) } else { None };
+    let action = Page(rule.page).action(facts.framework);
     let ops = finding.ops.iter().filter_map(|op| rows.get(op).map(|row| (op, row)));
     let ops = ops.take(OPS_LISTED).map(|(&op, row)| HintOp {
         name: row.name.to_string(),
@@ -226,7 +226,7 @@ fn hint_of(
         severity: if rule.is_health() {
             HintSeverity::Health
         } else {
-            HintSeverity::of(saving_percent).believed(rule.confidence)
+            HintSeverity::of(saving_percent.or(once_percent)).believed(rule.confidence)
         },
         confidence: rule.confidence,
         statement: finding.statement,
@@ -235,7 +235,8 @@ fn hint_of(
         saving_percent,
         once_ps: once.map(Picos::ps),
         saving_by: by,
-        action: Page(rule.page).action(facts.framework),
+        changes,
+        action: if finding.advice.is_empty() { action } else { format!("{} {action}", finding.advice) },
         ops: ops.collect(),
         overlaps_with,
         also: Vec::new(),

@@ -12,7 +12,7 @@ use crate::facts::TraceFacts as _;
 use crate::facts::category::OpClasses;
 use crate::facts::framework::Framework;
 use crate::facts::steps::StepsReport;
-use crate::reports::ops::op_stats::{OpRow, Ops, OpsReport};
+use crate::reports::ops::op_stats::{LikeOps, OpRow, Ops, OpsReport};
 use crate::reports::steps::step_times::Steps;
 use crate::what_if::{Replay, Scenario};
 
@@ -120,11 +120,37 @@ impl<'a> HintFacts<'a> {
     /// That analysis does not apply to the steady steps.
     pub(crate) fn steady<A: Analysis>(&self) -> Result<Arc<A::Report>, AnalysisError> {
         let Some(steps) = self.steps().filter(|steps| steps.left_out > 0) else { return self.report::<A>() };
-        let numbers = || steps.counted().map(|step| step.number);
-        match (numbers().min(), numbers().max()) {
-            (Some(first), Some(last)) => self.cx.scoped(Scope::Steps { first, last }).report::<A>(),
-            _ => self.report::<A>(),
+        match counted_numbers(&steps) {
+            Some((first, last)) => self.cx.scoped(Scope::Steps { first, last }).report::<A>(),
+            None => self.report::<A>(),
         }
+    }
+
+    /// Another report over the counted steps and nothing else: its sums, divided by [`StepTime::count`], are those of one
+    /// step. In the same scope where there are no steps.
+    ///
+    /// # Errors
+    ///
+    /// That analysis does not apply to these steps.
+    pub(crate) fn in_steps<A: Analysis>(&self) -> Result<Arc<A::Report>, AnalysisError> {
+        match self.steps().as_deref().and_then(counted_numbers) {
+            Some((first, last)) => self.cx.scoped(Scope::Steps { first, last }).report::<A>(),
+            None => self.report::<A>(),
+        }
+    }
+
+    /// A sum over such a report, of one step.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::in_steps`], or there is no such sum.
+    pub(crate) fn each_step<A: Analysis>(
+        &self,
+        sum: impl FnOnce(&A::Report) -> Option<f64>,
+    ) -> Result<f64, AnalysisError> {
+        let nothing = || AnalysisError::NotApplicable("nothing of it lies in the counted steps".to_owned());
+        let sum = sum(self.in_steps::<A>()?.as_ref()).ok_or_else(nothing)?;
+        Ok(sum / self.step()?.count.max(1) as f64)
     }
 
     /// Steps, unless the whole capture was taken for one.
@@ -151,10 +177,7 @@ impl<'a> HintFacts<'a> {
     /// The trace has no ops in this scope.
     pub(crate) fn select(&self, wanted: impl Fn(&OpRow) -> bool) -> Result<OpSelection<'_>, AnalysisError> {
         let ops = self.ops()?;
-        let mut rows: Vec<&OpRow> = ops.rows.iter().filter(|row| row.self_time_ps > 0 && wanted(row)).collect();
-        rows.sort_by_key(|row| std::cmp::Reverse(row.self_time_ps));
-        let self_ps = rows.iter().map(|row| row.self_time_ps).sum::<Picos>().ps();
-        Ok(OpSelection { rows, self_ps, total_ps: ops.total_time_ps })
+        Ok(OpSelection::of(ops.rows.iter().filter(|row| wanted(row)), ops))
     }
 
     /// The same, where together they take at least `limit` percent of device time.
@@ -167,20 +190,43 @@ impl<'a> HintFacts<'a> {
         limit: &Threshold,
         wanted: impl Fn(&OpRow) -> bool,
     ) -> Result<Option<OpSelection<'_>>, AnalysisError> {
-        let selection = self.select(wanted)?;
-        let enough = !selection.rows.is_empty() && selection.percent() >= self.limit(limit);
-        Ok(enough.then_some(selection))
+        self.heavy_alike(limit, wanted, |_| true)
+    }
+
+    /// Ops of a kind whose rates are `wanted`, where together they take at least `limit` percent of device time. Rates
+    /// are those of like ops together, so that it does not matter into how many ops a program is cut.
+    ///
+    /// # Errors
+    ///
+    /// The trace has no ops in this scope.
+    pub(crate) fn heavy_alike(
+        &self,
+        limit: &Threshold,
+        kind: impl Fn(&OpRow) -> bool,
+        wanted: impl Fn(&LikeOps<'_>) -> bool,
+    ) -> Result<Option<OpSelection<'_>>, AnalysisError> {
+        let ops = self.ops()?;
+        let alike = LikeOps::of(ops.rows.iter().filter(|row| kind(row)));
+        let found = OpSelection::of(alike.into_iter().filter(wanted).flat_map(|like| like.rows), ops);
+        Ok((!found.rows.is_empty() && found.percent() >= self.limit(limit)).then_some(found))
     }
 }
 
-/// Time of a step and what follows it, mean over the counted steps, and how many
-/// these are.
+/// The first and the last counted step.
+fn counted_numbers(steps: &StepsReport) -> Option<(u32, u32)> {
+    let numbers = || steps.counted().map(|step| step.number);
+    Some((numbers().min()?, numbers().max()?))
+}
+
+/// Time of a step and what follows it, mean over the steps from the first counted one to the last, and how many these
+/// are.
 fn each(steps: &StepsReport) -> Option<(f64, usize)> {
     let mut run: BTreeMap<GroupId, TimeRange> = BTreeMap::new();
     for span in steps.counted().flat_map(|step| &step.spans) {
         run.entry(span.group).and_modify(|all| *all = all.hull(span.measured)).or_insert(span.measured);
     }
-    let (longest, count) = (run.values().map(|span| span.dur().ps()).max()?, steps.counted().count());
+    let (first, last) = counted_numbers(steps)?;
+    let (longest, count) = (run.values().map(|span| span.dur().ps()).max()?, steps.selected(first, last).count());
     (longest > 0).then(|| (longest as f64 / count.max(1) as f64, count))
 }
 
@@ -194,7 +240,15 @@ pub struct OpSelection<'r> {
     pub total_ps: i64,
 }
 
-impl OpSelection<'_> {
+impl<'r> OpSelection<'r> {
+    /// Those of `rows` that take time.
+    fn of(rows: impl Iterator<Item = &'r OpRow>, ops: &OpsReport) -> Self {
+        let mut rows: Vec<&OpRow> = rows.filter(|row| row.self_time_ps > 0).collect();
+        rows.sort_by_key(|row| std::cmp::Reverse(row.self_time_ps));
+        let self_ps = rows.iter().map(|row| row.self_time_ps).sum::<Picos>().ps();
+        Self { rows, self_ps, total_ps: ops.total_time_ps }
+    }
+
     /// Σ self time ÷ device time, percent; 0 without device time.
     pub(crate) fn percent(&self) -> f64 {
         if self.total_ps > 0 { 100.0 * self.self_ps as f64 / self.total_ps as f64 } else { 0.0 }

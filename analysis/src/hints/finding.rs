@@ -15,6 +15,8 @@ use crate::what_if::Scenario;
 pub struct Finding {
     /// One sentence with the numbers that matter.
     pub statement: String,
+    /// What to do about just this, as sentences that come before those of the page; empty where the page says it all.
+    pub advice: String,
     /// What was compared with what.
     pub evidence: Vec<HintEvidence>,
     /// The ops concerned, most important first.
@@ -45,7 +47,14 @@ pub enum PossibleSaving {
     /// Computed, per step (of the window if there are no steps).
     PerStep(Picos),
     /// Once in the capture, and nothing in a warm step.
-    Once(Picos),
+    Once {
+        /// How much.
+        time: Picos,
+        /// The same of the capture.
+        percent: f64,
+    },
+    /// No time: it corrects numbers.
+    Nothing,
     /// Nothing that can be said in time, and why.
     #[default]
     Unknown,

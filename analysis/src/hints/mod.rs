@@ -23,6 +23,7 @@
 //! To add a rule: one function in the file of its theme under `rules`, one line in its list there, one page under
 //! `docs/hints` of the repository.
 
+mod async_collectives;
 mod engine;
 mod facts;
 mod finding;

@@ -8,8 +8,9 @@ use crate::engine::Percent;
 use crate::engine::{Table, Tabular, number};
 use crate::facts::time_use::TimeUse;
 use crate::math::unit::Unit;
+use crate::what_if::Scenario;
 
-/// How much a hint matters, by what it could save.
+/// How much a hint matters, by what it could save; what is saved once, by its share of the capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HintSeverity {
@@ -77,6 +78,9 @@ pub struct Hint {
     pub once_ps: Option<i64>,
     /// How the saving was found: played again, or computed.
     pub saving_by: SavingBy,
+    /// What was played again, with the bound of the saving: a replay of it saves as much.
+    #[serde(skip)]
+    pub changes: Vec<Scenario>,
     /// What to do, in the words of the framework.
     pub action: String,
     /// The ops concerned, most important first.

@@ -31,6 +31,8 @@ pub struct HloModule {
     pub instructions: Vec<Instruction>,
     /// Where execution starts.
     pub entry: Option<ComputationId>,
+    /// What is missing of it, if its text ends too early.
+    pub cut: Option<String>,
     /// The devices it runs on, if recorded.
     pub devices: Option<DeviceAssignment>,
     /// Results that reuse the memory of a parameter (donated buffers).

@@ -1,5 +1,7 @@
 //! Builds a module from text: of one instruction from its line, or of a whole program.
 
+#[cfg(test)]
+mod cases;
 mod convolution;
 mod lines;
 mod whole;
@@ -43,7 +45,7 @@ impl HloModule {
     /// Adds empty computations for the names that the text calls, in the order of the serialized form.
     fn add_called(&mut self, hlo: &HloText<'_>) -> Vec<ComputationId> {
         let mut called = Vec::new();
-        for name in ["calls", "to_apply", "body", "condition"].into_iter().filter_map(|key| hlo.computation(key)) {
+        for name in hlo.called() {
             called.push(ComputationId(self.computations.len() as u32));
             let name = name.to_owned();
             let is_fusion = hlo.opcode == "fusion";

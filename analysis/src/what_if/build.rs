@@ -3,16 +3,18 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use trace_model::{LabelId, Picos, SliceId, TimeRange, TraceModel, TrackKind, may_pause, pausing};
+use trace_model::{LabelId, Picos, SliceId, SourceId, TimeRange, TraceModel, TrackKind, may_pause, pausing};
 
 use super::schedule::{
     CoreSchedule, Flight, JointMember, JointTransfer, NO_OP, ReplaySchedule, TimeByGroup, TransferTime,
 };
-use crate::engine::{AnalysisError, Context};
+use crate::engine::{AnalysisError, Context, Scope};
 use crate::facts::TraceFacts as _;
 use crate::facts::category::{CollectiveKind, OpClass};
+use crate::facts::clock_alignment::on_shared_clock;
 use crate::facts::collective_traffic::CollectiveTraffic;
 use crate::facts::core_time::{CoreTime, SelfTimeSegment};
+use crate::facts::window::own_extent;
 use crate::math::parallel;
 use crate::reports::communication::overlap::skew::{self, CollectiveExecution};
 use trace_model::hlo_text::{HloText, Shape};
@@ -51,9 +53,11 @@ fn core_schedule(cx: &Context<'_>, time: &Arc<CoreTime>) -> CoreSchedule {
     for piece in cx.watched(&time.segments) {
         groups[piece.class.group.index()] += piece.range.dur();
     }
+    // A device that is away for a part of the run has nothing to do then that could be played.
+    let own = own_extent(cx, time.core).filter(|_| cx.scope == Scope::WholeTrace).map(|own| own.measured);
     CoreSchedule {
         group: time.core,
-        window: time.window.measured,
+        window: own.unwrap_or(time.window.measured),
         time: Arc::clone(time),
         flights: flights_of(cx, time),
         members: Vec::new(),
@@ -173,8 +177,9 @@ struct JoinedFlights {
 impl JoinedFlights {
     fn of(cx: &Context<'_>, cores: &[CoreSchedule], same: &[CollectiveFlight], groups: Option<&[Vec<u64>]>) -> Self {
         let mut out = Self::default();
-        let mut by_core = executions(cx.model, cores, same);
-        let instances = skew::instances(&mut by_core, groups, cores.len()).unwrap_or_default();
+        let mut by_core = executions(cx, cores, same);
+        let hosts: Vec<SourceId> = cores.iter().map(|core| cx.model.group(core.group).source).collect();
+        let instances = skew::instances(&mut by_core, groups, &hosts).unwrap_or_default();
         let mut is_left = vec![true; same.len()];
         let (mut own, mut waits) = (Vec::new(), Vec::new());
         for instance in cx.watched(instances.iter()) {
@@ -185,7 +190,7 @@ impl JoinedFlights {
                 std::mem::take(is_left).then(|| JoinedFlight::of(&cores[core], core as u32, place))
             }));
             if own.len() > 1 {
-                out.add(cx.model, &own, &mut waits);
+                out.add(cx, &own, &mut waits);
             }
         }
         out.unmatched = is_left.iter().filter(|&&is_left| is_left).count() as u64;
@@ -193,9 +198,9 @@ impl JoinedFlights {
     }
 
     /// Adds a transfer. `waits` is only room.
-    fn add(&mut self, model: &TraceModel, own: &[JoinedFlight<'_>], waits: &mut Vec<Picos>) {
+    fn add(&mut self, cx: &Context<'_>, own: &[JoinedFlight<'_>], waits: &mut Vec<Picos>) {
         waits.clear();
-        add_waits(model, own, waits);
+        add_waits(cx, own, waits);
         let took = own.iter().zip(&*waits).map(|(own, &wait)| own.core.took(own.flight, wait));
         let Some(took) = took.min() else { return };
         self.members.extend(own.iter().zip(&*waits).map(|(own, &wait)| (own.number, own.flight.issues, wait)));
@@ -248,16 +253,16 @@ fn candidates(model: &TraceModel, cores: &[CoreSchedule]) -> Vec<CollectiveFligh
     sorted
 }
 
-/// Span of a flight on the timeline that all cores share.
-fn shown(model: &TraceModel, core: &CoreSchedule, flight: Flight) -> TimeRange {
-    let range = |row: u32| model.slice(core.piece(row).slice).range();
+/// Span of a flight by a clock that all cores share.
+fn shown(cx: &Context<'_>, core: &CoreSchedule, flight: Flight) -> TimeRange {
+    let range = |row: u32| cx.model.slice(core.piece(row).slice).range();
     let issues = range(flight.issues);
-    if flight.is_sync() { issues } else { issues.hull(range(flight.awaits)) }
+    on_shared_clock(cx, core.group, if flight.is_sync() { issues } else { issues.hull(range(flight.awaits)) })
 }
 
 /// Their keys are rows of `same`.
 fn executions(
-    model: &TraceModel,
+    cx: &Context<'_>,
     cores: &[CoreSchedule],
     same: &[CollectiveFlight],
 ) -> BTreeMap<usize, Vec<CollectiveExecution>> {
@@ -268,13 +273,10 @@ fn executions(
         let core = &cores[number as usize];
         let execution = |(&(_, _, place), key): (&CollectiveFlight, u32)| {
             let flight = core.flights[place as usize];
-            let slice = model.slice(core.piece(flight.issues).slice);
+            let slice = cx.model.slice(core.piece(flight.issues).slice);
             let dur = core.piece(flight.awaits).range.dur();
-            let mut execution = CollectiveExecution { key, ..CollectiveExecution::of(slice, dur, Picos::ZERO) };
-            if !flight.is_sync() {
-                execution.range = shown(model, core, flight);
-            }
-            execution
+            let range = shown(cx, core, flight);
+            CollectiveExecution { key, range, ..CollectiveExecution::of(slice, dur, Picos::ZERO) }
         };
         by_core.insert(number as usize, own.iter().zip(keys.by_ref()).map(execution).collect());
     }
@@ -283,13 +285,13 @@ fn executions(
 
 /// How long each member waited for the last one. Members of a synchronous collective leave together, so the shortest
 /// one arrived last; those of an asynchronous one are compared by their starts on the timeline.
-fn add_waits(model: &TraceModel, own: &[JoinedFlight<'_>], waits: &mut Vec<Picos>) {
+fn add_waits(cx: &Context<'_>, own: &[JoinedFlight<'_>], waits: &mut Vec<Picos>) {
     if own.iter().all(|own| own.flight.is_sync()) {
         let shortest = own.iter().map(|own| own.done.dur()).min().unwrap_or_default();
         waits.extend(own.iter().map(|own| own.done.dur() - shortest));
         return;
     }
-    let came = |own: &JoinedFlight<'_>| shown(model, own.core, own.flight).start;
+    let came = |own: &JoinedFlight<'_>| shown(cx, own.core, own.flight).start;
     let last = own.iter().map(came).max().unwrap_or_default();
     let longest = |own: &JoinedFlight<'_>| (own.done.end - own.core.piece(own.flight.issues).range.start).clamped();
     waits.extend(own.iter().map(|own| (last - came(own)).clamped().min(longest(own))));

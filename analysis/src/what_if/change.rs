@@ -39,6 +39,8 @@ pub enum Scenario {
     Idle(f64),
     /// Removes idle time in which the host compiles.
     NoCompile,
+    /// Bounds the other changes: a step, with what follows it, takes at least so many picoseconds.
+    StepAtLeast(f64),
 }
 
 impl Scenario {
@@ -61,11 +63,12 @@ impl Scenario {
             Self::Chip { flops, hbm } => format!("a chip with {flops} × the FLOP/s and {hbm} × the HBM bandwidth"),
             Self::Idle(factor) => times("idle gaps", *factor),
             Self::NoCompile => "no idle time because the host compiles".to_owned(),
+            Self::StepAtLeast(ps) => format!("no step is shorter than {}", Picos::from_ps(ps.round() as i64)),
         }
     }
 
     /// Combines changes into one run: of several changes of the same thing only the one that saves the most, because
-    /// they save the same time.
+    /// they save the same time. Bounds are left out: each is about one change.
     pub(crate) fn merged(changes: &[Self]) -> Vec<Self> {
         let mut ops: BTreeMap<OpId, f64> = BTreeMap::new();
         let mut others: Vec<Self> = Vec::new();
@@ -82,7 +85,7 @@ impl Scenario {
                 (Some(Self::Collectives(own)), Self::Collectives(factor))
                 | (Some(Self::Copies(own)), Self::Copies(factor))
                 | (Some(Self::Idle(own)), Self::Idle(factor)) => least(own, *factor),
-                (Some(Self::NoCompile), Self::NoCompile) => {}
+                (Some(Self::NoCompile), Self::NoCompile) | (_, Self::StepAtLeast(_)) => {}
                 _ => others.push(change.clone()),
             }
         }
@@ -102,6 +105,8 @@ pub(super) struct ReplayChanges<'a> {
     transfers: Vec<TransferChange<'a>>,
     /// Changes of idle time, applied in order.
     gaps: Vec<GapChange>,
+    /// The least that a step takes with all changes.
+    step_at_least_ps: f64,
 }
 
 #[derive(Debug)]
@@ -133,6 +138,11 @@ impl ScaledWork {
 }
 
 impl ReplayChanges<'_> {
+    /// A time that was `recorded`, with the changes: no less than a step takes at least.
+    pub(crate) fn bounded(&self, predicted_ps: f64, recorded_ps: f64) -> f64 {
+        predicted_ps.max(self.step_at_least_ps.min(recorded_ps))
+    }
+
     /// Factors of ops, if any has one.
     pub(crate) fn scaled_work(&self) -> Option<&ScaledWork> {
         (!self.work.0.is_empty()).then_some(&self.work)
@@ -220,6 +230,7 @@ pub(super) fn apply<'a>(
         Scenario::Chip { flops, hbm } => return chip(cx, *flops, *hbm, out).map(Some),
         Scenario::Idle(factor) => out.gaps.push(GapChange::Times(*factor)),
         Scenario::NoCompile => out.gaps.extend(no_compile(cx, schedule)?),
+        &Scenario::StepAtLeast(ps) => out.step_at_least_ps = out.step_at_least_ps.max(ps),
     }
     Ok(None)
 }

@@ -138,6 +138,7 @@ fn step_prediction(
     run: &ReplayedRun,
     steps: &[StepOnCores],
     asked: &AskedInstants,
+    changed: &ReplayChanges<'_>,
     [short, long]: [&[CoreReplay]; 2],
 ) -> Option<StepPrediction> {
     let of_median = |time: &dyn Fn(usize, TimeRange) -> Option<i64>| {
@@ -147,13 +148,15 @@ fn step_prediction(
         };
         median(&steps.iter().map(longest).collect::<Option<Vec<f64>>>()?)
     };
+    let median_ps = of_median(&|_, span| Some(span.dur().ps()))?;
+    let each_ps = run.each(|_, span| Some(span.dur().ps()))?;
     Some(StepPrediction {
         steps: steps.len(),
-        median_ps: of_median(&|_, span| Some(span.dur().ps()))?,
-        predicted_ps: of_median(&|core, span| asked.span(short, core, span))?,
-        predicted_at_most_ps: of_median(&|core, span| asked.span(long, core, span))?,
-        each_ps: run.each(|_, span| Some(span.dur().ps()))?,
-        predicted_each_ps: run.each(|core, span| asked.span(short, core, span))?,
+        median_ps,
+        predicted_ps: changed.bounded(of_median(&|core, span| asked.span(short, core, span))?, median_ps),
+        predicted_at_most_ps: changed.bounded(of_median(&|core, span| asked.span(long, core, span))?, median_ps),
+        each_ps,
+        predicted_each_ps: changed.bounded(run.each(|core, span| asked.span(short, core, span))?, each_ps),
     })
 }
 
@@ -183,12 +186,17 @@ pub(super) fn predict(
             recorded.unmatched
         ));
     }
+    let (window_ps, step) = (window_ps(recorded), step_prediction(run, &steps, &asked, changed, [short, long]));
+    // A bound of steps leaves the same share of the window.
+    let each_ps = step.map_or(window_ps as f64, |step| step.each_ps);
+    let least_ps = window_ps as f64 * changed.bounded(0.0, each_ps) / each_ps.max(1.0);
+    let in_window = |predicted: i64| predicted.max(least_ps.round() as i64);
     Prediction {
         changes: changes.iter().map(Scenario::title).collect(),
-        window_ps: window_ps(recorded),
-        predicted_ps: played_ps(recorded, short),
-        predicted_at_most_ps: played_ps(recorded, long),
-        step: step_prediction(run, &steps, &asked, [short, long]),
+        window_ps,
+        predicted_ps: in_window(played_ps(recorded, short)),
+        predicted_at_most_ps: in_window(played_ps(recorded, long)),
+        step,
         parts: short.get(slowest).map(|played| parts(&recorded.cores[slowest], played)).unwrap_or_default(),
         core: cx.model.device_name(recorded.cores[slowest].group),
         notes,
@@ -206,10 +214,9 @@ pub(super) fn saving(
     let belief = HiddenTransferBound::Shortest;
     let short = play(ReplayInput { model: cx.model, schedule: recorded, changed, belief, instants: &asked.0 });
     let predicted = run.each(|core, span| asked.span(&short, core, span));
-    match run.each(|_, span| Some(span.dur().ps())).zip(predicted) {
-        Some((recorded, predicted)) => Picos::from_ps((recorded - predicted).round() as i64),
-        None => Picos::from_ps(window_ps(recorded)) - Picos::from_ps(played_ps(recorded, &short)),
-    }
+    let whole = || (window_ps(recorded) as f64, played_ps(recorded, &short) as f64);
+    let (recorded, predicted) = run.each(|_, span| Some(span.dur().ps())).zip(predicted).unwrap_or_else(whole);
+    Picos::from_ps((recorded - changed.bounded(predicted, recorded)).round() as i64)
 }
 
 /// The time of a core from the start of its window.

@@ -82,7 +82,7 @@ fn both_formats_of_one_session_are_equal() {
 fn quantized_model_is_a_different_program() {
     let Some(compared) = both("tpu/v7x_vllm_tp2_a.trace.json.gz", "tpu/v7x_vllm_tp2_b.trace.json.gz") else { return };
     let shapes = compared.differences.iter().find(|found| found.id == "shapes").unwrap();
-    assert_eq!(shapes.weight, Weight::Care);
+    assert_eq!(shapes.weight, Weight::OtherWork);
     let attribution = compared.attribution.unwrap();
     assert!((attribution.change_ps / 1e9 + 1.417).abs() < 0.001, "{}", attribution.change_ps);
     let sum: f64 = attribution.families.iter().map(|family| family.change_ps).sum();

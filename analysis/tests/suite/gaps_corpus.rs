@@ -7,7 +7,7 @@ use analysis::reports::host::compile::Compile;
 use analysis::reports::host::dispatch::Dispatch;
 use analysis::reports::host::gaps::{DeviceGaps, GapPlace, Gaps, GapsReport, IdleCause};
 use analysis::reports::host::input::Input;
-use analysis::{Context, Options, ReportCache, Scope};
+use analysis::{Context, Options, ReportCache, Scope, Tabular as _};
 
 use crate::capture::open_model;
 
@@ -93,6 +93,21 @@ fn v6e_loop_is_queued_ahead() {
             }
         }
     }
+}
+
+/// Seven seconds before the first program: `backend_compile` and `np.asarray` are named, and what nothing explains.
+#[test]
+fn gap_that_nothing_explains_names_what_overlaps_it() {
+    let Some(model) = open_model("tpu/v6e_x4_host_offload.xplane.pb") else { return };
+    let report = report!(Gaps, &model);
+    let table = report.tables().into_iter().find(|table| table.id == "gaps").unwrap();
+    let column = |id: &str| table.columns.iter().position(|column| column.id == id).unwrap();
+    let longest = table.rows.iter().map(|row| (format!("{:?}", row[column("length_ps")]), row));
+    let (_, row) = longest.into_iter().find(|(length, _)| length.contains("7001005062250")).unwrap();
+    let cell = |id: &str| format!("{:?}", row[column(id)]);
+    assert!(cell("cause").contains("compiling") && cell("event").contains("backend_compile"), "{row:?}");
+    assert!(cell("also").contains("np.asarray(jax.Array)"), "{row:?}");
+    assert!(cell("unexplained_percent").contains("58.9"), "{row:?}");
 }
 
 #[test]

@@ -172,7 +172,13 @@ fn scope_of_all_steps_equals_the_step_window() {
             let own = gaps.devices.iter().find(|device| device.group == core);
             assert!(own.is_none_or(|own| own.window_ps == cx.to_host(core, window.range).dur().ps()));
             let as_range = Scope::Range(range);
-            assert_eq!(capture.cx(as_range).window(core).unwrap(), Some(window), "{}", path.display());
+            let by_range = capture.cx(as_range).window(core).unwrap().unwrap();
+            assert_eq!(by_range.range, window.range, "{}", path.display());
+            // Where the clock jumps, a step ends with its last op, and a range wherever it was cut.
+            if by_range != window {
+                assert!((by_range.measured.dur() - window.measured.dur()).ps().abs() < 1_000, "{}", path.display());
+                continue;
+            }
             let devices = [all, as_range].map(|scope| capture.scoped::<Devices>(scope).unwrap());
             let [by_steps, by_range] = devices.each_ref().map(|devices| {
                 serde_json::to_value(devices.cores.iter().find(|device| device.group == core).unwrap()).unwrap()

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::names::NameKind;
+use super::network;
 
 /// Endings of files that paths are recognised by, and that stay.
 const ENDINGS: &[&str] = &[
@@ -199,14 +200,30 @@ fn words_of_lines(text: &[u8], is_json: bool) -> impl Iterator<Item = Range<usiz
     })
 }
 
+/// The length of a slash or backslash at the beginning; percent-encoded ones have three letters.
+fn separator(text: &[u8]) -> usize {
+    match text {
+        [b'/' | b'\\', ..] => 1,
+        [b'%', b'2', b'f' | b'F', ..] | [b'%', b'5', b'c' | b'C', ..] => 3,
+        _ => 0,
+    }
+}
+
+/// Where the host of an address begins in a word: after `://`, which can be percent-encoded.
+fn after_scheme(word: &[u8]) -> Option<usize> {
+    let plain = word.windows(3).position(|window| window == b"://").map(|at| at + 3);
+    plain.or_else(|| word.windows(9).position(|window| window.eq_ignore_ascii_case(b"%3a%2f%2f")).map(|at| at + 9))
+}
+
 /// The parts of a word between slashes.
 fn components(text: &[u8], word: Range<usize>) -> Vec<Range<usize>> {
     let mut parts = Vec::new();
     let mut start = word.start;
     for at in word.clone() {
-        if matches!(text[at], b'/' | b'\\') {
+        let length = separator(&text[at..word.end]);
+        if length > 0 && at >= start {
             parts.push(start..at);
-            start = at + 1;
+            start = at + length;
         }
     }
     parts.push(start..word.end);
@@ -239,8 +256,8 @@ fn ending(name: &[u8]) -> Option<usize> {
 /// Where the components of a path begin, if the word is one.
 fn path(text: &[u8], word: &Range<usize>) -> Option<(Vec<Range<usize>>, bool)> {
     let bytes = &text[word.clone()];
-    if let Some(at) = bytes.windows(3).position(|window| window == b"://") {
-        return Some((components(text, word.start + at + 3..word.end), true));
+    if let Some(at) = after_scheme(bytes) {
+        return Some((components(text, word.start + at..word.end), true));
     }
     let parts = components(text, word.clone());
     let first = parts.iter().find(|part| !part.is_empty()).cloned()?;
@@ -252,7 +269,9 @@ fn path(text: &[u8], word: &Range<usize>) -> Option<(Vec<Range<usize>>, bool)> {
     let names_device = text[first].contains(&b':') && !has_drive;
     // The rest of a scope: `jit(step)/layer/dot`.
     let goes_on = word.start.checked_sub(1).is_some_and(|before| b")]}>".contains(&text[before]));
-    let is_absolute = matches!(bytes[0], b'/' | b'~' | b'.') && parts.len() > 2 && !bytes.starts_with(b"...");
+    let is_network = bytes.starts_with(br"\\");
+    let is_rooted = matches!(bytes[0], b'/' | b'~' | b'.') || is_network || (bytes[0] == b'%' && separator(bytes) > 0);
+    let is_absolute = is_rooted && parts.len() > 2 && !bytes.starts_with(b"...");
     let is_absolute = is_absolute && !goes_on;
     (has_ending || has_drive || (is_absolute && !names_device)).then_some((parts, false))
 }
@@ -260,18 +279,38 @@ fn path(text: &[u8], word: &Range<usize>) -> Option<(Vec<Range<usize>>, bool)> {
 /// Names in a text.
 pub(super) fn names(text: &[u8], is_json: bool) -> Vec<(Range<usize>, NameKind)> {
     let mut found = Vec::new();
+    let (mut end_of_query, mut before) = (0, None);
     for word in words_of_lines(text, is_json) {
+        if word.start < end_of_query {
+            continue;
+        }
+        let is_named = before.replace(word.clone()).is_some_and(|key| follows_key(text, &key, &word));
         if let Some((parts, is_url)) = path(text, &word) {
+            if is_url {
+                let (values, end) = network::query(text, word.end);
+                found.extend(values.into_iter().map(|value| (value, NameKind::Address)));
+                end_of_query = end;
+            }
             let names = names_of_path(text, &parts, is_url).into_iter();
             let names = names.map(|part| if is_json { after_escape(text, part) } else { part });
             found.extend(names.filter(|part| !part.is_empty()).map(|part| (part, NameKind::Path)));
         } else if let Some(parts) = mail(text, &word) {
             found.extend(parts.into_iter().map(|part| (part, NameKind::User)));
+        } else if is_named {
+            found.push((word, NameKind::User));
+        } else if let Some(number) = ipv4(text, word.clone()).or_else(|| network::number(text, word.clone())) {
+            found.push((number, NameKind::Address));
         } else {
-            found.extend(ipv4(text, word).map(|part| (part, NameKind::Address)));
+            found.extend(network::host(text, word).map(|name| (name, NameKind::Host)));
         }
     }
     found
+}
+
+/// Whether a word is the value of a key that stands for a person or machine.
+fn follows_key(text: &[u8], key: &Range<usize>, word: &Range<usize>) -> bool {
+    let between = text.get(key.end..word.start).unwrap_or_default();
+    network::is_key(text, key) && matches!(between, b"=" | b"=\"" | b"='" | b"=\\\"")
 }
 
 /// A name in JSON without the letters of an escape before it: the `n` of `\\n`, the `u00e9` of `\\u00e9`.
@@ -328,14 +367,25 @@ fn ipv4(text: &[u8], word: Range<usize>) -> Option<Range<usize>> {
     (numbers.len() == 4 && numbers.iter().all(is_byte) && !is_local).then(|| word.start..word.start + host.len())
 }
 
-/// Names of people in a text: what comes after `/home/` and `/Users/`.
-pub(super) fn users(text: &[u8], is_json: bool) -> impl Iterator<Item = Range<usize>> {
-    words_of_lines(text, is_json).filter_map(|word| {
-        let parts = components(text, word);
-        let home = parts.iter().position(|part| is_any(&["home", "Users"], &text[part.clone()]))?;
+/// Names of people and machines in a text, which are then found in all texts: what comes after `/home/` and `/Users/`,
+/// what a text names as such, names with a domain.
+pub(super) fn people_and_machines(text: &[u8], is_json: bool) -> impl Iterator<Item = (Range<usize>, NameKind)> {
+    let mut before: Option<Range<usize>> = None;
+    words_of_lines(text, is_json).filter_map(move |word| {
+        let key = before.replace(word.clone());
+        let parts = components(text, word.clone());
+        let home = parts.iter().position(|part| is_any(&["home", "Users"], &text[part.clone()]));
         // `/home/NAME`, not `a/home/b`.
-        let is_root = home >= 1 && (parts[home - 1].is_empty() || text[parts[home - 1].clone()].ends_with(b":"));
-        let user = parts.get(home + 1).filter(|user| is_root && !user.is_empty())?;
-        Some(user.clone())
+        let is_root =
+            |home: usize| home >= 1 && (parts[home - 1].is_empty() || text[parts[home - 1].clone()].ends_with(b":"));
+        let user = home.filter(|&home| is_root(home)).and_then(|home| parts.get(home + 1));
+        if let Some(user) = user.filter(|user| !user.is_empty()) {
+            return Some((user.clone(), NameKind::User));
+        }
+        if key.is_some_and(|key| follows_key(text, &key, &word)) && path(text, &word).is_none() {
+            return Some((word, NameKind::User));
+        }
+        let is_plain = path(text, &word).is_none() && mail(text, &word).is_none() && ipv4(text, word.clone()).is_none();
+        network::host(text, word).filter(|_| is_plain).map(|name| (name, NameKind::Host))
     })
 }

@@ -11,6 +11,7 @@
 mod finder;
 mod json;
 mod names;
+mod network;
 mod regions;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,8 +64,8 @@ pub fn learn(bytes: &[u8], regions: &[Region], names: &mut Names) {
         match region.kind {
             TextKind::Unreadable => {}
             TextKind::Host => names.learn(NameKind::Host, text),
-            _ => finder::users(text, region.kind == TextKind::Json)
-                .for_each(|user| names.learn(NameKind::User, &text[user])),
+            _ => finder::people_and_machines(text, region.kind == TextKind::Json)
+                .for_each(|(name, kind)| names.learn(kind, &text[name])),
         }
     }
 }

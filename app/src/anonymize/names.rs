@@ -1,6 +1,7 @@
 //! What stands for a name: the same everywhere, another one for each name, and as long as the name.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// What a name is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -101,13 +102,14 @@ impl Names {
         // In reverse order, the longer comes first of two that begin alike.
         for (word, kind) in words.iter().rev().filter(|(word, _)| is_text || word.len() >= LEAST_IN_OPAQUE) {
             let mut from = 0;
-            while let Some(at) = find(text, word, from) {
-                let end = at + word.len();
+            while let Some(Range { start: at, end }) = find(text, word, from) {
                 let is_alone = |byte: Option<&u8>| byte.is_none_or(|byte| !byte.is_ascii_alphanumeric());
                 let before = at.checked_sub(1).and_then(|before| text.get(before));
                 // What the user names is replaced within longer words, too.
                 if *kind == NameKind::Word || (is_alone(before) && is_alone(text.get(end))) {
-                    let new = self.stand_in(*kind, word);
+                    // Written in another case it is the same name; percent-encoded it is longer, and so is what stands for it.
+                    let written = if end - at == word.len() { word.clone() } else { text[at..end].to_vec() };
+                    let new = self.stand_in(*kind, &written);
                     text[at..end].copy_from_slice(&new);
                 }
                 from = end;
@@ -139,10 +141,32 @@ fn is_harmless(name: &[u8]) -> bool {
     is_number || HARMLESS.iter().any(|harmless| harmless.as_bytes().eq_ignore_ascii_case(name))
 }
 
-fn find(text: &[u8], word: &[u8], from: usize) -> Option<usize> {
-    let first = *word.first()?;
+/// Where a word is in a text, in any case, and with any of its letters percent-encoded.
+fn find(text: &[u8], word: &[u8], from: usize) -> Option<Range<usize>> {
+    let first = word.first()?.to_ascii_lowercase();
     let last = text.len().checked_sub(word.len())?;
-    (from..=last).find(|&at| text[at] == first && text[at..at + word.len()] == *word)
+    let may_begin = |at: &usize| text[*at] == b'%' || text[*at].to_ascii_lowercase() == first;
+    (from..=last).filter(may_begin).find_map(|at| Some(at..end_of(text, word, at)?))
+}
+
+/// Where a word ends that begins here.
+fn end_of(text: &[u8], word: &[u8], mut at: usize) -> Option<usize> {
+    for letter in word {
+        let byte = *text.get(at)?;
+        let (decoded, length) = match (byte, encoded(text, at)) {
+            (b'%', Some(decoded)) if *letter != b'%' => (decoded, 3),
+            _ => (byte, 1),
+        };
+        decoded.eq_ignore_ascii_case(letter).then_some(())?;
+        at += length;
+    }
+    Some(at)
+}
+
+/// The byte that `%2f` stands for.
+fn encoded(text: &[u8], at: usize) -> Option<u8> {
+    let digits = std::str::from_utf8(text.get(at + 1..at + 3)?).ok()?;
+    u8::from_str_radix(digits, 16).ok()
 }
 
 /// Keeps bytes that are no text: that a text is damaged is counted.

@@ -27,6 +27,14 @@ fn folders_and_files_are_replaced_and_lines_and_endings_stay() {
         ("/a/b.py /a/b.py /a/c.py", "/n/o.py /n/o.py /n/p.py"),
         ("alice@company.com", "n0000@n0000000000"),
         ("connect 10.20.30.40:8470", "connect n0000000000:8470"),
+        ("connect [2001:db8::7]:8470", "connect [n0000000000]:8470"),
+        ("card 02:42:ac:11:00:02", "card n0000000000000000"),
+        ("https://acme.com/x?X-Sig=deadbeef&e=60 1", "https://n0000001/n?X-Sig=n0000000&e=n0 1"),
+        (r"\\files\team\model", r"\\n0000\n000\n0001"),
+        ("job of user=alice", "job of user=n0000"),
+        ("grpc at db-1.acme.internal:9000", "grpc at n00000000.internal:9000"),
+        ("%2Fhome%2Falice%2Fx.py", "%2Fhome%2Fn0000%2Fn.py"),
+        ("/home/alice/x by ALICE, %61lice and Alice_2", "/home/n0000/n by n0000, n000000 and n0000_2"),
     ] {
         assert_eq!(replaced(text), expected, "{text}");
     }

@@ -32,6 +32,9 @@ pub enum ServerError {
          framework has for it, and that no firewall is between"
     )]
     Unreachable(String, u16),
+    /// The environment does not let it be asked.
+    #[error("{0}")]
+    Forbidden(String),
     /// Something else listens there.
     #[error("something listens, but does not speak gRPC ({0}); check the port, which is not that of TensorBoard")]
     NotGrpc(String),
@@ -81,7 +84,12 @@ impl ServerError {
     pub(super) fn may_pass(&self) -> bool {
         !matches!(
             self,
-            Self::NotAProfiler(_) | Self::NotGrpc(_) | Self::Unsupported(_) | Self::CannotWrite(_) | Self::Stopped
+            Self::Forbidden(_)
+                | Self::NotAProfiler(_)
+                | Self::NotGrpc(_)
+                | Self::Unsupported(_)
+                | Self::CannotWrite(_)
+                | Self::Stopped
         )
     }
 }
@@ -95,6 +103,7 @@ pub(super) struct ProfilerClient {
 impl ProfilerClient {
     /// Connects, and waits until something has answered in gRPC.
     pub(super) async fn connect(address: &Address) -> Result<Self, ServerError> {
+        importers::may_ask(&address.host).map_err(|error| ServerError::Forbidden(error.to_string()))?;
         let no_uri = |error: tonic::transport::Error| ServerError::UnknownHost(error.to_string());
         let endpoint = Endpoint::from_shared(address.uri()).map_err(no_uri)?;
         let endpoint = endpoint

@@ -80,7 +80,7 @@ pub(super) fn parsed<A: Args>(words: &[OsString]) -> Result<A, CommandError> {
 }
 
 /// Embedded commands print no messages except errors.
-fn silent() -> Stderr {
+pub(crate) fn silent() -> Stderr {
     Stderr::new(&MessageArgs { quiet: true, verbose: false, no_color: true, jobs: None })
 }
 
@@ -90,10 +90,20 @@ fn silent() -> Stderr {
 ///
 /// The path or a word is wrong, or the file cannot be read.
 pub fn open(path: &Path, words: &[OsString], progress: &Progress) -> Result<Session, CommandError> {
+    open_within(path, words, &[], progress)
+}
+
+/// The same, where files beside those that are named are read only below these directories.
+pub(crate) fn open_within(
+    path: &Path,
+    words: &[OsString],
+    roots: &[PathBuf],
+    progress: &Progress,
+) -> Result<Session, CommandError> {
     let words: Vec<OsString> = [path.as_os_str().to_owned()].into_iter().chain(words.iter().cloned()).collect();
     let input: InputArgs = parsed(&words)?;
     let options = loading::assumptions(&input.assume, &silent())?;
-    let import = input.assume.import(input.run.clone());
+    let import = ImportOptions { roots: roots.to_vec(), ..input.assume.import(input.run.clone()) };
     let session = Session::open(path, &import, options, progress).map_err(|error| Failure::import(error, path))?;
     checks::check_devices(&session, &input.assume.device)?;
     Ok(session)
@@ -192,7 +202,7 @@ pub fn compared_summaries(
         for path in paths {
             let why = "this is not a summary of a run".to_owned();
             runs.extend(
-                summaries::saved(path, &ImportOptions::default())?
+                summaries::saved(path, &ImportOptions::default(), &silent())?
                     .ok_or_else(|| Failure::Summary { why, path: path.clone() })?,
             );
         }

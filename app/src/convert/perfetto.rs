@@ -8,10 +8,9 @@ use trace_model::{CounterSeries, SliceRef, TraceModel, TrackId};
 
 use super::packets::Message;
 use super::{category, overlaps, shift_ps, step_tracks};
+use crate::files::PERFETTO_SEQUENCE;
 use crate::session::Session;
 
-/// The one writer of all packets.
-const SEQUENCE: u64 = 1;
 /// `SEQ_INCREMENTAL_STATE_CLEARED`, and `SEQ_NEEDS_INCREMENTAL_STATE`.
 const CLEARED: u64 = 1;
 const NEEDS_STATE: u64 = 2;
@@ -99,7 +98,7 @@ struct Packets<'a, W> {
 impl<W: Write> Packets<'_, W> {
     fn packet(&mut self, packet: Message) -> io::Result<()> {
         let flags = if std::mem::take(&mut self.is_first) { CLEARED | NEEDS_STATE } else { NEEDS_STATE };
-        let packet = packet.number(10, SEQUENCE).number(13, flags);
+        let packet = packet.number(10, PERFETTO_SEQUENCE).number(13, flags);
         self.out.write_all(&Message::default().message(1, &packet).into_bytes())
     }
 

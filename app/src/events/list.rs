@@ -47,7 +47,7 @@ impl ListedColumn {
         Self::new("slice_id", "Slice"),
         Self::new("parent_id", "Parent"),
         Self::new("device_start_ps", "Device start"),
-        Self::new("device_dur_ps", "Device duration"),
+        Self::new("timeline_dur_ps", "On the timeline"),
         Self::new("flops", "FLOPs"),
         Self::new("bytes_accessed", "Bytes"),
         Self::new("args", "Arguments"),

@@ -34,6 +34,13 @@ pub enum DrawingShape {
         /// Tooltip; empty for none.
         title: String,
     },
+    /// Filled rectangles of one colour.
+    Bars {
+        /// Upper left corners, and widths and heights.
+        bars: Vec<(DrawingPoint, (f32, f32))>,
+        /// Colour.
+        fill: Rgb,
+    },
     /// A line.
     Line {
         /// One end.
@@ -96,6 +103,7 @@ impl DrawingShape {
                 from.1 += by;
                 to.1 += by;
             }
+            Self::Bars { bars, .. } => bars.iter_mut().for_each(|(at, _)| at.1 += by),
             Self::EndClip => {}
         }
     }

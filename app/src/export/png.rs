@@ -11,6 +11,7 @@ use vello_cpu::peniko::Color;
 use vello_cpu::{Pixmap, RenderContext, Resources};
 
 use super::drawing::{ARROW, Anchor, Drawing, DrawingShape, EDGE, OPACITY, TIP, baseline, bend};
+use crate::files::PNG_SOFTWARE;
 use crate::view::palette::Rgb;
 
 /// Pixels of the largest picture: four bytes each, and as much again while it is drawn.
@@ -40,7 +41,19 @@ pub fn png(drawing: &Drawing, scale: f32) -> Result<Vec<u8>, String> {
     let encoder = PngEncoder::new_with_quality(&mut file, CompressionType::Default, FilterType::Adaptive);
     let written = encoder.write_image(&pixels, width.into(), height.into(), ExtendedColorType::Rgb8);
     written.map_err(|error| format!("cannot make a PNG: {error}"))?;
-    Ok(file)
+    Ok(signed(&file))
+}
+
+/// The file with a chunk that names this program, behind the header.
+fn signed(file: &[u8]) -> Vec<u8> {
+    /// Signature, and the header with its length, name and checksum.
+    const HEADER: usize = 8 + 12 + 13;
+    let (header, rest) = file.split_at(file.len().min(HEADER));
+    let chunk = [b"tEXt", PNG_SOFTWARE.as_bytes()].concat();
+    let mut crc = flate2::Crc::new();
+    crc.update(&chunk);
+    let length = PNG_SOFTWARE.len() as u32;
+    [header, &length.to_be_bytes(), &chunk, &crc.sum().to_be_bytes(), rest].concat()
 }
 
 struct Canvas<'a> {
@@ -81,6 +94,7 @@ impl Canvas<'_> {
     fn draw(&mut self, shape: &DrawingShape) {
         match shape {
             DrawingShape::Rect { at, size, fill, .. } => self.rect(*at, *size, *fill),
+            DrawingShape::Bars { bars, fill } => bars.iter().for_each(|(at, size)| self.rect(*at, *size, *fill)),
             DrawingShape::Line { from, to, color, width } => {
                 let mut path = BezPath::new();
                 path.move_to(point(*from));

@@ -18,7 +18,7 @@ const TOP: f32 = 58.0;
 /// Space below the bars.
 const BOTTOM: f32 = 30.0;
 
-/// The steps of a trace; of many steps, a bar is the longest of several. The error explains why there are none.
+/// The steps of a trace; of many steps, a bar is the mean of several, with a line for the longest. The error explains why there are none.
 pub fn steps(trace: &OpenTrace, look: PictureStyle) -> Result<Drawing, String> {
     let report = trace.session.report::<Steps>(Scope::WholeTrace).map_err(|error| error.to_string())?;
     if report.steps.is_empty() {
@@ -61,23 +61,27 @@ pub fn steps(trace: &OpenTrace, look: PictureStyle) -> Result<Drawing, String> {
         let time = text(bar.time_ps);
         if bar.parts.is_empty() {
             let top = y_of(bar.time_ps);
-            drawing.rect(x, top, bar_width, base - top, palette.accent, &format!("Step {}: {time}", bar.number));
+            drawing.rect(x, top, bar_width, base - top, palette.accent, &format!("{}: {time}", bar.title()));
         }
         let mut from = 0_i64;
         for &(part, ps) in &bar.parts {
             let to = from.saturating_add(ps);
             let (top, bottom) = (y_of(to), y_of(from));
-            let title = format!("Step {} ({time}): {} {}", bar.number, part.title(), text(ps));
+            let title = format!("{} ({time}): {} {}", bar.title(), part.title(), text(ps));
             if bottom - top > 0.05 {
                 drawing.rect(x, top, bar_width, bottom - top, palette.group(group_of(part)), &title);
             }
             from = to;
         }
+        if bar.steps.0 < bar.steps.1 {
+            let title = format!("step {}, the longest: {}", bar.longest.0, text(bar.longest.1));
+            drawing.rect(x, y_of(bar.longest.1), bar_width, 1.0, palette.text_weak, &title);
+        }
         if bar.time_ps > cut {
             drawing.text(x + bar_width / 2.0, TOP + 4.0, Anchor::Middle, 10.0, palette.warning, &format!("↑ {time}"));
         }
         if i % every == 0 {
-            let number = bar.number.to_string();
+            let number = bar.steps.0.to_string();
             drawing.text(x + bar_width / 2.0, base + 14.0, Anchor::Middle, 11.0, palette.text_weak, &number);
         }
     }
@@ -107,7 +111,7 @@ fn one_step(drawing: &mut Drawing, bar: &StepBar, look: PictureStyle) {
         x += own;
         y += LINE;
     }
-    let about = format!("step {}: {}, on the core that took longest", bar.number, text(bar.time_ps));
+    let about = format!("step {}: {}, on the core that took longest", bar.longest.0, text(bar.time_ps));
     drawing.fitted(LEFT, y, width, 11.0, palette.text_weak, &about);
 }
 

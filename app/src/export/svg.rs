@@ -11,7 +11,7 @@ pub fn svg(drawing: &Drawing) -> String {
     let ((width, height), ground) = (drawing.size, drawing.ground);
     let mut text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
-         viewBox=\"0 0 {width:.0} {height:.0}\" font-family=\"Inter, Segoe UI, Helvetica, Arial, sans-serif\">\n\
+         viewBox=\"0 0 {width:.0} {height:.0}\" data-tool=\"systole\" font-family=\"Inter, Segoe UI, Helvetica, Arial, sans-serif\">\n\
          <rect width=\"100%\" height=\"100%\" fill=\"{ground}\"/>\n"
     );
     let mut clips = 0;
@@ -31,6 +31,13 @@ fn write_shape(text: &mut String, shape: &DrawingShape, clips: &mut u32) {
                 "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"{fill}\""
             );
             end_with_title(text, title, "rect")
+        }
+        DrawingShape::Bars { bars, fill } => {
+            text.push_str("<path d=\"");
+            for ((x, y), (width, height)) in bars {
+                let _ = write!(text, "M{x:.2} {y:.2}h{width:.2}v{height:.2}h-{width:.2}z");
+            }
+            writeln!(text, "\" fill=\"{fill}\"/>")
         }
         DrawingShape::Line { from: (x1, y1), to: (x2, y2), color, width } => writeln!(
             text,

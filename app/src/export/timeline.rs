@@ -1,9 +1,11 @@
 //! The timeline as the window shows it: names, ruler, steps, boxes, arrows.
 
+use std::collections::BTreeMap;
+
 use importers::Progress;
 use trace_model::{Picos, Timestamp};
 
-use super::drawing::{Anchor, Drawing, width_of};
+use super::drawing::{Anchor, Drawing, DrawingPoint, DrawingShape, width_of};
 use super::{OtherTraceColors, PictureStyle};
 use crate::view::palette::{ColorKey, Palette, Rgb, SliceColor};
 use crate::view::panels::legend::{ColorLegend, HATCHED};
@@ -12,7 +14,7 @@ use crate::view::state::TreeItem;
 use crate::view::state::{ColorBy, TimelineLayer, ViewState};
 use crate::view::time_format::TimeFormat;
 use crate::view::timeline::bands::{bands, in_sight};
-use crate::view::timeline::layout::{CounterBox, DrawList, LayoutWindow, SliceBox};
+use crate::view::timeline::layout::{CounterBox, DrawList, DrawnColumns, LayoutWindow, SliceBox};
 use crate::view::timeline::tiles::LaneTiles;
 use crate::view::timeline::trace::OpenTrace;
 use crate::view::timeline::tree::LANE;
@@ -24,6 +26,9 @@ const TITLE: f32 = 30.0;
 const RULER: f32 = 26.0;
 /// Height of the legend.
 const LEGEND: f32 = 28.0;
+/// How much of the colour of dimmed slices, and of marks and edges of slices, differs from the ground.
+const DIM: f32 = 0.22;
+const FAINT: f32 = 0.45;
 /// Size of most texts.
 const FONT: f32 = 11.0;
 
@@ -98,9 +103,11 @@ pub fn timeline(
         highlighted: found.as_ref().map(|found| &found.highlighted),
         arrows: state.draws(TimelineLayer::Arrows),
         flow: state.flow,
+        colors: keys,
+        pixel: 1.0,
     };
     let mut list = DrawList::default();
-    list.fill(trace.scene(), &window, &mut LaneTiles::default());
+    list.fill(trace.scene(), &window, &mut LaneTiles::with_columns_from(state.place.time.start()));
 
     let mut drawing = Drawing::new(look.width, top + height + LEGEND, palette.labels);
     frame.title(&mut drawing, look.width);
@@ -191,15 +198,15 @@ impl TimelinePicture<'_> {
             }
         }
         for part in [&list.scrolled, &list.pinned] {
-            for drawn in part.boxes.iter().filter(|_| !(list.is_dim && self.state.isolate)) {
-                self.slice(drawing, drawn, list.is_dim);
+            if !(list.is_dim && self.state.isolate) {
+                part.columns.iter().for_each(|columns| self.columns(drawing, columns, list.is_dim));
+                part.boxes.iter().for_each(|drawn| self.slice(drawing, drawn, list.is_dim, true));
             }
             for drawn in &part.highlighted {
-                self.slice(drawing, drawn, false);
+                self.slice(drawing, drawn, false, false);
             }
             for load in &part.loads {
-                let key = load.label.and_then(|label| self.keys.get(label.index()));
-                let color = key.map_or(self.palette.counter, |key| self.palette.slice(*key).fill);
+                let color = self.palette.counter;
                 let color = if load.is_faint { self.palette.heading.towards(color, 0.3) } else { color };
                 let (width, height) = (load.right - load.left, load.bottom - load.top);
                 drawing.rect(self.left + load.left, self.top + load.top, width, height, color, "");
@@ -242,12 +249,30 @@ impl TimelinePicture<'_> {
         drawing.text(middle, y, Anchor::Middle, FONT, self.palette.text_strong, &text);
     }
 
-    fn slice(&self, drawing: &mut Drawing, drawn: &SliceBox, is_dim: bool) {
+    /// Columns, as bars of each colour; marks of what is too short to be seen.
+    fn columns(&self, drawing: &mut Drawing, columns: &DrawnColumns, is_dim: bool) {
+        type Boxes = Vec<(DrawingPoint, (f32, f32))>;
+        let mut bars: BTreeMap<(bool, ColorKey), Boxes> = BTreeMap::new();
+        for bar in columns.bars() {
+            let at = (self.left + bar.left, self.top + bar.top);
+            let own = bars.entry((bar.is_mark, bar.color)).or_default();
+            own.push((at, (bar.right - bar.left, bar.bottom - bar.top)));
+        }
+        for ((is_mark, color), bars) in bars {
+            let fill = self.palette.slice(color).fill;
+            let fill = if is_mark { self.palette.canvas.towards(fill, FAINT) } else { fill };
+            let fill = if is_dim { self.palette.canvas.towards(fill, DIM) } else { fill };
+            drawing.shapes.push(DrawingShape::Bars { bars, fill });
+        }
+    }
+
+    /// The box of a slice, over its columns or over other slices.
+    fn slice(&self, drawing: &mut Drawing, drawn: &SliceBox, is_dim: bool, has_columns: bool) {
         let Some(&key) = self.keys.get(drawn.label.index()) else { return };
         let key = if drawn.beside_work { key.beside_work() } else { key };
         let mut color = self.palette.slice(key);
         if is_dim {
-            color = SliceColor { fill: self.palette.canvas.towards(color.fill, 0.22), text: self.palette.text_weak };
+            color = SliceColor { fill: self.palette.canvas.towards(color.fill, DIM), text: self.palette.text_weak };
         }
         let (x, y, width) = (self.left + drawn.left, self.top + drawn.top, drawn.right - drawn.left);
         if drawn.count > 1 {
@@ -257,13 +282,24 @@ impl TimelinePicture<'_> {
         }
         let model = &self.trace.model;
         let name = model.str(model.label(drawn.label).name);
-        let gap = if width > 4.0 { 1.0 } else { 0.0 };
+        // A column that it shares with its neighbours shows both.
+        let (from, to) = if has_columns { (x.ceil(), (x + width).floor()) } else { (x, x + width) };
         // Titles make the file several times as large, so only boxes that are wide enough to point at have one.
         let time = || self.times.text(model.slice(drawn.slice).measured_dur());
         let title = if width >= 6.0 { format!("{name}: {}", time()) } else { String::new() };
-        drawing.rect(x, y, width - gap, drawn.height, color.fill, &title);
+        drawing.rect(from, y, to - from, drawn.height, color.fill, &title);
+        let edge = self.palette.canvas.towards(color.fill, FAINT);
+        drawing.rect(x + width - 1.0, y, 1.0, drawn.height, edge, "");
+        if let Some([corner, _, _]) = drawn.notch() {
+            // Pictures have no triangles.
+            let (from, side) = (self.left + corner.0, x + width - 1.0 - (self.left + corner.0));
+            for line in 0..side as u8 {
+                let line = f32::from(line);
+                drawing.rect(from + line, y + line, side - line, 1.0, self.palette.canvas, "");
+            }
+        }
         if !is_dim && self.only.get(drawn.label.index()).is_some_and(|&only| only) {
-            let (from, to) = (x.max(self.left), (x + width - gap).min(self.left + self.width));
+            let (from, to) = (x.max(self.left), (x + width - 1.0).min(self.left + self.width));
             Self::hatches(drawing, (from, y), to - from, color.fill.towards(color.text, 0.25));
         }
         if drawn.has_text {

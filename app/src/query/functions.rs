@@ -6,6 +6,9 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error, Result};
 use trace_model::{SliceId, TraceModel};
 
+use super::memory::{HeldBytes, HeldNumbers};
+use crate::tables::cut;
+
 /// A function of SQL, for the list of functions.
 #[derive(Clone, Copy, Debug)]
 pub struct SqlFunction {
@@ -27,7 +30,7 @@ pub const FUNCTIONS: [SqlFunction; 7] = [
 ];
 
 /// Registers them in SQLite.
-pub(super) fn register(connection: &Connection, model: &TraceModel) -> Result<()> {
+pub(super) fn register(connection: &Connection, model: &TraceModel, held: &HeldBytes) -> Result<()> {
     let pure = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_INNOCUOUS;
     for (name, per_unit) in [("us", 1e6), ("ms", 1e9), ("seconds", 1e12)] {
         connection.create_scalar_function(name, 1, pure, move |context| {
@@ -43,8 +46,8 @@ pub(super) fn register(connection: &Connection, model: &TraceModel) -> Result<()
         let (row, key): (Option<i64>, Option<String>) = (context.get(0)?, context.get(1)?);
         Ok(row.zip(key).and_then(|(row, key)| argument(&model, row, &key)))
     })?;
-    connection.create_aggregate_function("median", 1, pure, Percentile { at: Some(50.0) })?;
-    connection.create_aggregate_function("percentile", 2, pure, Percentile { at: None })
+    connection.create_aggregate_function("median", 1, pure, Percentile { at: Some(50.0), held: held.clone() })?;
+    connection.create_aggregate_function("percentile", 2, pure, Percentile { at: None, held: held.clone() })
 }
 
 fn number(context: &Context<'_>, index: usize) -> Result<Option<f64>> {
@@ -72,7 +75,7 @@ fn argument(model: &TraceModel, row: i64, key: &str) -> Option<rusqlite::types::
         ArgValue::Float(number) => Value::Real(number),
         ArgValue::Bool(is_true) => Value::Integer(is_true.into()),
         ArgValue::Null => Value::Null,
-        ArgValue::Text(_) | ArgValue::Opaque(_) => Value::Text(arg.value.to_string()),
+        ArgValue::Text(_) | ArgValue::Opaque(_) => Value::Text(cut(&arg.value.to_string()).into_owned()),
     })
 }
 
@@ -80,18 +83,18 @@ fn argument(model: &TraceModel, row: i64, key: &str) -> Option<rusqlite::types::
 struct Percentile {
     /// Which; the second argument if `None`.
     at: Option<f64>,
+    held: HeldBytes,
 }
 
 /// The numbers of a group, and which percentile is wanted.
-#[derive(Default)]
 struct PercentileState {
-    numbers: Vec<f64>,
+    numbers: HeldNumbers,
     at: f64,
 }
 
 impl Aggregate<PercentileState, Option<f64>> for Percentile {
     fn init(&self, _: &mut Context<'_>) -> Result<PercentileState> {
-        Ok(PercentileState::default())
+        Ok(PercentileState { numbers: HeldNumbers::new(self.held.clone()), at: 0.0 })
     }
 
     fn step(&self, context: &mut Context<'_>, state: &mut PercentileState) -> Result<()> {
@@ -101,11 +104,13 @@ impl Aggregate<PercentileState, Option<f64>> for Percentile {
                 .filter(|at| (0.0..=100.0).contains(at))
                 .ok_or_else(|| Error::UserFunctionError("percentile(x, p): p must be a number from 0 to 100".into()))?,
         };
-        state.numbers.extend(number(context, 0)?);
+        if let Some(number) = number(context, 0)? {
+            state.numbers.push(number);
+        }
         Ok(())
     }
 
     fn finalize(&self, _: &mut Context<'_>, state: Option<PercentileState>) -> Result<Option<f64>> {
-        Ok(state.and_then(|state| quantile(&state.numbers, state.at / 100.0)))
+        Ok(state.and_then(|state| quantile(state.numbers.as_slice(), state.at / 100.0)))
     }
 }

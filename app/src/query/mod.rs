@@ -1,6 +1,7 @@
 //! SQL over the tables of a trace: SQLite reads them as virtual tables. Nothing can be written, and no file is opened.
 
 mod functions;
+mod memory;
 mod presets;
 mod virtual_table;
 
@@ -14,6 +15,8 @@ use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, Error, ErrorCode, OpenFlags};
 
+use memory::HeldBytes;
+
 pub use functions::{FUNCTIONS, SqlFunction};
 pub use presets::{PRESETS, QueryPreset, preset};
 pub use rusqlite::types::Value as SqlValue;
@@ -21,8 +24,13 @@ pub use rusqlite::types::Value as SqlValue;
 use crate::session::Session;
 use crate::tables::{Catalog, DataTable};
 
-/// Most bytes of a value or row: a query can ask for a text of any length.
-const MOST_OF_VALUE: i32 = 1 << 26;
+/// Most bytes of a value or row: a query can ask for a text of any length, and one call of `instr` or `replace` takes
+/// a time with the square of it, in which nothing can stop it.
+const MOST_OF_VALUE: i32 = 128 << 10;
+/// Most bytes of a pattern of `LIKE` and `GLOB`.
+const MOST_OF_PATTERN: i32 = 1000;
+/// Memory of SQLite in this process.
+const MOST_OF_HEAP: u64 = 4 << 30;
 
 /// Limits of a query.
 #[derive(Clone, Debug)]
@@ -31,6 +39,8 @@ pub struct QueryLimits {
     pub rows: usize,
     /// Maximum size of the texts of the result; without limit if `None`.
     pub bytes: Option<usize>,
+    /// Memory that it may need for sorting, grouping and counting.
+    pub memory: usize,
     /// How long it may take; without limit if `None`.
     pub time: Option<Duration>,
     /// Set from elsewhere to stop it.
@@ -39,7 +49,7 @@ pub struct QueryLimits {
 
 impl Default for QueryLimits {
     fn default() -> Self {
-        Self { rows: 1000, bytes: None, time: None, cancel: Arc::default() }
+        Self { rows: 1000, bytes: None, memory: 2 << 30, time: None, cancel: Arc::default() }
     }
 }
 
@@ -87,6 +97,9 @@ pub struct Database {
     catalog: Catalog,
     tables: Vec<Arc<DataTable>>,
     has_reports: bool,
+    held: HeldBytes,
+    /// Whether the last query needed too much memory.
+    is_too_large: Arc<AtomicBool>,
 }
 
 impl Database {
@@ -98,8 +111,9 @@ impl Database {
     pub fn new(session: &Session, scope: analysis::Scope) -> Result<Self, QueryError> {
         let catalog = Catalog::new(session, scope);
         let tables = catalog.timeline().to_vec();
-        let connection = connect(session, &tables).map_err(|error| plain(&error))?;
-        Ok(Self { connection, catalog, tables, has_reports: false })
+        let held = HeldBytes::default();
+        let connection = connect(session, &tables, &held).map_err(|error| plain(&error))?;
+        Ok(Self { connection, catalog, tables, has_reports: false, held, is_too_large: Arc::default() })
     }
 
     /// Every table, those of reports included.
@@ -158,10 +172,20 @@ impl Database {
 
     fn limit(&mut self, limits: &QueryLimits) -> rusqlite::Result<()> {
         /// Steps of SQLite between two checks of the clock.
-        const STEPS: i32 = 10_000;
+        const STEPS: i32 = 20;
         let until = limits.time.map(|time| Instant::now() + time);
         let cancel = Arc::clone(&limits.cancel);
-        let is_over = move || cancel.load(Ordering::Relaxed) || until.is_some_and(|until| Instant::now() > until);
+        let (held, is_too_large, most) = (self.held.clone(), Arc::clone(&self.is_too_large), limits.memory);
+        is_too_large.store(false, Ordering::Relaxed);
+        let before = held.with_sqlite();
+        let is_over = move || {
+            if held.with_sqlite().saturating_sub(before) > most {
+                is_too_large.store(true, Ordering::Relaxed);
+            }
+            is_too_large.load(Ordering::Relaxed)
+                || cancel.load(Ordering::Relaxed)
+                || until.is_some_and(|until| Instant::now() > until)
+        };
         self.connection.progress_handler(STEPS, Some(is_over))
     }
 
@@ -174,6 +198,15 @@ impl Database {
         match error.sqlite_error_code() {
             Some(ErrorCode::AuthorizationForStatementDenied) => {
                 "a trace can only be read: SELECT, WITH and EXPLAIN are possible".clone_into(&mut explained.message);
+            }
+            Some(ErrorCode::OutOfMemory) => explained.message = too_large(limits),
+            Some(ErrorCode::OperationInterrupted) if self.is_too_large.load(Ordering::Relaxed) => {
+                explained.message = too_large(limits);
+            }
+            Some(ErrorCode::TooBig) => {
+                let most = MOST_OF_VALUE >> 10;
+                explained.message =
+                    format!("a text or a row would be longer than {most} KB: shorten texts with substr");
             }
             Some(ErrorCode::OperationInterrupted) => {
                 let limit = limits.time.filter(|_| !limits.cancel.load(Ordering::Relaxed));
@@ -210,9 +243,17 @@ impl Database {
     }
 }
 
-fn connect(session: &Session, tables: &[Arc<DataTable>]) -> rusqlite::Result<Connection> {
+fn too_large(limits: &QueryLimits) -> String {
+    let most = limits.memory >> 20;
+    format!("the query needs more than {most} MB of memory: sort, group or count fewer rows, or select fewer columns")
+}
+
+fn connect(session: &Session, tables: &[Arc<DataTable>], held: &HeldBytes) -> rusqlite::Result<Connection> {
     let mut connection = Connection::open_in_memory_with_flags(OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    functions::register(&connection, session.model())?;
+    // What is sorted stays in memory: nothing is ever written to a disk.
+    connection.execute_batch(&format!("PRAGMA temp_store = MEMORY; PRAGMA hard_heap_limit = {MOST_OF_HEAP}"))?;
+    functions::register(&connection, session.model(), held)?;
+    connection.set_limit(Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, MOST_OF_PATTERN)?;
     connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, MOST_OF_VALUE)?;
     for table in tables {
         virtual_table::register(&connection, table)?;

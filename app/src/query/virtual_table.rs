@@ -22,7 +22,7 @@ use rusqlite::vtab::{
 };
 use rusqlite::{Connection, Error, Result};
 
-use crate::tables::{ColumnKind, DataTable, RowFilter, Value};
+use crate::tables::{ColumnKind, DataTable, RowFilter, Value, cut};
 
 /// Registers a table in SQLite under its name.
 pub(super) fn register(connection: &Connection, table: &Arc<DataTable>) -> Result<()> {
@@ -342,7 +342,7 @@ unsafe impl VTabCursor for TraceCursor {
         match self.row.zip(column).map(|(row, column)| column.value(row)) {
             Some(Value::Int(number)) => context.set_result(number),
             Some(Value::Float(number)) => context.set_result(number),
-            Some(Value::Text(text)) => context.set_result(&*text),
+            Some(Value::Text(text)) => context.set_result(&*cut(&text)),
             Some(Value::Missing) | None => context.set_result(rusqlite::types::Null),
         }
     }

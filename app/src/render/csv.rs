@@ -1,6 +1,8 @@
 //! Tables as comma-separated values (RFC 4180): exact and unscaled, with units in the column names. A file contains one
 //! table, as most programs expect.
 
+use crate::tables::CsvCells;
+
 use ::csv::WriterBuilder;
 use analysis::{Cell, CellKind, Column, Provenance, Table, Tabular as _, Unit};
 
@@ -79,9 +81,13 @@ fn there_are(tables: &[NamedTable]) -> String {
 }
 
 /// One table with at most `rows` rows, or all if that is 0.
-pub fn csv(table: &Table, rows: usize) -> String {
+pub fn csv(table: &Table, rows: usize, cells: CsvCells) -> String {
     let shown = table.rows.iter().take(if rows == 0 { usize::MAX } else { rows });
-    records(table.columns.iter().map(|column| column.id), shown.map(|row| row.iter().map(exact)))
+    let written = |cell: &Cell| match cell {
+        Cell::Text(text) => cells.text(text).into_owned(),
+        cell => exact(cell),
+    };
+    records(table.columns.iter().map(|column| column.id), shown.map(|row| row.iter().map(written)))
 }
 
 /// A line of headings and a line each row.
@@ -118,14 +124,30 @@ mod tests {
 
     #[test]
     fn fields_are_quoted_only_if_needed() {
+        let plain = CsvCells::Exact;
         let rows = [("fusion.1", Some(0.1)), ("f32[2,3] \"a\"", None), ("two\nlines", Some(-7.0))];
         let table = Table::of("t", "", rows)
             .measured("name", "", Unit::None, |row| row.0)
             .measured("value", "", Unit::None, |row| row.1)
             .build();
-        assert_eq!(csv(&table, 0), "name,value\nfusion.1,0.1\n\"f32[2,3] \"\"a\"\"\",\n\"two\nlines\",-7\n");
-        assert_eq!(csv(&table, 1), "name,value\nfusion.1,0.1\n");
+        assert_eq!(csv(&table, 0, plain), "name,value\nfusion.1,0.1\n\"f32[2,3] \"\"a\"\"\",\n\"two\nlines\",-7\n");
+        assert_eq!(csv(&table, 1, plain), "name,value\nfusion.1,0.1\n");
         let one = Table::of("t", "", [None::<f64>]).measured("value", "", Unit::None, |row| row).build();
-        assert_eq!(csv(&one, 0), "value\n\"\"\n", "a row of nothing is no empty line: readers skip those");
+        assert_eq!(csv(&one, 0, plain), "value\n\"\"\n", "a row of nothing is no empty line: readers skip those");
+    }
+
+    #[test]
+    fn spreadsheets_get_no_formulas_if_asked_for() {
+        let guarded = CsvCells::Spreadsheet;
+        for text in ["=1+1", "+1", "-1", "@sum", "\t=1", "\r=1"] {
+            assert_eq!(guarded.text(text), format!("'{text}"));
+            assert_eq!(CsvCells::Exact.text(text), text);
+        }
+        assert_eq!(guarded.text("fusion.1"), "fusion.1");
+        let table = Table::of("t", "", [("-x", -7.0)])
+            .measured("name", "", Unit::None, |row| row.0)
+            .measured("value", "", Unit::None, |row| row.1)
+            .build();
+        assert_eq!(csv(&table, 0, guarded), "name,value\n'-x,-7\n", "numbers are no texts");
     }
 }

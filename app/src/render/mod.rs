@@ -25,6 +25,7 @@ pub mod text;
 pub mod verdict_md;
 pub(crate) mod words;
 
+pub use crate::tables::CsvCells;
 pub use csv::NamedTable;
 pub use document::{Document, DocumentView, GatedDocument, InputFile, ReportSection};
 pub use health::findings as doctor_findings;

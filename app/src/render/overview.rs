@@ -65,6 +65,10 @@ pub struct KeyFigure {
     pub title: &'static str,
     /// The number; `None` where it is not known.
     pub value: Option<f64>,
+    /// The least value possible, where it is known as a range.
+    pub low: Option<f64>,
+    /// Whether it is a lower bound; the note gives the reason.
+    pub is_lower_bound: bool,
     /// Unit of the value.
     pub unit: Unit,
     /// Its denominator, or the span that it covers.
@@ -149,19 +153,35 @@ impl Overview {
 
 impl KeyFigure {
     fn of_metric(title: &'static str, metric: &Metric, targets: &[Target]) -> Self {
-        let Metric { value, unit, of, provenance, note, .. } = metric.clone();
+        let Metric { value, is_lower_bound, unit, of, provenance, note, .. } = metric.clone();
         let target = targets.iter().find(|target| (metric.id, target.id) == JUDGED).cloned();
-        Self { title, value, unit, of, provenance, note, target }
+        Self { title, value, low: None, is_lower_bound, unit, of, provenance, note, target }
     }
 
-    fn of_target(target: &Target) -> Self {
-        let Target { title, value_percent: value, of, provenance, note, .. } = target.clone();
-        Self { title, value, unit: Unit::Percent, of, provenance, note, target: Some(target.clone()) }
+    /// The value of a target.
+    pub fn of_target(target: &Target) -> Self {
+        let Target { title, value_percent: value, low_percent: low, is_lower_bound, of, provenance, note, .. } =
+            target.clone();
+        let unit = Unit::Percent;
+        Self { title, value, low, is_lower_bound, unit, of, provenance, note, target: Some(target.clone()) }
     }
 
     fn time(title: &'static str, ps: f64, of: String) -> Self {
         let (unit, provenance) = (Unit::Picoseconds, Provenance::Measured);
-        Self { title, value: Some(ps), unit, of, provenance, note: None, target: None }
+        let (low, is_lower_bound) = (None, false);
+        Self { title, value: Some(ps), low, is_lower_bound, unit, of, provenance, note: None, target: None }
+    }
+
+    /// The number, as `written`, with what is known of it: `8.25 %`, `at least 8.25 %`, `30 % to 60 %`; `None` where
+    /// it is not known.
+    pub fn text(&self, written: impl Fn(f64, Unit) -> String) -> Option<String> {
+        let value = written(self.value?, self.unit);
+        let low = self.low.map(|low| written(low, self.unit));
+        Some(match low {
+            low if self.is_lower_bound => format!("at least {}", low.unwrap_or(value)),
+            Some(low) => format!("{low} to {value}"),
+            None => value,
+        })
     }
 }
 
@@ -184,11 +204,11 @@ fn step(report: &StepsReport) -> Option<KeyFigure> {
     Some(KeyFigure::time("Step, median", time.median, counted(time.count, "step")))
 }
 
-/// The mean over devices of exposed communication; `None` without communication.
+/// The exposed communication of all steps, the mean over devices; `None` without communication.
 fn exposed(report: &OverlapReport) -> Option<KeyFigure> {
     let (all, exposed) = (report.summary.comm_mean_ps?, report.summary.exposed_mean_ps?);
     let of = format!("{} of communication on each device (mean)", Picos::from_ps(all));
-    Some(KeyFigure::time("Exposed communication", exposed as f64, of))
+    Some(KeyFigure::time("Exposed communication, sum per device", exposed as f64, of))
 }
 
 impl DeviceTime {

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use super::data::{ColumnKind, DataColumn, DataTable, Value};
 
 /// Version of the schemas of all tables: rises when a column is removed, renamed or changes its meaning.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// Rows of a batch.
 pub const BATCH: usize = 1 << 17;

@@ -422,3 +422,15 @@ impl<T: Send + Sync + 'static> DataTableBuilder<T> {
         self.table
     }
 }
+
+/// Most bytes of a text in an answer: a name can have megabytes, and stand in many rows.
+pub const MOST_OF_CELL: usize = 64 << 10;
+
+/// A text of at most [`MOST_OF_CELL`] bytes; where it is cut, its length is named.
+pub fn cut(text: &str) -> Cow<'_, str> {
+    if text.len() <= MOST_OF_CELL {
+        return Cow::Borrowed(text);
+    }
+    let end = text.floor_char_boundary(MOST_OF_CELL);
+    Cow::Owned(format!("{}… ({} bytes)", &text[..end], text.len()))
+}

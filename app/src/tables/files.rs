@@ -12,6 +12,7 @@ use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
 
 use super::arrow::{BatchReader, Constant};
+use super::csv_cells::CsvCells;
 use super::data::{DataTable, Value};
 use super::error::TableFileError;
 use super::parquet_file;
@@ -48,12 +49,13 @@ pub fn write(
     columns: Option<&[usize]>,
     constants: &[Constant],
     format: TableFormat,
+    cells: CsvCells,
     path: &Path,
 ) -> Result<(), TableFileError> {
     crate::files::write_with(path, |file| match format {
         TableFormat::Parquet => parquet_file::write(&BatchReader::new(table, columns, constants), file),
         TableFormat::Arrow => arrow(BatchReader::new(table, columns, constants), file),
-        TableFormat::Csv => csv(table, columns, constants, file),
+        TableFormat::Csv => csv(table, columns, constants, cells, file),
     })
 }
 
@@ -90,6 +92,7 @@ fn csv(
     table: &DataTable,
     columns: Option<&[usize]>,
     constants: &[Constant],
+    cells: CsvCells,
     file: &mut File,
 ) -> Result<(), TableFileError> {
     let wanted = |at: &usize| columns.is_none_or(|columns| columns.contains(at));
@@ -99,12 +102,13 @@ fn csv(
     let heads = constants.iter().map(|constant| &*constant.name).chain(columns.iter().map(|column| &*column.name));
     out.write_record(heads).map_err(failed)?;
     for row in 0..table.len {
-        let same = constants.iter().map(|constant| constant.value.as_deref().unwrap_or_default().to_owned());
+        let same =
+            constants.iter().map(|constant| cells.text(constant.value.as_deref().unwrap_or_default()).into_owned());
         let cells = columns.iter().map(|column| match column.value(row) {
             Value::Missing => String::new(),
             Value::Int(number) => number.to_string(),
             Value::Float(number) => number.to_string(),
-            Value::Text(text) => text.into_owned(),
+            Value::Text(text) => cells.text(&text).into_owned(),
         });
         out.write_record(same.chain(cells)).map_err(failed)?;
     }

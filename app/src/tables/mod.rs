@@ -7,6 +7,7 @@
 #[cfg(feature = "export")]
 pub mod arrow;
 pub mod catalog;
+mod csv_cells;
 pub mod data;
 #[cfg(feature = "export")]
 pub mod error;
@@ -27,6 +28,7 @@ mod timeline;
 mod tracks;
 
 pub use catalog::Catalog;
-pub use data::{Choices, ColumnKind, DataColumn, DataTable, RowFilter, Value, picked};
+pub use csv_cells::CsvCells;
+pub use data::{Choices, ColumnKind, DataColumn, DataTable, MOST_OF_CELL, RowFilter, Value, cut, picked};
 pub use from_report::of_report as report_table;
 pub use slices::{ARGS, arguments, is_on_device};

@@ -63,6 +63,7 @@ fn encoded(
 /// A dictionary pays where values repeat. Numbers that do not, such as ids and times, differ little from their neighbours.
 fn properties(reader: &BatchReader) -> Result<WriterProperties, TableFileError> {
     let mut properties = WriterProperties::builder()
+        .set_created_by(concat!("systole ", env!("CARGO_PKG_VERSION"), " (parquet-rs)").to_owned())
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))
         .set_statistics_enabled(EnabledStatistics::Chunk);
     for (at, field) in reader.schema().fields().iter().enumerate() {

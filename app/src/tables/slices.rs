@@ -4,9 +4,11 @@ use std::borrow::Cow;
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
-use analysis::{OpGroup, Provenance, Scope, TraceFacts as _, Unit};
+use analysis::{OpGroup, Provenance, Scope, TraceFacts as _, Unit, measured_range};
 use serde_json::json;
-use trace_model::{ArgValue, GroupId, GroupKind, OpId, SliceAttr, SliceId, SliceRef, TimeRange, TraceModel, TrackId};
+use trace_model::{
+    ArgValue, GroupId, GroupKind, OpId, Picos, SliceAttr, SliceId, SliceRef, TimeRange, TraceModel, TrackId,
+};
 
 use super::data::{Choices, ChoicesBuilder, DataTable, Field, RowFilter, limits_of, partition, some_rows};
 use super::tracks::TrackNames;
@@ -49,12 +51,12 @@ pub(super) fn table(session: &Session, tracks: &Arc<TrackNames>) -> DataTable {
             "start on the timeline of hosts and devices",
             Field::Int(|all, row| Some(all.at(row).start().ps())),
         )
-        .time("dur_ps", "length on the timeline", Field::Int(|all, row| Some(all.at(row).dur().ps())))
         .time(
-            "self_ps",
-            "length by the most precise clock without that of its children",
-            Field::Int(|all, row| Some(all.at(row).self_dur().ps())),
+            "dur_ps",
+            "length by the most precise clock, that of the device where recorded, as in all reports",
+            Field::Int(|all, row| Some(all.measured(row).ps())),
         )
+        .time("self_ps", "the same without that of its children", Field::Int(|all, row| Some(all.own(row).ps())))
         .id("name", "display name", Field::Choice(|all| &all.names, SliceRows::name))
         .fact(
             "category",
@@ -129,9 +131,9 @@ fn facts(table: SliceTable) -> SliceTable {
             Field::Int(|all, row| Some(all.at(row).device_range()?.start.ps())),
         )
         .time(
-            "device_dur_ps",
-            "length by the clock of the device",
-            Field::Int(|all, row| Some(all.at(row).device_range()?.dur().ps())),
+            "timeline_dur_ps",
+            "length as drawn on the timeline of hosts and devices",
+            Field::Int(|all, row| Some(all.at(row).dur().ps())),
         )
         .fact(
             "flops",
@@ -217,6 +219,15 @@ impl SliceRows {
 
     fn track(&self, row: usize) -> TrackId {
         self.at(row).track()
+    }
+
+    fn measured(&self, row: usize) -> Picos {
+        measured_range(self.at(row), &self.model).dur()
+    }
+
+    fn own(&self, row: usize) -> Picos {
+        let slice = self.at(row);
+        if slice.children_dur() > Picos::ZERO { slice.self_dur() } else { self.measured(row) }
     }
 
     fn name(&self, row: usize) -> Option<u32> {

@@ -44,8 +44,8 @@ impl fmt::Display for Rgb {
 }
 
 /// The colour of a slice, as an index into the palette of the theme.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ColorKey(u8);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ColorKey(pub(crate) u8);
 
 impl ColorKey {
     /// Collectives in flight beside other work.

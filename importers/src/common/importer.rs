@@ -91,10 +91,15 @@ pub struct ImportOptions {
     pub llo: Option<PathBuf>,
     /// Files of compiled programs, or directories of them, for a trace that holds none.
     pub hlo: Vec<PathBuf>,
+    /// Whether a program without a timeline will do: one that is cut, or that no TPU can run as it is.
+    pub programs_only: bool,
     /// How long to wait for files that are still being written; `None` reads what is there.
     pub wait: Option<Duration>,
     /// Whether the process ends soon after the import. It can then keep freed memory, which saves time.
     pub short_lived: bool,
+    /// Directories, as absolute paths without links, outside of which nothing is read beside the files that are named;
+    /// anywhere if empty.
+    pub roots: Vec<PathBuf>,
     /// Whether files of buckets are read without keeping a copy for the next time.
     pub no_cache: bool,
 }

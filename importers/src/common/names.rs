@@ -152,9 +152,10 @@ fn core_track_kind(name: &str) -> TrackKind {
         "XLA Ops" | "Sparse Core Ops" => TrackKind::Ops,
         "Async XLA Ops" => TrackKind::AsyncOps,
         "XLA TraceMe" | "Sparse Core TraceMe" => TrackKind::DeviceScopes,
-        "Tensor Core" | "Scalar Unit" | "Overlay" | "TC Overlay" | "LLO utilization" | "Sparse Core Syncs" => {
-            TrackKind::LowLevel
-        }
+        "Tensor Core" | "Scalar Unit" | "Overlay" | "TC Overlay" | "SC Overlay" | "LLO utilization"
+        | "Sparse Core Syncs" => TrackKind::LowLevel,
+        // The vector subcores of a SparseCore.
+        _ if name.starts_with("TEC ") => TrackKind::LowLevel,
         _ if name.ends_with("Sync Flag") || name.ends_with("Sync Flags") => TrackKind::LowLevel,
         // Events inside kernels, and kernels a second time. Their time is already that of the custom calls.
         "Pallas Primitives" | "LLO Ops" | "Source Lines" => TrackKind::LowLevel,

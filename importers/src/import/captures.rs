@@ -9,7 +9,8 @@
 //! plugins/profile/2026_01_31_04_47_38/host1.xplane.pb
 //! ```
 
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::SystemTime;
 
@@ -45,11 +46,16 @@ impl CaptureRun {
         seconds(last).map(|_| last)
     }
 
+    /// The log directory, and the time in its name; `None` if it has none.
+    fn time(&self) -> Option<(&str, i64)> {
+        let (log, name) = self.place();
+        Some((log, seconds(name)?))
+    }
+
     /// Distance in seconds; `None` for other log directories and names without a date.
     fn seconds_from(&self, other: &Self) -> Option<i64> {
-        let ((log, name), (other_log, other_name)) = (self.place(), other.place());
-        (log == other_log).then_some(())?;
-        seconds(name)?.checked_sub(seconds(other_name)?).map(i64::abs)
+        let ((log, at), (other_log, other_at)) = (self.time()?, other.time()?);
+        (log == other_log).then_some((at - other_at).abs())
     }
 
     /// Names of its hosts; `None` if a file does not name its host.
@@ -102,30 +108,77 @@ impl CaptureFolder {
 /// Groups runs, newest first, into captures: runs close in time without common hosts. If a host is in two of them, it
 /// is unclear to which run the others belong, so none are joined.
 pub(crate) fn of(runs: Vec<CaptureRun>) -> Vec<CaptureFolder> {
-    let mut captures = Vec::new();
-    let mut left = std::collections::VecDeque::from(runs);
-    while let Some(first) = left.pop_front() {
-        let near = left.iter().take_while(|run| first.seconds_from(run).is_none_or(|apart| apart <= ONE_CAPTURE_S));
-        let near: Vec<usize> = near
-            .enumerate()
-            .filter(|(_, run)| first.seconds_from(run).is_some_and(|apart| apart <= ONE_CAPTURE_S))
-            .map(|(at, _)| at)
-            .collect();
-        let group: Vec<&CaptureRun> =
-            std::iter::once(&first).chain(near.iter().filter_map(|&at| left.get(at))).collect();
-        let is_one = group
-            .iter()
-            .enumerate()
-            .all(|(at, run)| group.iter().skip(at + 1).all(|other| run.has_other_hosts_than(other)));
-        let mut runs = vec![first];
-        if is_one {
-            let mut found: Vec<CaptureRun> = near.iter().rev().filter_map(|&at| left.remove(at)).collect();
-            found.reverse();
-            runs.extend(found);
+    let mut logs: BTreeMap<&str, Vec<(i64, usize)>> = BTreeMap::new();
+    for (at, run) in runs.iter().enumerate() {
+        if let Some((log, seconds)) = run.time() {
+            logs.entry(log).or_default().push((seconds, at));
         }
-        captures.push(CaptureFolder { runs });
     }
-    captures
+    // To which capture each run belongs, named after its first run.
+    let mut owner: Vec<usize> = (0..runs.len()).collect();
+    for times in logs.values_mut() {
+        times.sort_unstable_by_key(|&(seconds, at)| (Reverse(seconds), at));
+        for group in groups(&runs, times) {
+            let first = group.iter().map(|&(_, at)| at).min().unwrap_or_default();
+            for &(_, at) in group {
+                owner[at] = first;
+            }
+        }
+    }
+    let mut captures: BTreeMap<usize, CaptureFolder> = BTreeMap::new();
+    for (run, first) in runs.into_iter().zip(owner) {
+        captures.entry(first).or_default().runs.push(run);
+    }
+    captures.into_values().collect()
+}
+
+/// The captures of one log directory, from its runs with their times, newest first. The runs close to the first one are
+/// a window, which moves only forwards; hosts are counted while they are in it.
+fn groups<'a>(runs: &[CaptureRun], times: &'a [(i64, usize)]) -> Vec<&'a [(i64, usize)]> {
+    let hosts: Vec<_> = times.iter().map(|&(_, at)| runs[at].hosts()).collect();
+    let (mut found, mut first, mut end) = (Vec::new(), 0, 0);
+    let mut window = HostCounts::default();
+    while first < times.len() {
+        while end < times.len() && times[first].0 - times[end].0 <= ONE_CAPTURE_S {
+            window.count(hosts[end].as_ref(), 1);
+            end += 1;
+        }
+        let length = if window.is_one() { end - first } else { 1 };
+        hosts[first..first + length].iter().for_each(|hosts| window.count(hosts.as_ref(), -1));
+        found.push(&times[first..first + length]);
+        first += length;
+    }
+    found
+}
+
+/// The hosts of some runs.
+#[derive(Default)]
+struct HostCounts<'a> {
+    runs: BTreeMap<&'a str, i32>,
+    /// Hosts in several runs, and runs that do not name theirs.
+    unclear: i32,
+    all: i32,
+}
+
+impl<'a> HostCounts<'a> {
+    fn count(&mut self, hosts: Option<&'a BTreeSet<String>>, change: i32) {
+        self.all += change;
+        let Some(hosts) = hosts else {
+            self.unclear += change;
+            return;
+        };
+        for host in hosts {
+            let runs = self.runs.entry(host).or_default();
+            self.unclear -= i32::from(*runs > 1);
+            *runs += change;
+            self.unclear += i32::from(*runs > 1);
+        }
+    }
+
+    /// Whether these runs can be one capture.
+    fn is_one(&self) -> bool {
+        self.all > 1 && self.unclear == 0
+    }
 }
 
 #[cfg(test)]
@@ -184,5 +237,21 @@ mod tests {
         assert_eq!(newest.nearby(&captures), ["2026_01_31_04_47_38"]);
         let far = of(vec![run("2026_01_31_04_57_40", B)]);
         assert_eq!(newest.nearby(&far), [""; 0]);
+    }
+
+    /// Folders of experiments hold no time in their names, or all the same: each is looked at once.
+    #[test]
+    fn many_runs_take_linear_time() {
+        const MANY: usize = 100_000;
+        let named = |name: &dyn Fn(usize) -> String| (0..MANY).map(|at| run(&name(at), A)).collect::<Vec<_>>();
+        let without_time = named(&|at| format!("experiment_{at}"));
+        let at_once = named(&|at| format!("2026_01_31_04_47_36_{at}"));
+        let of_many_logs = named(&|at| format!("log_{at}/2026_01_31_04_47_36"));
+        for runs in [without_time, at_once, of_many_logs] {
+            let started = std::time::Instant::now();
+            assert_eq!(of(runs).len(), MANY);
+            // A quadratic one takes minutes.
+            assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+        }
     }
 }

@@ -14,7 +14,7 @@ use crate::import::captures::{self, CaptureFolder, CaptureRun};
 use crate::import::file_names::{endings, host_and_rank};
 use crate::input::access::tree_of;
 use crate::input::storage::{EntryKind, FileTree};
-use crate::input::{ImportError, Progress, glob};
+use crate::input::{ImportError, Progress, ProgressStage, glob};
 use crate::registry::IMPORTERS;
 
 /// The files of one session.
@@ -45,6 +45,8 @@ pub struct HostFiles {
 
 /// Search depth for log directories below the named directory.
 const MAX_DEPTH: usize = 8;
+/// Directories that are looked into: more have other purposes than logs.
+const MAX_DIRECTORIES: usize = 200_000;
 
 /// Finds the files that `path` names.
 ///
@@ -57,12 +59,12 @@ pub fn locate(path: &Path, options: &ImportOptions, progress: &Progress) -> Resu
     // A file may be called `a*b`: an existing path is not a pattern.
     let kind = match tree.kind(path) {
         Ok(kind) => kind,
-        Err(_) if glob::is_pattern(path) => return locate_pattern(tree, path, options),
+        Err(_) if glob::is_pattern(path) => return locate_pattern(tree, path, options, progress),
         Err(error) => return Err(error.into()),
     };
     if kind == EntryKind::Directory {
         tree.entries(path)?; // Distinguishes missing permission from a missing file.
-        return locate_in(tree, &[path.to_owned()], options);
+        return locate_in(tree, &[path.to_owned()], options, progress);
     }
     if let Some(run) = &options.run {
         return nothing(format!("run {run:?} was asked for, but this is one file, not a log directory"));
@@ -70,12 +72,17 @@ pub fn locate(path: &Path, options: &ImportOptions, progress: &Progress) -> Resu
     Ok(LocatedRun { hosts: vec![HostFiles { host: None, files: vec![path.to_owned()] }], ..LocatedRun::default() })
 }
 
-fn locate_pattern(tree: &dyn FileTree, pattern: &Path, options: &ImportOptions) -> Result<LocatedRun, ImportError> {
+fn locate_pattern(
+    tree: &dyn FileTree,
+    pattern: &Path,
+    options: &ImportOptions,
+    progress: &Progress,
+) -> Result<LocatedRun, ImportError> {
     let found = glob::expand(tree, pattern)?.into_iter();
     let (directories, files): (Vec<_>, Vec<_>) = found.partition(|path| tree.is_directory(path));
     let hosts = match files.len() {
         0 if directories.is_empty() => return nothing("no file or directory matches the pattern".to_owned()),
-        0 => return locate_in(tree, &directories, options),
+        0 => return locate_in(tree, &directories, options, progress),
         // The user chose these files by a pattern, so their names do not matter.
         1 => vec![HostFiles { host: None, files }],
         _ => hosts_of(files),
@@ -86,8 +93,13 @@ fn locate_pattern(tree: &dyn FileTree, pattern: &Path, options: &ImportOptions) 
     Ok(LocatedRun { hosts, ..LocatedRun::default() })
 }
 
-fn locate_in(tree: &dyn FileTree, directories: &[PathBuf], options: &ImportOptions) -> Result<LocatedRun, ImportError> {
-    let mut runs: Vec<CaptureRun> = directories.iter().flat_map(|directory| runs_in(tree, directory)).collect();
+fn locate_in(
+    tree: &dyn FileTree,
+    directories: &[PathBuf],
+    options: &ImportOptions,
+    progress: &Progress,
+) -> Result<LocatedRun, ImportError> {
+    let mut runs = runs_in(tree, directories, progress)?;
     if runs.is_empty() && options.run.is_none() {
         // Not a log directory: use the files directly, as of a run copied elsewhere.
         let found =
@@ -248,47 +260,73 @@ fn sort_newest_first(runs: &mut [CaptureRun]) {
 }
 
 /// The runs in or below a directory, the newest first.
-pub(super) fn runs_below(tree: &dyn FileTree, directory: &Path) -> Vec<CaptureRun> {
-    let mut runs = runs_in(tree, directory);
+pub(super) fn runs_below(
+    tree: &dyn FileTree,
+    directory: &Path,
+    progress: &Progress,
+) -> Result<Vec<CaptureRun>, ImportError> {
+    let mut runs = runs_in(tree, &[directory.to_owned()], progress)?;
     sort_newest_first(&mut runs);
-    runs
+    Ok(runs)
 }
 
-/// Runs in or below a directory, which may itself be `plugins` or `profile`.
-fn runs_in(tree: &dyn FileTree, directory: &Path) -> Vec<CaptureRun> {
-    let named = tree.resolved(directory);
-    let mut runs = Vec::new();
-    if named.ends_with("plugins/profile") {
-        add_runs(tree, directory, "", &mut runs);
-    } else if named.ends_with("plugins") {
-        add_runs(tree, &directory.join("profile"), "", &mut runs);
-    } else {
-        walk(tree, directory, "", 0, &mut runs);
-    }
-    runs
-}
-
-fn walk(tree: &dyn FileTree, directory: &Path, prefix: &str, depth: usize, runs: &mut Vec<CaptureRun>) {
-    let profile = directory.join("plugins/profile");
-    if tree.is_directory(&profile) {
-        add_runs(tree, &profile, prefix, runs);
-    }
-    if depth == MAX_DEPTH {
-        return;
-    }
-    for (name, path) in subdirectories(tree, directory) {
-        walk(tree, &path, &format!("{prefix}{name}/"), depth + 1, runs);
-    }
-}
-
-fn add_runs(tree: &dyn FileTree, profile: &Path, prefix: &str, runs: &mut Vec<CaptureRun>) {
-    for (name, path) in subdirectories(tree, profile) {
-        let files = files_of(tree, &path);
-        if !files.is_empty() {
-            let modified = files.iter().filter_map(|file| tree.modified(file)).max();
-            let modified = modified.unwrap_or(SystemTime::UNIX_EPOCH);
-            runs.push(CaptureRun { name: format!("{prefix}{name}"), files, modified });
+/// Runs in or below directories, which may themselves be `plugins` or `profile`.
+fn runs_in(tree: &dyn FileTree, directories: &[PathBuf], progress: &Progress) -> Result<Vec<CaptureRun>, ImportError> {
+    let mut walk = RunWalk { tree, progress, left: MAX_DIRECTORIES, runs: Vec::new() };
+    progress.begin(ProgressStage::Looking);
+    for directory in directories {
+        let named = tree.resolved(directory);
+        if named.ends_with("plugins/profile") {
+            walk.add_runs(directory, "")?;
+        } else if named.ends_with("plugins") {
+            walk.add_runs(&directory.join("profile"), "")?;
+        } else {
+            walk.below(directory, "", 0)?;
         }
+    }
+    progress.begin(ProgressStage::Reading);
+    Ok(walk.runs)
+}
+
+/// A search for log directories.
+struct RunWalk<'a> {
+    tree: &'a dyn FileTree,
+    progress: &'a Progress,
+    /// Directories that may still be looked into.
+    left: usize,
+    runs: Vec<CaptureRun>,
+}
+
+impl RunWalk<'_> {
+    fn below(&mut self, directory: &Path, prefix: &str, depth: usize) -> Result<(), ImportError> {
+        self.progress.check()?;
+        self.left = self.left.checked_sub(1).ok_or_else(|| ImportError::TooLarge {
+            what: format!("more than {MAX_DIRECTORIES} directories to look into: name the log directory"),
+        })?;
+        let profile = directory.join("plugins/profile");
+        if self.tree.is_directory(&profile) {
+            self.add_runs(&profile, prefix)?;
+        }
+        if depth == MAX_DEPTH {
+            return Ok(());
+        }
+        for (name, path) in subdirectories(self.tree, directory) {
+            self.below(&path, &format!("{prefix}{name}/"), depth + 1)?;
+        }
+        Ok(())
+    }
+
+    fn add_runs(&mut self, profile: &Path, prefix: &str) -> Result<(), ImportError> {
+        for (name, path) in subdirectories(self.tree, profile) {
+            self.progress.check()?;
+            let files = files_of(self.tree, &path);
+            if !files.is_empty() {
+                let modified = files.iter().filter_map(|file| self.tree.modified(file)).max();
+                let modified = modified.unwrap_or(SystemTime::UNIX_EPOCH);
+                self.runs.push(CaptureRun { name: format!("{prefix}{name}"), files, modified });
+            }
+        }
+        Ok(())
     }
 }
 

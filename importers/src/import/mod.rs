@@ -108,7 +108,7 @@ pub fn import_source(
     progress.add_total(source.packed_len());
     let mut builder = TraceBuilder::new();
     import_into(&mut builder, importer, source, None, options, progress)?;
-    llo::add(options.llo.as_deref(), &[], progress, &mut builder)?;
+    llo::add(options.llo.as_deref(), &[], &options.roots, progress, &mut builder)?;
     let mut opener = FileOpener::new(&LocatedRun::default(), options, progress)?;
     hlo_dump::add(&options.hlo, &mut |path| opener.open(path), progress, &mut builder)?;
     finish(builder, progress)
@@ -151,8 +151,11 @@ pub fn detect<'a>(head: &[u8], importers: &[&'a dyn Importer]) -> Result<&'a dyn
     // `max_by_key` returns the last of equal elements, hence the reversed order.
     let best = sure.filter(|(confidence, _)| *confidence > DetectionConfidence::No).rev().max_by_key(|(sure, _)| *sure);
     best.map(|(_, importer)| importer).ok_or_else(|| {
-        let titles: Vec<_> = importers.iter().map(|importer| importer.format().title).collect();
-        ImportError::UnknownFormat { found: looks_like(head), readable: titles.join(", ") }
+        let ending = sniffing::usual_ending(head);
+        let mut likely: Vec<_> = importers.iter().map(|importer| importer.format()).collect();
+        likely.sort_by_key(|format| !format.extensions.contains(&ending));
+        let titles: Vec<_> = likely.iter().take(2).map(|format| format.title).collect();
+        ImportError::UnknownFormat { found: looks_like(head), likely: titles.join(" or ") }
     })
 }
 
@@ -246,7 +249,7 @@ fn import_opened<'a>(
         if failed.is_empty() {
             let programs = opened.iter().filter(|open| open.importer.format().id == xla::SCHEDULED_HLO);
             let programs: Vec<&Path> = programs.filter_map(|open| open.source.path()).collect();
-            llo::add(options.llo.as_deref(), &programs, progress, &mut builder)?;
+            llo::add(options.llo.as_deref(), &programs, &options.roots, progress, &mut builder)?;
             hlo_dump::add(&options.hlo, &mut |path| opener.open(path), progress, &mut builder)?;
             note_what_was_left_out(&mut builder, &opened, &skipped);
             note_runs(&mut builder, located, &same);

@@ -34,7 +34,7 @@ impl<'a> FileOpener<'a> {
     /// Opens a file.
     pub(super) fn open(&mut self, path: &Path) -> Result<InputSource, ImportError> {
         if !is_remote(path) {
-            return InputSource::open(path);
+            return Ok(InputSource::open(path)?.within(&self.options.roots));
         }
         if !self.copied.contains_key(path) {
             self.copy(&[path.to_owned()])?;

@@ -52,7 +52,7 @@ pub fn list_runs(path: &Path, progress: &Progress) -> Result<Vec<ListedRun>, Imp
         return nothing("this is a file, not a log directory".to_owned());
     }
     tree.entries(path)?;
-    let runs = runs_below(tree, path);
+    let runs = runs_below(tree, path, progress)?;
     if runs.is_empty() {
         return nothing("there is no run: looked for plugins/profile/<run>/ with profiles in it".to_owned());
     }

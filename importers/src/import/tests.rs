@@ -93,7 +93,7 @@ fn archive_is_not_opened_as_its_content() {
 #[test]
 fn unknown_format_error_names_guess_and_supported_formats() {
     let error = detect(b"\x7fELF", &[&TOY, &OTHER]).err().unwrap().to_string();
-    assert!(error.contains("ELF") && error.contains("Toy traces, Other traces"), "{error}");
+    assert!(error.contains("ELF") && error.contains("Toy traces or Other traces"), "{error}");
 }
 
 #[test]

@@ -8,12 +8,14 @@ use std::io;
 #[non_exhaustive]
 pub enum ImportError {
     /// No importer recognizes the content.
-    #[error("not a profile that this program reads ({found}); it reads {readable}")]
+    #[error(
+        "not a profile that this program reads ({found}); likeliest would be {likely}, and systole formats lists all"
+    )]
     UnknownFormat {
         /// Description of the content.
         found: String,
-        /// Titles of all formats.
-        readable: String,
+        /// Titles of the two formats that such content has most often.
+        likely: String,
     },
     /// The format was recognized, but the content is damaged.
     #[error("damaged {format} at byte {offset}: {what}")]

@@ -6,6 +6,7 @@ mod error;
 pub(crate) mod glob;
 pub(crate) mod lines;
 mod memory;
+pub(crate) mod network;
 mod progress;
 #[cfg(feature = "remote")]
 pub(crate) mod remote;
@@ -16,6 +17,7 @@ pub(crate) mod storage;
 pub use access::{remote_head, write_remote};
 pub use error::ImportError;
 pub(crate) use memory::prepare_heap;
+pub use network::may_ask;
 pub use progress::{Progress, ProgressStage};
 pub(crate) use source::GZIP;
 pub use source::{FeedResult, InputSource, SharedBytes, SourceContent};

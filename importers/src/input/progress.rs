@@ -24,6 +24,8 @@ pub enum ProgressStage {
     Downloading,
     /// Waiting until they are written.
     Waiting,
+    /// Looking for them in directories.
+    Looking,
 }
 
 impl Progress {
@@ -49,7 +51,8 @@ impl Progress {
         match self.stage.load(Ordering::Relaxed) {
             0 => ProgressStage::Reading,
             1 => ProgressStage::Downloading,
-            _ => ProgressStage::Waiting,
+            2 => ProgressStage::Waiting,
+            _ => ProgressStage::Looking,
         }
     }
 

@@ -65,6 +65,17 @@ pub(crate) fn looks_like(head: &[u8]) -> String {
     format!("it looks like {what}; it begins with {}", start.join(" "))
 }
 
+/// The ending that files with such content usually have.
+pub(crate) fn usual_ending(head: &[u8]) -> &'static str {
+    let Some(text) = as_text(head) else { return "pb" };
+    let text = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
+    match text.lines().next().unwrap_or_default() {
+        _ if text.starts_with(['{', '[']) => "json",
+        line if line.contains(',') => "csv",
+        _ => "log",
+    }
+}
+
 fn contains(haystack: &[u8], needle: &[u8]) -> bool {
     memchr::memmem::find(haystack, needle).is_some()
 }

@@ -40,7 +40,7 @@ def chance(p: float | None) -> str:
     return _UNKNOWN if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-_FINDINGS = {"changed": "more than noise", "noise": "within noise", "too-few": "too few steps", "untested": "not tested"}
+_FINDINGS = {"changed": "more than noise", "noise": "within noise", "between-runs": "within the spread between runs", "too-few": "too few steps", "untested": "not tested"}
 
 
 def counted(count: int, what: str) -> str:

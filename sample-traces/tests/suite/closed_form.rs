@@ -200,14 +200,14 @@ fn both_formats_give_the_same_op_table() {
 }
 
 #[test]
-fn steps_come_from_the_line_or_the_programs() {
+fn steps_come_from_the_line_or_the_annotated_programs() {
     for run in runs() {
         let (expected, name) = (&run.expected, &run.spec.name);
         let report = report!(Steps, &open_protobuf(&run));
         assert_eq!(report.steps.len(), expected.steps.len(), "{name}");
         assert_eq!(
             report.source,
-            if run.spec.steps_line { StepSource::StepsLine } else { StepSource::Modules },
+            if run.spec.steps_line { StepSource::StepsLine } else { StepSource::AnnotatedPrograms },
             "{name}"
         );
         for (step, pair) in report.steps.iter().zip(expected.steps.windows(2)) {

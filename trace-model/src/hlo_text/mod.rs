@@ -15,6 +15,7 @@ mod program;
 mod scan;
 mod shape;
 mod stack;
+mod statements;
 
 use std::borrow::Cow;
 
@@ -24,7 +25,7 @@ pub use program::{BEGIN, ProgramPart, ProgramText};
 use scan::find_outside;
 pub(crate) use scan::{after_brackets, split_commas};
 pub use scan::{attribute, pairs, split_attributes, unescaped};
-pub use shape::{ArrayShape, ArrayText, MAX_DEPTH, Shape, array_texts, dtype_of_number, element_bits};
+pub use shape::{ArrayShape, ArrayText, COMBINED, MAX_DEPTH, Shape, array_texts, dtype_of_number, element_bits};
 pub use stack::{Frame, StackFrames};
 
 /// The parts of an instruction, as slices of its text.
@@ -53,7 +54,7 @@ impl<'a> HloText<'a> {
         let name = name.trim();
         let (is_root, name) = name.strip_prefix("ROOT ").map_or((false, name), |name| (true, name.trim()));
         let name = name.trim_start_matches('%');
-        let rest = rest.trim_start();
+        let rest = without_comment(rest.trim_start());
         let shape_end = find_outside(rest, b' ')?;
         let shape = rest.get(..shape_end)?;
         let rest = rest.get(shape_end..)?.trim_start();
@@ -130,6 +131,15 @@ impl<'a> HloText<'a> {
         self.computation("calls")
     }
 
+    /// The computations that it runs or applies, without `%`, in the order of the compiler's protobuf.
+    pub fn called(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        let attributes = self.attributes;
+        let named = CALLING.into_iter().filter_map(move |key| attribute(attributes, key));
+        named
+            .flat_map(|names| split_commas(names.trim_start_matches('{').trim_end_matches('}')))
+            .map(|name| name.trim_start_matches('%'))
+    }
+
     /// The computation that an attribute names (`body`, `to_apply`), without `%`.
     pub fn computation(&self, key: &str) -> Option<&'a str> {
         Some(self.attribute(key)?.trim_start_matches('%'))
@@ -140,6 +150,20 @@ impl<'a> HloText<'a> {
         Some(self.attribute("custom_call_target")?.trim_matches('"'))
     }
 }
+
+/// Attributes that name one computation, or several in braces.
+const CALLING: [&str; 10] = [
+    "calls",
+    "to_apply",
+    "body",
+    "condition",
+    "select",
+    "scatter",
+    "true_computation",
+    "false_computation",
+    "branch_computations",
+    "called_computations",
+];
 
 /// One operand of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -227,7 +251,7 @@ mod tests {
                 let _ = (pairs(text).count(), unescaped(text), ReplicaGroups::parse(text).map(|it| it.size()));
                 let module = format!("HloModule m\n\nStackFrames\n1 {text}\n\nENTRY %e () -> () {{\n  {text}\n");
                 let mut parts = 0;
-                assert!(ProgramText::read(&module, |_| parts += 1).is_some_and(|it| it.cut_in == Some("e")));
+                assert!(ProgramText::read(&module, |_| parts += 1).is_some());
                 assert!(parts >= 2);
                 let _ = (Shape::parse(text), parse_replica_groups(text), parse_pairs(text));
             }

@@ -1,6 +1,7 @@
 //! A whole program: `HloModule …`, tables of sources, computations of instructions.
 
 use super::scan::{attribute, pairs, split_commas};
+use super::statements::{Statement, Statements, computation_head};
 use super::{HloText, StackFrames, unescaped};
 
 /// The text that every HLO module starts with.
@@ -33,11 +34,11 @@ pub enum ProgramPart<'a> {
     },
     /// One of its instructions.
     Instruction(HloText<'a>),
-    /// A line that should be an instruction but is not.
+    /// A statement that should be an instruction but is not.
     Broken {
-        /// Its number, from 1.
+        /// The number of its line, from 1.
         line: usize,
-        /// The line.
+        /// Its text.
         text: &'a str,
     },
     /// The computation ends.
@@ -47,33 +48,28 @@ pub enum ProgramPart<'a> {
 impl<'a> ProgramText<'a> {
     /// Reads a text and passes each part of its computations to `visit`; `None` if the text is not a program.
     pub fn read(text: &'a str, mut visit: impl FnMut(ProgramPart<'a>)) -> Option<Self> {
-        let header = text.lines().next()?.strip_prefix(BEGIN)?;
+        let mut statements = Statements::of(text);
+        let header = statements.next()?.text.strip_prefix(BEGIN)?;
         let mut program = Self { name: split_commas(header).next()?, header, ..Self::default() };
         let (mut table, mut open) = ("", None);
-        let is_whole = text.ends_with('\n');
-        let mut lines = text.lines().enumerate().skip(1).peekable();
-        while let Some((at, line)) = lines.next() {
-            let is_cut = lines.peek().is_none() && !is_whole;
-            if line.starts_with('}') {
+        for Statement { line, text, is_last } in statements {
+            if text.starts_with('}') {
                 if open.take().is_some() {
                     visit(ProgramPart::End);
                 }
             } else if open.is_some() {
-                match HloText::parse(line.trim()).filter(|instruction| !instruction.is_cut) {
+                match HloText::parse(text).filter(|instruction| !instruction.is_cut) {
                     Some(instruction) => visit(ProgramPart::Instruction(instruction)),
-                    None if is_cut || line.trim().is_empty() => {}
-                    None => visit(ProgramPart::Broken { line: at + 1, text: line }),
+                    None if is_last => {}
+                    None => visit(ProgramPart::Broken { line, text }),
                 }
-            } else if line.ends_with('{') && line.contains("->") {
-                let is_entry = line.starts_with("ENTRY ");
-                let name = line.trim_start_matches("ENTRY ").trim_start_matches('%');
-                let name = name.split([' ', '(']).next().unwrap_or_default();
+            } else if let Some((name, is_entry)) = computation_head(text) {
                 open = Some(name);
                 visit(ProgramPart::Begin { name, is_entry });
-            } else if line.starts_with(|c: char| c.is_ascii_digit()) {
-                program.frames.add_row(table, line);
+            } else if text.starts_with(|c: char| c.is_ascii_digit()) {
+                program.frames.add_row(table, text);
             } else {
-                table = line.trim();
+                table = text;
             }
         }
         program.cut_in = open;
@@ -164,7 +160,7 @@ ENTRY %main (a: f32[8]) -> f32[8] {
             [parts[0], parts[3], parts[4], parts[6]],
             [begins("add", false), ProgramPart::End, begins("main", true), ProgramPart::End]
         );
-        assert_eq!(parts[2], ProgramPart::Broken { line: 19, text: "  what is this" });
+        assert_eq!(parts[2], ProgramPart::Broken { line: 19, text: "what is this" });
         assert!(matches!(parts[5], ProgramPart::Instruction(HloText { name: "a", is_root: true, .. })));
         assert_eq!(ProgramText::read("HloModul", |_| ()), None);
         let cut = &TEXT[..TEXT.len() - 20];

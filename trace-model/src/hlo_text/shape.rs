@@ -7,6 +7,9 @@ use super::{after_brackets, split_commas, without_comment};
 /// Deepest nesting of tuples that is read; deeper ones are not real shapes.
 pub const MAX_DEPTH: usize = 32;
 
+/// The size in a tile that joins a dimension with the next one, `*` in text; the lowest `i64` of the protobuf.
+pub const COMBINED: u64 = 1 << 63;
+
 /// The shape of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shape<'a> {
@@ -25,7 +28,7 @@ pub struct ArrayShape<'a> {
     pub dims: Vec<u64>,
     /// Dimension numbers from the fastest to the slowest varying.
     pub minor_to_major: Vec<u64>,
-    /// `T(8,128)(2,1)`: tiles, outermost first.
+    /// `T(8,128)(2,1)`: tiles, outermost first; a size of [`COMBINED`] joins dimensions.
     pub tiles: Vec<Vec<u64>>,
     /// `S(n)`: 0 is HBM, 1 VMEM, 5 host memory.
     pub memory_space: u64,
@@ -122,13 +125,14 @@ impl<'a> Shape<'a> {
         if depth > MAX_DEPTH {
             return None;
         }
-        match text.strip_prefix('(') {
-            Some(inner) => {
-                let inner = inner.strip_suffix(')')?;
-                let parts = split_commas(inner).map(|part| Self::parse_nested(without_comment(part), depth + 1));
-                parts.collect::<Option<Vec<_>>>().map(Self::Tuple)
-            }
-            None => ArrayShape::parse(text).map(Self::Array),
+        if let Some(inner) = text.strip_prefix('(') {
+            let inner = inner.strip_suffix(')')?;
+            let parts = split_commas(inner).map(|part| Self::parse_nested(without_comment(part), depth + 1));
+            parts.collect::<Option<Vec<_>>>().map(Self::Tuple)
+        } else {
+            // A buffer, `b(f32[8])`, is its array.
+            let buffer = text.strip_prefix("b(").and_then(|text| text.strip_suffix(')'));
+            ArrayShape::parse(buffer.unwrap_or(text)).map(Self::Array)
         }
     }
 
@@ -166,8 +170,12 @@ impl<'a> ArrayShape<'a> {
         // `<=8` is a bounded dynamic dimension: the bound is the allocated size.
         let dims = numbers(dims)?;
         let mut shape = Self { dtype, dims, ..Self::default() };
-        if let Some(layout) = text.get(close..)?.strip_prefix('{') {
-            shape.read_layout(layout.strip_suffix('}').unwrap_or(layout));
+        match text.get(close..)? {
+            "" => {}
+            layout => {
+                let layout = layout.strip_prefix('{')?;
+                shape.read_layout(layout.strip_suffix('}').unwrap_or(layout));
+            }
         }
         Some(shape)
     }
@@ -183,8 +191,9 @@ impl<'a> ArrayShape<'a> {
             // A group without a letter continues the previous one: T(8,128)(2,1).
             letter = if before.is_empty() { letter } else { before };
             let inside = rest.get(open + 1..close).unwrap_or_default().trim_end_matches(')');
+            let tile = |size: &str| if size.trim() == "*" { Some(COMBINED) } else { size.trim().parse().ok() };
             match (letter, numbers(inside)) {
-                ("T", Some(tile)) => self.tiles.push(tile),
+                ("T", _) => self.tiles.extend(inside.split(',').map(tile).collect::<Option<Vec<u64>>>()),
                 ("S", Some(space)) => self.memory_space = space.first().copied().unwrap_or(0),
                 ("E", Some(bits)) => self.packed_bits = bits.first().copied(),
                 _ => {}
@@ -280,7 +289,9 @@ impl fmt::Display for ArrayShape<'_> {
         if !self.tiles.is_empty() {
             attributes.push('T');
         }
-        attributes.extend(self.tiles.iter().map(|tile| format!("({})", list(tile))));
+        let size = |&size: &u64| if size == COMBINED { "*".to_owned() } else { size.to_string() };
+        let tile = |tile: &Vec<u64>| format!("({})", tile.iter().map(size).collect::<Vec<_>>().join(","));
+        attributes.extend(self.tiles.iter().map(tile));
         attributes.extend((self.memory_space != 0).then(|| format!("S({})", self.memory_space)));
         attributes.extend(self.packed_bits.map(|bits| format!("E({bits})")));
         if !attributes.is_empty() {

@@ -296,14 +296,12 @@ fn extreme_times_do_not_overflow() {
     let left_out = model.import_log().count(IssueKind::ImpossibleTime) as usize;
     assert!(0 < left_out && left_out + model.slice_count() == EDGES.len() * 4, "{left_out}");
     assert!(check_lanes(&model).is_ok());
-    let index = LodIndex::build(&model);
+    let index = LodIndex::build(&model, |_| 0);
     for (i, lane) in model.all_lanes().iter().enumerate() {
-        for resolution in [1, 1 << 40, i64::MAX] {
-            let mut items = Vec::new();
-            index.lane(i).query(&model, lane, model.extent(), Picos::from_ps(resolution), &mut items);
-            let total: u32 = items.iter().map(|item| item.count).sum();
-            assert_eq!(total as usize, model.slices_in(lane, model.extent()).count());
-        }
+        let times = EDGES.into_iter().map(at);
+        index.sums(i).between(&model, lane, |_| 0, times, |covered, _| assert!(covered.iter().all(|&ps| ps >= 0)));
+        let all = index.lane(i).slices(&model, lane, model.extent());
+        assert_eq!(all.map_or(0, |all| all.count as usize), model.slices_in(lane, model.extent()).count());
     }
     assert!(model.all_slices().all(|slice| slice.children().count() <= model.slice_count()));
 }

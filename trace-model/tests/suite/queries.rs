@@ -3,8 +3,8 @@
 use common::{add_all, any_spans, at, number, one_track, range};
 use proptest::prelude::*;
 use trace_model::{
-    FlowEnd, GroupKind, IssueKind, LaneMipmap, LodIndex, Picos, SliceRef, SliceSpec, Source, TraceBuilder, TraceModel,
-    TrackKind,
+    FlowEnd, GroupKind, IssueKind, LabelId, Lane, LodIndex, Picos, SliceRef, SliceSpec, Source, TimeRange,
+    TraceBuilder, TraceModel, TrackKind,
 };
 
 use crate::common;
@@ -13,6 +13,20 @@ fn model_of(spans: &[(i64, i64)]) -> TraceModel {
     let (mut builder, track) = one_track(TrackKind::Ops);
     add_all(&mut builder, track, spans);
     builder.finish()
+}
+
+/// Three classes, neither ascending nor without gaps.
+fn class_of(label: LabelId) -> u8 {
+    [200, 7, 31][label.index() % 3]
+}
+
+/// The time that each class covers in a range, from all slices of a lane.
+fn scanned(model: &TraceModel, lane: &Lane, classes: &[u8], asked: TimeRange) -> Vec<i64> {
+    let within = |slice: &SliceRef<'_>| slice.range().intersect(asked).map_or(0, |part| part.dur().ps());
+    let of_class = |&class: &u8| {
+        model.slices_of(lane).filter(|slice| class_of(slice.label_id()) == class).map(|slice| within(&slice)).sum()
+    };
+    classes.iter().map(of_class).collect()
 }
 
 /// Tracks with and without a device clock, each longer than the blocks that are unpacked at once.
@@ -77,38 +91,45 @@ proptest! {
     }
 
     #[test]
-    fn every_slice_is_in_exactly_one_item(
+    fn sums_between_times_equal_a_scan(
         spans in any_spans(),
         from in -20..90_i64,
-        len in 1..200_i64,
-        resolution in 1..40_i64,
+        steps in prop::collection::vec(0..30_i64, 1..20),
     ) {
         let model = model_of(&spans);
-        let index = LodIndex::build(&model);
+        let index = LodIndex::build(&model, class_of);
+        let times: Vec<i64> = steps.iter().scan(from, |at, step| { *at += step; Some(*at) }).collect();
         for (i, lane) in model.all_lanes().iter().enumerate() {
-            for asked in [range(from, from + len), model.extent()] {
-                let mut items = Vec::new();
-                index.lane(i).query(&model, lane, asked, Picos::from_ps(resolution), &mut items);
-                let mut left: Vec<_> = model.slices_in(lane, asked).collect();
-                left.reverse();
-                let mut reached = i64::MIN;
-                for item in items {
-                    prop_assert!(item.range.start.ps() >= reached, "items overlap");
-                    reached = item.range.end.ps();
-                    let members: Vec<_> = (0..item.count).filter_map(|_| left.pop()).collect();
-                    prop_assert_eq!(members.len(), item.count as usize);
-                    let hull = members.iter().map(|s| s.range()).reduce(trace_model::TimeRange::hull);
-                    prop_assert_eq!(Some(item.range), hull);
-                    prop_assert_eq!(item.occupied, members.iter().map(|s| s.dur()).sum::<Picos>());
-                    let longest = members.iter().map(|s| s.dur()).max();
-                    prop_assert_eq!(Some(model.slice(item.representative).dur()), longest);
-                    prop_assert!(members.iter().any(|s| s.id() == item.representative));
-                    let wide = members.iter().filter(|s| s.dur().ps() >= resolution).count();
-                    prop_assert!(wide == 0 || item.count == 1, "a slice wider than a pixel is hidden");
-                    prop_assert!(item.count == 1 || item.range.dur().ps() <= 2 * resolution);
-                }
-                prop_assert!(left.is_empty());
+            let sums = index.sums(i);
+            let mut found = Vec::new();
+            let walk = times.iter().map(|&time| at(time));
+            sums.between(&model, lane, class_of, walk, |covered, begin| {
+                found.push((covered.to_vec(), begin.start.index()..begin.end.index()));
+            });
+            prop_assert_eq!(found.len(), times.len() - 1);
+            for (ends, (covered, begin)) in times.windows(2).zip(found) {
+                prop_assert_eq!(covered, scanned(&model, lane, sums.classes(), range(ends[0], ends[1])));
+                let began = model.slices_of(lane).filter(|s| (ends[0]..ends[1]).contains(&s.start().ps()));
+                prop_assert!(began.map(|s| s.id().index()).eq(begin));
             }
+        }
+    }
+
+    #[test]
+    fn long_slices_equal_a_scan(spans in any_spans(), from in -20..90_i64, len in 1..200_i64, least in 0..40_i64) {
+        let model = model_of(&spans);
+        let index = LodIndex::build(&model, class_of);
+        for (i, lane) in model.all_lanes().iter().enumerate() {
+            let (asked, mipmap) = (range(from, from + len), index.lane(i));
+            let mut found = Vec::new();
+            mipmap.long_slices(&model, lane, asked, Picos::from_ps(least), &mut found);
+            let members: Vec<_> = model.slices_in(lane, asked).collect();
+            let long = members.iter().filter(|s| s.dur().ps() >= least).map(|s| s.id());
+            prop_assert!(long.eq(found));
+            let all = mipmap.slices(&model, lane, asked);
+            prop_assert_eq!(all.map_or(0, |all| all.count as usize), members.len());
+            let longest = members.iter().map(|s| s.dur()).max();
+            prop_assert_eq!(all.map(|all| model.slice(all.longest).dur()), longest);
         }
     }
 
@@ -226,21 +247,28 @@ fn hosts_are_aligned_by_their_zero_time() {
 }
 
 #[test]
-fn mipmap_of_a_long_lane_equals_a_scan() {
+fn level_of_detail_of_a_long_lane_equals_a_scan() {
     let spans: Vec<(i64, i64)> = (0..20_000).map(|i| (i * 10, i * 10 + 1 + (i * 7919) % 10)).collect();
     let model = model_of(&spans);
     let lane = &model.all_lanes()[0];
-    let pyramid = LaneMipmap::build(&model, lane);
-    for resolution in [1, 5, 10, 97, 1000, 12_345, 1_000_000] {
-        let mut items = Vec::new();
-        pyramid.query(&model, lane, range(15, 190_007), Picos::from_ps(resolution), &mut items);
-        let mut rows = model.slices_in(lane, range(15, 190_007));
-        for item in items {
-            let members: Vec<_> = rows.by_ref().take(item.count as usize).collect();
-            let longest = members.iter().map(|s| s.dur()).max();
-            assert_eq!(Some(model.slice(item.representative).dur()), longest);
-            assert_eq!(item.occupied, members.iter().map(|s| s.dur()).sum::<Picos>());
-        }
-        assert_eq!(rows.count(), 0);
+    let index = LodIndex::build(&model, class_of);
+    for step in [1, 5, 97, 1_000, 12_345, 100_000] {
+        let mut start = 15;
+        let times = (0..2_000).map(|i| at(15 + i * step));
+        index.sums(0).between(&model, lane, class_of, times, |covered, _| {
+            let part = range(start, start + step);
+            // Reading all slices of all parts would take minutes.
+            if start % 7 == 1 && start < 250_000 {
+                assert_eq!(covered, scanned(&model, lane, index.sums(0).classes(), part));
+                let longest = model.slices_in(lane, part).map(SliceRef::dur).max();
+                let all = index.lane(0).slices(&model, lane, part);
+                assert_eq!(all.map(|all| model.slice(all.longest).dur()), longest);
+            }
+            start += step;
+        });
     }
+    let mut found = Vec::new();
+    index.lane(0).long_slices(&model, lane, range(15, 190_007), Picos::from_ps(10), &mut found);
+    let long = model.slices_in(lane, range(15, 190_007)).filter(|slice| slice.dur().ps() >= 10);
+    assert!(long.map(SliceRef::id).eq(found));
 }

@@ -137,7 +137,7 @@ pub(crate) fn classify_texts(category: Option<&str>, text: &str, name: &str) -> 
 
 /// Infers the category of an op without one.
 fn conclude_category(hlo: &HloText<'_>, name: &str) -> String {
-    let opcode = if hlo.opcode.is_empty() { opcode_in_name(name) } else { hlo.opcode };
+    let opcode = if hlo.opcode.is_empty() { opcode_of_framework(opcode_in_name(name)) } else { hlo.opcode };
     let category = match opcode {
         "fusion" => match hlo.attribute("kind") {
             Some("kLoop") => "loop fusion",
@@ -157,6 +157,18 @@ fn conclude_category(hlo: &HloText<'_>, name: &str) -> String {
         other => other,
     };
     category.to_owned()
+}
+
+/// The compiler names an instruction after the op of JAX that it was: `psum.1` is an all-reduce.
+fn opcode_of_framework(name: &str) -> &str {
+    match name {
+        "psum" | "psum_invariant" | "pmax" | "pmin" => "all-reduce",
+        "all_gather" | "all_gather_invariant" => "all-gather",
+        "reduce_scatter" => "reduce-scatter",
+        "all_to_all" => "all-to-all",
+        "ppermute" => "collective-permute",
+        other => other,
+    }
 }
 
 /// `fusion` of `fusion.12`, `loop_add_fusion.3.remat` and `%fusion`: the name up to

@@ -3,7 +3,7 @@
 //! Hosts of a run are aligned by the start times of their sessions, which is as good as the synchronisation of their
 //! clocks. Collectives are more precise: all participants leave a synchronous one together, so the same execution
 //! should end at the same time everywhere. The remaining difference is the offset between two hosts, as uncertain as
-//! their device clocks. It is a check and is not applied.
+//! their device clocks. It tells which executions on several hosts belong together, and is applied to no duration.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,6 +21,9 @@ use crate::math::quantile::quantile;
 pub struct HostOffset {
     /// The host.
     pub host: String,
+    /// The same.
+    #[serde(skip)]
+    pub source: SourceId,
     /// The host that it is compared with.
     pub against: String,
     /// Executions of collectives that both took part in.
@@ -130,6 +133,7 @@ fn offset(
     let middle_of = |part: Option<&[(i64, f64)]>| part.and_then(|part| at(part, 0.5)).map(|ps| ps as i64);
     Some(HostOffset {
         host: name(host),
+        source: host,
         against: name(first),
         collectives: seen.len(),
         offset_ps: at(&seen, 0.5)? as i64,

@@ -42,8 +42,8 @@ pub use pairs::{LaunchPair, LaunchPairs, PairedBy};
 pub struct ClocksReport {
     /// Devices whose programs can be paired with host events, independent of the device selection.
     pub devices: Vec<ClockShift>,
-    /// Offset of every host but the first against the first, from collectives that both run. A check: it is not
-    /// applied.
+    /// Offset of every host but the first against the first, from collectives that both run. It is applied only where
+    /// executions are matched over hosts.
     pub hosts: Vec<HostOffset>,
     /// Programs with their host events, in the order of `devices`.
     #[serde(skip)]
@@ -179,6 +179,19 @@ pub(super) fn to_host(cx: &Context<'_>, core: GroupId, range: TimeRange) -> Time
 fn with_clock(model: &TraceModel, clock: DeviceToHostClock, core: GroupId, range: TimeRange) -> TimeRange {
     let range = if clock.base == ClockBase::DeviceClock { shifted(model, core, range) } else { range };
     TimeRange::new(clock.to_host(range.start), clock.to_host(range.end))
+}
+
+/// A span of a core by the clock of the first host, to find what belongs together on several; as it was recorded if there
+/// is only one, or nothing tells how their clocks differ.
+pub(crate) fn on_shared_clock(cx: &Context<'_>, core: GroupId, range: TimeRange) -> TimeRange {
+    let hosts = &cx.fact::<ClocksReport>().hosts;
+    if hosts.is_empty() {
+        return range;
+    }
+    let source = cx.model.group(core).source;
+    let offset = hosts.iter().find(|host| host.source == source).map_or(0, |host| host.offset_ps);
+    let (range, offset) = (to_host(cx, core, range), Picos::from_ps(offset));
+    TimeRange::new(range.start - offset, range.end - offset)
 }
 
 pub(super) fn programs_on_host<'a>(cx: &Context<'a>, core: GroupId) -> Vec<(SliceRef<'a>, TimeRange)> {

@@ -1,10 +1,12 @@
-//! Finds steps from four kinds of sources; the best available one is used.
+//! Finds steps from five kinds of sources; the best available one is used.
 //!
 //! 1. **Steps line**: the runtime recorded steps on the device.
-//! 2. **Programs**: every execution of the function that takes most device time
+//! 2. **Annotated programs**: the programs that the host launched in each step that it annotates (`StepTraceAnnotation`
+//!    and its like).
+//! 3. **Programs**: every execution of the function that takes most device time
 //!    starts a step, which lasts until the next one starts.
-//! 3. **Host annotations**: `StepTraceAnnotation` and its like.
-//! 4. **Whole capture**: one pseudo-step.
+//! 4. **Host annotations**: the annotations themselves, where no programs were recorded.
+//! 5. **Whole capture**: one pseudo-step.
 //!
 //! Executions are grouped by *function* (`jit_train_step` of `jit_train_step(12)`), because a function that was
 //! compiled for several shapes is still one step function. A limit of 0.5 for the coefficient of variation would
@@ -16,8 +18,8 @@ use serde::Serialize;
 use trace_model::{GroupId, GroupKind, SliceAttr, TraceModel, TrackKind};
 
 use super::marks::{CUT_OFF, MarkedSteps, RawStep, StepMark, join, step_number, top_slices, tracks_of_kind};
-use super::{host, programs};
-use crate::engine::counted;
+use super::{annotated, host, programs};
+use crate::engine::{Context, counted};
 
 /// Source of steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
@@ -25,6 +27,8 @@ use crate::engine::counted;
 pub enum StepSource {
     /// Recorded on the device.
     StepsLine,
+    /// Programs on the device of steps that the host annotates.
+    AnnotatedPrograms,
     /// Executions of the dominant program.
     Modules,
     /// Annotations on the host.
@@ -38,6 +42,7 @@ impl StepSource {
     pub fn title(self) -> &'static str {
         match self {
             Self::StepsLine => "steps recorded on the device",
+            Self::AnnotatedPrograms => "programs of the steps that the host annotates",
             Self::Modules => "executions of the dominant program",
             Self::HostAnnotations => "step annotations on the host",
             Self::WholeCapture => "whole capture as one pseudo-step",
@@ -56,10 +61,12 @@ pub(super) struct DetectedSteps {
 }
 
 /// Tries the sources of steps, the best one first.
-pub(super) fn find(model: &TraceModel, devices: &[GroupId]) -> DetectedSteps {
+pub(super) fn find(cx: &Context<'_>, devices: &[GroupId]) -> DetectedSteps {
+    let model = cx.model;
     let mut why = Vec::new();
-    let sources: [(StepSource, StepSearch<'_>); 3] = [
+    let sources: [(StepSource, StepSearch<'_>); 4] = [
         (StepSource::StepsLine, &|| steps_line(model, devices)),
+        (StepSource::AnnotatedPrograms, &|| annotated::find(cx, devices)),
         (StepSource::Modules, &|| programs::find(model, devices)),
         (StepSource::HostAnnotations, &|| host::find(model)),
     ];
@@ -69,6 +76,8 @@ pub(super) fn find(model: &TraceModel, devices: &[GroupId]) -> DetectedSteps {
                 why.push(marked.why);
                 return DetectedSteps { source, marker: marked.marker, steps: marked.steps, why };
             }
+            // Two searches may miss the same.
+            Err(reason) if why.contains(&reason) => {}
             Err(reason) => why.push(reason),
         }
     }
@@ -108,7 +117,7 @@ fn steps_line(model: &TraceModel, devices: &[GroupId]) -> Result<MarkedSteps, St
         return Err("no device recorded steps".to_owned());
     }
     let why = format!("{} of {} recorded steps", by_group.len(), counted(devices.len(), "device"));
-    Ok(MarkedSteps { marker: "Steps".to_owned(), steps: join(by_group), why })
+    Ok(MarkedSteps { marker: "Steps".to_owned(), steps: join(model, by_group), why })
 }
 
 /// The devices whose tracks may have steps: `TensorCore`s, else GPUs.

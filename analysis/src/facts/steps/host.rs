@@ -29,8 +29,30 @@ fn candidates(model: &TraceModel) -> Vec<SliceRef<'_>> {
     marked
 }
 
-/// Steps from annotations on hosts.
-pub(super) fn find(model: &TraceModel) -> Result<MarkedSteps, String> {
+/// The annotations of steps on hosts.
+pub(super) struct HostAnnotations {
+    /// What they have in common: `train`.
+    pub name: String,
+    /// Of each host, in time order.
+    by_host: Vec<(GroupId, Vec<StepMark>)>,
+}
+
+impl HostAnnotations {
+    /// Those of the host of a device; if it has none, of the first host.
+    pub(super) fn of(&self, model: &TraceModel, device: GroupId) -> Option<&[StepMark]> {
+        let source = |group: GroupId| model.group(group).source;
+        let own = self.by_host.iter().find(|(host, _)| source(*host) == source(device));
+        own.or(self.by_host.first()).map(|(_, marks)| &marks[..])
+    }
+}
+
+/// Whether a host annotates steps.
+pub(crate) fn has_annotations(model: &TraceModel) -> bool {
+    !candidates(model).is_empty()
+}
+
+/// The annotations of steps; the error says that there are none.
+pub(super) fn annotations(model: &TraceModel) -> Result<HostAnnotations, String> {
     let marked = candidates(model);
     // Of several annotations (train, eval) and threads, the one that covers the most time.
     let mut totals: BTreeMap<(&str, GroupId, TrackId), Picos> = BTreeMap::new();
@@ -52,9 +74,16 @@ pub(super) fn find(model: &TraceModel) -> Result<MarkedSteps, String> {
         slices.sort_by_key(|slice| slice.start());
         host_marks(&slices, name == "StepMarker")
     };
-    let steps = join(by_group.into_iter().map(|(group, (_, track))| (group, marks(track))).collect());
+    let by_host = by_group.into_iter().map(|(group, (_, track))| (group, marks(track))).collect();
+    Ok(HostAnnotations { name: name.to_owned(), by_host })
+}
+
+/// Steps from annotations on hosts.
+pub(super) fn find(model: &TraceModel) -> Result<MarkedSteps, String> {
+    let HostAnnotations { name, by_host } = annotations(model)?;
+    let steps = join(model, by_host);
     let why = format!("the host annotates {} as {name}", counted(steps.len(), "step"));
-    Ok(MarkedSteps { marker: name.to_owned(), steps, why })
+    Ok(MarkedSteps { marker: name, steps, why })
 }
 
 /// The name without the number of the step.

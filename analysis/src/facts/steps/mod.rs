@@ -7,6 +7,7 @@
 //! Statistics are over complete steps after warm-up, of each class of steps that do the same work and of all; each
 //! excluded step has a reason.
 
+mod annotated;
 mod classes;
 mod detection;
 mod host;
@@ -14,11 +15,11 @@ mod marks;
 mod programs;
 pub(super) mod step;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::Serialize;
-use trace_model::{GroupId, GroupKind, Picos, TimeRange, TraceModel};
+use trace_model::{GroupId, Picos, TimeRange, TraceModel};
 
 use super::compile_events::compiling;
 use super::device_shift::shifted;
@@ -28,6 +29,7 @@ use crate::math::stats::{OUTLIER_Z, SPREAD_FLOOR, Stats, modified_z};
 use marks::RawStep;
 
 pub use detection::StepSource;
+pub(crate) use host::has_annotations;
 pub(crate) use programs::function_of;
 pub(crate) use step::on_host;
 pub use step::{Step, StepClass, StepSpan};
@@ -66,13 +68,16 @@ impl StepsReport {
         self.selected(first, last).filter_map(Step::range).reduce(TimeRange::hull)
     }
 
-    /// The same on one core. If steps come from the host, a device runs them at the host's times, as precisely as the
-    /// clocks are aligned.
+    /// The same on one core. A step in which it took no part lasts as long as on the others of its host, else as on any
+    /// device or host, as precisely as their clocks are aligned.
     pub fn range_on(&self, model: &TraceModel, core: GroupId, first: u32, last: u32) -> Option<TimeRange> {
-        let spans = self.selected(first, last).filter_map(|step| step.span_on(core));
-        let own = spans.map(|span| span.range).reduce(TimeRange::hull);
-        let by_host = self.source == StepSource::HostAnnotations || !is_core(model, core);
-        own.or_else(|| if by_host { self.range_of(first, last) } else { None })
+        let source = |group: GroupId| model.group(group).source;
+        let of_step = |step: &Step| {
+            let beside = step.spans.iter().filter(|span| source(span.group) == source(core)).map(|span| span.range);
+            let own = step.span_on(core).map(|span| span.range);
+            own.or_else(|| beside.reduce(TimeRange::hull)).or_else(|| step.range())
+        };
+        self.selected(first, last).filter_map(of_step).reduce(TimeRange::hull)
     }
 
     pub(crate) fn selected(&self, first: u32, last: u32) -> impl Iterator<Item = &Step> {
@@ -175,10 +180,6 @@ fn leave_out(steps: &mut [Step], warmup_steps: u32) {
     }
 }
 
-fn is_core(model: &TraceModel, group: GroupId) -> bool {
-    matches!(model.group(group).kind, GroupKind::TensorCore { .. } | GroupKind::Gpu { .. })
-}
-
 impl Fact for StepsReport {
     fn find(cx: &Context<'_>) -> Self {
         found(cx)
@@ -187,11 +188,12 @@ impl Fact for StepsReport {
 
 fn found(cx: &Context<'_>) -> StepsReport {
     let model = cx.model;
-    let found = detection::find(model, &detection::devices(model, cx.tensor_cores()));
+    let found = detection::find(cx, &detection::devices(model, cx.tensor_cores()));
     let compiling = compiling(cx);
     let mut names = BTreeMap::new();
     let raw = &found.steps;
-    let numbered = raw.windows(2).all(|pair| pair[0].number < pair[1].number) && raw.iter().all(|s| s.number.is_some());
+    let numbers: BTreeSet<u32> = raw.iter().filter_map(|step| step.number).collect();
+    let numbered = numbers.len() == raw.len();
     let steps = raw.iter().enumerate().map(|(k, raw_step)| {
         trace_model::may_pause();
         let number = raw_step.number.filter(|_| numbered).unwrap_or(k as u32);
@@ -239,6 +241,7 @@ fn step(
     Step {
         number,
         label: raw.label.as_str().into(),
+        recorded: raw.number.filter(|&recorded| recorded != number),
         start_ps: hull.start.ps(),
         time_ps: slowest.map_or(0, |span| span.measured.dur().ps()),
         interval_ps: interval,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use trace_model::{GroupId, Picos, SliceRef, TimeRange, TraceModel, TrackKind};
 
-use super::marks::{MarkedSteps, StepMark, join, top_slices, tracks_of_kind};
+use super::marks::{MarkedSteps, NO_NEXT, StepMark, join, top_slices, tracks_of_kind};
 use crate::engine::Percent;
 use crate::math::quantile::quantile;
 
@@ -42,14 +42,15 @@ pub(super) fn find(model: &TraceModel, devices: &[GroupId]) -> Result<MarkedStep
     });
     let (marker, why, is_program) = verdict?;
     let key = if is_program { |name| name } else { function_of };
-    let steps = join(executions.iter().map(|(group, slices)| (*group, program_steps(slices, &marker, key))).collect());
+    let steps =
+        join(model, executions.iter().map(|(group, slices)| (*group, program_steps(slices, &marker, key))).collect());
     Ok(MarkedSteps { marker, steps, why })
 }
 
 type Executions<'a> = [(GroupId, Vec<SliceRef<'a>>)];
 
 /// The key with the most device time.
-fn dominant<'a>(executions: &Executions<'a>, key: impl Fn(&'a str) -> &'a str) -> String {
+pub(super) fn dominant<'a>(executions: &Executions<'a>, key: impl Fn(&'a str) -> &'a str) -> String {
     let mut totals: BTreeMap<&str, Picos> = BTreeMap::new();
     for slice in executions.iter().flat_map(|(_, slices)| slices) {
         *totals.entry(key(slice.name())).or_default() += slice.measured_dur();
@@ -99,7 +100,7 @@ fn program_steps<'a>(slices: &[SliceRef<'a>], marker: &str, key: impl Fn(&'a str
             number: None,
             label: slice.name().to_owned(),
             range: TimeRange::new(slice.start(), until),
-            partial: (next.is_none() && k > 0).then_some("the capture ended before the next one began"),
+            partial: (next.is_none() && k > 0).then_some(NO_NEXT),
         }
     };
     begins.iter().enumerate().map(mark).collect()

@@ -16,6 +16,8 @@ pub struct Step {
     pub number: u32,
     /// Its recorded name.
     pub label: String,
+    /// The recorded number, where it is not its own because numbers repeat.
+    pub recorded: Option<u32>,
     /// Begin on the first core, on the timeline.
     pub start_ps: i64,
     /// Longest span over the cores, by the clock that timed their ops.
@@ -58,6 +60,12 @@ impl Step {
     /// From the first start to the last end; `None` without spans.
     pub fn range(&self) -> Option<TimeRange> {
         self.spans.iter().map(|span| span.range).reduce(TimeRange::hull)
+    }
+
+    /// `7`; `7 (recorded as 3)` where recorded numbers repeat.
+    pub fn title(&self) -> String {
+        let recorded = self.recorded.map_or_else(String::new, |recorded| format!(" (recorded as {recorded})"));
+        format!("{}{recorded}", self.number)
     }
 
     /// Its span on a core or host.

@@ -7,7 +7,7 @@ use trace_model::{OpId, Picos, TimeRange};
 
 use super::priced::{PricedFinding, RowByOp};
 use crate::facts::time_use::TimeUse;
-use crate::hints::finding::{Finding, FindingPlace};
+use crate::hints::finding::{Finding, FindingPlace, PossibleSaving};
 use crate::hints::report::Unanswered;
 use crate::hints::rule::Rule;
 use crate::math::intervals::IntervalSet;
@@ -81,14 +81,15 @@ pub(super) fn unanswered(
 }
 
 /// The larger saving first, by how sure the rule is; health before all, then what the verdict starts with.
-/// A hint that explains another one's finding comes before it.
+/// A hint that explains another one's finding comes before it, and what only corrects numbers comes last.
 pub(super) fn rank(priced: &mut [PricedFinding], leading: Option<TimeUse>) {
     let score = |hint: &PricedFinding| {
         hint.saving.map_or(0.0, |saving: Picos| saving.ps() as f64 * hint.rule.confidence.weight())
     };
     let leads = |hint: &PricedFinding| leading.is_some_and(|leading| hint.finding.about.contains(&leading));
+    let corrects = |hint: &PricedFinding| matches!(hint.finding.saving, PossibleSaving::Nothing);
     priced.sort_by(|a, b| {
-        let health = b.rule.is_health().cmp(&a.rule.is_health());
+        let health = b.rule.is_health().cmp(&a.rule.is_health()).then_with(|| corrects(a).cmp(&corrects(b)));
         let first = health.then_with(|| leads(b).cmp(&leads(a)));
         let saving = first.then_with(|| score(b).total_cmp(&score(a))).then_with(|| b.once.cmp(&a.once));
         saving.then_with(|| a.rule.id.cmp(b.rule.id))

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use trace_model::{OpId, Picos};
 
-use crate::hints::finding::Finding;
+use crate::hints::finding::{Finding, PossibleSaving};
 use crate::hints::report::SavingBy;
 use crate::hints::rule::Rule;
 use crate::reports::ops::op_stats::OpRow;
+use crate::what_if::Scenario;
 
 /// A finding with its price.
 pub(super) struct PricedFinding {
@@ -19,6 +20,21 @@ pub(super) struct PricedFinding {
     /// `saving` without a bound that the replay does not know.
     pub(super) unbounded: Picos,
     pub(super) by: SavingBy,
+}
+
+impl PricedFinding {
+    /// The changes whose replay gave the saving, if one did.
+    pub(super) fn played(&self) -> Option<&[Scenario]> {
+        match &self.finding.saving {
+            PossibleSaving::Replay { changes, .. } if self.by == SavingBy::Replay => Some(changes),
+            _ => None,
+        }
+    }
+
+    /// Whether it saves less than its replay, because of a bound.
+    pub(super) fn is_bounded(&self) -> bool {
+        self.saving.is_some_and(|saving| saving < self.unbounded)
+    }
 }
 
 /// The row of each op, for names and times.

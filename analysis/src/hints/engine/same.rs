@@ -6,8 +6,7 @@ use trace_model::{OpId, Picos};
 
 use super::priced::PricedFinding;
 use crate::hints::HintFacts;
-use crate::hints::finding::{Finding, PossibleSaving};
-use crate::hints::report::SavingBy;
+use crate::hints::finding::Finding;
 use crate::what_if::Scenario;
 
 /// Savings that differ by less than this part of the larger are one.
@@ -57,16 +56,8 @@ fn is_same_saving(facts: &HintFacts<'_>, a: &PricedFinding, b: &PricedFinding) -
         return false;
     }
     // Two different halves of a step save the same, and both together twice that.
-    let (Some(a), Some(b)) = (changes(a), changes(b)) else { return true };
+    let (Some(a), Some(b)) = (a.played(), b.played()) else { return true };
     let both: Vec<Scenario> = a.iter().chain(b).cloned().collect();
     let alone = facts.saving(a).unwrap_or_default().max(facts.saving(b).unwrap_or_default());
     facts.saving(&Scenario::merged(&both)).is_ok_and(|both| both.ps() as f64 <= (1.0 + EQUAL) * alone.ps() as f64)
-}
-
-/// What was played again.
-fn changes(hint: &PricedFinding) -> Option<&[Scenario]> {
-    match &hint.finding.saving {
-        PossibleSaving::Replay { changes, .. } if hint.by == SavingBy::Replay => Some(changes),
-        _ => None,
-    }
 }

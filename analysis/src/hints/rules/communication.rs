@@ -7,11 +7,12 @@ use trace_model::{OpId, Picos};
 
 use crate::engine::{AnalysisError, Percent, Provenance, Threshold};
 use crate::facts::category::CollectiveKind;
-use crate::hints::{Confidence, Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult};
+use crate::hints::async_collectives;
+use crate::hints::{Confidence, Finding, HintEvidence, HintFacts, OpSelection, PossibleSaving, Rule, RuleResult};
 use crate::math::unit::Unit;
 use crate::reports::communication::collectives::{CollectiveRow, Collectives};
-use crate::reports::communication::dcn::Dcn;
-use crate::reports::communication::overlap::{CoreOverlap, Overlap};
+use crate::reports::communication::dcn::{Dcn, DcnReport};
+use crate::reports::communication::overlap::{CoreOverlap, Overlap, OverlapReport};
 use crate::reports::ops::op_stats::OpRow;
 use crate::what_if::Scenario;
 
@@ -127,8 +128,11 @@ fn most_exposed(overlap: &[CoreOverlap]) -> Option<(&CoreOverlap, f64)> {
 
 /// Compute of a device that hides nothing yet, in each step: only it can hide more.
 fn free_compute(facts: &HintFacts<'_>, core: &CoreOverlap) -> Result<Picos, AnalysisError> {
-    let free = core.compute_ps.saturating_sub(core.overlapped_ps.unwrap_or(0)).max(0);
-    Ok(Picos::from_ps(free / facts.step()?.count.max(1) as i64))
+    let free = |overlap: &OverlapReport| {
+        let core = overlap.cores.iter().find(|own| own.group == core.group)?;
+        Some(core.compute_ps.saturating_sub(core.overlapped_ps.unwrap_or(0)).max(0) as f64)
+    };
+    Ok(Picos::from_ps(facts.each_step::<Overlap>(free)? as i64))
 }
 
 fn exposed(facts: &HintFacts<'_>) -> RuleResult {
@@ -153,10 +157,20 @@ fn exposed(facts: &HintFacts<'_>) -> RuleResult {
             HintEvidence::percent("exposed communication", share, format!("window of {}", worst.core), Some(limit)),
             HintEvidence::time("compute that hides nothing yet", free.ps() as f64, "step, on the same device"),
         ],
+        advice: flags(facts, &collectives),
         ops: collectives.ops(),
         saving: PossibleSaving::Replay { changes: vec![Scenario::Collectives(0.0)], at_most: Some(free) },
         ..Finding::default()
     }))
+}
+
+/// What is known of the flags that make the synchronous ones of these collectives asynchronous on this chip.
+fn flags(facts: &HintFacts<'_>, collectives: &OpSelection<'_>) -> String {
+    let synchronous = collectives.rows.iter().filter(|row| is_synchronous(facts, row));
+    let kinds: BTreeSet<CollectiveKind> = synchronous.filter_map(|row| row.collective).collect();
+    let chip = facts.cx.options.chip().or_else(|| facts.ops().ok()?.peaks.published());
+    let chip = chip.map(|chip| chip.id.as_str()).filter(|_| facts.cx.model.simulator().is_none());
+    async_collectives::advice(&kinds, chip)
 }
 
 /// Collectives between devices that stand alone on the op track.
@@ -167,16 +181,13 @@ fn is_synchronous(facts: &HintFacts<'_>, row: &OpRow) -> bool {
 
 fn synchronous(facts: &HintFacts<'_>) -> RuleResult {
     let share = facts.limit(&SYNCHRONOUS);
-    let found = facts.select(|row| is_synchronous(facts, row) && row.self_of_total_percent >= Some(share))?;
-    if found.rows.is_empty() {
-        return Ok(None);
-    }
+    let Some(found) = facts.heavy(&SYNCHRONOUS, |row| is_synchronous(facts, row))? else { return Ok(None) };
     let overlap = facts.report::<Overlap>()?;
     let free = most_exposed(&overlap.cores).map(|(worst, _)| free_compute(facts, worst)).transpose()?;
     let changes =
         vec![Scenario::Ops { what: "synchronous collectives".into(), factors: found.vanish().into_iter().collect() }];
     let saving = PossibleSaving::Replay { changes, at_most: free };
-    Ok(Some(found.finding("synchronous collectives", share, saving)))
+    Ok(Some(Finding { advice: flags(facts, &found), ..found.finding("synchronous collectives", share, saving) }))
 }
 
 /// Whether an op is the one of a row of the ledger, whose name of the program has no id.
@@ -195,6 +206,12 @@ fn ops_of(facts: &HintFacts<'_>, rows: &[&CollectiveRow]) -> Result<Vec<OpId>, A
     Ok(facts.select(|op| by_op.get(&*op.name).is_some_and(|rows| rows.iter().any(|row| is_op_of(op, row))))?.ops())
 }
 
+/// Whether the time of the transfer is known without that of waiting for other devices.
+fn is_timed_alone(row: &CollectiveRow) -> bool {
+    let all_captured = row.message.participants.is_some_and(|participants| participants <= row.devices as u64);
+    row.skew.is_some() && all_captured && !row.is_async && !row.is_fused
+}
+
 fn slow_links(facts: &HintFacts<'_>) -> RuleResult {
     let ledger = facts.report::<Collectives>()?;
     let (limit, least) = (facts.limit(&LINK_SHARE), facts.limit(&LINK_BYTES));
@@ -202,23 +219,30 @@ fn slow_links(facts: &HintFacts<'_>) -> RuleResult {
         let why = "the speed of the links or the size of the messages is not known: name the chip with --device-spec";
         return Err(AnalysisError::NotApplicable(why.to_owned()));
     }
+    if !ledger.rows.iter().any(is_timed_alone) {
+        let why = "no collective shows how long it transferred without waiting for other devices: that needs synchronous \
+                   ones, recorded on all devices of a group";
+        return Err(AnalysisError::NotApplicable(why.to_owned()));
+    }
     // Even on the layout with fewest links.
     let slow = |row: &&CollectiveRow| {
         let large = row.message.bytes.is_some_and(|bytes| bytes as f64 >= least);
-        large && !row.is_fused && row.share.as_ref().is_some_and(|share| share.high_percent < limit)
+        large && is_timed_alone(row) && row.share.as_ref().is_some_and(|share| share.high_percent < limit)
     };
     let rows: Vec<&CollectiveRow> = ledger.rows.iter().filter(slow).collect();
     let Some(first) = rows.iter().max_by_key(|row| row.exposed_ps) else { return Ok(None) };
     let high = first.share.as_ref().map_or(0.0, |share| share.high_percent);
     let ops = ops_of(facts, &rows)?;
     let changes = rows.iter().filter_map(|row| {
+        // Waiting is no part of what the replay shortens.
         let factor = row.share.as_ref()?.high_percent / 100.0;
         Some(ops_of(facts, &[*row]).ok()?.into_iter().map(move |op| (op, factor)).collect::<Vec<_>>())
     });
     let saving = PossibleSaving::ops("collectives at link speed", changes.flatten().collect::<Vec<_>>());
     Ok(Some(Finding {
         statement: format!(
-            "{} of {} collectives reach less than {limit} % of the links; {} at most {high:.1}",
+            "{} of {} collectives reach less than {limit} % of the links even after the last device has joined; {} at \
+             most {high:.1}",
             rows.len(),
             ledger.rows.len(),
             first.op,
@@ -252,13 +276,18 @@ fn small(facts: &HintFacts<'_>) -> RuleResult {
     let is_small = |row: &&CollectiveRow| row.message.bytes.is_some_and(|bytes| (bytes as f64) < most);
     let rows: Vec<&CollectiveRow> = ledger.rows.iter().filter(is_small).collect();
     let step = facts.step()?;
-    let per_step = |sum: f64| sum / ledger.devices.max(1) as f64 / step.count.max(1) as f64;
-    let count = per_step(rows.iter().map(|row| row.occurrences as f64).sum());
+    let per_step = |of: fn(&CollectiveRow) -> f64| {
+        facts.each_step::<Collectives>(|ledger| {
+            let sum: f64 = ledger.rows.iter().filter(is_small).map(of).sum();
+            Some(sum / ledger.devices.max(1) as f64)
+        })
+    };
+    let count = per_step(|row| row.executions)?;
     if count < limit {
         return Ok(None);
     }
     // Together they cost one latency instead of one each; what is exposed of them can go.
-    let exposed = per_step(rows.iter().map(|row| row.exposed_ps as f64).sum());
+    let exposed = per_step(|row| row.exposed_ps as f64)?;
     Ok(Some(Finding {
         statement: format!("{count:.0} collectives of less than {} KiB in each step", most / 1024.0),
         evidence: vec![
@@ -430,7 +459,11 @@ fn dcn_bound(facts: &HintFacts<'_>) -> RuleResult {
     let is_dcn =
         |row: &OpRow| matches!(row.category.trim_start_matches("host "), "send" | "send-done" | "recv" | "recv-done");
     let ops = facts.select(is_dcn)?;
-    let each = Picos::from_ps(worst.stall_ps / facts.step()?.count.max(1) as i64);
+    let stall_of = |report: &DcnReport| {
+        let device = report.devices.iter().find(|own| own.device == worst.device)?;
+        Some(device.stall_ps as f64)
+    };
+    let each = Picos::from_ps(facts.each_step::<Dcn>(stall_of)? as i64);
     let changes =
         vec![Scenario::Ops { what: "transfers between slices".into(), factors: ops.vanish().into_iter().collect() }];
     Ok(Some(Finding {

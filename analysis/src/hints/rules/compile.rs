@@ -254,7 +254,7 @@ fn warm_up(facts: &HintFacts<'_>) -> RuleResult {
         )],
         about: COMPILING,
         spots: spots(facts, &list),
-        saving: PossibleSaving::Once(Picos::from_ps(wall)),
+        saving: PossibleSaving::Once { time: Picos::from_ps(wall), percent: share },
         ..Finding::default()
     }))
 }

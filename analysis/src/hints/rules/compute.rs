@@ -7,11 +7,11 @@ use trace_model::{Caveat, OpId, Picos};
 use crate::engine::{AnalysisError, Percent, Threshold, counted};
 use crate::facts::category::OpGroup;
 use crate::hardware::limits::BoundBy;
-use crate::hints::{self, Confidence, Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult};
+use crate::hints::{Confidence, Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult};
 use crate::math::unit::Unit;
 use crate::reports::ops::kernels::{DeclaredCosts, Kernel, Kernels, KernelsReport};
 use crate::reports::ops::loops::{LoopRow, Loops};
-use crate::reports::ops::op_stats::OpRow;
+use crate::reports::ops::op_stats::{LikeOps, OpRow};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -34,7 +34,7 @@ pub(super) static RULES: &[Rule] = &[
         id: "K14",
         title: "Ops use neither memory nor compute well",
         confidence: Confidence::Medium,
-        thresholds: &[&SLOW_SHARE, &SLOW_EFFICIENCY, &SLOW_LENGTH],
+        thresholds: &[&SLOW_SHARE, &SLOW_EFFICIENCY, &START],
         check: slow_ops,
         page: include_str!("../../../../docs/hints/K14.md"),
     },
@@ -81,19 +81,19 @@ pub(super) static RULES: &[Rule] = &[
 ];
 
 static MATMUL_SHARE: Threshold =
-    Threshold::percent("K12.op_percent", 2.0, "ops below 2 % of the time are not worth examining");
+    Threshold::percent("K12.op_percent", 2.0, "less than 2 % of the time is not worth examining");
 static MATMUL_EFFICIENCY: Threshold =
     Threshold::percent("K12.peak_percent", 50.0, "large matmuls reach 70 to 90 % of the peak");
 static MEMORY_BOUND_SHARE: Threshold =
-    Threshold::percent("K13.op_percent", 5.0, "fusing or shrinking an op pays only where it takes time");
+    Threshold::percent("K13.op_percent", 5.0, "fusing or shrinking ops pays only where they take time");
 static MEMORY_BOUND_USE: Threshold =
     Threshold::percent("K13.hbm_percent", 70.0, "from here on the op is at its limit: only fewer bytes help");
 static SLOW_SHARE: Threshold =
-    Threshold::percent("K14.op_percent", 2.0, "ops below 2 % of the time are not worth examining");
+    Threshold::percent("K14.op_percent", 2.0, "less than 2 % of the time is not worth examining");
 static SLOW_EFFICIENCY: Threshold =
     Threshold::percent("K14.roofline_percent", 50.0, "streaming ops reach 70 to 90 % of the HBM bandwidth");
-static SLOW_LENGTH: Threshold =
-    Threshold::new("K14.mean_us", 5.0, Unit::None, "shorter ops are dominated by their start (K15)");
+static START: Threshold =
+    Threshold::new("K14.start_us", 1.0, Unit::None, "an op takes about so long to start, whatever its work (K15)");
 static TINY_SHARE: Threshold =
     Threshold::percent("K15.ops_percent", 10.0, "a few tiny ops stand between any two large ones");
 static TINY_LENGTH: Threshold =
@@ -143,54 +143,59 @@ fn needs_costs(facts: &HintFacts<'_>) -> Result<(), AnalysisError> {
     Err(AnalysisError::NotApplicable(why.to_owned()))
 }
 
-/// The ops that `found` selects, unless there are none.
-fn of_ops(found: &hints::OpSelection<'_>, what: &str, limit: f64, saving: PossibleSaving) -> Option<Finding> {
-    (!found.rows.is_empty()).then(|| found.finding(what, limit, saving))
+/// Like ops whose rate is known and below `limit` percent.
+fn is_below(limit: f64, rate: Option<f64>) -> bool {
+    rate.is_some_and(|percent| percent < limit)
 }
 
 fn slow_matmuls(facts: &HintFacts<'_>) -> RuleResult {
     needs_costs(facts)?;
-    let (share, limit) = (facts.limit(&MATMUL_SHARE), facts.limit(&MATMUL_EFFICIENCY));
-    let found = facts.select(|row| {
-        let compute_bound = row.rates.bound_by == Some(BoundBy::Compute);
-        let slow = row.rates.flops_percent.is_some_and(|percent| percent < limit);
-        row.group == OpGroup::MatMul
-            && is_plain(row)
-            && compute_bound
-            && slow
-            && row.self_of_total_percent >= Some(share)
-    })?;
+    let limit = facts.limit(&MATMUL_EFFICIENCY);
+    let kind =
+        |row: &OpRow| row.group == OpGroup::MatMul && is_plain(row) && row.rates.bound_by == Some(BoundBy::Compute);
+    let slow = |like: &LikeOps<'_>| is_below(limit, like.rate(|rates| rates.flops_percent));
+    let Some(found) = facts.heavy_alike(&MATMUL_SHARE, kind, slow)? else { return Ok(None) };
     let saving = PossibleSaving::ops("matmuls", found.shrink(ideal));
-    Ok(of_ops(&found, &format!("matmuls below {limit} % of the peak"), share, saving))
+    let what = format!("matmuls below {limit} % of the peak");
+    Ok(Some(found.finding(&what, facts.limit(&MATMUL_SHARE), saving)))
 }
 
 fn memory_bound(facts: &HintFacts<'_>) -> RuleResult {
     needs_costs(facts)?;
-    let (share, limit) = (facts.limit(&MEMORY_BOUND_SHARE), facts.limit(&MEMORY_BOUND_USE));
-    let found = facts.select(|row| {
-        let at_roof = row.rates.hbm_percent.is_some_and(|percent| percent >= limit);
-        is_plain(row) && row.rates.bound_by == Some(BoundBy::Hbm) && at_roof && row.self_of_total_percent >= Some(share)
-    })?;
-    Ok(of_ops(&found, &format!("ops at {limit} % or more of the HBM bandwidth"), share, PossibleSaving::Unknown))
+    let limit = facts.limit(&MEMORY_BOUND_USE);
+    let kind = |row: &OpRow| is_plain(row) && row.rates.bound_by == Some(BoundBy::Hbm);
+    let at_roof = |like: &LikeOps<'_>| like.rate(|rates| rates.hbm_percent) >= Some(limit);
+    let Some(found) = facts.heavy_alike(&MEMORY_BOUND_SHARE, kind, at_roof)? else { return Ok(None) };
+    let what = format!("ops at {limit} % or more of the HBM bandwidth");
+    Ok(Some(found.finding(&what, facts.limit(&MEMORY_BOUND_SHARE), PossibleSaving::Unknown)))
+}
+
+/// The share of the roofline that like ops reach, besides the time that they need to start.
+fn efficiency_once_started(facts: &HintFacts<'_>, like: &LikeOps<'_>) -> Option<f64> {
+    let starting = facts.limit(&START) * PS_PER_US * like.occurrences as f64;
+    let working = like.total_time_ps as f64 - starting;
+    let efficiency = like.rate(|rates| rates.efficiency_percent)?;
+    (working > 0.0).then(|| efficiency * like.total_time_ps as f64 / working)
 }
 
 fn slow_ops(facts: &HintFacts<'_>) -> RuleResult {
     needs_costs(facts)?;
-    let (share, limit) = (facts.limit(&SLOW_SHARE), facts.limit(&SLOW_EFFICIENCY));
-    let least_ps = facts.limit(&SLOW_LENGTH) * PS_PER_US;
-    let found = facts.select(|row| {
-        let own_kind = !matches!(row.group, OpGroup::MatMul | OpGroup::CustomKernel | OpGroup::HostIo);
-        let slow = row.rates.efficiency_percent.is_some_and(|percent| percent < limit);
-        is_plain(row) && own_kind && slow && row.mean_time_ps >= least_ps && row.self_of_total_percent >= Some(share)
-    })?;
+    let limit = facts.limit(&SLOW_EFFICIENCY);
+    let kind =
+        |row: &OpRow| is_plain(row) && !matches!(row.group, OpGroup::MatMul | OpGroup::CustomKernel | OpGroup::HostIo);
+    let slow = |like: &LikeOps<'_>| is_below(limit, efficiency_once_started(facts, like));
+    let Some(found) = facts.heavy_alike(&SLOW_SHARE, kind, slow)? else { return Ok(None) };
     let saving = PossibleSaving::ops("slow ops", found.shrink(ideal));
-    Ok(of_ops(&found, &format!("ops below {limit} % of their roofline"), share, saving))
+    let what = format!("ops below {limit} % of their roofline");
+    Ok(Some(found.finding(&what, facts.limit(&SLOW_SHARE), saving)))
 }
 
+/// The length of an op decides here because each one has to start; ops that are near their roofline lose nothing to it.
 fn tiny_ops(facts: &HintFacts<'_>) -> RuleResult {
-    let most_ps = facts.limit(&TINY_LENGTH) * PS_PER_US;
-    let wanted = |row: &OpRow| is_plain(row) && row.mean_time_ps < most_ps;
-    let Some(found) = facts.heavy(&TINY_SHARE, wanted)? else { return Ok(None) };
+    let (most_ps, limit) = (facts.limit(&TINY_LENGTH) * PS_PER_US, facts.limit(&SLOW_EFFICIENCY));
+    let kind = |row: &OpRow| is_plain(row) && row.mean_time_ps < most_ps;
+    let loses = |like: &LikeOps<'_>| like.rate(|rates| rates.efficiency_percent).is_none_or(|percent| percent < limit);
+    let Some(found) = facts.heavy_alike(&TINY_SHARE, kind, loses)? else { return Ok(None) };
     // Fused, they still do their work: half is a guess, which is why confidence is low.
     let saving = PossibleSaving::ops("tiny ops", found.ops().into_iter().map(|op| (op, 0.5)));
     let what = format!("ops shorter than {} µs", facts.limit(&TINY_LENGTH));
@@ -270,7 +275,7 @@ fn kernels_without_costs(facts: &HintFacts<'_>) -> RuleResult {
     };
     let Some(found) = facts.heavy(&KERNEL_SHARE, silent)? else { return Ok(None) };
     let limit = facts.limit(&KERNEL_SHARE);
-    let mut finding = found.finding("kernels without declared costs", limit, PossibleSaving::Unknown);
+    let mut finding = found.finding("kernels without declared costs", limit, PossibleSaving::Nothing);
     // One kernel is often an op in each layer: people know it by its name.
     if let Some(names) = facts.report::<Kernels>().ok().and_then(|report| kernel_names(&report)) {
         finding.statement =

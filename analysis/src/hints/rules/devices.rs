@@ -8,7 +8,7 @@ use crate::facts::time_use::TimeUse;
 use crate::hints::{Confidence, Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult};
 use crate::math::stats;
 use crate::math::unit::Unit;
-use crate::reports::steps::balance::{Balance, DeviceLoad};
+use crate::reports::steps::balance::{Balance, BalanceReport, DeviceLoad};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -55,7 +55,7 @@ pub(super) static RULES: &[Rule] = &[
         id: "K48",
         title: "Step time varies",
         confidence: Confidence::Low,
-        thresholds: &[&JITTER, &JITTER_STEPS],
+        thresholds: &[&JITTER, &JITTER_STEPS, &HOST_STEP],
         check: jitter,
         page: include_str!("../../../../docs/hints/K48.md"),
     },
@@ -73,12 +73,19 @@ static JITTER: Threshold = Threshold::percent(
 );
 static JITTER_STEPS: Threshold = Threshold::new("K48.steps", 5.0, Unit::Count, "a spread needs a few numbers");
 
-/// The device with most of something, that as percent of its window, and as time.
-fn worst(devices: &[DeviceLoad], of: impl Fn(&DeviceLoad) -> Option<f64>) -> Option<(&DeviceLoad, f64, f64)> {
-    let known = devices.iter().filter_map(|device| {
-        let (time, window) = (of(device)?, device.window_ps.filter(|&window| window > 0.0)?);
-        Some((device, 100.0 * time / window, time))
-    });
+static HOST_STEP: Threshold = Threshold::new(
+    "K48.host_step_us",
+    1000.0,
+    Unit::None,
+    "the operating system and the profiler disturb a host for tens of microseconds: shorter steps always vary",
+);
+const PS_PER_US: f64 = 1e6;
+
+/// The device with most of something, and that as percent of its window.
+fn worst(devices: &[DeviceLoad], of: impl Fn(&DeviceLoad) -> Option<f64>) -> Option<(&DeviceLoad, f64)> {
+    let known = devices
+        .iter()
+        .filter_map(|device| Some((device, 100.0 * of(device)? / device.window_ps.filter(|&window| window > 0.0)?)));
     known.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
@@ -87,15 +94,17 @@ const MOST_PERCENT: f64 = 50.0;
 
 fn skew(facts: &HintFacts<'_>) -> RuleResult {
     let balance = facts.report::<Balance>()?;
-    let Some((device, percent, time)) = worst(&balance.devices, |device| device.skew_wait_ps) else {
-        let why = "executions of collectives could not be matched over devices, or none was synchronous";
+    let Some((device, percent)) = worst(&balance.devices, |device| device.skew_wait_ps) else {
+        let why = "executions of collectives could not be matched over devices, not even within a host, or none was \
+                   synchronous";
         return Err(AnalysisError::NotApplicable(why.to_owned()));
     };
     let limit = facts.limit(&SKEW);
     if percent < limit {
         return Ok(None);
     }
-    let steps = facts.step()?.count.max(1) as f64;
+    let of_device = |balance: &BalanceReport| balance.device(device.group)?.skew_wait_ps;
+    let each = facts.each_step::<Balance>(of_device)?;
     let collectives = facts.select(|row| row.collective.is_some())?;
     let mut evidence = vec![
         HintEvidence::percent("waiting for the last", percent, format!("window of {}", device.core), Some(limit))
@@ -119,7 +128,7 @@ fn skew(facts: &HintFacts<'_>) -> RuleResult {
         statement,
         evidence,
         ops: collectives.ops(),
-        saving: PossibleSaving::PerStep(Picos::from_ps((time / steps) as i64)),
+        saving: PossibleSaving::PerStep(Picos::from_ps(each as i64)),
         ..Finding::default()
     }))
 }
@@ -203,7 +212,7 @@ fn straggler(facts: &HintFacts<'_>) -> RuleResult {
 
 fn barrier(facts: &HintFacts<'_>) -> RuleResult {
     let balance = facts.report::<Balance>()?;
-    let Some((device, percent, time)) = worst(&balance.devices, |device| device.barrier_ps) else {
+    let Some((device, percent)) = worst(&balance.devices, |device| device.barrier_ps) else {
         let why = "no barrier was recorded (barrier-cores on the line XLA TraceMe)";
         return Err(AnalysisError::NotApplicable(why.to_owned()));
     };
@@ -211,7 +220,7 @@ fn barrier(facts: &HintFacts<'_>) -> RuleResult {
     if percent < limit {
         return Ok(None);
     }
-    let steps = facts.step()?.count.max(1) as f64;
+    let each = facts.each_step::<Balance>(|balance| balance.device(device.group)?.barrier_ps)?;
     // Who comes last waits least.
     let last = balance.devices.iter().filter_map(|device| Some((device, device.barrier_ps?)));
     let last = last.min_by(|a, b| a.1.total_cmp(&b.1)).filter(|(last, _)| last.core != device.core);
@@ -229,19 +238,15 @@ fn barrier(facts: &HintFacts<'_>) -> RuleResult {
             Some(limit),
         )],
         about: &[TimeUse::Idle],
-        saving: PossibleSaving::PerStep(Picos::from_ps((time / steps) as i64)),
+        saving: PossibleSaving::PerStep(Picos::from_ps(each as i64)),
         ..Finding::default()
     }))
 }
 
 fn unused(facts: &HintFacts<'_>) -> RuleResult {
     let balance = facts.report::<Balance>()?;
-    let idle: Vec<&DeviceLoad> = balance.devices.iter().filter(|device| device.is_unused).collect();
-    if idle.is_empty() {
-        return Ok(None);
-    }
-    let names: Vec<&str> = idle.iter().take(4).map(|device| device.core.as_str()).collect();
-    let busy = |device: &&DeviceLoad| {
+    let Some(statement) = balance.absent() else { return Ok(None) };
+    let busy = |device: &DeviceLoad| {
         HintEvidence::percent(
             format!("{} busy", device.core),
             device.busy_percent.unwrap_or(0.0),
@@ -250,13 +255,9 @@ fn unused(facts: &HintFacts<'_>) -> RuleResult {
         )
     };
     Ok(Some(Finding {
-        statement: format!(
-            "{} of {} are nearly idle while others work ({})",
-            idle.len(),
-            counted(balance.devices.len(), "device"),
-            names.join(", ")
-        ),
-        evidence: idle.iter().take(4).map(busy).collect(),
+        statement,
+        evidence: balance.devices.iter().filter(|device| device.absence.is_some()).take(4).map(busy).collect(),
+        about: &[TimeUse::Idle],
         ..Finding::default()
     }))
 }
@@ -285,7 +286,7 @@ fn outliers(facts: &HintFacts<'_>, steps: &StepsReport) -> Option<Finding> {
     Some(Finding {
         statement: format!(
             "step {} takes {}, others of its class {}{others}",
-            first.number,
+            first.title(),
             Picos::from_ps(first.time_ps),
             Picos::from_ps(usual as i64)
         ),
@@ -321,12 +322,14 @@ fn spread(facts: &HintFacts<'_>, steps: &StepsReport) -> RuleResult {
         return Ok(None);
     }
     let slowest = of_class.iter().max_by_key(|step| (step.time_ps, std::cmp::Reverse(step.number)));
-    let slowest = slowest.map_or_else(String::new, |step| format!(" (step {})", step.number));
+    let slowest = slowest.map_or_else(String::new, |step| format!(" (step {})", step.title()));
     let best = time.p10.unwrap_or(time.min);
     let what = if time.p10.is_some() { "tenth percentile" } else { "fastest step" };
+    let short = facts.cx.tensor_cores().is_empty() && time.mean < facts.limit(&HOST_STEP) * PS_PER_US;
+    let short_note = if short { "; steps of a host that are so short always vary" } else { "" };
     Ok(Some(Finding {
         statement: format!(
-            "steps of one class deviate by {spread:.1} from their mean: {} to {}{slowest}",
+            "steps of one class deviate by {spread:.1} from their mean: {} to {}{slowest}{short_note}",
             Picos::from_ps(time.min as i64),
             Picos::from_ps(time.max as i64),
             spread = Percent(spread)
@@ -337,7 +340,11 @@ fn spread(facts: &HintFacts<'_>, steps: &StepsReport) -> RuleResult {
         ],
         about: &[TimeUse::SlowSteps],
         spots: spots(facts, of_class.iter().map(|step| (step.number, Some(step.time_ps as f64)))),
-        saving: PossibleSaving::PerStep(Picos::from_ps((time.mean - best) as i64)),
+        saving: if short {
+            PossibleSaving::Unknown
+        } else {
+            PossibleSaving::PerStep(Picos::from_ps((time.mean - best) as i64))
+        },
         ..Finding::default()
     }))
 }

@@ -115,7 +115,7 @@ fn without_wait(row: &OpRow, percent: f64) -> f64 {
 
 fn dma_stall(facts: &HintFacts<'_>) -> RuleResult {
     let kernels = facts.report::<Kernels>().ok();
-    let waiting = kernels.as_deref().and_then(|kernels| waiting_kernel(facts, kernels));
+    let waiting = kernels.as_deref().map(|kernels| waiting_kernels(facts, kernels)).unwrap_or_default();
     let has_pipelines = kernels.iter().flat_map(|report| &report.kernels).any(|kernel| kernel.pipeline.is_some());
     let stalled = facts.select(|row| row.is_leaf && row.dma_stall_ps.is_some())?;
     if stalled.rows.is_empty() && !has_pipelines {
@@ -146,41 +146,48 @@ fn dma_stall(facts: &HintFacts<'_>) -> RuleResult {
             ..Finding::default()
         }));
     }
-    let Some((kernel, percent)) = waiting else { return Ok(None) };
-    let report = kernels.as_deref();
-    let own = report.iter().flat_map(|report| &report.ops).filter(|op| op.kernel == kernel.kernel);
-    let names = own.map(|op| (&*op.program, &*op.op)).collect();
-    let rows = named(facts, &names)?;
-    let factors = rows.iter().filter_map(|row| Some((row.op?, without_wait(row, percent))));
-    let saving = PossibleSaving::ops("kernels that wait for DMA", factors.collect::<Vec<_>>());
+    let (Some(&(kernel, percent)), Some(report)) = (waiting.first(), kernels.as_deref()) else { return Ok(None) };
+    let (mut rows, mut factors) = (Vec::new(), Vec::new());
+    for &(kernel, percent) in &waiting {
+        let own = ops_of(facts, report, &[kernel])?;
+        factors.extend(own.iter().filter_map(|row| Some((row.op?, without_wait(row, percent)))));
+        rows.extend(own);
+    }
+    let more = if waiting.len() > 1 { format!("; so do {} more", waiting.len() - 1) } else { String::new() };
+    let share: f64 = waiting.iter().filter_map(|(kernel, _)| kernel.of_op_time_percent).sum();
     Ok(Some(Finding {
         statement: format!(
-            "the kernel {} waits for its copies for {percent:.1} of its time",
+            "the kernel {} waits for its copies for {percent:.1} of its time{more}",
             kernel.kernel,
             percent = Percent(percent)
         ),
         evidence: vec![
             HintEvidence::percent("waiting for DMA", percent, "time of the kernel", Some(facts.limit(&DMA_WAIT))),
-            HintEvidence::percent(
-                "the kernel",
-                kernel.of_op_time_percent.unwrap_or(0.0),
-                "op time",
-                Some(facts.limit(&DMA_KERNEL)),
-            ),
+            HintEvidence::percent("kernels that wait", share, "op time", Some(facts.limit(&DMA_KERNEL))),
         ],
         ops: ids(&rows),
-        saving,
+        saving: PossibleSaving::ops("kernels that wait for DMA", factors),
         ..Finding::default()
     }))
 }
 
-/// The longest kernel that waits too much for its copies.
-fn waiting_kernel<'r>(facts: &HintFacts<'_>, report: &'r KernelsReport) -> Option<(&'r Kernel, f64)> {
-    let (wait, least) = (facts.limit(&DMA_WAIT), facts.limit(&DMA_KERNEL));
-    report.kernels.iter().find_map(|kernel| {
-        let percent = kernel.pipeline.as_ref()?.dma_wait_percent?;
-        (percent >= wait && kernel.of_op_time_percent? >= least).then_some((kernel, percent))
-    })
+/// The kernels that wait too much for their copies, the longest first; none if together they take little time.
+fn waiting_kernels<'r>(facts: &HintFacts<'_>, report: &'r KernelsReport) -> Vec<(&'r Kernel, f64)> {
+    let limit = facts.limit(&DMA_WAIT);
+    let wait = |kernel: &'r Kernel| Some((kernel, kernel.pipeline.as_ref()?.dma_wait_percent?));
+    let waiting: Vec<_> = report.kernels.iter().filter_map(wait).filter(|&(_, percent)| percent >= limit).collect();
+    let share: f64 = waiting.iter().filter_map(|(kernel, _)| kernel.of_op_time_percent).sum();
+    if share >= facts.limit(&DMA_KERNEL) { waiting } else { Vec::new() }
+}
+
+/// The rows of the ops that run some kernels.
+fn ops_of<'f>(
+    facts: &'f HintFacts<'_>,
+    report: &KernelsReport,
+    kernels: &[&Kernel],
+) -> Result<Vec<&'f OpRow>, AnalysisError> {
+    let own = report.ops.iter().filter(|op| kernels.iter().any(|kernel| kernel.kernel == op.kernel));
+    named(facts, &own.map(|op| (&*op.program, &*op.op)).collect())
 }
 
 fn spills(facts: &HintFacts<'_>) -> RuleResult {
@@ -198,20 +205,18 @@ fn spills(facts: &HintFacts<'_>) -> RuleResult {
         let (spills, fills) = (of("Spill"), of("Fill"));
         (spills > 0.0 || fills > 0.0).then_some((spills, fills))
     };
-    let heavy = |kernel: &&Kernel| kernel.of_op_time_percent.is_some_and(|share| share >= least);
-    let mut found = report.kernels.iter().filter(heavy).filter_map(|kernel| Some((kernel, spill(kernel)?)));
-    let Some((kernel, (spills, fills))) = found.next() else { return Ok(None) };
-    let more = found.count();
-    let others = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let own = report.ops.iter().filter(|op| op.kernel == kernel.kernel);
-    let names = own.map(|op| (&*op.program, &*op.op)).collect();
+    let spilling: Vec<&Kernel> = report.kernels.iter().filter(|kernel| spill(kernel).is_some()).collect();
+    let share: f64 = spilling.iter().filter_map(|kernel| kernel.of_op_time_percent).sum();
+    let first = spilling.first().filter(|_| share >= least).and_then(|kernel| Some((kernel, spill(kernel)?)));
+    let Some((kernel, (spills, fills))) = first else { return Ok(None) };
+    let others = if spilling.len() > 1 { format!(" and {} more", spilling.len() - 1) } else { String::new() };
     let number = |what: &str, value: f64| {
         HintEvidence::number(what, value, "mean over samples", Some(0.0)).by(Provenance::StaticCost)
     };
     Ok(Some(Finding {
         statement: format!("the schedule of {}{others} keeps values in VMEM for lack of registers", kernel.kernel),
         evidence: vec![number("vector spills", spills), number("vector fills", fills)],
-        ops: ids(&named(facts, &names)?),
+        ops: ids(&ops_of(facts, &report, &spilling)?),
         ..Finding::default()
     }))
 }

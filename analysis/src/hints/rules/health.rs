@@ -24,7 +24,7 @@ pub(super) static RULES: &[Rule] = &[
     health!("Q01", "A part of the session is missing"),
     health!("Q02", "The hardware dropped events"),
     health!("Q03", "Steps are not recorded"),
-    health!("Q04", "No device was recorded"),
+    health!("Q04", "No device to analyze"),
     health!("Q05", "The peaks of the devices are assumed"),
     health!("Q06", "Device and host clocks do not agree"),
     health!("Q07", "Asynchronous spans are recorded on some devices only"),
@@ -38,6 +38,7 @@ pub(super) static RULES: &[Rule] = &[
     health!("Q15", "Rates are above their peaks"),
     health!("Q16", "Kernels declare too few operations"),
     health!("Q17", "Nothing is recorded inside kernels"),
+    health!("Q18", "The clocks of hosts are apart"),
 ];
 
 fn found(facts: &HintFacts<'_>, id: &str) -> RuleResult {

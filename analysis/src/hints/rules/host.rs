@@ -75,8 +75,11 @@ static DISPATCH: Threshold = Threshold::percent(
 );
 static SYNC: Threshold =
     Threshold::percent("K33.wait_percent", 3.0, "reading a loss every hundred steps costs far less");
-static INPUT: Threshold =
-    Threshold::percent("K34.input_percent", 10.0, "XProf calls 5 % moderately and 20 % highly input-bound");
+static INPUT: Threshold = Threshold::percent(
+    "K34.input_percent",
+    2.0,
+    "prefetched input costs nothing; XProf calls 5 % moderately input-bound",
+);
 static UPLOAD: Threshold = Threshold::percent("K35.copy_percent", 5.0, "a batch of tokens is copied in microseconds");
 
 /// Idle time below this share of a step is none worth a fix.
@@ -144,7 +147,7 @@ fn explained(facts: &HintFacts<'_>) -> (Picos, Vec<&'static str>) {
         let saving = match found.saving {
             PossibleSaving::PerStep(saving) => Some(saving),
             PossibleSaving::Replay { changes, .. } => facts.saving(&changes).ok(),
-            PossibleSaving::Once(_) | PossibleSaving::Unknown => None,
+            PossibleSaving::Once { .. } | PossibleSaving::Nothing | PossibleSaving::Unknown => None,
         };
         if let Some(saving) = saving.filter(|saving| *saving > Picos::ZERO) {
             sum += saving;

@@ -47,11 +47,11 @@ pub(super) static RULES: &[Rule] = &[
 ];
 
 static PADDING_SHARE: Threshold =
-    Threshold::percent("K11.op_percent", 1.0, "ops below 1 % of the time are not worth examining");
+    Threshold::percent("K11.op_percent", 1.0, "less than 1 % of the time is not worth examining");
 static PADDING_EFFICIENCY: Threshold =
     Threshold::percent("K11.useful_percent", 90.0, "a dimension of nine tiles or more loses less than a tenth");
 static PASSES_SHARE: Threshold =
-    Threshold::percent("K17.op_percent", 1.0, "ops below 1 % of the time are not worth examining");
+    Threshold::percent("K17.op_percent", 1.0, "less than 1 % of the time is not worth examining");
 
 static SMALL_BATCH: Threshold = Threshold::percent(
     "K16.ops_percent",
@@ -73,7 +73,8 @@ static NARROW_PEAK: Threshold = Threshold::percent(
 /// of device time in percent.
 type ShrinkingMatmuls = (Vec<OpId>, BTreeMap<OpId, f64>, f64);
 
-/// The matmuls for which `factor` says what would be left of their time.
+/// The matmuls for which `factor` says what would be left of their time; none where together they take less than
+/// `share` percent.
 fn shrinking(
     facts: &HintFacts<'_>,
     rows: &[MatmulRow],
@@ -83,9 +84,12 @@ fn shrinking(
     let total = facts.ops()?.total_time_ps as f64;
     let percent = |row: &MatmulRow| if total > 0.0 { 100.0 * row.self_time_ps as f64 / total } else { 0.0 };
     let mut found: Vec<(&MatmulRow, OpId, f64)> =
-        rows.iter().filter(|row| percent(row) >= share).filter_map(|row| Some((row, row.op?, factor(row)?))).collect();
+        rows.iter().filter_map(|row| Some((row, row.op?, factor(row)?))).collect();
     found.sort_by_key(|(row, ..)| std::cmp::Reverse(row.self_time_ps));
     let sum = found.iter().map(|(row, ..)| percent(row)).sum();
+    if sum < share {
+        found.clear();
+    }
     let ops = found.iter().map(|&(_, op, _)| op).collect();
     Ok((ops, found.into_iter().map(|(_, op, factor)| (op, factor)).collect(), sum))
 }
@@ -96,9 +100,8 @@ fn padding(facts: &HintFacts<'_>) -> RuleResult {
     // Where memory limits the op, or its speed shows that the compiler found a better
     // way, padding costs nothing.
     let left = |row: &MatmulRow| {
-        let useful = row.padding_efficiency_percent.filter(|&useful| useful < limit)?;
-        row.padding_loss_ps.filter(|&loss| loss > 0.0)?;
-        Some(useful / 100.0)
+        row.padding_efficiency_percent.filter(|&useful| useful < limit)?;
+        row.padding_loss_ps.map(|loss| 1.0 - loss / row.total_time_ps as f64)
     };
     if matmuls.rows.iter().all(|row| row.padding_efficiency_percent.is_none()) {
         let why = "no matmul has known sizes: capture the HLO of the programs (an .xplane.pb holds it by default)";
@@ -110,7 +113,8 @@ fn padding(facts: &HintFacts<'_>) -> RuleResult {
     let what = row
         .and_then(|row| Some((row, row.sizes.as_ref()?)))
         .map_or_else(String::new, |(row, sizes)| format!(": {} is {} × {} × {}", row.name, sizes.m, sizes.k, sizes.n));
-    let least = factors.values().copied().fold(1.0, f64::min) * 100.0;
+    let padded = matmuls.rows.iter().filter(|row| row.op.is_some_and(|op| factors.contains_key(&op)));
+    let least = padded.filter_map(|row| row.padding_efficiency_percent).fold(100.0, f64::min);
     Ok(Some(Finding {
         statement: format!(
             "matmuls that take {percent:.1} of device time fill the matrix units only in part{what}",
@@ -156,11 +160,6 @@ fn passes(facts: &HintFacts<'_>) -> RuleResult {
     }))
 }
 
-/// Rows of each op, to look up what the table of matmuls does not hold.
-fn bound(facts: &HintFacts<'_>, row: &MatmulRow) -> Option<BoundBy> {
-    facts.ops().ok()?.rows.iter().find(|own| own.op == row.op)?.rates.bound_by
-}
-
 /// Of operations to bytes from which a matmul of so many rows is no longer bound by
 /// reading its weights: half as many rows where weights are a byte wide.
 fn rows_at_ridge(ridge: f64, row: &MatmulRow) -> f64 {
@@ -184,12 +183,12 @@ fn small_batch(facts: &HintFacts<'_>) -> RuleResult {
     let tokens = |row: &MatmulRow| {
         let sizes = row.sizes.as_ref().filter(|sizes| sizes.batch == 1 && !row.is_convolution)?;
         let rows = sizes.m.min(sizes.n) as f64;
-        (rows < rows_at_ridge(ridge, row) && bound(facts, row) == Some(BoundBy::Hbm)).then_some(rows)
+        (rows < rows_at_ridge(ridge, row) && row.bound_by == Some(BoundBy::Hbm)).then_some(rows)
     };
-    let (ops, _, percent) = shrinking(facts, &matmuls.rows, 0.0, tokens)?;
     let limit = facts.limit(&SMALL_BATCH);
+    let (ops, _, percent) = shrinking(facts, &matmuls.rows, limit, tokens)?;
     let first = ops.first().and_then(|op| matmuls.rows.iter().find(|row| row.op == Some(*op)));
-    let Some((first, rows)) = first.filter(|_| percent >= limit).and_then(|row| Some((row, tokens(row)?))) else {
+    let Some((first, rows)) = first.and_then(|row| Some((row, tokens(row)?))) else {
         return Ok(None);
     };
     let at_ridge = rows_at_ridge(ridge, first);
@@ -240,13 +239,13 @@ fn narrower(facts: &HintFacts<'_>) -> RuleResult {
     let half = |row: &MatmulRow| {
         let wide = row.types.as_deref().is_some_and(|types| types.starts_with("bf16 × bf16"));
         let near = row.flops_percent.is_some_and(|percent| percent >= peak);
-        (wide && near && bound(facts, row) == Some(BoundBy::Compute)).then_some(0.5)
+        (wide && near && row.bound_by == Some(BoundBy::Compute)).then_some(0.5)
     };
     if matmuls.rows.iter().all(|row| row.types.is_none()) {
         return Err(AnalysisError::NotApplicable("the types of no matmul are recorded: capture the HLO".to_owned()));
     }
-    let (ops, factors, percent) = shrinking(facts, &matmuls.rows, 0.0, half)?;
-    if ops.is_empty() || percent < limit {
+    let (ops, factors, percent) = shrinking(facts, &matmuls.rows, limit, half)?;
+    if ops.is_empty() {
         return Ok(None);
     }
     Ok(Some(Finding {

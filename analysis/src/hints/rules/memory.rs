@@ -6,6 +6,7 @@ use crate::engine::{AnalysisError, Percent, Provenance, Threshold, shortened};
 use crate::facts::category::OpGroup;
 use crate::hints::{Confidence, Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult};
 use crate::math::unit::Unit;
+use crate::reports::host::serving::Serving;
 use crate::reports::memory::hbm::{Memory, NEARLY_FULL_PERCENT, bytes_text};
 use crate::reports::ops::expected::{Expected, LimitRow, TimeLimit};
 use crate::reports::ops::op_stats::OpRow;
@@ -125,7 +126,26 @@ fn slices(facts: &HintFacts<'_>) -> RuleResult {
     // What is read and written must be moved; without recorded bytes the bound is all of it.
     let least = |row: &OpRow| Some(Picos::from_ps(row.rates.ideal_time_ps.unwrap_or(0.0) as i64));
     let saving = PossibleSaving::ops("slices", found.shrink(least));
-    Ok(Some(found.finding("dynamic slices and their updates", facts.limit(&SLICES), saving)))
+    let finding = found.finding("dynamic slices and their updates", facts.limit(&SLICES), saving);
+    Ok(Some(Finding { advice: slices_of(facts).to_owned(), ..finding }))
+}
+
+/// What slices are for in a program that differentiates, and in one that serves; empty where it is neither.
+fn slices_of(facts: &HintFacts<'_>) -> &'static str {
+    let model = facts.cx.model;
+    // JAX names what it derives for the backward pass so.
+    let is_backward = |name: &str| name.contains("transpose(");
+    let mut names = model.ops().iter().filter_map(|op| Some(model.str(op.framework_name?)));
+    if names.any(is_backward) {
+        return "In training most of them stack what a scan over layers keeps for the backward pass, and read it back: \
+                keep less (a checkpoint policy that saves fewer names), or unroll a few layers.";
+    }
+    let serves = |name: &str| ["decode", "prefill", "generate"].iter().any(|word| name.contains(word));
+    if facts.report::<Serving>().is_ok() || model.programs().iter().any(|program| serves(model.str(program.name))) {
+        return "In serving most of them update the KV cache: donate it, and write the new positions of a whole batch at \
+                once, or inside the attention kernel.";
+    }
+    ""
 }
 
 fn gather(facts: &HintFacts<'_>) -> RuleResult {
@@ -168,6 +188,7 @@ fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
     let Some(found) = facts.heavy(&OFFLOAD, wanted)? else { return Ok(None) };
     let what = "waits for copies to and from the host";
     let mut finding = found.finding(what, facts.limit(&OFFLOAD), PossibleSaving::Unknown);
+    finding.advice = super::offload::what_fits(facts, &found.rows);
     let step = facts.step()?;
     let changes = vec![Scenario::Ops { what: what.to_owned(), factors: found.vanish().into_iter().collect() }];
     let mut at_most = None;

@@ -9,6 +9,7 @@ mod health;
 mod host;
 mod matmuls;
 mod memory;
+mod offload;
 mod serving;
 
 use std::sync::LazyLock;

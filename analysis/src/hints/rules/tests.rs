@@ -1,12 +1,15 @@
 //! Each rule just above and just below its threshold, and without what it needs.
 
+mod advice;
 mod compile;
+mod cut;
 mod devices;
 mod exact;
 mod hardware;
 mod health;
 mod sent;
 mod sizes;
+mod waits;
 
 use super::rules;
 use crate::engine::{Context, HintOptions, Options, ReportCache, Scope, Suppression};
@@ -326,7 +329,8 @@ fn gaps_are_attributed_to_host_activity() {
         assert_eq!(spot, Some((300_000_000, 100_000_000)), "{id} shows the first gap");
         // Idle time that has a name is not told a second time.
         assert_eq!(about_program(&found), [id]);
-        assert!(!ids(&gaps('h', 1, event)).contains(&id), "{id} speaks of 2.5 % of the window");
+        // 2.5 % of the window: input can be prefetched, the others have a price.
+        assert_eq!(ids(&gaps('h', 1, event)).contains(&id), id == "K34", "{id}");
     }
 }
 
@@ -375,7 +379,8 @@ fn device_idle_while_others_work_is_named() {
             run('w', busy)
         )
     };
-    assert_eq!(ids(&picture(4)), ["K07", "K46"]);
+    // Who is unused is not compared with the others.
+    assert_eq!(ids(&picture(4)), ["K46"]);
     assert!(!ids(&picture(6)).contains(&"K46"));
 }
 

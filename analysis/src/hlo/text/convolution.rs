@@ -30,16 +30,16 @@ pub(super) fn parse(hlo: &HloText<'_>) -> Option<Convolution> {
     })
 }
 
-/// `{size=3x3 stride=2x2 pad=1_1x1_1}`: each value has a part a dimension.
+/// `{size=3x3 stride=2x2 pad=1_1x1_1}`, in any order: each value has a part a dimension.
 fn window(text: &str) -> Option<Vec<WindowDimension>> {
-    let mut out: Vec<WindowDimension> = Vec::new();
-    for pair in text.strip_prefix('{')?.strip_suffix('}')?.split_whitespace() {
+    let pairs: Vec<_> = text.strip_prefix('{')?.strip_suffix('}')?.split_whitespace().collect();
+    let sizes = pairs.iter().find_map(|pair| pair.strip_prefix("size=")).unwrap_or_default();
+    let dimension = |size: &str| Some(WindowDimension { size: size.parse().ok()?, ..WindowDimension::default() });
+    let mut out: Vec<WindowDimension> =
+        sizes.split('x').filter(|size| !size.is_empty()).map(dimension).collect::<Option<_>>()?;
+    for pair in pairs {
         let (key, values) = pair.split_once('=')?;
         for (at, value) in values.split('x').enumerate() {
-            if key == "size" {
-                out.push(WindowDimension { size: value.parse().ok()?, ..WindowDimension::default() });
-                continue;
-            }
             let dimension = out.get_mut(at)?;
             match key {
                 "stride" => dimension.stride = value.parse().ok()?,

@@ -31,11 +31,9 @@ impl HloModule {
         blob.bytes().starts_with(BEGIN.as_bytes())
     }
 
-    /// Parses the text of a program. `program` is its name for the error. Operands that come after their user and
-    /// computations that come after their caller are skipped, so that the result is acyclic.
-    ///
-    /// An operand that comes after its user and a computation that comes after its
-    /// caller are left out: programs are acyclic, and so is what is returned.
+    /// Parses the text of a program. `program` is its name for the error. An operand that comes after its user and a
+    /// computation that comes after its caller are left out: programs are acyclic, and so is what is returned. Of a text
+    /// that ends too early, what is there is returned.
     pub(in crate::hlo) fn from_whole_text(blob: &ProgramBytes, program: &str) -> Result<Self, HloError> {
         let text = String::from_utf8_lossy(blob.bytes());
         let mut reader = TextReader::default();
@@ -51,8 +49,13 @@ impl HloModule {
         }
         module.frames = read.frames;
         module.index = HloIndex::new(&module.instructions, Vec::new());
-        if module.entry.is_none() {
-            let (why, message, len) = ("there is no ENTRY computation", "HLO text", text.len());
+        module.cut = match (read.cut_in, module.entry) {
+            (Some(computation), _) => Some(format!("inside computation {computation}")),
+            (None, None) => Some("before the ENTRY computation".to_owned()),
+            (None, Some(_)) => None,
+        };
+        if module.instructions.is_empty() {
+            let (why, message, len) = ("there is no instruction", "HLO text", text.len());
             return Err(HloError::Damaged { program: program.to_owned(), why, message, at: len, len });
         }
         Ok(module)
@@ -83,8 +86,8 @@ impl<'a> TextReader<'a> {
         let parent = (self.module.computations.len() as u32).saturating_sub(1);
         let id = InstructionId(self.module.instructions.len() as u32);
         let operands = hlo.operand_names().filter_map(|name| open.local.get(name).copied()).collect();
-        let names = ["calls", "to_apply", "body", "condition"].into_iter().filter_map(|key| hlo.computation(key));
-        let called: Vec<ComputationId> = names
+        let called: Vec<ComputationId> = hlo
+            .called()
             .filter_map(|name| self.computations.get(name).copied())
             .filter(|id| id.index() < parent as usize)
             .collect();
@@ -105,6 +108,8 @@ impl<'a> TextReader<'a> {
     fn close(&mut self) {
         let Some(OpenComputation { mut computation, is_entry, .. }) = self.open.take() else { return };
         computation.instructions.end = self.module.instructions.len();
+        // As in the compiler's own reader.
+        computation.root = computation.root.or(computation.schedule.last().copied());
         let index = self.module.computations.len().saturating_sub(1);
         if is_entry {
             self.module.entry = Some(ComputationId(index as u32));
@@ -178,8 +183,14 @@ ENTRY %main (a: bf16[8,4], b: bf16[4,16]) -> f32[8,16] {
         let module = read(&ring).unwrap();
         let inner = module.instruction(module.find("conv").unwrap()).unwrap();
         assert_eq!((inner.called.len(), inner.operands.len()), (0, 1));
-        let error = read(&TEXT[..500]).unwrap_err().to_string();
-        assert!(error.contains("there is no ENTRY computation"), "{error}");
+        let cut = read(&TEXT[..TEXT.find("ROOT %conv").unwrap()]).unwrap();
+        let names: Vec<&str> = cut.instructions.iter().map(|it| &*it.name).collect();
+        assert_eq!((names.as_slice(), cut.entry), (["p.1", "p.2"].as_slice(), None));
+        assert_eq!(cut.cut.as_deref(), Some("inside computation fused"));
+        let ended = TEXT.find("ENTRY").unwrap();
+        assert_eq!(read(&TEXT[..ended]).unwrap().cut.as_deref(), Some("before the ENTRY computation"));
+        let error = read(&TEXT[..300]).unwrap_err().to_string();
+        assert!(error.contains("there is no instruction"), "{error}");
         for cut in "HloModule ".len()..TEXT.len() {
             let _ = read(&TEXT[..cut]);
         }

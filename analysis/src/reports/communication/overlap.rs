@@ -30,6 +30,7 @@ mod table;
 
 use crate::engine::{Analysis, AnalysisError, Context};
 use crate::facts::TraceFacts as _;
+use crate::facts::window::ran_nothing;
 use cores::CoreActivity;
 
 /// The overlap analysis.
@@ -44,6 +45,10 @@ impl Analysis for Overlap {
         let classes = cx.classes();
         let (mut rows, mut cores, mut has_ops) = (rows::OverlapRows::default(), Vec::new(), false);
         for core in cx.tensor_cores() {
+            // A device that ran nothing is no participant.
+            if ran_nothing(cx.model, core) {
+                continue;
+            }
             let Some(traffic) = CoreTraffic::of(cx, classes, core)? else { continue };
             let meanwhile = CoreActivity::of(cx, &traffic);
             rows.add(cx, cores.len(), &traffic, &meanwhile);
@@ -53,8 +58,7 @@ impl Analysis for Overlap {
         if !has_ops {
             return Err(AnalysisError::NotApplicable("no TPU device recorded ops here".to_owned()));
         }
-        let names: Vec<String> = cores.iter().map(|core| core.core.clone()).collect();
-        let (transfers, waits) = rows.finish(cx, classes, &names);
+        let (transfers, waits) = rows.finish(cx, classes, &cores);
         for (index, core) in cores.iter_mut().enumerate() {
             core.skew_wait_ps = waits.own.get(&index).map(|wait| wait.ps());
             core.awaited_ps = core.skew_wait_ps.map(|_| waits.caused.get(&index).map_or(0, |wait| wait.ps()));

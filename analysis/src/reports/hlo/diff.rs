@@ -100,7 +100,7 @@ pub fn diff(first: (&Context<'_>, ProgramId), second: (&Context<'_>, ProgramId))
         let rest = || (x.difference, x.any().map(|op| &op.name)).cmp(&(y.difference, y.any().map(|op| &op.name)));
         y.time_ps().cmp(&x.time_ps()).then_with(rest)
     });
-    let notes = [a.origin.note(), b.origin.note()].into_iter().flatten().collect();
+    let notes = [a.notes, b.notes].concat();
     Ok(ProgramDiff { first: a.title, second: b.title, same, rows, notes })
 }
 

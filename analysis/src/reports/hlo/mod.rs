@@ -22,7 +22,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use trace_model::{OpId, ProgramId};
 
-use crate::engine::{AnalysisError, Context};
+use crate::engine::{AnalysisError, Context, number};
 use crate::facts::TraceFacts as _;
 use crate::facts::category::OpGroup;
 use crate::hlo::{HloModule, HloOrigin, Instruction};
@@ -101,6 +101,8 @@ pub(crate) struct TimedProgram {
     pub title: String,
     pub module: Arc<HloModule>,
     pub origin: ProgramOrigin,
+    /// What to know when reading it.
+    pub notes: Vec<String>,
     times: ProgramTimes,
 }
 
@@ -115,7 +117,12 @@ impl TimedProgram {
             },
         };
         let times = ProgramTimes::of(cx, program);
-        Ok(Self { program, title, module, origin, times })
+        let read = || number::count(module.instructions.len() as f64);
+        let cut = module.cut.as_ref().map(|place| {
+            format!("The text of {title} ends {place}: the {} instructions before that are known.", read())
+        });
+        let notes = origin.note().into_iter().chain(cut).collect();
+        Ok(Self { program, title, module, origin, notes, times })
     }
 
     /// What is known of one instruction.

@@ -183,7 +183,7 @@ fn made(
         edges,
         left_out,
         left_out_inside,
-        notes: program.origin.note().into_iter().collect(),
+        notes: program.notes.clone(),
     }
 }
 

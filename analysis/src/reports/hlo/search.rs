@@ -82,7 +82,7 @@ fn has(op: &HloOp, field: QueryField, word: &str) -> bool {
 pub struct FoundInstructions {
     /// Instructions with most self time first, then by program and name.
     pub rows: Vec<FoundInstruction>,
-    /// Programs of which the capture holds nothing that could be searched.
+    /// Programs of which the capture holds nothing that could be searched, or only a part.
     pub unread: Vec<String>,
 }
 
@@ -110,6 +110,7 @@ pub fn find(cx: &Context<'_>, programs: &[ProgramId], query: &HloQuery) -> Found
                 continue;
             }
         };
+        unread.extend(program.notes.iter().filter(|_| program.module.cut.is_some()).cloned());
         for (_, instruction) in program.module.iter() {
             let op = program.op(instruction);
             if query.fits(&op, instruction) {

@@ -48,7 +48,7 @@ pub struct ProgramLine {
 pub fn listing(cx: &Context<'_>, program: ProgramId) -> Result<ProgramListing, AnalysisError> {
     let id = program;
     let program = TimedProgram::of(cx, id)?;
-    let mut notes: Vec<String> = program.origin.note().into_iter().collect();
+    let mut notes = program.notes.clone();
     let held = cx.model.program(id).hlo.as_ref().filter(|_| program.origin == ProgramOrigin::Program);
     let text =
         held.and_then(|blob| std::str::from_utf8(blob.bytes()).ok()).filter(|text| text.starts_with("HloModule"));

@@ -22,6 +22,7 @@ use crate::engine::{Analysis, AnalysisError, Context, Scope, Table, Tabular};
 use crate::facts::TraceFacts as _;
 use crate::facts::clock_alignment::{ClockShift, ClockSync, LaunchPairs};
 use crate::facts::device_shift::shifted;
+use crate::facts::window::{TimeWindow, counts};
 use crate::math::quantile::quantile;
 use crate::math::unit::Unit;
 use crate::reports::host::clocks::Clocks;
@@ -89,7 +90,7 @@ impl Analysis for Dispatch {
         for core in cx.tensor_cores() {
             let (Some(launches), Some(shift)) = (clocks.launches_of(core), clocks.of(core)) else { continue };
             let Some(window) = cx.window(core)? else { continue };
-            let runs = runs(cx, core, launches, window.range);
+            let runs = runs(cx, core, launches, window);
             devices.extend(device(cx, core, &runs, uncertainty(shift), idle.get(&core).copied()));
         }
         if devices.is_empty() {
@@ -122,14 +123,14 @@ struct ProgramRun {
 }
 
 /// All executions that have a launch, in the order of the launches.
-fn runs(cx: &Context<'_>, core: GroupId, launches: &LaunchPairs, scope: TimeRange) -> Vec<ProgramRun> {
+fn runs(cx: &Context<'_>, core: GroupId, launches: &LaunchPairs, window: TimeWindow) -> Vec<ProgramRun> {
     let run = |pair: &crate::facts::clock_alignment::LaunchPair| {
         let program = cx.model.slice(pair.program);
         ProgramRun {
             enqueued: cx.model.slice(pair.host).start(),
             ran: cx.to_host(core, program.range()),
             length_ps: shifted(cx.model, core, program.range()).dur().ps(),
-            in_scope: scope.contains(program.start()),
+            in_scope: counts(cx, window, program),
         }
     };
     let mut runs: Vec<ProgramRun> = launches.begins.iter().map(run).collect();

@@ -216,10 +216,11 @@ fn loop_row(cx: &Context<'_>, row: &OpRow, inside: &BTreeMap<OpId, LoopBody>) ->
     let iterations = inside.map(|inside| &inside.iterations).filter(|iterations| !iterations.is_empty());
     let sum: Option<u64> = iterations.map(|iterations| iterations.iter().sum());
     let mean = |whole: f64| Some(whole / sum.filter(|&sum| sum > 0)? as f64);
-    // Executions without a single op inside show no iterations and are in no mean.
-    let complete = iterations.is_some_and(|iterations| iterations.len() as u64 == row.occurrences);
+    // Executions without a single op inside show no iterations and are in no mean; nor are parts of executions.
+    let is_whole = (row.executions - row.occurrences as f64).abs() < 1e-9;
+    let complete = is_whole && iterations.is_some_and(|iterations| iterations.len() as u64 == row.occurrences);
     let per_iteration = |time: i64| mean(time as f64).filter(|_| complete);
-    let longest = inside.and_then(|inside| inside.time.iter().max_by_key(|&(_, &time)| time));
+    let longest = inside.filter(|_| is_whole).and_then(|inside| inside.time.iter().max_by_key(|&(_, &time)| time));
     let own = crate::math::stats::percent(row.self_time_ps, row.total_time_ps);
     LoopRow {
         op: row.op,

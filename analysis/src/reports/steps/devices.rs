@@ -10,13 +10,14 @@
 //! combined.
 
 use serde::Serialize;
-use trace_model::{GroupId, Picos, SliceRef, TimeRange, TraceModel, TrackKind};
+use trace_model::{GroupId, Picos, SliceRef, SliceSpans, TimeRange, TraceModel, TrackKind};
 
 use crate::engine::{Analysis, AnalysisError, Context};
 use crate::engine::{Table, Tabular};
 use crate::facts::TraceFacts as _;
 use crate::facts::category::OpGroup;
 use crate::facts::core_time::CoreTime;
+use crate::facts::window::{counts, has_ops, ran_nothing, slices_of_window};
 use crate::math::intervals::IntervalSet;
 use crate::math::stats::median;
 use crate::math::unit::Unit;
@@ -32,7 +33,7 @@ impl Analysis for Devices {
     fn run(cx: &Context<'_>) -> Result<DevicesReport, AnalysisError> {
         let mut cores = Vec::new();
         for core in cx.tensor_cores() {
-            cores.extend(cx.core_time(core)?.map(|time| core_report(cx.model, &time)));
+            cores.extend(cx.core_time(core)?.map(|time| core_report(cx, &time)));
         }
         if cores.is_empty() {
             return Err(AnalysisError::NotApplicable("no TPU device recorded anything here".to_owned()));
@@ -133,9 +134,11 @@ impl DevicesReport {
 /// Barriers of these lengths are the cost of the event itself.
 const EMPTY_BARRIERS_PS: [i64; 2] = [0, 1_250];
 
-fn core_report(model: &TraceModel, time: &CoreTime) -> CoreReport {
+fn core_report(cx: &Context<'_>, time: &CoreTime) -> CoreReport {
+    let model = cx.model;
     let window = time.window.dur();
-    let has_ops = tracks(model, time.core, TrackKind::Ops).any(|track| !model.lanes(track).is_empty());
+    // A device that ran nothing is idle; of one that recorded programs only, nobody knows.
+    let has_ops = has_ops(model, time.core) || ran_nothing(model, time.core);
     let idle = window - time.busy_time();
     let mut times = [Picos::ZERO; OpGroup::ALL.len()];
     for segment in &time.segments {
@@ -153,18 +156,14 @@ fn core_report(model: &TraceModel, time: &CoreTime) -> CoreReport {
     if !has_ops {
         groups.clear();
     }
-    let mut programs: Vec<SliceRef<'_>> = tracks(model, time.core, TrackKind::Modules)
-        .flat_map(|track| model.slices_on(track))
-        .filter(|slice| time.window.contains(*slice))
-        .collect();
-    programs.sort_by_key(|slice| slice.start());
-    let program_set: IntervalSet =
-        programs.iter().filter_map(|slice| slice.range().intersect(time.window.range)).collect();
-    let barriers = tracks(model, time.core, TrackKind::DeviceScopes)
-        .flat_map(|track| model.slices_on(track))
-        .filter(|slice| slice.name() == "barrier-cores" && time.window.contains(*slice))
-        .map(SliceRef::measured_dur)
-        .filter(|dur| !EMPTY_BARRIERS_PS.contains(&dur.ps()));
+    let inside = |kind| tracks(model, time.core, kind).flat_map(|track| slices_of_window(cx, track, time.window));
+    let mut programs: Vec<SliceSpans<'_>> = inside(TrackKind::Modules).collect();
+    programs.sort_by_key(|spans| spans.shown.start);
+    let program_set: IntervalSet = programs.iter().map(|spans| spans.shown).collect();
+    let barriers = inside(TrackKind::DeviceScopes)
+        .filter(|spans| spans.slice.name() == "barrier-cores")
+        .filter(|spans| !EMPTY_BARRIERS_PS.contains(&spans.slice.measured_dur().ps()))
+        .map(|spans| spans.measured.dur());
     CoreReport {
         core: model.device_name(time.core),
         group: time.core,
@@ -173,7 +172,7 @@ fn core_report(model: &TraceModel, time: &CoreTime) -> CoreReport {
         idle_ps: has_ops.then(|| idle.ps()),
         groups,
         program_ps: (!programs.is_empty()).then(|| program_set.measure().ps()),
-        programs: programs.len() as u64,
+        programs: programs.iter().filter(|spans| counts(cx, time.window, spans.slice)).count() as u64,
         gaps: gaps(&programs),
         barrier_ps: barriers.reduce(|a, b| a + b).map(Picos::ps),
     }
@@ -184,10 +183,10 @@ fn tracks(model: &TraceModel, core: GroupId, kind: TrackKind) -> impl Iterator<I
 }
 
 /// Gaps between programs in time order; `None` with fewer than two programs.
-fn gaps(programs: &[SliceRef<'_>]) -> Option<IdleGaps> {
-    let gaps: Vec<(TimeRange, &SliceRef<'_>, &SliceRef<'_>)> = programs
+fn gaps(programs: &[SliceSpans<'_>]) -> Option<IdleGaps> {
+    let gaps: Vec<(TimeRange, SliceRef<'_>, SliceRef<'_>)> = programs
         .windows(2)
-        .map(|pair| (TimeRange::new(pair[0].range().end, pair[1].start()), &pair[0], &pair[1]))
+        .map(|pair| (TimeRange::new(pair[0].shown.end, pair[1].shown.start), pair[0].slice, pair[1].slice))
         .collect();
     let lengths: Vec<f64> = gaps.iter().map(|(gap, ..)| gap.dur().ps() as f64).collect();
     let (largest, after, before) = gaps.iter().min_by_key(|(gap, ..)| std::cmp::Reverse(gap.dur()))?;
@@ -221,8 +220,8 @@ impl Tabular for DevicesReport {
                 let gaps = core.gaps.as_ref()?;
                 Some(format!("{} → {}", gaps.largest_after, gaps.largest_before))
             })
-            .note("Percentages are of the device's window: from its first op, program or step to the end of the last, or the \
-                 part of it that is looked at. Gaps are between programs.")
+            .note("Percentages are of the window: from its first op or step to the end of the last (of a device that is away for long, of the others of its host), \
+                 or the part of it that is looked at. Gaps are between programs.")
             .build();
         let rows = self.cores.iter().flat_map(|core| core.groups.iter().map(move |entry| (core, entry)));
         let groups = Table::of("device_time", "Device time by kind of op", rows)

@@ -11,7 +11,8 @@
 //! Between green and red is amber. The first two are alternatives: a program that is close to one of its roofs is as
 //! fast as the chip allows. So only the one that the work uses more is judged. If one of them is green the other one
 //! is not judged, and neither is judged if the link to the host limits the work. A target without recorded data has
-//! no light; the report gives the reason.
+//! no light; the report gives the reason. Nor has a value that is known in part: a lower bound, because ops of unknown
+//! work take more than a tenth of op time, or a range that reaches over two lights.
 //!
 //! All limits are thresholds in the user's configuration (`"targets.mxu_green_percent" = 75`).
 
@@ -52,6 +53,12 @@ pub struct Target {
     pub title: &'static str,
     /// The achieved value; `None` if unknown.
     pub value_percent: Option<f64>,
+    /// The least value possible, where it is known as a range.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub low_percent: Option<f64>,
+    /// Whether the value is a lower bound.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_lower_bound: bool,
     /// The denominator.
     pub of: String,
     /// Provenance of the value.
@@ -157,17 +164,33 @@ pub fn thresholds() -> impl Iterator<Item = &'static Threshold> {
     [&MXU, &HBM, &COMPILE, &INPUT, &ICI].into_iter().flat_map(|goal| [&goal.green, &goal.red])
 }
 
-/// A value with its denominator, or the reason why there is none.
-type MeasuredShare = Result<(f64, String, Provenance), String>;
+/// A value in percent with its denominator.
+struct MeasuredShare {
+    value: f64,
+    low: Option<f64>,
+    of: String,
+    provenance: Provenance,
+    /// Why the value is only a lower bound, if it is one.
+    at_least_because: Option<String>,
+}
+
+impl MeasuredShare {
+    fn exact(value: f64, of: impl Into<String>, provenance: Provenance) -> Self {
+        Self { value, low: None, of: of.into(), provenance, at_least_because: None }
+    }
+}
 
 impl TargetDefinition {
-    fn target(&self, cx: &Context<'_>, found: MeasuredShare) -> Target {
+    /// The target with what was measured, or the reason why nothing was.
+    fn target(&self, cx: &Context<'_>, found: Result<MeasuredShare, String>) -> Target {
         let (green, red) = (self.green.of(cx.options), self.red.of(cx.options));
         let mut target = Target {
             id: self.id,
             short: self.short,
             title: self.title,
             value_percent: None,
+            low_percent: None,
+            is_lower_bound: false,
             of: String::new(),
             provenance: Provenance::Derived,
             light: TargetColor::Unknown,
@@ -178,18 +201,28 @@ impl TargetDefinition {
         };
         match found {
             Err(why) => target.note = Some(why),
-            Ok((value, ..)) if self.is_at_least && is_beyond_peak(value) => {
-                target.note = Some(format!("the result is {value:.1}, which is impossible", value = Percent(value)));
+            Ok(found) if self.is_at_least && is_beyond_peak(found.value) => {
+                let value = Percent(found.value);
+                target.note = Some(format!("the result is {value:.1}, which is impossible"));
             }
-            Ok((value, of, provenance)) => {
-                (target.value_percent, target.of, target.provenance) = (Some(value), of, provenance);
-                target.light = match (value, self.is_at_least) {
-                    (value, true) if value > green => TargetColor::Green,
-                    (value, true) if value < red => TargetColor::Red,
-                    (value, false) if value < green => TargetColor::Green,
-                    (value, false) if value >= red => TargetColor::Red,
+            Ok(found) => {
+                let light = |value: f64| match self.is_at_least {
+                    true if value > green => TargetColor::Green,
+                    true if value < red => TargetColor::Red,
+                    false if value < green => TargetColor::Green,
+                    false if value >= red => TargetColor::Red,
                     _ => TargetColor::Amber,
                 };
+                target.light = light(found.value);
+                if found.at_least_because.is_some() {
+                    (target.light, target.note) = (TargetColor::NotJudged, found.at_least_because);
+                    target.is_lower_bound = true;
+                } else if found.low.is_some_and(|low| light(low) != target.light) {
+                    let why = "the light depends on the layout of the links, which is not recorded";
+                    (target.light, target.note) = (TargetColor::NotJudged, Some(why.to_owned()));
+                }
+                (target.value_percent, target.low_percent) = (Some(found.value), found.low);
+                (target.of, target.provenance) = (found.of, found.provenance);
             }
         }
         target
@@ -221,16 +254,19 @@ impl Analysis for Targets {
 
 /// The first of these metrics that is known: rates during the work come before rates over the whole capture, which
 /// include idle time.
-fn metric(cx: &Context<'_>, ids: &[&str]) -> MeasuredShare {
+fn metric(cx: &Context<'_>, ids: &[&str]) -> Result<MeasuredShare, String> {
     let report = cx.report::<Utilization>().map_err(|why| why.to_string())?;
     let mut found = ids.iter().filter_map(|id| report.metric(id));
     let first = found.clone().next().and_then(|metric| metric.note.clone());
-    let known = found.find_map(|metric| Some((metric.value?, metric.of.clone(), metric.provenance)));
+    let known = found.find_map(|metric| {
+        let at_least_because = metric.is_lower_bound.then(|| metric.note.clone().unwrap_or_default());
+        Some(MeasuredShare { at_least_because, ..MeasuredShare::exact(metric.value?, &metric.of, metric.provenance) })
+    });
     known.ok_or_else(|| first.unwrap_or_else(|| "not recorded in this capture".to_owned()))
 }
 
 /// Excludes values from costs that contradict the shapes of the kernels that declare them.
-fn speed_of_matrix_ops(cx: &Context<'_>) -> MeasuredShare {
+fn speed_of_matrix_ops(cx: &Context<'_>) -> Result<MeasuredShare, String> {
     let kernels = cx.report::<Kernels>().ok();
     let wrong =
         kernels.iter().flat_map(|report| &report.kernels).filter(|kernel| kernel.declared == DeclaredCosts::TooFew);
@@ -261,6 +297,10 @@ fn one_roof(cx: &Context<'_>, targets: &mut [Target]) {
         if light(targets, one) == Some(TargetColor::Green) && light(targets, other) != Some(TargetColor::Green) {
             return skip(targets, other, &format!("{near}, which is enough"));
         }
+    }
+    let hbm = targets.iter().find(|target| target.id == HBM.id && target.is_lower_bound);
+    if let Some(why) = hbm.and_then(|target| target.note.clone()) {
+        return skip(targets, "mxu", &format!("which limit is the tighter one is not known: HBM has {why}"));
     }
     let Ok(expected) = cx.report::<Expected>() else { return };
     let least = |bound| {
@@ -296,16 +336,16 @@ fn leave_modelled(cx: &Context<'_>, targets: &mut [Target]) {
     }
 }
 
-fn compiling(cx: &Context<'_>) -> MeasuredShare {
+fn compiling(cx: &Context<'_>) -> Result<MeasuredShare, String> {
     let report = cx.report::<Compile>().map_err(|why| why.to_string())?;
     if !report.is_recorded {
         return Err(compile::NOT_RECORDED.to_owned());
     }
     // If threads were recorded and show no compilation, nothing was compiled.
-    Ok((report.share_percent.unwrap_or(0.0), cx.scope.title().to_owned(), Provenance::Measured))
+    Ok(MeasuredShare::exact(report.share_percent.unwrap_or(0.0), cx.scope.title(), Provenance::Measured))
 }
 
-fn input(cx: &Context<'_>) -> MeasuredShare {
+fn input(cx: &Context<'_>) -> Result<MeasuredShare, String> {
     if host_threads(cx.model).next().is_none() {
         return Err("the host was not recorded, so it is unknown what devices wait for".to_owned());
     }
@@ -317,10 +357,10 @@ fn input(cx: &Context<'_>) -> MeasuredShare {
     } else {
         format!("{name} from its first program to its last")
     };
-    Ok((percent, of, Provenance::Inferred))
+    Ok(MeasuredShare::exact(percent, of, Provenance::Inferred))
 }
 
-fn links(cx: &Context<'_>) -> MeasuredShare {
+fn links(cx: &Context<'_>) -> Result<MeasuredShare, String> {
     let report = cx.report::<Collectives>().map_err(|why| why.to_string())?;
     if report.kinds.last().is_none_or(|kind| kind.share.is_none()) {
         return Err("the speed of the links, or the size of the messages, is not known".to_owned());
@@ -329,18 +369,31 @@ fn links(cx: &Context<'_>) -> MeasuredShare {
     let share = report.share_of_links().ok_or(small)?;
     let is_small = |row: &CollectiveRow| row.remarks.contains(&Remark::LatencyBound);
     let rest = if report.rows.iter().any(is_small) { ", small messages left out" } else { "" };
-    // Assumes the possible layout with the fewest links.
-    Ok((share.high_percent, format!("published speed of the fewest links possible{rest}"), Provenance::AssumedPeak))
+    let is_range = share.high_percent - share.low_percent > ONE_VALUE_PERCENT;
+    let layout = if is_range { "the most to the fewest links possible" } else { "the links possible" };
+    let of = format!("published speed of {layout}{rest}");
+    let low = is_range.then_some(share.low_percent);
+    let hidden = report.hidden_percent().filter(|&hidden| hidden > HIDDEN_PERCENT);
+    let at_least_because = hidden.map(|hidden| {
+        let hidden = Percent(hidden);
+        format!("transfers that nothing waits for take {hidden:.1} of the time in flight, and may have arrived earlier")
+    });
+    let (value, provenance) = (share.high_percent, Provenance::AssumedPeak);
+    Ok(MeasuredShare { low, at_least_because, ..MeasuredShare::exact(value, of, provenance) })
 }
+
+/// Share of the time in flight from which hidden transfers make the speed of links a lower bound.
+const HIDDEN_PERCENT: f64 = 10.0;
+
+/// Ends of a range that differ by less are one value.
+const ONE_VALUE_PERCENT: f64 = 0.05;
 
 fn statement(targets: &[Target]) -> String {
     let count = |light| targets.iter().filter(|target| target.light == light).count();
     let missed: Vec<String> = targets
         .iter()
         .filter(|target| matches!(target.light, TargetColor::Red | TargetColor::Amber))
-        .filter_map(|target| {
-            Some(format!("{} {:.1} (target: {})", target.short, Percent(target.value_percent?), target.goal()))
-        })
+        .filter_map(|target| Some(format!("{} {} (target: {})", target.short, target.reached()?, target.goal())))
         .collect();
     let judged = count(TargetColor::Green) + missed.len();
     let what = if missed.is_empty() { String::new() } else { format!("; not met: {}", missed.join(", ")) };
@@ -353,6 +406,16 @@ fn statement(targets: &[Target]) -> String {
 }
 
 impl Target {
+    /// The achieved value with what is known of it: `30.0 % to 60.0 %`, `at least 8.2 %`.
+    pub fn reached(&self) -> Option<String> {
+        let value = Percent(self.value_percent?);
+        Some(match self.low_percent {
+            low if self.is_lower_bound => format!("at least {:.1}", low.map_or(value, Percent)),
+            Some(low) => format!("{:.1} to {value:.1}", Percent(low)),
+            None => format!("{value:.1}"),
+        })
+    }
+
     /// The condition for green: `> 80 %`.
     pub fn goal(&self) -> String {
         format!("{} {} %", if self.is_at_least { '>' } else { '<' }, self.green_percent)
@@ -369,7 +432,12 @@ impl Tabular for TargetsReport {
             Table::of("targets", "Targets", &self.targets)
                 .derived("target", "Target", Unit::None, |target| target.title)
                 .derived("light", "Light", Unit::None, |target| target.light.title())
-                .derived("value_percent", "Reached", Unit::Percent, |target| target.value_percent)
+                .derived("low_percent", "At least", Unit::Percent, |target| {
+                    target.low_percent.or(target.value_percent.filter(|_| target.is_lower_bound))
+                })
+                .derived("value_percent", "Reached", Unit::Percent, |target| {
+                    target.value_percent.filter(|_| !target.is_lower_bound)
+                })
                 .derived("green", "Green", Unit::None, Target::goal)
                 .derived("red", "Red", Unit::None, Target::red)
                 .derived("of", "Of", Unit::None, |target| Cell::said(&target.of))

@@ -9,10 +9,11 @@
 //! The verdict gives no advice, and every statement has a number. [`crate::hints`] must have an answer to everything
 //! that the sentence names.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Serialize;
-use trace_model::{Caveat, Picos, TimeRange};
+use trace_model::{Caveat, Picos, TimeRange, without_number};
 
 use crate::engine::{Analysis, AnalysisError, Context, Percent, Provenance, Scope, Table, Tabular};
 use crate::facts::category::OpGroup;
@@ -113,6 +114,10 @@ impl Analysis for Verdict {
         findings.extend(steps.as_deref().and_then(slow_steps));
         name_the_largest(&mut findings);
         let mut statement = statement(ops.is_some(), steps.as_deref(), &findings);
+        if let Some(absent) = cx.report::<Balance>().ok().and_then(|balance| balance.absent()) {
+            statement.push_str("; ");
+            statement.push_str(&absent);
+        }
         if let Some(full) = cx.report::<Memory>().ok().and_then(|memory| full_memory(&memory)) {
             statement.push_str(&full);
         }
@@ -270,18 +275,17 @@ fn activity(ops: &OpsReport, group: OpGroup, known: &VerdictReports) -> String {
     }
 }
 
-/// The ops that take most of a group's time, without their numbers; long names are shortened.
+/// The names, without numbers, whose ops take most of a group's time; long names are shortened.
 fn names_of(ops: &OpsReport, group: OpGroup) -> String {
     const SHOWN: usize = 3;
     const LONGEST: usize = 40;
-    let mut names: Vec<&str> = Vec::new();
+    let mut times: BTreeMap<&str, i64> = BTreeMap::new();
     for row in ops.rows.iter().filter(|row| row.group == group) {
-        let number = row.name.rfind('.').filter(|&dot| row.name[dot + 1..].bytes().all(|byte| byte.is_ascii_digit()));
-        let name = number.map_or(&*row.name, |dot| &row.name[..dot]);
-        if !names.contains(&name) {
-            names.push(name);
-        }
+        let time = times.entry(without_number(&row.name)).or_default();
+        *time = time.saturating_add(row.self_time_ps);
     }
+    let mut names: Vec<&str> = times.keys().copied().collect();
+    names.sort_by_key(|name| std::cmp::Reverse(times[name]));
     let more = if names.len() > SHOWN { " …" } else { "" };
     let names: Vec<String> =
         names.into_iter().take(SHOWN).map(|name| crate::engine::shortened(name, LONGEST)).collect();
@@ -349,7 +353,7 @@ fn slow_steps(report: &StepsReport) -> Option<VerdictFinding> {
         return None;
     }
     let shown: Vec<_> =
-        slow.iter().take(3).map(|step| format!("{} ({})", step.number, length(step.time_ps as f64))).collect();
+        slow.iter().take(3).map(|step| format!("{} ({})", step.title(), length(step.time_ps as f64))).collect();
     let more = if slow.len() > 3 { " …" } else { "" };
     let compiled = slow.iter().filter(|step| step.mostly_compiles()).count();
     let why = match (compiled, slow.len()) {

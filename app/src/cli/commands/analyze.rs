@@ -5,10 +5,11 @@ use analysis::reports::steps::step_times::Steps;
 use analysis::{ANALYSES, Scope};
 use clap::{Args, ValueEnum};
 
-use crate::cli::common::args::{GateArgs, InputArgs, OutputArgs, ScopeArgs};
+use crate::cli::common::args::{ForceArgs, GateArgs, InputArgs, OutputArgs, ScopeArgs};
 use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::stderr::Stderr;
-use crate::cli::common::{checks, gating, loading, output};
+use crate::cli::common::{checks, gating, history_file, loading, output};
+use crate::files::OutputGuard;
 use crate::render::{Document, DocumentView};
 use crate::session::Session;
 
@@ -19,6 +20,8 @@ pub struct AnalyzeArgs {
     pub input: InputArgs,
     #[command(flatten)]
     pub output: OutputArgs,
+    #[command(flatten)]
+    pub force: ForceArgs,
     #[command(flatten)]
     pub scope: ScopeArgs,
     /// Only these analyses, all of their tables (a wrong name lists them all)
@@ -58,7 +61,9 @@ impl From<SeverityArg> for HintSeverity {
 /// Runs the command.
 pub fn run(args: &AnalyzeArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     check_names(&args.only)?;
-    output::check(&args.output)?;
+    let guard = OutputGuard::new(args.input.files().into_iter().chain(args.gates.files()), args.force.force);
+    output::check(&args.output, &guard)?;
+    history_file::check(args.gates.judge.history.as_deref())?;
     let mut input = args.input.clone();
     // One file holds budgets and suppressions.
     input.assume.config = input.assume.config.or_else(|| args.gates.judge.budget.clone());
@@ -70,7 +75,7 @@ pub fn run(args: &AnalyzeArgs, stderr: &Stderr) -> Result<CommandOutcome, Failur
     let view = if args.only.is_empty() { DocumentView::Summary } else { DocumentView::Tables };
     let mut document = Document::new(&session, args.scope.scope(), &ids, view);
     document.gated = gating::judge(&session, document.scope, &args.gates, &input.assume, &args.output, stderr)?;
-    output::write(&document, &args.output, stderr)?;
+    output::write(&document, &args.output, &guard, stderr)?;
     if let Some(outcome) = gating::conclude(&document, &args.gates.judge, args.output.strict, stderr)? {
         return Ok(outcome);
     }

@@ -15,11 +15,11 @@ use importers::{InputSource, Progress};
 use serde_json::Value;
 
 use crate::anonymize::{FileKind, Kept, NameKind, Names, learn, regions_of, replace};
-use crate::cli::common::args::InputArgs;
+use crate::cli::common::args::{ForceArgs, InputArgs};
 use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::stderr::Stderr;
 use crate::cli::common::{loading, output};
-use crate::files::{write_file, write_with};
+use crate::files::{KEPT_TEXTS, OutputGuard, write_with};
 use crate::number::counted;
 use crate::session::Session;
 
@@ -41,6 +41,8 @@ pub struct AnonymizeArgs {
     /// Write all texts that stay to this file, one a line, to look through before the profile is shared
     #[arg(long, value_name = "FILE")]
     pub list: Option<PathBuf>,
+    #[command(flatten)]
+    pub force: ForceArgs,
 }
 
 /// One file of the run.
@@ -55,6 +57,10 @@ struct OneFile {
 
 /// Runs the command.
 pub fn run(args: &AnonymizeArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+    if let Some(list) = &args.list {
+        let read = args.input.files().into_iter().chain([args.output.clone()]);
+        output::check_file(list, &OutputGuard::new(read, args.force.force))?;
+    }
     let session = loading::open_without_digest(&args.input, stderr)?;
     let mut names = Names::default();
     for word in args.replace.iter().filter(|word| !word.is_empty()) {
@@ -77,7 +83,7 @@ pub fn run(args: &AnonymizeArgs, stderr: &Stderr) -> Result<CommandOutcome, Fail
     if let Some(list) = &args.list {
         let texts: BTreeSet<&String> = kept.texts.values().flatten().collect();
         let lines: String = texts.into_iter().map(|text| text.replace('\n', "\\n") + "\n").collect();
-        write_file(list, lines).map_err(|error| Failure::Write { error, path: list.clone() })?;
+        output::write_to(list, &format!("{KEPT_TEXTS}\n{lines}"))?;
     }
     output::print_names(&in_words(&names, &kept, args.list.as_deref()))?;
     Ok(CommandOutcome::Done)

@@ -59,7 +59,7 @@ mod list {
     use crate::cli::common::failure::Failure;
     use crate::cli::common::values::OutputFormat;
     use crate::cli::common::{output, terminal};
-    use crate::render::{AnsiStyle, NamedTable, TextLayout, csv, markdown, ndjson, table};
+    use crate::render::{AnsiStyle, CsvCells, NamedTable, TextLayout, csv, markdown, ndjson, table};
 
     /// Prints the copies.
     pub(super) fn print(cache: &Cache, format: OutputFormat) -> Result<(), Failure> {
@@ -86,7 +86,7 @@ mod list {
                 format!("{whole:#}\n")
             }
             OutputFormat::Ndjson => ndjson::lines(&[&NamedTable { report: "cache", table }], &[], 0),
-            OutputFormat::Csv => csv::csv(&table, 0),
+            OutputFormat::Csv => csv::csv(&table, 0, CsvCells::Exact),
             OutputFormat::Md => markdown::markdown(&table, 0),
         };
         if format == OutputFormat::Text { output::print_text(&text) } else { output::print(&text) }

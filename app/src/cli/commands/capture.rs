@@ -13,11 +13,12 @@ use serde_json::{Value, json};
 use crate::capture::{
     Address, Capture, CaptureOptions, CaptureStage, HostCapture, OptionValue, SavedProfile, capture, continuous,
 };
-use crate::cli::common::args::{AssumeArgs, OutputArgs};
+use crate::cli::common::args::{AssumeArgs, CsvArgs, OutputArgs};
 use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::stderr::Stderr;
 use crate::cli::common::values::OutputFormat;
 use crate::cli::common::{loading, output, terminal};
+use crate::files::OutputGuard;
 use crate::number::{counted, value};
 use crate::render::{AnsiStyle, Document, DocumentView, TextLayout, doctor_findings};
 
@@ -269,8 +270,15 @@ fn report(capture: &Capture, assume: &AssumeArgs, stderr: &Stderr) -> Result<(),
     output::print("\n")?;
     let ids: Vec<_> = ANALYSES.iter().map(|entry| entry.id).collect();
     let document = Document::new(&session, Scope::WholeTrace, &ids, DocumentView::Summary);
-    let output = OutputArgs { format: OutputFormat::Text, output: Vec::new(), table: None, top: None, strict: false };
-    output::write(&document, &output, stderr)
+    let output = OutputArgs {
+        format: OutputFormat::Text,
+        output: Vec::new(),
+        table: None,
+        top: None,
+        csv: CsvArgs::default(),
+        strict: false,
+    };
+    output::write(&document, &output, &OutputGuard::default(), stderr)
 }
 
 fn say_answers(

@@ -12,7 +12,7 @@ use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::values::OutputFormat;
 use crate::cli::common::{output, terminal};
 use crate::number;
-use crate::render::{AnsiStyle, NamedTable, TextLayout, csv, markdown, ndjson, table};
+use crate::render::{AnsiStyle, CsvCells, NamedTable, TextLayout, csv, markdown, ndjson, table};
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
@@ -41,7 +41,7 @@ pub fn run(args: &ChipsArgs) -> Result<CommandOutcome, Failure> {
                 })).collect::<Vec<_>>(),
             })
         ),
-        OutputFormat::Csv => csv::csv(&facts_table(&chips), 0),
+        OutputFormat::Csv => csv::csv(&facts_table(&chips), 0, CsvCells::Exact),
         OutputFormat::Ndjson => {
             let facts = NamedTable { report: "chips", table: facts_table(&chips) };
             ndjson::lines(&[&facts], &[], 0)

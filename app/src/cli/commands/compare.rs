@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use analysis::compare::{CompareOptions, Comparison, TestOptions, compare};
-use analysis::gates::{self, GateConfig, GatesReport};
+use analysis::gates::{self, GateConfig, GatesReport, OnMismatch};
 use clap::Args;
 
 use crate::cli::common::args::{AssumeArgs, JudgeArgs, OutputArgs};
@@ -11,7 +11,8 @@ use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::stderr::Stderr;
 use crate::cli::common::summaries::RequestedInput;
 use crate::cli::common::values::{FileFormat, StepsArg};
-use crate::cli::common::{gating, output, settings, summaries};
+use crate::cli::common::{gating, history_file, output, settings, summaries};
+use crate::files::OutputGuard;
 use crate::render::comparison::{self, ComparedRuns};
 use crate::render::{NamedTable, TextLayout, html, junit, sarif};
 
@@ -53,7 +54,7 @@ pub struct TestArgs {
     /// Ignore changes below this percentage of the step
     #[arg(long, value_name = "PERCENT", default_value_t = 0.1)]
     pub min_effect: f64,
-    /// Compare even if the runs are not comparable
+    /// Compare even if the runs are not comparable, and replace output files that Systole did not write
     #[arg(long)]
     pub force: bool,
 }
@@ -75,8 +76,12 @@ impl TestArgs {
 /// Runs the command.
 pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     let mut options = args.test.options()?;
-    output::check(&args.output)?;
     let (base, cand) = sides(args)?;
+    let read = base.iter().chain(&cand).map(|wanted| wanted.0.to_owned());
+    let read = read.chain(args.assume.files()).chain(args.judge.files());
+    let guard = OutputGuard::new(read, args.test.force);
+    output::check(&args.output, &guard)?;
+    history_file::check(args.judge.history.as_deref())?;
     // One file holds budgets and suppressions.
     let mut assume = args.assume.clone();
     assume.config = assume.config.or_else(|| args.judge.budget.clone());
@@ -97,20 +102,31 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome, Failur
     let comparison = compare(&base, &cand, &options);
     let report = config.as_ref().map(|config| gates::judge(&cand, Some((&base[..], &comparison)), config));
     let compared = ComparedRuns { base: &base, cand: &cand, comparison: &comparison, gates: report.as_ref(), trace };
-    output::write(&compared, &args.output, stderr)?;
+    output::write(&compared, &args.output, &guard, stderr)?;
     gating::step_summary(|| comparison::verdict(&compared))?;
     for run in &cand {
-        gating::keep_history(&args.judge, run, report.as_ref().unwrap_or(&GatesReport::default()))?;
+        gating::keep_history(&args.judge, run, report.as_ref().unwrap_or(&GatesReport::default()), stderr)?;
     }
     if let Some(outcome) =
         report.as_ref().and_then(|report| gating::outcome(report, &args.judge, args.output.strict, stderr))
     {
         return Ok(outcome);
     }
-    Ok(match doubt(&comparison) {
-        Some(why) if args.output.strict => CommandOutcome::Inconclusive(why),
+    Ok(match (not_the_same(&comparison, config.as_ref()), doubt(&comparison)) {
+        (Some(why), _) if !args.judge.exit_zero => CommandOutcome::Inconclusive(why),
+        (_, Some(why)) if args.output.strict => CommandOutcome::Inconclusive(why),
         _ => CommandOutcome::Done,
     })
+}
+
+/// Why the comparison says nothing about the program, if it does not. `--force` compares all the same, and gates judge
+/// numbers per step, so that another number of steps or other shapes do not concern them.
+fn not_the_same(compared: &Comparison, config: Option<&GateConfig>) -> Option<String> {
+    let is_judged = match config {
+        Some(config) => compared.is_comparable || config.comparable.on_mismatch == OnMismatch::Ignore,
+        None => compared.is_comparable && compared.other_work().next().is_none(),
+    };
+    if is_judged || compared.options.force { None } else { compared.mismatch() }
 }
 
 /// Takes over the settings of a gate file that concern comparisons.

@@ -27,7 +27,7 @@ pub enum ConfigCommand {
 /// Runs `systole config`.
 pub fn run(args: &ConfigArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     let ConfigCommand::Check { path } = &args.command;
-    let path = path.as_deref().unwrap_or(Path::new(settings::FILE_NAME));
+    let path = path.as_deref().unwrap_or(Path::new(crate::cli::common::values::SETTINGS_FILE));
     let wrong = |why: String| Failure::Config { why, path: path.to_owned() };
     let text = settings::read(path).map_err(|error| settings::unread(&error, path))?;
     let gates = settings::gates_of(&text).map_err(wrong)?;

@@ -3,10 +3,11 @@
 use analysis::Scope;
 use clap::Args;
 
-use crate::cli::common::args::{InputArgs, OutputArgs};
+use crate::cli::common::args::{ForceArgs, InputArgs, OutputArgs};
 use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::stderr::Stderr;
 use crate::cli::common::{checks, loading, output};
+use crate::files::OutputGuard;
 use crate::render::{Document, DocumentView};
 
 /// Id of the analysis.
@@ -19,15 +20,18 @@ pub struct DoctorArgs {
     pub input: InputArgs,
     #[command(flatten)]
     pub output: OutputArgs,
+    #[command(flatten)]
+    pub force: ForceArgs,
 }
 
 /// Runs the command.
 pub fn run(args: &DoctorArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
-    output::check(&args.output)?;
+    let guard = OutputGuard::new(args.input.files(), args.force.force);
+    output::check(&args.output, &guard)?;
     let session = loading::open(&args.input, args.output.format, stderr)?;
     checks::check_devices(&session, &args.input.assume.device)?;
     let document = Document::new(&session, Scope::WholeTrace, &[DOCTOR], DocumentView::Doctor);
-    output::write(&document, &args.output, stderr)?;
+    output::write(&document, &args.output, &guard, stderr)?;
     Ok(match document.doubt() {
         Some(why) if args.output.strict => CommandOutcome::Inconclusive(why),
         _ => CommandOutcome::Done,

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Map, json};
 use trace_model::Picos;
 
-use crate::cli::common::args::{InputArgs, OutputArgs, ScopeArgs};
+use crate::cli::common::args::{CsvArgs, InputArgs, OutputArgs, ScopeArgs};
 use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::stderr::Stderr;
 use crate::cli::common::values::OutputFormat;
@@ -17,6 +17,7 @@ use crate::events::{
     EventFilter, EventList, EventOrder, EventPage, EventTables, EventTotals, GroupKey, ListedColumn, NamePattern,
     TotalOrder, list, totals,
 };
+use crate::files::OutputGuard;
 use crate::render::{Document, ReportSection, csv};
 use crate::session::Session;
 
@@ -32,6 +33,8 @@ pub struct EventsArgs {
     /// What to print on stdout
     #[arg(long, value_enum, default_value_t = OutputFormat::Text, help_heading = "Output")]
     pub format: OutputFormat,
+    #[command(flatten)]
+    pub csv: CsvArgs,
 }
 
 /// Which events, and what of them.
@@ -201,7 +204,7 @@ pub fn run(args: &EventsArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure
     match args.format {
         OutputFormat::Ndjson => output::print(&lines(answer.table(), total, next))?,
         OutputFormat::Csv => {
-            output::print(&csv::csv(answer.table(), 0))?;
+            output::print(&csv::csv(answer.table(), 0, args.csv.cells()))?;
             if let Some(next) = next {
                 let shown = answer.table().rows.len();
                 stderr.warn(&format!("{shown} of {total} rows; --offset {next} continues, --limit 0 shows all"));
@@ -210,8 +213,9 @@ pub fn run(args: &EventsArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure
         format => {
             let section =
                 ReportSection { id: "events", title: "Events", result: Ok(answer.report(args.question.offset)) };
-            let all = OutputArgs { format, output: Vec::new(), table: None, top: Some(0), strict: false };
-            output::write(&Document::of(&session, scope, section), &all, stderr)?;
+            let all =
+                OutputArgs { format, output: Vec::new(), table: None, top: Some(0), csv: args.csv, strict: false };
+            output::write(&Document::of(&session, scope, section), &all, &OutputGuard::default(), stderr)?;
         }
     }
     Ok(CommandOutcome::Done)

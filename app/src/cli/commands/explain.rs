@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::output;
 use crate::cli::common::values::OutputFormat;
+use crate::render::CsvCells;
 use crate::render::csv;
 
 /// Arguments of the command.
@@ -82,7 +83,7 @@ pub fn list(format: OutputFormat) -> String {
             let list = Table::of("rules", "", rules().iter().copied());
             let list =
                 list.derived("id", "", Unit::None, |rule| rule.id).derived("title", "", Unit::None, |rule| rule.title);
-            return csv::csv(&list.build(), 0);
+            return csv::csv(&list.build(), 0, CsvCells::Exact);
         }
         OutputFormat::Md => "| id | what |\n|---|---|\n".to_owned(),
         OutputFormat::Text => String::new(),

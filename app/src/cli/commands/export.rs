@@ -7,12 +7,12 @@ use std::sync::Arc;
 use analysis::{Scope, counted};
 use clap::{Args, ValueEnum};
 
-use crate::cli::common::args::{InputArgs, ScopeArgs};
+use crate::cli::common::args::{CsvArgs, ForceArgs, InputArgs, ScopeArgs};
 use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::stderr::Stderr;
 use crate::cli::common::{checks, loading};
 use crate::convert::{chrome_json, perfetto};
-use crate::files::write_with;
+use crate::files::{OutputGuard, write_with};
 use crate::session::Session;
 use crate::tables::arrow::Constant;
 use crate::tables::error::TableFileError;
@@ -45,6 +45,10 @@ pub struct ExportArgs {
     /// Name of the run in the first column of every table; otherwise that of its directory or file
     #[arg(long, value_name = "NAME")]
     pub run_name: Option<String>,
+    #[command(flatten)]
+    pub csv: CsvArgs,
+    #[command(flatten)]
+    pub force: ForceArgs,
     #[command(flatten)]
     pub scope: ScopeArgs,
 }
@@ -92,6 +96,7 @@ const REPORTS: [&str; 5] = ["runs", "steps", "ops", "collectives", "hints"];
 pub fn run(args: &ExportArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     let session = loading::open_without_digest(&args.input, stderr)?;
     checks::check_scope(&session, &args.input, &args.scope)?;
+    let guard = OutputGuard::new(args.input.files(), args.force.force);
     let failed = |error, path: &Path| Failure::Write { error, path: path.to_owned() };
     let make_directory = || crate::files::make_directory(&args.output).map_err(|error| failed(error, &args.output));
     if let Some(name) = whole_file(args.to) {
@@ -104,6 +109,7 @@ pub fn run(args: &ExportArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure
         }
         make_directory()?;
         let path = args.output.join(name);
+        guard.check(&path).map_err(Failure::Usage)?;
         let written = write_with(&path, |file| {
             let mut out = BufWriter::new(file);
             match args.to {
@@ -144,7 +150,10 @@ pub fn run(args: &ExportArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure
             let directory = args.output.join(&part.directory);
             std::fs::create_dir_all(&directory).map_err(|error| failed(error, &directory))?;
             let path = directory.join(format!("{}.{}", part.stem, format.extension()));
-            let written = files::write(&part.table, Some(&part.columns), constants, format, &path);
+            let names = part.columns.iter().filter_map(|&at| Some(&*part.table.columns.get(at)?.name));
+            let headings: Vec<&str> = constants.iter().map(|constant| &*constant.name).chain(names).collect();
+            guard.check_table(&path, &headings).map_err(Failure::Usage)?;
+            let written = files::write(&part.table, Some(&part.columns), constants, format, args.csv.cells(), &path);
             written.map_err(|error| match error {
                 TableFileError::Io(error) => failed(error, &path),
                 error => failed(std::io::Error::other(error), &path),

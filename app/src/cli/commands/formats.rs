@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::output;
 use crate::cli::common::values::OutputFormat;
+use crate::render::CsvCells;
 use crate::render::csv;
 
 /// Arguments of the command.
@@ -53,7 +54,7 @@ fn formats_text(format: OutputFormat) -> String {
                 .derived("title", "", Unit::None, |f| f.title)
                 .derived("extensions", "", Unit::None, |f| f.extensions.join(" "))
                 .derived("about", "", Unit::None, |f| f.about);
-            text = csv::csv(&table.build(), 0);
+            text = csv::csv(&table.build(), 0, CsvCells::Exact);
         }
         OutputFormat::Md => {
             text.push_str("| id | format | endings | about |\n|---|---|---|---|\n");

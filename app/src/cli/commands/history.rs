@@ -5,7 +5,7 @@ use crate::cli::common::history_file::HistoryLine;
 use crate::cli::common::stderr::Stderr;
 use crate::cli::common::values::OutputFormat;
 use crate::cli::common::{history_file, output, terminal};
-use crate::render::{AnsiStyle, NamedTable, TextLayout, csv, markdown, ndjson, table};
+use crate::render::{AnsiStyle, CsvCells, NamedTable, TextLayout, csv, markdown, ndjson, table};
 use analysis::compare::LOOP_COMPILATIONS;
 use analysis::{Table, Unit};
 use clap::Args;
@@ -27,13 +27,13 @@ pub struct HistoryArgs {
 
 /// Runs the command.
 pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
-    let mut lines = history_file::read(&args.path)?;
+    let mut lines = history_file::read(&args.path, stderr)?;
     if args.last > 0 && lines.len() > args.last {
         lines.drain(..lines.len() - args.last);
     }
     let trend = trend(&lines);
     let internal = |error: serde_json::Error| Failure::Internal(error.to_string());
-    output::print(&match args.format {
+    let text = match args.format {
         OutputFormat::Text => {
             let style = if stderr.colors_stdout() { AnsiStyle::COLOR } else { AnsiStyle::PLAIN };
             table::table(&trend, &TextLayout { width: terminal::width(), top: 0, entries: 0, style })
@@ -50,9 +50,14 @@ pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome, Failur
             serde_json::to_string_pretty(&whole).map_err(internal)? + "\n"
         }
         OutputFormat::Ndjson => ndjson::lines(&[&NamedTable { report: "history", table: trend }], &[], 0),
-        OutputFormat::Csv => csv::csv(&trend, 0),
+        OutputFormat::Csv => csv::csv(&trend, 0, CsvCells::Exact),
         OutputFormat::Md => markdown::markdown(&trend, 0),
-    })?;
+    };
+    if args.format == OutputFormat::Text {
+        output::print_text(&text)?;
+    } else {
+        output::print(&text)?;
+    }
     Ok(CommandOutcome::Done)
 }
 

@@ -13,12 +13,13 @@ use analysis::{AnalysisError, Context, Report, number};
 use clap::{Args, ValueEnum};
 use trace_model::{Picos, ProgramId};
 
-use crate::cli::common::args::{InputArgs, OutputArgs, ScopeArgs};
+use crate::cli::common::args::{ForceArgs, InputArgs, OutputArgs, ScopeArgs};
 use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::stderr::Stderr;
 use crate::cli::common::values::OutputFormat;
 use crate::cli::common::{checks, loading, output};
 use crate::export::{self, PictureFormat, PictureStyle};
+use crate::files::OutputGuard;
 use crate::render::{Document, ReportSection, dot};
 use crate::session::Session;
 
@@ -55,6 +56,8 @@ pub struct HloArgs {
     #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]
+    pub force: ForceArgs,
+    #[command(flatten)]
     pub scope: ScopeArgs,
 }
 
@@ -73,8 +76,9 @@ fn at_least_one(text: &str) -> Result<usize, String> {
 
 /// Runs the command.
 pub fn run(args: &HloArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
-    output::check(&args.output)?;
-    let session = loading::open(&args.input, args.output.format, stderr)?;
+    output::check(&args.output, &guard(args))?;
+    let input = &args.input;
+    let session = loading::open_programs(&input.path, input.run.clone(), &input.assume, args.output.format, stderr)?;
     checks::check_scope(&session, &args.input, &args.scope)?;
     let cx = session.context(args.scope.scope());
     let wanted = args.program.as_deref();
@@ -112,6 +116,10 @@ pub fn run(args: &HloArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     written(args, &session, Ok(Arc::new(programs_called(&cx, wanted).map_err(usage)?)), stderr)
 }
 
+fn guard(args: &HloArgs) -> OutputGuard {
+    OutputGuard::new(args.input.files().into_iter().chain(args.diff.clone()), args.force.force)
+}
+
 /// What the programs that can be chosen have in common.
 fn called(wanted: Option<&str>) -> &'static str {
     if wanted.is_some() { "that is called so" } else { "that ran less" }
@@ -140,7 +148,7 @@ fn written(
 ) -> Result<CommandOutcome, Failure> {
     let failed = result.as_ref().err().map(AnalysisError::to_string);
     let document = Document::of(session, args.scope.scope(), ReportSection { id: "hlo", title: "Programs", result });
-    output::write(&document, &args.output, stderr)?;
+    output::write(&document, &args.output, &guard(args), stderr)?;
     Ok(failed.filter(|_| args.output.strict).map_or(CommandOutcome::Done, CommandOutcome::Inconclusive))
 }
 
@@ -188,7 +196,7 @@ fn how_to_limit(lines: usize, top: Option<usize>, is_terminal: bool) -> Option<S
 
 fn diff(args: &HloArgs, session: &Session, path: &Path, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     let usage = |error: AnalysisError| Failure::Usage(error.to_string());
-    let other = loading::open_path(path, None, &args.input.assume, args.output.format, stderr)?;
+    let other = loading::open_programs(path, None, &args.input.assume, args.output.format, stderr)?;
     let (cx, beside) = (session.context(args.scope.scope()), other.context(args.scope.scope()));
     let wanted = args.program.as_deref();
     let first = the_first(&cx, &chosen(&cx, wanted).map_err(usage)?, called(wanted), stderr)?;

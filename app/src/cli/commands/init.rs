@@ -22,6 +22,9 @@ pub struct InitArgs {
     /// Write it to this file instead of stdout; must not exist yet
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Exit with 11 if the runs are too short for a gate that the file should have
+    #[arg(long)]
+    pub strict: bool,
     #[command(flatten)]
     pub assume: AssumeArgs,
 }
@@ -29,26 +32,48 @@ pub struct InitArgs {
 /// Runs the command.
 pub fn run(args: &InitArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     if let Some(path) = &args.output {
-        output::check_file(path)?;
+        output::check_place(path)?;
         if path.exists() {
             return Err(Failure::Usage(format!("{} exists already: name another file", path.display())));
         }
     }
     let paths: Vec<(&Path, bool)> = args.paths.iter().map(|path| (path.as_path(), false)).collect();
     let runs = summaries::summaries(&paths, &args.assume, None, OutputFormat::Json, stderr)?;
-    let text = config_of(&runs);
+    let WrittenConfig { text, unguarded } = config_of(&runs);
     match &args.output {
         Some(path) => output::write_to(path, &text)?,
         None => output::print(&text)?,
     }
+    if unguarded.is_empty() {
+        return Ok(CommandOutcome::Done);
+    }
+    let why = format!("not guarded: {}", unguarded.join("; "));
+    if args.strict {
+        return Ok(CommandOutcome::Inconclusive(why));
+    }
+    stderr.warn(&why);
     Ok(CommandOutcome::Done)
 }
 
+/// A file of gates, and what it should judge and cannot, with reasons.
+struct WrittenConfig {
+    text: String,
+    unguarded: Vec<String>,
+}
+
+/// The share of slow steps.
+const SLOW: &str = "loop.slow_pct";
 /// Factor between a measured value and its budget.
 const ROOM: f64 = 1.1;
 
-fn config_of(runs: &[Summary]) -> String {
-    let mut text = String::from(
+fn config_of(runs: &[Summary]) -> WrittenConfig {
+    let min_steps = min_steps(runs);
+    let usual = GateDefaults::default().min_steps;
+    let why = match min_steps {
+        few if few < usual => format!("this short run has {few}: sums of so few steps, and no median, are judged"),
+        _ => "with fewer steady steps a gate is inconclusive".to_owned(),
+    };
+    let mut text = format!(
         "# Limits of a run. Checked by: systole analyze RUN --budget systole.toml --baseline base.json\n\
          # `systole metrics` lists the metrics, `systole config check` checks this file.\n\
          # Units follow the name: _ms, _us, _pct, _gib …\n\
@@ -56,7 +81,7 @@ fn config_of(runs: &[Summary]) -> String {
          [defaults]\n\
          level = \"error\"        # off, warn or error (fails the run)\n\
          aggregate = \"median\"   # of the steps: median, mean, p90, p95, max\n\
-         min_steps = 6          # with fewer steady steps a gate is inconclusive\n\
+         min_steps = {min_steps}          # {why}\n\
          # warmup_steps = 5     # leave out the first steps\n",
     );
     let mut left_out = Vec::new();
@@ -68,17 +93,16 @@ fn config_of(runs: &[Summary]) -> String {
          # (require_significance = false judges the number alone).\n",
     );
     for gate in preset(&runs.iter().collect::<Vec<_>>()) {
-        match too_few(runs, gate.aggregate) {
-            Some(why) => left_out.push(format!("regression of {} {}: {why}", gate.metric, gate.limit())),
+        match too_few(runs, gate.aggregate, Some(&gate.metric)) {
+            Some(why) => left_out.push(format!("regression of {} {}: {why}", titled(&gate), gate.limit())),
             None => regression(&mut text, &gate),
         }
     }
-    op_regression(&mut text, runs);
-    left_out.dedup();
+    op_regressions(&mut text, runs);
     if !left_out.is_empty() {
         let these = if runs.len() == 1 { "this run" } else { "these runs" };
         let _ = writeln!(text, "\n# Left out, because {these} cannot answer them:");
-        for what in left_out {
+        for what in &left_out {
             let _ = writeln!(text, "# - {what}");
         }
     }
@@ -88,14 +112,37 @@ fn config_of(runs: &[Summary]) -> String {
          \n# Hints that are known and accepted:\n\
          # [[suppress]]\n# hint = \"K25\"\n# reason = \"offloading is on purpose\"\n# until = 2027-03-01\n",
     );
-    text
+    WrittenConfig { text, unguarded: left_out }
+}
+
+fn titled(gate: &Regression) -> String {
+    format!("{} ({})", gate.metric, gate.aggregate.unwrap_or_default().title())
+}
+
+/// Fewest steps whose sum is judged: without the longest there are still two.
+const FEWEST: usize = 3;
+
+/// As many steps as gates need; of a short run those that it has.
+fn min_steps(runs: &[Summary]) -> usize {
+    let usual = GateDefaults::default().min_steps;
+    let least = runs.iter().map(|run| run.steps.counted).min().unwrap_or(usual);
+    if least < FEWEST { usual } else { least.min(usual) }
+}
+
+/// Whether the runs are too short for medians.
+fn are_short(runs: &[Summary]) -> bool {
+    min_steps(runs) < GateDefaults::default().min_steps
 }
 
 /// Why the runs have too few steps for a gate; `None` for metrics of the whole run.
-fn too_few(runs: &[Summary], aggregate: Option<StepAggregate>) -> Option<String> {
+fn too_few(runs: &[Summary], aggregate: Option<StepAggregate>, metric: Option<&str>) -> Option<String> {
     let run = runs.iter().min_by_key(|run| run.steps.counted)?;
     let aggregate = aggregate.unwrap_or_default();
-    let needed = aggregate.steps_needed(GateDefaults::default().min_steps);
+    // A sum of few steps is known well; a median, a quantile or a share is not.
+    let is_share = metric == Some(SLOW);
+    let is_sum = aggregate == StepAggregate::Mean && !is_share;
+    let usual = GateDefaults::default().min_steps;
+    let needed = aggregate.steps_needed(if is_sum { min_steps(runs) } else { usual });
     let steps = run.steps.counted;
     let why = || {
         run.steps.why_none.clone().unwrap_or_else(|| {
@@ -112,8 +159,8 @@ fn budgets(text: &mut String, runs: &[Summary], left_out: &mut Vec<String>) {
     let most = |of: &dyn Fn(&Summary) -> Option<f64>| runs.iter().filter_map(of).reduce(f64::max);
     let mut of_steps = |text: &mut String, id: &str, metric: &str, aggregate: StepAggregate| {
         let Some(ps) = most(&|run| aggregate.of(&run.series(id)?.values)) else { return };
-        match too_few(runs, Some(aggregate)) {
-            Some(why) => left_out.push(format!("budget of {metric}: {why}")),
+        match too_few(runs, Some(aggregate), Some(metric)) {
+            Some(why) => left_out.push(format!("budget of {metric} ({}): {why}", aggregate.title())),
             None => budget(text, runs, metric, ps / 1e9, aggregate),
         }
     };
@@ -161,10 +208,22 @@ fn regression(text: &mut String, gate: &Regression) {
     }
 }
 
-/// A regression of the ops with the most exposed communication.
-fn op_regression(text: &mut String, runs: &[Summary]) {
-    if too_few(runs, None).is_some() {
+/// Regressions of the ops with the most exposed communication, and of all ops where the steps are too few for medians.
+fn op_regressions(text: &mut String, runs: &[Summary]) {
+    let aggregate = if are_short(runs) { StepAggregate::Mean } else { StepAggregate::Median };
+    if too_few(runs, Some(aggregate), None).is_some() || runs.iter().any(|run| run.ops.is_empty()) {
         return;
+    }
+    let mut gate = |what: &str, op: &str, metric: &str| {
+        let (how, level) = (aggregate_line(aggregate), if are_short(runs) { "error" } else { "warn" });
+        let _ = write!(
+            text,
+            "\n# {what}\n[[regression]]\nop = \"{op}\"\nmetric = \"{metric}\"\n{how}max_increase_pct = 10\n\
+             min_effect_ms = 0.2      # less never fails\nlevel = \"{level}\"\n"
+        );
+    };
+    if are_short(runs) {
+        gate("All ops of a step", "*", "op.time_ms_per_step");
     }
     // Compilers do not give names that have a special meaning in this file, such as `re:…`.
     let is_plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
@@ -172,10 +231,10 @@ fn op_regression(text: &mut String, runs: &[Summary]) {
         runs.iter().flat_map(|run| &run.ops).filter(|op| op.is_collective && op.part == StepPart::ExposedComm);
     let names = exposed.map(|op| trace_model::without_number(&op.name));
     if let Some(kind) = names.filter(|name| is_plain(name)).find(|name| !name.is_empty()) {
-        let _ = write!(
-            text,
-            "\n# Ops of a name, added up in each step; re:REGEX works, too\n[[regression]]\n\
-             op = \"{kind}*\"\nmetric = \"op.exposed_ms_per_step\"\nmax_increase_pct = 10\nmin_effect_ms = 0.2      # less never fails\nlevel = \"warn\"\n"
+        gate(
+            "Ops of a name, added up in each step; re:REGEX works, too",
+            &format!("{kind}*"),
+            "op.exposed_ms_per_step",
         );
     }
 }
@@ -211,11 +270,17 @@ mod tests {
     #[test]
     fn written_config_of_every_run_can_be_read() {
         for name in ["all-gather.7", "re:(", "re:^a", "a*b", "x\"\n[[budget]]\n", "\\", "", "ü"] {
-            for steps in [0, 1, 6, 10] {
-                let text = config_of(&[run(name, steps)]);
+            for steps in [0, 1, 4, 6, 10] {
+                let WrittenConfig { text, unguarded } = config_of(&[run(name, steps)]);
+                assert_eq!(unguarded.is_empty(), steps >= 10, "{unguarded:?}");
                 let gates = settings::gates_of(&text).unwrap_or_else(|why| panic!("{name}: {why}\n{text}"));
                 let ops: Vec<_> = gates.regression.iter().filter_map(|gate| gate.op.as_deref()).collect();
-                let expected: &[&str] = if name == "all-gather.7" && steps >= 6 { &["all-gather*"] } else { &[] };
+                let expected: &[&str] = match (name, steps) {
+                    ("all-gather.7", 4) => &["*", "all-gather*"],
+                    ("all-gather.7", 6..) => &["all-gather*"],
+                    (_, 4) => &["*"],
+                    _ => &[],
+                };
                 assert_eq!(ops, expected, "{text}");
                 let p90 = gates.budget.iter().any(|gate| gate.aggregate == Some(StepAggregate::P90));
                 assert_eq!(p90, steps >= 10, "{text}");
@@ -227,12 +292,12 @@ mod tests {
     fn limits_come_from_the_largest_run() {
         let mut slow = run("all-gather.7", 12);
         slow.series[0].values = vec![4e9; 12];
-        let text = config_of(&[run("all-gather.7", 12), slow.clone()]);
+        let text = config_of(&[run("all-gather.7", 12), slow.clone()]).text;
         let gates = settings::gates_of(&text).unwrap();
         assert_eq!(gates.budget[0].max, Some(round_up(4.4)), "{text}");
-        assert_eq!(config_of(&[slow.clone(), run("all-gather.7", 12)]), text);
+        assert_eq!(config_of(&[slow.clone(), run("all-gather.7", 12)]).text, text);
         // Too few steps in one of the runs are enough to omit the gate.
-        let text = config_of(&[slow, run("all-gather.7", 3)]);
+        let text = config_of(&[slow, run("all-gather.7", 3)]).text;
         assert!(text.contains("one of these runs has 3 steady steps"), "{text}");
     }
 

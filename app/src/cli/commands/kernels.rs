@@ -2,10 +2,11 @@
 
 use clap::Args;
 
-use crate::cli::common::args::{InputArgs, OutputArgs, ScopeArgs};
+use crate::cli::common::args::{ForceArgs, InputArgs, OutputArgs, ScopeArgs};
 use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::stderr::Stderr;
 use crate::cli::common::{checks, loading, output};
+use crate::files::OutputGuard;
 use crate::render::{Document, DocumentView};
 
 /// Ids of the analyses: those of the tab *Kernels*.
@@ -19,16 +20,19 @@ pub struct KernelsArgs {
     #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]
+    pub force: ForceArgs,
+    #[command(flatten)]
     pub scope: ScopeArgs,
 }
 
 /// Runs the command.
 pub fn run(args: &KernelsArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
-    output::check(&args.output)?;
+    let guard = OutputGuard::new(args.input.files(), args.force.force);
+    output::check(&args.output, &guard)?;
     let session = loading::open(&args.input, args.output.format, stderr)?;
     checks::check_scope(&session, &args.input, &args.scope)?;
     let document = Document::new(&session, args.scope.scope(), &KERNELS, DocumentView::Tables);
-    output::write(&document, &args.output, stderr)?;
+    output::write(&document, &args.output, &guard, stderr)?;
     Ok(match document.doubt() {
         Some(why) if args.output.strict => CommandOutcome::Inconclusive(why),
         _ => CommandOutcome::Done,

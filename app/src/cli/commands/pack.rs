@@ -11,13 +11,13 @@ use clap::Args;
 use importers::{ArchiveWriter, PACK_FACTS, PACKED_PROFILES, PACKED_SESSION};
 use serde_json::json;
 
-use crate::cli::common::args::{GateArgs, InputArgs, JudgeArgs, OutputArgs};
+use crate::cli::common::args::{CsvArgs, ForceArgs, GateArgs, InputArgs, JudgeArgs, OutputArgs};
 use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::output::Writable as _;
 use crate::cli::common::stderr::Stderr;
 use crate::cli::common::values::{FileFormat, OutputFile, OutputFormat};
 use crate::cli::common::{gating, loading, output};
-use crate::files::write_with;
+use crate::files::{OutputGuard, write_with};
 #[cfg(feature = "gui")]
 use crate::gui::SessionStore;
 use crate::number::{counted, value};
@@ -32,6 +32,8 @@ pub struct PackArgs {
     /// The archive: a ZIP file, by convention with the ending .systole.zip
     #[arg(short, long, value_name = "FILE.systole.zip")]
     pub output: PathBuf,
+    #[command(flatten)]
+    pub force: ForceArgs,
     /// Session of the window to pack, by its name; by default the one of this run that was saved last
     #[cfg(feature = "gui")]
     #[arg(long, value_name = "NAME", conflicts_with = "no_session")]
@@ -44,7 +46,7 @@ pub struct PackArgs {
 
 /// Runs the command.
 pub fn run(args: &PackArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
-    output::check_file(&args.output)?;
+    output::check_file(&args.output, &OutputGuard::new(args.input.files(), args.force.force))?;
     let session = loading::open(&args.input, OutputFormat::Json, stderr)?;
     let files = profiles(&session)?;
     let (summary, page) = reports(args, &session, stderr)?;
@@ -128,7 +130,14 @@ fn reports(args: &PackArgs, session: &Session, stderr: &Stderr) -> Result<(Strin
     let judge = JudgeArgs { budget: None, history: None, exit_code_on_fail: 0, exit_zero: true };
     let gates = GateArgs { baseline: Vec::new(), judge };
     let page = OutputFile { format: FileFormat::Html, path: args.output.clone() };
-    let output = OutputArgs { format: OutputFormat::Text, output: vec![page], table: None, top: None, strict: false };
+    let output = OutputArgs {
+        format: OutputFormat::Text,
+        output: vec![page],
+        table: None,
+        top: None,
+        csv: CsvArgs::default(),
+        strict: false,
+    };
     document.gated = gating::judge(session, document.scope, &gates, &args.input.assume, &output, stderr)?;
     let internal = |error: serde_json::Error| Failure::Internal(error.to_string());
     let mut run = document.gated.as_ref().map(|gated| gated.run.clone());

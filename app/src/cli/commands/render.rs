@@ -8,12 +8,13 @@ use analysis::reports::steps::step_times::Steps;
 use clap::{Args, ValueEnum};
 use trace_model::TimeRange;
 
-use crate::cli::common::args::{InputArgs, ScopeArgs};
+use crate::cli::common::args::{ForceArgs, InputArgs, ScopeArgs};
 use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::stderr::Stderr;
 use crate::cli::common::values::STANDARD;
 use crate::cli::common::{checks, loading, output};
 use crate::export::{self, Drawing, PictureFormat, PicturePanel, PictureStyle};
+use crate::files::OutputGuard;
 use crate::session::Session;
 use crate::view::state::{ColorBy, ViewCommand, ViewState};
 use crate::view::timeline::trace::OpenTrace;
@@ -25,6 +26,8 @@ pub struct RenderArgs {
     /// Where to write it, as SVG or PNG by its name; SVG to stdout by default or as -
     #[arg(short, long, value_name = "FILE.svg|FILE.png")]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub force: ForceArgs,
     #[command(flatten)]
     pub look: LookArgs,
     /// Scale factor of a PNG, for high-density screens
@@ -103,7 +106,8 @@ impl FromStr for ScaleArg {
 pub fn run(args: &RenderArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     let out = args.out.as_deref().filter(|path| path.as_os_str() != STANDARD);
     let format = out.map_or(Ok(PictureFormat::Svg), PictureFormat::of).map_err(Failure::Usage)?;
-    out.map_or(Ok(()), output::check_file)?;
+    let guard = OutputGuard::new(args.input.files(), args.force.force);
+    out.map_or(Ok(()), |path| output::check_file(path, &guard))?;
     let session = loading::open_without_digest(&args.input, stderr)?;
     checks::check_scope(&session, &args.input, &args.scope)?;
     let drawing = drawn(&session, &args.input.path, args.scope.scope(), &args.look)?;

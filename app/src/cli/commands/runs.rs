@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use analysis::number::value;
 use analysis::reports::steps::step_times::Steps;
 use analysis::reports::summary::verdict::Verdict;
-use analysis::{Scope, Table, Unit};
+use analysis::{Scope, Table, Unit, printable};
 use clap::Args;
 use importers::{ListedRun, Progress};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::stderr::Stderr;
 use crate::cli::common::values::OutputFormat;
 use crate::cli::common::{loading, output};
-use crate::render::{NamedTable, csv, markdown, ndjson};
+use crate::render::{CsvCells, NamedTable, csv, markdown, ndjson};
 use crate::session::{Session, devices_in_words, losses_in_words};
 
 /// Arguments of the command.
@@ -64,7 +64,7 @@ impl ListedRunRow {
 /// Runs the command.
 pub fn run(args: &RunsArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     let failed = |error| Failure::import(error, &args.path);
-    let runs = importers::list_runs(&args.path, &Progress::new()).map_err(failed)?;
+    let runs = loading::list_runs(&args.path, stderr).map_err(failed)?;
     let mut rows = Vec::new();
     for (at, run) in runs.into_iter().enumerate() {
         let opened = if at < args.verdicts { Some(opened(args, &run.name, stderr)?) } else { None };
@@ -76,7 +76,7 @@ pub fn run(args: &RunsArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> 
         OutputFormat::Ndjson => {
             output::print(&ndjson::lines(&[&NamedTable { report: "runs", table: table(&rows) }], &[], 0))?;
         }
-        OutputFormat::Csv => output::print(&csv::csv(&table(&rows), 0))?,
+        OutputFormat::Csv => output::print(&csv::csv(&table(&rows), 0, CsvCells::Exact))?,
         OutputFormat::Md => output::print(&markdown::markdown(&table(&rows), 0))?,
     }
     Ok(CommandOutcome::Done)
@@ -106,7 +106,7 @@ fn text(rows: &[ListedRunRow]) -> String {
         let run = &row.run;
         let hosts = match &run.hosts[..] {
             [] => "1 file without a host".to_owned(),
-            [host] => format!("1 host ({host})"),
+            [host] => format!("1 host ({})", printable(host)),
             all => format!("{} hosts ({})", all.len(), shortened(all)),
         };
         let mut parts = vec![hosts];
@@ -118,22 +118,22 @@ fn text(rows: &[ListedRunRow]) -> String {
                 None => format!("{steps} steps"),
             }));
         }
-        let _ = writeln!(text, "{}  {}", run.name, parts.join(" · "));
+        let _ = writeln!(text, "{}  {}", printable(&run.name), parts.join(" · "));
         if !run.joined.is_empty() {
-            let _ = writeln!(text, "    with {}: hosts of the same capture", run.joined.join(", "));
+            let _ = writeln!(text, "    with {}: hosts of the same capture", printable(&run.joined.join(", ")));
         }
         if !run.empty_files.is_empty() {
-            let _ = writeln!(text, "    without content: {}", run.empty_files.join(", "));
+            let _ = writeln!(text, "    without content: {}", printable(&run.empty_files.join(", ")));
         }
         let said = row.opened().and_then(|opened| opened.verdict.as_deref());
         if let Some(said) = said {
-            let _ = writeln!(text, "    {said}");
+            let _ = writeln!(text, "    {}", printable(said));
         }
         if let Some(lost) = row.opened().and_then(|opened| opened.lost.as_deref()) {
-            let _ = writeln!(text, "    damaged: {lost}");
+            let _ = writeln!(text, "    damaged: {}", printable(lost));
         }
         if let Some(error) = row.error() {
-            let _ = writeln!(text, "    cannot be opened: {error}");
+            let _ = writeln!(text, "    cannot be opened: {}", printable(error));
         }
     }
     let left = rows.iter().filter(|row| row.opened.is_none()).count();
@@ -146,7 +146,7 @@ fn text(rows: &[ListedRunRow]) -> String {
 /// The first names of a long list.
 fn shortened(names: &[String]) -> String {
     const SHOWN: usize = 3;
-    let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    let shown = names.iter().take(SHOWN).map(|name| printable(name)).collect::<Vec<_>>().join(", ");
     if names.len() > SHOWN { format!("{shown}, …") } else { shown }
 }
 

@@ -6,11 +6,12 @@ use analysis::Scope;
 use analysis::compare::{Summary, to_json};
 use clap::Args;
 
-use crate::cli::common::args::AssumeArgs;
+use crate::cli::common::args::{AssumeArgs, ForceArgs};
 use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::stderr::Stderr;
 use crate::cli::common::values::OutputFormat;
 use crate::cli::common::{checks, loading, output, summaries};
+use crate::files::OutputGuard;
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct SummarizeArgs {
@@ -31,6 +32,8 @@ pub struct SummarizeArgs {
     #[arg(long, value_name = "N", default_value_t = 40)]
     pub op_steps: usize,
     #[command(flatten)]
+    pub force: ForceArgs,
+    #[command(flatten)]
     pub assume: AssumeArgs,
 }
 
@@ -41,11 +44,12 @@ pub fn run(args: &SummarizeArgs, stderr: &Stderr) -> Result<CommandOutcome, Fail
         None => path.to_owned(),
     });
     if let Some(path) = &path {
-        output::check_file(path)?;
+        let read = args.paths.iter().cloned().chain(args.assume.files());
+        output::check_file(path, &OutputGuard::new(read, args.force.force))?;
     }
     let mut runs: Vec<Summary> = Vec::new();
     for path in &args.paths {
-        if let Some(saved) = summaries::saved(path, &args.assume.import(None))? {
+        if let Some(saved) = summaries::saved(path, &args.assume.import(None), stderr)? {
             runs.extend(saved);
             continue;
         }

@@ -63,7 +63,7 @@ pub fn run(args: &TopArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
         }
         let text = if args.json { lines(answers) } else { screen(answers) };
         let text = if redraws { format!("\x1b[H\x1b[J{text}") } else { text };
-        if let Err(failure) = output::print(&text) {
+        if let Err(failure) = output::print_text(&text) {
             result = Err(failure);
             return false;
         }

@@ -92,7 +92,7 @@ pub fn run(args: &WatchArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure>
         // A missing directory is not the fault of the history.
         watch.runs()?;
     }
-    output::check_file(&watch.history)?;
+    history_file::check(Some(&watch.history))?;
     loop {
         let found = watch.look(stderr)?;
         if watch.failed > 0 && args.exit_on_regression {
@@ -123,7 +123,7 @@ struct Watch<'a> {
 impl Watch<'_> {
     /// Analyzes what is complete; answers how many runs are not finished yet.
     fn look(&mut self, stderr: &Stderr) -> Result<usize, Failure> {
-        let known = self.known()?;
+        let known = self.known(stderr)?;
         let mut growing = 0;
         for run in self.runs()? {
             let is_known = !run.files.is_empty() && run.files.iter().all(|file| known.contains(&real(&file.path)));
@@ -157,11 +157,11 @@ impl Watch<'_> {
     }
 
     /// Files of the runs in the history.
-    fn known(&self) -> Result<BTreeSet<PathBuf>, Failure> {
+    fn known(&self, stderr: &Stderr) -> Result<BTreeSet<PathBuf>, Failure> {
         if !self.history.exists() {
             return Ok(BTreeSet::new());
         }
-        let lines = history_file::read(&self.history)?.into_iter();
+        let lines = history_file::read(&self.history, stderr)?.into_iter();
         let inputs = lines.flat_map(|line| line.inputs).filter_map(|input| input.path);
         Ok(inputs.map(|path| real(Path::new(&path))).collect())
     }
@@ -203,7 +203,7 @@ impl Watch<'_> {
             }
         };
         let summary = summaries::summary_of(&session, Scope::WholeTrace)?;
-        let base = self.baseline()?;
+        let base = self.baseline(stderr)?;
         let (report, comparison) = if base.is_empty() && self.args.judge.budget.is_none() {
             (GatesReport::default(), None)
         } else {
@@ -215,7 +215,7 @@ impl Watch<'_> {
             exit_code_on_fail: self.args.judge.exit_code_on_fail,
             exit_zero: self.args.judge.exit_zero,
         };
-        gating::keep_history(&judge, &summary, &report)?;
+        gating::keep_history(&judge, &summary, &report, stderr)?;
         let line: HistoryLine = serde_json::from_str(&history_file::line(&summary, &report)?)
             .map_err(|error| Failure::Internal(error.to_string()))?;
         let failed: Vec<String> = report.failed().map(|gate| gate.message.clone()).collect();
@@ -234,10 +234,10 @@ impl Watch<'_> {
     }
 
     /// The last good runs of the history.
-    fn baseline(&self) -> Result<Vec<Summary>, Failure> {
-        let has_good =
-            self.history.exists() && history_file::read(&self.history)?.iter().any(HistoryLine::can_be_compared);
-        if has_good { history_file::baseline(&self.history) } else { Ok(Vec::new()) }
+    fn baseline(&self, stderr: &Stderr) -> Result<Vec<Summary>, Failure> {
+        let has_good = self.history.exists()
+            && history_file::read(&self.history, stderr)?.iter().any(HistoryLine::can_be_compared);
+        if has_good { history_file::baseline(&self.history, stderr) } else { Ok(Vec::new()) }
     }
 
     fn print(&self, line: &RunLine<'_>) -> Result<(), Failure> {

@@ -10,10 +10,11 @@ use analysis::{AnalysisError, Report, Scope, glob};
 use clap::Args;
 use regex_lite::Regex;
 
-use crate::cli::common::args::{InputArgs, OutputArgs, ScopeArgs};
+use crate::cli::common::args::{ForceArgs, InputArgs, OutputArgs, ScopeArgs};
 use crate::cli::common::failure::{CommandOutcome, Failure};
 use crate::cli::common::stderr::Stderr;
 use crate::cli::common::{checks, loading, output};
+use crate::files::OutputGuard;
 use crate::render::{Document, ReportSection};
 use crate::session::Session;
 
@@ -26,6 +27,8 @@ pub struct WhatifArgs {
     pub input: InputArgs,
     #[command(flatten)]
     pub output: OutputArgs,
+    #[command(flatten)]
+    pub force: ForceArgs,
     #[command(flatten)]
     pub scope: ScopeArgs,
 }
@@ -81,7 +84,8 @@ impl FromStr for Times {
 
 /// Runs the command.
 pub fn run(args: &WhatifArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
-    output::check(&args.output)?;
+    let guard = OutputGuard::new(args.input.files(), args.force.force);
+    output::check(&args.output, &guard)?;
     let session = loading::open(&args.input, args.output.format, stderr)?;
     checks::check_scope(&session, &args.input, &args.scope)?;
     let scope = args.scope.scope();
@@ -91,7 +95,7 @@ pub fn run(args: &WhatifArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure
     let failed = result.as_ref().err().map(AnalysisError::to_string);
     let result = result.map(|prediction| Arc::new(prediction) as Arc<dyn Report>);
     let document = Document::of(&session, scope, ReportSection { id: "whatif", title: "What if", result });
-    output::write(&document, &args.output, stderr)?;
+    output::write(&document, &args.output, &guard, stderr)?;
     Ok(failed.filter(|_| args.output.strict).map_or(CommandOutcome::Done, CommandOutcome::Inconclusive))
 }
 

@@ -1,6 +1,6 @@
 //! Arguments shared by several commands.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,9 +10,12 @@ use clap::Args;
 use importers::ImportOptions;
 
 use crate::cli::common::chip_arg::ChipArg;
+use crate::cli::common::values::SETTINGS_FILE;
 use crate::cli::common::values::{
-    ClockArg, OutputFile, OutputFormat, RangeArg, RolesArg, ServingArg, StepsArg, seconds,
+    ClockArg, OutputFile, OutputFormat, RangeArg, RolesArg, STANDARD, ServingArg, StepsArg, seconds,
 };
+use crate::render::CsvCells;
+
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Messages")]
 pub struct MessageArgs {
@@ -87,11 +90,33 @@ pub struct AssumeArgs {
     pub config: Option<PathBuf>,
 }
 
+impl InputArgs {
+    /// What the command reads, as the user named it.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let is_stdin = self.path.as_os_str() == STANDARD;
+        // Standard input may be a file, too.
+        let path = if is_stdin { PathBuf::from("/dev/stdin") } else { self.path.clone() };
+        [path].into_iter().chain(self.assume.files()).collect()
+    }
+}
+
 impl AssumeArgs {
+    /// Files and directories that are read beside the input.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let roles = self.roles.as_ref().map(|roles| match roles {
+            RolesArg::Read(_, path) | RolesArg::Unread { path, .. } => path.clone(),
+        });
+        let chip = self.device_spec.as_ref().and_then(|chip| chip.file()).map(Path::to_owned);
+        let there = Some(PathBuf::from(SETTINGS_FILE)).filter(|path| path.is_file());
+        let config = self.config.clone().or(there);
+        let others = self.llo.iter().chain(&self.hlo).cloned();
+        roles.into_iter().chain(chip).chain(config).chain(others).collect()
+    }
+
     /// The import options.
     pub fn import(&self, run: Option<String>) -> ImportOptions {
         let roles = match &self.roles {
-            Some(RolesArg::Read(roles)) => Some(Arc::clone(roles)),
+            Some(RolesArg::Read(roles, _)) => Some(Arc::clone(roles)),
             Some(RolesArg::Unread { .. }) | None => None,
         };
         ImportOptions {
@@ -100,9 +125,11 @@ impl AssumeArgs {
             roles,
             llo: self.llo.clone(),
             hlo: self.hlo.clone(),
+            programs_only: false,
             wait: self.wait,
             short_lived: false,
             no_cache: self.no_cache,
+            roots: Vec::new(),
         }
     }
 
@@ -120,6 +147,32 @@ impl AssumeArgs {
         }
         options
     }
+}
+
+/// How cells of CSV are written.
+#[derive(Clone, Copy, Debug, Default, Args)]
+#[command(next_help_heading = "Output")]
+pub struct CsvArgs {
+    /// In CSV, put an apostrophe before texts that a spreadsheet would take for a formula: those that begin with =, +, -,
+    /// @ or a tab
+    #[arg(long, hide_short_help = true)]
+    pub spreadsheet: bool,
+}
+
+impl CsvArgs {
+    /// How cells are written.
+    pub fn cells(self) -> CsvCells {
+        if self.spreadsheet { CsvCells::Spreadsheet } else { CsvCells::Exact }
+    }
+}
+
+/// Whether any file may be replaced.
+#[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub struct ForceArgs {
+    /// Replace output files that Systole did not write, too; never an input
+    #[arg(long, hide_short_help = true)]
+    pub force: bool,
 }
 
 #[derive(Debug, Args)]
@@ -143,6 +196,8 @@ pub struct OutputArgs {
     /// all rows by default.
     #[arg(long, value_name = "N")]
     pub top: Option<usize>,
+    #[command(flatten)]
+    pub csv: CsvArgs,
     /// Exit with 11 if the trace is too incomplete for a conclusion
     #[arg(long, hide_short_help = true)]
     pub strict: bool,
@@ -154,7 +209,7 @@ pub struct ScopeArgs {
     /// Only steps A to B, both included, as numbered in the report
     #[arg(long, value_name = "A..B", conflicts_with = "range")]
     pub steps: Option<StepsArg>,
-    /// Only slices that begin in this part of the timeline, in times as on its ruler: 1.5ms..2ms, -2.7s..0
+    /// Only this part of the timeline; slices are cut at its ends, in times as on its ruler: 1.5ms..2ms, -2.7s..0
     #[arg(long, value_name = "FROM..TO", allow_hyphen_values = true)]
     pub range: Option<RangeArg>,
 }
@@ -199,7 +254,19 @@ pub struct JudgeArgs {
     pub exit_zero: bool,
 }
 
+impl JudgeArgs {
+    /// The files that are read.
+    pub fn files(&self) -> Vec<PathBuf> {
+        self.budget.iter().chain(&self.history).cloned().collect()
+    }
+}
+
 impl GateArgs {
+    /// The files that are read.
+    pub fn files(&self) -> Vec<PathBuf> {
+        self.baseline.iter().cloned().chain(self.judge.files()).collect()
+    }
+
     /// Whether there is anything to judge.
     pub fn are_set(&self) -> bool {
         self.judge.budget.is_some() || !self.baseline.is_empty()

@@ -1,12 +1,14 @@
 //! `--device-spec`: a published chip by name, or a file that describes one.
 
-use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
 use analysis::Options;
 use analysis::hardware::chips::{Chip, known};
+
+use crate::files::read_small;
+use crate::stdin::STANDARD;
 
 /// A chip file has a few kilobytes; anything longer is another file.
 const MAX_FILE: u64 = 1 << 20;
@@ -17,7 +19,7 @@ pub enum ChipArg {
     /// A published chip.
     Published(&'static Chip),
     /// Read from a file.
-    Own(Arc<Chip>),
+    Own(Arc<Chip>, PathBuf),
 }
 
 impl ChipArg {
@@ -25,7 +27,15 @@ impl ChipArg {
     pub fn chip(&self) -> &Chip {
         match self {
             Self::Published(chip) => chip,
-            Self::Own(chip) => chip,
+            Self::Own(chip, _) => chip,
+        }
+    }
+
+    /// The file that describes it.
+    pub fn file(&self) -> Option<&Path> {
+        match self {
+            Self::Published(_) => None,
+            Self::Own(_, path) => Some(path),
         }
     }
 
@@ -34,7 +44,7 @@ impl ChipArg {
         options.device_spec = Some(self.chip().id.clone());
         options.own_chip = match self {
             Self::Published(_) => None,
-            Self::Own(chip) => Some(Arc::clone(chip)),
+            Self::Own(chip, _) => Some(Arc::clone(chip)),
         };
     }
 }
@@ -46,22 +56,15 @@ impl FromStr for ChipArg {
             return Ok(Self::Published(chip));
         }
         let path = Path::new(text);
-        if !path.exists() {
+        if text != STANDARD && !path.exists() {
             return Err(format!("no file, and {}", known()));
         }
-        let content = read(path).map_err(|error| error.to_string())?;
+        let content = read_small(path, MAX_FILE).map_err(|error| error.to_string())?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        Chip::from_toml(&content, &name).map(|chip| Self::Own(Arc::new(chip))).map_err(|error| error.to_string())
+        Chip::from_toml(&content, &name)
+            .map(|chip| Self::Own(Arc::new(chip), path.to_owned()))
+            .map_err(|error| error.to_string())
     }
-}
-
-fn read(path: &Path) -> std::io::Result<String> {
-    let mut content = String::new();
-    std::fs::File::open(path)?.take(MAX_FILE + 1).read_to_string(&mut content)?;
-    if content.len() as u64 > MAX_FILE {
-        return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, "too large for a chip file"));
-    }
-    Ok(content)
 }
 
 #[cfg(test)]
@@ -87,7 +90,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("zeros.toml");
         std::fs::write(&path, vec![b'#'; MAX_FILE as usize + 1]).unwrap();
-        assert!(refused(path.to_str().unwrap()).contains("too large"));
+        assert!(refused(path.to_str().unwrap()).contains("longer than 1 MB"));
         std::fs::write(&path, [0xff, 0xfe]).unwrap();
         assert!(refused(path.to_str().unwrap()).contains("UTF-8"));
         assert!(!refused(dir.path().to_str().unwrap()).is_empty());

@@ -59,7 +59,7 @@ pub fn conclude(
     stderr: &Stderr,
 ) -> Result<Option<CommandOutcome>, Failure> {
     let Some(gated) = &document.gated else { return Ok(None) };
-    keep_history(args, &gated.run, &gated.report)?;
+    keep_history(args, &gated.run, &gated.report, stderr)?;
     if !gated.are_set {
         return Ok(None);
     }
@@ -68,9 +68,9 @@ pub fn conclude(
 }
 
 /// Appends a line to the history, if one is requested.
-pub fn keep_history(args: &JudgeArgs, run: &Summary, report: &GatesReport) -> Result<(), Failure> {
+pub fn keep_history(args: &JudgeArgs, run: &Summary, report: &GatesReport, stderr: &Stderr) -> Result<(), Failure> {
     let Some(path) = &args.history else { return Ok(()) };
-    append(path, &history_file::line(run, report)?).map_err(|error| Failure::Write { error, path: path.clone() })
+    history_file::append(path, &history_file::line(run, report)?, stderr)
 }
 
 /// The outcome of a command with these gates; also prints messages and CI annotations.

@@ -18,7 +18,7 @@ Exit codes:
   3    path missing or unreadable; no display for a window; no profiler server answers
   4    input damaged or of unknown format
   10   a gate failed, or a hint is as severe as --fail-on
-  11   inconclusive (only with --strict)
+  11   inconclusive: with --strict; from compare also without it, if the runs did not do the same work
   12   capture: some hosts sent no profile, or nothing was recorded; what was received is kept
   130  interrupted";
 
@@ -38,7 +38,10 @@ pub const COMPARE: &str = "\
 Examples:
   systole compare base.xplane.pb cand.xplane.pb
   systole compare --base a1 --base a2 --cand b1 --cand b2      several runs of each side
-  systole compare base.json cand.xplane.pb --budget systole.toml -o md=comparison.md";
+  systole compare base.json cand.xplane.pb --budget systole.toml -o md=comparison.md
+
+Exit code 11: the runs did not do the same work (other chips, models or numbers of steps), so that their difference says
+nothing about the program; with --budget only if they cannot be compared at all. --force or --exit-zero: 0.";
 
 /// Of `systole summarize`.
 pub const SUMMARIZE: &str = "\

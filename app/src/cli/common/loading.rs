@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use analysis::Options;
-use importers::{ImportOptions, Progress, ProgressStage};
+use importers::{ImportError, ImportOptions, ListedRun, Progress, ProgressStage};
 use trace_model::{IssueKind, Severity};
 
 use crate::cli::common::args::{AssumeArgs, InputArgs};
@@ -32,7 +32,7 @@ pub fn open(input: &InputArgs, format: OutputFormat, stderr: &Stderr) -> Result<
 
 /// The same for commands that print no digest of the input: it is not computed meanwhile.
 pub fn open_without_digest(input: &InputArgs, stderr: &Stderr) -> Result<Session, Failure> {
-    let session = read(&input.path, input.run.clone(), &input.assume, false, stderr)?;
+    let session = read(&input.path, input.assume.import(input.run.clone()), &input.assume, false, stderr)?;
     warn_of_losses(&session, stderr);
     Ok(session)
 }
@@ -58,8 +58,7 @@ pub fn open_path(
     format: OutputFormat,
     stderr: &Stderr,
 ) -> Result<Session, Failure> {
-    // Of all formats, only JSON has the digest.
-    let session = read(path, run, assume, format == OutputFormat::Json, stderr)?;
+    let session = read(path, assume.import(run), assume, hashes(format), stderr)?;
     // The text report names the files itself.
     if format != OutputFormat::Text {
         warn_of_losses(&session, stderr);
@@ -67,17 +66,36 @@ pub fn open_path(
     Ok(session)
 }
 
+/// Opens one of several inputs for questions about programs, which need no times. Answers do not name losses.
+pub fn open_programs(
+    path: &Path,
+    run: Option<String>,
+    assume: &AssumeArgs,
+    format: OutputFormat,
+    stderr: &Stderr,
+) -> Result<Session, Failure> {
+    let import = ImportOptions { programs_only: true, ..assume.import(run) };
+    let session = read(path, import, assume, hashes(format), stderr)?;
+    warn_of_losses(&session, stderr);
+    Ok(session)
+}
+
+/// Of all formats, only JSON has the digest.
+fn hashes(format: OutputFormat) -> bool {
+    format == OutputFormat::Json
+}
+
 /// Imports an input, and computes its digest meanwhile if it `hashes`.
 fn read(
     path: &Path,
-    run: Option<String>,
+    import: ImportOptions,
     assume: &AssumeArgs,
     hashes: bool,
     stderr: &Stderr,
 ) -> Result<Session, Failure> {
     let started = Instant::now();
     let options = assumptions(assume, stderr)?;
-    let import = ImportOptions { short_lived: true, ..assume.import(run) };
+    let import = ImportOptions { short_lived: true, ..import };
     let is_stdin = path.as_os_str() == STANDARD;
     if let Some(why) = stdin::refusal().filter(|_| is_stdin) {
         return Err(Failure::Usage(why.to_owned()));
@@ -99,6 +117,17 @@ fn read(
     say_what_was_read(&session, stderr, started.elapsed());
     say_which_files(&session, stderr);
     Ok(session)
+}
+
+/// Lists the runs of a directory, and says so after a while.
+pub fn list_runs(path: &Path, stderr: &Stderr) -> Result<Vec<ListedRun>, ImportError> {
+    let progress = Arc::new(Progress::new());
+    let notice = if stderr.warns() { WaitNotice::start(path, &progress) } else { None };
+    let listed = importers::list_runs(path, &progress);
+    if let Some(notice) = notice {
+        notice.stop();
+    }
+    listed
 }
 
 fn say_what_was_read(session: &Session, stderr: &Stderr, elapsed: Duration) {
@@ -160,6 +189,8 @@ impl WaitNotice {
                 format!("waiting for data from {}; Ctrl+C stops", shown.display())
             } else if progress.stage() == ProgressStage::Waiting {
                 format!("waiting until {} is written; Ctrl+C stops", shown.display())
+            } else if progress.stage() == ProgressStage::Looking {
+                format!("looking for runs below {}; Ctrl+C stops", shown.display())
             } else {
                 return;
             };
@@ -214,7 +245,7 @@ fn draw_bar(progress: &Progress) {
             let (bar, rest) = ("█".repeat(full), "░".repeat(BAR_CELLS - full));
             let megabytes = |bytes: u64| bytes as f64 / 1e6;
             let what = match progress.stage() {
-                ProgressStage::Reading | ProgressStage::Waiting => "",
+                ProgressStage::Reading | ProgressStage::Waiting | ProgressStage::Looking => "",
                 ProgressStage::Downloading => " downloaded",
             };
             let percent = fraction * 100.0;
@@ -224,6 +255,7 @@ fn draw_bar(progress: &Progress) {
             ProgressStage::Reading => "reading …".to_owned(),
             ProgressStage::Downloading => "waiting for the server …".to_owned(),
             ProgressStage::Waiting => "waiting until the run is written …".to_owned(),
+            ProgressStage::Looking => "looking for runs …".to_owned(),
         },
     };
     write_stderr(&format!("\r\x1b[K{line}"));

@@ -1,6 +1,6 @@
 //! Writes documents to stdout and to files.
 
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 
 use importers::is_remote;
@@ -10,11 +10,11 @@ use crate::cli::common::failure::Failure;
 use crate::cli::common::stderr::{Stderr, harmless, without_orders};
 use crate::cli::common::terminal;
 use crate::cli::common::values::{FileFormat, STANDARD};
-use crate::files::{directory_of, make_directory, write_file};
+use crate::files::{OutputGuard, directory_of, is_same, make_directory, write_file};
 use crate::render::{self, AnsiStyle, Document, NamedTable, TextLayout, csv, ndjson};
 
-/// Rejects impossible outputs before the work starts.
-pub fn check(output: &OutputArgs) -> Result<(), Failure> {
+/// Rejects impossible outputs before the work starts, and those that would destroy something.
+pub fn check(output: &OutputArgs, guard: &OutputGuard) -> Result<(), Failure> {
     if output.output.iter().filter(|file| file.is_stdout()).count() > 1 {
         return Err(Failure::Usage("-o: only one format can go to standard output".to_owned()));
     }
@@ -23,16 +23,34 @@ pub fn check(output: &OutputArgs) -> Result<(), Failure> {
     if output.table.is_some() && !formats.clone().any(names_table) {
         return Err(Failure::Usage("--table is for --format csv or ndjson, and for -o csv=PATH".to_owned()));
     }
-    output.output.iter().filter(|file| !file.is_stdout()).try_for_each(|file| {
-        if file.format == FileFormat::Csv && is_directory(&file.path) {
-            return if file.path.is_dir() { Ok(()) } else { check_file(&without_slash(&file.path)) };
+    let files: Vec<_> = output.output.iter().filter(|file| !file.is_stdout()).collect();
+    for (at, file) in files.iter().enumerate() {
+        if let Some(twice) = files[..at].iter().find(|other| is_same(&other.path, &file.path)) {
+            let (one, other) = (twice.path.display(), file.path.display());
+            return Err(Failure::Usage(format!("-o: {one} and {other} are one file: name another one")));
         }
-        check_file(&file.path)
-    })
+        match file.format {
+            FileFormat::Csv if file.path.is_dir() => {}
+            FileFormat::Csv if is_directory(&file.path) => check_place(&without_slash(&file.path))?,
+            // Whose a table is, its headings tell when it is written.
+            FileFormat::Csv => {
+                check_place(&file.path)?;
+                guard.check_input(&file.path).map_err(Failure::Usage)?;
+            }
+            _ => check_file(&file.path, guard)?,
+        }
+    }
+    Ok(())
+}
+
+/// Rejects a file that cannot or must not be written; `-` is accepted.
+pub fn check_file(path: &Path, guard: &OutputGuard) -> Result<(), Failure> {
+    check_place(path)?;
+    if path.as_os_str() == STANDARD { Ok(()) } else { guard.check(path).map_err(Failure::Usage) }
 }
 
 /// Rejects a file that cannot be written; `-` is accepted.
-pub fn check_file(path: &Path) -> Result<(), Failure> {
+pub fn check_place(path: &Path) -> Result<(), Failure> {
     let refused = |kind, why| Err(Failure::Write { error: io::Error::new(kind, why), path: path.to_owned() });
     // A bucket answers when it is written to.
     if path.as_os_str() == STANDARD || is_remote(path) {
@@ -70,12 +88,24 @@ pub trait Writable {
 }
 
 /// Writes the files before stdout, so that a closed pipe does not prevent them.
-pub fn write(document: &impl Writable, output: &OutputArgs, stderr: &Stderr) -> Result<(), Failure> {
+pub fn write(
+    document: &impl Writable,
+    output: &OutputArgs,
+    guard: &OutputGuard,
+    stderr: &Stderr,
+) -> Result<(), Failure> {
     for file in output.output.iter().filter(|file| !file.is_stdout()) {
         let layout = layout_of(output, terminal::DEFAULT_WIDTH, AnsiStyle::PLAIN);
         let path = &file.path;
         if file.format == FileFormat::Csv && is_directory(path) {
-            write_tables(document, output, path)?;
+            write_tables(document, output, path, guard)?;
+        } else if file.format == FileFormat::Csv {
+            write_table(
+                csv::one(&document.tables(), output.table.as_deref()).map_err(Failure::Usage)?,
+                output,
+                path,
+                guard,
+            )?;
         } else {
             write_to(path, &text_of(document, file.format, output, &layout)?)?;
         }
@@ -85,7 +115,7 @@ pub fn write(document: &impl Writable, output: &OutputArgs, stderr: &Stderr) -> 
     let layout = layout_of(output, terminal::width(), style);
     let format = output.output.iter().find(|file| file.is_stdout()).map_or(output.format.into(), |file| file.format);
     let text = text_of(document, format, output, &layout)?;
-    print(&if format == FileFormat::Text { shown(&text) } else { text })
+    if format == FileFormat::Text { print_text(&text) } else { print(&text) }
 }
 
 /// Prepares text for the terminal.
@@ -96,12 +126,12 @@ fn shown(text: &str) -> String {
 
 /// Prints text composed by a command, which may contain colours.
 pub fn print_text(text: &str) -> Result<(), Failure> {
-    print(&shown(text))
+    send(&shown(text))
 }
 
 /// Prints lines without colours that contain names from files as they are.
 pub fn print_names(text: &str) -> Result<(), Failure> {
-    print(&shown(&harmless(text)))
+    send(&shown(&harmless(text)))
 }
 
 /// The layout: text shows the first rows, other formats have high limits.
@@ -122,7 +152,7 @@ fn text_of(
     match format {
         FileFormat::Csv => {
             let tables = document.tables();
-            Ok(csv::csv(&csv::one(&tables, wanted).map_err(Failure::Usage)?.table, rows))
+            Ok(csv::csv(&csv::one(&tables, wanted).map_err(Failure::Usage)?.table, rows, output.csv.cells()))
         }
         FileFormat::Ndjson => {
             let tables = document.tables();
@@ -134,17 +164,28 @@ fn text_of(
 }
 
 /// Writes every table as a separate file.
-fn write_tables(document: &impl Writable, output: &OutputArgs, directory: &Path) -> Result<(), Failure> {
+fn write_tables(
+    document: &impl Writable,
+    output: &OutputArgs,
+    directory: &Path,
+    guard: &OutputGuard,
+) -> Result<(), Failure> {
     let failed = |error| Failure::Write { error, path: directory.to_owned() };
     if !directory.is_dir() {
         make_directory(&without_slash(directory)).map_err(failed)?;
     }
     let tables = document.tables();
     for one in csv::chosen(&tables, output.table.as_deref()).map_err(Failure::Usage)? {
-        let text = csv::csv(&one.table, output.top.unwrap_or(0));
-        write_to(&directory.join(format!("{}.csv", one.name())), &text)?;
+        write_table(one, output, &directory.join(format!("{}.csv", one.name())), guard)?;
     }
     Ok(())
+}
+
+/// Writes a table, not over one with other columns.
+fn write_table(one: &NamedTable, output: &OutputArgs, path: &Path, guard: &OutputGuard) -> Result<(), Failure> {
+    let headings: Vec<&str> = one.table.columns.iter().map(|column| column.id).collect();
+    guard.check_table(path, &headings).map_err(Failure::Usage)?;
+    write_to(path, &csv::csv(&one.table, output.top.unwrap_or(0), output.csv.cells()))
 }
 
 /// Writes a file; prints it where the path is `-`.
@@ -191,8 +232,13 @@ fn only_judged(format: &str) -> Failure {
     Failure::Usage(format!("{format} is written by systole analyze and systole compare"))
 }
 
-/// Prints data. A reader that closes the pipe (`| head`) is not an error.
+/// Prints data: exact for programs, and where it does not command the terminal if that is what reads it.
 pub fn print(text: &str) -> Result<(), Failure> {
+    if io::stdout().is_terminal() { send(&harmless(text)) } else { send(text) }
+}
+
+/// A reader that closes the pipe (`| head`) is not an error.
+fn send(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Stdout(error)),

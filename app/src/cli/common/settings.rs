@@ -13,7 +13,7 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -26,10 +26,10 @@ use toml::value::{Date, Datetime};
 
 use crate::cli::common::failure::Failure;
 use crate::cli::common::stderr::Stderr;
+use crate::cli::common::values::SETTINGS_FILE;
 use crate::date;
+use crate::files;
 
-/// Looked for in the working directory.
-pub const FILE_NAME: &str = "systole.toml";
 /// Maximum size of a configuration file.
 const MAX_FILE: u64 = 1 << 20;
 
@@ -66,7 +66,7 @@ struct SuppressEntry {
 pub fn hints(named: Option<&Path>, stderr: &Stderr) -> Result<HintOptions, Failure> {
     let path = match named {
         Some(path) => path.to_owned(),
-        None if Path::new(FILE_NAME).is_file() => PathBuf::from(FILE_NAME),
+        None if Path::new(SETTINGS_FILE).is_file() => PathBuf::from(SETTINGS_FILE),
         None => return Ok(HintOptions::default()),
     };
     let text = read(&path).map_err(|error| unread(&error, &path))?;
@@ -94,7 +94,7 @@ pub fn unread(error: &io::Error, path: &Path) -> Failure {
 
 /// Warns that the gates in the configuration file are not evaluated.
 pub fn say_ignored(named: Option<&Path>, stderr: &Stderr) {
-    let path = named.unwrap_or(Path::new(FILE_NAME));
+    let path = named.unwrap_or(Path::new(SETTINGS_FILE));
     // A file that cannot be used is reported where hints are read.
     let Some(config) = read(path).ok().and_then(|text| config_of(&text).ok()) else { return };
     let (budgets, regressions) = (config.budget.len(), config.regression.len());
@@ -134,19 +134,19 @@ fn with_nearest(message: &str) -> String {
 
 /// The number of warm-up steps set in the configuration file.
 pub fn warmup_steps(named: Option<&Path>) -> Option<u32> {
-    let path = named.unwrap_or(Path::new(FILE_NAME));
+    let path = named.unwrap_or(Path::new(SETTINGS_FILE));
     // A file that cannot be used is reported where hints are read.
     config_of(&read(path).ok()?).ok()?.defaults.warmup_steps
 }
 
 /// The text of a configuration file.
 pub fn read(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    std::fs::File::open(path)?.take(MAX_FILE + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > MAX_FILE {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "longer than 1 MB: this is not a configuration file"));
-    }
-    Ok(text)
+    files::read_small(path, MAX_FILE).map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidData => {
+            io::Error::new(error.kind(), format!("{error}: this is not a configuration file"))
+        }
+        _ => error,
+    })
 }
 
 /// The hint options in effect on the day `today`, and the hints whose suppression has expired.

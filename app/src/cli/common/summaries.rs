@@ -30,7 +30,7 @@ pub fn summaries(
 ) -> Result<Vec<Summary>, Failure> {
     let mut out = Vec::new();
     for &(path, all_runs) in paths {
-        if let Some(saved) = saved(path, &assume.import(None))? {
+        if let Some(saved) = saved(path, &assume.import(None), stderr)? {
             if steps.is_some() {
                 let why = "--steps needs the trace: a saved summary has only the steps it was made from";
                 return Err(Failure::Usage(format!("{why}: {}", path.display())));
@@ -72,7 +72,7 @@ fn runs(path: &Path, all: bool, assume: &AssumeArgs) -> Vec<Option<String>> {
 }
 
 /// Saved runs, if the file contains some: a summary, several, or the last runs of a history that did not fail.
-pub fn saved(path: &Path, import: &ImportOptions) -> Result<Option<Vec<Summary>>, Failure> {
+pub fn saved(path: &Path, import: &ImportOptions, stderr: &Stderr) -> Result<Option<Vec<Summary>>, Failure> {
     const HEAD: u64 = 4096;
     if importers::is_remote(path) {
         return saved_in_bucket(path, import);
@@ -85,7 +85,7 @@ pub fn saved(path: &Path, import: &ImportOptions) -> Result<Option<Vec<Summary>>
         return Ok(None);
     }
     if history_file::is_meant(&head) {
-        return history_file::baseline(path).map(Some);
+        return history_file::baseline(path, stderr).map(Some);
     }
     if !is_meant(&head) {
         return Ok(None);

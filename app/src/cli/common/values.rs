@@ -11,6 +11,8 @@ use clap::ValueEnum;
 use importers::TrackRoles;
 use trace_model::{Picos, TimeRange, Timestamp};
 
+use crate::files::read_small;
+
 /// Stands for standard input or output in place of a path.
 pub use crate::stdin::STANDARD;
 
@@ -114,11 +116,14 @@ impl FromStr for ClockArg {
     }
 }
 
+/// Largest file with the roles of tracks.
+const MAX_ROLES: u64 = 1 << 20;
+
 /// A file with the roles of tracks.
 #[derive(Clone, Debug)]
 pub enum RolesArg {
-    /// The roles.
-    Read(Arc<TrackRoles>),
+    /// The roles, and the file.
+    Read(Arc<TrackRoles>, PathBuf),
     /// The file could not be read: no mistake in the words of the command, but a path that is missing.
     Unread { error: String, path: PathBuf },
 }
@@ -126,9 +131,10 @@ pub enum RolesArg {
 impl FromStr for RolesArg {
     type Err = String;
     fn from_str(path: &str) -> Result<Self, String> {
-        match std::fs::read_to_string(path) {
-            Ok(text) => Ok(Self::Read(Arc::new(TrackRoles::parse(&text)?))),
-            Err(error) => Ok(Self::Unread { error: error.to_string(), path: PathBuf::from(path) }),
+        let path = PathBuf::from(path);
+        match read_small(&path, MAX_ROLES) {
+            Ok(text) => Ok(Self::Read(Arc::new(TrackRoles::parse(&text)?), path)),
+            Err(error) => Ok(Self::Unread { error: error.to_string(), path }),
         }
     }
 }
@@ -193,6 +199,9 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
     let number = text.parse::<f64>().ok().filter(|number| (0.0..=86_400.0).contains(number));
     number.map(Duration::from_secs_f64).ok_or_else(|| "write a number of seconds up to 86400".to_owned())
 }
+
+/// Looked for in the working directory.
+pub const SETTINGS_FILE: &str = "systole.toml";
 
 #[cfg(test)]
 mod tests {

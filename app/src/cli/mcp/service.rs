@@ -103,6 +103,16 @@ fn described(tool: &ToolEntry) -> Tool {
     if tool.is_picture { tool_of } else { tool_of.with_raw_output_schema(schema_of_answers()) }
 }
 
+/// Stops a call that nobody waits for any more.
+struct StopOnDrop(Arc<Progress>, Arc<AtomicBool>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+        self.1.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Runs a call on a thread of its own; tells its progress, and stops it when the client does not want it any more.
 async fn watched(
     tool: &'static ToolEntry,
@@ -110,7 +120,8 @@ async fn watched(
     arguments: Value,
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResult, ErrorData> {
-    let (progress, is_cancelled) = (Arc::clone(&call.progress), Arc::clone(&call.is_cancelled));
+    let progress = Arc::clone(&call.progress);
+    let stop = StopOnDrop(Arc::clone(&call.progress), Arc::clone(&call.is_cancelled));
     let mut running = tokio::task::spawn_blocking(move || (tool.run)(&call, arguments));
     let token = context.meta.get_progress_token();
     let mut told = 0;
@@ -121,8 +132,7 @@ async fn watched(
                 return Ok(CallToolResult::error(vec![ContentBlock::text(format!("internal error: {error}"))]));
             }
             Err(_is_running) if context.ct.is_cancelled() => {
-                is_cancelled.store(true, Ordering::Relaxed);
-                progress.cancel();
+                drop(stop);
                 return Err(ErrorData::internal_error("the call was cancelled", None));
             }
             Err(_is_running) => {

@@ -74,7 +74,6 @@ impl ApiError {
     }
 
     /// The body is larger than this.
-    #[cfg_attr(not(feature = "query"), expect(dead_code, reason = "only queries are sent as a body"))]
     pub(super) fn large(most: usize) -> Self {
         let why = format!("the body of a request has at most {most} bytes");
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", why)
@@ -111,6 +110,12 @@ impl ApiError {
     pub(super) fn slow(seconds: u64) -> Self {
         let why = format!("stopped after {seconds} s, the limit");
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "timeout", why)
+    }
+
+    /// The body comes too slowly.
+    pub(super) fn slow_body(seconds: u64) -> Self {
+        let why = format!("the body of a request must arrive within {seconds} s");
+        Self::new(StatusCode::REQUEST_TIMEOUT, "slow_body", why)
     }
 
     /// A bug in this program.

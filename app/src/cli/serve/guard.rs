@@ -4,20 +4,30 @@
 //! header `Host` has that name. Or it can send requests to our address (CSRF): then `Origin` or `Sec-Fetch-Site` say so.
 
 use std::net::IpAddr;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
 
+use axum::body::{Body, Bytes, HttpBody, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::uri::{Authority, PathAndQuery};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use hyper::body::{Frame, SizeHint};
 use sha2::{Digest as _, Sha256};
+use tokio::time::timeout;
 
+use super::connections::OpenConnection;
 use super::error::ApiError;
 use crate::fingerprint::hex;
 
-/// Bytes of an address.
+/// Bytes of an address, and of a body.
 const MOST_ADDRESS: usize = 16 << 10;
+const MOST_BODY: usize = 256 << 10;
+/// How long a client may take to send a body.
+const BODY: Duration = Duration::from_secs(10);
 
 /// What pages may load: this server only, and `WebAssembly`.
 const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; \
@@ -199,7 +209,7 @@ impl Guard {
 pub(super) async fn guarded(State(guard): State<Arc<Guard>>, mut request: Request, next: Next) -> Response {
     let is_page = is_page(request.uri().path()) && wants_page(request.headers());
     let mut response = match guard.check(&mut request) {
-        Ok(None) => next.run(request).await,
+        Ok(None) => answered(request, next).await.unwrap_or_else(ApiError::into_response),
         Ok(Some(response)) => response,
         Err(error) if is_page => error.into_page(),
         Err(error) => error.into_response(),
@@ -209,6 +219,46 @@ pub(super) async fn guarded(State(guard): State<Arc<Guard>>, mut request: Reques
         headers.entry(name).or_insert(HeaderValue::from_static(value));
     }
     response
+}
+
+/// Hands a request on when its body is there: until then nothing of this server works or is reserved for it.
+async fn answered(request: Request, next: Next) -> Result<Response, ApiError> {
+    let (parts, body) = request.into_parts();
+    let body =
+        timeout(BODY, to_bytes(body, MOST_BODY)).await.map_err(|_elapsed| ApiError::slow_body(BODY.as_secs()))?;
+    let body = body.map_err(|_long| ApiError::large(MOST_BODY))?;
+    let connection = parts.extensions.get::<Arc<OpenConnection>>().cloned().unwrap_or_default();
+    connection.set_busy(true);
+    let answer = next.run(Request::from_parts(parts, Body::from(body))).await;
+    Ok(answer.map(|body| Body::new(AnswerBody { body, connection })))
+}
+
+/// A body that tells when it has been taken.
+struct AnswerBody {
+    body: Body,
+    connection: Arc<OpenConnection>,
+}
+
+impl HttpBody for AnswerBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for AnswerBody {
+    fn drop(&mut self) {
+        self.connection.set_busy(false);
+    }
 }
 
 /// Whether people look at it in a browser.

@@ -8,10 +8,6 @@ use serde::de::DeserializeOwned;
 
 use super::error::ApiError;
 
-/// Bytes of a body.
-#[cfg_attr(not(feature = "query"), expect(dead_code, reason = "only queries are sent as a body"))]
-const MOST_BODY: usize = 256 << 10;
-
 /// Parameters behind the question mark.
 pub(super) struct Params<T>(pub(super) T);
 
@@ -46,7 +42,9 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {
         if !kind.eq_ignore_ascii_case("application/json") {
             return Err(ApiError::media());
         }
-        let bytes = to_bytes(request.into_body(), MOST_BODY).await.map_err(|_long| ApiError::large(MOST_BODY))?;
+        // The guard has limited it.
+        let bytes =
+            to_bytes(request.into_body(), usize::MAX).await.map_err(|error| ApiError::wrong(error.to_string()))?;
         serde_json::from_slice(&bytes).map(Self).map_err(|error| ApiError::wrong(error.to_string()))
     }
 }

@@ -5,6 +5,7 @@
 
 mod api;
 mod assets;
+mod connections;
 mod error;
 mod guard;
 mod input;

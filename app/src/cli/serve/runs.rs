@@ -17,6 +17,8 @@ use crate::cli::traces::{AskedTrace, Roots};
 /// How long a list is good: of this machine, and of buckets, where listing takes time and money.
 const LOCAL_AGE: Duration = Duration::from_secs(2);
 const REMOTE_AGE: Duration = Duration::from_secs(30);
+/// A list that took long is good for so many times as long.
+const PAUSE: u32 = 10;
 
 /// A run.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -82,32 +84,52 @@ pub(super) struct Listing {
     pub(super) errors: Vec<PlaceError>,
 }
 
+/// A list of all runs, and how long it took.
+#[derive(Debug)]
+struct LastListing {
+    at: Instant,
+    took: Duration,
+    listing: Arc<Listing>,
+}
+
 /// The places, and their runs as they were a moment ago.
 #[derive(Debug)]
 pub(super) struct RunList {
     places: Vec<PathBuf>,
     pub(super) roots: Arc<Roots>,
-    last: Mutex<Option<(Instant, Arc<Listing>)>>,
+    last: Mutex<Option<LastListing>>,
+    /// Held while somebody looks for new runs.
+    looking: Mutex<()>,
 }
 
 impl RunList {
     /// The runs of these places.
     pub(super) fn new(places: Vec<PathBuf>) -> Result<Self, Failure> {
         let roots = Roots::of_any(&places, "systole serve DIR")?;
-        Ok(Self { places, roots: Arc::new(roots), last: Mutex::default() })
+        Ok(Self { places, roots: Arc::new(roots), last: Mutex::default(), looking: Mutex::default() })
     }
 
-    /// The runs. Looks for new ones unless it has done so a moment ago.
+    /// The last list, if it is so new, or any.
+    fn last(&self, is_good: impl FnOnce(&LastListing) -> bool) -> Option<Arc<Listing>> {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.as_ref().filter(|last| is_good(last)).map(|last| Arc::clone(&last.listing))
+    }
+
+    /// The runs. Looks for new ones unless it has done so a moment ago; meanwhile the others get the last list.
     pub(super) fn list(&self, progress: &Progress) -> Arc<Listing> {
         let is_remote = self.places.iter().any(|place| importers::is_remote(place));
         let age = if is_remote { REMOTE_AGE } else { LOCAL_AGE };
-        // Held meanwhile, so that many clients look once.
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((at, listing)) = &*last
-            && at.elapsed() < age
-        {
-            return Arc::clone(listing);
+        let is_new = |last: &LastListing| last.at.elapsed() < age.max(last.took * PAUSE);
+        let looking = self.looking.try_lock();
+        let is_seen = looking.is_err();
+        if let Some(listing) = self.last(|last| is_seen || is_new(last)) {
+            return listing;
         }
+        let _looking = looking.or_else(|_seen| self.looking.lock()).unwrap_or_else(PoisonError::into_inner);
+        if let Some(listing) = self.last(is_new) {
+            return listing;
+        }
+        let started = Instant::now();
         let mut listing = Listing::default();
         for (number, place) in self.places.iter().enumerate() {
             match runs_of(number, place, progress) {
@@ -118,7 +140,9 @@ impl RunList {
             }
         }
         let listing = Arc::new(listing);
-        *last = Some((Instant::now(), Arc::clone(&listing)));
+        let (at, took) = (Instant::now(), started.elapsed());
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some(LastListing { at, took, listing: Arc::clone(&listing) });
         listing
     }
 

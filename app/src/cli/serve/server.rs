@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
+use axum::{Extension, Router};
 use futures_util::future::{Either, select};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -16,12 +16,15 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
+use super::connections::{ConnectionEntry, Connections};
 use super::slow::PatientStream;
 
 /// Connections at the same time.
 const MOST_CONNECTIONS: usize = 256;
 /// How long a client may take for the head of a request, and be idle before the next.
 const HEAD: Duration = Duration::from_secs(30);
+/// How long a connection that was ended may take to make room.
+const PLACE: Duration = Duration::from_secs(1);
 /// Bytes and lines of the head of a request.
 const MOST_HEAD: usize = 64 << 10;
 const MOST_HEADERS: usize = 64;
@@ -49,9 +52,10 @@ pub(super) async fn serve(
 ) -> io::Result<()> {
     let (stopping, stopped) = watch::channel(false);
     let connections = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let open = Arc::new(Connections::default());
     for listener in listeners {
         let listener = TcpListener::from_std(listener)?;
-        let accepting = accept(listener, router.clone(), Arc::clone(&connections), stopped.clone());
+        let accepting = accept(listener, router.clone(), Arc::clone(&connections), Arc::clone(&open), stopped.clone());
         tokio::spawn(accepting);
     }
     stop.await;
@@ -61,7 +65,13 @@ pub(super) async fn serve(
     Ok(())
 }
 
-async fn accept(listener: TcpListener, router: Router, connections: Arc<Semaphore>, stopped: watch::Receiver<bool>) {
+async fn accept(
+    listener: TcpListener,
+    router: Router,
+    connections: Arc<Semaphore>,
+    open: Arc<Connections>,
+    stopped: watch::Receiver<bool>,
+) {
     /// After an error such as too many open files.
     const PAUSE: Duration = Duration::from_millis(50);
     loop {
@@ -77,16 +87,22 @@ async fn accept(listener: TcpListener, router: Router, connections: Arc<Semaphor
                 Either::Right(_) => return,
             }
         };
-        match Arc::clone(&connections).try_acquire_owned() {
-            Ok(permit) => {
-                let (router, stopped) = (router.clone(), stopped.clone());
-                tokio::spawn(async move {
-                    connection(stream, router, stopped).await;
-                    drop(permit);
-                });
-            }
-            Err(_full) => drop(tokio::spawn(refuse(stream))),
-        }
+        let (connections, open) = (Arc::clone(&connections), Arc::clone(&open));
+        let (router, stopped) = (router.clone(), stopped.clone());
+        // Whoever waits for its client makes room.
+        let permit = match Arc::clone(&connections).try_acquire_owned() {
+            Ok(permit) => Some(permit),
+            Err(_full) if open.end_one() => timeout(PLACE, connections.acquire_owned()).await.ok().and_then(Result::ok),
+            Err(_full) => None,
+        };
+        let Some(permit) = permit else {
+            tokio::spawn(refuse(stream));
+            continue;
+        };
+        tokio::spawn(async move {
+            connection(stream, router, open.add(), stopped).await;
+            drop(permit);
+        });
     }
 }
 
@@ -108,17 +124,24 @@ async fn refuse(mut stream: TcpStream) {
     let _ = timeout(Duration::from_secs(1), answer).await;
 }
 
-async fn connection(stream: TcpStream, router: Router, mut stopped: watch::Receiver<bool>) {
+async fn connection(stream: TcpStream, router: Router, entry: ConnectionEntry, mut stopped: watch::Receiver<bool>) {
     // Answers are sent at once; without this a small one can wait for the client.
     let _ = stream.set_nodelay(true);
-    let io = TokioIo::new(PatientStream::new(stream));
-    let service = TowerToHyperService::new(router);
+    let own = Arc::clone(&entry.connection);
+    let io = TokioIo::new(PatientStream::new(stream, Arc::clone(&own)));
+    // The guard says when a request has arrived as a whole.
+    let service = TowerToHyperService::new(router.layer(Extension(Arc::clone(&own))));
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(MOST_HEAD).max_headers(MOST_HEADERS);
     let mut connection = pin!(builder.serve_connection(io, service));
-    let stop = pin!(stopped.changed());
+    let stop = async {
+        match select(pin!(stopped.changed()), pin!(own.ended())).await {
+            Either::Left(_) => true,
+            Either::Right(_) => false,
+        }
+    };
     // How a connection ends concerns nobody: clients go away all the time.
-    if let Either::Right(_) = select(connection.as_mut(), stop).await {
+    if let Either::Right((true, _)) = select(connection.as_mut(), pin!(stop)).await {
         connection.as_mut().graceful_shutdown();
         let _ = timeout(GRACE, connection).await;
     }

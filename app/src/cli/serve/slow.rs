@@ -2,12 +2,15 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
+
+use super::connections::OpenConnection;
 
 /// How long a write may wait.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -17,22 +20,25 @@ pub(super) struct PatientStream {
     stream: TcpStream,
     limit: Pin<Box<Sleep>>,
     is_waiting: bool,
+    connection: Arc<OpenConnection>,
 }
 
 impl PatientStream {
     /// Nothing waits yet.
-    pub(super) fn new(stream: TcpStream) -> Self {
-        Self { stream, limit: Box::pin(sleep(PATIENCE)), is_waiting: false }
+    pub(super) fn new(stream: TcpStream, connection: Arc<OpenConnection>) -> Self {
+        Self { stream, limit: Box::pin(sleep(PATIENCE)), is_waiting: false, connection }
     }
 
     /// What a write answers, or an error if none has proceeded for too long.
     fn limited<T>(&mut self, cx: &mut Context<'_>, result: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if result.is_ready() {
             self.is_waiting = false;
+            self.connection.set_stuck(false);
             return result;
         }
         if !self.is_waiting {
             self.is_waiting = true;
+            self.connection.set_stuck(true);
             self.limit.as_mut().reset(Instant::now() + PATIENCE);
         }
         self.limit.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))

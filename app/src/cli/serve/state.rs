@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use analysis::Scope;
-use tokio::sync::Mutex as AsyncMutex;
+use tokio::sync::{Mutex as AsyncMutex, OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
 use trace_model::Source;
 
 use super::error::ApiError;
@@ -23,6 +24,10 @@ const ANALYZE: Duration = Duration::from_mins(10);
 
 /// Memory of the models that are kept.
 const MOST_BYTES: usize = 4 << 30;
+/// Megabytes of models that are being sent to clients.
+const MOST_SENT: usize = 2 << 10;
+/// How long one waits for others to be sent.
+const SENDING: Duration = Duration::from_secs(30);
 
 /// Which part of a trace.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +45,11 @@ pub(super) struct ServeState {
     pub(super) traces: Arc<OpenTraces>,
     /// Imports, analyses, queries.
     heavy: Work,
+    /// Queries: one that does not end at once must not keep reports waiting.
+    #[cfg(feature = "query")]
+    queries: Work,
+    /// Megabytes of models that are being sent, of those who read slowly, too.
+    sending: Arc<Semaphore>,
     /// Listing, which must not wait behind an import.
     light: Work,
     /// Runs that are being read: those who want the same one wait without a thread.
@@ -56,6 +66,9 @@ impl ServeState {
             runs,
             traces: Arc::new(OpenTraces::new(keep, MOST_BYTES)),
             heavy: Work::new(2),
+            #[cfg(feature = "query")]
+            queries: Work::new(2),
+            sending: Arc::new(Semaphore::new(MOST_SENT)),
             light: Work::new(8),
             reading: Mutex::default(),
         }
@@ -115,6 +128,29 @@ impl ServeState {
         part: AskedPart,
         job: impl FnOnce(&Session, Scope, &Cancel) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {
+        self.about_in(&self.heavy, ANALYZE, id, part, job).await
+    }
+
+    /// An answer about a part of a run that takes this long at most, and no place of reports.
+    #[cfg(feature = "query")]
+    pub(super) async fn queried<T: Send + 'static>(
+        self: &Arc<Self>,
+        limit: Duration,
+        id: String,
+        part: AskedPart,
+        job: impl FnOnce(&Session, Scope, &Cancel) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        self.about_in(&self.queries, limit, id, part, job).await
+    }
+
+    async fn about_in<T: Send + 'static>(
+        self: &Arc<Self>,
+        place: &Work,
+        limit: Duration,
+        id: String,
+        part: AskedPart,
+        job: impl FnOnce(&Session, Scope, &Cancel) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
         let session = self.session(id).await?;
         let shared = Session::clone(&session);
         let work = move |cancel: &Cancel| {
@@ -122,9 +158,16 @@ impl ServeState {
             job(&shared, scope, cancel)
         };
         // If the client goes away, this ends here and drops `session`.
-        let answer = self.heavy.run(ANALYZE, work).await;
+        let answer = place.run(limit, work).await;
         drop(session);
         answer
+    }
+
+    /// Room for a model of so many bytes, as long as it is being sent.
+    pub(super) async fn room(&self, bytes: usize) -> Result<OwnedSemaphorePermit, ApiError> {
+        let megabytes = (bytes >> 20).clamp(1, MOST_SENT) as u32;
+        let room = timeout(SENDING, Arc::clone(&self.sending).acquire_many_owned(megabytes)).await;
+        room.ok().and_then(Result::ok).ok_or_else(ApiError::busy)
     }
 
     /// Work on what is open.

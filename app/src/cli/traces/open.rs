@@ -70,7 +70,7 @@ impl OpenTraces {
         if let Some(found) = self.found(&key, &files) {
             return Ok(found);
         }
-        let mut session = embedded::open(&asked.path, &key.1, progress)?;
+        let mut session = embedded::open_within(&asked.path, &key.1, roots.local(), progress)?;
         // An importer can find more files beside those that were named.
         let sources = session.model().sources().iter().filter_map(|source| source.path.as_deref());
         if let Some(outside) = sources.into_iter().find(|file| !roots.contain(file)) {

@@ -48,6 +48,11 @@ impl Roots {
         self.local.iter().filter(|root| root.is_dir()).cloned().collect()
     }
 
+    /// Those of this machine.
+    pub fn local(&self) -> &[PathBuf] {
+        &self.local
+    }
+
     /// Whether a file that exists lies below one of them, links followed.
     pub fn contain(&self, path: &Path) -> bool {
         if importers::is_remote(path) {

@@ -76,6 +76,7 @@ impl TraceComparison {
                 let how = op.how.map_or("", |how| how.title());
                 let verdict = match op.change.finding {
                     analysis::compare::ChangeVerdict::Noise => ", ~ not more than noise",
+                    analysis::compare::ChangeVerdict::BetweenRuns => ", ? not more than runs may differ",
                     analysis::compare::ChangeVerdict::TooFew => ", too few steps to tell this from noise",
                     _ => "",
                 };

@@ -55,7 +55,7 @@ fn row_ui(ui: &mut Ui, table: &Table, row: &[Cell]) {
 
 /// Right-aligned buttons that save or copy all rows of a table as CSV; the table is made only on a click.
 pub fn csv_ui(ui: &mut Ui, name: &str, table: impl Fn() -> Option<Table>, out: &mut Vec<AppCommand>) {
-    let text = || table().map(|table| csv(&table, 0));
+    let text = || table().map(|table| csv(&table, 0, crate::render::CsvCells::Exact));
     if ui.small_button("Save CSV…").on_hover_text("All rows, exact values").clicked()
         && let Some(text) = text()
     {

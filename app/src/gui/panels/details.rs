@@ -17,9 +17,8 @@ use crate::gui::keys::hint;
 use crate::gui::theme::Theme;
 use crate::gui::times::{self, time};
 use crate::view::panels::histogram::Histogram;
-use crate::view::panels::op_facts::transfer_of;
 use crate::view::panels::source::SourcePlace;
-use crate::view::panels::transfer::transfer;
+use crate::view::panels::transfer::{transfer, transfer_of};
 use crate::view::state::tabs::SOURCE;
 use crate::view::state::{HighlightedLabels, ViewCommand};
 use crate::view::timeline::bands::{StepBand, heading_of, step_at};
@@ -249,9 +248,11 @@ fn op_ui(ui: &mut Ui, sight: PanelContext<'_>, slice: SliceRef<'_>, out: &mut Ve
         if let Some(program) = op.program {
             row(ui, "Program", model.str(model.program(program).name), "");
         }
-        let rate = |amount: u64| {
-            let seconds = slice.measured_dur().as_secs_f64();
-            (seconds > 0.0).then(|| amount as f64 / seconds)
+        let seconds = slice.measured_dur().as_secs_f64();
+        // The rate of a transfer is above: the time of one of its two ops says nothing about it.
+        let moves = transfer(model, slice, None, times::format()).is_some();
+        let rate = |amount: u64, unit: Unit| {
+            (seconds > 0.0 && !(moves && unit == Unit::Bytes)).then(|| amount as f64 / seconds)
         };
         for (title, amount, unit, per_second) in [
             ("FLOPs", op.flops, Unit::Flop, Unit::FlopPerSecond),
@@ -259,7 +260,7 @@ fn op_ui(ui: &mut Ui, sight: PanelContext<'_>, slice: SliceRef<'_>, out: &mut Ve
         ] {
             let Some(amount) = amount else { continue };
             static_row(ui, title, &number(amount as f64, unit), STATIC);
-            if let Some(rate) = rate(amount) {
+            if let Some(rate) = rate(amount, unit) {
                 row(ui, "  achieved", &number(rate, per_second), ACHIEVED);
             }
         }

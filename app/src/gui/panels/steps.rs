@@ -66,7 +66,8 @@ pub fn steps_ui(ui: &mut Ui, sight: PanelContext<'_>, made: &mut StepsState, out
     }
     legend_ui(ui, &bars.bars);
     if bars.each > 1 {
-        ui.label(RichText::new(format!("Each bar is the longest of {} steps.", bars.each)).small().weak());
+        let text = format!("Each bar is the mean of {} steps; the line above it is the longest of them.", bars.each);
+        ui.label(RichText::new(text).small().weak());
     }
     ui.add(egui::Label::new(RichText::new(format!("From: {}", report.marker)).small().weak()).truncate())
         .on_hover_text(report.why.join("\n"));
@@ -93,8 +94,8 @@ fn mark_step(top: f64) -> f64 {
 
 fn plot_ui(ui: &mut Ui, report: &StepsReport, made: &StepBars, out: &mut Vec<ViewCommand>) {
     let theme = Theme::current(ui);
-    let StepBars { bars, cut_ps: cut, each } = made;
-    let (cut, each) = (*cut, *each);
+    let StepBars { bars, cut_ps: cut, .. } = made;
+    let cut = *cut;
     let top = cut as f64;
     let step = mark_step(top);
     let plot = Plot::new("step times")
@@ -125,7 +126,7 @@ fn plot_ui(ui: &mut Ui, report: &StepsReport, made: &StepBars, out: &mut Vec<Vie
         }
         for bar in bars.iter().filter(|bar| bar.time_ps > cut) {
             let text = RichText::new(time(Picos::from_ps(bar.time_ps))).small().color(theme.warning);
-            let at = PlotPoint::new(f64::from(bar.number), top * 1.01);
+            let at = PlotPoint::new(bar.middle(), top * 1.01);
             plot.text(Text::new("cut", at, text).anchor(Align2::CENTER_BOTTOM));
         }
         if let Some(time) = &report.time {
@@ -135,10 +136,9 @@ fn plot_ui(ui: &mut Ui, report: &StepsReport, made: &StepBars, out: &mut Vec<Vie
         plot.pointer_coordinate().map(|at| at.x.round() as i64)
     });
     let number = shown.inner;
-    let reach = (each as i64 - 1) / 2;
-    let near = |x: i64| bars.iter().find(|bar| (i64::from(bar.number) - x).abs() <= reach);
+    let near = |x: i64| bars.iter().find(|bar| (i64::from(bar.steps.0)..=i64::from(bar.steps.1)).contains(&x));
     let bar = number.and_then(near);
-    let step = bar.and_then(|bar| report.steps.iter().find(|step| step.number == bar.number));
+    let step = bar.and_then(|bar| report.steps.iter().find(|step| step.number == bar.longest.0));
     let response = shown.response;
     response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "Step times"));
     let Some(step) = step else { return };
@@ -155,7 +155,7 @@ fn plot_ui(ui: &mut Ui, report: &StepsReport, made: &StepBars, out: &mut Vec<Vie
 fn one_step_ui(ui: &mut Ui, report: &StepsReport, bar: &StepBar, out: &mut Vec<ViewCommand>) {
     const BAR: f32 = 26.0;
     let theme = Theme::current(ui);
-    let Some(step) = report.steps.iter().find(|step| step.number == bar.number) else { return };
+    let Some(step) = report.steps.iter().find(|step| step.number == bar.longest.0) else { return };
     let (rect, response) = ui.allocate_exact_size(egui::vec2(ui.available_width(), BAR), Sense::click());
     response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "Step times"));
     let painter = ui.painter_at(rect);
@@ -170,7 +170,7 @@ fn one_step_ui(ui: &mut Ui, report: &StepsReport, bar: &StepBar, out: &mut Vec<V
         let fill = part.map_or(theme.accent, |part| theme.group(group_of(part)));
         let own = Rect::from_x_y_ranges(left..=right, rect.y_range());
         painter.rect_filled(own, 2.0, fill);
-        let whole = || format!("Step {}: {}", bar.number, time(Picos::from_ps(bar.time_ps)));
+        let whole = || format!("{}: {}", bar.title(), time(Picos::from_ps(bar.time_ps)));
         let text = part.map_or_else(whole, |part| format!("{} {:.1}", part.title(), Percent(share * 100.0)));
         let at = own.left_center() + egui::vec2(6.0, 0.0);
         elided(&painter, at, Align2::LEFT_CENTER, &text, own.width() - 10.0, &small_font(), readable_on(fill));
@@ -191,7 +191,7 @@ fn charts(made: &StepBars, theme: &Theme) -> Vec<BarChart> {
     let mut by_part: Vec<Vec<PlotBar>> = StepPart::ALL.iter().map(|_| Vec::new()).collect();
     let mut plain = Vec::new();
     for bar in &made.bars {
-        let x = f64::from(bar.number);
+        let x = bar.middle();
         let dim = if bar.is_counted { 1.0 } else { 0.45 };
         if bar.parts.is_empty() {
             let fill = theme.accent.gamma_multiply(dim);
@@ -211,16 +211,30 @@ fn charts(made: &StepBars, theme: &Theme) -> Vec<BarChart> {
         }
     }
     by_part.push(plain);
+    let line = cut as f64 * 0.01;
+    let several = made.bars.iter().filter(|bar| bar.steps.0 < bar.steps.1);
+    let longest = several.map(|bar| {
+        let mark = PlotBar::new(bar.middle(), line).base_offset(bar.longest.1.min(cut) as f64 - line).width(width);
+        mark.fill(theme.text_weak).stroke(egui::Stroke::NONE)
+    });
+    by_part.push(longest.collect());
     let charts = by_part.into_iter().filter(|bars| !bars.is_empty());
     charts.map(|bars| BarChart::new("steps", bars).allow_hover(false)).collect()
 }
 
 fn step_ui(ui: &mut Ui, step: &Step, bar: Option<&StepBar>) {
-    ui.label(RichText::new(format!("Step {}", step.label)).strong());
-    ui.label(time(Picos::from_ps(step.time_ps)));
-    for &(part, ps) in bar.map_or(&[][..], |bar| &bar.parts) {
-        let share = ps as f64 * 100.0 / (step.time_ps.max(1) as f64);
-        ui.label(format!("{}: {} ({share:.1})", part.title(), time(Picos::from_ps(ps)), share = Percent(share)));
+    if let Some(bar) = bar {
+        let is_mean = bar.steps.0 < bar.steps.1;
+        let title = if is_mean { bar.title() } else { format!("Step {}", step.label) };
+        ui.label(RichText::new(title).strong());
+        ui.label(time(Picos::from_ps(bar.time_ps)));
+        for &(part, ps) in &bar.parts {
+            let share = Percent(ps as f64 * 100.0 / (bar.time_ps.max(1) as f64));
+            ui.label(format!("{}: {} ({share:.1})", part.title(), time(Picos::from_ps(ps))));
+        }
+        if is_mean {
+            ui.label(format!("The longest is step {}: {}", step.label, time(Picos::from_ps(step.time_ps))));
+        }
     }
     if let Some(slowest) = &step.slowest {
         ui.weak(format!("longest on {slowest}"));
@@ -239,7 +253,7 @@ fn step_ui(ui: &mut Ui, step: &Step, bar: Option<&StepBar>) {
     }
     let origin = capitalised(&times::origin());
     ui.weak(format!(
-        "{origin}. Parts: on the core that took longest, of this step's time. Click to show it, and to let the reports be \
+        "{origin}. Parts: on the core that took longest, of the step's time. Click to show it, and to let the reports be \
          about it."
     ));
 }

@@ -28,6 +28,8 @@ struct WhatIfChanges {
     no_idle: bool,
     /// Ops, what they are called together, and their time.
     ops: Option<(BTreeSet<OpId>, String, u32)>,
+    /// What this hint assumes.
+    hint: Option<&'static str>,
 }
 
 /// The ops whose time can be changed.
@@ -87,10 +89,10 @@ pub fn what_if_ui(ui: &mut Ui, sight: PanelContext<'_>, state: &mut WhatIfState)
         ui.checkbox(&mut state.hide_copies, "copies take no time");
         ui.checkbox(&mut state.no_idle, "never idle");
     });
-    answer_ui(ui, sight, state, selected);
+    answer_ui(ui, sight, state, selected, None);
 }
 
-/// The sliders that fit a hint about some ops.
+/// What the saving of a hint assumes, and the sliders that fit its ops.
 pub fn hint_what_if_ui(ui: &mut Ui, sight: PanelContext<'_>, state: &mut WhatIfState, hint: &Hint) {
     let class = |op: &HintOp| sight.trace.classes.class(op.op).group;
     let has = |group| hint.ops.iter().any(|op| class(op) == group);
@@ -119,13 +121,20 @@ pub fn hint_what_if_ui(ui: &mut Ui, sight: PanelContext<'_>, state: &mut WhatIfS
             ui.checkbox(&mut state.no_idle, "never idle");
         }
     });
-    answer_ui(ui, sight, state, Some(ops).filter(|ops| !ops.ops.is_empty()));
+    answer_ui(ui, sight, state, Some(ops).filter(|ops| !ops.ops.is_empty()), Some(hint));
 }
 
-/// Asks for the replay with the changes of the sliders and shows the step that it predicts.
-fn answer_ui(ui: &mut Ui, sight: PanelContext<'_>, state: &mut WhatIfState, ops: Option<WhatIfOps>) {
+/// Asks for the replay with the changes of the sliders, or with those of the hint before one is moved, and shows the
+/// step that it predicts.
+fn answer_ui(
+    ui: &mut Ui,
+    sight: PanelContext<'_>,
+    state: &mut WhatIfState,
+    ops: Option<WhatIfOps>,
+    hint: Option<&Hint>,
+) {
     let percent = |factor: f32| (factor * 100.0).round() as u32;
-    let changes = WhatIfChanges {
+    let mut changes = WhatIfChanges {
         scope: sight.state.scope.into(),
         links: percent(state.links),
         copies: percent(state.copies),
@@ -133,11 +142,16 @@ fn answer_ui(ui: &mut Ui, sight: PanelContext<'_>, state: &mut WhatIfState, ops:
         hide_copies: state.hide_copies,
         no_idle: state.no_idle,
         ops: ops.map(|ops| (ops.ops, ops.title, percent(state.op))).filter(|(.., percent)| *percent != 100),
+        hint: None,
     };
-    let scenarios = scenarios(&changes);
+    let mut scenarios = scenarios(&changes);
     if scenarios.is_empty() {
-        state.job.clear();
-        return drop(ui.weak("Move a slider: the recorded run is replayed with that change."));
+        let Some(hint) = hint.filter(|hint| !hint.changes.is_empty()) else {
+            state.job.clear();
+            return drop(ui.weak("Move a slider: the recorded run is replayed with that change."));
+        };
+        (changes.hint, scenarios) = (Some(hint.id), hint.changes.clone());
+        ui.weak("With what the saving of the hint assumes; move a slider for another change.");
     }
     let session = sight.trace.session.clone();
     state.job.ask(changes.clone(), move |_| {
@@ -234,6 +248,7 @@ mod tests {
             hide_copies: false,
             no_idle: false,
             ops: None,
+            hint: None,
         };
         assert_eq!(scenarios(&rest), []);
         let faster = WhatIfChanges { links: 200, no_idle: true, ..rest.clone() };

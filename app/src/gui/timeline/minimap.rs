@@ -5,6 +5,7 @@ use trace_model::TimeRange;
 
 use crate::gui::theme::Theme;
 use crate::view::state::{ViewCommand, ViewState};
+use crate::view::timeline::columns::RowStack;
 use crate::view::timeline::density::MinimapDensity;
 use crate::view::timeline::trace::OpenTrace;
 use crate::view::viewport::Viewport;
@@ -97,26 +98,18 @@ fn density(painter: &egui::Painter, rect: Rect, density: &MinimapDensity, theme:
     painter.add(mesh);
 }
 
-/// The categories of the work of devices, stacked; a bar is two points wide.
+/// The categories of the work of devices, stacked from whole points; a bar is a point wide.
 fn stacked(mesh: &mut Mesh, rect: Rect, density: &MinimapDensity, theme: &Theme) {
-    const BAR: f32 = 2.0;
-    let columns = density.devices.len();
-    let bars = ((rect.width() / BAR) as usize).clamp(1, columns.max(1));
+    let bars = (rect.width() as usize).max(1);
     let width = rect.width() / bars as f32;
-    for bar in 0..bars {
-        let part = bar * columns / bars..((bar + 1) * columns / bars).max(bar * columns / bars + 1);
+    let rows = rect.height().floor().max(1.0);
+    let mut stack = RowStack::new(rows as usize);
+    for (bar, shares) in density.resampled(bars).enumerate() {
         let left = rect.left() + bar as f32 * width;
         let mut bottom = rect.bottom();
-        for (color, shares) in &density.categories {
-            let own = shares.get(part.clone()).unwrap_or_default();
-            let share = own.iter().sum::<f32>() / own.len().max(1) as f32;
-            let height = rect.height() * share;
-            if height < 0.05 {
-                continue;
-            }
-            // A small load must stay visible.
-            let top = (bottom - height.max(1.0)).max(rect.top());
-            let fill = theme.slice(*color).fill;
+        for (color, count) in stack.rows_of(shares.into_iter()) {
+            let top = bottom - count as f32 / rows * rect.height();
+            let fill = theme.slice(color).fill;
             mesh.add_colored_rect(Rect::from_min_max(pos2(left, top), pos2(left + width, bottom)), fill);
             bottom = top;
         }

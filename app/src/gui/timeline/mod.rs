@@ -2,6 +2,7 @@
 //! `layout`, and draws it with `paint`.
 
 mod areas;
+mod columns;
 mod edges;
 mod input;
 mod labels;
@@ -21,6 +22,7 @@ use trace_model::{SliceId, TimeRange, Timestamp, TrackId};
 
 use self::areas::TimelineAreas;
 pub use self::areas::TimelineHead;
+use self::columns::ColumnTextures;
 pub use self::labels::filter_id;
 use self::paint::PaintColors;
 use crate::gui::keys::Keys;
@@ -33,7 +35,7 @@ use crate::view::state::TreeItem;
 use crate::view::state::{ColorBy, MouseMode, TimelineLayer, ViewCommand, ViewState};
 use crate::view::timeline::bands::{self, StepBand};
 use crate::view::timeline::group_load::GroupLoad;
-use crate::view::timeline::layout::{DrawList, DrawnRows, Highlighted, LayoutWindow, MIN_WIDTH, SliceBox};
+use crate::view::timeline::layout::{DrawList, DrawnRows, Highlighted, LaneHit, LayoutWindow, MIN_WIDTH};
 use crate::view::timeline::tiles::LaneTiles;
 use crate::view::timeline::trace::OpenTrace;
 use crate::view::timeline::tree::{TrackRow, VisibleRows};
@@ -52,6 +54,7 @@ static USUAL_KEYS: LazyLock<Keys> = LazyLock::new(Keys::default);
 pub struct Timeline {
     list: DrawList,
     tiles: LaneTiles,
+    textures: ColumnTextures,
     animation: motion::ViewAnimation,
     hands: input::InputState,
     hovered: Option<Timestamp>,
@@ -120,6 +123,7 @@ struct Background {
 
 impl Timeline {
     /// Draws `trace` in the state `state` and collects the commands of the user.
+    #[expect(clippy::too_many_lines, reason = "the parts of a frame in the order in which they are drawn")]
     pub fn ui(
         &mut self,
         ui: &mut Ui,
@@ -153,6 +157,14 @@ impl Timeline {
             ui.ctx().request_repaint();
         }
         self.shown = Some(time);
+        let keys = match (state.color_by, known.efficiency) {
+            (ColorBy::Name, _) => &*trace.by_name,
+            (ColorBy::Module, _) => &*trace.by_module,
+            (ColorBy::Efficiency, Some(keys)) => keys,
+            (ColorBy::Change, _) => known.other_trace.and_then(|beside| beside.colors).unwrap_or(&trace.by_category),
+            (ColorBy::Category | ColorBy::Efficiency, _) => &trace.by_category,
+        };
+        let scale = ui.pixels_per_point();
         let window = LayoutWindow {
             time,
             rows: &rows,
@@ -163,6 +175,8 @@ impl Timeline {
             highlighted: known.highlighted,
             arrows: state.draws(TimelineLayer::Arrows),
             flow: state.flow,
+            colors: keys,
+            pixel: scale.ceil() / scale,
         };
         reveal::reveal(trace, state, &window, out);
         self.tiles.begin_frame(NEW_TILES);
@@ -171,15 +185,10 @@ impl Timeline {
             ui.ctx().request_repaint();
         }
 
-        let keys = match (state.color_by, known.efficiency) {
-            (ColorBy::Name, _) => &*trace.by_name,
-            (ColorBy::Module, _) => &*trace.by_module,
-            (ColorBy::Efficiency, Some(keys)) => keys,
-            (ColorBy::Change, _) => known.other_trace.and_then(|beside| beside.colors).unwrap_or(&trace.by_category),
-            (ColorBy::Category | ColorBy::Efficiency, _) => &trace.by_category,
-        };
+        self.textures.prepare(ui.ctx(), &self.list, theme);
         let hatched = known.other_trace.map_or(&[][..], |beside| beside.only);
-        let colors = PaintColors { theme, keys, hatched, isolate: state.isolate && known.highlighted.is_some() };
+        let isolate = state.isolate && known.highlighted.is_some();
+        let colors = PaintColors { theme, keys, hatched, isolate, columns: &self.textures };
         let steps = if state.draws(TimelineLayer::Steps) { bands::in_sight(known.steps, time.range()) } else { &[] };
         let side = known.other_trace.filter(|_| interleaved.is_some()).map(|beside| beside.side);
         let ground = Background { strips: self.strips(areas.canvas, side.is_some()), side };
@@ -362,18 +371,18 @@ impl Timeline {
         }
         let Some(pointer) = response.hover_pos() else { return };
         let local = pointer - areas.canvas.min;
-        let hit = self.list.hit(local.x, local.y).copied();
+        let hit = self.list.hit(trace.scene(), window, local.x, local.y);
         if response.clicked() {
             match hit {
-                Some(hit) if ui.input(|i| i.modifiers.command) => out.push(light_up_too(trace, state, hit.slice)),
-                Some(hit) => out.push(ViewCommand::Select(hit.slice)),
+                Some(hit) if ui.input(|i| i.modifiers.command) => out.push(light_up_too(trace, state, hit.drawn.slice)),
+                Some(hit) => out.push(ViewCommand::Select(hit.drawn.slice)),
                 None => out.push(self.folded_at(trace, local.y).unwrap_or(ViewCommand::Deselect)),
             }
         }
         if response.double_clicked()
             && let Some(hit) = hit
         {
-            out.push(ViewCommand::GoTo(hit.slice));
+            out.push(ViewCommand::GoTo(hit.drawn.slice));
         }
         if !ui.input(|i| i.pointer.any_down()) {
             self.hover_ui(ui, trace, (window.time, known), areas, ground, pointer, hit);
@@ -411,7 +420,7 @@ impl Timeline {
         areas: &TimelineAreas,
         ground: &Background,
         pointer: Pos2,
-        hit: Option<SliceBox>,
+        hit: Option<LaneHit>,
     ) {
         let theme = Theme::current(ui);
         let painter = ui.painter_at(areas.canvas);
@@ -425,8 +434,8 @@ impl Timeline {
             tooltip::arrow_ui(ui, trace, arrow);
         } else if let Some(hit) = hit {
             let rect = Rect::from_min_max(
-                areas.canvas.min + vec2(hit.left, hit.top),
-                areas.canvas.min + vec2(hit.right, hit.top + hit.height),
+                areas.canvas.min + vec2(hit.drawn.left, hit.drawn.top),
+                areas.canvas.min + vec2(hit.drawn.right, hit.drawn.top + hit.drawn.height),
             );
             painter.with_clip_rect(areas.canvas).rect_stroke(
                 rect,

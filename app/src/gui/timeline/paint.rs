@@ -4,6 +4,7 @@
 use egui::{Align2, Color32, FontId, Mesh, Painter, Pos2, Rangef, Rect, Shape, Stroke, StrokeKind, Vec2, pos2, vec2};
 use trace_model::{CounterSeries, Picos, Timestamp, TraceModel};
 
+use super::columns::{ColumnTextures, FAINT};
 use crate::gui::theme::{Theme, ThemeSliceColor, small_font};
 use crate::gui::times;
 use crate::view::palette::ColorKey;
@@ -26,7 +27,12 @@ pub struct PaintColors<'a> {
     pub hatched: &'a [bool],
     /// Whether slices that are not highlighted are hidden instead of dimmed.
     pub isolate: bool,
+    /// The columns of lanes.
+    pub columns: &'a ColumnTextures,
 }
+
+/// How much of the colour of dimmed slices differs from the ground.
+const DIM: f32 = 0.22;
 
 impl PaintColors<'_> {
     fn of(&self, drawn: &SliceBox, dim: bool) -> ThemeSliceColor {
@@ -42,14 +48,13 @@ impl PaintColors<'_> {
     }
 
     fn of_load(&self, drawn: &LoadBox, is_dim: bool) -> Color32 {
-        let key = drawn.label.and_then(|label| self.keys.get(label.index()));
-        let fill = key.map_or(self.theme.counter, |key| self.theme.slice(*key).fill);
+        let fill = self.theme.counter;
         let fill = if drawn.is_faint { self.theme.heading.lerp_to_gamma(fill, 0.3) } else { fill };
         if is_dim { self.dimmed(fill) } else { fill }
     }
 
     fn dimmed(&self, fill: Color32) -> Color32 {
-        self.theme.canvas.lerp_to_gamma(fill, 0.22)
+        self.theme.canvas.lerp_to_gamma(fill, DIM)
     }
 }
 
@@ -90,14 +95,18 @@ fn part(
 ) {
     if !(is_dim && colors.isolate) {
         painter.add(Shape::mesh(loads_mesh(origin, &part.loads, is_dim, colors)));
-        painter.add(Shape::mesh(boxes_mesh(origin, &part.boxes, is_dim, colors)));
+        let tint = if is_dim { DIM } else { 1.0 };
+        for mesh in colors.columns.meshes(origin, &part.columns, tint) {
+            painter.add(Shape::mesh(mesh));
+        }
+        painter.add(Shape::mesh(edges_mesh(origin, &part.boxes, is_dim, colors)));
         hatches(painter, origin, &part.boxes, is_dim, colors);
         texts(painter, origin, &part.boxes, is_dim, model, colors);
     }
     counters(painter, origin, part, colors.theme);
     counter_scales(painter, origin, part, (model, tree), colors.theme);
     if is_dim {
-        painter.add(Shape::mesh(boxes_mesh(origin, &part.highlighted, false, colors)));
+        painter.add(Shape::mesh(boxes_mesh(origin, &part.highlighted, colors)));
         hatches(painter, origin, &part.highlighted, false, colors);
         texts(painter, origin, &part.highlighted, false, model, colors);
     }
@@ -116,13 +125,34 @@ fn loads_mesh(origin: Pos2, loads: &[LoadBox], is_dim: bool, colors: &PaintColor
     mesh
 }
 
-/// All boxes as one mesh; one shape per box would cost ten times as much.
-fn boxes_mesh(origin: Pos2, boxes: &[SliceBox], is_dim: bool, colors: &PaintColors<'_>) -> Mesh {
+/// The right edges of boxes, which separate neighbours, in their own colours, because they belong to the time of their
+/// slice; and a notch in boxes whose length is not the measured one.
+fn edges_mesh(origin: Pos2, boxes: &[SliceBox], is_dim: bool, colors: &PaintColors<'_>) -> Mesh {
     let mut mesh = Mesh::default();
     mesh.reserve_triangles(boxes.len() * 2);
     mesh.reserve_vertices(boxes.len() * 4);
     for drawn in boxes {
-        let color = colors.of(drawn, is_dim).fill;
+        let color = colors.theme.canvas.lerp_to_gamma(colors.of(drawn, is_dim).fill, FAINT);
+        let edge = Rect::from_min_max(pos2(drawn.right - 1.0, drawn.top), pos2(drawn.right, drawn.top + drawn.height));
+        mesh.add_colored_rect(edge.translate(origin.to_vec2()), color);
+        if let Some(corners) = drawn.notch() {
+            let first = mesh.vertices.len() as u32;
+            for (x, y) in corners {
+                mesh.colored_vertex(origin + vec2(x, y), colors.theme.canvas);
+            }
+            mesh.add_triangle(first, first + 1, first + 2);
+        }
+    }
+    mesh
+}
+
+/// All boxes as one mesh; one shape per box would cost ten times as much.
+fn boxes_mesh(origin: Pos2, boxes: &[SliceBox], colors: &PaintColors<'_>) -> Mesh {
+    let mut mesh = Mesh::default();
+    mesh.reserve_triangles(boxes.len() * 2);
+    mesh.reserve_vertices(boxes.len() * 4);
+    for drawn in boxes {
+        let color = colors.of(drawn, false).fill;
         let (left, right) = (origin.x + drawn.left, origin.x + drawn.right);
         let (top, bottom) = (origin.y + drawn.top, origin.y + drawn.top + drawn.height);
         if drawn.count == 1 {

@@ -11,24 +11,20 @@ use crate::view::state::TreeItem;
 use crate::view::timeline::bands::{StepBand, heading_of, step_at};
 use crate::view::timeline::counter_text::counter_value;
 use crate::view::timeline::group_load::GroupLoad;
-use crate::view::timeline::layout::{FlowArrow, SliceBox};
+use crate::view::timeline::layout::{FlowArrow, LaneHit};
 use crate::view::timeline::trace::OpenTrace;
 use crate::view::timeline::tree::{TrackRow, group_digits};
 
 /// A slice, or a summary of several that are too narrow to distinguish.
-pub fn slice_ui(ui: &Ui, trace: &OpenTrace, hit: &SliceBox, (steps, reports): (&[StepBand], KnownReports<'_>)) {
-    let slice = trace.model.slice(hit.slice);
+pub fn slice_ui(ui: &Ui, trace: &OpenTrace, hit: &LaneHit, (steps, reports): (&[StepBand], KnownReports<'_>)) {
+    let slice = trace.model.slice(hit.drawn.slice);
     show(ui, "slice", |ui| {
+        if hit.drawn.count > 1 {
+            column_ui(ui, trace, hit);
+        }
         ui.label(RichText::new(heading_of(&trace.model, slice)).strong());
         if let Some(op) = slice.op() {
             ui.weak(format!("{} · {}", trace.classes.class(op).group.title(), trace.classes.category(op)));
-        }
-        if hit.count > 1 {
-            let count = group_digits(u64::from(hit.count));
-            ui.label(format!(
-                "{count} slices here, {:.0} of the time covered; the longest:",
-                Percent(f64::from(hit.fill) * 100.0)
-            ));
         }
         let dur = measured_range(slice, &trace.model).dur();
         let timing =
@@ -43,6 +39,23 @@ pub fn slice_ui(ui: &Ui, trace: &OpenTrace, hit: &SliceBox, (steps, reports): (&
             ui.label(line);
         }
     });
+}
+
+/// The slices of a column of pixels: how many, and the shares of its time.
+fn column_ui(ui: &mut Ui, trace: &OpenTrace, hit: &LaneHit) {
+    let count = group_digits(u64::from(hit.drawn.count));
+    let (covered, kinds) = trace.shares_of(&[hit.lane], hit.range);
+    ui.label(format!("{count} slices in {}, {:.0} of it covered", time(hit.range.dur()), Percent(100.0 * covered)));
+    shares_ui(ui, &kinds);
+    ui.weak("The longest:");
+}
+
+/// The kinds of work of a time, and their shares.
+fn shares_ui(ui: &mut Ui, kinds: &[(&str, f64)]) {
+    const MOST: usize = 5;
+    for (title, share) in kinds.iter().take(MOST) {
+        ui.label(format!("{title} {:.1}", Percent(100.0 * share)));
+    }
 }
 
 /// A flow between two slices: where it leads, and how long the second waits for the first or the first for it.
@@ -105,6 +118,9 @@ pub fn load_ui(ui: &Ui, trace: &OpenTrace, row: &TrackRow, range: TimeRange) {
     show(ui, "load", |ui| {
         ui.label(RichText::new(&node.title).strong());
         ui.label(text);
+        if let GroupLoad::Cores(cores) = &node.load {
+            shares_ui(ui, &trace.shares_of(cores, range).1);
+        }
         ui.weak(format!("at {}; click to unfold", time(range.start.since_origin())));
     });
 }
@@ -130,7 +146,10 @@ pub fn step_ui(ui: &Ui, band: &StepBand) {
 /// The length on the timeline, if the device clock gives another one.
 fn drawn_as_ui(ui: &mut Ui, drawn: Picos, measured: Picos) {
     if time(drawn) != time(measured) {
-        ui.weak(format!("by the device's clock; drawn as {}", time(drawn)));
+        let drawn = time(drawn);
+        ui.weak(format!(
+            "by the device's clock, as in reports; drawn {drawn} long, as the profiler placed it on the timeline"
+        ));
     }
 }
 

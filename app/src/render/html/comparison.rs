@@ -65,7 +65,7 @@ fn facts(side: &ComparisonSide, runs: &[Summary]) -> String {
 
 fn differences(comparison: &Comparison) -> Markup {
     let class = |weight| match weight {
-        Weight::Bars => "fail",
+        Weight::Bars | Weight::OtherWork => "fail",
         Weight::Care => "warn",
         Weight::Note => "dim",
     };
@@ -423,6 +423,6 @@ mod tests {
         let mut other = run(100.0, &["a.1"]);
         other.facts.devices = 4;
         let page = page_of(&[run(100.0, &["a.1"])], &[other]);
-        assert!(page.contains("Not comparable") && !page.contains("class=\"fall\">"), "{page}");
+        assert!(page.contains("Not the same work") && !page.contains("class=\"fall\">"), "{page}");
     }
 }

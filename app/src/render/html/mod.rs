@@ -106,7 +106,7 @@ fn figures(badge: Option<&str>, overview: &Overview) -> Markup {
                         tr {
                             td { (figure.title) @if let Some(note) = &figure.note { span.dim { "; " (note) } } }
                             td.n {
-                                (figure.value.map_or(number::MISSING.to_owned(), |value| number::value(value, figure.unit)))
+                                (figure.text(number::value).unwrap_or_else(|| number::MISSING.to_owned()))
                                 @if let Some(percent) = figure.value.filter(|_| figure.unit == Unit::Percent) { (share(percent)) }
                             }
                             @if let Some(target) = &figure.target {

@@ -24,7 +24,8 @@ pub fn whole(title: &str, command: &str, body: &Markup) -> String {
             }
         }
     };
-    page.into_string()
+    // Names can hold letters that turn the text or command whatever prints the page.
+    page.into_string().replace(|letter| letter != '\n' && !analysis::is_printable(letter), " ")
 }
 
 /// A note if the times of a side were not measured.

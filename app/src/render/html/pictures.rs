@@ -1,12 +1,15 @@
 //! Charts as inline SVG.
 
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
 use analysis::compare::{Summary, thinned};
 use analysis::math::stats::median;
 use analysis::reports::steps::step_parts::StepPart;
 use analysis::reports::steps::step_times::Steps;
 use analysis::{Percent, TraceFacts as _};
 use maud::{Markup, PreEscaped, Render, html};
-use trace_model::{LaneMipmap, Picos, TimeRange, TrackId, TrackKind};
+use trace_model::{ClassSums, LabelId, LaneMipmap, Picos, TimeRange, TrackId, TrackKind};
 
 use super::style::color;
 use crate::render::Document;
@@ -119,35 +122,55 @@ pub fn timeline(document: &Document) -> Markup {
                 1 => { "; 1 more device is not shown" }
                 more => { "; " (more) " more devices are not shown" }
             }
-            ". Colours as above."
+            ". Colours as above, stacked by their share of the time of each column."
         }
     }
 }
 
-/// The ops of a track in its first lanes, and how high they are.
+/// The ops of a track in its first lanes, and how high they are: of each column, the share of its time that each part
+/// takes, and over them the ops that are wide enough to point at.
 fn lanes(document: &Document, track: TrackId, range: TimeRange) -> (f64, Markup) {
     const DEPTHS: usize = 2;
     const ROW: f64 = 16.0;
+    const COLUMNS: i64 = WIDTH as i64;
+    const LONG: i64 = 6;
     let model = document.session.model();
     let cx = document.session.context(document.scope);
     let classes = cx.classes();
     let length = range.dur().ps();
+    let part_of = |op| color(StepPart::of(&classes.class_of(op)));
+    let by_label: Vec<u8> = model.labels().iter().map(|label| part_of(label.op) as u8).collect();
+    let class_of = |label: LabelId| by_label.get(label.index()).copied().unwrap_or_default();
     let x = |ps: i64| (WIDTH * (ps - range.start.ps()) as f64 / length as f64).clamp(0.0, WIDTH);
+    let at = |column: i64| {
+        let ps = i128::from(length) * i128::from(column) / i128::from(COLUMNS);
+        range.start + Picos::from_ps(i64::try_from(ps).unwrap_or(length))
+    };
     let (mut y, mut ops) = (0.0, String::new());
     for lane in model.lanes(track).iter().take(DEPTHS) {
-        let mut items = Vec::new();
-        let resolution = Picos::from_ps(length / WIDTH as i64);
-        LaneMipmap::build(model, lane).query(model, lane, range, resolution, &mut items);
+        let sums = ClassSums::build(model, lane, class_of);
+        let mut paths: BTreeMap<u8, String> = BTreeMap::new();
+        let mut column = 0;
+        sums.between(model, lane, class_of, (0..=COLUMNS).map(at), |covered, _| {
+            let (mut bottom, whole) = (y + ROW - 2.0, (at(column + 1) - at(column)).ps().max(1) as f64);
+            for (&class, &ps) in sums.classes().iter().zip(covered).filter(|(_, ps)| **ps > 0) {
+                let height = (ROW - 2.0) * ps as f64 / whole;
+                bottom -= height;
+                // Writing to a string cannot fail.
+                let _ = write!(paths.entry(class).or_default(), "M{column} {bottom:.2}h1v{height:.2}h-1z");
+            }
+            column += 1;
+        });
+        let mut long = Vec::new();
+        let least = Picos::from_ps(length / COLUMNS * LONG);
+        LaneMipmap::build(model, lane).long_slices(model, lane, range, least, &mut long);
         html! {
-            @for item in items {
-                @let slice = model.slice(item.representative);
-                @let (from, to) = (x(item.range.start.ps()), x(item.range.end.ps()));
-                @let color = color(StepPart::of(&classes.class_of(slice.op())));
-                rect x=(Fixed(from, 1)) y=(Fixed(y, 1)) width=(Fixed((to - from).max(0.4), 1)) height=(Fixed(ROW - 2.0, 1))
-                    fill={ "var(--p" (color) ")" } {
-                    title {
-                        (slice.name()) @if item.count > 1 { " and " (item.count - 1) " more" } ", " (slice.measured_dur())
-                    }
+            @for (class, path) in &paths { path d=(path) fill={ "var(--p" (class) ")" } {} }
+            @for slice in long.into_iter().map(|slice| model.slice(slice)) {
+                @let (from, to) = (x(slice.start().ps()).ceil(), x(slice.range().end.ps()).floor());
+                rect x=(from) y=(Fixed(y, 1)) width=(to - from) height=(Fixed(ROW - 2.0, 1))
+                    fill={ "var(--p" (part_of(slice.op())) ")" } {
+                    title { (slice.name()) ", " (slice.measured_dur()) }
                 }
             }
         }

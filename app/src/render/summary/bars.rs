@@ -66,8 +66,11 @@ fn heading(document: &Document) -> String {
     match document.scope {
         Scope::WholeTrace => {
             let report = document.session.report::<Utilization>(document.scope).ok();
-            let covered = report.as_ref().and_then(|report| report.metric("window_of_capture_percent")?.value);
-            let covered = covered.map(|value| format!(" ({} of the capture)", number::value(value, Unit::Percent)));
+            let covered = report.as_ref().and_then(|report| report.metric("window_of_capture_percent"));
+            let covered = covered.and_then(|metric| {
+                let whole = metric.of.split([' ', ',']).next().unwrap_or_default();
+                Some(format!(" ({} of the {whole})", number::value(metric.value?, Unit::Percent)))
+            });
             format!("Time of each device, first op to last{}", covered.unwrap_or_default())
         }
         Scope::Range(_) => "Time of each device in the range".to_owned(),

@@ -70,7 +70,7 @@ fn targets(report: &TargetsReport) -> String {
     let judged =
         report.targets.iter().filter(|target| !matches!(target.light, TargetColor::Unknown | TargetColor::NotJudged));
     let judged = judged.filter_map(|target| {
-        let value = number::value(target.value_percent?, Unit::Percent);
+        let value = KeyFigure::of_target(target).text(number::value)?;
         Some(format!("{} {value} {} (target: {})", target.short, target.light.title(), target.goal()))
     });
     let mut clauses: Vec<String> = judged.collect();
@@ -175,26 +175,28 @@ fn utilization(badge: Option<&str>, figures: &[KeyFigure], peaks: &[(Peaks, usiz
     let (flops, hbm) = (first.flops_text(), first.hbm_text());
     let mut text = String::new();
     let mut missing: Vec<(&str, Vec<&str>)> = Vec::new();
-    for figure in figures {
+    let mut bounds: Vec<(&str, Vec<&str>)> = Vec::new();
+    let values: Vec<Option<String>> = figures.iter().map(|figure| figure.text(number::value)).collect();
+    let column = values.iter().flatten().map(String::len).fold(VALUE, usize::max);
+    for (figure, value) in figures.iter().zip(values) {
         let title = figure.title;
-        let Some(value) = figure.value else {
+        let Some(value) = value else {
             let why = figure.note.as_deref().unwrap_or("not recorded in this capture");
-            match missing.iter_mut().find(|(reason, _)| *reason == why) {
-                Some((_, titles)) => titles.push(title),
-                None => missing.push((why, vec![title])),
-            }
+            add_title(&mut missing, why, title);
             continue;
         };
-        let value = number::value(value, figure.unit);
+        if figure.is_lower_bound {
+            add_title(&mut bounds, figure.note.as_deref().unwrap_or_default(), title);
+        }
         let of = figure.of.replace(&flops, "peak FLOP/s").replace(&hbm, "peak HBM");
         let of = if title.ends_with(WINDOW) { of.replacen(WINDOW, "window", 1) } else { of };
         let remark = format!("of {of} [{}]", figure.provenance.title_in(badge));
-        let room = layout.width.saturating_sub(TITLE + VALUE + 2);
+        let room = layout.width.saturating_sub(TITLE + column + 2);
         if room >= LEAST_REMARK {
             let remark = shortened(&remark, room);
-            let _ = writeln!(text, "{title:<TITLE$}{value:>VALUE$}  {}", layout.style.dim(&remark));
+            let _ = writeln!(text, "{title:<TITLE$}{value:>column$}  {}", layout.style.dim(&remark));
         } else {
-            let _ = writeln!(text, "{title:<TITLE$}{value:>VALUE$}");
+            let _ = writeln!(text, "{title:<TITLE$}{value:>column$}");
             text.push_str(&layout.lines(2, &remark, |line| layout.style.dim(line)));
         }
     }
@@ -207,11 +209,26 @@ fn utilization(badge: Option<&str>, figures: &[KeyFigure], peaks: &[(Peaks, usiz
         }
         below.push_str(&entry("Peaks", &line, layout));
     }
+    for (why, titles) in bounds {
+        below.push_str(&entry(
+            "At least",
+            &format!("{}: {}", titles.join(", "), why.replace("a lower bound: ", "")),
+            layout,
+        ));
+    }
     for (why, titles) in missing {
         let line = format!("{} {}: {why}", number::MISSING, titles.join(", "));
         below.push_str(&entry("No data", &line, layout));
     }
     text + &below
+}
+
+/// Adds the title of a figure to those with the same remark.
+fn add_title<'a>(list: &mut Vec<(&'a str, Vec<&'a str>)>, remark: &'a str, title: &'a str) {
+    match list.iter_mut().find(|(own, _)| *own == remark) {
+        Some((_, titles)) => titles.push(title),
+        None => list.push((remark, vec![title])),
+    }
 }
 
 /// Peaks of each kind of device, with the number of devices.

@@ -1,10 +1,11 @@
 //! A summary of an execution of an op, for tooltips.
 
-use analysis::reports::communication::overlap::{OverlapReport, Transfer};
+use analysis::reports::communication::overlap::OverlapReport;
 use analysis::reports::ops::op_stats::OpsReport;
 use analysis::{Unit, number};
 use trace_model::{Picos, SliceRef, TraceModel};
 
+use super::transfer::{transfer, transfer_of};
 use crate::view::time_format::TimeFormat;
 
 /// The reports that are ready.
@@ -22,8 +23,11 @@ pub fn facts(model: &TraceModel, slice: SliceRef<'_>, known: KnownReports<'_>, t
     let op = model.op(id);
     let seconds = slice.measured_dur().as_secs_f64();
     let mut lines = Vec::new();
+    // A transfer has one rate, from its start to its end: the time of one of its two ops says nothing about it.
+    let transfer = transfer(model, slice, known.overlap, times);
+    let bytes = op.bytes_accessed.filter(|_| transfer.is_none());
     for (amount, unit, rate) in
-        [(op.flops, Unit::Flop, Unit::FlopPerSecond), (op.bytes_accessed, Unit::Bytes, Unit::BytesPerSecond)]
+        [(op.flops, Unit::Flop, Unit::FlopPerSecond), (bytes, Unit::Bytes, Unit::BytesPerSecond)]
     {
         let Some(amount) = amount.filter(|&amount| amount > 0) else { continue };
         let text = number::value(amount as f64, unit);
@@ -32,6 +36,7 @@ pub fn facts(model: &TraceModel, slice: SliceRef<'_>, known: KnownReports<'_>, t
             None => text,
         });
     }
+    lines.extend(transfer.map(|transfer| transfer.about));
     let row = known.ops.and_then(|report| report.rows.iter().find(|row| row.op == Some(id)));
     if let Some(row) = row {
         if let (Some(bound), Some(percent)) = (row.rates.bound_by, row.rates.efficiency_percent) {
@@ -49,15 +54,4 @@ pub fn facts(model: &TraceModel, slice: SliceRef<'_>, known: KnownReports<'_>, t
     }
     lines.extend(op.source.map(|source| model.str(source).to_owned()));
     lines
-}
-
-/// The communication or copy that a slice performs or ends.
-pub fn transfer_of<'a>(model: &TraceModel, report: &'a OverlapReport, slice: SliceRef<'_>) -> Option<&'a Transfer> {
-    let begins = model.flows_to(slice.id()).map(|flow| model.slice(flow.from));
-    let mut parts = std::iter::once(slice).chain(begins).filter_map(|slice| Some(model.op(slice.op()?)));
-    parts.find_map(|op| {
-        let program = op.program.map(|program| model.str(model.program(program).name));
-        let is_own = |other: &&Transfer| other.op == model.str(op.name) && other.program.as_deref() == program;
-        report.transfers.iter().find(is_own)
-    })
 }

@@ -1,11 +1,10 @@
 //! The asynchronous transfer that an op starts or awaits, in one sentence.
 
-use analysis::reports::communication::overlap::OverlapReport;
+use analysis::reports::communication::overlap::{OverlapReport, Transfer};
 use analysis::{Unit, measured_range, number};
 use trace_model::hlo_text::array_texts;
 use trace_model::{SliceId, SliceRef, TraceModel, TrackKind};
 
-use super::op_facts::transfer_of;
 use crate::view::time_format::TimeFormat;
 
 /// Memory spaces as the compiler numbers them in shapes.
@@ -85,5 +84,16 @@ fn link(model: &TraceModel, start: SliceRef<'_>, done: SliceRef<'_>) -> Option<S
     Some(match from {
         Some(from) => format!("from {} to {}", name(from.memory_space()), name(to)),
         None => format!("to {}", name(to)),
+    })
+}
+
+/// The communication or copy that a slice performs or ends.
+pub fn transfer_of<'a>(model: &TraceModel, report: &'a OverlapReport, slice: SliceRef<'_>) -> Option<&'a Transfer> {
+    let begins = model.flows_to(slice.id()).map(|flow| model.slice(flow.from));
+    let mut parts = std::iter::once(slice).chain(begins).filter_map(|slice| Some(model.op(slice.op()?)));
+    parts.find_map(|op| {
+        let program = op.program.map(|program| model.str(model.program(program).name));
+        let is_own = |other: &&Transfer| other.op == model.str(op.name) && other.program.as_deref() == program;
+        report.transfers.iter().find(is_own)
     })
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use analysis::OpGroup;
-use analysis::facts::steps::StepsReport;
+use analysis::facts::steps::{Step, StepsReport};
 use analysis::reports::steps::step_parts::{DividedStep, StepPart, StepPartsReport};
 use trace_model::{Picos, SliceRef, TimeRange, Timestamp, TraceModel, TrackKind};
 
@@ -101,17 +101,34 @@ pub fn group_of(part: StepPart) -> OpGroup {
     }
 }
 
-/// A step as a bar.
+/// A step as a bar, or the mean of several.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepBar {
-    /// Its number.
-    pub number: u32,
-    /// Picoseconds.
+    /// The first and the last step.
+    pub steps: (u32, u32),
+    /// The mean time, in picoseconds.
     pub time_ps: i64,
-    /// Parts on the slowest core, from the bottom; empty if unknown.
+    /// The number of the longest step, and its time.
+    pub longest: (u32, i64),
+    /// Mean parts on the slowest core of each step, from the bottom; empty if unknown.
     pub parts: Vec<(StepPart, i64)>,
-    /// Whether the statistics include it.
+    /// Whether the statistics include one of them.
     pub is_counted: bool,
+}
+
+impl StepBar {
+    /// What it shows.
+    pub fn title(&self) -> String {
+        match self.steps {
+            (first, last) if first == last => format!("Step {first}"),
+            (first, last) => format!("Steps {first} to {last}, mean"),
+        }
+    }
+
+    /// Where it lies between the numbers of steps.
+    pub fn middle(&self) -> f64 {
+        f64::midpoint(f64::from(self.steps.0), f64::from(self.steps.1))
+    }
 }
 
 /// Maximum number of bars.
@@ -124,7 +141,7 @@ pub struct StepBars {
     pub bars: Vec<StepBar>,
     /// Height at which bars are cut, so that one compiling step does not flatten all others.
     pub cut_ps: i64,
-    /// Number of steps per bar; a bar shows the longest of them.
+    /// Number of steps per bar.
     pub each: usize,
 }
 
@@ -133,20 +150,24 @@ impl StepBars {
     pub fn new(steps: &StepsReport, divided: Option<&StepPartsReport>) -> Self {
         let divided = divided.map_or(&[][..], |report| &report.steps);
         let parts: BTreeMap<u32, &DividedStep> = divided.iter().map(|step| (step.step, step)).collect();
-        let parts_of = |number: u32| {
-            let parts = parts.get(&number)?.critical()?.parts;
-            Some(StepPart::ALL.into_iter().map(|part| (part, parts.get(part))).filter(|&(_, ps)| ps > 0).collect())
-        };
         let each = steps.steps.len().div_ceil(MOST_BARS).max(1);
-        let longest = steps.steps.chunks(each).filter_map(|chunk| chunk.iter().max_by_key(|step| step.time_ps));
-        let bars: Vec<StepBar> = longest
-            .map(|step| StepBar {
-                number: step.number,
-                time_ps: step.time_ps,
-                parts: parts_of(step.number).unwrap_or_default(),
-                is_counted: !(step.is_partial || step.is_warmup),
+        let bar = |chunk: &[Step]| {
+            let longest = chunk.iter().max_by_key(|step| step.time_ps)?;
+            let mean = |time: &dyn Fn(&Step) -> Option<i64>| {
+                let sum = chunk.iter().map(time).try_fold(0_i64, |sum, time| Some(sum.saturating_add(time?)))?;
+                Some((sum as f64 / chunk.len() as f64).round() as i64)
+            };
+            let of_part = |part: StepPart, step: &Step| Some(parts.get(&step.number)?.critical()?.parts.get(part));
+            let own = StepPart::ALL.into_iter().filter_map(|part| Some((part, mean(&|step| of_part(part, step))?)));
+            Some(StepBar {
+                steps: (chunk.first()?.number, chunk.last()?.number),
+                time_ps: mean(&|step| Some(step.time_ps))?,
+                longest: (longest.number, longest.time_ps),
+                parts: own.filter(|&(_, ps)| ps > 0).collect(),
+                is_counted: chunk.iter().any(|step| !(step.is_partial || step.is_warmup)),
             })
-            .collect();
+        };
+        let bars: Vec<StepBar> = steps.steps.chunks(each).filter_map(bar).collect();
         let highest = |counted: bool| bars.iter().filter(|bar| bar.is_counted || !counted).map(|bar| bar.time_ps).max();
         let cut = highest(true).map_or(i64::MAX, |ps| ps.saturating_mul(2));
         let cut_ps = cut.min(highest(false).unwrap_or(1)).max(1);

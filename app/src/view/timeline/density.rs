@@ -1,8 +1,11 @@
 //! Load of the trace over its whole length, for the minimap.
 
-use trace_model::{LodIndex, LodSlice, Picos, SliceRef, TimeRange, TraceModel, TrackId, TrackKind, may_pause, pausing};
+use trace_model::{Picos, SliceRef, TimeRange, Timestamp, TraceModel, TrackId, TrackKind, may_pause, pausing};
 
-use crate::view::{palette::ColorKey, state::TreeItem, timeline::tree::TrackTree};
+use crate::view::palette::ColorKey;
+use crate::view::state::TreeItem;
+use crate::view::timeline::columns::class_of;
+use crate::view::timeline::scene::DrawnTrace;
 
 /// Number of pieces of the trace.
 const COLUMNS: usize = 1024;
@@ -19,33 +22,60 @@ pub struct MinimapDensity {
 }
 
 impl MinimapDensity {
-    /// From a whole trace. Uses only the top lanes and their level-of-detail data.
-    pub fn new(model: &TraceModel, lod: &LodIndex, tree: &TrackTree, colors: &[ColorKey]) -> Self {
+    /// From a whole trace. Uses only the top lanes and their sums for tracks that are no devices.
+    pub fn new(scene: DrawnTrace<'_>) -> Self {
+        let DrawnTrace { model, lod, tree, keys } = scene;
         let extent = model.extent();
-        let resolution = Picos::from_ps((extent.dur().ps() / COLUMNS as i64).max(1));
         let (mut devices, mut others) = (DensitySum::default(), DensitySum::default());
-        let mut found: Vec<LodSlice> = Vec::new();
         let mut categories = CategorySums::default();
         for node in tree.nodes() {
             let TreeItem::Track(track) = node.item else { continue };
             let (Some(lane), true) = (model.all_lanes().get(node.lanes.0), node.lanes.1 > 0) else { continue };
             let sum = match model.track(track).kind {
-                TrackKind::Ops | TrackKind::Stream => &mut devices,
+                TrackKind::Ops | TrackKind::Stream => {
+                    categories.add(model, track, keys, extent);
+                    &mut devices
+                }
                 TrackKind::HostThread | TrackKind::Other => &mut others,
                 // Steps and programs cover everything, so they show no load.
                 _ => continue,
             };
-            if matches!(model.track(track).kind, TrackKind::Ops | TrackKind::Stream) {
-                categories.add(model, track, colors, extent);
-            }
             may_pause();
-            found.clear();
-            lod.lane(node.lanes.0).query(model, lane, extent, resolution, &mut found);
-            sum.add(&found, extent);
+            sum.tracks += 1;
+            sum.columns.resize(COLUMNS, 0.0);
+            let length = (extent.dur().ps() as f64 / COLUMNS as f64).max(1.0);
+            let mut columns = sum.columns.iter_mut();
+            lod.sums(node.lanes.0).between(model, lane, class_of(keys), ends(extent), |covered, _| {
+                if let Some(share) = columns.next() {
+                    *share += covered.iter().sum::<i64>() as f64 / length;
+                }
+            });
         }
         let categories = categories.mean(devices.tracks);
         Self { devices: devices.mean(), others: others.mean(), categories }
     }
+
+    /// By category, the share of each of so many equal pieces of the trace, left to right.
+    pub fn resampled(&self, pieces: usize) -> impl Iterator<Item = Vec<(ColorKey, f32)>> {
+        (0..pieces).map(move |piece| {
+            let of = |(color, columns): &(ColorKey, Vec<f32>)| (*color, mean_within(columns, piece, pieces));
+            self.categories.iter().map(of).collect()
+        })
+    }
+}
+
+/// The mean of one of so many equal pieces of some columns.
+fn mean_within(columns: &[f32], piece: usize, pieces: usize) -> f32 {
+    let [from, to] = [piece, piece + 1].map(|at| at as f64 * columns.len() as f64 / pieces.max(1) as f64);
+    let own = columns.iter().enumerate().take(to.ceil() as usize).skip(from as usize);
+    let weighted = own.map(|(i, &share)| f64::from(share) * (to.min(i as f64 + 1.0) - from.max(i as f64)).max(0.0));
+    (weighted.sum::<f64>() / (to - from).max(f64::MIN_POSITIVE)) as f32
+}
+
+/// Where columns begin and end.
+fn ends(extent: TimeRange) -> impl Iterator<Item = Timestamp> {
+    let at = move |column: usize| i128::from(extent.dur().ps()) * column as i128 / COLUMNS as i128;
+    (0..=COLUMNS).map(move |column| extent.start + Picos::from_ps(i64::try_from(at(column)).unwrap_or(i64::MAX)))
 }
 
 /// Covered columns by category: each moment of a track counts for the innermost slice.
@@ -93,37 +123,22 @@ impl CategorySums {
 #[derive(Default)]
 struct DensitySum {
     tracks: u32,
-    columns: Vec<f32>,
+    columns: Vec<f64>,
 }
 
 impl DensitySum {
-    fn add(&mut self, found: &[LodSlice], extent: TimeRange) {
-        self.tracks += 1;
-        self.columns.resize(COLUMNS, 0.0);
-        let scale = COLUMNS as f64 / (extent.dur().ps() as f64).max(1.0);
-        for slice in found {
-            let share = slice.occupied.ps() as f64 / (slice.range.dur().ps() as f64).max(1.0);
-            let from = (slice.range.start - extent.start).ps() as f64 * scale;
-            let to = (slice.range.end - extent.start).ps() as f64 * scale;
-            let last = (to.ceil() as usize).min(COLUMNS);
-            for (i, column) in self.columns.iter_mut().enumerate().take(last).skip(from as usize) {
-                let covered = (to.min(i as f64 + 1.0) - from.max(i as f64)).max(0.0);
-                *column += (covered * share) as f32;
-            }
-        }
-    }
-
     fn mean(self) -> Vec<f32> {
-        let tracks = self.tracks.max(1) as f32;
-        self.columns.into_iter().map(|sum| (sum / tracks).min(1.0)).collect()
+        let tracks = f64::from(self.tracks.max(1));
+        self.columns.into_iter().map(|sum| (sum / tracks).min(1.0) as f32).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::view::timeline::tree::TrackTree;
     use analysis::OpGroup;
-    use trace_model::{GroupKind, SliceSpec, Timestamp, TraceBuilder};
+    use trace_model::{GroupKind, LodIndex, SliceSpec, TraceBuilder};
 
     #[test]
     fn density_is_the_mean_over_tracks() {
@@ -140,7 +155,8 @@ mod tests {
         }
         let model = builder.finish();
         let colors = [ColorKey::of_group(OpGroup::MatMul), ColorKey::of_group(OpGroup::Vector)];
-        let density = MinimapDensity::new(&model, &LodIndex::build(&model), &TrackTree::new(&model), &colors);
+        let (lod, tree) = (LodIndex::build(&model, class_of(&colors)), TrackTree::new(&model));
+        let density = MinimapDensity::new(DrawnTrace { model: &model, lod: &lod, tree: &tree, keys: &colors });
         assert!((density.devices[100] - 0.5).abs() < 1e-3 && (density.devices[900] - 1.0).abs() < 1e-3);
         assert!(density.others.is_empty());
         let of = |group: OpGroup, column: usize| {
@@ -154,5 +170,16 @@ mod tests {
             "the innermost counts"
         );
         assert_eq!(of(OpGroup::MatMul, 900), Some(1.0));
+        for pieces in [1, 7, 300, 1024, 1500] {
+            let shares = |group: OpGroup| {
+                let color = ColorKey::of_group(group);
+                let own =
+                    density.resampled(pieces).map(move |column| column.into_iter().find(|(key, _)| *key == color));
+                own.map(|found| found.map_or(0.0, |(_, share)| f64::from(share))).sum::<f64>() / pieces as f64
+            };
+            // 5,120 of one track, 7,680 of both less the inner one: (5120 + 2 · 2560) / (2 · 10240).
+            assert!((shares(OpGroup::MatMul) - 0.5).abs() < 1e-4, "{pieces}: {}", shares(OpGroup::MatMul));
+            assert!((shares(OpGroup::Vector) - 0.25).abs() < 1e-4, "{pieces}: {}", shares(OpGroup::Vector));
+        }
     }
 }

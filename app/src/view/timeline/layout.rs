@@ -2,12 +2,14 @@
 //! and independent of egui.
 //!
 //! Only visible rows are computed, and only at the resolution of the screen: the
-//! cost of a frame grows with the window, not with the trace. Slices narrower
-//! than [`MIN_WIDTH`] share a box whose height is the share of time that they cover:
+//! cost of a frame grows with the window, not with the trace. A lane is drawn in
+//! columns of pixels: of each, every colour fills the share of the time that slices of
+//! the colour cover. Slices of at least [`SHORTEST_BOX`] have a box with their edges
+//! and their name:
 //!
 //! ```text
-//! slices   ▌▌ ▌  ▌ ▌▌▌▌▌▌▌▌       zoomed out: one box per bucket, its height
-//! boxes    ▂▂▂▁▁▁▃▃▃███████       is the share of time that is covered
+//! slices   ▌▌ ▌  ▌ ▌▌▌▌▌▌▌▌       zoomed out: one column per pixel, its height
+//! columns  ▂▂▂▁▁▁▃▃▃███████       is the share of time that is covered
 //! ```
 
 mod arrows;
@@ -15,29 +17,33 @@ mod boxes;
 mod counters;
 mod highlighted;
 mod highlighted_boxes;
+mod lanes;
 mod loads;
 
 use trace_model::{SliceId, Timestamp, TraceModel, TrackKind};
 
 pub use arrows::FlowArrow;
-pub use boxes::{LayoutWindow, MIN_WIDTH, SliceBox};
+pub use boxes::{LayoutWindow, MIN_WIDTH, SHORTEST_BOX, SliceBox};
 pub use counters::{CounterBox, CounterStep};
 pub use highlighted::Highlighted;
+pub use lanes::{ColumnBar, DrawnColumns, LaneHit};
 pub use loads::LoadBox;
 
-use boxes::{boxed, heading_box};
+use boxes::heading_box;
 use counters::counter_box;
 use highlighted_boxes::highlighted_boxes;
+use lanes::{add_lanes, hit_lane};
 
 use crate::view::state::TreeItem;
+use crate::view::timeline::columns::{RowLanes, TILE_COLUMNS};
 use crate::view::timeline::group_load::GroupLoad;
 use crate::view::timeline::scene::DrawnTrace;
-use crate::view::timeline::tiles::{LaneTiles, MAX_LEVEL, TilePiece};
+use crate::view::timeline::tiles::{LaneTiles, ShownTile};
 use crate::view::timeline::tree::{GAP, LANE, TrackRow};
 
-/// About the largest number of boxes of a frame. With more lanes in sight, wider slices share a box, so that a frame costs
-/// no more: 20 lanes on 2,000 points need 20,000 boxes, 200 lanes would need 200,000.
-const MOST_BOXES: f32 = 80_000.0;
+/// About the largest number of columns of a frame. With more lanes in sight, columns are wider, so that a frame costs no
+/// more: 40 lanes on 2,000 points need 80,000 columns, 200 lanes would need 400,000.
+const MOST_COLUMNS: f32 = 100_000.0;
 /// Maximum number of arrows of a selection.
 const MAX_ARROWS: usize = 64;
 
@@ -46,7 +52,9 @@ const MAX_ARROWS: usize = 64;
 pub struct DrawnRows {
     /// Visible rows, with tops relative to the canvas.
     pub rows: Vec<TrackRow>,
-    /// Boxes by row and lane, left to right.
+    /// The columns of lanes, by row and lane, left to right.
+    pub columns: Vec<DrawnColumns>,
+    /// Boxes of long slices, likewise.
     pub boxes: Vec<SliceBox>,
     /// Boxes of slices that are highlighted.
     pub highlighted: Vec<SliceBox>,
@@ -59,16 +67,17 @@ pub struct DrawnRows {
 impl DrawnRows {
     fn clear(&mut self) {
         self.rows.clear();
+        self.columns.clear();
         self.boxes.clear();
         self.highlighted.clear();
         self.counters.clear();
         self.loads.clear();
     }
 
-    /// The box at a point of the canvas: highlighted ones first; of boxes that touch, the later one.
-    fn hit(&self, x: f32, y: f32) -> Option<&SliceBox> {
+    /// The highlighted box at a point of the canvas; of boxes that touch, the later one.
+    fn highlighted_at(&self, x: f32, y: f32) -> Option<&SliceBox> {
         let at = |b: &&SliceBox| b.top <= y && y < b.top + b.height && b.left <= x && x < b.right;
-        self.highlighted.iter().rev().find(at).or_else(|| self.boxes.iter().rev().find(at))
+        self.highlighted.iter().rev().find(at)
     }
 }
 
@@ -88,9 +97,7 @@ pub struct DrawList {
     /// Flow arrows of the selected slice.
     pub arrows: Vec<FlowArrow>,
     /// Buffer that is reused between frames.
-    pieces: Vec<TilePiece>,
-    /// Resolution of boxes that stand for several slices.
-    level: u32,
+    shown: Vec<ShownTile>,
 }
 
 impl DrawList {
@@ -107,7 +114,12 @@ impl DrawList {
             TrackRow { y, ..*row }
         });
         let scrolled: Vec<TrackRow> = scrolled.take_while(|row| row.y < window.height).collect();
-        self.level = level(window, scrolled.iter().chain(&window.rows.pinned).map(|row| row.lanes).sum());
+        let lanes = scrolled.iter().chain(&window.rows.pinned).map(|row| row.lanes.max(1)).sum::<usize>();
+        let pixels = (lanes as f32 * window.width / window.pixel / MOST_COLUMNS).ceil().max(1.0);
+        let columns = window.width / window.pixel / pixels;
+        let in_sight = lanes * (columns as usize / TILE_COLUMNS + 2);
+        let pixel_ps = window.point_ps() * f64::from(window.pixel);
+        tiles.scale(scene, window.colors, pixel_ps, f64::from(pixels), in_sight);
         for row in scrolled {
             self.add_row(scene, window, tiles, row, false);
         }
@@ -122,9 +134,20 @@ impl DrawList {
         }
     }
 
-    /// The box at a point of the canvas.
-    pub fn hit(&self, x: f32, y: f32) -> Option<&SliceBox> {
-        if y < self.pinned_height { self.pinned.hit(x, y) } else { self.scrolled.hit(x, y) }
+    /// What is at a point of the canvas: highlighted slices first.
+    pub fn hit(&self, scene: DrawnTrace<'_>, window: &LayoutWindow<'_>, x: f32, y: f32) -> Option<LaneHit> {
+        let part = if y < self.pinned_height { &self.pinned } else { &self.scrolled };
+        let row = self.row_at(y)?;
+        let node = scene.tree.node(row.node);
+        let at = |lane: usize| place_in(matches!(node.item, TreeItem::Group(_)), row, lane);
+        let lane = (0..row.lanes).find(|&lane| at(lane).0 <= y && y < at(lane).0 + at(lane).1)?;
+        let (of_model, at) = (node.first_lane() + lane, at(lane));
+        match part.highlighted_at(x, y) {
+            Some(drawn) => {
+                Some(LaneHit { drawn: *drawn, range: scene.model.slice(drawn.slice).range(), lane: of_model })
+            }
+            None => hit_lane(scene, window, of_model, at, x),
+        }
     }
 
     /// The row at a height of the canvas.
@@ -133,11 +156,11 @@ impl DrawList {
         part.rows.iter().find(|row| row.y <= y && y < row.y + row.height)
     }
 
-    /// The slice edge within `reach` points of `x`, in the row at height `y`.
+    /// The edge of a box within `reach` points of `x`, in the row at height `y`.
     pub fn snap(&self, model: &TraceModel, x: f32, y: f32, reach: f32) -> Option<Timestamp> {
         let row = self.row_at(y)?;
         let part = if y < self.pinned_height { &self.pinned } else { &self.scrolled };
-        let own = part.boxes.iter().filter(|b| b.count == 1 && row.y <= b.top && b.top < row.y + row.height);
+        let own = part.boxes.iter().filter(|b| row.y <= b.top && b.top < row.y + row.height);
         let edges = own.flat_map(|b| {
             let range = model.slice(b.slice).range();
             [(b.left, range.start), (b.right, range.end)]
@@ -160,48 +183,39 @@ impl DrawList {
         row: TrackRow,
         stays: bool,
     ) {
-        let Self { scrolled, pinned, pieces, level, .. } = self;
+        let Self { scrolled, pinned, shown, .. } = self;
         let part = if stays { pinned } else { scrolled };
         part.rows.push(row);
-        let before = (part.boxes.len(), part.highlighted.len());
         let node = scene.tree.node(row.node);
         if let Some(bounds) = node.counter {
             part.counters.extend(counter_box(scene, window, row, bounds));
         }
-        if row.folded
-            && let TreeItem::Group(_) = node.item
-        {
+        let is_group = matches!(node.item, TreeItem::Group(_));
+        if row.folded && is_group {
             match &node.load {
                 GroupLoad::Cores(lanes) => {
-                    loads::cores(scene, window, tiles, row, lanes, *level, pieces, &mut part.loads);
+                    let (lanes, place) = (RowLanes { lanes, beside_work: false }, place_in(true, &row, 0));
+                    add_lanes(scene, window, tiles, lanes, place, shown, (&mut part.columns, &mut part.boxes));
                 }
                 GroupLoad::Busy => loads::busy(scene, window, row, &mut part.loads),
                 GroupLoad::Nothing | GroupLoad::Lane(_) => {}
             }
         }
-        let (inset, height) = if matches!(node.item, TreeItem::Group(_)) { heading_box(row) } else { (0.0, LANE) };
+        let beside_work =
+            matches!(node.item, TreeItem::Track(track) if scene.model.track(track).kind == TrackKind::AsyncOps);
+        let before = part.highlighted.len();
         for lane in 0..row.lanes {
-            let top = row.y + inset + lane as f32 * (LANE + GAP);
-            if top + LANE > 0.0 && top < window.height {
+            let place = place_in(is_group, &row, lane);
+            if place.0 + LANE > 0.0 && place.0 < window.height {
                 let lane = node.first_lane() + lane;
-                pieces.clear();
-                tiles.pieces(scene, lane, window.time.range(), *level, pieces);
-                part.boxes.extend(pieces.iter().filter_map(|piece| boxed(window, piece, top)));
+                let lanes = RowLanes { lanes: &[lane], beside_work };
+                add_lanes(scene, window, tiles, lanes, place, shown, (&mut part.columns, &mut part.boxes));
                 if let Some(highlighted) = window.highlighted {
-                    highlighted_boxes(scene, window, highlighted, lane, top, &mut part.highlighted);
+                    highlighted_boxes(scene, window, highlighted, lane, place, &mut part.highlighted);
                 }
             }
         }
-        let beside_work =
-            matches!(node.item, TreeItem::Track(track) if scene.model.track(track).kind == TrackKind::AsyncOps);
-        if beside_work || height < LANE {
-            let new = part.boxes[before.0..].iter_mut().chain(&mut part.highlighted[before.1..]);
-            new.for_each(|drawn| {
-                drawn.beside_work = beside_work;
-                drawn.height = height;
-                drawn.has_text &= height >= LEAST_WITH_TEXT;
-            });
-        }
+        part.highlighted[before..].iter_mut().for_each(|drawn| drawn.beside_work = beside_work);
     }
 
     fn add_arrows(&mut self, scene: DrawnTrace<'_>, window: &LayoutWindow<'_>, slice: SliceId) {
@@ -225,12 +239,10 @@ impl DrawList {
     }
 }
 
-/// Picoseconds per bucket as a power of two, so that it changes rarely while zooming; large enough for the narrowest
-/// box, and for so many lanes.
-fn level(window: &LayoutWindow<'_>, lanes: usize) -> u32 {
-    let narrowest = MIN_WIDTH.max(lanes as f32 * window.width / MOST_BOXES);
-    let ps = window.time.span_ps() * f64::from(narrowest) / f64::from(window.width.max(1.0));
-    if ps <= 1.0 { 0 } else { (ps.log2().ceil() as u32).min(MAX_LEVEL) }
+/// Top and height of a lane of a row.
+fn place_in(is_heading: bool, row: &TrackRow, lane: usize) -> (f32, f32) {
+    let (inset, height) = if is_heading { heading_box(*row) } else { (0.0, LANE) };
+    (row.y + inset + lane as f32 * (LANE + GAP), height)
 }
 
 /// Where the box of a slice is.
@@ -245,9 +257,6 @@ pub struct SlicePlace {
     /// Height.
     pub height: f32,
 }
-
-/// Lower boxes have no text.
-const LEAST_WITH_TEXT: f32 = 15.0;
 
 /// The box of a slice; `None` if it is neither in a row nor in the heading of a folded group.
 pub fn place_of(scene: DrawnTrace<'_>, window: &LayoutWindow<'_>, slice: SliceId) -> Option<SlicePlace> {
@@ -271,5 +280,7 @@ pub fn place_of(scene: DrawnTrace<'_>, window: &LayoutWindow<'_>, slice: SliceId
     Some(SlicePlace { left: left as f32, right: right as f32, top, height })
 }
 
+#[cfg(test)]
+mod share_tests;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 //! An open trace, its list of tracks, and the layout of what is drawn.
 
 pub mod bands;
+pub mod columns;
 pub mod counter_peaks;
 pub mod counter_text;
 pub mod density;

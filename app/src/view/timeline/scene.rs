@@ -2,6 +2,7 @@
 
 use trace_model::{LodIndex, TraceModel};
 
+use crate::view::palette::ColorKey;
 use crate::view::timeline::tree::TrackTree;
 
 /// The data of a timeline to draw.
@@ -9,8 +10,10 @@ use crate::view::timeline::tree::TrackTree;
 pub struct DrawnTrace<'a> {
     /// The trace.
     pub model: &'a TraceModel,
-    /// Its pyramids.
+    /// Its level of detail, for the colours `keys`.
     pub lod: &'a LodIndex,
+    /// The usual colour of each label.
+    pub keys: &'a [ColorKey],
     /// Its tracks.
     pub tree: &'a TrackTree,
 }

@@ -1,8 +1,8 @@
-//! An open trace with everything that is computed from it once: pyramids, the
-//! list of tracks, colours.
+//! An open trace with everything that is computed from it once: level of
+//! detail, the list of tracks, colours.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -10,10 +10,11 @@ use analysis::facts::host_class::{HostClass, classify};
 use analysis::reports::ops::op_stats::OpsReport;
 use analysis::{OpClasses, OpGroup, Scope, TraceFacts as _, measured_range};
 use importers::Progress;
-use trace_model::{Label, LabelId, LodIndex, OpId, SliceId, StringId, TraceModel, TrackKind, pausing};
+use trace_model::{Label, LabelId, LodIndex, OpId, SliceId, StringId, TimeRange, TraceModel, TrackKind, pausing};
 
 use crate::session::Session;
 use crate::view::palette::ColorKey;
+use crate::view::timeline::columns::class_of;
 use crate::view::timeline::density::MinimapDensity;
 use crate::view::timeline::scene::DrawnTrace;
 use crate::view::timeline::tree::TrackTree;
@@ -30,7 +31,7 @@ pub struct OpenTrace {
     pub session: Session,
     /// The trace.
     pub model: TraceModel,
-    /// Pyramids of all lanes.
+    /// Level of detail of all lanes, in the colours `by_category`.
     pub lod: Arc<LodIndex>,
     /// Groups and tracks in order.
     pub tree: Arc<TrackTree>,
@@ -56,7 +57,6 @@ impl OpenTrace {
     /// Prepares the trace of `session` for drawing; takes a moment for large ones.
     pub fn new(path: PathBuf, session: Session) -> Self {
         let model = session.model().clone();
-        let lod = Arc::new(LodIndex::build(&model));
         let tree = Arc::new(TrackTree::new(&model));
         let classes = Arc::clone(session.context(Scope::WholeTrace).classes());
         let name_key = |label: &Label| ColorKey::of_name(model.str(label.name));
@@ -71,6 +71,7 @@ impl OpenTrace {
                 None => name_key(label),
             })
             .collect();
+        let lod = Arc::new(LodIndex::build(&model, class_of(&by_category)));
         let kinds = kinds(&model, &classes, &by_category);
         let module_key = |label: &Label| {
             let program = label.op.and_then(|op| model.op(op).program);
@@ -81,7 +82,8 @@ impl OpenTrace {
         for (id, label) in model.label_ids().zip(model.labels()) {
             labels.entry(label.name).or_default().push(id);
         }
-        let density = Arc::new(MinimapDensity::new(&model, &lod, &tree, &by_category));
+        let density =
+            Arc::new(MinimapDensity::new(DrawnTrace { model: &model, lod: &lod, tree: &tree, keys: &by_category }));
         let (labels, longest) = (Arc::new(labels), Arc::default());
         Self {
             path,
@@ -145,9 +147,34 @@ impl OpenTrace {
         all.filter(|(_, label)| label.op.is_some_and(|op| ops.contains(&op))).map(|(id, _)| id).collect()
     }
 
+    /// The share of a time that slices of some lanes cover, the mean over the lanes, and those of the kinds of work
+    /// among them, largest first.
+    pub fn shares_of(&self, lanes: &[usize], range: TimeRange) -> (f64, Vec<(&'static str, f64)>) {
+        let mut covered_share = 0.0;
+        let mut shares: BTreeMap<&'static str, f64> = BTreeMap::new();
+        let whole = range.dur().ps().max(1) as f64 * lanes.len() as f64;
+        for &lane in lanes {
+            let (Some(of_model), sums) = (self.model.all_lanes().get(lane), self.lod.sums(lane)) else { continue };
+            let ends = [range.start, range.end];
+            sums.between(&self.model, of_model, class_of(&self.by_category), ends, |covered, _| {
+                for (&class, &ps) in sums.classes().iter().zip(covered).filter(|(_, ps)| **ps > 0) {
+                    covered_share += ps as f64 / whole;
+                    // Names have colours, too, but no kind.
+                    let kind = self.kinds.iter().find(|(color, _)| color.0 == class);
+                    if let Some((_, title)) = kind {
+                        *shares.entry(title).or_default() += ps as f64 / whole;
+                    }
+                }
+            });
+        }
+        let mut shares: Vec<_> = shares.into_iter().collect();
+        shares.sort_by(|a, b| b.1.total_cmp(&a.1));
+        (covered_share, shares)
+    }
+
     /// The data that the timeline draws.
     pub fn scene(&self) -> DrawnTrace<'_> {
-        DrawnTrace { model: &self.model, lod: &self.lod, tree: &self.tree }
+        DrawnTrace { model: &self.model, lod: &self.lod, tree: &self.tree, keys: &self.by_category }
     }
 
     /// File name, preceded by the badge if times were not measured.

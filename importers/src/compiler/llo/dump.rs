@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use hashbrown::HashMap;
 
+use crate::input::source::is_within;
 use crate::input::{ImportError, Progress};
 
 /// Largest number of file names that are read; dumps have about fifty files per op.
@@ -85,7 +86,7 @@ pub(crate) fn is_dump(folder: &Path) -> bool {
 }
 
 /// The relevant files, ordered by time.
-fn files(folder: &Path, progress: &Progress) -> Result<Vec<DumpFile>, ImportError> {
+fn files(folder: &Path, roots: &[PathBuf], progress: &Progress) -> Result<Vec<DumpFile>, ImportError> {
     let mut files = Vec::new();
     for (at, entry) in fs::read_dir(folder).into_iter().flatten().take(MAX_NAMES).enumerate() {
         if at % NAMES_A_CHECK == 0 {
@@ -93,6 +94,7 @@ fn files(folder: &Path, progress: &Progress) -> Result<Vec<DumpFile>, ImportErro
         }
         files.extend(entry.ok().and_then(|entry| DumpFile::of(entry.file_name().into_string().ok()?)));
     }
+    files.retain(|file| is_within(&folder.join(&file.name), roots));
     files.sort();
     Ok(files)
 }
@@ -111,9 +113,10 @@ pub(super) struct DumpTables {
 pub(super) fn tables(
     folder: &Path,
     ops_named: impl Fn(&str) -> usize,
+    roots: &[PathBuf],
     progress: &Progress,
 ) -> Result<DumpTables, ImportError> {
-    let files = files(folder, progress)?;
+    let files = files(folder, roots, progress)?;
     let analyses: HashMap<(u64, &str), &str> = files
         .iter()
         .filter(|file| file.kind == DumpKind::Analysis)
@@ -265,7 +268,8 @@ mod tests {
             write(&format!("{stamp}-{hlo}-64{TABLE}"), "");
             write(&format!("{stamp}-{hlo}-65{ANALYSIS}"), &format!("\ttotal scheduled bundles:    {stamp}\n"));
         }
-        let of = |name: &'static str| tables(dir.path(), move |it| usize::from(it == name), &Progress::new()).unwrap();
+        let of =
+            |name: &'static str| tables(dir.path(), move |it| usize::from(it == name), &[], &Progress::new()).unwrap();
         let stamps = |tables: &DumpTables| tables.found.iter().map(|found| found.bundles).collect::<Vec<_>>();
         assert_eq!(stamps(&of("a")), [Some(9), Some(100)], "in the order of time");
         assert_eq!((of("c").all, of("c").found), (3, vec![]));
@@ -274,7 +278,7 @@ mod tests {
         assert_eq!((of("a").is_cut, of("b").is_cut), (false, true));
         let progress = Progress::new();
         progress.cancel();
-        assert!(matches!(tables(dir.path(), |_| 1, &progress), Err(ImportError::Cancelled)));
+        assert!(matches!(tables(dir.path(), |_| 1, &[], &progress), Err(ImportError::Cancelled)));
     }
 
     #[test]
@@ -286,11 +290,11 @@ mod tests {
         for stamp in 2..5 {
             fs::write(dir.path().join(format!("{stamp}-a-64{TABLE}")), "").unwrap();
         }
-        let tables = tables(dir.path(), |_| 1, &Progress::new()).unwrap();
+        let tables = tables(dir.path(), |_| 1, &[], &Progress::new()).unwrap();
         assert_eq!((tables.found.len(), tables.is_cut), (2, true));
         // Each name can belong to ops of many programs.
         fs::remove_file(dir.path().join(format!("1-TLP-00{MAP}"))).unwrap();
-        let tables = super::tables(dir.path(), |_| MAX_PAIRS / 2, &Progress::new()).unwrap();
+        let tables = super::tables(dir.path(), |_| MAX_PAIRS / 2, &[], &Progress::new()).unwrap();
         assert_eq!((tables.found.len(), tables.is_cut), (2, true));
     }
 

@@ -33,6 +33,7 @@ use hashbrown::HashMap;
 use trace_model::{Bundles, IssueKind, Op, OpId, TraceBuilder};
 
 use crate::compiler::xla;
+use crate::input::source::is_within;
 use crate::input::{ImportError, InputSource, Progress};
 
 /// Maximum number of directories searched next to a program.
@@ -40,16 +41,21 @@ const MAX_FOLDERS: usize = 64;
 /// Cancellation is checked once per this many comparisons.
 const OPS_A_CHECK: usize = 1 << 12;
 
-/// Adds the contents of the dump `named`; if it is `None`, of a dump next to the programs `beside`.
+/// Adds the contents of the dump `named`; if it is `None`, of a dump next to the programs `beside`, below the
+/// `roots`.
 pub(crate) fn add(
     named: Option<&Path>,
     beside: &[&Path],
+    roots: &[PathBuf],
     progress: &Progress,
     out: &mut TraceBuilder,
 ) -> Result<(), ImportError> {
-    let folders = match named {
-        Some(folder) => vec![folder.to_owned()],
-        None => near(beside, out),
+    let folders = if let Some(folder) = named {
+        vec![folder.to_owned()]
+    } else {
+        let mut folders = near(beside, out);
+        folders.retain(|folder| is_within(folder, roots));
+        folders
     };
     if folders.is_empty() {
         return Ok(());
@@ -62,7 +68,7 @@ pub(crate) fn add(
     let mut said: BTreeMap<OpId, OpBundles> = BTreeMap::new();
     let mut read: Vec<(PathBuf, usize)> = Vec::new();
     for folder in folders {
-        let tables = dump::tables(&folder, |name| ops.get(name).map_or(0, Vec::len), progress)?;
+        let tables = dump::tables(&folder, |name| ops.get(name).map_or(0, Vec::len), roots, progress)?;
         if tables.all == 0 && named.is_some() {
             let what = format!(
                 "no *-final_hlo-static-per-bundle-utilization.txt in {}: dump with \

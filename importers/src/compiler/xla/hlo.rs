@@ -154,6 +154,11 @@ impl<'a> ScheduledProgram<'a> {
         self.computations.get(index)
     }
 
+    /// Whether anything of it can be read.
+    pub(crate) fn has_instructions(&self) -> bool {
+        self.computations.iter().any(|computation| !computation.instructions.is_empty())
+    }
+
     /// The computation in which the text is truncated.
     pub(crate) fn cut_in(&self) -> Option<&'a str> {
         self.text.cut_in

@@ -90,13 +90,21 @@ impl Importer for ScheduledHlo {
         let (text, blob) = text_of(content, out);
         let program = ScheduledProgram::parse(&text).ok_or_else(|| malformed(0, "line 1: no HloModule".to_owned()))?;
         progress.check()?;
-        check(&program, &text)?;
-        let beside = schedule_mhz(source, &program, progress)?;
-        let machine = MachineModel::find(&program, source.path(), options.clock_mhz, beside).map_err(unusable)?;
-        let run = simulate::play(&program, &machine, progress)?;
-        progress.check()?;
-        describe(&program, &machine, out);
-        emit::emit(out, &program, &machine, &run);
+        match check(&program, &text) {
+            Err(why) if options.programs_only && program.has_instructions() => {
+                describe_text(&program, &why, out);
+            }
+            checked => {
+                checked?;
+                let beside = schedule_mhz(source, &program, progress)?;
+                let machine =
+                    MachineModel::find(&program, source.path(), options.clock_mhz, beside).map_err(unusable)?;
+                let run = simulate::play(&program, &machine, progress)?;
+                progress.check()?;
+                describe(&program, &machine, out);
+                emit::emit(out, &program, &machine, &run);
+            }
+        }
         let id = out.program(program.name, None);
         let len = text.len();
         out.set_program_hlo(id, ProgramBytes::new(blob, 0..len));
@@ -133,7 +141,9 @@ fn check(program: &ScheduledProgram<'_>, text: &str) -> Result<(), ImportError> 
     if program.entry.is_none() {
         let lines = text.lines().count();
         let inside = program.cut_in().map(|it| format!(", inside computation {it}")).unwrap_or_default();
-        let what = format!("the file ends at line {lines}{inside}, before the ENTRY computation: save it again");
+        let what = format!(
+            "the file ends at line {lines}{inside}, before the ENTRY computation: save it again; systole hlo reads what is there"
+        );
         return Err(malformed(text.len(), what));
     }
     if !program.is_scheduled() {
@@ -220,6 +230,18 @@ fn describe(program: &ScheduledProgram<'_>, machine: &MachineModel, out: &mut Tr
         ),
     ];
     source.facts.extend(facts.map(|(name, value)| (name.to_owned(), value)));
+    log_damage(program, out);
+}
+
+/// Records why a program has no timeline.
+fn describe_text(program: &ScheduledProgram<'_>, why: &ImportError, out: &mut TraceBuilder) {
+    out.source_mut().cannot_know = vec!["times: the program was not played"];
+    log_damage(program, out);
+    out.log(IssueKind::NotPlayed, || why.to_string());
+}
+
+/// Records what could not be read.
+fn log_damage(program: &ScheduledProgram<'_>, out: &mut TraceBuilder) {
     for (line, text) in &program.broken {
         let text: String = text.chars().take(80).collect();
         out.log(IssueKind::MalformedEvent, || format!("line {line}: not an instruction: {text:?}"));

@@ -1,8 +1,6 @@
 //! The HTTP client of all clouds. It refuses hosts that the environment forbids, redirections included.
 
 use std::future::Future;
-use std::io;
-use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Once;
 use std::time::Duration;
@@ -13,7 +11,7 @@ use object_store::client::{
 };
 use reqwest::redirect::Policy;
 
-use super::settings::AllowedHosts;
+use crate::input::network::{AllowedHosts, check};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Longest silence of a server.
@@ -79,42 +77,4 @@ pub(crate) fn client(hosts: AllowedHosts) -> reqwest::Result<reqwest::Client> {
         builder = builder.no_proxy();
     }
     builder.build()
-}
-
-/// Whether a host may be asked.
-pub(crate) fn check(hosts: AllowedHosts, host: &str) -> io::Result<()> {
-    let is_loopback = || {
-        let bare = host.trim_start_matches('[').trim_end_matches(']');
-        bare.eq_ignore_ascii_case("localhost") || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
-    };
-    let allowed = match hosts {
-        AllowedHosts::Any => true,
-        AllowedHosts::Loopback => is_loopback(),
-        AllowedHosts::None => false,
-    };
-    if allowed {
-        return Ok(());
-    }
-    Err(io::Error::other(format!("{FORBIDDEN} {host}")))
-}
-
-/// How the message about a forbidden host begins.
-pub(crate) const FORBIDDEN: &str = "SYSTOLE_NETWORK forbids asking";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_this_machine_is_asked_where_others_are_forbidden() {
-        for host in ["localhost", "LOCALHOST", "127.0.0.1", "127.9.9.9", "::1", "[::1]"] {
-            assert!(check(AllowedHosts::Loopback, host).is_ok(), "{host}");
-            assert!(check(AllowedHosts::None, host).is_err(), "{host}");
-        }
-        for host in ["storage.googleapis.com", "169.254.169.254", "metadata.google.internal", "localhost.evil.com", ""]
-        {
-            assert!(check(AllowedHosts::Loopback, host).is_err(), "{host}");
-            assert!(check(AllowedHosts::Any, host).is_ok(), "{host}");
-        }
-    }
 }

@@ -3,7 +3,7 @@
 use std::error::Error as StdError;
 
 use crate::input::ImportError;
-use crate::input::remote::client::FORBIDDEN;
+use crate::input::network::FORBIDDEN;
 use crate::input::storage::{Address, Provider};
 
 /// Longest part of a server's own words.
@@ -57,6 +57,10 @@ pub(crate) fn of_status(status: u16, address: &Address) -> ImportError {
 /// The message about an object that was written meanwhile.
 pub(crate) const CHANGED: &str = "it was changed while it was read: a run that still writes it, or another copy; read it \
                                   again when it is complete";
+
+/// The messages about answers that do not fit the question.
+pub(crate) const OTHER_PART: &str = "the server sent another part of the file than was asked for";
+pub(crate) const MORE_THAN_ASKED: &str = "the server sent more than was asked for";
 
 fn other(all: &str, error: &object_store::Error, address: &Address) -> String {
     // The words about retries name their own time limit.

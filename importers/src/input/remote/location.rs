@@ -4,10 +4,12 @@ use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
 
+use futures_util::StreamExt as _;
 use object_store::path::Path as Key;
 use object_store::{GetOptions, ObjectStore, ObjectStoreExt as _};
 
-use super::errors::{CHANGED, explained};
+use super::errors::{CHANGED, MORE_THAN_ASKED, OTHER_PART, explained};
+use super::limits::{ASK, TransferRate, within};
 use super::object::{ObjectFacts, write_at};
 use super::settings::CloudSettings;
 use super::web::WebServer;
@@ -31,14 +33,18 @@ impl Location {
     /// Facts about an object; `None` if there is none.
     pub(crate) async fn facts(&self, address: &Address) -> Result<Option<ObjectFacts>, ImportError> {
         let store = match self {
-            Self::Web(server) => return server.facts(address).await.map(Some),
+            Self::Web(server) => return within(ASK, server.facts(address)).await.map(Some),
             Self::Bucket(store) => store,
         };
-        match store.head(&key(address)?).await {
-            Ok(meta) => Ok(Some(ObjectFacts::of(&meta))),
-            Err(object_store::Error::NotFound { .. }) => Ok(None),
-            Err(error) => Err(explained(&error, address)),
-        }
+        let key = key(address)?;
+        within(ASK, async {
+            match store.head(&key).await {
+                Ok(meta) => Ok(Some(ObjectFacts::of(&meta))),
+                Err(object_store::Error::NotFound { .. }) => Ok(None),
+                Err(error) => Err(explained(&error, address)),
+            }
+        })
+        .await
     }
 
     /// Copies a range of an object to the same place of a file, which it returns after counting the bytes as done. If
@@ -71,8 +77,8 @@ impl Location {
         let end = facts.size.unwrap_or(len).min(len);
         match self {
             _ if end == 0 => Ok(Vec::new()),
-            Self::Web(server) => server.beginning(address, end).await,
-            Self::Bucket(store) => read(store.as_ref(), address, facts, 0..end).await,
+            Self::Web(server) => within(ASK, server.beginning(address, end)).await,
+            Self::Bucket(store) => within(ASK, read(store.as_ref(), address, facts, 0..end)).await,
         }
     }
 }
@@ -85,7 +91,7 @@ async fn read(
 ) -> Result<Vec<u8>, ImportError> {
     // Weak tags never match a condition.
     let if_match = facts.version.clone().filter(|tag| tag.starts_with('"'));
-    let wanted = range.end.saturating_sub(range.start);
+    let (asked, wanted) = (range.clone(), range.end.saturating_sub(range.start));
     let options = GetOptions { range: Some(range.into()), if_match, ..GetOptions::default() };
     let failed = |error| match error {
         // It was there when its size was asked for.
@@ -98,11 +104,22 @@ async fn read(
     if now.version != facts.version || now.size != facts.size {
         return Err(ImportError::Remote { what: CHANGED.to_owned() });
     }
-    let bytes = result.bytes().await.map_err(|error| explained(&error, address))?;
-    if bytes.len() as u64 != wanted {
+    if result.range != asked {
+        return Err(ImportError::Remote { what: OTHER_PART.to_owned() });
+    }
+    let (mut bytes, mut rate, mut stream) = (Vec::new(), TransferRate::new(), result.into_stream());
+    while let Some(part) = stream.next().await {
+        let part = part.map_err(|error| explained(&error, address))?;
+        rate.add(part.len())?;
+        bytes.extend_from_slice(&part);
+        if bytes.len() as u64 > wanted {
+            return Err(ImportError::Remote { what: MORE_THAN_ASKED.to_owned() });
+        }
+    }
+    if (bytes.len() as u64) < wanted {
         return Err(ImportError::Remote { what: "the server sent less than was asked for".to_owned() });
     }
-    Ok(bytes.to_vec())
+    Ok(bytes)
 }
 
 /// The name of an object as the store wants it.

@@ -8,6 +8,7 @@ mod aws_profile;
 pub mod cache;
 mod client;
 mod errors;
+mod limits;
 mod location;
 mod object;
 mod part;

@@ -3,20 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use crate::input::network::AllowedHosts;
+
 /// Attempts after the first, with doubling pauses.
 pub(crate) const RETRIES: usize = 4;
-
-/// Forbids hosts: `loopback` for all but this machine, `off` for all.
-const NETWORK: &str = "SYSTOLE_NETWORK";
-
-/// Which hosts may be asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AllowedHosts {
-    Any,
-    /// This machine.
-    Loopback,
-    None,
-}
 
 /// The environment, as it was when an address was opened.
 #[derive(Clone, Debug)]
@@ -36,14 +26,7 @@ impl CloudSettings {
 
     /// These variables.
     pub(crate) fn of(variables: BTreeMap<String, String>) -> Self {
-        let hosts = match variables.get(NETWORK).map(String::as_str) {
-            _ if cfg!(test) => AllowedHosts::Loopback,
-            None | Some("" | "any") => AllowedHosts::Any,
-            Some("loopback") => AllowedHosts::Loopback,
-            // What is not understood must not open what was to be closed.
-            Some(_) => AllowedHosts::None,
-        };
-        Self { variables, hosts }
+        Self { variables, hosts: AllowedHosts::of_process() }
     }
 
     /// A variable that is set and not empty.

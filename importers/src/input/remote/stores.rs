@@ -11,8 +11,9 @@ use object_store::{BackoffConfig, ObjectStore, RetryConfig};
 
 use super::aws_profile::AwsProfile;
 use super::client::Connector;
-use super::settings::{AllowedHosts, CloudSettings, RETRIES};
+use super::settings::{CloudSettings, RETRIES};
 use crate::input::ImportError;
+use crate::input::network::AllowedHosts;
 use crate::input::storage::{Address, Provider};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(200);

@@ -9,6 +9,7 @@ use futures_util::stream::{self, StreamExt as _};
 
 use super::cache::Cache;
 use super::errors::nothing_below;
+use super::limits::{MOST_BYTES, MOST_UNKNOWN, too_long};
 use super::location::Location;
 use super::object::ObjectFacts;
 use super::part::PartFile;
@@ -55,7 +56,7 @@ impl Wanted {
             Some(size) if self.facts.has_ranges => {
                 (0..size.div_ceil(PIECE)).map(|at| at * PIECE..size.min((at + 1) * PIECE)).collect()
             }
-            size => std::iter::once(0..size.unwrap_or(u64::MAX)).collect(),
+            size => std::iter::once(0..size.unwrap_or(MOST_UNKNOWN)).collect(),
         }
     }
 
@@ -113,6 +114,9 @@ async fn fetch_all(
     let location = |address: &Address| locations.get(&address.root[..]).ok_or_else(|| nothing_below(address));
     let asked = stream::iter(&addresses).map(async |address| {
         let facts = location(address)?.facts(address).await?.ok_or_else(|| nothing_below(address))?;
+        if facts.size.is_some_and(|size| size > MOST_BYTES) {
+            return Err(too_long(MOST_BYTES));
+        }
         let target = target(address, &facts, cache)?;
         Ok::<_, ImportError>(Wanted { address: address.clone(), facts, target })
     });

@@ -9,6 +9,7 @@ use futures_util::StreamExt as _;
 use object_store::ObjectMeta;
 
 use super::errors::{explained, nothing_below};
+use super::limits::{LIST, within};
 use super::location::{Location, key};
 use super::object::ObjectFacts;
 use super::runtime;
@@ -36,7 +37,7 @@ impl RemoteTree {
     }
 
     pub(crate) fn with(address: &Address, settings: CloudSettings, progress: &Progress) -> Result<Self, ImportError> {
-        let objects = runtime::run(progress, async {
+        let asked = async {
             let location = Location::of(address, &settings)?;
             let Location::Bucket(store) = &location else {
                 let facts = location.facts(address).await?.unwrap_or_default();
@@ -54,14 +55,18 @@ impl RemoteTree {
             let mut objects = BTreeMap::new();
             while let Some(object) = listed.next().await {
                 let object = object.map_err(|error| explained(&error, address))?;
-                objects.insert(object.location.to_string(), ObjectFacts::of(&object));
+                if objects.insert(object.location.to_string(), ObjectFacts::of(&object)).is_some() {
+                    let what = format!("the server lists {} again: its list has no end", object.location);
+                    return Err(ImportError::Remote { what });
+                }
                 if objects.len() > MAX_OBJECTS {
                     let what = format!("more than {MAX_OBJECTS} objects are below it: name a folder nearer to the run");
                     return Err(ImportError::TooLarge { what });
                 }
             }
             if objects.is_empty() { Err(nothing_below(address)) } else { Ok(objects) }
-        })?;
+        };
+        let objects = runtime::run(progress, within(LIST, asked))?;
         Ok(Self { address: address.clone(), settings, objects })
     }
 
@@ -89,7 +94,9 @@ pub(crate) fn files_in(folder: &Address, progress: &Progress) -> Result<Vec<(Str
         let Location::Bucket(store) = Location::of(folder, &CloudSettings::of_process())? else {
             return Ok(Vec::new());
         };
-        let listed = store.list_with_delimiter(Some(&key(folder)?)).await.map_err(|error| explained(&error, folder))?;
+        let key = key(folder)?;
+        let listed = async { store.list_with_delimiter(Some(&key)).await.map_err(|error| explained(&error, folder)) };
+        let listed = within(LIST, listed).await?;
         let file = |object: ObjectMeta| Some((object.location.filename()?.to_owned(), object.size));
         Ok(listed.objects.into_iter().filter_map(file).collect())
     })

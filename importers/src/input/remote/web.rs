@@ -7,13 +7,17 @@ use std::time::Duration;
 use reqwest::header::{CONTENT_RANGE, ETAG, HeaderMap, HeaderName, IF_RANGE, LAST_MODIFIED, RANGE};
 use reqwest::{Response, StatusCode};
 
-use super::client::{check, client};
-use super::errors::{CHANGED, of_request, of_status};
+use super::client::client;
+use super::errors::{CHANGED, MORE_THAN_ASKED, OTHER_PART, of_request, of_status};
+use super::limits::{MOST_UNKNOWN, TransferRate, too_long, within};
 use super::object::{ObjectFacts, write_at};
-use super::settings::{AllowedHosts, CloudSettings, RETRIES};
+use super::settings::{CloudSettings, RETRIES};
+use crate::input::network::{AllowedHosts, check};
 use crate::input::storage::Address;
 use crate::input::{ImportError, Progress};
 
+/// How long the head of an answer may take.
+const ANSWER: Duration = Duration::from_mins(1);
 /// The pause before the first new attempt; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 
@@ -63,10 +67,11 @@ impl WebServer {
         file: &File,
         progress: &Progress,
     ) -> Result<(), ImportError> {
-        let (mut at, mut failures) = (range.start, 0);
+        let (mut at, mut failures, mut rate) = (range.start, 0, TransferRate::new());
         loop {
             let before = at;
-            let Err(failed) = self.copy_some(address, facts, &mut at, range.end, file, progress).await else {
+            let Err(failed) = self.copy_some(address, facts, (&mut at, range.end), &mut rate, file, progress).await
+            else {
                 return Ok(());
             };
             // Without ranges each attempt begins anew: what it read is no progress.
@@ -86,8 +91,8 @@ impl WebServer {
         &self,
         address: &Address,
         facts: &ObjectFacts,
-        at: &mut u64,
-        end: u64,
+        (at, end): (&mut u64, u64),
+        rate: &mut TransferRate,
         file: &File,
         progress: &Progress,
     ) -> Result<(), Failed> {
@@ -102,11 +107,15 @@ impl WebServer {
         if is_part && response.status() != StatusCode::PARTIAL_CONTENT {
             return Err(changed());
         }
+        if is_part && first_byte(response.headers()) != Some(*at) {
+            return Err(ImportError::Remote { what: OTHER_PART.to_owned() }.into());
+        }
         let broke = |error| Failed { error: of_request(error), may_pass: true };
         while let Some(chunk) = response.chunk().await.map_err(broke)? {
-            if is_part && *at + chunk.len() as u64 > end {
-                let what = "the server sent more than was asked for".to_owned();
-                return Err(ImportError::Remote { what }.into());
+            rate.add(chunk.len())?;
+            if *at + chunk.len() as u64 > end {
+                let more = || ImportError::Remote { what: MORE_THAN_ASKED.to_owned() };
+                return Err(facts.size.map_or_else(|| too_long(MOST_UNKNOWN), |_known| more()).into());
             }
             write_at(file, *at, &chunk).map_err(ImportError::from)?;
             *at += chunk.len() as u64;
@@ -149,7 +158,8 @@ impl WebServer {
                 request = request.header(IF_RANGE, tag);
             }
         }
-        let response = request.send().await.map_err(|error| {
+        let sent = within(ANSWER, async { Ok(request.send().await) }).await?;
+        let response = sent.map_err(|error| {
             let may_pass = !error.is_builder() && !error.is_redirect();
             Failed { error: of_request(error), may_pass }
         })?;
@@ -184,6 +194,11 @@ fn pause(failures: usize) -> Duration {
 
 fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
+}
+
+/// Where the part of an answer begins: `bytes 0-9/100`.
+fn first_byte(headers: &HeaderMap) -> Option<u64> {
+    text(headers, &CONTENT_RANGE)?.trim().strip_prefix("bytes")?.trim().split_once('-')?.0.trim().parse().ok()
 }
 
 fn version(headers: &HeaderMap) -> Option<String> {

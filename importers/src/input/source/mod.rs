@@ -4,6 +4,7 @@
 //! Importers that need everything at once call [`InputSource::content`]; those that can work piece by piece call
 //! [`InputSource::feed`], which inflates on a separate thread meanwhile.
 
+mod beside;
 mod deferred_reader;
 mod feed;
 mod inflate;
@@ -28,6 +29,7 @@ use inflate::Inflater;
 use packed_bytes::PackedBytes;
 pub use packed_bytes::SharedBytes;
 
+pub(crate) use beside::is_within;
 pub(crate) use deferred_reader::DeferredReader;
 pub use feed::FeedResult;
 pub(crate) use inflate::NOT_GZIP;
@@ -56,6 +58,8 @@ pub struct InputSource {
     /// Copies of the files that lie beside it in a bucket.
     #[cfg(feature = "remote")]
     beside: Option<Arc<CopiedNeighbours>>,
+    /// Below which files beside it may be read; any if empty.
+    roots: Arc<[PathBuf]>,
     /// Size and modification time when it was opened, for [`Self::open_again`].
     version: Option<(u64, Option<SystemTime>)>,
     packed: Arc<PackedBytes>,
@@ -65,15 +69,6 @@ pub struct InputSource {
     records_len: Option<u64>,
     /// Damaged parts of records, and why.
     skipped: Arc<Vec<String>>,
-}
-
-/// A folder of this machine, removed when it is not needed any more.
-#[cfg(feature = "remote")]
-#[derive(Debug)]
-struct CopiedNeighbours {
-    /// The path that the file itself would have.
-    place: PathBuf,
-    _folder: tempfile::TempDir,
 }
 
 /// The whole unpacked content.
@@ -158,6 +153,7 @@ impl InputSource {
             stored: None,
             #[cfg(feature = "remote")]
             beside: None,
+            roots: Arc::default(),
             version: None,
             packed: Arc::new(packed),
             gzip,
@@ -205,26 +201,6 @@ impl InputSource {
         }
     }
 
-    /// Another file of the same directory, if it can be read.
-    pub(crate) fn beside(&self, name: &str) -> Option<Self> {
-        self.has_beside(name).then(|| Self::open(&self.place()?.parent()?.join(name)).ok()).flatten()
-    }
-
-    /// The path on this machine where the files beside it are.
-    pub(crate) fn place(&self) -> Option<&Path> {
-        #[cfg(feature = "remote")]
-        if let Some(beside) = &self.beside {
-            return Some(&beside.place);
-        }
-        self.path()
-    }
-
-    /// The source of a bucket with copies of files beside it, as if it were at `place` in `folder`.
-    #[cfg(feature = "remote")]
-    pub(crate) fn placed(self, place: PathBuf, folder: tempfile::TempDir) -> Self {
-        Self { beside: Some(Arc::new(CopiedNeighbours { place, _folder: folder })), ..self }
-    }
-
     /// Whether the bytes can be read again from a file of this machine.
     pub(crate) fn is_stored(&self) -> bool {
         self.stored.is_some()
@@ -233,13 +209,6 @@ impl InputSource {
     /// The copy of a file that is in a bucket.
     pub(crate) fn copy(&self) -> Option<&Path> {
         self.stored.as_deref().filter(|stored| self.path.as_deref() != Some(stored))
-    }
-
-    /// Whether there is another file of the same directory. Pipes and devices do not count: reading them might never
-    /// end.
-    pub(crate) fn has_beside(&self, name: &str) -> bool {
-        let folder = self.place().and_then(Path::parent);
-        folder.is_some_and(|folder| folder.join(name).is_file())
     }
 
     /// Opens the file again, to read arguments long after the import. The error is a sentence for the user: the file is
@@ -403,6 +372,15 @@ fn read_or_map(mut file: File, metadata: &fs::Metadata) -> Result<PackedBytes, I
         return Err(ImportError::TooLarge { what });
     }
     Ok(PackedBytes::Read(bytes))
+}
+
+/// A folder of this machine, removed when it is not needed any more.
+#[cfg(feature = "remote")]
+#[derive(Debug)]
+struct CopiedNeighbours {
+    /// The path that the file itself would have.
+    place: PathBuf,
+    _folder: tempfile::TempDir,
 }
 
 #[cfg(test)]

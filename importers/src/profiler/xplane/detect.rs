@@ -3,6 +3,9 @@
 use crate::common::{DetectionConfidence, names};
 use trace_model::wire::{WireCursor, WireValue};
 
+/// The tags of the fields of a profile, and the last of their numbers.
+const KNOWN: [u64; 4] = [0x0a, 0x12, 0x1a, 0x22];
+const LAST: u32 = 4;
 /// U+FFFD, with which text filters replace every invalid byte.
 const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();
 
@@ -21,14 +24,25 @@ pub(super) fn confidence(head: &[u8]) -> DetectionConfidence {
 /// Name of the first plane, if the bytes up to it are a valid `XSpace`. Strings (errors, warnings, hostnames) may come
 /// before.
 fn first_plane(head: &[u8]) -> Option<&[u8]> {
-    let mut at = 0;
+    let (mut at, mut is_later) = (0, false);
     loop {
         let mut cursor = WireCursor::new(head, at..head.len());
         let tag = cursor.varint().ok()?;
+        if !KNOWN.contains(&tag) {
+            // What a later version has added is skipped. Other files begin with such fields, too: a known name must follow.
+            let mut cursor = WireCursor::new(head, at..head.len());
+            let (number, _) = cursor.next().ok()??;
+            (number > LAST).then_some(())?;
+            (at, is_later) = (cursor.position(), true);
+            continue;
+        }
         let len = usize::try_from(cursor.varint().ok()?).ok()?;
         let start = cursor.position();
         match tag {
-            0x0a => return plane_name(head, start..start.saturating_add(len).min(head.len())),
+            0x0a => {
+                let name = plane_name(head, start..start.saturating_add(len).min(head.len()));
+                return name.filter(|name| !is_later || names::is_plane_name(name));
+            }
             0x12 | 0x1a | 0x22 => {
                 let text = head.get(start..start.checked_add(len)?)?;
                 std::str::from_utf8(text).ok().filter(|text| !text.contains('\0'))?;
@@ -73,6 +87,10 @@ mod tests {
         assert_eq!(confidence(b"\x0a\x0d\x08\x02\x12\x09/host:CPU"), DetectionConfidence::Certain);
         assert_eq!(confidence(b"\x22\x02vm\x0a\x7f\x12\x0d/device:TPU:0\x1a"), DetectionConfidence::Certain);
         assert_eq!(confidence(b"\x0a\x05\x12\x03foo"), DetectionConfidence::Possible);
+        // Fields 5 and 2000 of a later version: a number and bytes.
+        assert_eq!(confidence(b"\x28\x07\x0a\x0d\x08\x02\x12\x09/host:CPU"), DetectionConfidence::Certain);
+        assert_eq!(confidence(b"\x82\x7d\x02ab\x0a\x0d\x08\x02\x12\x09/host:CPU"), DetectionConfidence::Certain);
+        assert_eq!(confidence(b"\x28\x07\x0a\x05\x12\x03foo"), DetectionConfidence::No);
     }
 
     #[test]

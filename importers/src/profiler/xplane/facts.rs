@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use hashbrown::HashSet;
-use trace_model::{DeviceInfo, GroupId, TraceBuilder};
+use trace_model::{DeviceInfo, GroupId, IssueKind, TraceBuilder};
 
 use super::known::Known;
 use super::tables::{PlaneMetadata, StatValue, stat};
@@ -30,18 +30,25 @@ pub(super) fn group_facts(
         if let Some(name) = tables.stat_name(id) {
             builder.set_group_fact(group, name, tables.arg_value(&value));
         }
-        device_fact(&mut device, tables, tables.known(id), &value);
+        if let Some(wrong) = device_fact(&mut device, tables, tables.known(id), &value) {
+            let name = tables.stat_name(id).unwrap_or_default();
+            builder.log(IssueKind::ImplausibleValue, || format!("{name} is {wrong:e}: the peak is unknown"));
+        }
     }
     if is_core && device != DeviceInfo::default() {
         builder.set_device(group, device);
     }
 }
 
-fn device_fact(device: &mut DeviceInfo, tables: &PlaneMetadata, known: Known, value: &StatValue) {
+/// Sets a fact of a device; the number if it is a peak that no device has.
+fn device_fact(device: &mut DeviceInfo, tables: &PlaneMetadata, known: Known, value: &StatValue) -> Option<f64> {
     const TERA: f64 = 1e12;
     const GIGA: f64 = 1e9;
+    /// From one operation or byte a millisecond to a thousand times what a pod has.
+    const PLAUSIBLE: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
     // A peak of zero means that the device lacks that memory.
-    let peak = |unit: f64| tables.float(value).filter(|&v| v > 0.0 && v.is_finite()).map(|v| v * unit);
+    let written = || tables.float(value).filter(|&v| v != 0.0);
+    let peak = |unit: f64| written().filter(|v| PLAUSIBLE.contains(v)).map(|v| v * unit);
     let flag = || tables.int(value).map(|v| v != 0);
     match known {
         Known::DeviceType => device.type_name = tables.text(value).map(std::borrow::Cow::into_owned),
@@ -63,6 +70,16 @@ fn device_fact(device: &mut DeviceInfo, tables: &PlaneMetadata, known: Known, va
         }
         _ => {}
     }
+    let is_peak = matches!(
+        known,
+        Known::PeakTeraflops
+            | Known::PeakHbm
+            | Known::PeakCmemRead
+            | Known::PeakCmemWrite
+            | Known::PeakVmemRead
+            | Known::PeakVmemWrite
+    );
+    written().filter(|v| is_peak && !PLAUSIBLE.contains(v))
 }
 
 /// A number of a small message.

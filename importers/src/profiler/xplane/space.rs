@@ -19,6 +19,9 @@ use super::tables::map_entry;
 use crate::common::names;
 use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
 
+/// The last field of `XSpace`, and a number above those that later versions will usually have.
+const LAST: u32 = 4;
+const USUAL: u32 = 64;
 /// How often reading resumes after damage. This bounds the work on hostile files.
 const MAX_RESUMED: usize = 100;
 
@@ -284,12 +287,20 @@ fn element(file: &[u8], at: usize) -> Result<(u32, Range<usize>), BrokenMessage>
     }
     let mut cursor = WireCursor::new(file, at..file.len());
     let number = cursor.next()?.map_or(0, |(number, _)| number);
-    // Unknown fields of later versions are small; larger numbers are damage.
-    if (5..64).contains(&number) {
-        Ok((number, at..cursor.position()))
+    let next = cursor.position();
+    // Fields of later versions are skipped. Damage looks like a field, too, but rarely like one with another behind it.
+    if number > LAST && (number < USUAL || next == file.len() || begins_element(file, next, number)) {
+        Ok((number, at..next))
     } else {
         Err(BrokenMessage { at, why: "no plane" })
     }
+}
+
+/// Whether a usual element begins here, or another one of this number.
+fn begins_element(file: &[u8], at: usize, number: u32) -> bool {
+    let mut cursor = WireCursor::new(file, at..file.len());
+    let found = cursor.varint().map_or(0, |tag| tag >> 3);
+    (1..u64::from(USUAL)).contains(&found) || found == u64::from(number)
 }
 
 /// What can be read of a plane.

@@ -127,7 +127,7 @@ pub(super) fn find(source: &InputSource, npus: usize, out: &mut TraceBuilder) ->
     let log_in = source.place().and_then(Path::parent);
     let folders = log_in.into_iter().chain(log_in.and_then(Path::parent));
     let mut found: Option<AstraSimNetwork> = None;
-    for path in folders.flat_map(configurations_in) {
+    for path in folders.flat_map(configurations_in).filter(|path| source.may_read(path)) {
         let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let Some(parsed) = fs::read_to_string(&path).ok().and_then(|text| AstraSimNetwork::parse(&file, &text)) else {
             continue;

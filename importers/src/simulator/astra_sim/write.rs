@@ -91,7 +91,9 @@ fn device(npu: &AstraSimNpu) -> DeviceInfo {
 fn graphs_beside(source: &InputSource, run: &AstraSimRun, out: &mut TraceBuilder) -> BTreeMap<u32, PathBuf> {
     let log_in = source.place().and_then(Path::parent);
     let folders = log_in.into_iter().chain(log_in.and_then(Path::parent));
-    let Some(paths) = folders.map(graphs_in).find(|paths| !paths.is_empty()) else { return BTreeMap::new() };
+    let Some(paths) = folders.map(|folder| graphs_in(folder, source)).find(|paths| !paths.is_empty()) else {
+        return BTreeMap::new();
+    };
     let mut graphs = BTreeMap::new();
     for path in paths {
         let rank = chakra::rank(&name_of(&path));
@@ -148,13 +150,13 @@ fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-fn graphs_in(folder: &Path) -> Vec<PathBuf> {
+fn graphs_in(folder: &Path, source: &InputSource) -> Vec<PathBuf> {
     let is_graph = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "et");
     let mut paths: Vec<PathBuf> = fs::read_dir(folder)
         .into_iter()
         .flatten()
         .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| is_graph(path) && path.is_file())
+        .filter(|path| is_graph(path) && path.is_file() && source.may_read(path))
         .collect();
     paths.sort();
     paths

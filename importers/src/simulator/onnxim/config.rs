@@ -10,6 +10,7 @@ use trace_model::{IssueKind, TraceBuilder};
 
 use super::run::OnnximRun;
 use crate::common::cycles::CycleClock;
+use crate::input::InputSource;
 
 /// Maximum size of a configuration.
 const MAX_BYTES: u64 = 1 << 20;
@@ -79,10 +80,11 @@ pub(super) fn peak(run: &OnnximRun) -> Option<f64> {
 
 /// The configuration next to the log, if exactly one matches, or if all matching ones have the same clock. If none
 /// matches, the contradictions are logged.
-pub(super) fn find(log: Option<&Path>, run: &OnnximRun, out: &mut TraceBuilder) -> Option<OnnximConfig> {
-    let entries = fs::read_dir(log?.parent()?).ok()?.take(MAX_FILES).filter_map(Result::ok);
+pub(super) fn find(log: &InputSource, run: &OnnximRun, out: &mut TraceBuilder) -> Option<OnnximConfig> {
+    let entries = fs::read_dir(log.place()?.parent()?).ok()?.take(MAX_FILES).filter_map(Result::ok);
     let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json")));
+    let is_json = |path: &Path| path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
+    paths.retain(|path| is_json(path) && log.may_read(path));
     paths.sort();
     let parse = |path: &Path| {
         let metadata = fs::metadata(path).ok()?;

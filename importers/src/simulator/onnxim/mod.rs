@@ -116,7 +116,7 @@ impl Importer for OnnxIm {
         let described = out.source_mut();
         described.simulator = Some("ONNXim".to_owned());
         described.cannot_know = CANNOT_KNOW.to_vec();
-        let config = config::find(source.place(), &run, out);
+        let config = config::find(source, &run, out);
         timeline::write(&run, config.as_ref(), options.clock_mhz, out);
         Ok(())
     }

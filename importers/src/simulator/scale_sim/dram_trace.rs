@@ -8,26 +8,30 @@ use std::path::Path;
 use trace_model::{IssueKind, TraceBuilder};
 
 use super::layer::{DramTraceCounts, STREAMS, ScaleSimLayer, ScaleSimTraffic};
-use crate::input::{ImportError, Progress};
+use crate::input::{ImportError, InputSource, Progress};
 
 /// Number of bins of one trace.
 const BINS: i64 = 512;
 /// Maximum length of a number.
 const MAX_CELL: usize = 32;
 
-/// Counts the words of the traces that exist in `directory`.
+/// Counts the words of the traces that exist beside the report.
 pub(super) fn count(
-    directory: &Path,
+    source: &InputSource,
     layers: &mut [ScaleSimLayer],
     progress: &Progress,
     out: &mut TraceBuilder,
 ) -> Result<(), ImportError> {
+    let Some(directory) = source.place().and_then(Path::parent) else { return Ok(()) };
     for layer in layers {
         let folder = directory.join(format!("layer{}", layer.id));
         for (access, stream) in layer.access.iter_mut().flatten().zip(STREAMS) {
             let name = format!("{}_DRAM_TRACE.csv", stream.name);
             let path = folder.join(&name);
-            let Some(file) = path.is_file().then(|| File::open(&path).ok()).flatten() else { continue };
+            let Some(file) = (path.is_file() && source.may_read(&path)).then(|| File::open(&path).ok()).flatten()
+            else {
+                continue;
+            };
             let length = file.metadata().map_or(0, |metadata| metadata.len());
             progress.add_total(length);
             let mut counter = DramTraceReader::new(access.dram);

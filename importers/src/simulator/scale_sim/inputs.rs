@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use csv::{ReaderBuilder, StringRecord, Trim};
 
 use super::layer::ScaleSimLayer;
+use crate::input::InputSource;
 
 /// Maximum size of a configuration or topology, which usually has a few kilobytes.
 const MAX_BYTES: u64 = 1 << 20;
@@ -70,11 +71,12 @@ pub(super) fn near() -> Vec<String> {
     folders.flat_map(|folder| ["csv", "cfg"].map(|ending| format!("{folder}*.{ending}"))).collect()
 }
 
-/// Searches for the inputs of the run whose reports are at `report`.
-pub(super) fn find(report: Option<&Path>, layers: &[ScaleSimLayer]) -> ScaleSimInputs {
-    let Some(run) = report.and_then(Path::parent) else { return ScaleSimInputs::default() };
+/// Searches for the inputs of the run with this report.
+pub(super) fn find(report: &InputSource, layers: &[ScaleSimLayer]) -> ScaleSimInputs {
+    let Some(run) = report.place().and_then(Path::parent) else { return ScaleSimInputs::default() };
     let run = fs::canonicalize(run).unwrap_or_else(|_| run.to_owned());
-    let near = files_near(&run);
+    let mut near = files_near(&run);
+    near.retain(|path| report.may_read(path));
     let tables = near.iter().filter(|path| has_ending(path, "csv"));
     let mut topologies = tables.filter_map(|path| ScaleSimTopology::parse(&name_of(path), &read(path)?));
     let fitting = topologies.find_map(|topology| Some((array_size(&topology, layers)?, topology)));

@@ -88,11 +88,9 @@ impl Importer for ScaleSim {
         let access = source.beside("DETAILED_ACCESS_REPORT.csv");
         let access = access.map(|source| CsvTable::read(&source, FORMAT.title, progress, out)).transpose()?;
         let mut layers = layers::read(&compute, access.as_ref(), out)?;
-        let inputs = inputs::find(source.place(), &layers);
+        let inputs = inputs::find(source, &layers);
         layers::name(&mut layers, inputs.topology.as_ref());
-        if let Some(directory) = source.place().and_then(std::path::Path::parent) {
-            dram_trace::count(directory, &mut layers, progress, out)?;
-        }
+        dram_trace::count(source, &mut layers, progress, out)?;
         layers::leave_out_padded(&mut layers, out);
         let is_v3 = compute.column(layers::WITH_PREFETCH).is_some();
         let described = out.source_mut();

@@ -63,7 +63,7 @@ fn spilled_registers_show_in_the_schedule() {
     };
     let found = spills(3.0);
     assert!(found.hints.iter().any(|hint| hint.id == "K30" && hint.statement.contains('k')));
-    assert_eq!(super::about_program(&found), ["K15", "K29", "K30"]);
+    assert_eq!(super::about_program(&found), ["K15", "K30", "K29"]);
     assert!(spills(0.0).quiet.contains(&"K30"));
     assert!(cannot_tell(&report("ops: KKKK\nK = k.1 [custom-call]"), "K30"));
 }

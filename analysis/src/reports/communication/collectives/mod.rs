@@ -21,11 +21,13 @@ mod row;
 mod table;
 
 use serde::Serialize;
+use trace_model::Picos;
 
 pub use links::LinkUse;
 pub use row::{CollectiveRow, CollectiveShare, Remark};
 
 use crate::engine::{Analysis, AnalysisError, Context};
+use crate::math::stats::percent;
 use crate::reports::communication::overlap::{Overlap, Transfer};
 use crate::reports::steps::step_times::Steps;
 
@@ -79,6 +81,13 @@ impl CollectivesReport {
         let rows = self.rows.iter().filter(|row| !row.remarks.contains(&Remark::LatencyBound));
         CollectiveShare::weighted(rows.filter_map(CollectiveRow::weighted_share))
     }
+
+    /// The part of the time in flight of transfers whose speed is a lower bound, percent; `None` without transfers.
+    pub(crate) fn hidden_percent(&self) -> Option<f64> {
+        let rows = || self.rows.iter().filter(|row| row.share.is_some());
+        let hidden = rows().filter(|row| row.is_lower_bound()).map(|row| row.time_ps).sum::<Picos>();
+        percent(hidden.ps(), rows().map(|row| row.time_ps).sum::<Picos>().ps())
+    }
 }
 
 /// All collectives of one pattern.
@@ -128,7 +137,7 @@ fn kinds(rows: &[CollectiveRow], per_step: Option<(u64, u64)>) -> Vec<KindRow> {
 impl KindRow {
     fn of(kind: &str, is_fused: bool, rows: &[&CollectiveRow], per_step: Option<(u64, u64)>) -> Self {
         let time = |of: fn(&CollectiveRow) -> i64| rows.iter().fold(0_i64, |sum, row| sum.saturating_add(of(row)));
-        let sent = rows.iter().map(|row| Some(row.message.sent_bytes? * row.occurrences as f64)).sum::<Option<f64>>();
+        let sent = rows.iter().map(|row| Some(row.message.sent_bytes? * row.executions)).sum::<Option<f64>>();
         let (time_ps, exposed_ps) = (time(|row| row.time_ps), time(|row| row.exposed_ps));
         let over = per_step.map(|(steps, devices)| steps as f64 * devices as f64);
         Self {

@@ -28,6 +28,9 @@ pub struct CollectiveRow {
     pub devices: usize,
     /// Executions over all devices.
     pub occurrences: u64,
+    /// The same with the parts of those that a border of the scope cuts.
+    #[serde(skip)]
+    pub executions: f64,
     /// Message size, participants, and bytes that each must send in one execution.
     #[serde(flatten)]
     pub message: Arc<CollectiveTraffic>,
@@ -135,7 +138,7 @@ impl Remark {
 impl CollectiveRow {
     pub(super) fn of(links: &LinkUse, transfer: &Transfer) -> Self {
         let message = transfer.message.clone().unwrap_or_default();
-        let mean_time_ps = (transfer.occurrences > 0).then(|| transfer.time_ps as f64 / transfer.occurrences as f64);
+        let mean_time_ps = (transfer.executions > 0.0).then(|| transfer.time_ps as f64 / transfer.executions);
         let shortest = transfer.skew.as_ref().map(|skew| skew.transfer_ps as f64);
         let transfer_ps = shortest.or(mean_time_ps).filter(|&time| time > 0.0);
         let per_second =
@@ -149,6 +152,7 @@ impl CollectiveRow {
             is_fused: transfer.is_fused,
             devices: transfer.cores,
             occurrences: transfer.occurrences,
+            executions: transfer.executions,
             mean_time_ps,
             transfer_ps,
             algorithm_bandwidth: per_second(message.bytes.map(|bytes| bytes as f64)),
@@ -170,9 +174,14 @@ impl CollectiveRow {
         out
     }
 
+    /// Whether it may have arrived long before its done op: cores hardly waited for it, so its speed is a lower bound.
+    pub(super) fn is_lower_bound(&self) -> bool {
+        self.is_async && self.blocking_ps < self.time_ps / 10
+    }
+
     /// The share together with the time that it applies to.
     pub(super) fn weighted_share(&self) -> Option<(CollectiveShare, f64)> {
-        Some((self.share?, self.transfer_ps? * self.occurrences as f64))
+        Some((self.share?, self.transfer_ps? * self.executions))
     }
 
     /// Expected time and share of link speed; whether the transfer was faster than any layout.

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, HashMap};
 
 use trace_model::hlo_text::HloText;
-use trace_model::{GroupId, OpId, ProgramId, SliceRef, TimeRange, Timestamp, TraceModel, TrackKind};
+use trace_model::{GroupId, OpId, ProgramId, SliceRef, TimeRange, TraceModel, TrackKind};
 
 use super::report::{DcnCollective, DcnDevice, DcnTimes};
 use crate::engine::{AnalysisError, Context};
 use crate::facts::TraceFacts as _;
 use crate::facts::category::OpClasses;
+use crate::facts::window::counts;
 use crate::hardware::limits::ratio;
 use crate::math::intervals::IntervalSet;
 use crate::math::stats::percent;
@@ -185,17 +186,15 @@ pub(super) fn collect(cx: &Context<'_>, classes: &OpClasses) -> Result<OnDevices
     for core in cx.tensor_cores() {
         let Some(window) = cx.window(core)? else { continue };
         let ops = ops(cx.model, core, &known);
-        let ops: Vec<_> = ops.into_iter().filter(|(slice, _)| window.contains(*slice)).collect();
-        if ops.is_empty() {
+        let busy: IntervalSet = ops.iter().map(|(slice, _)| slice.measured_range()).collect();
+        let stall = busy.measure_in(window.measured).ps();
+        let ops: Vec<_> = ops.into_iter().filter(|(slice, _)| counts(cx, window, *slice)).collect();
+        if ops.is_empty() && stall == 0 {
             continue;
         }
-        // Ops that start in a range count completely, so the window ends with the last of them.
-        let ends = ops.iter().map(|(slice, _)| slice.measured_range().end);
-        let window_ps = (ends.fold(window.measured.end, Timestamp::max) - window.measured.start).ps();
+        let window_ps = window.dur().ps();
         let mut own: BTreeMap<usize, TransferSums> = BTreeMap::new();
-        let busy: IntervalSet = ops.iter().map(|(slice, _)| slice.measured_range()).collect();
         out.unmatched += walk(&ops, &busy, &mut own);
-        let stall = busy.measure().ps();
         out.devices.push(DcnDevice {
             device: cx.model.device_name(core),
             window_ps,

@@ -99,13 +99,16 @@ fn receive(
     slice: SliceRef<'_>,
     stated: DcnEventFacts,
 ) {
-    if stated.source.is_some() && stated.source == stated.destination {
-        host.loopback += 1;
-        return;
-    }
-    if stated.bytes <= 0.0 || stated.dur <= Picos::ZERO {
-        host.invalid += 1;
-        return;
+    match stated.source.zip(stated.destination) {
+        Some((source, destination)) if source == destination => {
+            host.loopback += 1;
+            return;
+        }
+        Some(_) if stated.bytes > 0.0 && stated.dur > Picos::ZERO => {}
+        _ => {
+            host.invalid += 1;
+            return;
+        }
     }
     let end = slice.start();
     host.messages.push(DcnMessage { range: TimeRange::new(end - stated.dur, end), bytes: stated.bytes });

@@ -105,7 +105,7 @@ pub struct DcnHost {
     pub active_ps_by_class: [i64; 4],
     /// Messages within the slice, which the numbers above exclude.
     pub loopback: u64,
-    /// Messages without size or duration, which the numbers above exclude.
+    /// Messages that do not say their size, duration or slices, which the numbers above exclude.
     pub invalid: u64,
 }
 

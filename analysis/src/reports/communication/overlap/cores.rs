@@ -21,6 +21,8 @@ pub(crate) struct InFlightSpan {
     pub range: TimeRange,
     /// Whether it starts inside the window and so counts as an occurrence.
     pub begins_here: bool,
+    /// The part of it that lies inside, from 0 to 1.
+    pub part: f64,
     pub class: OpClass,
     /// The op that issues it.
     pub label: LabelId,
@@ -191,7 +193,9 @@ fn spans(cx: &Context<'_>, classes: &OpClasses, time: &CoreTime) -> Vec<InFlight
             None => classify_texts(None, "", slice.name()).0,
         };
         let begins_here = time.window.measured.contains(range.start);
-        out.push(InFlightSpan { range: inside, begins_here, class, label: slice.label_id(), done, slice: slice.id() });
+        let part = inside.dur().fraction_of(range.dur()).unwrap_or(1.0);
+        let (label, slice) = (slice.label_id(), slice.id());
+        out.push(InFlightSpan { range: inside, begins_here, part, class, label, done, slice });
     };
     let has_device_clock = slices(TrackKind::Ops).next().is_some_and(|op| op.device_range().is_some());
     // A track has a device clock for all of its slices or for none.

@@ -114,6 +114,9 @@ pub struct Transfer {
     pub cores: usize,
     /// Executions over all cores.
     pub occurrences: u64,
+    /// The same with the parts of those that a border of the scope cuts.
+    #[serde(skip)]
+    pub executions: f64,
     /// Sum of the times in flight (asynchronous) or of the op, over all cores.
     pub time_ps: i64,
     /// The part of it while the core computed.

@@ -4,14 +4,15 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use trace_model::{LabelId, OpId, Picos, ProgramId, SliceId, StringId, TraceModel};
+use trace_model::{GroupId, LabelId, OpId, Picos, ProgramId, SliceId, SourceId, StringId, TraceModel};
 
 use super::cores::{CoreActivity, CoreTraffic, InFlightSpan, name_of};
 use super::hiding_ops::{HidingOps, HidingTime};
-use super::report::{HiddenBy, KindTotal, Skew, Transfer};
+use super::report::{CoreOverlap, HiddenBy, KindTotal, Skew, Transfer};
 use super::skew::{CollectiveExecution, MatchedCollective, matched};
 use crate::engine::Context;
 use crate::facts::category::{OpClass, OpClasses};
+use crate::facts::clock_alignment::on_shared_clock;
 use crate::facts::collective_traffic::CollectiveTraffic;
 
 /// Program and index of the name of the op that issues a transfer.
@@ -30,6 +31,8 @@ struct OverlapSums {
     op: Option<OpId>,
     name: StringId,
     occurrences: u64,
+    /// The same with the parts of those that a border of the scope cuts.
+    executions: f64,
     time: Picos,
     hidden: Picos,
     blocking: Picos,
@@ -83,6 +86,7 @@ impl OverlapSums {
         let (hidden, blocked) = (meanwhile.compute.measure_in(span.range), meanwhile.blocked.measure_in(span.range));
         let idle = span.range.dur() - hidden - blocked;
         self.occurrences += u64::from(span.begins_here);
+        self.executions += span.part;
         self.time += span.range.dur();
         self.hidden += hidden;
         self.idle += idle;
@@ -97,14 +101,21 @@ impl OverlapSums {
 }
 
 impl MultiCoreTransfers {
-    /// Removes and returns all executions, by core.
-    fn executions(&mut self, model: &TraceModel) -> BTreeMap<usize, Vec<CollectiveExecution>> {
+    /// Removes and returns all executions, by core, on a clock that all cores share.
+    fn executions(&mut self, cx: &Context<'_>, cores: &[GroupId]) -> BTreeMap<usize, Vec<CollectiveExecution>> {
+        let model = cx.model;
         let mut all = std::mem::take(&mut self.executions);
         for (core, slices) in std::mem::take(&mut self.synchronous) {
             let slices = slices.into_iter().map(|slice| model.slice(slice));
             let executions =
                 slices.map(|slice| CollectiveExecution::of(slice, slice.measured_dur(), slice.measured_dur()));
             all.entry(core).or_default().extend(executions);
+        }
+        for (&core, executions) in &mut all {
+            let Some(&group) = cores.get(core) else { continue };
+            for execution in executions {
+                execution.range = on_shared_clock(cx, group, execution.range);
+            }
         }
         all
     }
@@ -140,13 +151,15 @@ impl OverlapRows {
         mut self,
         cx: &Context<'_>,
         classes: &OpClasses,
-        cores: &[String],
+        cores: &[CoreOverlap],
     ) -> (Vec<Transfer>, SkewWaits) {
+        let names: Vec<String> = cores.iter().map(|core| core.core.clone()).collect();
+        let groups: Vec<GroupId> = cores.iter().map(|core| core.group).collect();
         let mut waits = SkewWaits::default();
         let rows = self.places.into_values().map(|place| std::mem::take(&mut self.rows[place]));
         let finished = |row| {
             trace_model::may_pause();
-            finish(cx, classes, row, cores, &mut waits)
+            finish(cx, classes, row, (&names, &groups), &mut waits)
         };
         let mut out: Vec<Transfer> = rows.map(finished).collect();
         out.sort_by(|a, b| {
@@ -242,11 +255,21 @@ fn add_ops(
         row.time += segment.range.dur();
         // A done op whose start came before the window is no execution of the window.
         let counts = !class.is_async() || (class.is_done() && (core.unknown_flight || !class.is_collective()));
-        // An op with another one inside consists of several pieces.
-        if counts && (segment.range == slice.measured_range() || seen.insert(segment.slice)) {
-            row.occurrences += 1;
-            if let Some(shared) = row.shared.as_mut().filter(|_| !class.is_async()) {
+        if !counts {
+            continue;
+        }
+        // An op with another one inside consists of several pieces, and a border of the scope may cut it.
+        let (range, window) = (slice.measured_range(), core.time.window.measured);
+        let is_one_piece = segment.range == range;
+        row.executions += segment.range.dur().fraction_of(slice.self_dur()).unwrap_or(1.0).min(1.0);
+        if is_one_piece || seen.insert(segment.slice) {
+            row.occurrences += u64::from(range.start >= window.start);
+            let Some(shared) = row.shared.as_mut().filter(|_| !class.is_async()) else { continue };
+            if is_one_piece {
                 shared.synchronous.entry(index).or_default().push(segment.slice);
+            } else if let Some(part) = range.intersect(window) {
+                let execution = CollectiveExecution::of(slice, range.dur(), part.dur());
+                shared.executions.entry(index).or_default().push(execution);
             }
         }
     }
@@ -256,7 +279,7 @@ fn finish(
     cx: &Context<'_>,
     classes: &OpClasses,
     mut row: OverlapSums,
-    cores: &[String],
+    (names, cores): (&[String], &[GroupId]),
     waits: &mut SkewWaits,
 ) -> Transfer {
     let op = row.op.map(|op| cx.model.op(op));
@@ -264,13 +287,14 @@ fn finish(
     let kind = row.class.collective;
     let message = kind.map(|kind| CollectiveTraffic::of(cx, row.op, kind, cores.len()));
     let groups = message.as_ref().and_then(|message| message.groups.as_deref());
-    let executions = row.shared.as_mut().map(|shared| shared.executions(cx.model));
-    let found = executions.and_then(|executions| matched(executions, groups, cores.len()));
+    let executions = row.shared.as_mut().map(|shared| shared.executions(cx, cores));
+    let hosts: Vec<SourceId> = cores.iter().map(|&core| cx.model.group(core).source).collect();
+    let found = executions.and_then(|executions| matched(executions, groups, &hosts));
     // A core that has an asynchronous collective in flight may compute meanwhile.
     if let Some(found) = found.as_ref().filter(|_| !row.class.is_async()) {
         waits.add(found);
     }
-    let skew = found.map(|found| Arc::new(Skew::of(&found, cores)));
+    let skew = found.map(|found| Arc::new(Skew::of(&found, names)));
     let name = cx.model.str(row.name);
     let category = row.op.map_or("", |op| classes.category(op));
     let stem = if category.is_empty() { name } else { category };
@@ -285,6 +309,7 @@ fn finish(
         is_fused: row.class.is_fused_collective(),
         cores: row.cores,
         occurrences: row.occurrences,
+        executions: row.executions,
         time_ps: row.time.ps(),
         hidden_ps: row.hidden.ps(),
         exposed_ps: (row.time - row.hidden).ps(),

@@ -7,19 +7,20 @@
 //! Executions are matched by the instance id that the runtime recorded, or else by order (the k-th with the k-th).
 //! Real ids are only unique on their own core (on v6e they contain the core's count of programs), so matched
 //! executions must also overlap in time: one collective runs everywhere at once. If no way of matching satisfies
-//! this, there is no result rather than a wrong one.
+//! this on all hosts, those of each host are matched by themselves, because the clocks of hosts may differ; if that does
+//! not either, there is no result rather than a wrong one.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use trace_model::{Picos, SliceAttr, SliceRef, TimeRange};
+use trace_model::{Picos, SliceAttr, SliceRef, SourceId, TimeRange};
 
 /// One execution of a collective on one core.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CollectiveExecution {
     /// Key for lookups: the slice, unless noted otherwise.
     pub key: u32,
-    /// On the timeline, which all cores share.
+    /// By a clock that all cores share.
     pub range: TimeRange,
     /// By the clock of the ops.
     pub dur: Picos,
@@ -80,12 +81,12 @@ impl<'a> MatchedInstances<'a> {
 pub(super) fn matched(
     mut by_core: BTreeMap<usize, Vec<CollectiveExecution>>,
     groups: Option<&[Vec<u64>]>,
-    captured: usize,
+    hosts: &[SourceId],
 ) -> Option<MatchedCollective> {
     let cores = by_core.last_key_value().map_or(0, |(&core, _)| core + 1);
     let (mut waits, mut caused): (Vec<Option<Picos>>, Vec<Option<Picos>>) = (vec![None; cores], vec![None; cores]);
     let (mut count, mut transfer) = (0, Picos::ZERO);
-    for instance in instances(&mut by_core, groups, captured)?.iter() {
+    for instance in instances(&mut by_core, groups, hosts)?.iter() {
         let last = instance.iter().min_by_key(|(core, execution)| (execution.dur, *core));
         let Some((last, shortest)) = last.map(|(core, execution)| (*core, execution.dur)) else { continue };
         count += 1;
@@ -105,11 +106,15 @@ pub(super) fn matched(
     Some(MatchedCollective { instances: count, transfer, most, least, waits, caused })
 }
 
-/// Executions of the same instance on all cores; `None` if they cannot be matched.
+/// Executions on cores that communicate with each other.
+type ExecutionsByCore<'a> = BTreeMap<usize, &'a [CollectiveExecution]>;
+
+/// Executions of the same instance on all cores; `None` if they cannot be matched. `hosts` has the host of each core of the
+/// capture.
 pub(crate) fn instances<'a>(
     by_core: &'a mut BTreeMap<usize, Vec<CollectiveExecution>>,
     groups: Option<&[Vec<u64>]>,
-    captured: usize,
+    hosts: &[SourceId],
 ) -> Option<MatchedInstances<'a>> {
     if by_core.len() < 2 {
         return None;
@@ -119,10 +124,19 @@ pub(crate) fn instances<'a>(
     }
     let by_core = &*by_core;
     let mut out = MatchedInstances::default();
-    for cores in parts(by_core, groups, captured)? {
-        let part: BTreeMap<usize, &'a [CollectiveExecution]> =
+    let mut find = |part: &ExecutionsByCore<'a>| by_id(part, &mut out) || in_order(part, &mut out);
+    for cores in parts(by_core, groups, hosts.len())? {
+        let part: ExecutionsByCore<'a> =
             cores.iter().filter_map(|core| Some((*core, by_core.get(core)?.as_slice()))).collect();
-        if !part.is_empty() && !by_id(&part, &mut out) && !in_order(&part, &mut out) {
+        if part.is_empty() || find(&part) {
+            continue;
+        }
+        let mut by_host: BTreeMap<Option<SourceId>, ExecutionsByCore<'a>> = BTreeMap::new();
+        for (core, executions) in part {
+            by_host.entry(hosts.get(core).copied()).or_default().insert(core, executions);
+        }
+        let several = || by_host.values().filter(|own| own.len() > 1);
+        if by_host.len() < 2 || several().count() == 0 || !several().all(&mut find) {
             return None;
         }
     }
@@ -144,7 +158,7 @@ fn parts(
 }
 
 /// Adds the executions with the same id; `false`, and adds none, if they have no ids or cannot be the same.
-fn by_id<'a>(part: &BTreeMap<usize, &'a [CollectiveExecution]>, out: &mut MatchedInstances<'a>) -> bool {
+fn by_id<'a>(part: &ExecutionsByCore<'a>, out: &mut MatchedInstances<'a>) -> bool {
     let of_core = |(&core, executions): (&usize, &&'a [CollectiveExecution])| {
         executions.iter().map(move |execution| Some((execution.instance?, (core, execution)))).collect::<Vec<_>>()
     };
@@ -171,7 +185,7 @@ fn by_id<'a>(part: &BTreeMap<usize, &'a [CollectiveExecution]>, out: &mut Matche
 }
 
 /// Adds the k-th executions of all cores; `false`, and adds none, if they cannot be the same.
-fn in_order<'a>(part: &BTreeMap<usize, &'a [CollectiveExecution]>, out: &mut MatchedInstances<'a>) -> bool {
+fn in_order<'a>(part: &ExecutionsByCore<'a>, out: &mut MatchedInstances<'a>) -> bool {
     let count = part.values().map(|executions| executions.len()).max().unwrap_or(0);
     if part.values().any(|executions| executions.len() != count) {
         return false;
@@ -205,6 +219,12 @@ mod tests {
     use super::*;
     use trace_model::Timestamp;
 
+    fn one_host(cores: usize) -> Vec<SourceId> {
+        let mut builder = trace_model::TraceBuilder::new();
+        let host = builder.group(None, trace_model::GroupKind::Host, "host");
+        vec![builder.finish().group(host).source; cores]
+    }
+
     fn execution(start: i64, end: i64, instance: Option<i64>) -> CollectiveExecution {
         let range = TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end));
         CollectiveExecution { key: 0, range, dur: range.dur(), blocked: range.dur(), instance }
@@ -212,7 +232,7 @@ mod tests {
 
     fn wait(cores: &[&[(i64, i64, Option<i64>)]]) -> Option<i64> {
         let by_core = cores.iter().map(|list| list.iter().map(|&(a, b, id)| execution(a, b, id)).collect());
-        matched(by_core.enumerate().collect(), None, cores.len()).map(|matched| matched.most.1.ps())
+        matched(by_core.enumerate().collect(), None, &one_host(cores.len())).map(|matched| matched.most.1.ps())
     }
 
     #[test]
@@ -224,7 +244,7 @@ mod tests {
     #[test]
     fn last_core_is_named_and_its_time_is_the_transfer() {
         let by_core = [(0, 2), (1, 6), (2, 0)].map(|(core, start)| (core, vec![execution(start, 10, None)]));
-        let matched = matched(by_core.into_iter().collect(), None, 3).unwrap();
+        let matched = matched(by_core.into_iter().collect(), None, &one_host(3)).unwrap();
         assert_eq!((matched.transfer.ps(), matched.least.0, matched.most), (4, 1, (2, Picos::from_ps(6))));
     }
 
@@ -233,7 +253,7 @@ mod tests {
     fn unblocked_core_does_not_wait() {
         let hidden = CollectiveExecution { blocked: Picos::from_ps(2), ..execution(0, 10, None) };
         let by_core = BTreeMap::from([(0, vec![hidden]), (1, vec![execution(6, 10, None)])]);
-        assert_eq!(matched(by_core, None, 2).unwrap().most, (0, Picos::from_ps(2)));
+        assert_eq!(matched(by_core, None, &one_host(2)).unwrap().most, (0, Picos::from_ps(2)));
     }
 
     #[test]
@@ -257,9 +277,10 @@ mod tests {
             starts.iter().enumerate().map(|(core, &start)| (core, vec![execution(start, 10, None)])).collect()
         };
         let groups = vec![vec![0, 1], vec![2, 3]];
-        let pairs = matched(by_core([0, 0, 8, 7]), Some(&groups), 4).unwrap();
+        let pairs = matched(by_core([0, 0, 8, 7]), Some(&groups), &one_host(4)).unwrap();
         assert_eq!(pairs.most, (3, Picos::from_ps(1)));
         assert_eq!((pairs.instances, pairs.transfer), (2, Picos::from_ps(12)));
-        assert_eq!(matched(by_core([0, 0, 8, 7]), Some(&[vec![0, 9], vec![3, 4]]), 4), None);
+        let no_cores = [vec![0, 9], vec![3, 4]];
+        assert_eq!(matched(by_core([0, 0, 8, 7]), Some(&no_cores), &one_host(4)), None);
     }
 }

@@ -25,11 +25,12 @@ mod tests;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use trace_model::{GroupId, GroupKind, Picos, TraceModel, TrackKind};
+use trace_model::{GroupId, GroupKind, Picos, SliceSpans, TraceModel, TrackKind};
 
 use crate::engine::{Analysis, AnalysisError, Context};
 use crate::facts::TraceFacts as _;
 use crate::facts::category::OpClasses;
+use crate::facts::window::{counts, slices_of_window};
 use crate::math::stats::percent;
 
 pub use offload::Offload;
@@ -146,9 +147,12 @@ fn core_row(cx: &Context<'_>, core: GroupId, device: Option<GroupId>) -> Result<
     let busy = own.as_ref().filter(|_| has_ops).map(|time| time.busy_time().ps());
     let count = |kind| {
         let tracks = model.tracks_of(core).into_iter().filter(move |&track| model.track(track).kind == kind);
-        let slices = tracks.flat_map(|track| model.slices_on(track));
-        let inside = slices.filter(|slice| own.as_ref().is_some_and(|time| time.window.contains(*slice)));
-        inside.fold((0_u64, 0_i64), |(count, sum), slice| (count + 1, sum.saturating_add(slice.dur().ps())))
+        let window = own.as_ref().map(|time| time.window);
+        let inside = window.into_iter().flat_map(|window| {
+            let slices = tracks.clone().flat_map(move |track| slices_of_window(cx, track, window));
+            slices.map(move |spans| (u64::from(counts(cx, window, spans.slice)), spans.shown.dur().ps()))
+        });
+        inside.fold((0_u64, 0_i64), |(count, sum), (begins, time)| (count + begins, sum.saturating_add(time)))
     };
     let ((programs, program_ps), (steps, step_ps)) = (count(TrackKind::Modules), count(TrackKind::Steps));
     Ok(SparseCore {
@@ -178,11 +182,14 @@ fn add_ops(
 ) -> Result<(), AnalysisError> {
     let Some(window) = cx.window(core)? else { return Ok(()) };
     let Some(track) = cx.model.track_of_kind(core, TrackKind::Ops) else { return Ok(()) };
-    for slice in cx.model.slices_on(track).filter(|slice| window.contains(*slice)) {
+    for SliceSpans { slice, measured, .. } in cx.watched(slices_of_window(cx, track, window)) {
         let sum = sums.entry(slice.label_id()).or_default();
-        sum.occurrences += 1;
-        sum.time_ps = sum.time_ps.saturating_add(slice.measured_dur().ps());
-        sum.self_ps = sum.self_ps.saturating_add(slice.self_dur().ps());
+        sum.occurrences += u64::from(counts(cx, window, slice));
+        sum.time_ps = sum.time_ps.saturating_add(measured.dur().ps());
+    }
+    for segment in cx.core_time(core)?.iter().flat_map(|time| &time.segments) {
+        let sum = sums.entry(cx.model.slice(segment.slice).label_id()).or_default();
+        sum.self_ps = sum.self_ps.saturating_add(segment.range.dur().ps());
     }
     Ok(())
 }

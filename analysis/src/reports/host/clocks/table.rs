@@ -91,8 +91,8 @@ fn host_table(hosts: &[HostOffset]) -> Table {
         .note(
             "Hosts are aligned by when their sessions began. All participants leave a collective together, so its ends \
              should agree; by how much they do not is how far the clocks of the hosts are apart, as exactly as the \
-             shifts of their devices are known. The middle eight of ten lie “within” that length. A check: it is not \
-             applied.",
+             shifts of their devices are known. The middle eight of ten lie “within” that length. It is applied only \
+             to match executions over hosts.",
         )
         .build()
 }

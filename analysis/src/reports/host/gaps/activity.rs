@@ -29,7 +29,8 @@ use super::merge::{HostActivities, HostActivity, ThreadSpan};
 use crate::engine::Context;
 use crate::engine::Fact;
 use crate::facts::TraceFacts as _;
-use crate::facts::host_class::{HostClass, host_threads, is_input_loader, is_python_wait, stripped};
+use crate::facts::host_class::{HostClass, host_threads, is_input_loader, stripped};
+use crate::facts::python_frame::PythonFrame;
 
 /// Loads and look-ups shorter than this occur at every launch.
 const SHORTEST_LOAD_PS: i64 = 1_000_000_000;
@@ -86,7 +87,9 @@ impl EventKind {
             H::Infeed => EventActivity::Always(IdleCause::Input),
             H::Wait => EventActivity::Always(IdleCause::Wait),
             H::User if is_input_loader(name) => EventActivity::User(IdleCause::Input),
-            H::User if is_python_wait(name) => EventActivity::User(IdleCause::Wait),
+            H::User if PythonFrame::of(name).is_some_and(PythonFrame::waits_for_threads) => {
+                EventActivity::User(IdleCause::Wait)
+            }
             H::User => EventActivity::User(IdleCause::User),
         };
         let called = stripped(name);
@@ -203,13 +206,16 @@ impl<'a, I: Iterator<Item = (SliceRef<'a>, TimeRange)>> Iterator for ThreadSpans
 }
 
 impl<'a, I: Iterator<Item = (SliceRef<'a>, TimeRange)>> ThreadSpans<'a, I> {
-    /// Opens the next slice; returns its start and the activity until then.
+    /// Opens the next slice; returns its start and the activity until then. Those that end within it do not contain
+    /// it, and from now on no instant belongs to them, as with self time.
     fn begin(&mut self) -> Option<(Timestamp, ThreadActivity)> {
         let (slice, range) = self.slices.next()?;
-        let around = self.open.last().and_then(|(_, state)| *state);
-        let label = slice.label_id();
+        let activity = |open: &[(Timestamp, ThreadActivity)]| open.last().and_then(|(_, state)| *state);
+        let before = activity(&self.open);
+        while self.open.pop_if(|(end, _)| *end < range.end).is_some() {}
+        let (around, label) = (activity(&self.open), slice.label_id());
         self.open.push((range.end, inside(around, self.events.kind(label).own(slice, range), label)));
-        Some((range.start, around))
+        Some((range.start, before))
     }
 }
 

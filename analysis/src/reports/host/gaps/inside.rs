@@ -4,7 +4,7 @@
 use serde::Serialize;
 use trace_model::{GroupId, Picos, TimeRange, TraceModel};
 
-use crate::engine::{AnalysisError, Context};
+use crate::engine::{AnalysisError, Context, Scope};
 use crate::facts::TraceFacts as _;
 use crate::facts::clock_alignment::programs;
 use crate::facts::core_time::SelfTimeSegment;
@@ -50,9 +50,11 @@ pub(super) fn inside_programs(cx: &Context<'_>, core: GroupId) -> Result<Option<
         longest_after: None,
         longest_before: None,
     };
-    let inside = |program: &trace_model::SliceRef<'_>| time.window.contains(*program);
-    for program in programs(cx.model, core).into_iter().filter(inside) {
-        let Some(span) = shifted(cx.model, core, program.range()).intersect(time.window.measured) else { continue };
+    for program in programs(cx.model, core) {
+        let span = shifted(cx.model, core, program.range());
+        // The window of the whole trace begins with the first op, and the program of that before it.
+        let part = if cx.scope == Scope::WholeTrace { Some(span) } else { span.intersect(time.window.measured) };
+        let Some(span) = part else { continue };
         out.program_ps = out.program_ps.saturating_add(span.dur().ps());
         let ops = ops_in(&time.segments, span);
         // The first and the last op may reach beyond the program.

@@ -113,15 +113,19 @@ fn statement(devices: &[DeviceGaps], has_host: bool) -> String {
     if !has_host {
         return text + "; no host thread was recorded, so the reasons are not known";
     }
-    let mut parts: Vec<(i64, IdleCause)> =
-        IdleCause::ALL.into_iter().map(|cause| (sum(&|device| device.time_ps(cause)), cause)).collect();
-    parts.sort_by_key(|&(time, cause)| (std::cmp::Reverse(time), cause));
-    let parts: Vec<String> = parts
-        .into_iter()
-        .filter_map(|(time, cause)| Some((percent(time, idle)?, cause)))
-        .filter(|(share, _)| *share >= WORTH_SAYING_PERCENT)
-        .map(|(share, cause)| format!("{} {:.1}", cause.title(), Percent(share)))
-        .collect();
+    let share_of = |cause| percent(sum(&|device| device.time_ps(cause)), idle).unwrap_or_default();
+    let recorded = IdleCause::ALL.into_iter().filter(|&cause| cause != IdleCause::Unknown);
+    let mut parts: Vec<(f64, IdleCause)> = recorded.map(|cause| (share_of(cause), cause)).collect();
+    parts.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    // The longest is named even if it explains little.
+    let least = parts.first().map_or(0.0, |(most, _)| most.min(WORTH_SAYING_PERCENT));
+    let parts = parts.into_iter().filter(|(share, _)| *share > 0.0 && *share >= least);
+    let mut parts: Vec<String> =
+        parts.map(|(share, cause)| format!("{} {:.1}", cause.title(), Percent(share))).collect();
+    let unknown = share_of(IdleCause::Unknown);
+    if unknown >= WORTH_SAYING_PERCENT {
+        parts.push(format!("nothing for {:.1}", Percent(unknown)));
+    }
     if !parts.is_empty() {
         text = format!("{text}; of that the host shows {}", parts.join(", "));
     }
@@ -135,6 +139,7 @@ fn metrics(devices: &[DeviceGaps]) -> Vec<Metric> {
         id,
         title,
         value: percent(part, whole),
+        is_lower_bound: false,
         unit: Unit::Percent,
         of: of.to_owned(),
         provenance: Provenance::Measured,

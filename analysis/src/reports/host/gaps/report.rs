@@ -163,6 +163,23 @@ impl Gap {
         let end = self.start_ps.saturating_add(self.length_ps);
         TimeRange::new(Timestamp::from_ps(self.start_ps), Timestamp::from_ps(end))
     }
+    /// The recorded activity with the most of it, if anything was recorded.
+    pub(super) fn main(&self) -> Option<&CauseTime> {
+        self.recorded().min_by_key(|part| (std::cmp::Reverse(part.time_ps), part.cause))
+    }
+    /// The other recorded activities with at least `least` of its time.
+    pub(super) fn others(&self, least: f64) -> impl Iterator<Item = &CauseTime> {
+        let main = self.main().map(|part| part.cause);
+        let is_long = move |part: &&CauseTime| part.time_ps as f64 >= least * self.length_ps as f64;
+        self.recorded().filter(move |part| Some(part.cause) != main).filter(is_long)
+    }
+    /// The part in which nothing was recorded.
+    pub(super) fn unexplained_ps(&self) -> i64 {
+        time_of(&self.causes, IdleCause::Unknown)
+    }
+    fn recorded(&self) -> impl Iterator<Item = &CauseTime> {
+        self.causes.iter().filter(|part| part.cause != IdleCause::Unknown)
+    }
 }
 
 /// Idle time within one step.

@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use trace_model::Picos;
 
 use super::IdleCause;
-use super::report::{DeviceGaps, GapPlace, GapsReport, StepGaps};
+use super::report::{CauseTime, DeviceGaps, Gap, GapPlace, GapsReport, StepGaps};
 use crate::engine::{Table, TableBuilder, Tabular, counted};
 use crate::math::stats::percent;
 use crate::math::unit::Unit;
 
 /// Number of gaps listed per device.
 const SHOWN: usize = 10;
+/// Other activities with a smaller share of a gap are not named.
+const NAMED: f64 = 0.01;
 
 impl Tabular for GapsReport {
     fn tables(&self) -> Vec<Table> {
@@ -92,25 +94,33 @@ impl GapsReport {
     }
 
     fn gap_table(&self) -> Table {
-        let rows = self.devices.iter().flat_map(|device| {
-            device.gaps.iter().take(SHOWN).map(move |gap| {
-                (device, gap, gap.causes.iter().min_by_key(|part| (std::cmp::Reverse(part.time_ps), part.cause)))
-            })
-        });
+        let rows = self.devices.iter().flat_map(|device| device.gaps.iter().take(SHOWN).map(move |gap| (device, gap)));
         let between: u64 = self.devices.iter().map(|device| device.count).sum();
+        let also = |gap: &Gap| {
+            let part = |part: &CauseTime| {
+                let event = part.event().map_or_else(String::new, |event| format!(" ({event})"));
+                format!("{} {}{event}", part.cause.title(), Picos::from_ps(part.time_ps))
+            };
+            gap.others(NAMED).map(part).collect::<Vec<_>>().join(", ")
+        };
         Table::of("gaps", "Longest gaps", rows)
-            .measured("core", "Device", Unit::None, |(device, ..)| &device.core)
-            .measured("start_ps", "Begin", Unit::Picoseconds, |(_, gap, _)| gap.start_ps)
-            .measured("length_ps", "Length", Unit::Picoseconds, |(_, gap, _)| gap.length_ps)
-            .inferred("cause", "Host", Unit::None, |(.., top)| Some(top?.cause.title()))
-            .measured("cause_percent", "Of gap", Unit::Percent, |(_, gap, top)| percent(top?.time_ps, gap.length_ps))
-            .inferred("event", "Mostly", Unit::None, |(.., top)| top?.event())
-            .measured("step", "Step", Unit::None, |(_, gap, _)| gap.step)
-            .measured("after", "After", Unit::None, |(_, gap, _)| gap.after.as_deref())
-            .measured("before", "Before", Unit::None, |(_, gap, _)| gap.before.as_deref())
+            .measured("core", "Device", Unit::None, |(device, _)| &device.core)
+            .measured("start_ps", "Begin", Unit::Picoseconds, |(_, gap)| gap.start_ps)
+            .measured("length_ps", "Length", Unit::Picoseconds, |(_, gap)| gap.length_ps)
+            .inferred("cause", "Host", Unit::None, |(_, gap)| gap.main().map_or(IdleCause::Unknown, |top| top.cause).title())
+            .measured("cause_percent", "Of gap", Unit::Percent, |(_, gap)| percent(gap.main()?.time_ps, gap.length_ps))
+            .measured("unexplained_percent", "Unexplained", Unit::Percent, |(_, gap)| {
+                percent(gap.unexplained_ps(), gap.length_ps)
+            })
+            .inferred("event", "Mostly", Unit::None, |(_, gap)| gap.main()?.event())
+            .inferred("also", "Also", Unit::None, |(_, gap)| Some(also(gap)).filter(|also| !also.is_empty()))
+            .measured("step", "Step", Unit::None, |(_, gap)| gap.step)
+            .measured("after", "After", Unit::None, |(_, gap)| gap.after.as_deref())
+            .measured("before", "Before", Unit::None, |(_, gap)| gap.before.as_deref())
             .note(format!(
-                "{between} gaps between programs on {}. Begin is on the timeline as recorded; gaps without a \
-                 program before or after reach to the end of the window.",
+                "{between} gaps between programs on {}. Host: what it does for the longest part of the gap, with its \
+                 share and the share that no recorded event explains; also: other parts of at least a hundredth. Begin \
+                 is on the timeline as recorded; gaps without a program before or after reach to the end of the window.",
                 counted(self.devices.len(), "device")
             ))
             .build()

@@ -142,6 +142,50 @@ fn idle_time_within_programs_uses_the_device_clock() {
     assert_eq!(inside.long_gaps, 0);
 }
 
+/// A gap in which mostly nothing was recorded names what was.
+#[test]
+fn unexplained_gaps_name_what_overlaps_them() {
+    let rows = "
+        modules  : AA....................BB
+        host main: ..ccc.....hh............
+        ";
+    let device = whole(&picture(rows));
+    assert_eq!(
+        parts(&device.gaps[0].causes),
+        [(IdleCause::Compile, 3), (IdleCause::DeviceToHost, 2), (IdleCause::Unknown, 15)]
+    );
+    let report = report(&text_trace(&picture(rows)), Scope::WholeTrace).unwrap();
+    let table = crate::engine::Tabular::tables(&report).into_iter().find(|table| table.id == "gaps").unwrap();
+    let cell = |id: &str| {
+        let column = table.columns.iter().position(|column| column.id == id).unwrap();
+        format!("{:?}", table.rows[0][column])
+    };
+    assert!(cell("cause").contains("compiling") && cell("event").contains("backend_compile"), "{:?}", table.rows);
+    assert!(cell("also").contains("device to host 2.000 ns (np.asarray(jax.Array))"), "{}", cell("also"));
+    assert!(cell("cause_percent").contains("15.0") && cell("unexplained_percent").contains("75.0"), "{:?}", table.rows);
+    let said = "of that the host shows compiling 15.0 %, device to host 10.0 %, nothing for 75.0 %";
+    assert!(report.statement.ends_with(said), "{}", report.statement);
+    let main = "with nothing recorded on the host (75.0 % of it; 15.0 % while the host compiles (backend_compile))";
+    assert_eq!(report.main_cause().as_deref(), Some(main));
+}
+
+/// The class of an event is inherited by what nests in it, and by nothing else.
+#[test]
+fn overlapping_events_inherit_nothing() {
+    // Each event from the second on begins in the one before it and ends after it.
+    let device = whole(&picture(
+        "
+        modules  : AA................BB
+        host main: ..cccc....pppp......
+                 : .....uuuuuu..........
+                 : ....................d
+        ",
+    ));
+    let between =
+        [(IdleCause::Compile, 3), (IdleCause::HostToDevice, 4), (IdleCause::User, 5), (IdleCause::Unknown, 4)];
+    assert_eq!(parts(&device.between), between);
+}
+
 #[test]
 fn inapplicable_analysis_gives_a_reason() {
     let error = |picture: &str| report(&text_trace(picture), Scope::WholeTrace).unwrap_err().to_string();

@@ -23,6 +23,13 @@ pub struct InputWait {
     pub event: Option<String>,
 }
 
+impl InputWait {
+    /// Infeed ops and gaps together.
+    pub(crate) fn total_ps(&self) -> i64 {
+        self.infeed_ps.unwrap_or(0).saturating_add(self.gap_ps)
+    }
+}
+
 pub(super) fn wait(name: impl Into<String>, length_ps: i64, infeed_ps: Option<i64>, gap_ps: i64) -> InputWait {
     let percent = percent(infeed_ps.unwrap_or(0).saturating_add(gap_ps), length_ps);
     InputWait { name: name.into(), length_ps, infeed_ps, gap_ps, percent, event: None }

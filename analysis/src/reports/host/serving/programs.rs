@@ -9,6 +9,7 @@ use super::annotations::Annotation;
 use super::names::phase_of_program;
 use crate::engine::{AnalysisError, Context, Scope};
 use crate::facts::TraceFacts as _;
+use crate::facts::window::counts;
 use crate::math::intervals::IntervalSet;
 use crate::reports::host::clocks::Clocks;
 
@@ -46,7 +47,7 @@ impl PhasePrograms {
             let launches: HashMap<SliceId, SliceId> =
                 pairs.iter().flat_map(|pairs| &pairs.begins).map(|pair| (pair.program, pair.host)).collect();
             for (program, on_host) in cx.programs_on_host(core) {
-                if !window.contains(program) {
+                if !counts(cx, window, program) {
                     continue;
                 }
                 let time = program.measured_dur();

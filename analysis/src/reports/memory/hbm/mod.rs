@@ -315,6 +315,7 @@ fn metrics(memory: &MemoryTimeline) -> Vec<Metric> {
         id,
         title,
         value,
+        is_lower_bound: false,
         unit,
         of,
         provenance,

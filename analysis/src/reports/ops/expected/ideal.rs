@@ -207,7 +207,7 @@ impl<'a> PeakRates<'a> {
     fn copy(&self, row: &OpRow, hlo: &HloText<'_>) -> Option<IdealTime> {
         let result = hlo.result()?;
         let destination = result.arrays().first()?.memory_space;
-        let bytes = result.bytes()? as f64 * row.occurrences as f64;
+        let bytes = result.bytes()? as f64 * row.executions;
         let operands = hlo.operand_list();
         let context = operands.first()?.shape.as_ref()?;
         // (destination, source, context), or sources in a tuple of their own.
@@ -234,7 +234,7 @@ impl<'a> PeakRates<'a> {
     /// Adds the time on the links between chips.
     fn add_links(&self, row: &OpRow, hlo: &HloText<'_>, ideal: &mut IdealTime) {
         match self.link_seconds(row, hlo) {
-            Ok(seconds) => ideal.add(TimeLimit::Ici, seconds * row.occurrences as f64),
+            Ok(seconds) => ideal.add(TimeLimit::Ici, seconds * row.executions),
             Err(why) => {
                 ideal.without.push(ICI);
                 ideal.note = Some(why);

@@ -40,21 +40,23 @@ pub(super) fn hints(kernels: &[Kernel]) -> Vec<String> {
     hints
 }
 
-/// One sentence about large kernels with unusable costs.
+/// One sentence about kernels with unusable costs that together take considerable time.
 fn costs_hint(kernels: &[Kernel], declared: DeclaredCosts) -> Option<String> {
-    let share = |kernel: &Kernel| kernel.of_op_time_percent.unwrap_or_default();
-    let heavy = || kernels.iter().filter(|kernel| kernel.declared == declared && share(kernel) >= WORTH_COSTS_PERCENT);
-    let names: Vec<&str> = heavy().map(|kernel| kernel.kernel.as_str()).collect();
+    const SHOWN: usize = 3;
+    let own: Vec<&Kernel> = kernels.iter().filter(|kernel| kernel.declared == declared).collect();
+    let share: f64 = own.iter().filter_map(|kernel| kernel.of_op_time_percent).sum();
+    let names: Vec<&str> = own.iter().take(SHOWN).map(|kernel| kernel.kernel.as_str()).collect();
+    let more = if own.len() > SHOWN { format!(" and {} more", own.len() - SHOWN) } else { String::new() };
     let what = match declared {
         DeclaredCosts::Impossible => "declared costs are more than the device can do in that time",
         DeclaredCosts::TooFew => "declared operations are fewer than a matrix product of these shapes needs",
         DeclaredCosts::Partly => "some of the ops declare no operations, so utilization is unknown",
         _ => "no operations are declared, so utilization is unknown",
     };
-    let (of_op_time, names_of) = (Percent(heavy().map(share).sum::<f64>()), names.join(", "));
-    (!names.is_empty()).then(|| {
+    let (of_op_time, names_of) = (Percent(share), names.join(", "));
+    (share >= WORTH_COSTS_PERCENT).then(|| {
         format!(
-            "{what}: {names_of} ({of_op_time:.1} of op time); give pallas_call a \
+            "{what}: {names_of}{more} ({of_op_time:.1} of op time); give pallas_call a \
              cost_estimate=pl.CostEstimate(flops=…, bytes_accessed=…)"
         )
     })

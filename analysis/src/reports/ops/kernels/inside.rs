@@ -8,6 +8,7 @@ use crate::engine::{AnalysisError, Context};
 use crate::facts::TraceFacts as _;
 use crate::facts::category::OpClass;
 use crate::facts::core_time::{SelfTimeSegment, self_time_segments};
+use crate::facts::window::TimeWindow;
 use crate::math::intervals::IntervalSet;
 
 /// Data recorded inside the executions of one op, on all cores.
@@ -263,18 +264,18 @@ pub(super) fn collect(
         let Some(window) = cx.window(core)? else { continue };
         for call in slices(cx.model, core, TrackKind::Ops) {
             let Some(op) = call.op().filter(|op| wanted.contains(op)) else { continue };
-            if !window.contains(call) {
-                continue;
-            }
+            let Some(on_timeline) = call.range().intersect(window.range) else { continue };
             let inside = found.entry(op).or_default();
-            inside.add_scopes(recorded.scopes.range_of(call), recorded.scopes.during(call));
+            if let Some(part) = recorded.scopes.part_of(call, window) {
+                inside.add_scopes(part, recorded.scopes.during(call));
+            }
             for line in std::iter::once(&recorded.scopes).chain(&recorded.lines) {
-                let range = line.range_of(call);
-                let shift = call.start() - range.start;
-                inside.add_parts(&line.name, (range, shift), line.during(call), &recorded.series);
+                let Some(part) = line.part_of(call, window) else { continue };
+                let shift = call.start() - line.range_of(call).start;
+                inside.add_parts(&line.name, (part, shift), line.during(call), &recorded.series);
             }
             for (name, series) in &recorded.series {
-                inside.add_counter(name, series, call.range());
+                inside.add_counter(name, series, on_timeline);
             }
         }
     }
@@ -311,6 +312,11 @@ impl<'a> RecordedLine<'a> {
 
     fn range_of(&self, call: SliceRef<'_>) -> TimeRange {
         if self.by_device { call.measured_range() } else { call.range() }
+    }
+
+    /// The part of a call that lies in a window.
+    fn part_of(&self, call: SliceRef<'_>, window: TimeWindow) -> Option<TimeRange> {
+        self.range_of(call).intersect(if self.by_device { window.measured } else { window.range })
     }
 
     /// The events that start during a call.

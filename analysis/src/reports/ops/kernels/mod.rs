@@ -125,6 +125,7 @@ impl KernelRows<'_> {
         let rows = &self.rows;
         let time_ps = rows.iter().map(|row| row.total_time_ps).sum::<Picos>().ps();
         let occurrences: u64 = rows.iter().map(|row| row.occurrences).sum();
+        let executions: f64 = rows.iter().map(|row| row.executions).sum();
         let flops = |row: &OpRow| row.costs.flops.or(row.costs.model_flops);
         let declaring = rows.iter().filter(|row| flops(row).is_some()).count();
         let all = |of: &dyn Fn(&OpRow) -> Option<u64>| {
@@ -160,7 +161,7 @@ impl KernelRows<'_> {
             occurrences,
             time_ps,
             of_op_time_percent: percent(rows.iter().map(|row| row.self_time_ps).sum::<Picos>().ps(), report.op_time_ps),
-            mean_time_ps: time_ps as f64 / occurrences.max(1) as f64,
+            mean_time_ps: if executions > 0.0 { time_ps as f64 / executions } else { 0.0 },
             min_time_ps: rows.iter().filter_map(|row| row.min_time_ps).min(),
             declared,
             flops,
@@ -193,10 +194,10 @@ impl KernelRows<'_> {
         let (mut sum, mut is_less) = (0_u64, false);
         for row in &self.rows {
             let declared = row.costs.model_flops.or(row.costs.flops)?;
-            let one = declared.checked_div(row.occurrences)?;
+            let one = (row.executions > 0.0).then(|| (declared as f64 / row.executions).round() as u64)?;
             let needed = declared::needed(cx, row, name, one, steps);
             is_less |= needed.is_some();
-            let all = needed.map_or(declared, |needed| needed.saturating_mul(row.occurrences));
+            let all = needed.map_or(declared, |needed| (needed as f64 * row.executions) as u64);
             sum = sum.saturating_add(all);
         }
         is_less.then_some(sum)

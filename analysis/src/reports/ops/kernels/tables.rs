@@ -1,7 +1,7 @@
 //! The tables of the kernel report.
 
-use super::{KernelsReport, TRACING};
-use crate::engine::{Provenance, Table, Tabular};
+use super::{Kernel, KernelsReport, TRACING};
+use crate::engine::{Percent, Provenance, Table, Tabular};
 use crate::math::stats::percent;
 use crate::math::unit::Unit;
 
@@ -27,6 +27,27 @@ impl Tabular for KernelsReport {
             tables.push(self.op_table());
         }
         tables
+    }
+}
+
+impl Kernel {
+    /// A remark on an estimate of the matrix units that is far below what the operations need.
+    pub(super) fn schedule_contradicts(&self) -> Option<String> {
+        const FAR: f64 = 2.0;
+        let by_schedule = self.estimates.iter().find(|own| own.series == "MXU" && own.unit.starts_with('%'))?.mean;
+        let (needed, by) = match self.needed_flops_percent {
+            Some(needed) => (needed, "by its shapes"),
+            None => (self.flops_percent?, "by its declared costs"),
+        };
+        (needed > FAR * by_schedule).then(|| {
+            format!(
+                "MXU of {}: {:.2} by the schedule, but {:.2} of peak FLOP/s {by}. Operations and time are known better \
+                 than the schedule, whose samples may miss the product",
+                self.kernel,
+                Percent(by_schedule),
+                Percent(needed)
+            )
+        })
     }
 }
 
@@ -113,6 +134,7 @@ impl KernelsReport {
                 "LLO estimates follow from the compiler's schedule; they are not measured. Means are over time; \
                  of kernel: time with samples.",
             )
+            .notes(self.kernels.iter().filter_map(Kernel::schedule_contradicts))
             .build()
     }
 

@@ -131,6 +131,24 @@ fn only_samples_during_the_kernel_count() {
     assert!(report.hints.iter().any(|hint| hint.contains("spills vector registers")));
 }
 
+#[test]
+fn schedule_far_below_the_needed_rate_gets_a_remark() {
+    let remark = |needed: Option<f64>| {
+        let estimate = KernelEstimate {
+            series: "MXU".to_owned(),
+            unit: "% util".to_owned(),
+            mean: 0.26,
+            max: 1.0,
+            covered_percent: Some(100.0),
+        };
+        let kernel = kernel(&report_of(&text_trace(NESTED)).unwrap(), "gmm");
+        Kernel { estimates: vec![estimate], needed_flops_percent: needed, ..kernel }.schedule_contradicts()
+    };
+    let text = remark(Some(11.98)).unwrap();
+    assert!(text.contains("0.26 % by the schedule, but 11.98 % of peak FLOP/s by its shapes"), "{text}");
+    assert_eq!((remark(Some(0.5)), remark(None)), (None, None));
+}
+
 /// The second half of the kernel has three times the load of the first, and each step the same lines.
 #[test]
 fn units_and_lines_divide_a_generated_capture() {

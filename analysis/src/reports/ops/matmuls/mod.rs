@@ -69,7 +69,7 @@ impl Analysis for Matmuls {
             // The text does not show the contents of other fusions.
             let find = if is_matmul { TraceFacts::instruction } else { TraceFacts::instruction_of_program };
             let Some(instruction) = row.op.and_then(|op| find(cx, op)) else { continue };
-            if let Some(row) = MatmulRow::new(row, &instruction, tile, is_matmul) {
+            if let Some(row) = MatmulRow::new(row, &instruction, tile, is_matmul, &ops.peaks) {
                 rows.push(row);
             }
         }
@@ -115,7 +115,7 @@ fn overall_efficiency(rows: &[MatmulRow]) -> Option<f64> {
     let (mut useful, mut padded) = (0.0, 0.0);
     for row in rows {
         let (Some(flops), Some(efficiency)) = (row.flops, row.padding_efficiency_percent) else { continue };
-        let flops = flops as f64 * row.occurrences as f64;
+        let flops = flops as f64 * row.executions;
         useful += flops;
         padded += flops / (efficiency / 100.0);
     }

@@ -7,6 +7,7 @@ use trace_model::OpId;
 use super::from_shapes;
 use crate::hardware::limits::{BoundBy, possible};
 use crate::hardware::padding::{self, Dimension, Padding};
+use crate::hardware::peaks::Peaks;
 use crate::hlo::{HloOrigin, InstructionRef, MatrixProduct, NoProduct};
 use crate::reports::ops::op_stats::OpRow;
 
@@ -85,10 +86,16 @@ pub struct MatmulRow {
     /// The efficiency if that dimension were a multiple of its unit.
     pub padding_gain_percent: Option<f64>,
     /// Upper bound of the time that padding costs; missing if the measured speed shows that the compiler avoided it,
-    /// or if memory limits the op.
+    /// or if reading the operands takes longer than the padded product.
     pub padding_loss_ps: Option<f64>,
+    /// The limit of the op by its recorded costs; where these do not tell, by the sizes of the product.
+    #[serde(skip)]
+    pub bound_by: Option<BoundBy>,
     /// Executions.
     pub occurrences: u64,
+    /// The same with the parts of those that a border of the scope cuts.
+    #[serde(skip)]
+    pub executions: f64,
     /// Time of all executions.
     pub total_time_ps: i64,
     /// The same without ops inside (self time).
@@ -107,8 +114,15 @@ pub struct MatmulRow {
 
 impl MatmulRow {
     /// The row of an op; `None` if the program shows that it multiplies nothing.
-    pub(super) fn new(row: &OpRow, instruction: &InstructionRef, tile: Option<u64>, is_matmul: bool) -> Option<Self> {
+    pub(super) fn new(
+        row: &OpRow,
+        instruction: &InstructionRef,
+        tile: Option<u64>,
+        is_matmul: bool,
+        peaks: &Peaks,
+    ) -> Option<Self> {
         let mut out = Self::times(row);
+        let mut read = None;
         match instruction.module().products(instruction) {
             Ok(products) => {
                 let from = match instruction.module().origin {
@@ -116,23 +130,29 @@ impl MatmulRow {
                     HloOrigin::Text => SizesFrom::Text,
                 };
                 out.take_products(&products, from);
+                read = operand_bytes(&products);
             }
             Err(NoProduct::NotThere) if !is_matmul => return None,
             Err(NoProduct::NotShown) => match from_shapes::infer(instruction, out.recorded_flops) {
-                Ok(product) => out.take_products(&[product], SizesFrom::Shapes),
+                Ok(product) => {
+                    out.take_products(&[product], SizesFrom::Shapes);
+                    read = operand_bytes(&[product]);
+                }
                 Err(reason) => out.missing = Some(reason.to_owned()),
             },
             Err(error) => out.missing = Some(error.to_string()),
         }
         let bits = out.types.as_deref().and_then(|types| crate::hlo::element_bits(types.split(' ').next()?));
+        let least = out.least_times(row, read.and_then(|read| Some(read.min(bytes_in_hbm(instruction)?))), peaks);
+        out.bound_by = row.rates.bound_by.or(least.map(LeastTimes::longer));
         if let (Some(sizes), Some(tile), Some(bits)) = (out.sizes, tile, bits) {
-            out.pad([sizes.m, sizes.k, sizes.n], tile, padding::sublanes(bits), row.rates.bound_by);
+            out.pad([sizes.m, sizes.k, sizes.n], tile, padding::sublanes(bits), least);
         }
         Some(out)
     }
 
     fn times(row: &OpRow) -> Self {
-        let per_execution = |sum: u64| sum.checked_div(row.occurrences).filter(|&flops| flops > 0);
+        let per_execution = |sum: u64| Some((sum as f64 / row.executions).round() as u64).filter(|&flops| flops > 0);
         Self {
             op: row.op,
             program: Arc::clone(&row.program),
@@ -150,7 +170,9 @@ impl MatmulRow {
             pad_first: None,
             padding_gain_percent: None,
             padding_loss_ps: None,
+            bound_by: None,
             occurrences: row.occurrences,
+            executions: row.executions,
             total_time_ps: row.total_time_ps,
             self_time_ps: row.self_time_ps,
             self_of_op_time_percent: row.self_of_op_time_percent,
@@ -172,17 +194,73 @@ impl MatmulRow {
         self.flops = products.iter().try_fold(0u64, |sum, product| sum.checked_add(product.flops()?));
         // If the compiler's count is missing, the count from the sizes is used.
         let seconds = self.total_time_ps as f64 / 1e12;
-        let all = self.flops.map(|flops| flops as f64 * self.occurrences as f64);
+        let all = self.flops.map(|flops| flops as f64 * self.executions);
         self.flops_per_second = self.flops_per_second.or(all.filter(|_| seconds > 0.0).map(|flops| flops / seconds));
     }
 
-    fn pad(&mut self, sizes: [u64; 3], tile: u64, rows: u64, bound_by: Option<BoundBy>) {
+    /// What the peaks allow for all executions, with the traffic that is recorded, else with `read` bytes in each.
+    fn least_times(&self, row: &OpRow, read: Option<u64>, peaks: &Peaks) -> Option<LeastTimes> {
+        let (work, runs) = (row.work(), self.occurrences as f64);
+        let bytes = work.hbm_bytes.or(read.map(|bytes| bytes as f64 * runs))?;
+        let flops = self.flops? as f64 * runs * f64::from(self.passes.unwrap_or(1));
+        let rate = peaks.flops?.per_second * row.costs.speedup_over_bf16.unwrap_or(1.0);
+        let memory = peaks.hbm?.per_second;
+        (rate > 0.0 && memory > 0.0).then(|| LeastTimes { compute: flops / rate, memory: bytes / memory })
+    }
+
+    fn pad(&mut self, sizes: [u64; 3], tile: u64, rows: u64, least: Option<LeastTimes>) {
         let Some(Padding { efficiency, worst, without_worst }) = padding::best(sizes, tile, rows) else { return };
         self.padding_efficiency_percent = Some(100.0 * efficiency);
         self.pad_first = worst;
         self.padding_gain_percent = worst.map(|_| 100.0 * without_worst);
         let avoided = self.flops_percent.is_some_and(|measured| measured > 100.0 * efficiency + SLACK_PERCENT);
-        let loses = !avoided && bound_by.is_none_or(|limit| limit == BoundBy::Compute);
-        self.padding_loss_ps = loses.then_some(self.total_time_ps as f64 * (1.0 - efficiency));
+        let on_chip = self.bound_by.is_some_and(|limit| !matches!(limit, BoundBy::Compute | BoundBy::Hbm));
+        let lost = least.map_or(1.0 - efficiency, |least| least.lost_to_padding(efficiency));
+        self.padding_loss_ps = (!avoided && !on_chip && lost > 0.0).then_some(self.total_time_ps as f64 * lost);
     }
+}
+
+/// Seconds that a product needs at the peaks, without padding.
+#[derive(Clone, Copy, Debug)]
+struct LeastTimes {
+    compute: f64,
+    memory: f64,
+}
+
+impl LeastTimes {
+    fn longer(self) -> BoundBy {
+        if self.memory > self.compute { BoundBy::Hbm } else { BoundBy::Compute }
+    }
+
+    /// The part of the time that would go without padding: none where memory takes longer than the padded product.
+    fn lost_to_padding(self, efficiency: f64) -> f64 {
+        let padded = (self.compute / efficiency).max(self.memory);
+        if padded > 0.0 { 1.0 - self.compute.max(self.memory) / padded } else { 0.0 }
+    }
+}
+
+/// Bytes of the matrices that products read.
+fn operand_bytes(products: &[MatrixProduct]) -> Option<u64> {
+    let bytes = |product: &MatrixProduct| {
+        let matrix = |rows: u64, columns: u64, dtype| {
+            rows.checked_mul(columns)?.checked_mul(product.batch)?.checked_mul(crate::hlo::element_bits(dtype)?)
+        };
+        let bits =
+            matrix(product.m, product.k, product.lhs)?.checked_add(matrix(product.k, product.n, product.rhs)?)?;
+        Some(bits / 8)
+    };
+    products.iter().map(bytes).try_fold(0_u64, |sum, bytes| sum.checked_add(bytes?))
+}
+
+/// Bytes of the operands that lie in HBM, of which a fusion may read only a part; `None` without their shapes.
+fn bytes_in_hbm(instruction: &InstructionRef) -> Option<u64> {
+    const HBM: u64 = 0;
+    let mut sum = None;
+    for operand in instruction.operands() {
+        for array in operand.shape.as_deref()?.arrays().into_iter().filter(|array| array.memory_space == HBM) {
+            sum = Some(sum.unwrap_or(0_u64).checked_add(array.bytes()?)?);
+        }
+        sum = sum.or(Some(0));
+    }
+    sum
 }

@@ -6,7 +6,7 @@ use trace_model::{Access, MemorySpace, Op, OpId, TraceModel};
 
 use super::estimate;
 use super::precision::{self, NarrowType};
-use super::sums::{OpKey, OpSums, plus};
+use super::sums::{OpKey, OpSums, plus, times};
 use crate::engine::{Context, Fact};
 use crate::facts::TraceFacts as _;
 use crate::facts::category::{OpClass, OpClasses, OpGroup};
@@ -206,10 +206,10 @@ impl OpCostModel {
     pub(super) fn costs(&self, id: OpId, sums: &OpSums, peaks: &Peaks) -> OpCosts {
         let (op, class) = (self.model.op(id), self.classes.class(id));
         let text = self.texts.get(id.index()).copied().unwrap_or_default();
-        let times = |cost: Option<u64>| cost.map(|cost| cost.saturating_mul(sums.occurrences));
-        let memory = MemoryBytes::of(op, sums.occurrences);
+        let of_all = |cost: Option<u64>| cost.map(|cost| times(cost, sums.executions));
+        let memory = MemoryBytes::of(op, sums.executions);
         let mut costs = if class.is_custom_call() {
-            let declared = |fixed, events| plus(times(fixed), events).filter(|&cost: &u64| cost > 0);
+            let declared = |fixed, events| plus(of_all(fixed), events).filter(|&cost: &u64| cost > 0);
             OpCosts {
                 flops: declared(op.flops, sums.stats.flops),
                 model_flops: declared(op.model_flops, sums.stats.model_flops),
@@ -218,8 +218,8 @@ impl OpCostModel {
                 ..OpCosts::default()
             }
         } else {
-            let bytes = times(op.bytes_accessed.or(op.raw_bytes_accessed));
-            let (flops, model_flops) = (times(op.flops), times(op.model_flops));
+            let bytes = of_all(op.bytes_accessed.or(op.raw_bytes_accessed));
+            let (flops, model_flops) = (of_all(op.flops), of_all(op.model_flops));
             OpCosts { flops, model_flops, bytes, memory, ..OpCosts::default() }
         };
         // Zero operations of the algorithm means that both numbers are the same.
@@ -236,7 +236,7 @@ impl OpCostModel {
                 MemoryRule::AllIsHbm => {
                     costs.memory = costs.bytes.map(|bytes| MemoryBytes { hbm_bytes: bytes, ..Default::default() });
                 }
-                MemoryRule::FromShapes => costs.hbm_estimate_bytes = times(text.hbm_bytes),
+                MemoryRule::FromShapes => costs.hbm_estimate_bytes = of_all(text.hbm_bytes),
             }
         }
         costs
@@ -244,14 +244,14 @@ impl OpCostModel {
 }
 
 impl MemoryBytes {
-    /// The recorded split of `occurrences` executions.
-    fn of(op: &Op, occurrences: u64) -> Option<Self> {
+    /// The recorded split of these executions.
+    fn of(op: &Op, executions: f64) -> Option<Self> {
         if op.memory.is_empty() {
             return None;
         }
         let mut sum = Self::default();
         for part in &op.memory {
-            let bytes = part.bytes.saturating_mul(occurrences);
+            let bytes = times(part.bytes, executions);
             let add = |slot: &mut u64| *slot = slot.saturating_add(bytes);
             match (part.space, part.access) {
                 (MemorySpace::Hbm, access) => {

@@ -8,11 +8,12 @@
 //!   (`-start`, `-done`) have no rates, because they would be meaningless: their time on the core's track is issue or
 //!   wait, and the work happens in between.
 //! - A collective is bound by links or by waiting for other devices, never by a limit of the device itself.
-//! - Idle time is the window (first op to the end of the last) minus all self time. Summed over cores, denominators
-//!   are core-seconds.
+//! - Idle time is the window (first op to the end of the last; of a device that is away for long, of the others of its
+//!   host) minus all self time. Summed over cores, denominators are core-seconds.
 //! - `XProf` ignores ops with symbol id 0 and reports their time as idle; here they
 //!   count like any other. See `DIFFERENCES.md` for all deliberate differences.
 
+mod alike;
 mod beyond;
 mod costs;
 mod estimate;
@@ -41,6 +42,7 @@ use costs::MemoryRule;
 use rows::MergedRows;
 use sums::{CoreSums, is_leaf};
 
+pub(crate) use alike::LikeOps;
 pub(crate) use beyond::cause;
 pub use costs::MemoryBytes;
 pub(crate) use costs::OpCostModel;
@@ -79,7 +81,7 @@ const WORTH_THE_MEMORY: usize = 1_000_000;
 fn for_each_core(cx: &Context<'_>, with_duty: bool, mut take: impl FnMut(CoreSums)) -> Result<(), AnalysisError> {
     let mut cores = Vec::new();
     for core in cx.tensor_cores() {
-        cores.extend(sums::op_window(cx, core)?.map(|window| (core, window)));
+        cores.extend(cx.window(core)?.map(|window| (core, window)));
     }
     let classes = with_duty.then(|| cx.classes().as_ref());
     let collect = |&(core, window): &_| CoreSums::collect(cx, core, window, classes);
@@ -87,7 +89,8 @@ fn for_each_core(cx: &Context<'_>, with_duty: bool, mut take: impl FnMut(CoreSum
     let work = cores.iter().map(|&(core, window)| sums::count(cx, core, window)).sum();
     let at_once = if work < WORTH_THE_MEMORY { 1 } else { rayon::current_num_threads() };
     for some in cores.chunks(at_once) {
-        for sums in parallel::map(some, work, collect).into_iter().flatten() {
+        for sums in parallel::map(some, work, collect) {
+            let Some(sums) = sums? else { continue };
             is_empty &= sums.subjects().next().is_none();
             take(sums);
         }
@@ -211,7 +214,7 @@ fn core_report(cx: &Context<'_>, basis: &OpCostModel, core: &CoreSums) -> CoreOp
             out.work = out.work.plus(&work);
         }
     }
-    // An op that starts inside a range may end beyond it: then the ops define the denominator.
+    // Aggregated ops have no place on the timeline.
     out.total_time_ps = out.total_time_ps.max(out.op_time_ps);
     out.idle_ps = out.total_time_ps.saturating_sub(out.op_time_ps).max(0);
     out

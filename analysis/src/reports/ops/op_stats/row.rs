@@ -63,15 +63,18 @@ pub struct OpRow {
     /// Whether it waits for a copy from or to host memory, which shapes mark as memory space 5.
     #[serde(skip)]
     pub waits_for_host: bool,
-    /// Executions.
+    /// Executions that start in the scope.
     pub occurrences: u64,
-    /// Time of all executions.
+    /// Executions that costs and times are of: of those that a border of the scope cuts, the part inside.
+    #[serde(skip)]
+    pub executions: f64,
+    /// Time of all executions, as far as it lies in the scope.
     pub total_time_ps: i64,
     /// The same without ops inside.
     pub self_time_ps: i64,
     /// Mean time of an execution.
     pub mean_time_ps: f64,
-    /// Time of the shortest execution.
+    /// Time of the shortest whole execution.
     pub min_time_ps: Option<i64>,
     /// Self time as a share of `total_time_ps` of the report: with idle time.
     pub self_of_total_percent: Option<f64>,
@@ -166,9 +169,10 @@ impl OpRow {
             is_remat: class.is_remat(),
             waits_for_host: class.group == OpGroup::AsyncWait && facts.is_some_and(is_host_copy),
             occurrences: sums.occurrences,
+            executions: sums.executions,
             total_time_ps,
             self_time_ps: sums.self_time.ps(),
-            mean_time_ps: total_time_ps as f64 / sums.occurrences.max(1) as f64,
+            mean_time_ps: if sums.executions > 0.0 { total_time_ps as f64 / sums.executions } else { 0.0 },
             min_time_ps: sums.min.map(Picos::ps),
             self_of_total_percent: None,
             self_of_op_time_percent: None,

@@ -1,17 +1,19 @@
 //! Sums of the ops of one core.
 //!
 //! One pass over the op track of a core adds up times; static costs are applied afterwards, once per op
-//! ([`super::costs`]). Times are those of [`SliceRef::measured_dur`], the device clock where there is one.
+//! ([`super::costs`]). Times are by the device clock where there is one. Of an execution that a border of the scope cuts,
+//! the part inside counts, with that part of its costs.
+
+use std::collections::BTreeMap;
 
 use trace_model::{
-    GroupId, LabelId, OpId, Picos, SliceAttr, SliceRef, SliceSpans, TimeRange, Timestamp, TraceModel, TrackId,
-    TrackKind,
+    GroupId, LabelId, OpId, Picos, SliceAttr, SliceId, SliceRef, SliceSpans, TimeRange, TraceModel, TrackId, TrackKind,
 };
 
 use crate::engine::{AnalysisError, Context, Scope};
 use crate::facts::category::{OpClass, OpClasses};
-use crate::facts::window::{counted, extent_of, slices_of_window};
-use crate::facts::{TraceFacts as _, window::TimeWindow};
+use crate::facts::window::{TimeWindow, counts, slices_of_window};
+use crate::facts::{TraceFacts as _, window};
 use crate::math::intervals::UnionBuilder;
 
 /// The key that slices are grouped by: the op, or the label of slices without one.
@@ -41,10 +43,13 @@ impl OpKey {
 /// Executions of one op.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OpSums {
+    /// Executions that start in the scope.
     pub occurrences: u64,
+    /// Executions, of those that a border of the scope cuts the part inside.
+    pub executions: f64,
     pub total: Picos,
     pub self_time: Picos,
-    /// Shortest execution, if known.
+    /// Shortest whole execution, if known.
     pub min: Option<Picos>,
     /// Whether any execution had another op inside.
     pub has_children: bool,
@@ -67,7 +72,7 @@ pub(super) struct EventStats {
 /// The sums of one core.
 pub(super) struct CoreSums {
     pub core: GroupId,
-    /// The window in which idle time is measured, see [`op_window`].
+    /// The window in which idle time is measured.
     pub window: TimeWindow,
     /// Everything that ran, ops first.
     sums: Vec<(OpKey, OpSums)>,
@@ -84,56 +89,30 @@ pub(super) struct DutyTime {
     pub on_duty: Picos,
 }
 
-/// The window that shares and idle time of a core refer to: for the whole trace from its first op (or recorded step)
-/// to the end of the last, as in `XProf`; otherwise the time of the scope that belongs to ops that start in it. They
-/// count as a whole, so the window extends to their end; an op that started before counts in no part, so the window
-/// begins at its end. Otherwise that op would show as idle time.
-///
-/// ```text
-/// scope           [           ]
-/// ops        [a      ][b]    [c      ]
-/// measured           [               ]
-/// ```
-pub(super) fn op_window(cx: &Context<'_>, core: GroupId) -> Result<Option<TimeWindow>, AnalysisError> {
-    if cx.scope == Scope::WholeTrace {
-        return Ok(extent_of(cx, core, |kind| matches!(kind, TrackKind::Steps | TrackKind::Ops)));
-    }
-    let Some(window) = cx.window(core)? else { return Ok(None) };
-    let lanes = cx.model.track_of_kind(core, TrackKind::Ops).map(|track| cx.model.lanes(track)).unwrap_or_default();
-    // The ops of a lane follow each other: the last one ends last.
-    let inside = |lane| cx.model.slices_in(lane, window.range).filter(|slice| window.contains(*slice));
-    let last = |lane| inside(lane).next_back().map(|slice| slice.measured_range().end);
-    let end = lanes.iter().filter_map(last).fold(window.measured.end, Timestamp::max);
-    let first = lanes.iter().filter_map(|lane| inside(lane).next()).map(SliceRef::measured_range);
-    let first = first.min_by_key(|range| range.start);
-    // What the timeline shows as a gap before the first op can be the end of the op before, by the device's clock.
-    let before = TimeRange::new(Timestamp::MIN, window.range.start);
-    let earlier = lanes.iter().filter_map(|lane| cx.model.slices_in(lane, before).next_back());
-    let earlier = earlier.map(|slice| slice.measured_range().end).filter_map(|earlier| match first {
-        // A loop around the ops of the scope.
-        Some(first) if earlier >= first.end => None,
-        Some(first) => Some(earlier.min(first.start)),
-        None => Some(earlier.min(end)),
-    });
-    let start = earlier.fold(window.measured.start, Timestamp::max);
-    Ok(Some(TimeWindow { measured: TimeRange::new(start, end), ..window }))
-}
-
 impl CoreSums {
-    /// Adds up one core over its [`op_window`], with its duty where `classes` are given; `None` if it recorded no ops.
+    /// Adds up one core over its window, with its duty where `classes` are given; `None` if it recorded programs and no
+    /// ops.
     pub(crate) fn collect(
         cx: &Context<'_>,
         core: GroupId,
         window: TimeWindow,
         classes: Option<&OpClasses>,
-    ) -> Option<Self> {
-        let track = cx.model.track_of_kind(core, TrackKind::Ops)?;
+    ) -> Result<Option<Self>, AnalysisError> {
+        let Some(track) = cx.model.track_of_kind(core, TrackKind::Ops).filter(|_| window::has_ops(cx.model, core))
+        else {
+            let idle = || Self { core, window, sums: Vec::new(), duty: Some(DutyTime::default()) };
+            return Ok(window::ran_nothing(cx.model, core).then(idle));
+        };
         let mut sums = SumsByOp::new(cx.model);
         let mut duty = classes.map(DutyUnions::new);
-        let mut around = None;
+        let (mut around, mut cut) = (None, Vec::new());
         for spans in cx.watched(slices_of_window(cx, track, window)) {
             let SliceSpans { slice, measured, .. } = spans;
-            sums.at(OpKey::of(slice)).1.add(slice, measured.dur());
+            let sum = sums.at(OpKey::of(slice)).1;
+            sum.occurrences += u64::from(counts(cx, window, slice));
+            if sum.add(slice, measured.dur()) {
+                cut.push(slice);
+            }
             // Most children of an op follow each other.
             if let Some(parent) = slice.parent().filter(|parent| around != Some(parent.id())) {
                 around = Some(parent.id());
@@ -143,20 +122,21 @@ impl CoreSums {
                 duty.add(&spans);
             }
         }
+        add_self_time_of_cut(cx, core, &cut, &mut sums)?;
         let duty = duty.map(|duty| duty.finish(cx, track, window, &mut sums));
         for attr in EVENT_FACTS {
-            for (slice, value) in facts_in(cx, track, window, attr) {
-                sums.at(OpKey::of(slice)).1.add_fact(slice, attr, value);
+            for (slice, value) in facts_in(cx, track, attr, window) {
+                let part = part_in(cx, window, slice);
+                sums.at(OpKey::of(slice)).1.add_fact(slice, attr, value, part);
             }
         }
         if cx.scope == Scope::WholeTrace {
             add_aggregates(cx.model, core, &mut sums);
         }
         let mut sums = sums.into_found();
-        // If an op surrounds the scope, only the ops inside ran in it.
-        sums.retain(|(_, sums)| sums.occurrences > 0);
+        sums.retain(|(_, sums)| sums.occurrences > 0 || sums.total > Picos::ZERO);
         sums.sort_unstable_by_key(|&(subject, _)| subject);
-        Some(Self { core, window, sums, duty })
+        Ok(Some(Self { core, window, sums, duty }))
     }
 
     /// Everything that ran, with its sums; ops first, then labels.
@@ -220,8 +200,7 @@ fn is_leaf_by_class(class: OpClass) -> Option<bool> {
 /// Approximate number of slices that [`CoreSums::collect`] reads.
 pub(super) fn count(cx: &Context<'_>, core: GroupId, window: TimeWindow) -> usize {
     let lanes = cx.model.track_of_kind(core, TrackKind::Ops).map(|track| cx.model.lanes(track)).unwrap_or_default();
-    let range = counted(cx, window);
-    lanes.iter().map(|lane| cx.model.slices_in(lane, range).size_hint().0).sum()
+    lanes.iter().map(|lane| cx.model.slices_in(lane, window.range).size_hint().0).sum()
 }
 
 /// Data that single executions record. Few do, so these are looked up by fact: checking every slice for every fact
@@ -233,13 +212,37 @@ const EVENT_FACTS: [SliceAttr; 5] =
 fn facts_in<'a>(
     cx: &Context<'a>,
     track: TrackId,
-    window: TimeWindow,
     fact: SliceAttr,
+    window: TimeWindow,
 ) -> impl Iterator<Item = (SliceRef<'a>, i64)> {
-    let (model, range) = (cx.model, counted(cx, window));
-    let lanes = model.lanes(track).iter();
-    let carrying = lanes.flat_map(move |lane| model.slices_with_in(fact, lane, range));
-    carrying.filter(move |(slice, _)| range.contains(slice.start()))
+    let model = cx.model;
+    let range = if cx.scope == Scope::WholeTrace { model.extent().hull(window.range) } else { window.range };
+    model.lanes(track).iter().flat_map(move |lane| model.slices_with_in(fact, lane, range))
+}
+
+/// The time of an execution in a window.
+fn part_in(cx: &Context<'_>, window: TimeWindow, slice: SliceRef<'_>) -> Picos {
+    let range = slice.measured_range();
+    let part = if cx.scope == Scope::WholeTrace { Some(range) } else { range.intersect(window.measured) };
+    part.map_or(Picos::ZERO, TimeRange::dur)
+}
+
+/// Self time of executions that are cut, and that have others inside: those inside the window do not follow from sums of
+/// the whole execution.
+fn add_self_time_of_cut(
+    cx: &Context<'_>,
+    core: GroupId,
+    cut: &[SliceRef<'_>],
+    sums: &mut SumsByOp,
+) -> Result<(), AnalysisError> {
+    let Some(time) = (if cut.is_empty() { None } else { cx.core_time(core)? }) else { return Ok(()) };
+    let keys: BTreeMap<SliceId, OpKey> = cut.iter().map(|&slice| (slice.id(), OpKey::of(slice))).collect();
+    for segment in &time.segments {
+        if let Some(&key) = keys.get(&segment.slice) {
+            sums.at(key).1.self_time += segment.range.dur();
+        }
+    }
+    Ok(())
 }
 
 /// [`DutyTime`] while it is collected.
@@ -293,6 +296,7 @@ fn add_aggregates(model: &TraceModel, core: GroupId, sums: &mut SumsByOp) {
         }
         let (_, sum) = sums.at(OpKey::new(aggregate.label, model.label(aggregate.label).op));
         sum.occurrences += aggregate.occurrences;
+        sum.executions += aggregate.occurrences as f64;
         sum.total += aggregate.total;
         sum.self_time += aggregate.self_time.unwrap_or(aggregate.total);
         sum.min = least(sum.min, aggregate.min);
@@ -303,6 +307,12 @@ fn least(a: Option<Picos>, b: Option<Picos>) -> Option<Picos> {
     a.into_iter().chain(b).min()
 }
 
+/// The cost of so many executions; exact for whole numbers.
+pub(super) fn times(cost: u64, executions: f64) -> u64 {
+    let (whole, rest) = (executions.trunc(), executions.fract());
+    cost.saturating_mul(whole as u64).saturating_add((cost as f64 * rest).round() as u64)
+}
+
 pub(super) fn plus(sum: Option<u64>, value: Option<u64>) -> Option<u64> {
     match (sum, value) {
         (Some(sum), Some(value)) => Some(sum.saturating_add(value)),
@@ -311,27 +321,40 @@ pub(super) fn plus(sum: Option<u64>, value: Option<u64>) -> Option<u64> {
 }
 
 impl OpSums {
-    /// Adds an execution.
-    fn add(&mut self, slice: SliceRef<'_>, dur: Picos) {
-        self.occurrences += 1;
-        self.total += dur;
-        self.self_time += (dur - slice.children_dur()).clamped();
-        self.min = Some(self.min.map_or(dur, |min| min.min(dur)));
+    /// Adds the part of an execution that lies in the scope; returns whether its self time is not known from this.
+    fn add(&mut self, slice: SliceRef<'_>, part: Picos) -> bool {
+        let whole = slice.measured_dur();
+        self.total += part;
+        if part < whole {
+            self.executions += part.fraction_of(whole).unwrap_or_default();
+            let has_others_inside = slice.children_dur() > Picos::ZERO;
+            if !has_others_inside {
+                self.self_time += part;
+            }
+            return has_others_inside;
+        }
+        self.executions += 1.0;
+        self.self_time += slice.self_dur();
+        self.min = Some(self.min.map_or(whole, |min| min.min(whole)));
+        false
     }
 
-    /// Adds the data that an execution records.
-    fn add_fact(&mut self, slice: SliceRef<'_>, fact: SliceAttr, value: i64) {
+    /// Adds the data that an execution records, of which `part` of its time lies in the scope.
+    fn add_fact(&mut self, slice: SliceRef<'_>, fact: SliceAttr, value: i64, part: Picos) {
         let stats = &mut self.stats;
-        let amount = u64::try_from(value).ok();
+        let whole = slice.measured_dur();
+        let inside = part.fraction_of(whole).filter(|_| part < whole).unwrap_or(1.0);
+        let amount = u64::try_from(value).ok().map(|amount| times(amount, inside));
         match fact {
             SliceAttr::DmaStallPs => {
-                stats.dma_stall = Some(stats.dma_stall.unwrap_or_default() + Picos::from_ps(value));
+                stats.dma_stall =
+                    Some(stats.dma_stall.unwrap_or_default() + Picos::from_ps(amount.map_or(0, |stall| stall as i64)));
             }
             SliceAttr::TimeScaleBits => {
-                let (scale, dur) = (f64::from_bits(value as u64), slice.measured_dur());
+                let scale = f64::from_bits(value as u64);
                 if scale > 0.0 && scale < 1e3 {
                     let (scaled, time) = stats.scaled.unwrap_or_default();
-                    stats.scaled = Some((scaled + scale * dur.ps() as f64, time + dur));
+                    stats.scaled = Some((scaled + scale * part.ps() as f64, time + part));
                 }
             }
             SliceAttr::Flops => stats.flops = plus(stats.flops, amount),
@@ -344,6 +367,7 @@ impl OpSums {
     /// Adds the same op from another core.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.occurrences += other.occurrences;
+        self.executions += other.executions;
         self.total += other.total;
         self.self_time += other.self_time;
         self.min = least(self.min, other.min);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use trace_model::Picos;
 
+use super::absent::clause;
 use super::load::{DeviceLoad, HostLoad, StepBalance};
 use crate::engine::Percent;
 use crate::math::stats::{OUTLIER_Z, SPREAD_FLOOR, median, modified_z};
@@ -186,10 +187,7 @@ pub(super) fn statement(
 ) -> String {
     let length = |ps: f64| Picos::from_ps(ps.round() as i64).to_string();
     let mut clauses = Vec::new();
-    let unused: Vec<&str> = loads.iter().filter(|load| load.is_unused).map(|load| load.core.as_str()).collect();
-    if !unused.is_empty() {
-        clauses.push(format!("{} of {} devices are nearly unused: {}", unused.len(), loads.len(), unused.join(", ")));
-    }
+    clauses.extend(clause(loads));
     let stragglers: Vec<&str> = loads.iter().filter(|load| load.is_straggler).map(|load| load.core.as_str()).collect();
     let work = quantities.iter().find(|quantity| quantity.id == "work_ps");
     if let Some((work, imbalance)) = work.and_then(|work| Some((work, work.imbalance_percent?))) {

@@ -10,7 +10,7 @@ use crate::engine::Context;
 use crate::facts::category::OpClass;
 use crate::reports::communication::overlap::Overlap;
 use crate::reports::steps::devices::{CoreReport, DevicesReport};
-use crate::reports::steps::step_parts::{CoreParts, StepPart, StepParts, TimeByPart};
+use crate::reports::steps::step_parts::{CoreParts, DividedStep, StepPart, StepParts, TimeByPart};
 
 /// The load of one device, unless noted otherwise per step: means over steady steps, or the whole window without steps.
 /// `None` for devices without recorded ops.
@@ -53,6 +53,8 @@ pub struct DeviceLoad {
     pub is_straggler: bool,
     /// Whether it is nearly unused while others work.
     pub is_unused: bool,
+    /// What it does while others work: `runs nothing`, `joins at step 10`; `None` if it takes part in the whole run.
+    pub absence: Option<String>,
 }
 
 /// The devices of one host.
@@ -126,17 +128,23 @@ pub struct StepLoad {
     pub cores: Vec<CoreParts>,
 }
 
-/// Steady steps; the window as one step if devices recorded none.
-pub(super) fn steps(cx: &Context<'_>, devices: &DevicesReport) -> Vec<StepLoad> {
+/// Steady steps; the window as one step if devices recorded none, on those that take part in all of it.
+pub(super) fn steps(cx: &Context<'_>, devices: &DevicesReport, absent: &[Absence]) -> Vec<StepLoad> {
     let found = cx.report::<StepParts>().ok();
     let counted = found.iter().flat_map(|report| &report.steps).filter(|step| step.is_counted);
-    let steps: Vec<StepLoad> =
-        counted.map(|step| StepLoad { step: Some(step.step), cores: step.cores.clone() }).collect();
+    // A short program of a device that is unused otherwise is no load of a step.
+    let is_used = |core: &&CoreParts| !absent.iter().any(|absence| absence.is_unused && absence.core == core.group);
+    let load = |step: &DividedStep| StepLoad {
+        step: Some(step.step),
+        cores: step.cores.iter().filter(is_used).cloned().collect(),
+    };
+    let steps: Vec<StepLoad> = counted.map(load).collect();
     if !steps.is_empty() {
         return steps;
     }
-    let cores = devices.cores.iter().filter(|core| core.op_time_ps.is_some()).map(whole_window);
-    vec![StepLoad { step: None, cores: cores.collect() }]
+    let is_there =
+        |core: &&CoreReport| core.op_time_ps.is_some() && !absent.iter().any(|absence| absence.core == core.group);
+    vec![StepLoad { step: None, cores: devices.cores.iter().filter(is_there).map(whole_window).collect() }]
 }
 
 fn whole_window(core: &CoreReport) -> CoreParts {
@@ -149,7 +157,12 @@ fn whole_window(core: &CoreReport) -> CoreParts {
 }
 
 /// Every device of the capture.
-pub(super) fn devices(cx: &Context<'_>, devices: &DevicesReport, steps: &[StepLoad]) -> Vec<DeviceLoad> {
+pub(super) fn devices(
+    cx: &Context<'_>,
+    devices: &DevicesReport,
+    steps: &[StepLoad],
+    absent: &[Absence],
+) -> Vec<DeviceLoad> {
     let overlap = cx.report::<Overlap>().ok();
     let longest = devices.cores.iter().map(|core| core.window_ps).max().unwrap_or(0).max(1) as f64;
     let mut sums: BTreeMap<GroupId, (usize, i64, TimeByPart)> = BTreeMap::new();
@@ -168,6 +181,7 @@ pub(super) fn devices(cx: &Context<'_>, devices: &DevicesReport, steps: &[StepLo
         let mean = |total: i64| (count > 0).then(|| total as f64 / count as f64);
         let part = |part: StepPart| sum.and_then(|(_, _, parts)| mean(parts.get(part)));
         let (recorded, skew) = (recorded.get(&group), skews.get(&group));
+        let absence = absent.iter().find(|absence| absence.core == group);
         DeviceLoad {
             core: cx.model.device_name(group),
             group: Some(group),
@@ -184,24 +198,12 @@ pub(super) fn devices(cx: &Context<'_>, devices: &DevicesReport, steps: &[StepLo
             awaited_ps: skew.and_then(|core| core.awaited_ps).map(|ps| ps as f64),
             window_ps: recorded.map(|core| core.window_ps as f64),
             busy_percent: recorded.and_then(|core| core.op_time_ps).map(|ps| 100.0 * ps as f64 / longest),
+            is_unused: absence.is_some_and(|absence| absence.is_unused),
+            absence: absence.map(|absence| absence.what.clone()),
             ..DeviceLoad::default()
         }
     };
-    let mut loads: Vec<DeviceLoad> = cx.tensor_cores().into_iter().map(device).collect();
-    mark_unused(&mut loads);
-    loads
-}
-
-/// A device with less work than this is nearly unused …
-const UNUSED_PERCENT: f64 = 5.0;
-/// … if another one has more than this.
-const USED_PERCENT: f64 = 50.0;
-
-fn mark_unused(loads: &mut [DeviceLoad]) {
-    let used = loads.iter().any(|load| load.busy_percent.is_some_and(|busy| busy > USED_PERCENT));
-    for load in loads.iter_mut().filter(|_| used) {
-        load.is_unused = load.busy_percent.is_none_or(|busy| busy < UNUSED_PERCENT);
-    }
+    cx.tensor_cores().into_iter().map(device).collect()
 }
 
 /// The machine around a device.
@@ -234,4 +236,14 @@ pub(super) fn hosts(loads: &[DeviceLoad]) -> Vec<HostLoad> {
         }
     };
     by_host.into_iter().map(host).collect()
+}
+
+/// What a device that does not take part in the whole run does instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Absence {
+    pub core: GroupId,
+    /// Whether it is nearly unused.
+    pub is_unused: bool,
+    /// `runs nothing`, `joins at step 10`.
+    pub what: String,
 }

@@ -15,6 +15,7 @@
 //! at least three devices. Spreads below half a percent of the step are taken for
 //! that much: devices that are equal but for the last digits have no straggler.
 
+mod absent;
 mod judge;
 mod load;
 mod table;
@@ -22,6 +23,7 @@ mod table;
 pub(crate) mod tests;
 
 use serde::Serialize;
+use trace_model::GroupId;
 
 use crate::engine::{Analysis, AnalysisError, Context};
 use crate::reports::steps::devices::Devices;
@@ -46,8 +48,9 @@ impl Analysis for Balance {
             return Err(AnalysisError::NotApplicable(format!("{count} recorded: there is nothing to compare")));
         }
         let devices = cx.report::<Devices>()?;
-        let steps = load::steps(cx, &devices);
-        let mut loads = load::devices(cx, &devices, &steps);
+        let absent = absent::absences(cx, &devices)?;
+        let steps = load::steps(cx, &devices, &absent);
+        let mut loads = load::devices(cx, &devices, &steps, &absent);
         let mut hosts = load::hosts(&loads);
         let quantities = judge::quantities(&mut loads);
         let host_quantities = if hosts.len() > 1 { judge::host_quantities(&mut hosts) } else { Vec::new() };
@@ -78,6 +81,11 @@ pub struct BalanceReport {
 }
 
 impl BalanceReport {
+    /// The load of a device.
+    pub(crate) fn device(&self, group: Option<GroupId>) -> Option<&DeviceLoad> {
+        self.devices.iter().find(|device| device.group == group)
+    }
+
     /// The device that the others wait for longest in collectives, and its percent of all such waiting; `None` if
     /// nobody waits, or it is not known.
     pub(crate) fn awaited(&self) -> Option<(&DeviceLoad, f64)> {
@@ -85,6 +93,11 @@ impl BalanceReport {
         let all: f64 = known().map(|(_, time)| time).sum();
         let (device, time) = known().reduce(|most, next| if next.1 > most.1 { next } else { most })?;
         (time > 0.0).then(|| (device, 100.0 * time / all))
+    }
+
+    /// Devices that run nothing, next to nothing, or only a part of the run, as a clause: `1 of 4 devices runs nothing`.
+    pub(crate) fn absent(&self) -> Option<String> {
+        absent::clause(&self.devices)
     }
 
     /// Time that all devices together wait in collectives for the one that comes last, ps of their windows; `None` if

@@ -17,9 +17,8 @@ impl Tabular for BalanceReport {
     }
 }
 
-fn remark(is_straggler: bool, is_unused: bool) -> Cell {
-    let words = [(is_straggler, "straggler"), (is_unused, "nearly unused")];
-    let words: Vec<&str> = words.into_iter().filter(|(is, _)| *is).map(|(_, word)| word).collect();
+fn remark(is_straggler: bool, absence: Option<&str>) -> Cell {
+    let words: Vec<&str> = is_straggler.then_some("straggler").into_iter().chain(absence).collect();
     Cell::text(words.join(", "))
 }
 
@@ -37,7 +36,7 @@ impl BalanceReport {
             .measured("exposed_comm_ps", "Exposed comm", Unit::Picoseconds, |load| load.exposed_comm_ps)
             .measured("copy_wait_ps", "Copy wait", Unit::Picoseconds, |load| load.copy_wait_ps)
             .measured("idle_ps", "Idle", Unit::Picoseconds, |load| load.idle_ps)
-            .measured("remark", "Remark", Unit::None, |load| remark(load.is_straggler, load.is_unused))
+            .measured("remark", "Remark", Unit::None, |load| remark(load.is_straggler, load.absence.as_deref()))
             .derived("z", "Modified z", Unit::None, |load| load.work_z)
             .measured("skew_wait_ps", "Waits for others", Unit::Picoseconds, |load| load.skew_wait_ps)
             .measured("awaited_ps", "Others wait", Unit::Picoseconds, |load| load.awaited_ps)
@@ -62,7 +61,7 @@ impl BalanceReport {
             .measured("exposed_comm_ps", "Exposed comm", Unit::Picoseconds, |load| load.exposed_comm_ps)
             .measured("barrier_ps", "Barriers", Unit::Picoseconds, |load| load.barrier_ps)
             .derived("z", "Modified z", Unit::None, |load| load.work_z)
-            .measured("remark", "Remark", Unit::None, |load| remark(load.is_straggler, false))
+            .measured("remark", "Remark", Unit::None, |load| remark(load.is_straggler, None))
             .build()
     }
 

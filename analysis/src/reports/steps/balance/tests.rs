@@ -130,7 +130,51 @@ fn nearly_idle_device_counts_as_unused() {
     );
     let report = report(&model).unwrap();
     assert_eq!(report.devices.iter().map(|load| load.is_unused).collect::<Vec<_>>(), [false, true]);
-    assert!(report.statement.starts_with("1 of 2 devices are nearly unused: /device:TPU:1"), "{}", report.statement);
+    assert!(
+        report.statement.starts_with("1 of 2 devices runs next to nothing (/device:TPU:1)"),
+        "{}",
+        report.statement
+    );
+}
+
+/// The same words with and without steps, for each way in which a device does not take part.
+#[test]
+fn devices_that_take_no_part_are_named() {
+    let others = "mmmm.mmmm.mmmm.mmmm.mmmm.mmmm.mmmm.mmmm.mmmm.mmmm";
+    let marks = "00000111112222233333444445555566666777778888899999";
+    let cases = [
+        ("..................................................", "", "runs nothing"),
+        (
+            ".........................mmmm.mmmm.mmmm.mmmm.mmmm",
+            ".........................5555566666777778888899999",
+            "joins at step 5",
+        ),
+        (
+            "mmmm.mmmm.mmmm.mmmm.mmmm.........................",
+            "0000011111222223333344444.........................",
+            "stops after step 4",
+        ),
+    ];
+    for (ops, own_marks, expected) in cases {
+        for has_steps in [true, false] {
+            let own = if own_marks.is_empty() { String::new() } else { format!("TPU:1 steps: {own_marks}\n") };
+            let steps = if has_steps {
+                format!("steps: {marks}\nTPU:2 steps: {marks}\n{own}")
+            } else {
+                let runs = |ops: &str| ops.replace('m', "M");
+                let all = runs(others);
+                format!("modules: {all}\nTPU:1 modules: {}\nTPU:2 modules: {all}\nM = jit_f(1)\n", runs(ops))
+            };
+            let model = text_trace(&format!(
+                "{steps}ops: {others}\nTPU:1 ops: {ops}\nTPU:2 ops: {others}\nm = fusion.1 [convolution fusion]\n"
+            ));
+            let report = report(&model).unwrap();
+            let named = format!("1 of 3 devices {expected} (/device:TPU:1)");
+            assert_eq!(report.absent().as_deref(), Some(named.as_str()), "{ops}");
+            // Who takes no part is no straggler, and makes none of the others.
+            assert!(report.devices.iter().all(|load| !load.is_straggler), "{:?}", report.devices);
+        }
+    }
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub(super) fn remark(step: &Step) -> String {
 impl StepsReport {
     fn provenance(&self) -> Provenance {
         match self.source {
-            StepSource::StepsLine | StepSource::HostAnnotations => Provenance::Measured,
+            StepSource::StepsLine | StepSource::AnnotatedPrograms | StepSource::HostAnnotations => Provenance::Measured,
             StepSource::Modules | StepSource::WholeCapture => Provenance::Inferred,
         }
     }

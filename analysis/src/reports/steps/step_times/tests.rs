@@ -260,3 +260,95 @@ fn compiling_first_step_is_warm_up_and_later_one_is_slow() {
     assert_eq!(report.outliers().iter().map(|step| step.number).collect::<Vec<_>>(), [0, 5]);
     assert_eq!(report.steps[0].left_out.as_deref(), Some("warm-up: compiles for 26.00 ns of 30.00 ns"));
 }
+
+/// The second device runs another program first, and joins the loop at its third execution.
+#[test]
+fn device_that_joins_late_leaves_earlier_steps_complete() {
+    let modules = |marks: &str, ops: &str| {
+        whole(&text_trace(&format!(
+            "
+            {marks}
+            modules      : AAA.AAA.AAA.AAA.AAA.AAA.
+            ops          : aaa.aaa.aaa.aaa.aaa.aaa.
+            TPU:1 modules: I.......AAA.AAA.AAA.AAA.
+            TPU:1 ops    : {ops}.......aaa.aaa.aaa.aaa.
+            A = jit_train(1)
+            I = jit_init(2)
+            "
+        )))
+    };
+    for marks in ["", "steps: 000011112222333344445555\n TPU:1 steps: ........2222333344445555"] {
+        let report = modules(marks, "a");
+        assert_eq!(report.steps.len(), 6, "{marks}");
+        let complete = if marks.is_empty() { 5 } else { 6 };
+        assert_eq!(report.time.map(|time| time.count), Some(complete), "{:?}", report.steps);
+        assert_eq!(report.steps[1].spans.len(), 1, "{marks}");
+        assert_eq!(report.steps[2].spans.len(), 2, "{marks}");
+    }
+}
+
+/// A device that runs a step whose beginning was not recorded lacks it.
+#[test]
+fn device_with_ops_of_an_unrecorded_program_lacks_the_step() {
+    let report = whole(&text_trace(
+        "
+        modules      : AAA.AAA.AAA.
+        ops          : aaa.aaa.aaa.
+        TPU:1 modules: ....AAA.AAA.
+        TPU:1 ops    : aaa.aaa.aaa.
+        A = jit_train(1)
+        ",
+    ));
+    assert_eq!(report.steps[0].left_out.as_deref(), Some("partial: not recorded on 1 of 2 devices or hosts"));
+}
+
+/// Two hosts annotate steps 100 to 129 of training; the first also evaluates every tenth step, with numbers of its own
+/// that the training uses, too. The clock of the second is 2 behind.
+fn evaluating_host() -> TraceModel {
+    let mut builder = trace_model::TraceBuilder::new();
+    let train = builder.label("train", None);
+    for host in 0..2 {
+        let machine = builder.group(None, trace_model::GroupKind::Host, &format!("host{host}"));
+        let process = builder.group(Some(machine), trace_model::GroupKind::HostProcess, "/host:CPU");
+        let thread = builder.track(process, TrackKind::HostThread, host, "main");
+        let mut at = 1_000 - 2 * host;
+        let annotate = |builder: &mut trace_model::TraceBuilder, at: i64, len: i64, number: i64| {
+            let range = TimeRange::at(Timestamp::from_ps(at), Picos::from_ps(len));
+            let key = builder.add_slice(thread, SliceSpec::new(range, train));
+            builder.set_attr(key, SliceAttr::StepNum, number);
+        };
+        for number in 0..30 {
+            annotate(&mut builder, at, 10, 100 + number);
+            at += 11;
+            if number % 10 == 4 {
+                if host == 0 {
+                    annotate(&mut builder, at, 250, 100 + number / 10);
+                }
+                at += 254;
+            }
+        }
+    }
+    builder.finish()
+}
+
+#[test]
+fn steps_of_two_hosts_are_matched_by_number() {
+    let report = whole(&evaluating_host());
+    assert_eq!(report.steps.len(), 33);
+    assert_eq!(report.steps[5].title(), "5 (recorded as 100)");
+    let on_both: Vec<&Step> = report.steps.iter().filter(|step| step.spans.len() == 2).collect();
+    assert_eq!(on_both.len(), 30, "each training step is one on both hosts");
+    assert!(on_both.iter().all(|step| step.time_ps == 10), "{on_both:?}");
+    assert!(report.steps.iter().all(|step| !step.is_partial), "the second host did not evaluate; nothing is missing");
+    assert!(on_both.iter().all(|step| step.interval_ps.is_none_or(|ps| ps == 11)), "{on_both:?}");
+    let same_number =
+        |step: &&Step| step.spans.windows(2).all(|pair| (pair[0].range.start - pair[1].range.start).ps() == 2);
+    assert!(on_both.iter().all(same_number), "{on_both:?}");
+}
+
+/// Numbers that are unique are kept, in whatever order the steps ran.
+#[test]
+fn recorded_step_numbers_are_kept() {
+    let report = whole(&text_trace("steps: 555566667777222233334444"));
+    assert_eq!(report.steps.iter().map(|step| step.number).collect::<Vec<_>>(), [5, 6, 7, 2, 3, 4]);
+}

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use trace_model::hlo_text::HloText;
-use trace_model::{GroupKind, IssueKind, Severity, SliceAttr, SliceSpans, TrackKind};
+use trace_model::{Group, GroupKind, IssueKind, Picos, Severity, SliceAttr, SliceSpans, TrackKind};
 
 use super::finding::CaptureFinding;
 use super::kernels::{too_few_operations, untraced_kernels};
 use crate::engine::{Context, Percent, counted};
 use crate::facts::TraceFacts as _;
-use crate::facts::clock_alignment::{ClockShift, ClockSync};
-use crate::facts::steps::StepSource;
+use crate::facts::clock_alignment::{ClockShift, ClockSync, ClocksReport};
+use crate::facts::steps::{StepSource, has_annotations};
 use crate::hardware::peaks::{PeakSource, Peaks};
 use crate::reports::host::clocks::Clocks;
 use crate::reports::ops::op_stats::{Ops, cause};
@@ -24,6 +24,7 @@ pub(super) const RULES: &[fn(&Context<'_>) -> Option<CaptureFinding>] = &[
     no_device,
     assumed_peaks,
     clock_skew,
+    host_clocks,
     partial_async_line,
     partial_hosts,
     slow_first_step,
@@ -84,7 +85,7 @@ fn dropped_traces(cx: &Context<'_>) -> Option<CaptureFinding> {
 fn no_steps(cx: &Context<'_>) -> Option<CaptureFinding> {
     let steps = cx.report::<Steps>().ok()?;
     let severity = match steps.source {
-        StepSource::StepsLine | StepSource::HostAnnotations => return None,
+        StepSource::StepsLine | StepSource::AnnotatedPrograms | StepSource::HostAnnotations => return None,
         StepSource::Modules => Severity::Info,
         StepSource::WholeCapture => Severity::Warning,
     };
@@ -96,6 +97,8 @@ fn no_steps(cx: &Context<'_>) -> Option<CaptureFinding> {
         evidence: steps.why.join("; "),
         cure: if cx.model.simulator().is_some() {
             "Nothing to do where one step was simulated; several need their executions as a line of programs."
+        } else if has_annotations(cx.model) {
+            "Trace the host with host_tracer_level 2: the launches of programs tell which annotated step they belong to."
         } else {
             "Wrap the loop body in jax.profiler.StepTraceAnnotation(\"train\", step_num=i)."
         },
@@ -104,18 +107,37 @@ fn no_steps(cx: &Context<'_>) -> Option<CaptureFinding> {
 
 fn no_device(cx: &Context<'_>) -> Option<CaptureFinding> {
     let model = cx.model;
-    let is_device = |kind| matches!(kind, GroupKind::TensorCore { .. } | GroupKind::Gpu { .. });
-    if model.groups().iter().any(|group| is_device(group.kind)) || model.slice_count() == 0 {
+    let is_device = |group: &Group| match group.kind {
+        GroupKind::TensorCore { .. } | GroupKind::SparseCore { .. } | GroupKind::Gpu { .. } => true,
+        // Of a kind that is not known here.
+        _ => model.str(group.name).starts_with("/device:"),
+    };
+    if model.groups().iter().any(is_device) || model.slice_count() == 0 {
         return None;
     }
     let is_foreign = model.groups().iter().any(|group| matches!(group.kind, GroupKind::Process { .. }));
+    let (message, evidence, cure) = if is_foreign {
+        (
+            "Another tool recorded this: which of its processes are devices is not known, so device metrics do not exist.",
+            "only processes of another tool",
+            "Capture on a TPU with the profiler of JAX, PyTorch/XLA or TensorFlow.",
+        )
+    } else {
+        (
+            "No device was recorded: device metrics do not exist.",
+            "only host threads",
+            "Check that jax.devices() lists TPUs, and capture a few steps again with \
+             ProfileOptions.raise_error_on_start_failure = True: without it, a device profiler that fails to start is not \
+             reported.",
+        )
+    };
     Some(CaptureFinding {
         id: "Q04",
         name: "no-device",
         severity: Severity::Warning,
-        message: "No device was recorded: device metrics do not exist.".to_owned(),
-        evidence: if is_foreign { "only processes of another tool" } else { "only host threads" }.to_owned(),
-        cure: "Run on a TPU, and do not set tpu_trace_mode to TRACE_ONLY_HOST.",
+        message: message.to_owned(),
+        evidence: evidence.to_owned(),
+        cure,
     })
 }
 
@@ -183,6 +205,30 @@ fn clock_skew(cx: &Context<'_>) -> Option<CaptureFinding> {
         ),
     };
     Some(CaptureFinding { id: "Q06", name: "clock-skew", severity, message, evidence, cure })
+}
+
+/// Hosts whose clocks are apart, by the ends of collectives.
+fn host_clocks(cx: &Context<'_>) -> Option<CaptureFinding> {
+    let hosts = &cx.fact::<ClocksReport>().hosts;
+    let worst = hosts.iter().max_by_key(|host| host.offset_ps.saturating_abs())?;
+    let apart = Picos::from_ps(worst.offset_ps.saturating_abs());
+    if apart.ps() <= SHIFT_PS.max(worst.spread_ps) {
+        return None;
+    }
+    let side = if worst.offset_ps > 0 { "ahead of" } else { "behind" };
+    Some(CaptureFinding {
+        id: "Q18",
+        name: "host-clocks",
+        severity: Severity::Warning,
+        message: format!("The clocks of hosts are apart: {} is {apart} {side} {}.", worst.host, worst.against),
+        evidence: format!(
+            "median of {}, which all participants leave together; the middle 80 % lie within {}",
+            counted(worst.collectives, "collective"),
+            Picos::from_ps(worst.spread_ps)
+        ),
+        cure: "Waiting is computed from durations and stays right; on the timeline, compare times within a host only. \
+               Synchronize the clocks of the hosts (NTP or PTP) before the next capture.",
+    })
 }
 
 fn partial_async_line(cx: &Context<'_>) -> Option<CaptureFinding> {
@@ -303,7 +349,7 @@ fn misplaced_ops(cx: &Context<'_>) -> Option<CaptureFinding> {
         name: "misplaced-ops",
         severity: Severity::Info,
         message: "Some ops are misplaced on the timeline; durations are by the device's own clock.".to_owned(),
-        evidence: format!("{misplaced} of {all}, off by up to {}", trace_model::Picos::from_ps(worst)),
+        evidence: format!("{misplaced} of {all}, off by up to {}", Picos::from_ps(worst)),
         cure: "Numbers are correct; where the timeline and a number disagree, trust the number.",
     })
 }

@@ -1,7 +1,7 @@
 //! Tests each rule with and without its cause.
 
 use sample_traces::{text_builder, text_trace};
-use trace_model::{IssueKind, Severity, SliceAttr, TraceModel};
+use trace_model::{GroupKind, IssueKind, Severity, SliceAttr, TraceModel};
 
 use super::*;
 use crate::engine::{Options, ReportCache, Scope};
@@ -51,6 +51,22 @@ fn lost_data_is_listed_first() {
 fn missing_devices_and_peaks_are_reported() {
     assert_eq!(ids(&text_trace("host main: aaaa")), ["Q03", "Q04"]);
     assert_eq!(ids(&text_trace(&HEALTHY.replace("@device", "# "))), ["Q05"]);
+}
+
+/// GPUs, devices of unknown kinds and processes of other tools are not "no device".
+#[test]
+fn devices_that_are_no_tpus_are_devices() {
+    let with = |kind: GroupKind, name: &str| {
+        let mut builder = text_builder("host main: aaaa");
+        builder.group(None, kind, name);
+        report(&builder.finish()).findings.into_iter().find(|finding| finding.id == "Q04")
+    };
+    assert!(with(GroupKind::Gpu { ordinal: 0 }, "/device:GPU:0").is_none());
+    assert!(with(GroupKind::Custom, "/device:CUSTOM:0").is_none());
+    let foreign = with(GroupKind::Process { pid: 7 }, "GPU 7").unwrap();
+    assert!(!foreign.message.contains("No device was recorded"), "{}", foreign.message);
+    let host_only = with(GroupKind::HostProcess, "/host:CPU").unwrap();
+    assert!(host_only.cure.contains("raise_error_on_start_failure"), "{}", host_only.cure);
 }
 
 #[test]

@@ -95,7 +95,7 @@ impl Analysis for HardwareCounters {
             return Err(AnalysisError::NotApplicable(
                 "no hardware counters were recorded; the profiler's options tpu_enable_periodic_counter_sampling and \
                  tpu_tc_perf_counter_sampling_options (advanced_configuration of jax.profiler.ProfileOptions) record \
-                 them on v6e and later"
+                 them on Ironwood (TPU7x) and later; older chips ignore these options"
                     .to_owned(),
             ));
         }

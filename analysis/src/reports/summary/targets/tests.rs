@@ -112,3 +112,66 @@ fn user_limits_apply() {
     assert_eq!((report.targets[0].light, report.targets[0].goal().as_str()), (TargetColor::Green, "> 50 %"));
     assert!(thresholds().all(|limit| limit.id.starts_with("targets.") && !limit.why.is_empty()));
 }
+
+/// Ten columns of 10 µs, the last ones in a kernel that does not say what it moves.
+fn with_silent_kernel(columns: usize) -> String {
+    format!(
+        "@column 10us\n@device flops=1e12 hbm=1e9 TPU v5 lite\nops: {}{}\n\
+         x = fusion.1 [convolution fusion] flops=100_000 hbm_read=3_000 hbm_write=0\nk = kernel.1 [custom-call]",
+        "x".repeat(10 - columns),
+        "k".repeat(columns)
+    )
+}
+
+#[test]
+fn work_known_in_part_is_a_lower_bound_without_a_light() {
+    let judged = |columns: usize, id: &str| {
+        let report = report_with(&with_silent_kernel(columns), &Options::default());
+        let target = report.targets.into_iter().find(|target| target.id == id).unwrap();
+        (target, report.statement)
+    };
+    // A tenth unknown is little: HBM is the tighter limit, and red.
+    let (hbm, statement) = judged(1, "hbm");
+    assert_eq!((hbm.light, hbm.is_lower_bound), (TargetColor::Red, false));
+    assert!(statement.contains("HBM"), "{statement}");
+    let (hbm, statement) = judged(2, "hbm");
+    assert_eq!((hbm.light, hbm.is_lower_bound), (TargetColor::NotJudged, true));
+    assert!(hbm.note.unwrap().contains("ops of unknown traffic take 20.0 % of op time"));
+    assert!(hbm.value_percent.is_some() && !statement.contains("HBM"), "{statement}");
+    // What a part needs more of says nothing about the whole.
+    let (mxu, _) = judged(2, "mxu");
+    assert_eq!(mxu.light, TargetColor::NotJudged);
+    assert!(mxu.note.as_ref().unwrap().starts_with("which limit is the tighter one is not known"), "{mxu:?}");
+}
+
+fn links(ops: &str, topology: Option<&str>) -> Target {
+    let picture = format!(
+        "@column 100us\nops: {ops}\n\
+         g = all-gather.1 [all-gather] :: %all-gather.1 = f32[10000000]{{0}} all-gather(f32[2500000]{{0}} %p), replica_groups={{{{0,1,2,3}}}}\n\
+         s = all-gather-start.2 [all-gather-start] done=all-gather-done.2 :: %all-gather-start.2 = (f32[2500000]{{0}}, f32[10000000]{{0}}) all-gather-start(f32[2500000]{{0}} %p), replica_groups={{{{0,1,2,3}}}}\n\
+         d = all-gather-done.2 [all-gather-done]\nC = fusion.1 [loop fusion]"
+    );
+    let topology = topology.map(|text| text.parse().unwrap());
+    let options = Options { device_spec: Some("v6e".to_owned()), topology, ..Options::default() };
+    report_with(&picture, &options).targets.into_iter().find(|target| target.id == "ici").unwrap()
+}
+
+/// 40 MB over a group of four in 500 µs: 30 % of the links of a square, 60 % of those of a line.
+#[test]
+fn links_of_unknown_layout_are_a_range() {
+    let range = links("gggggC", None);
+    assert_eq!(range.reached().unwrap(), "30.0 % to 60.0 %");
+    assert_eq!(range.light, TargetColor::NotJudged, "red for a square, amber for a line");
+    let known = links("gggggC", Some("2x2"));
+    assert_eq!((known.reached().unwrap().as_str(), known.light), ("30.0 %", TargetColor::Red));
+}
+
+#[test]
+fn speed_of_hidden_transfers_is_a_lower_bound() {
+    let hidden = links(&format!("s{}d", "C".repeat(28)), Some("2x2"));
+    assert!(hidden.is_lower_bound && hidden.reached().unwrap().starts_with("at least"), "{hidden:?}");
+    assert_eq!(hidden.light, TargetColor::NotJudged);
+    // The core waits for it, so the time is that of the transfer.
+    let awaited = links("sCCddddddd", Some("2x2"));
+    assert!(!awaited.is_lower_bound && awaited.light != TargetColor::NotJudged, "{awaited:?}");
+}

@@ -1,6 +1,7 @@
 //! The rest of the capture, which a utilization over the devices' windows leaves out.
 
-use trace_model::Picos;
+use trace_model::time::PS_PER_NS;
+use trace_model::{Picos, Source};
 
 use super::sums::{WorkSums, possible_or_why};
 use crate::engine::{Context, Metric, Provenance, Scope, counted};
@@ -8,21 +9,31 @@ use crate::hardware::limits::BoundBy;
 use crate::math::unit::Unit;
 use crate::reports::ops::op_stats::{CoreOps, OpsReport};
 
-/// The share of the timeline that the windows of the devices cover: time outside them is in no other metric here,
-/// and a busy window may be a small part of a capture.
+/// The share of the session that the windows of the devices cover: time outside them is in no other metric here, and a
+/// busy window may be a small part of a session.
 pub(super) fn covered(cx: &Context<'_>, ops: &OpsReport) -> Option<Metric> {
-    let capture = cx.model.extent().dur();
+    let (recorded, session) = (cx.model.extent().dur(), session(cx));
+    let of = session.map_or("timeline, as the session is not recorded,", |_| "session");
+    let capture = session.unwrap_or_default().max(recorded);
     let mean = (cx.scope == Scope::WholeTrace && !ops.cores.is_empty())
         .then(|| ops.total_time_ps as f64 / ops.cores.len() as f64)?;
     Some(Metric {
         id: "window_of_capture_percent",
-        title: "First op to last, of the capture",
+        title: "First op to last, of the session",
         value: (capture.ps() > 0).then(|| (100.0 * mean / capture.ps() as f64).min(100.0)),
+        is_lower_bound: false,
         unit: Unit::Percent,
-        of: format!("capture ({capture}), mean over devices"),
+        of: format!("{of} ({capture}), mean over devices"),
         provenance: Provenance::Measured,
         note: Some("outside it no device op was recorded: devices were idle or recording began late".to_owned()),
     })
+}
+
+/// How long the profiler ran, if that is recorded; of several hosts the longest time.
+fn session(cx: &Context<'_>) -> Option<Picos> {
+    let length = |source: &Source| source.stopped_unix_ns?.checked_sub(source.started_unix_ns?);
+    let longest = cx.model.sources().iter().filter_map(length).filter(|&length| length > 0).max()?;
+    Some(Picos::from_ps(longest.saturating_mul(PS_PER_NS)))
 }
 
 /// FLOPs over the whole session, that is, the time for which the profiler ran: the value that a hardware counter that
@@ -33,12 +44,8 @@ pub(super) fn flops(cx: &Context<'_>, ops: &OpsReport) -> Option<Metric> {
     }
     let cores: Vec<&CoreOps> = ops.cores.iter().collect();
     let sums = WorkSums::new(cx, ops, &cores);
-    let mut session = None;
-    for source in cx.model.sources() {
-        let length = source.stopped_unix_ns?.checked_sub(source.started_unix_ns?)?;
-        session = session.max(Some(length).filter(|&length| length > 0));
-    }
-    let seconds = session? as f64 * 1e-9;
+    let session = session(cx)?;
+    let seconds = session.as_secs_f64();
     let peaks = sums.peaks();
     let capacity = cores.iter().map(|core| Some(seconds * core.peaks.flops?.per_second)).sum::<Option<f64>>();
     let percent = sums.amount(|core| core.work.flops).zip(capacity).map(|(flops, capacity)| 100.0 * flops / capacity);
@@ -47,10 +54,11 @@ pub(super) fn flops(cx: &Context<'_>, ops: &OpsReport) -> Option<Metric> {
         id: "flops_util_capture_percent",
         title: "FLOPs utilization of the whole session",
         value,
+        is_lower_bound: value.is_some() && sums.is_mostly_unknown(BoundBy::Compute),
         unit: Unit::Percent,
         of: format!(
             "session ({} × {}) × {}",
-            Picos::from_ps((seconds * 1e12).round() as i64),
+            session,
             counted(cores.len(), "device"),
             sums.peak_text(BoundBy::Compute)
         ),

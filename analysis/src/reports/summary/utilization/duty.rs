@@ -70,6 +70,7 @@ pub(super) fn xprof_duty_cycle(cores: &[CoreDuty]) -> Metric {
         id: "duty_cycle_xprof_percent",
         title: "Duty cycle as XProf defines it",
         value: crate::math::stats::percent(busy.ps(), span.ps()),
+        is_lower_bound: false,
         unit: Unit::Percent,
         of: format!("first op or program to the end of the last, {}", counted(chips.len(), "chip")),
         provenance: Provenance::Measured,

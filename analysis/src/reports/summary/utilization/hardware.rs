@@ -27,6 +27,7 @@ pub(super) fn host_metrics(cx: &Context<'_>) -> Vec<Metric> {
             id,
             title,
             value,
+            is_lower_bound: false,
             unit: Unit::Percent,
             of: match values.len() {
                 0 => "whole capture with idle time".to_owned(),
@@ -57,6 +58,7 @@ pub(super) fn counter_metric(cx: &Context<'_>, core: &CoreOps) -> Option<Metric>
         id: "mxu_schedule_percent",
         title: "Matrix unit utilization by kernel schedule",
         value: series.mean(window.range).filter(|mean| (0.0..=100.0).contains(mean)),
+        is_lower_bound: false,
         unit: Unit::Percent,
         of: "time of its samples".to_owned(),
         provenance: Provenance::StaticCost,

@@ -65,6 +65,12 @@ pub struct DeviceUtilization {
     pub metrics: Vec<Metric>,
 }
 
+impl DeviceUtilization {
+    fn is_lower_bound(&self, id: &str) -> bool {
+        self.metrics.iter().any(|metric| metric.id == id && metric.is_lower_bound)
+    }
+}
+
 impl UtilizationReport {
     /// The combined metric with this id.
     pub fn metric(&self, id: &str) -> Option<&Metric> {
@@ -129,8 +135,11 @@ fn metrics(sums: &WorkSums<'_>) -> Vec<Metric> {
         _ => too_low.clone(),
     };
     let compute = |id, title, amount, over, time, note: &Option<String>| {
-        let note = note.clone();
-        utilization(sums, UtilizationShare { id, title, limit: BoundBy::Compute, amount, over, time, note })
+        let (limit, note) = (BoundBy::Compute, note.clone());
+        utilization(
+            sums,
+            UtilizationShare { id, title, limit, amount, over, time, of_all_ops: over != MATRIX_OPS, note },
+        )
     };
     let all = sums.window.as_str();
     let title = if sums.is_whole { "MFU, first op to last" } else { "MFU (model FLOPs)" };
@@ -147,12 +156,15 @@ fn metrics(sums: &WorkSums<'_>) -> Vec<Metric> {
         _ => None,
     };
     let (id, title) = ("mxu_util_on_mxu_ops_percent", "FLOPs utilization of matrix ops");
-    out.push(compute(id, title, mxu_flops, "time of matrix ops", |core| core.mxu_rated_ps, &no_mxu));
+    out.push(compute(id, title, mxu_flops, MATRIX_OPS, |core| core.mxu_rated_ps, &no_mxu));
     memory_metrics(sums, &mut out);
     time_metrics(sums, &mut out);
     out.extend(clock_metric(sums));
     out
 }
+
+/// The time that rates of matrix ops refer to.
+const MATRIX_OPS: &str = "time of matrix ops";
 
 /// The actual clock, if recorded. Peaks refer to the default clock.
 fn clock_metric(sums: &WorkSums<'_>) -> Option<Metric> {
@@ -164,6 +176,7 @@ fn clock_metric(sums: &WorkSums<'_>) -> Option<Metric> {
         id: "clock_of_default_percent",
         title: "Clock, of the default clock",
         value,
+        is_lower_bound: false,
         unit: Unit::Percent,
         of: sums.over("default clock, mean over time of ops", |core| core.scale_recorded_ps),
         provenance: Provenance::Profile,
@@ -177,7 +190,8 @@ fn memory_metrics(sums: &WorkSums<'_>, out: &mut Vec<Metric>) {
     let hbm = amount(|work| work.hbm_bytes);
     let note = sums.notes_on(BoundBy::Hbm, hbm.is_some());
     let mut push = |id, title, limit, amount, over, time, note| {
-        out.push(utilization(sums, UtilizationShare { id, title, limit, amount, over, time, note }));
+        let of_all_ops = limit == BoundBy::Hbm;
+        out.push(utilization(sums, UtilizationShare { id, title, limit, amount, over, time, of_all_ops, note }));
     };
     let title = if sums.is_whole { "HBM bandwidth, first op to last" } else { "HBM bandwidth" };
     let all = sums.window.as_str();
@@ -211,6 +225,7 @@ fn time_metrics(sums: &WorkSums<'_>, out: &mut Vec<Metric>) {
             id,
             title,
             value: (whole_time > 0.0).then(|| 100.0 * sums.time(part) / whole_time),
+            is_lower_bound: false,
             unit: Unit::Percent,
             of: sums.over(over, whole),
             provenance: Provenance::Measured,
@@ -277,8 +292,11 @@ impl UtilizationReport {
                 device.metrics.iter().find(|metric| metric.id == wanted.id)?.value
             })
         });
-        let window = "Shares of time are of the time from the first op of each device to the end of its last, in a range \
-            or in steps of the ops that begin there.";
-        columns.note(window).build()
+        let window = "Shares of time are of the time from the first op of each device to the end of its last, or of the \
+            part that is looked at.";
+        let bounds = first.iter().filter(|metric| self.devices.iter().any(|device| device.is_lower_bound(metric.id)));
+        let bounds: Vec<&str> = bounds.map(short_title).collect();
+        let bounds = (!bounds.is_empty()).then(|| format!("Lower bounds on some devices: {}.", bounds.join(", ")));
+        columns.note(window).notes(bounds).build()
     }
 }

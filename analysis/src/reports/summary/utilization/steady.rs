@@ -18,7 +18,10 @@ pub(super) fn metrics(cx: &Context<'_>, hbm_is_estimated: bool) -> Vec<Metric> {
     let sums = WorkSums { hbm_is_estimated, cores: &cores, window: over, is_whole: false };
     let metric = |id, title, limit, amount: Option<f64>| {
         let note = sums.notes_on(limit, amount.is_some());
-        utilization(&sums, UtilizationShare { id, title, limit, amount, over: &sums.window, time: window, note })
+        utilization(
+            &sums,
+            UtilizationShare { id, title, limit, amount, over: &sums.window, time: window, of_all_ops: true, note },
+        )
     };
     let (flops, hbm) = (sums.amount(|core| core.model_flops_as_bf16), sums.amount(|core| core.work.hbm_bytes));
     vec![

@@ -5,11 +5,15 @@ use trace_model::Picos;
 use crate::engine::{Context, Metric, Percent, Provenance, Scope};
 use crate::hardware::limits::{BoundBy, possible};
 use crate::hardware::peaks::{NO_PEAK, Peaks};
+use crate::math::stats::percent;
 use crate::math::unit::Unit;
 use crate::reports::ops::op_stats::{BeyondPeak, CoreOps, OpsReport};
 
 /// Share of op time below which unknown work is negligible.
 pub(super) const NEGLIGIBLE_PERCENT: f64 = 0.5;
+
+/// Share of op time from which unknown work makes a utilization a lower bound.
+const LOWER_BOUND_PERCENT: f64 = 10.0;
 
 /// Sums over some cores.
 pub(super) struct WorkSums<'a> {
@@ -36,18 +40,28 @@ impl<'a> WorkSums<'a> {
         }
     }
 
+    /// Share of op time in ops whose work against `limit` is unknown or impossible, percent.
+    fn unknown_percent(&self, limit: BoundBy) -> f64 {
+        self.share_of_op_time(|core| {
+            let unknown = if limit == BoundBy::Compute { core.undeclared_ps } else { core.unknown_traffic_ps };
+            unknown.saturating_add(BeyondPeak::time_of(&[core], limit))
+        })
+    }
+
+    /// Whether so much of the work against `limit` is unknown that the known part is only a lower bound.
+    pub(super) fn is_mostly_unknown(&self, limit: BoundBy) -> bool {
+        self.unknown_percent(limit) > LOWER_BOUND_PERCENT
+    }
+
     /// Why a utilization of `limit` is uncertain, or why there is none.
     pub(super) fn notes_on(&self, limit: BoundBy, is_known: bool) -> Option<String> {
-        let of_op_time = |time: i64| {
-            let whole = self.time(|core| core.op_time_ps);
-            if whole > 0.0 { 100.0 * time as f64 * 1e-12 / whole } else { 0.0 }
-        };
+        let verdict = if self.is_mostly_unknown(limit) { "a lower bound" } else { "too low" };
         let mut notes = Vec::new();
-        let beyond = of_op_time(BeyondPeak::time_of(self.cores, limit));
+        let beyond = self.share_of_op_time(|core| BeyondPeak::time_of(&[core], limit));
         if beyond > 0.0 {
             let what = if limit == BoundBy::Compute { "operations" } else { "bytes" };
             notes.push(format!(
-                "too low: the {what} of ops above this peak, {beyond:.1} of op time, are left out",
+                "{verdict}: the {what} of ops above this peak, {beyond:.1} of op time, are left out",
                 beyond = Percent(beyond)
             ));
         }
@@ -55,7 +69,7 @@ impl<'a> WorkSums<'a> {
             let undeclared = self.share_of_op_time(|core| core.undeclared_ps);
             if undeclared > NEGLIGIBLE_PERCENT {
                 let what = "custom calls that declare no operations take";
-                notes.push(format!("too low: {what} {undeclared:.1} of op time", undeclared = Percent(undeclared)));
+                notes.push(format!("{verdict}: {what} {undeclared:.1} of op time", undeclared = Percent(undeclared)));
             }
         }
         if limit == BoundBy::Hbm && !is_known && beyond <= 0.0 {
@@ -68,7 +82,7 @@ impl<'a> WorkSums<'a> {
             let unknown = self.share_of_op_time(|core| core.unknown_traffic_ps);
             if unknown > NEGLIGIBLE_PERCENT {
                 notes.push(format!(
-                    "too low: ops of unknown traffic take {unknown:.1} of op time",
+                    "{verdict}: ops of unknown traffic take {unknown:.1} of op time",
                     unknown = Percent(unknown)
                 ));
             }
@@ -93,8 +107,8 @@ impl<'a> WorkSums<'a> {
 
     /// Percentage of all op time; 0 without any.
     fn share_of_op_time(&self, get: impl Fn(&CoreOps) -> i64) -> f64 {
-        let whole = self.time(|core| core.op_time_ps);
-        if whole > 0.0 { 100.0 * self.time(get) / whole } else { 0.0 }
+        let sum = |time: &dyn Fn(&CoreOps) -> i64| self.cores.iter().map(|core| time(core)).sum::<Picos>().ps();
+        percent(sum(&get), sum(&|core| core.op_time_ps)).unwrap_or(0.0)
     }
 
     /// Description of the reference of a limit.
@@ -135,6 +149,8 @@ pub(super) struct UtilizationShare<'a> {
     /// Description of the time.
     pub(super) over: &'a str,
     pub(super) time: fn(&CoreOps) -> i64,
+    /// Whether the amount is meant to be that of all ops.
+    pub(super) of_all_ops: bool,
     /// Why the amount is missing, or a caveat.
     pub(super) note: Option<String>,
 }
@@ -148,7 +164,7 @@ pub(super) fn busy(core: &CoreOps) -> i64 {
 }
 
 pub(super) fn utilization(sums: &WorkSums<'_>, share: UtilizationShare<'_>) -> Metric {
-    let UtilizationShare { id, title, limit, amount, over, time, note } = share;
+    let UtilizationShare { id, title, limit, amount, over, time, of_all_ops, note } = share;
     let capacity = sums.capacity(limit, time);
     let peaks = sums.peaks();
     let peak = limit.peak(&peaks);
@@ -161,7 +177,8 @@ pub(super) fn utilization(sums: &WorkSums<'_>, share: UtilizationShare<'_>) -> M
     let is_estimated = limit == BoundBy::Hbm && sums.hbm_is_estimated;
     let provenance = if is_estimated { Provenance::Inferred } else { Provenance::of_peak(peak) };
     let of = format!("{} × {peak_text}", sums.over(over, time));
-    Metric { id, title, value, unit: Unit::Percent, of, provenance, note }
+    let is_lower_bound = value.is_some() && of_all_ops && sums.is_mostly_unknown(limit);
+    Metric { id, title, value, is_lower_bound, unit: Unit::Percent, of, provenance, note }
 }
 
 /// A utilization, or the reason why there is none.

@@ -285,3 +285,40 @@ fn range_shares_use_the_time_of_counted_ops() {
     near(value(&report, "mxu_busy_fraction_percent"), 100.0);
     assert_eq!(value(&report, "device_idle_percent"), Some(0.0));
 }
+
+#[test]
+fn work_unknown_for_more_than_a_tenth_makes_a_lower_bound() {
+    let of = |silent: usize| {
+        let picture = format!(
+            "@column 1us\n@device flops=1e12 hbm=1e9 TPU v5 lite\nops: {}{}\n\
+             m = fusion.1 [convolution fusion] flops=1e6 hbm_read=100 hbm_write=0\nk = kernel.1 [custom-call]",
+            "m".repeat(100 - silent),
+            "k".repeat(silent)
+        );
+        let report = utilization_of(&sample_traces::text_trace(&picture), &Options::default());
+        ["mfu_window_percent", "hbm_util_window_percent", "hbm_util_busy_percent", "mxu_util_on_mxu_ops_percent"]
+            .map(|id| report.metric(id).unwrap().clone())
+    };
+    assert!(of(10).iter().all(|metric| !metric.is_lower_bound));
+    let [mfu, hbm, busy, mxu] = of(11);
+    assert!(mfu.is_lower_bound && hbm.is_lower_bound && busy.is_lower_bound);
+    assert!(hbm.note.unwrap().starts_with("a lower bound: ops of unknown traffic take 11.0 %"));
+    assert!(!mxu.is_lower_bound, "it is of the matrix ops whose work is known");
+}
+
+#[test]
+fn share_of_the_session_is_of_the_session() {
+    let covered = |session_ns: Option<i64>| {
+        let mut builder =
+            sample_traces::text_builder("ops: mmmm\nm = fusion.1 [convolution fusion]\nhost python: pppppppp");
+        (builder.source_mut().started_unix_ns, builder.source_mut().stopped_unix_ns) =
+            (session_ns.map(|_| 0), session_ns);
+        utilization_of(&builder.finish(), &Options::default()).metric("window_of_capture_percent").unwrap().clone()
+    };
+    let of_session = covered(Some(16));
+    near(of_session.value, 25.0);
+    assert!(of_session.of.starts_with("session (16.0"), "{}", of_session.of);
+    let of_timeline = covered(None);
+    near(of_timeline.value, 50.0);
+    assert!(of_timeline.of.starts_with("timeline"), "{}", of_timeline.of);
+}

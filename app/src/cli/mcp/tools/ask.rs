@@ -20,6 +20,8 @@ const MOST_ROWS: usize = 10_000;
 const USUAL_ROWS: usize = 1_000;
 /// Most bytes of all texts of the rows, before they are shortened.
 const MOST_BYTES: usize = 64_000_000;
+/// Memory of a query.
+const MOST_MEMORY: usize = 512 << 20;
 /// How long a query may take unless a call says otherwise, and at most.
 const SECONDS: u32 = 60;
 const MOST_SECONDS: u32 = 600;
@@ -71,6 +73,7 @@ impl McpTool for QueryTool {
                 let limits = QueryLimits {
                     rows,
                     bytes: Some(MOST_BYTES),
+                    memory: MOST_MEMORY,
                     time: Some(time),
                     cancel: Arc::clone(&call.is_cancelled),
                 };

@@ -156,7 +156,7 @@ impl TraceInput {
 pub(super) struct PartInput {
     /// Only these steps: "3..7".
     pub(super) steps: Option<String>,
-    /// Only slices that begin in this part of the timeline: "1.5ms..2ms".
+    /// Only this part of the timeline; slices are cut at its ends: "1.5ms..2ms".
     pub(super) range: Option<String>,
 }
 

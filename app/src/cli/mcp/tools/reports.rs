@@ -62,6 +62,7 @@ impl McpTool for VerdictTool {
             id: "",
             title: figure.title,
             value: figure.value,
+            is_lower_bound: figure.is_lower_bound,
             unit: figure.unit,
             of: figure.of,
             provenance: figure.provenance,

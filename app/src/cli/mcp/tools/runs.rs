@@ -48,7 +48,7 @@ impl CompareInput {
     fn side(&self, call: &Call, path: &str) -> Result<Vec<Summary>, CommandError> {
         let file = call.roots.path(path)?;
         if self.steps.is_none()
-            && let Some(mut saved) = summaries::saved(&file, &ImportOptions::default())?
+            && let Some(mut saved) = summaries::saved(&file, &ImportOptions::default(), &embedded::silent())?
         {
             for summary in &mut saved {
                 summary.saved_in = summary.saved_in.take().map(|path| call.roots.shown(&path));

@@ -1,14 +1,17 @@
 //! A trace as this program has read it, for a window that then needs not read the files.
 
-use std::io::Write as _;
+use std::io::{self, Write as _};
 
+use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use futures_util::stream::{Stream, unfold};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::files::BYTES;
 use crate::cli::serve::assets::accepts;
@@ -29,6 +32,15 @@ fn yes() -> bool {
     true
 }
 
+/// The parts of a model; its room is free when the last one is taken, or the client has gone.
+fn sent(bytes: Bytes, room: OwnedSemaphorePermit) -> impl Stream<Item = io::Result<Bytes>> {
+    const PART: usize = 1 << 20;
+    unfold((bytes, room), |(mut rest, room)| async {
+        let part = rest.split_to(rest.len().min(PART));
+        (!part.is_empty()).then_some((Ok(part), (rest, room)))
+    })
+}
+
 pub(super) async fn snapshot(
     State(state): State<Shared>,
     InPath(id): InPath<String>,
@@ -37,6 +49,8 @@ pub(super) async fn snapshot(
 ) -> Result<Response, ApiError> {
     let is_packed = params.packed && accepts(&headers, "gzip");
     let session = state.session(id).await?;
+    let memory = session.model().memory_use();
+    let room = state.room(memory.slice_bytes + memory.arg_bytes + memory.string_bytes + memory.counter_bytes).await?;
     let bytes = state.heavy(move |_| {
         let bytes = session.model().to_snapshot();
         if !is_packed {
@@ -51,8 +65,9 @@ pub(super) async fn snapshot(
     let mut out = HeaderMap::new();
     out.insert(header::CONTENT_TYPE, HeaderValue::from_static(BYTES));
     out.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+    out.insert(header::CONTENT_LENGTH, bytes.len().into());
     if is_packed {
         out.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }
-    Ok((out, bytes).into_response())
+    Ok((out, Body::from_stream(sent(bytes.into(), room))).into_response())
 }

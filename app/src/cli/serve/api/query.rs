@@ -17,7 +17,9 @@ use crate::query::{Database, QueryLimits, SqlValue};
 const MOST_ROWS: usize = 100_000;
 const MOST_SECONDS: u32 = 300;
 /// Most bytes of all texts of an answer.
-const MOST_BYTES: usize = 256_000_000;
+const MOST_BYTES: usize = 64_000_000;
+/// Memory of a query.
+const MOST_MEMORY: usize = 512 << 20;
 
 /// A query.
 #[derive(Deserialize, JsonSchema)]
@@ -35,7 +37,7 @@ pub(super) struct QueryParams {
     seconds: u32,
     /// Tables of reports: only these steps, both included: `3..7`.
     steps: Option<String>,
-    /// Tables of reports: only slices that begin in this part of the timeline: `1.5ms..2ms`.
+    /// Tables of reports: only this part of the timeline; slices are cut at its ends: `1.5ms..2ms`.
     range: Option<String>,
 }
 
@@ -76,11 +78,18 @@ async fn answer(state: Shared, id: String, params: QueryParams) -> Result<Json<Q
         return Err(ApiError::wrong(format!("seconds: write a number from 1 to {MOST_SECONDS}")));
     }
     let part = AskedPart { steps: params.steps, range: params.range };
-    let found = state.about(id, part, move |session, scope, cancel| {
+    // A query ends by its own clock, and answers before a single step of SQLite that takes longer.
+    let most = Duration::from_secs(u64::from(params.seconds) + 2);
+    let found = state.queried(most, id, part, move |session, scope, cancel| {
         let wrong = |error: crate::query::QueryError| ApiError::wrong(error.to_string());
         let time = Some(Duration::from_secs(params.seconds.into()));
-        let limits =
-            QueryLimits { rows: params.limit, bytes: Some(MOST_BYTES), time, cancel: Arc::clone(&cancel.flag) };
+        let limits = QueryLimits {
+            rows: params.limit,
+            bytes: Some(MOST_BYTES),
+            memory: MOST_MEMORY,
+            time,
+            cancel: Arc::clone(&cancel.flag),
+        };
         let found = Database::new(session, scope).and_then(|mut database| database.ask(&params.sql, &limits));
         let found = found.map_err(wrong)?;
         let rows = found.rows.into_iter().map(|row| row.into_iter().map(value).collect()).collect();

@@ -25,7 +25,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox; fr
 pub(super) struct ReportParams {
     /// Only these steps, both included: `3..7`.
     steps: Option<String>,
-    /// Only slices that begin in this part of the timeline: `1.5ms..2ms`.
+    /// Only this part of the timeline; slices are cut at its ends: `1.5ms..2ms`.
     range: Option<String>,
     /// Entries of each list; 0 for all.
     #[schemars(range(max = 4_294_967_295u32))]
@@ -39,7 +39,7 @@ pub(super) struct ReportParams {
 pub(super) struct PartParams {
     /// Only these steps, both included: `3..7`.
     pub(super) steps: Option<String>,
-    /// Only slices that begin in this part of the timeline: `1.5ms..2ms`.
+    /// Only this part of the timeline; slices are cut at its ends: `1.5ms..2ms`.
     pub(super) range: Option<String>,
 }
 

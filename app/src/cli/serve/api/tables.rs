@@ -30,7 +30,7 @@ pub(super) struct RowParams {
     offset: u32,
     /// Tables of reports: only these steps, both included: `3..7`.
     steps: Option<String>,
-    /// Tables of reports: only slices that begin in this part of the timeline: `1.5ms..2ms`.
+    /// Tables of reports: only this part of the timeline; slices are cut at its ends: `1.5ms..2ms`.
     range: Option<String>,
 }
 

@@ -38,10 +38,11 @@ pub fn breakdown_ui(ui: &mut Ui, sight: PanelContext<'_>) {
         }
         return;
     };
-    let total = times::time(Picos::from_ps(time.total_ps));
-    let note = match time.devices.len() {
+    let count = i64::try_from(time.devices.len()).unwrap_or(i64::MAX).max(1);
+    let total = times::time(Picos::from_ps(time.total_ps / count));
+    let note = match count {
         1 => format!("of {total}, first op to the end of the last"),
-        n => format!("of {total}: the windows of {n} devices"),
+        n => format!("mean of {n} devices, of {total} each, first op to the end of the last"),
     };
     section_ui(ui, "Device time", &note);
     let shown = time.devices.iter().take(MAX_BARS);
@@ -55,7 +56,7 @@ pub fn breakdown_ui(ui: &mut Ui, sight: PanelContext<'_>) {
     }
     ui.add_space(4.0);
     for &(group, part) in &time.parts {
-        sum_ui(ui, group, part, time.total_ps);
+        sum_ui(ui, group, part, time.total_ps, count);
     }
 }
 
@@ -98,7 +99,8 @@ fn about(device: &DeviceBar) -> Vec<String> {
     device.parts.iter().map(line).chain([of]).collect()
 }
 
-fn sum_ui(ui: &mut Ui, group: OpGroup, time: i64, total: i64) {
+/// The time of a kind of work on all of `count` devices, shown as their mean.
+fn sum_ui(ui: &mut Ui, group: OpGroup, time: i64, total: i64, count: i64) {
     let theme = Theme::current(ui);
     let shown = ui.horizontal(|ui| {
         ui.spacing_mut().item_spacing.y = 1.0;
@@ -114,12 +116,14 @@ fn sum_ui(ui: &mut Ui, group: OpGroup, time: i64, total: i64) {
                 });
             };
             right(ui, 64.0, RichText::new(share(time, total)).color(theme.text_strong));
-            right(ui, 64.0 + times::more_room(), RichText::new(times::time(Picos::from_ps(time))).weak());
+            let mean = times::time(Picos::from_ps(time / count));
+            right(ui, 64.0 + times::more_room(), RichText::new(mean).weak());
         });
     });
     let (time, total) = (times::time(Picos::from_ps(time)), times::time(Picos::from_ps(total)));
+    let of = if count > 1 { format!(" on all {count} devices together") } else { String::new() };
     shown.response.on_hover_text(format!(
-        "{}: {time} of {total}\nMeasured: self time of ops, summed up over devices, of the windows of all devices",
+        "{}: {time} of {total}{of}\nMeasured: self time of ops, of the windows of the devices",
         group.title()
     ));
 }

@@ -91,7 +91,7 @@ fn known_ui(ui: &mut Ui, figures: &[&KeyFigure]) {
 fn card_ui(ui: &mut Ui, figure: &KeyFigure, width: f32) {
     let theme = Theme::current(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(width, 48.0), Sense::click());
-    let value = figure.value.map_or_else(|| "–".to_owned(), |value| number(value, figure.unit));
+    let value = figure.text(number).unwrap_or_else(|| "–".to_owned());
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, format!("{}: {value}", figure.title)));
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 5.0, theme.raised);

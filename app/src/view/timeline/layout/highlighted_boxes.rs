@@ -1,18 +1,16 @@
 //! Boxes of slices that are highlighted.
 
-use super::boxes::{LayoutWindow, MIN_WIDTH, SliceBox, boxed};
+use super::boxes::{LayoutWindow, MIN_WIDTH, SliceBox, SlicePiece, boxed};
 use super::highlighted::Highlighted;
 use crate::view::timeline::scene::DrawnTrace;
-use crate::view::timeline::tiles::TilePiece;
 
-/// Boxes of the highlighted slices of a lane; neighbours too narrow to distinguish are merged. Exact,
-/// unlike the pyramid, which knows only the longest slice of a bucket.
+/// Boxes of the highlighted slices of a lane; neighbours too narrow to distinguish are merged.
 pub(super) fn highlighted_boxes(
     scene: DrawnTrace<'_>,
     window: &LayoutWindow<'_>,
     highlighted: &Highlighted,
     lane: usize,
-    top: f32,
+    (top, height): (f32, f32),
     out: &mut Vec<SliceBox>,
 ) {
     let Some(lane) = scene.model.all_lanes().get(lane) else { return };
@@ -34,7 +32,7 @@ pub(super) fn highlighted_boxes(
         low
     };
     let visible = window.time.range();
-    let bucket = window.time.span_ps() * f64::from(MIN_WIDTH) / f64::from(window.width.max(1.0));
+    let bucket = window.point_ps() * f64::from(MIN_WIDTH);
     let mut at = until(first, &|i| range(i).end < visible.start);
     while at < end && range(at).start < visible.end {
         let begin = range(at).start;
@@ -44,8 +42,8 @@ pub(super) fn highlighted_boxes(
         let whole = trace_model::TimeRange::new(begin, range(next - 1).end);
         let occupied = trace_model::Picos::from_ps(highlighted.sums[next] - highlighted.sums[at]);
         let (id, label, count) = (slice.id(), slice.label_id(), (next - at) as u32);
-        let piece = TilePiece { range: whole, slice: id, label, count, occupied };
-        out.extend(boxed(window, &piece, top));
+        let piece = SlicePiece { range: whole, slice: id, label, count, occupied };
+        out.extend(boxed(window, &piece, top, height));
         at = next;
     }
 }

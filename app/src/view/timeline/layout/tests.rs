@@ -5,8 +5,10 @@ use std::fmt::Write as _;
 use trace_model::LodIndex;
 
 use super::*;
+use crate::view::palette::ColorKey;
 use crate::view::state::{ViewCommand, ViewState};
-use crate::view::timeline::tree::TrackTree;
+use crate::view::timeline::columns::class_of;
+use crate::view::timeline::tree::{TrackTree, VisibleRows};
 use crate::view::viewport::Viewport;
 use trace_model::{FlowEnd, GroupKind, Picos, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind};
 
@@ -14,26 +16,72 @@ fn range(start: i64, end: i64) -> TimeRange {
     TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end))
 }
 
+/// What a timeline is drawn from, in one colour for each label.
+pub(super) struct Drawn<'a> {
+    pub(super) model: &'a TraceModel,
+    pub(super) keys: Vec<ColorKey>,
+    lod: LodIndex,
+    pub(super) tree: TrackTree,
+}
+
+impl<'a> Drawn<'a> {
+    pub(super) fn new(model: &'a TraceModel) -> Self {
+        let keys: Vec<_> = (0..model.labels().len()).map(|i| ColorKey((i % 8) as u8)).collect();
+        let (lod, tree) = (LodIndex::build(model, class_of(&keys)), TrackTree::new(model));
+        Self { model, keys, lod, tree }
+    }
+
+    pub(super) fn scene(&self) -> DrawnTrace<'_> {
+        DrawnTrace { model: self.model, lod: &self.lod, tree: &self.tree, keys: &self.keys }
+    }
+
+    pub(super) fn window<'b>(
+        &'b self,
+        time: TimeRange,
+        rows: &'b VisibleRows,
+        (width, height): (f32, f32),
+    ) -> LayoutWindow<'b> {
+        LayoutWindow {
+            time: Viewport::of(time),
+            rows,
+            scroll: 0.0,
+            width,
+            height,
+            selection: None,
+            highlighted: None,
+            arrows: false,
+            flow: 0,
+            colors: &self.keys,
+            pixel: 1.0,
+        }
+    }
+
+    /// The whole trace, unfolded, without a limit of work.
+    pub(super) fn list(&self, time: TimeRange, size: (f32, f32)) -> DrawList {
+        let rows = self.tree.rows(&ViewState::new(self.model));
+        let mut list = DrawList::default();
+        let mut tiles = LaneTiles::with_columns_from(time.start);
+        list.fill(self.scene(), &self.window(time, &rows, size), &mut tiles);
+        list
+    }
+}
+
 /// Lays out `model` in a window of 100 × 200 points that shows `time`.
 fn picture(model: &TraceModel, time: TimeRange, change: impl Fn(&mut ViewState)) -> String {
-    let (lod, tree) = (LodIndex::build(model), TrackTree::new(model));
+    let drawn = Drawn::new(model);
     let mut state = ViewState::new(model);
     change(&mut state);
-    let rows = tree.rows(&state);
+    let rows = drawn.tree.rows(&state);
     let window = LayoutWindow {
-        time: Viewport::of(time),
-        rows: &rows,
         scroll: state.place.scroll,
-        width: 100.0,
-        height: 200.0,
         selection: state.place.selection,
-        highlighted: None,
         arrows: true,
         flow: state.flow,
+        ..drawn.window(time, &rows, (100.0, 200.0))
     };
     let mut list = DrawList::default();
-    list.fill(DrawnTrace { model, lod: &lod, tree: &tree }, &window, &mut LaneTiles::default());
-    show(&list, model, &tree)
+    list.fill(drawn.scene(), &window, &mut LaneTiles::default());
+    show(&list, model, &drawn.tree)
 }
 
 fn show(list: &DrawList, model: &TraceModel, tree: &TrackTree) -> String {
@@ -44,11 +92,7 @@ fn show(list: &DrawList, model: &TraceModel, tree: &TrackTree) -> String {
         for b in list.scrolled.boxes.iter().filter(|b| inside(b.top)) {
             let name = model.slice(b.slice).name();
             let text = if b.has_text { " text" } else { "" };
-            let _ = write!(out, "  {:.0}..{:.0} at {} {name}{text}", b.left, b.right, b.top);
-            if b.count > 1 {
-                let _ = write!(out, " ×{} {:.0}%", b.count, b.fill * 100.0);
-            }
-            out.push('\n');
+            let _ = writeln!(out, "  {:.0}..{:.0} at {} {name}{text}", b.left, b.right, b.top);
         }
         for counter in list.scrolled.counters.iter().filter(|counter| inside(counter.top)) {
             for step in &counter.steps {
@@ -66,7 +110,7 @@ fn show(list: &DrawList, model: &TraceModel, tree: &TrackTree) -> String {
     out
 }
 
-fn model(slices: &[(&str, i64, i64)]) -> TraceModel {
+pub(super) fn model(slices: &[(&str, i64, i64)]) -> TraceModel {
     let mut builder = TraceBuilder::new();
     let host = builder.group(None, GroupKind::Host, "host");
     let track = builder.track(host, TrackKind::Ops, 1, "ops");
@@ -102,17 +146,25 @@ fn folding_keeps_the_top_lane_and_headings() {
 }
 
 #[test]
-fn narrow_slices_share_a_box_and_none_vanishes() {
-    // At 100 ps a point a bucket is 256 ps.
+fn columns_show_the_share_of_each_label_and_mark_what_is_too_short() {
+    // 100 ps a point.
     let model = model(&[("a", 0, 20), ("b", 30, 90), ("c", 100, 120), ("lone", 5_000, 5_001), ("wide", 6_000, 9_000)]);
-    let expected = "\
-row 0 host
-row 28 ops
-  0..2 at 28 b ×3 50%
-  50..52 at 28 lone
-  60..90 at 28 wide text
-";
-    assert_eq!(picture(&model, range(0, 10_000), |_| ()), expected);
+    let drawn = Drawn::new(&model);
+    let list = drawn.list(range(0, 10_000), (100.0, 200.0));
+    let bars = list.scrolled.columns.iter().flat_map(DrawnColumns::bars);
+    let text = |bar: ColumnBar| {
+        let name = model.str(model.labels()[usize::from(bar.color.0)].name);
+        let percent = (bar.bottom - bar.top) / LANE * 100.0;
+        format!(
+            "{:.0}..{:.0} {name} {}",
+            bar.left,
+            bar.right,
+            if bar.is_mark { "mark".into() } else { format!("{percent:.0}%") }
+        )
+    };
+    let expected = ["0..1 a 20%", "0..1 b 60%", "1..2 c 20%", "50..51 lone mark", "50..51 lone 1%", "60..90 wide 100%"];
+    assert_eq!(bars.map(text).collect::<Vec<_>>(), expected);
+    assert_eq!(list.scrolled.boxes.len(), 1, "only one is wide enough for a box");
 }
 
 #[test]
@@ -245,61 +297,51 @@ fn dense_counter_is_decimated_and_keeps_peaks() {
 }
 
 #[test]
-fn finds_the_box_below_the_pointer() {
-    let model = model(&[("outer", 0, 80), ("inner", 10, 40)]);
-    let (lod, tree) = (LodIndex::build(&model), TrackTree::new(&model));
-    let rows = tree.rows(&ViewState::new(&model));
-    let time = Viewport::of(range(0, 100));
-    let (width, height) = (100.0, 200.0);
-    let window = LayoutWindow {
-        time,
-        rows: &rows,
-        scroll: 0.0,
-        width,
-        height,
-        selection: None,
-        highlighted: None,
-        arrows: false,
-        flow: 0,
+fn finds_what_is_below_the_pointer() {
+    let hit = |model: &TraceModel, time: TimeRange, (x, y): (f32, f32)| {
+        let drawn = Drawn::new(model);
+        let rows = drawn.tree.rows(&ViewState::new(model));
+        let window = drawn.window(time, &rows, (100.0, 200.0));
+        let list = drawn.list(time, (100.0, 200.0));
+        let found = list.hit(drawn.scene(), &window, x, y);
+        found.map(|hit| (model.slice(hit.drawn.slice).name().to_owned(), hit.drawn.count))
     };
-    let mut list = DrawList::default();
-    list.fill(DrawnTrace { model: &model, lod: &lod, tree: &tree }, &window, &mut LaneTiles::default());
-    let name = |x, y| list.hit(x, y).map(|b| model.slice(b.slice).name());
-    assert_eq!(name(20.0, 40.0), Some("outer"));
-    assert_eq!(name(20.0, 60.0), Some("inner"));
-    assert_eq!(name(50.0, 60.0), None);
-    assert_eq!(list.row_at(40.0).map(|row| tree.node(row.node).title.as_str()), Some("ops"));
+    let nested = model(&[("outer", 0, 80), ("inner", 10, 40)]);
+    let at = |x, y| hit(&nested, range(0, 100), (x, y)).map(|(name, _)| name);
+    assert_eq!(at(20.0, 40.0).as_deref(), Some("outer"));
+    assert_eq!(at(20.0, 60.0).as_deref(), Some("inner"));
+    assert_eq!(at(50.0, 60.0), None);
+    let drawn = Drawn::new(&nested);
+    let list = drawn.list(range(0, 100), (100.0, 200.0));
+    assert_eq!(list.row_at(40.0).map(|row| drawn.tree.node(row.node).title.as_str()), Some("ops"));
+    // 100 ps a point: the longest of a column; a lone short slice, also from beside it; nothing.
+    let narrow = model(&[("a", 0, 20), ("b", 30, 90), ("c", 100, 120), ("lone", 5_000, 5_001), ("wide", 6_000, 9_000)]);
+    let at = |x| hit(&narrow, range(0, 10_000), (x, 40.0));
+    assert_eq!(at(0.9), Some(("b".to_owned(), 2)));
+    assert_eq!(at(1.5), Some(("c".to_owned(), 1)));
+    assert_eq!([at(50.5), at(49.5)], [Some(("lone".to_owned(), 1)), Some(("lone".to_owned(), 1))]);
+    assert_eq!((at(70.0), at(40.0)), (Some(("wide".to_owned(), 1)), None));
 }
 
 #[test]
 fn highlighted_slices_show_in_merged_boxes() {
-    // "b" is the longest slice of the bucket, so the pyramid does not show "c".
     let model = model(&[("a", 0, 20), ("b", 30, 90), ("c", 100, 120), ("c", 150, 160), ("c", 6_000, 9_000)]);
-    let (lod, tree) = (LodIndex::build(&model), TrackTree::new(&model));
+    let drawn = Drawn::new(&model);
     let mut state = ViewState::new(&model);
     state.pinned = model.track_ids().collect();
     let highlighted = model.all_slices().filter(|slice| slice.name() == "c").map(trace_model::SliceRef::id).collect();
     let highlighted = Highlighted::new(&model, highlighted);
     for pinned in [false, true] {
-        let rows = if pinned { tree.rows(&state) } else { tree.rows(&ViewState::new(&model)) };
-        let window = LayoutWindow {
-            time: Viewport::of(range(0, 10_000)),
-            rows: &rows,
-            scroll: 0.0,
-            width: 100.0,
-            height: 200.0,
-            selection: None,
-            highlighted: Some(&highlighted),
-            arrows: false,
-            flow: 0,
-        };
+        let rows = if pinned { drawn.tree.rows(&state) } else { drawn.tree.rows(&ViewState::new(&model)) };
+        let window = drawn.window(range(0, 10_000), &rows, (100.0, 200.0));
+        let window = LayoutWindow { highlighted: Some(&highlighted), ..window };
         let mut list = DrawList::default();
-        list.fill(DrawnTrace { model: &model, lod: &lod, tree: &tree }, &window, &mut LaneTiles::default());
+        list.fill(drawn.scene(), &window, &mut LaneTiles::default());
         let part = if pinned { &list.pinned } else { &list.scrolled };
         let shown: Vec<_> = part.highlighted.iter().map(|b| (b.left.round(), b.right.round(), b.count)).collect();
         assert_eq!(shown, [(1.0, 3.0, 2), (60.0, 90.0, 1)]);
-        let y = part.boxes[0].top + 1.0;
-        assert_eq!(list.hit(1.5, y).map(|b| model.slice(b.slice).name()), Some("c"));
+        let hit = list.hit(drawn.scene(), &window, 1.5, part.columns[0].top + 1.0);
+        assert_eq!(hit.map(|hit| model.slice(hit.drawn.slice).name()), Some("c"));
     }
 }
 
@@ -325,7 +367,7 @@ fn folded_device_shows_ops_in_its_heading() {
 }
 
 #[test]
-fn boxes_of_many_lanes_are_limited_and_hide_no_slice() {
+fn columns_of_many_lanes_are_limited() {
     let mut builder = TraceBuilder::new();
     let host = builder.group(None, GroupKind::Host, "host");
     let label = builder.label("x", None);
@@ -336,29 +378,15 @@ fn boxes_of_many_lanes_are_limited_and_hide_no_slice() {
         }
     }
     let model = builder.finish();
-    let (lod, tree) = (LodIndex::build(&model), TrackTree::new(&model));
-    let state = ViewState::new(&model);
-    let rows = tree.rows(&state);
-    let boxes = |height: f32| {
-        let window = LayoutWindow {
-            time: Viewport::of(range(0, 2_000)),
-            rows: &rows,
-            scroll: 0.0,
-            width: 2_000.0,
-            height,
-            selection: None,
-            highlighted: None,
-            arrows: true,
-            flow: 0,
-        };
-        let mut list = DrawList::default();
-        list.fill(DrawnTrace { model: &model, lod: &lod, tree: &tree }, &window, &mut LaneTiles::default());
-        let slices: u32 = list.scrolled.boxes.iter().map(|drawn| drawn.count).sum();
-        (list.scrolled.rows.len() - 1, list.scrolled.boxes.len(), slices)
+    let drawn = Drawn::new(&model);
+    let columns = |height: f32| {
+        let list = drawn.list(range(0, 2_000), (2_000.0, height));
+        let of_tile = |drawn: &DrawnColumns| (drawn.shown.1 - drawn.shown.0) / drawn.column;
+        let columns: f32 = list.scrolled.columns.iter().map(of_tile).sum();
+        (list.scrolled.rows.len() - 1, columns as usize)
     };
-    let (tracks, few, slices) = boxes(600.0);
-    assert_eq!((few, slices as usize), (tracks * 1_000, tracks * 1_000), "few lanes show each slice");
-    let (tracks, many, slices) = boxes(10_000.0);
-    assert_eq!((tracks, slices), (200, 200_000));
-    assert!((20_000..=80_000).contains(&many), "{many} boxes");
+    let (tracks, few) = columns(600.0);
+    assert!((tracks * 2_000..tracks * 2_020).contains(&few), "each pixel of {tracks} lanes: {few}");
+    let (tracks, many) = columns(10_000.0);
+    assert!(tracks == 200 && (40_000..=100_000).contains(&many), "{many} columns");
 }

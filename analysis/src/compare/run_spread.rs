@@ -1,0 +1,77 @@
+//! How much runs of the same program differ, which the steps of one run do not show.
+//!
+//! ```text
+//! variance of a run = (4 · assumed² + Σ (run − mean of its side)²) ÷ (4 + number of runs − 2)
+//! limit             = 4 · √(variance · (1 ÷ runs of the base + 1 ÷ runs of the candidate))
+//! ```
+//!
+//! The assumption alone decides between one run and one; with each further run it weighs less. The three constants were
+//! chosen by drawing normally distributed runs that differ by 0.5 to 2 %: of equal pairs at most 3 % of single runs
+//! exceed the limit, and at most 1 % of three runs against three.
+
+/// Assumed standard deviation of the runs of a program, in percent of their median.
+pub const ASSUMED_SPREAD_PERCENT: f64 = 1.1;
+/// The assumption counts like this many degrees of freedom.
+const WEIGHT: f64 = 4.0;
+/// A change is more than the spread from this many standard errors on.
+const STANDARD_ERRORS: f64 = 4.0;
+
+/// Differences between two sides that runs of the same program may have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct RunSpread {
+    /// Difference of the mean run, second minus first.
+    pub change: f64,
+    /// Differences up to this are within the spread between runs.
+    pub limit: f64,
+}
+
+impl RunSpread {
+    /// From one number of each run; `assumed_percent` is the assumed spread. `None` if a side has no run.
+    pub(crate) fn of(base: &[f64], cand: &[f64], assumed_percent: f64) -> Option<Self> {
+        let ((first, spread_a, m), (second, spread_b, n)) = (side(base)?, side(cand)?);
+        let assumed = first.abs() * assumed_percent / 100.0;
+        let variance = (WEIGHT * assumed * assumed + spread_a + spread_b) / (WEIGHT + m + n - 2.0);
+        let limit = STANDARD_ERRORS * (variance * (1.0 / m + 1.0 / n)).sqrt();
+        Some(Self { change: second - first, limit })
+    }
+}
+
+/// The mean, the sum of squared distances from it, and the number of runs.
+fn side(runs: &[f64]) -> Option<(f64, f64, f64)> {
+    let count = runs.len() as f64;
+    let mean = runs.iter().sum::<f64>() / count;
+    let squares = runs.iter().map(|run| (run - mean).powi(2)).sum();
+    (!runs.is_empty()).then_some((mean, squares, count))
+}
+
+/// What one side against another may differ by, in percent, if only the assumption is known.
+pub(super) fn assumed_limit_percent() -> f64 {
+    STANDARD_ERRORS * ASSUMED_SPREAD_PERCENT * std::f64::consts::SQRT_2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limit(base: &[f64], cand: &[f64]) -> f64 {
+        RunSpread::of(base, cand, ASSUMED_SPREAD_PERCENT).unwrap().limit
+    }
+
+    #[test]
+    fn spread_is_assumed_until_runs_show_it() {
+        // 4 · 1.1 · √2
+        assert!((limit(&[100.0], &[110.0]) - 6.223).abs() < 1e-3);
+        assert!((limit(&[100.0], &[110.0]) - assumed_limit_percent()).abs() < 1e-9);
+        // Equal runs: 4 · √(4 · 1.21 ÷ 8 · ⅔)
+        assert!((limit(&[100.0; 3], &[100.0; 3]) - 2.540).abs() < 1e-3);
+        // Three and three that differ by 4: 4 · √((4.84 + 64) ÷ 8 · ⅔)
+        assert!((limit(&[96.0, 100.0, 104.0], &[96.0, 100.0, 104.0]) - 9.581).abs() < 1e-3);
+        // Many quiet runs need little: 4 · √(4.84 ÷ 62 · 2 ÷ 30)
+        assert!((limit(&[100.0; 30], &[100.0; 30]) - 0.288_6).abs() < 1e-3);
+    }
+
+    #[test]
+    fn sides_without_runs_have_no_spread() {
+        assert_eq!(RunSpread::of(&[], &[1.0], 1.0), None);
+    }
+}
