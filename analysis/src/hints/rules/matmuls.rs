@@ -101,7 +101,7 @@ fn padding(facts: &HintFacts<'_>) -> RuleResult {
     // way, padding costs nothing.
     let left = |row: &MatmulRow| {
         row.padding_efficiency_percent.filter(|&useful| useful < limit)?;
-        row.padding_loss_ps.map(|loss| 1.0 - loss / row.total_time_ps as f64)
+        row.padding_loss_ps.filter(|&loss| loss > 0.0).map(|loss| 1.0 - loss / row.total_time_ps as f64)
     };
     if matmuls.rows.iter().all(|row| row.padding_efficiency_percent.is_none()) {
         let why = "no matmul has known sizes: capture the HLO of the programs (an .xplane.pb holds it by default)";

@@ -85,8 +85,9 @@ pub struct MatmulRow {
     pub pad_first: Option<Dimension>,
     /// The efficiency if that dimension were a multiple of its unit.
     pub padding_gain_percent: Option<f64>,
-    /// Upper bound of the time that padding costs; missing if the measured speed shows that the compiler avoided it,
-    /// or if reading the operands takes longer than the padded product.
+    /// Upper bound of the time that padding costs: 0 if nothing is padded, or if reading the operands takes longer than
+    /// the padded product. Missing if the measured speed shows that the compiler avoided it, or if neither the matrix
+    /// unit nor HBM limits the op.
     pub padding_loss_ps: Option<f64>,
     /// The limit of the op by its recorded costs; where these do not tell, by the sizes of the product.
     #[serde(skip)]
@@ -216,7 +217,7 @@ impl MatmulRow {
         let avoided = self.flops_percent.is_some_and(|measured| measured > 100.0 * efficiency + SLACK_PERCENT);
         let on_chip = self.bound_by.is_some_and(|limit| !matches!(limit, BoundBy::Compute | BoundBy::Hbm));
         let lost = least.map_or(1.0 - efficiency, |least| least.lost_to_padding(efficiency));
-        self.padding_loss_ps = (!avoided && !on_chip && lost > 0.0).then_some(self.total_time_ps as f64 * lost);
+        self.padding_loss_ps = (!avoided && !on_chip).then_some(self.total_time_ps as f64 * lost);
     }
 }
 
